@@ -1,0 +1,136 @@
+//===- CollectiveDialect.cpp - The collective dialect ---------------------===//
+
+#include "dialect/Collective/CollectiveDialect.h"
+
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace lockstep;
+using namespace lockstep::collective;
+using namespace mlir;
+
+#include "dialect/Collective/CollectiveDialect.cpp.inc"
+#include "dialect/Collective/CollectiveEnums.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialect/Collective/CollectiveAttributes.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "dialect/Collective/CollectiveTypes.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "dialect/Collective/CollectiveOps.cpp.inc"
+
+void CollectiveDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "dialect/Collective/CollectiveOps.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "dialect/Collective/CollectiveTypes.cpp.inc"
+      >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialect/Collective/CollectiveAttributes.cpp.inc"
+      >();
+}
+
+LogicalResult GroupOp::verify() {
+  if (!getRanks())
+    return success();
+  ArrayRef<int64_t> ranks = *getRanks();
+  if (ranks.empty())
+    return emitOpError("expected at least one rank");
+  for (size_t i = 0; i < ranks.size(); ++i)
+    if (ranks[i] < 0 || (i > 0 && ranks[i] <= ranks[i - 1]))
+      return emitOpError("expected ranks that are not negative and ascending, found ") << ranks[i] << " at position " << i;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// StartOp, WaitOp, BarrierOp
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyGroup(Operation *op, FlatSymbolRefAttr group, SymbolTableCollection &symbolTable) {
+  if (!symbolTable.lookupNearestSymbolFrom<GroupOp>(op, group))
+    return op->emitOpError("unknown group ") << group;
+  return success();
+}
+
+LogicalResult StartOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  return verifyGroup(*this, getGroupAttr(), symbolTable);
+}
+
+LogicalResult StartOp::verify() {
+  bool reduces = getKind() == Kind::AllReduce || getKind() == Kind::ReduceScatter || getKind() == Kind::Reduce;
+  if (reduces != (getReduction() != Reduction::None))
+    return emitOpError("expected ") << (reduces ? "a" : "no") << " reduction for kind '" << stringifyKind(getKind())
+                                    << "', found '" << stringifyReduction(getReduction()) << "'";
+  ArrayRef<Type> results = getPending().getType().getResults();
+  if (results.size() != getInputs().size())
+    return emitOpError("expected one pending result for each of ") << getInputs().size() << " operands, found " << results.size();
+  if (getKind() == Kind::AllReduce)
+    for (auto [operand, result] : llvm::zip_equal(getInputs().getTypes(), results))
+      if (operand != result)
+        return emitOpError("expected a pending result of type ") << operand << ", found " << result;
+  if (getKind() == Kind::AllGather && !getAxis())
+    return emitOpError("expected an axis for kind 'all_gather'");
+  return success();
+}
+
+FlatSymbolRefAttr StartOp::getGroupSymbol() { return getGroupAttr(); }
+std::optional<uint64_t> StartOp::getChannelNumber() { return getChannel(); }
+void StartOp::setChannelNumber(uint64_t channel) { setChannel(channel); }
+
+std::string StartOp::getKindName() {
+  std::string name = stringifyKind(getKind()).str();
+  if (getReduction() != Reduction::None)
+    name += (" " + stringifyReduction(getReduction())).str();
+  return name;
+}
+
+std::optional<uint64_t> StartOp::getContributedBytes() {
+  uint64_t bytes = 0;
+  for (Type type : getInputs().getTypes()) {
+    auto tensor = cast<RankedTensorType>(type);
+    if (!tensor.hasStaticShape())
+      return std::nullopt;
+    bytes += tensor.getNumElements() * llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
+  }
+  return bytes;
+}
+
+LogicalResult WaitOp::verify() {
+  StartOp start = getStart();
+  if (!start)
+    return emitOpError("expected the pending value of a 'collective.start' in the same block");
+  if (!getPending().hasOneUse())
+    return emitOpError("expected exactly one wait for each start");
+  if (start.getInputs() != getInputs()) {
+    InFlightDiagnostic diag = emitOpError("expected the operands of its start");
+    diag.attachNote(start.getLoc()) << "the start is here";
+    return diag;
+  }
+  if (TypeRange(start.getPending().getType().getResults()) != getResultTypes())
+    return emitOpError("expected results of the pending types");
+  return success();
+}
+
+ResultUniformity WaitOp::getResultUniformity(unsigned) {
+  StartOp start = getStart();
+  if (!start || (start.getKind() != Kind::AllReduce && start.getKind() != Kind::AllGather && start.getKind() != Kind::Broadcast))
+    return ResultUniformity::Varying;
+  // The ranks of a smaller group share a result that the others do not have.
+  auto group = SymbolTable::lookupNearestSymbolFrom<GroupOp>(*this, start.getGroupAttr());
+  return group && !group.getRanks() ? ResultUniformity::Uniform : ResultUniformity::Varying;
+}
+
+LogicalResult BarrierOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  return verifyGroup(*this, getGroupAttr(), symbolTable);
+}
+FlatSymbolRefAttr BarrierOp::getGroupSymbol() { return getGroupAttr(); }
+std::optional<uint64_t> BarrierOp::getChannelNumber() { return getChannel(); }
+void BarrierOp::setChannelNumber(uint64_t channel) { setChannel(channel); }
+std::string BarrierOp::getKindName() { return "barrier"; }
+std::optional<uint64_t> BarrierOp::getContributedBytes() { return 0; }

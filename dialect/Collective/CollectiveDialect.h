@@ -1,0 +1,42 @@
+//===- CollectiveDialect.h - The collective dialect -*- C++ -*-===//
+
+#ifndef LOCKSTEP_DIALECT_COLLECTIVE_COLLECTIVEDIALECT_H
+#define LOCKSTEP_DIALECT_COLLECTIVE_COLLECTIVEDIALECT_H
+
+#include "dialect/Interfaces/CollectiveOpInterface.h"
+#include "dialect/Interfaces/ReplicaContext.h"
+#include "dialect/Interfaces/Uniformity.h"
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialect/Collective/CollectiveDialect.h.inc"
+#include "dialect/Collective/CollectiveEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialect/Collective/CollectiveAttributes.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "dialect/Collective/CollectiveTypes.h.inc"
+
+namespace lockstep::collective {
+
+/// The communication between replicas, as a resource of memory effects.
+struct CommunicationResource : mlir::SideEffects::Resource::Base<CommunicationResource> {
+  llvm::StringRef getName() final { return "collective.communication"; }
+};
+
+} // namespace lockstep::collective
+
+#define GET_OP_CLASSES
+#include "dialect/Collective/CollectiveOps.h.inc"
+
+#endif

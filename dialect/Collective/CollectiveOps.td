@@ -1,0 +1,83 @@
+//===- CollectiveOps.td - Operations of the collective dialect -*- tablegen -*-===//
+
+#ifndef LOCKSTEP_DIALECT_COLLECTIVE_COLLECTIVEOPS_TD
+#define LOCKSTEP_DIALECT_COLLECTIVE_COLLECTIVEOPS_TD
+
+include "dialect/Collective/CollectiveBase.td"
+include "dialect/Interfaces/CollectiveOpInterface.td"
+include "dialect/Interfaces/Uniformity.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class Collective_Op<string mnemonic, list<Trait> traits = []> : Op<Collective_Dialect, mnemonic, traits>;
+
+/// The communication between ranks, as a resource with memory effects.
+def Collective_CommunicationResource : Resource<"::lockstep::collective::CommunicationResource">;
+
+class Collective_CommunicationOp<string mnemonic, list<Trait> traits = []> : Collective_Op<mnemonic,
+    traits # [MemoryEffects<[MemRead<Collective_CommunicationResource>, MemWrite<Collective_CommunicationResource>]>]>;
+
+def Collective_GroupOp : Collective_Op<"group", [Symbol, HasParent<"::mlir::ModuleOp">]> {
+  let summary = "ranks that communicate with each other";
+  let description = [{
+    Without `ranks`, all of them.
+
+    ```mlir
+    collective.group @all
+    collective.group @even {ranks = array<i64: 0, 2>}
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<DenseI64ArrayAttr>:$ranks);
+  let assemblyFormat = "$sym_name attr-dict";
+  let hasVerifier = 1;
+}
+
+def Collective_StartOp : Collective_CommunicationOp<"start", [DeclareOpInterfaceMethods<CollectiveOpInterface>,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "starts a collective";
+  let description = [{
+    The operands belong to the collective until its wait, which names them again. `channel` numbers the collectives in
+    program order; it is equal on all ranks by construction and is what reports refer to. `axis` is
+    the axis of concatenation of an all_gather.
+
+    ```mlir
+    %h = collective.start all_reduce sum @all channel 3 (%dw, %db : tensor<64x10xf32>, tensor<10xf32>)
+        -> !collective.pending<tensor<64x10xf32>, tensor<10xf32>>
+    ```
+  }];
+  let arguments = (ins Collective_KindAttr:$kind, Collective_ReductionAttr:$reduction, FlatSymbolRefAttr:$group,
+    OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$channel, Variadic<AnyRankedTensor>:$inputs,
+    OptionalAttr<I64Attr>:$axis, DefaultValuedAttr<I64Attr, "0">:$bytes_per_pack);
+  let results = (outs Collective_Pending:$pending);
+  let assemblyFormat = [{
+    `` $kind `` $reduction $group (`channel` $channel^)? (`axis` $axis^)? `(` $inputs `:` type($inputs) `)` attr-dict `->` type($pending)
+  }];
+  let hasVerifier = 1;
+}
+
+def Collective_WaitOp : Collective_CommunicationOp<"wait", [DeclareOpInterfaceMethods<UniformityOpInterface>]> {
+  let summary = "waits for a collective and returns its results";
+  let description = [{
+    ```mlir
+    %g:2 = collective.wait %h (%dw, %db : tensor<64x10xf32>, tensor<10xf32>)
+        : !collective.pending<tensor<64x10xf32>, tensor<10xf32>> -> tensor<64x10xf32>, tensor<10xf32>
+    ```
+  }];
+  let arguments = (ins Collective_Pending:$pending, Variadic<AnyRankedTensor>:$inputs);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = "$pending `(` $inputs `:` type($inputs) `)` attr-dict `:` type($pending) `->` type($results)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The start of this wait.
+    StartOp getStart() { return getPending().getDefiningOp<StartOp>(); }
+  }];
+}
+
+def Collective_BarrierOp : Collective_CommunicationOp<"barrier", [DeclareOpInterfaceMethods<CollectiveOpInterface>,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "all ranks of a group arrive before any goes on";
+  let arguments = (ins FlatSymbolRefAttr:$group, OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$channel);
+  let assemblyFormat = "$group (`channel` $channel^)? attr-dict";
+}
+
+#endif

@@ -1,0 +1,60 @@
+//===- DeviceBase.td - The device dialect, its types and attributes -*- tablegen -*-===//
+
+#ifndef LOCKSTEP_DIALECT_DEVICE_DEVICEBASE_TD
+#define LOCKSTEP_DIALECT_DEVICE_DEVICEBASE_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinTypeInterfaces.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+
+def Device_Dialect : Dialect {
+  let name = "device";
+  let cppNamespace = "::lockstep::device";
+  let summary = "What a device executes: launches, collectives, memory already placed";
+  let description = [{
+    Two forms share this dialect. On tensors, `device.kernel` holds the body of a kernel and
+    `device.invoke` calls it. On buffers, a `device.program` is a list of commands that
+    corresponds one to one to the artifact.
+  }];
+  let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
+}
+
+class Device_Enum<string name, string summary, list<I32EnumAttrCase> cases> : I32EnumAttr<name, summary, cases> {
+  let cppNamespace = "::lockstep::device";
+  let genSpecializedAttr = 0;
+}
+
+// The numbers are those of the artifact's schema.
+def Device_Space : Device_Enum<"Space", "the memories a buffer can live in", [
+  I32EnumAttrCase<"Replica", 0, "replica">, I32EnumAttrCase<"Shared", 1, "shared">,
+  I32EnumAttrCase<"Constant", 2, "constant">, I32EnumAttrCase<"Variable", 3, "variable">,
+  I32EnumAttrCase<"ReplicaVariable", 4, "replica_variable">, I32EnumAttrCase<"Input", 5, "input">,
+  I32EnumAttrCase<"Scalar", 6, "scalar">, I32EnumAttrCase<"Rank", 7, "rank">]>;
+def Device_SpaceAttr : EnumAttr<Device_Dialect, Device_Space, "space">;
+
+def Device_Role : Device_Enum<"BindingKind", "what a value is bound to outside of a step", [
+  I32EnumAttrCase<"Variable", 0, "variable">, I32EnumAttrCase<"Batch", 1, "batch">,
+  I32EnumAttrCase<"Scalar", 2, "scalar">, I32EnumAttrCase<"Metric", 3, "metric">,
+  I32EnumAttrCase<"Sum", 4, "sum">, I32EnumAttrCase<"Count", 5, "count">, I32EnumAttrCase<"Result", 6, "result">,
+  I32EnumAttrCase<"Rank", 7, "rank">]>;
+
+def Device_Binding : AttrDef<Device_Dialect, "Binding"> {
+  let mnemonic = "binding";
+  let summary = "ties an argument or a result of a step to a variable, a batch tensor, a scalar or an output";
+  let description = [{
+    `rank` is the number of the replica, which the executor supplies.
+  }];
+  let parameters = (ins EnumParameter<Device_Role>:$kind, StringRefParameter<"name on the outside">:$name);
+  let assemblyFormat = "`<` $kind $name `>`";
+}
+
+def Device_Buffer : TypeDef<Device_Dialect, "Buffer"> {
+  let mnemonic = "buffer";
+  let summary = "a slice of a memory that holds a tensor in row-major order";
+  let parameters = (ins "::mlir::RankedTensorType":$tensor);
+  let assemblyFormat = "`<` $tensor `>`";
+}
+
+#endif

@@ -1,0 +1,214 @@
+//===- DeviceCommands.cpp - What single commands must be like -------------===//
+//
+// Rules that can be seen at one command; what commands are to each other is in DeviceProgram.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/Device/DeviceDialect.h"
+
+using namespace lockstep;
+using namespace lockstep::device;
+using namespace mlir;
+
+/// Offsets are in bytes, and a multiple of the size of an element.
+static LogicalResult verifyOffset(Operation *op, int64_t offset, RankedTensorType type) {
+  if (!type.getElementType().isIntOrFloat())
+    return op->emitOpError("expected elements that are integers or floats, found ") << type.getElementType();
+  int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  if (offset < 0 || offset % bytes != 0)
+    return op->emitOpError("expected an offset that is not negative and a multiple of the element's ")
+           << bytes << " bytes, found " << offset;
+  return success();
+}
+
+/// Bytes of a file or a memory image.
+static LogicalResult verifyBytes(Operation *op, StringRef name, ElementsAttr bytes) {
+  if (!bytes.getElementType().isInteger(8))
+    return op->emitOpError("expected elements of type 'i8' in '") << name << "', found " << bytes.getElementType();
+  return success();
+}
+
+/// The memory in which `buffer` lies.
+static Space getSpace(Value buffer) { return buffer.getDefiningOp<SliceOp>().getSpace(); }
+
+/// Inputs, scalars and constants belong to others.
+static LogicalResult verifyWritten(Operation *op, Value buffer) {
+  Space space = getSpace(buffer);
+  if (space != Space::Constant && space != Space::Input && space != Space::Scalar && space != Space::Rank)
+    return success();
+  InFlightDiagnostic diag = op->emitOpError("writes to a buffer in space '") << stringifySpace(space) << "', which is read only";
+  diag.attachNote(buffer.getLoc()) << "the buffer is defined here";
+  return diag;
+}
+
+static LogicalResult verifyGroup(Operation *op, FlatSymbolRefAttr group, SymbolTableCollection &symbolTable) {
+  if (!symbolTable.lookupNearestSymbolFrom<collective::GroupOp>(op, group))
+    return op->emitOpError("unknown group ") << group;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Module level
+//===----------------------------------------------------------------------===//
+
+LogicalResult BinaryOp::verify() {
+  if (getTarget().empty())
+    return emitOpError("expected a target, found an empty name");
+  return verifyBytes(*this, "object", getObject());
+}
+
+LogicalResult ConstantsOp::verify() {
+  auto all = (*this)->getParentOfType<ModuleOp>().getOps<ConstantsOp>();
+  if (*all.begin() != *this)
+    return emitOpError("expected at most one in a module");
+  return verifyBytes(*this, "bytes", getBytes());
+}
+
+LogicalResult VariableOp::verify() {
+  auto type = cast<RankedTensorType>(getType());
+  if (getSpace() != Space::Variable && getSpace() != Space::ReplicaVariable)
+    return emitOpError("expected space 'variable' or 'replica_variable', found '") << stringifySpace(getSpace()) << "'";
+  if (!type.hasStaticShape())
+    return emitOpError("expected a static shape, found ") << type;
+  if (getInitialAttr() && getInitialAttr().getType() != type)
+    return emitOpError("expected an initial value of type ") << type << ", found " << getInitialAttr().getType();
+  return verifyOffset(*this, getOffsetAttr().getInt(), type);
+}
+
+LogicalResult ScalarOp::verify() {
+  auto type = cast<RankedTensorType>(getType());
+  if (type.getRank() != 0)
+    return emitOpError("expected a tensor of rank 0, found ") << type;
+  if (getDefaultValueAttr() && getDefaultValueAttr().getType() != type)
+    return emitOpError("expected a default value of type ") << type << ", found " << getDefaultValueAttr().getType();
+  return verifyOffset(*this, getOffsetAttr().getInt(), type);
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+LogicalResult SliceOp::verify() {
+  RankedTensorType type = getResult().getType().getTensor();
+  if (getInput() && getSpace() != Space::Input)
+    return emitOpError("names the batch tensor '") << *getInput() << "', but lies in space '" << stringifySpace(getSpace()) << "'";
+  ArrayRef<int64_t> registers = getSizeRegisters().value_or(ArrayRef<int64_t>());
+  if (registers.empty() && !type.hasStaticShape())
+    return emitOpError("expected 'size_registers' for the dynamic sizes of ") << type;
+  if (!registers.empty()) {
+    if (static_cast<int64_t>(registers.size()) != type.getRank())
+      return emitOpError("expected 'size_registers' to have ") << type.getRank() << " entries, found " << registers.size();
+    for (int64_t d = 0; d < type.getRank(); ++d)
+      if (type.isDynamicDim(d) != (registers[d] >= 0))
+        return emitOpError("expected ") << (type.isDynamicDim(d) ? "a register" : "-1") << " for dimension " << d << " of " << type
+                                        << ", found " << registers[d];
+  }
+  return verifyOffset(*this, getOffsetAttr().getInt(), type);
+}
+
+LogicalResult OutputOp::verify() {
+  switch (getBinding().getKind()) {
+  case BindingKind::Metric:
+  case BindingKind::Sum:
+  case BindingKind::Count:
+  case BindingKind::Result:
+    break;
+  default:
+    return emitOpError("expected a metric, sum, count or result, found '") << stringifyBindingKind(getBinding().getKind()) << "'";
+  }
+  Space space = ::getSpace(getBuffer());
+  if (space == Space::Input || space == Space::Scalar)
+    return emitOpError("expected a buffer that the program owns, found space '") << stringifySpace(space) << "'";
+  return success();
+}
+
+LogicalResult CopyOp::verify() { return verifyWritten(*this, getDestination()); }
+
+//===----------------------------------------------------------------------===//
+// Launches and collectives
+//===----------------------------------------------------------------------===//
+
+LogicalResult LaunchOp::verify() {
+  for (Value buffer : getWrites())
+    if (failed(verifyWritten(*this, buffer)))
+      return failure();
+  return success();
+}
+
+LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  auto kernel = symbolTable.lookupNearestSymbolFrom<KernelOp>(*this, getKernelAttr());
+  if (!kernel)
+    return emitOpError("unknown kernel ") << getKernelAttr();
+  auto verifyBuffers = [&](StringRef name, ValueRange buffers, ArrayRef<Type> types) -> LogicalResult {
+    if (buffers.size() != types.size())
+      return emitOpError("expected ") << types.size() << " " << name << " for kernel " << getKernelAttr() << ", found " << buffers.size();
+    for (auto [index, buffer, type] : llvm::enumerate(buffers, types))
+      if (cast<BufferType>(buffer.getType()).getTensor() != type)
+        return emitOpError("expected a buffer of ") << type << " at position " << index << " of the " << name << " of kernel "
+                                                    << getKernelAttr() << ", found " << buffer.getType();
+    return success();
+  };
+  unsigned tensors = kernel.getNumTensorArguments();
+  if (failed(verifyBuffers("reads", getReads(), kernel.getArgumentTypes().take_front(tensors))) ||
+      failed(verifyBuffers("writes", getWrites(), kernel.getResultTypes())))
+    return failure();
+  size_t registers = getRegisters().value_or(ArrayRef<int64_t>()).size();
+  if (registers != kernel.getArgumentTypes().size() - tensors)
+    return emitOpError("expected ") << kernel.getArgumentTypes().size() - tensors << " registers for kernel " << getKernelAttr()
+                                    << ", found " << registers;
+  int64_t wanted = kernel.getScratch() * kernel.getGrid(), given = 0;
+  for (Value buffer : getScratch()) {
+    RankedTensorType type = cast<BufferType>(buffer.getType()).getTensor();
+    given += type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  }
+  if (given < wanted)
+    return emitOpError("expected ") << wanted << " bytes of scratch memory for the " << kernel.getGrid() << " tiles of kernel "
+                                    << getKernelAttr() << ", found " << given;
+  return success();
+}
+
+LogicalResult StartOp::verify() {
+  using collective::Kind;
+  bool reduces = getKind() == Kind::AllReduce || getKind() == Kind::ReduceScatter || getKind() == Kind::Reduce;
+  if (reduces != (getReduction() != collective::Reduction::None))
+    return emitOpError("expected ") << (reduces ? "a" : "no") << " reduction for kind '" << stringifyKind(getKind()) << "', found '"
+                                    << stringifyReduction(getReduction()) << "'";
+  if (getInputs().size() != getOutputs().size())
+    return emitOpError("expected one buffer for the result of each of ") << getInputs().size() << " operands, found "
+                                                                         << getOutputs().size();
+  for (auto [input, output] : llvm::zip_equal(getInputs(), getOutputs())) {
+    if (getKind() == Kind::AllReduce && input.getType() != output.getType())
+      return emitOpError("expected a buffer of type ") << input.getType() << " for the result, found " << output.getType();
+    if (failed(verifyWritten(*this, output)))
+      return failure();
+  }
+  if (getKind() == Kind::AllGather && !getAxis())
+    return emitOpError("expected an axis for kind 'all_gather'");
+  return success();
+}
+
+LogicalResult StartOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  return verifyGroup(*this, getGroupAttr(), symbolTable);
+}
+
+LogicalResult BarrierOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  return verifyGroup(*this, getGroupAttr(), symbolTable);
+}
+
+//===----------------------------------------------------------------------===//
+// Registers and branches
+//===----------------------------------------------------------------------===//
+
+LogicalResult LoadRegisterOp::verify() {
+  RankedTensorType type = getSource().getType().getTensor();
+  if (type.getRank() != 0 || !type.getElementType().isInteger())
+    return emitOpError("expected a buffer of one integer, found ") << type;
+  return success();
+}
+
+LogicalResult BranchUnlessOp::verify() {
+  RankedTensorType type = getCondition().getType().getTensor();
+  if (type.getRank() != 0 || !type.getElementType().isInteger(1))
+    return emitOpError("expected a condition of type 'tensor<i1>', found ") << type;
+  return success();
+}

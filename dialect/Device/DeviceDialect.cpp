@@ -1,0 +1,115 @@
+//===- DeviceDialect.cpp - The device dialect -----------------------------===//
+
+#include "dialect/Device/DeviceDialect.h"
+
+#include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FunctionImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace lockstep::device;
+using namespace mlir;
+
+#include "dialect/Device/DeviceDialect.cpp.inc"
+#include "dialect/Device/DeviceEnums.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialect/Device/DeviceAttributes.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "dialect/Device/DeviceTypes.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "dialect/Device/DeviceOps.cpp.inc"
+
+void DeviceDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "dialect/Device/DeviceOps.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "dialect/Device/DeviceTypes.cpp.inc"
+      >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialect/Device/DeviceAttributes.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// KernelOp
+//===----------------------------------------------------------------------===//
+
+void KernelOp::build(OpBuilder &builder, OperationState &state, StringRef name, FunctionType type) {
+  state.addAttribute(SymbolTable::getSymbolAttrName(), builder.getStringAttr(name));
+  state.addAttribute(getFunctionTypeAttrName(state.name), TypeAttr::get(type));
+  state.addRegion();
+}
+
+ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
+  auto buildType = [](Builder &builder, ArrayRef<Type> inputs, ArrayRef<Type> results,
+                      function_interface_impl::VariadicFlag,
+                      std::string &) { return builder.getFunctionType(inputs, results); };
+  return function_interface_impl::parseFunctionOp(parser, result, /*allowVariadic=*/false,
+                                                  getFunctionTypeAttrName(result.name), buildType,
+                                                  getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
+}
+
+void KernelOp::print(OpAsmPrinter &printer) {
+  function_interface_impl::printFunctionOp(printer, *this, /*isVariadic=*/false, getFunctionTypeAttrName(),
+                                           getArgAttrsAttrName(), getResAttrsAttrName());
+}
+
+unsigned KernelOp::getNumTensorArguments() {
+  return llvm::count_if(getArgumentTypes(), llvm::IsaPred<RankedTensorType>);
+}
+
+std::optional<unsigned> KernelOp::getInPlaceArgument(unsigned result) {
+  std::optional<ArrayRef<int64_t>> inPlace = getInPlace();
+  if (!inPlace || (*inPlace)[result] < 0)
+    return std::nullopt;
+  return (*inPlace)[result];
+}
+
+LogicalResult KernelOp::verify() {
+  if (getGrid() < 1)
+    return emitOpError("expected a grid of at least one tile, found ") << static_cast<int64_t>(getGrid());
+  if (static_cast<int64_t>(getScratch()) < 0)
+    return emitOpError("expected scratch memory that is not negative, found ") << static_cast<int64_t>(getScratch());
+  bool scalarSeen = false;
+  for (Type type : getArgumentTypes()) {
+    if (isa<RankedTensorType>(type) && !scalarSeen)
+      continue;
+    scalarSeen = true;
+    if (!type.isIndex())
+      return emitOpError("expected tensors, then values of type 'index' as arguments, found ") << type;
+  }
+  for (Type type : getResultTypes())
+    if (!isa<RankedTensorType>(type))
+      return emitOpError("expected results that are tensors, found ") << type;
+  if (std::optional<ArrayRef<int64_t>> inPlace = getInPlace()) {
+    if (inPlace->size() != getResultTypes().size())
+      return emitOpError("expected 'in_place' to have ") << getResultTypes().size() << " entries, found " << inPlace->size();
+    for (auto [result, argument] : llvm::zip_equal(getResultTypes(), *inPlace))
+      if (argument >= static_cast<int64_t>(getArgumentTypes().size()) ||
+          (argument >= 0 && getArgumentTypes()[argument] != result))
+        return emitOpError("expected 'in_place' to name an argument of type ") << result << ", found " << argument;
+  }
+  return success();
+}
+
+LogicalResult YieldOp::verify() {
+  ArrayRef<Type> expected = cast<KernelOp>((*this)->getParentOp()).getResultTypes();
+  if (TypeRange(expected) != getOperandTypes())
+    return emitOpError("expected operands of types (") << expected << "), found (" << getOperandTypes() << ")";
+  return success();
+}
+
+LogicalResult InvokeOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  auto kernel = symbolTable.lookupNearestSymbolFrom<KernelOp>(*this, getKernelAttr());
+  if (!kernel)
+    return emitOpError("unknown kernel ") << getKernelAttr();
+  if (TypeRange(kernel.getArgumentTypes()) != getOperandTypes() || TypeRange(kernel.getResultTypes()) != getResultTypes())
+    return emitOpError("expected operands and results of kernel ") << getKernelAttr() << ", " << kernel.getFunctionType();
+  return success();
+}

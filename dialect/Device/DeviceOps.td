@@ -1,0 +1,388 @@
+//===- DeviceOps.td - Operations of the device dialect -----*- tablegen -*-===//
+
+#ifndef LOCKSTEP_DIALECT_DEVICE_DEVICEOPS_TD
+#define LOCKSTEP_DIALECT_DEVICE_DEVICEOPS_TD
+
+include "dialect/Collective/CollectiveBase.td"
+include "dialect/Device/DeviceBase.td"
+include "dialect/Interfaces/Uniformity.td"
+include "mlir/IR/RegionKindInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/FunctionInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class Device_Op<string mnemonic, list<Trait> traits = []> : Op<Device_Dialect, mnemonic, traits>;
+
+//===----------------------------------------------------------------------===//
+// On tensors
+//===----------------------------------------------------------------------===//
+
+def Device_KernelOp : Device_Op<"kernel", [FunctionOpInterface, IsolatedFromAbove, AffineScope, AutomaticAllocationScope]> {
+  let summary = "a kernel: a pure function on tensors, compiled to native code";
+  let description = [{
+    Tensor arguments come first, then `index` arguments, which are passed in registers. `grid` is the number of tiles that may run
+    at the same time, `scratch` the bytes of working memory of one tile, both set by the stage that generates
+    code. `in_place` gives for each result the argument whose memory it may take over, or -1.
+
+    Code has the form `void kernel(void *const *buffers, const int64_t *scalars, int64_t tile)`; buffers are the
+    tensor arguments, then the results, then scratch.
+
+    ```mlir
+    device.kernel @add(%a: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32> attributes {in_place = array<i64: 0>} {
+      ...
+      device.yield %0 : tensor<8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
+    OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs,
+    DefaultValuedAttr<I64Attr, "1">:$grid, DefaultValuedAttr<I64Attr, "0">:$scratch,
+    OptionalAttr<DenseI64ArrayAttr>:$in_place, DefaultValuedAttr<I64Attr, "0">:$flops, DefaultValuedAttr<I64Attr, "0">:$bytes);
+  let regions = (region AnyRegion:$body);
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::FunctionType":$type)>];
+  let extraClassDeclaration = [{
+    ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
+    ::llvm::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
+    ::mlir::Region *getCallableRegion() { return &getBody(); }
+    /// The argument whose memory the result may take over, or nullopt.
+    std::optional<unsigned> getInPlaceArgument(unsigned result);
+    /// Number of arguments that are tensors; they come before the scalars.
+    unsigned getNumTensorArguments();
+  }];
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+def Device_YieldOp : Device_Op<"yield", [Pure, Terminator, ReturnLike, HasParent<"KernelOp">]> {
+  let summary = "ends the body of a kernel";
+  let description = [{
+    ```mlir
+    device.yield %0 : tensor<8xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$operands);
+  let assemblyFormat = "attr-dict ($operands^ `:` type($operands))?";
+  let hasVerifier = 1;
+}
+
+def Device_InvokeOp : Device_Op<"invoke", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "calls a kernel on tensors";
+  let description = [{
+    Types of operands and results are those of the kernel. The memory planner turns it into a `device.launch`.
+
+    ```mlir
+    %2 = device.invoke @add(%0, %1) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyType>:$operands);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = "$kernel `(` $operands `)` attr-dict `:` functional-type($operands, $results)";
+}
+
+def Device_BinaryOp : Device_Op<"binary", [Symbol, HasParent<"::mlir::ModuleOp">]> {
+  let summary = "the native code of all kernels for one target";
+  let description = [{
+    A shared object, as bytes. One of a module's binaries is picked when the artifact is loaded.
+
+    ```mlir
+    device.binary @x86_64_v3 target "x86-64-v3" {object = dense<...> : tensor<4096xi8>}
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$target, ElementsAttr:$object);
+  let assemblyFormat = "$sym_name `target` $target attr-dict";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// On buffers
+//===----------------------------------------------------------------------===//
+
+def Device_VariableOp : Device_Op<"variable", [Symbol, HasParent<"::mlir::ModuleOp">]> {
+  let summary = "where a variable lives";
+  let description = [{
+    In space `variable` there is one copy a process, in `replica_variable` one a replica. `synchronization` and
+    `aggregation` are the numbers of the replica dialect's enums; without `initial` the value comes by name from a file.
+
+    ```mlir
+    device.variable @w variable[0] : tensor<64x10xf32> {synchronization = 0 : i32, aggregation = 0 : i32}
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, Device_SpaceAttr:$space, I64Attr:$offset, TypeAttrOf<AnyRankedTensor>:$type,
+    I32Attr:$synchronization, I32Attr:$aggregation, OptionalAttr<ElementsAttr>:$initial, UnitAttr:$is_unsigned);
+  let assemblyFormat = "$sym_name `` $space `[` $offset `]` `:` $type attr-dict";
+  let hasVerifier = 1;
+}
+
+def Device_ScalarOp : Device_Op<"scalar", [HasParent<"::mlir::ModuleOp">]> {
+  let summary = "a host scalar and where it is put before a step";
+  let description = [{
+    The offset is in space `scalar`. Without a default value, the host must give one.
+
+    ```mlir
+    device.scalar "lr"[0] : tensor<f32> {default_value = dense<1.0e-01> : tensor<f32>}
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, I64Attr:$offset, TypeAttrOf<AnyRankedTensor>:$type,
+    OptionalAttr<ElementsAttr>:$default_value, UnitAttr:$is_unsigned);
+  let assemblyFormat = "$name `[` $offset `]` `:` $type attr-dict";
+  let hasVerifier = 1;
+}
+
+def Device_ConstantsOp : Device_Op<"constants", [HasParent<"::mlir::ModuleOp">]> {
+  let summary = "the bytes of all constants";
+  let description = [{
+    What slices of space `constant` lie in.
+
+    ```mlir
+    device.constants {bytes = dense<[0, 0, -128, 63]> : tensor<4xi8>}
+    ```
+  }];
+  let arguments = (ins ElementsAttr:$bytes);
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
+}
+
+def Device_ProgramOp : Device_Op<"program", [Symbol, IsolatedFromAbove, HasParent<"::mlir::ModuleOp">]> {
+  let summary = "the commands of one device role";
+  let description = [{
+    A list of commands; the targets of jumps are blocks. Sizes of memories are in bytes: `replica` and `input` exist once a
+    replica, `shared` once a process. A channel is the name of one start, one barrier or one once section; each start has a
+    wait. Registers hold 64-bit integers, one set a replica.
+
+    ```mlir
+    device.program @step role "worker" replica 81920 shared 40960 input 8448 registers 2 channels 4 {
+      %x = device.slice input[0] "x" : !device.buffer<tensor<32x64xf32>>
+      %dw = device.slice replica[0] : !device.buffer<tensor<64x10xf32>>
+      %gw = device.slice shared[0] : !device.buffer<tensor<64x10xf32>>
+      device.launch @backward reads(%x : !device.buffer<tensor<32x64xf32>>) writes(%dw : !device.buffer<tensor<64x10xf32>>)
+      device.start all_reduce sum @all channel 0 (%dw : !device.buffer<tensor<64x10xf32>>)
+          to (%gw : !device.buffer<tensor<64x10xf32>>)
+      device.wait channel 0
+      device.return
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$role, I64Attr:$replica_size, I64Attr:$shared_size,
+    I64Attr:$input_size, I64Attr:$registers, I64Attr:$channels);
+  let regions = (region MinSizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $sym_name `role` $role `replica` $replica_size `shared` $shared_size `input` $input_size
+    `registers` $registers `channels` $channels attr-dict-with-keyword $body
+  }];
+  let hasRegionVerifier = 1;
+}
+
+/// Commands stand in a program, or in a section of it.
+class Device_Command<string mnemonic, list<Trait> traits = []>
+    : Device_Op<mnemonic, traits # [ParentOneOf<["ProgramOp", "OnceOp"]>]>;
+
+/// Commands that decide which one comes next, or meet other replicas: not for a section that one replica executes.
+class Device_ProgramCommand<string mnemonic, list<Trait> traits = []>
+    : Device_Op<mnemonic, traits # [HasParent<"ProgramOp">]>;
+
+def Device_SliceOp : Device_ProgramCommand<"slice", [Pure]> {
+  let summary = "a slice of a memory, by its offset in bytes";
+  let description = [{
+    `input` names the batch tensor that the slice holds. `size_registers` has for each dimension the register with its size,
+    or -1 where it is static.
+
+    ```mlir
+    %x = device.slice input[0] "x" : !device.buffer<tensor<32x64xf32>>
+    ```
+  }];
+  let arguments = (ins Device_SpaceAttr:$space, I64Attr:$offset, OptionalAttr<StrAttr>:$input, UnitAttr:$is_unsigned,
+    OptionalAttr<DenseI64ArrayAttr>:$size_registers);
+  let results = (outs Device_Buffer:$result);
+  let assemblyFormat = "`` $space `[` $offset `]` ($input^)? attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Device_OutputOp : Device_ProgramCommand<"output"> {
+  let summary = "a buffer that the host reads after the program has ended";
+  let description = [{
+    ```mlir
+    device.output <metric "loss"> %loss : !device.buffer<tensor<f32>>
+    ```
+  }];
+  let arguments = (ins Device_Binding:$binding, Device_Buffer:$buffer);
+  let assemblyFormat = "$binding $buffer attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
+}
+
+def Device_LaunchOp : Device_Command<"launch", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "runs the tiles of a kernel";
+  let description = [{
+    `reads` are the kernel's tensors, `writes` its results, `scratch` its working memory; `registers` are passed as its
+    `index` arguments. All are given to the code in this order. A buffer may stand in reads and writes where the kernel
+    works in place.
+
+    ```mlir
+    device.launch @add reads(%a, %b : !device.buffer<tensor<8xf32>>, !device.buffer<tensor<8xf32>>)
+        writes(%a : !device.buffer<tensor<8xf32>>)
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Device_Buffer>:$reads, Variadic<Device_Buffer>:$writes,
+    Variadic<Device_Buffer>:$scratch, OptionalAttr<DenseI64ArrayAttr>:$registers);
+  let assemblyFormat = [{
+    $kernel (`reads` `(` $reads^ `:` type($reads) `)`)? (`writes` `(` $writes^ `:` type($writes) `)`)?
+    (`scratch` `(` $scratch^ `:` type($scratch) `)`)? attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def Device_StartOp : Device_ProgramCommand<"start", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "starts a collective on buffers";
+  let description = [{
+    The buffers belong to the collective until the wait on its channel. With several buffers, they are one bucket.
+
+    ```mlir
+    device.start all_reduce sum @all channel 0 (%dw : !device.buffer<tensor<64x10xf32>>)
+        to (%gw : !device.buffer<tensor<64x10xf32>>)
+    ```
+  }];
+  let arguments = (ins Collective_KindAttr:$kind, Collective_ReductionAttr:$reduction, FlatSymbolRefAttr:$group, I64Attr:$channel,
+    Variadic<Device_Buffer>:$inputs, Variadic<Device_Buffer>:$outputs, OptionalAttr<I64Attr>:$axis);
+  let assemblyFormat = [{
+    `` $kind `` $reduction $group `channel` $channel `(` $inputs `:` type($inputs) `)` `to` `(` $outputs `:` type($outputs) `)` attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def Device_WaitOp : Device_ProgramCommand<"wait"> {
+  let summary = "waits for the collective of a channel";
+  let description = [{
+    ```mlir
+    device.wait channel 0
+    ```
+  }];
+  let arguments = (ins I64Attr:$channel);
+  let assemblyFormat = "`channel` $channel attr-dict";
+}
+
+def Device_BarrierOp : Device_ProgramCommand<"barrier", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "all ranks of a group arrive before any goes on";
+  let description = [{
+    ```mlir
+    device.barrier @all channel 1
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$group, I64Attr:$channel);
+  let assemblyFormat = "$group `channel` $channel attr-dict";
+}
+
+def Device_OnceOp : Device_ProgramCommand<"once", [SingleBlock, NoTerminator]> {
+  let summary = "commands that one replica of the process executes for all of them, when all have arrived";
+  let description = [{
+    Holds launches and copies, which write to memory that the replicas share. Replicas go on when it is done.
+
+    ```mlir
+    device.once channel 2 {
+      device.launch @sgd reads(%w, %gw : !device.buffer<tensor<8xf32>>, !device.buffer<tensor<8xf32>>)
+          writes(%w : !device.buffer<tensor<8xf32>>)
+    }
+    ```
+  }];
+  let arguments = (ins I64Attr:$channel);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "`channel` $channel attr-dict-with-keyword $body";
+  let hasRegionVerifier = 1;
+}
+
+def Device_CopyOp : Device_Command<"copy", [SameTypeOperands]> {
+  let summary = "copies a buffer";
+  let description = [{
+    ```mlir
+    device.copy %a to %b : !device.buffer<tensor<8xf32>>
+    ```
+  }];
+  let arguments = (ins Device_Buffer:$source, Device_Buffer:$destination);
+  let assemblyFormat = "$source `to` $destination attr-dict `:` type($source)";
+  let hasVerifier = 1;
+}
+
+def Device_SetRegisterOp : Device_ProgramCommand<"set_register"> {
+  let summary = "sets a register to a constant";
+  let description = [{
+    ```mlir
+    device.set_register 0 to 4
+    ```
+  }];
+  let arguments = (ins I64Attr:$index, I64Attr:$value);
+  let assemblyFormat = "$index `to` $value attr-dict";
+}
+
+def Device_AddRegisterOp : Device_ProgramCommand<"add_register"> {
+  let summary = "adds one register to another";
+  let description = [{
+    Register 0 becomes the sum of registers 0 and 1:
+
+    ```mlir
+    device.add_register 0, 1
+    ```
+  }];
+  let arguments = (ins I64Attr:$index, I64Attr:$source);
+  let assemblyFormat = "$index `,` $source attr-dict";
+}
+
+def Device_LoadRegisterOp : Device_ProgramCommand<"load_register"> {
+  let summary = "loads an integer from a buffer into a register";
+  let description = [{
+    ```mlir
+    device.load_register 0, %n : !device.buffer<tensor<i32>>
+    ```
+  }];
+  let arguments = (ins I64Attr:$index, Device_Buffer:$source);
+  let assemblyFormat = "$index `,` $source attr-dict `:` type($source)";
+  let hasVerifier = 1;
+}
+
+def Device_JumpOp : Device_ProgramCommand<"jump", [Terminator]> {
+  let summary = "goes to another block";
+  let description = [{
+    ```mlir
+    device.jump ^bb1
+    ```
+  }];
+  let successors = (successor AnySuccessor:$target);
+  let assemblyFormat = "$target attr-dict";
+}
+
+def Device_BranchUnlessOp : Device_ProgramCommand<"branch_unless", [Terminator]> {
+  let summary = "goes to the first block if the condition is false, else to the second, which follows";
+  let description = [{
+    ```mlir
+    device.branch_unless %c ^bb2 else ^bb1 : !device.buffer<tensor<i1>>
+    ```
+  }];
+  let arguments = (ins Device_Buffer:$condition);
+  let successors = (successor AnySuccessor:$target, AnySuccessor:$next);
+  let assemblyFormat = "$condition $target `else` $next attr-dict `:` type($condition)";
+  let hasVerifier = 1;
+}
+
+def Device_BranchGreaterEqualOp : Device_ProgramCommand<"branch_ge", [Terminator]> {
+  let summary = "goes to the first block if one register is not less than the other, else to the second, which follows";
+  let description = [{
+    Leaves a loop when register 0 has reached register 1:
+
+    ```mlir
+    device.branch_ge 0, 1 ^exit else ^body
+    ```
+  }];
+  let arguments = (ins I64Attr:$lhs, I64Attr:$rhs);
+  let successors = (successor AnySuccessor:$target, AnySuccessor:$next);
+  let assemblyFormat = "$lhs `,` $rhs $target `else` $next attr-dict";
+}
+
+def Device_ReturnOp : Device_ProgramCommand<"return", [Terminator]> {
+  let summary = "ends a program";
+  let description = [{
+    ```mlir
+    device.return
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+#endif

@@ -1,0 +1,11 @@
+//===- CollectiveOpInterface.h - What all exchanges share -------*- C++ -*-===//
+
+#ifndef LOCKSTEP_DIALECT_INTERFACES_COLLECTIVEOPINTERFACE_H
+#define LOCKSTEP_DIALECT_INTERFACES_COLLECTIVEOPINTERFACE_H
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/OpDefinition.h"
+
+#include "dialect/Interfaces/CollectiveOpInterface.h.inc"
+
+#endif

@@ -1,0 +1,80 @@
+//===- ReplicaBase.td - The replica dialect, its types and attributes -*- tablegen -*-===//
+
+#ifndef LOCKSTEP_DIALECT_REPLICA_REPLICABASE_TD
+#define LOCKSTEP_DIALECT_REPLICA_REPLICABASE_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinTypeInterfaces.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+
+def Replica_Dialect : Dialect {
+  let name = "replica";
+  let cppNamespace = "::lockstep::replica";
+  let summary = "Training steps as the user wrote them: replicas, variables, two contexts";
+  let description = [{
+    A module of this dialect holds one strategy, variables and steps. A step is executed once a
+    replica (replica context); `replica.merge_call` opens cross-replica context inside it. Compute
+    is upstream `linalg`, `tensor`, `arith`, `math` and `scf` on tensors.
+
+    Discardable attributes on the arguments and results of a step bind them to the outside:
+    `replica.batch = "x"` (a batch tensor, one shard a replica), `replica.scalar = "lr"` (a host
+    scalar, equal on all replicas; `replica.default` gives its value when the host does not),
+    `replica.metric = "loss"`, `replica.sum` and `replica.count` (results that the host reads).
+  }];
+  let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
+  let dependentDialects = ["::mlir::tensor::TensorDialect"];
+}
+
+class Replica_Type<string name, string typeMnemonic> : TypeDef<Replica_Dialect, name> {
+  let mnemonic = typeMnemonic;
+}
+
+def Replica_PerReplica : Replica_Type<"PerReplica", "per_replica"> {
+  let summary = "one value of the component type a replica";
+  let description = [{
+    The values of all replicas, as cross-replica context sees them. There is no arithmetic on them:
+    `replica.reduce_to`, `replica.gather` and `replica.local_results` lead to plain tensors.
+  }];
+  let parameters = (ins "::mlir::RankedTensorType":$component);
+  let assemblyFormat = "`<` $component `>`";
+}
+
+def Replica_Mirrored : Replica_Type<"Mirrored", "mirrored"> {
+  let summary = "equal values of the component type, one a replica";
+  let parameters = (ins "::mlir::RankedTensorType":$component);
+  let assemblyFormat = "`<` $component `>`";
+}
+
+class Replica_Enum<string name, string summary, list<I32EnumAttrCase> cases> : I32EnumAttr<name, summary, cases> {
+  let cppNamespace = "::lockstep::replica";
+  let genSpecializedAttr = 0;
+}
+
+def Replica_Kind : Replica_Enum<"Kind", "kind of a strategy", [
+  I32EnumAttrCase<"Default", 0, "default">, I32EnumAttrCase<"OneDevice", 1, "one_device">,
+  I32EnumAttrCase<"Mirrored", 2, "mirrored">]>;
+def Replica_KindAttr : EnumAttr<Replica_Dialect, Replica_Kind, "kind"> { let assemblyFormat = "`<` $value `>`"; }
+
+def Replica_Reduction : Replica_Enum<"Reduction", "how values of several replicas become one", [
+  I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Mean", 1, "mean">]>;
+def Replica_ReductionAttr : EnumAttr<Replica_Dialect, Replica_Reduction, "reduction">;
+
+def Replica_Synchronization : Replica_Enum<"Synchronization", "when the copies of a variable are made equal", [
+  I32EnumAttrCase<"OnWrite", 0, "on_write">, I32EnumAttrCase<"OnRead", 1, "on_read">]>;
+def Replica_SynchronizationAttr : EnumAttr<Replica_Dialect, Replica_Synchronization, "synchronization"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def Replica_Aggregation : Replica_Enum<"Aggregation", "how per-replica writes to a variable are combined", [
+  I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"Sum", 1, "sum">, I32EnumAttrCase<"Mean", 2, "mean">,
+  I32EnumAttrCase<"OnlyFirstReplica", 3, "only_first_replica">]>;
+def Replica_AggregationAttr : EnumAttr<Replica_Dialect, Replica_Aggregation, "aggregation"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
+#endif

@@ -1,0 +1,47 @@
+//===- ReplicaDialect.h - The replica dialect -*- C++ -*-===//
+
+#ifndef LOCKSTEP_DIALECT_REPLICA_REPLICADIALECT_H
+#define LOCKSTEP_DIALECT_REPLICA_REPLICADIALECT_H
+
+#include "dialect/Interfaces/CollectiveOpInterface.h"
+#include "dialect/Interfaces/ReplicaContext.h"
+#include "dialect/Interfaces/Uniformity.h"
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialect/Replica/ReplicaDialect.h.inc"
+#include "dialect/Replica/ReplicaEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialect/Replica/ReplicaAttributes.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "dialect/Replica/ReplicaTypes.h.inc"
+
+namespace lockstep::replica {
+
+/// The communication between replicas, as a resource of memory effects.
+struct CommunicationResource : mlir::SideEffects::Resource::Base<CommunicationResource> {
+  llvm::StringRef getName() final { return "replica.communication"; }
+};
+
+/// The contents of all variables, as a resource of memory effects.
+struct VariableResource : mlir::SideEffects::Resource::Base<VariableResource> {
+  llvm::StringRef getName() final { return "replica.variables"; }
+};
+
+} // namespace lockstep::replica
+
+#define GET_OP_CLASSES
+#include "dialect/Replica/ReplicaOps.h.inc"
+
+#endif

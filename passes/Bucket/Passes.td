@@ -1,0 +1,24 @@
+#ifndef LOCKSTEP_PASSES_BUCKET_PASSES_TD
+#define LOCKSTEP_PASSES_BUCKET_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def BucketCollectivesPass : Pass<"bucket-collectives", "::mlir::func::FuncOp"> {
+  let summary = "merges independent collectives into buckets";
+  let description = [{
+    Collectives of one block, group, kind, reduction and element type that do not depend on each other become one with many operands, in
+    the order in which their operands are ready. `bytes_per_pack`, if the user gave it, bounds the size of a bucket.
+
+    ```mlir
+    // before
+    %h0 = collective.start all_reduce sum @all (%a : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+    %h1 = collective.start all_reduce sum @all (%b : tensor<8xf32>) -> !collective.pending<tensor<8xf32>>
+    // after
+    %h = collective.start all_reduce sum @all (%a, %b : tensor<4xf32>, tensor<8xf32>) -> !collective.pending<tensor<4xf32>, tensor<8xf32>>
+    ```
+  }];
+  let options = [Option<"bytesPerPack", "bytes-per-pack", "int64_t", /*default=*/"0", "bound on the size of a bucket in bytes, if the program gives none; 0: no bound">];
+  let dependentDialects = ["::lockstep::collective::CollectiveDialect"];
+}
+
+#endif

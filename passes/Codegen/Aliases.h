@@ -1,0 +1,29 @@
+//===- Aliases.h - Which buffers of a kernel may be the same ----*- C++ -*-===//
+
+#ifndef LOCKSTEP_PASSES_CODEGEN_ALIASES_H
+#define LOCKSTEP_PASSES_CODEGEN_ALIASES_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace lockstep {
+
+/// Buffers of a kernel are apart, except for a result that may take over an argument's memory.
+class Aliases {
+public:
+  explicit Aliases(mlir::func::FuncOp function);
+
+  bool mayAlias(mlir::Value a, mlir::Value b) const { return getRoot(a) == getRoot(b); }
+  /// True if `op`, or an operation in it, may read or write the buffer of `view`.
+  bool mayTouch(mlir::Operation *op, mlir::Value view) const;
+  /// True if the view has all elements of its buffer in the same order.
+  bool isWholeBuffer(mlir::Value view) const;
+  /// The buffer of a view; for a result in place, the argument.
+  mlir::Value getRoot(mlir::Value view) const;
+
+private:
+  llvm::DenseMap<mlir::Value, mlir::Value> inPlace;
+};
+
+} // namespace lockstep
+
+#endif

@@ -1,0 +1,27 @@
+//===- Codegen.h - From kernels to native code ------------------*- C++ -*-===//
+
+#ifndef LOCKSTEP_PASSES_CODEGEN_CODEGEN_H
+#define LOCKSTEP_PASSES_CODEGEN_CODEGEN_H
+
+#include "passes/Codegen/Targets.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+
+#include <string>
+
+namespace lockstep {
+
+/// Adds the passes from kernels on tensors to the LLVM dialect.
+void buildLowerKernelsPipeline(mlir::OpPassManager &pm, llvm::StringRef target, bool optimize);
+
+/// Compiles a module of the LLVM dialect to a relocatable object in memory. Errors go to the module's diagnostics.
+mlir::FailureOr<llvm::SmallVector<char, 0>> compileToObject(mlir::ModuleOp module, const CodegenTarget &target, bool optimize);
+
+/// Links objects to one shared object that needs no library. lld keeps global state: one call at a time, the function sees to it.
+/// Its messages are put after `error`.
+mlir::FailureOr<std::string> linkObjects(llvm::ArrayRef<llvm::SmallVector<char, 0>> objects, std::string &error);
+
+} // namespace lockstep
+
+#endif

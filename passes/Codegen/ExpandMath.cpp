@@ -1,0 +1,134 @@
+//===- ExpandMath.cpp - Mathematical functions without a library ----------===//
+
+#include "passes/Codegen/PlainLoops.h"
+#include "passes/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Transforms/DialectConversion.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace lockstep {
+#define GEN_PASS_DEF_EXPANDMATHPASS
+#include "passes/Passes.h.inc"
+} // namespace lockstep
+
+using namespace mlir;
+
+/// What the instruction sets can do themselves, or what LLVM expands without a call.
+static bool isNative(Operation *op) {
+  Type type = getElementTypeOrSelf(op->getOperand(0).getType());
+  if (isa<math::CountLeadingZerosOp, math::CountTrailingZerosOp, math::CtPopOp, math::AbsIOp, math::AbsFOp, math::CopySignOp, math::IsNaNOp,
+          math::IsInfOp, math::IsFiniteOp, math::IsNormalOp>(op))
+    return true;
+  return isa<math::SqrtOp, math::FmaOp, math::FloorOp, math::CeilOp, math::TruncOp, math::RoundEvenOp>(op) && (type.isF32() || type.isF64());
+}
+
+namespace {
+/// f64 to f16 or bf16 in one rounding. Neither instruction set has it: the value is first rounded to an odd f32, from which the second
+/// rounding cannot err (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums").
+struct NarrowDouble : OpRewritePattern<arith::TruncFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::TruncFOp op, PatternRewriter &rewriter) const override {
+    Value value = op.getIn();
+    if (!getElementTypeOrSelf(value.getType()).isF64() || getElementTypeOrSelf(op.getType()).getIntOrFloatBitWidth() != 16)
+      return failure();
+    Location loc = op.getLoc();
+    auto like = [&](Type element) -> Type {
+      auto vector = dyn_cast<VectorType>(value.getType());
+      return vector ? Type(vector.clone(element)) : element;
+    };
+    Type bitsType = like(rewriter.getI32Type());
+    auto constant = [&](int32_t bits) -> Value {
+      TypedAttr attribute = rewriter.getI32IntegerAttr(bits);
+      if (auto vector = dyn_cast<VectorType>(bitsType))
+        attribute = DenseElementsAttr::get(vector, APInt(32, bits, /*isSigned=*/true));
+      return arith::ConstantOp::create(rewriter, loc, attribute);
+    };
+    Value rounded = arith::TruncFOp::create(rewriter, loc, like(rewriter.getF32Type()), value);
+    Value back = arith::ExtFOp::create(rewriter, loc, value.getType(), rounded);
+    Value bits = arith::BitcastOp::create(rewriter, loc, bitsType, rounded);
+    Value isInexact = arith::CmpFOp::create(rewriter, loc, arith::CmpFPredicate::ONE, back, value);
+    Value low = arith::AndIOp::create(rewriter, loc, bits, constant(1));
+    Value isEven = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, low, constant(0));
+    Value isSmaller = arith::CmpFOp::create(rewriter, loc, arith::CmpFPredicate::OLT, math::AbsFOp::create(rewriter, loc, back),
+                                            math::AbsFOp::create(rewriter, loc, value));
+    Value step = arith::SelectOp::create(rewriter, loc, isSmaller, constant(1), constant(-1));
+    Value odd = arith::AddIOp::create(rewriter, loc, bits, step);
+    Value isChanged = arith::AndIOp::create(rewriter, loc, isInexact, isEven);
+    bits = arith::SelectOp::create(rewriter, loc, isChanged, odd, bits);
+    rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(), arith::BitcastOp::create(rewriter, loc, rounded.getType(), bits));
+    return success();
+  }
+};
+
+} // namespace
+
+/// Upstream's expansions that are as exact as the operation; not that of `fma`, which would round twice.
+static constexpr StringRef kExpanded[] = {"sinh", "cosh", "tan", "asinh", "acosh", "atanh", "rsqrt", "exp2", "fpowi", "ipowi", "round", "clampf"};
+
+namespace {
+struct ExpandMath : lockstep::impl::ExpandMathPassBase<ExpandMath> {
+  void runOnOperation() override {
+    if (failed(extendSmallFloats()))
+      return signalPassFailure();
+    // The casts that were inserted round: they must not fold with each other.
+    lockstep::fixRounding(getOperation());
+    RewritePatternSet patterns(&getContext());
+    populateMathPolynomialApproximationPatterns(patterns);
+    math::populateExpansionPatterns(patterns, kExpanded);
+    (void)applyPatternsGreedily(getOperation(), std::move(patterns));
+    RewritePatternSet arithPatterns(&getContext());
+    arithPatterns.add<NarrowDouble>(&getContext(), /*benefit=*/10);
+    arith::populateCeilFloorDivExpandOpsPatterns(arithPatterns);
+    arith::populateExpandBFloat16Patterns(arithPatterns);
+    (void)applyPatternsGreedily(getOperation(), std::move(arithPatterns));
+    bool failed = false;
+    getOperation().walk([&](Operation *op) {
+      if (isa_and_nonnull<math::MathDialect>(op->getDialect()) && !isNative(op)) {
+        op->emitError("no code for '") << op->getName() << "' on " << op->getOperand(0).getType();
+        failed = true;
+      } else if (auto remainder = dyn_cast<arith::RemFOp>(op)) {
+        op->emitError("no code for '") << op->getName() << "' on " << op->getOperand(0).getType();
+        failed = true;
+      }
+    });
+    if (failed)
+      signalPassFailure();
+  }
+
+  /// Arithmetic on f16 and bf16 is done on f32 and rounded after every operation.
+  LogicalResult extendSmallFloats() {
+    MLIRContext *context = &getContext();
+    SetVector<Type> small;
+    small.insert(Float16Type::get(context));
+    small.insert(BFloat16Type::get(context));
+    {
+      SetVector<Type> supported;
+      supported.insert(Float32Type::get(context));
+      supported.insert(Float64Type::get(context));
+      TypeConverter converter;
+      math::populateExtendToSupportedTypesTypeConverter(converter, supported, Float32Type::get(context));
+      ConversionTarget target(*context);
+      math::populateExtendToSupportedTypesConversionTarget(target, converter);
+      RewritePatternSet patterns(context);
+      math::populateExtendToSupportedTypesPatterns(patterns, converter);
+      if (failed(applyPartialConversion(getOperation(), target, std::move(patterns))))
+        return failure();
+    }
+    TypeConverter converter;
+    arith::populateEmulateUnsupportedFloatsConversions(converter, small.getArrayRef(), Float32Type::get(context));
+    ConversionTarget target(*context);
+    arith::populateEmulateUnsupportedFloatsLegality(target, converter);
+    RewritePatternSet patterns(context);
+    arith::populateEmulateUnsupportedFloatsPatterns(patterns, converter);
+    return applyPartialConversion(getOperation(), target, std::move(patterns));
+  }
+};
+} // namespace

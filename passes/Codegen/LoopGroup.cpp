@@ -1,0 +1,239 @@
+//===- LoopGroup.cpp - Operations that share their outer loops ------------===//
+
+#include "passes/Codegen/LoopGroup.h"
+
+#include "passes/Codegen/Combiner.h"
+#include "passes/Codegen/Product.h"
+#include "passes/Codegen/VectorBody.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace lockstep;
+using namespace mlir;
+
+SmallVector<int64_t> LoopGroup::getOuterSizes() const {
+  const LoopStage &first = stages.front();
+  return llvm::map_to_vector(ArrayRef(first.parallelDims).take_front(depth), [&](unsigned dim) { return first.sizes[dim]; });
+}
+
+int64_t LoopGroup::getWork() const {
+  int64_t operations = 0, bytes = 0;
+  for (const LoopStage &stage : stages) {
+    int64_t iterations = 1, own = 0;
+    for (int64_t size : stage.sizes)
+      iterations *= size;
+    for (Operation &inner : linalg::GenericOp(stage.op).getBlock()->without_terminator())
+      own += isa_and_nonnull<math::MathDialect>(inner.getDialect()) ? 16 : 1;
+    operations += iterations * std::max<int64_t>(own, 1);
+    for (Value operand : stage.op->getOperands())
+      if (auto type = dyn_cast<MemRefType>(operand.getType()))
+        bytes += type.getNumElements() * llvm::divideCeil(type.getElementType().isIndex() ? 64 : type.getElementTypeBitWidth(), 8);
+  }
+  // About as many operations a core does while it moves the bytes.
+  return std::max(operations / 8, bytes);
+}
+
+std::optional<LoopStage> lockstep::makeStage(linalg::GenericOp op) {
+  LoopStage stage{op, {}, {}, op.getStaticLoopRanges()};
+  if (op.getNumDpsInits() == 0 || llvm::any_of(stage.sizes, ShapedType::isDynamic))
+    return std::nullopt;
+  for (OpOperand &operand : op->getOpOperands())
+    if (auto type = dyn_cast<MemRefType>(operand.get().getType()); type && !type.hasStaticShape())
+      return std::nullopt;
+  AffineMap out = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  for (OpOperand &init : op.getDpsInitsMutable())
+    if (op.getMatchingIndexingMap(&init).getNumResults() != out.getNumResults())
+      return std::nullopt;
+  llvm::SmallDenseSet<unsigned> seen;
+  for (AffineExpr result : out.getResults()) {
+    auto dim = dyn_cast<AffineDimExpr>(result);
+    if (!dim) {
+      // A constant index of a dimension of size one.
+      if (isa<AffineConstantExpr>(result))
+        continue;
+      return std::nullopt;
+    }
+    if (!seen.insert(dim.getPosition()).second)
+      return std::nullopt;
+    stage.parallelDims.push_back(dim.getPosition());
+  }
+  SmallVector<utils::IteratorType> iterators = op.getIteratorTypesArray();
+  for (auto [dim, iterator] : llvm::enumerate(iterators))
+    if ((iterator == utils::IteratorType::parallel) != seen.contains(dim))
+      return std::nullopt;
+
+  // Reductions run along the memory of the largest input.
+  OpOperand *largest = nullptr;
+  int64_t most = 0;
+  for (OpOperand *input : op.getDpsInputOperands())
+    if (auto type = dyn_cast<MemRefType>(input->get().getType()); type && type.getNumElements() > most) {
+      most = type.getNumElements();
+      largest = input;
+    }
+  auto add = [&](unsigned dim) {
+    if (iterators[dim] == utils::IteratorType::reduction && !llvm::is_contained(stage.reductionDims, dim))
+      stage.reductionDims.push_back(dim);
+  };
+  if (largest)
+    for (AffineExpr result : op.getMatchingIndexingMap(largest).getResults())
+      result.walk([&](AffineExpr part) {
+        if (auto dim = dyn_cast<AffineDimExpr>(part))
+          add(dim.getPosition());
+      });
+  for (unsigned dim = 0; dim < iterators.size(); ++dim)
+    add(dim);
+  return stage;
+}
+
+bool lockstep::reducesContiguously(const LoopStage &stage) {
+  if (stage.reductionDims.empty())
+    return false;
+  unsigned dim = stage.reductionDims.back();
+  linalg::GenericOp op = stage.op;
+  if (stage.sizes[dim] < kReductionLanes || !isVectorizableBody(op) || !matchCombiner(op))
+    return false;
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    if (!isa<MemRefType>(input->get().getType()))
+      continue;
+    AffineMap map = op.getMatchingIndexingMap(input);
+    if (!map.isFunctionOfDim(dim))
+      continue;
+    std::optional<unsigned> index = getOnlyResult(map, dim);
+    if (!index || *index + 1 != map.getNumResults() || !isInnermostContiguous(input->get()))
+      return false;
+  }
+  return true;
+}
+
+bool lockstep::runsAlongRows(const LoopStage &stage) {
+  if (stage.parallelDims.empty() || stage.reductionDims.empty() || reducesContiguously(stage))
+    return false;
+  linalg::GenericOp op = stage.op;
+  return llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *input) {
+    if (!isa<MemRefType>(input->get().getType()) || !isInnermostContiguous(input->get()))
+      return false;
+    AffineMap map = op.getMatchingIndexingMap(input);
+    return map.getNumResults() > 0 && map.getResults().back().isFunctionOfDim(stage.parallelDims.back());
+  });
+}
+
+/// The indices at which the outer dimensions alone stand, or none if one of them stands elsewhere too or nowhere.
+static std::optional<SmallVector<unsigned>> getOuterIndices(AffineMap map, ArrayRef<unsigned> outerDims) {
+  SmallVector<unsigned> indices;
+  for (unsigned dim : outerDims) {
+    std::optional<unsigned> index = getOnlyResult(map, dim);
+    if (!index)
+      return std::nullopt;
+    indices.push_back(*index);
+  }
+  return indices;
+}
+
+static bool loadsInBody(linalg::GenericOp op, Value buffer, const Aliases &aliases) {
+  return op.getBlock()
+      ->walk([&](memref::LoadOp load) { return aliases.mayAlias(load.getMemRef(), buffer) ? WalkResult::interrupt() : WalkResult::advance(); })
+      .wasInterrupted();
+}
+
+/// True if iterations of the first `depth` loops of the two stages that differ touch no element that one of them writes.
+static bool isIndependent(const LoopStage &first, const LoopStage &second, unsigned depth, const Aliases &aliases) {
+  auto conflicts = [&](const LoopStage &writer, const LoopStage &other) {
+    linalg::GenericOp op = writer.op, otherOp = other.op;
+    for (OpOperand &init : op.getDpsInitsMutable()) {
+      if (loadsInBody(otherOp, init.get(), aliases))
+        return true;
+      auto indices = getOuterIndices(op.getMatchingIndexingMap(&init), ArrayRef(writer.parallelDims).take_front(depth));
+      for (OpOperand &operand : otherOp->getOpOperands()) {
+        if (!isa<MemRefType>(operand.get().getType()) || !aliases.mayAlias(operand.get(), init.get()))
+          continue;
+        bool isSame = operand.get() == init.get() || (operand.get().getType() == init.get().getType() && aliases.isWholeBuffer(operand.get()) &&
+                                                      aliases.isWholeBuffer(init.get()));
+        auto otherIndices = getOuterIndices(otherOp.getMatchingIndexingMap(&operand), ArrayRef(other.parallelDims).take_front(depth));
+        if (!isSame || !indices || indices != otherIndices)
+          return true;
+      }
+    }
+    return false;
+  };
+  return !conflicts(first, second) && !conflicts(second, first);
+}
+
+/// The deepest nest that the stage can share with the group; 0 if none.
+static unsigned getCommonDepth(const LoopGroup &group, const LoopStage &stage, unsigned most, const Aliases &aliases) {
+  const LoopStage &first = group.stages.front();
+  unsigned depth = 0;
+  while (depth < most && depth < stage.parallelDims.size() && depth < first.parallelDims.size() &&
+         stage.sizes[stage.parallelDims[depth]] == first.sizes[first.parallelDims[depth]])
+    ++depth;
+  for (; depth > 0; --depth) {
+    bool isFine = isIndependent(stage, stage, depth, aliases);
+    for (const LoopStage &member : group.stages)
+      isFine = isFine && isIndependent(member, stage, depth, aliases) && isIndependent(member, member, depth, aliases);
+    if (isFine)
+      return depth;
+  }
+  return 0;
+}
+
+/// Leaves at least one stage a loop of its own, for vectors.
+static void finish(LoopGroup &group) {
+  bool isConsumed = llvm::all_of(group.stages, [&](const LoopStage &stage) { return stage.reductionDims.empty() && stage.parallelDims.size() == group.depth; });
+  group.canSplitOwnLoop = group.depth == 1 && isConsumed;
+  if (isConsumed && group.depth > 0)
+    --group.depth;
+  // Rows that are added to the result may be divided too.
+  if (group.stages.size() == 1 && group.depth == 1 && group.stages[0].parallelDims.size() == 1 && runsAlongRows(group.stages[0])) {
+    group.depth = 0;
+    group.canSplitOwnLoop = true;
+  }
+}
+
+SmallVector<LoopGroup> lockstep::groupStages(Block &block, const Aliases &aliases, llvm::function_ref<bool(Operation *)> isTransparent) {
+  SmallVector<LoopGroup> groups;
+  bool isOpen = false; // whether the last group may grow
+  for (Operation &op : block) {
+    auto generic = dyn_cast<linalg::GenericOp>(op);
+    std::optional<LoopStage> stage;
+    if (generic)
+      stage = makeStage(generic);
+    if (!stage) {
+      isOpen = isOpen && !generic && isTransparent(&op);
+      continue;
+    }
+    unsigned depth = stage->parallelDims.size();
+    if (isOpen && groups.back().depth > 0)
+      if (unsigned common = getCommonDepth(groups.back(), *stage, std::min(depth, groups.back().depth), aliases)) {
+        groups.back().stages.push_back(*stage);
+        groups.back().depth = common;
+        continue;
+      }
+    while (depth > 0 && !isIndependent(*stage, *stage, depth, aliases))
+      --depth;
+    groups.push_back({{*stage}, depth});
+    isOpen = true;
+  }
+  for (LoopGroup &group : groups)
+    finish(group);
+  return groups;
+}
+
+llvm::DenseMap<Value, SmallVector<unsigned>> lockstep::findRowBuffers(const LoopGroup &group) {
+  llvm::DenseMap<Value, SmallVector<unsigned>> rows;
+  if (group.stages.size() < 2)
+    return rows;
+  for (const LoopStage &stage : group.stages)
+    for (OpOperand &init : linalg::GenericOp(stage.op).getDpsInitsMutable()) {
+      Value buffer = init.get();
+      if (!buffer.getDefiningOp<memref::AllocOp>() || rows.contains(buffer))
+        continue;
+      bool isPrivate = llvm::all_of(buffer.getUsers(), [&](Operation *user) {
+        return llvm::any_of(group.stages, [&](const LoopStage &member) { return member.op == user; });
+      });
+      auto indices = getOuterIndices(linalg::GenericOp(stage.op).getMatchingIndexingMap(&init), ArrayRef(stage.parallelDims).take_front(group.depth));
+      if (isPrivate && indices)
+        rows[buffer] = *indices;
+    }
+  return rows;
+}

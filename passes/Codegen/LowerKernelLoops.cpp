@@ -1,0 +1,131 @@
+//===- LowerKernelLoops.cpp - Structured operations on memory to loops ----===//
+
+#include "passes/Codegen/EmitLoops.h"
+#include "passes/Codegen/EmitProduct.h"
+#include "passes/Codegen/InPlace.h"
+#include "passes/Codegen/PlainLoops.h"
+#include "passes/Passes.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace lockstep {
+#define GEN_PASS_DEF_LOWERKERNELLOOPSPASS
+#include "passes/Passes.h.inc"
+} // namespace lockstep
+
+using namespace lockstep;
+using namespace mlir;
+
+namespace {
+struct LowerKernelLoops : lockstep::impl::LowerKernelLoopsPassBase<LowerKernelLoops> {
+  using LowerKernelLoopsPassBase::LowerKernelLoopsPassBase;
+
+  void runOnOperation() override {
+    func::FuncOp function = getOperation();
+    llvm::Expected<const CodegenTarget *> found = lookupTarget(target);
+    if (!found) {
+      function.emitError() << llvm::toString(found.takeError());
+      return signalPassFailure();
+    }
+    setGrid(1);
+    if (optimize) {
+      lowerProducts(**found);
+      lowerGroups();
+    }
+    if (failed(lowerToPlainLoops(function)))
+      return signalPassFailure();
+  }
+
+  void setGrid(int64_t tiles) { getOperation()->setAttr(kGridAttr, IntegerAttr::get(IntegerType::get(&getContext(), 64), tiles)); }
+
+  /// Operations that may stand beside what a kernel does: they write no memory, and read none that the kernel writes.
+  static bool isTransparent(Operation *op, const Aliases &aliases) {
+    if (isa<memref::AllocOp>(op) || isMemoryEffectFree(op))
+      return true;
+    auto load = dyn_cast<memref::LoadOp>(op);
+    if (!load)
+      return false;
+    auto function = op->getParentOfType<func::FuncOp>();
+    return !function
+                ->walk([&](Operation *other) {
+                  bool writes = isa<memref::StoreOp, vector::StoreOp, vector::MaskedStoreOp>(other) || isa<linalg::GenericOp>(other);
+                  for (OpOperand &operand : other->getOpOperands()) {
+                    if (!writes || !isa<MemRefType>(operand.get().getType()) || !aliases.mayAlias(operand.get(), load.getMemRef()))
+                      continue;
+                    auto generic = dyn_cast<linalg::GenericOp>(other);
+                    if (!generic || generic.isDpsInit(&operand))
+                      return WalkResult::interrupt();
+                  }
+                  return WalkResult::advance();
+                })
+                .wasInterrupted();
+  }
+
+  /// A kernel is divided into tiles if these operations are all that it does.
+  bool isAlone(ArrayRef<Operation *> members) {
+    Block &body = getOperation().getBody().front();
+    Aliases aliases(getOperation());
+    if (members.front()->getBlock() != &body)
+      return false;
+    return llvm::all_of(body.without_terminator(), [&](Operation &op) { return isTransparent(&op, aliases) || llvm::is_contained(members, &op); });
+  }
+
+  static SmallVector<Operation *> getMembers(ProductGroup &group) {
+    SmallVector<Operation *> members = {group.product.op};
+    if (group.fill)
+      members.push_back(group.fill);
+    members.append(group.epilogue.begin(), group.epilogue.end());
+    return members;
+  }
+
+  void lowerGroups() {
+    func::FuncOp function = getOperation();
+    Value tile = function.getBody().front().getArguments().back();
+    SmallVector<Block *> blocks;
+    function.walk([&](Block *block) {
+      if (!isa<linalg::LinalgOp>(block->getParentOp()))
+        blocks.push_back(block);
+    });
+    Aliases aliases(function);
+    for (Block *block : blocks)
+      for (LoopGroup &group : groupStages(*block, aliases, [&](Operation *op) { return isTransparent(op, aliases); })) {
+        SmallVector<Split> splits;
+        SmallVector<Operation *> members = llvm::map_to_vector(group.stages, [](LoopStage &stage) -> Operation * { return stage.op; });
+        if (isAlone(members)) {
+          splits = splitLoops(group);
+          setGrid(getNumTiles(splits));
+        }
+        OpBuilder builder(&getContext());
+        emitLoops(builder, group, tile, splits);
+      }
+  }
+
+  void lowerProducts(const CodegenTarget &codegenTarget) {
+    func::FuncOp function = getOperation();
+    SmallVector<linalg::GenericOp> ops;
+    function.walk([&](linalg::GenericOp op) { ops.push_back(op); });
+    for (linalg::GenericOp op : ops) {
+      // Operations that were fused with an earlier product are no products.
+      if (op.getNumReductionLoops() == 0)
+        continue;
+      std::optional<Product> product = matchProduct(op);
+      if (!product)
+        continue;
+      ProductGroup group = collectProductGroup(*product, function);
+      SmallVector<Split> splits;
+      if (isAlone(getMembers(group))) {
+        splits = splitProduct(*product);
+        setGrid(getNumTiles(splits));
+      }
+      OpBuilder builder(op);
+      emitProduct(builder, group, codegenTarget, function.getBody().front().getArguments().back(), splits);
+      eraseProductGroup(group);
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,104 @@
+#ifndef LOCKSTEP_PASSES_CODEGEN_PASSES_TD
+#define LOCKSTEP_PASSES_CODEGEN_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def PrepareKernelsPass : Pass<"prepare-kernels", "::mlir::ModuleOp"> {
+  let summary = "brings the bodies of kernels into the few forms that code is generated for";
+  let description = [{
+    Named operations become `linalg.generic`, padding and concatenation become slices, large constants of one value become fills, and
+    element-wise operations that are still apart are fused. Reductions of products become `math.fma`-shaped: `arith.mulf` and
+    `arith.addf` of an accumulator are marked `contract`, so that every path rounds once.
+
+    ```mlir
+    // before
+    %1 = linalg.transpose ins(%w : tensor<8x4xf32>) outs(%e : tensor<4x8xf32>) permutation = [1, 0]
+    %2 = linalg.matmul ins(%x, %1 : tensor<2x4xf32>, tensor<4x8xf32>) outs(%z : tensor<2x8xf32>) -> tensor<2x8xf32>
+    // after
+    %2 = linalg.generic {indexing_maps = [(m, n, k) -> (m, k), (m, n, k) -> (n, k), (m, n, k) -> (m, n)], ...} ins(%x, %w ...)
+    ```
+  }];
+  let options = [Option<"optimize", "optimize", "bool", /*default=*/"true", "fuse element-wise operations">];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::affine::AffineDialect", "::mlir::scf::SCFDialect", "::mlir::math::MathDialect"];
+}
+
+def BufferizeKernelsPass : Pass<"bufferize-kernels", "::mlir::ModuleOp"> {
+  let summary = "turns kernels into functions on memory that write their results to arguments";
+  let description = [{
+    A `device.kernel` becomes a `func.func` whose arguments are the tensor arguments, the results, the scalars, and the number of the
+    tile. A result that may take over the memory of an argument (`in_place`) stays so if no element of the argument is read after the same
+    element of the result may have been written; where the result is an updated copy, the copy is made unless both are the same memory;
+    in all other cases the permission is withdrawn.
+
+    ```mlir
+    // before
+    device.kernel @twice(%a: tensor<8xf32>) -> tensor<8xf32> { ... device.yield %0 : tensor<8xf32> }
+    // after
+    func.func @twice(%a: memref<8xf32>, %r: memref<8xf32>, %tile: index) attributes {lockstep.in_place = array<i64: -1>} { ... }
+    ```
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::bufferization::BufferizationDialect", "::mlir::memref::MemRefDialect", "::mlir::func::FuncDialect",
+                           "::mlir::affine::AffineDialect", "::mlir::scf::SCFDialect"];
+}
+
+def LowerKernelLoopsPass : Pass<"lower-kernel-loops", "::mlir::func::FuncOp"> {
+  let summary = "turns structured operations on memory into loops and vectors";
+  let description = [{
+    Contractions become packed, register-tiled products with what follows them fused into the store; element-wise operations and
+    reductions become loops, those with the same outer dimension in one loop, whose iterations are divided among tiles; a reduction along
+    a contiguous dimension keeps a fixed number of partial results. Without `optimize`, every operation becomes plain loops.
+    The number of tiles is left in the attribute `lockstep.grid`; it does not depend on the target.
+  }];
+  let options = [Option<"target", "target", "std::string", /*default=*/"\"x86-64-v3\"", "instruction set whose registers are filled">,
+                 Option<"optimize", "optimize", "bool", /*default=*/"true", "tile, fuse and vectorize">];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::vector::VectorDialect", "::mlir::affine::AffineDialect", "::mlir::scf::SCFDialect", "::mlir::LLVM::LLVMDialect"];
+}
+
+def PlaceBuffersPass : Pass<"place-buffers", "::mlir::func::FuncOp"> {
+  let summary = "gives every intermediate buffer of a kernel a place on the stack or in scratch memory";
+  let description = [{
+    Small buffers share up to 64 KB of stack; the rest becomes slices of one more argument, `lockstep.scratch` bytes for each tile.
+    Nothing is allocated while a kernel runs.
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect"];
+}
+
+def ExpandMathPass : Pass<"expand-math", "::mlir::func::FuncOp"> {
+  let summary = "replaces mathematical functions by arithmetic, so that no library is called";
+  let description = [{
+    Polynomial approximations for f32 and f64; f16 and bf16 go through f32. An operation without an expansion is an error at its location.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect", "::mlir::scf::SCFDialect"];
+}
+
+def ConvertKernelAbiPass : Pass<"convert-kernel-abi", "::mlir::ModuleOp"> {
+  let summary = "gives functions the form `void kernel(void *const *buffers, const int64_t *scalars, int64_t tile)`";
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
+}
+
+def LowerKernelsPass : Pass<"lower-kernels", "::mlir::ModuleOp"> {
+  let summary = "lowers kernels to the LLVM dialect: all of the passes above, then the conversions";
+  let options = [Option<"target", "target", "std::string", /*default=*/"\"x86-64-v3\"", "instruction set to generate code for">,
+                 Option<"level", "level", "std::string", /*default=*/"\"O2\"", "O0: plain loops, O2: tiled, fused and vectorized">];
+  let dependentDialects = ["::lockstep::device::DeviceDialect"];
+}
+
+def GenerateCodePass : Pass<"generate-code", "::mlir::ModuleOp"> {
+  let summary = "compiles all kernels to one native object for each target";
+  let description = [{
+    Sets `grid`, `scratch`, `flops` and `bytes` of each `device.kernel` and adds one `device.binary` for each target: a shared object
+    whose symbols are the kernels' names, and which depends on no library.
+
+    ```mlir
+    device.binary @x86_64_v3 target "x86-64-v3" {object = dense<...> : tensor<4096xi8>}
+    ```
+  }];
+  let options = [Option<"targets", "targets", "std::string", /*default=*/"\"x86-64-v3,x86-64-v4\"", "instruction sets, separated by commas">,
+                 Option<"level", "level", "std::string", /*default=*/"\"O2\"", "O0: plain loops, O2: tiled, fused and vectorized">];
+  let dependentDialects = ["::lockstep::device::DeviceDialect", "::mlir::LLVM::LLVMDialect"];
+}
+
+#endif

@@ -1,0 +1,146 @@
+//===- PrepareKernels.cpp - Few forms to generate code for ----------------===//
+
+#include "dialect/Device/DeviceDialect.h"
+#include "passes/Passes.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/Transforms/Transforms.h"
+#include "mlir/Transforms/CSE.h"
+#include "mlir/IR/Dominance.h"
+
+namespace lockstep {
+#define GEN_PASS_DEF_PREPAREKERNELSPASS
+#include "passes/Passes.h.inc"
+} // namespace lockstep
+
+using namespace mlir;
+
+namespace {
+
+/// A large constant of one value is cheaper to fill than to read.
+struct SplatToFill : OpRewritePattern<arith::ConstantOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::ConstantOp op, PatternRewriter &rewriter) const override {
+    auto type = dyn_cast<RankedTensorType>(op.getType());
+    auto elements = dyn_cast<SplatElementsAttr>(op.getValue());
+    if (!type || !elements || type.getNumElements() <= 16)
+      return failure();
+    auto scalar = dyn_cast<TypedAttr>(elements.getSplatValue<Attribute>());
+    if (!scalar || !isa<FloatType, IntegerType, IndexType>(scalar.getType()))
+      return failure();
+    Value value = arith::ConstantOp::create(rewriter, op.getLoc(), scalar);
+    Value empty = tensor::EmptyOp::create(rewriter, op.getLoc(), type.getShape(), type.getElementType());
+    rewriter.replaceOpWithNewOp<linalg::FillOp>(op, value, empty);
+    return success();
+  }
+};
+
+/// An element-wise operation reads its destination as one more input, so that the result may be written elsewhere.
+struct InitToInput : OpRewritePattern<linalg::GenericOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(linalg::GenericOp op, PatternRewriter &rewriter) const override {
+    if (!op.hasPureTensorSemantics() || op.getNumParallelLoops() != op.getNumLoops())
+      return failure();
+    SmallVector<OpOperand *> inits;
+    for (OpOperand &init : op.getDpsInitsMutable())
+      if (!init.get().getDefiningOp<tensor::EmptyOp>() && cast<RankedTensorType>(init.get().getType()).hasStaticShape())
+        inits.push_back(&init);
+    if (inits.empty())
+      return failure();
+    SmallVector<Value> inputs = op.getInputs(), outputs = op.getOutputs();
+    SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+    size_t numInputs = inputs.size();
+    SmallVector<unsigned> read; // numbers of the inits whose value is used
+    for (OpOperand *init : inits) {
+      unsigned number = init->getOperandNumber() - numInputs;
+      if (op.payloadUsesValueFromOperand(init)) {
+        maps.insert(maps.begin() + inputs.size(), op.getMatchingIndexingMap(init));
+        inputs.push_back(init->get());
+        read.push_back(number);
+      }
+      auto type = cast<RankedTensorType>(init->get().getType());
+      outputs[number] = tensor::EmptyOp::create(rewriter, op.getLoc(), type.getShape(), type.getElementType());
+    }
+    auto generic = linalg::GenericOp::create(rewriter, op.getLoc(), op->getResultTypes(), inputs, outputs, maps, op.getIteratorTypesArray());
+    rewriter.cloneRegionBefore(op.getRegion(), generic.getRegion(), generic.getRegion().begin());
+    Block &body = *generic.getBlock();
+    for (auto [i, number] : llvm::enumerate(read)) {
+      BlockArgument old = body.getArgument(numInputs + i + number);
+      BlockArgument input = body.insertArgument(numInputs + i, old.getType(), old.getLoc());
+      body.getArgument(numInputs + i + 1 + number).replaceAllUsesWith(input);
+    }
+    rewriter.replaceOp(op, generic);
+    return success();
+  }
+};
+
+/// Only moves elements: the body yields one of its inputs.
+bool isDataMovement(Operation *op) {
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  if (!generic || generic.getNumDpsInits() != 1 || generic.getBlock()->getOperations().size() != 1)
+    return false;
+  auto argument = dyn_cast<BlockArgument>(generic.getBlock()->getTerminator()->getOperand(0));
+  return argument && argument.getOwner() == generic.getBlock() && argument.getArgNumber() < generic.getNumDpsInputs();
+}
+
+/// True if `producer` may be recomputed inside of the operation that uses it. A reduction reads its inputs many times; only moves of
+/// elements fold into it, everything else into element-wise operations.
+bool shouldFuse(OpOperand *use) {
+  Operation *producer = use->get().getDefiningOp();
+  auto consumer = dyn_cast<linalg::LinalgOp>(use->getOwner());
+  if (!producer || !consumer)
+    return false;
+  if (isDataMovement(producer))
+    return true;
+  if (!producer->hasOneUse())
+    return false;
+  // Body that are evaluated once for each element of the result only.
+  if (consumer.getNumReductionLoops() == 0)
+    return consumer.getMatchingIndexingMap(use).isPermutation();
+  // A reduction with one input reads each of its elements once.
+  return consumer.getNumDpsInputs() == 1 && consumer.getMatchingIndexingMap(use).isPermutation();
+}
+
+struct PrepareKernels : lockstep::impl::PrepareKernelsPassBase<PrepareKernels> {
+  using PrepareKernelsPassBase::PrepareKernelsPassBase;
+
+  void addCanonicalizations(RewritePatternSet &patterns) {
+    for (Dialect *dialect : getContext().getLoadedDialects())
+      dialect->getCanonicalizationPatterns(patterns);
+    for (RegisteredOperationName op : getContext().getRegisteredOperations())
+      if (llvm::is_contained({"linalg", "tensor", "scf", "arith", "math"}, op.getDialectNamespace()))
+        op.getCanonicalizationPatterns(patterns, &getContext());
+  }
+
+  void runOnOperation() override {
+    for (auto kernel : getOperation().getOps<lockstep::device::KernelOp>()) {
+      RewritePatternSet patterns(&getContext());
+      linalg::populateLinalgNamedOpsGeneralizationPatterns(patterns);
+      linalg::populateDecomposePadPatterns(patterns);
+      tensor::populateDecomposeTensorConcatPatterns(patterns);
+      patterns.add<SplatToFill, InitToInput>(&getContext());
+      if (failed(applyPatternsGreedily(kernel, std::move(patterns))))
+        return signalPassFailure();
+      if (optimize)
+        fuse(kernel);
+    }
+  }
+
+  void fuse(lockstep::device::KernelOp kernel) {
+    RewritePatternSet patterns(&getContext());
+    linalg::populateElementwiseOpsFusionPatterns(patterns, shouldFuse);
+    linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
+    addCanonicalizations(patterns);
+    (void)applyPatternsGreedily(kernel, std::move(patterns));
+    IRRewriter rewriter(&getContext());
+    DominanceInfo dominance(kernel);
+    eliminateCommonSubExpressions(rewriter, dominance, kernel);
+  }
+};
+
+} // namespace

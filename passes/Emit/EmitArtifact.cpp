@@ -1,0 +1,456 @@
+//===- EmitArtifact.cpp - Device IR to artifact ---------------------------===//
+
+#include "passes/Emit/EmitArtifact.h"
+
+#include "dialect/Collective/CollectiveDialect.h"
+#include "dialect/Device/DeviceDialect.h"
+#include "dialect/Replica/ReplicaDialect.h"
+#include "passes/Verify/UserLocation.h"
+
+#include "runtime/artifact/ArtifactWriter.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace lockstep;
+using namespace mlir;
+
+namespace {
+
+class ArtifactEmitter {
+public:
+  explicit ArtifactEmitter(ModuleOp module) : module(module), tables(writer.tables) {}
+
+  LogicalResult run(raw_ostream &os) {
+    if (failed(emitModule()))
+      return failure();
+    auto bytes = writer.finish();
+    if (!bytes)
+      return module.emitError(bytes.status().message());
+    os.write(reinterpret_cast<const char *>(bytes->data()), bytes->size());
+    return success();
+  }
+
+private:
+  //===--------------------------------------------------------------------===//
+  // Tables of the module
+  //===--------------------------------------------------------------------===//
+
+  LogicalResult emitModule() {
+    tables.name = module.getSymName().value_or("").str();
+    auto strategies = module.getOps<replica::StrategyOp>();
+    if (strategies.empty() || !(*strategies.begin()).getReplicas())
+      return module.emitError("expected a 'replica.strategy' with a replica count");
+    tables.replicas = *(*strategies.begin()).getReplicas();
+    for (Operation &op : *module.getBody()) {
+      LogicalResult result = TypeSwitch<Operation *, LogicalResult>(&op)
+                                 .Case<device::KernelOp, device::BinaryOp, device::VariableOp, device::ScalarOp, device::ConstantsOp,
+                                       collective::GroupOp>([&](auto typed) { return emit(typed); })
+                                 .Default([](Operation *) { return success(); });
+      if (failed(result))
+        return failure();
+    }
+    for (auto program : module.getOps<device::ProgramOp>())
+      if (failed(emit(program)))
+        return failure();
+    return success();
+  }
+
+  LogicalResult emit(device::KernelOp kernel) {
+    kernels[kernel.getSymName()] = tables.kernels.size();
+    auto table = std::make_unique<artifact::KernelT>();
+    table->symbol = kernel.getSymName().str();
+    table->grid = kernel.getGrid();
+    table->flops = kernel.getFlops();
+    table->bytes = kernel.getBytes();
+    table->location = getLocation(kernel.getLoc());
+    tables.kernels.push_back(std::move(table));
+    return success();
+  }
+
+  LogicalResult emit(device::BinaryOp binary) {
+    auto table = std::make_unique<artifact::BinaryT>();
+    table->target = binary.getTarget().str();
+    FailureOr<std::vector<std::byte>> bytes = getBytes(binary, binary.getObject());
+    if (failed(bytes))
+      return failure();
+    table->segment = writer.addSegment(std::move(*bytes));
+    tables.binaries.push_back(std::move(table));
+    return success();
+  }
+
+  LogicalResult emit(device::VariableOp variable) {
+    auto type = getTensorType(variable, cast<RankedTensorType>(variable.getType()), variable.getIsUnsigned());
+    if (failed(type))
+      return failure();
+    auto table = std::make_unique<artifact::VariableT>();
+    table->name = variable.getSymName().str();
+    table->type = std::move(*type);
+    table->space = static_cast<artifact::Space>(variable.getSpace());
+    table->offset = variable.getOffset();
+    table->synchronization = static_cast<artifact::Synchronization>(variable.getSynchronization());
+    table->aggregation = static_cast<artifact::Aggregation>(variable.getAggregation());
+    if (ElementsAttr initial = variable.getInitialAttr()) {
+      FailureOr<std::vector<std::byte>> bytes = getBytes(variable, initial);
+      if (failed(bytes))
+        return failure();
+      table->initial = writer.addSegment(std::move(*bytes));
+    }
+    uint64_t &size = variable.getSpace() == device::Space::Variable ? tables.variable_size : tables.replica_variable_size;
+    size = std::max<uint64_t>(size, llvm::alignTo(variable.getOffset() + getByteSize(variable.getType()), 64));
+    tables.variables.push_back(std::move(table));
+    return success();
+  }
+
+  LogicalResult emit(device::ScalarOp scalar) {
+    auto type = getTensorType(scalar, cast<RankedTensorType>(scalar.getType()), scalar.getIsUnsigned());
+    if (failed(type))
+      return failure();
+    auto table = std::make_unique<artifact::ScalarT>();
+    table->name = scalar.getName().str();
+    table->type = std::move(*type);
+    table->offset = scalar.getOffset();
+    if (ElementsAttr value = scalar.getDefaultValueAttr()) {
+      FailureOr<std::vector<std::byte>> bytes = getBytes(scalar, value);
+      if (failed(bytes))
+        return failure();
+      for (std::byte byte : *bytes)
+        table->default_value.push_back(static_cast<uint8_t>(byte));
+    }
+    tables.scalar_size = std::max<uint64_t>(tables.scalar_size, llvm::alignTo(scalar.getOffset() + getByteSize(scalar.getType()), 64));
+    tables.scalars.push_back(std::move(table));
+    return success();
+  }
+
+  LogicalResult emit(device::ConstantsOp constants) {
+    FailureOr<std::vector<std::byte>> bytes = getBytes(constants, constants.getBytes());
+    if (failed(bytes))
+      return failure();
+    tables.constants = writer.addSegment(std::move(*bytes));
+    return success();
+  }
+
+  LogicalResult emit(collective::GroupOp group) {
+    groups[group.getSymName()] = tables.groups.size();
+    auto table = std::make_unique<artifact::GroupT>();
+    table->name = group.getSymName().str();
+    if (std::optional<ArrayRef<int64_t>> ranks = group.getRanks())
+      table->ranks.assign(ranks->begin(), ranks->end());
+    tables.groups.push_back(std::move(table));
+    return success();
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Programs
+  //===--------------------------------------------------------------------===//
+
+  LogicalResult emit(device::ProgramOp op) {
+    auto table = std::make_unique<artifact::ProgramT>();
+    program = table.get();
+    buffers.clear();
+    blockStarts.clear();
+    jumps.clear();
+    program->name = op.getSymName().str();
+    program->role = op.getRole().str();
+    program->replica_size = op.getReplicaSize();
+    program->shared_size = op.getSharedSize();
+    program->input_size = op.getInputSize();
+    program->registers = op.getRegisters();
+    program->channels = op.getChannels();
+    for (Block &block : op.getBody()) {
+      blockStarts[&block] = program->commands.size();
+      if (failed(emitCommands(block)))
+        return failure();
+    }
+    for (auto [target, block] : jumps)
+      *target = blockStarts.lookup(block);
+    tables.programs.push_back(std::move(table));
+    return success();
+  }
+
+  LogicalResult emitCommands(Block &block) {
+    for (Operation &op : block) {
+      LogicalResult result =
+          TypeSwitch<Operation *, LogicalResult>(&op)
+              .Case<device::SliceOp, device::OutputOp, device::LaunchOp, device::StartOp, device::WaitOp, device::BarrierOp,
+                    device::OnceOp, device::CopyOp, device::SetRegisterOp, device::AddRegisterOp, device::LoadRegisterOp,
+                    device::JumpOp, device::BranchUnlessOp, device::BranchGreaterEqualOp, device::ReturnOp>(
+                  [&](auto typed) { return emitCommand(typed); })
+              .Default([](Operation *other) { return other->emitError("'") << other->getName() << "' has no place in an artifact"; });
+      if (failed(result))
+        return failure();
+    }
+    return success();
+  }
+
+  /// Appends a command; the tables behind unions are owned by raw pointers in the object API.
+  template <typename TableT> TableT *append(Operation *op) {
+    auto command = std::make_unique<artifact::CommandT>();
+    TableT table;
+    command->body.Set(std::move(table));
+    command->location = getLocation(op->getLoc());
+    auto *body = static_cast<TableT *>(command->body.value);
+    program->commands.push_back(std::move(command));
+    return body;
+  }
+
+  LogicalResult emitCommand(device::SliceOp slice) {
+    auto type = getTensorType(slice, slice.getType().getTensor(), slice.getIsUnsigned());
+    if (failed(type))
+      return failure();
+    buffers[slice] = program->buffers.size();
+    auto table = std::make_unique<artifact::BufferT>();
+    table->space = static_cast<artifact::Space>(slice.getSpace());
+    table->offset = slice.getOffset();
+    table->size = getByteSize(slice.getType().getTensor());
+    if (StringAttr input = slice.getInputAttr()) {
+      auto binding = std::make_unique<artifact::BindingT>();
+      binding->name = input.str();
+      binding->type = std::make_unique<artifact::TensorTypeT>(**type);
+      binding->offset = slice.getOffset();
+      program->inputs.push_back(std::move(binding));
+    }
+    table->type = std::move(*type);
+    program->buffers.push_back(std::move(table));
+    return success();
+  }
+
+  LogicalResult emitCommand(device::OutputOp output) {
+    auto table = std::make_unique<artifact::OutputT>();
+    table->name = output.getBinding().getName().str();
+    switch (output.getBinding().getKind()) {
+    case device::BindingKind::Metric:
+      table->kind = artifact::OutputKind::metric;
+      break;
+    case device::BindingKind::Sum:
+      table->kind = artifact::OutputKind::sum;
+      break;
+    case device::BindingKind::Count:
+      table->kind = artifact::OutputKind::count;
+      break;
+    default:
+      table->kind = artifact::OutputKind::result;
+    }
+    table->buffer = buffers.at(output.getBuffer());
+    program->outputs.push_back(std::move(table));
+    return success();
+  }
+
+  void appendBuffers(std::vector<uint32_t> &indices, ValueRange values) {
+    for (Value value : values)
+      indices.push_back(buffers.at(value));
+  }
+
+  LogicalResult emitCommand(device::LaunchOp launch) {
+    auto it = kernels.find(launch.getKernel());
+    if (it == kernels.end())
+      return launch.emitError("unknown kernel '") << launch.getKernel() << "'";
+    auto *body = append<artifact::LaunchT>(launch);
+    body->kernel = it->second;
+    appendBuffers(body->buffers, launch.getReads());
+    appendBuffers(body->buffers, launch.getWrites());
+    appendBuffers(body->buffers, launch.getScratch());
+    body->reads = launch.getReads().size();
+    body->writes = launch.getWrites().size();
+    if (std::optional<ArrayRef<int64_t>> registers = launch.getRegisters())
+      body->registers.assign(registers->begin(), registers->end());
+    return success();
+  }
+
+  FailureOr<uint32_t> getGroup(Operation *op, StringRef name) {
+    auto it = groups.find(name);
+    if (it == groups.end())
+      return op->emitError("unknown group '") << name << "'", failure();
+    return it->second;
+  }
+
+  LogicalResult emitCommand(device::StartOp start) {
+    FailureOr<uint32_t> group = getGroup(start, start.getGroup());
+    if (failed(group))
+      return failure();
+    auto *body = append<artifact::StartT>(start);
+    body->kind = static_cast<artifact::CollectiveKind>(start.getKind());
+    body->reduction = static_cast<artifact::Reduction>(start.getReduction());
+    body->channel = start.getChannel();
+    body->group = *group;
+    appendBuffers(body->operands, start.getInputs());
+    appendBuffers(body->results, start.getOutputs());
+    body->axis = start.getAxis().value_or(0);
+    return success();
+  }
+
+  LogicalResult emitCommand(device::WaitOp wait) {
+    append<artifact::WaitT>(wait)->channel = wait.getChannel();
+    return success();
+  }
+
+  LogicalResult emitCommand(device::BarrierOp barrier) {
+    FailureOr<uint32_t> group = getGroup(barrier, barrier.getGroup());
+    if (failed(group))
+      return failure();
+    auto *body = append<artifact::BarrierT>(barrier);
+    body->channel = barrier.getChannel();
+    body->group = *group;
+    return success();
+  }
+
+  LogicalResult emitCommand(device::OnceOp once) {
+    auto *body = append<artifact::OnceT>(once);
+    body->channel = once.getChannel();
+    if (failed(emitCommands(once.getBody().front())))
+      return failure();
+    body->end = program->commands.size();
+    append<artifact::EndOnceT>(once);
+    return success();
+  }
+
+  LogicalResult emitCommand(device::CopyOp copy) {
+    auto *body = append<artifact::CopyT>(copy);
+    body->source = buffers.at(copy.getSource());
+    body->destination = buffers.at(copy.getDestination());
+    return success();
+  }
+
+  LogicalResult emitCommand(device::SetRegisterOp op) {
+    auto *body = append<artifact::SetRegisterT>(op);
+    body->register_ = op.getIndex();
+    body->value = op.getValue();
+    return success();
+  }
+
+  LogicalResult emitCommand(device::AddRegisterOp op) {
+    auto *body = append<artifact::AddRegisterT>(op);
+    body->register_ = op.getIndex();
+    body->source = op.getSource();
+    return success();
+  }
+
+  LogicalResult emitCommand(device::LoadRegisterOp op) {
+    auto *body = append<artifact::LoadRegisterT>(op);
+    body->register_ = op.getIndex();
+    body->buffer = buffers.at(op.getSource());
+    return success();
+  }
+
+  LogicalResult emitCommand(device::JumpOp jump) {
+    // A jump to what follows needs no command.
+    if (jump.getTarget() != jump->getBlock()->getNextNode())
+      jumps.push_back({&append<artifact::JumpT>(jump)->target, jump.getTarget()});
+    return success();
+  }
+
+  LogicalResult expectNext(Operation *op, Block *next) {
+    if (next == op->getBlock()->getNextNode())
+      return success();
+    return op->emitError("expected the block of its second successor to follow");
+  }
+
+  LogicalResult emitCommand(device::BranchUnlessOp branch) {
+    auto *body = append<artifact::BranchUnlessT>(branch);
+    body->condition = buffers.at(branch.getCondition());
+    jumps.push_back({&body->target, branch.getTarget()});
+    return expectNext(branch, branch.getNext());
+  }
+
+  LogicalResult emitCommand(device::BranchGreaterEqualOp branch) {
+    auto *body = append<artifact::BranchGreaterEqualT>(branch);
+    body->lhs = branch.getLhs();
+    body->rhs = branch.getRhs();
+    jumps.push_back({&body->target, branch.getTarget()});
+    return expectNext(branch, branch.getNext());
+  }
+
+  LogicalResult emitCommand(device::ReturnOp op) {
+    append<artifact::ReturnT>(op);
+    return success();
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Types, bytes, locations
+  //===--------------------------------------------------------------------===//
+
+  static int64_t getByteSize(Type type) {
+    auto tensor = cast<RankedTensorType>(type);
+    return tensor.getNumElements() * llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
+  }
+
+  FailureOr<std::unique_ptr<artifact::TensorTypeT>> getTensorType(Operation *op, RankedTensorType type, bool isUnsigned) {
+    auto table = std::make_unique<artifact::TensorTypeT>();
+    table->shape.assign(type.getShape().begin(), type.getShape().end());
+    FailureOr<artifact::ElementType> element = getElementType(type.getElementType(), isUnsigned);
+    if (failed(element))
+      return op->emitError("element type ") << type.getElementType() << " has no place in an artifact", failure();
+    table->element = *element;
+    return table;
+  }
+
+  static FailureOr<artifact::ElementType> getElementType(Type type, bool isUnsigned) {
+    using artifact::ElementType;
+    if (type.isF16())
+      return ElementType::f16;
+    if (type.isBF16())
+      return ElementType::bf16;
+    if (type.isF32())
+      return ElementType::f32;
+    if (type.isF64())
+      return ElementType::f64;
+    if (!type.isInteger())
+      return failure();
+    switch (type.getIntOrFloatBitWidth()) {
+    case 1:
+      return ElementType::i1;
+    case 8:
+      return isUnsigned ? ElementType::u8 : ElementType::i8;
+    case 16:
+      return isUnsigned ? ElementType::u16 : ElementType::i16;
+    case 32:
+      return isUnsigned ? ElementType::u32 : ElementType::i32;
+    case 64:
+      return isUnsigned ? ElementType::u64 : ElementType::i64;
+    default:
+      return failure();
+    }
+  }
+
+  /// The elements in row-major order, a byte for an i1.
+  FailureOr<std::vector<std::byte>> getBytes(Operation *op, ElementsAttr elements) {
+    auto dense = dyn_cast<DenseElementsAttr>(elements);
+    if (!dense)
+      return op->emitError("expected dense elements, found ") << elements, failure();
+    std::vector<std::byte> bytes;
+    auto append = [&](ArrayRef<char> data) {
+      auto *begin = reinterpret_cast<const std::byte *>(data.data());
+      bytes.insert(bytes.end(), begin, begin + data.size());
+    };
+    if (dense.getElementType().isInteger(1)) {
+      for (bool element : dense.getValues<bool>())
+        bytes.push_back(static_cast<std::byte>(element));
+    } else if (dense.isSplat()) {
+      for (int64_t i = 0; i < dense.getNumElements(); ++i)
+        append(dense.getRawData());
+    } else {
+      append(dense.getRawData());
+    }
+    return bytes;
+  }
+
+  uint32_t getLocation(Location loc) {
+    std::string text = userLocation(loc);
+    auto [it, inserted] = locations.try_emplace(text, tables.locations.size());
+    if (inserted)
+      tables.locations.push_back(text);
+    return it->second;
+  }
+
+  ModuleOp module;
+  runtime::ArtifactWriter writer;
+  artifact::ArtifactT &tables;
+  artifact::ProgramT *program = nullptr;
+  llvm::StringMap<uint32_t> kernels, groups, locations;
+  llvm::DenseMap<Value, uint32_t> buffers;
+  llvm::DenseMap<Block *, uint32_t> blockStarts;
+  std::vector<std::pair<uint32_t *, Block *>> jumps;
+};
+
+} // namespace
+
+LogicalResult lockstep::emitArtifact(ModuleOp module, raw_ostream &os) { return ArtifactEmitter(module).run(os); }

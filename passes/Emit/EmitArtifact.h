@@ -1,0 +1,18 @@
+//===- EmitArtifact.h - Device IR to artifact -------------------*- C++ -*-===//
+
+#ifndef LOCKSTEP_PASSES_EMIT_EMITARTIFACT_H
+#define LOCKSTEP_PASSES_EMIT_EMITARTIFACT_H
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+namespace lockstep {
+
+/// Writes `module`, which holds device IR, as an artifact. The same module gives the same bytes on every machine.
+/// Errors are emitted at the operation that has no place in an artifact.
+llvm::LogicalResult emitArtifact(mlir::ModuleOp module, llvm::raw_ostream &os);
+
+} // namespace lockstep
+
+#endif

@@ -1,0 +1,76 @@
+#ifndef LOCKSTEP_PASSES_IMPORT_PASSES_TD
+#define LOCKSTEP_PASSES_IMPORT_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ImportStepsPass : Pass<"import-steps", "::mlir::ModuleOp"> {
+  let summary = "turns captured functions into variables and steps";
+  let description = [{
+    State goes into a captured function and comes out of it; here it becomes variables that the step reads and assigns.
+    This comes first: operations of the replica dialect are valid only in a step. Variables that several functions
+    name are declared once. Private functions are left to `--import-stablehlo`, which inlines them.
+
+    ```mlir
+    // before
+    func.func @step(%w: tensor<4xf32> {replica.variable = "w"}, %x: tensor<2x4xf32> {replica.batch = "x"})
+        -> (tensor<4xf32> {replica.variable = "w"}, tensor<f32> {replica.metric = "loss"})
+    // after
+    replica.variable @w : tensor<4xf32>
+    replica.step @step(%x: tensor<2x4xf32> {replica.batch = "x"}) -> (tensor<f32> {replica.metric = "loss"}) {
+      %w = replica.read @w : tensor<4xf32>
+      ...
+      replica.assign @w, %new : tensor<4xf32>
+      replica.return %loss : tensor<f32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::lockstep::replica::ReplicaDialect"];
+}
+
+def ImportStableHLOPass : Pass<"import-stablehlo", "::mlir::ModuleOp"> {
+  let summary = "rewrites what legalization to linalg left of a captured program";
+  let description = [{
+    JAX's own passes turn most of StableHLO into `linalg` on tensors. This pass rewrites the rest: `while`, `case` and
+    `if` to `scf`, `scatter`, `sort` and leftovers on unsigned integers to loops and `linalg`, and `custom_call @replica.*`
+    to the replica dialect. An operation that it does not know is an error with its name and source line.
+
+    All integers become signless (operations already say whether they read them as unsigned), calls are inlined, and
+    attributes of JAX and XLA are dropped. A `while` loop whose trip count is known when it starts becomes `scf.for`.
+
+    ```mlir
+    // before
+    %0 = "stablehlo.custom_call"(%g) <{call_target_name = "replica.all_reduce", backend_config = {reduction = "MEAN"}, ...}> : (tensor<4xf32>) -> tensor<4xf32>
+    // after
+    %0 = replica.all_reduce mean %g : tensor<4xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::scf::SCFDialect",
+    "::mlir::tensor::TensorDialect", "::mlir::math::MathDialect", "::lockstep::replica::ReplicaDialect"];
+}
+
+def UnrollSmallLoopsPass : Pass<"unroll-small-loops", "::mlir::ModuleOp"> {
+  let summary = "unrolls loops of a few trips over a few cheap operations";
+  let description = [{
+    JAX writes the rounds of its random number generator as a loop. Unrolled, they fuse with the computation around
+    them into one kernel. A loop is unrolled if it has at most `max-trips` trips, becomes at most `max-ops` operations,
+    and if no operation in it reduces (as matrix products and convolutions do), communicates or is a loop itself: those
+    are worth a launch of their own.
+
+    ```mlir
+    // before
+    %r = scf.for %i = %c0 to %c2 step %c1 iter_args(%x = %init) -> (tensor<4xi32>) {
+      %y = linalg.generic ... ins(%x) ...
+      scf.yield %y : tensor<4xi32>
+    }
+    // after
+    %0 = linalg.generic ... ins(%init) ...
+    %r = linalg.generic ... ins(%0) ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let options = [
+    Option<"maxTrips", "max-trips", "int64_t", "8", "most trips of a loop that is unrolled">,
+    Option<"maxOps", "max-ops", "int64_t", "1024", "most operations that a loop becomes">];
+}
+
+#endif

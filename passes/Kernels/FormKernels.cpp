@@ -1,0 +1,323 @@
+//===- FormKernels.cpp - Outlines computations into kernels ---------------===//
+
+#include "dialect/Collective/CollectiveDialect.h"
+#include "dialect/Device/DeviceDialect.h"
+#include "passes/Kernels/Grouping.h"
+#include "passes/Kernels/Structure.h"
+#include "passes/Passes.h"
+#include "passes/Verify/Uniformity.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Iterators.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace lockstep {
+#define GEN_PASS_DEF_FORMKERNELSPASS
+#include "passes/Passes.h.inc"
+
+namespace {
+
+/// Forms the kernels of one step.
+class KernelFormer {
+public:
+  KernelFormer(func::FuncOp step, bool fuse, const UniformityAnalysis &uniformity)
+      : step(step), builder(step.getContext()), fuse(fuse), uniformity(uniformity) {}
+
+  LogicalResult run() { return formBlock(step.getBody().front()); }
+
+private:
+  //===--------------------------------------------------------------------===//
+  // What the step itself uses
+  //===--------------------------------------------------------------------===//
+
+  /// Scalars that the step itself uses (conditions, bounds) go through memory: the last computation becomes a kernel
+  /// with a rank-0 result, which the step reads. Fills that the step uses become kernels too.
+  void materializeStepOperands(Block &block) {
+    for (Operation &op : llvm::make_early_inc_range(block)) {
+      if (classify(&op) != OpClass::Step)
+        continue;
+      for (OpOperand &operand : op.getOpOperands())
+        materialize(operand, block);
+    }
+  }
+
+  void materialize(OpOperand &operand, Block &block) {
+    Operation *producer = operand.get().getDefiningOp();
+    if (!producer || classify(producer) != OpClass::Glue || matchPattern(producer, m_Constant()))
+      return;
+    builder.setInsertionPointAfter(producer);
+    Location loc = producer->getLoc();
+    if (isa<linalg::FillOp, tensor::EmptyOp>(producer)) {
+      operand.set(createCopy(loc, operand.get()));
+      return;
+    }
+    Type type = operand.get().getType();
+    if (isa<RankedTensorType>(type))
+      return;
+    auto extract = dyn_cast<tensor::ExtractOp>(producer);
+    if (extract && extract.getIndices().empty())
+      return;
+    if (type.isIndex()) {
+      // Registers are loaded from integers.
+      Value integer = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), operand.get());
+      operand.set(arith::IndexCastOp::create(builder, loc, type, readBack(loc, integer)));
+      return;
+    }
+    operand.set(readBack(loc, operand.get()));
+  }
+
+  Value readBack(Location loc, Value scalar) {
+    Value stored = tensor::FromElementsOp::create(builder, loc, RankedTensorType::get({}, scalar.getType()), scalar);
+    return tensor::ExtractOp::create(builder, loc, stored, ValueRange());
+  }
+
+  /// A computation that copies `value`, as a kernel's anchor.
+  Value createCopy(Location loc, Value value) {
+    auto type = cast<RankedTensorType>(value.getType());
+    Value init = tensor::EmptyOp::create(builder, loc, type.getShape(), type.getElementType());
+    SmallVector<AffineMap> maps(2, builder.getMultiDimIdentityMap(type.getRank()));
+    SmallVector<utils::IteratorType> iterators(type.getRank(), utils::IteratorType::parallel);
+    return linalg::GenericOp::create(builder, loc, TypeRange(type), value, init, maps, iterators,
+                                     [](OpBuilder &b, Location bodyLoc, ValueRange arguments) {
+                                       linalg::YieldOp::create(b, bodyLoc, arguments[0]);
+                                     })
+        .getResult(0);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Blocks
+  //===--------------------------------------------------------------------===//
+
+  LogicalResult formBlock(Block &block) {
+    materializeStepOperands(block);
+    Grouping grouping =
+        groupOperations(block, fuse, [&](Value value) { return uniformity.isUniform(value); });
+    // Constants come first; everything else follows in the order of the grouping.
+    Operation *terminator = block.getTerminator();
+    for (Operation &op : llvm::make_early_inc_range(block))
+      if (matchPattern(&op, m_Constant()))
+        op.moveBefore(&block, block.begin());
+    SmallVector<Operation *> outlined;
+    for (const Grouping::Node &node : grouping.nodes) {
+      if (!node.isKernel) {
+        if (node.ops.front() != terminator)
+          node.ops.front()->moveBefore(terminator);
+        continue;
+      }
+      builder.setInsertionPoint(terminator);
+      if (failed(outline(node.ops)))
+        return failure();
+      llvm::append_range(outlined, node.ops);
+    }
+    for (Operation *op : llvm::reverse(outlined))
+      erased.push_back(op);
+    for (const Grouping::Node &node : grouping.nodes)
+      if (!node.isKernel && isStepControlFlow(node.ops.front()))
+        for (Region &region : node.ops.front()->getRegions())
+          for (Block &inner : region)
+            if (failed(formBlock(inner)))
+              return failure();
+    return success();
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Outlining
+  //===--------------------------------------------------------------------===//
+
+  /// Collects what a kernel of `ops` reads from outside, looking through glue.
+  void collectInputs(Value value, const llvm::SmallPtrSetImpl<Operation *> &inside, llvm::SetVector<Value> &inputs,
+                     llvm::SetVector<Operation *> &glue) {
+    Operation *producer = value.getDefiningOp();
+    if (producer && llvm::any_of(inside, [&](Operation *op) { return op->isAncestor(producer); }))
+      return;
+    if (auto argument = dyn_cast<BlockArgument>(value))
+      if (llvm::any_of(inside, [&](Operation *op) { return op->isAncestor(argument.getOwner()->getParentOp()); }))
+        return;
+    if (producer && classify(producer) == OpClass::Glue && isRepeatable(producer)) {
+      if (glue.contains(producer))
+        return;
+      for (Value operand : producer->getOperands())
+        collectInputs(operand, inside, inputs, glue);
+      glue.insert(producer);
+      return;
+    }
+    inputs.insert(value);
+  }
+
+  /// Large constants are passed to kernels rather than repeated in each of them.
+  static bool isRepeatable(Operation *op) {
+    constexpr int64_t kMostBytes = 1024;
+    DenseElementsAttr value;
+    if (!matchPattern(op, m_Constant(&value)))
+      return true;
+    return value.isSplat() || value.getNumElements() * llvm::divideCeil(value.getElementType().getIntOrFloatBitWidth(), 8) <= kMostBytes;
+  }
+
+  LogicalResult outline(ArrayRef<Operation *> ops) {
+    llvm::SmallPtrSet<Operation *, 8> inside(ops.begin(), ops.end());
+    llvm::SetVector<Value> inputs;
+    llvm::SetVector<Operation *> glue;
+    SmallVector<Value> outputs;
+    for (Operation *op : ops) {
+      op->walk([&](Operation *inner) {
+        for (Value operand : inner->getOperands())
+          collectInputs(operand, inside, inputs, glue);
+      });
+      for (Value result : op->getResults())
+        if (llvm::any_of(result.getUsers(), [&](Operation *user) {
+              return llvm::none_of(inside, [&](Operation *member) { return member->isAncestor(user); });
+            }))
+          outputs.push_back(result);
+    }
+    for (Value output : outputs)
+      if (!isa<RankedTensorType>(output.getType()))
+        return output.getDefiningOp()->emitError("expected results that are tensors, found ") << output.getType();
+
+    // Tensors first, then registers.
+    SmallVector<Value> arguments;
+    for (Value input : inputs)
+      if (isa<RankedTensorType>(input.getType()))
+        arguments.push_back(input);
+    for (Value input : inputs) {
+      if (isa<RankedTensorType>(input.getType()))
+        continue;
+      if (!input.getType().isIndex())
+        return ops.front()->emitError("expected a tensor or an index to cross the boundary of a kernel, found ") << input.getType();
+      arguments.push_back(input);
+    }
+
+    device::KernelOp kernel = createKernel(ops, glue.getArrayRef(), arguments, outputs);
+    auto invoke = device::InvokeOp::create(builder, kernel.getLoc(), ValueRange(outputs).getTypes(), kernel.getSymName(), arguments);
+    for (auto [output, result] : llvm::zip_equal(outputs, invoke.getResults()))
+      output.replaceUsesWithIf(result, [&](OpOperand &use) {
+        return llvm::none_of(inside, [&](Operation *member) { return member->isAncestor(use.getOwner()); });
+      });
+    return success();
+  }
+
+  device::KernelOp createKernel(ArrayRef<Operation *> ops, ArrayRef<Operation *> glue, ArrayRef<Value> arguments, ArrayRef<Value> outputs) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(step);
+    SmallVector<Location> locations = llvm::map_to_vector(ops, [](Operation *op) { return op->getLoc(); });
+    auto type = builder.getFunctionType(ValueRange(arguments).getTypes(), ValueRange(outputs).getTypes());
+    auto kernel = device::KernelOp::create(builder, builder.getFusedLoc(locations), nameOf(ops), type);
+    SymbolTable::setSymbolVisibility(kernel, SymbolTable::Visibility::Private);
+    Block *body = builder.createBlock(&kernel.getBody(), {}, type.getInputs(),
+                                      llvm::map_to_vector(arguments, [](Value value) { return value.getLoc(); }));
+    IRMapping mapping;
+    for (auto [argument, inner] : llvm::zip_equal(arguments, body->getArguments()))
+      mapping.map(argument, inner);
+    llvm::SmallPtrSet<Operation *, 16> bodyOps(glue.begin(), glue.end());
+    bodyOps.insert(ops.begin(), ops.end());
+    for (Operation *op : ops)
+      cloneWithOperands(op, bodyOps, mapping);
+    SmallVector<Value> yielded = llvm::map_to_vector(outputs, [&](Value value) { return mapping.lookup(value); });
+    device::YieldOp::create(builder, kernel.getLoc(), yielded);
+    setInPlace(kernel);
+    return kernel;
+  }
+
+  /// Clones `op` after those of `bodyOps` that it needs.
+  void cloneWithOperands(Operation *op, llvm::SmallPtrSetImpl<Operation *> &bodyOps, IRMapping &mapping) {
+    if (!bodyOps.erase(op))
+      return;
+    op->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        if (Operation *producer = operand.getDefiningOp())
+          cloneWithOperands(producer, bodyOps, mapping);
+    });
+    builder.clone(*op, mapping);
+  }
+
+  /// "step_12_matmul": the step, a number, and what the kernel mostly does.
+  std::string nameOf(ArrayRef<Operation *> ops) {
+    Operation *main = ops.back();
+    for (Operation *op : ops)
+      if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op); linalgOp && isProduct(linalgOp))
+        main = op;
+    std::string kind = main->getName().stripDialect().str();
+    if (auto generic = dyn_cast<linalg::GenericOp>(main))
+      kind = isProduct(generic) ? "product" : isElementwise(generic) ? "elementwise" : "reduction";
+    llvm::replace(kind, '.', '_');
+    return (step.getSymName() + "_" + Twine(number++) + "_" + kind).str();
+  }
+
+  /// A result may take over the memory of an argument that only one element-wise operation reads, at the positions at which it writes.
+  void setInPlace(device::KernelOp kernel) {
+    SmallVector<int64_t> inPlace;
+    for (Value yielded : kernel.getBody().front().getTerminator()->getOperands()) {
+      int64_t found = -1;
+      auto generic = yielded.getDefiningOp<linalg::GenericOp>();
+      if (generic && isElementwise(generic) && llvm::hasSingleElement(kernel.getBody().getOps<linalg::LinalgOp>()) &&
+          generic.getMatchingIndexingMap(generic.getTiedOpOperand(cast<OpResult>(yielded))).isIdentity())
+        for (OpOperand *operand : generic.getDpsInputOperands()) {
+          auto argument = dyn_cast<BlockArgument>(operand->get());
+          if (argument && argument.getOwner()->getParentOp() == kernel && argument.hasOneUse() && argument.getType() == yielded.getType() &&
+              generic.getMatchingIndexingMap(operand).isIdentity() && !llvm::is_contained(inPlace, argument.getArgNumber())) {
+            found = argument.getArgNumber();
+            break;
+          }
+        }
+      if (auto loop = yielded.getDefiningOp<scf::ForOp>())
+        if (auto argument = dyn_cast<BlockArgument>(loop.getTiedLoopInit(cast<OpResult>(yielded))->get());
+            argument && argument.hasOneUse() && argument.getOwner()->getParentOp() == kernel)
+          found = argument.getArgNumber();
+      inPlace.push_back(found);
+    }
+    if (llvm::any_of(inPlace, [](int64_t argument) { return argument >= 0; }))
+      kernel.setInPlace(inPlace);
+  }
+
+public:
+  /// Operations whose kernels have replaced them, users first.
+  SmallVector<Operation *> erased;
+
+private:
+  func::FuncOp step;
+  OpBuilder builder;
+  bool fuse;
+  const UniformityAnalysis &uniformity;
+  unsigned number = 0;
+};
+
+struct FormKernels : impl::FormKernelsPassBase<FormKernels> {
+  using FormKernelsPassBase::FormKernelsPassBase;
+
+  void runOnOperation() override {
+    for (func::FuncOp step : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
+      UniformityAnalysis uniformity(step);
+      KernelFormer former(step, fuse, uniformity);
+      if (failed(former.run()))
+        return signalPassFailure();
+      for (Operation *op : former.erased) {
+        op->dropAllUses();
+        op->erase();
+      }
+      eraseDeadGlue(step);
+    }
+  }
+
+  /// Glue was repeated in the kernels; what the step does not use itself goes.
+  void eraseDeadGlue(func::FuncOp step) {
+    bool changed = true;
+    while (changed) {
+      changed = false;
+      step.walk<WalkOrder::PostOrder, mlir::ReverseIterator>([&](Operation *op) {
+        if (isOpTriviallyDead(op)) {
+          op->erase();
+          changed = true;
+        }
+      });
+    }
+  }
+};
+} // namespace
+} // namespace lockstep

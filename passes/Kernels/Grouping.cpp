@@ -1,0 +1,297 @@
+//===- Grouping.cpp - Which operations share a kernel ---------------------===//
+
+#include "passes/Kernels/Grouping.h"
+
+#include "dialect/Collective/CollectiveDialect.h"
+#include "passes/Kernels/Structure.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <queue>
+
+using namespace lockstep;
+using namespace mlir;
+
+//===----------------------------------------------------------------------===//
+// Classes of operations
+//===----------------------------------------------------------------------===//
+
+bool lockstep::isStepControlFlow(Operation *op) {
+  if (!isa<scf::ForOp, scf::WhileOp, scf::IfOp, scf::IndexSwitchOp>(op))
+    return false;
+  WalkResult result = op->walk([](Operation *inner) {
+    auto linalgOp = dyn_cast<linalg::LinalgOp>(inner);
+    bool worthKernels = isa<collective::CollectiveDialect>(inner->getDialect()) || (linalgOp && isProduct(linalgOp));
+    return worthKernels ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
+static bool isScalar(Type type) { return type.isIntOrIndexOrFloat(); }
+
+OpClass lockstep::classify(Operation *op) {
+  if (op->hasTrait<OpTrait::IsTerminator>() || isa<collective::CollectiveDialect>(op->getDialect()) || isStepControlFlow(op))
+    return OpClass::Step;
+  if (matchPattern(op, m_Constant()) || isa<tensor::EmptyOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp, tensor::DimOp>(op))
+    return OpClass::Glue;
+  // A fill costs a kernel only where somebody wants to see it.
+  if (isa<linalg::FillOp>(op))
+    return OpClass::Glue;
+  if (op->getNumRegions() == 0 && llvm::all_of(op->getResultTypes(), isScalar))
+    return OpClass::Glue;
+  return OpClass::Compute;
+}
+
+//===----------------------------------------------------------------------===//
+// Dependences
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The operations of one block that matter, numbered in program order, and what each depends on.
+class Dependences {
+public:
+  explicit Dependences(Block &block) {
+    for (Operation &op : block) {
+      OpClass kind = classify(&op);
+      // A view or an extracted scalar that the step itself uses stays in the step.
+      bool stays = kind == OpClass::Step || (kind == OpClass::Glue && !matchPattern(&op, m_Constant()) && feedsStep(&op));
+      if (!stays && kind != OpClass::Compute)
+        continue;
+      index[&op] = ops.size();
+      ops.push_back(&op);
+      isCompute.push_back(kind == OpClass::Compute);
+    }
+    sources.resize(ops.size());
+    users.resize(ops.size());
+    std::optional<unsigned> lastCommunication;
+    for (auto [i, op] : llvm::enumerate(ops)) {
+      llvm::SetVector<unsigned> found;
+      llvm::SmallPtrSet<Operation *, 16> visited;
+      op->walk([&](Operation *inner) {
+        for (Value operand : inner->getOperands())
+          collect(operand, block, found, visited);
+      });
+      found.remove(i);
+      // Collectives stay in program order with each other: all ranks issue the same sequence.
+      if (communicates(op)) {
+        if (lastCommunication)
+          found.insert(*lastCommunication);
+        lastCommunication = i;
+      }
+      // The terminator comes last.
+      if (op->hasTrait<OpTrait::IsTerminator>())
+        for (unsigned j = 0; j < i; ++j)
+          found.insert(j);
+      for (unsigned source : found) {
+        sources[i].push_back(source);
+        users[source].push_back(i);
+      }
+    }
+  }
+
+  std::vector<Operation *> ops;
+  std::vector<bool> isCompute;
+  std::vector<std::vector<unsigned>> sources, users;
+  llvm::DenseMap<Operation *, unsigned> index;
+
+private:
+  static bool communicates(Operation *op) {
+    return op->walk([](Operation *inner) {
+               return isa<collective::CollectiveDialect>(inner->getDialect()) ? WalkResult::interrupt() : WalkResult::advance();
+             }).wasInterrupted();
+  }
+
+  /// Whether a step operation of the same block uses a result of the glue `op` directly or through other glue that stays.
+  static bool feedsStep(Operation *op) {
+    if (isa<tensor::EmptyOp>(op))
+      return false;
+    return llvm::any_of(op->getUsers(), [&](Operation *user) {
+      Operation *ancestor = op->getBlock()->findAncestorOpInBlock(*user);
+      if (!ancestor || ancestor == op)
+        return false;
+      if (ancestor != user) {
+        // Used inside a loop or branch of the step: there it is repeated like any glue, if it is one of a kernel.
+        return classify(user) == OpClass::Step && isStepControlFlow(ancestor);
+      }
+      return classify(user) == OpClass::Step || (classify(user) == OpClass::Glue && feedsStep(user));
+    });
+  }
+
+  /// Adds the numbered operations of the block that `value` comes from, looking through glue.
+  void collect(Value value, Block &block, llvm::SetVector<unsigned> &found, llvm::SmallPtrSetImpl<Operation *> &visited) {
+    Operation *producer = value.getDefiningOp();
+    if (!producer || producer->getBlock() != &block || !visited.insert(producer).second)
+      return;
+    if (auto it = index.find(producer); it != index.end()) {
+      found.insert(it->second);
+      // Glue that stays is also repeated in kernels, which then depend on what it is made of.
+      if (classify(producer) != OpClass::Glue)
+        return;
+    }
+    for (Value operand : producer->getOperands())
+      collect(operand, block, found, visited);
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Merging
+//===----------------------------------------------------------------------===//
+
+class Merger {
+public:
+  Merger(const Dependences &graph, llvm::function_ref<bool(Value)> isUniform) : group(graph.ops.size()), graph(graph) {
+    for (unsigned i = 0; i < group.size(); ++i) {
+      group[i] = i;
+      members.push_back({i});
+    }
+    for (Operation *op : graph.ops)
+      uniform.push_back(llvm::all_of(op->getResults(), isUniform));
+  }
+
+  void run() {
+    for (unsigned i = 0; i < graph.ops.size(); ++i)
+      for (unsigned source : graph.sources[i])
+        if (graph.isCompute[i] && graph.isCompute[source] && group[i] != group[source] && wantsMerge(source, i) &&
+            mayMerge(group[source], group[i]))
+          merge(group[source], group[i]);
+  }
+
+  std::vector<unsigned> group;
+  std::vector<std::vector<unsigned>> members;
+
+private:
+  /// Work, in scalar operations, below which an operation is better done together with its neighbours by
+  /// one worker: a launch of its own would cost about as much.
+  static constexpr int64_t kSmallWork = 1 << 14;
+  static constexpr int64_t kSmallGroupWork = 1 << 17;
+
+  bool wantsMerge(unsigned producer, unsigned consumer) {
+    if (uniform[producer] != uniform[consumer])
+      return false;
+    auto product = dyn_cast<linalg::LinalgOp>(graph.ops[producer]);
+    if (product && isProduct(product) && members[group[producer]].size() == 1) {
+      auto epilogue = dyn_cast<linalg::GenericOp>(graph.ops[consumer]);
+      if (epilogue && members[group[consumer]].size() == 1 && isEpilogueOf(epilogue, product) && usedOnlyBy(product, epilogue))
+        return true;
+    }
+    return groupWork(producer) <= kSmallGroupWork && groupWork(consumer) <= kSmallGroupWork &&
+           !holdsProduct(producer) && !holdsProduct(consumer) && work(graph.ops[producer]) <= kSmallWork &&
+           work(graph.ops[consumer]) <= kSmallWork && groupWork(producer) + groupWork(consumer) <= kSmallGroupWork;
+  }
+
+  static bool usedOnlyBy(Operation *producer, Operation *consumer) {
+    return llvm::all_of(producer->getUsers(), [&](Operation *user) { return user == consumer; });
+  }
+
+  bool holdsProduct(unsigned op) {
+    return llvm::any_of(members[group[op]], [&](unsigned member) {
+      auto linalgOp = dyn_cast<linalg::LinalgOp>(graph.ops[member]);
+      return linalgOp && isProduct(linalgOp);
+    });
+  }
+
+  int64_t groupWork(unsigned op) {
+    int64_t total = 0;
+    for (unsigned member : members[group[op]])
+      total += work(graph.ops[member]);
+    return total;
+  }
+
+  static int64_t work(Operation *op) {
+    if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) {
+      int64_t points = 1;
+      for (int64_t range : linalgOp.getStaticLoopRanges())
+        points *= ShapedType::isDynamic(range) ? 1 << 20 : range;
+      return points;
+    }
+    int64_t elements = 0;
+    for (Type type : op->getResultTypes())
+      if (auto tensor = dyn_cast<RankedTensorType>(type))
+        elements += tensor.hasStaticShape() ? tensor.getNumElements() : 1 << 20;
+    // A loop's body is not looked into: it counts as large unless its result is tiny.
+    return isa<linalg::LinalgOp>(op) ? elements : (op->getNumRegions() > 0 ? elements * 16 : elements);
+  }
+
+  /// Whether no path leads from one of the groups through a third back into the other.
+  bool mayMerge(unsigned a, unsigned b) {
+    llvm::DenseSet<unsigned> visited;
+    SmallVector<unsigned> worklist;
+    auto leave = [&](unsigned node) {
+      for (unsigned user : graph.users[node])
+        if (group[user] != a && group[user] != b && visited.insert(group[user]).second)
+          worklist.push_back(group[user]);
+    };
+    for (unsigned g : {a, b})
+      for (unsigned member : members[g])
+        leave(member);
+    while (!worklist.empty()) {
+      unsigned g = worklist.pop_back_val();
+      for (unsigned member : members[g])
+        for (unsigned user : graph.users[member]) {
+          if (group[user] == a || group[user] == b)
+            return false;
+          if (visited.insert(group[user]).second)
+            worklist.push_back(group[user]);
+        }
+    }
+    return true;
+  }
+
+  void merge(unsigned a, unsigned b) {
+    for (unsigned member : members[b]) {
+      group[member] = a;
+      members[a].push_back(member);
+    }
+    members[b].clear();
+    llvm::sort(members[a]);
+  }
+
+  const Dependences &graph;
+  std::vector<bool> uniform;
+};
+
+} // namespace
+
+Grouping lockstep::groupOperations(Block &block, bool fuse, llvm::function_ref<bool(Value)> isUniform) {
+  Dependences graph(block);
+  Merger merger(graph, isUniform);
+  if (fuse)
+    merger.run();
+
+  // Topological order of the groups; among those that are ready, the one that stood first.
+  unsigned count = graph.ops.size();
+  std::vector<llvm::SetVector<unsigned>> successors(count);
+  std::vector<unsigned> pending(count, 0);
+  for (unsigned i = 0; i < count; ++i)
+    for (unsigned source : graph.sources[i]) {
+      unsigned from = merger.group[source], to = merger.group[i];
+      if (from != to && successors[from].insert(to))
+        ++pending[to];
+    }
+  std::priority_queue<std::pair<unsigned, unsigned>, std::vector<std::pair<unsigned, unsigned>>, std::greater<>> ready;
+  auto enqueue = [&](unsigned g) { ready.push({merger.members[g].front(), g}); };
+  for (unsigned g = 0; g < count; ++g)
+    if (!merger.members[g].empty() && pending[g] == 0)
+      enqueue(g);
+  Grouping grouping;
+  while (!ready.empty()) {
+    unsigned g = ready.top().second;
+    ready.pop();
+    Grouping::Node node;
+    for (unsigned member : merger.members[g])
+      node.ops.push_back(graph.ops[member]);
+    node.isKernel = graph.isCompute[merger.members[g].front()];
+    grouping.nodes.push_back(std::move(node));
+    for (unsigned successor : successors[g])
+      if (--pending[successor] == 0)
+        enqueue(successor);
+  }
+  return grouping;
+}

@@ -1,0 +1,21 @@
+//===- Structure.h - What kernels are made of -------------------*- C++ -*-===//
+
+#ifndef LOCKSTEP_PASSES_KERNELS_STRUCTURE_H
+#define LOCKSTEP_PASSES_KERNELS_STRUCTURE_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+namespace lockstep {
+
+/// Whether `op` multiplies and adds over several inputs: a matrix product, a convolution or a gradient of one.
+bool isProduct(mlir::linalg::LinalgOp op);
+
+/// Whether `op` computes every element of its results from the elements of its inputs, without a reduction.
+bool isElementwise(mlir::linalg::LinalgOp op);
+
+/// Whether `consumer` is element-wise on the shape of the result of `product`, and reads it at the same position.
+bool isEpilogueOf(mlir::linalg::GenericOp consumer, mlir::linalg::LinalgOp product);
+
+} // namespace lockstep
+
+#endif

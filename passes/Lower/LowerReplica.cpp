@@ -1,0 +1,305 @@
+//===- LowerReplica.cpp - Replica context to explicit collectives ---------===//
+//
+// One rewrite an operation. The body of a merge_call is spliced into the step: every rank executes
+// it on values that are equal everywhere, and the memory planner stores and computes such values
+// once a process.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Lower/Elementwise.h"
+
+#include "dialect/Collective/CollectiveDialect.h"
+#include "dialect/Replica/ReplicaDialect.h"
+#include "passes/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace lockstep {
+#define GEN_PASS_DEF_LOWERREPLICAPASS
+#include "passes/Passes.h.inc"
+
+namespace {
+
+constexpr llvm::StringLiteral kAllGroup = "all";
+
+/// Lowers the operations of one module for a known number of replicas.
+class ReplicaLowering {
+public:
+  ReplicaLowering(ModuleOp module, int64_t replicas) : module(module), builder(module.getContext()), replicas(replicas) {}
+
+  LogicalResult run() {
+    if (replicas > 1) {
+      builder.setInsertionPointToStart(module.getBody());
+      collective::GroupOp::create(builder, module.getLoc(), kAllGroup, /*ranks=*/DenseI64ArrayAttr());
+    }
+    // Innermost last: a merge_call is spliced into its parent before what it held is lowered.
+    WalkResult result = module.walk<WalkOrder::PreOrder>([&](replica::MergeCallOp op) {
+      builder.setInsertionPoint(op);
+      spliceMergeCall(op);
+      return WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      return failure();
+
+    SmallVector<Operation *> ops;
+    module.walk([&](Operation *op) {
+      if (isa<replica::ReplicaDialect>(op->getDialect()))
+        ops.push_back(op);
+    });
+    for (Operation *op : ops) {
+      builder.setInsertionPoint(op);
+      if (failed(lower(op)))
+        return failure();
+    }
+    return success();
+  }
+
+private:
+  LogicalResult lower(Operation *op) {
+    return TypeSwitch<Operation *, LogicalResult>(op)
+        .Case<replica::AllReduceOp, replica::AllGatherOp, replica::AssignOp, replica::AssignAddOp, replica::AssignSubOp>(
+            [&](auto typed) { return lowerOp(typed); })
+        .Case([&](replica::NumInSyncOp typed) {
+          auto type = RankedTensorType::get({}, builder.getI32Type());
+          auto value = DenseElementsAttr::get(type, static_cast<int32_t>(replicas));
+          typed.replaceAllUsesWith(arith::ConstantOp::create(builder, typed.getLoc(), type, value).getResult());
+          typed.erase();
+          return success();
+        })
+        .Case([&](replica::IdOp typed) {
+          // With one replica the id is known; otherwise the executor supplies it, and it stays.
+          if (replicas > 1)
+            return success();
+          auto type = RankedTensorType::get({}, builder.getI32Type());
+          typed.replaceAllUsesWith(
+              arith::ConstantOp::create(builder, typed.getLoc(), type, DenseElementsAttr::get(type, 0)).getResult());
+          typed.erase();
+          return success();
+        })
+        .Default([](Operation *) { return success(); });
+  }
+
+  /// Starts a collective over all ranks and waits for it.
+  ValueRange communicate(Location loc, collective::Kind kind, collective::Reduction reduction, ValueRange operands,
+                         TypeRange results, IntegerAttr axis = {}, int64_t bytesPerPack = 0) {
+    auto pending = collective::PendingType::get(builder.getContext(), llvm::to_vector(results));
+    auto start = collective::StartOp::create(builder, loc, pending, kind, reduction, kAllGroup, /*channel=*/IntegerAttr(),
+                                             operands, axis, bytesPerPack);
+    return collective::WaitOp::create(builder, loc, results, start, operands).getResults();
+  }
+
+  /// Sum or mean of `operands` over all replicas; a mean of integers is f64 (reference, section 2.1).
+  SmallVector<Value> reduce(Location loc, replica::Reduction reduction, ValueRange operands, int64_t bytesPerPack = 0) {
+    SmallVector<Value> sums(operands);
+    if (replicas > 1)
+      sums = llvm::to_vector(communicate(loc, collective::Kind::AllReduce, collective::Reduction::Sum, operands,
+                                         operands.getTypes(), {}, bytesPerPack));
+    if (reduction == replica::Reduction::Sum)
+      return sums;
+    return llvm::map_to_vector(sums, [&](Value sum) { return divideByReplicas(loc, sum); });
+  }
+
+  Value divideByReplicas(Location loc, Value sum) {
+    auto type = cast<RankedTensorType>(sum.getType());
+    Type element = type.getElementType();
+    Type resultElement = isa<FloatType>(element) ? element : builder.getF64Type();
+    if (replicas == 1 && element == resultElement)
+      return sum;
+    // Multiplying is exact, hence equal to dividing, only for powers of two.
+    bool multiply = llvm::isPowerOf2_64(replicas);
+    double factor = multiply ? 1.0 / static_cast<double>(replicas) : static_cast<double>(replicas);
+    return createElementwise(builder, loc, type.clone(resultElement), sum, [&](OpBuilder &b, ValueRange in) -> Value {
+      Value value = in[0];
+      if (element != resultElement)
+        value = arith::SIToFPOp::create(b, loc, resultElement, value);
+      Value constant = arith::ConstantOp::create(b, loc, b.getFloatAttr(resultElement, factor));
+      return multiply ? arith::MulFOp::create(b, loc, value, constant).getResult()
+                      : arith::DivFOp::create(b, loc, value, constant).getResult();
+    });
+  }
+
+  LogicalResult lowerOp(replica::AllReduceOp op) {
+    SmallVector<Value> reduced = reduce(op.getLoc(), op.getReduction(), op.getOperands(), op.getBytesPerPack());
+    op.replaceAllUsesWith(reduced);
+    op.erase();
+    return success();
+  }
+
+  /// Concatenates the values of all replicas along `axis`; nothing to do for one replica.
+  FailureOr<Value> gather(Operation *op, Value value, int64_t axis, Type resultType) {
+    auto from = cast<RankedTensorType>(value.getType());
+    auto to = cast<RankedTensorType>(resultType);
+    if (from.isDynamicDim(axis) && replicas > 1) {
+      op->emitError("expected a static size of dimension ")
+          << axis << ", found " << from << "; gathers of sizes that differ between replicas are not supported";
+      return failure();
+    }
+    if (!from.isDynamicDim(axis) && !to.isDynamicDim(axis) && to.getDimSize(axis) != from.getDimSize(axis) * replicas) {
+      op->emitError("expected ") << from.getDimSize(axis) * replicas << " rows from " << replicas << " replicas, found a result of type "
+                                 << to << " [E_SHAPE_MISMATCH]";
+      return failure();
+    }
+    if (replicas == 1)
+      return from == to ? value : tensor::CastOp::create(builder, op->getLoc(), to, value).getResult();
+    SmallVector<int64_t> shape(from.getShape());
+    shape[axis] *= replicas;
+    RankedTensorType gathered = from.clone(shape);
+    Value result = communicate(op->getLoc(), collective::Kind::AllGather, collective::Reduction::None, value, gathered,
+                               builder.getI64IntegerAttr(axis))[0];
+    return gathered == to ? result : tensor::CastOp::create(builder, op->getLoc(), to, result).getResult();
+  }
+
+  LogicalResult lowerOp(replica::AllGatherOp op) {
+    SmallVector<Value> gathered;
+    for (auto [operand, result] : llvm::zip_equal(op.getOperands(), op.getResults())) {
+      FailureOr<Value> value = gather(op, operand, op.getAxis(), result.getType());
+      if (failed(value))
+        return failure();
+      gathered.push_back(*value);
+    }
+    op.replaceAllUsesWith(gathered);
+    op.erase();
+    return success();
+  }
+
+  /// In replica context the variable's aggregation combines the replicas' values first (reference, section 5.2).
+  template <typename AssignOpTy> LogicalResult lowerOp(AssignOpTy op) {
+    if (op->hasAttr(kSpliced)) {
+      op->removeAttr(kSpliced);
+      return success();
+    }
+    auto variable = SymbolTable::lookupNearestSymbolFrom<replica::VariableOp>(op, op.getVariableAttr());
+    if (variable.getSynchronization() == replica::Synchronization::OnRead || replicas == 1)
+      return success();
+    switch (variable.getAggregation()) {
+    case replica::Aggregation::None:
+      return success();
+    case replica::Aggregation::Sum:
+      op.getValueMutable().assign(reduce(op.getLoc(), replica::Reduction::Sum, op.getValue())[0]);
+      return success();
+    case replica::Aggregation::Mean:
+      op.getValueMutable().assign(reduce(op.getLoc(), replica::Reduction::Mean, op.getValue())[0]);
+      return success();
+    case replica::Aggregation::OnlyFirstReplica:
+      return op.emitError("assignments with aggregation 'only_first_replica' are not supported on several replicas");
+    }
+    llvm_unreachable("unknown aggregation");
+  }
+
+  //===--------------------------------------------------------------------===//
+  // merge_call
+  //===--------------------------------------------------------------------===//
+
+  /// Marks assignments that stood in cross-replica context, where aggregation has no meaning.
+  static constexpr StringLiteral kSpliced = "lockstep.cross_replica";
+
+  void spliceMergeCall(replica::MergeCallOp op) {
+    IRMapping mapping;
+    for (auto [argument, operand] : llvm::zip_equal(op.getBody().getArguments(), op.getOperands()))
+      mapping.map(argument, operand);
+    spliceBody(op.getBody().front(), mapping);
+    for (auto [result, yielded] : llvm::zip_equal(op.getResults(), op.getBody().front().getTerminator()->getOperands()))
+      result.replaceAllUsesWith(mapping.lookup(yielded));
+    op.erase();
+  }
+
+  /// Clones `body` before the insertion point, rank by rank: a per-replica value is the rank's own component.
+  void spliceBody(Block &body, IRMapping &mapping) {
+    for (Operation &inner : body.without_terminator())
+      spliceOperation(&inner, mapping);
+  }
+
+  void spliceOperation(Operation *op, IRMapping &mapping) {
+    Location loc = op->getLoc();
+    TypeSwitch<Operation *>(op)
+        .Case([&](replica::ReduceToOp reduceTo) {
+          Value value = mapping.lookup(reduceTo.getValue());
+          // The mean of a value that is equal everywhere is the value (reference, section 4).
+          bool distributed = isa<replica::PerReplicaType>(reduceTo.getValue().getType());
+          mapping.map(reduceTo.getResult(), distributed ? reduce(loc, reduceTo.getReduction(), value)[0] : value);
+        })
+        .Case([&](replica::BroadcastToOp broadcast) {
+          mapping.map(broadcast.getResult(), mapping.lookup(broadcast.getValue()));
+        })
+        .Case([&](replica::GatherOp gatherOp) {
+          Value value = mapping.lookup(gatherOp.getValue());
+          auto allGather = replica::AllGatherOp::create(builder, loc, gatherOp.getResult().getType(), value, gatherOp.getAxis());
+          mapping.map(gatherOp.getResult(), allGather.getResult(0));
+        })
+        .Case([&](replica::LocalResultsOp local) { spliceLocalResults(local, mapping); })
+        .Case([&](replica::UpdateOp update) { spliceUpdate(update, mapping); })
+        .Default([&](Operation *other) {
+          Operation *clone = builder.clone(*other, mapping);
+          if (isa<replica::AssignOp, replica::AssignAddOp, replica::AssignSubOp>(clone))
+            clone->setAttr(kSpliced, builder.getUnitAttr());
+        });
+  }
+
+  /// The list of all components: gathered along a new leading axis, then cut into pieces.
+  void spliceLocalResults(replica::LocalResultsOp op, IRMapping &mapping) {
+    Location loc = op.getLoc();
+    Value value = mapping.lookup(op.getValue());
+    auto component = cast<RankedTensorType>(value.getType());
+    SmallVector<ReassociationIndices> groups = leadingUnitGroups(component.getRank());
+    SmallVector<int64_t> row{1};
+    llvm::append_range(row, component.getShape());
+    Value expanded = tensor::ExpandShapeOp::create(builder, loc, component.clone(row), value, groups);
+    row[0] = replicas;
+    Value all = replica::AllGatherOp::create(builder, loc, component.clone(row), expanded, /*axis=*/0).getResult(0);
+    row[0] = 1;
+    for (auto [index, result] : llvm::enumerate(op.getResults())) {
+      SmallVector<OpFoldResult> offsets(row.size(), builder.getIndexAttr(0)), strides(row.size(), builder.getIndexAttr(1));
+      offsets[0] = builder.getIndexAttr(index);
+      SmallVector<OpFoldResult> sizes = getAsIndexOpFoldResult(builder.getContext(), row);
+      Value slice = tensor::ExtractSliceOp::create(builder, loc, component.clone(row), all, offsets, sizes, strides);
+      mapping.map(result, tensor::CollapseShapeOp::create(builder, loc, component, slice, groups).getResult());
+    }
+  }
+
+  /// [[0, 1], [2], ...]: a tensor of `rank` dimensions with a unit dimension in front.
+  static SmallVector<ReassociationIndices> leadingUnitGroups(int64_t rank) {
+    SmallVector<ReassociationIndices> groups;
+    for (int64_t d = 0; d < rank; ++d)
+      groups.push_back(d == 0 ? ReassociationIndices{0, 1} : ReassociationIndices{d + 1});
+    return groups;
+  }
+
+  void spliceUpdate(replica::UpdateOp op, IRMapping &mapping) {
+    Block &body = op.getBody().front();
+    Value current = replica::ReadOp::create(builder, op.getLoc(), body.getArgument(0).getType(), op.getVariableAttr());
+    mapping.map(body.getArgument(0), current);
+    for (auto [argument, operand] : llvm::zip_equal(body.getArguments().drop_front(), op.getOperands()))
+      mapping.map(argument, mapping.lookup(operand));
+    spliceBody(body, mapping);
+    ValueRange yielded = body.getTerminator()->getOperands();
+    auto assign = replica::AssignOp::create(builder, op.getLoc(), op.getVariableAttr(), mapping.lookup(yielded[0]));
+    assign->setAttr(kSpliced, builder.getUnitAttr());
+    for (auto [result, value] : llvm::zip_equal(op.getResults(), yielded.drop_front()))
+      mapping.map(result, mapping.lookup(value));
+  }
+
+  ModuleOp module;
+  OpBuilder builder;
+  int64_t replicas;
+};
+
+struct LowerReplica : impl::LowerReplicaPassBase<LowerReplica> {
+  void runOnOperation() override {
+    auto strategies = getOperation().getOps<replica::StrategyOp>();
+    if (strategies.empty() || !(*strategies.begin()).getReplicas()) {
+      getOperation().emitError("expected a 'replica.strategy' with a replica count; run 'set-replicas' first");
+      return signalPassFailure();
+    }
+    if (failed(ReplicaLowering(getOperation(), *(*strategies.begin()).getReplicas()).run()))
+      signalPassFailure();
+  }
+};
+} // namespace
+} // namespace lockstep

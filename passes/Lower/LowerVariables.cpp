@@ -1,0 +1,280 @@
+//===- LowerVariables.cpp - Variables become values, steps functions ------===//
+//
+// Reads and assignments become the flow of values: a variable enters a step as an argument, its current value is threaded through
+// loops and branches that assign it, and its last value leaves as a result.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Lower/Elementwise.h"
+
+#include "dialect/Device/DeviceDialect.h"
+#include "dialect/Replica/ReplicaDialect.h"
+#include "passes/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace lockstep {
+#define GEN_PASS_DEF_LOWERVARIABLESPASS
+#include "passes/Passes.h.inc"
+
+namespace {
+
+/// Current values of variables, in the order of their first use.
+using Values = llvm::MapVector<StringAttr, Value>;
+
+StringAttr getVariableName(Operation *op) { return op->getAttrOfType<FlatSymbolRefAttr>("variable").getAttr(); }
+
+bool isAssignment(Operation *op) { return isa<replica::AssignOp, replica::AssignAddOp, replica::AssignSubOp>(op); }
+
+/// The variables that operations inside `op` assign, in program order.
+SmallVector<StringAttr> getAssigned(Operation *op) {
+  llvm::SetVector<StringAttr> names;
+  op->walk([&](Operation *inner) {
+    if (isAssignment(inner))
+      names.insert(getVariableName(inner));
+  });
+  return names.takeVector();
+}
+
+/// Lowers one step to a function.
+class StepLowering {
+public:
+  explicit StepLowering(replica::StepOp step) : step(step), builder(step.getContext()) {}
+
+  LogicalResult run() {
+    Block &body = step.getBody().front();
+    addVariables(body);
+    Values values = variables;
+    if (failed(lowerBlock(body, values)))
+      return failure();
+    return createFunction(values);
+  }
+
+private:
+  /// Adds an argument for each variable that the step touches, and one for the rank if it asks for it.
+  void addVariables(Block &body) {
+    unsigned position = 0;
+    step.walk([&](Operation *op) {
+      if (!isAssignment(op) && !isa<replica::ReadOp>(op))
+        return;
+      StringAttr name = getVariableName(op);
+      if (variables.contains(name))
+        return;
+      auto variable = cast<replica::VariableOp>(SymbolTable::lookupNearestSymbolFrom(op, name));
+      variables[name] = body.insertArgument(position++, variable.getType(), variable.getLoc());
+      bindings.push_back(binding(device::BindingKind::Variable, name));
+    });
+    SmallVector<replica::IdOp> ids;
+    step.walk([&](replica::IdOp id) { ids.push_back(id); });
+    if (ids.empty())
+      return;
+    Value rank = body.insertArgument(position, ids.front().getType(), ids.front().getLoc());
+    bindings.push_back(binding(device::BindingKind::Rank, builder.getStringAttr("")));
+    for (replica::IdOp id : ids) {
+      id.replaceAllUsesWith(rank);
+      id.erase();
+    }
+  }
+
+  device::BindingAttr binding(device::BindingKind kind, StringAttr name) {
+    return device::BindingAttr::get(builder.getContext(), kind, name.getValue());
+  }
+
+  LogicalResult lowerBlock(Block &block, Values &values) {
+    for (Operation &op : llvm::make_early_inc_range(block)) {
+      builder.setInsertionPoint(&op);
+      if (auto read = dyn_cast<replica::ReadOp>(op)) {
+        read.replaceAllUsesWith(values[getVariableName(&op)]);
+        op.erase();
+      } else if (isAssignment(&op)) {
+        Value &current = values[getVariableName(&op)];
+        current = assignedValue(&op, current);
+        op.erase();
+      } else if (op.getNumRegions() > 0 && failed(lowerRegions(&op, values))) {
+        return failure();
+      }
+    }
+    return success();
+  }
+
+  Value assignedValue(Operation *op, Value current) {
+    Value value = op->getOperand(0);
+    if (isa<replica::AssignOp>(op))
+      return value;
+    bool add = isa<replica::AssignAddOp>(op);
+    auto type = cast<RankedTensorType>(value.getType());
+    return createElementwise(builder, op->getLoc(), type, {current, value}, [&](OpBuilder &b, ValueRange in) -> Value {
+      if (isa<FloatType>(type.getElementType()))
+        return add ? arith::AddFOp::create(b, op->getLoc(), in[0], in[1]).getResult()
+                   : arith::SubFOp::create(b, op->getLoc(), in[0], in[1]).getResult();
+      return add ? arith::AddIOp::create(b, op->getLoc(), in[0], in[1]).getResult()
+                 : arith::SubIOp::create(b, op->getLoc(), in[0], in[1]).getResult();
+    });
+  }
+
+  LogicalResult lowerRegions(Operation *op, Values &values) {
+    SmallVector<StringAttr> assigned = getAssigned(op);
+    if (assigned.empty()) {
+      for (Region &region : op->getRegions())
+        for (Block &block : region)
+          if (failed(lowerBlock(block, values)))
+            return failure();
+      return success();
+    }
+    return TypeSwitch<Operation *, LogicalResult>(op)
+        .Case<scf::ForOp, scf::IfOp>([&](auto typed) { return threadThrough(typed, assigned, values); })
+        .Default([&](Operation *other) {
+          return other->emitError("assignments of variables inside '") << other->getName() << "' are not supported";
+        });
+  }
+
+  /// Makes the assigned variables loop-carried.
+  LogicalResult threadThrough(scf::ForOp loop, ArrayRef<StringAttr> assigned, Values &values) {
+    SmallVector<Value> inits = llvm::map_to_vector(assigned, [&](StringAttr name) { return values[name]; });
+    IRRewriter rewriter(builder);
+    Values inner = values;
+    LogicalResult lowered = success();
+    auto yields = [&](OpBuilder &, Location, ArrayRef<BlockArgument> arguments) {
+      for (auto [name, argument] : llvm::zip_equal(assigned, arguments))
+        inner[name] = argument;
+      // The body moves after this returns: yield what the variables hold now, and mend it below.
+      return SmallVector<Value>(arguments.begin(), arguments.end());
+    };
+    FailureOr<LoopLikeOpInterface> replaced =
+        cast<LoopLikeOpInterface>(loop.getOperation())
+            .replaceWithAdditionalYields(rewriter, inits, /*replaceInitOperandUsesInLoop=*/false, yields);
+    if (failed(replaced))
+      return loop.emitError("cannot carry a variable through this loop");
+    auto threaded = cast<scf::ForOp>(replaced->getOperation());
+    Block *body = threaded.getBody();
+    unsigned first = threaded.getNumRegionIterArgs() - assigned.size();
+    for (auto [i, name] : llvm::enumerate(assigned))
+      inner[name] = threaded.getRegionIterArg(first + i);
+    lowered = lowerBlock(*body, inner);
+    for (auto [i, name] : llvm::enumerate(assigned)) {
+      body->getTerminator()->setOperand(first + i, inner[name]);
+      values[name] = threaded.getResult(first + i);
+    }
+    return lowered;
+  }
+
+  /// Makes both branches yield the assigned variables.
+  LogicalResult threadThrough(scf::IfOp branch, ArrayRef<StringAttr> assigned, Values &values) {
+    SmallVector<Type> types(branch.getResultTypes());
+    for (StringAttr name : assigned)
+      types.push_back(values[name].getType());
+    auto threaded = scf::IfOp::create(builder, branch.getLoc(), types, branch.getCondition(), /*addThenBlock=*/false,
+                                      /*addElseBlock=*/false);
+    threaded.getThenRegion().takeBody(branch.getThenRegion());
+    threaded.getElseRegion().takeBody(branch.getElseRegion());
+    if (threaded.getElseRegion().empty()) {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.createBlock(&threaded.getElseRegion());
+      scf::YieldOp::create(builder, branch.getLoc());
+    }
+    for (Region *region : {&threaded.getThenRegion(), &threaded.getElseRegion()}) {
+      Values inner = values;
+      if (failed(lowerBlock(region->front(), inner)))
+        return failure();
+      Operation *yield = region->front().getTerminator();
+      SmallVector<Value> operands(yield->getOperands());
+      for (StringAttr name : assigned)
+        operands.push_back(inner[name]);
+      yield->setOperands(operands);
+    }
+    unsigned kept = branch.getNumResults();
+    branch.replaceAllUsesWith(threaded.getResults().take_front(kept));
+    for (auto [i, name] : llvm::enumerate(assigned))
+      values[name] = threaded.getResult(kept + i);
+    branch.erase();
+    return success();
+  }
+
+  /// The binding of an argument or result by its `replica.*` attribute.
+  FailureOr<device::BindingAttr> bindingOf(DictionaryAttr attributes) {
+    static constexpr std::pair<StringLiteral, device::BindingKind> kinds[] = {
+        {"replica.batch", device::BindingKind::Batch},   {"replica.scalar", device::BindingKind::Scalar},
+        {"replica.metric", device::BindingKind::Metric}, {"replica.sum", device::BindingKind::Sum},
+        {"replica.count", device::BindingKind::Count},   {"replica.result", device::BindingKind::Result}};
+    if (attributes)
+      for (auto [name, kind] : kinds)
+        if (auto value = attributes.getAs<StringAttr>(name))
+          return binding(kind, value);
+    return failure();
+  }
+
+  LogicalResult createFunction(const Values &values) {
+    Block &body = step.getBody().front();
+    SmallVector<Value> results;
+    SmallVector<device::BindingAttr> resultBindings;
+    for (auto &[name, value] : values) {
+      if (value == variables[name])
+        continue;
+      results.push_back(value);
+      resultBindings.push_back(binding(device::BindingKind::Variable, name));
+    }
+    Operation *terminator = body.getTerminator();
+    for (unsigned i = 0; i < terminator->getNumOperands(); ++i) {
+      DictionaryAttr attributes = step.getResultAttrDict(i);
+      FailureOr<device::BindingAttr> bound = bindingOf(attributes);
+      if (failed(bound))
+        bound = binding(device::BindingKind::Result, builder.getStringAttr("result" + Twine(i)));
+      results.push_back(terminator->getOperand(i));
+      resultBindings.push_back(*bound);
+    }
+    builder.setInsertionPoint(terminator);
+    func::ReturnOp::create(builder, terminator->getLoc(), results);
+    terminator->erase();
+
+    builder.setInsertionPoint(step);
+    auto type = builder.getFunctionType(body.getArgumentTypes(), ValueRange(results).getTypes());
+    auto function = func::FuncOp::create(builder, step.getLoc(), step.getSymName(), type);
+    unsigned added = bindings.size();
+    for (auto [i, bound] : llvm::enumerate(bindings))
+      function.setArgAttr(i, "device.binding", bound);
+    for (unsigned i = added; i < function.getNumArguments(); ++i)
+      if (failed(bindArgument(function, i, step.getArgAttrDict(i - added))))
+        return failure();
+    for (auto [i, bound] : llvm::enumerate(resultBindings))
+      function.setResultAttr(i, "device.binding", bound);
+    function.getBody().takeBody(step.getBody());
+    step.erase();
+    return success();
+  }
+
+  LogicalResult bindArgument(func::FuncOp function, unsigned index, DictionaryAttr attributes) {
+    FailureOr<device::BindingAttr> bound = bindingOf(attributes);
+    if (failed(bound))
+      return step.emitError("argument ") << index << " has neither 'replica.batch' nor 'replica.scalar'";
+    function.setArgAttr(index, "device.binding", *bound);
+    for (StringRef kept : {"replica.default", "replica.unsigned"})
+      if (Attribute value = attributes.get(kept))
+        function.setArgAttr(index, kept, value);
+    return success();
+  }
+
+  replica::StepOp step;
+  OpBuilder builder;
+  /// The variables' values on entry.
+  Values variables;
+  /// Bindings of the arguments that were added in front.
+  SmallVector<device::BindingAttr> bindings;
+};
+
+struct LowerVariables : impl::LowerVariablesPassBase<LowerVariables> {
+  void runOnOperation() override {
+    for (auto step : llvm::make_early_inc_range(getOperation().getOps<replica::StepOp>()))
+      if (failed(StepLowering(step).run()))
+        return signalPassFailure();
+  }
+};
+} // namespace
+} // namespace lockstep

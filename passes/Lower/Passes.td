@@ -1,0 +1,51 @@
+#ifndef LOCKSTEP_PASSES_LOWER_PASSES_TD
+#define LOCKSTEP_PASSES_LOWER_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def SetReplicasPass : Pass<"set-replicas", "::mlir::ModuleOp"> {
+  let summary = "fixes the number of replicas";
+  let description = [{
+    Sets the count on the module's strategy, or adds a mirrored strategy. A count that differs from the one in the module is an error.
+  }];
+  let options = [Option<"replicas", "replicas", "int64_t", /*default=*/"0", "number of replicas; 0 keeps the module's">];
+  let dependentDialects = ["::lockstep::replica::ReplicaDialect"];
+}
+
+def LowerReplicaPass : Pass<"lower-replica", "::mlir::ModuleOp"> {
+  let summary = "turns the operations of replica context into explicit collectives";
+  let description = [{
+    All-reduces and all-gathers become a start and a wait; a mean becomes a sum and a division (a multiplication where the
+    count is a power of two); with one replica, nothing is left of them. Wrapped types end here.
+
+    ```mlir
+    // before, 4 replicas
+    %g = replica.all_reduce mean %d : tensor<4xf32>
+    // after
+    %h = collective.start all_reduce sum @all (%d : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+    %s = collective.wait %h (%d : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+    %g = linalg.generic ... ins(%s) { arith.mulf %in, 2.5e-01 }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+    "::mlir::scf::SCFDialect", "::lockstep::collective::CollectiveDialect"];
+}
+
+def LowerVariablesPass : Pass<"lower-variables", "::mlir::ModuleOp"> {
+  let summary = "turns reads and assignments of variables into values, and steps into functions";
+  let description = [{
+    Variables become arguments and results of a function, bound by `#device.binding`; the memory planner later gives both the same memory.
+
+    ```mlir
+    // before
+    replica.step @step() { %w = replica.read @w : tensor<4xf32> ... replica.assign @w, %new : tensor<4xf32> replica.return }
+    // after
+    func.func @step(%w: tensor<4xf32> {device.binding = #device.binding<variable "w">})
+        -> (tensor<4xf32> {device.binding = #device.binding<variable "w">}) { ... return %new }
+    ```
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::tensor::TensorDialect", "::lockstep::device::DeviceDialect"];
+}
+
+#endif

@@ -1,0 +1,16 @@
+//===- BuildProgram.h - Writes a placed step as device IR -------*- C++ -*-===//
+
+#ifndef LOCKSTEP_PASSES_MEMORY_BUILDPROGRAM_H
+#define LOCKSTEP_PASSES_MEMORY_BUILDPROGRAM_H
+
+#include "passes/Memory/Placement.h"
+
+namespace lockstep {
+
+/// Replaces `step` by a `device.program` that does the same on the storages of `plan`.
+llvm::LogicalResult buildProgram(mlir::func::FuncOp step, const StoragePlan &plan, const PlacementResult &placement,
+                                 const StepLayout &layout, int64_t replicas);
+
+} // namespace lockstep
+
+#endif

@@ -1,0 +1,42 @@
+//===- PlanMemory.cpp - Gives every value its place in memory -------------===//
+
+#include "passes/Memory/BuildProgram.h"
+#include "passes/Memory/Placement.h"
+#include "passes/Memory/Storage.h"
+#include "passes/Passes.h"
+
+using namespace mlir;
+
+namespace lockstep {
+#define GEN_PASS_DEF_PLANMEMORYPASS
+#include "passes/Passes.h.inc"
+
+namespace {
+struct PlanMemory : impl::PlanMemoryPassBase<PlanMemory> {
+  using PlanMemoryPassBase::PlanMemoryPassBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto strategies = module.getOps<replica::StrategyOp>();
+    if (strategies.empty() || !(*strategies.begin()).getReplicas()) {
+      module.emitError("expected a 'replica.strategy' with a replica count");
+      return signalPassFailure();
+    }
+    int64_t replicas = *(*strategies.begin()).getReplicas();
+    FailureOr<ModuleLayout> moduleLayout = ModuleLayout::create(module);
+    if (failed(moduleLayout))
+      return signalPassFailure();
+    for (func::FuncOp step : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
+      StepLayout layout(*moduleLayout, step);
+      FailureOr<StoragePlan> plan = assignStorages(step, replicas, reuse, layout);
+      if (failed(plan))
+        return signalPassFailure();
+      PlacementResult placement = placeStorages(*plan, reuse);
+      if (failed(buildProgram(step, *plan, placement, layout, replicas)))
+        return signalPassFailure();
+    }
+    moduleLayout->emit(module);
+  }
+};
+} // namespace
+} // namespace lockstep

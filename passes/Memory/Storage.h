@@ -1,0 +1,79 @@
+//===- Storage.h - Which values share memory, and for how long --*- C++ -*-===//
+//
+// A storage is a range of bytes that holds one or several values of a step, one after the other. Storages are found first
+// (this file), then placed (Placement.h), then written down as device IR (BuildProgram.h).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LOCKSTEP_PASSES_MEMORY_STORAGE_H
+#define LOCKSTEP_PASSES_MEMORY_STORAGE_H
+
+#include "dialect/Collective/CollectiveDialect.h"
+#include "dialect/Device/DeviceDialect.h"
+#include "passes/Memory/Layout.h"
+#include "passes/Verify/Uniformity.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <limits>
+
+namespace lockstep {
+
+using StorageId = unsigned;
+
+/// A range of memory. `begin` and `end` are positions in the program between which it holds something needed.
+struct Storage {
+  device::Space space = device::Space::Replica;
+  /// Whether the offset is given (variables, inputs, constants), not chosen.
+  bool fixed = false;
+  int64_t offset = 0;
+  int64_t size = 0;
+  int64_t begin = std::numeric_limits<int64_t>::max();
+  int64_t end = -1;
+  /// The bucket that it is a member of, or -1, and its place there in bytes.
+  int64_t bucket = -1;
+  int64_t bucketOffset = 0;
+};
+
+/// Storages that lie side by side, because one collective reads or writes all of them.
+struct BucketStorage {
+  std::vector<StorageId> members;
+  int64_t size = 0;
+};
+
+/// A copy between storages of a value of type `type`.
+struct StorageCopy {
+  StorageId source;
+  StorageId destination;
+  mlir::RankedTensorType type;
+  mlir::Location location;
+};
+
+/// The storages of one step.
+struct StoragePlan {
+  std::vector<Storage> storages;
+  std::vector<BucketStorage> buckets;
+  llvm::DenseMap<mlir::Value, StorageId> storageOf;
+  /// Copies to be made before an operation: into buckets, into loop-carried values, at the end of blocks.
+  llvm::DenseMap<mlir::Operation *, std::vector<StorageCopy>> copiesBefore;
+  /// The storages of the operands of a start, after copies.
+  llvm::DenseMap<mlir::Operation *, std::vector<StorageId>> startOperands;
+  /// Kernel invocations that one replica executes for all.
+  llvm::DenseSet<mlir::Operation *> once;
+  /// Working memory of an invocation.
+  llvm::DenseMap<mlir::Operation *, StorageId> scratch;
+};
+
+/// Finds the storages of `step`. `layout` knows where variables, inputs, scalars and constants are.
+llvm::FailureOr<StoragePlan> assignStorages(mlir::func::FuncOp step, int64_t replicas, bool reuse, StepLayout &layout);
+
+/// Bytes of a tensor in row-major order; i1 takes a byte.
+int64_t getByteSize(mlir::RankedTensorType type);
+
+/// Whether `op` gives another shape to the same bytes.
+bool isView(mlir::Operation *op);
+
+} // namespace lockstep
+
+#endif

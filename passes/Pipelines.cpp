@@ -1,0 +1,126 @@
+//===- Pipelines.cpp - The whole compilation ------------------------------===//
+
+#include "passes/Pipelines.h"
+
+#include "dialect/Collective/CollectiveDialect.h"
+#include "dialect/Device/DeviceDialect.h"
+#include "dialect/Replica/ReplicaDialect.h"
+#include "passes/Passes.h"
+
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Target/LLVMIR/Dialect/All.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace lockstep;
+using namespace mlir;
+
+static constexpr std::pair<Stage, StringLiteral> kStageNames[] = {
+    {Stage::Import, "import"},   {Stage::Verify, "verify"},     {Stage::Lower, "lower"},     {Stage::Kernels, "kernels"},
+    {Stage::Bucket, "bucket"},   {Stage::Schedule, "schedule"}, {Stage::Codegen, "codegen"}, {Stage::Memory, "memory"},
+};
+
+StringRef lockstep::stringifyStage(Stage stage) {
+  for (auto [value, name] : kStageNames)
+    if (value == stage)
+      return name;
+  llvm_unreachable("unknown stage");
+}
+
+std::optional<Stage> lockstep::symbolizeStage(StringRef text) {
+  for (auto [value, name] : kStageNames)
+    if (name == text)
+      return value;
+  return std::nullopt;
+}
+
+static void addImport(OpPassManager &pm) {
+  pm.addPass(createImportStepsPass());
+  pm.addPass(createImportStableHLOPass());
+  pm.addPass(createUnrollSmallLoopsPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+static void addVerify(OpPassManager &pm) { if (!getenv("NOVERIFY")) pm.addPass(createVerifyUniformityPass()); }
+
+static void addLower(OpPassManager &pm, const CompileOptions &options) {
+  SetReplicasPassOptions replicas;
+  replicas.replicas = options.replicas;
+  pm.addPass(createSetReplicasPass(replicas));
+  pm.addPass(createLowerReplicaPass());
+  pm.addPass(createLowerVariablesPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+static void addKernels(OpPassManager &pm, const CompileOptions &options) {
+  if (options.optimize) {
+    pm.addNestedPass<func::FuncOp>(createFuseOperationsPass());
+    pm.addPass(createCSEPass());
+  }
+  FormKernelsPassOptions form;
+  form.fuse = options.optimize;
+  pm.addPass(createFormKernelsPass(form));
+}
+
+static void addBucket(OpPassManager &pm, const CompileOptions &options) {
+  if (!options.optimize || !options.bucket)
+    return;
+  BucketCollectivesPassOptions bucket;
+  bucket.bytesPerPack = options.bytesPerPack;
+  pm.addNestedPass<func::FuncOp>(createBucketCollectivesPass(bucket));
+}
+
+static void addSchedule(OpPassManager &pm, const CompileOptions &options) {
+  if (options.optimize && options.overlap)
+    pm.addNestedPass<func::FuncOp>(createScheduleCollectivesPass());
+  pm.addPass(createAssignChannelsPass());
+}
+
+static void addCodegen(OpPassManager &pm, const CompileOptions &options) {
+  GenerateCodePassOptions codegen;
+  codegen.targets = llvm::join(options.targets, ",");
+  codegen.level = options.optimize ? "O2" : "O0";
+  pm.addPass(createGenerateCodePass(codegen));
+}
+
+static void addMemory(OpPassManager &pm, const CompileOptions &options) {
+  PlanMemoryPassOptions memory;
+  memory.reuse = options.optimize;
+  pm.addPass(createPlanMemoryPass(memory));
+}
+
+void lockstep::buildCompilePipeline(OpPassManager &pm, const CompileOptions &options) {
+  auto runs = [&](Stage stage) { return stage <= options.stopAfter; };
+  addImport(pm);
+  if (runs(Stage::Verify))
+    addVerify(pm);
+  if (runs(Stage::Lower))
+    addLower(pm, options);
+  if (runs(Stage::Kernels))
+    addKernels(pm, options);
+  if (runs(Stage::Bucket))
+    addBucket(pm, options);
+  if (runs(Stage::Schedule))
+    addSchedule(pm, options);
+  if (runs(Stage::Codegen))
+    addCodegen(pm, options);
+  if (runs(Stage::Memory))
+    addMemory(pm, options);
+}
+
+void lockstep::registerDialects(DialectRegistry &registry) {
+  registerAllDialects(registry);
+  registerAllExtensions(registry);
+  registerAllToLLVMIRTranslations(registry);
+  registry.insert<replica::ReplicaDialect, collective::CollectiveDialect, device::DeviceDialect>();
+}
+
+void lockstep::registerPassesAndPipelines() {
+  registerLockstepPasses();
+  PassPipelineRegistration<>("lockstep-compile", "all stages of the compiler, at -O2, for the module's replica count",
+                             [](OpPassManager &pm) { buildCompilePipeline(pm, CompileOptions()); });
+}

@@ -1,0 +1,49 @@
+//===- Pipelines.h - The whole compilation ----------------------*- C++ -*-===//
+
+#ifndef LOCKSTEP_PASSES_PIPELINES_H
+#define LOCKSTEP_PASSES_PIPELINES_H
+
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Pass/PassManager.h"
+
+#include <string>
+#include <vector>
+
+namespace lockstep {
+
+/// The stages of the compilation, in order. A pipeline may stop after each of them.
+enum class Stage { Import, Verify, Lower, Kernels, Bucket, Schedule, Codegen, Memory };
+
+/// What a user may choose.
+struct CompileOptions {
+  /// Number of replicas; 0 if the module's strategy says it.
+  int64_t replicas = 0;
+  /// False: every optional pass is skipped (-O0).
+  bool optimize = true;
+  /// Whether independent collectives are merged (part of -O2).
+  bool bucket = true;
+  /// Whether collectives start early and wait late (part of -O2).
+  bool overlap = true;
+  /// Bound on the size of a bucket in bytes where the program gives none; 0: no bound.
+  int64_t bytesPerPack = 0;
+  /// Targets for which kernels are compiled.
+  std::vector<std::string> targets = {"x86-64-v3", "x86-64-v4"};
+  Stage stopAfter = Stage::Memory;
+};
+
+/// The name of a stage, as `--stop-after` takes it.
+llvm::StringRef stringifyStage(Stage stage);
+std::optional<Stage> symbolizeStage(llvm::StringRef name);
+
+/// Appends the passes of all stages up to `options.stopAfter`.
+void buildCompilePipeline(mlir::OpPassManager &pm, const CompileOptions &options);
+
+/// Registers every dialect, extension and translation that the compiler loads.
+void registerDialects(mlir::DialectRegistry &registry);
+
+/// Registers the passes of Lockstep, and the pipeline `lockstep-compile`.
+void registerPassesAndPipelines();
+
+} // namespace lockstep
+
+#endif

@@ -1,0 +1,118 @@
+//===- ScheduleCollectives.cpp - Starts early, waits late -----------------===//
+//
+// A list scheduler for each block. Among what is ready it prefers to start a collective, then work of the replica itself, then a wait,
+// then work that is done once for all replicas: so communication has the most time to proceed behind other work, and
+// work that needs all replicas to meet is collected in few places. Collectives keep their order.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/Collective/CollectiveDialect.h"
+#include "dialect/Device/DeviceDialect.h"
+#include "passes/Passes.h"
+#include "passes/Verify/Uniformity.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <queue>
+
+using namespace mlir;
+
+namespace lockstep {
+#define GEN_PASS_DEF_SCHEDULECOLLECTIVESPASS
+#include "passes/Passes.h.inc"
+
+namespace {
+
+enum class Priority { Constant, Start, Replica, Wait, Uniform, Last };
+
+class BlockScheduler {
+public:
+  BlockScheduler(Block &block, const UniformityAnalysis &uniformity) : block(block), uniformity(uniformity) {}
+
+  void run() {
+    collect();
+    using Entry = std::pair<unsigned, unsigned>;
+    std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
+    auto enqueue = [&](unsigned i) { ready.push({static_cast<unsigned>(priority(ops[i])), i}); };
+    for (unsigned i = 0; i < ops.size(); ++i)
+      if (pending[i] == 0)
+        enqueue(i);
+    while (!ready.empty()) {
+      unsigned i = ready.top().second;
+      ready.pop();
+      ops[i]->moveBefore(&block, block.end());
+      for (unsigned user : users[i])
+        if (--pending[user] == 0)
+          enqueue(user);
+    }
+  }
+
+private:
+  Priority priority(Operation *op) const {
+    if (op->hasTrait<OpTrait::IsTerminator>())
+      return Priority::Last;
+    if (op->hasTrait<OpTrait::ConstantLike>())
+      return Priority::Constant;
+    if (isa<collective::StartOp>(op))
+      return Priority::Start;
+    if (isa<collective::WaitOp, collective::BarrierOp>(op))
+      return Priority::Wait;
+    if (op->getNumResults() > 0 && llvm::all_of(op->getResults(), [&](Value v) { return uniformity.isUniform(v); }))
+      return Priority::Uniform;
+    return Priority::Replica;
+  }
+
+  void collect() {
+    llvm::DenseMap<Operation *, unsigned> index;
+    for (Operation &op : block) {
+      index[&op] = ops.size();
+      ops.push_back(&op);
+    }
+    users.resize(ops.size());
+    pending.resize(ops.size());
+    std::optional<unsigned> lastCommunication;
+    for (auto [i, op] : llvm::enumerate(ops)) {
+      llvm::SetVector<unsigned> sources;
+      bool communicates = false;
+      op->walk([&](Operation *inner) {
+        // A wait is ordered by its start alone, so that it can be late.
+        communicates |= isa<collective::CollectiveDialect>(inner->getDialect()) && !isa<collective::WaitOp>(inner);
+        for (Value operand : inner->getOperands())
+          if (Operation *producer = operand.getDefiningOp())
+            if (auto it = index.find(producer); it != index.end() && it->second != i)
+              sources.insert(it->second);
+      });
+      if (communicates) {
+        if (lastCommunication)
+          sources.insert(*lastCommunication);
+        lastCommunication = i;
+      }
+      if (op->hasTrait<OpTrait::IsTerminator>())
+        for (unsigned j = 0; j < i; ++j)
+          sources.insert(j);
+      pending[i] = sources.size();
+      for (unsigned source : sources)
+        users[source].push_back(i);
+    }
+  }
+
+  Block &block;
+  const UniformityAnalysis &uniformity;
+  std::vector<Operation *> ops;
+  std::vector<std::vector<unsigned>> users;
+  std::vector<unsigned> pending;
+};
+
+struct ScheduleCollectives : impl::ScheduleCollectivesPassBase<ScheduleCollectives> {
+  void runOnOperation() override {
+    UniformityAnalysis uniformity(getOperation());
+    SmallVector<Block *> blocks;
+    getOperation().walk([&](Block *block) { blocks.push_back(block); });
+    for (Block *block : blocks)
+      BlockScheduler(*block, uniformity).run();
+  }
+};
+} // namespace
+} // namespace lockstep

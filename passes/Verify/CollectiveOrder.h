@@ -1,0 +1,29 @@
+//===- CollectiveOrder.h - All replicas issue the same collectives -*- C++ -*-===//
+//
+// Collectives match by the order in which each replica issues them. Code that all replicas go through alike issues one
+// sequence by construction, so only what stands under a branch or in a loop that they may go through differently is to be
+// proven: there, both sides must issue the same sequence.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LOCKSTEP_PASSES_VERIFY_COLLECTIVEORDER_H
+#define LOCKSTEP_PASSES_VERIFY_COLLECTIVEORDER_H
+
+#include "passes/Verify/Uniformity.h"
+
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+namespace lockstep {
+
+/// True for operations that a replica cannot finish alone: collectives of both dialects, `replica.merge_call`, assignments that
+/// aggregate the values of the replicas, and reads of on_read variables in cross-replica context.
+bool isCollective(mlir::Operation *op);
+
+/// Succeeds if all replicas issue the same collectives in the same order in `function`. Otherwise emits one error for each
+/// branch or loop where they may not: [E_COLLECTIVE_IN_CONTROL_FLOW] if only some replicas would issue a collective,
+/// [E_COLLECTIVE_DIVERGENCE] if they would issue different ones.
+llvm::LogicalResult verifyCollectiveOrder(mlir::FunctionOpInterface function, const UniformityAnalysis &uniformity);
+
+} // namespace lockstep
+
+#endif

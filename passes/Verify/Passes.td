@@ -1,0 +1,44 @@
+#ifndef LOCKSTEP_PASSES_VERIFY_PASSES_TD
+#define LOCKSTEP_PASSES_VERIFY_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def VerifyUniformityPass : Pass<"verify-uniformity", "::mlir::ModuleOp"> {
+  let summary = "proves that the replicas of every step issue the same collectives in the same order";
+  let description = [{
+    Finds which values are equal on all replicas (uniform) and which may differ (varying), then refuses steps in which
+    replicas could wait for each other for ever, or in which copies of one value could become different:
+
+    | refused | class |
+    |---|---|
+    | a collective under a condition, in a loop, or after an early return that replicas may go through differently | `E_COLLECTIVE_IN_CONTROL_FLOW` |
+    | a branch whose two sides issue collectives of another kind, reduction, type, group or order | `E_COLLECTIVE_DIVERGENCE` |
+    | a varying value, or any value under varying control flow, assigned to an on_write variable without aggregation | `E_AGG_NONE` |
+    | operands of a collective whose sizes may differ between replicas, except along the axis of a gather | `E_SHAPE_MISMATCH` |
+    | a metric of a step that is varying; a varying value given to a `merge_call` as a plain argument; a call that is not inlined | |
+
+    A branch that replicas may go through differently is accepted if all its sides provably issue the same sequence. Works on
+    `replica.step` and on functions in collective form, so that it can run again after passes that move collectives.
+    Changes nothing: accepted programs leave it as they came.
+
+    ```mlir
+    replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) {
+      %id = replica.id : tensor<i32>                                    // model.py:12
+      %first = ...                                                      // model.py:13
+      scf.if %first {                                                   // model.py:13
+        %0 = replica.all_reduce sum %x : tensor<4xf32>                  // model.py:21
+      }
+      replica.return
+    }
+    ```
+    is refused with
+    ```
+    model.py:21:10: error: 'replica.all_reduce' is under a condition that may differ between replicas: some would wait in it
+        for others that never come [E_COLLECTIVE_IN_CONTROL_FLOW]
+    model.py:13:6: note: the condition of this branch may differ between replicas ('scf.if')
+    model.py:12:8: note: 'replica.id' is different on each replica
+    ```
+  }];
+}
+
+#endif

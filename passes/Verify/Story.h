@@ -1,0 +1,24 @@
+//===- Story.h - How a value became varying, as notes -----------*- C++ -*-===//
+
+#ifndef LOCKSTEP_PASSES_VERIFY_STORY_H
+#define LOCKSTEP_PASSES_VERIFY_STORY_H
+
+#include "passes/Verify/Uniformity.h"
+
+#include "mlir/IR/Diagnostics.h"
+
+namespace lockstep {
+
+/// Emits an error at the user's line.
+mlir::InFlightDiagnostic emitUserError(mlir::Location location);
+
+/// Attaches one note for each step of the way from `value` back to the source that makes it varying. Steps on one line of the
+/// user's program are told once, and of a long way the middle is left out.
+void tellWay(mlir::InFlightDiagnostic &diagnostic, const UniformityAnalysis &uniformity, mlir::Value value);
+
+/// Attaches a note at a branch or loop that replicas may go through differently, then the way of its condition.
+void tellDivergence(mlir::InFlightDiagnostic &diagnostic, const UniformityAnalysis &uniformity, Divergence divergence);
+
+} // namespace lockstep
+
+#endif

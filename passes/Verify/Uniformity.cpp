@@ -1,0 +1,364 @@
+//===- Uniformity.cpp - Which values are equal on all replicas ------------===//
+
+#include "passes/Verify/Uniformity.h"
+
+#include "dialect/Device/DeviceDialect.h"
+#include "dialect/Interfaces/Uniformity.h"
+#include "dialect/Replica/ReplicaDialect.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/Interfaces/CallInterfaces.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+
+using namespace lockstep;
+using namespace mlir;
+
+/// Branches and loops of which the analysis knows how values flow through them.
+static bool isStructured(Operation *op) {
+  return isa<scf::IfOp, scf::IndexSwitchOp, scf::ForOp, scf::WhileOp, scf::ExecuteRegionOp>(op);
+}
+
+/// Operations with regions that are like one large operation: what is used inside counts as an operand.
+static bool isOpaque(Operation *op) {
+  return op->getNumRegions() > 0 && !isStructured(op) &&
+         !isa<FunctionOpInterface, replica::MergeCallOp, replica::UpdateOp>(op);
+}
+
+static bool isAssignment(Operation *op) {
+  return isa<replica::AssignOp, replica::AssignAddOp, replica::AssignSubOp>(op);
+}
+
+static StringAttr getVariableName(Operation *op) {
+  return op->getAttrOfType<FlatSymbolRefAttr>("variable").getAttr();
+}
+
+UniformityAnalysis::UniformityAnalysis(Operation *root) {
+  addSources(root);
+  propagate();
+}
+
+UniformityAnalysis::~UniformityAnalysis() = default;
+UniformityAnalysis::UniformityAnalysis(UniformityAnalysis &&) = default;
+
+//===----------------------------------------------------------------------===//
+// Queries
+//===----------------------------------------------------------------------===//
+
+/// The operation around `value`, or in the case of a block argument, any in its block.
+static Operation *getPlace(Value value) {
+  if (Operation *op = value.getDefiningOp())
+    return op;
+  Block *block = cast<BlockArgument>(value).getOwner();
+  return block->empty() ? nullptr : &block->front();
+}
+
+bool UniformityAnalysis::isUniform(Value value) const {
+  if (reasons.contains(value))
+    return false;
+  if (divergent.empty())
+    return true;
+  Operation *place = getPlace(value);
+  return place && !getDivergenceAround(place);
+}
+
+std::optional<Reason> UniformityAnalysis::getReason(Value value) const {
+  if (auto it = reasons.find(value); it != reasons.end())
+    return it->second;
+  if (Operation *place = getPlace(value))
+    if (Divergence divergence = getDivergenceAround(place))
+      return Reason{VaryingBy::Control, divergence.branch, divergence.condition};
+  return std::nullopt;
+}
+
+SmallVector<std::pair<Value, Reason>> UniformityAnalysis::explain(Value value) const {
+  SmallVector<std::pair<Value, Reason>> way;
+  // A value is marked after the value it came from, so this ends.
+  while (std::optional<Reason> reason = getReason(value)) {
+    way.emplace_back(value, *reason);
+    if (!(value = reason->from))
+      break;
+  }
+  return way;
+}
+
+Divergence UniformityAnalysis::getDivergenceAround(Operation *op) const {
+  Divergence outermost;
+  for (Block *block = op->getBlock(); block; block = block->getParentOp()->getBlock()) {
+    if (Divergence found = divergentBlocks.lookup(block))
+      outermost = found;
+    Operation *parent = block->getParentOp();
+    if (Value condition = divergent.lookup(parent))
+      outermost = {parent, condition};
+    if (!parent || isa<FunctionOpInterface>(parent))
+      break;
+  }
+  return outermost;
+}
+
+//===----------------------------------------------------------------------===//
+// Sources
+//===----------------------------------------------------------------------===//
+
+void UniformityAnalysis::addSources(Operation *root) {
+  root->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (!isa<replica::StepOp, func::FuncOp>(op))
+      return isa<FunctionOpInterface>(op) ? WalkResult::skip() : WalkResult::advance();
+    addArguments(op);
+    op->walk([&](Operation *inner) { addSource(inner); });
+    return WalkResult::skip();
+  });
+}
+
+/// True if each replica gets the same value for argument `index` of `function`.
+static bool isUniformArgument(FunctionOpInterface function, unsigned index) {
+  if (function.getArgAttr(index, "replica.scalar"))
+    return true;
+  auto isMirrored = [&](StringRef name) {
+    auto variable =
+        SymbolTable::lookupNearestSymbolFrom<replica::VariableOp>(function, StringAttr::get(function.getContext(), name));
+    return !variable || variable.getSynchronization() == replica::Synchronization::OnWrite;
+  };
+  auto binding = function.getArgAttrOfType<device::BindingAttr>(index, "device.binding");
+  if (!binding)
+    return false;
+  if (binding.getKind() == device::BindingKind::Variable)
+    return isMirrored(binding.getName());
+  return binding.getKind() == device::BindingKind::Scalar;
+}
+
+void UniformityAnalysis::addArguments(Operation *op) {
+  auto function = cast<FunctionOpInterface>(op);
+  if (function.isExternal())
+    return;
+  for (BlockArgument argument : function.getArguments())
+    if (!isUniformArgument(function, argument.getArgNumber()))
+      mark(argument, {VaryingBy::Argument, op, Value()});
+}
+
+void UniformityAnalysis::addSource(Operation *op) {
+  Reason source{VaryingBy::Source, op, Value()};
+  if (auto uniformity = dyn_cast<UniformityOpInterface>(op)) {
+    for (OpResult result : op->getResults())
+      if (uniformity.getResultUniformity(result.getResultNumber()) == ResultUniformity::Varying)
+        mark(result, source);
+  }
+  if (isa<replica::ReadOp>(op))
+    reads[getVariableName(op)].push_back(op->getResult(0));
+  // What is called may hold any source; and memory is not tracked.
+  if (isa<CallOpInterface>(op) || llvm::any_of(op->getOperandTypes(), llvm::IsaPred<BaseMemRefType>))
+    markAll(op->getResults(), source);
+}
+
+//===----------------------------------------------------------------------===//
+// Propagation
+//===----------------------------------------------------------------------===//
+
+void UniformityAnalysis::mark(Value value, Reason reason) {
+  if (reasons.try_emplace(value, reason).second)
+    worklist.push_back(value);
+}
+
+void UniformityAnalysis::markAll(ValueRange values, Reason reason) {
+  for (Value value : values)
+    mark(value, reason);
+}
+
+void UniformityAnalysis::propagate() {
+  for (size_t next = 0; next < worklist.size(); ++next)
+    for (OpOperand &use : worklist[next].getUses())
+      visitUse(use);
+  worklist = {};
+}
+
+void UniformityAnalysis::visitUse(OpOperand &use) {
+  visitOperation(use);
+  visitOpaqueParents(use);
+}
+
+void UniformityAnalysis::visitOpaqueParents(OpOperand &use) {
+  for (Operation *parent = use.getOwner()->getParentOp(); parent && !isa<FunctionOpInterface>(parent);
+       parent = parent->getParentOp()) {
+    if (!isOpaque(parent))
+      continue;
+    Reason reason{VaryingBy::Operand, parent, use.get()};
+    markAll(parent->getResults(), reason);
+    for (Region &region : parent->getRegions())
+      markAll(region.getArguments(), reason);
+  }
+}
+
+/// True if `op` is a size that is the same whatever the contents of its operand.
+static bool isStaticSize(Operation *op) {
+  auto dim = dyn_cast<tensor::DimOp>(op);
+  if (!dim)
+    return isa<tensor::RankOp>(op);
+  auto type = dyn_cast<RankedTensorType>(dim.getSource().getType());
+  std::optional<int64_t> index = dim.getConstantIndex();
+  return type && index && *index >= 0 && *index < type.getRank() && !type.isDynamicDim(*index);
+}
+
+void UniformityAnalysis::visitOperation(OpOperand &use) {
+  Operation *op = use.getOwner();
+  if (isa<replica::MergeCallOp>(op))
+    return visitMergeCall(use);
+  if (isa<replica::UpdateOp>(op))
+    return visitUpdate(use);
+  if (isa<replica::YieldOp>(op))
+    return visitYield(use);
+  if (isAssignment(op))
+    return visitAssignment(op, use.get());
+  if (isStructured(op))
+    return visitRegionBranch(use, op);
+  if (op->hasTrait<OpTrait::IsTerminator>()) {
+    if (op->getNumSuccessors() > 0)
+      return visitBlockBranch(use);
+    if (Operation *parent = op->getParentOp(); parent && isStructured(parent))
+      visitRegionBranch(use, parent);
+    return;
+  }
+  if (isStaticSize(op))
+    return;
+  Reason reason{VaryingBy::Operand, op, use.get()};
+  auto uniformity = dyn_cast<UniformityOpInterface>(op);
+  for (OpResult result : op->getResults())
+    if (!uniformity || uniformity.getResultUniformity(result.getResultNumber()) == ResultUniformity::FromOperands)
+      mark(result, reason);
+  for (Region &region : op->getRegions())
+    markAll(region.getArguments(), reason);
+}
+
+//===----------------------------------------------------------------------===//
+// Cross-replica context and variables
+//===----------------------------------------------------------------------===//
+
+void UniformityAnalysis::visitMergeCall(OpOperand &use) {
+  auto op = cast<replica::MergeCallOp>(use.getOwner());
+  mark(op.getBody().getArgument(use.getOperandNumber()), {VaryingBy::Operand, op, use.get()});
+}
+
+void UniformityAnalysis::visitUpdate(OpOperand &use) {
+  auto op = cast<replica::UpdateOp>(use.getOwner());
+  mark(op.getBody().getArgument(use.getOperandNumber() + 1), {VaryingBy::Operand, op, use.get()});
+}
+
+void UniformityAnalysis::visitYield(OpOperand &use) {
+  Operation *parent = use.getOwner()->getParentOp();
+  unsigned index = use.getOperandNumber();
+  if (!isa<replica::UpdateOp>(parent))
+    mark(parent->getResult(index), {VaryingBy::Operand, parent, use.get()});
+  else if (index == 0)
+    markVariable(getVariableName(parent), {VaryingBy::Variable, parent, use.get()});
+  else
+    mark(parent->getResult(index - 1), {VaryingBy::Operand, parent, use.get()});
+}
+
+void UniformityAnalysis::visitAssignment(Operation *assignment, Value from) {
+  auto variable = SymbolTable::lookupNearestSymbolFrom<replica::VariableOp>(assignment, getVariableName(assignment));
+  if (!variable || variable.getSynchronization() == replica::Synchronization::OnRead)
+    return;
+  // In replica context an aggregation makes one value of the replicas' values.
+  bool aggregates = variable.getAggregation() != replica::Aggregation::None &&
+                    getEnclosingContext(assignment) == Context::Replica;
+  if (!aggregates)
+    markVariable(getVariableName(assignment), {VaryingBy::Variable, assignment, from});
+}
+
+void UniformityAnalysis::markVariable(StringAttr name, Reason reason) {
+  if (varyingVariables.insert(name).second)
+    markAll(reads.lookup(name), reason);
+}
+
+//===----------------------------------------------------------------------===//
+// Control flow
+//===----------------------------------------------------------------------===//
+
+void UniformityAnalysis::visitRegionBranch(OpOperand &use, Operation *branch) {
+  Operation *op = use.getOwner();
+  unsigned index = use.getOperandNumber();
+  Reason reason{VaryingBy::Operand, branch, use.get()};
+  if (auto loop = dyn_cast<scf::ForOp>(branch)) {
+    unsigned controls = op == branch ? loop.getNumControlOperands() : 0;
+    if (index < controls)
+      return diverge(branch, use.get());
+    mark(loop.getRegionIterArg(index - controls), reason);
+    return mark(loop.getResult(index - controls), reason);
+  }
+  if (auto loop = dyn_cast<scf::WhileOp>(branch)) {
+    if (!isa<scf::ConditionOp>(op))
+      return mark(loop.getBeforeArguments()[index], reason);
+    if (index == 0)
+      return diverge(branch, use.get());
+    mark(loop.getAfterArguments()[index - 1], reason);
+    return mark(loop.getResult(index - 1), reason);
+  }
+  if (op == branch)
+    return diverge(branch, use.get());
+  mark(branch->getResult(index), reason);
+}
+
+void UniformityAnalysis::diverge(Operation *branch, Value condition) {
+  if (!divergent.try_emplace(branch, condition).second)
+    return;
+  Reason reason{VaryingBy::Control, branch, condition};
+  markAll(branch->getResults(), reason);
+  for (Region &region : branch->getRegions())
+    markAll(region.getArguments(), reason);
+  branch->walk([&](Operation *inner) {
+    if (isAssignment(inner))
+      visitAssignment(inner, condition);
+  });
+}
+
+void UniformityAnalysis::markInside(Operation *op, Reason reason) {
+  op->walk([&](Operation *inner) {
+    markAll(inner->getResults(), reason);
+    for (Region &region : inner->getRegions())
+      for (Block &block : region)
+        markAll(block.getArguments(), reason);
+    if (isAssignment(inner))
+      visitAssignment(inner, reason.from);
+  });
+}
+
+void UniformityAnalysis::visitBlockBranch(OpOperand &use) {
+  Operation *op = use.getOwner();
+  auto branch = dyn_cast<BranchOpInterface>(op);
+  if (!branch)
+    return divergeBlocks(op, use.get());
+  if (std::optional<BlockArgument> argument = branch.getSuccessorBlockArgument(use.getOperandNumber()))
+    return mark(*argument, {VaryingBy::Operand, op, use.get()});
+  divergeBlocks(op, use.get());
+}
+
+void UniformityAnalysis::divergeBlocks(Operation *terminator, Value condition) {
+  if (!divergent.try_emplace(terminator, condition).second)
+    return;
+  // Replicas go different ways from here to the first block that all of them come through again.
+  Block *origin = terminator->getBlock();
+  if (!postDominance)
+    postDominance = std::make_unique<PostDominanceInfo>();
+  DominanceInfoNode *node = postDominance->getNode(origin);
+  DominanceInfoNode *parent = node ? node->getIDom() : nullptr;
+  Block *join = parent ? parent->getBlock() : nullptr;
+
+  llvm::SmallSetVector<Block *, 8> between;
+  SmallVector<Block *> pending(origin->getSuccessors());
+  while (!pending.empty()) {
+    Block *block = pending.pop_back_val();
+    if (block != join && between.insert(block))
+      llvm::append_range(pending, block->getSuccessors());
+  }
+  Reason reason{VaryingBy::Control, terminator, condition};
+  // What arrives at the join depends on the way; so does what a loop leaves behind, which is inside of `between`.
+  if (join)
+    markAll(join->getArguments(), reason);
+  for (Block *block : between) {
+    divergentBlocks.try_emplace(block, Divergence{terminator, condition});
+    markAll(block->getArguments(), reason);
+    for (Operation &op : *block)
+      markInside(&op, reason);
+  }
+}

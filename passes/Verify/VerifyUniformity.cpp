@@ -1,0 +1,149 @@
+//===- VerifyUniformity.cpp - Replicas do the same, copies stay equal -----===//
+//
+// The checks that need to know which values are equal on all replicas. Each looks at one kind of place where a varying value
+// must not be; the order of collectives has a file of its own (CollectiveOrder.h).
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/Device/DeviceDialect.h"
+#include "dialect/Replica/ReplicaDialect.h"
+#include "passes/Passes.h"
+#include "passes/Verify/CollectiveOrder.h"
+#include "passes/Verify/Shapes.h"
+#include "passes/Verify/Story.h"
+#include "passes/Verify/UserLocation.h"
+
+#include "mlir/Interfaces/CallInterfaces.h"
+
+using namespace mlir;
+
+namespace lockstep {
+#define GEN_PASS_DEF_VERIFYUNIFORMITYPASS
+#include "passes/Passes.h.inc"
+
+namespace {
+
+/// Checks one step, or one function in collective form.
+class StepVerifier {
+public:
+  StepVerifier(FunctionOpInterface function, const UniformityAnalysis &uniformity)
+      : function(function), uniformity(uniformity) {}
+
+  LogicalResult verify() {
+    function->walk([&](Operation *op) {
+      if (isa<replica::AssignOp, replica::AssignAddOp, replica::AssignSubOp>(op))
+        verifyAssignment(op);
+      else if (auto merge = dyn_cast<replica::MergeCallOp>(op))
+        verifyMergeCall(merge);
+      else if (isa<CallOpInterface>(op))
+        verifyCall(op);
+      else if (op->hasTrait<OpTrait::ReturnLike>() && op->getParentOp() == function)
+        verifyReturn(op);
+    });
+    if (failed(verifyCollectiveOrder(function, uniformity)))
+      valid = false;
+    // Sizes can be followed as long as they are not hidden in kernels.
+    if (isa<replica::StepOp>(function) && failed(verifyCollectiveShapes(function, uniformity)))
+      valid = false;
+    return success(valid);
+  }
+
+private:
+  InFlightDiagnostic error(Location location) {
+    valid = false;
+    return emitUserError(location);
+  }
+
+  /// Mirrored variables stay mirrored: what is not combined by an aggregation must be equal already (reference, section 5.2).
+  void verifyAssignment(Operation *op) {
+    auto name = op->getAttrOfType<FlatSymbolRefAttr>("variable");
+    auto variable = SymbolTable::lookupNearestSymbolFrom<replica::VariableOp>(op, name);
+    if (variable.getSynchronization() == replica::Synchronization::OnRead ||
+        variable.getAggregation() != replica::Aggregation::None)
+      return;
+    Divergence divergence = uniformity.getDivergenceAround(op);
+    Value value = op->getOperand(0);
+    if (!divergence && uniformity.isUniform(value))
+      return;
+    InFlightDiagnostic diagnostic = error(op->getLoc());
+    if (divergence)
+      diagnostic << "variable '" << name.getValue() << "' is assigned under control flow that may differ between replicas";
+    else
+      diagnostic << "variable '" << name.getValue() << "' is assigned a value that may differ between replicas";
+    diagnostic << ", and has no aggregation: its copies would diverge [E_AGG_NONE]";
+    diagnostic.attachNote(getUserLocation(variable.getLoc())) << "the variable is declared here, with aggregation 'none'";
+    if (divergence)
+      tellDivergence(diagnostic, uniformity, divergence);
+    else
+      tellWay(diagnostic, uniformity, value);
+  }
+
+  /// A plain argument is one value for all replicas. (Two merge_calls that replicas issue in each other's place have the same
+  /// plain arguments; the order of collectives sees to that.)
+  void verifyMergeCall(replica::MergeCallOp op) {
+    for (auto [index, operand, argument] : llvm::enumerate(op.getOperands(), op.getBody().getArguments())) {
+      if (isa<replica::PerReplicaType>(argument.getType()) || uniformity.isEqualWhereDefined(operand))
+        continue;
+      InFlightDiagnostic diagnostic = error(op.getLoc());
+      diagnostic << "argument " << index << " of 'replica.merge_call' may differ between replicas, but its region takes one value of type "
+                 << argument.getType() << "; expected "
+                 << replica::PerReplicaType::get(op.getContext(), cast<RankedTensorType>(operand.getType()));
+      tellWay(diagnostic, uniformity, operand);
+    }
+  }
+
+  void verifyCall(Operation *op) {
+    error(op->getLoc()) << "'" << op->getName() << "' is not inlined, so the order of collectives cannot be proven";
+  }
+
+  void verifyReturn(Operation *op) {
+    Divergence divergence = uniformity.getDivergenceAround(op);
+    for (OpOperand &operand : op->getOpOperands()) {
+      std::string result = describeUniformResult(operand.getOperandNumber());
+      if (result.empty() || (uniformity.isUniform(operand.get()) && !divergence))
+        continue;
+      Location location = findUserLocation(operand.get().getLoc()) ? operand.get().getLoc() : op->getLoc();
+      InFlightDiagnostic diagnostic = error(location);
+      diagnostic << result << " may differ between replicas, expected a value that is equal on all of them; all_reduce it first";
+      if (uniformity.isUniform(operand.get()))
+        tellDivergence(diagnostic, uniformity, divergence);
+      else
+        tellWay(diagnostic, uniformity, operand.get());
+    }
+  }
+
+  /// What result `index` is, if it must be uniform; otherwise empty. Sums and counts are added over the replicas later.
+  std::string describeUniformResult(unsigned index) {
+    if (auto name = function.getResultAttrOfType<StringAttr>(index, "replica.metric"))
+      return ("metric '" + name.getValue() + "'").str();
+    auto binding = function.getResultAttrOfType<device::BindingAttr>(index, "device.binding");
+    if (!binding)
+      return "";
+    if (binding.getKind() == device::BindingKind::Metric)
+      return ("metric '" + binding.getName() + "'").str();
+    auto variable = SymbolTable::lookupNearestSymbolFrom<replica::VariableOp>(
+        function, StringAttr::get(function.getContext(), binding.getName()));
+    bool mirrored = !variable || variable.getSynchronization() == replica::Synchronization::OnWrite;
+    if (binding.getKind() == device::BindingKind::Variable && mirrored)
+      return ("the new value of variable '" + binding.getName() + "'").str();
+    return "";
+  }
+
+  FunctionOpInterface function;
+  const UniformityAnalysis &uniformity;
+  bool valid = true;
+};
+
+struct VerifyUniformity : impl::VerifyUniformityPassBase<VerifyUniformity> {
+  void runOnOperation() override {
+    UniformityAnalysis uniformity(getOperation());
+    for (auto function : getOperation().getOps<FunctionOpInterface>())
+      if (isa<replica::StepOp, func::FuncOp>(function) && !function.isExternal() &&
+          failed(StepVerifier(function, uniformity).verify()))
+        signalPassFailure();
+    markAllAnalysesPreserved();
+  }
+};
+
+} // namespace
+} // namespace lockstep

@@ -1,0 +1,108 @@
+"""Captures a model: `python -m lockstep.capture MODEL.py -o DIR`.
+
+Writes `DIR/step.mlir`, a module with the functions `@step` and, if the model
+has one, `@evaluate`; and `DIR/init.safetensors`, the initial state. Both are
+the same bytes wherever and whenever they are made.
+"""
+
+import argparse
+import os
+import sys
+
+import jax
+import numpy as np
+from safetensors.numpy import save
+
+from lockstep import context, contract, legalize
+from lockstep import model as models
+from lockstep.locations import Locations
+
+#: No platform that JAX knows, so that lowering takes its portable rules.
+PLATFORM = "lockstep"
+
+
+def capture(model: models.Model, replicas: int | None = None, seed: int = 0):
+    """Captures `step` and `evaluate` of a model.
+
+    Args:
+      model: what `models.load` returns.
+      replicas: replica count, or None to leave it open.
+      seed: argument of the model's `init`.
+
+    Returns:
+      (text, state): the module in MLIR's generic form with locations, and the
+      initial state as a dict of variable name -> NumPy array.
+
+    Raises:
+      ModelError: if the model breaks the contract.
+    """
+    if replicas is not None and replicas < 1:
+        raise models.ModelError(
+            f"expected a replica count of 1 or more, found {replicas}"
+        )
+    state = contract.initial_state(model, seed)
+    locations = Locations(os.path.dirname(model.path))
+    with context.capturing(replicas):
+        functions = [contract.step_function(model, state)]
+        if model.evaluate is not None:
+            functions.append(contract.evaluate_function(model, state))
+        lowered = [_lower(f) for f in functions]
+    text = legalize.legalize(model.name, functions, lowered, locations)
+    names = models.named_leaves(state, "init")
+    return text, {name: np.array(leaf, order="C") for name, leaf in names.items()}
+
+
+def write(folder, text, state):
+    """Writes what `capture` returned to `folder`, which is made if needed."""
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, "step.mlir"), "w", encoding="utf-8") as file:
+        file.write(text)
+    # `save_file` would give the file to its owner alone.
+    with open(os.path.join(folder, "init.safetensors"), "wb") as file:
+        file.write(save(state))
+
+
+def _lower(function):
+    """Lowers a function to StableHLO, as text in generic form."""
+    traced = jax.jit(function.call, keep_unused=True).trace(*function.arguments)
+    try:
+        lowered = traced.lower(lowering_platforms=(PLATFORM,))
+    except NotImplementedError as error:
+        raise models.ModelError(
+            f"{function.name}: an operation has no portable lowering: {error}"
+        ) from error
+    module = lowered.compiler_ir("stablehlo")
+    return module.operation.get_asm(enable_debug_info=True, print_generic_op_form=True)
+
+
+def main(arguments=None):
+    """Runs the command; returns its exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m lockstep.capture",
+        description="Captures a JAX model for lockstep-compile.",
+    )
+    parser.add_argument("model", metavar="MODEL.py", help="file with init and step")
+    parser.add_argument(
+        "-o", dest="folder", metavar="DIR", required=True,
+        help="folder for step.mlir and init.safetensors",
+    )  # fmt: skip
+    parser.add_argument(
+        "--replicas", type=int, metavar="N",
+        help="fix the replica count, which is left open otherwise",
+    )  # fmt: skip
+    parser.add_argument(
+        "--seed", type=int, default=0, help="argument of init (default: 0)"
+    )
+    options = parser.parse_args(arguments)
+    try:
+        model = models.load(options.model)
+        text, state = capture(model, options.replicas, options.seed)
+        write(options.folder, text, state)
+    except (models.ModelError, OSError) as error:
+        print(f"error: {options.model}: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,218 @@
+"""Turns `step` and `evaluate` into flat functions with named values.
+
+The flat functions are what is lowered: their arguments are the leaves of the
+state, the batch's entries and the scalars; their results the leaves of the new
+state and the metrics, in the order of their names' pytree.
+"""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from lockstep.model import Model, ModelError, check_dtype, named_leaves
+
+
+@dataclasses.dataclass(frozen=True)
+class Value:
+    """An argument or result of a captured function.
+
+    Attributes:
+      role: "variable", "batch", "scalar", "metric", "sum" or "count".
+      name: pytree path, or key.
+      default: of a scalar that has one.
+    """
+
+    role: str
+    name: str
+    default: np.generic | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Function:
+    """A function with flat arguments and results.
+
+    Attributes:
+      name: "step" or "evaluate".
+      source: the user's function.
+      call: the flat function.
+      arguments: shapes and dtypes to trace it with.
+      inputs, outputs: what its arguments and results are.
+    """
+
+    name: str
+    source: Callable[..., Any]
+    call: Callable[..., Any]
+    arguments: list[jax.ShapeDtypeStruct]
+    inputs: list[Value]
+    outputs: list[Value]
+
+
+def initial_state(model: Model, seed: int):
+    """Calls `init` and returns its state with arrays as leaves.
+
+    Raises:
+      ModelError: if a leaf is no array of a supported dtype, or two leaves
+        have the same name.
+    """
+    state = model.init(seed)
+    for name, leaf in named_leaves(state, "init").items():
+        where = f"init: variable '{name}'"
+        try:
+            array = jnp.asarray(leaf)
+        except (TypeError, ValueError):
+            raise ModelError(
+                f"{where}: expected an array, found a {type(leaf).__name__}"
+            ) from None
+        if jax.dtypes.issubdtype(array.dtype, jax.dtypes.prng_key):
+            raise ModelError(
+                f"{where}: a typed random key cannot be kept; keep"
+                " jax.random.key_data(key), an array of uint32"
+            )
+        check_dtype(where, array.dtype)
+    # Python numbers make weak types, which a step would not give back.
+    return jax.tree.map(lambda x: jnp.asarray(x, jnp.asarray(x).dtype), state)
+
+
+def step_function(model: Model, state) -> Function:
+    """Flattens `step` for states like `state`.
+
+    Raises:
+      ModelError: if `step` returns something else than (state, metrics), a
+        state of another structure, shape or dtype, or metrics that are no dict
+        of scalars.
+    """
+    shapes = _shapes(state)
+    result = jax.eval_shape(model.step, shapes, model.batch, model.scalars)
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise ModelError(f"step: expected (state, metrics), found {_describe(result)}")
+    _check_state(shapes, result[0])
+    metrics = _check_scalars(result[1], "step: metrics")
+
+    def call(*leaves):
+        new_state, new_metrics = model.step(*unflatten(leaves))
+        return [*jax.tree.leaves(new_state), *_in_order(new_metrics, metrics)]
+
+    arguments, unflatten = _flatten(shapes, model.batch, model.scalars)
+    variables = [Value("variable", name) for name in named_leaves(state, "state")]
+    return Function(
+        "step",
+        model.step,
+        call,
+        arguments,
+        inputs=[
+            *variables,
+            *(Value("batch", name) for name in model.batch),
+            *(Value("scalar", n, model.defaults.get(n)) for n in model.scalars),
+        ],
+        outputs=[*variables, *(Value("metric", name) for name in metrics)],
+    )
+
+
+def evaluate_function(model: Model, state) -> Function:
+    """Flattens `evaluate` for states like `state`.
+
+    Raises:
+      ModelError: if `evaluate` does not return a dict of (sum, count), both
+        scalars.
+    """
+    shapes, batch = _shapes(state), model.evaluation_batch()
+    result = jax.eval_shape(model.evaluate, shapes, batch)
+    if not isinstance(result, dict):
+        raise ModelError(
+            "evaluate: expected a dict of name -> (sum, count), found"
+            f" {_describe(result)}"
+        )
+    names = sorted(result)
+    for name in names:
+        pair = result[name]
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise ModelError(
+                f"evaluate: '{name}': expected (sum, count), found {_describe(pair)}"
+            )
+        _check_scalars(
+            dict(zip(("sum", "count"), pair, strict=True)), f"evaluate: '{name}'"
+        )
+
+    def call(*leaves):
+        pairs = model.evaluate(*unflatten(leaves))
+        return [jnp.asarray(part) for name in names for part in pairs[name]]
+
+    arguments, unflatten = _flatten(shapes, batch)
+    return Function(
+        "evaluate",
+        model.evaluate,
+        call,
+        arguments,
+        inputs=[
+            *(Value("variable", name) for name in named_leaves(state, "state")),
+            *(Value("batch", name) for name in batch),
+        ],
+        outputs=[Value(r, name) for name in names for r in ("sum", "count")],
+    )
+
+
+def _shapes(tree):
+    return jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), tree)
+
+
+def _flatten(*trees):
+    """Returns the leaves of `trees`, and what puts such leaves back."""
+    leaves, structure = jax.tree.flatten(trees)
+    return leaves, lambda values: jax.tree.unflatten(structure, values)
+
+
+def _in_order(values, names):
+    return [jnp.asarray(values[name]) for name in names]
+
+
+def _check_state(before, after):
+    """Checks that `step` returns the state that it takes."""
+    old, new = named_leaves(before, "init"), named_leaves(after, "step: state")
+    for name in old.keys() - new.keys():
+        raise ModelError(f"step: expected the state to have '{name}', found none")
+    for name in new.keys() - old.keys():
+        raise ModelError(
+            f"step: the state that it returns has '{name}', which init's has not"
+        )
+    for name, leaf in new.items():
+        expected = old[name]
+        if (leaf.shape, leaf.dtype) != (expected.shape, expected.dtype):
+            raise ModelError(
+                f"step: state '{name}': expected {_describe(expected)} as from"
+                f" init, found {_describe(leaf)}"
+            )
+    if jax.tree.structure(before) != jax.tree.structure(after):
+        raise ModelError(
+            "step: expected a state of the same structure as init's, found"
+            f" {jax.tree.structure(after)}"
+        )
+
+
+def _check_scalars(values, where):
+    """Checks a dict of scalars; returns its names, sorted."""
+    if not isinstance(values, dict):
+        raise ModelError(
+            f"{where}: expected a dict of name -> scalar, found {_describe(values)}"
+        )
+    for name, value in values.items():
+        if not isinstance(name, str):
+            raise ModelError(f"{where}: expected names to be strings, found {name!r}")
+        if getattr(value, "shape", None) != ():
+            raise ModelError(
+                f"{where}: '{name}': expected a scalar, found {_describe(value)}"
+            )
+        check_dtype(f"{where}: '{name}'", value.dtype)
+    return sorted(values)
+
+
+def _describe(value):
+    """Describes a value by shape and dtype, or by its type."""
+    if hasattr(value, "shape") and hasattr(value, "dtype"):
+        return f"{value.dtype}{list(value.shape)}"
+    if isinstance(value, tuple | list):
+        return f"a {type(value).__name__} of length {len(value)}"
+    return f"a {type(value).__name__}"

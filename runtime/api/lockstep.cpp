@@ -1,0 +1,245 @@
+//===- lockstep.cpp - the C API -------------------------------------------===//
+
+#include "runtime/api/lockstep.h"
+
+#include "runtime/executor/Session.h"
+
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+
+using namespace lockstep;
+using namespace lockstep::runtime;
+
+struct lockstep_session {
+  std::unique_ptr<Session> session;
+};
+
+namespace {
+
+thread_local std::string lastError;
+
+lockstep_status report(const Status &status) {
+  if (!status.ok())
+    lastError = status.message();
+  return static_cast<lockstep_status>(status.code());
+}
+
+/// The runtime itself throws nothing, but the standard library throws when memory runs out.
+template <typename Body> lockstep_status guarded(Body body) noexcept {
+  try {
+    return report(body());
+  } catch (const std::exception &exception) {
+    try {
+      lastError = exception.what();
+    } catch (...) {
+    }
+    return LOCKSTEP_SYSTEM;
+  }
+}
+
+void describe(lockstep_tensor &info, const std::string &name, const TensorInfo &type,
+              bool perReplica) {
+  info.name = name.c_str();
+  info.element = static_cast<lockstep_element>(type.element);
+  info.shape = type.shape.data();
+  info.rank = type.shape.size();
+  info.bytes = type.bytes;
+  info.per_replica = perReplica;
+}
+
+Status missing(const char *what, size_t index) {
+  return invalidArgument(fmt::format("{} {} does not exist", what, index));
+}
+
+const ProgramInfo *programInfo(const lockstep_session *session, uint32_t program) {
+  auto programs = session->session->programs();
+  return program < programs.size() ? &programs[program] : nullptr;
+}
+
+Expected<std::span<std::byte>> findVariable(lockstep_session *session, const char *name,
+                                            uint32_t replica, size_t bytes) {
+  std::span<std::byte> variable = session->session->variable(name, replica);
+  if (!variable.data())
+    return invalidArgument(fmt::format("there is no variable '{}' of replica {}", name, replica));
+  if (variable.size() != bytes)
+    return invalidArgument(fmt::format("variable '{}': expected {} bytes, found {}", name,
+                                       variable.size(), bytes));
+  return variable;
+}
+
+} // namespace
+
+const char *lockstep_last_error(void) { return lastError.c_str(); }
+
+void lockstep_options_init(lockstep_options *options) {
+  *options = {};
+  options->struct_size = sizeof(*options);
+  options->deadline_seconds = 60;
+}
+
+lockstep_status lockstep_session_open(const char *path, const lockstep_options *options,
+                                      lockstep_session **session) {
+  return guarded([&]() -> Status {
+    *session = nullptr;
+    SessionOptions sessionOptions;
+    if (options) {
+      if (options->struct_size < sizeof(lockstep_options))
+        return invalidArgument("options were not set up by lockstep_options_init");
+      constexpr double longest = 1e9;
+      if (!(options->deadline_seconds > 0 && options->deadline_seconds <= longest))
+        return invalidArgument(fmt::format("expected a deadline above 0 and up to {} s, found {}",
+                                           longest, options->deadline_seconds));
+      sessionOptions.workers = options->workers;
+      sessionOptions.deadline =
+          std::chrono::nanoseconds(int64_t(options->deadline_seconds * 1e9));
+      sessionOptions.target = options->target ? options->target : "";
+      sessionOptions.traceFile = options->trace_file ? options->trace_file : "";
+      sessionOptions.checkRaces = options->check_races != 0;
+    }
+    Expected<std::shared_ptr<const Artifact>> artifact = Artifact::open(path);
+    if (!artifact)
+      return artifact.status();
+    Expected<std::unique_ptr<Session>> created =
+        Session::create(std::move(*artifact), std::move(sessionOptions));
+    if (!created)
+      return created.status();
+    *session = new lockstep_session{std::move(*created)};
+    return Status::success();
+  });
+}
+
+void lockstep_session_close(lockstep_session *session) { delete session; }
+
+uint32_t lockstep_replicas(const lockstep_session *session) {
+  return session->session->replicas();
+}
+
+size_t lockstep_variable_count(const lockstep_session *session) {
+  return session->session->variables().size();
+}
+
+lockstep_status lockstep_variable_info(const lockstep_session *session, size_t index,
+                                       lockstep_tensor *info) {
+  return guarded([&]() -> Status {
+    auto variables = session->session->variables();
+    if (index >= variables.size())
+      return missing("variable", index);
+    describe(*info, variables[index].name, variables[index].type, variables[index].perReplica);
+    return Status::success();
+  });
+}
+
+lockstep_status lockstep_variable_get(lockstep_session *session, const char *name,
+                                      uint32_t replica, void *data, size_t bytes) {
+  return guarded([&]() -> Status {
+    auto variable = findVariable(session, name, replica, bytes);
+    if (!variable)
+      return variable.status();
+    std::memcpy(data, variable->data(), bytes);
+    return Status::success();
+  });
+}
+
+lockstep_status lockstep_variable_set(lockstep_session *session, const char *name,
+                                      uint32_t replica, const void *data, size_t bytes) {
+  return guarded([&]() -> Status {
+    auto variable = findVariable(session, name, replica, bytes);
+    if (!variable)
+      return variable.status();
+    std::memcpy(variable->data(), data, bytes);
+    return Status::success();
+  });
+}
+
+lockstep_status lockstep_scalar_set(lockstep_session *session, const char *name, const void *data,
+                                    size_t bytes) {
+  return guarded([&] {
+    return session->session->setScalar(name, {static_cast<const std::byte *>(data), bytes});
+  });
+}
+
+lockstep_status lockstep_program_find(const lockstep_session *session, const char *name,
+                                      uint32_t *program) {
+  return guarded([&]() -> Status {
+    Expected<ProgramId> found = session->session->findProgram(name);
+    if (found)
+      *program = *found;
+    return found.status();
+  });
+}
+
+size_t lockstep_input_count(const lockstep_session *session, uint32_t program) {
+  const ProgramInfo *info = programInfo(session, program);
+  return info ? info->inputs.size() : 0;
+}
+
+lockstep_status lockstep_input_info(const lockstep_session *session, uint32_t program,
+                                    size_t index, lockstep_tensor *info, size_t *offset) {
+  return guarded([&]() -> Status {
+    const ProgramInfo *owner = programInfo(session, program);
+    if (!owner || index >= owner->inputs.size())
+      return missing("input", index);
+    describe(*info, owner->inputs[index].name, owner->inputs[index].type, true);
+    *offset = owner->inputs[index].offset;
+    return Status::success();
+  });
+}
+
+size_t lockstep_input_size(const lockstep_session *session, uint32_t program) {
+  const ProgramInfo *info = programInfo(session, program);
+  return info ? info->inputSize : 0;
+}
+
+lockstep_status lockstep_input_bind(lockstep_session *session, uint32_t program, uint32_t replica,
+                                    const void *data) {
+  return guarded([&] {
+    return session->session->bindInput(program, replica, static_cast<const std::byte *>(data));
+  });
+}
+
+lockstep_status lockstep_run(lockstep_session *session, uint32_t program) {
+  return guarded([&] { return session->session->run(program); });
+}
+
+size_t lockstep_output_count(const lockstep_session *session, uint32_t program) {
+  const ProgramInfo *info = programInfo(session, program);
+  return info ? info->outputs.size() : 0;
+}
+
+lockstep_status lockstep_output_info(const lockstep_session *session, uint32_t program,
+                                     size_t index, lockstep_tensor *info) {
+  return guarded([&]() -> Status {
+    const ProgramInfo *owner = programInfo(session, program);
+    if (!owner || index >= owner->outputs.size())
+      return missing("output", index);
+    describe(*info, owner->outputs[index].name, owner->outputs[index].type,
+             owner->outputs[index].perReplica);
+    return Status::success();
+  });
+}
+
+lockstep_status lockstep_output_get(const lockstep_session *session, uint32_t program,
+                                    size_t index, uint32_t replica, const void **data,
+                                    size_t *bytes) {
+  return guarded([&]() -> Status {
+    const ProgramInfo *owner = programInfo(session, program);
+    if (!owner || index >= owner->outputs.size() || replica >= session->session->replicas())
+      return missing("output or replica of output", index);
+    std::span<const std::byte> value =
+        session->session->output(program, static_cast<unsigned>(index), replica);
+    if (!value.data())
+      return invalidArgument(fmt::format("output '{}' has no value before its program has run",
+                                         owner->outputs[index].name));
+    *data = value.data();
+    *bytes = value.size();
+    return Status::success();
+  });
+}
+
+const char *lockstep_deadline_report(const lockstep_session *session) {
+  return session->session->deadlineReport().json.c_str();
+}

@@ -1,0 +1,163 @@
+/*===- lockstep.h - the runtime from C -----------------------------------------------------------===
+ *
+ * Opens an artifact and runs its programs. Nothing here throws, nothing prints.
+ *
+ *   lockstep_session *session;
+ *   lockstep_options options;
+ *   lockstep_options_init(&options);
+ *   if (lockstep_session_open("model.lockstep", &options, &session) != LOCKSTEP_OK)
+ *     fprintf(stderr, "%s\n", lockstep_last_error());
+ *
+ * Errors: every function that can fail returns a `lockstep_status`; the message of the calling
+ * thread's last failure is `lockstep_last_error()`.
+ * Threads: one thread at a time may use a session; different sessions are independent.
+ * Ownership: pointers that a session returns belong to it; pointers that it is given belong to the
+ * caller and must stay valid as long as the function says.
+ *
+ *===-----------------------------------------------------------------------------------------------*/
+
+#ifndef LOCKSTEP_API_LOCKSTEP_H
+#define LOCKSTEP_API_LOCKSTEP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define LOCKSTEP_EXPORT __attribute__((visibility("default")))
+#else
+#define LOCKSTEP_EXPORT
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Raised when a function changes in a way that a compiled caller would notice. */
+#define LOCKSTEP_API_VERSION 1
+
+typedef enum lockstep_status {
+  LOCKSTEP_OK = 0,
+  LOCKSTEP_INVALID_ARGUMENT = 1,
+  LOCKSTEP_CORRUPTED = 2,
+  LOCKSTEP_UNSUPPORTED = 3,
+  LOCKSTEP_SYSTEM = 4,
+  /* No replica made progress for the deadline; the session is poisoned. */
+  LOCKSTEP_DEADLINE = 5,
+  LOCKSTEP_RACE = 6,
+  LOCKSTEP_OUT_OF_RANGE = 7,
+  /* An earlier error has poisoned the session: it runs nothing any more. */
+  LOCKSTEP_POISONED = 8
+} lockstep_status;
+
+/* Element types, as in the artifact. An i1 is one byte, 0 or 1. */
+typedef enum lockstep_element {
+  LOCKSTEP_I1 = 0,
+  LOCKSTEP_I8 = 1,
+  LOCKSTEP_I16 = 2,
+  LOCKSTEP_I32 = 3,
+  LOCKSTEP_I64 = 4,
+  LOCKSTEP_U8 = 5,
+  LOCKSTEP_U16 = 6,
+  LOCKSTEP_U32 = 7,
+  LOCKSTEP_U64 = 8,
+  LOCKSTEP_F16 = 9,
+  LOCKSTEP_BF16 = 10,
+  LOCKSTEP_F32 = 11,
+  LOCKSTEP_F64 = 12
+} lockstep_element;
+
+typedef struct lockstep_session lockstep_session;
+
+typedef struct lockstep_options {
+  /* sizeof(lockstep_options), set by lockstep_options_init: later versions append fields. */
+  size_t struct_size;
+  /* Threads, the calling one included; 0: one for each CPU. */
+  uint32_t workers;
+  /* Seconds without progress after which a run fails; above 0. */
+  double deadline_seconds;
+  /* Kernel target such as "x86-64-v3"; NULL: the best for this CPU. */
+  const char *target;
+  /* File for a trace, or NULL. */
+  const char *trace_file;
+  /* Not 0: check all declared accesses for races (slow, one worker). */
+  int check_races;
+} lockstep_options;
+
+/* A tensor: its name, type and where it is. `shape` has `rank` entries. */
+typedef struct lockstep_tensor {
+  const char *name;
+  lockstep_element element;
+  const int64_t *shape;
+  size_t rank;
+  /* Bytes, row-major without padding. */
+  size_t bytes;
+  /* Not 0: one value for each replica. */
+  int per_replica;
+} lockstep_tensor;
+
+/* Message of the calling thread's last failure; valid until its next call. Never NULL. */
+LOCKSTEP_EXPORT const char *lockstep_last_error(void);
+
+LOCKSTEP_EXPORT void lockstep_options_init(lockstep_options *options);
+
+/* Loads and verifies an artifact, its kernels, and initial values that it holds. `options` may be
+ * NULL. On success `*session` must be closed. */
+LOCKSTEP_EXPORT lockstep_status lockstep_session_open(const char *path,
+                                                      const lockstep_options *options,
+                                                      lockstep_session **session);
+/* NULL is allowed. */
+LOCKSTEP_EXPORT void lockstep_session_close(lockstep_session *session);
+
+LOCKSTEP_EXPORT uint32_t lockstep_replicas(const lockstep_session *session);
+
+/* Variables by index in [0, count). Descriptions stay valid as long as the session. */
+LOCKSTEP_EXPORT size_t lockstep_variable_count(const lockstep_session *session);
+LOCKSTEP_EXPORT lockstep_status lockstep_variable_info(const lockstep_session *session,
+                                                       size_t index, lockstep_tensor *info);
+/* Copies a whole variable; `bytes` must be its size. `replica` is ignored where all share one. */
+LOCKSTEP_EXPORT lockstep_status lockstep_variable_get(lockstep_session *session, const char *name,
+                                                      uint32_t replica, void *data, size_t bytes);
+LOCKSTEP_EXPORT lockstep_status lockstep_variable_set(lockstep_session *session, const char *name,
+                                                      uint32_t replica, const void *data,
+                                                      size_t bytes);
+
+/* Sets a host scalar for all following runs; `bytes` must be the size of its type. */
+LOCKSTEP_EXPORT lockstep_status lockstep_scalar_set(lockstep_session *session, const char *name,
+                                                    const void *data, size_t bytes);
+
+/* Programs by name. */
+LOCKSTEP_EXPORT lockstep_status lockstep_program_find(const lockstep_session *session,
+                                                      const char *name, uint32_t *program);
+LOCKSTEP_EXPORT size_t lockstep_input_count(const lockstep_session *session, uint32_t program);
+/* One tensor of a batch and its offset in the memory given to lockstep_input_bind. */
+LOCKSTEP_EXPORT lockstep_status lockstep_input_info(const lockstep_session *session,
+                                                    uint32_t program, size_t index,
+                                                    lockstep_tensor *info, size_t *offset);
+/* Bytes of one replica's batch. */
+LOCKSTEP_EXPORT size_t lockstep_input_size(const lockstep_session *session, uint32_t program);
+/* Lets a replica read its batch from `data`: lockstep_input_size bytes, aligned to 64, which must
+ * stay valid and unchanged during following runs, until bound again. */
+LOCKSTEP_EXPORT lockstep_status lockstep_input_bind(lockstep_session *session, uint32_t program,
+                                                    uint32_t replica, const void *data);
+
+/* Executes a program once on all replicas. */
+LOCKSTEP_EXPORT lockstep_status lockstep_run(lockstep_session *session, uint32_t program);
+
+LOCKSTEP_EXPORT size_t lockstep_output_count(const lockstep_session *session, uint32_t program);
+LOCKSTEP_EXPORT lockstep_status lockstep_output_info(const lockstep_session *session,
+                                                     uint32_t program, size_t index,
+                                                     lockstep_tensor *info);
+/* The value of an output after a run; `*data` is valid until the next run. */
+LOCKSTEP_EXPORT lockstep_status lockstep_output_get(const lockstep_session *session,
+                                                    uint32_t program, size_t index,
+                                                    uint32_t replica, const void **data,
+                                                    size_t *bytes);
+
+/* After LOCKSTEP_DEADLINE: the report as one JSON object, else "". Valid as long as the session. */
+LOCKSTEP_EXPORT const char *lockstep_deadline_report(const lockstep_session *session);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* LOCKSTEP_API_LOCKSTEP_H */

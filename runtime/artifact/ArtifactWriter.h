@@ -1,0 +1,46 @@
+//===- ArtifactWriter.h - assembles an artifact -----------------*- C++ -*-===//
+
+#ifndef LOCKSTEP_RUNTIME_ARTIFACT_ARTIFACTWRITER_H
+#define LOCKSTEP_RUNTIME_ARTIFACT_ARTIFACTWRITER_H
+
+#include "runtime/artifact/artifact_generated.h"
+#include "runtime/support/Status.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace lockstep::runtime {
+
+/// Lays out one artifact: tables first, then the segments at multiples of `segmentAlignment`.
+/// The writer alone sets `format_version`, `file_size`, `segments` and `digest`; everything else
+/// is what the caller put into `tables`. The same contents give the same bytes, always.
+/// It does not verify the meaning of what it writes: loading does.
+class ArtifactWriter {
+public:
+  /// The contents, in the object API of FlatBuffers.
+  artifact::ArtifactT tables;
+
+  /// Adds the bytes of a segment and returns its index, for `Binary.segment`,
+  /// `Artifact.constants` or `Variable.initial`.
+  uint32_t addSegment(std::vector<std::byte> bytes);
+  uint32_t addSegment(std::span<const std::byte> bytes) {
+    return addSegment(std::vector<std::byte>(bytes.begin(), bytes.end()));
+  }
+
+  /// The whole file. Error: the tables exceed 2 GiB.
+  Expected<std::vector<std::byte>> finish();
+
+  /// Writes `finish()` to a file beside `path` and renames it, so that nobody ever sees half of
+  /// it.
+  Status writeFile(const std::string &path);
+
+private:
+  std::vector<std::vector<std::byte>> segments;
+};
+
+} // namespace lockstep::runtime
+
+#endif // LOCKSTEP_RUNTIME_ARTIFACT_ARTIFACTWRITER_H

@@ -1,0 +1,40 @@
+//===- AtomicFile.h - files that are there whole or not at all --*- C++ -*-===//
+
+#ifndef LOCKSTEP_RUNTIME_CHECKPOINT_ATOMICFILE_H
+#define LOCKSTEP_RUNTIME_CHECKPOINT_ATOMICFILE_H
+
+#include "runtime/support/Status.h"
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+namespace lockstep::runtime {
+
+/// Writes a file under a temporary name (PATH.tmp) beside its place. `commit` syncs the file, gives
+/// it its name and syncs the folder, so that after a crash, of the machine too, the name means the
+/// old content or the new one. Without a `commit` the temporary file is removed. A temporary file
+/// that a killed process left behind is overwritten. Errors name the file.
+class AtomicFile {
+public:
+  static Expected<AtomicFile> create(const std::string &path);
+  ~AtomicFile();
+  AtomicFile(AtomicFile &&other) noexcept;
+  AtomicFile &operator=(AtomicFile &&) = delete;
+
+  Status write(std::span<const std::byte> bytes);
+  Status commit();
+
+private:
+  explicit AtomicFile(std::string path, int descriptor)
+      : path(std::move(path)), descriptor(descriptor) {}
+  std::string temporary() const { return path + ".tmp"; }
+  Status failure(const char *what) const;
+
+  std::string path;
+  int descriptor = -1;
+};
+
+} // namespace lockstep::runtime
+
+#endif // LOCKSTEP_RUNTIME_CHECKPOINT_ATOMICFILE_H

@@ -1,0 +1,60 @@
+//===- Checkpoint.h - saving and resuming a training run --------*- C++ -*-===//
+//
+// A checkpoint is the file checkpoint-<steps>.safetensors with all variables, and in its metadata
+// what else is needed to go on as if the run had not stopped:
+//
+//   lockstep_checkpoint  "1", the version of these keys
+//   step                 completed steps, which is the number of the next one
+//   seed                 of the run
+//   epoch, position      place in the data: examples of the epoch that have been used
+//   examples             number of examples in the data (absent when there are no data)
+//
+// Nothing in it depends on the number of replicas, except variables that differ between replicas.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LOCKSTEP_RUNTIME_CHECKPOINT_CHECKPOINT_H
+#define LOCKSTEP_RUNTIME_CHECKPOINT_CHECKPOINT_H
+
+#include "runtime/checkpoint/Variables.h"
+#include "runtime/data/Batches.h"
+#include "runtime/support/Status.h"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace lockstep::runtime {
+
+/// Where a run stands.
+struct TrainingState {
+  /// Completed steps.
+  uint64_t step = 0;
+  uint64_t seed = 0;
+  DataCursor cursor;
+  std::optional<uint64_t> examples;
+
+  bool operator==(const TrainingState &) const = default;
+};
+
+/// Writes the checkpoint of `state.step` to `folder`, which is created if need be, and returns its
+/// path. The file is there whole or not at all, even after a crash of the machine.
+Expected<std::string> saveCheckpoint(const std::string &folder, const TrainingState &state,
+                                     std::span<const VariableView> variables);
+
+/// The checkpoint with the most steps, by the number in its name; nothing if there is none or no
+/// such folder.
+Expected<std::optional<std::string>> latestCheckpoint(const std::string &folder);
+
+/// Sets all variables from a checkpoint. On an error no variable has changed.
+Expected<TrainingState> restoreCheckpoint(const std::string &path,
+                                          std::span<const VariableView> variables);
+
+/// Sets the variables to the values of `path` before the first step; those that have an initial
+/// value in the artifact may be absent.
+Status loadInitialValues(const std::string &path, std::span<const VariableView> variables);
+
+} // namespace lockstep::runtime
+
+#endif // LOCKSTEP_RUNTIME_CHECKPOINT_CHECKPOINT_H

@@ -1,0 +1,34 @@
+//===- SafetensorsWriter.h - writing safetensors ----------------*- C++ -*-===//
+
+#ifndef LOCKSTEP_RUNTIME_CHECKPOINT_SAFETENSORSWRITER_H
+#define LOCKSTEP_RUNTIME_CHECKPOINT_SAFETENSORSWRITER_H
+
+#include "runtime/artifact/Types.h"
+#include "runtime/support/Status.h"
+
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace lockstep::runtime {
+
+/// A tensor to write: `parts`, one after the other, are its bytes, row-major. Not owned.
+struct TensorToWrite {
+  std::string name;
+  artifact::ElementType element = artifact::ElementType::f32;
+  std::vector<int64_t> shape;
+  std::vector<std::span<const std::byte>> parts;
+};
+
+/// Writes a file, whole or not at all (see AtomicFile.h). The same tensors and metadata give the
+/// same bytes, in whatever order they come: tensors are sorted by size of element, largest first, so that
+/// each is aligned, then by name. Errors: a name twice, parts that do not have the size of the
+/// shape, and those of the file system.
+Status writeSafetensors(const std::string &path, std::vector<TensorToWrite> tensors,
+                        const std::map<std::string, std::string> &metadata);
+
+} // namespace lockstep::runtime
+
+#endif // LOCKSTEP_RUNTIME_CHECKPOINT_SAFETENSORSWRITER_H

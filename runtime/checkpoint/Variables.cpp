@@ -1,0 +1,129 @@
+//===- Variables.cpp - between files and variables ------------------------===//
+
+#include "runtime/checkpoint/Variables.h"
+
+#include "runtime/data/NpyArray.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+namespace lockstep::runtime {
+
+namespace {
+
+/// The shape of all values of a variable with one for each replica.
+std::vector<int64_t> stackedShape(const VariableView &variable) {
+  std::vector<int64_t> shape = variable.type.shape;
+  shape.insert(shape.begin(), static_cast<int64_t>(variable.values.size()));
+  return shape;
+}
+
+/// Whether the tensor holds a value for each replica, or nothing if it does not fit at all.
+std::optional<bool> isStacked(const VariableView &variable, const TensorInfo &found) {
+  if (found.element != variable.type.element)
+    return std::nullopt;
+  if (found.shape == variable.type.shape)
+    return false;
+  if (variable.perReplica && found.shape == stackedShape(variable))
+    return true;
+  return std::nullopt;
+}
+
+std::string expectedTypes(const VariableView &variable) {
+  std::string text = typeName(variable.type);
+  if (variable.perReplica)
+    text += fmt::format(" or {} (a value for each replica)",
+                        typeName(variable.type.element, stackedShape(variable)));
+  return text;
+}
+
+void copyValues(std::span<const std::byte> source, const VariableView &variable, bool stacked) {
+  for (std::span<std::byte> value : variable.values) {
+    if (!value.empty())
+      std::memcpy(value.data(), source.data(), value.size());
+    if (stacked)
+      source = source.subspan(value.size());
+  }
+}
+
+} // namespace
+
+std::vector<VariableView> variablesOf(Session &session) {
+  std::vector<VariableView> views;
+  for (const VariableInfo &info : session.variables()) {
+    VariableView view{info.name, info.type, info.hasInitial, info.perReplica, {}};
+    unsigned count = info.perReplica ? session.replicas() : 1;
+    for (unsigned replica = 0; replica < count; ++replica)
+      view.values.push_back(session.variable(info.name, replica));
+    views.push_back(std::move(view));
+  }
+  return views;
+}
+
+Status loadValues(const SafetensorsFile &file, std::span<const VariableView> variables,
+                  Missing missing) {
+  struct Load {
+    const VariableView *variable;
+    const SafetensorsEntry *tensor;
+    bool stacked;
+  };
+  std::vector<Load> loads;
+  std::vector<std::string> problems;
+  std::set<std::string_view> names;
+
+  for (const VariableView &variable : variables) {
+    names.insert(variable.name);
+    const SafetensorsEntry *tensor = file.find(variable.name);
+    if (!tensor) {
+      if (missing == Missing::refuse || !variable.hasInitial)
+        problems.push_back(fmt::format("'{}': expected {}, found no such tensor", variable.name,
+                                       expectedTypes(variable)));
+      continue;
+    }
+    std::optional<bool> stacked = isStacked(variable, tensor->type);
+    if (!stacked)
+      problems.push_back(fmt::format("'{}': expected {}, found {}", variable.name,
+                                     expectedTypes(variable), typeName(tensor->type)));
+    else if (variable.type.element == artifact::ElementType::i1 && !areBooleans(file.data(*tensor)))
+      problems.push_back(
+          fmt::format("'{}': expected booleans of 0 or 1, found another value", variable.name));
+    else
+      loads.push_back({&variable, tensor, *stacked});
+  }
+  for (const SafetensorsEntry &tensor : file.tensors())
+    if (!names.contains(tensor.name))
+      problems.push_back(
+          fmt::format("'{}': expected no such tensor, found {}", tensor.name, typeName(tensor.type)));
+
+  if (!problems.empty())
+    return invalidArgument(fmt::format("'{}' does not fit the variables of the artifact:\n  {}",
+                                       file.path(), fmt::join(problems, "\n  ")));
+  for (const Load &load : loads)
+    copyValues(file.data(*load.tensor), *load.variable, load.stacked);
+  return Status::success();
+}
+
+std::vector<TensorToWrite> tensorsOf(std::span<const VariableView> variables) {
+  std::vector<TensorToWrite> tensors;
+  for (const VariableView &variable : variables) {
+    TensorToWrite tensor{variable.name, variable.type.element, variable.type.shape, {}};
+    bool allEqual = std::all_of(
+        variable.values.begin(), variable.values.end(), [&](std::span<const std::byte> value) {
+          return std::equal(value.begin(), value.end(), variable.values.front().begin());
+        });
+    if (allEqual) {
+      tensor.parts.push_back(variable.values.front());
+    } else {
+      tensor.shape = stackedShape(variable);
+      tensor.parts.assign(variable.values.begin(), variable.values.end());
+    }
+    tensors.push_back(std::move(tensor));
+  }
+  return tensors;
+}
+
+} // namespace lockstep::runtime

@@ -1,0 +1,54 @@
+//===- Variables.h - between files and variables ----------------*- C++ -*-===//
+
+#ifndef LOCKSTEP_RUNTIME_CHECKPOINT_VARIABLES_H
+#define LOCKSTEP_RUNTIME_CHECKPOINT_VARIABLES_H
+
+#include "runtime/checkpoint/SafetensorsFile.h"
+#include "runtime/checkpoint/SafetensorsWriter.h"
+#include "runtime/executor/Session.h"
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace lockstep::runtime {
+
+/// The memory of one variable; not owned.
+struct VariableView {
+  std::string name;
+  TensorInfo type;
+  /// The artifact has given it a value already.
+  bool hasInitial = false;
+  /// There is a value for each replica, even if there is one replica.
+  bool perReplica = false;
+  /// One value of `type.bytes` bytes, or one for each replica.
+  std::vector<std::span<std::byte>> values;
+};
+
+/// The variables of a session, valid as long as it is.
+std::vector<VariableView> variablesOf(Session &session);
+
+enum class Missing : uint8_t {
+  /// Every variable must be in the file.
+  refuse,
+  /// Those with an initial value in the artifact may keep it.
+  keepInitial,
+};
+
+/// Sets variables from the tensors of the same names. A variable with one value for each replica
+/// takes a tensor of its own shape, for all replicas alike, or one of [replicas, shape...].
+///
+/// All tensors are checked before anything is written. The error lists every variable that is
+/// missing, every tensor that is no variable, and every one with another shape or element type.
+Status loadValues(const SafetensorsFile &file, std::span<const VariableView> variables,
+                  Missing missing);
+
+/// The variables as tensors of a file. A variable with one value for each replica is written with
+/// its own shape if all the values are the same bytes, so that any number of replicas can load it,
+/// else with [replicas, shape...].
+std::vector<TensorToWrite> tensorsOf(std::span<const VariableView> variables);
+
+} // namespace lockstep::runtime
+
+#endif // LOCKSTEP_RUNTIME_CHECKPOINT_VARIABLES_H

@@ -1,0 +1,207 @@
+//===- ReduceKernels.cpp - compiled once for each x86-64 level ------------===//
+//
+// The build compiles this file several times with LOCKSTEP_LEVEL set to `baseline`, `v3` or `v4`.
+// It uses no inline function of any library: the linker would keep one copy of it, perhaps the one
+// with instructions that the CPU has not got.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/collectives/ReduceKernels.h"
+
+namespace lockstep::runtime {
+namespace {
+
+struct Half {
+  using Accumulator = float;
+  uint16_t bits;
+};
+struct BFloat {
+  using Accumulator = float;
+  uint16_t bits;
+};
+
+template <typename T> struct AccumulatorOf { using Type = T; };
+template <> struct AccumulatorOf<Half> { using Type = float; };
+template <> struct AccumulatorOf<BFloat> { using Type = float; };
+
+template <typename T> inline T widen(T value) { return value; }
+inline float widen(Half value) {
+  _Float16 half;
+  __builtin_memcpy(&half, &value, sizeof(half));
+  return float(half);
+}
+inline float widen(BFloat value) {
+  uint32_t bits = uint32_t(value.bits) << 16;
+  float result;
+  __builtin_memcpy(&result, &bits, sizeof(result));
+  return result;
+}
+
+template <typename T> inline void narrow(T &out, T value) { out = value; }
+inline void narrow(Half &out, float value) {
+  _Float16 half = _Float16(value);
+  __builtin_memcpy(&out, &half, sizeof(half));
+}
+inline void narrow(BFloat &out, float value) {
+  uint32_t bits;
+  __builtin_memcpy(&bits, &value, sizeof(bits));
+  uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+  uint32_t quietNaN = bits >> 16 | 0x40;
+  bool isNaN = (bits & 0x7fffffff) > 0x7f800000;
+  out.bits = uint16_t(isNaN ? quietNaN : rounded);
+}
+
+/// Integers wrap around: computed without a sign, where overflow is defined.
+template <typename T> struct Unsigned { using Type = T; };
+template <> struct Unsigned<int8_t> { using Type = uint8_t; };
+template <> struct Unsigned<int16_t> { using Type = uint16_t; };
+template <> struct Unsigned<int32_t> { using Type = uint32_t; };
+template <> struct Unsigned<int64_t> { using Type = uint64_t; };
+
+struct Sum {
+  template <typename A> static A apply(A a, A b) {
+    using U = typename Unsigned<A>::Type;
+    return A(U(a) + U(b));
+  }
+};
+struct Product {
+  static uint16_t apply(uint16_t a, uint16_t b) { return uint16_t(uint32_t(a) * uint32_t(b)); }
+  static int16_t apply(int16_t a, int16_t b) { return int16_t(uint32_t(a) * uint32_t(b)); }
+  template <typename A> static A apply(A a, A b) {
+    using U = typename Unsigned<A>::Type;
+    return A(U(a) * U(b));
+  }
+};
+/// Both give a NaN if either side is one.
+struct Min {
+  template <typename A> static A apply(A a, A b) { return a < b || a != a ? a : b; }
+};
+struct Max {
+  template <typename A> static A apply(A a, A b) { return a > b || a != a ? a : b; }
+};
+
+void copyBytes(void *outPointer, const void *inPointer, int64_t n) {
+  // A whole cache line at a time; the compiler splits it into what the level has.
+  typedef long long Line __attribute__((vector_size(64), aligned(1), may_alias));
+  char *__restrict out = static_cast<char *>(outPointer);
+  const char *__restrict in = static_cast<const char *>(inPointer);
+  int64_t i = 0;
+  for (; i + 64 <= n; i += 64)
+    *reinterpret_cast<Line *>(out + i) = *reinterpret_cast<const Line *>(in + i);
+  for (; i < n; ++i)
+    out[i] = in[i];
+}
+
+template <typename T, typename Op> struct Loops {
+  using A = typename AccumulatorOf<T>::Type;
+
+  static void load(void *accPointer, const void *aPointer, int64_t n) {
+    A *__restrict acc = static_cast<A *>(accPointer);
+    const T *__restrict a = static_cast<const T *>(aPointer);
+    for (int64_t i = 0; i < n; ++i)
+      acc[i] = widen(a[i]);
+  }
+  static void reduce2(void *accPointer, const void *aPointer, const void *bPointer, int64_t n) {
+    A *__restrict acc = static_cast<A *>(accPointer);
+    const T *a = static_cast<const T *>(aPointer);
+    const T *b = static_cast<const T *>(bPointer);
+    for (int64_t i = 0; i < n; ++i)
+      acc[i] = Op::apply(widen(a[i]), widen(b[i]));
+  }
+  static void reduce4(void *accPointer, const void *aPointer, const void *bPointer,
+                      const void *cPointer, const void *dPointer, int64_t n) {
+    A *__restrict acc = static_cast<A *>(accPointer);
+    const T *a = static_cast<const T *>(aPointer);
+    const T *b = static_cast<const T *>(bPointer);
+    const T *c = static_cast<const T *>(cPointer);
+    const T *d = static_cast<const T *>(dPointer);
+    for (int64_t i = 0; i < n; ++i)
+      acc[i] = Op::apply(Op::apply(widen(a[i]), widen(b[i])),
+                         Op::apply(widen(c[i]), widen(d[i])));
+  }
+  static void addElement(void *accPointer, const void *aPointer, int64_t n) {
+    A *__restrict acc = static_cast<A *>(accPointer);
+    const T *__restrict a = static_cast<const T *>(aPointer);
+    for (int64_t i = 0; i < n; ++i)
+      acc[i] = Op::apply(acc[i], widen(a[i]));
+  }
+  static void addAccumulator(void *accPointer, const void *otherPointer, int64_t n) {
+    A *__restrict acc = static_cast<A *>(accPointer);
+    const A *__restrict other = static_cast<const A *>(otherPointer);
+    for (int64_t i = 0; i < n; ++i)
+      acc[i] = Op::apply(acc[i], other[i]);
+  }
+  static void store(void *outPointer, const void *accPointer, int64_t n) {
+    T *__restrict out = static_cast<T *>(outPointer);
+    const A *__restrict acc = static_cast<const A *>(accPointer);
+    for (int64_t i = 0; i < n; ++i)
+      narrow(out[i], acc[i]);
+  }
+
+  static constexpr ReduceFunctions functions = {
+      sizeof(T), sizeof(A), load, reduce2, reduce4, addElement, addAccumulator, store, copyBytes};
+};
+
+template <typename T> const ReduceFunctions *pick(artifact::Reduction reduction) {
+  switch (reduction) {
+  case artifact::Reduction::sum:
+    return &Loops<T, Sum>::functions;
+  case artifact::Reduction::product:
+    return &Loops<T, Product>::functions;
+  case artifact::Reduction::min:
+    return &Loops<T, Min>::functions;
+  case artifact::Reduction::max:
+    return &Loops<T, Max>::functions;
+  case artifact::Reduction::none:
+    break;
+  }
+  return nullptr;
+}
+
+const ReduceFunctions *pick(artifact::ElementType element, artifact::Reduction reduction) {
+  using artifact::ElementType;
+  switch (element) {
+  case ElementType::i1: // a byte of 0 or 1: min and max are "and" and "or"
+  case ElementType::u8:
+    return pick<uint8_t>(reduction);
+  case ElementType::i8:
+    return pick<int8_t>(reduction);
+  case ElementType::i16:
+    return pick<int16_t>(reduction);
+  case ElementType::u16:
+    return pick<uint16_t>(reduction);
+  case ElementType::i32:
+    return pick<int32_t>(reduction);
+  case ElementType::u32:
+    return pick<uint32_t>(reduction);
+  case ElementType::i64:
+    return pick<int64_t>(reduction);
+  case ElementType::u64:
+    return pick<uint64_t>(reduction);
+  case ElementType::f16:
+    return pick<Half>(reduction);
+  case ElementType::bf16:
+    return pick<BFloat>(reduction);
+  case ElementType::f32:
+    return pick<float>(reduction);
+  case ElementType::f64:
+    return pick<double>(reduction);
+  }
+  return nullptr;
+}
+
+} // namespace
+
+#define LOCKSTEP_CONCAT_(a, b) a##b
+#define LOCKSTEP_CONCAT(a, b) LOCKSTEP_CONCAT_(a, b)
+
+const ReduceFunctions *LOCKSTEP_CONCAT(reduceFunctions_,
+                                       LOCKSTEP_LEVEL)(artifact::ElementType element,
+                                                       artifact::Reduction reduction);
+const ReduceFunctions *LOCKSTEP_CONCAT(reduceFunctions_,
+                                       LOCKSTEP_LEVEL)(artifact::ElementType element,
+                                                       artifact::Reduction reduction) {
+  return pick(element, reduction);
+}
+
+} // namespace lockstep::runtime

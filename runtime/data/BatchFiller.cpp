@@ -1,0 +1,106 @@
+//===- BatchFiller.cpp - copies examples into batches ---------------------===//
+
+#include "runtime/data/BatchFiller.h"
+
+#include "runtime/data/Shuffle.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace lockstep::runtime {
+
+BatchFiller::BatchFiller(BatchLayout layout, const BatchOptions &options)
+    : batchLayout(std::move(layout)), mode(options.mode), replicas(options.replicas),
+      seed(options.seed), cursor(options.start) {}
+
+Status BatchFiller::check() const {
+  uint64_t examples = batchLayout.examples;
+  if (batchLayout.rows == 0 || batchLayout.fields.empty())
+    return invalidArgument("expected a program that takes batches, found one without inputs");
+  if (examples == 0)
+    return invalidArgument(fmt::format("'{}': expected examples, found none", batchLayout.source));
+  std::string global = fmt::format("{} ({} replicas with {} rows)", globalBatch(), replicas,
+                                   batchLayout.rows);
+  if (trains() && examples < globalBatch())
+    return invalidArgument(fmt::format("'{}': expected at least a global batch of {}, found {} examples",
+                                       batchLayout.source, global, examples));
+  if (!trains() && !batchLayout.mask && examples % globalBatch() != 0)
+    return invalidArgument(
+        fmt::format("'{}': expected a multiple of the global batch of {}, because the program has no "
+                    "input 'mask' that could tell padding from examples; found {} examples",
+                    batchLayout.source, global, examples));
+  if (cursor.position > examples)
+    return invalidArgument(fmt::format("'{}': expected a position of at most {}, found {}",
+                                       batchLayout.source, examples, cursor.position));
+  return Status::success();
+}
+
+uint64_t BatchFiller::batchesPerEpoch() const {
+  uint64_t batches = batchLayout.examples / globalBatch();
+  return batches + (!trains() && batchLayout.examples % globalBatch() != 0);
+}
+
+uint64_t BatchFiller::droppedExamples() const {
+  return trains() ? batchLayout.examples % globalBatch() : 0;
+}
+
+bool BatchFiller::isEndOfEpoch(uint64_t position) const {
+  uint64_t left = batchLayout.examples - position;
+  return trains() ? left < globalBatch() : left == 0;
+}
+
+void BatchFiller::fill(std::span<std::byte *const> inputs, Batch &batch) {
+  // Only a start that was given from outside can be at the end of an epoch.
+  if (isEndOfEpoch(cursor.position)) {
+    cursor = {cursor.epoch + 1, 0};
+    order.clear();
+  }
+  if (trains() && order.empty())
+    order = shuffledOrder(seed, cursor.epoch, batchLayout.examples);
+
+  uint64_t end = std::min(cursor.position + globalBatch(), batchLayout.examples);
+  batch.epoch = cursor.epoch;
+  batch.examples = end - cursor.position;
+  for (unsigned replica = 0; replica < replicas; ++replica) {
+    uint64_t first = std::min(cursor.position + replica * batchLayout.rows, end);
+    fillReplica(inputs[replica], first, std::min(batchLayout.rows, end - first));
+  }
+
+  batch.endsEpoch = isEndOfEpoch(end);
+  cursor = batch.endsEpoch ? DataCursor{cursor.epoch + 1, 0} : DataCursor{cursor.epoch, end};
+  if (batch.endsEpoch)
+    order.clear();
+  batch.next = cursor;
+}
+
+void BatchFiller::fillReplica(std::byte *input, uint64_t first, uint64_t count) const {
+  for (const BatchField &field : batchLayout.fields) {
+    const std::byte *source = field.array->data().data();
+    std::byte *target = input + field.offset;
+    uint64_t size = field.rowBytes;
+    if (order.empty() && count > 0)
+      std::memcpy(target, source + first * size, count * size);
+    for (uint64_t row = 0; row < count && !order.empty(); ++row)
+      std::memcpy(target + row * size, source + order[first + row] * size, size);
+    std::memset(target + count * size, 0, (batchLayout.rows - count) * size);
+  }
+  if (batchLayout.mask)
+    fillMask(input, count);
+}
+
+void BatchFiller::fillMask(std::byte *input, uint64_t count) const {
+  std::byte *target = input + batchLayout.mask->offset;
+  if (batchLayout.mask->element == artifact::ElementType::i1) {
+    std::memset(target, 1, count);
+    std::memset(target + count, 0, batchLayout.rows - count);
+    return;
+  }
+  for (uint64_t row = 0; row < batchLayout.rows; ++row) {
+    float value = row < count ? 1.0f : 0.0f;
+    std::memcpy(target + row * sizeof(float), &value, sizeof(float));
+  }
+}
+
+} // namespace lockstep::runtime

@@ -1,0 +1,98 @@
+//===- BatchLayout.cpp - how examples become a replica's batch ------------===//
+
+#include "runtime/data/BatchLayout.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace lockstep::runtime {
+
+namespace {
+
+/// "?x64xf32": the type of an array of examples that gives batches of `batch`.
+std::string examplesType(const TensorInfo &batch) {
+  std::vector<int64_t> shape = batch.shape;
+  shape.front() = -1;
+  return typeName(batch.element, shape);
+}
+
+bool givesBatchesOf(const TensorInfo &batch, const TensorInfo &examples) {
+  return examples.element == batch.element && examples.shape.size() == batch.shape.size() &&
+         std::equal(batch.shape.begin() + 1, batch.shape.end(), examples.shape.begin() + 1);
+}
+
+/// What is wrong with the input itself, whatever the data; empty if nothing is.
+std::string checkInput(const InputInfo &input, uint64_t rows) {
+  if (input.type.shape.empty() ||
+      std::any_of(input.type.shape.begin(), input.type.shape.end(), [](int64_t d) { return d < 1; }))
+    return fmt::format("'{}': expected the shape of a batch [rows, ...], found {}", input.name,
+                       typeName(input.type));
+  if (static_cast<uint64_t>(input.type.shape.front()) != rows)
+    return fmt::format("'{}': expected {} rows as in the other inputs, found {}", input.name, rows,
+                       typeName(input.type));
+  return {};
+}
+
+} // namespace
+
+Expected<BatchLayout> planBatches(const Dataset &data, const ProgramInfo &program,
+                                  bool supplyMask) {
+  BatchLayout layout;
+  layout.source = data.path();
+  layout.inputSize = program.inputSize;
+  std::vector<std::string> problems;
+  std::string firstName;
+
+  for (const InputInfo &input : program.inputs) {
+    if (layout.rows == 0 && !input.type.shape.empty() && input.type.shape.front() > 0)
+      layout.rows = input.type.shape.front();
+    if (std::string problem = checkInput(input, layout.rows); !problem.empty()) {
+      problems.push_back(std::move(problem));
+      continue;
+    }
+    if (supplyMask && input.name == maskName) {
+      using artifact::ElementType;
+      if (input.type.shape.size() != 1 ||
+          (input.type.element != ElementType::f32 && input.type.element != ElementType::i1))
+        problems.push_back(fmt::format("'mask': expected {0}xf32 or {0}xi1, found {1}", layout.rows,
+                                       typeName(input.type)));
+      layout.mask = BatchMask{input.type.element, input.offset};
+      continue;
+    }
+    if (!data.contains(input.name)) {
+      problems.push_back(fmt::format("'{}': expected {}, found no such array (there are: {})",
+                                     input.name, examplesType(input.type),
+                                     fmt::join(data.names(), ", ")));
+      continue;
+    }
+    Expected<std::shared_ptr<const NpyArray>> array = data.array(input.name);
+    if (!array)
+      return array.status();
+    const TensorInfo &found = (*array)->type();
+    if (!givesBatchesOf(input.type, found)) {
+      problems.push_back(fmt::format("'{}': expected {}, found {}", input.name,
+                                     examplesType(input.type), typeName(found)));
+      continue;
+    }
+    uint64_t examples = found.shape.front();
+    if (layout.fields.empty()) {
+      layout.examples = examples;
+      firstName = input.name;
+    } else if (examples != layout.examples) {
+      problems.push_back(fmt::format("'{}': expected {} examples as in '{}', found {}", input.name,
+                                     layout.examples, firstName, examples));
+      continue;
+    }
+    layout.fields.push_back(
+        {input.name, std::move(*array), input.type.bytes / layout.rows, input.offset});
+  }
+
+  if (!problems.empty())
+    return invalidArgument(fmt::format("'{}' does not fit the inputs of '{}':\n  {}", data.path(),
+                                       program.name, fmt::join(problems, "\n  ")));
+  return layout;
+}
+
+} // namespace lockstep::runtime

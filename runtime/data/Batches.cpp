@@ -1,0 +1,159 @@
+//===- Batches.cpp - batches for all replicas, prepared ahead -------------===//
+
+#include "runtime/data/Batches.h"
+
+#include "runtime/data/AlignedBytes.h"
+#include "runtime/data/BatchFiller.h"
+#include "runtime/support/Checked.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstring>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace lockstep::runtime {
+
+static_assert(AlignedBytes::alignment >= Session::inputAlignment);
+
+namespace {
+
+constexpr uint64_t ringBytes = 64 << 20;
+constexpr uint64_t fewestSlots = 2, mostSlots = 16;
+
+/// Memory of one global batch.
+struct Slot {
+  AlignedBytes memory;
+  std::vector<std::byte *> inputs;
+  Batch batch;
+};
+
+} // namespace
+
+/// `produced` and `taken` count batches; slot i % slots.size() holds batch i. The thread owns the
+/// slots [produced, taken + slots.size()), the caller of `next` those of [taken - 1, produced): the
+/// batch that was handed out last is in use until the next one is asked for.
+class Batches::Impl {
+public:
+  Impl(BatchLayout layout, const BatchOptions &options)
+      : filler(std::move(layout), options), deadline(options.deadline),
+        clock(options.clock ? *options.clock : Clock::system()) {}
+
+  ~Impl() {
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      stopping = true;
+    }
+    slotFreed.notify_one();
+    if (thread.joinable())
+      thread.join();
+  }
+
+  Status start(const BatchOptions &options);
+  Expected<const Batch *> next();
+
+  BatchFiller filler;
+
+private:
+  void produce();
+  uint64_t inUse() const { return produced - (taken == 0 ? 0 : taken - 1); }
+
+  std::vector<Slot> slots;
+  std::chrono::nanoseconds deadline;
+  Clock &clock;
+
+  std::mutex mutex;
+  std::condition_variable slotFreed, batchReady;
+  uint64_t produced = 0, taken = 0;
+  bool producerSleeps = false, consumerSleeps = false, stopping = false;
+  std::thread thread;
+};
+
+Status Batches::Impl::start(const BatchOptions &options) {
+  LOCKSTEP_RETURN_IF_ERROR(filler.check());
+  uint64_t stride = alignUp(filler.layout().inputSize, AlignedBytes::alignment);
+  std::optional<uint64_t> size = checkedMultiply(stride, options.replicas);
+  if (!size)
+    return invalidArgument("the size of a global batch does not fit into 64 bits");
+  // One slot is handed out while another one is filled, so there are at least two.
+  uint64_t count = options.slots ? std::max<uint64_t>(options.slots, fewestSlots)
+                                 : std::clamp(ringBytes / std::max<uint64_t>(*size, 1),
+                                              fewestSlots, mostSlots);
+  slots.resize(count);
+  for (Slot &slot : slots) {
+    Expected<AlignedBytes> memory = AlignedBytes::allocate(*size);
+    if (!memory)
+      return memory.status().withContext("prefetched batches");
+    slot.memory = std::move(*memory);
+    // Gaps between the tensors of a batch are never written again.
+    std::memset(slot.memory.bytes().data(), 0, *size);
+    for (unsigned replica = 0; replica < options.replicas; ++replica)
+      slot.inputs.push_back(slot.memory.bytes().data() + replica * stride);
+    slot.batch.inputs = slot.inputs;
+  }
+  thread = std::thread([this] { produce(); });
+  return Status::success();
+}
+
+void Batches::Impl::produce() {
+  std::unique_lock<std::mutex> lock(mutex);
+  while (true) {
+    if (inUse() == slots.size()) {
+      // Woken only when half of the ring is free: one wake-up for several steps.
+      producerSleeps = true;
+      slotFreed.wait(lock, [this] { return stopping || inUse() <= slots.size() / 2; });
+      producerSleeps = false;
+    }
+    if (stopping)
+      return;
+    Slot &slot = slots[produced % slots.size()];
+    lock.unlock();
+    filler.fill(slot.inputs, slot.batch);
+    lock.lock();
+    ++produced;
+    if (consumerSleeps)
+      batchReady.notify_one();
+  }
+}
+
+Expected<const Batch *> Batches::Impl::next() {
+  std::unique_lock<std::mutex> lock(mutex);
+  ++taken; // Also gives the previous batch back.
+  if (producerSleeps && inUse() <= slots.size() / 2)
+    slotFreed.notify_one();
+  if (produced < taken) {
+    Clock::Duration end = clock.now() + deadline;
+    consumerSleeps = true;
+    while (produced < taken && clock.now() < end)
+      clock.waitUntil(lock, batchReady, end);
+    consumerSleeps = false;
+    if (produced < taken) {
+      --taken;
+      return Status(StatusCode::deadline,
+                    fmt::format("'{}': expected a batch within {} s, found none",
+                                filler.layout().source, std::chrono::duration<double>(deadline).count()));
+    }
+  }
+  return &slots[(taken - 1) % slots.size()].batch;
+}
+
+Expected<std::unique_ptr<Batches>> Batches::create(BatchLayout layout,
+                                                   const BatchOptions &options) {
+  auto impl = std::make_unique<Impl>(std::move(layout), options);
+  LOCKSTEP_RETURN_IF_ERROR(impl->start(options));
+  return std::unique_ptr<Batches>(new Batches(std::move(impl)));
+}
+
+Batches::Batches(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
+Batches::~Batches() = default;
+
+Expected<const Batch *> Batches::next() { return impl->next(); }
+const BatchLayout &Batches::layout() const { return impl->filler.layout(); }
+uint64_t Batches::globalBatch() const { return impl->filler.globalBatch(); }
+uint64_t Batches::batchesPerEpoch() const { return impl->filler.batchesPerEpoch(); }
+uint64_t Batches::droppedExamples() const { return impl->filler.droppedExamples(); }
+
+} // namespace lockstep::runtime

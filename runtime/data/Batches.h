@@ -1,0 +1,96 @@
+//===- Batches.h - batches for all replicas, prepared ahead -----*- C++ -*-===//
+
+#ifndef LOCKSTEP_RUNTIME_DATA_BATCHES_H
+#define LOCKSTEP_RUNTIME_DATA_BATCHES_H
+
+#include "runtime/data/BatchLayout.h"
+#include "runtime/support/Clock.h"
+#include "runtime/support/Status.h"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace lockstep::runtime {
+
+/// A place in the data: `position` examples of epoch `epoch` have been used. Counted in examples,
+/// so it means the same for every number of replicas.
+struct DataCursor {
+  uint64_t epoch = 0;
+  uint64_t position = 0;
+
+  bool operator==(const DataCursor &) const = default;
+};
+
+enum class BatchMode : uint8_t {
+  /// Epoch after epoch in the order of `shuffledOrder`; what is left of an epoch and does not fill
+  /// a global batch is dropped.
+  train,
+  /// The data in their own order, again and again. The last batch of each round is padded with
+  /// zeros, and the mask says so.
+  evaluate,
+};
+
+struct BatchOptions {
+  BatchMode mode = BatchMode::train;
+  unsigned replicas = 1;
+  /// Used in `train` only.
+  uint64_t seed = 0;
+  DataCursor start = {};
+  /// Global batches that are kept ready at most; 0: 2 to 16, as fit into 64 MiB.
+  unsigned slots = 0;
+  /// Longest wait for a batch.
+  std::chrono::nanoseconds deadline = std::chrono::seconds(60);
+  /// Not owned; null: the system's monotonic clock.
+  Clock *clock = nullptr;
+};
+
+/// One global batch of replicas * rows examples: replica r has rows [r * rows, (r + 1) * rows).
+struct Batch {
+  /// The epoch that the batch belongs to.
+  uint64_t epoch = 0;
+  /// Examples that are real; the others are padding.
+  uint64_t examples = 0;
+  /// The last one of its epoch (or round of evaluation).
+  bool endsEpoch = false;
+  /// Where the next batch begins.
+  DataCursor next;
+  /// For each replica `BatchLayout::inputSize` bytes, aligned to `Session::inputAlignment`.
+  std::span<const std::byte *const> inputs;
+};
+
+/// An endless sequence of batches, filled by one thread into a ring of slots. It sleeps when the
+/// ring is full. One thread at a time calls `next`.
+class Batches {
+public:
+  /// Errors: fewer examples than a global batch (`train`), no example, padding needed and no mask
+  /// (`evaluate`), a start beyond the data, out of memory.
+  static Expected<std::unique_ptr<Batches>> create(BatchLayout layout, const BatchOptions &options);
+
+  /// Ends the thread; batches become invalid.
+  ~Batches();
+  Batches(const Batches &) = delete;
+  Batches &operator=(const Batches &) = delete;
+
+  /// The next batch, valid until the next call; waits for it if need be. Error: the deadline.
+  Expected<const Batch *> next();
+
+  const BatchLayout &layout() const;
+  /// Examples of a global batch.
+  uint64_t globalBatch() const;
+  /// Batches of a whole epoch (or round).
+  uint64_t batchesPerEpoch() const;
+  /// Examples of each epoch that are not used; 0 in `evaluate`.
+  uint64_t droppedExamples() const;
+
+private:
+  class Impl;
+  explicit Batches(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl;
+};
+
+} // namespace lockstep::runtime
+
+#endif // LOCKSTEP_RUNTIME_DATA_BATCHES_H

@@ -1,0 +1,122 @@
+//===- CpuBinary.cpp ------------------------------------------------------===//
+
+#include "runtime/device/cpu/CpuBinary.h"
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace lockstep::runtime {
+
+/// Best first.
+static constexpr std::array<std::string_view, 4> knownTargets = {"x86-64-v4", "x86-64-v3",
+                                                                 "x86-64-v2", "x86-64"};
+
+bool cpuSupportsTarget(std::string_view target) {
+  __builtin_cpu_init();
+  if (target == "x86-64-v4")
+    return __builtin_cpu_supports("x86-64-v4");
+  if (target == "x86-64-v3")
+    return __builtin_cpu_supports("x86-64-v3");
+  if (target == "x86-64-v2")
+    return __builtin_cpu_supports("x86-64-v2");
+  return target == "x86-64";
+}
+
+CpuBinary::CpuBinary(CpuBinary &&other) noexcept { *this = std::move(other); }
+
+CpuBinary &CpuBinary::operator=(CpuBinary &&other) noexcept {
+  std::swap(handle, other.handle);
+  std::swap(file, other.file);
+  std::swap(name, other.name);
+  return *this;
+}
+
+CpuBinary::~CpuBinary() {
+  if (handle)
+    ::dlclose(handle);
+  if (file >= 0)
+    ::close(file);
+}
+
+static const artifact::Binary *findBinary(const artifact::Artifact &tables,
+                                          std::string_view target) {
+  for (const artifact::Binary *binary : *tables.binaries())
+    if (binary->target()->string_view() == target)
+      return binary;
+  return nullptr;
+}
+
+static std::string listTargets(const artifact::Artifact &tables) {
+  std::string list;
+  for (const artifact::Binary *binary : *tables.binaries())
+    list += fmt::format("{}'{}'", list.empty() ? "" : ", ", binary->target()->string_view());
+  return list;
+}
+
+static Expected<const artifact::Binary *> pickBinary(const artifact::Artifact &tables,
+                                                     std::string_view target) {
+  if (const char *variable = std::getenv("LOCKSTEP_TARGET"); target.empty() && variable)
+    target = variable;
+  if (target.empty()) {
+    for (std::string_view candidate : knownTargets)
+      if (const artifact::Binary *binary = findBinary(tables, candidate))
+        if (cpuSupportsTarget(candidate))
+          return binary;
+    return unsupported(fmt::format("no kernels for this CPU: the artifact has {}, none of which it "
+                                   "can execute",
+                                   listTargets(tables)));
+  }
+  const artifact::Binary *binary = findBinary(tables, target);
+  if (!binary)
+    return unsupported(fmt::format("no kernels for target '{}': the artifact has {}", target,
+                                   listTargets(tables)));
+  if (!cpuSupportsTarget(target))
+    return unsupported(fmt::format("this CPU cannot execute kernels for target '{}'", target));
+  return binary;
+}
+
+Expected<CpuBinary> CpuBinary::load(const Artifact &artifact, std::string_view target) {
+  const artifact::Artifact &tables = artifact.tables();
+  CpuBinary result;
+  if (!tables.binaries() || tables.binaries()->size() == 0)
+    return result;
+  Expected<const artifact::Binary *> binary = pickBinary(tables, target);
+  if (!binary)
+    return binary.status();
+  result.name = (*binary)->target()->str();
+  std::span<const std::byte> object = artifact.segment((*binary)->segment());
+
+  // The descriptor stays open as long as the object is loaded: the dynamic linker knows objects by
+  // their path, and the number of a closed descriptor would be given to the next one.
+  result.file = static_cast<int>(::memfd_create("lockstep-kernels", MFD_CLOEXEC));
+  if (result.file < 0)
+    return systemError(fmt::format("cannot load kernels: {}", std::strerror(errno)));
+  for (size_t done = 0; done < object.size();) {
+    ssize_t count = ::write(result.file, object.data() + done, object.size() - done);
+    if (count <= 0)
+      return systemError(fmt::format("cannot load kernels: {}", std::strerror(errno)));
+    done += static_cast<size_t>(count);
+  }
+  std::string path = fmt::format("/proc/self/fd/{}", result.file);
+  result.handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!result.handle)
+    return corrupted(fmt::format("kernels for target '{}' cannot be loaded: {}", result.name,
+                                 ::dlerror()));
+  return result;
+}
+
+Expected<KernelFunction> CpuBinary::kernel(const char *symbol) const {
+  void *address = handle ? ::dlsym(handle, symbol) : nullptr;
+  if (!address)
+    return corrupted(fmt::format("kernel '{}' is not in the binary for target '{}'", symbol, name));
+  return reinterpret_cast<KernelFunction>(address);
+}
+
+} // namespace lockstep::runtime

@@ -1,0 +1,33 @@
+//===- Injection.h - faults on purpose --------------------------*- C++ -*-===//
+
+#ifndef LOCKSTEP_RUNTIME_EXECUTOR_INJECTION_H
+#define LOCKSTEP_RUNTIME_EXECUTOR_INJECTION_H
+
+#include "runtime/support/Status.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace lockstep::runtime {
+
+/// A fault by name and place: "pause:replica=2,channel=3" stops replica 2 for good when it is about
+/// to start, or to arrive at, channel 3 (a collective, a barrier or a once section);
+/// "pause:replica=2,command=17" stops it before command 17. `program=NAME` limits it to one
+/// program.
+struct Injection {
+  static constexpr uint32_t anywhere = ~0u;
+
+  std::string text;
+  std::string program;
+  uint32_t replica = 0;
+  uint32_t channel = anywhere;
+  uint32_t command = anywhere;
+
+  /// Errors: unknown fault or key, a value that is no number, a missing place.
+  static Expected<Injection> parse(std::string_view text);
+};
+
+} // namespace lockstep::runtime
+
+#endif // LOCKSTEP_RUNTIME_EXECUTOR_INJECTION_H

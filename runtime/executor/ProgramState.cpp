@@ -1,0 +1,76 @@
+//===- ProgramState.cpp ---------------------------------------------------===//
+
+#include "runtime/executor/ProgramState.h"
+
+#include "runtime/support/Checked.h"
+
+#include <algorithm>
+
+namespace lockstep::runtime {
+
+Expected<std::unique_ptr<ProgramState>> ProgramState::create(const Program &program,
+                                                             const SessionMemory &memory,
+                                                             uint32_t workers,
+                                                             TileScheduler &tiles) {
+  std::unique_ptr<ProgramState> state(new ProgramState(program));
+  const artifact::Artifact &tables = program.artifact->tables();
+  uint32_t count = state->replicaCount = tables.replicas();
+
+  // Replicas run the same code on the same offsets. A skew between their arenas keeps equal offsets
+  // of different replicas out of the same cache sets when a collective reads all of them.
+  constexpr uint64_t pageSize = 4096, skew = 256;
+  uint64_t stride = alignUp(program.tables->replica_size(), pageSize) + skew;
+  uint64_t sharedOffset = alignUp(stride * count, pageSize);
+  Expected<Memory> arena = Memory::allocate(sharedOffset + program.tables->shared_size());
+  if (!arena)
+    return arena.status().withContext("program '" + std::string(program.name()) + "'");
+  state->arena = std::move(*arena);
+
+  // Nobody writes to the constants: the verifier refuses a program that tries to.
+  auto *constants =
+      tables.constants() < 0
+          ? nullptr
+          : const_cast<std::byte *>(program.artifact->segment(uint32_t(tables.constants())).data());
+  state->replicas = std::make_unique<Replica[]>(count);
+  std::vector<std::byte *const *> bases;
+  for (uint32_t i = 0; i < count; ++i) {
+    Replica &replica = state->replicas[i];
+    replica.index = i;
+    auto base = [&](artifact::Space space) -> std::byte *& { return replica.bases[size_t(space)]; };
+    base(artifact::Space::replica) = state->arena.data() + i * stride;
+    base(artifact::Space::shared) = state->arena.data() + sharedOffset;
+    base(artifact::Space::constant) = constants;
+    base(artifact::Space::variable) = memory.variables.data();
+    base(artifact::Space::replica_variable) =
+        memory.replicaVariables.data() + i * memory.replicaVariableStride;
+    base(artifact::Space::scalar) = memory.scalars.data();
+    replica.registers.assign(program.tables->registers(), 0);
+    replica.pointers.assign(program.mostSlices, nullptr);
+    replica.scalars.assign(program.mostScalars, 0);
+    replica.started = std::vector<std::atomic<uint32_t>>(program.channelMembers.size());
+    bases.push_back(replica.bases.data());
+  }
+
+  state->rendezvous = std::make_unique<Rendezvous>(program.channelMembers);
+  std::vector<const CollectivePlan *> plans;
+  for (const auto &plan : program.plans)
+    plans.push_back(plan.get());
+  Expected<std::unique_ptr<ThreadsTransport>> transport =
+      ThreadsTransport::create(*state->rendezvous, plans, std::move(bases), workers, tiles);
+  if (!transport)
+    return transport.status();
+  state->transport = std::move(*transport);
+  return state;
+}
+
+void ProgramState::rewind() {
+  for (uint32_t i = 0; i < replicaCount; ++i) {
+    Replica &replica = replicas[i];
+    replica.pc = 0;
+    std::fill(replica.registers.begin(), replica.registers.end(), 0);
+    replica.blocked.store(Replica::notBlocked, std::memory_order_relaxed);
+    replica.state.store(Replica::ready, std::memory_order_relaxed);
+  }
+}
+
+} // namespace lockstep::runtime

@@ -1,0 +1,53 @@
+//===- ProgramState.h - a program with its memories -------------*- C++ -*-===//
+
+#ifndef LOCKSTEP_RUNTIME_EXECUTOR_PROGRAMSTATE_H
+#define LOCKSTEP_RUNTIME_EXECUTOR_PROGRAMSTATE_H
+
+#include "runtime/executor/Program.h"
+#include "runtime/executor/Replica.h"
+#include "runtime/executor/TileScheduler.h"
+#include "runtime/support/Memory.h"
+#include "runtime/transport/threads/Rendezvous.h"
+#include "runtime/transport/threads/ThreadsTransport.h"
+
+#include <array>
+#include <memory>
+#include <vector>
+
+namespace lockstep::runtime {
+
+/// Memories that live as long as the session and that all programs share.
+struct SessionMemory {
+  Memory variables, replicaVariables, scalars;
+  uint64_t replicaVariableStride = 0;
+};
+
+/// Everything that one program needs to run, allocated at its first run and kept.
+class ProgramState {
+public:
+  static Expected<std::unique_ptr<ProgramState>> create(const Program &program,
+                                                        const SessionMemory &memory,
+                                                        uint32_t workers, TileScheduler &tiles);
+
+  /// Puts all replicas at the beginning of the program. Their memories keep what is in them.
+  void rewind();
+
+  const Program &program;
+  std::unique_ptr<Replica[]> replicas;
+  uint32_t replicaCount = 0;
+  std::unique_ptr<Rendezvous> rendezvous;
+  std::unique_ptr<ThreadsTransport> transport;
+
+  /// Address of a slice of one replica.
+  std::byte *address(uint32_t replica, const artifact::Buffer *buffer) const {
+    return replicas[replica].bases[size_t(buffer->space())] + buffer->offset();
+  }
+
+private:
+  explicit ProgramState(const Program &program) : program(program) {}
+  Memory arena;
+};
+
+} // namespace lockstep::runtime
+
+#endif // LOCKSTEP_RUNTIME_EXECUTOR_PROGRAMSTATE_H

@@ -1,0 +1,79 @@
+//===- RaceChecker.h - vector clocks over declared accesses -----*- C++ -*-===//
+//
+// Replicas stand at different program counters and share memory, so every pair of accesses of
+// which one writes must be ordered by a collective, a barrier or a once section. The checker keeps
+// a vector clock for each agent (replicas, and each channel's collective, which reads operands and
+// writes results on its own) and, for each byte range, who has accessed it last and when. It finds
+// missing order whether or not it did harm in this run. (Lamport 1978; Fidge, Mattern 1988.)
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LOCKSTEP_RUNTIME_EXECUTOR_RACECHECKER_H
+#define LOCKSTEP_RUNTIME_EXECUTOR_RACECHECKER_H
+
+#include "runtime/executor/Observer.h"
+#include "runtime/executor/ProgramState.h"
+#include "runtime/executor/Session.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace lockstep::runtime {
+
+/// Needs a run with one worker: then nothing in here has to be thread-safe, and what is found does
+/// not depend on timing.
+class RaceChecker final : public Observer {
+public:
+  explicit RaceChecker(BrokenRule brokenRule) : brokenRule(brokenRule) {}
+
+  void runBegins(const ProgramState &state) override;
+  void runEnds(const ProgramState &) override {}
+  Status commandBegins(const Replica &replica, uint32_t command) override;
+  void commandEnds(const Replica &, uint32_t) override {}
+  Status arrives(const Replica &replica, uint32_t command, bool last) override;
+  void sectionEnds(const Replica &replica, uint32_t channel) override;
+  void blocks(const Replica &, uint32_t) override {}
+  void passes(const Replica &replica, uint32_t channel) override;
+
+private:
+  using VectorClock = std::vector<uint32_t>;
+
+  /// Who did something: the clock component, and for messages the command and the replica.
+  struct Access {
+    uint32_t agent = 0;
+    uint32_t time = 0;
+    uint32_t command = 0;
+    uint32_t replica = 0;
+  };
+  struct Cell {
+    uintptr_t end = 0;
+    bool written = false;
+    Access write;
+    std::vector<Access> reads;
+  };
+
+  uint32_t helperAgent(uint32_t replica) const { return replicaCount + replica; }
+  uint32_t channelAgent(uint32_t channel) const { return 2 * replicaCount + channel; }
+
+  Status access(const VectorClock &clock, const Access &access, const artifact::Buffer *buffer,
+                bool writes);
+  Status collective(const Replica &replica, uint32_t command, const VectorClock &clock);
+  Status conflict(const Access &now, bool nowWrites, const Access &before, bool beforeWrites,
+                  const artifact::Buffer *buffer) const;
+  std::string name(const Access &access) const;
+  /// Makes `address` the beginning of a cell, if it lies in one.
+  void split(uintptr_t address);
+
+  BrokenRule brokenRule;
+  const ProgramState *state = nullptr;
+  uint32_t replicaCount = 0;
+  std::vector<VectorClock> clocks;
+  /// For each channel: what the members knew that have arrived, and what is known when complete.
+  std::vector<VectorClock> gathered, done;
+  std::map<uintptr_t, Cell> cells;
+};
+
+} // namespace lockstep::runtime
+
+#endif // LOCKSTEP_RUNTIME_EXECUTOR_RACECHECKER_H

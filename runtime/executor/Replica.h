@@ -1,0 +1,58 @@
+//===- Replica.h - the state of one replica ---------------------*- C++ -*-===//
+
+#ifndef LOCKSTEP_RUNTIME_EXECUTOR_REPLICA_H
+#define LOCKSTEP_RUNTIME_EXECUTOR_REPLICA_H
+
+#include "runtime/collectives/CollectivePlan.h"
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+namespace lockstep::runtime {
+
+/// A program counter, registers and memories. One worker at a time executes a replica: the one
+/// that has set `state` to `running`. Fields that are not atomic belong to that worker.
+struct alignas(128) Replica {
+  enum State : uint32_t { ready, running, finished, paused };
+  static constexpr uint64_t notBlocked = ~uint64_t(0);
+  static constexpr uint32_t ringSize = 64;
+
+  uint32_t index = 0;
+  uint32_t pc = 0;
+  std::array<std::byte *, spaceCount> bases{};
+  std::vector<int64_t> registers;
+  /// Arguments of the launch at hand.
+  std::vector<void *> pointers;
+  std::vector<int64_t> scalars;
+  /// Instances that this replica has started, for each channel. Written by its worker alone; the
+  /// watchdog reads it.
+  std::vector<std::atomic<uint32_t>> started;
+
+  alignas(64) std::atomic<uint32_t> state{ready};
+  /// channel << 32 | epoch of the instance without which it cannot go on.
+  std::atomic<uint64_t> blocked{notBlocked};
+
+  /// The last commands, oldest overwritten; `events` counts all of them, so it is also the sign of
+  /// life that the watchdog looks for.
+  alignas(64) std::atomic<uint64_t> events{0};
+  std::array<std::atomic<uint32_t>, ringSize> ring{};
+
+  /// Notes that a command begins. Plain stores: this replica has one writer.
+  void note(uint32_t command) {
+    uint64_t count = events.load(std::memory_order_relaxed);
+    ring[count % ringSize].store(command, std::memory_order_relaxed);
+    events.store(count + 1, std::memory_order_relaxed);
+  }
+
+  uint32_t startNext(uint32_t channel) {
+    uint32_t epoch = started[channel].load(std::memory_order_relaxed) + 1;
+    started[channel].store(epoch, std::memory_order_relaxed);
+    return epoch;
+  }
+};
+
+} // namespace lockstep::runtime
+
+#endif // LOCKSTEP_RUNTIME_EXECUTOR_REPLICA_H

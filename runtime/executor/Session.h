@@ -1,0 +1,214 @@
+//===- Session.h - runs the programs of an artifact -------------*- C++ -*-===//
+//
+// A session holds what outlives a step: the variables, the host scalars, the memories of the
+// programs and the worker threads. A run executes one program on all replicas and returns when
+// every replica has returned.
+//
+//   auto artifact = Artifact::open("model.lockstep");
+//   auto session = Session::create(*artifact, {.workers = 2});
+//   ProgramId step = *(*session)->findProgram("step");
+//   ... fill (*session)->variable("params/w1") ...
+//   (*session)->setScalar("lr", bytes);
+//   for (unsigned r = 0; r < replicas; ++r)
+//     (*session)->bindInput(step, r, batchOfReplica[r]);
+//   Status status = (*session)->run(step);
+//   std::span<const std::byte> loss = (*session)->output(step, /*output=*/0);
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LOCKSTEP_RUNTIME_EXECUTOR_SESSION_H
+#define LOCKSTEP_RUNTIME_EXECUTOR_SESSION_H
+
+#include "runtime/artifact/Artifact.h"
+#include "runtime/artifact/Types.h"
+#include "runtime/support/Clock.h"
+#include "runtime/support/Status.h"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lockstep::runtime {
+
+/// Why a run was given up: for people, and for tools.
+struct DeadlineReport {
+  /// Several lines: the collective that is waited for, who has arrived, where each replica is.
+  std::string text;
+  /// The same as one JSON object (see `executor/Report.h` for its keys).
+  std::string json;
+};
+
+/// Each breaks one of the safety rules of shared memory on purpose, so that tests can show that
+/// `checkRaces` notices. Never set outside of tests.
+enum class BrokenRule : uint8_t {
+  none = 0,
+  /// A replica goes on before all tiles of its launch are done.
+  launchPassesEarly = 1,
+  /// A `once` section runs when the first replica arrives instead of the last.
+  onceRunsEarly = 2,
+  /// A wait returns although members of the collective have not arrived.
+  waitReturnsEarly = 3,
+  /// Programs may write shared bytes outside of `once` sections and collectives.
+  sharedWritesAnywhere = 4,
+  /// Collectives of a part of the replicas may write shared bytes.
+  subgroupResultsShared = 5,
+};
+
+struct SessionOptions {
+  /// Threads that execute replicas, the one that calls `run` included; 0: one for each CPU this
+  /// process may use. Results do not depend on it.
+  unsigned workers = 0;
+  /// Kernel target to use, for example "x86-64-v3"; empty: `LOCKSTEP_TARGET` of the environment,
+  /// else the best one that is in the artifact and that this CPU has.
+  std::string target = {};
+  /// A run fails when no replica has completed a command or a tile for this long.
+  std::chrono::nanoseconds deadline = std::chrono::seconds(60);
+  /// Not owned, must outlive the session; null: the system's monotonic clock.
+  Clock *clock = nullptr;
+  /// Faults by name and place, for example "pause:replica=2,channel=3" (see `Injection.h`).
+  std::vector<std::string> injections = {};
+  /// Called, from a worker, when an injected fault takes effect, with its text.
+  std::function<void(const std::string &)> onInjection = {};
+  /// Called once, from the watchdog thread, when the deadline has passed and before `run` returns.
+  /// A kernel that hangs in the calling thread cannot be cancelled: then `run` never returns and
+  /// this is the place to leave the process (`_exit`).
+  std::function<void(const DeadlineReport &)> onDeadline = {};
+  /// Keep vector clocks over all declared accesses and fail on unordered ones. Slow; one worker.
+  bool checkRaces = false;
+  /// File that receives the trace (Chrome and Perfetto JSON) in `writeTrace` or the destructor.
+  std::string traceFile = {};
+  /// For tests only.
+  BrokenRule brokenRule = BrokenRule::none;
+};
+
+/// Index of a program in its artifact.
+using ProgramId = unsigned;
+
+struct VariableInfo {
+  std::string name;
+  TensorInfo type;
+  /// One value for each replica, instead of one that all of them share.
+  bool perReplica = false;
+  artifact::Synchronization synchronization = artifact::Synchronization::on_write;
+  artifact::Aggregation aggregation = artifact::Aggregation::none;
+  /// The artifact holds an initial value, which `create` has already stored.
+  bool hasInitial = false;
+};
+
+struct ScalarInfo {
+  std::string name;
+  TensorInfo type;
+  /// Without a default, `setScalar` must be called before a program that reads it is run.
+  bool hasDefault = false;
+};
+
+/// One tensor of a batch: `type.bytes` bytes at `offset` of the memory given to `bindInput`.
+struct InputInfo {
+  std::string name;
+  TensorInfo type;
+  uint64_t offset = 0;
+};
+
+struct OutputInfo {
+  std::string name;
+  artifact::OutputKind kind = artifact::OutputKind::metric;
+  /// Dimensions of -1 are known after a run only: see `Session::outputShape`.
+  TensorInfo type;
+  /// One value for each replica, instead of one that all of them share.
+  bool perReplica = false;
+};
+
+struct ProgramInfo {
+  std::string name;
+  std::string role;
+  /// Bytes of one replica's batch; 0: the program has no inputs and needs no `bindInput`.
+  uint64_t inputSize = 0;
+  std::vector<InputInfo> inputs;
+  std::vector<OutputInfo> outputs;
+};
+
+/// Not thread-safe: one thread at a time uses a session. Spans into variables stay valid as long
+/// as the session; they must not be used while `run` executes.
+class Session {
+public:
+  /// Alignment that memory given to `bindInput` must have, in bytes.
+  static constexpr size_t inputAlignment = 64;
+
+  /// Loads the kernels, allocates and initializes the variables, starts the workers. Variables
+  /// without an initial value in the artifact are zero. Errors: no kernels for this CPU or
+  /// `target`, a malformed injection, out of memory.
+  static Expected<std::unique_ptr<Session>> create(std::shared_ptr<const Artifact> artifact,
+                                                   SessionOptions options = {});
+
+  /// Stops the workers and writes the trace. If a kernel still runs after a deadline, its thread
+  /// and all memory are left behind on purpose.
+  ~Session();
+  Session(const Session &) = delete;
+  Session &operator=(const Session &) = delete;
+
+  const Artifact &artifact() const;
+  unsigned replicas() const;
+  unsigned workers() const;
+  /// Kernel target in use, for example "x86-64-v4".
+  std::string_view target() const;
+
+  std::span<const VariableInfo> variables() const;
+  /// The bytes of a variable, to read and to write: `type.bytes`, row-major, no padding, aligned to
+  /// its element. Empty if there is no such variable or replica; for a shared variable `replica` is
+  /// ignored.
+  std::span<std::byte> variable(std::string_view name, unsigned replica = 0);
+
+  std::span<const ScalarInfo> scalars() const;
+  /// Sets a host scalar for all following runs; `bytes` must have the size of its type.
+  Status setScalar(std::string_view name, std::span<const std::byte> bytes);
+
+  std::span<const ProgramInfo> programs() const;
+  Expected<ProgramId> findProgram(std::string_view name) const;
+
+  /// Lets a replica read its batch from `base`: `inputSize` bytes, aligned to `inputAlignment`,
+  /// owned by the caller, who must keep it unchanged until `run` returns. Stays bound for the
+  /// following runs until it is bound again.
+  Status bindInput(ProgramId program, unsigned replica, const std::byte *base);
+
+  /// Executes the program once on all replicas. Errors: an input that is not bound, a scalar that
+  /// is not set, a deadline, a broken bound, a race. After the last three, and after a failed
+  /// allocation of the program's memory, the session is poisoned: variables can be read, see
+  /// `variablesIntact`, but nothing runs any more.
+  Status run(ProgramId program);
+  Status run(std::string_view program);
+
+  /// The value of an output after a successful run of `program`; valid until its next run, or, for
+  /// an output that is a variable, until any run. Empty if there is no such output or replica.
+  std::span<const std::byte> output(ProgramId program, unsigned output, unsigned replica = 0) const;
+  std::span<const std::byte> output(ProgramId program, std::string_view name,
+                                    unsigned replica = 0) const;
+  /// The shape of an output after a run, dynamic dimensions filled in.
+  std::vector<int64_t> outputShape(ProgramId program, unsigned output, unsigned replica = 0) const;
+
+  bool poisoned() const;
+  /// False if the run that poisoned the session may have written a variable: what the variables
+  /// hold is then neither the state before the step nor the one after it.
+  bool variablesIntact() const;
+  /// The report of the deadline that poisoned the session; empty text otherwise.
+  const DeadlineReport &deadlineReport() const;
+  /// Completed runs of all programs.
+  uint64_t completedRuns() const;
+
+  /// Writes what has been traced so far to `SessionOptions::traceFile`.
+  Status writeTrace() const;
+
+private:
+  class Impl;
+  explicit Session(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl;
+};
+
+} // namespace lockstep::runtime
+
+#endif // LOCKSTEP_RUNTIME_EXECUTOR_SESSION_H

@@ -1,0 +1,70 @@
+//===- TileScheduler.cpp --------------------------------------------------===//
+
+#include "runtime/executor/TileScheduler.h"
+
+#include <sched.h>
+
+namespace lockstep::runtime {
+
+void TileScheduler::takeTiles(Job &job, uint32_t worker) {
+  std::atomic<uint64_t> &completed = jobs[worker].completed;
+  for (;;) {
+    int64_t tile = job.next.fetch_add(1, std::memory_order_relaxed);
+    if (tile >= job.tiles)
+      return;
+    job.function(job.context, tile, worker);
+    completed.store(completed.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+}
+
+void TileScheduler::runTiles(uint32_t worker, int64_t tiles, Function function, void *context) {
+  if (jobs.size() == 1 || tiles < 2) {
+    for (int64_t tile = 0; tile < tiles; ++tile)
+      function(context, tile, worker);
+    return;
+  }
+  Job &job = jobs[worker];
+  job.tiles = tiles;
+  job.function = function;
+  job.context = context;
+  job.next.store(0, std::memory_order_relaxed);
+  job.open.store(true, std::memory_order_seq_cst);
+  events.notify();
+  takeTiles(job, worker);
+
+  // A helper first counts itself, then looks whether the job is open; here it is the other way
+  // round, and so either it is seen below or it sees that there is nothing to help with.
+  job.open.store(false, std::memory_order_seq_cst);
+  for (uint32_t spins = 0; job.helpers.load(std::memory_order_seq_cst) != 0; ++spins) {
+    constexpr uint32_t spinsBeforeYield = 1000;
+    if (spins < spinsBeforeYield)
+      spinPause();
+    else
+      ::sched_yield();
+  }
+}
+
+bool TileScheduler::help(uint32_t worker) {
+  bool helped = false;
+  for (Job &job : jobs) {
+    if (!job.open.load(std::memory_order_relaxed))
+      continue;
+    job.helpers.fetch_add(1, std::memory_order_seq_cst);
+    if (job.open.load(std::memory_order_seq_cst) &&
+        job.next.load(std::memory_order_relaxed) < job.tiles) {
+      takeTiles(job, worker);
+      helped = true;
+    }
+    job.helpers.fetch_sub(1, std::memory_order_release);
+  }
+  return helped;
+}
+
+uint64_t TileScheduler::progress() const {
+  uint64_t sum = 0;
+  for (const Job &job : jobs)
+    sum += job.completed.load(std::memory_order_relaxed);
+  return sum;
+}
+
+} // namespace lockstep::runtime

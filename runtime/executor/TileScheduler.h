@@ -1,0 +1,50 @@
+//===- TileScheduler.h - tiles that idle workers share ----------*- C++ -*-===//
+
+#ifndef LOCKSTEP_RUNTIME_EXECUTOR_TILESCHEDULER_H
+#define LOCKSTEP_RUNTIME_EXECUTOR_TILESCHEDULER_H
+
+#include "runtime/support/Futex.h"
+#include "runtime/transport/threads/ThreadsTransport.h"
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+namespace lockstep::runtime {
+
+/// Each worker can offer the tiles of one operation; workers without a runnable replica take some.
+/// Which worker executes a tile never matters for its result.
+class TileScheduler final : public TileRunner {
+public:
+  TileScheduler(uint32_t workers, EventCount &events) : jobs(workers), events(events) {}
+
+  void runTiles(uint32_t worker, int64_t tiles, Function function, void *context) override;
+
+  /// Executes tiles that other workers offer; false if there were none.
+  bool help(uint32_t worker);
+
+  /// Tiles completed so far, by all workers: a sign of life for the watchdog.
+  uint64_t progress() const;
+
+private:
+  struct alignas(128) Job {
+    std::atomic<int64_t> next{0};
+    std::atomic<bool> open{false};
+    /// Workers that may be looking at the fields below.
+    std::atomic<uint32_t> helpers{0};
+    int64_t tiles = 0;
+    Function function = nullptr;
+    void *context = nullptr;
+    /// Tiles completed by the worker whose job this is, in any job.
+    std::atomic<uint64_t> completed{0};
+  };
+
+  void takeTiles(Job &job, uint32_t worker);
+
+  std::vector<Job> jobs;
+  EventCount &events;
+};
+
+} // namespace lockstep::runtime
+
+#endif // LOCKSTEP_RUNTIME_EXECUTOR_TILESCHEDULER_H

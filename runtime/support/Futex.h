@@ -1,0 +1,54 @@
+//===- Futex.h - sleeping until a word changes ------------------*- C++ -*-===//
+
+#ifndef LOCKSTEP_RUNTIME_SUPPORT_FUTEX_H
+#define LOCKSTEP_RUNTIME_SUPPORT_FUTEX_H
+
+#include <atomic>
+#include <climits>
+#include <cstdint>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace lockstep::runtime {
+
+/// Sleeps while `word` is `expected`; may wake up for no reason.
+inline void futexWait(std::atomic<uint32_t> &word, uint32_t expected) {
+  ::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
+}
+
+inline void futexWakeAll(std::atomic<uint32_t> &word) {
+  ::syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+}
+
+/// Tells the core that this is a spin loop.
+inline void spinPause() { __builtin_ia32_pause(); }
+
+/// Lets threads sleep until "something has changed" without a lock on the side that changes it:
+/// take a key, look whether there is work, and sleep only while the key is still the current one.
+class EventCount {
+public:
+  uint32_t key() const { return count.load(std::memory_order_seq_cst); }
+  bool changed(uint32_t key) const { return count.load(std::memory_order_acquire) != key; }
+
+  void notify() {
+    count.fetch_add(1, std::memory_order_seq_cst);
+    if (sleepers.load(std::memory_order_seq_cst) != 0)
+      futexWakeAll(count);
+  }
+
+  void sleep(uint32_t key) {
+    sleepers.fetch_add(1, std::memory_order_seq_cst);
+    if (count.load(std::memory_order_seq_cst) == key)
+      futexWait(count, key);
+    sleepers.fetch_sub(1, std::memory_order_seq_cst);
+  }
+
+private:
+  std::atomic<uint32_t> count{0};
+  std::atomic<uint32_t> sleepers{0};
+};
+
+} // namespace lockstep::runtime
+
+#endif // LOCKSTEP_RUNTIME_SUPPORT_FUTEX_H

@@ -1,0 +1,90 @@
+//===- ThreadsTransport.cpp -----------------------------------------------===//
+
+#include "runtime/transport/threads/ThreadsTransport.h"
+
+#include "runtime/support/Checked.h"
+
+#include <algorithm>
+
+namespace lockstep::runtime {
+
+Expected<std::unique_ptr<ThreadsTransport>>
+ThreadsTransport::create(Rendezvous &rendezvous, const std::vector<const CollectivePlan *> &plans,
+                         std::vector<std::byte *const *> bases, uint32_t workers,
+                         TileRunner &tiles) {
+  std::unique_ptr<ThreadsTransport> transport(new ThreadsTransport(rendezvous, tiles));
+  uint32_t mostMembers = 1;
+  for (const CollectivePlan *plan : plans) {
+    if (plan->channel >= transport->channels.size())
+      transport->channels.resize(plan->channel + 1);
+    Channel &channel = transport->channels[plan->channel];
+    channel.position.assign(bases.size(), ~0u);
+    for (uint32_t i = 0; i < plan->members.size(); ++i) {
+      channel.bases.push_back(bases[plan->members[i]]);
+      channel.position[plan->members[i]] = i;
+    }
+    channel.dimensions.assign(plan->members.size() * size_t(plan->publishedDimensions), 0);
+    // Static dimensions are published once and for all.
+    for (uint32_t i = 0; i < plan->members.size(); ++i)
+      for (const GatherOperand &gather : plan->gathers)
+        std::copy(gather.shape.begin(), gather.shape.end(),
+                  channel.dimensions.begin() +
+                      ptrdiff_t(i * size_t(plan->publishedDimensions) + gather.firstDimension));
+    mostMembers = std::max(mostMembers, uint32_t(plan->members.size()));
+  }
+  transport->scratchStride = alignUp(collectiveScratchBytes(mostMembers), 4096);
+  Expected<Memory> scratch = Memory::allocate(transport->scratchStride * workers);
+  if (!scratch)
+    return scratch.status();
+  transport->scratch = std::move(*scratch);
+  return transport;
+}
+
+void ThreadsTransport::publish(const CollectivePlan &plan, const Arrival &arrival) {
+  Channel &channel = channels[plan.channel];
+  int64_t *row = channel.dimensions.data() +
+                 size_t(channel.position[arrival.replica]) * plan.publishedDimensions;
+  for (const GatherOperand &gather : plan.gathers)
+    for (size_t i = 0; i < gather.shape.size(); ++i)
+      if (gather.shape[i] < 0)
+        row[gather.firstDimension + i] = arrival.registers[gather.registers[i]];
+}
+
+Status ThreadsTransport::start(const CollectivePlan &plan, const Arrival &arrival) {
+  if (plan.dynamic)
+    publish(plan, arrival);
+  if (!rendezvous.arrive(plan.channel))
+    return Status::success();
+  LOCKSTEP_RETURN_IF_ERROR(execute(plan, arrival.worker));
+  rendezvous.complete(plan.channel);
+  return Status::success();
+}
+
+Status ThreadsTransport::execute(const CollectivePlan &plan, uint32_t worker) {
+  if (plan.tiles == 0)
+    return Status::success();
+  Channel &channel = channels[plan.channel];
+  if (plan.dynamic)
+    LOCKSTEP_RETURN_IF_ERROR(checkDimensions(plan, channel.dimensions.data()));
+  struct Work {
+    const CollectivePlan &plan;
+    ThreadsTransport &transport;
+    Channel &channel;
+  } work{plan, *this, channel};
+  auto function = [](void *context, int64_t tile, uint32_t executor) {
+    const Work &w = *static_cast<const Work *>(context);
+    runCollectiveTile(w.plan, w.channel.bases.data(), w.channel.dimensions.data(), tile,
+                      w.transport.scratch.data() + executor * w.transport.scratchStride);
+  };
+  // Below this, waking somebody costs more than it saves.
+  constexpr uint64_t smallMessage = 4096;
+  if (plan.tiles == 1 || plan.bytes * plan.members.size() <= smallMessage) {
+    for (int64_t tile = 0; tile < plan.tiles; ++tile)
+      function(&work, tile, worker);
+    return Status::success();
+  }
+  tiles.runTiles(worker, plan.tiles, function, &work);
+  return Status::success();
+}
+
+} // namespace lockstep::runtime

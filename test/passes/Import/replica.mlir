@@ -1,0 +1,30 @@
+// RUN: lockstep-opt %s --allow-unregistered-dialect --import-stablehlo --split-input-file --verify-each | FileCheck %s
+
+// CHECK-LABEL: replica.step @all_reduce
+// CHECK: replica.all_reduce mean %{{.*}}, %{{.*}} {bytes_per_pack = 1024 : i64} : tensor<4xf32>, tensor<f32>
+// CHECK: replica.all_reduce sum %{{.*}} : tensor<4xf32>
+replica.step @all_reduce(%x: tensor<4xf32>, %y: tensor<f32>) {
+  %0:2 = "stablehlo.custom_call"(%x, %y) <{call_target_name = "replica.all_reduce", has_side_effect = true, backend_config = {reduction = "MEAN", bytes_per_pack = 1024 : i64}}> : (tensor<4xf32>, tensor<f32>) -> (tensor<4xf32>, tensor<f32>)
+  %1 = "stablehlo.custom_call"(%x) <{call_target_name = "replica.all_reduce", has_side_effect = true, backend_config = {reduction = "SUM"}}> : (tensor<4xf32>) -> tensor<4xf32>
+  replica.return
+}
+
+// -----
+
+// CHECK-LABEL: replica.step @all_gather
+// CHECK: replica.all_gather %{{.*}} axis 1 : tensor<2x3xf32> -> tensor<2x12xf32>
+replica.step @all_gather(%x: tensor<2x3xf32>) {
+  %0 = "stablehlo.custom_call"(%x) <{call_target_name = "replica.all_gather", has_side_effect = true, backend_config = {axis = 1 : i64}}> : (tensor<2x3xf32>) -> tensor<2x12xf32>
+  replica.return
+}
+
+// -----
+
+// CHECK-LABEL: replica.step @numbers
+// CHECK: replica.id : tensor<i32>
+// CHECK: replica.num_in_sync : tensor<i32>
+replica.step @numbers() {
+  %0 = "stablehlo.custom_call"() <{call_target_name = "replica.id", has_side_effect = true, backend_config = {}}> : () -> tensor<i32>
+  %1 = "stablehlo.custom_call"() <{call_target_name = "replica.num_in_sync", has_side_effect = true, backend_config = {}}> : () -> tensor<i32>
+  replica.return
+}

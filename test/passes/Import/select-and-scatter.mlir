@@ -1,0 +1,73 @@
+// RUN: lockstep-opt %s --allow-unregistered-dialect --import-stablehlo --canonicalize --cse --split-input-file --verify-each | FileCheck %s
+
+#scalar = affine_map<() -> ()>
+
+// The gradient of a max-pool of overlapping windows: for each window the place of its first maximum is found, and the
+// gradient added there. Windows that fit need no test of the border.
+// CHECK-LABEL: func @pool
+// CHECK-SAME: (%[[X:.*]]: tensor<5xf32>, %[[G:.*]]: tensor<2xf32>)
+// CHECK-DAG: %[[C2:.*]] = arith.constant 2 : index
+// CHECK-DAG: %[[C3:.*]] = arith.constant 3 : index
+// CHECK: %[[ZERO:.*]] = linalg.fill
+// CHECK: scf.for %[[W:.*]] = %{{.*}} to %[[C2]] {{.*}} iter_args(%[[R:.*]] = %[[ZERO]])
+// CHECK: %[[BEST:.*]]:3 = scf.for %[[D:.*]] = %{{.*}} to %[[C3]] {{.*}} iter_args(%[[HAS:.*]] = %false, %[[VALUE:.*]] = %{{.*}}, %[[PLACE:.*]] = %{{.*}}) -> (i1, f32, index)
+// CHECK: %[[FIRST:.*]] = arith.muli %[[W]], %[[C2]]
+// CHECK: %[[HERE:.*]] = arith.addi %[[FIRST]], %[[D]]
+// CHECK-NOT: scf.if
+// CHECK: %[[E:.*]] = tensor.extract %[[X]][%[[HERE]]]
+// CHECK: %[[GE:.*]] = arith.cmpf oge, %[[VALUE]], %[[E]]
+// CHECK: %[[KEEP:.*]] = arith.andi %[[HAS]], %[[GE]]
+// CHECK: %[[V:.*]] = arith.select %[[KEEP]], %[[VALUE]], %[[E]]
+// CHECK: %[[P:.*]] = arith.select %[[KEEP]], %[[PLACE]], %[[HERE]]
+// CHECK: scf.yield %true, %[[V]], %[[P]]
+// CHECK: %[[OLD:.*]] = tensor.extract %[[R]][%[[BEST]]#2]
+// CHECK: %[[NEW:.*]] = tensor.extract %[[G]][%[[W]]]
+// CHECK: %[[SUM:.*]] = arith.addf %[[NEW]], %[[OLD]]
+// CHECK: tensor.insert %[[SUM]] into %[[R]][%[[BEST]]#2]
+func.func @pool(%x: tensor<5xf32>, %g: tensor<2xf32>) -> tensor<5xf32> {
+  %zero = arith.constant dense<0.0> : tensor<f32>
+  %0 = "stablehlo.select_and_scatter"(%x, %g, %zero) <{padding = dense<0> : tensor<1x2xi64>, window_dimensions = array<i64: 3>, window_strides = array<i64: 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %e = tensor.empty() : tensor<i1>
+    %s = linalg.generic {indexing_maps = [#scalar, #scalar, #scalar], iterator_types = []} ins(%a, %b : tensor<f32>, tensor<f32>) outs(%e : tensor<i1>) {
+    ^bb0(%in: f32, %in2: f32, %out: i1):
+      %1 = arith.cmpf oge, %in, %in2 : f32
+      linalg.yield %1 : i1
+    } -> tensor<i1>
+    "stablehlo.return"(%s) : (tensor<i1>) -> ()
+  }, {
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %e = tensor.empty() : tensor<f32>
+    %s = linalg.generic {indexing_maps = [#scalar, #scalar, #scalar], iterator_types = []} ins(%a, %b : tensor<f32>, tensor<f32>) outs(%e : tensor<f32>) {
+    ^bb0(%in: f32, %in2: f32, %out: f32):
+      %1 = arith.addf %in, %in2 : f32
+      linalg.yield %1 : f32
+    } -> tensor<f32>
+    "stablehlo.return"(%s) : (tensor<f32>) -> ()
+  }) : (tensor<5xf32>, tensor<2xf32>, tensor<f32>) -> tensor<5xf32>
+  return %0 : tensor<5xf32>
+}
+
+// -----
+
+// With padding, places outside are not candidates, and a window without a place inside scatters nothing.
+// CHECK-LABEL: func @padded
+// CHECK-DAG: %[[C4:.*]] = arith.constant 4 : index
+// CHECK: %[[BEST:.*]]:3 = scf.for
+// CHECK: %[[HERE:.*]] = arith.subi
+// CHECK: %[[INSIDE:.*]] = arith.cmpi ult, %[[HERE]], %[[C4]]
+// CHECK: scf.if %[[INSIDE]]
+// CHECK: scf.if %[[BEST]]#0
+func.func @padded(%x: tensor<4xf32>, %g: tensor<3xf32>) -> tensor<4xf32> {
+  %zero = arith.constant dense<0.0> : tensor<f32>
+  %0 = "stablehlo.select_and_scatter"(%x, %g, %zero) <{padding = dense<[[2, 1]]> : tensor<1x2xi64>, window_dimensions = array<i64: 2>, window_strides = array<i64: 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = arith.cmpf oge, %a, %b : tensor<f32>
+    "stablehlo.return"(%s) : (tensor<i1>) -> ()
+  }, {
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = arith.addf %a, %b : tensor<f32>
+    "stablehlo.return"(%s) : (tensor<f32>) -> ()
+  }) : (tensor<4xf32>, tensor<3xf32>, tensor<f32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

@@ -1,0 +1,87 @@
+// RUN: lockstep-opt %s --verify-uniformity --split-input-file --verify-diagnostics -o /dev/null
+
+// Unstructured control flow: what stands between a branch and the first block that all replicas come through again is decided
+// by its condition.
+
+// Early return on a loss that is not finite: the others wait.
+// expected-note@+1 {{batch argument 'ok' is different on each replica}}
+replica.step @early_return(%ok: tensor<i1> {replica.batch = "ok"}, %x: tensor<4xf32> {replica.batch = "x"}) {
+  // expected-note@+1 {{'tensor.extract' makes it from a value that may differ}}
+  %c = tensor.extract %ok[] : tensor<i1>
+  // expected-note@+1 {{the condition of this branch may differ between replicas ('cf.cond_br')}}
+  cf.cond_br %c, ^go, ^stop
+^stop:
+  replica.return
+^go:
+  // expected-error@+1 {{'replica.all_reduce' is under a condition that may differ}}
+  %0 = replica.all_reduce sum %x : tensor<4xf32>
+  replica.return
+}
+
+// -----
+
+// After the join all replicas come by again.
+replica.step @join(%ok: tensor<i1> {replica.batch = "ok"}, %x: tensor<4xf32> {replica.batch = "x"}) {
+  %c = tensor.extract %ok[] : tensor<i1>
+  cf.cond_br %c, ^left, ^right
+^left:
+  cf.br ^join
+^right:
+  cf.br ^join
+^join:
+  %0 = replica.all_reduce sum %x : tensor<4xf32>
+  replica.return
+}
+
+// -----
+
+// What arrives at the join depends on the way, though both values are constants.
+// expected-note@+1 {{batch argument 'ok' is different on each replica}}
+replica.step @argument_of_join(%ok: tensor<i1> {replica.batch = "ok"}) -> (tensor<f32> {replica.metric = "m"}) {
+  %zero = arith.constant dense<0.0> : tensor<f32>
+  %one = arith.constant dense<1.0> : tensor<f32>
+  // expected-note@+1 {{'tensor.extract' makes it from a value that may differ}}
+  %c = tensor.extract %ok[] : tensor<i1>
+  // expected-note@+1 {{it depends on the way through this 'cf.cond_br', whose condition may differ}}
+  cf.cond_br %c, ^join(%zero : tensor<f32>), ^join(%one : tensor<f32>)
+// expected-error@+1 {{metric 'm' may differ between replicas}}
+^join(%v: tensor<f32>):
+  replica.return %v : tensor<f32>
+}
+
+// -----
+
+// A loop that each replica leaves when it likes: what it counted is not the same afterwards.
+// expected-note@+1 {{batch argument 'ok' is different on each replica}}
+replica.step @count_rounds(%ok: tensor<4xi1> {replica.batch = "ok"}) -> (tensor<f32> {replica.metric = "m"}) {
+  %zero = arith.constant dense<0.0> : tensor<f32>
+  %one = arith.constant dense<1.0> : tensor<f32>
+  %c0 = arith.constant 0 : index
+  // expected-note@+1 {{'tensor.extract' makes it from a value that may differ}}
+  %c = tensor.extract %ok[%c0] : tensor<4xi1>
+  cf.br ^loop(%zero : tensor<f32>)
+^loop(%n: tensor<f32>):
+  // expected-error@+1 {{metric 'm' may differ between replicas}}
+  %next = arith.addf %n, %one : tensor<f32>
+  // expected-note@+1 {{it depends on the way through this 'cf.cond_br', whose condition may differ}}
+  cf.cond_br %c, ^loop(%next : tensor<f32>), ^done
+^done:
+  replica.return %next : tensor<f32>
+}
+
+// -----
+
+// The same with a condition that all replicas share.
+replica.step @common_rounds(%ok: tensor<4xi1> {replica.scalar = "ok"}, %x: tensor<4xf32> {replica.batch = "x"}) -> (tensor<f32> {replica.metric = "m"}) {
+  %zero = arith.constant dense<0.0> : tensor<f32>
+  %one = arith.constant dense<1.0> : tensor<f32>
+  %c0 = arith.constant 0 : index
+  %c = tensor.extract %ok[%c0] : tensor<4xi1>
+  cf.br ^loop(%zero : tensor<f32>)
+^loop(%n: tensor<f32>):
+  %next = arith.addf %n, %one : tensor<f32>
+  %0 = replica.all_reduce sum %x : tensor<4xf32>
+  cf.cond_br %c, ^loop(%next : tensor<f32>), ^done
+^done:
+  replica.return %next : tensor<f32>
+}

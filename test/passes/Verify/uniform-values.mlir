@@ -1,0 +1,269 @@
+// RUN: lockstep-opt %s --verify-uniformity --split-input-file --verify-diagnostics -o /dev/null
+
+// Places where a value must be equal on all replicas: variables without aggregation, metrics, plain arguments of merge_calls.
+
+// A gradient of the replica's own batch goes straight into a mirrored variable: the copies would differ from then on.
+// expected-note@+1 {{the variable is declared here, with aggregation 'none'}}
+replica.variable @w : tensor<4xf32>
+// expected-note@+1 {{batch argument 'x' is different on each replica}}
+replica.step @forgotten_reduction(%x: tensor<4xf32> {replica.batch = "x"}) {
+  %w = replica.read @w : tensor<4xf32>
+  // expected-note@+1 {{'arith.subf' makes it from a value that may differ}}
+  %new = arith.subf %w, %x : tensor<4xf32>
+  // expected-error@+1 {{variable 'w' is assigned a value that may differ between replicas, and has no aggregation: its copies would diverge [E_AGG_NONE]}}
+  replica.assign @w, %new : tensor<4xf32>
+  replica.return
+}
+
+// -----
+
+// Its neighbour reduces the gradient first.
+replica.variable @w : tensor<4xf32>
+replica.step @reduced(%x: tensor<4xf32> {replica.batch = "x"}, %lr: tensor<4xf32> {replica.scalar = "lr"}) -> (tensor<4xf32> {replica.metric = "w"}) {
+  %w = replica.read @w : tensor<4xf32>
+  %g = replica.all_reduce mean %x : tensor<4xf32>
+  %d = arith.mulf %g, %lr : tensor<4xf32>
+  %new = arith.subf %w, %d : tensor<4xf32>
+  replica.assign @w, %new : tensor<4xf32>
+  replica.return %new : tensor<4xf32>
+}
+
+// -----
+
+// With an aggregation, what the replicas bring may differ.
+replica.variable @w : tensor<4xf32> {aggregation = #replica.aggregation<mean>}
+replica.step @aggregated(%x: tensor<4xf32> {replica.batch = "x"}) -> (tensor<4xf32> {replica.metric = "w"}) {
+  replica.assign_sub @w, %x : tensor<4xf32>
+  %w = replica.read @w : tensor<4xf32>
+  replica.return %w : tensor<4xf32>
+}
+
+// -----
+
+// A constant is the same everywhere, but only some replicas assign it.
+// expected-note@+1 {{the variable is declared here, with aggregation 'none'}}
+replica.variable @w : tensor<f32>
+replica.step @some_assign() {
+  %zero = arith.constant dense<0.0> : tensor<f32>
+  // expected-note@+1 {{'replica.id' is different on each replica}}
+  %id = replica.id : tensor<i32>
+  // expected-note@+1 {{'tensor.extract' makes it from a value that may differ}}
+  %i = tensor.extract %id[] : tensor<i32>
+  // expected-note@+1 {{'arith.trunci' makes it from a value that may differ}}
+  %odd = arith.trunci %i : i32 to i1
+  // expected-note@+1 {{the condition of this branch may differ}}
+  scf.if %odd {
+    // expected-error@+1 {{variable 'w' is assigned under control flow that may differ between replicas, and has no aggregation: its copies would diverge [E_AGG_NONE]}}
+    replica.assign @w, %zero : tensor<f32>
+  }
+  replica.return
+}
+
+// -----
+
+// The way leads through a variable, against the order of the program: what is read is what the last step left.
+// expected-note@+1 {{the variable is declared here}}
+replica.variable @v : tensor<f32>
+// expected-note@+1 {{batch argument 'x' is different on each replica}}
+replica.step @through_variable(%x: tensor<f32> {replica.batch = "x"}) -> (tensor<f32> {replica.metric = "m"}) {
+  // expected-error@+2 {{metric 'm' may differ between replicas, expected a value that is equal on all of them; all_reduce it first}}
+  // expected-note@+1 {{'arith.negf' makes it from a value that may differ}}
+  %n = arith.negf %x : tensor<f32>
+  // expected-error@+1 {{variable 'v' is assigned a value that may differ}}
+  replica.assign @v, %x : tensor<f32>
+  replica.return %n : tensor<f32>
+}
+
+// -----
+
+// A metric read from a variable that got a varying value.
+// expected-note@+1 {{the variable is declared here}}
+replica.variable @v : tensor<f32>
+// expected-note@+1 {{batch argument 'x' is different on each replica}}
+replica.step @metric_of_variable(%x: tensor<f32> {replica.batch = "x"}) -> (tensor<f32> {replica.metric = "m"}) {
+  // expected-error@+1 {{metric 'm' may differ between replicas}}
+  %v = replica.read @v : tensor<f32>
+  // expected-error@+2 {{variable 'v' is assigned a value that may differ}}
+  // expected-note@+1 {{the variable that it is read from gets a value here that may differ}}
+  replica.assign @v, %x : tensor<f32>
+  replica.return %v : tensor<f32>
+}
+
+// -----
+
+// Each replica has its own value of a variable that is synchronized on read.
+replica.variable @seen : tensor<f32> {synchronization = #replica.synchronization<on_read>, aggregation = #replica.aggregation<sum>}
+replica.step @metric_on_read() -> (tensor<f32> {replica.metric = "seen"}) {
+  // expected-error@+2 {{metric 'seen' may differ between replicas}}
+  // expected-note@+1 {{variable 'seen' is synchronized on read: each replica has its own value}}
+  %v = replica.read @seen : tensor<f32>
+  replica.return %v : tensor<f32>
+}
+
+// -----
+
+// In cross-replica context the same read combines all of them.
+replica.variable @seen : tensor<f32> {synchronization = #replica.synchronization<on_read>, aggregation = #replica.aggregation<sum>}
+replica.step @metric_combined() -> (tensor<f32> {replica.metric = "seen"}) {
+  %r = replica.merge_call -> tensor<f32> {
+    %v = replica.read @seen : tensor<f32>
+    replica.yield %v : tensor<f32>
+  }
+  replica.return %r : tensor<f32>
+}
+
+// -----
+
+// Sums and counts of an evaluation are added over the replicas, so they may differ.
+replica.step @evaluate(%x: tensor<f32> {replica.batch = "x"}) -> (tensor<f32> {replica.sum = "loss"}, tensor<f32> {replica.count = "loss"}) {
+  replica.return %x, %x : tensor<f32>, tensor<f32>
+}
+
+// -----
+
+// The number of replicas is the same for all of them.
+replica.step @count() -> (tensor<i32> {replica.metric = "n"}) {
+  %n = replica.num_in_sync : tensor<i32>
+  replica.return %n : tensor<i32>
+}
+
+// -----
+
+// A region that takes a plain value would see one replica's value only.
+// expected-note@+1 {{batch argument 'x' is different on each replica}}
+replica.step @plain_argument(%x: tensor<f32> {replica.batch = "x"}) {
+  // expected-error@+1 {{argument 0 of 'replica.merge_call' may differ between replicas, but its region takes one value of type 'tensor<f32>'; expected '!replica.per_replica<tensor<f32>>'}}
+  replica.merge_call (%x : tensor<f32>) {
+  ^bb0(%v: tensor<f32>):
+    replica.yield
+  }
+  replica.return
+}
+
+// -----
+
+// Its neighbour takes all replicas' values; beside it a plain argument that is uniform.
+replica.variable @w : tensor<f32>
+replica.step @merge(%x: tensor<f32> {replica.batch = "x"}, %lr: tensor<f32> {replica.scalar = "lr"}) -> (tensor<f32> {replica.metric = "sum"}) {
+  %r = replica.merge_call (%x, %lr : tensor<f32>, tensor<f32>) -> tensor<f32> {
+  ^bb0(%v: !replica.per_replica<tensor<f32>>, %rate: tensor<f32>):
+    %s = replica.reduce_to sum %v, @w : !replica.per_replica<tensor<f32>> -> !replica.mirrored<tensor<f32>>
+    replica.update @w (%s, %rate : !replica.mirrored<tensor<f32>>, tensor<f32>) {
+    ^bb0(%current: tensor<f32>, %d: tensor<f32>, %f: tensor<f32>):
+      %scaled = arith.mulf %d, %f : tensor<f32>
+      %new = arith.subf %current, %scaled : tensor<f32>
+      replica.yield %new : tensor<f32>
+    }
+    replica.yield %s : !replica.mirrored<tensor<f32>>
+  }
+  replica.return %r : tensor<f32>
+}
+
+// -----
+
+// What a merge_call gives back of a per-replica value is the replica's component again.
+// expected-note@+1 {{batch argument 'x' is different on each replica}}
+replica.step @component(%x: tensor<f32> {replica.batch = "x"}) -> (tensor<f32> {replica.metric = "m"}) {
+  // The value goes into the region and comes out of it, both on this line.
+  // expected-error@+2 {{metric 'm' may differ between replicas}}
+  // expected-note@+1 {{'replica.merge_call' makes it from a value that may differ}}
+  %r = replica.merge_call (%x : tensor<f32>) -> tensor<f32> {
+  ^bb0(%v: !replica.per_replica<tensor<f32>>):
+    replica.yield %v : !replica.per_replica<tensor<f32>>
+  }
+  replica.return %r : tensor<f32>
+}
+
+// -----
+
+// Two merge_calls in each other's place run one region: they must be the same, and take the same plain values.
+// expected-note@+1 {{batch argument 'c' is different on each replica}}
+replica.step @other_plain_value(%c: tensor<i1> {replica.batch = "c"}) {
+  %one = arith.constant dense<1.0> : tensor<f32>
+  %two = arith.constant dense<2.0> : tensor<f32>
+  // expected-note@+1 {{'tensor.extract' makes it from a value that may differ}}
+  %b = tensor.extract %c[] : tensor<i1>
+  // expected-note@+1 {{the condition of this branch may differ}}
+  scf.if %b {
+    // expected-error@+2 {{'replica.merge_call' is issued by some replicas, while others issue a different 'replica.merge_call' in its place [E_COLLECTIVE_DIVERGENCE]}}
+    // expected-note@+1 {{some replicas issue 'replica.merge_call' of 'tensor<f32>'}}
+    replica.merge_call (%one : tensor<f32>) {
+    ^bb0(%v: tensor<f32>):
+      replica.yield
+    }
+  } else {
+    // expected-note@+1 {{other replicas issue 'replica.merge_call' of 'tensor<f32>'}}
+    replica.merge_call (%two : tensor<f32>) {
+    ^bb0(%v: tensor<f32>):
+      replica.yield
+    }
+  }
+  replica.return
+}
+
+// -----
+
+// Here they are the same.
+replica.step @same_merge_call(%c: tensor<i1> {replica.batch = "c"}, %x: tensor<f32> {replica.batch = "x"}) {
+  %b = tensor.extract %c[] : tensor<i1>
+  scf.if %b {
+    replica.merge_call (%x : tensor<f32>) {
+    ^bb0(%v: !replica.per_replica<tensor<f32>>):
+      %s = replica.reduce_to sum %v : !replica.per_replica<tensor<f32>> -> !replica.mirrored<tensor<f32>>
+      replica.yield
+    }
+  } else {
+    %n = arith.negf %x : tensor<f32>
+    replica.merge_call (%n : tensor<f32>) {
+    ^bb0(%v: !replica.per_replica<tensor<f32>>):
+      %s = replica.reduce_to sum %v : !replica.per_replica<tensor<f32>> -> !replica.mirrored<tensor<f32>>
+      replica.yield
+    }
+  }
+  replica.return
+}
+
+// -----
+
+// Rows of the replica's own batch cannot be added up row by row when their number may differ.
+// expected-note@+1 {{batch argument 'x' is different on each replica}}
+replica.step @ragged_reduction(%x: tensor<?xf32> {replica.batch = "x"}) {
+  // expected-error@+1 {{operand 0 of 'replica.all_reduce' has type 'tensor<?xf32>', and the size of its dimension 0 may differ between replicas [E_SHAPE_MISMATCH]}}
+  %0 = replica.all_reduce sum %x : tensor<?xf32>
+  replica.return
+}
+
+// -----
+
+// They can be gathered along that dimension, and the result is the same everywhere, its size too.
+replica.step @ragged_gather(%x: tensor<?x3xf32> {replica.batch = "x"}) {
+  %all = replica.all_gather %x axis 0 : tensor<?x3xf32> -> tensor<?x3xf32>
+  %0 = replica.all_reduce sum %all : tensor<?x3xf32>
+  replica.return
+}
+
+// -----
+
+// Along another one they cannot.
+// expected-note@+1 {{batch argument 'x' is different on each replica}}
+replica.step @other_axis(%x: tensor<?x3xf32> {replica.batch = "x"}) {
+  // expected-error@+1 {{operand 0 of 'replica.all_gather' has type 'tensor<?x3xf32>', and the size of its dimension 0 may differ}}
+  %all = replica.all_gather %x axis 1 : tensor<?x3xf32> -> tensor<?x?xf32>
+  replica.return
+}
+
+// -----
+
+// A dynamic size that the host gives is equal on all replicas, whatever the contents are.
+#map = affine_map<(d0) -> (d0)>
+#scalar = affine_map<(d0) -> ()>
+replica.step @host_size(%n: index {replica.scalar = "n"}, %x: tensor<f32> {replica.batch = "x"}) {
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %v = linalg.generic {indexing_maps = [#scalar, #map], iterator_types = ["parallel"]}
+      ins(%x : tensor<f32>) outs(%e : tensor<?xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<?xf32>
+  %0 = replica.all_reduce sum %v : tensor<?xf32>
+  replica.return
+}

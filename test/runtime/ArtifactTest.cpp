@@ -1,0 +1,176 @@
+//===- ArtifactTest.cpp - writing, loading, integrity ---------------------===//
+
+#include "TestProgram.h"
+
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+using namespace lockstep;
+using namespace lockstep::runtime;
+using namespace lockstep::runtime::test;
+
+namespace {
+
+/// A small artifact that uses most tables, without native code, so that tests may try every byte.
+std::vector<std::byte> smallFile() {
+  TestProgram p(2);
+  p.writer = ArtifactWriter();
+  auto owned = std::make_unique<artifact::ProgramT>();
+  owned->name = "main";
+  owned->role = "worker";
+  p.program = owned.get();
+  p.writer.tables.replicas = 2;
+  p.writer.tables.locations = {"", "train.py:42"};
+  p.writer.tables.programs.push_back(std::move(owned));
+  p.group({0, 1});
+  std::vector<std::byte> constants = {std::byte(1), std::byte(2), std::byte(3), std::byte(4)};
+  p.writer.tables.constants = int32_t(p.writer.addSegment(constants));
+  uint32_t a = p.variable("a", ElementType::f32, {4}, true);
+  uint32_t r = p.buffer(Space::shared, ElementType::f32, {4});
+  p.scalar("lr", ElementType::f32, {0, 0, 0, 0});
+  p.input("x", ElementType::f32, {4});
+  p.output("r", r);
+  uint32_t channel = p.channel();
+  p.start(CollectiveKind::all_reduce, Reduction::sum, channel, {a}, {r});
+  p.wait(channel);
+  p.ret();
+  return p.file();
+}
+
+TEST(Artifact, roundTrip) {
+  auto loaded = Artifact::fromMemory(smallFile());
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  const artifact::Artifact &tables = (*loaded)->tables();
+  EXPECT_EQ(tables.replicas(), 2u);
+  EXPECT_EQ(tables.format_version(), artifactFormatVersion);
+  EXPECT_EQ((*loaded)->segment(0).size(), 4u);
+  EXPECT_EQ((*loaded)->segment(0)[2], std::byte(3));
+  EXPECT_EQ(tables.segments()->Get(0)->offset() % segmentAlignment, 0u);
+  EXPECT_EQ((*loaded)->location(1), "train.py:42");
+  EXPECT_EQ((*loaded)->location(99), "");
+  EXPECT_EQ((*loaded)->digestHex().size(), 64u);
+}
+
+TEST(Artifact, sameContentsSameBytes) { EXPECT_EQ(smallFile(), smallFile()); }
+
+TEST(Artifact, everyFlippedByteIsRefused) {
+  std::vector<std::byte> file = smallFile();
+  std::mt19937 random(1);
+  for (size_t i = 0; i < file.size(); ++i) {
+    std::byte before = file[i];
+    file[i] ^= std::byte(1 + random() % 255);
+    ASSERT_FALSE(Artifact::fromMemory(file).ok()) << "byte " << i;
+    file[i] = before;
+  }
+  EXPECT_TRUE(Artifact::fromMemory(file).ok());
+}
+
+TEST(Artifact, everyTruncationIsRefused) {
+  std::vector<std::byte> file = smallFile();
+  for (size_t size = 0; size < file.size(); ++size)
+    ASSERT_FALSE(Artifact::fromMemory({file.data(), size}).ok()) << size << " bytes";
+  file.push_back(std::byte(0));
+  EXPECT_FALSE(Artifact::fromMemory(file).ok());
+}
+
+TEST(Artifact, messagesSayWhatIsWrong) {
+  auto message = [](std::span<const std::byte> bytes) {
+    return Artifact::fromMemory(bytes).status().message();
+  };
+  std::vector<std::byte> file = smallFile();
+  EXPECT_EQ(message({}), "artifact: truncated: expected at least 64 bytes, found 0");
+  EXPECT_NE(message({file.data(), file.size() - 1})
+                .find("truncated: expected " + std::to_string(file.size())),
+            std::string::npos);
+  std::vector<std::byte> other = file;
+  other[4] = std::byte('E');
+  EXPECT_EQ(message(other),
+            "artifact: not a Lockstep artifact: expected identifier 'LKST', found 'EKST'");
+  other = file;
+  other.back() ^= std::byte(1);
+  EXPECT_NE(message(other).find("SHA-256"), std::string::npos);
+}
+
+// The format version of a newer file is reported before its digest, which it may compute otherwise.
+TEST(Artifact, newerVersionIsRefused) {
+  std::vector<std::byte> file = smallFile();
+  auto *root = artifact::GetArtifact(file.data());
+  auto *version = const_cast<uint8_t *>(
+      reinterpret_cast<const flatbuffers::Table *>(root)->GetAddressOf(
+          artifact::Artifact::VT_FORMAT_VERSION));
+  *version = 2;
+  Status status = Artifact::fromMemory(file).status();
+  EXPECT_EQ(status.code(), StatusCode::unsupported);
+  EXPECT_EQ(status.message(),
+            "artifact: format version 2 is too new: this runtime reads up to 1");
+}
+
+TEST(Artifact, filesAreMappedAndNamedInErrors) {
+  std::string path = testing::TempDir() + "/artifact-test.lockstep";
+  std::vector<std::byte> file = smallFile();
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char *>(file.data()), std::streamsize(file.size()));
+  EXPECT_TRUE(Artifact::open(path).ok());
+  std::filesystem::resize_file(path, file.size() / 2);
+  EXPECT_NE(Artifact::open(path).status().message().find("artifact '" + path + "': truncated"),
+            std::string::npos);
+  std::filesystem::resize_file(path, 0);
+  EXPECT_FALSE(Artifact::open(path).ok());
+  std::filesystem::remove(path);
+  EXPECT_EQ(Artifact::open(path).status().code(), StatusCode::system);
+  EXPECT_FALSE(Artifact::open(testing::TempDir()).ok());
+}
+
+TEST(Artifact, writerReportsWhatItCannotWrite) {
+  ArtifactWriter writer;
+  EXPECT_EQ(writer.writeFile("/nonexistent/file.lockstep").code(), StatusCode::system);
+}
+
+//===----------------------------------------------------------------------===//
+// Choosing kernels
+//===----------------------------------------------------------------------===//
+
+TEST(CpuBinary, targets) {
+  auto create = [](const char *inArtifact, const char *wanted) {
+    TestProgram p(1);
+    p.writer.tables.binaries[0]->target = inArtifact;
+    p.ret();
+    return Session::create(p.artifact(), {.workers = 1, .target = wanted});
+  };
+  auto best = create("x86-64", "");
+  ASSERT_TRUE(best.ok());
+  EXPECT_EQ((*best)->target(), "x86-64");
+  EXPECT_EQ(create("sm_90", "").status().message(),
+            "no kernels for this CPU: the artifact has 'sm_90', none of which it can execute");
+  EXPECT_EQ(create("x86-64", "x86-64-v3").status().message(),
+            "no kernels for target 'x86-64-v3': the artifact has 'x86-64'");
+  EXPECT_EQ(create("sm_90", "sm_90").status().message(),
+            "this CPU cannot execute kernels for target 'sm_90'");
+}
+
+TEST(CpuBinary, brokenObjectsAndMissingKernels) {
+  TestProgram missing(1);
+  missing.writer.tables.kernels[0]->symbol = "no_such_kernel";
+  missing.launch("no_such_kernel", {}, {});
+  missing.ret();
+  EXPECT_NE(Session::create(missing.artifact()).status().message().find(
+                "kernel 'no_such_kernel' is not in the binary for target 'x86-64'"),
+            std::string::npos);
+  TestProgram broken(1);
+  broken.writer.tables.binaries[0]->segment =
+      broken.writer.addSegment(std::vector<std::byte>(100));
+  broken.ret();
+  EXPECT_EQ(Session::create(broken.artifact()).status().code(), StatusCode::corrupted);
+}
+
+// Two artifacts with different code are loaded at the same time without being mixed up.
+TEST(CpuBinary, twoSessions) {
+  TestProgram p(1);
+  p.ret();
+  auto first = p.session(), second = p.session();
+  EXPECT_TRUE(first->run("main").ok());
+  EXPECT_TRUE(second->run("main").ok());
+}
+
+} // namespace

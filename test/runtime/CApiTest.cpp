@@ -1,0 +1,94 @@
+//===- CApiTest.cpp - the C API from outside ------------------------------===//
+
+#include "TestProgram.h"
+
+#include "runtime/api/lockstep.h"
+
+using namespace lockstep;
+using namespace lockstep::runtime;
+using namespace lockstep::runtime::test;
+
+namespace {
+
+TEST(CApi, wholeWay) {
+  std::string path = testing::TempDir() + "/c-api.lockstep";
+  TestProgram p(2);
+  uint32_t x = p.input("x", ElementType::i64, {});
+  uint32_t lr = p.scalar("lr", ElementType::i64);
+  uint32_t w = p.variable("w", ElementType::i64, {});
+  uint32_t local = p.buffer(Space::replica, ElementType::i64, {});
+  uint32_t sum = p.buffer(Space::shared, ElementType::i64, {});
+  p.output("sum", sum);
+  uint32_t add = p.reg(), channel = p.channel();
+  p.loadRegister(add, lr);
+  p.launch("add_scalar", {x}, {local}, {add});
+  p.start(CollectiveKind::all_reduce, Reduction::sum, channel, {local}, {sum});
+  p.wait(channel);
+  p.once(p.channel());
+  p.copy(sum, w);
+  p.endOnce();
+  p.ret();
+  p.file();
+  ASSERT_TRUE(p.writer.writeFile(path).ok());
+
+  lockstep_options options;
+  lockstep_options_init(&options);
+  options.workers = 2;
+  lockstep_session *session = nullptr;
+  ASSERT_EQ(lockstep_session_open(path.c_str(), &options, &session), LOCKSTEP_OK)
+      << lockstep_last_error();
+  EXPECT_EQ(lockstep_replicas(session), 2u);
+  uint32_t program = 99;
+  ASSERT_EQ(lockstep_program_find(session, "main", &program), LOCKSTEP_OK);
+  EXPECT_EQ(lockstep_program_find(session, "other", &program), LOCKSTEP_INVALID_ARGUMENT);
+  EXPECT_STREQ(lockstep_last_error(), "there is no program 'other': the artifact has 'main'");
+
+  lockstep_tensor info;
+  size_t offset = 99;
+  ASSERT_EQ(lockstep_input_count(session, program), 1u);
+  ASSERT_EQ(lockstep_input_info(session, program, 0, &info, &offset), LOCKSTEP_OK);
+  EXPECT_STREQ(info.name, "x");
+  EXPECT_EQ(info.element, LOCKSTEP_I64);
+  EXPECT_EQ(offset, 0u);
+  alignas(64) int64_t batch[2][8] = {{5}, {7}};
+  for (uint32_t r = 0; r < 2; ++r)
+    ASSERT_EQ(lockstep_input_bind(session, program, r, batch[r]), LOCKSTEP_OK);
+  int64_t value = 10;
+  EXPECT_EQ(lockstep_run(session, program), LOCKSTEP_INVALID_ARGUMENT);
+  ASSERT_EQ(lockstep_scalar_set(session, "lr", &value, sizeof(value)), LOCKSTEP_OK);
+
+  const void *data = nullptr;
+  size_t bytes = 0;
+  EXPECT_EQ(lockstep_output_get(session, program, 0, 0, &data, &bytes), LOCKSTEP_INVALID_ARGUMENT);
+  ASSERT_EQ(lockstep_run(session, program), LOCKSTEP_OK) << lockstep_last_error();
+  ASSERT_EQ(lockstep_output_count(session, program), 1u);
+  ASSERT_EQ(lockstep_output_info(session, program, 0, &info), LOCKSTEP_OK);
+  EXPECT_STREQ(info.name, "sum");
+  ASSERT_EQ(lockstep_output_get(session, program, 0, 1, &data, &bytes), LOCKSTEP_OK);
+  ASSERT_EQ(bytes, 8u);
+  EXPECT_EQ(*static_cast<const int64_t *>(data), 32);
+
+  ASSERT_EQ(lockstep_variable_count(session), 1u);
+  ASSERT_EQ(lockstep_variable_info(session, 0, &info), LOCKSTEP_OK);
+  EXPECT_STREQ(info.name, "w");
+  ASSERT_EQ(lockstep_variable_get(session, "w", 0, &value, sizeof(value)), LOCKSTEP_OK);
+  EXPECT_EQ(value, 32);
+  EXPECT_EQ(lockstep_variable_set(session, "w", 0, &value, 4), LOCKSTEP_INVALID_ARGUMENT);
+  EXPECT_EQ(lockstep_variable_get(session, "v", 0, &value, 8), LOCKSTEP_INVALID_ARGUMENT);
+  EXPECT_STREQ(lockstep_deadline_report(session), "");
+  lockstep_session_close(session);
+}
+
+TEST(CApi, errors) {
+  lockstep_session *session = nullptr;
+  EXPECT_EQ(lockstep_session_open("/nonexistent.lockstep", nullptr, &session), LOCKSTEP_SYSTEM);
+  EXPECT_EQ(session, nullptr);
+  EXPECT_NE(std::string(lockstep_last_error()).find("cannot open artifact"), std::string::npos);
+  lockstep_options options;
+  lockstep_options_init(&options);
+  options.deadline_seconds = 0;
+  EXPECT_EQ(lockstep_session_open("x", &options, &session), LOCKSTEP_INVALID_ARGUMENT);
+  lockstep_session_close(nullptr);
+}
+
+} // namespace

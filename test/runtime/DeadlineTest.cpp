@@ -1,0 +1,165 @@
+//===- DeadlineTest.cpp - the watchdog and its report ---------------------===//
+//
+// Time is a fake clock's. Nothing here sleeps: a test waits until the watchdog has looked.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FakeClock.h"
+#include "TestProgram.h"
+
+#include <atomic>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+using namespace lockstep;
+using namespace lockstep::runtime;
+using namespace lockstep::runtime::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// Runs in another thread, lets time pass until the run returns.
+Status runWithTime(Session &session, FakeClock &clock, Clock::Duration step) {
+  Status status;
+  std::atomic<bool> over{false};
+  std::thread runner([&] {
+    status = session.run("main");
+    over = true;
+    clock.poke();
+  });
+  while (!over)
+    clock.advance(step, [&] { return over.load(); });
+  runner.join();
+  return status;
+}
+
+class Deadline : public testing::TestWithParam<unsigned> {};
+INSTANTIATE_TEST_SUITE_P(Workers, Deadline, testing::Values(1, 2));
+
+/// launch; all_reduce on channel 0; once on channel 1; barrier on channel 2.
+void build(TestProgram &p) {
+  uint32_t a = p.variable("a", ElementType::f32, {256}, true);
+  uint32_t w = p.variable("w", ElementType::f32, {256});
+  uint32_t sum = p.buffer(Space::shared, ElementType::f32, {256});
+  uint32_t reduce = p.channel();
+  p.launch("nothing", {a}, {});
+  p.start(CollectiveKind::all_reduce, Reduction::sum, reduce, {a}, {sum});
+  p.wait(reduce);
+  p.once(p.channel());
+  p.copy(sum, w);
+  p.endOnce();
+  p.barrier(p.channel());
+  p.ret();
+}
+
+// The report names the collective, its line, who has arrived and who is missing.
+TEST_P(Deadline, pausedReplicaIsReported) {
+  FakeClock clock;
+  TestProgram p(4);
+  build(p);
+  std::atomic<int> injected{0}, reported{0};
+  auto session = p.session({.workers = GetParam(),
+                            .deadline = 60s,
+                            .clock = &clock,
+                            .injections = {"pause:replica=2,channel=0"},
+                            .onInjection = [&](const std::string &) { ++injected; },
+                            .onDeadline = [&](const DeadlineReport &) { ++reported; }});
+  Status status = runWithTime(*session, clock, 10s);
+  EXPECT_EQ(status.code(), StatusCode::deadline);
+  EXPECT_EQ(injected, 1);
+  EXPECT_EQ(reported, 1);
+  EXPECT_EQ(status.message(),
+            "no replica of program 'main' has made progress for 60 s\n"
+            "waiting for channel 0 (all_reduce sum, 1024 bytes, train.py:42)\n"
+            "  arrived: replicas 0-1, 3\n"
+            "  missing: replica 2\n"
+            "replica 0: blocked in command 2 'wait channel 0' (train.py:42)\n"
+            "replica 1: blocked in command 2 'wait channel 0' (train.py:42)\n"
+            "replica 2: paused by an injected fault before command 1 'start all_reduce sum "
+            "channel 0' (train.py:42)\n"
+            "replica 3: blocked in command 2 'wait channel 0' (train.py:42)");
+  nlohmann::json json = nlohmann::json::parse(session->deadlineReport().json);
+  EXPECT_EQ(json["waits"][0]["channel"], 0);
+  EXPECT_EQ(json["waits"][0]["missing"], nlohmann::json::array({2}));
+  EXPECT_EQ(json["replicas"][2]["state"], "paused");
+
+  // Nothing runs any more, but no variable has been touched and all can still be read.
+  EXPECT_TRUE(session->poisoned());
+  EXPECT_TRUE(session->variablesIntact());
+  EXPECT_EQ(session->run("main").code(), StatusCode::poisoned);
+  EXPECT_EQ(session->variable("a", 2).size(), 1024u);
+}
+
+// Once sections and barriers are waited for and reported like collectives.
+TEST_P(Deadline, onceAndBarrier) {
+  for (auto [injection, expected] :
+       {std::pair("pause:replica=1,channel=1", "waiting for channel 1 (once, 0 bytes"),
+        std::pair("pause:replica=3,channel=2", "waiting for channel 2 (barrier, 0 bytes"),
+        std::pair("pause:replica=0,command=0,program=main", "missing: replica 0")}) {
+    FakeClock clock;
+    TestProgram p(4);
+    build(p);
+    auto session = p.session({.workers = GetParam(), .clock = &clock, .injections = {injection}});
+    Status status = runWithTime(*session, clock, 30s);
+    EXPECT_EQ(status.code(), StatusCode::deadline);
+    EXPECT_NE(status.message().find(expected), std::string::npos) << status.message();
+    // The once section before the barrier has written a variable.
+    EXPECT_EQ(session->variablesIntact(), std::string(expected).find("barrier") == std::string::npos);
+  }
+}
+
+FakeClock *slowClock;
+
+// 64 replicas whose kernels take 59 seconds each: the run takes an hour, nobody is stuck.
+TEST_P(Deadline, slowButAliveIsNoAlarm) {
+  FakeClock clock;
+  slowClock = &clock;
+  TestProgram p(64);
+  uint32_t a = p.variable("a", ElementType::f32, {256}, true);
+  uint32_t channel = p.channel();
+  p.call([](void *const *, const int64_t *, int64_t) {
+    // The watchdog looks several times while this kernel is running.
+    for (int i = 0; i < 4; ++i)
+      slowClock->advance(10s, [] { return false; });
+  }, {a}, {});
+  p.start(CollectiveKind::all_reduce, Reduction::sum, channel, {a}, {a});
+  p.wait(channel);
+  p.ret();
+  auto session = p.session({.workers = 1, .deadline = 60s, .clock = &clock});
+  Status status = session->run("main");
+  EXPECT_TRUE(status.ok()) << status.message();
+}
+
+// Between runs no clock runs.
+TEST_P(Deadline, idleSessionIsNoAlarm) {
+  FakeClock clock;
+  TestProgram p(2);
+  build(p);
+  auto session = p.session({.workers = GetParam(), .clock = &clock});
+  ASSERT_TRUE(session->run("main").ok());
+  for (int i = 0; i < 30; ++i)
+    clock.advance(50s, [] { return false; });
+  EXPECT_TRUE(session->run("main").ok());
+}
+
+// An endless loop without a wait makes progress forever, so it is no deadline; but a run that has
+// failed elsewhere gets out of it.
+TEST_P(Deadline, failureStopsLoops) {
+  TestProgram p(2);
+  uint32_t flag = p.variable("flag", ElementType::i1, {}, true);
+  uint32_t n = p.reg();
+  uint32_t bounded = p.dynamicBuffer(Space::replica, ElementType::f32, {-1}, {int32_t(n)}, 8);
+  uint32_t branch = p.branchUnless(flag);
+  uint32_t loop = p.jump(0);
+  p.program->commands[loop]->body.AsJump()->target = loop;
+  p.patch(branch);
+  p.setRegister(n, 100);
+  p.launch("nothing", {bounded}, {});
+  p.ret();
+  auto session = p.session({.workers = GetParam()});
+  // With one worker, the replica that fails comes first.
+  session->variable("flag", 1)[0] = std::byte(GetParam() == 2);
+  EXPECT_EQ(session->run("main").code(), StatusCode::outOfRange);
+}
+
+} // namespace

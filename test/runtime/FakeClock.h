@@ -1,0 +1,80 @@
+//===- FakeClock.h - a clock that moves when a test says so -----*- C++ -*-===//
+
+#ifndef LOCKSTEP_TEST_RUNTIME_FAKECLOCK_H
+#define LOCKSTEP_TEST_RUNTIME_FAKECLOCK_H
+
+#include "runtime/support/Clock.h"
+
+#include <condition_variable>
+#include <mutex>
+
+namespace lockstep::runtime::test {
+
+class FakeClock final : public Clock {
+public:
+  Duration now() override {
+    std::lock_guard<std::mutex> lock(mutex);
+    return time;
+  }
+
+  void waitUntil(std::unique_lock<std::mutex> &lock, std::condition_variable &condition,
+                 Duration until) override {
+    std::unique_lock<std::mutex> own(mutex);
+    if (until <= time)
+      return;
+    ++waits;
+    waiterMutex = lock.mutex();
+    waiter = &condition;
+    changed.notify_all();
+    own.unlock();
+    // Woken by `advance` or by whoever owns the condition.
+    condition.wait(lock);
+    own.lock();
+    waiter = nullptr;
+  }
+
+  /// Lets time pass and then waits until the watchdog has looked and waits again, so that each call
+  /// is seen. Does not wait if `isOver` becomes true.
+  template <typename IsOver> void advance(Duration duration, IsOver isOver) {
+    std::unique_lock<std::mutex> own(mutex);
+    changed.wait(own, [&] { return waiter || isOver(); });
+    if (isOver())
+      return;
+    time += duration;
+    uint64_t before = waits;
+    std::mutex *other = waiterMutex;
+    std::condition_variable *condition = waiter;
+    own.unlock();
+    {
+      // Holding the waiter's mutex once makes sure that it is inside of its wait.
+      std::lock_guard<std::mutex> lock(*other);
+    }
+    condition->notify_all();
+    own.lock();
+    changed.wait(own, [&] { return waits != before || isOver(); });
+  }
+
+  /// Makes `advance` look at its condition again.
+  void poke() {
+    std::lock_guard<std::mutex> lock(mutex);
+    changed.notify_all();
+  }
+
+  /// Only moves the hands: what a slow kernel does.
+  void jump(Duration duration) {
+    std::lock_guard<std::mutex> lock(mutex);
+    time += duration;
+  }
+
+private:
+  std::mutex mutex;
+  std::condition_variable changed;
+  Duration time = std::chrono::hours(1);
+  uint64_t waits = 0;
+  std::mutex *waiterMutex = nullptr;
+  std::condition_variable *waiter = nullptr;
+};
+
+} // namespace lockstep::runtime::test
+
+#endif // LOCKSTEP_TEST_RUNTIME_FAKECLOCK_H

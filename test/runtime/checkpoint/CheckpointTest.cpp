@@ -1,0 +1,168 @@
+//===- CheckpointTest.cpp - variables, saved and restored -----------------===//
+
+#include "data/DataTestSupport.h"
+
+#include "runtime/checkpoint/Checkpoint.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <numeric>
+
+using namespace lockstep::runtime;
+using namespace lockstep::runtime::test;
+using lockstep::artifact::ElementType;
+
+namespace {
+
+/// Variables without a session.
+class Variables {
+public:
+  /// A variable of f32 elements `first`, `first` + 1, ...; one value for each of `copies`
+  /// replicas, or one for all if it is 0.
+  void add(const std::string &name, std::vector<int64_t> shape, float first, unsigned copies = 0,
+           bool hasInitial = false) {
+    VariableView view{name, {ElementType::f32, shape, 0}, hasInitial, copies > 0, {}};
+    view.type.bytes = *staticBytes(ElementType::f32, shape);
+    for (unsigned copy = 0; copy < std::max(copies, 1u); ++copy) {
+      std::vector<float> &values = memory.emplace_back(view.type.bytes / sizeof(float));
+      std::iota(values.begin(), values.end(), first + 100.0f * float(copy));
+      view.values.push_back(std::as_writable_bytes(std::span(values)));
+    }
+    views.push_back(std::move(view));
+  }
+
+  std::deque<std::vector<float>> memory;
+  std::vector<VariableView> views;
+};
+
+TrainingState someState() {
+  return {.step = 500, .seed = ~uint64_t(0), .cursor = {3, 96}, .examples = 1437};
+}
+
+} // namespace
+
+TEST(Checkpoint, RestoresWhatWasSaved) {
+  TemporaryFolder folder;
+  Variables saved, loaded;
+  saved.add("params/w", {2, 3}, 1);
+  saved.add("params/b", {}, 50);
+  loaded.add("params/b", {}, 0);
+  loaded.add("params/w", {2, 3}, 0);
+  Expected<std::string> path = saveCheckpoint(folder / "deep/checkpoints", someState(), saved.views);
+  ASSERT_TRUE(path.ok()) << path.status().message();
+  EXPECT_EQ(*path, folder / "deep/checkpoints/checkpoint-500.safetensors");
+
+  Expected<TrainingState> state = restoreCheckpoint(*path, loaded.views);
+  ASSERT_TRUE(state.ok()) << state.status().message();
+  EXPECT_EQ(*state, someState());
+  EXPECT_EQ(loaded.memory[0], saved.memory[1]);
+  EXPECT_EQ(loaded.memory[1], saved.memory[0]);
+  // Saved again, the file has the same bytes.
+  Expected<std::string> again = saveCheckpoint(folder / "again", *state, loaded.views);
+  EXPECT_EQ(readText(*path), readText(*again));
+}
+
+// "Latest" goes by the number, not by the alphabet or the time, and ignores other files.
+TEST(Checkpoint, FindsTheLatest) {
+  TemporaryFolder folder;
+  EXPECT_FALSE((*latestCheckpoint(folder / "none")).has_value());
+  EXPECT_FALSE((*latestCheckpoint(folder.path)).has_value());
+  for (const char *name :
+       {"checkpoint-1000.safetensors", "checkpoint-20.safetensors", "checkpoint-999.safetensors",
+        "checkpoint-2000.safetensors.tmp", "checkpoint-.safetensors", "checkpoint-3x.safetensors",
+        "checkpoint--4000.safetensors", "other-5000.safetensors"})
+    folder.write(name, "");
+  EXPECT_EQ(**latestCheckpoint(folder.path), folder / "checkpoint-1000.safetensors");
+  EXPECT_FALSE(latestCheckpoint(folder / "checkpoint-20.safetensors").ok());
+}
+
+// Everything that does not fit is named, and nothing has changed.
+TEST(Checkpoint, ListsWhatDoesNotFit) {
+  TemporaryFolder folder;
+  Variables saved, loaded;
+  saved.add("a", {2}, 1);
+  saved.add("b", {3}, 1);
+  saved.add("more", {1}, 1);
+  ASSERT_TRUE(saveCheckpoint(folder.path, someState(), saved.views).ok());
+  std::string path = folder / "checkpoint-500.safetensors";
+  loaded.add("a", {2}, 7);
+  loaded.add("b", {4}, 7);
+  loaded.add("missing", {2, 2}, 7);
+  loaded.add("given", {1}, 7, /*copies=*/0, /*hasInitial=*/true);
+  std::string problems = "  'b': expected 4xf32, found 3xf32\n"
+                         "  'missing': expected 2x2xf32, found no such tensor\n";
+  std::string begin = "'" + path + "' does not fit the variables of the artifact:\n";
+  EXPECT_EQ(loadInitialValues(path, loaded.views).message(),
+            begin + problems + "  'more': expected no such tensor, found 1xf32");
+  EXPECT_EQ(restoreCheckpoint(path, loaded.views).status().message(),
+            begin + problems + "  'given': expected 1xf32, found no such tensor\n"
+                               "  'more': expected no such tensor, found 1xf32");
+  EXPECT_EQ(loaded.memory[0], (std::vector<float>{7, 8}));
+}
+
+// Another element type of the same size is no match.
+TEST(Checkpoint, ComparesElementTypes) {
+  TemporaryFolder folder;
+  std::vector<int32_t> values = {1, 2};
+  ASSERT_TRUE(writeSafetensors(folder / "i.safetensors",
+                               {{"a", ElementType::i32, {2}, {std::as_bytes(std::span(values))}}}, {})
+                  .ok());
+  Variables loaded;
+  loaded.add("a", {2}, 0);
+  EXPECT_EQ(loadInitialValues(folder / "i.safetensors", loaded.views).message(),
+            "'" + folder / "i.safetensors" + "' does not fit the variables of the artifact:\n"
+                                             "  'a': expected 2xf32, found 2xi32");
+}
+
+// Values of the replicas that are equal are saved once and fit any number of replicas.
+TEST(Checkpoint, KeepsValuesOfReplicas) {
+  TemporaryFolder folder;
+  Variables different, equal;
+  different.add("v", {2}, 1, /*copies=*/3);
+  equal.add("v", {2}, 1, /*copies=*/3);
+  equal.memory[1] = equal.memory[2] = equal.memory[0];
+  std::string stacked = *saveCheckpoint(folder / "different", someState(), different.views);
+  std::string single = *saveCheckpoint(folder / "equal", someState(), equal.views);
+  EXPECT_EQ(typeName(SafetensorsFile::open(stacked)->find("v")->type), "3x2xf32");
+  EXPECT_EQ(typeName(SafetensorsFile::open(single)->find("v")->type), "2xf32");
+
+  Variables three, four;
+  three.add("v", {2}, 0, /*copies=*/3);
+  four.add("v", {2}, 0, /*copies=*/4);
+  ASSERT_TRUE(restoreCheckpoint(stacked, three.views).ok());
+  EXPECT_EQ(three.memory, different.memory);
+  ASSERT_TRUE(restoreCheckpoint(single, four.views).ok());
+  EXPECT_EQ(four.memory[3], equal.memory[0]);
+  EXPECT_EQ(restoreCheckpoint(stacked, four.views).status().message(),
+            "'" + stacked + "' does not fit the variables of the artifact:\n"
+                            "  'v': expected 2xf32 or 4x2xf32 (a value for each replica), found 3x2xf32");
+}
+
+TEST(Checkpoint, ChecksTheState) {
+  TemporaryFolder folder;
+  std::string path = folder / "x.safetensors";
+  auto error = [&](const std::map<std::string, std::string> &metadata) {
+    EXPECT_TRUE(writeSafetensors(path, {}, metadata).ok());
+    return restoreCheckpoint(path, {}).status().message();
+  };
+  EXPECT_EQ(error({}), "'" + path + "': expected a checkpoint, found a safetensors file without a "
+                                    "state of training (use it with --init)");
+  EXPECT_EQ(error({{"lockstep_checkpoint", "2"}}),
+            "'" + path + "': expected a checkpoint of version 1, found '2'");
+  EXPECT_EQ(error({{"lockstep_checkpoint", "1"}, {"step", "1"}, {"seed", "x"}}),
+            "'" + path + "': expected a number for 'seed' in the metadata, found 'x'");
+  EXPECT_EQ(error({{"lockstep_checkpoint", "1"}}),
+            "'" + path + "': expected a number for 'step' in the metadata, found none");
+}
+
+// A temporary file of a run that was killed while it saved is in nobody's way.
+TEST(Checkpoint, SurvivesALeftover) {
+  TemporaryFolder folder;
+  Variables variables;
+  variables.add("a", {2}, 1);
+  folder.write("checkpoint-500.safetensors.tmp", std::string(5000, 'x'));
+  ASSERT_TRUE(saveCheckpoint(folder.path, someState(), variables.views).ok());
+  EXPECT_TRUE(restoreCheckpoint(**latestCheckpoint(folder.path), variables.views).ok());
+  EXPECT_FALSE(std::filesystem::exists(folder / "checkpoint-500.safetensors.tmp"));
+}

@@ -1,0 +1,241 @@
+//===- BatchesTest.cpp - data sets become batches -------------------------===//
+
+#include "DataTestSupport.h"
+
+#include "runtime/data/Batches.h"
+#include "runtime/data/Shuffle.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <numeric>
+
+using namespace lockstep::runtime;
+using namespace lockstep::runtime::test;
+using lockstep::artifact::ElementType;
+
+namespace {
+
+/// `examples` rows: x is [e, e + 0.5], y is e + 1 (never 0, which is padding).
+std::string writeData(const TemporaryFolder &folder, unsigned examples) {
+  std::vector<float> x;
+  std::vector<int32_t> y;
+  for (unsigned e = 0; e < examples; ++e) {
+    x.insert(x.end(), {float(e), float(e) + 0.5f});
+    y.push_back(int32_t(e) + 1);
+  }
+  std::string count = std::to_string(examples);
+  folder.write("x.npy", npyOf("<f4", "(" + count + ", 2)", x));
+  folder.write("y.npy", npyOf("<i4", "(" + count + ",)", y));
+  return folder.path;
+}
+
+ProgramInfo program(int64_t rows, bool withMask = false, ElementType mask = ElementType::f32) {
+  std::vector<InputInfo> inputs = {{"x", {ElementType::f32, {rows, 2}, 0}, 0},
+                                   {"y", {ElementType::i32, {rows}, 0}, 0}};
+  if (withMask)
+    inputs.insert(inputs.begin(), {"mask", {mask, {rows}, 0}, 0});
+  return programWith(std::move(inputs));
+}
+
+std::unique_ptr<Batches> makeBatches(const std::string &path, const ProgramInfo &info,
+                                     const BatchOptions &options) {
+  Expected<Dataset> data = Dataset::open(path);
+  EXPECT_TRUE(data.ok());
+  Expected<BatchLayout> layout = planBatches(*data, info, options.mode == BatchMode::evaluate);
+  EXPECT_TRUE(layout.ok()) << layout.status().message();
+  Expected<std::unique_ptr<Batches>> batches = Batches::create(std::move(*layout), options);
+  EXPECT_TRUE(batches.ok()) << batches.status().message();
+  return std::move(*batches);
+}
+
+std::string createError(const std::string &path, const ProgramInfo &info,
+                        const BatchOptions &options) {
+  Expected<Dataset> data = Dataset::open(path);
+  Expected<BatchLayout> layout = planBatches(*data, info, options.mode == BatchMode::evaluate);
+  EXPECT_TRUE(layout.ok()) << layout.status().message();
+  return Batches::create(std::move(*layout), options).status().message();
+}
+
+template <typename T>
+std::vector<T> input(const Batch &batch, const ProgramInfo &info, const char *name, unsigned replica) {
+  for (const InputInfo &binding : info.inputs)
+    if (binding.name == name)
+      return valuesOf<T>({batch.inputs[replica] + binding.offset, binding.type.bytes});
+  return {};
+}
+
+std::string planError(const std::string &path, const ProgramInfo &info, bool supplyMask = false) {
+  return planBatches(*Dataset::open(path), info, supplyMask).status().message();
+}
+
+} // namespace
+
+// Replica r takes the r-th part of each global batch of the shuffled order; the last two of twenty
+// examples do not fill a batch and are dropped.
+TEST(Batches, TrainsInTheShuffledOrder) {
+  TemporaryFolder folder;
+  ProgramInfo info = program(/*rows=*/3);
+  BatchOptions options{.replicas = 3, .seed = 7};
+  std::unique_ptr<Batches> batches = makeBatches(writeData(folder, 20), info, options);
+  EXPECT_EQ(batches->globalBatch(), 9u);
+  EXPECT_EQ(batches->batchesPerEpoch(), 2u);
+  EXPECT_EQ(batches->droppedExamples(), 2u);
+  for (uint64_t epoch = 0; epoch < 40; ++epoch) {
+    std::vector<uint64_t> order = shuffledOrder(7, epoch, 20);
+    for (uint64_t step = 0; step < 2; ++step) {
+      Expected<const Batch *> batch = batches->next();
+      ASSERT_TRUE(batch.ok());
+      EXPECT_EQ((*batch)->epoch, epoch);
+      EXPECT_EQ((*batch)->examples, 9u);
+      EXPECT_EQ((*batch)->endsEpoch, step == 1);
+      EXPECT_EQ((*batch)->next, (step == 1 ? DataCursor{epoch + 1, 0} : DataCursor{epoch, 9}));
+      for (unsigned replica = 0; replica < 3; ++replica) {
+        EXPECT_EQ(reinterpret_cast<uintptr_t>((*batch)->inputs[replica]) % 64, 0u);
+        std::vector<float> x = input<float>(**batch, info, "x", replica);
+        std::vector<int32_t> y = input<int32_t>(**batch, info, "y", replica);
+        for (unsigned row = 0; row < 3; ++row) {
+          uint64_t example = order[step * 9 + replica * 3 + row];
+          EXPECT_EQ(x[2 * row], float(example));
+          EXPECT_EQ(x[2 * row + 1], float(example) + 0.5f);
+          EXPECT_EQ(y[row], int32_t(example) + 1);
+        }
+      }
+    }
+  }
+}
+
+// A second run that begins where the first one stopped sees the same batches.
+TEST(Batches, ResumesAnywhere) {
+  TemporaryFolder folder;
+  std::string path = writeData(folder, 11);
+  ProgramInfo info = program(2);
+  std::unique_ptr<Batches> whole = makeBatches(path, info, {.replicas = 1, .seed = 3});
+  std::vector<std::vector<int32_t>> seen;
+  std::vector<DataCursor> cursors = {{0, 0}};
+  for (unsigned i = 0; i < 12; ++i) {
+    Expected<const Batch *> batch = whole->next();
+    seen.push_back(input<int32_t>(**batch, info, "y", 0));
+    cursors.push_back((*batch)->next);
+  }
+  for (unsigned start = 0; start < 12; ++start) {
+    std::unique_ptr<Batches> rest =
+        makeBatches(path, info, {.replicas = 1, .seed = 3, .start = cursors[start]});
+    for (unsigned i = start; i < 12; ++i)
+      EXPECT_EQ(input<int32_t>(**rest->next(), info, "y", 0), seen[i]);
+  }
+}
+
+// Each example is in one batch of a round, in the order of the data; the mask tells it from
+// padding, which is zero.
+TEST(Batches, EvaluationCountsEveryExampleOnce) {
+  TemporaryFolder folder;
+  std::string path = writeData(folder, 13);
+  for (ElementType element : {ElementType::f32, ElementType::i1}) {
+    ProgramInfo info = program(2, /*withMask=*/true, element);
+    std::unique_ptr<Batches> batches =
+        makeBatches(path, info, {.mode = BatchMode::evaluate, .replicas = 4});
+    EXPECT_EQ(batches->batchesPerEpoch(), 2u);
+    EXPECT_EQ(batches->droppedExamples(), 0u);
+    for (uint64_t round = 0; round < 5; ++round) {
+      int32_t expected = 1;
+      for (uint64_t step = 0; step < 2; ++step) {
+        const Batch *batch = *batches->next();
+        EXPECT_EQ(batch->epoch, round);
+        EXPECT_EQ(batch->endsEpoch, step == 1);
+        EXPECT_EQ(batch->examples, step == 0 ? 8u : 5u);
+        for (unsigned replica = 0; replica < 4; ++replica)
+          for (unsigned row = 0; row < 2; ++row) {
+            bool real = expected <= 13;
+            EXPECT_EQ(input<int32_t>(*batch, info, "y", replica)[row], real ? expected : 0);
+            if (element == ElementType::f32)
+              EXPECT_EQ(input<float>(*batch, info, "mask", replica)[row], real ? 1.0f : 0.0f);
+            else
+              EXPECT_EQ(input<uint8_t>(*batch, info, "mask", replica)[row], real ? 1 : 0);
+            ++expected;
+          }
+      }
+    }
+  }
+}
+
+// A data set smaller than one global batch leaves whole replicas without an example.
+TEST(Batches, EvaluatesFewExamples) {
+  TemporaryFolder folder;
+  ProgramInfo info = program(4, /*withMask=*/true);
+  std::unique_ptr<Batches> batches = makeBatches(
+      writeData(folder, 3), info, {.mode = BatchMode::evaluate, .replicas = 2, .slots = 2});
+  for (unsigned round = 0; round < 6; ++round) {
+    const Batch *batch = *batches->next();
+    EXPECT_TRUE(batch->endsEpoch);
+    EXPECT_EQ(input<float>(*batch, info, "mask", 0), (std::vector<float>{1, 1, 1, 0}));
+    EXPECT_EQ(input<float>(*batch, info, "mask", 1), (std::vector<float>{0, 0, 0, 0}));
+    EXPECT_EQ(input<int32_t>(*batch, info, "y", 1), (std::vector<int32_t>{0, 0, 0, 0}));
+  }
+}
+
+TEST(Batches, RefusesTooFewExamples) {
+  TemporaryFolder folder;
+  std::string path = writeData(folder, 7);
+  EXPECT_EQ(createError(path, program(4), {.replicas = 2}),
+            "'" + path + "': expected at least a global batch of 8 (2 replicas with 4 rows), found 7 "
+                         "examples");
+  EXPECT_EQ(createError(path, program(4), {.mode = BatchMode::evaluate, .replicas = 2}),
+            "'" + path + "': expected a multiple of the global batch of 8 (2 replicas with 4 rows), "
+                         "because the program has no input 'mask' that could tell padding from "
+                         "examples; found 7 examples");
+  EXPECT_EQ(createError(path, program(1), {.start = {0, 8}}),
+            "'" + path + "': expected a position of at most 7, found 8");
+  TemporaryFolder empty;
+  path = writeData(empty, 0);
+  EXPECT_EQ(createError(path, program(1), {}), "'" + path + "': expected examples, found none");
+}
+
+// Nothing is left behind when the batches are dropped while the thread is filling, waiting, or
+// has not begun.
+TEST(Batches, ShutsDownAtAnyTime) {
+  TemporaryFolder folder;
+  std::string path = writeData(folder, 64);
+  for (unsigned taken = 0; taken < 20; ++taken) {
+    std::unique_ptr<Batches> batches = makeBatches(path, program(2), {.replicas = 2, .slots = 3});
+    for (unsigned i = 0; i < taken; ++i)
+      ASSERT_TRUE(batches->next().ok());
+  }
+}
+
+// All that does not fit is listed, not the first of it.
+TEST(BatchLayout, ListsWhatDoesNotFit) {
+  TemporaryFolder folder;
+  writeData(folder, 6);
+  folder.write("short.npy", npyOf<int32_t>("<i4", "(5,)", {1, 2, 3, 4, 5}));
+  ProgramInfo info = programWith({{"x", {ElementType::f32, {2, 3}, 0}, 0},
+                                  {"y", {ElementType::i64, {2}, 0}, 0},
+                                  {"z", {ElementType::f32, {2}, 0}, 0},
+                                  {"one", {ElementType::f32, {}, 0}, 0},
+                                  {"w", {ElementType::f32, {3}, 0}, 0}});
+  EXPECT_EQ(planError(folder.path, info),
+            "'" + folder.path +
+                "' does not fit the inputs of 'step':\n"
+                "  'x': expected ?x3xf32, found 6x2xf32\n"
+                "  'y': expected ?xi64, found 6xi32\n"
+                "  'z': expected ?xf32, found no such array (there are: short, x, y)\n"
+                "  'one': expected the shape of a batch [rows, ...], found f32\n"
+                "  'w': expected 2 rows as in the other inputs, found 3xf32");
+  ProgramInfo lengths = programWith({{"y", {ElementType::i32, {2}, 0}, 0},
+                                     {"short", {ElementType::i32, {2}, 0}, 0}});
+  EXPECT_EQ(planError(folder.path, lengths),
+            "'" + folder.path + "' does not fit the inputs of 'step':\n"
+                                "  'short': expected 6 examples as in 'y', found 5");
+  ProgramInfo mask = programWith({{"mask", {ElementType::i32, {2}, 0}, 0}});
+  EXPECT_EQ(planError(folder.path, mask, /*supplyMask=*/true),
+            "'" + folder.path + "' does not fit the inputs of 'step':\n"
+                                "  'mask': expected 2xf32 or 2xi1, found 2xi32");
+}
+
+TEST(Dataset, NeedsArrays) {
+  TemporaryFolder folder;
+  EXPECT_EQ(Dataset::open(folder.path).status().message(),
+            "'" + folder.path + "': expected files NAME.npy, found none");
+  EXPECT_EQ(Dataset::open(folder / "no.npz").status().message(),
+            "'" + folder / "no.npz" + "': cannot open: No such file");
+}

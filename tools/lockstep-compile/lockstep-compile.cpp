@@ -1,0 +1,119 @@
+//===- lockstep-compile.cpp - Compiles a step to an artifact --------------===//
+
+#include "passes/Emit/EmitArtifact.h"
+#include "passes/Pipelines.h"
+
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/ToolOutputFile.h"
+#include "llvm/Support/WithColor.h"
+
+namespace cl = llvm::cl;
+using namespace lockstep;
+
+namespace {
+
+/// Takes back the name of an option of libLLVM's code generator, which registers it when the library is loaded; it is
+/// for debugging that code generator, and cannot be reached from here.
+void releaseOptionName(llvm::StringRef name) {
+  auto &registered = cl::getRegisteredOptions();
+  if (auto it = registered.find(name); it != registered.end())
+    it->second->removeArgument();
+}
+
+/// What the command line says. Constructed in `main`, after names have been released.
+struct CommandLine {
+  cl::OptionCategory category{"lockstep-compile options"};
+  cl::opt<std::string> input{cl::Positional, cl::desc("<step.mlir>"), cl::init("-"), cl::cat(category)};
+  cl::opt<std::string> output{"o", cl::desc("file to write"), cl::value_desc("file"), cl::init("-"), cl::cat(category)};
+  cl::opt<int64_t> replicas{"replicas", cl::desc("number of replicas, if the module does not say it"), cl::init(0), cl::cat(category)};
+  cl::list<std::string> targets{"target", cl::desc("target of the kernels, e.g. x86-64-v3; may be repeated"), cl::CommaSeparated, cl::cat(category)};
+  cl::opt<unsigned> level{"O", cl::desc("optimization level: 0 or 2"), cl::Prefix, cl::init(2), cl::cat(category)};
+  cl::opt<bool> bucket{"bucket", cl::desc("merge collectives into buckets"), cl::init(true), cl::cat(category)};
+  cl::opt<bool> overlap{"overlap", cl::desc("start collectives early, wait late"), cl::init(true), cl::cat(category)};
+  cl::opt<int64_t> bytesPerPack{"bytes-per-pack", cl::desc("bound on the size of a bucket in bytes"), cl::init(0), cl::cat(category)};
+  cl::opt<std::string> stopAfter{"stop-after", cl::desc("print the IR after a stage: import, verify, lower, kernels, bucket, schedule, codegen or memory"),
+                                 cl::value_desc("stage"), cl::cat(category)};
+  cl::opt<bool> verifyEach{"verify-each", cl::desc("verify the IR after every pass"), cl::init(true), cl::cat(category)};
+  cl::opt<bool> timing{"timing", cl::desc("print the time of every pass"), cl::cat(category)};
+  cl::opt<bool> locations{"locations", cl::desc("print source locations with --stop-after"), cl::cat(category)};
+};
+
+int fail(const llvm::Twine &message) {
+  llvm::WithColor::error(llvm::errs(), "lockstep-compile") << message << "\n";
+  return 1;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  releaseOptionName("stop-after");
+  CommandLine line;
+  cl::HideUnrelatedOptions(line.category);
+  cl::ParseCommandLineOptions(argc, argv, "Compiles a captured step to an artifact, for one number of replicas.\n");
+
+  CompileOptions options;
+  options.replicas = line.replicas;
+  if (line.level != 0 && line.level != 2)
+    return fail("expected -O0 or -O2, found -O" + llvm::Twine(line.level));
+  options.optimize = line.level != 0;
+  options.bucket = line.bucket;
+  options.overlap = line.overlap;
+  options.bytesPerPack = line.bytesPerPack;
+  if (!line.targets.empty())
+    options.targets.assign(line.targets.begin(), line.targets.end());
+  if (!line.stopAfter.empty()) {
+    std::optional<Stage> stage = symbolizeStage(line.stopAfter);
+    if (!stage)
+      return fail("unknown stage '" + line.stopAfter + "' for --stop-after");
+    options.stopAfter = *stage;
+  }
+  // Linking kernels resets every command-line option of the process: keep what is needed afterwards.
+  const std::string outputName = line.output, stopStage = line.stopAfter;
+  const bool printLocations = line.locations;
+
+  mlir::DialectRegistry registry;
+  registerDialects(registry);
+  mlir::MLIRContext context(registry);
+  context.allowUnregisteredDialects();
+
+  std::string message;
+  std::unique_ptr<llvm::MemoryBuffer> buffer = mlir::openInputFile(line.input, &message);
+  if (!buffer)
+    return fail(message);
+  llvm::SourceMgr sourceManager;
+  sourceManager.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
+  mlir::SourceMgrDiagnosticHandler handler(sourceManager, &context);
+  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceFile<mlir::ModuleOp>(sourceManager, &context);
+  if (!module)
+    return 1;
+
+  mlir::PassManager pm(&context);
+  pm.enableVerifier(line.verifyEach);
+  if (line.timing)
+    pm.enableTiming();
+  buildCompilePipeline(pm, options);
+  if (mlir::failed(pm.run(*module)))
+    return 1;
+
+  std::unique_ptr<llvm::ToolOutputFile> file = mlir::openOutputFile(outputName, &message);
+  if (!file)
+    return fail(message);
+  if (!stopStage.empty()) {
+    mlir::OpPrintingFlags flags;
+    if (printLocations)
+      flags.enableDebugInfo(/*enable=*/true, /*prettyForm=*/false);
+    flags.elideLargeElementsAttrs(64);
+    module->print(file->os(), flags);
+  } else if (mlir::failed(emitArtifact(*module, file->os()))) {
+    return 1;
+  }
+  file->keep();
+  return 0;
+}

@@ -1,0 +1,166 @@
+//===- Compile.cpp - runs lockstep-compile --------------------------------===//
+
+#include "tools/lockstep-run/Compile.h"
+
+#include "runtime/data/MappedFile.h"
+
+#include <fmt/format.h>
+#include <openssl/evp.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+namespace lockstep::run {
+
+namespace fs = std::filesystem;
+using runtime::Expected;
+using runtime::MappedFile;
+using runtime::Status;
+using runtime::systemError;
+
+namespace {
+
+constexpr const char *compilerName = "lockstep-compile";
+
+Expected<std::string> findCompiler() {
+  std::error_code error;
+  fs::path self = fs::read_symlink("/proc/self/exe", error);
+  if (error)
+    return systemError("cannot find the own executable: " + error.message());
+  fs::path compiler = self.parent_path() / compilerName;
+  if (!fs::exists(compiler, error))
+    return runtime::invalidArgument(fmt::format("expected {} beside this executable to compile an .mlir, found none "
+                                       "at '{}'", compilerName, compiler.string()));
+  return compiler.string();
+}
+
+Expected<std::string> cacheFolder() {
+  fs::path folder;
+  auto variable = [](const char *name) {
+    const char *value = std::getenv(name);
+    return value && *value ? value : nullptr;
+  };
+  if (const char *own = variable("LOCKSTEP_CACHE"))
+    folder = own;
+  else if (const char *cache = variable("XDG_CACHE_HOME"))
+    folder = fs::path(cache) / "lockstep";
+  else if (const char *home = variable("HOME"))
+    folder = fs::path(home) / ".cache" / "lockstep";
+  else
+    return runtime::invalidArgument("expected LOCKSTEP_CACHE or HOME in the environment, to keep "
+                                    "the compiled artifact in");
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error)
+    return systemError(fmt::format("'{}': cannot create: {}", folder.string(), error.message()));
+  return folder.string();
+}
+
+/// SHA-256 over the lengths and bytes of all parts, in hexadecimal.
+std::string digestOf(const std::vector<std::span<const std::byte>> &parts) {
+  std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(), EVP_MD_CTX_free);
+  EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr);
+  for (std::span<const std::byte> part : parts) {
+    uint64_t size = part.size();
+    EVP_DigestUpdate(context.get(), &size, sizeof(size));
+    EVP_DigestUpdate(context.get(), part.data(), part.size());
+  }
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
+  unsigned length = 0;
+  EVP_DigestFinal_ex(context.get(), digest.data(), &length);
+  std::string text;
+  for (unsigned i = 0; i < length; ++i)
+    text += fmt::format("{:02x}", digest[i]);
+  return text;
+}
+
+/// Starts a program and waits for its end.
+Status runChild(const std::vector<std::string> &arguments) {
+  std::vector<char *> argv;
+  for (const std::string &argument : arguments)
+    argv.push_back(const_cast<char *>(argument.c_str()));
+  argv.push_back(nullptr);
+  pid_t child = 0;
+  if (int error = posix_spawn(&child, argv[0], nullptr, nullptr, argv.data(), environ))
+    return systemError(fmt::format("cannot start '{}': {}", arguments[0], strerror(error)));
+  int result = 0;
+  while (waitpid(child, &result, 0) < 0)
+    if (errno != EINTR)
+      return systemError(fmt::format("cannot wait for '{}': {}", arguments[0], strerror(errno)));
+  if (WIFSIGNALED(result))
+    return runtime::invalidArgument(fmt::format("{} was ended by signal {}", compilerName, WTERMSIG(result)));
+  if (WEXITSTATUS(result) != 0)
+    return runtime::invalidArgument(
+        fmt::format("{} failed with status {} (see above)", compilerName, WEXITSTATUS(result)));
+  return Status::success();
+}
+
+} // namespace
+
+bool needsCompilation(const Options &options) {
+  return fs::path(options.model).extension() == ".mlir";
+}
+
+Expected<std::string> compileModel(const Options &options) {
+  if (!options.replicas)
+    return runtime::invalidArgument(
+        fmt::format("expected --replicas=N to compile '{}' for", options.model));
+  Expected<MappedFile> program = MappedFile::open(options.model);
+  if (!program)
+    return program.status();
+  Expected<std::string> compiler = findCompiler();
+  if (!compiler)
+    return compiler.status();
+  Expected<MappedFile> compilerFile = MappedFile::open(*compiler);
+  if (!compilerFile)
+    return compilerFile.status();
+  Expected<std::string> folder = cacheFolder();
+  if (!folder)
+    return folder.status();
+
+  std::vector<std::string> flags = {fmt::format("--replicas={}", *options.replicas)};
+  if (!options.target.empty())
+    flags.push_back("--target=" + options.target);
+  if (!options.optimization.empty())
+    flags.push_back("-O" + options.optimization);
+  // Where the program has no locations of its own, those of its text go into the artifact: so its
+  // path counts too.
+  std::vector<std::span<const std::byte>> parts = {program->bytes(), compilerFile->bytes(),
+                                                   std::as_bytes(std::span(options.model))};
+  for (const std::string &flag : flags)
+    parts.push_back(std::as_bytes(std::span(flag)));
+  // Half of the digest is enough to tell programs apart.
+  std::string name = fmt::format("{}-{}.lockstep", fs::path(options.model).stem().string(),
+                                 digestOf(parts).substr(0, 32));
+  std::string artifact = fs::path(*folder) / name;
+  std::error_code error;
+  if (fs::exists(artifact, error))
+    return artifact;
+
+  // Renamed when complete: an entry of the cache is whole, also with several runs at a time.
+  std::string temporary = fmt::format("{}.{}.tmp", artifact, getpid());
+  std::vector<std::string> arguments = {*compiler, options.model};
+  arguments.insert(arguments.end(), flags.begin(), flags.end());
+  arguments.insert(arguments.end(), {"-o", temporary});
+  Status status = runChild(arguments);
+  if (status.ok()) {
+    fs::rename(temporary, artifact, error);
+    if (error)
+      status = systemError(fmt::format("'{}': cannot rename: {}", temporary, error.message()));
+  }
+  if (!status.ok()) {
+    fs::remove(temporary, error);
+    return status;
+  }
+  return artifact;
+}
+
+} // namespace lockstep::run

@@ -1,0 +1,59 @@
+//===- Evaluation.h - runs the program "evaluate" ---------------*- C++ -*-===//
+
+#ifndef LOCKSTEP_TOOLS_LOCKSTEP_RUN_EVALUATION_H
+#define LOCKSTEP_TOOLS_LOCKSTEP_RUN_EVALUATION_H
+
+#include "runtime/data/Batches.h"
+#include "runtime/executor/Session.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace lockstep::run {
+
+/// A result: sum of sums / sum of counts, for each element.
+struct EvaluatedMetric {
+  std::string name;
+  bool isScalar = true;
+  std::vector<double> values;
+};
+
+/// Evaluates the variables of a session on all examples of a data set, each counted once.
+class Evaluation {
+public:
+  /// Checks that each sum of the program has a count and the data fit. Errors: no such program, and
+  /// those of `planBatches` and `Batches`.
+  static runtime::Expected<std::unique_ptr<Evaluation>>
+  create(runtime::Session &session, const std::string &dataPath, std::chrono::nanoseconds deadline);
+
+  /// One round through the data.
+  runtime::Expected<std::vector<EvaluatedMetric>> run();
+
+private:
+  /// One metric: the outputs with its sum and its count, and what they have added up to.
+  struct Accumulator {
+    std::string name;
+    unsigned sumOutput = 0, countOutput = 0;
+    std::vector<double> sums, counts;
+  };
+
+  explicit Evaluation(runtime::Session &session) : session(session) {}
+  runtime::Status findOutputs();
+  const runtime::ProgramInfo &info() const { return session.programs()[program]; }
+  void add(std::vector<double> &total, unsigned output) const;
+
+  runtime::Session &session;
+  runtime::ProgramId program = 0;
+  std::unique_ptr<runtime::Batches> batches;
+  std::vector<Accumulator> accumulators;
+};
+
+/// {"accuracy":0.97,"loss":0.1}
+std::string toJson(const std::vector<EvaluatedMetric> &metrics);
+/// accuracy 0.97, loss 0.1
+std::string toText(const std::vector<EvaluatedMetric> &metrics);
+
+} // namespace lockstep::run
+
+#endif // LOCKSTEP_TOOLS_LOCKSTEP_RUN_EVALUATION_H

@@ -1,0 +1,56 @@
+//===- Hang.cpp - what happens when a deadline is missed ------------------===//
+
+#include "tools/lockstep-run/Hang.h"
+
+#include "runtime/checkpoint/AtomicFile.h"
+#include "tools/lockstep-run/Options.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <span>
+#include <thread>
+#include <unistd.h>
+
+namespace lockstep::run {
+
+namespace {
+
+/// A run that can return does so at once; this is only for one that cannot.
+constexpr auto grace = std::chrono::seconds(5);
+
+runtime::Status writeReport(const std::string &path, const std::string &json) {
+  runtime::Expected<runtime::AtomicFile> file = runtime::AtomicFile::create(path);
+  if (!file)
+    return file.status();
+  std::string text = json + "\n";
+  LOCKSTEP_RETURN_IF_ERROR(file->write(std::as_bytes(std::span(text))));
+  return file->commit();
+}
+
+} // namespace
+
+void HangHandler::onDeadline(const runtime::DeadlineReport &report) {
+  fmt::print(stderr, "\n{}\n", report.text);
+  if (!reportFile.empty()) {
+    runtime::Status status = writeReport(reportFile, report.json);
+    if (!status.ok())
+      printError(status.message());
+  }
+  std::thread([this] {
+    std::this_thread::sleep_for(grace);
+    if (decided.exchange(true))
+      return;
+    printError("a kernel does not return: leaving without saving the variables");
+    _exit(exitDeadline);
+  }).detach();
+}
+
+void HangHandler::runReturned() {
+  // If the handler was first, the process is ending at this moment.
+  if (decided.exchange(true))
+    pause();
+}
+
+} // namespace lockstep::run

@@ -1,0 +1,68 @@
+//===- Options.h - the command line of lockstep-run -------------*- C++ -*-===//
+
+#ifndef LOCKSTEP_TOOLS_LOCKSTEP_RUN_OPTIONS_H
+#define LOCKSTEP_TOOLS_LOCKSTEP_RUN_OPTIONS_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace lockstep::run {
+
+/// What the process ends with. Signals end it with 128 + their number, as in a shell.
+enum ExitStatus : int {
+  exitSuccess = 0,
+  exitError = 1,
+  exitUsage = 2,
+  /// No progress for the deadline.
+  exitDeadline = 3,
+};
+
+/// The options as given; empty and absent means not given.
+struct Options {
+  std::string model;
+
+  std::string data;
+  std::string evalData;
+  std::string init;
+  std::optional<uint64_t> epochs;
+  std::optional<uint64_t> steps;
+  std::optional<uint64_t> seed;
+  /// NAME=VALUE
+  std::vector<std::string> scalars;
+  /// Epochs between evaluations.
+  uint64_t evalEvery = 1;
+
+  std::string metrics;
+  std::string save;
+  /// Steps between checkpoints; 0: only at the end.
+  uint64_t saveEvery = 0;
+  bool resume = false;
+
+  unsigned threads = 0;
+  std::optional<unsigned> replicas;
+  std::string target;
+  /// Level for `lockstep-compile`, "0" or "2".
+  std::string optimization;
+
+  double deadlineSeconds = 60;
+  std::string report;
+  std::string trace;
+  bool checkRaces = false;
+  std::vector<std::string> injections;
+};
+
+/// Reads the command line. Gives the exit status instead when there is nothing to run: after
+/// `--help`, and after an error, which has been printed.
+std::variant<Options, int> parseOptions(int argc, const char *const *argv);
+
+/// Prints "lockstep-run: error: MESSAGE" to the standard error output.
+void printError(const std::string &message);
+/// Prints "lockstep-run: MESSAGE" to the standard error output.
+void printNote(const std::string &message);
+
+} // namespace lockstep::run
+
+#endif // LOCKSTEP_TOOLS_LOCKSTEP_RUN_OPTIONS_H

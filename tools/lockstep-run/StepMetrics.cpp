@@ -1,0 +1,59 @@
+//===- StepMetrics.cpp - the metrics of a step ----------------------------===//
+
+#include "tools/lockstep-run/StepMetrics.h"
+
+#include "tools/lockstep-run/Elements.h"
+
+#include <nlohmann/json.hpp>
+
+#include <iterator>
+
+namespace lockstep::run {
+
+using namespace runtime;
+
+StepMetrics::StepMetrics(const Session &session, ProgramId program)
+    : session(session), program(program) {
+  const std::vector<OutputInfo> &outputs = session.programs()[program].outputs;
+  for (unsigned i = 0; i < outputs.size(); ++i) {
+    const OutputInfo &output = outputs[i];
+    if (output.kind != artifact::OutputKind::metric)
+      continue;
+    if (output.type.shape.empty() && (shown.empty() || output.name == "loss")) {
+      shown = output.name;
+      shownIndex = metrics.size();
+    }
+    std::string name = nlohmann::json(output.name).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    metrics.push_back({"," + name + ":", i, output.type, output.perReplica});
+  }
+}
+
+void StepMetrics::appendLine(std::string &out, uint64_t step, uint64_t epoch) const {
+  out += "{\"step\":";
+  out += std::to_string(step);
+  out += ",\"epoch\":";
+  out += std::to_string(epoch);
+  for (const Metric &metric : metrics) {
+    out += metric.key;
+    if (!metric.perReplica) {
+      appendJson(out, metric.type, session.output(program, metric.output));
+      continue;
+    }
+    for (unsigned replica = 0; replica < session.replicas(); ++replica) {
+      out += replica == 0 ? '[' : ',';
+      appendJson(out, metric.type, session.output(program, metric.output, replica));
+    }
+    out += ']';
+  }
+  out += "}\n";
+}
+
+double StepMetrics::shownValue() const {
+  if (shown.empty())
+    return 0;
+  const Metric &metric = metrics[shownIndex];
+  std::span<const std::byte> bytes = session.output(program, metric.output);
+  return bytes.size() < elementSize(metric.type.element) ? 0 : toDouble(metric.type.element, bytes.data());
+}
+
+} // namespace lockstep::run
