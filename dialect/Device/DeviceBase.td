@@ -19,6 +19,8 @@ def Device_Dialect : Dialect {
   }];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
+  // Kinds and reductions are its attributes.
+  let dependentDialects = ["::lockstep::collective::CollectiveDialect"];
 }
 
 class Device_Enum<string name, string summary, list<I32EnumAttrCase> cases> : I32EnumAttr<name, summary, cases> {

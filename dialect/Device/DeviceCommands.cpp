@@ -29,14 +29,20 @@ static LogicalResult verifyBytes(Operation *op, StringRef name, ElementsAttr byt
 }
 
 /// The memory in which `buffer` lies.
-static Space getSpace(Value buffer) { return buffer.getDefiningOp<SliceOp>().getSpace(); }
+static FailureOr<Space> getSpace(Operation *op, Value buffer) {
+  if (auto slice = buffer.getDefiningOp<SliceOp>())
+    return slice.getSpace();
+  return op->emitOpError("expected a buffer that is defined by a 'device.slice'");
+}
 
 /// Inputs, scalars and constants belong to others.
 static LogicalResult verifyWritten(Operation *op, Value buffer) {
-  Space space = getSpace(buffer);
-  if (space != Space::Constant && space != Space::Input && space != Space::Scalar && space != Space::Rank)
+  FailureOr<Space> space = getSpace(op, buffer);
+  if (failed(space))
+    return failure();
+  if (*space != Space::Constant && *space != Space::Input && *space != Space::Scalar && *space != Space::Rank)
     return success();
-  InFlightDiagnostic diag = op->emitOpError("writes to a buffer in space '") << stringifySpace(space) << "', which is read only";
+  InFlightDiagnostic diag = op->emitOpError("writes to a buffer in space '") << stringifySpace(*space) << "', which is read only";
   diag.attachNote(buffer.getLoc()) << "the buffer is defined here";
   return diag;
 }
@@ -116,9 +122,11 @@ LogicalResult OutputOp::verify() {
   default:
     return emitOpError("expected a metric, sum, count or result, found '") << stringifyBindingKind(getBinding().getKind()) << "'";
   }
-  Space space = ::getSpace(getBuffer());
-  if (space == Space::Input || space == Space::Scalar)
-    return emitOpError("expected a buffer that the program owns, found space '") << stringifySpace(space) << "'";
+  FailureOr<Space> space = getSpace(*this, getBuffer());
+  if (failed(space))
+    return failure();
+  if (*space == Space::Input || *space == Space::Scalar)
+    return emitOpError("expected a buffer that the program owns, found space '") << stringifySpace(*space) << "'";
   return success();
 }
 

@@ -152,9 +152,9 @@ def Device_ProgramOp : Device_Op<"program", [Symbol, IsolatedFromAbove, HasParen
 
     ```mlir
     device.program @step role "worker" replica 81920 shared 40960 input 8448 registers 2 channels 4 {
-      %x = device.slice input[0] "x" : !device.buffer<tensor<32x64xf32>>
-      %dw = device.slice replica[0] : !device.buffer<tensor<64x10xf32>>
-      %gw = device.slice shared[0] : !device.buffer<tensor<64x10xf32>>
+      %x = device.slice input[0] "x" : <tensor<32x64xf32>>
+      %dw = device.slice replica[0] : <tensor<64x10xf32>>
+      %gw = device.slice shared[0] : <tensor<64x10xf32>>
       device.launch @backward reads(%x : !device.buffer<tensor<32x64xf32>>) writes(%dw : !device.buffer<tensor<64x10xf32>>)
       device.start all_reduce sum @all channel 0 (%dw : !device.buffer<tensor<64x10xf32>>)
           to (%gw : !device.buffer<tensor<64x10xf32>>)
@@ -188,7 +188,7 @@ def Device_SliceOp : Device_ProgramCommand<"slice", [Pure]> {
     or -1 where it is static.
 
     ```mlir
-    %x = device.slice input[0] "x" : !device.buffer<tensor<32x64xf32>>
+    %x = device.slice input[0] "x" : <tensor<32x64xf32>>
     ```
   }];
   let arguments = (ins Device_SpaceAttr:$space, I64Attr:$offset, OptionalAttr<StrAttr>:$input, UnitAttr:$is_unsigned,
@@ -202,7 +202,7 @@ def Device_OutputOp : Device_ProgramCommand<"output"> {
   let summary = "a buffer that the host reads after the program has ended";
   let description = [{
     ```mlir
-    device.output <metric "loss"> %loss : !device.buffer<tensor<f32>>
+    device.output <metric "loss"> %loss : <tensor<f32>>
     ```
   }];
   let arguments = (ins Device_Binding:$binding, Device_Buffer:$buffer);
@@ -293,7 +293,7 @@ def Device_CopyOp : Device_Command<"copy", [SameTypeOperands]> {
   let summary = "copies a buffer";
   let description = [{
     ```mlir
-    device.copy %a to %b : !device.buffer<tensor<8xf32>>
+    device.copy %a to %b : <tensor<8xf32>>
     ```
   }];
   let arguments = (ins Device_Buffer:$source, Device_Buffer:$destination);
@@ -329,7 +329,7 @@ def Device_LoadRegisterOp : Device_ProgramCommand<"load_register"> {
   let summary = "loads an integer from a buffer into a register";
   let description = [{
     ```mlir
-    device.load_register 0, %n : !device.buffer<tensor<i32>>
+    device.load_register 0, %n : <tensor<i32>>
     ```
   }];
   let arguments = (ins I64Attr:$index, Device_Buffer:$source);
@@ -352,7 +352,7 @@ def Device_BranchUnlessOp : Device_ProgramCommand<"branch_unless", [Terminator]>
   let summary = "goes to the first block if the condition is false, else to the second, which follows";
   let description = [{
     ```mlir
-    device.branch_unless %c ^bb2 else ^bb1 : !device.buffer<tensor<i1>>
+    device.branch_unless %c ^bb2 else ^bb1 : <tensor<i1>>
     ```
   }];
   let arguments = (ins Device_Buffer:$condition);

@@ -64,6 +64,7 @@ BlockShape chooseBlock(const Product &product, const CodegenTarget &target) {
   if (target.numRegisters == 16 && vectors == 2)
     most = 6;
   int64_t rows = product.getNumRows();
+  if (getenv("MR") && rows > atoi(getenv("MR"))) return {atoi(getenv("MR")), getenv("NV") ? atoi(getenv("NV")) : vectors};
   if (rows <= most)
     return {rows, vectors};
   for (int64_t candidate = most; candidate > most / 2; --candidate)

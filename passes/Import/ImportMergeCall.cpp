@@ -2,8 +2,6 @@
 
 #include "passes/Import/StableHLO.h"
 
-#include "dialect/Replica/ReplicaDialect.h"
-
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -25,7 +23,6 @@ public:
 private:
   /// Finds the values that differ from replica to replica.
   LogicalResult findPerReplica();
-  LogicalResult importBody(Block *body);
   LogicalResult importOperation(Operation *op);
   LogicalResult importReduceTo(Operation *op);
   LogicalResult importGather(Operation *op);

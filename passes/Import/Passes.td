@@ -31,8 +31,9 @@ def ImportStableHLOPass : Pass<"import-stablehlo", "::mlir::ModuleOp"> {
   let summary = "rewrites what legalization to linalg left of a captured program";
   let description = [{
     JAX's own passes turn most of StableHLO into `linalg` on tensors. This pass rewrites the rest: `while`, `case` and
-    `if` to `scf`, `scatter`, `sort` and leftovers on unsigned integers to loops and `linalg`, and `custom_call @replica.*`
-    to the replica dialect. An operation that it does not know is an error with its name and source line.
+    `if` to `scf`, `scatter`, `select_and_scatter` and `sort` to loops in a fixed order, and `custom_call @replica.*` to
+    the replica dialect; the function of a `replica.merge_call` becomes its region. An operation that it does not know is
+    an error with its name and source line.
 
     All integers become signless (operations already say whether they read them as unsigned), calls are inlined, and
     attributes of JAX and XLA are dropped. A `while` loop whose trip count is known when it starts becomes `scf.for`.

@@ -36,7 +36,7 @@ void addOptions(CLI::App &app, Options &options) {
   app.add_option("--seed", options.seed, "seed of the order of the data and of the scalar 'seed' (default 0)")
       ->type_name("S")->group("Training");
   app.add_option("--set", options.scalars, "value of a host scalar; may be repeated")
-      ->type_name("NAME=VALUE")->group("Training")->allow_extra_args(false);
+      ->type_name("NAME=VALUE")->group("Training")->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->allow_extra_args(false);
   app.add_option("--eval-every", options.evalEvery, "epochs between evaluations (default 1)")
       ->type_name("E")->group("Training")->check(CLI::PositiveNumber);
 
@@ -72,7 +72,7 @@ void addOptions(CLI::App &app, Options &options) {
   app.add_flag("--check-races", options.checkRaces, "check all accesses to shared memory (slow)")
       ->group("Diagnosis");
   app.add_option("--inject", options.injections, "inject a fault, for example pause:replica=2,channel=3; may be repeated")
-      ->type_name("FAULT")->group("Diagnosis")->allow_extra_args(false);
+      ->type_name("FAULT")->group("Diagnosis")->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->allow_extra_args(false);
 }
 
 } // namespace
@@ -81,6 +81,9 @@ std::variant<Options, int> parseOptions(int argc, const char *const *argv) {
   Options options;
   CLI::App app("Trains a compiled step on data.", "lockstep-run");
   app.get_formatter()->column_width(28);
+  // Of an option that is given twice the last one counts, so that a script's options can be
+  // overridden by appending to them.
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   addOptions(app, options);
   try {
     app.parse(argc, argv);

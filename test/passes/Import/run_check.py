@@ -4,7 +4,7 @@ Each case is a small JAX function. It is lowered and legalized as a capture is,
 imported by `lockstep-opt`, lowered to machine code by upstream's passes alone,
 and called; results must equal those of the function under JAX.
 
-  python run_check.py --opt=build/bin/lockstep-opt [--llvm=/usr/lib/llvm-22/bin] [case...]
+  python run_check.py --opt=build/bin/lockstep-opt [case...]
 """
 
 import argparse
@@ -127,7 +127,9 @@ def scan_reverse(x, xs):
 @case(normal(4), normal(6, 4))
 def scan_gradient(x, xs):
     def loss(x):
-        step = lambda c, y: (jnp.tanh(c * 0.5 + y), c.sum())
+        def step(c, y):
+            return (jnp.tanh(c * 0.5 + y), c.sum())
+
         return lax.scan(step, x, xs)[1].sum()
 
     return jax.grad(loss)(x)
@@ -194,7 +196,9 @@ def scatter_windows(x, i, u):
 
 @case(normal(8, 3), integers(0, 3, 5, 1))
 def take_along_axis_gradient(x, i):
-    loss = lambda x: jnp.sum(jnp.take_along_axis(x[:5], i, 1) ** 2)
+    def loss(x):
+        return jnp.sum(jnp.take_along_axis(x[:5], i, 1) ** 2)
+
     return jax.grad(loss)(x)
 
 
@@ -299,7 +303,9 @@ def max_pool(x, size, stride, padding):
 
 @case(normal(2, 4, 4, 3), normal(2, 5, 5, 3))
 def max_pool_gradient(x, y):
-    loss = lambda x, *how: jnp.sum(max_pool(x, *how) ** 2)
+    def loss(x, *how):
+        return jnp.sum(max_pool(x, *how) ** 2)
+
     return (
         jax.grad(loss)(x, 2, 2, "VALID"),
         jax.grad(loss)(y, 3, 2, "SAME"),

@@ -248,16 +248,34 @@ def test_stops_on_a_signal(model, tmp_path):
 
 
 def test_reports_a_paused_replica(model, tmp_path):
-    # No update had begun, so the variables are saved, and the report names the replica.
+    # The report names the replica. The others had written the variable `tally` already, so
+    # nothing is saved, and what can be resumed from is named.
     report = tmp_path / "report.json"
+    train(model, "--steps=2", f"--save={tmp_path}")
     status, _, err = train(
         model, "--steps=5", "--inject=pause:replica=2,channel=0,program=step",
-        "--deadline=0.2", f"--report={report}", f"--save={tmp_path}", check=False,
+        "--deadline=0.2", f"--report={report}", f"--save={tmp_path}", "--resume",
+        check=False,
     )  # fmt: skip
     assert status == 3
+    assert "lockstep-run: injected: pause:replica=2,channel=0,program=step" in err
     assert "replica 2" in err and "train.py:42" in err
     assert json.loads(report.read_text())
-    assert f"last checkpoint: '{tmp_path}/checkpoint-0.safetensors'" in err
+    assert "the step that failed may have updated variables: they are not saved" in err
+    assert f"last checkpoint: '{tmp_path}/checkpoint-2.safetensors'" in err
+
+
+def test_saves_variables_that_are_intact(model, tmp_path):
+    # Here nobody has begun the step.
+    faults = [f"--inject=pause:replica={r},command=0,program=step" for r in range(3)]
+    status, _, err = train(
+        model, "--steps=5", *faults, "--deadline=0.2", f"--save={tmp_path}", check=False
+    )
+    assert status == 3
+    path = tmp_path / "checkpoint-0.safetensors"
+    assert f"last checkpoint: '{path}'" in err
+    for name, value in initial().items():
+        assert np.array_equal(load_file(path)[name], value)
 
 
 def test_leaves_a_kernel_that_hangs(model, tmp_path):
@@ -284,7 +302,7 @@ USUAL = ["--init=init.safetensors", "--data=train.npz", "--set=lr=0.1"]
     "options, expected",
     [
         (USUAL, "expected --epochs=E or --steps=N, found neither (see --help)"),
-        ([*USUAL, "--epochs=1", "--steps=1"], "--steps excludes --epochs (see --help)"),
+        ([*USUAL, "--epochs=1", "--steps=1"], "--epochs excludes --steps (see --help)"),
         ([*USUAL, "--steps=x"], "could not convert: --steps = x (see --help)"),
         ([*USUAL, "--steps=1", "--resume"], "--resume requires --save (see --help)"),
         ([*USUAL, "--steps=1", "--deadline=0"], "--deadline: expected a number of seconds above 0, found '0' (see --help)"),

@@ -1,0 +1,76 @@
+# The front door: `make digits` trains a model, `make test` runs every test.
+# Both install what is missing first, and say what.
+
+BUILD   := build
+RELEASE := $(BUILD)/release
+BIN     := $(RELEASE)/bin
+VENV    := $(BUILD)/venv
+PYTHON  := $(VENV)/bin/python
+
+PACKAGES := cmake ninja-build g++ llvm-22-dev libmlir-22-dev mlir-22-tools llvm-22-tools clang-22 lld-22 liblld-22-dev \
+  libclang-rt-22-dev libzstd-dev zlib1g-dev flatbuffers-compiler libflatbuffers-dev libfmt-dev nlohmann-json3-dev \
+  libssl-dev libzip-dev libcli11-dev libgtest-dev libgmock-dev libbenchmark-dev python3-venv
+PYTHON_PACKAGES := jax==0.10.2 numpy safetensors scikit-learn pytest
+
+SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
+CCACHE := $(if $(shell command -v ccache),-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+CPUS := $(shell nproc)
+
+.PHONY: all setup packages build digits test test-gcc test-asan test-tsan clean
+
+all: build
+
+## Set-up
+
+setup: packages $(VENV)/ready
+
+packages:
+	@missing=""; for p in $(PACKAGES); do \
+	  dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$p"; done; \
+	if [ -n "$$missing" ]; then \
+	  echo "installing Debian packages:$$missing"; \
+	  $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $$missing; fi
+
+$(VENV)/ready: Makefile
+	@echo "installing Python packages into $(VENV): $(PYTHON_PACKAGES)"
+	@mkdir -p $(BUILD) && python3 -m venv $(VENV)
+	@$(PYTHON) -m pip install -q --disable-pip-version-check $(PYTHON_PACKAGES)
+	@echo "$(CURDIR)/python-bindings" > "$$($(PYTHON) -c 'import site; print(site.getsitepackages()[0])')/lockstep.pth"
+	@touch $@
+
+## Building
+
+build: setup
+	@cmake --preset release $(CCACHE) > $(BUILD)/configure.log 2>&1 || { cat $(BUILD)/configure.log; exit 1; }
+	@cmake --build $(RELEASE) --parallel $(CPUS)
+
+## The example: four replicas train a classifier of handwritten digits
+
+DIGITS := $(BUILD)/digits
+
+digits: build
+	@mkdir -p $(DIGITS)
+	$(PYTHON) examples/digits-mlp/data.py -o $(DIGITS)
+	$(PYTHON) -m lockstep.capture examples/digits-mlp/model.py -o $(DIGITS)
+	$(BIN)/lockstep-compile $(DIGITS)/step.mlir --replicas=4 -o $(DIGITS)/digits.lockstep
+	$(BIN)/lockstep-run $(DIGITS)/digits.lockstep --init $(DIGITS)/init.safetensors --data $(DIGITS)/train.npz \
+	  --eval-data $(DIGITS)/test.npz --epochs=30 --seed=0 --metrics=$(DIGITS)/metrics.jsonl
+
+## Tests: the runtime by gcc and under sanitizers, then everything by ctest, then Python's
+
+test: build test-gcc test-asan test-tsan
+	ctest --test-dir $(RELEASE) --output-on-failure --parallel $(CPUS)
+	LOCKSTEP_BIN="$(CURDIR)/$(BIN)" $(PYTHON) -m pytest -q test/python
+	LOCKSTEP_BIN="$(CURDIR)/$(BIN)" $(PYTHON) -m pytest -q test/end-to-end
+
+test-gcc: setup
+	cmake --preset gcc $(CCACHE) > $(BUILD)/configure-gcc.log 2>&1 || { cat $(BUILD)/configure-gcc.log; exit 1; }
+	cmake --build $(BUILD)/gcc --parallel $(CPUS)
+
+test-asan test-tsan: test-%: setup
+	cmake --preset $* $(CCACHE) > $(BUILD)/configure-$*.log 2>&1 || { cat $(BUILD)/configure-$*.log; exit 1; }
+	cmake --build $(BUILD)/$* --parallel $(CPUS)
+	ctest --test-dir $(BUILD)/$* --output-on-failure --parallel $(CPUS)
+
+clean:
+	rm -rf $(BUILD)

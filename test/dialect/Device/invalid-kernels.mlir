@@ -1,0 +1,116 @@
+// RUN: lockstep-opt %s --split-input-file --verify-diagnostics -o /dev/null
+
+// Kernels, invokes and what stands at the level of the module.
+
+// expected-error@+1 {{expected tensors, then values of type 'index' as arguments, found 'tensor<8xf32>'}}
+device.kernel @order(index, tensor<8xf32>) -> tensor<8xf32>
+
+// -----
+
+// expected-error@+1 {{expected tensors, then values of type 'index' as arguments, found 'f32'}}
+device.kernel @scalar(tensor<8xf32>, f32) -> tensor<8xf32>
+
+// -----
+
+// expected-error@+1 {{expected results that are tensors, found 'f32'}}
+device.kernel @result(tensor<8xf32>) -> f32
+
+// -----
+
+// expected-error@+1 {{expected 'in_place' to have 1 entries, found 2}}
+device.kernel @in_place(tensor<8xf32>) -> tensor<8xf32> attributes {in_place = array<i64: 0, 0>}
+
+// -----
+
+// expected-error@+1 {{expected 'in_place' to name an argument of type 'tensor<8xf32>', found 0}}
+device.kernel @in_place_type(tensor<4xf32>) -> tensor<8xf32> attributes {in_place = array<i64: 0>}
+
+// -----
+
+// expected-error@+1 {{expected a grid of at least one tile, found 0}}
+device.kernel @grid(tensor<8xf32>) -> tensor<8xf32> attributes {grid = 0 : i64}
+
+// -----
+
+// expected-error@+1 {{expected scratch memory that is not negative, found -1}}
+device.kernel @scratch(tensor<8xf32>) -> tensor<8xf32> attributes {scratch = -1 : i64}
+
+// -----
+
+device.kernel @yield(%x: tensor<8xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{expected operands of types ('tensor<4xf32>'), found ('tensor<8xf32>')}}
+  device.yield %x : tensor<8xf32>
+}
+
+// -----
+
+func.func @step(%x: tensor<8xf32>) {
+  // expected-error@+1 {{unknown kernel @missing}}
+  device.invoke @missing(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+device.kernel @k(tensor<8xf32>) -> tensor<8xf32>
+func.func @step(%x: tensor<4xf32>) {
+  // expected-error@+1 {{expected operands and results of kernel @k, '(tensor<8xf32>) -> tensor<8xf32>'}}
+  device.invoke @k(%x) : (tensor<4xf32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+// expected-error@+1 {{expected elements of type 'i8' in 'object', found 'i32'}}
+device.binary @b target "x86-64-v3" {object = dense<0> : tensor<4xi32>}
+
+// -----
+
+// expected-error@+1 {{expected a target, found an empty name}}
+device.binary @b target "" {object = dense<0> : tensor<4xi8>}
+
+// -----
+
+// expected-error@+1 {{expected space 'variable' or 'replica_variable', found 'shared'}}
+device.variable @v shared[0] : tensor<4xf32> {aggregation = 0 : i32, synchronization = 0 : i32}
+
+// -----
+
+// expected-error@+1 {{expected a static shape, found 'tensor<?xf32>'}}
+device.variable @v variable[0] : tensor<?xf32> {aggregation = 0 : i32, synchronization = 0 : i32}
+
+// -----
+
+// expected-error@+1 {{expected an offset that is not negative and a multiple of the element's 4 bytes, found 2}}
+device.variable @v variable[2] : tensor<4xf32> {aggregation = 0 : i32, synchronization = 0 : i32}
+
+// -----
+
+// expected-error@+1 {{expected an initial value of type 'tensor<4xf32>', found 'tensor<2xf32>'}}
+device.variable @v variable[0] : tensor<4xf32> {aggregation = 0 : i32, initial = dense<0.0> : tensor<2xf32>, synchronization = 0 : i32}
+
+// -----
+
+// expected-error@+1 {{expected a tensor of rank 0, found 'tensor<1xf32>'}}
+device.scalar "lr"[0] : tensor<1xf32>
+
+// -----
+
+// expected-error@+1 {{expected a default value of type 'tensor<f32>', found 'tensor<f64>'}}
+device.scalar "lr"[0] : tensor<f32> {default_value = dense<0.0> : tensor<f64>}
+
+// -----
+
+// expected-error@+1 {{expected an offset that is not negative and a multiple of the element's 4 bytes, found -4}}
+device.scalar "lr"[-4] : tensor<f32>
+
+// -----
+
+// expected-error@+1 {{expected elements of type 'i8' in 'bytes', found 'f32'}}
+device.constants {bytes = dense<0.0> : tensor<4xf32>}
+
+// -----
+
+device.constants {bytes = dense<0> : tensor<4xi8>}
+// expected-error@+1 {{expected at most one in a module}}
+device.constants {bytes = dense<0> : tensor<4xi8>}

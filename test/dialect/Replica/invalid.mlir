@@ -1,0 +1,826 @@
+// RUN: lockstep-opt %s --split-input-file --verify-diagnostics -o /dev/null
+
+// Every rule of the verifiers. Classes in brackets are those of the error table.
+
+// There is one strategy.
+replica.strategy @a {kind = #replica.kind<mirrored>}
+// expected-error@+1 {{expected at most one strategy in a module}}
+replica.strategy @b {kind = #replica.kind<mirrored>}
+
+// -----
+
+// One device holds one replica.
+// expected-error@+1 {{expected 1 replica for strategy 'one_device', found 2}}
+replica.strategy @a {kind = #replica.kind<one_device>, replicas = 2 : i64}
+
+// -----
+
+// There is at least one replica.
+// expected-error@+1 {{attribute 'replicas' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive}}
+replica.strategy @a {kind = #replica.kind<mirrored>, replicas = 0 : i64}
+
+// -----
+
+// Variables hold numbers ...
+// expected-error@+1 {{expected elements that are integers or floats, found 'index'}}
+replica.variable @v : tensor<4xindex>
+
+// -----
+
+// ... of static shape ...
+// expected-error@+1 {{attribute 'type' failed to satisfy constraint}}
+replica.variable @v : tensor<?xf32>
+
+// -----
+
+// ... the mean of integers would not be one of them [E_MEAN_INT_VAR] ...
+// expected-error@+1 {{expected a float type for aggregation 'mean', found 'tensor<4xi32>' [E_MEAN_INT_VAR]}}
+replica.variable @v : tensor<4xi32> {aggregation = #replica.aggregation<mean>}
+
+// -----
+
+// ... initial values have their type ...
+// expected-error@+1 {{expected an initial value of type 'tensor<4xf32>', found 'tensor<2xf32>'}}
+replica.variable @v : tensor<4xf32> {initial = dense<0.0> : tensor<2xf32>}
+
+// -----
+
+// ... and are small.
+// expected-error@+1 {{expected an initial value of at most 4096 bytes, found 8192; give it by name in a safetensors file}}
+replica.variable @v : tensor<1024xi64> {initial = dense<"0x00000000000000000100000000000000020000000000000003000000000000000400000000000000050000000000000006000000000000000700000000000000080000000000000009000000000000000A000000000000000B000000000000000C000000000000000D000000000000000E000000000000000F0000000000000010000000000000001100000000000000120000000000000013000000000000001400000000000000150000000000000016000000000000001700000000000000180000000000000019000000000000001A000000000000001B000000000000001C000000000000001D000000000000001E000000000000001F0000000000000020000000000000002100000000000000220000000000000023000000000000002400000000000000250000000000000026000000000000002700000000000000280000000000000029000000000000002A000000000000002B000000000000002C000000000000002D000000000000002E000000000000002F0000000000000030000000000000003100000000000000320000000000000033000000000000003400000000000000350000000000000036000000000000003700000000000000380000000000000039000000000000003A000000000000003B000000000000003C000000000000003D000000000000003E000000000000003F0000000000000040000000000000004100000000000000420000000000000043000000000000004400000000000000450000000000000046000000000000004700000000000000480000000000000049000000000000004A000000000000004B000000000000004C000000000000004D000000000000004E000000000000004F0000000000000050000000000000005100000000000000520000000000000053000000000000005400000000000000550000000000000056000000000000005700000000000000580000000000000059000000000000005A000000000000005B000000000000005C000000000000005D000000000000005E000000000000005F0000000000000060000000000000006100000000000000620000000000000063000000000000006400000000000000650000000000000066000000000000006700000000000000680000000000000069000000000000006A000000000000006B000000000000006C000000000000006D000000000000006E000000000000006F0000000000000070000000000000007100000000000000720000000000000073000000000000007400000000000000750000000000000076000000000000007700000000000000780000000000000079000000000000007A000000000000007B000000000000007C000000000000007D000000000000007E000000000000007F0000000000000080000000000000008100000000000000820000000000000083000000000000008400000000000000850000000000000086000000000000008700000000000000880000000000000089000000000000008A000000000000008B000000000000008C000000000000008D000000000000008E000000000000008F0000000000000090000000000000009100000000000000920000000000000093000000000000009400000000000000950000000000000096000000000000009700000000000000980000000000000099000000000000009A000000000000009B000000000000009C000000000000009D000000000000009E000000000000009F00000000000000A000000000000000A100000000000000A200000000000000A300000000000000A400000000000000A500000000000000A600000000000000A700000000000000A800000000000000A900000000000000AA00000000000000AB00000000000000AC00000000000000AD00000000000000AE00000000000000AF00000000000000B000000000000000B100000000000000B200000000000000B300000000000000B400000000000000B500000000000000B600000000000000B700000000000000B800000000000000B900000000000000BA00000000000000BB00000000000000BC00000000000000BD00000000000000BE00000000000000BF00000000000000C000000000000000C100000000000000C200000000000000C300000000000000C400000000000000C500000000000000C600000000000000C700000000000000C800000000000000C900000000000000CA00000000000000CB00000000000000CC00000000000000CD00000000000000CE00000000000000CF00000000000000D000000000000000D100000000000000D200000000000000D300000000000000D400000000000000D500000000000000D600000000000000D700000000000000D800000000000000D900000000000000DA00000000000000DB00000000000000DC00000000000000DD00000000000000DE00000000000000DF00000000000000E000000000000000E100000000000000E200000000000000E300000000000000E400000000000000E500000000000000E600000000000000E700000000000000E800000000000000E900000000000000EA00000000000000EB00000000000000EC00000000000000ED00000000000000EE00000000000000EF00000000000000F000000000000000F100000000000000F200000000000000F300000000000000F400000000000000F500000000000000F600000000000000F700000000000000F800000000000000F900000000000000FA0000000000000000000000000000000100000000000000020000000000000003000000000000000400000000000000050000000000000006000000000000000700000000000000080000000000000009000000000000000A000000000000000B000000000000000C000000000000000D000000000000000E000000000000000F0000000000000010000000000000001100000000000000120000000000000013000000000000001400000000000000150000000000000016000000000000001700000000000000180000000000000019000000000000001A000000000000001B000000000000001C000000000000001D000000000000001E000000000000001F0000000000000020000000000000002100000000000000220000000000000023000000000000002400000000000000250000000000000026000000000000002700000000000000280000000000000029000000000000002A000000000000002B000000000000002C000000000000002D000000000000002E000000000000002F0000000000000030000000000000003100000000000000320000000000000033000000000000003400000000000000350000000000000036000000000000003700000000000000380000000000000039000000000000003A000000000000003B000000000000003C000000000000003D000000000000003E000000000000003F0000000000000040000000000000004100000000000000420000000000000043000000000000004400000000000000450000000000000046000000000000004700000000000000480000000000000049000000000000004A000000000000004B000000000000004C000000000000004D000000000000004E000000000000004F0000000000000050000000000000005100000000000000520000000000000053000000000000005400000000000000550000000000000056000000000000005700000000000000580000000000000059000000000000005A000000000000005B000000000000005C000000000000005D000000000000005E000000000000005F0000000000000060000000000000006100000000000000620000000000000063000000000000006400000000000000650000000000000066000000000000006700000000000000680000000000000069000000000000006A000000000000006B000000000000006C000000000000006D000000000000006E000000000000006F0000000000000070000000000000007100000000000000720000000000000073000000000000007400000000000000750000000000000076000000000000007700000000000000780000000000000079000000000000007A000000000000007B000000000000007C000000000000007D000000000000007E000000000000007F0000000000000080000000000000008100000000000000820000000000000083000000000000008400000000000000850000000000000086000000000000008700000000000000880000000000000089000000000000008A000000000000008B000000000000008C000000000000008D000000000000008E000000000000008F0000000000000090000000000000009100000000000000920000000000000093000000000000009400000000000000950000000000000096000000000000009700000000000000980000000000000099000000000000009A000000000000009B000000000000009C000000000000009D000000000000009E000000000000009F00000000000000A000000000000000A100000000000000A200000000000000A300000000000000A400000000000000A500000000000000A600000000000000A700000000000000A800000000000000A900000000000000AA00000000000000AB00000000000000AC00000000000000AD00000000000000AE00000000000000AF00000000000000B000000000000000B100000000000000B200000000000000B300000000000000B400000000000000B500000000000000B600000000000000B700000000000000B800000000000000B900000000000000BA00000000000000BB00000000000000BC00000000000000BD00000000000000BE00000000000000BF00000000000000C000000000000000C100000000000000C200000000000000C300000000000000C400000000000000C500000000000000C600000000000000C700000000000000C800000000000000C900000000000000CA00000000000000CB00000000000000CC00000000000000CD00000000000000CE00000000000000CF00000000000000D000000000000000D100000000000000D200000000000000D300000000000000D400000000000000D500000000000000D600000000000000D700000000000000D800000000000000D900000000000000DA00000000000000DB00000000000000DC00000000000000DD00000000000000DE00000000000000DF00000000000000E000000000000000E100000000000000E200000000000000E300000000000000E400000000000000E500000000000000E600000000000000E700000000000000E800000000000000E900000000000000EA00000000000000EB00000000000000EC00000000000000ED00000000000000EE00000000000000EF00000000000000F000000000000000F100000000000000F200000000000000F300000000000000F400000000000000F500000000000000F600000000000000F700000000000000F800000000000000F900000000000000FA0000000000000000000000000000000100000000000000020000000000000003000000000000000400000000000000050000000000000006000000000000000700000000000000080000000000000009000000000000000A000000000000000B000000000000000C000000000000000D000000000000000E000000000000000F0000000000000010000000000000001100000000000000120000000000000013000000000000001400000000000000150000000000000016000000000000001700000000000000180000000000000019000000000000001A000000000000001B000000000000001C000000000000001D000000000000001E000000000000001F0000000000000020000000000000002100000000000000220000000000000023000000000000002400000000000000250000000000000026000000000000002700000000000000280000000000000029000000000000002A000000000000002B000000000000002C000000000000002D000000000000002E000000000000002F0000000000000030000000000000003100000000000000320000000000000033000000000000003400000000000000350000000000000036000000000000003700000000000000380000000000000039000000000000003A000000000000003B000000000000003C000000000000003D000000000000003E000000000000003F0000000000000040000000000000004100000000000000420000000000000043000000000000004400000000000000450000000000000046000000000000004700000000000000480000000000000049000000000000004A000000000000004B000000000000004C000000000000004D000000000000004E000000000000004F0000000000000050000000000000005100000000000000520000000000000053000000000000005400000000000000550000000000000056000000000000005700000000000000580000000000000059000000000000005A000000000000005B000000000000005C000000000000005D000000000000005E000000000000005F0000000000000060000000000000006100000000000000620000000000000063000000000000006400000000000000650000000000000066000000000000006700000000000000680000000000000069000000000000006A000000000000006B000000000000006C000000000000006D000000000000006E000000000000006F0000000000000070000000000000007100000000000000720000000000000073000000000000007400000000000000750000000000000076000000000000007700000000000000780000000000000079000000000000007A000000000000007B000000000000007C000000000000007D000000000000007E000000000000007F0000000000000080000000000000008100000000000000820000000000000083000000000000008400000000000000850000000000000086000000000000008700000000000000880000000000000089000000000000008A000000000000008B000000000000008C000000000000008D000000000000008E000000000000008F0000000000000090000000000000009100000000000000920000000000000093000000000000009400000000000000950000000000000096000000000000009700000000000000980000000000000099000000000000009A000000000000009B000000000000009C000000000000009D000000000000009E000000000000009F00000000000000A000000000000000A100000000000000A200000000000000A300000000000000A400000000000000A500000000000000A600000000000000A700000000000000A800000000000000A900000000000000AA00000000000000AB00000000000000AC00000000000000AD00000000000000AE00000000000000AF00000000000000B000000000000000B100000000000000B200000000000000B300000000000000B400000000000000B500000000000000B600000000000000B700000000000000B800000000000000B900000000000000BA00000000000000BB00000000000000BC00000000000000BD00000000000000BE00000000000000BF00000000000000C000000000000000C100000000000000C200000000000000C300000000000000C400000000000000C500000000000000C600000000000000C700000000000000C800000000000000C900000000000000CA00000000000000CB00000000000000CC00000000000000CD00000000000000CE00000000000000CF00000000000000D000000000000000D100000000000000D200000000000000D300000000000000D400000000000000D500000000000000D600000000000000D700000000000000D800000000000000D900000000000000DA00000000000000DB00000000000000DC00000000000000DD00000000000000DE00000000000000DF00000000000000E000000000000000E100000000000000E200000000000000E300000000000000E400000000000000E500000000000000E600000000000000E700000000000000E800000000000000E900000000000000EA00000000000000EB00000000000000EC00000000000000ED00000000000000EE00000000000000EF00000000000000F000000000000000F100000000000000F200000000000000F300000000000000F400000000000000F500000000000000F600000000000000F700000000000000F800000000000000F900000000000000FA0000000000000000000000000000000100000000000000020000000000000003000000000000000400000000000000050000000000000006000000000000000700000000000000080000000000000009000000000000000A000000000000000B000000000000000C000000000000000D000000000000000E000000000000000F0000000000000010000000000000001100000000000000120000000000000013000000000000001400000000000000150000000000000016000000000000001700000000000000180000000000000019000000000000001A000000000000001B000000000000001C000000000000001D000000000000001E000000000000001F0000000000000020000000000000002100000000000000220000000000000023000000000000002400000000000000250000000000000026000000000000002700000000000000280000000000000029000000000000002A000000000000002B000000000000002C000000000000002D000000000000002E000000000000002F0000000000000030000000000000003100000000000000320000000000000033000000000000003400000000000000350000000000000036000000000000003700000000000000380000000000000039000000000000003A000000000000003B000000000000003C000000000000003D000000000000003E000000000000003F0000000000000040000000000000004100000000000000420000000000000043000000000000004400000000000000450000000000000046000000000000004700000000000000480000000000000049000000000000004A000000000000004B000000000000004C000000000000004D000000000000004E000000000000004F0000000000000050000000000000005100000000000000520000000000000053000000000000005400000000000000550000000000000056000000000000005700000000000000580000000000000059000000000000005A000000000000005B000000000000005C000000000000005D000000000000005E000000000000005F0000000000000060000000000000006100000000000000620000000000000063000000000000006400000000000000650000000000000066000000000000006700000000000000680000000000000069000000000000006A000000000000006B000000000000006C000000000000006D000000000000006E000000000000006F0000000000000070000000000000007100000000000000720000000000000073000000000000007400000000000000750000000000000076000000000000007700000000000000780000000000000079000000000000007A000000000000007B000000000000007C000000000000007D000000000000007E000000000000007F0000000000000080000000000000008100000000000000820000000000000083000000000000008400000000000000850000000000000086000000000000008700000000000000880000000000000089000000000000008A000000000000008B000000000000008C000000000000008D000000000000008E000000000000008F0000000000000090000000000000009100000000000000920000000000000093000000000000009400000000000000950000000000000096000000000000009700000000000000980000000000000099000000000000009A000000000000009B000000000000009C000000000000009D000000000000009E000000000000009F00000000000000A000000000000000A100000000000000A200000000000000A300000000000000A400000000000000A500000000000000A600000000000000A700000000000000A800000000000000A900000000000000AA00000000000000AB00000000000000AC00000000000000AD00000000000000AE00000000000000AF00000000000000B000000000000000B100000000000000B200000000000000B300000000000000B400000000000000B500000000000000B600000000000000B700000000000000B800000000000000B900000000000000BA00000000000000BB00000000000000BC00000000000000BD00000000000000BE00000000000000BF00000000000000C000000000000000C100000000000000C200000000000000C300000000000000C400000000000000C500000000000000C600000000000000C700000000000000C800000000000000C900000000000000CA00000000000000CB00000000000000CC00000000000000CD00000000000000CE00000000000000CF00000000000000D000000000000000D100000000000000D200000000000000D300000000000000D400000000000000D500000000000000D600000000000000D700000000000000D800000000000000D900000000000000DA00000000000000DB00000000000000DC00000000000000DD00000000000000DE00000000000000DF00000000000000E000000000000000E100000000000000E200000000000000E300000000000000E400000000000000E500000000000000E600000000000000E700000000000000E800000000000000E900000000000000EA00000000000000EB00000000000000EC00000000000000ED00000000000000EE00000000000000EF00000000000000F000000000000000F100000000000000F200000000000000F300000000000000F400000000000000F500000000000000F600000000000000F700000000000000F800000000000000F900000000000000FA0000000000000000000000000000000100000000000000020000000000000003000000000000000400000000000000050000000000000006000000000000000700000000000000080000000000000009000000000000000A000000000000000B000000000000000C000000000000000D000000000000000E000000000000000F000000000000001000000000000000110000000000000012000000000000001300000000000000"> : tensor<1024xi64>}
+
+// -----
+
+// Bindings have names ...
+// expected-error@+1 {{expected 'replica.batch' to be a non-empty string, found 3 : i32}}
+replica.step @s(%x: tensor<4xf32> {replica.batch = 3 : i32}) {
+  replica.return
+}
+
+// -----
+
+// ... that are not empty ...
+// expected-error@+1 {{expected 'replica.scalar' to be a non-empty string, found ""}}
+replica.step @s(%x: tensor<4xf32> {replica.scalar = ""}) {
+  replica.return
+}
+
+// -----
+
+// ... and are of a known kind, for arguments ...
+// expected-error@+1 {{unknown argument attribute 'replica.btach'}}
+replica.step @s(%x: tensor<4xf32> {replica.btach = "x"}) {
+  replica.return
+}
+
+// -----
+
+// ... and for results.
+// expected-error@+1 {{unknown result attribute 'replica.batch'}}
+replica.step @s(%x: tensor<4xf32>) -> (tensor<4xf32> {replica.batch = "x"}) {
+  replica.return %x : tensor<4xf32>
+}
+
+// -----
+
+// A default belongs to a scalar ...
+// expected-error@+1 {{expected 'replica.default' beside 'replica.scalar'}}
+replica.step @s(%x: tensor<f32> {replica.batch = "x", replica.default = 1.0 : f32}) {
+  replica.return
+}
+
+// -----
+
+// ... of its type.
+// expected-error@+1 {{expected 'replica.default' to be of type 'f32', found 1 : i32}}
+replica.step @s(%x: tensor<f32> {replica.default = 1 : i32, replica.scalar = "x"}) {
+  replica.return
+}
+
+// -----
+
+// An argument is one thing.
+// expected-error@+1 {{expected one of 'replica.batch', 'replica.scalar' and 'replica.variable' for argument 0, found 2}}
+replica.step @s(%x: tensor<f32> {replica.batch = "x", replica.scalar = "x"}) {
+  replica.return
+}
+
+// -----
+
+// A step returns what it says.
+replica.step @s(%x: tensor<4xf32>) -> tensor<2xf32> {
+  // expected-error@+1 {{expected operands of types ('tensor<2xf32>'), found ('tensor<4xf32>')}}
+  replica.return %x : tensor<4xf32>
+}
+
+// -----
+
+// Steps stand in a module.
+replica.step @outer() {
+  // expected-error@+1 {{expects parent op 'builtin.module'}}
+  replica.step @inner() {
+    replica.return
+  }
+  replica.return
+}
+
+// -----
+
+// A step ends in a return.
+func.func @f() {
+  // expected-error@+1 {{expects parent op 'replica.step'}}
+  replica.return
+}
+
+// -----
+
+// read: the variable exists ...
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  // expected-error@+1 {{unknown variable @v}}
+  %v = replica.read @v : tensor<4xf32>
+  replica.return
+}
+
+// -----
+
+// ... with this type.
+// expected-note@+1 {{the variable is declared here}}
+replica.variable @v : tensor<2xf32>
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  // expected-error@+1 {{expected a value of type 'tensor<2xf32>', found 'tensor<4xf32>'}}
+  %v = replica.read @v : tensor<4xf32>
+  replica.return
+}
+
+// -----
+
+// assign: the variable exists ...
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  // expected-error@+1 {{unknown variable @v}}
+  replica.assign @v, %x : tensor<4xf32>
+  replica.return
+}
+
+// -----
+
+// ... with this type.
+// expected-note@+1 {{the variable is declared here}}
+replica.variable @v : tensor<2xf32>
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  // expected-error@+1 {{expected a value of type 'tensor<2xf32>', found 'tensor<4xf32>'}}
+  replica.assign @v, %x : tensor<4xf32>
+  replica.return
+}
+
+// -----
+
+// assign_add: the variable exists ...
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  // expected-error@+1 {{unknown variable @v}}
+  replica.assign_add @v, %x : tensor<4xf32>
+  replica.return
+}
+
+// -----
+
+// ... with this type.
+// expected-note@+1 {{the variable is declared here}}
+replica.variable @v : tensor<2xf32>
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  // expected-error@+1 {{expected a value of type 'tensor<2xf32>', found 'tensor<4xf32>'}}
+  replica.assign_add @v, %x : tensor<4xf32>
+  replica.return
+}
+
+// -----
+
+// assign_sub: the variable exists ...
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  // expected-error@+1 {{unknown variable @v}}
+  replica.assign_sub @v, %x : tensor<4xf32>
+  replica.return
+}
+
+// -----
+
+// ... with this type.
+// expected-note@+1 {{the variable is declared here}}
+replica.variable @v : tensor<2xf32>
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  // expected-error@+1 {{expected a value of type 'tensor<2xf32>', found 'tensor<4xf32>'}}
+  replica.assign_sub @v, %x : tensor<4xf32>
+  replica.return
+}
+
+// -----
+
+// Copies that no aggregation combines cannot be read together [E_AGG_NONE].
+// expected-note@+1 {{the variable is declared here}}
+replica.variable @v : tensor<4xf32> {aggregation = #replica.aggregation<none>, synchronization = #replica.synchronization<on_read>}
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  replica.merge_call {
+    // expected-error@+1 {{reads variable 'v', whose copies no aggregation combines, in cross-replica context [E_AGG_NONE]}}
+    %v = replica.read @v : tensor<4xf32>
+  }
+  replica.return
+}
+
+// -----
+
+// A sum of copies cannot be changed by one value, assign_add [E_ONREAD_ASSIGN_ADD_SUM].
+// expected-note@+1 {{the variable is declared here}}
+replica.variable @v : tensor<4xf32> {aggregation = #replica.aggregation<sum>, synchronization = #replica.synchronization<on_read>}
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  replica.merge_call (%x : tensor<4xf32>) {
+  ^bb0(%v: tensor<4xf32>):
+    // expected-error@+1 {{changes variable 'v', which is the sum of its copies, in cross-replica context [E_ONREAD_ASSIGN_ADD_SUM]}}
+    replica.assign_add @v, %v : tensor<4xf32>
+  }
+  replica.return
+}
+
+// -----
+
+// A sum of copies cannot be changed by one value, assign_sub [E_ONREAD_ASSIGN_ADD_SUM].
+// expected-note@+1 {{the variable is declared here}}
+replica.variable @v : tensor<4xf32> {aggregation = #replica.aggregation<sum>, synchronization = #replica.synchronization<on_read>}
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  replica.merge_call (%x : tensor<4xf32>) {
+  ^bb0(%v: tensor<4xf32>):
+    // expected-error@+1 {{changes variable 'v', which is the sum of its copies, in cross-replica context [E_ONREAD_ASSIGN_ADD_SUM]}}
+    replica.assign_sub @v, %v : tensor<4xf32>
+  }
+  replica.return
+}
+
+// -----
+
+// id belongs to replica context [E_CONTEXT].
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  // expected-note@+1 {{the context is opened by 'replica.merge_call'}}
+  replica.merge_call (%x : tensor<4xf32>) {
+  ^bb0(%v: tensor<4xf32>):
+    // expected-error@+1 {{must be in replica context, but is in cross-replica context [E_CONTEXT]}}
+    %0 = replica.id : tensor<i32>
+  }
+  replica.return
+}
+
+// -----
+
+// all_reduce belongs to replica context [E_CONTEXT].
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  // expected-note@+1 {{the context is opened by 'replica.merge_call'}}
+  replica.merge_call (%x : tensor<4xf32>) {
+  ^bb0(%v: tensor<4xf32>):
+    // expected-error@+1 {{must be in replica context, but is in cross-replica context [E_CONTEXT]}}
+    %0 = replica.all_reduce sum %v : tensor<4xf32>
+  }
+  replica.return
+}
+
+// -----
+
+// all_gather belongs to replica context [E_CONTEXT].
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  // expected-note@+1 {{the context is opened by 'replica.merge_call'}}
+  replica.merge_call (%x : tensor<4xf32>) {
+  ^bb0(%v: tensor<4xf32>):
+    // expected-error@+1 {{must be in replica context, but is in cross-replica context [E_CONTEXT]}}
+    %0 = replica.all_gather %v axis 0 : tensor<4xf32> -> tensor<?xf32>
+  }
+  replica.return
+}
+
+// -----
+
+// merge_call belongs to replica context [E_CONTEXT].
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  // expected-note@+1 {{the context is opened by 'replica.merge_call'}}
+  replica.merge_call (%x : tensor<4xf32>) {
+  ^bb0(%v: tensor<4xf32>):
+    // expected-error@+1 {{must be in replica context, but is in cross-replica context [E_CONTEXT]}}
+    replica.merge_call {
+    }
+  }
+  replica.return
+}
+
+// -----
+
+// The region of an update is cross-replica context too [E_CONTEXT].
+replica.variable @w : tensor<4xf32>
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  replica.merge_call {
+    // expected-note@+1 {{the context is opened by 'replica.update'}}
+    replica.update @w {
+    ^bb0(%c: tensor<4xf32>):
+      // expected-error@+1 {{must be in replica context, but is in cross-replica context [E_CONTEXT]}}
+      %0 = replica.all_reduce sum %c : tensor<4xf32>
+      replica.yield %0 : tensor<4xf32>
+    }
+  }
+  replica.return
+}
+
+// -----
+
+// broadcast_to belongs to cross-replica context [E_CONTEXT].
+replica.variable @w : tensor<4xf32>
+// expected-note@+1 {{the context is opened by 'replica.step'}}
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  // expected-error@+1 {{must be in cross-replica context, but is in replica context [E_CONTEXT]}}
+  %0 = replica.broadcast_to %x : tensor<4xf32> -> !replica.mirrored<tensor<4xf32>>
+  replica.return
+}
+
+// -----
+
+// reduce_to belongs to cross-replica context [E_CONTEXT].
+replica.variable @w : tensor<4xf32>
+// expected-note@+1 {{the context is opened by 'replica.step'}}
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  // expected-error@+1 {{must be in cross-replica context, but is in replica context [E_CONTEXT]}}
+  %0 = replica.reduce_to mean %x : tensor<4xf32> -> !replica.mirrored<tensor<4xf32>>
+  replica.return
+}
+
+// -----
+
+// update belongs to cross-replica context [E_CONTEXT].
+replica.variable @w : tensor<4xf32>
+// expected-note@+1 {{the context is opened by 'replica.step'}}
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  // expected-error@+1 {{must be in cross-replica context, but is in replica context [E_CONTEXT]}}
+  replica.update @w {
+  ^bb0(%c: tensor<4xf32>):
+    replica.yield %c : tensor<4xf32>
+  }
+  replica.return
+}
+
+// -----
+
+// gather: so do the operations on values of all replicas [E_CONTEXT].
+func.func @f(%p: !replica.per_replica<tensor<4xf32>>) {
+  // expected-error@+1 {{must be in cross-replica context, but is in none [E_CONTEXT]}}
+  %0 = "replica.gather"(%p) {axis = 0 : i64} : (!replica.per_replica<tensor<4xf32>>) -> tensor<?xf32>
+  return
+}
+
+// -----
+
+// local_results: so do the operations on values of all replicas [E_CONTEXT].
+func.func @f(%p: !replica.per_replica<tensor<4xf32>>) {
+  // expected-error@+1 {{must be in cross-replica context, but is in none [E_CONTEXT]}}
+  %0 = "replica.local_results"(%p) : (!replica.per_replica<tensor<4xf32>>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// Reads and writes need one of the contexts [E_CONTEXT].
+replica.variable @w : tensor<4xf32>
+func.func @f() {
+  // expected-error@+1 {{must be in replica or cross-replica context, but is in none [E_CONTEXT]}}
+  %0 = replica.read @w : tensor<4xf32>
+  return
+}
+
+// -----
+
+// Even the number of replicas needs one [E_CONTEXT].
+func.func @f() {
+  // expected-error@+1 {{must be in replica or cross-replica context, but is in none [E_CONTEXT]}}
+  %0 = replica.num_in_sync : tensor<i32>
+  return
+}
+
+// -----
+
+// Only numbers are added up [E_DTYPE_UNSUPPORTED].
+replica.step @s(%x: tensor<4xi1> {replica.batch = "x"}) {
+  // expected-error@+1 {{expected elements that are numbers, found 'i1' [E_DTYPE_UNSUPPORTED]}}
+  %0 = replica.all_reduce sum %x : tensor<4xi1>
+  replica.return
+}
+
+// -----
+
+// Complex numbers are not [E_DTYPE_UNSUPPORTED].
+replica.step @s(%x: tensor<4xcomplex<f32>> {replica.batch = "x"}) {
+  // expected-error@+1 {{expected elements that are numbers, found 'complex<f32>' [E_DTYPE_UNSUPPORTED]}}
+  %0 = replica.all_reduce sum %x : tensor<4xcomplex<f32>>
+  replica.return
+}
+
+// -----
+
+// Sum and mean are all there is [E_REDUCE_OP].
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  // expected-error@+1 {{expected ::lockstep::replica::Reduction to be one of: sum, mean}}
+  %0 = replica.all_reduce max %x : tensor<4xf32>
+  replica.return
+}
+
+// -----
+
+// A bound on the size of buckets is not negative.
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  // expected-error@+1 {{attribute 'bytes_per_pack' failed to satisfy constraint: 64-bit signless integer attribute whose value is non-negative}}
+  %0 = replica.all_reduce sum %x {bytes_per_pack = -1 : i64} : tensor<4xf32>
+  replica.return
+}
+
+// -----
+
+// The results follow from the operands.
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  // expected-error@+1 {{inferred type(s) 'tensor<4xf32>' are incompatible with return type(s) of operation 'tensor<2xf32>'}}
+  %0 = "replica.all_reduce"(%x) {reduction = #replica<reduction sum>} : (tensor<4xf32>) -> tensor<2xf32>
+  replica.return
+}
+
+// -----
+
+// A scalar has no axis [E_SCALAR_GATHER].
+replica.step @s(%x: tensor<f32> {replica.batch = "x"}) {
+  // expected-error@+1 {{expected an operand with an axis to gather along, found the scalar 'tensor<f32>' [E_SCALAR_GATHER]}}
+  %0 = replica.all_gather %x axis 0 : tensor<f32> -> tensor<?xf32>
+  replica.return
+}
+
+// -----
+
+// The axis is one of the operand ...
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  // expected-error@+1 {{expected an axis in [0, 1), found 1 [E_AXIS_RANGE]}}
+  %0 = replica.all_gather %x axis 1 : tensor<4xf32> -> tensor<?xf32>
+  replica.return
+}
+
+// -----
+
+// ... counted from the front [E_AXIS_RANGE].
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  // expected-error@+1 {{expected an axis in [0, 1), found -1 [E_AXIS_RANGE]}}
+  %0 = replica.all_gather %x axis -1 : tensor<4xf32> -> tensor<?xf32>
+  replica.return
+}
+
+// -----
+
+// The result has the rank of the operand ...
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  // expected-error@+1 {{expected a result of rank 1 and element type 'f32', found 'tensor<?x4xf32>'}}
+  %0 = replica.all_gather %x axis 0 : tensor<4xf32> -> tensor<?x4xf32>
+  replica.return
+}
+
+// -----
+
+// ... and its other dimensions [E_SHAPE_MISMATCH] ...
+replica.step @s(%x: tensor<2x3xf32> {replica.batch = "x"}) {
+  // expected-error@+1 {{expected dimension 1 of the result to be as in the operand 'tensor<2x3xf32>', found 'tensor<?x4xf32>' [E_SHAPE_MISMATCH]}}
+  %0 = replica.all_gather %x axis 0 : tensor<2x3xf32> -> tensor<?x4xf32>
+  replica.return
+}
+
+// -----
+
+// ... and for each operand there is one.
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  // expected-error@+1 {{expected one result for each of 2 operands, found 1}}
+  %0 = replica.all_gather %x, %x axis 0 : tensor<4xf32>, tensor<4xf32> -> tensor<?xf32>
+  replica.return
+}
+
+// -----
+
+// The region of a merge_call takes what is given ...
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  // expected-error@+1 {{expected 1 arguments of the region, found 0}}
+  replica.merge_call (%x : tensor<4xf32>) {
+  }
+  replica.return
+}
+
+// -----
+
+// ... as it is, or per replica ...
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  // expected-error@+1 {{expected a region argument of type 'tensor<4xf32>' or per replica of it, found '!replica.mirrored<tensor<4xf32>>'}}
+  replica.merge_call (%x : tensor<4xf32>) {
+  ^bb0(%v: !replica.mirrored<tensor<4xf32>>):
+    replica.yield
+  }
+  replica.return
+}
+
+// -----
+
+// ... yields as much as there are results ...
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  // expected-error@+1 {{expected the region to yield 1 values, found 0}}
+  %r = replica.merge_call -> tensor<4xf32> {
+  }
+  replica.return
+}
+
+// -----
+
+// ... and their components.
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  // expected-error@+1 {{expected the region to yield a component of type 'tensor<2xf32>', found '!replica.per_replica<tensor<4xf32>>'}}
+  %r = replica.merge_call (%x : tensor<4xf32>) -> tensor<2xf32> {
+  ^bb0(%v: !replica.per_replica<tensor<4xf32>>):
+    replica.yield %v : !replica.per_replica<tensor<4xf32>>
+  }
+  replica.return
+}
+
+// -----
+
+// Nothing is captured from the step around.
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  // expected-note@+1 {{required by region isolation constraints}}
+  replica.merge_call (%x, %x : tensor<4xf32>, tensor<4xf32>) {
+  ^bb0(%p: !replica.per_replica<tensor<4xf32>>, %v: tensor<4xf32>):
+    // expected-error@+1 {{'arith.negf' op using value defined outside the region}}
+    %0 = arith.negf %x : tensor<4xf32>
+    replica.yield
+  }
+  replica.return
+}
+
+// -----
+
+// The sum of one value would be that value N times [E_NON_DISTRIBUTED_SUM].
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  replica.merge_call (%x, %x : tensor<4xf32>, tensor<4xf32>) {
+  ^bb0(%p: !replica.per_replica<tensor<4xf32>>, %v: tensor<4xf32>):
+    // expected-error@+1 {{expected a per-replica value for reduction 'sum', found 'tensor<4xf32>', which would be added once a replica [E_NON_DISTRIBUTED_SUM]}}
+    %0 = replica.reduce_to sum %v : tensor<4xf32> -> !replica.mirrored<tensor<4xf32>>
+    replica.yield
+  }
+  replica.return
+}
+
+// -----
+
+// The result of a reduction is mirrored, with the same components ...
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  replica.merge_call (%x, %x : tensor<4xf32>, tensor<4xf32>) {
+  ^bb0(%p: !replica.per_replica<tensor<4xf32>>, %v: tensor<4xf32>):
+    // expected-error@+1 {{expected a result with components of type 'tensor<4xf32>', found '!replica.mirrored<tensor<2xf32>>'}}
+    %0 = replica.reduce_to sum %p : !replica.per_replica<tensor<4xf32>> -> !replica.mirrored<tensor<2xf32>>
+    replica.yield
+  }
+  replica.return
+}
+
+// -----
+
+// ... what is reduced is a value [E_ARG_TYPE] ...
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  replica.merge_call (%x, %x : tensor<4xf32>, tensor<4xf32>) {
+  ^bb0(%p: !replica.per_replica<tensor<4xf32>>, %v: tensor<4xf32>):
+    %i = arith.constant 0 : index
+    // expected-error@+1 {{expected a tensor, per-replica or mirrored value, found 'index' [E_ARG_TYPE]}}
+    %0 = replica.reduce_to mean %i : index -> !replica.mirrored<tensor<4xf32>>
+    replica.yield
+  }
+  replica.return
+}
+
+// -----
+
+// ... and goes to a variable [E_ARG_TYPE].
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  replica.merge_call (%x, %x : tensor<4xf32>, tensor<4xf32>) {
+  ^bb0(%p: !replica.per_replica<tensor<4xf32>>, %v: tensor<4xf32>):
+    // expected-error@+1 {{expected the destination to be a variable, found @v [E_ARG_TYPE]}}
+    %0 = replica.reduce_to sum %p, @v : !replica.per_replica<tensor<4xf32>> -> !replica.mirrored<tensor<4xf32>>
+    replica.yield
+  }
+  replica.return
+}
+
+// -----
+
+// So does what is broadcast [E_ARG_TYPE] ...
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  replica.merge_call (%x, %x : tensor<4xf32>, tensor<4xf32>) {
+  ^bb0(%p: !replica.per_replica<tensor<4xf32>>, %v: tensor<4xf32>):
+    // expected-error@+1 {{expected the destination to be a variable, found @v [E_ARG_TYPE]}}
+    %0 = replica.broadcast_to %v, @v : tensor<4xf32> -> !replica.mirrored<tensor<4xf32>>
+    replica.yield
+  }
+  replica.return
+}
+
+// -----
+
+// ... in components of its type.
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  replica.merge_call (%x, %x : tensor<4xf32>, tensor<4xf32>) {
+  ^bb0(%p: !replica.per_replica<tensor<4xf32>>, %v: tensor<4xf32>):
+    // expected-error@+1 {{expected a result with components of type 'tensor<4xf32>', found '!replica.mirrored<tensor<2xf32>>'}}
+    %0 = replica.broadcast_to %v : tensor<4xf32> -> !replica.mirrored<tensor<2xf32>>
+    replica.yield
+  }
+  replica.return
+}
+
+// -----
+
+// Gathers in cross-replica context have an axis of the components [E_AXIS_RANGE] ...
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  replica.merge_call (%x, %x : tensor<4xf32>, tensor<4xf32>) {
+  ^bb0(%p: !replica.per_replica<tensor<4xf32>>, %v: tensor<4xf32>):
+    // expected-error@+1 {{expected an axis in [0, 1), found -2 [E_AXIS_RANGE]}}
+    %0 = replica.gather %p axis -2 : !replica.per_replica<tensor<4xf32>> -> tensor<?xf32>
+    replica.yield
+  }
+  replica.return
+}
+
+// -----
+
+// ... and results of their rank and element type.
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  replica.merge_call (%x, %x : tensor<4xf32>, tensor<4xf32>) {
+  ^bb0(%p: !replica.per_replica<tensor<4xf32>>, %v: tensor<4xf32>):
+    // expected-error@+1 {{expected a result of rank 1 and element type 'f32', found 'tensor<?xf64>'}}
+    %0 = replica.gather %p axis 0 : !replica.per_replica<tensor<4xf32>> -> tensor<?xf64>
+    replica.yield
+  }
+  replica.return
+}
+
+// -----
+
+// A scalar cannot be gathered [E_SCALAR_GATHER].
+replica.step @s(%x: tensor<f32> {replica.batch = "x"}) {
+  replica.merge_call (%x : tensor<f32>) {
+  ^bb0(%p: !replica.per_replica<tensor<f32>>):
+    // expected-error@+1 {{expected a value with an axis to gather along, found the scalar 'tensor<f32>' [E_SCALAR_GATHER]}}
+    %0 = replica.gather %p axis 0 : !replica.per_replica<tensor<f32>> -> tensor<?xf32>
+    replica.yield
+  }
+  replica.return
+}
+
+// -----
+
+// Local results are components ...
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  replica.merge_call (%x, %x : tensor<4xf32>, tensor<4xf32>) {
+  ^bb0(%p: !replica.per_replica<tensor<4xf32>>, %v: tensor<4xf32>):
+    // expected-error@+1 {{expected results of type 'tensor<4xf32>', found 'tensor<2xf32>'}}
+    %0 = replica.local_results %p : !replica.per_replica<tensor<4xf32>> -> tensor<2xf32>
+    replica.yield
+  }
+  replica.return
+}
+
+// -----
+
+// ... one for each replica.
+replica.strategy @s2 {kind = #replica.kind<mirrored>, replicas = 2 : i64}
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  replica.merge_call (%x, %x : tensor<4xf32>, tensor<4xf32>) {
+  ^bb0(%p: !replica.per_replica<tensor<4xf32>>, %v: tensor<4xf32>):
+    // expected-error@+1 {{expected one result for each of 2 replicas, found 1}}
+    %0 = replica.local_results %p : !replica.per_replica<tensor<4xf32>> -> tensor<4xf32>
+    replica.yield
+  }
+  replica.return
+}
+
+// -----
+
+// An update is of a variable ...
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  replica.merge_call (%x, %x : tensor<4xf32>, tensor<4xf32>) {
+  ^bb0(%p: !replica.per_replica<tensor<4xf32>>, %v: tensor<4xf32>):
+    // expected-error@+1 {{unknown variable @w}}
+    replica.update @w {
+    ^bb0(%c: tensor<4xf32>):
+      replica.yield %c : tensor<4xf32>
+    }
+    replica.yield
+  }
+  replica.return
+}
+
+// -----
+
+// ... its region takes the current value first ...
+replica.variable @w : tensor<4xf32>
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  replica.merge_call (%x, %x : tensor<4xf32>, tensor<4xf32>) {
+  ^bb0(%p: !replica.per_replica<tensor<4xf32>>, %v: tensor<4xf32>):
+    // expected-error@+1 {{expected the first argument of the region to be the variable's value of type 'tensor<4xf32>'}}
+    replica.update @w {
+    ^bb0(%c: tensor<2xf32>):
+      replica.yield %c : tensor<2xf32>
+    }
+    replica.yield
+  }
+  replica.return
+}
+
+// -----
+
+// ... then the operands ...
+replica.variable @w : tensor<4xf32>
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  replica.merge_call (%x, %x : tensor<4xf32>, tensor<4xf32>) {
+  ^bb0(%p: !replica.per_replica<tensor<4xf32>>, %v: tensor<4xf32>):
+    // expected-error@+1 {{expected 2 arguments of the region, found 1}}
+    replica.update @w (%v : tensor<4xf32>) {
+    ^bb0(%c: tensor<4xf32>):
+      replica.yield %c : tensor<4xf32>
+    }
+    replica.yield
+  }
+  replica.return
+}
+
+// -----
+
+// ... by their components ...
+replica.variable @w : tensor<4xf32>
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  replica.merge_call (%x, %x : tensor<4xf32>, tensor<4xf32>) {
+  ^bb0(%p: !replica.per_replica<tensor<4xf32>>, %v: tensor<4xf32>):
+    // expected-error@+1 {{expected a region argument of type 'tensor<4xf32>', found 'tensor<2xf32>'}}
+    replica.update @w (%v : tensor<4xf32>) {
+    ^bb0(%c: tensor<4xf32>, %d: tensor<2xf32>):
+      replica.yield %c : tensor<4xf32>
+    }
+    replica.yield
+  }
+  replica.return
+}
+
+// -----
+
+// ... which are equal on all replicas [E_PER_REPLICA_IN_UPDATE] ...
+replica.variable @w : tensor<4xf32>
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  replica.merge_call (%x, %x : tensor<4xf32>, tensor<4xf32>) {
+  ^bb0(%p: !replica.per_replica<tensor<4xf32>>, %v: tensor<4xf32>):
+    // expected-error@+1 {{expected operands that are equal on all replicas, found '!replica.per_replica<tensor<4xf32>>', with which the copies of the variable would diverge [E_PER_REPLICA_IN_UPDATE]}}
+    replica.update @w (%p : !replica.per_replica<tensor<4xf32>>) {
+    ^bb0(%c: tensor<4xf32>, %d: tensor<4xf32>):
+      replica.yield %d : tensor<4xf32>
+    }
+    replica.yield
+  }
+  replica.return
+}
+
+// -----
+
+// ... and yields the new value ...
+replica.variable @w : tensor<4xf32>
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  replica.merge_call (%x, %x : tensor<4xf32>, tensor<4xf32>) {
+  ^bb0(%p: !replica.per_replica<tensor<4xf32>>, %v: tensor<4xf32>):
+    // expected-error@+1 {{expected the region to yield the variable's new value of type 'tensor<4xf32>' first}}
+    replica.update @w (%v : tensor<4xf32>) -> tensor<4xf32> {
+    ^bb0(%c: tensor<4xf32>, %d: tensor<4xf32>):
+      %s = arith.constant dense<0.0> : tensor<2xf32>
+      replica.yield %s, %d : tensor<2xf32>, tensor<4xf32>
+    }
+    replica.yield
+  }
+  replica.return
+}
+
+// -----
+
+// ... then the results.
+replica.variable @w : tensor<4xf32>
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  replica.merge_call (%x, %x : tensor<4xf32>, tensor<4xf32>) {
+  ^bb0(%p: !replica.per_replica<tensor<4xf32>>, %v: tensor<4xf32>):
+    // expected-error@+1 {{expected the region to yield 2 values, found 1}}
+    %r = replica.update @w (%v : tensor<4xf32>) -> tensor<4xf32> {
+    ^bb0(%c: tensor<4xf32>, %d: tensor<4xf32>):
+      replica.yield %d : tensor<4xf32>
+    }
+    replica.yield
+  }
+  replica.return
+}
+
+// -----
+
+// A yield ends a merge_call or an update.
+func.func @f() {
+  // expected-error@+1 {{expects parent op to be one of 'replica.merge_call, replica.update'}}
+  replica.yield
+}
