@@ -59,23 +59,63 @@ static LogicalResult verifyGroup(Operation *op, FlatSymbolRefAttr group, SymbolT
 }
 
 LogicalResult StartOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
-  return verifyGroup(*this, getGroupAttr(), symbolTable);
+  auto group = symbolTable.lookupNearestSymbolFrom<GroupOp>(*this, getGroupAttr());
+  if (!group)
+    return emitOpError("unknown group ") << getGroupAttr();
+  if (getKind() != Kind::AllGather || !group.getRanks())
+    return success();
+  int64_t axis = getAxisAttr().getInt(), ranks = group.getRanks()->size();
+  for (auto [operand, result] : llvm::zip_equal(getInputs().getTypes(), getPending().getType().getResults())) {
+    auto from = cast<RankedTensorType>(operand), to = cast<RankedTensorType>(result);
+    if (!from.isDynamicDim(axis) && !to.isDynamicDim(axis) && to.getDimSize(axis) != from.getDimSize(axis) * ranks)
+      return emitOpError("expected ") << from.getDimSize(axis) * ranks << " rows from " << ranks << " ranks, found " << to
+                                      << " [E_SHAPE_MISMATCH]";
+  }
+  return success();
+}
+
+/// One operand of an all_gather and what becomes of it.
+static LogicalResult verifyGather(StartOp op, RankedTensorType from, Type result) {
+  if (!op.getAxis())
+    return op.emitOpError("expected an axis for kind 'all_gather'");
+  if (from.getRank() == 0)
+    return op.emitOpError("expected an operand with an axis to gather along, found the scalar ") << from << " [E_SCALAR_GATHER]";
+  int64_t axis = op.getAxisAttr().getInt();
+  if (axis < 0 || axis >= from.getRank())
+    return op.emitOpError("expected an axis in [0, ") << from.getRank() << "), found " << axis << " [E_AXIS_RANGE]";
+  auto to = dyn_cast<RankedTensorType>(result);
+  if (!to || to.getRank() != from.getRank() || to.getElementType() != from.getElementType())
+    return op.emitOpError("expected a pending result of rank ")
+           << from.getRank() << " and element type " << from.getElementType() << ", found " << result;
+  for (int64_t d = 0; d < from.getRank(); ++d)
+    if (d != axis && from.getDimSize(d) != to.getDimSize(d))
+      return op.emitOpError("expected dimension ")
+             << d << " of the pending result to be as in the operand " << from << ", found " << to << " [E_SHAPE_MISMATCH]";
+  return success();
 }
 
 LogicalResult StartOp::verify() {
   bool reduces = getKind() == Kind::AllReduce || getKind() == Kind::ReduceScatter || getKind() == Kind::Reduce;
   if (reduces != (getReduction() != Reduction::None))
-    return emitOpError("expected ") << (reduces ? "a" : "no") << " reduction for kind '" << stringifyKind(getKind())
-                                    << "', found '" << stringifyReduction(getReduction()) << "'";
+    return emitOpError("expected ") << (reduces ? "a" : "no") << " reduction for kind '" << stringifyKind(getKind()) << "', found '"
+                                    << stringifyReduction(getReduction()) << "'";
   ArrayRef<Type> results = getPending().getType().getResults();
   if (results.size() != getInputs().size())
     return emitOpError("expected one pending result for each of ") << getInputs().size() << " operands, found " << results.size();
-  if (getKind() == Kind::AllReduce)
-    for (auto [operand, result] : llvm::zip_equal(getInputs().getTypes(), results))
-      if (operand != result)
-        return emitOpError("expected a pending result of type ") << operand << ", found " << result;
-  if (getKind() == Kind::AllGather && !getAxis())
-    return emitOpError("expected an axis for kind 'all_gather'");
+  for (auto [operand, result] : llvm::zip_equal(getInputs().getTypes(), results)) {
+    Type element = cast<RankedTensorType>(operand).getElementType();
+    if (reduces && (!element.isIntOrFloat() || element.isInteger(1)))
+      return emitOpError("expected elements that are numbers, found ") << element << " [E_DTYPE_UNSUPPORTED]";
+    if (getKind() == Kind::AllReduce && operand != result)
+      return emitOpError("expected a pending result of type ") << operand << ", found " << result;
+    if (getKind() == Kind::AllGather && failed(verifyGather(*this, cast<RankedTensorType>(operand), result)))
+      return failure();
+  }
+  bool hasAxis = getKind() != Kind::AllReduce && getKind() != Kind::Reduce && getKind() != Kind::Broadcast;
+  if (getAxis() && !hasAxis)
+    return emitOpError("expected no axis for kind '") << stringifyKind(getKind()) << "'";
+  if (!getPending().hasOneUse())
+    return emitOpError("expected exactly one wait for each start");
   return success();
 }
 
@@ -103,10 +143,8 @@ std::optional<uint64_t> StartOp::getContributedBytes() {
 
 LogicalResult WaitOp::verify() {
   StartOp start = getStart();
-  if (!start)
+  if (!start || start->getBlock() != (*this)->getBlock())
     return emitOpError("expected the pending value of a 'collective.start' in the same block");
-  if (!getPending().hasOneUse())
-    return emitOpError("expected exactly one wait for each start");
   if (start.getInputs() != getInputs()) {
     InFlightDiagnostic diag = emitOpError("expected the operands of its start");
     diag.attachNote(start.getLoc()) << "the start is here";
@@ -126,9 +164,7 @@ ResultUniformity WaitOp::getResultUniformity(unsigned) {
   return group && !group.getRanks() ? ResultUniformity::Uniform : ResultUniformity::Varying;
 }
 
-LogicalResult BarrierOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
-  return verifyGroup(*this, getGroupAttr(), symbolTable);
-}
+LogicalResult BarrierOp::verifySymbolUses(SymbolTableCollection &symbolTable) { return verifyGroup(*this, getGroupAttr(), symbolTable); }
 FlatSymbolRefAttr BarrierOp::getGroupSymbol() { return getGroupAttr(); }
 std::optional<uint64_t> BarrierOp::getChannelNumber() { return getChannel(); }
 void BarrierOp::setChannelNumber(uint64_t channel) { setChannel(channel); }

@@ -38,7 +38,15 @@ def Collective_StartOp : Collective_CommunicationOp<"start", [DeclareOpInterface
   let description = [{
     The operands belong to the collective until its wait, which names them again. `channel` numbers the collectives in
     program order; it is equal on all ranks by construction and is what reports refer to. `axis` is
-    the axis of concatenation of an all_gather.
+    the axis of concatenation of an all_gather. `bytes_per_pack` is a bound on the size of the bucket that it may
+    become part of; 0 leaves it to the compiler.
+
+    ```
+    all_reduce sum    rank 0: [1 2]  rank 1: [3 4]   ->  rank 0: [4 6]      rank 1: [4 6]
+    all_gather        rank 0: [1 2]  rank 1: [3]     ->  rank 0: [1 2 3]    rank 1: [1 2 3]
+    reduce_scatter    rank 0: [1 2]  rank 1: [3 4]   ->  rank 0: [4]        rank 1: [6]
+    broadcast         rank 0: [1 2]  rank 1: [3 4]   ->  rank 0: [1 2]      rank 1: [1 2]
+    ```
 
     ```mlir
     %h = collective.start all_reduce sum @all channel 3 (%dw, %db : tensor<64x10xf32>, tensor<10xf32>)
@@ -58,6 +66,9 @@ def Collective_StartOp : Collective_CommunicationOp<"start", [DeclareOpInterface
 def Collective_WaitOp : Collective_CommunicationOp<"wait", [DeclareOpInterfaceMethods<UniformityOpInterface>]> {
   let summary = "waits for a collective and returns its results";
   let description = [{
+    Stands in the block of its start, and is the only one to use its pending value. Results of an all_reduce, an all_gather or a
+    broadcast over all ranks are equal on all of them.
+
     ```mlir
     %g:2 = collective.wait %h (%dw, %db : tensor<64x10xf32>, tensor<10xf32>)
         : !collective.pending<tensor<64x10xf32>, tensor<10xf32>> -> tensor<64x10xf32>, tensor<10xf32>
@@ -76,6 +87,11 @@ def Collective_WaitOp : Collective_CommunicationOp<"wait", [DeclareOpInterfaceMe
 def Collective_BarrierOp : Collective_CommunicationOp<"barrier", [DeclareOpInterfaceMethods<CollectiveOpInterface>,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "all ranks of a group arrive before any goes on";
+  let description = [{
+    ```mlir
+    collective.barrier @all channel 4
+    ```
+  }];
   let arguments = (ins FlatSymbolRefAttr:$group, OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$channel);
   let assemblyFormat = "$group (`channel` $channel^)? attr-dict";
 }

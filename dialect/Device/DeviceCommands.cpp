@@ -182,8 +182,8 @@ LogicalResult StartOp::verify() {
     return emitOpError("expected ") << (reduces ? "a" : "no") << " reduction for kind '" << stringifyKind(getKind()) << "', found '"
                                     << stringifyReduction(getReduction()) << "'";
   if (getInputs().size() != getOutputs().size())
-    return emitOpError("expected one buffer for the result of each of ") << getInputs().size() << " operands, found "
-                                                                         << getOutputs().size();
+    return emitOpError("expected one buffer for the result of each of ")
+           << getInputs().size() << " operands, found " << getOutputs().size();
   for (auto [input, output] : llvm::zip_equal(getInputs(), getOutputs())) {
     if (getKind() == Kind::AllReduce && input.getType() != output.getType())
       return emitOpError("expected a buffer of type ") << input.getType() << " for the result, found " << output.getType();
@@ -195,13 +195,9 @@ LogicalResult StartOp::verify() {
   return success();
 }
 
-LogicalResult StartOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
-  return verifyGroup(*this, getGroupAttr(), symbolTable);
-}
+LogicalResult StartOp::verifySymbolUses(SymbolTableCollection &symbolTable) { return verifyGroup(*this, getGroupAttr(), symbolTable); }
 
-LogicalResult BarrierOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
-  return verifyGroup(*this, getGroupAttr(), symbolTable);
-}
+LogicalResult BarrierOp::verifySymbolUses(SymbolTableCollection &symbolTable) { return verifyGroup(*this, getGroupAttr(), symbolTable); }
 
 //===----------------------------------------------------------------------===//
 // Registers and branches

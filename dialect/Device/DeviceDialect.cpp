@@ -47,22 +47,18 @@ void KernelOp::build(OpBuilder &builder, OperationState &state, StringRef name, 
 }
 
 ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
-  auto buildType = [](Builder &builder, ArrayRef<Type> inputs, ArrayRef<Type> results,
-                      function_interface_impl::VariadicFlag,
+  auto buildType = [](Builder &builder, ArrayRef<Type> inputs, ArrayRef<Type> results, function_interface_impl::VariadicFlag,
                       std::string &) { return builder.getFunctionType(inputs, results); };
-  return function_interface_impl::parseFunctionOp(parser, result, /*allowVariadic=*/false,
-                                                  getFunctionTypeAttrName(result.name), buildType,
+  return function_interface_impl::parseFunctionOp(parser, result, /*allowVariadic=*/false, getFunctionTypeAttrName(result.name), buildType,
                                                   getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
 }
 
 void KernelOp::print(OpAsmPrinter &printer) {
-  function_interface_impl::printFunctionOp(printer, *this, /*isVariadic=*/false, getFunctionTypeAttrName(),
-                                           getArgAttrsAttrName(), getResAttrsAttrName());
+  function_interface_impl::printFunctionOp(printer, *this, /*isVariadic=*/false, getFunctionTypeAttrName(), getArgAttrsAttrName(),
+                                           getResAttrsAttrName());
 }
 
-unsigned KernelOp::getNumTensorArguments() {
-  return llvm::count_if(getArgumentTypes(), llvm::IsaPred<RankedTensorType>);
-}
+unsigned KernelOp::getNumTensorArguments() { return llvm::count_if(getArgumentTypes(), llvm::IsaPred<RankedTensorType>); }
 
 std::optional<unsigned> KernelOp::getInPlaceArgument(unsigned result) {
   std::optional<ArrayRef<int64_t>> inPlace = getInPlace();
@@ -91,8 +87,7 @@ LogicalResult KernelOp::verify() {
     if (inPlace->size() != getResultTypes().size())
       return emitOpError("expected 'in_place' to have ") << getResultTypes().size() << " entries, found " << inPlace->size();
     for (auto [result, argument] : llvm::zip_equal(getResultTypes(), *inPlace))
-      if (argument >= static_cast<int64_t>(getArgumentTypes().size()) ||
-          (argument >= 0 && getArgumentTypes()[argument] != result))
+      if (argument >= static_cast<int64_t>(getArgumentTypes().size()) || (argument >= 0 && getArgumentTypes()[argument] != result))
         return emitOpError("expected 'in_place' to name an argument of type ") << result << ", found " << argument;
   }
   return success();

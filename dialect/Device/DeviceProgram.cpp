@@ -34,9 +34,7 @@ private:
   LogicalResult verifyCommand(Operation *op) {
     return TypeSwitch<Operation *, LogicalResult>(op)
         .Case([&](SliceOp slice) { return verifySlice(slice); })
-        .Case([&](LaunchOp launch) {
-          return verifyRegisters(launch, launch.getRegisters().value_or(ArrayRef<int64_t>()));
-        })
+        .Case([&](LaunchOp launch) { return verifyRegisters(launch, launch.getRegisters().value_or(ArrayRef<int64_t>())); })
         .Case([&](LoadRegisterOp load) { return verifyRegisters(load, load.getIndexAttr().getInt()); })
         .Case([&](SetRegisterOp set) { return verifyRegisters(set, set.getIndexAttr().getInt()); })
         .Case([&](AddRegisterOp add) {
@@ -51,9 +49,7 @@ private:
           return verifyChannel(wait, wait.getChannelAttr().getInt());
         })
         .Case<OutputOp, CopyOp, JumpOp, BranchUnlessOp, ReturnOp>([](auto) { return success(); })
-        .Default([](Operation *other) {
-          return other->emitOpError("expected a command of the device dialect in a program");
-        });
+        .Default([](Operation *other) { return other->emitOpError("expected a command of the device dialect in a program"); });
   }
 
   /// The size of a memory that belongs to the program; nullopt for those that belong to the artifact.
@@ -83,8 +79,8 @@ private:
       return success();
     int64_t end = slice.getOffsetAttr().getInt() + type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
     if (end > *size)
-      return slice.emitOpError("ends at byte ") << end << ", outside of the " << *size << " bytes of space '"
-                                                << stringifySpace(slice.getSpace()) << "'";
+      return slice.emitOpError("ends at byte ")
+             << end << ", outside of the " << *size << " bytes of space '" << stringifySpace(slice.getSpace()) << "'";
     return success();
   }
 
@@ -150,8 +146,8 @@ LogicalResult OnceOp::verifyRegions() {
     for (Value buffer : written) {
       Space space = buffer.getDefiningOp<SliceOp>().getSpace();
       if (space != Space::Shared && space != Space::Variable)
-        return op.emitOpError("writes to space '") << stringifySpace(space)
-                                                   << "' in 'device.once', but only one replica would have the result";
+        return op.emitOpError("writes to space '")
+               << stringifySpace(space) << "' in 'device.once', but only one replica would have the result";
     }
   }
   return success();

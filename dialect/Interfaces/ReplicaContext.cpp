@@ -9,9 +9,7 @@ using namespace mlir;
 
 #include "dialect/Interfaces/ReplicaContext.cpp.inc"
 
-StringRef lockstep::stringifyContext(Context context) {
-  return context == Context::Replica ? "replica" : "cross-replica";
-}
+StringRef lockstep::stringifyContext(Context context) { return context == Context::Replica ? "replica" : "cross-replica"; }
 
 std::optional<Context> lockstep::getEnclosingContext(Operation *op) {
   auto opener = op->getParentOfType<OpensContextInterface>();

@@ -27,24 +27,17 @@ namespace detail {
 llvm::LogicalResult verifyContext(mlir::Operation *op, llvm::ArrayRef<Context> allowed);
 } // namespace detail
 
-template <typename ConcreteType>
-class InReplicaContext : public mlir::OpTrait::TraitBase<ConcreteType, InReplicaContext> {
+template <typename ConcreteType> class InReplicaContext : public mlir::OpTrait::TraitBase<ConcreteType, InReplicaContext> {
 public:
-  static llvm::LogicalResult verifyTrait(mlir::Operation *op) {
-    return detail::verifyContext(op, {Context::Replica});
-  }
+  static llvm::LogicalResult verifyTrait(mlir::Operation *op) { return detail::verifyContext(op, {Context::Replica}); }
 };
 
-template <typename ConcreteType>
-class InCrossReplicaContext : public mlir::OpTrait::TraitBase<ConcreteType, InCrossReplicaContext> {
+template <typename ConcreteType> class InCrossReplicaContext : public mlir::OpTrait::TraitBase<ConcreteType, InCrossReplicaContext> {
 public:
-  static llvm::LogicalResult verifyTrait(mlir::Operation *op) {
-    return detail::verifyContext(op, {Context::CrossReplica});
-  }
+  static llvm::LogicalResult verifyTrait(mlir::Operation *op) { return detail::verifyContext(op, {Context::CrossReplica}); }
 };
 
-template <typename ConcreteType>
-class InAnyContext : public mlir::OpTrait::TraitBase<ConcreteType, InAnyContext> {
+template <typename ConcreteType> class InAnyContext : public mlir::OpTrait::TraitBase<ConcreteType, InAnyContext> {
 public:
   static llvm::LogicalResult verifyTrait(mlir::Operation *op) {
     return detail::verifyContext(op, {Context::Replica, Context::CrossReplica});

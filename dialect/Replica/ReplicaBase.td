@@ -46,6 +46,9 @@ def Replica_PerReplica : Replica_Type<"PerReplica", "per_replica"> {
 
 def Replica_Mirrored : Replica_Type<"Mirrored", "mirrored"> {
   let summary = "equal values of the component type, one a replica";
+  let description = [{
+    What a reduction or a broadcast leaves: every replica has the same value. An update of a mirrored variable takes such values.
+  }];
   let parameters = (ins "::mlir::RankedTensorType":$component);
   let assemblyFormat = "`<` $component `>`";
 }

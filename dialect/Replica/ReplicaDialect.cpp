@@ -33,16 +33,13 @@ void ReplicaDialect::initialize() {
       >();
 }
 
-LogicalResult ReplicaDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
-  return success();
-}
+LogicalResult ReplicaDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) { return success(); }
 
 /// Names on the outside are strings, and not empty.
 static LogicalResult verifyName(Operation *op, NamedAttribute attribute) {
   auto name = dyn_cast<StringAttr>(attribute.getValue());
   if (!name || name.empty())
-    return op->emitOpError("expected '") << attribute.getName().getValue() << "' to be a non-empty string, found "
-                                         << attribute.getValue();
+    return op->emitOpError("expected '") << attribute.getName().getValue() << "' to be a non-empty string, found " << attribute.getValue();
   return success();
 }
 
@@ -55,8 +52,7 @@ LogicalResult ReplicaDialect::verifyRegionArgAttribute(Operation *op, unsigned, 
   return op->emitOpError("unknown argument attribute '") << name << "'";
 }
 
-LogicalResult ReplicaDialect::verifyRegionResultAttribute(Operation *op, unsigned, unsigned,
-                                                          NamedAttribute attribute) {
+LogicalResult ReplicaDialect::verifyRegionResultAttribute(Operation *op, unsigned, unsigned, NamedAttribute attribute) {
   StringRef name = attribute.getName().getValue();
   if (name == "replica.variable" || name == "replica.metric" || name == "replica.sum" || name == "replica.count" ||
       name == "replica.result")

@@ -31,8 +31,7 @@ LogicalResult MergeCallOp::verify() {
     return emitOpError("expected the region to yield ") << getNumResults() << " values, found " << yield.getNumOperands();
   for (auto [result, value] : llvm::zip_equal(getResults(), yield.getOperands()))
     if (getComponent(value.getType()) != result.getType())
-      return emitOpError("expected the region to yield a component of type ")
-             << result.getType() << ", found " << value.getType();
+      return emitOpError("expected the region to yield a component of type ") << result.getType() << ", found " << value.getType();
   return success();
 }
 
@@ -70,8 +69,7 @@ LogicalResult BroadcastToOp::verifySymbolUses(SymbolTableCollection &symbolTable
 
 LogicalResult BroadcastToOp::verify() {
   if (getResult().getType().getComponent() != getValue().getType())
-    return emitOpError("expected a result with components of type ")
-           << getValue().getType() << ", found " << getResult().getType();
+    return emitOpError("expected a result with components of type ") << getValue().getType() << ", found " << getResult().getType();
   return success();
 }
 
@@ -84,8 +82,7 @@ LogicalResult GatherOp::verify() {
   if (axis < 0 || axis >= from.getRank())
     return emitOpError("expected an axis in [0, ") << from.getRank() << "), found " << axis << " [E_AXIS_RANGE]";
   if (to.getRank() != from.getRank() || to.getElementType() != from.getElementType())
-    return emitOpError("expected a result of rank ")
-           << from.getRank() << " and element type " << from.getElementType() << ", found " << to;
+    return emitOpError("expected a result of rank ") << from.getRank() << " and element type " << from.getElementType() << ", found " << to;
   return success();
 }
 
@@ -94,6 +91,9 @@ ResultUniformity GatherOp::getResultUniformity(unsigned) { return ResultUniformi
 ResultUniformity LocalResultsOp::getResultUniformity(unsigned) { return ResultUniformity::Uniform; }
 
 LogicalResult LocalResultsOp::verify() {
+  for (auto strategy : (*this)->getParentOfType<ModuleOp>().getOps<StrategyOp>())
+    if (strategy.getReplicas() && *strategy.getReplicas() != getNumResults())
+      return emitOpError("expected one result for each of ") << *strategy.getReplicas() << " replicas, found " << getNumResults();
   for (Value result : getResults())
     if (result.getType() != getValue().getType().getComponent())
       return emitOpError("expected results of type ") << getValue().getType().getComponent() << ", found " << result.getType();
@@ -125,8 +125,7 @@ LogicalResult UpdateOp::verify() {
       return emitOpError("expected operands that are equal on all replicas, found ")
              << operand.getType() << ", with which the copies of the variable would diverge [E_PER_REPLICA_IN_UPDATE]";
     if (getComponent(operand.getType()) != argument.getType())
-      return emitOpError("expected a region argument of type ")
-             << getComponent(operand.getType()) << ", found " << argument.getType();
+      return emitOpError("expected a region argument of type ") << getComponent(operand.getType()) << ", found " << argument.getType();
   }
   auto yield = cast<YieldOp>(body.getTerminator());
   if (yield.getNumOperands() != getNumResults() + 1)

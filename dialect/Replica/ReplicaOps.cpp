@@ -4,10 +4,28 @@
 
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace lockstep;
 using namespace lockstep::replica;
 using namespace mlir;
+
+/// A reduction by its name.
+static ParseResult parseReduction(OpAsmParser &parser, ReductionAttr &reduction) {
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef name;
+  if (parser.parseKeyword(&name))
+    return failure();
+  std::optional<Reduction> value = symbolizeReduction(name);
+  if (!value)
+    return parser.emitError(loc) << "expected a reduction 'sum' or 'mean', found '" << name << "' [E_REDUCE_OP]";
+  reduction = ReductionAttr::get(parser.getContext(), *value);
+  return success();
+}
+
+static void printReduction(OpAsmPrinter &printer, Operation *, ReductionAttr reduction) {
+  printer << stringifyReduction(reduction.getValue());
+}
 
 #define GET_OP_CLASSES
 #include "dialect/Replica/ReplicaOps.cpp.inc"
@@ -21,8 +39,7 @@ LogicalResult StrategyOp::verify() {
   if (*strategies.begin() != *this)
     return emitOpError("expected at most one strategy in a module");
   if (getKind() != Kind::Mirrored && getReplicas().value_or(1) != 1)
-    return emitOpError("expected 1 replica for strategy '")
-           << stringifyKind(getKind()) << "', found " << *getReplicas();
+    return emitOpError("expected 1 replica for strategy '") << stringifyKind(getKind()) << "', found " << *getReplicas();
   return success();
 }
 
@@ -57,20 +74,38 @@ void StepOp::build(OpBuilder &builder, OperationState &state, StringRef name, Fu
 }
 
 ParseResult StepOp::parse(OpAsmParser &parser, OperationState &result) {
-  auto buildType = [](Builder &builder, ArrayRef<Type> inputs, ArrayRef<Type> results,
-                      function_interface_impl::VariadicFlag,
+  auto buildType = [](Builder &builder, ArrayRef<Type> inputs, ArrayRef<Type> results, function_interface_impl::VariadicFlag,
                       std::string &) { return builder.getFunctionType(inputs, results); };
-  return function_interface_impl::parseFunctionOp(parser, result, /*allowVariadic=*/false,
-                                                  getFunctionTypeAttrName(result.name), buildType,
+  return function_interface_impl::parseFunctionOp(parser, result, /*allowVariadic=*/false, getFunctionTypeAttrName(result.name), buildType,
                                                   getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
 }
 
 void StepOp::print(OpAsmPrinter &printer) {
-  function_interface_impl::printFunctionOp(printer, *this, /*isVariadic=*/false, getFunctionTypeAttrName(),
-                                           getArgAttrsAttrName(), getResAttrsAttrName());
+  function_interface_impl::printFunctionOp(printer, *this, /*isVariadic=*/false, getFunctionTypeAttrName(), getArgAttrsAttrName(),
+                                           getResAttrsAttrName());
 }
 
 Context StepOp::getOpenedContext() { return Context::Replica; }
+
+LogicalResult StepOp::verify() {
+  for (unsigned i = 0; i < getNumArguments(); ++i) {
+    auto has = [&](StringRef name) { return static_cast<bool>(getArgAttr(i, name)); };
+    int bound = has("replica.batch") + has("replica.scalar") + has("replica.variable");
+    if (bound > 1)
+      return emitOpError("expected one of 'replica.batch', 'replica.scalar' and 'replica.variable' for argument ")
+             << i << ", found " << bound;
+    Attribute value = getArgAttr(i, "replica.default");
+    if (!value)
+      continue;
+    if (!has("replica.scalar"))
+      return emitOpError("expected 'replica.default' beside 'replica.scalar' for argument ") << i;
+    Type expected = getElementTypeOrSelf(getArgumentTypes()[i]);
+    auto typed = dyn_cast<TypedAttr>(value);
+    if (!typed || getElementTypeOrSelf(typed.getType()) != expected)
+      return emitOpError("expected 'replica.default' to be of type ") << expected << ", found " << value;
+  }
+  return success();
+}
 
 LogicalResult ReturnOp::verify() {
   ArrayRef<Type> expected = cast<StepOp>((*this)->getParentOp()).getResultTypes();
@@ -84,8 +119,7 @@ LogicalResult ReturnOp::verify() {
 //===----------------------------------------------------------------------===//
 
 /// The variable that `op` names by `symbol`, checked against the type of its value.
-static LogicalResult verifyVariableUse(Operation *op, FlatSymbolRefAttr symbol, Type valueType,
-                                       SymbolTableCollection &symbolTable) {
+static LogicalResult verifyVariableUse(Operation *op, FlatSymbolRefAttr symbol, Type valueType, SymbolTableCollection &symbolTable) {
   auto variable = symbolTable.lookupNearestSymbolFrom<VariableOp>(op, symbol);
   if (!variable)
     return op->emitOpError("unknown variable ") << symbol;
@@ -96,8 +130,25 @@ static LogicalResult verifyVariableUse(Operation *op, FlatSymbolRefAttr symbol, 
   return diag;
 }
 
+/// Rules for variables that are synchronized on read (reference, section 5.3), in cross-replica context.
+static LogicalResult verifyCombinedUse(Operation *op, FlatSymbolRefAttr symbol, Aggregation refused, StringRef message,
+                                       SymbolTableCollection &symbolTable) {
+  auto variable = symbolTable.lookupNearestSymbolFrom<VariableOp>(op, symbol);
+  if (getEnclosingContext(op) != Context::CrossReplica || variable.getSynchronization() != Synchronization::OnRead ||
+      variable.getAggregation() != refused)
+    return success();
+  InFlightDiagnostic diag = op->emitOpError();
+  diag << llvm::formatv(message.data(), symbol.getValue()).str();
+  diag.attachNote(variable.getLoc()) << "the variable is declared here";
+  return diag;
+}
+
 LogicalResult ReadOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
-  return verifyVariableUse(*this, getVariableAttr(), getType(), symbolTable);
+  if (failed(verifyVariableUse(*this, getVariableAttr(), getType(), symbolTable)))
+    return failure();
+  return verifyCombinedUse(*this, getVariableAttr(), Aggregation::None,
+                           "reads variable '{0}', whose copies no aggregation combines, in cross-replica context [E_AGG_NONE]",
+                           symbolTable);
 }
 
 ResultUniformity ReadOp::getResultUniformity(unsigned) {
@@ -105,19 +156,24 @@ ResultUniformity ReadOp::getResultUniformity(unsigned) {
   if (getEnclosingContext(*this) == Context::CrossReplica)
     return ResultUniformity::FromOperands;
   auto variable = SymbolTable::lookupNearestSymbolFrom<VariableOp>(*this, getVariableAttr());
-  return variable && variable.getSynchronization() == Synchronization::OnRead ? ResultUniformity::Varying
-                                                                              : ResultUniformity::FromOperands;
+  return variable && variable.getSynchronization() == Synchronization::OnRead ? ResultUniformity::Varying : ResultUniformity::FromOperands;
 }
 
 LogicalResult AssignOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   return verifyVariableUse(*this, getVariableAttr(), getValue().getType(), symbolTable);
 }
-LogicalResult AssignAddOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
-  return verifyVariableUse(*this, getVariableAttr(), getValue().getType(), symbolTable);
+/// Adding to, or subtracting from, a variable: what is the sum of its copies cannot be changed by one value.
+template <typename AssignOpTy> static LogicalResult verifyChange(AssignOpTy op, SymbolTableCollection &symbolTable) {
+  if (failed(verifyVariableUse(op, op.getVariableAttr(), op.getValue().getType(), symbolTable)))
+    return failure();
+  return verifyCombinedUse(op, op.getVariableAttr(), Aggregation::Sum,
+                           "changes variable '{0}', which is the sum of its copies, in cross-replica context "
+                           "[E_ONREAD_ASSIGN_ADD_SUM]",
+                           symbolTable);
 }
-LogicalResult AssignSubOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
-  return verifyVariableUse(*this, getVariableAttr(), getValue().getType(), symbolTable);
-}
+
+LogicalResult AssignAddOp::verifySymbolUses(SymbolTableCollection &symbolTable) { return verifyChange(*this, symbolTable); }
+LogicalResult AssignSubOp::verifySymbolUses(SymbolTableCollection &symbolTable) { return verifyChange(*this, symbolTable); }
 
 //===----------------------------------------------------------------------===//
 // Replica context
@@ -132,9 +188,8 @@ static RankedTensorType getReducedType(Reduction reduction, RankedTensorType typ
   return type;
 }
 
-LogicalResult AllReduceOp::inferReturnTypes(MLIRContext *, std::optional<Location>, ValueRange operands,
-                                            DictionaryAttr, OpaqueProperties properties, RegionRange,
-                                            SmallVectorImpl<Type> &types) {
+LogicalResult AllReduceOp::inferReturnTypes(MLIRContext *, std::optional<Location>, ValueRange operands, DictionaryAttr,
+                                            OpaqueProperties properties, RegionRange, SmallVectorImpl<Type> &types) {
   Reduction reduction = properties.as<Properties *>()->reduction.getValue();
   for (Value operand : operands)
     types.push_back(getReducedType(reduction, cast<RankedTensorType>(operand.getType())));
@@ -159,8 +214,7 @@ LogicalResult AllGatherOp::verify() {
     auto from = cast<RankedTensorType>(operand.getType());
     auto to = cast<RankedTensorType>(result.getType());
     if (from.getRank() == 0)
-      return emitOpError("expected an operand with an axis to gather along, found the scalar ")
-             << from << " [E_SCALAR_GATHER]";
+      return emitOpError("expected an operand with an axis to gather along, found the scalar ") << from << " [E_SCALAR_GATHER]";
     int64_t axis = getAxisAttr().getInt();
     if (axis < 0 || axis >= from.getRank())
       return emitOpError("expected an axis in [0, ") << from.getRank() << "), found " << axis << " [E_AXIS_RANGE]";

@@ -87,10 +87,18 @@ def Replica_StepOp : Replica_Op<"step", [FunctionOpInterface, IsolatedFromAbove,
     ::mlir::Region *getCallableRegion() { return &getBody(); }
   }];
   let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
 }
 
 def Replica_ReturnOp : Replica_Op<"return", [Pure, Terminator, ReturnLike, HasParent<"StepOp">]> {
   let summary = "ends a step";
+  let description = [{
+    The operands are the results of the step.
+
+    ```mlir
+    replica.return %loss : tensor<f32>
+    ```
+  }];
   let arguments = (ins Variadic<AnyRankedTensor>:$operands);
   let assemblyFormat = "attr-dict ($operands^ `:` type($operands))?";
   let hasVerifier = 1;
@@ -135,9 +143,25 @@ def Replica_AssignOp : Replica_AssignOpBase<"assign"> {
 }
 def Replica_AssignAddOp : Replica_AssignOpBase<"assign_add"> {
   let summary = "adds a value to a variable";
+  let description = [{
+    As `replica.assign` of the sum. What is added is combined first, as the variable's aggregation says: a variable of 10 with
+    aggregation `sum` to which two replicas add 1 and 2 becomes 13. In cross-replica context a variable that is the sum of
+    its copies cannot be added to (E_ONREAD_ASSIGN_ADD_SUM).
+
+    ```mlir
+    replica.assign_add @seen, %n : tensor<i64>
+    ```
+  }];
 }
 def Replica_AssignSubOp : Replica_AssignOpBase<"assign_sub"> {
   let summary = "subtracts a value from a variable";
+  let description = [{
+    The counterpart of `replica.assign_add`, with the same rules.
+
+    ```mlir
+    replica.assign_sub @w, %step : tensor<64x10xf32>
+    ```
+  }];
 }
 
 //===----------------------------------------------------------------------===//
@@ -146,12 +170,26 @@ def Replica_AssignSubOp : Replica_AssignOpBase<"assign_sub"> {
 
 def Replica_IdOp : Replica_Op<"id", [Pure, InReplicaContext, DeclareOpInterfaceMethods<UniformityOpInterface>]> {
   let summary = "the number of this replica, from 0";
+  let description = [{
+    The one value that no two replicas share; what is computed from it is varying.
+
+    ```mlir
+    %id = replica.id : tensor<i32>
+    ```
+  }];
   let results = (outs 0DTensorOf<[I32]>:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
 }
 
 def Replica_NumInSyncOp : Replica_Op<"num_in_sync", [Pure, InAnyContext]> {
   let summary = "the number of replicas";
+  let description = [{
+    Equal on all replicas. A constant as soon as the count is known.
+
+    ```mlir
+    %n = replica.num_in_sync : tensor<i32>
+    ```
+  }];
   let results = (outs 0DTensorOf<[I32]>:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
 }
@@ -177,7 +215,7 @@ def Replica_AllReduceOp : Replica_CommunicationOp<"all_reduce", [InReplicaContex
   let arguments = (ins Replica_ReductionAttr:$reduction, Variadic<AnyRankedTensor>:$operands,
     DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative]>, "0">:$bytes_per_pack);
   let results = (outs Variadic<AnyRankedTensor>:$results);
-  let assemblyFormat = "`` $reduction $operands attr-dict `:` type($operands)";
+  let assemblyFormat = "custom<Reduction>($reduction) $operands attr-dict `:` type($operands)";
   let hasVerifier = 1;
 }
 
@@ -226,6 +264,14 @@ def Replica_MergeCallOp : Replica_CommunicationOp<"merge_call", [InReplicaContex
 
 def Replica_YieldOp : Replica_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["MergeCallOp", "UpdateOp"]>]> {
   let summary = "ends the region of a merge_call or an update";
+  let description = [{
+    In a merge_call the operands are what the replicas get: a component each of a per-replica value, the same of all others. In an
+    update the first is the variable's new value.
+
+    ```mlir
+    replica.yield %s : !replica.mirrored<tensor<4xf32>>
+    ```
+  }];
   let arguments = (ins Variadic<AnyType>:$operands);
   let assemblyFormat = "attr-dict ($operands^ `:` type($operands))?";
   let builders = [OpBuilder<(ins), [{ (void)$_state; }]>];
@@ -248,13 +294,18 @@ def Replica_ReduceToOp : Replica_CommunicationOp<"reduce_to", [InCrossReplicaCon
   }];
   let arguments = (ins Replica_ReductionAttr:$reduction, AnyType:$value, OptionalAttr<FlatSymbolRefAttr>:$destination);
   let results = (outs Replica_Mirrored:$result);
-  let assemblyFormat = "`` $reduction $value (`,` $destination^)? attr-dict `:` type($value) `->` type($result)";
+  let assemblyFormat = "custom<Reduction>($reduction) $value (`,` $destination^)? attr-dict `:` type($value) `->` type($result)";
   let hasVerifier = 1;
 }
 
 def Replica_BroadcastToOp : Replica_Op<"broadcast_to", [Pure, InCrossReplicaContext,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "gives a plain value to all replicas";
+  let description = [{
+    ```mlir
+    %m = replica.broadcast_to %v, @w : tensor<4xf32> -> !replica.mirrored<tensor<4xf32>>
+    ```
+  }];
   let arguments = (ins AnyRankedTensor:$value, OptionalAttr<FlatSymbolRefAttr>:$destination);
   let results = (outs Replica_Mirrored:$result);
   let assemblyFormat = "$value (`,` $destination^)? attr-dict `:` type($value) `->` type($result)";
@@ -263,6 +314,13 @@ def Replica_BroadcastToOp : Replica_Op<"broadcast_to", [Pure, InCrossReplicaCont
 
 def Replica_GatherOp : Replica_CommunicationOp<"gather", [InCrossReplicaContext, DeclareOpInterfaceMethods<UniformityOpInterface>]> {
   let summary = "concatenates the values of all replicas along an axis";
+  let description = [{
+    The result is one plain value, in the order of the replicas. Sizes along `axis` may differ between them.
+
+    ```mlir
+    %all = replica.gather %p axis 0 : !replica.per_replica<tensor<?x3xf32>> -> tensor<?x3xf32>
+    ```
+  }];
   let arguments = (ins Replica_PerReplica:$value, I64Attr:$axis);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$value `axis` $axis attr-dict `:` type($value) `->` type($result)";
@@ -271,6 +329,13 @@ def Replica_GatherOp : Replica_CommunicationOp<"gather", [InCrossReplicaContext,
 
 def Replica_LocalResultsOp : Replica_CommunicationOp<"local_results", [InCrossReplicaContext, DeclareOpInterfaceMethods<UniformityOpInterface>]> {
   let summary = "the values of all replicas, as a list";
+  let description = [{
+    One result for each replica, in their order.
+
+    ```mlir
+    %0, %1 = replica.local_results %p : !replica.per_replica<tensor<4xf32>> -> tensor<4xf32>, tensor<4xf32>
+    ```
+  }];
   let arguments = (ins Replica_PerReplica:$value);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = "$value attr-dict `:` type($value) `->` type($results)";

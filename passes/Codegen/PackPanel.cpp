@@ -44,6 +44,13 @@ public:
         dim = zero;
   }
 
+  /// Packs a part of the only reduction dimension instead of all dimensions.
+  void setBlock(Value length, Value number) {
+    count = length;
+    first = dims[product.kDims[0]];
+    panelNumber = number;
+  }
+
   void pack() {
     SmallVector<unsigned> order(product.kDims);
     bool isContiguous = isInnermostContiguous(source);
@@ -62,8 +69,8 @@ private:
   Value constant(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
   Value offset(Value index, int64_t by) { return by == 0 ? index : Value(arith::AddIOp::create(builder, loc, index, constant(by))); }
 
-  void forLoop(int64_t begin, int64_t end, int64_t step, llvm::function_ref<void(Value)> body) {
-    auto loop = scf::ForOp::create(builder, loc, constant(begin), constant(end), constant(step));
+  void forLoop(Value begin, Value end, int64_t step, llvm::function_ref<void(Value)> body) {
+    auto loop = scf::ForOp::create(builder, loc, begin, end, constant(step));
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
     body(loop.getInductionVar());
@@ -72,7 +79,9 @@ private:
   void emitLoops(ArrayRef<unsigned> order, llvm::function_ref<void()> body) {
     if (order.empty())
       return body();
-    forLoop(0, product.sizes[order.front()], 1, [&](Value index) {
+    Value begin = count ? first : constant(0);
+    Value end = count ? Value(arith::AddIOp::create(builder, loc, first, count)) : constant(product.sizes[order.front()]);
+    forLoop(begin, end, 1, [&](Value index) {
       Value before = std::exchange(dims[order.front()], index);
       emitLoops(order.drop_front(), body);
       dims[order.front()] = before;
@@ -84,7 +93,12 @@ private:
   }
 
   SmallVector<Value> getPanelIndices(ArrayRef<Value> point, Value column) {
-    SmallVector<Value> indices = llvm::map_to_vector(product.kDims, [&](unsigned dim) { return point[dim]; });
+    SmallVector<Value> indices;
+    if (count) {
+      indices = {panelNumber, arith::SubIOp::create(builder, loc, point[product.kDims[0]], first)};
+    } else {
+      indices = llvm::map_to_vector(product.kDims, [&](unsigned dim) { return point[dim]; });
+    }
     indices.push_back(column);
     return indices;
   }
@@ -116,25 +130,39 @@ private:
 
   /// The operand is contiguous along the reduction dimension `along`.
   void transposeRows(unsigned along) {
-    int64_t size = product.sizes[along], full = size / lanes * lanes;
-    forLoop(0, full, lanes, [&](Value index) { transposeSquares(along, index, lanes); });
-    if (full < size)
-      transposeSquares(along, constant(full), size - full);
+    int64_t size = product.sizes[along], rest = size % lanes;
+    if (!count) {
+      forLoop(constant(0), constant(size - rest), lanes, [&](Value index) { transposeSquares(along, index, lanes); });
+      if (rest != 0)
+        transposeSquares(along, constant(size - rest), rest);
+      return;
+    }
+    // Blocks are whole squares; only the last may end with a part of one.
+    Value squares = arith::DivUIOp::create(builder, loc, count, constant(lanes));
+    Value full = arith::AddIOp::create(builder, loc, first, arith::MulIOp::create(builder, loc, squares, constant(lanes)));
+    forLoop(first, full, lanes, [&](Value index) { transposeSquares(along, index, lanes); });
+    if (rest == 0)
+      return;
+    Value end = arith::AddIOp::create(builder, loc, first, count);
+    auto branch = scf::IfOp::create(builder, loc, arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, full, end));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(branch.thenBlock());
+    transposeSquares(along, constant(size - rest), rest);
   }
 
-  void transposeSquares(unsigned along, Value first, int64_t count) {
+  void transposeSquares(unsigned along, Value begin, int64_t active) {
     for (int64_t column = 0; column < width; column += lanes) {
       SmallVector<Value> rows;
       for (int64_t i = 0; i < lanes; ++i) {
         SmallVector<Value> point(dims);
-        point[along] = first;
+        point[along] = begin;
         point[product.column] = offset(dims[product.column], column + i);
-        rows.push_back(column + i < width ? load(getSourceIndices(point), count) : zeros());
+        rows.push_back(column + i < width ? load(getSourceIndices(point), active) : zeros());
       }
       rows = transposeSquare(builder, loc, rows);
-      for (int64_t i = 0; i < count; ++i) {
+      for (int64_t i = 0; i < active; ++i) {
         SmallVector<Value> point(dims);
-        point[along] = offset(first, i);
+        point[along] = offset(begin, i);
         vector::StoreOp::create(builder, loc, rows[i], panel, getPanelIndices(point, constant(column)));
       }
     }
@@ -145,7 +173,7 @@ private:
     int64_t padded = llvm::alignTo(width, lanes);
     for (int64_t column = width / lanes * lanes; column < padded; column += lanes)
       vector::StoreOp::create(builder, loc, zeros(), panel, getPanelIndices(dims, constant(column)));
-    forLoop(0, width, 1, [&](Value column) {
+    forLoop(constant(0), constant(width), 1, [&](Value column) {
       SmallVector<Value> point(dims);
       point[product.column] = arith::AddIOp::create(builder, loc, dims[product.column], column);
       Value value = memref::LoadOp::create(builder, loc, source, getSourceIndices(point));
@@ -161,6 +189,7 @@ private:
   SmallVector<Value> dims;
   int64_t width, lanes;
   Value panel, source;
+  Value count, first, panelNumber; ///< Of a block.
   AffineMap map;
   Type element;
 };
@@ -169,4 +198,11 @@ private:
 void lockstep::packPanel(OpBuilder &builder, Location loc, const Product &product, ArrayRef<Value> dims, int64_t width,
                          int64_t lanes, Value panel) {
   Packer(builder, loc, product, dims, width, lanes, panel).pack();
+}
+
+void lockstep::packPanelBlock(OpBuilder &builder, Location loc, const Product &product, ArrayRef<Value> dims, Value count, int64_t width,
+                              int64_t lanes, Value panels, Value panel) {
+  Packer packer(builder, loc, product, dims, width, lanes, panels);
+  packer.setBlock(count, panel);
+  packer.pack();
 }

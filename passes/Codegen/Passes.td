@@ -60,7 +60,7 @@ def LowerKernelLoopsPass : Pass<"lower-kernel-loops", "::mlir::func::FuncOp"> {
 def PlaceBuffersPass : Pass<"place-buffers", "::mlir::func::FuncOp"> {
   let summary = "gives every intermediate buffer of a kernel a place on the stack or in scratch memory";
   let description = [{
-    Small buffers share up to 64 KB of stack; the rest becomes slices of one more argument, `lockstep.scratch` bytes for each tile.
+    Buffers share up to 512 KB of stack, which a worker reuses for every tile and so finds in its cache; the rest becomes slices of one more argument, `lockstep.scratch` bytes for each tile.
     Nothing is allocated while a kernel runs.
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect"];

@@ -20,8 +20,8 @@ static replica::VariableOp lookupVariable(Operation *op) {
 }
 
 bool lockstep::isCollective(Operation *op) {
-  if (isa<CollectiveOpInterface, replica::AllReduceOp, replica::AllGatherOp, replica::MergeCallOp, replica::ReduceToOp,
-          replica::GatherOp, replica::LocalResultsOp>(op))
+  if (isa<CollectiveOpInterface, replica::AllReduceOp, replica::AllGatherOp, replica::MergeCallOp, replica::ReduceToOp, replica::GatherOp,
+          replica::LocalResultsOp>(op))
     return true;
   bool reads = isa<replica::ReadOp>(op);
   if (!reads && !isa<replica::AssignOp, replica::AssignAddOp, replica::AssignSubOp>(op))
@@ -30,8 +30,7 @@ bool lockstep::isCollective(Operation *op) {
   bool onRead = variable && variable.getSynchronization() == replica::Synchronization::OnRead;
   if (reads)
     return onRead && getEnclosingContext(op) == Context::CrossReplica;
-  return variable && !onRead && variable.getAggregation() != replica::Aggregation::None &&
-         getEnclosingContext(op) == Context::Replica;
+  return variable && !onRead && variable.getAggregation() != replica::Aggregation::None && getEnclosingContext(op) == Context::Replica;
 }
 
 namespace {
@@ -75,8 +74,7 @@ bool match(Operation *lhs, Operation *rhs) {
   for (auto [left, right, argument] : llvm::zip_equal(lhs->getOperands(), rhs->getOperands(), merge.getBody().getArguments()))
     if (!isa<replica::PerReplicaType>(argument.getType()) && !areEqual(left, right))
       return false;
-  return OperationEquivalence::isRegionEquivalentTo(&lhs->getRegion(0), &rhs->getRegion(0),
-                                                    OperationEquivalence::IgnoreLocations);
+  return OperationEquivalence::isRegionEquivalentTo(&lhs->getRegion(0), &rhs->getRegion(0), OperationEquivalence::IgnoreLocations);
 }
 
 bool areEqual(const Item &lhs, const Item &rhs) {
@@ -93,8 +91,7 @@ bool areEqual(const Item &lhs, const Item &rhs) {
   for (unsigned i = 0; i < controls; ++i)
     if (!areEqual(lhs.op->getOperand(i), rhs.op->getOperand(i)))
       return false;
-  if (auto branch = dyn_cast<scf::IndexSwitchOp>(lhs.op);
-      branch && branch.getCases() != cast<scf::IndexSwitchOp>(rhs.op).getCases())
+  if (auto branch = dyn_cast<scf::IndexSwitchOp>(lhs.op); branch && branch.getCases() != cast<scf::IndexSwitchOp>(rhs.op).getCases())
     return false;
   for (auto [left, right] : llvm::zip_equal(lhs.regions, rhs.regions))
     if (!areEqual(left, right))
@@ -167,8 +164,7 @@ private:
         return reportMissing(op, divergence);
     if (op->getNumRegions() == 0)
       return;
-    if (!isa<replica::MergeCallOp, replica::UpdateOp, scf::IfOp, scf::IndexSwitchOp, scf::ForOp, scf::WhileOp,
-             scf::ExecuteRegionOp>(op)) {
+    if (!isa<replica::MergeCallOp, replica::UpdateOp, scf::IfOp, scf::IndexSwitchOp, scf::ForOp, scf::WhileOp, scf::ExecuteRegionOp>(op)) {
       if (Operation *collective = findCollective(op))
         reportUnordered(collective, op);
       return;
@@ -199,9 +195,7 @@ private:
   }
 
   void report(const Sequence &lhs, const Sequence &rhs, size_t difference, Divergence divergence) {
-    auto at = [&](const Sequence &side) {
-      return difference < side.size() ? findCollective(side[difference].op) : nullptr;
-    };
+    auto at = [&](const Sequence &side) { return difference < side.size() ? findCollective(side[difference].op) : nullptr; };
     Operation *left = at(lhs), *right = at(rhs);
     if (!left || !right)
       return reportMissing(left ? left : right, divergence);

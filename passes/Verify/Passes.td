@@ -17,7 +17,7 @@ def VerifyUniformityPass : Pass<"verify-uniformity", "::mlir::ModuleOp"> {
     | operands of a collective whose sizes may differ between replicas, except along the axis of a gather | `E_SHAPE_MISMATCH` |
     | a metric of a step that is varying; a varying value given to a `merge_call` as a plain argument; a call that is not inlined | |
 
-    A branch that replicas may go through differently is accepted if all its sides provably issue the same sequence. Works on
+    With one replica nothing is refused. A branch that replicas may go through differently is accepted if all its sides provably issue the same sequence. Works on
     `replica.step` and on functions in collective form, so that it can run again after passes that move collectives.
     Changes nothing: accepted programs leave it as they came.
 

@@ -66,8 +66,8 @@ LogicalResult lockstep::verifyCollectiveShapes(FunctionOpInterface function, con
         if (d == *axis || hasUniformSize(operand, d, uniformity))
           continue;
         InFlightDiagnostic diagnostic = emitUserError(op->getLoc());
-        diagnostic << "operand " << index << " of '" << op->getName() << "' has type " << type << ", and the size of its dimension "
-                   << d << " may differ between replicas [E_SHAPE_MISMATCH]";
+        diagnostic << "operand " << index << " of '" << op->getName() << "' has type " << type << ", and the size of its dimension " << d
+                   << " may differ between replicas [E_SHAPE_MISMATCH]";
         tellWay(diagnostic, uniformity, operand);
         valid = failure();
         break;

@@ -67,8 +67,7 @@ static Location getLocation(Value value, const Reason &reason) {
 }
 
 /// The steps from `value` to its source, one for each line of the user's program; `told` is a line that has a note already.
-static SmallVector<std::pair<Location, std::string>> collectNotes(const UniformityAnalysis &uniformity, Value value,
-                                                                  StringRef told) {
+static SmallVector<std::pair<Location, std::string>> collectNotes(const UniformityAnalysis &uniformity, Value value, StringRef told) {
   SmallVector<std::pair<Location, std::string>> notes;
   std::string last = told.str();
   auto way = uniformity.explain(value);
@@ -76,6 +75,9 @@ static SmallVector<std::pair<Location, std::string>> collectNotes(const Uniformi
     auto &[at, reason] = step;
     Location location = getLocation(at, reason);
     std::string line = userLocation(location);
+    // Arguments may have no line of their own: then the line that uses them.
+    if (line.empty() && !notes.empty())
+      location = notes.back().first;
     bool isSource = index + 1 == way.size();
     if (!line.empty() && line == last) {
       // Of several operations on one line, the nearest to the source says most.

@@ -11,29 +11,21 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/Interfaces/CallInterfaces.h"
-#include "mlir/Interfaces/ControlFlowInterfaces.h"
 
 using namespace lockstep;
 using namespace mlir;
 
 /// Branches and loops of which the analysis knows how values flow through them.
-static bool isStructured(Operation *op) {
-  return isa<scf::IfOp, scf::IndexSwitchOp, scf::ForOp, scf::WhileOp, scf::ExecuteRegionOp>(op);
-}
+static bool isStructured(Operation *op) { return isa<scf::IfOp, scf::IndexSwitchOp, scf::ForOp, scf::WhileOp, scf::ExecuteRegionOp>(op); }
 
 /// Operations with regions that are like one large operation: what is used inside counts as an operand.
 static bool isOpaque(Operation *op) {
-  return op->getNumRegions() > 0 && !isStructured(op) &&
-         !isa<FunctionOpInterface, replica::MergeCallOp, replica::UpdateOp>(op);
+  return op->getNumRegions() > 0 && !isStructured(op) && !isa<FunctionOpInterface, replica::MergeCallOp, replica::UpdateOp>(op);
 }
 
-static bool isAssignment(Operation *op) {
-  return isa<replica::AssignOp, replica::AssignAddOp, replica::AssignSubOp>(op);
-}
+static bool isAssignment(Operation *op) { return isa<replica::AssignOp, replica::AssignAddOp, replica::AssignSubOp>(op); }
 
-static StringAttr getVariableName(Operation *op) {
-  return op->getAttrOfType<FlatSymbolRefAttr>("variable").getAttr();
-}
+static StringAttr getVariableName(Operation *op) { return op->getAttrOfType<FlatSymbolRefAttr>("variable").getAttr(); }
 
 UniformityAnalysis::UniformityAnalysis(Operation *root) {
   addSources(root);
@@ -117,8 +109,7 @@ static bool isUniformArgument(FunctionOpInterface function, unsigned index) {
   if (function.getArgAttr(index, "replica.scalar"))
     return true;
   auto isMirrored = [&](StringRef name) {
-    auto variable =
-        SymbolTable::lookupNearestSymbolFrom<replica::VariableOp>(function, StringAttr::get(function.getContext(), name));
+    auto variable = SymbolTable::lookupNearestSymbolFrom<replica::VariableOp>(function, StringAttr::get(function.getContext(), name));
     return !variable || variable.getSynchronization() == replica::Synchronization::OnWrite;
   };
   auto binding = function.getArgAttrOfType<device::BindingAttr>(index, "device.binding");
@@ -179,8 +170,7 @@ void UniformityAnalysis::visitUse(OpOperand &use) {
 }
 
 void UniformityAnalysis::visitOpaqueParents(OpOperand &use) {
-  for (Operation *parent = use.getOwner()->getParentOp(); parent && !isa<FunctionOpInterface>(parent);
-       parent = parent->getParentOp()) {
+  for (Operation *parent = use.getOwner()->getParentOp(); parent && !isa<FunctionOpInterface>(parent); parent = parent->getParentOp()) {
     if (!isOpaque(parent))
       continue;
     Reason reason{VaryingBy::Operand, parent, use.get()};
@@ -208,8 +198,7 @@ void UniformityAnalysis::visitOperation(OpOperand &use) {
     return visitUpdate(use);
   if (isa<replica::YieldOp>(op))
     return visitYield(use);
-  if (isAssignment(op))
-    return visitAssignment(op, use.get());
+  visitAssignment(op, use.get());
   if (isStructured(op))
     return visitRegionBranch(use, op);
   if (op->hasTrait<OpTrait::IsTerminator>()) {
@@ -256,12 +245,13 @@ void UniformityAnalysis::visitYield(OpOperand &use) {
 }
 
 void UniformityAnalysis::visitAssignment(Operation *assignment, Value from) {
+  if (!isAssignment(assignment))
+    return;
   auto variable = SymbolTable::lookupNearestSymbolFrom<replica::VariableOp>(assignment, getVariableName(assignment));
   if (!variable || variable.getSynchronization() == replica::Synchronization::OnRead)
     return;
   // In replica context an aggregation makes one value of the replicas' values.
-  bool aggregates = variable.getAggregation() != replica::Aggregation::None &&
-                    getEnclosingContext(assignment) == Context::Replica;
+  bool aggregates = variable.getAggregation() != replica::Aggregation::None && getEnclosingContext(assignment) == Context::Replica;
   if (!aggregates)
     markVariable(getVariableName(assignment), {VaryingBy::Variable, assignment, from});
 }
@@ -269,96 +259,4 @@ void UniformityAnalysis::visitAssignment(Operation *assignment, Value from) {
 void UniformityAnalysis::markVariable(StringAttr name, Reason reason) {
   if (varyingVariables.insert(name).second)
     markAll(reads.lookup(name), reason);
-}
-
-//===----------------------------------------------------------------------===//
-// Control flow
-//===----------------------------------------------------------------------===//
-
-void UniformityAnalysis::visitRegionBranch(OpOperand &use, Operation *branch) {
-  Operation *op = use.getOwner();
-  unsigned index = use.getOperandNumber();
-  Reason reason{VaryingBy::Operand, branch, use.get()};
-  if (auto loop = dyn_cast<scf::ForOp>(branch)) {
-    unsigned controls = op == branch ? loop.getNumControlOperands() : 0;
-    if (index < controls)
-      return diverge(branch, use.get());
-    mark(loop.getRegionIterArg(index - controls), reason);
-    return mark(loop.getResult(index - controls), reason);
-  }
-  if (auto loop = dyn_cast<scf::WhileOp>(branch)) {
-    if (!isa<scf::ConditionOp>(op))
-      return mark(loop.getBeforeArguments()[index], reason);
-    if (index == 0)
-      return diverge(branch, use.get());
-    mark(loop.getAfterArguments()[index - 1], reason);
-    return mark(loop.getResult(index - 1), reason);
-  }
-  if (op == branch)
-    return diverge(branch, use.get());
-  mark(branch->getResult(index), reason);
-}
-
-void UniformityAnalysis::diverge(Operation *branch, Value condition) {
-  if (!divergent.try_emplace(branch, condition).second)
-    return;
-  Reason reason{VaryingBy::Control, branch, condition};
-  markAll(branch->getResults(), reason);
-  for (Region &region : branch->getRegions())
-    markAll(region.getArguments(), reason);
-  branch->walk([&](Operation *inner) {
-    if (isAssignment(inner))
-      visitAssignment(inner, condition);
-  });
-}
-
-void UniformityAnalysis::markInside(Operation *op, Reason reason) {
-  op->walk([&](Operation *inner) {
-    markAll(inner->getResults(), reason);
-    for (Region &region : inner->getRegions())
-      for (Block &block : region)
-        markAll(block.getArguments(), reason);
-    if (isAssignment(inner))
-      visitAssignment(inner, reason.from);
-  });
-}
-
-void UniformityAnalysis::visitBlockBranch(OpOperand &use) {
-  Operation *op = use.getOwner();
-  auto branch = dyn_cast<BranchOpInterface>(op);
-  if (!branch)
-    return divergeBlocks(op, use.get());
-  if (std::optional<BlockArgument> argument = branch.getSuccessorBlockArgument(use.getOperandNumber()))
-    return mark(*argument, {VaryingBy::Operand, op, use.get()});
-  divergeBlocks(op, use.get());
-}
-
-void UniformityAnalysis::divergeBlocks(Operation *terminator, Value condition) {
-  if (!divergent.try_emplace(terminator, condition).second)
-    return;
-  // Replicas go different ways from here to the first block that all of them come through again.
-  Block *origin = terminator->getBlock();
-  if (!postDominance)
-    postDominance = std::make_unique<PostDominanceInfo>();
-  DominanceInfoNode *node = postDominance->getNode(origin);
-  DominanceInfoNode *parent = node ? node->getIDom() : nullptr;
-  Block *join = parent ? parent->getBlock() : nullptr;
-
-  llvm::SmallSetVector<Block *, 8> between;
-  SmallVector<Block *> pending(origin->getSuccessors());
-  while (!pending.empty()) {
-    Block *block = pending.pop_back_val();
-    if (block != join && between.insert(block))
-      llvm::append_range(pending, block->getSuccessors());
-  }
-  Reason reason{VaryingBy::Control, terminator, condition};
-  // What arrives at the join depends on the way; so does what a loop leaves behind, which is inside of `between`.
-  if (join)
-    markAll(join->getArguments(), reason);
-  for (Block *block : between) {
-    divergentBlocks.try_emplace(block, Divergence{terminator, condition});
-    markAll(block->getArguments(), reason);
-    for (Operation &op : *block)
-      markInside(&op, reason);
-  }
 }

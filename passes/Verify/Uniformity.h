@@ -111,6 +111,7 @@ private:
   void visitMergeCall(mlir::OpOperand &use);
   void visitUpdate(mlir::OpOperand &use);
   void visitYield(mlir::OpOperand &use);
+  /// Does nothing for other operations than assignments.
   void visitAssignment(mlir::Operation *assignment, mlir::Value from);
   void visitRegionBranch(mlir::OpOperand &use, mlir::Operation *branch);
   void visitBlockBranch(mlir::OpOperand &use);

@@ -40,6 +40,9 @@ uint64_t spaceSize(const Context &context, const artifact::Program &program,
 Status verifyBuffer(const Context &context, const artifact::Program &program,
                     const artifact::Buffer *buffer);
 
+/// Whether `space` is a memory that no command may write.
+bool isReadOnly(artifact::Space space);
+
 /// A type that is the whole of something: element known, shape sane, static unless
 /// `allowDynamic`. `bytes` receives the size of a static type.
 Status verifyType(const artifact::TensorType *type, bool allowDynamic, uint64_t *bytes);

@@ -146,7 +146,7 @@ Status verifyCollective(const Context &context, const artifact::Program &program
                                    elementName(operand->type()->element()),
                                    elementName(result->type()->element())));
     Space space = result->space();
-    if (space == Space::constant || space == Space::input || space == Space::scalar)
+    if (isReadOnly(space))
       return corrupted(fmt::format("{} writes buffer {}, which is in space {}", kind,
                                    start.results()->Get(i), artifact::EnumNameSpace(space)));
     bool sharedResult = space == Space::shared || space == Space::variable;

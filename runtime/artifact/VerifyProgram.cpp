@@ -26,6 +26,8 @@ uint64_t spaceSize(const Context &context, const artifact::Program &program,
     return program.input_size();
   case artifact::Space::scalar:
     return context.artifact.scalar_size();
+  case artifact::Space::rank:
+    return sizeof(int32_t);
   }
   return 0;
 }
@@ -74,13 +76,12 @@ std::string commandName(const Context &context, const artifact::Program &program
   return fmt::format("command {}", index);
 }
 
-namespace {
-
-/// The memories that no command may write.
 bool isReadOnly(artifact::Space space) {
   return space == artifact::Space::constant || space == artifact::Space::input ||
-         space == artifact::Space::scalar;
+         space == artifact::Space::scalar || space == artifact::Space::rank;
 }
+
+namespace {
 
 bool isSharedSpace(artifact::Space space) {
   return space == artifact::Space::shared || space == artifact::Space::variable;

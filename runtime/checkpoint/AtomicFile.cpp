@@ -16,15 +16,13 @@ namespace lockstep::runtime {
 
 Expected<AtomicFile> AtomicFile::create(const std::string &path) {
   AtomicFile file(path, -1);
-  file.descriptor =
-      open(file.temporary().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  file.descriptor = open(file.temporary().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file.descriptor < 0)
     return file.failure("create");
   return file;
 }
 
-AtomicFile::AtomicFile(AtomicFile &&other) noexcept
-    : path(std::move(other.path)), descriptor(std::exchange(other.descriptor, -1)) {}
+AtomicFile::AtomicFile(AtomicFile &&other) noexcept : path(std::move(other.path)), descriptor(std::exchange(other.descriptor, -1)) {}
 
 AtomicFile::~AtomicFile() {
   if (descriptor < 0)
@@ -33,9 +31,7 @@ AtomicFile::~AtomicFile() {
   unlink(temporary().c_str());
 }
 
-Status AtomicFile::failure(const char *what) const {
-  return systemError(fmt::format("'{}': cannot {}: {}", path, what, strerror(errno)));
-}
+Status AtomicFile::failure(const char *what) const { return systemError(fmt::format("'{}': cannot {}: {}", path, what, strerror(errno))); }
 
 Status AtomicFile::write(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {

@@ -26,8 +26,7 @@ public:
   Status commit();
 
 private:
-  explicit AtomicFile(std::string path, int descriptor)
-      : path(std::move(path)), descriptor(descriptor) {}
+  explicit AtomicFile(std::string path, int descriptor) : path(std::move(path)), descriptor(descriptor) {}
   std::string temporary() const { return path + ".tmp"; }
   Status failure(const char *what) const;
 

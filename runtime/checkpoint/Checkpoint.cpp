@@ -27,8 +27,7 @@ std::optional<uint64_t> parseCount(std::string_view text) {
 
 /// The number in "checkpoint-<number>.safetensors"; nothing for any other name.
 std::optional<uint64_t> stepOfName(std::string_view name) {
-  if (!name.starts_with(prefix) || !name.ends_with(suffix) ||
-      name.size() <= prefix.size() + suffix.size())
+  if (!name.starts_with(prefix) || !name.ends_with(suffix) || name.size() <= prefix.size() + suffix.size())
     return std::nullopt;
   name.remove_prefix(prefix.size());
   name.remove_suffix(suffix.size());
@@ -54,19 +53,16 @@ Expected<TrainingState> fromMetadata(const std::map<std::string, std::string> &m
     return invalidArgument("expected a checkpoint, found a safetensors file without a state of "
                            "training (use it with --init)");
   if (found->second != version)
-    return unsupported(fmt::format("expected a checkpoint of version {}, found '{}'", version,
-                                   found->second));
+    return unsupported(fmt::format("expected a checkpoint of version {}, found '{}'", version, found->second));
   TrainingState state;
   struct Field {
     const char *key;
     uint64_t *value;
   };
-  for (Field field : {Field{"step", &state.step}, Field{"seed", &state.seed},
-                      Field{"epoch", &state.cursor.epoch},
+  for (Field field : {Field{"step", &state.step}, Field{"seed", &state.seed}, Field{"epoch", &state.cursor.epoch},
                       Field{"position", &state.cursor.position}}) {
     auto entry = metadata.find(field.key);
-    std::optional<uint64_t> value =
-        entry == metadata.end() ? std::nullopt : parseCount(entry->second);
+    std::optional<uint64_t> value = entry == metadata.end() ? std::nullopt : parseCount(entry->second);
     if (!value)
       return corrupted(fmt::format("expected a number for '{}' in the metadata, found {}", field.key,
                                    entry == metadata.end() ? "none" : "'" + entry->second + "'"));
@@ -75,16 +71,14 @@ Expected<TrainingState> fromMetadata(const std::map<std::string, std::string> &m
   if (auto entry = metadata.find("examples"); entry != metadata.end()) {
     state.examples = parseCount(entry->second);
     if (!state.examples)
-      return corrupted(fmt::format("expected a number for 'examples' in the metadata, found '{}'",
-                                   entry->second));
+      return corrupted(fmt::format("expected a number for 'examples' in the metadata, found '{}'", entry->second));
   }
   return state;
 }
 
 } // namespace
 
-Expected<std::string> saveCheckpoint(const std::string &folder, const TrainingState &state,
-                                     std::span<const VariableView> variables) {
+Expected<std::string> saveCheckpoint(const std::string &folder, const TrainingState &state, std::span<const VariableView> variables) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error)
@@ -98,8 +92,7 @@ Expected<std::optional<std::string>> latestCheckpoint(const std::string &folder)
   std::optional<std::string> latest;
   uint64_t latestStep = 0;
   std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error)) {
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     std::optional<uint64_t> step = stepOfName(entry->path().filename().string());
     if (step && (!latest || *step > latestStep)) {
       latest = entry->path().string();
@@ -111,8 +104,7 @@ Expected<std::optional<std::string>> latestCheckpoint(const std::string &folder)
   return latest;
 }
 
-Expected<TrainingState> restoreCheckpoint(const std::string &path,
-                                          std::span<const VariableView> variables) {
+Expected<TrainingState> restoreCheckpoint(const std::string &path, std::span<const VariableView> variables) {
   Expected<SafetensorsFile> file = SafetensorsFile::open(path);
   if (!file)
     return file.status();

@@ -40,16 +40,14 @@ struct TrainingState {
 
 /// Writes the checkpoint of `state.step` to `folder`, which is created if need be, and returns its
 /// path. The file is there whole or not at all, even after a crash of the machine.
-Expected<std::string> saveCheckpoint(const std::string &folder, const TrainingState &state,
-                                     std::span<const VariableView> variables);
+Expected<std::string> saveCheckpoint(const std::string &folder, const TrainingState &state, std::span<const VariableView> variables);
 
 /// The checkpoint with the most steps, by the number in its name; nothing if there is none or no
 /// such folder.
 Expected<std::optional<std::string>> latestCheckpoint(const std::string &folder);
 
 /// Sets all variables from a checkpoint. On an error no variable has changed.
-Expected<TrainingState> restoreCheckpoint(const std::string &path,
-                                          std::span<const VariableView> variables);
+Expected<TrainingState> restoreCheckpoint(const std::string &path, std::span<const VariableView> variables);
 
 /// Sets the variables to the values of `path` before the first step; those that have an initial
 /// value in the artifact may be absent.

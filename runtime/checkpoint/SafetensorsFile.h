@@ -21,9 +21,7 @@ public:
   /// The tensor of that name, or null.
   const SafetensorsEntry *find(std::string_view name) const;
   /// The bytes of a tensor of this file; not necessarily aligned to its element.
-  std::span<const std::byte> data(const SafetensorsEntry &entry) const {
-    return file.bytes().subspan(entry.offset, entry.type.bytes);
-  }
+  std::span<const std::byte> data(const SafetensorsEntry &entry) const { return file.bytes().subspan(entry.offset, entry.type.bytes); }
 
 private:
   SafetensorsFile() = default;

@@ -21,19 +21,15 @@ struct ElementName {
   const char *name;
 };
 constexpr ElementName elementNames[] = {
-    {ElementType::i1, "BOOL"}, {ElementType::u8, "U8"},   {ElementType::i8, "I8"},
-    {ElementType::u16, "U16"}, {ElementType::i16, "I16"}, {ElementType::u32, "U32"},
-    {ElementType::i32, "I32"}, {ElementType::u64, "U64"}, {ElementType::i64, "I64"},
-    {ElementType::f16, "F16"}, {ElementType::bf16, "BF16"}, {ElementType::f32, "F32"},
-    {ElementType::f64, "F64"},
+    {ElementType::i1, "BOOL"},   {ElementType::u8, "U8"},   {ElementType::i8, "I8"},   {ElementType::u16, "U16"}, {ElementType::i16, "I16"},
+    {ElementType::u32, "U32"},   {ElementType::i32, "I32"}, {ElementType::u64, "U64"}, {ElementType::i64, "I64"}, {ElementType::f16, "F16"},
+    {ElementType::bf16, "BF16"}, {ElementType::f32, "F32"}, {ElementType::f64, "F64"},
 };
 
 /// Checks one entry by itself; its offsets become those of the file.
-Expected<SafetensorsEntry> checkEntry(const SafetensorsJsonEntry &entry, uint64_t dataBegin,
-                                      uint64_t dataSize) {
+Expected<SafetensorsEntry> checkEntry(const SafetensorsJsonEntry &entry, uint64_t dataBegin, uint64_t dataSize) {
   if (!entry.dtype || !entry.shape || !entry.offsets)
-    return corrupted(fmt::format("'{}': expected the keys dtype, shape and data_offsets, found no {}",
-                                 entry.name,
+    return corrupted(fmt::format("'{}': expected the keys dtype, shape and data_offsets, found no {}", entry.name,
                                  !entry.dtype   ? "dtype"
                                  : !entry.shape ? "shape"
                                                 : "data_offsets"));
@@ -48,26 +44,22 @@ Expected<SafetensorsEntry> checkEntry(const SafetensorsJsonEntry &entry, uint64_
   }
   std::optional<uint64_t> bytes = staticBytes(type.element, type.shape);
   if (!bytes)
-    return corrupted(fmt::format("'{}': the size of {} does not fit into 64 bits", entry.name,
-                                 typeName(type)));
+    return corrupted(fmt::format("'{}': the size of {} does not fit into 64 bits", entry.name, typeName(type)));
   type.bytes = *bytes;
 
   if (entry.offsets->size() != 2 || entry.offsets->front() > entry.offsets->back())
     return corrupted(fmt::format("'{}': expected data_offsets [begin, end]", entry.name));
   uint64_t begin = entry.offsets->front(), end = entry.offsets->back();
   if (end > dataSize)
-    return corrupted(fmt::format("'{}': truncated: expected data up to byte {}, found {} bytes",
-                                 entry.name, end, dataSize));
+    return corrupted(fmt::format("'{}': truncated: expected data up to byte {}, found {} bytes", entry.name, end, dataSize));
   if (end - begin != type.bytes)
-    return corrupted(fmt::format("'{}': expected {} bytes for {}, found {}", entry.name, type.bytes,
-                                 typeName(type), end - begin));
+    return corrupted(fmt::format("'{}': expected {} bytes for {}, found {}", entry.name, type.bytes, typeName(type), end - begin));
   return SafetensorsEntry{entry.name, std::move(type), dataBegin + begin};
 }
 
 /// The tensors, sorted by offset, must follow each other from the first byte of the data to the
 /// last.
-Status checkCoverage(const std::vector<SafetensorsEntry> &tensors, uint64_t dataBegin,
-                     uint64_t fileSize) {
+Status checkCoverage(const std::vector<SafetensorsEntry> &tensors, uint64_t dataBegin, uint64_t fileSize) {
   uint64_t end = dataBegin;
   for (const SafetensorsEntry &tensor : tensors) {
     if (tensor.offset < end)
@@ -79,8 +71,7 @@ Status checkCoverage(const std::vector<SafetensorsEntry> &tensors, uint64_t data
     end += tensor.type.bytes;
   }
   if (end != fileSize)
-    return corrupted(fmt::format("expected {} bytes of data, found {} (a hole at the end)",
-                                 end - dataBegin, fileSize - dataBegin));
+    return corrupted(fmt::format("expected {} bytes of data, found {} (a hole at the end)", end - dataBegin, fileSize - dataBegin));
   return Status::success();
 }
 
@@ -111,8 +102,7 @@ Expected<SafetensorsHeader> parseSafetensorsHeader(std::span<const std::byte> fi
                                  "found {}",
                                  maximalSafetensorsHeader, size));
   if (size > file.size() - safetensorsPrefix)
-    return corrupted(fmt::format("truncated in the header: expected {} bytes, found {}", size,
-                                 file.size() - safetensorsPrefix));
+    return corrupted(fmt::format("truncated in the header: expected {} bytes, found {}", size, file.size() - safetensorsPrefix));
   std::string_view text(reinterpret_cast<const char *>(file.data()) + safetensorsPrefix, size);
   if (!text.starts_with('{'))
     return corrupted("not a safetensors file: expected a header that begins with '{'");
@@ -131,11 +121,9 @@ Expected<SafetensorsHeader> parseSafetensorsHeader(std::span<const std::byte> fi
     header.tensors.push_back(std::move(*tensor));
   }
   // Empty tensors come before the one that begins at the same place.
-  std::sort(header.tensors.begin(), header.tensors.end(),
-            [](const SafetensorsEntry &a, const SafetensorsEntry &b) {
-              return std::tie(a.offset, a.type.bytes, a.name) <
-                     std::tie(b.offset, b.type.bytes, b.name);
-            });
+  std::sort(header.tensors.begin(), header.tensors.end(), [](const SafetensorsEntry &a, const SafetensorsEntry &b) {
+    return std::tie(a.offset, a.type.bytes, a.name) < std::tie(b.offset, b.type.bytes, b.name);
+  });
   LOCKSTEP_RETURN_IF_ERROR(checkCoverage(header.tensors, dataBegin, file.size()));
   return header;
 }

@@ -59,15 +59,13 @@ public:
       return enter(Place::metadataValue);
     case Place::fields: {
       const SafetensorsJsonEntry &entry = result.entries.back();
-      if ((name == "dtype" && entry.dtype) || (name == "shape" && entry.shape) ||
-          (name == "data_offsets" && entry.offsets))
+      if ((name == "dtype" && entry.dtype) || (name == "shape" && entry.shape) || (name == "data_offsets" && entry.offsets))
         return duplicate(entry.name + "." + name);
       if (name == "dtype")
         return enter(Place::dtype);
       if (name == "shape" || name == "data_offsets")
         return enter(Place::counts);
-      return fail(fmt::format("'{}': expected the keys dtype, shape and data_offsets, found '{}'",
-                              entry.name, name));
+      return fail(fmt::format("'{}': expected the keys dtype, shape and data_offsets, found '{}'", entry.name, name));
     }
     default:
       return misplaced("a key");
@@ -106,8 +104,7 @@ public:
   bool null() override { return misplaced("null"); }
   bool binary(binary_t &) override { return misplaced("binary data"); }
 
-  bool parse_error(std::size_t position, const std::string &,
-                   const nlohmann::detail::exception &) override {
+  bool parse_error(std::size_t position, const std::string &, const nlohmann::detail::exception &) override {
     return fail(fmt::format("malformed JSON in the header at byte {}", position));
   }
 
@@ -127,14 +124,11 @@ private:
     status = corrupted(std::move(message));
     return false;
   }
-  bool duplicate(const std::string &name) {
-    return fail(fmt::format("the key '{}' occurs twice in the header", name));
-  }
+  bool duplicate(const std::string &name) { return fail(fmt::format("the key '{}' occurs twice in the header", name)); }
   bool misplaced(const char *what) {
     if (currentKey.empty())
       return fail(fmt::format("expected a header with the form of safetensors, found {}", what));
-    return fail(fmt::format("expected a header with the form of safetensors, found {} at '{}'",
-                            what, currentKey));
+    return fail(fmt::format("expected a header with the form of safetensors, found {} at '{}'", what, currentKey));
   }
 
   Place place = Place::file;

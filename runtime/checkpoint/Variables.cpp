@@ -36,8 +36,7 @@ std::optional<bool> isStacked(const VariableView &variable, const TensorInfo &fo
 std::string expectedTypes(const VariableView &variable) {
   std::string text = typeName(variable.type);
   if (variable.perReplica)
-    text += fmt::format(" or {} (a value for each replica)",
-                        typeName(variable.type.element, stackedShape(variable)));
+    text += fmt::format(" or {} (a value for each replica)", typeName(variable.type.element, stackedShape(variable)));
   return text;
 }
 
@@ -64,8 +63,7 @@ std::vector<VariableView> variablesOf(Session &session) {
   return views;
 }
 
-Status loadValues(const SafetensorsFile &file, std::span<const VariableView> variables,
-                  Missing missing) {
+Status loadValues(const SafetensorsFile &file, std::span<const VariableView> variables, Missing missing) {
   struct Load {
     const VariableView *variable;
     const SafetensorsEntry *tensor;
@@ -80,28 +78,23 @@ Status loadValues(const SafetensorsFile &file, std::span<const VariableView> var
     const SafetensorsEntry *tensor = file.find(variable.name);
     if (!tensor) {
       if (missing == Missing::refuse || !variable.hasInitial)
-        problems.push_back(fmt::format("'{}': expected {}, found no such tensor", variable.name,
-                                       expectedTypes(variable)));
+        problems.push_back(fmt::format("'{}': expected {}, found no such tensor", variable.name, expectedTypes(variable)));
       continue;
     }
     std::optional<bool> stacked = isStacked(variable, tensor->type);
     if (!stacked)
-      problems.push_back(fmt::format("'{}': expected {}, found {}", variable.name,
-                                     expectedTypes(variable), typeName(tensor->type)));
+      problems.push_back(fmt::format("'{}': expected {}, found {}", variable.name, expectedTypes(variable), typeName(tensor->type)));
     else if (variable.type.element == artifact::ElementType::i1 && !areBooleans(file.data(*tensor)))
-      problems.push_back(
-          fmt::format("'{}': expected booleans of 0 or 1, found another value", variable.name));
+      problems.push_back(fmt::format("'{}': expected booleans of 0 or 1, found another value", variable.name));
     else
       loads.push_back({&variable, tensor, *stacked});
   }
   for (const SafetensorsEntry &tensor : file.tensors())
     if (!names.contains(tensor.name))
-      problems.push_back(
-          fmt::format("'{}': expected no such tensor, found {}", tensor.name, typeName(tensor.type)));
+      problems.push_back(fmt::format("'{}': expected no such tensor, found {}", tensor.name, typeName(tensor.type)));
 
   if (!problems.empty())
-    return invalidArgument(fmt::format("'{}' does not fit the variables of the artifact:\n  {}",
-                                       file.path(), fmt::join(problems, "\n  ")));
+    return invalidArgument(fmt::format("'{}' does not fit the variables of the artifact:\n  {}", file.path(), fmt::join(problems, "\n  ")));
   for (const Load &load : loads)
     copyValues(file.data(*load.tensor), *load.variable, load.stacked);
   return Status::success();
@@ -111,10 +104,9 @@ std::vector<TensorToWrite> tensorsOf(std::span<const VariableView> variables) {
   std::vector<TensorToWrite> tensors;
   for (const VariableView &variable : variables) {
     TensorToWrite tensor{variable.name, variable.type.element, variable.type.shape, {}};
-    bool allEqual = std::all_of(
-        variable.values.begin(), variable.values.end(), [&](std::span<const std::byte> value) {
-          return std::equal(value.begin(), value.end(), variable.values.front().begin());
-        });
+    bool allEqual = std::all_of(variable.values.begin(), variable.values.end(), [&](std::span<const std::byte> value) {
+      return std::equal(value.begin(), value.end(), variable.values.front().begin());
+    });
     if (allEqual) {
       tensor.parts.push_back(variable.values.front());
     } else {

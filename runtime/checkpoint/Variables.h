@@ -41,8 +41,7 @@ enum class Missing : uint8_t {
 ///
 /// All tensors are checked before anything is written. The error lists every variable that is
 /// missing, every tensor that is no variable, and every one with another shape or element type.
-Status loadValues(const SafetensorsFile &file, std::span<const VariableView> variables,
-                  Missing missing);
+Status loadValues(const SafetensorsFile &file, std::span<const VariableView> variables, Missing missing);
 
 /// The variables as tensors of a file. A variable with one value for each replica is written with
 /// its own shape if all the values are the same bytes, so that any number of replicas can load it,

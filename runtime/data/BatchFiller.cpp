@@ -12,8 +12,7 @@
 namespace lockstep::runtime {
 
 BatchFiller::BatchFiller(BatchLayout layout, const BatchOptions &options)
-    : batchLayout(std::move(layout)), mode(options.mode), replicas(options.replicas),
-      seed(options.seed), cursor(options.start) {}
+    : batchLayout(std::move(layout)), mode(options.mode), replicas(options.replicas), seed(options.seed), cursor(options.start) {}
 
 Status BatchFiller::check() const {
   uint64_t examples = batchLayout.examples;
@@ -21,19 +20,16 @@ Status BatchFiller::check() const {
     return invalidArgument("expected a program that takes batches, found one without inputs");
   if (examples == 0)
     return invalidArgument(fmt::format("'{}': expected examples, found none", batchLayout.source));
-  std::string global = fmt::format("{} ({} replicas with {} rows)", globalBatch(), replicas,
-                                   batchLayout.rows);
+  std::string global = fmt::format("{} ({} replicas with {} rows)", globalBatch(), replicas, batchLayout.rows);
   if (trains() && examples < globalBatch())
-    return invalidArgument(fmt::format("'{}': expected at least a global batch of {}, found {} examples",
-                                       batchLayout.source, global, examples));
-  if (!trains() && !batchLayout.mask && examples % globalBatch() != 0)
     return invalidArgument(
-        fmt::format("'{}': expected a multiple of the global batch of {}, because the program has no "
-                    "input 'mask' that could tell padding from examples; found {} examples",
-                    batchLayout.source, global, examples));
+        fmt::format("'{}': expected at least a global batch of {}, found {} examples", batchLayout.source, global, examples));
+  if (!trains() && !batchLayout.mask && examples % globalBatch() != 0)
+    return invalidArgument(fmt::format("'{}': expected a multiple of the global batch of {}, because the program has no "
+                                       "input 'mask' that could tell padding from examples; found {} examples",
+                                       batchLayout.source, global, examples));
   if (cursor.position > examples)
-    return invalidArgument(fmt::format("'{}': expected a position of at most {}, found {}",
-                                       batchLayout.source, examples, cursor.position));
+    return invalidArgument(fmt::format("'{}': expected a position of at most {}, found {}", batchLayout.source, examples, cursor.position));
   return Status::success();
 }
 
@@ -42,9 +38,7 @@ uint64_t BatchFiller::batchesPerEpoch() const {
   return batches + (!trains() && batchLayout.examples % globalBatch() != 0);
 }
 
-uint64_t BatchFiller::droppedExamples() const {
-  return trains() ? batchLayout.examples % globalBatch() : 0;
-}
+uint64_t BatchFiller::droppedExamples() const { return trains() ? batchLayout.examples % globalBatch() : 0; }
 
 bool BatchFiller::isEndOfEpoch(uint64_t position) const {
   uint64_t left = batchLayout.examples - position;

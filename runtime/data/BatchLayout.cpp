@@ -25,20 +25,16 @@ bool givesBatchesOf(const TensorInfo &batch, const TensorInfo &examples) {
 
 /// What is wrong with the input itself, whatever the data; empty if nothing is.
 std::string checkInput(const InputInfo &input, uint64_t rows) {
-  if (input.type.shape.empty() ||
-      std::any_of(input.type.shape.begin(), input.type.shape.end(), [](int64_t d) { return d < 1; }))
-    return fmt::format("'{}': expected the shape of a batch [rows, ...], found {}", input.name,
-                       typeName(input.type));
+  if (input.type.shape.empty() || std::any_of(input.type.shape.begin(), input.type.shape.end(), [](int64_t d) { return d < 1; }))
+    return fmt::format("'{}': expected the shape of a batch [rows, ...], found {}", input.name, typeName(input.type));
   if (static_cast<uint64_t>(input.type.shape.front()) != rows)
-    return fmt::format("'{}': expected {} rows as in the other inputs, found {}", input.name, rows,
-                       typeName(input.type));
+    return fmt::format("'{}': expected {} rows as in the other inputs, found {}", input.name, rows, typeName(input.type));
   return {};
 }
 
 } // namespace
 
-Expected<BatchLayout> planBatches(const Dataset &data, const ProgramInfo &program,
-                                  bool supplyMask) {
+Expected<BatchLayout> planBatches(const Dataset &data, const ProgramInfo &program, bool supplyMask) {
   BatchLayout layout;
   layout.source = data.path();
   layout.inputSize = program.inputSize;
@@ -54,16 +50,13 @@ Expected<BatchLayout> planBatches(const Dataset &data, const ProgramInfo &progra
     }
     if (supplyMask && input.name == maskName) {
       using artifact::ElementType;
-      if (input.type.shape.size() != 1 ||
-          (input.type.element != ElementType::f32 && input.type.element != ElementType::i1))
-        problems.push_back(fmt::format("'mask': expected {0}xf32 or {0}xi1, found {1}", layout.rows,
-                                       typeName(input.type)));
+      if (input.type.shape.size() != 1 || (input.type.element != ElementType::f32 && input.type.element != ElementType::i1))
+        problems.push_back(fmt::format("'mask': expected {0}xf32 or {0}xi1, found {1}", layout.rows, typeName(input.type)));
       layout.mask = BatchMask{input.type.element, input.offset};
       continue;
     }
     if (!data.contains(input.name)) {
-      problems.push_back(fmt::format("'{}': expected {}, found no such array (there are: {})",
-                                     input.name, examplesType(input.type),
+      problems.push_back(fmt::format("'{}': expected {}, found no such array (there are: {})", input.name, examplesType(input.type),
                                      fmt::join(data.names(), ", ")));
       continue;
     }
@@ -72,8 +65,7 @@ Expected<BatchLayout> planBatches(const Dataset &data, const ProgramInfo &progra
       return array.status();
     const TensorInfo &found = (*array)->type();
     if (!givesBatchesOf(input.type, found)) {
-      problems.push_back(fmt::format("'{}': expected {}, found {}", input.name,
-                                     examplesType(input.type), typeName(found)));
+      problems.push_back(fmt::format("'{}': expected {}, found {}", input.name, examplesType(input.type), typeName(found)));
       continue;
     }
     uint64_t examples = found.shape.front();
@@ -81,17 +73,15 @@ Expected<BatchLayout> planBatches(const Dataset &data, const ProgramInfo &progra
       layout.examples = examples;
       firstName = input.name;
     } else if (examples != layout.examples) {
-      problems.push_back(fmt::format("'{}': expected {} examples as in '{}', found {}", input.name,
-                                     layout.examples, firstName, examples));
+      problems.push_back(fmt::format("'{}': expected {} examples as in '{}', found {}", input.name, layout.examples, firstName, examples));
       continue;
     }
-    layout.fields.push_back(
-        {input.name, std::move(*array), input.type.bytes / layout.rows, input.offset});
+    layout.fields.push_back({input.name, std::move(*array), input.type.bytes / layout.rows, input.offset});
   }
 
   if (!problems.empty())
-    return invalidArgument(fmt::format("'{}' does not fit the inputs of '{}':\n  {}", data.path(),
-                                       program.name, fmt::join(problems, "\n  ")));
+    return invalidArgument(
+        fmt::format("'{}' does not fit the inputs of '{}':\n  {}", data.path(), program.name, fmt::join(problems, "\n  ")));
   return layout;
 }
 

@@ -39,8 +39,7 @@ struct Slot {
 class Batches::Impl {
 public:
   Impl(BatchLayout layout, const BatchOptions &options)
-      : filler(std::move(layout), options), deadline(options.deadline),
-        clock(options.clock ? *options.clock : Clock::system()) {}
+      : filler(std::move(layout), options), deadline(options.deadline), clock(options.clock ? *options.clock : Clock::system()) {}
 
   ~Impl() {
     {
@@ -80,8 +79,7 @@ Status Batches::Impl::start(const BatchOptions &options) {
     return invalidArgument("the size of a global batch does not fit into 64 bits");
   // One slot is handed out while another one is filled, so there are at least two.
   uint64_t count = options.slots ? std::max<uint64_t>(options.slots, fewestSlots)
-                                 : std::clamp(ringBytes / std::max<uint64_t>(*size, 1),
-                                              fewestSlots, mostSlots);
+                                 : std::clamp(ringBytes / std::max<uint64_t>(*size, 1), fewestSlots, mostSlots);
   slots.resize(count);
   for (Slot &slot : slots) {
     Expected<AlignedBytes> memory = AlignedBytes::allocate(*size);
@@ -132,16 +130,14 @@ Expected<const Batch *> Batches::Impl::next() {
     consumerSleeps = false;
     if (produced < taken) {
       --taken;
-      return Status(StatusCode::deadline,
-                    fmt::format("'{}': expected a batch within {} s, found none",
-                                filler.layout().source, std::chrono::duration<double>(deadline).count()));
+      return Status(StatusCode::deadline, fmt::format("'{}': expected a batch within {} s, found none", filler.layout().source,
+                                                      std::chrono::duration<double>(deadline).count()));
     }
   }
   return &slots[(taken - 1) % slots.size()].batch;
 }
 
-Expected<std::unique_ptr<Batches>> Batches::create(BatchLayout layout,
-                                                   const BatchOptions &options) {
+Expected<std::unique_ptr<Batches>> Batches::create(BatchLayout layout, const BatchOptions &options) {
   auto impl = std::make_unique<Impl>(std::move(layout), options);
   LOCKSTEP_RETURN_IF_ERROR(impl->start(options));
   return std::unique_ptr<Batches>(new Batches(std::move(impl)));

@@ -28,8 +28,7 @@ Expected<MappedFile> MappedFile::open(const std::string &path) {
   if (fstat(descriptor, &info) != 0) {
     status = systemError(fmt::format("'{}': cannot read: {}", path, strerror(errno)));
   } else if (!S_ISREG(info.st_mode)) {
-    status = invalidArgument(fmt::format("'{}': expected a file, found {}", path,
-                                         S_ISDIR(info.st_mode) ? "a folder" : "a special file"));
+    status = invalidArgument(fmt::format("'{}': expected a file, found {}", path, S_ISDIR(info.st_mode) ? "a folder" : "a special file"));
   } else if (info.st_size > 0) {
     // A mapping of no bytes is an error of mmap; an empty file needs none.
     mapping = mmap(nullptr, info.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);

@@ -39,8 +39,7 @@ Status NpyArray::parse(std::span<const std::byte> file) {
     return header.status();
   uint64_t available = file.size() - header->dataOffset;
   if (available != header->type.bytes)
-    return corrupted(fmt::format("{}: expected {} bytes of data ({}), found {}",
-                                 available < header->type.bytes ? "truncated" : "too long",
+    return corrupted(fmt::format("{}: expected {} bytes of data ({}), found {}", available < header->type.bytes ? "truncated" : "too long",
                                  header->type.bytes, typeName(header->type), available));
   tensorType = std::move(header->type);
   tensorData = file.subspan(header->dataOffset);

@@ -29,10 +29,9 @@ struct TypeCode {
 };
 /// Kind and size as in NumPy's `descr`, without the byte order.
 constexpr TypeCode typeCodes[] = {
-    {"b1", ElementType::i1},  {"i1", ElementType::i8},  {"i2", ElementType::i16},
-    {"i4", ElementType::i32}, {"i8", ElementType::i64}, {"u1", ElementType::u8},
-    {"u2", ElementType::u16}, {"u4", ElementType::u32}, {"u8", ElementType::u64},
-    {"f2", ElementType::f16}, {"f4", ElementType::f32}, {"f8", ElementType::f64},
+    {"b1", ElementType::i1},  {"i1", ElementType::i8},  {"i2", ElementType::i16}, {"i4", ElementType::i32},
+    {"i8", ElementType::i64}, {"u1", ElementType::u8},  {"u2", ElementType::u16}, {"u4", ElementType::u32},
+    {"u8", ElementType::u64}, {"f2", ElementType::f16}, {"f4", ElementType::f32}, {"f8", ElementType::f64},
 };
 
 /// Reads the few forms of Python literals that a header can hold. The first error stays.
@@ -180,15 +179,13 @@ Expected<TensorInfo> parseDict(std::string_view text) {
 Expected<NpyHeader> parseNpyHeader(std::span<const std::byte> file) {
   std::string_view text(reinterpret_cast<const char *>(file.data()), file.size());
   if (text.size() < magic.size() + 2)
-    return corrupted(fmt::format("truncated: expected a header of .npy data, found {} bytes",
-                                 text.size()));
+    return corrupted(fmt::format("truncated: expected a header of .npy data, found {} bytes", text.size()));
   if (!text.starts_with(magic))
     return corrupted("not .npy data (expected it to begin with \"\\x93NUMPY\")");
   unsigned major = static_cast<unsigned char>(text[6]);
   unsigned minor = static_cast<unsigned char>(text[7]);
   if (major < 1 || major > 3 || minor != 0)
-    return unsupported(fmt::format("expected version 1.0, 2.0 or 3.0 of the .npy format, found {}.{}",
-                                   major, minor));
+    return unsupported(fmt::format("expected version 1.0, 2.0 or 3.0 of the .npy format, found {}.{}", major, minor));
 
   unsigned lengthBytes = major == 1 ? 2 : 4;
   uint64_t begin = magic.size() + 2 + lengthBytes;
@@ -198,11 +195,9 @@ Expected<NpyHeader> parseNpyHeader(std::span<const std::byte> file) {
   for (unsigned i = 0; i < lengthBytes; ++i)
     length |= uint64_t(static_cast<unsigned char>(text[8 + i])) << (8 * i);
   if (length > maximalHeaderSize)
-    return corrupted(fmt::format("expected a header of at most {} bytes, found {}",
-                                 maximalHeaderSize, length));
+    return corrupted(fmt::format("expected a header of at most {} bytes, found {}", maximalHeaderSize, length));
   if (text.size() - begin < length)
-    return corrupted(fmt::format("truncated in the header: expected {} bytes, found {}", length,
-                                 text.size() - begin));
+    return corrupted(fmt::format("truncated in the header: expected {} bytes, found {}", length, text.size() - begin));
   Expected<TensorInfo> type = parseDict(text.substr(begin, length));
   if (!type)
     return type.status();

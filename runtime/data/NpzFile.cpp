@@ -41,8 +41,7 @@ Expected<NpzFile> NpzFile::open(const std::string &path) {
     std::string text = zip_error_strerror(&error);
     zip_error_fini(&error);
     if (code == ZIP_ER_NOZIP || code == ZIP_ER_INCONS)
-      return corrupted(
-          fmt::format("'{}': not an .npz file, or a truncated one: {}", path, text));
+      return corrupted(fmt::format("'{}': not an .npz file, or a truncated one: {}", path, text));
     return systemError(fmt::format("'{}': cannot open: {}", path, text));
   }
 
@@ -50,8 +49,7 @@ Expected<NpzFile> NpzFile::open(const std::string &path) {
   for (zip_int64_t i = 0; i < count; ++i) {
     const char *name = zip_get_name(result.archive.get(), i, ZIP_FL_ENC_RAW);
     if (!name || !std::string_view(name).ends_with(suffix))
-      return corrupted(fmt::format("'{}': expected members NAME.npy, found '{}'", path,
-                                   name ? name : "a member without a name"));
+      return corrupted(fmt::format("'{}': expected members NAME.npy, found '{}'", path, name ? name : "a member without a name"));
     std::string_view stem(name);
     stem.remove_suffix(suffix.size());
     if (std::find(result.members.begin(), result.members.end(), stem) != result.members.end())
@@ -72,14 +70,12 @@ Expected<NpyArray> NpzFile::read(std::string_view name) const {
   if (zip_stat_index(archive.get(), index, 0, &info) != 0)
     return corrupted(fmt::format("{}: {}", context, zip_strerror(archive.get())));
   if (!isPlausible(info))
-    return corrupted(fmt::format("{}: {} bytes cannot hold the {} that it claims", context,
-                                 info.comp_size, info.size));
+    return corrupted(fmt::format("{}: {} bytes cannot hold the {} that it claims", context, info.comp_size, info.size));
   Expected<AlignedBytes> memory = AlignedBytes::allocate(info.size);
   if (!memory)
     return memory.status().withContext(context);
 
-  std::unique_ptr<zip_file_t, int (*)(zip_file_t *)> member(zip_fopen_index(archive.get(), index, 0),
-                                                            zip_fclose);
+  std::unique_ptr<zip_file_t, int (*)(zip_file_t *)> member(zip_fopen_index(archive.get(), index, 0), zip_fclose);
   if (!member)
     return corrupted(fmt::format("{}: {}", context, zip_strerror(archive.get())));
   // Reading up to the end of the member makes libzip compare the checksum.
@@ -91,11 +87,10 @@ Expected<NpyArray> NpzFile::read(std::string_view name) const {
   if (rest.empty())
     got = zip_fread(member.get(), &beyond, 1);
   if (got < 0)
-    return corrupted(
-        fmt::format("{}: truncated or damaged: {}", context, zip_file_strerror(member.get())));
+    return corrupted(fmt::format("{}: truncated or damaged: {}", context, zip_file_strerror(member.get())));
   if (!rest.empty() || got != 0)
-    return corrupted(fmt::format("{}: expected {} bytes, found {}", context, info.size,
-                                 rest.empty() ? "more" : fmt::format("{} less", rest.size())));
+    return corrupted(
+        fmt::format("{}: expected {} bytes, found {}", context, info.size, rest.empty() ? "more" : fmt::format("{} less", rest.size())));
 
   Expected<NpyArray> array = NpyArray::fromMemory(std::move(*memory));
   if (!array)

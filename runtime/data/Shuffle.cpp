@@ -19,8 +19,7 @@ uint64_t mix(uint64_t z) {
 
 } // namespace
 
-ShuffleStream::ShuffleStream(uint64_t seed, uint64_t epoch)
-    : state(mix(mix(seed + golden) + (epoch + 1) * golden)) {}
+ShuffleStream::ShuffleStream(uint64_t seed, uint64_t epoch) : state(mix(mix(seed + golden) + (epoch + 1) * golden)) {}
 
 uint64_t ShuffleStream::next() {
   state += golden;

@@ -42,8 +42,25 @@ Executor::~Executor() {
     thread.join();
 }
 
-bool Executor::isStuck() const {
+bool Executor::isInside() const {
   return (gate.load(std::memory_order_acquire) & gateInside) != 0;
+}
+
+bool Executor::leaveOrAbandon() {
+  // Between two commands a worker notices at once that it has to stop.
+  constexpr auto moment = std::chrono::milliseconds(200);
+  auto begin = std::chrono::steady_clock::now();
+  while (isInside() && std::chrono::steady_clock::now() - begin < moment)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  if (!isInside())
+    return true;
+  watchdog.reset();
+  quit.store(true, std::memory_order_release);
+  starts.notify();
+  for (std::thread &thread : threads)
+    thread.detach();
+  threads.clear();
+  return false;
 }
 
 //===----------------------------------------------------------------------===//
@@ -61,7 +78,7 @@ void Executor::openGate() {
 
 void Executor::closeGate() {
   gate.fetch_and(~gateOpen, std::memory_order_acq_rel);
-  for (uint32_t spins = 0; isStuck(); ++spins) {
+  for (uint32_t spins = 0; isInside(); ++spins) {
     // A worker that is inside of a kernel after a deadline may never leave.
     if (hasFailed.load(std::memory_order_acquire) &&
         failure.code() == StatusCode::deadline)

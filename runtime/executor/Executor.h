@@ -37,8 +37,13 @@ public:
   };
 
   explicit Executor(Options options);
-  /// Joins the workers. Must not be called while `isStuck`.
+  /// Joins the workers, unless `abandon` has been called.
   ~Executor();
+
+  /// After a failure: waits a moment for the workers to leave the run. False if one of them does
+  /// not, because it is inside of a kernel; then all threads are detached, and this object must be
+  /// kept until the process exits.
+  bool leaveOrAbandon();
 
   /// Told about every following run; not owned.
   void observe(Observer *observer) { observers.push_back(observer); }
@@ -49,8 +54,6 @@ public:
   TileScheduler &tiles() { return tileScheduler; }
   uint32_t workers() const { return options.workers; }
   bool failed() const { return hasFailed.load(std::memory_order_acquire); }
-  /// After a failure: a kernel still runs in some worker, which therefore cannot be joined.
-  bool isStuck() const;
   bool variablesTouched() const { return touched.load(std::memory_order_relaxed); }
   const DeadlineReport &deadlineReport() const { return report; }
 
@@ -65,6 +68,7 @@ private:
   void openGate();
   void closeGate();
   bool enterGate(uint64_t &lastGeneration);
+  bool isInside() const;
 
   Watchdog::Sample sample();
   bool expire(uint64_t phase);

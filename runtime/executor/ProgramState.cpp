@@ -44,6 +44,8 @@ Expected<std::unique_ptr<ProgramState>> ProgramState::create(const Program &prog
     base(artifact::Space::replica_variable) =
         memory.replicaVariables.data() + i * memory.replicaVariableStride;
     base(artifact::Space::scalar) = memory.scalars.data();
+    replica.rank = static_cast<int32_t>(i);
+    base(artifact::Space::rank) = reinterpret_cast<std::byte *>(&replica.rank);
     replica.registers.assign(program.tables->registers(), 0);
     replica.pointers.assign(program.mostSlices, nullptr);
     replica.scalars.assign(program.mostScalars, 0);

@@ -20,6 +20,8 @@ struct alignas(128) Replica {
   static constexpr uint32_t ringSize = 64;
 
   uint32_t index = 0;
+  /// What the program reads as its rank, in the memory `rank`.
+  int32_t rank = 0;
   uint32_t pc = 0;
   std::array<std::byte *, spaceCount> bases{};
   std::vector<int64_t> registers;

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -37,6 +38,7 @@ public:
   /// Errors of a run that can be seen before it begins.
   Status checkReady(ProgramId program);
   const artifact::Buffer *outputBuffer(ProgramId program, unsigned output) const;
+  static void abandon(std::unique_ptr<Impl> impl);
 
   std::shared_ptr<const Artifact> artifact;
   SessionOptions options;
@@ -220,6 +222,14 @@ Status Session::Impl::checkReady(ProgramId program) {
   return Status::success();
 }
 
+/// Keeps what hanging kernels may still use until the process exits. Never destroyed.
+void Session::Impl::abandon(std::unique_ptr<Impl> impl) {
+  static std::mutex mutex;
+  static auto *abandoned = new std::vector<std::unique_ptr<Impl>>;
+  std::lock_guard<std::mutex> lock(mutex);
+  abandoned->push_back(std::move(impl));
+}
+
 const artifact::Buffer *Session::Impl::outputBuffer(ProgramId program, unsigned output) const {
   if (program >= programs.size() || output >= programInfos[program].outputs.size())
     return nullptr;
@@ -237,8 +247,8 @@ Session::~Session() {
   if (!impl->options.traceFile.empty())
     (void)writeTrace();
   // A thread that is inside of a kernel cannot be joined, and its memory cannot be freed.
-  if (impl->executor->failed() && impl->executor->isStuck())
-    (void)impl.release();
+  if (impl->executor->failed() && !impl->executor->leaveOrAbandon())
+    Impl::abandon(std::move(impl));
 }
 
 Expected<std::unique_ptr<Session>> Session::create(std::shared_ptr<const Artifact> artifact,

@@ -108,6 +108,43 @@ TEST_P(Deadline, onceAndBarrier) {
   }
 }
 
+std::atomic<bool> hangs, mayReturn;
+
+// A kernel that hangs in another thread than the caller's: the run returns, the report says which
+// kernel it is, and the session can be destroyed while the kernel is still running.
+TEST(DeadlineKernel, hangs) {
+  FakeClock clock;
+  hangs = mayReturn = false;
+  TestProgram p(2);
+  uint32_t isSecond = p.variable("is_second", ElementType::i1, {}, true);
+  uint32_t branch = p.branchUnless(isSecond);
+  p.call([](void *const *, const int64_t *, int64_t) {
+    hangs = true;
+    while (!mayReturn)
+      std::this_thread::yield();
+  }, {}, {});
+  uint32_t end = p.jump(0);
+  p.patch(branch);
+  p.call([](void *const *, const int64_t *, int64_t) {
+    while (!hangs)
+      std::this_thread::yield();
+  }, {}, {});
+  p.patch(end);
+  p.barrier(p.channel());
+  p.ret();
+  // The calling thread begins with replica 0, which keeps it busy until the other one hangs.
+  auto session = p.session({.workers = 2, .clock = &clock});
+  session->variable("is_second", 1)[0] = std::byte(1);
+  Status status = runWithTime(*session, clock, 30s);
+  EXPECT_EQ(status.code(), StatusCode::deadline);
+  EXPECT_NE(status.message().find("waiting for channel 0 (barrier"), std::string::npos);
+  EXPECT_NE(status.message().find("replica 1: running command 1 'launch 'call'' (train.py:42)"),
+            std::string::npos)
+      << status.message();
+  session.reset();
+  mayReturn = true;
+}
+
 FakeClock *slowClock;
 
 // 64 replicas whose kernels take 59 seconds each: the run takes an hour, nobody is stuck.

@@ -38,7 +38,8 @@ Expected<std::string> findCompiler() {
   fs::path compiler = self.parent_path() / compilerName;
   if (!fs::exists(compiler, error))
     return runtime::invalidArgument(fmt::format("expected {} beside this executable to compile an .mlir, found none "
-                                       "at '{}'", compilerName, compiler.string()));
+                                                "at '{}'",
+                                                compilerName, compiler.string()));
   return compiler.string();
 }
 
@@ -98,21 +99,17 @@ Status runChild(const std::vector<std::string> &arguments) {
   if (WIFSIGNALED(result))
     return runtime::invalidArgument(fmt::format("{} was ended by signal {}", compilerName, WTERMSIG(result)));
   if (WEXITSTATUS(result) != 0)
-    return runtime::invalidArgument(
-        fmt::format("{} failed with status {} (see above)", compilerName, WEXITSTATUS(result)));
+    return runtime::invalidArgument(fmt::format("{} failed with status {} (see above)", compilerName, WEXITSTATUS(result)));
   return Status::success();
 }
 
 } // namespace
 
-bool needsCompilation(const Options &options) {
-  return fs::path(options.model).extension() == ".mlir";
-}
+bool needsCompilation(const Options &options) { return fs::path(options.model).extension() == ".mlir"; }
 
 Expected<std::string> compileModel(const Options &options) {
   if (!options.replicas)
-    return runtime::invalidArgument(
-        fmt::format("expected --replicas=N to compile '{}' for", options.model));
+    return runtime::invalidArgument(fmt::format("expected --replicas=N to compile '{}' for", options.model));
   Expected<MappedFile> program = MappedFile::open(options.model);
   if (!program)
     return program.status();
@@ -133,13 +130,11 @@ Expected<std::string> compileModel(const Options &options) {
     flags.push_back("-O" + options.optimization);
   // Where the program has no locations of its own, those of its text go into the artifact: so its
   // path counts too.
-  std::vector<std::span<const std::byte>> parts = {program->bytes(), compilerFile->bytes(),
-                                                   std::as_bytes(std::span(options.model))};
+  std::vector<std::span<const std::byte>> parts = {program->bytes(), compilerFile->bytes(), std::as_bytes(std::span(options.model))};
   for (const std::string &flag : flags)
     parts.push_back(std::as_bytes(std::span(flag)));
   // Half of the digest is enough to tell programs apart.
-  std::string name = fmt::format("{}-{}.lockstep", fs::path(options.model).stem().string(),
-                                 digestOf(parts).substr(0, 32));
+  std::string name = fmt::format("{}-{}.lockstep", fs::path(options.model).stem().string(), digestOf(parts).substr(0, 32));
   std::string artifact = fs::path(*folder) / name;
   std::error_code error;
   if (fs::exists(artifact, error))

@@ -30,10 +30,10 @@ template <typename T> std::vector<std::byte> toBytes(T value) {
 float fromHalf(uint16_t half) {
   int exponent = (half >> 10) & 0x1f;
   int mantissa = half & 0x3ff;
-  float magnitude = exponent == 0    ? std::ldexp(static_cast<float>(mantissa), -24)
-                    : exponent < 31  ? std::ldexp(static_cast<float>(mantissa + 1024), exponent - 25)
+  float magnitude = exponent == 0   ? std::ldexp(static_cast<float>(mantissa), -24)
+                    : exponent < 31 ? std::ldexp(static_cast<float>(mantissa + 1024), exponent - 25)
                     : mantissa == 0 ? std::numeric_limits<float>::infinity()
-                                     : std::numeric_limits<float>::quiet_NaN();
+                                    : std::numeric_limits<float>::quiet_NaN();
   return half & 0x8000 ? -magnitude : magnitude;
 }
 
@@ -83,11 +83,9 @@ template <typename T> void appendNumber(std::string &out, T value) {
 template <typename T> Expected<std::vector<std::byte>> parseInteger(ElementType element, std::string_view text) {
   T value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc::result_out_of_range || (error == std::errc() && end != text.data() + text.size()) ||
-      error != std::errc())
-    return runtime::invalidArgument(fmt::format("expected an integer from {} to {} for {}, found '{}'",
-                                                std::numeric_limits<T>::min(), std::numeric_limits<T>::max(),
-                                                elementName(element), text));
+  if (error == std::errc::result_out_of_range || (error == std::errc() && end != text.data() + text.size()) || error != std::errc())
+    return runtime::invalidArgument(fmt::format("expected an integer from {} to {} for {}, found '{}'", std::numeric_limits<T>::min(),
+                                                std::numeric_limits<T>::max(), elementName(element), text));
   return toBytes(value);
 }
 
@@ -147,8 +145,7 @@ void appendJson(std::string &out, ElementType element, const std::byte *bytes) {
 
 void appendJson(std::string &out, double value) { appendNumber(out, value); }
 
-void appendJson(std::string &out, const runtime::TensorInfo &type,
-                std::span<const std::byte> bytes) {
+void appendJson(std::string &out, const runtime::TensorInfo &type, std::span<const std::byte> bytes) {
   uint64_t size = elementSize(type.element);
   if (type.shape.empty() && bytes.size() >= size)
     return appendJson(out, type.element, bytes.data());
@@ -189,8 +186,7 @@ Expected<std::vector<std::byte>> parseElement(ElementType element, std::string_v
   double value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size())
-    return runtime::invalidArgument(
-        fmt::format("expected a number for {}, found '{}'", elementName(element), text));
+    return runtime::invalidArgument(fmt::format("expected a number for {}, found '{}'", elementName(element), text));
   switch (element) {
   case ElementType::f16:
     return toBytes(toHalf(value));

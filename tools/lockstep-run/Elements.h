@@ -15,11 +15,11 @@
 
 namespace lockstep::run {
 
-using runtime::Expected;
-using runtime::Status;
 using artifact::ElementType;
 using runtime::elementName;
 using runtime::elementSize;
+using runtime::Expected;
+using runtime::Status;
 
 /// The element at `bytes` as a number; 64-bit integers are rounded.
 double toDouble(ElementType element, const std::byte *bytes);

@@ -14,14 +14,11 @@ namespace lockstep::run {
 using namespace runtime;
 using artifact::OutputKind;
 
-Expected<std::unique_ptr<Evaluation>> Evaluation::create(Session &session,
-                                                         const std::string &dataPath,
-                                                         std::chrono::nanoseconds deadline) {
+Expected<std::unique_ptr<Evaluation>> Evaluation::create(Session &session, const std::string &dataPath, std::chrono::nanoseconds deadline) {
   std::unique_ptr<Evaluation> result(new Evaluation(session));
   Expected<ProgramId> program = session.findProgram("evaluate");
   if (!program)
-    return invalidArgument(
-        "expected a program 'evaluate' for --eval-data, found none in the artifact");
+    return invalidArgument("expected a program 'evaluate' for --eval-data, found none in the artifact");
   result->program = *program;
   LOCKSTEP_RETURN_IF_ERROR(result->findOutputs());
 
@@ -61,11 +58,9 @@ Status Evaluation::findOutputs() {
     std::optional<uint64_t> sums = staticBytes(ElementType::i8, output.type.shape);
     std::optional<uint64_t> counts = staticBytes(ElementType::i8, count->type.shape);
     if (!sums || !counts || (*counts != *sums && *counts != 1))
-      return invalidArgument(
-          fmt::format("evaluate: expected a count for each sum of '{}' or one for all, found {} and {}",
-                      output.name, typeName(output.type), typeName(count->type)));
-    accumulators.push_back({output.name, static_cast<unsigned>(&output - outputs.data()),
-                            static_cast<unsigned>(count - outputs.data()),
+      return invalidArgument(fmt::format("evaluate: expected a count for each sum of '{}' or one for all, found {} and {}", output.name,
+                                         typeName(output.type), typeName(count->type)));
+    accumulators.push_back({output.name, static_cast<unsigned>(&output - outputs.data()), static_cast<unsigned>(count - outputs.data()),
                             std::vector<double>(*sums), std::vector<double>(*counts)});
   }
   if (accumulators.empty())
@@ -79,8 +74,7 @@ void Evaluation::add(std::vector<double> &total, unsigned output) const {
   // A value that is the same everywhere is stored once, and still counts for every replica: where
   // the compiler keeps a value must not change the result.
   for (unsigned replica = 0; replica < session.replicas(); ++replica) {
-    std::span<const std::byte> value =
-        session.output(program, output, outputInfo.perReplica ? replica : 0);
+    std::span<const std::byte> value = session.output(program, output, outputInfo.perReplica ? replica : 0);
     for (size_t i = 0; i < total.size() && (i + 1) * elementSize(element) <= value.size(); ++i)
       total[i] += toDouble(element, value.data() + i * elementSize(element));
   }
@@ -107,11 +101,9 @@ Expected<std::vector<EvaluatedMetric>> Evaluation::run() {
 
   std::vector<EvaluatedMetric> result;
   for (const Accumulator &accumulator : accumulators) {
-    EvaluatedMetric metric{accumulator.name,
-                           info().outputs[accumulator.sumOutput].type.shape.empty(), {}};
+    EvaluatedMetric metric{accumulator.name, info().outputs[accumulator.sumOutput].type.shape.empty(), {}};
     for (size_t i = 0; i < accumulator.sums.size(); ++i)
-      metric.values.push_back(accumulator.sums[i] /
-                              accumulator.counts[accumulator.counts.size() == 1 ? 0 : i]);
+      metric.values.push_back(accumulator.sums[i] / accumulator.counts[accumulator.counts.size() == 1 ? 0 : i]);
     result.push_back(std::move(metric));
   }
   return result;

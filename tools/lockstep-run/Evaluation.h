@@ -24,8 +24,8 @@ class Evaluation {
 public:
   /// Checks that each sum of the program has a count and the data fit. Errors: no such program, and
   /// those of `planBatches` and `Batches`.
-  static runtime::Expected<std::unique_ptr<Evaluation>>
-  create(runtime::Session &session, const std::string &dataPath, std::chrono::nanoseconds deadline);
+  static runtime::Expected<std::unique_ptr<Evaluation>> create(runtime::Session &session, const std::string &dataPath,
+                                                               std::chrono::nanoseconds deadline);
 
   /// One round through the data.
   runtime::Expected<std::vector<EvaluatedMetric>> run();

@@ -72,9 +72,8 @@ Status MetricsFile::resume(const std::string &file, uint64_t step) {
     ++number;
     Line line = readLine(text);
     if (!line.valid)
-      return runtime::invalidArgument(fmt::format(
-          "'{}', line {}: expected metrics of the run that is resumed, found something else", file,
-          number));
+      return runtime::invalidArgument(
+          fmt::format("'{}', line {}: expected metrics of the run that is resumed, found something else", file, number));
     if (line.isEvaluation ? line.step > step : line.step >= step)
       break;
     if (line.isEvaluation)

@@ -11,68 +11,76 @@
 
 namespace lockstep::run {
 
-void printError(const std::string &message) {
-  fmt::print(stderr, "lockstep-run: error: {}\n", message);
-}
+void printError(const std::string &message) { fmt::print(stderr, "lockstep-run: error: {}\n", message); }
 
 void printNote(const std::string &message) { fmt::print(stderr, "lockstep-run: {}\n", message); }
 
 namespace {
 
 void addOptions(CLI::App &app, Options &options) {
-  app.add_option("model", options.model, "artifact (.lockstep), or a captured step (.mlir) to compile first")
-      ->required();
+  app.add_option("model", options.model, "artifact (.lockstep), or a captured step (.mlir) to compile first")->required();
 
-  app.add_option("--data", options.data, "training data: an .npz file, or a folder of .npy files")
-      ->type_name("PATH")->group("Training");
-  app.add_option("--eval-data", options.evalData, "data to evaluate on, in the same form")
-      ->type_name("PATH")->group("Training");
-  app.add_option("--init", options.init, "initial values of the variables (safetensors)")
-      ->type_name("FILE")->group("Training");
-  CLI::Option *epochs = app.add_option("--epochs", options.epochs, "train until this many epochs are done")
-      ->type_name("E")->group("Training");
-  app.add_option("--steps", options.steps, "train until this many steps are done")
-      ->type_name("N")->group("Training")->excludes(epochs);
+  app.add_option("--data", options.data, "training data: an .npz file, or a folder of .npy files")->type_name("PATH")->group("Training");
+  app.add_option("--eval-data", options.evalData, "data to evaluate on, in the same form")->type_name("PATH")->group("Training");
+  app.add_option("--init", options.init, "initial values of the variables (safetensors)")->type_name("FILE")->group("Training");
+  CLI::Option *epochs =
+      app.add_option("--epochs", options.epochs, "train until this many epochs are done")->type_name("E")->group("Training");
+  app.add_option("--steps", options.steps, "train until this many steps are done")->type_name("N")->group("Training")->excludes(epochs);
   app.add_option("--seed", options.seed, "seed of the order of the data and of the scalar 'seed' (default 0)")
-      ->type_name("S")->group("Training");
+      ->type_name("S")
+      ->group("Training");
   app.add_option("--set", options.scalars, "value of a host scalar; may be repeated")
-      ->type_name("NAME=VALUE")->group("Training")->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->allow_extra_args(false);
+      ->type_name("NAME=VALUE")
+      ->group("Training")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false);
   app.add_option("--eval-every", options.evalEvery, "epochs between evaluations (default 1)")
-      ->type_name("E")->group("Training")->check(CLI::PositiveNumber);
+      ->type_name("E")
+      ->group("Training")
+      ->check(CLI::PositiveNumber);
 
-  app.add_option("--metrics", options.metrics, "write metrics as JSON lines")
-      ->type_name("FILE")->group("Output");
-  CLI::Option *save = app.add_option("--save", options.save, "folder for checkpoints; one is written at the end")
-      ->type_name("DIR")->group("Output");
+  app.add_option("--metrics", options.metrics, "write metrics as JSON lines")->type_name("FILE")->group("Output");
+  CLI::Option *save =
+      app.add_option("--save", options.save, "folder for checkpoints; one is written at the end")->type_name("DIR")->group("Output");
   app.add_option("--save-every", options.saveEvery, "steps between checkpoints")
-      ->type_name("N")->group("Output")->check(CLI::PositiveNumber)->needs(save);
+      ->type_name("N")
+      ->group("Output")
+      ->check(CLI::PositiveNumber)
+      ->needs(save);
   app.add_flag("--resume", options.resume, "go on from the latest checkpoint in the folder of --save, if there is one")
-      ->group("Output")->needs(save);
+      ->group("Output")
+      ->needs(save);
 
   app.add_option("--threads", options.threads, "worker threads (default: one for each CPU)")
-      ->type_name("W")->group("Execution")->check(CLI::PositiveNumber);
+      ->type_name("W")
+      ->group("Execution")
+      ->check(CLI::PositiveNumber);
   app.add_option("--replicas", options.replicas, "replicas to compile an .mlir for; checked for an artifact")
-      ->type_name("N")->group("Execution")->check(CLI::PositiveNumber);
-  app.add_option("--target", options.target, "kernel target, for example x86-64-v3")
-      ->type_name("T")->group("Execution");
+      ->type_name("N")
+      ->group("Execution")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--target", options.target, "kernel target, for example x86-64-v3")->type_name("T")->group("Execution");
   app.add_option("-O", options.optimization, "optimization level when compiling an .mlir")
-      ->type_name("0|2")->group("Execution")->check(CLI::IsMember({"0", "2"}));
+      ->type_name("0|2")
+      ->group("Execution")
+      ->check(CLI::IsMember({"0", "2"}));
 
   app.add_option("--deadline", options.deadlineSeconds, "give up after this many seconds without progress (default 60)")
-      ->type_name("SECONDS")->group("Diagnosis")
+      ->type_name("SECONDS")
+      ->group("Diagnosis")
       ->check([](const std::string &text) {
         double value = 0;
         bool valid = CLI::detail::lexical_cast(text, value) && value > 0 && value <= 1e9;
         return valid ? std::string() : "expected a number of seconds above 0, found '" + text + "'";
       });
-  app.add_option("--report", options.report, "write the report of a missed deadline as JSON")
-      ->type_name("FILE")->group("Diagnosis");
-  app.add_option("--trace", options.trace, "write a trace for Perfetto or Chrome")
-      ->type_name("FILE")->group("Diagnosis");
-  app.add_flag("--check-races", options.checkRaces, "check all accesses to shared memory (slow)")
-      ->group("Diagnosis");
+  app.add_option("--report", options.report, "write the report of a missed deadline as JSON")->type_name("FILE")->group("Diagnosis");
+  app.add_option("--trace", options.trace, "write a trace for Perfetto or Chrome")->type_name("FILE")->group("Diagnosis");
+  app.add_flag("--check-races", options.checkRaces, "check all accesses to shared memory (slow)")->group("Diagnosis");
   app.add_option("--inject", options.injections, "inject a fault, for example pause:replica=2,channel=3; may be repeated")
-      ->type_name("FAULT")->group("Diagnosis")->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->allow_extra_args(false);
+      ->type_name("FAULT")
+      ->group("Diagnosis")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false);
 }
 
 } // namespace

@@ -22,8 +22,7 @@ namespace {
 constexpr std::string_view suppliedScalars[] = {"step", "seed"};
 
 bool isSupplied(std::string_view name) {
-  return std::find(std::begin(suppliedScalars), std::end(suppliedScalars), name) !=
-         std::end(suppliedScalars);
+  return std::find(std::begin(suppliedScalars), std::end(suppliedScalars), name) != std::end(suppliedScalars);
 }
 
 const ScalarInfo *findScalar(const Session &session, std::string_view name) {
@@ -62,12 +61,10 @@ Status setScalars(Session &session, const std::vector<std::string> &assignments)
       return invalidArgument(context + ": expected NAME=VALUE");
     std::string name = assignment.substr(0, equals);
     if (isSupplied(name))
-      return invalidArgument(fmt::format("{}: '{}' is supplied by lockstep-run{}", context, name,
-                                         name == "seed" ? " (use --seed)" : ""));
+      return invalidArgument(fmt::format("{}: '{}' is supplied by lockstep-run{}", context, name, name == "seed" ? " (use --seed)" : ""));
     const ScalarInfo *scalar = findScalar(session, name);
     if (!scalar)
-      return invalidArgument(
-          fmt::format("{}: no scalar '{}' ({})", context, name, settableNames(session)));
+      return invalidArgument(fmt::format("{}: no scalar '{}' ({})", context, name, settableNames(session)));
     if (!given.insert(name).second)
       return invalidArgument(fmt::format("{}: '{}' is set twice", context, name));
     if (Status status = setScalar(session, *scalar, assignment.substr(equals + 1)); !status.ok())
@@ -79,8 +76,7 @@ Status setScalars(Session &session, const std::vector<std::string> &assignments)
     if (!scalar.hasDefault && !isSupplied(scalar.name) && !given.contains(scalar.name))
       absent.push_back(fmt::format("--set {}=... ({})", scalar.name, typeName(scalar.type)));
   if (!absent.empty())
-    return invalidArgument(
-        fmt::format("scalars without a default need a value: {}", fmt::join(absent, ", ")));
+    return invalidArgument(fmt::format("scalars without a default need a value: {}", fmt::join(absent, ", ")));
   return Status::success();
 }
 

@@ -12,8 +12,7 @@ namespace lockstep::run {
 
 using namespace runtime;
 
-StepMetrics::StepMetrics(const Session &session, ProgramId program)
-    : session(session), program(program) {
+StepMetrics::StepMetrics(const Session &session, ProgramId program) : session(session), program(program) {
   const std::vector<OutputInfo> &outputs = session.programs()[program].outputs;
   for (unsigned i = 0; i < outputs.size(); ++i) {
     const OutputInfo &output = outputs[i];

@@ -13,9 +13,7 @@ namespace lockstep::run {
 using namespace runtime;
 using Clock = std::chrono::steady_clock;
 
-bool Training::isFinished() const {
-  return options.steps ? state.step >= *options.steps : state.cursor.epoch >= *options.epochs;
-}
+bool Training::isFinished() const { return options.steps ? state.step >= *options.steps : state.cursor.epoch >= *options.epochs; }
 
 Status Training::run() {
   Time begin = Clock::now();
@@ -25,8 +23,7 @@ Status Training::run() {
       bool evaluates = evaluation && state.cursor.epoch % options.evalEvery == 0;
       if (evaluates)
         LOCKSTEP_RETURN_IF_ERROR(evaluate());
-      progress->endEpoch(state.step, state.cursor.epoch, metrics->shownValue(),
-                         evaluates ? toText(lastEvaluation) : "");
+      progress->endEpoch(state.step, state.cursor.epoch, metrics->shownValue(), evaluates ? toText(lastEvaluation) : "");
     }
     if (options.saveEvery && state.step % options.saveEvery == 0)
       LOCKSTEP_RETURN_IF_ERROR(save());
@@ -77,8 +74,8 @@ Status Training::evaluate() {
   evaluatedStep = state.step;
   // A run that is resumed at its end has this line already.
   if (metricsFile.isOpen() && !metricsFile.hasEvaluation(state.step)) {
-    metricsFile.lines() += fmt::format("{{\"step\":{},\"epoch\":{},\"evaluate\":{}}}\n", state.step,
-                                       state.cursor.epoch, toJson(lastEvaluation));
+    metricsFile.lines() +=
+        fmt::format("{{\"step\":{},\"epoch\":{},\"evaluate\":{}}}\n", state.step, state.cursor.epoch, toJson(lastEvaluation));
     LOCKSTEP_RETURN_IF_ERROR(metricsFile.endLine());
   }
   excludePause(begin);
@@ -123,11 +120,9 @@ void Training::salvage() {
 void Training::printSummary() const {
   uint64_t steps = state.step - firstStep;
   double seconds = std::chrono::duration<double>(stepTime).count();
-  std::string text = fmt::format("{} {} step{}", stopSignal() ? "stopped after" : "trained", steps,
-                                 steps == 1 ? "" : "s");
+  std::string text = fmt::format("{} {} step{}", stopSignal() ? "stopped after" : "trained", steps, steps == 1 ? "" : "s");
   if (options.epochs)
-    text += fmt::format(" ({} of {} epochs)", std::min(state.cursor.epoch, *options.epochs),
-                        *options.epochs);
+    text += fmt::format(" ({} of {} epochs)", std::min(state.cursor.epoch, *options.epochs), *options.epochs);
   if (steps > 0) {
     text += fmt::format(" in {:.2f} s, {:.0f} steps/s", seconds, static_cast<double>(steps) / seconds);
     if (!metrics->shownName().empty())

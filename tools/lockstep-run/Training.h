@@ -26,8 +26,7 @@ class Training {
 public:
   /// Sets scalars and variables, opens data, checkpoints and metrics. `options` and `session` must
   /// outlive the result.
-  static runtime::Expected<std::unique_ptr<Training>> create(const Options &options,
-                                                             runtime::Session &session);
+  static runtime::Expected<std::unique_ptr<Training>> create(const Options &options, runtime::Session &session);
 
   /// Trains up to the goal, or until a signal asks to stop; evaluates and saves in between.
   runtime::Status run();
@@ -43,8 +42,7 @@ public:
 private:
   using Time = std::chrono::steady_clock::time_point;
 
-  explicit Training(const Options &options, runtime::Session &session)
-      : options(options), session(session), stepScalar(session) {}
+  explicit Training(const Options &options, runtime::Session &session) : options(options), session(session), stepScalar(session) {}
 
   runtime::Status prepareData();
   runtime::Status prepareVariables();

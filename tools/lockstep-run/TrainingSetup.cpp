@@ -11,8 +11,7 @@ using namespace runtime;
 namespace {
 
 std::chrono::nanoseconds toNanoseconds(double seconds) {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-      std::chrono::duration<double>(seconds));
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds));
 }
 
 } // namespace
@@ -41,8 +40,7 @@ Status Training::prepareData() {
   bool trains = options.steps.value_or(1) > 0 && options.epochs.value_or(1) > 0;
   if (program.inputs.empty()) {
     if (options.epochs)
-      return invalidArgument(
-          "expected --steps=N: the step takes no data, so there are no epochs");
+      return invalidArgument("expected --steps=N: the step takes no data, so there are no epochs");
     if (!options.data.empty())
       return invalidArgument("expected no --data: the step takes no data");
   } else if (!options.data.empty()) {
@@ -60,8 +58,7 @@ Status Training::prepareData() {
 
   if (options.evalData.empty())
     return Status::success();
-  Expected<std::unique_ptr<Evaluation>> created =
-      Evaluation::create(session, options.evalData, toNanoseconds(options.deadlineSeconds));
+  Expected<std::unique_ptr<Evaluation>> created = Evaluation::create(session, options.evalData, toNanoseconds(options.deadlineSeconds));
   if (!created)
     return created.status();
   evaluation = std::move(*created);
@@ -81,12 +78,11 @@ Status Training::prepareVariables() {
       if (!restored)
         return restored.status();
       if (options.seed && *options.seed != restored->seed)
-        return invalidArgument(fmt::format("'{}': expected --seed={}, with which the run began, found {}",
-                                           **latest, restored->seed, *options.seed));
+        return invalidArgument(
+            fmt::format("'{}': expected --seed={}, with which the run began, found {}", **latest, restored->seed, *options.seed));
       if (layout && restored->examples && *restored->examples != layout->examples)
-        return invalidArgument(fmt::format("'{}': expected the {} examples that the run began with, found {} in '{}'",
-                                           **latest, *restored->examples, layout->examples,
-                                           layout->source));
+        return invalidArgument(fmt::format("'{}': expected the {} examples that the run began with, found {} in '{}'", **latest,
+                                           *restored->examples, layout->examples, layout->source));
       state = *restored;
       if (layout)
         state.examples = layout->examples;
@@ -125,12 +121,10 @@ Status Training::startBatches() {
   if (!created)
     return created.status();
   batches = std::move(*created);
-  std::string text = fmt::format("{} examples, {} a step ({} replicas with {}): {} steps an epoch",
-                                 layout->examples, batches->globalBatch(), session.replicas(),
-                                 layout->rows, batches->batchesPerEpoch());
+  std::string text = fmt::format("{} examples, {} a step ({} replicas with {}): {} steps an epoch", layout->examples,
+                                 batches->globalBatch(), session.replicas(), layout->rows, batches->batchesPerEpoch());
   if (batches->droppedExamples())
-    text += fmt::format("; the last {} of each epoch's order are dropped",
-                        batches->droppedExamples());
+    text += fmt::format("; the last {} of each epoch's order are dropped", batches->droppedExamples());
   printNote(text);
   return Status::success();
 }
@@ -150,8 +144,7 @@ void Training::startProgress() {
   goal.epochs = options.epochs.value_or(0);
   if (batches && goal.epochs > state.cursor.epoch) {
     uint64_t inThisEpoch = (layout->examples - state.cursor.position) / batches->globalBatch();
-    goal.steps = state.step + inThisEpoch +
-                 (goal.epochs - state.cursor.epoch - 1) * batches->batchesPerEpoch();
+    goal.steps = state.step + inThisEpoch + (goal.epochs - state.cursor.epoch - 1) * batches->batchesPerEpoch();
   }
   progress.emplace(goal);
   progress->setMetric(metrics->shownName());

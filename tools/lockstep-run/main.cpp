@@ -26,8 +26,7 @@ Expected<std::shared_ptr<const Artifact>> openArtifact(const Options &options) {
       return compiled.status();
     path = *compiled;
   } else if (!options.optimization.empty()) {
-    return invalidArgument(fmt::format("expected an .mlir for -O{}, found the artifact '{}'",
-                                       options.optimization, path));
+    return invalidArgument(fmt::format("expected an .mlir for -O{}, found the artifact '{}'", options.optimization, path));
   }
   Expected<std::shared_ptr<const Artifact>> artifact = Artifact::open(path);
   if (!artifact)
@@ -44,8 +43,7 @@ SessionOptions sessionOptions(const Options &options, HangHandler &hang) {
   SessionOptions result;
   result.workers = options.threads;
   result.target = options.target;
-  result.deadline = std::chrono::duration_cast<std::chrono::nanoseconds>(
-      std::chrono::duration<double>(options.deadlineSeconds));
+  result.deadline = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(options.deadlineSeconds));
   result.injections = options.injections;
   result.onInjection = [](const std::string &fault) { printNote("injected: " + fault); };
   result.onDeadline = [&hang](const DeadlineReport &report) { hang.onDeadline(report); };
@@ -71,8 +69,7 @@ int main(int argc, char **argv) {
   if (!artifact)
     return fail(artifact.status());
   HangHandler hang(options.report);
-  Expected<std::unique_ptr<Session>> session =
-      Session::create(*artifact, sessionOptions(options, hang));
+  Expected<std::unique_ptr<Session>> session = Session::create(*artifact, sessionOptions(options, hang));
   if (!session)
     return fail(session.status().withContext("'" + options.model + "'"));
   Expected<std::unique_ptr<Training>> training = Training::create(options, **session);
@@ -83,7 +80,9 @@ int main(int argc, char **argv) {
   Status status = (*training)->run();
   hang.runReturned();
   if (!status.ok()) {
-    printError(status.message());
+    // After a missed deadline the rest of the message is the report, which has been printed.
+    bool reported = status.code() == StatusCode::deadline;
+    printError(reported ? status.message().substr(0, status.message().find('\n')) : status.message());
     (*training)->salvage();
   }
   if (!options.trace.empty()) {

@@ -480,3 +480,15 @@ replica.step @call() {
   func.call @f() : () -> ()
   replica.return
 }
+
+// -----
+
+// One replica agrees with itself, whatever it decides.
+replica.strategy @one {kind = #replica.kind<one_device>}
+replica.step @one_replica(%x: tensor<4xf32> {replica.batch = "x"}, %c: tensor<i1> {replica.batch = "c"}) -> (tensor<4xf32> {replica.metric = "x"}) {
+  %b = tensor.extract %c[] : tensor<i1>
+  scf.if %b {
+    %0 = replica.all_reduce sum %x : tensor<4xf32>
+  }
+  replica.return %x : tensor<4xf32>
+}

@@ -89,3 +89,14 @@ replica.step @long(%x: tensor<f32> {replica.batch = "x"} loc(#x)) {
   replica.assign @w, %19 : tensor<f32> loc("long.py":100:1)
   replica.return
 }
+
+// -----
+
+// An argument whose location has a name but no line is told at the line that uses it.
+// CHECK: named.py:9:1: error: metric 'm' may differ
+// CHECK-NEXT: named.py:9:1: note: 'math.absf' makes it from a value that may differ
+// CHECK-NEXT: named.py:9:1: note: batch argument 'x' is different on each replica
+replica.step @named(%x: tensor<f32> {replica.batch = "x"} loc("x")) -> (tensor<f32> {replica.metric = "m"}) {
+  %0 = math.absf %x : tensor<f32> loc("named.py":9:1)
+  replica.return %0 : tensor<f32>
+}

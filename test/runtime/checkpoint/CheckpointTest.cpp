@@ -20,8 +20,7 @@ class Variables {
 public:
   /// A variable of f32 elements `first`, `first` + 1, ...; one value for each of `copies`
   /// replicas, or one for all if it is 0.
-  void add(const std::string &name, std::vector<int64_t> shape, float first, unsigned copies = 0,
-           bool hasInitial = false) {
+  void add(const std::string &name, std::vector<int64_t> shape, float first, unsigned copies = 0, bool hasInitial = false) {
     VariableView view{name, {ElementType::f32, shape, 0}, hasInitial, copies > 0, {}};
     view.type.bytes = *staticBytes(ElementType::f32, shape);
     for (unsigned copy = 0; copy < std::max(copies, 1u); ++copy) {
@@ -36,9 +35,7 @@ public:
   std::vector<VariableView> views;
 };
 
-TrainingState someState() {
-  return {.step = 500, .seed = ~uint64_t(0), .cursor = {3, 96}, .examples = 1437};
-}
+TrainingState someState() { return {.step = 500, .seed = ~uint64_t(0), .cursor = {3, 96}, .examples = 1437}; }
 
 } // namespace
 
@@ -69,9 +66,8 @@ TEST(Checkpoint, FindsTheLatest) {
   EXPECT_FALSE((*latestCheckpoint(folder / "none")).has_value());
   EXPECT_FALSE((*latestCheckpoint(folder.path)).has_value());
   for (const char *name :
-       {"checkpoint-1000.safetensors", "checkpoint-20.safetensors", "checkpoint-999.safetensors",
-        "checkpoint-2000.safetensors.tmp", "checkpoint-.safetensors", "checkpoint-3x.safetensors",
-        "checkpoint--4000.safetensors", "other-5000.safetensors"})
+       {"checkpoint-1000.safetensors", "checkpoint-20.safetensors", "checkpoint-999.safetensors", "checkpoint-2000.safetensors.tmp",
+        "checkpoint-.safetensors", "checkpoint-3x.safetensors", "checkpoint--4000.safetensors", "other-5000.safetensors"})
     folder.write(name, "");
   EXPECT_EQ(**latestCheckpoint(folder.path), folder / "checkpoint-1000.safetensors");
   EXPECT_FALSE(latestCheckpoint(folder / "checkpoint-20.safetensors").ok());
@@ -93,11 +89,10 @@ TEST(Checkpoint, ListsWhatDoesNotFit) {
   std::string problems = "  'b': expected 4xf32, found 3xf32\n"
                          "  'missing': expected 2x2xf32, found no such tensor\n";
   std::string begin = "'" + path + "' does not fit the variables of the artifact:\n";
-  EXPECT_EQ(loadInitialValues(path, loaded.views).message(),
-            begin + problems + "  'more': expected no such tensor, found 1xf32");
-  EXPECT_EQ(restoreCheckpoint(path, loaded.views).status().message(),
-            begin + problems + "  'given': expected 1xf32, found no such tensor\n"
-                               "  'more': expected no such tensor, found 1xf32");
+  EXPECT_EQ(loadInitialValues(path, loaded.views).message(), begin + problems + "  'more': expected no such tensor, found 1xf32");
+  EXPECT_EQ(restoreCheckpoint(path, loaded.views).status().message(), begin + problems +
+                                                                          "  'given': expected 1xf32, found no such tensor\n"
+                                                                          "  'more': expected no such tensor, found 1xf32");
   EXPECT_EQ(loaded.memory[0], (std::vector<float>{7, 8}));
 }
 
@@ -105,14 +100,12 @@ TEST(Checkpoint, ListsWhatDoesNotFit) {
 TEST(Checkpoint, ComparesElementTypes) {
   TemporaryFolder folder;
   std::vector<int32_t> values = {1, 2};
-  ASSERT_TRUE(writeSafetensors(folder / "i.safetensors",
-                               {{"a", ElementType::i32, {2}, {std::as_bytes(std::span(values))}}}, {})
-                  .ok());
+  ASSERT_TRUE(writeSafetensors(folder / "i.safetensors", {{"a", ElementType::i32, {2}, {std::as_bytes(std::span(values))}}}, {}).ok());
   Variables loaded;
   loaded.add("a", {2}, 0);
-  EXPECT_EQ(loadInitialValues(folder / "i.safetensors", loaded.views).message(),
-            "'" + folder / "i.safetensors" + "' does not fit the variables of the artifact:\n"
-                                             "  'a': expected 2xf32, found 2xi32");
+  EXPECT_EQ(loadInitialValues(folder / "i.safetensors", loaded.views).message(), "'" + folder / "i.safetensors" +
+                                                                                     "' does not fit the variables of the artifact:\n"
+                                                                                     "  'a': expected 2xf32, found 2xi32");
 }
 
 // Values of the replicas that are equal are saved once and fit any number of replicas.
@@ -135,8 +128,9 @@ TEST(Checkpoint, KeepsValuesOfReplicas) {
   ASSERT_TRUE(restoreCheckpoint(single, four.views).ok());
   EXPECT_EQ(four.memory[3], equal.memory[0]);
   EXPECT_EQ(restoreCheckpoint(stacked, four.views).status().message(),
-            "'" + stacked + "' does not fit the variables of the artifact:\n"
-                            "  'v': expected 2xf32 or 4x2xf32 (a value for each replica), found 3x2xf32");
+            "'" + stacked +
+                "' does not fit the variables of the artifact:\n"
+                "  'v': expected 2xf32 or 4x2xf32 (a value for each replica), found 3x2xf32");
 }
 
 TEST(Checkpoint, ChecksTheState) {
@@ -146,14 +140,13 @@ TEST(Checkpoint, ChecksTheState) {
     EXPECT_TRUE(writeSafetensors(path, {}, metadata).ok());
     return restoreCheckpoint(path, {}).status().message();
   };
-  EXPECT_EQ(error({}), "'" + path + "': expected a checkpoint, found a safetensors file without a "
-                                    "state of training (use it with --init)");
-  EXPECT_EQ(error({{"lockstep_checkpoint", "2"}}),
-            "'" + path + "': expected a checkpoint of version 1, found '2'");
+  EXPECT_EQ(error({}), "'" + path +
+                           "': expected a checkpoint, found a safetensors file without a "
+                           "state of training (use it with --init)");
+  EXPECT_EQ(error({{"lockstep_checkpoint", "2"}}), "'" + path + "': expected a checkpoint of version 1, found '2'");
   EXPECT_EQ(error({{"lockstep_checkpoint", "1"}, {"step", "1"}, {"seed", "x"}}),
             "'" + path + "': expected a number for 'seed' in the metadata, found 'x'");
-  EXPECT_EQ(error({{"lockstep_checkpoint", "1"}}),
-            "'" + path + "': expected a number for 'step' in the metadata, found none");
+  EXPECT_EQ(error({{"lockstep_checkpoint", "1"}}), "'" + path + "': expected a number for 'step' in the metadata, found none");
 }
 
 // A temporary file of a run that was killed while it saved is in nobody's way.

@@ -31,15 +31,13 @@ std::string writeData(const TemporaryFolder &folder, unsigned examples) {
 }
 
 ProgramInfo program(int64_t rows, bool withMask = false, ElementType mask = ElementType::f32) {
-  std::vector<InputInfo> inputs = {{"x", {ElementType::f32, {rows, 2}, 0}, 0},
-                                   {"y", {ElementType::i32, {rows}, 0}, 0}};
+  std::vector<InputInfo> inputs = {{"x", {ElementType::f32, {rows, 2}, 0}, 0}, {"y", {ElementType::i32, {rows}, 0}, 0}};
   if (withMask)
     inputs.insert(inputs.begin(), {"mask", {mask, {rows}, 0}, 0});
   return programWith(std::move(inputs));
 }
 
-std::unique_ptr<Batches> makeBatches(const std::string &path, const ProgramInfo &info,
-                                     const BatchOptions &options) {
+std::unique_ptr<Batches> makeBatches(const std::string &path, const ProgramInfo &info, const BatchOptions &options) {
   Expected<Dataset> data = Dataset::open(path);
   EXPECT_TRUE(data.ok());
   Expected<BatchLayout> layout = planBatches(*data, info, options.mode == BatchMode::evaluate);
@@ -49,16 +47,14 @@ std::unique_ptr<Batches> makeBatches(const std::string &path, const ProgramInfo 
   return std::move(*batches);
 }
 
-std::string createError(const std::string &path, const ProgramInfo &info,
-                        const BatchOptions &options) {
+std::string createError(const std::string &path, const ProgramInfo &info, const BatchOptions &options) {
   Expected<Dataset> data = Dataset::open(path);
   Expected<BatchLayout> layout = planBatches(*data, info, options.mode == BatchMode::evaluate);
   EXPECT_TRUE(layout.ok()) << layout.status().message();
   return Batches::create(std::move(*layout), options).status().message();
 }
 
-template <typename T>
-std::vector<T> input(const Batch &batch, const ProgramInfo &info, const char *name, unsigned replica) {
+template <typename T> std::vector<T> input(const Batch &batch, const ProgramInfo &info, const char *name, unsigned replica) {
   for (const InputInfo &binding : info.inputs)
     if (binding.name == name)
       return valuesOf<T>({batch.inputs[replica] + binding.offset, binding.type.bytes});
@@ -119,8 +115,7 @@ TEST(Batches, ResumesAnywhere) {
     cursors.push_back((*batch)->next);
   }
   for (unsigned start = 0; start < 12; ++start) {
-    std::unique_ptr<Batches> rest =
-        makeBatches(path, info, {.replicas = 1, .seed = 3, .start = cursors[start]});
+    std::unique_ptr<Batches> rest = makeBatches(path, info, {.replicas = 1, .seed = 3, .start = cursors[start]});
     for (unsigned i = start; i < 12; ++i)
       EXPECT_EQ(input<int32_t>(**rest->next(), info, "y", 0), seen[i]);
   }
@@ -133,8 +128,7 @@ TEST(Batches, EvaluationCountsEveryExampleOnce) {
   std::string path = writeData(folder, 13);
   for (ElementType element : {ElementType::f32, ElementType::i1}) {
     ProgramInfo info = program(2, /*withMask=*/true, element);
-    std::unique_ptr<Batches> batches =
-        makeBatches(path, info, {.mode = BatchMode::evaluate, .replicas = 4});
+    std::unique_ptr<Batches> batches = makeBatches(path, info, {.mode = BatchMode::evaluate, .replicas = 4});
     EXPECT_EQ(batches->batchesPerEpoch(), 2u);
     EXPECT_EQ(batches->droppedExamples(), 0u);
     for (uint64_t round = 0; round < 5; ++round) {
@@ -163,8 +157,7 @@ TEST(Batches, EvaluationCountsEveryExampleOnce) {
 TEST(Batches, EvaluatesFewExamples) {
   TemporaryFolder folder;
   ProgramInfo info = program(4, /*withMask=*/true);
-  std::unique_ptr<Batches> batches = makeBatches(
-      writeData(folder, 3), info, {.mode = BatchMode::evaluate, .replicas = 2, .slots = 2});
+  std::unique_ptr<Batches> batches = makeBatches(writeData(folder, 3), info, {.mode = BatchMode::evaluate, .replicas = 2, .slots = 2});
   for (unsigned round = 0; round < 6; ++round) {
     const Batch *batch = *batches->next();
     EXPECT_TRUE(batch->endsEpoch);
@@ -178,14 +171,15 @@ TEST(Batches, RefusesTooFewExamples) {
   TemporaryFolder folder;
   std::string path = writeData(folder, 7);
   EXPECT_EQ(createError(path, program(4), {.replicas = 2}),
-            "'" + path + "': expected at least a global batch of 8 (2 replicas with 4 rows), found 7 "
-                         "examples");
+            "'" + path +
+                "': expected at least a global batch of 8 (2 replicas with 4 rows), found 7 "
+                "examples");
   EXPECT_EQ(createError(path, program(4), {.mode = BatchMode::evaluate, .replicas = 2}),
-            "'" + path + "': expected a multiple of the global batch of 8 (2 replicas with 4 rows), "
-                         "because the program has no input 'mask' that could tell padding from "
-                         "examples; found 7 examples");
-  EXPECT_EQ(createError(path, program(1), {.start = {0, 8}}),
-            "'" + path + "': expected a position of at most 7, found 8");
+            "'" + path +
+                "': expected a multiple of the global batch of 8 (2 replicas with 4 rows), "
+                "because the program has no input 'mask' that could tell padding from "
+                "examples; found 7 examples");
+  EXPECT_EQ(createError(path, program(1), {.start = {0, 8}}), "'" + path + "': expected a position of at most 7, found 8");
   TemporaryFolder empty;
   path = writeData(empty, 0);
   EXPECT_EQ(createError(path, program(1), {}), "'" + path + "': expected examples, found none");
@@ -213,29 +207,25 @@ TEST(BatchLayout, ListsWhatDoesNotFit) {
                                   {"z", {ElementType::f32, {2}, 0}, 0},
                                   {"one", {ElementType::f32, {}, 0}, 0},
                                   {"w", {ElementType::f32, {3}, 0}, 0}});
-  EXPECT_EQ(planError(folder.path, info),
-            "'" + folder.path +
-                "' does not fit the inputs of 'step':\n"
-                "  'x': expected ?x3xf32, found 6x2xf32\n"
-                "  'y': expected ?xi64, found 6xi32\n"
-                "  'z': expected ?xf32, found no such array (there are: short, x, y)\n"
-                "  'one': expected the shape of a batch [rows, ...], found f32\n"
-                "  'w': expected 2 rows as in the other inputs, found 3xf32");
-  ProgramInfo lengths = programWith({{"y", {ElementType::i32, {2}, 0}, 0},
-                                     {"short", {ElementType::i32, {2}, 0}, 0}});
-  EXPECT_EQ(planError(folder.path, lengths),
-            "'" + folder.path + "' does not fit the inputs of 'step':\n"
-                                "  'short': expected 6 examples as in 'y', found 5");
+  EXPECT_EQ(planError(folder.path, info), "'" + folder.path +
+                                              "' does not fit the inputs of 'step':\n"
+                                              "  'x': expected ?x3xf32, found 6x2xf32\n"
+                                              "  'y': expected ?xi64, found 6xi32\n"
+                                              "  'z': expected ?xf32, found no such array (there are: short, x, y)\n"
+                                              "  'one': expected the shape of a batch [rows, ...], found f32\n"
+                                              "  'w': expected 2 rows as in the other inputs, found 3xf32");
+  ProgramInfo lengths = programWith({{"y", {ElementType::i32, {2}, 0}, 0}, {"short", {ElementType::i32, {2}, 0}, 0}});
+  EXPECT_EQ(planError(folder.path, lengths), "'" + folder.path +
+                                                 "' does not fit the inputs of 'step':\n"
+                                                 "  'short': expected 6 examples as in 'y', found 5");
   ProgramInfo mask = programWith({{"mask", {ElementType::i32, {2}, 0}, 0}});
-  EXPECT_EQ(planError(folder.path, mask, /*supplyMask=*/true),
-            "'" + folder.path + "' does not fit the inputs of 'step':\n"
-                                "  'mask': expected 2xf32 or 2xi1, found 2xi32");
+  EXPECT_EQ(planError(folder.path, mask, /*supplyMask=*/true), "'" + folder.path +
+                                                                   "' does not fit the inputs of 'step':\n"
+                                                                   "  'mask': expected 2xf32 or 2xi1, found 2xi32");
 }
 
 TEST(Dataset, NeedsArrays) {
   TemporaryFolder folder;
-  EXPECT_EQ(Dataset::open(folder.path).status().message(),
-            "'" + folder.path + "': expected files NAME.npy, found none");
-  EXPECT_EQ(Dataset::open(folder / "no.npz").status().message(),
-            "'" + folder / "no.npz" + "': cannot open: No such file");
+  EXPECT_EQ(Dataset::open(folder.path).status().message(), "'" + folder.path + "': expected files NAME.npy, found none");
+  EXPECT_EQ(Dataset::open(folder / "no.npz").status().message(), "'" + folder / "no.npz" + "': cannot open: No such file");
 }

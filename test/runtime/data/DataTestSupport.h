@@ -18,9 +18,7 @@
 namespace lockstep::runtime::test {
 
 /// Path of a committed file.
-inline std::string fixture(const std::string &name) {
-  return std::string(LOCKSTEP_FIXTURES) + "/" + name;
-}
+inline std::string fixture(const std::string &name) { return std::string(LOCKSTEP_FIXTURES) + "/" + name; }
 
 inline std::string readText(const std::string &path) {
   std::ifstream stream(path, std::ios::binary);
@@ -68,8 +66,7 @@ inline std::string npyFile(const std::string &header, const std::string &data) {
 }
 
 /// An .npy file with these elements.
-template <typename T>
-std::string npyOf(const std::string &descr, const std::string &shape, const std::vector<T> &values) {
+template <typename T> std::string npyOf(const std::string &descr, const std::string &shape, const std::vector<T> &values) {
   std::string data(values.size() * sizeof(T), '\0');
   if (!values.empty())
     std::memcpy(data.data(), values.data(), data.size());

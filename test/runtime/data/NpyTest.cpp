@@ -13,15 +13,13 @@ using lockstep::artifact::ElementType;
 
 namespace {
 
-std::string dict(const std::string &descr, const std::string &shape,
-                 const std::string &fortran = "False") {
+std::string dict(const std::string &descr, const std::string &shape, const std::string &fortran = "False") {
   return "{'descr': '" + descr + "', 'fortran_order': " + fortran + ", 'shape': " + shape + ", }";
 }
 
 Expected<NpyArray> parse(const std::string &file) {
   Expected<AlignedBytes> memory = AlignedBytes::allocate(file.size());
-  std::copy_n(reinterpret_cast<const std::byte *>(file.data()), file.size(),
-              memory->bytes().data());
+  std::copy_n(reinterpret_cast<const std::byte *>(file.data()), file.size(), memory->bytes().data());
   return NpyArray::fromMemory(std::move(*memory));
 }
 
@@ -46,14 +44,12 @@ TEST(Npy, ReadsAllVersions) {
 
 // Every dtype that has an element type, and what its bytes are taken for.
 TEST(Npy, KnowsTheDtypes) {
-  const std::pair<const char *, ElementType> cases[] = {
-      {"|b1", ElementType::i1},  {"|i1", ElementType::i8},  {"<i2", ElementType::i16},
-      {"<i4", ElementType::i32}, {"<i8", ElementType::i64}, {"|u1", ElementType::u8},
-      {"<u2", ElementType::u16}, {"<u4", ElementType::u32}, {"<u8", ElementType::u64},
-      {"<f2", ElementType::f16}, {"<f4", ElementType::f32}, {"<f8", ElementType::f64}};
+  const std::pair<const char *, ElementType> cases[] = {{"|b1", ElementType::i1},  {"|i1", ElementType::i8},  {"<i2", ElementType::i16},
+                                                        {"<i4", ElementType::i32}, {"<i8", ElementType::i64}, {"|u1", ElementType::u8},
+                                                        {"<u2", ElementType::u16}, {"<u4", ElementType::u32}, {"<u8", ElementType::u64},
+                                                        {"<f2", ElementType::f16}, {"<f4", ElementType::f32}, {"<f8", ElementType::f64}};
   for (auto [descr, element] : cases) {
-    Expected<NpyArray> array =
-        parse(npyFile(dict(descr, "(2,)"), std::string(2 * elementSize(element), '\0')));
+    Expected<NpyArray> array = parse(npyFile(dict(descr, "(2,)"), std::string(2 * elementSize(element), '\0')));
     ASSERT_TRUE(array.ok()) << descr << ": " << array.status().message();
     EXPECT_EQ(array->type().element, element) << descr;
   }
@@ -64,23 +60,19 @@ TEST(Npy, AcceptsWhatNumPyWouldWrite) {
   EXPECT_TRUE(parse(npyFile(dict("<f4", "(0, 7)"), "")).ok());
   // The order of a vector is both C and Fortran.
   EXPECT_TRUE(parse(npyFile(dict("<f4", "(1, 2)", "True"), std::string(8, '\0'))).ok());
-  EXPECT_TRUE(parse(npyFile("{\"shape\":(1,),\"fortran_order\":False,\"descr\":\"<f4\"}\n",
-                            std::string(4, '\0')))
-                  .ok());
+  EXPECT_TRUE(parse(npyFile("{\"shape\":(1,),\"fortran_order\":False,\"descr\":\"<f4\"}\n", std::string(4, '\0'))).ok());
 }
 
 TEST(Npy, RefusesOtherFiles) {
   EXPECT_EQ(errorOf(""), "truncated: expected a header of .npy data, found 0 bytes");
-  EXPECT_EQ(errorOf("PK\x03\x04 something"),
-            "not .npy data (expected it to begin with \"\\x93NUMPY\")");
+  EXPECT_EQ(errorOf("PK\x03\x04 something"), "not .npy data (expected it to begin with \"\\x93NUMPY\")");
   std::string future = npyFile(dict("<f4", "(1,)"), std::string(4, '\0'));
   future[6] = 4;
   EXPECT_EQ(errorOf(future), "expected version 1.0, 2.0 or 3.0 of the .npy format, found 4.0");
 }
 
 TEST(Npy, RefusesUnsupportedData) {
-  EXPECT_EQ(errorOf(npyFile(dict(">f4", "(1,)"), std::string(4, '\0'))),
-            "expected little-endian data, found dtype '>f4'");
+  EXPECT_EQ(errorOf(npyFile(dict(">f4", "(1,)"), std::string(4, '\0'))), "expected little-endian data, found dtype '>f4'");
   EXPECT_EQ(errorOf(npyFile(dict("<f4", "(2, 2)", "True"), std::string(16, '\0'))),
             "expected C order, found Fortran order (use numpy.ascontiguousarray)");
   EXPECT_EQ(errorOf(npyFile(dict("<c8", "(1,)"), std::string(8, '\0'))),
@@ -89,25 +81,20 @@ TEST(Npy, RefusesUnsupportedData) {
             "dtype '|O' is not supported (expected b1, i1 to i8, u1 to u8, f2, f4 or f8)");
   EXPECT_EQ(errorOf(npyFile("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", "")),
             "structured dtypes are not supported");
-  EXPECT_EQ(errorOf(npyFile(dict("|b1", "(2,)"), std::string("\1\2"))),
-            "expected booleans of 0 or 1, found another value");
+  EXPECT_EQ(errorOf(npyFile(dict("|b1", "(2,)"), std::string("\1\2"))), "expected booleans of 0 or 1, found another value");
 }
 
 TEST(Npy, RefusesMalformedHeaders) {
   for (const char *text :
        {"", "{", "{}", "[1]", "{'descr': '<f4'}", "{'descr': '<f4', 'fortran_order': False}",
-        "{'descr': '<f4', 'fortran_order': 0, 'shape': (1,)}",
-        "{'descr': '<f4', 'fortran_order': False, 'shape': (1}",
-        "{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}",
-        "{'descr': '<f4', 'fortran_order': False, 'shape': (1 2)}",
+        "{'descr': '<f4', 'fortran_order': 0, 'shape': (1,)}", "{'descr': '<f4', 'fortran_order': False, 'shape': (1}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}", "{'descr': '<f4', 'fortran_order': False, 'shape': (1 2)}",
         "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}",
         "{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (1,)}",
-        "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), 'more': 1}",
-        "{'descr': '<f4', 'fortran_order': False, 'shape': (1,)} x",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), 'more': 1}", "{'descr': '<f4', 'fortran_order': False, 'shape': (1,)} x",
         "{'descr': '<f4, 'fortran_order': False, 'shape': (1,)}"})
     EXPECT_EQ(errorOf(npyFile(text, std::string(4, '\0'))), "malformed header of .npy data") << text;
-  EXPECT_EQ(errorOf(npyFile(dict("<f8", "(4611686018427387904, 4)"), "")),
-            "the size of the array does not fit into 64 bits");
+  EXPECT_EQ(errorOf(npyFile(dict("<f8", "(4611686018427387904, 4)"), "")), "the size of the array does not fit into 64 bits");
 }
 
 // Whatever byte a file ends at, it is an error and says so.
@@ -116,15 +103,13 @@ TEST(Npy, NoticesEveryTruncation) {
   ASSERT_TRUE(parse(file).ok());
   for (size_t size = 0; size < file.size(); ++size)
     EXPECT_NE(errorOf(file.substr(0, size)).find("truncated"), std::string::npos) << size;
-  EXPECT_EQ(errorOf(file.substr(0, file.size() - 3)),
-            "truncated: expected 24 bytes of data (3x2xf32), found 21");
+  EXPECT_EQ(errorOf(file.substr(0, file.size() - 3)), "truncated: expected 24 bytes of data (3x2xf32), found 21");
   EXPECT_EQ(errorOf(file + "xx"), "too long: expected 24 bytes of data (3x2xf32), found 26");
 }
 
 TEST(Npy, NamesTheFile) {
   TemporaryFolder folder;
-  EXPECT_EQ(NpyArray::open(folder / "x.npy").status().message(),
-            "'" + folder / "x.npy" + "': cannot open: No such file or directory");
+  EXPECT_EQ(NpyArray::open(folder / "x.npy").status().message(), "'" + folder / "x.npy" + "': cannot open: No such file or directory");
   folder.write("x.npy", "nothing");
   EXPECT_EQ(NpyArray::open(folder / "x.npy").status().message(),
             "'" + folder / "x.npy" + "': truncated: expected a header of .npy data, found 7 bytes");

@@ -46,11 +46,9 @@ TEST(NpzFile, ReadsNumPysFiles) {
   for (const char *name : {"stored.npz", "deflated.npz"}) {
     Expected<NpzFile> file = NpzFile::open(fixture(name));
     ASSERT_TRUE(file.ok()) << file.status().message();
-    EXPECT_EQ(file->names(), (std::vector<std::string>{"x", "y", "flag", "half", "wide", "scalar",
-                                                       "empty"}));
-    Expected<NpyArray> x = file->read("x"), y = file->read("y"), flag = file->read("flag"),
-                       half = file->read("half"), wide = file->read("wide"),
-                       scalar = file->read("scalar"), empty = file->read("empty");
+    EXPECT_EQ(file->names(), (std::vector<std::string>{"x", "y", "flag", "half", "wide", "scalar", "empty"}));
+    Expected<NpyArray> x = file->read("x"), y = file->read("y"), flag = file->read("flag"), half = file->read("half"),
+                       wide = file->read("wide"), scalar = file->read("scalar"), empty = file->read("empty");
     ASSERT_TRUE(x.ok() && y.ok() && flag.ok() && half.ok() && wide.ok() && scalar.ok() && empty.ok());
     EXPECT_EQ(typeName(x->type()), "4x3xf32");
     EXPECT_EQ(valuesOf<float>(x->data())[5], 0.625f);
@@ -74,13 +72,13 @@ TEST(NpzFile, NamesWhatIsMissing) {
 TEST(NpzFile, RefusesOtherFiles) {
   TemporaryFolder folder;
   std::string path = folder.write("a.npz", std::string(1000, 'x'));
-  EXPECT_EQ(firstError(path),
-            "'" + path + "': not an .npz file, or a truncated one: Not a zip archive");
+  EXPECT_EQ(firstError(path), "'" + path + "': not an .npz file, or a truncated one: Not a zip archive");
   writeZip(path, {{"readme.txt", "hello"}});
   EXPECT_EQ(firstError(path), "'" + path + "': expected members NAME.npy, found 'readme.txt'");
   writeZip(path, {{"x.npy", "hello"}});
-  EXPECT_EQ(firstError(path), "'" + path + "', member 'x.npy': truncated: expected a header of .npy "
-                              "data, found 5 bytes");
+  EXPECT_EQ(firstError(path), "'" + path +
+                                  "', member 'x.npy': truncated: expected a header of .npy "
+                                  "data, found 5 bytes");
 }
 
 // The central directory is at the end, so a file that ends early has none.
@@ -100,6 +98,5 @@ TEST(NpzFile, NoticesDamage) {
   size_t data = whole.find(std::string("\x93NUMPY")) + 128;
   whole[data] ^= 4;
   std::string path = folder.write("a.npz", whole);
-  EXPECT_EQ(firstError(path),
-            "'" + path + "', member 'x.npy': truncated or damaged: CRC error");
+  EXPECT_EQ(firstError(path), "'" + path + "', member 'x.npy': truncated or damaged: CRC error");
 }

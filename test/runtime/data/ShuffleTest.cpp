@@ -32,8 +32,7 @@ uint32_t checksum(const Order &order) {
 
 TEST(Shuffle, Words) {
   ShuffleStream stream(0, 0);
-  for (uint64_t word : std::vector<uint64_t>{0x238275bc38fcbe91, 0xf89a2566b5822c54,
-                                             0x47200e1d9780fa44, 0xe710dc7a64e2470a})
+  for (uint64_t word : std::vector<uint64_t>{0x238275bc38fcbe91, 0xf89a2566b5822c54, 0x47200e1d9780fa44, 0xe710dc7a64e2470a})
     EXPECT_EQ(stream.next(), word);
 }
 

@@ -28,9 +28,7 @@ template <typename T> T parsed(ElementType element, std::string_view text) {
   return value;
 }
 
-std::string errorOf(ElementType element, std::string_view text) {
-  return parseElement(element, text).status().message();
-}
+std::string errorOf(ElementType element, std::string_view text) { return parseElement(element, text).status().message(); }
 
 } // namespace
 
@@ -75,8 +73,7 @@ TEST(Elements, ParsesNumbers) {
   EXPECT_EQ(parsed<float>(ElementType::f32, "0.1"), 0.1f);
   EXPECT_EQ(parsed<float>(ElementType::f32, "3"), 3.0f);
   EXPECT_EQ(parsed<double>(ElementType::f64, "-1e-3"), -1e-3);
-  EXPECT_EQ(parsed<int64_t>(ElementType::i64, "-9223372036854775808"),
-            std::numeric_limits<int64_t>::min());
+  EXPECT_EQ(parsed<int64_t>(ElementType::i64, "-9223372036854775808"), std::numeric_limits<int64_t>::min());
   EXPECT_EQ(parsed<uint8_t>(ElementType::i1, "true"), 1);
   // Halfway between two values: to even. Beyond the largest one: infinity.
   EXPECT_EQ(parsed<uint16_t>(ElementType::f16, "2049"), 0x6800);
@@ -90,11 +87,9 @@ TEST(Elements, RefusesOtherText) {
   EXPECT_EQ(errorOf(ElementType::f32, "fast"), "expected a number for f32, found 'fast'");
   EXPECT_EQ(errorOf(ElementType::f32, "0.1x"), "expected a number for f32, found '0.1x'");
   EXPECT_EQ(errorOf(ElementType::f32, ""), "expected a number for f32, found ''");
-  EXPECT_EQ(errorOf(ElementType::i32, "1.5"),
-            "expected an integer from -2147483648 to 2147483647 for i32, found '1.5'");
+  EXPECT_EQ(errorOf(ElementType::i32, "1.5"), "expected an integer from -2147483648 to 2147483647 for i32, found '1.5'");
   EXPECT_EQ(errorOf(ElementType::u8, "256"), "expected an integer from 0 to 255 for u8, found '256'");
   EXPECT_EQ(errorOf(ElementType::i8, "128"), "expected an integer from -128 to 127 for i8, found '128'");
-  EXPECT_EQ(errorOf(ElementType::u32, "-1"),
-            "expected an integer from 0 to 4294967295 for u32, found '-1'");
+  EXPECT_EQ(errorOf(ElementType::u32, "-1"), "expected an integer from 0 to 4294967295 for u32, found '-1'");
   EXPECT_EQ(errorOf(ElementType::i1, "yes"), "expected true or false, found 'yes'");
 }

@@ -24,8 +24,7 @@ struct Variables {
 
 Variables addStep(TestProgram &test, uint32_t replicas, bool hangs) {
   test.program->name = "step";
-  Variables variables = {test.variable("params/w", ElementType::f32, {features}),
-                         test.variable("params/b", ElementType::f32, {})};
+  Variables variables = {test.variable("params/w", ElementType::f32, {features}), test.variable("params/b", ElementType::f32, {})};
   uint32_t tally = test.variable("tally", ElementType::f32, {}, /*perReplica=*/true);
   uint32_t rate = test.scalar("lr", ElementType::f32);
   uint32_t step = test.scalar("step", ElementType::i32);
@@ -46,8 +45,7 @@ Variables addStep(TestProgram &test, uint32_t replicas, bool hangs) {
   test.wait(sum);
   test.setRegister(examples, int64_t(replicas) * rows);
   test.once(test.channel());
-  test.launch("update", {total, rate, step, seed, variables.w, variables.b},
-              {variables.w, variables.b, loss, seen}, {examples});
+  test.launch("update", {total, rate, step, seed, variables.w, variables.b}, {variables.w, variables.b, loss, seen}, {examples});
   test.endOnce();
   if (hangs)
     test.launch("hang", {partial}, {partial});

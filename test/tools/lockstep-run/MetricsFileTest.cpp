@@ -66,10 +66,8 @@ TEST(MetricsFile, LeavesOtherFilesAlone) {
   TemporaryFolder folder;
   std::string path = folder.write("m", stepLines + "dear diary\n");
   MetricsFile file;
-  EXPECT_EQ(file.resume(path, 2).message(),
-            "'" + path + "', line 3: expected metrics of the run that is resumed, found something else");
+  EXPECT_EQ(file.resume(path, 2).message(), "'" + path + "', line 3: expected metrics of the run that is resumed, found something else");
   EXPECT_EQ(readText(path), stepLines + "dear diary\n");
   MetricsFile none;
-  EXPECT_EQ(none.create(folder / "no/m").message(),
-            "'" + folder / "no/m" + "': cannot create: No such file or directory");
+  EXPECT_EQ(none.create(folder / "no/m").message(), "'" + folder / "no/m" + "': cannot create: No such file or directory");
 }

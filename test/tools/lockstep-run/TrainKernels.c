@@ -47,8 +47,7 @@ void update(void *const *buffers, const int64_t *scalars, int64_t tile) {
 
 /* sum = squared residuals of the rows whose mask is 1, count = how many there are */
 void errors(void *const *buffers, const int64_t *scalars, int64_t tile) {
-  const float *mask = buffers[0], *x = buffers[1], *y = buffers[2], *w = buffers[3],
-              *b = buffers[4];
+  const float *mask = buffers[0], *x = buffers[1], *y = buffers[2], *w = buffers[3], *b = buffers[4];
   float *sum = buffers[5], *count = buffers[6];
   (void)scalars;
   (void)tile;

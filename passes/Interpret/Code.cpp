@@ -1,0 +1,163 @@
+//===- Code.cpp - Operations, resolved for execution ----------------------===//
+
+#include "passes/Interpret/Code.h"
+
+#include "passes/Interpret/LaneKernels.h"
+#include "passes/Interpret/Machine.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "llvm/ADT/DenseSet.h"
+
+using namespace mlir;
+
+namespace lockstep::interpret {
+
+LogicalResult Frame::fail(Operation *op, const Twine &message) { return machine.fail(replica, op, message); }
+
+LogicalResult Code::execute(Frame &frame) const {
+  if (frame.machine.hasFailed())
+    return failure();
+  for (const Instruction &instruction : instructions) {
+    if (failed(instruction.run(instruction, frame)))
+      return failure();
+    for (unsigned slot : instruction.released)
+      frame.slots[slot] = Value();
+  }
+  return success();
+}
+
+LogicalResult Code::call(Frame &frame, MutableArrayRef<Value> values, SmallVectorImpl<Value> &results) const {
+  for (auto [slot, value] : llvm::zip_equal(arguments, values))
+    frame.slots[slot] = std::move(value);
+  if (failed(execute(frame)))
+    return failure();
+  results.clear();
+  for (Use use : yielded)
+    results.push_back(frame.take(use));
+  return success();
+}
+
+FailureOr<std::shared_ptr<const Code>> CodeBuilder::build(Block &block) {
+  auto code = std::make_shared<Code>();
+  for (BlockArgument argument : block.getArguments())
+    code->arguments.push_back(slotOf(argument));
+  for (Operation &op : block.without_terminator()) {
+    Instruction instruction;
+    instruction.op = &op;
+    for (mlir::Value operand : op.getOperands())
+      instruction.operands.push_back({slotOf(operand), false});
+    for (OpResult result : op.getResults())
+      instruction.results.push_back(slotOf(result));
+    if (failed(translate(&op, instruction)))
+      return failure();
+    code->instructions.push_back(std::move(instruction));
+  }
+  code->terminator = block.getTerminator();
+  for (mlir::Value operand : code->terminator->getOperands())
+    code->yielded.push_back({slotOf(operand), false});
+  markLastUses(block, *code);
+  return std::shared_ptr<const Code>(std::move(code));
+}
+
+LogicalResult CodeBuilder::translate(Operation *op, Instruction &instruction) {
+  for (mlir::Value result : op->getResults())
+    if (!getElement(result.getType()))
+      return op->emitError("expected elements that the interpreter has (floats of 16, 32 and 64 bits, integers up to 64 "
+                           "bits), found ")
+             << result.getType();
+  for (auto family : {translateScalarOp, translateTensorOp, translateControlFlow, translateGeneric, translateReplicaOp}) {
+    FailureOr<Instruction::Run> run = family(op, *this);
+    if (failed(run))
+      return failure();
+    if (*run) {
+      instruction.run = std::move(*run);
+      return success();
+    }
+  }
+  return op->emitError("expected an operation that the interpreter knows, found '") << op->getName() << "'";
+}
+
+/// Goes backwards through the block: the first use of a value that is met is the last one. Uses in nested regions count
+/// where the regions stand, since loops come back to them.
+void CodeBuilder::markLastUses(Block &block, Code &code) {
+  llvm::DenseSet<mlir::Value> used;
+  auto isLast = [&](mlir::Value value) { return value.getParentBlock() == &block && used.insert(value).second; };
+  OperandRange yielded = code.terminator->getOperands();
+  for (size_t i = yielded.size(); i-- > 0;)
+    code.yielded[i].dies = isLast(yielded[i]);
+
+  for (Instruction &instruction : llvm::reverse(code.instructions)) {
+    for (OpResult result : instruction.op->getResults())
+      if (!used.contains(result))
+        instruction.released.push_back(slotOf(result));
+    for (Region &region : instruction.op->getRegions())
+      region.walk([&](Operation *inner) {
+        for (mlir::Value operand : inner->getOperands())
+          if (isLast(operand))
+            instruction.released.push_back(slotOf(operand));
+      });
+    OperandRange operands = instruction.op->getOperands();
+    for (size_t i = operands.size(); i-- > 0;)
+      if (isLast(operands[i])) {
+        instruction.operands[i].dies = true;
+        instruction.released.push_back(slotOf(operands[i]));
+      }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Constants and element-wise operations
+//===----------------------------------------------------------------------===//
+
+/// One condition for whole tensors.
+static bool selectsWhole(Operation *op) {
+  return isa<arith::SelectOp>(op) && !isa<ShapedType>(op->getOperand(0).getType());
+}
+
+static LogicalResult runElementwise(const LaneKernel &kernel, const Instruction &instruction, Frame &frame) {
+  SmallVector<const void *, 3> from;
+  const Value &first = frame.peek(instruction.operands[0]);
+  for (Use use : instruction.operands) {
+    const Value &value = frame.peek(use);
+    if (value.shape() != first.shape())
+      return frame.fail(instruction.op, "expected operands of equal shapes, found different ones");
+    from.push_back(value.data());
+  }
+  Value result(kernel.result.lane, first.shape());
+  kernel.run(result.mutableData(), from.data(), result.size());
+  frame.slots[instruction.results[0]] = std::move(result);
+  return success();
+}
+
+FailureOr<Instruction::Run> translateScalarOp(Operation *op, CodeBuilder &) {
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    std::optional<Value> value = fromAttribute(constant.getValue(), constant.getType());
+    if (!value) {
+      op->emitError("expected a number or dense elements of a static shape, found ") << constant.getValue();
+      return failure();
+    }
+    return Instruction::Run([value = *value](const Instruction &instruction, Frame &frame) {
+      frame.slots[instruction.results[0]] = value;
+      return success();
+    });
+  }
+  if (auto index = dyn_cast<linalg::IndexOp>(op))
+    return Instruction::Run([dim = index.getDim()](const Instruction &instruction, Frame &frame) {
+      frame.slots[instruction.results[0]] = Value::ofInt(frame.indices[dim]);
+      return success();
+    });
+  if (selectsWhole(op))
+    return Instruction::Run([](const Instruction &instruction, Frame &frame) {
+      bool condition = frame.peek(instruction.operands[0]).intAt(0);
+      frame.slots[instruction.results[0]] = frame.take(instruction.operands[condition ? 1 : 2]);
+      return success();
+    });
+  if (std::optional<LaneKernel> kernel = getLaneKernel(op))
+    return Instruction::Run([kernel = *kernel](const Instruction &instruction, Frame &frame) {
+      return runElementwise(kernel, instruction, frame);
+    });
+  return Instruction::Run();
+}
+
+} // namespace lockstep::interpret

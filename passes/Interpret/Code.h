@@ -1,0 +1,101 @@
+//===- Code.h - Operations, resolved for execution --------------*- C++ -*-===//
+//
+// A step is translated once: SSA values become slots of a frame, operations functions that read and write slots. What is
+// left for execution is a walk over instructions.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LOCKSTEP_PASSES_INTERPRET_CODE_H
+#define LOCKSTEP_PASSES_INTERPRET_CODE_H
+
+#include "passes/Interpret/Value.h"
+
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/DenseMap.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace lockstep::interpret {
+
+class Machine;
+
+/// Where an operand comes from. A value that is not used again is moved out of its slot, so that what receives it may change
+/// it in place.
+struct Use {
+  unsigned slot = 0;
+  bool dies = false;
+};
+
+/// The values of one replica (or of cross-replica context) while it is in a step.
+struct Frame {
+  Machine &machine;
+  /// -1 in cross-replica context.
+  int64_t replica = -1;
+  std::vector<Value> slots;
+  /// Of the innermost `linalg.generic` or other loop whose body asks for them.
+  llvm::SmallVector<int64_t> indices;
+
+  const Value &peek(Use use) const { return slots[use.slot]; }
+  Value take(Use use) { return use.dies ? std::move(slots[use.slot]) : slots[use.slot]; }
+
+  /// Reports an error at `op`, as one of this replica; always fails. The first error of all replicas is the one that is shown.
+  llvm::LogicalResult fail(mlir::Operation *op, const llvm::Twine &message);
+};
+
+struct Instruction {
+  using Run = std::function<llvm::LogicalResult(const Instruction &, Frame &)>;
+
+  mlir::Operation *op = nullptr;
+  llvm::SmallVector<Use, 3> operands;
+  llvm::SmallVector<unsigned, 1> results;
+  /// Slots whose values are not used after this instruction.
+  llvm::SmallVector<unsigned, 2> released;
+  Run run;
+};
+
+/// One block.
+struct Code {
+  llvm::SmallVector<unsigned, 2> arguments;
+  std::vector<Instruction> instructions;
+  mlir::Operation *terminator = nullptr;
+  llvm::SmallVector<Use, 2> yielded;
+
+  llvm::LogicalResult execute(Frame &frame) const;
+  /// Sets the arguments, executes, and returns what the terminator passes on.
+  llvm::LogicalResult call(Frame &frame, llvm::MutableArrayRef<Value> values, llvm::SmallVectorImpl<Value> &results) const;
+};
+
+/// Translates the blocks of a step.
+class CodeBuilder {
+public:
+  explicit CodeBuilder(Machine &machine) : machine(machine) {}
+
+  /// Fails with an error at the first operation that the interpreter does not know.
+  llvm::FailureOr<std::shared_ptr<const Code>> build(mlir::Block &block);
+
+  unsigned slotOf(mlir::Value value) { return slots.try_emplace(value, slots.size()).first->second; }
+  unsigned numSlots() const { return slots.size(); }
+
+  Machine &machine;
+
+private:
+  llvm::LogicalResult translate(mlir::Operation *op, Instruction &instruction);
+  void markLastUses(mlir::Block &block, Code &code);
+
+  llvm::DenseMap<mlir::Value, unsigned> slots;
+};
+
+/// What one family of operations becomes: null if the operation is none of them, a failure if its regions cannot be
+/// translated (reported).
+llvm::FailureOr<Instruction::Run> translateScalarOp(mlir::Operation *op, CodeBuilder &builder);
+llvm::FailureOr<Instruction::Run> translateTensorOp(mlir::Operation *op, CodeBuilder &builder);
+llvm::FailureOr<Instruction::Run> translateControlFlow(mlir::Operation *op, CodeBuilder &builder);
+llvm::FailureOr<Instruction::Run> translateGeneric(mlir::Operation *op, CodeBuilder &builder);
+llvm::FailureOr<Instruction::Run> translateReplicaOp(mlir::Operation *op, CodeBuilder &builder);
+
+} // namespace lockstep::interpret
+
+#endif

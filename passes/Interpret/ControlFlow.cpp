@@ -1,0 +1,117 @@
+//===- ControlFlow.cpp - Loops and branches -------------------------------===//
+
+#include "passes/Interpret/Code.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace lockstep::interpret {
+namespace {
+
+using CodePtr = std::shared_ptr<const Code>;
+
+void setResults(const Instruction &instruction, Frame &frame, MutableArrayRef<Value> values) {
+  for (auto [slot, value] : llvm::zip_equal(instruction.results, values))
+    frame.slots[slot] = std::move(value);
+}
+
+SmallVector<Value> takeAll(Frame &frame, ArrayRef<Use> uses) {
+  return llvm::map_to_vector(uses, [&](Use use) { return frame.take(use); });
+}
+
+FailureOr<Instruction::Run> translate(scf::ForOp op, CodeBuilder &builder) {
+  FailureOr<CodePtr> body = builder.build(*op.getBody());
+  if (failed(body))
+    return failure();
+  unsigned width = getElement(op.getInductionVar().getType())->width;
+  return Instruction::Run([body = *body, width, isUnsigned = op.getUnsignedCmp()](const Instruction &instruction, Frame &frame) {
+    auto bound = [&](unsigned index) {
+      uint64_t bits = frame.peek(instruction.operands[index]).intAt(0);
+      return isUnsigned ? static_cast<int64_t>(bits) : signExtend(bits, width);
+    };
+    int64_t lower = bound(0), upper = bound(1), step = bound(2);
+    if (step <= 0)
+      return frame.fail(instruction.op, "expected a positive step of the loop, found " + Twine(step));
+    SmallVector<Value> carried = takeAll(frame, ArrayRef(instruction.operands).drop_front(3)), arguments;
+    for (int64_t i = lower; i < upper; i += step) {
+      arguments.assign(1, Value::ofInt(static_cast<uint64_t>(i) & widthMask(width)));
+      for (Value &value : carried)
+        arguments.push_back(std::move(value));
+      if (failed(body->call(frame, arguments, carried)))
+        return failure();
+    }
+    setResults(instruction, frame, carried);
+    return success();
+  });
+}
+
+FailureOr<Instruction::Run> translate(scf::WhileOp op, CodeBuilder &builder) {
+  FailureOr<CodePtr> before = builder.build(*op.getBeforeBody());
+  FailureOr<CodePtr> after = builder.build(*op.getAfterBody());
+  if (failed(before) || failed(after))
+    return failure();
+  return Instruction::Run([before = *before, after = *after](const Instruction &instruction, Frame &frame) {
+    SmallVector<Value> carried = takeAll(frame, instruction.operands), condition;
+    while (true) {
+      // The condition comes first, then the values that are passed on.
+      if (failed(before->call(frame, carried, condition)))
+        return failure();
+      MutableArrayRef<Value> passed = MutableArrayRef(condition).drop_front();
+      if (!condition[0].intAt(0)) {
+        setResults(instruction, frame, passed);
+        return success();
+      }
+      if (failed(after->call(frame, passed, carried)))
+        return failure();
+    }
+  });
+}
+
+/// Executes one of several regions; a missing one (an `if` without `else`) has no results.
+LogicalResult runBranch(const CodePtr &branch, const Instruction &instruction, Frame &frame) {
+  if (!branch)
+    return success();
+  SmallVector<Value> results;
+  if (failed(branch->call(frame, {}, results)))
+    return failure();
+  setResults(instruction, frame, results);
+  return success();
+}
+
+FailureOr<Instruction::Run> translate(scf::IfOp op, CodeBuilder &builder) {
+  FailureOr<CodePtr> thenCode = builder.build(*op.thenBlock());
+  FailureOr<CodePtr> elseCode = op.elseBlock() ? builder.build(*op.elseBlock()) : FailureOr<CodePtr>(CodePtr());
+  if (failed(thenCode) || failed(elseCode))
+    return failure();
+  return Instruction::Run([thenCode = *thenCode, elseCode = *elseCode](const Instruction &instruction, Frame &frame) {
+    return runBranch(frame.peek(instruction.operands[0]).intAt(0) ? thenCode : elseCode, instruction, frame);
+  });
+}
+
+FailureOr<Instruction::Run> translate(scf::IndexSwitchOp op, CodeBuilder &builder) {
+  std::vector<CodePtr> branches;
+  for (Region *region : op.getRegions()) {
+    FailureOr<CodePtr> code = builder.build(region->front());
+    if (failed(code))
+      return failure();
+    branches.push_back(*code);
+  }
+  // The default region is the first one.
+  return Instruction::Run(
+      [branches, cases = SmallVector<int64_t>(op.getCases())](const Instruction &instruction, Frame &frame) {
+        auto chosen = llvm::find(cases, static_cast<int64_t>(frame.peek(instruction.operands[0]).intAt(0)));
+        return runBranch(branches[chosen == cases.end() ? 0 : 1 + (chosen - cases.begin())], instruction, frame);
+      });
+}
+
+} // namespace
+
+FailureOr<Instruction::Run> translateControlFlow(Operation *op, CodeBuilder &builder) {
+  return TypeSwitch<Operation *, FailureOr<Instruction::Run>>(op)
+      .Case<scf::ForOp, scf::WhileOp, scf::IfOp, scf::IndexSwitchOp>([&](auto typed) { return translate(typed, builder); })
+      .Default([](Operation *) { return Instruction::Run(); });
+}
+
+} // namespace lockstep::interpret

@@ -1,0 +1,122 @@
+//===- Interpreter.cpp - The reference interpreter ------------------------===//
+
+#include "passes/Interpret/Interpreter.h"
+
+#include "passes/Interpret/Code.h"
+#include "passes/Passes.h"
+
+#include "mlir/Dialect/Linalg/Passes.h"
+
+#include <thread>
+
+using namespace mlir;
+
+namespace lockstep::interpret {
+
+void buildInterpretPipeline(OpPassManager &pm, int64_t replicas) {
+  SetReplicasPassOptions options;
+  options.replicas = replicas;
+  pm.addPass(createSetReplicasPass(options));
+  pm.addPass(createLinalgGeneralizeNamedOpsPass());
+}
+
+Interpreter::~Interpreter() = default;
+
+LogicalResult Interpreter::addVariable(replica::VariableOp op) {
+  auto type = cast<RankedTensorType>(op.getType());
+  std::optional<Element> element = getElement(type);
+  if (!element)
+    return op.emitError("expected elements that the interpreter has, found ") << type;
+  Value initial(element->lane, type.getShape());
+  if (Attribute attribute = op.getInitialAttr()) {
+    std::optional<Value> value = fromAttribute(attribute, type);
+    if (!value)
+      return op.emitError("expected dense elements as initial value");
+    initial = *value;
+  }
+  machine.variables[op.getSymNameAttr()] = {op, std::vector<Value>(machine.replicas(), initial), nullptr};
+  return success();
+}
+
+FailureOr<std::unique_ptr<Interpreter>> Interpreter::create(ModuleOp module) {
+  auto strategies = module.getOps<replica::StrategyOp>();
+  if (strategies.empty() || !(*strategies.begin()).getReplicas()) {
+    module.emitError("expected a 'replica.strategy' with a replica count");
+    return failure();
+  }
+  std::unique_ptr<Interpreter> interpreter(new Interpreter(*(*strategies.begin()).getReplicas()));
+  for (auto op : module.getOps<replica::VariableOp>())
+    if (failed(interpreter->addVariable(op)))
+      return failure();
+  for (auto op : module.getOps<replica::StepOp>()) {
+    if (!op.getBody().hasOneBlock()) {
+      op.emitError("expected one block, found branches between several");
+      return failure();
+    }
+    for (Type type : op.getArgumentTypes())
+      if (!getElement(type)) {
+        op.emitError("expected arguments with elements that the interpreter has, found ") << type;
+        return failure();
+      }
+    CodeBuilder builder(interpreter->machine);
+    FailureOr<std::shared_ptr<const Code>> code = builder.build(op.getBody().front());
+    if (failed(code))
+      return failure();
+    interpreter->steps.push_back({op, *code, builder.numSlots()});
+  }
+  return interpreter;
+}
+
+replica::StepOp Interpreter::findStep(StringRef name) const {
+  for (const Step &step : steps) {
+    replica::StepOp op = step.op;
+    if (op.getSymName() == name)
+      return op;
+  }
+  return {};
+}
+
+LogicalResult Interpreter::run(replica::StepOp op, ArrayRef<SmallVector<Value>> arguments,
+                               std::vector<SmallVector<Value>> &results) {
+  const Step &step = *llvm::find_if(steps, [&](const Step &candidate) { return candidate.op == op; });
+  results.assign(replicas(), {});
+  machine.begin();
+  auto runReplica = [&](int64_t replica) {
+    Frame frame{machine, replica, std::vector<Value>(step.numSlots), {}};
+    SmallVector<Value> values(arguments[replica]);
+    (void)step.code->call(frame, values, results[replica]);
+    machine.end(replica, step.code->terminator);
+  };
+  std::vector<std::thread> threads;
+  for (int64_t replica = 1; replica < replicas(); ++replica)
+    threads.emplace_back(runReplica, replica);
+  runReplica(0);
+  for (std::thread &thread : threads)
+    thread.join();
+  if (machine.hasFailed()) {
+    machine.emitFailure();
+    return failure();
+  }
+  return checkCopies();
+}
+
+/// What replicas assign on their own must have been equal everywhere, unless the variable is one for each of them.
+LogicalResult Interpreter::checkCopies() {
+  for (auto &[name, variable] : machine.variables) {
+    if (variable.op.getSynchronization() == replica::Synchronization::OnRead)
+      continue;
+    for (auto [replica, copy] : llvm::enumerate(variable.copies)) {
+      if (!copy.isIdentical(variable.copies[0])) {
+        Operation *place = variable.assigned ? variable.assigned : variable.op.getOperation();
+        return place->emitError("expected variable '")
+               << name.getValue() << "' to be equal on all replicas after the step, found another value on replica " << replica
+               << " than on replica 0";
+      }
+      // From here on they share their elements.
+      copy = variable.copies[0];
+    }
+  }
+  return success();
+}
+
+} // namespace lockstep::interpret

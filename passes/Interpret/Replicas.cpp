@@ -1,0 +1,277 @@
+//===- Replicas.cpp - Variables and replica context -----------------------===//
+
+#include "passes/Interpret/Replicas.h"
+
+#include "passes/Interpret/Machine.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace lockstep::interpret {
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+void addTo(Value &to, const Value &value, const Element &element, bool subtract) {
+  int64_t count = to.size();
+  auto add = [&](auto *a, const auto *b) {
+    for (int64_t i = 0; i < count; ++i)
+      a[i] = subtract ? a[i] - b[i] : a[i] + b[i];
+  };
+  switch (element.lane) {
+  case Lane::Float:
+    return add(to.mutableAs<float>(), value.as<float>());
+  case Lane::Double:
+    return add(to.mutableAs<double>(), value.as<double>());
+  case Lane::Int:
+    add(to.mutableAs<uint64_t>(), value.as<uint64_t>());
+    for (int64_t i = 0; i < count; ++i)
+      to.mutableAs<uint64_t>()[i] &= widthMask(element.width);
+  }
+}
+
+/// The sum along the tree that depends on the number of values alone: split at the largest power of two below it.
+static Value sumTree(ArrayRef<Value> values, const Element &element) {
+  if (values.size() == 1)
+    return values[0];
+  size_t low = llvm::bit_floor(values.size() - 1);
+  Value sum = sumTree(values.take_front(low), element);
+  addTo(sum, sumTree(values.drop_front(low), element), element, /*subtract=*/false);
+  return sum;
+}
+
+/// A mean of integers is f64.
+static Value divide(const Value &sum, const Element &element, int64_t replicas) {
+  Value mean(element.lane == Lane::Int ? Lane::Double : element.lane, sum.shape());
+  for (int64_t i = 0; i < sum.size(); ++i) {
+    if (element.lane == Lane::Float)
+      mean.mutableAs<float>()[i] = sum.as<float>()[i] / static_cast<float>(replicas);
+    else if (element.lane == Lane::Double)
+      mean.mutableAs<double>()[i] = sum.as<double>()[i] / static_cast<double>(replicas);
+    else
+      mean.mutableAs<double>()[i] = static_cast<double>(signExtend(sum.intAt(i), element.width)) / static_cast<double>(replicas);
+  }
+  return mean;
+}
+
+Value reduce(replica::Reduction reduction, ArrayRef<Value> values, const Element &element) {
+  Value result = sumTree(values, element);
+  if (reduction == replica::Reduction::Mean)
+    result = divide(result, element, values.size());
+  // Values of 16 bits are added in float and rounded once.
+  if (element.rounding != Rounding::None)
+    roundLanes(element.rounding, result.mutableAs<float>(), result.size());
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Checks of what differs between replicas
+//===----------------------------------------------------------------------===//
+
+static std::string toText(ArrayRef<int64_t> shape) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << "[";
+  llvm::interleaveComma(shape, stream);
+  stream << "]";
+  return text;
+}
+
+LogicalResult checkShapes(Machine &machine, Operation *op, ArrayRef<Value> values, int64_t axis) {
+  for (size_t replica = 1; replica < values.size(); ++replica) {
+    ArrayRef<int64_t> expected = values[0].shape(), found = values[replica].shape();
+    bool fits = expected.size() == found.size();
+    for (size_t d = 0; fits && d < found.size(); ++d)
+      fits = static_cast<int64_t>(d) == axis || expected[d] == found[d];
+    if (!fits)
+      return machine.fail(-1, op, "expected the shape " + toText(expected) + " of replica 0 on replica " + Twine(replica) +
+                                      (axis < 0 ? Twine() : " up to dimension " + Twine(axis)) + ", found " + toText(found) +
+                                      " [E_SHAPE_MISMATCH]");
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Replica context
+//===----------------------------------------------------------------------===//
+
+static SmallVector<Value> ofReplicas(ArrayRef<SmallVector<Value>> operands, size_t index) {
+  return llvm::map_to_vector(operands, [&](const SmallVector<Value> &mine) { return mine[index]; });
+}
+
+/// Meets the other replicas; `combine` makes of all values of one operand the result that all get.
+template <typename Combine>
+static LogicalResult communicate(const Instruction &instruction, Frame &frame, const Combine &combine) {
+  SmallVector<Value> operands, results;
+  for (Use use : instruction.operands)
+    operands.push_back(frame.take(use));
+  auto combineAll = [&](ArrayRef<SmallVector<Value>> all, std::vector<SmallVector<Value>> &results) {
+    for (size_t index = 0; index < all[0].size(); ++index) {
+      Value result;
+      if (failed(combine(ofReplicas(all, index), index, result)))
+        return failure();
+      for (SmallVector<Value> &mine : results)
+        mine.push_back(result);
+    }
+    return success();
+  };
+  if (failed(frame.machine.meet(frame.replica, instruction.op, std::move(operands), combineAll, results)))
+    return failure();
+  for (auto [slot, result] : llvm::zip_equal(instruction.results, results))
+    frame.slots[slot] = std::move(result);
+  return success();
+}
+
+static LogicalResult runAllReduce(const Instruction &instruction, Frame &frame) {
+  auto op = cast<replica::AllReduceOp>(instruction.op);
+  return communicate(instruction, frame, [&](ArrayRef<Value> values, size_t index, Value &result) {
+    if (failed(checkShapes(frame.machine, op, values)))
+      return failure();
+    result = reduce(op.getReduction(), values, *getElement(op.getOperand(index).getType()));
+    return success();
+  });
+}
+
+static LogicalResult runAllGather(const Instruction &instruction, Frame &frame) {
+  auto op = cast<replica::AllGatherOp>(instruction.op);
+  int64_t axis = op.getAxis();
+  return communicate(instruction, frame, [&](ArrayRef<Value> values, size_t index, Value &result) {
+    if (failed(checkShapes(frame.machine, op, values, axis)))
+      return failure();
+    result = concatenate(values, axis);
+    return checkGathered(frame.machine, op, result, op.getResult(index).getType(), axis);
+  });
+}
+
+LogicalResult checkGathered(Machine &machine, Operation *op, const Value &gathered, Type type, int64_t axis) {
+  auto expected = cast<RankedTensorType>(type);
+  if (expected.isDynamicDim(axis) || expected.getDimSize(axis) == gathered.shape()[axis])
+    return success();
+  return machine.fail(-1, op, "expected " + Twine(expected.getDimSize(axis)) + " rows in the result, found " +
+                                  Twine(gathered.shape()[axis]) + " from " + Twine(machine.replicas()) +
+                                  " replicas [E_SHAPE_MISMATCH]");
+}
+
+//===----------------------------------------------------------------------===//
+// Variables
+//===----------------------------------------------------------------------===//
+
+static LogicalResult runRead(Variable &variable, const Instruction &instruction, Frame &frame) {
+  bool combines = frame.replica < 0 && variable.op.getSynchronization() == replica::Synchronization::OnRead;
+  Value result = variable.copies[std::max<int64_t>(frame.replica, 0)];
+  // In cross-replica context, an on_read variable is the combination of its copies.
+  if (combines && variable.op.getAggregation() != replica::Aggregation::OnlyFirstReplica) {
+    bool mean = variable.op.getAggregation() == replica::Aggregation::Mean;
+    result = reduce(mean ? replica::Reduction::Mean : replica::Reduction::Sum, variable.copies,
+                    *getElement(variable.op.getType()));
+  }
+  frame.slots[instruction.results[0]] = std::move(result);
+  return success();
+}
+
+/// The copy `copy` after an assignment of `value`.
+static void assign(Variable &variable, Value &copy, const Value &value, Operation *op) {
+  if (isa<replica::AssignOp>(op)) {
+    copy = value;
+    return;
+  }
+  Element element = *getElement(variable.op.getType());
+  addTo(copy, value, element, isa<replica::AssignSubOp>(op));
+  if (element.rounding != Rounding::None)
+    roundLanes(element.rounding, copy.mutableAs<float>(), copy.size());
+}
+
+/// In cross-replica context one value goes to all copies. The copies of an on_read variable that is their sum get an equal
+/// part each.
+static void assignAll(Variable &variable, Value value, Operation *op, int64_t replicas) {
+  if (variable.op.getSynchronization() == replica::Synchronization::OnRead &&
+      variable.op.getAggregation() == replica::Aggregation::Sum) {
+    Element element = *getElement(variable.op.getType());
+    for (int64_t i = 0; i < value.size(); ++i) {
+      if (element.lane == Lane::Float)
+        value.mutableAs<float>()[i] /= static_cast<float>(replicas);
+      else if (element.lane == Lane::Double)
+        value.mutableAs<double>()[i] /= static_cast<double>(replicas);
+      else
+        value.mutableAs<uint64_t>()[i] =
+            static_cast<uint64_t>(signExtend(value.intAt(i), element.width) / replicas) & widthMask(element.width);
+    }
+    if (element.rounding != Rounding::None)
+      roundLanes(element.rounding, value.mutableAs<float>(), value.size());
+  }
+  for (Value &copy : variable.copies)
+    assign(variable, copy, value, op);
+}
+
+static LogicalResult runAssign(Variable &variable, const Instruction &instruction, Frame &frame) {
+  Operation *op = instruction.op;
+  if (frame.replica < 0) {
+    assignAll(variable, frame.take(instruction.operands[0]), op, frame.machine.replicas());
+    return success();
+  }
+  replica::Aggregation aggregation = variable.op.getAggregation();
+  Value &mine = variable.copies[frame.replica];
+  if (variable.op.getSynchronization() == replica::Synchronization::OnRead || aggregation == replica::Aggregation::None) {
+    assign(variable, mine, frame.take(instruction.operands[0]), op);
+    // Written by replica 0 alone; the others assign it in the same place, or the copies differ.
+    if (frame.replica == 0)
+      variable.assigned = op;
+    return success();
+  }
+  SmallVector<Value> aggregated;
+  auto combine = [&](ArrayRef<SmallVector<Value>> all, std::vector<SmallVector<Value>> &results) {
+    SmallVector<Value> values = ofReplicas(all, 0);
+    if (failed(checkShapes(frame.machine, op, values)))
+      return failure();
+    Value value = values[0];
+    if (aggregation != replica::Aggregation::OnlyFirstReplica) {
+      bool mean = aggregation == replica::Aggregation::Mean;
+      value = reduce(mean ? replica::Reduction::Mean : replica::Reduction::Sum, values, *getElement(variable.op.getType()));
+    }
+    results.assign(all.size(), {value});
+    return success();
+  };
+  if (failed(frame.machine.meet(frame.replica, op, {frame.take(instruction.operands[0])}, combine, aggregated)))
+    return failure();
+  assign(variable, mine, aggregated[0], op);
+  return success();
+}
+
+Variable &findVariable(Operation *op, CodeBuilder &builder) {
+  return builder.machine.variables.find(op->getAttrOfType<FlatSymbolRefAttr>("variable").getAttr())->second;
+}
+
+FailureOr<Instruction::Run> translateReplicaOp(Operation *op, CodeBuilder &builder) {
+  using Result = FailureOr<Instruction::Run>;
+  return TypeSwitch<Operation *, Result>(op)
+      .Case([](replica::IdOp) {
+        return Result([](const Instruction &instruction, Frame &frame) {
+          frame.slots[instruction.results[0]] = Value::ofInt(frame.replica);
+          return success();
+        });
+      })
+      .Case([](replica::NumInSyncOp) {
+        return Result([](const Instruction &instruction, Frame &frame) {
+          frame.slots[instruction.results[0]] = Value::ofInt(frame.machine.replicas());
+          return success();
+        });
+      })
+      .Case([&](replica::ReadOp) {
+        return Result([&variable = findVariable(op, builder)](const Instruction &instruction, Frame &frame) {
+          return runRead(variable, instruction, frame);
+        });
+      })
+      .Case<replica::AssignOp, replica::AssignAddOp, replica::AssignSubOp>([&](auto) {
+        return Result([&variable = findVariable(op, builder)](const Instruction &instruction, Frame &frame) {
+          return runAssign(variable, instruction, frame);
+        });
+      })
+      .Case([](replica::AllReduceOp) { return Result(&runAllReduce); })
+      .Case([](replica::AllGatherOp) { return Result(&runAllGather); })
+      .Default([&](Operation *) { return translateMergeOp(op, builder); });
+}
+
+} // namespace lockstep::interpret

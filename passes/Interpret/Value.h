@@ -1,0 +1,119 @@
+//===- Value.h - Values of the interpreter ----------------------*- C++ -*-===//
+//
+// Every element is held in one of three forms, whatever its type: floats up to 32 bits as float, f64 as double, integers and
+// indices of all widths as 64 bits with zeros above the width. So an operation needs at most three loops, and conversions to
+// the bytes of files happen at the border only.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LOCKSTEP_PASSES_INTERPRET_VALUE_H
+#define LOCKSTEP_PASSES_INTERPRET_VALUE_H
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace lockstep::interpret {
+
+/// How elements are held.
+enum class Lane : uint8_t { Float, Double, Int };
+
+/// What happens to a result before it is an element of its type.
+enum class Rounding : uint8_t { None, Half, BFloat };
+
+/// What the interpreter knows of an element type.
+struct Element {
+  Lane lane = Lane::Int;
+  Rounding rounding = Rounding::None;
+  /// In bits; 64 for `index`.
+  unsigned width = 64;
+};
+
+/// Nothing for types that the interpreter does not have (complex numbers, floats of 8 bits, integers above 64 bits). Takes
+/// the element type of tensors, and the component of per-replica and mirrored values.
+std::optional<Element> getElement(mlir::Type type);
+
+inline size_t laneBytes(Lane lane) { return lane == Lane::Float ? 4 : 8; }
+inline uint64_t widthMask(unsigned width) { return width >= 64 ? ~uint64_t(0) : (uint64_t(1) << width) - 1; }
+/// The number that the low `width` bits mean in two's complement.
+inline int64_t signExtend(uint64_t bits, unsigned width) {
+  unsigned shift = width >= 64 ? 0 : 64 - width;
+  return static_cast<int64_t>(bits << shift) >> shift;
+}
+
+/// Rounds to nearest, ties to even.
+float roundToHalf(float value);
+float roundToBFloat(float value);
+void roundLanes(Rounding rounding, float *lanes, int64_t count);
+
+using Shape = llvm::SmallVector<int64_t, 4>;
+
+int64_t numElements(llvm::ArrayRef<int64_t> shape);
+/// Row-major strides, in elements.
+Shape rowMajorStrides(llvm::ArrayRef<int64_t> shape);
+
+/// A scalar, a tensor (row-major), or the components of all replicas. Copies share their elements until one is written.
+class Value {
+public:
+  Value() = default;
+  /// Zeros. A tensor of rank 0 and a scalar are the same.
+  Value(Lane lane, llvm::ArrayRef<int64_t> shape);
+  static Value ofInt(uint64_t bits);
+  static Value perReplica(std::vector<Value> components);
+
+  Lane lane() const { return heldLane; }
+  llvm::ArrayRef<int64_t> shape() const { return dims; }
+  int64_t size() const { return count; }
+
+  const void *data() const { return elements ? static_cast<const void *>(elements.get()) : &scalar; }
+  /// The elements to be written; copies them if other values have them too.
+  void *mutableData();
+  template <typename T> const T *as() const { return static_cast<const T *>(data()); }
+  template <typename T> T *mutableAs() { return static_cast<T *>(mutableData()); }
+  uint64_t intAt(int64_t index) const { return as<uint64_t>()[index]; }
+
+  /// The same elements in another shape of the same size.
+  Value reshaped(llvm::ArrayRef<int64_t> shape) const;
+  /// True if lane, shape and all bits are equal.
+  bool isIdentical(const Value &other) const;
+
+  bool isPerReplica() const { return parts != nullptr; }
+  const std::vector<Value> &components() const { return *parts; }
+
+private:
+  size_t bytes() const { return count * laneBytes(heldLane); }
+
+  Lane heldLane = Lane::Int;
+  Shape dims;
+  int64_t count = 1;
+  /// The element, if the rank is 0.
+  uint64_t scalar = 0;
+  std::shared_ptr<std::byte[]> elements;
+  std::shared_ptr<const std::vector<Value>> parts;
+};
+
+/// Copies a box of `sizes` elements between two places with the given strides (in elements of `bytes` bytes).
+void copyStrided(std::byte *to, llvm::ArrayRef<int64_t> toStrides, const std::byte *from, llvm::ArrayRef<int64_t> fromStrides,
+                 llvm::ArrayRef<int64_t> sizes, size_t bytes);
+
+/// Concatenates along `axis`; lanes, ranks and all other dimensions are equal.
+Value concatenate(llvm::ArrayRef<Value> values, int64_t axis);
+
+/// Bytes of one element in files and NumPy arrays; an i1 takes one byte.
+inline size_t storedBytes(const Element &element) { return element.width <= 8 ? 1 : element.width / 8; }
+/// Between elements and the little-endian, row-major bytes of files.
+Value fromBytes(const Element &element, llvm::ArrayRef<int64_t> shape, std::span<const std::byte> bytes);
+std::vector<std::byte> toBytes(const Element &element, const Value &value);
+
+/// The value of an attribute of type `type`; nothing if it is neither a number nor dense elements.
+std::optional<Value> fromAttribute(mlir::Attribute attribute, mlir::Type type);
+
+} // namespace lockstep::interpret
+
+#endif
