@@ -44,7 +44,7 @@ static void addImport(OpPassManager &pm) {
   pm.addPass(createCSEPass());
 }
 
-static void addVerify(OpPassManager &pm) { if (!getenv("NOVERIFY")) pm.addPass(createVerifyUniformityPass()); }
+static void addVerify(OpPassManager &pm) { pm.addPass(createVerifyUniformityPass()); }
 
 static void addLower(OpPassManager &pm, const CompileOptions &options) {
   SetReplicasPassOptions replicas;

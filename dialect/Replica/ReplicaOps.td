@@ -342,7 +342,8 @@ def Replica_LocalResultsOp : Replica_CommunicationOp<"local_results", [InCrossRe
   let hasVerifier = 1;
 }
 
-def Replica_UpdateOp : Replica_Op<"update", [InCrossReplicaContext, IsolatedFromAbove, RecursiveMemoryEffects,
+def Replica_UpdateOp : Replica_Op<"update", [InCrossReplicaContext, IsolatedFromAbove,
+    MemoryEffects<[MemRead<Replica_VariableResource>, MemWrite<Replica_VariableResource>]>,
     SingleBlockImplicitTerminator<"YieldOp">, DeclareOpInterfaceMethods<OpensContextInterface>,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "computes a new value of a variable where it lives";

@@ -58,12 +58,36 @@ static void copyIfApart(OpBuilder &builder, Location loc, Value source, Value ta
   });
 }
 
+/// True if `value` is `argument` with some elements overwritten, so that bufferization keeps it in the same place anyway.
+static bool isUpdateOf(Value value, Value argument) {
+  while (value != argument) {
+    auto result = dyn_cast<OpResult>(value);
+    if (!result)
+      return false;
+    Operation *op = result.getOwner();
+    if (auto insert = dyn_cast<tensor::InsertOp>(op))
+      value = insert.getDest();
+    else if (auto insertSlice = dyn_cast<tensor::InsertSliceOp>(op))
+      value = insertSlice.getDest();
+    else if (auto loop = dyn_cast<scf::ForOp>(op))
+      value = loop.getInitArgs()[result.getResultNumber()];
+    else if (auto structured = dyn_cast<linalg::LinalgOp>(op))
+      value = structured.getDpsInits()[result.getResultNumber()];
+    else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      unsigned number = result.getResultNumber();
+      return isUpdateOf(branch.thenYield().getOperand(number), argument) && isUpdateOf(branch.elseYield().getOperand(number), argument);
+    } else
+      return false;
+  }
+  return true;
+}
+
 /// Loop-carried tensors stay in one buffer: what is yielded is written to the place that the iteration argument came from.
 static void tieLoopCarriedTensors(Operation *root) {
   root->walk([](Operation *op) {
     auto tie = [](Operation *yield, unsigned index, Value argument) {
       Value value = yield->getOperand(index);
-      if (value == argument || !isa<RankedTensorType>(value.getType()))
+      if (!isa<RankedTensorType>(value.getType()) || isUpdateOf(value, argument))
         return;
       OpBuilder builder(yield);
       auto tied = bufferization::MaterializeInDestinationOp::create(builder, yield->getLoc(), value.getType(), value, argument);
@@ -72,6 +96,15 @@ static void tieLoopCarriedTensors(Operation *root) {
     if (auto loop = dyn_cast<scf::ForOp>(op))
       for (auto [i, argument] : llvm::enumerate(loop.getRegionIterArgs()))
         tie(loop.getBody()->getTerminator(), i, argument);
+    if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+      auto tieAll = [&](Operation *terminator, unsigned first, Block::BlockArgListType arguments) {
+        for (auto [i, argument] : llvm::enumerate(arguments))
+          if (first + i < terminator->getNumOperands() && terminator->getOperand(first + i).getType() == argument.getType())
+            tie(terminator, first + i, argument);
+      };
+      tieAll(loop.getConditionOp(), 1, loop.getBeforeArguments());
+      tieAll(loop.getYieldOp(), 0, loop.getAfterArguments());
+    }
   });
 }
 

@@ -1,5 +1,6 @@
 //===- ExpandMath.cpp - Mathematical functions without a library ----------===//
 
+#include "passes/Codegen/DoubleMath.h"
 #include "passes/Codegen/PlainLoops.h"
 #include "passes/Passes.h"
 
@@ -81,6 +82,7 @@ struct ExpandMath : lockstep::impl::ExpandMathPassBase<ExpandMath> {
     // The casts that were inserted round: they must not fold with each other.
     lockstep::fixRounding(getOperation());
     RewritePatternSet patterns(&getContext());
+    lockstep::populateDoubleMathPatterns(patterns);
     populateMathPolynomialApproximationPatterns(patterns);
     math::populateExpansionPatterns(patterns, kExpanded);
     (void)applyPatternsGreedily(getOperation(), std::move(patterns));

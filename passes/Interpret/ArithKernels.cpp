@@ -277,8 +277,8 @@ LaneKernel::Function getArithFunction(Operation *op, LaneKernel &kernel) {
 }
 
 std::optional<LaneKernel> getLaneKernel(Operation *op) {
-  if (op->getNumResults() != 1 || op->getNumOperands() == 0 || op->getNumRegions() != 0 ||
-      !isa<arith::ArithDialect>(op->getDialect()) && op->getName().getDialectNamespace() != "math")
+  StringRef dialect = op->getName().getDialectNamespace();
+  if (op->getNumResults() != 1 || op->getNumOperands() == 0 || op->getNumRegions() != 0 || (dialect != "arith" && dialect != "math"))
     return std::nullopt;
   std::optional<Element> operand = getElement(op->getOperand(0).getType()), result = getElement(op->getResult(0).getType());
   std::optional<Element> second = getElement(op->getOperand(op->getNumOperands() > 1 ? 1 : 0).getType());

@@ -269,8 +269,8 @@ FailureOr<Instruction::Run> translateReplicaOp(Operation *op, CodeBuilder &build
           return runAssign(variable, instruction, frame);
         });
       })
-      .Case([](replica::AllReduceOp) { return Result(&runAllReduce); })
-      .Case([](replica::AllGatherOp) { return Result(&runAllGather); })
+      .Case([](replica::AllReduceOp) { return Result(Instruction::Run(&runAllReduce)); })
+      .Case([](replica::AllGatherOp) { return Result(Instruction::Run(&runAllGather)); })
       .Default([&](Operation *) { return translateMergeOp(op, builder); });
 }
 

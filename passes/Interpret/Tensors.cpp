@@ -366,10 +366,10 @@ FailureOr<Instruction::Run> translate(tensor::PadOp op, CodeBuilder &builder) {
 FailureOr<Instruction::Run> translateTensorOp(Operation *op, CodeBuilder &builder) {
   using Result = FailureOr<Instruction::Run>;
   return TypeSwitch<Operation *, Result>(op)
-      .Case([](tensor::ExtractOp) { return Result(&runExtract); })
-      .Case([](tensor::InsertOp) { return Result(&runInsert); })
-      .Case([](tensor::ReshapeOp) { return Result(&runReshape); })
-      .Case([](tensor::DimOp) { return Result(&runDim); })
+      .Case([](tensor::ExtractOp) { return Result(Instruction::Run(&runExtract)); })
+      .Case([](tensor::InsertOp) { return Result(Instruction::Run(&runInsert)); })
+      .Case([](tensor::ReshapeOp) { return Result(Instruction::Run(&runReshape)); })
+      .Case([](tensor::DimOp) { return Result(Instruction::Run(&runDim)); })
       .Case<tensor::ExtractSliceOp, tensor::InsertSliceOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp,
             tensor::FromElementsOp, tensor::EmptyOp, tensor::SplatOp, tensor::ConcatOp>(
           [](auto typed) { return Result(translate(typed)); })

@@ -50,7 +50,10 @@ bool shouldFuse(OpOperand *operand) {
   // A product keeps its operands in memory: its code reads each of them many times.
   if (isProduct(consumer))
     return false;
-  return producer->hasOneUse() || isCheapToRepeat(producer);
+  // What is repeated grows the consumer: without a bound, values that are used twice at every level (the rounds of a
+  // random number generator) would grow it exponentially.
+  constexpr size_t kMostAfterRepeating = 16;
+  return producer->hasOneUse() || (isCheapToRepeat(producer) && consumer.getBody()->getOperations().size() <= kMostAfterRepeating);
 }
 
 /// Merges `second` into `first`: both are element-wise on the same shape and share an input.

@@ -22,7 +22,10 @@ unsigned availableCpus() {
 }
 
 Executor::Executor(Options given)
-    : options(std::move(given)), tileScheduler(options.workers, events) {
+    : options(std::move(given)), tileScheduler(options.workers, events),
+      idleKeys(options.workers) {
+  for (std::atomic<uint64_t> &key : idleKeys)
+    key.store(busy, std::memory_order_relaxed);
   // Spinning costs less than a wake-up, unless the thread that is waited for needs this very CPU.
   constexpr auto wakeUpCost = std::chrono::microseconds(60);
   if (options.workers <= availableCpus())
@@ -259,20 +262,29 @@ void Executor::work(uint32_t worker) {
     }
     if (stolen || (workers > 1 && tileScheduler.help(worker)))
       continue;
-    idle(key);
+    idle(worker, key);
   }
 }
 
 /// Waits until something has changed since `key` was taken.
-void Executor::idle(uint32_t key) {
+void Executor::idle(uint32_t worker, uint32_t key) {
   auto begin = std::chrono::steady_clock::now();
   // With one worker, only the watchdog can end this.
   auto limit = runHasOtherWorkers ? spinTime : std::chrono::nanoseconds(0);
   while (!events.changed(key) && std::chrono::steady_clock::now() - begin < limit)
     for (int i = 0; i < 32; ++i)
       spinPause();
+  idleKeys[worker].store(key, std::memory_order_release);
   if (!events.changed(key) && !stop.load(std::memory_order_acquire))
     events.sleep(key);
+  idleKeys[worker].store(busy, std::memory_order_release);
+}
+
+uint32_t Executor::idleWorkers() const {
+  uint32_t count = 0, key = events.key();
+  for (const std::atomic<uint64_t> &idleKey : idleKeys)
+    count += idleKey.load(std::memory_order_acquire) == key;
+  return count;
 }
 
 //===----------------------------------------------------------------------===//

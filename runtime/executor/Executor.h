@@ -37,7 +37,7 @@ public:
   };
 
   explicit Executor(Options options);
-  /// Joins the workers, unless `abandon` has been called.
+  /// Joins the workers, unless they have been abandoned.
   ~Executor();
 
   /// After a failure: waits a moment for the workers to leave the run. False if one of them does
@@ -53,6 +53,8 @@ public:
 
   TileScheduler &tiles() { return tileScheduler; }
   uint32_t workers() const { return options.workers; }
+  /// Workers that have found nothing to do since the last time anything changed.
+  uint32_t idleWorkers() const;
   bool failed() const { return hasFailed.load(std::memory_order_acquire); }
   bool variablesTouched() const { return touched.load(std::memory_order_relaxed); }
   const DeadlineReport &deadlineReport() const { return report; }
@@ -62,7 +64,7 @@ private:
   void work(uint32_t worker);
   bool executeSome(const Execution &execution, uint32_t worker, uint32_t first, uint32_t last);
   bool claim(ProgramState &state, Replica &replica);
-  void idle(uint32_t key);
+  void idle(uint32_t worker, uint32_t key);
   /// The first failure of a run wins.
   void fail(Status status);
   void openGate();
@@ -89,6 +91,9 @@ private:
   std::atomic<bool> touched{false};
   std::atomic<bool> quit{false};
   std::chrono::nanoseconds spinTime{};
+  /// For each worker, the key of `events` at which it found nothing to do; `busy` if it has work.
+  static constexpr uint64_t busy = ~uint64_t(0);
+  std::vector<std::atomic<uint64_t>> idleKeys;
 
   /// Even: idle; odd: run number phase / 2 is active; `expired`: the watchdog has given it up.
   static constexpr uint64_t expiredPhase = ~uint64_t(0);

@@ -55,10 +55,11 @@ public:
   std::vector<std::vector<std::byte *>> inputs;
   std::unique_ptr<Trace> trace;
   std::unique_ptr<RaceChecker> races;
-  std::unique_ptr<Executor> executor;
   std::vector<std::unique_ptr<ProgramState>> states;
   uint64_t runs = 0;
   bool memoryFailed = false;
+  /// Destroyed before everything above, which its threads may look at until they are joined.
+  std::unique_ptr<Executor> executor;
 };
 
 Status Session::Impl::initialize(std::shared_ptr<const Artifact> given,
@@ -197,7 +198,8 @@ void Session::Impl::describe() {
       for (const artifact::Output *output : *program.outputs()) {
         const artifact::Buffer *buffer = program.buffers()->Get(output->buffer());
         bool perReplica = buffer->space() == artifact::Space::replica ||
-                          buffer->space() == artifact::Space::replica_variable;
+                          buffer->space() == artifact::Space::replica_variable ||
+                          buffer->space() == artifact::Space::rank;
         info.outputs.push_back({output->name()->str(), output->kind(),
                                 tensorInfo(buffer->type(), buffer->size()), perReplica});
       }
@@ -266,6 +268,7 @@ std::string_view Session::target() const { return impl->binary.target(); }
 std::span<const VariableInfo> Session::variables() const { return impl->variables; }
 std::span<const ScalarInfo> Session::scalars() const { return impl->scalars; }
 std::span<const ProgramInfo> Session::programs() const { return impl->programInfos; }
+unsigned Session::idleWorkers() const { return impl->executor->idleWorkers(); }
 bool Session::poisoned() const { return impl->memoryFailed || impl->executor->failed(); }
 bool Session::variablesIntact() const {
   return !impl->executor->failed() || !impl->executor->variablesTouched();

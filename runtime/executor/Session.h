@@ -191,6 +191,11 @@ public:
   /// The shape of an output after a run, dynamic dimensions filled in.
   std::vector<int64_t> outputShape(ProgramId program, unsigned output, unsigned replica = 0) const;
 
+  /// Workers of the run in progress that wait because no replica can go on. If it equals
+  /// `workers()` then nothing will ever happen in this run but its deadline. May be called from any
+  /// thread.
+  unsigned idleWorkers() const;
+
   bool poisoned() const;
   /// False if the run that poisoned the session may have written a variable: what the variables
   /// hold is then neither the state before the step nor the one after it.

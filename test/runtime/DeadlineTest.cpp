@@ -18,8 +18,9 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Runs in another thread, lets time pass until the run returns.
-Status runWithTime(Session &session, FakeClock &clock, Clock::Duration step) {
+/// Runs in another thread and lets time pass, once `idle` workers have nothing left to do, until
+/// the run returns.
+Status runWithTime(Session &session, FakeClock &clock, Clock::Duration step, unsigned idle) {
   Status status;
   std::atomic<bool> over{false};
   std::thread runner([&] {
@@ -27,6 +28,8 @@ Status runWithTime(Session &session, FakeClock &clock, Clock::Duration step) {
     over = true;
     clock.poke();
   });
+  while (session.idleWorkers() < idle && !over)
+    std::this_thread::yield();
   while (!over)
     clock.advance(step, [&] { return over.load(); });
   runner.join();
@@ -64,7 +67,7 @@ TEST_P(Deadline, pausedReplicaIsReported) {
                             .injections = {"pause:replica=2,channel=0"},
                             .onInjection = [&](const std::string &) { ++injected; },
                             .onDeadline = [&](const DeadlineReport &) { ++reported; }});
-  Status status = runWithTime(*session, clock, 10s);
+  Status status = runWithTime(*session, clock, 10s, GetParam());
   EXPECT_EQ(status.code(), StatusCode::deadline);
   EXPECT_EQ(injected, 1);
   EXPECT_EQ(reported, 1);
@@ -100,7 +103,7 @@ TEST_P(Deadline, onceAndBarrier) {
     TestProgram p(4);
     build(p);
     auto session = p.session({.workers = GetParam(), .clock = &clock, .injections = {injection}});
-    Status status = runWithTime(*session, clock, 30s);
+    Status status = runWithTime(*session, clock, 30s, GetParam());
     EXPECT_EQ(status.code(), StatusCode::deadline);
     EXPECT_NE(status.message().find(expected), std::string::npos) << status.message();
     // The once section before the barrier has written a variable.
@@ -135,7 +138,7 @@ TEST(DeadlineKernel, hangs) {
   // The calling thread begins with replica 0, which keeps it busy until the other one hangs.
   auto session = p.session({.workers = 2, .clock = &clock});
   session->variable("is_second", 1)[0] = std::byte(1);
-  Status status = runWithTime(*session, clock, 30s);
+  Status status = runWithTime(*session, clock, 30s, 1);
   EXPECT_EQ(status.code(), StatusCode::deadline);
   EXPECT_NE(status.message().find("waiting for channel 0 (barrier"), std::string::npos);
   EXPECT_NE(status.message().find("replica 1: running command 1 'launch 'call'' (train.py:42)"),

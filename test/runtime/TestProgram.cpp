@@ -65,6 +65,7 @@ uint64_t &TestProgram::spaceSize(Space space) {
   case Space::scalar:
     return writer.tables.scalar_size;
   case Space::constant:
+  case Space::rank:
     break;
   }
   return none;

@@ -82,6 +82,8 @@ int main(int argc, char **argv) {
   registerDialects(registry);
   mlir::MLIRContext context(registry);
   context.allowUnregisteredDialects();
+  // An error is about a line of the user's program; the whole module would bury it.
+  context.printOpOnDiagnostic(false);
 
   std::string message;
   std::unique_ptr<llvm::MemoryBuffer> buffer = mlir::openInputFile(line.input, &message);

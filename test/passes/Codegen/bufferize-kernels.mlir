@@ -1,0 +1,77 @@
+// RUN: lockstep-opt %s --prepare-kernels --bufferize-kernels --split-input-file | FileCheck %s
+
+// Each element is read before it is written: the result may be the argument's memory.
+// CHECK-LABEL: func.func @elementwise(
+// CHECK-SAME: lockstep.in_place = array<i64: 0>
+#id = affine_map<(i) -> (i)>
+device.kernel @elementwise(%a: tensor<8xf32>) -> tensor<8xf32> attributes {in_place = array<i64: 0>} {
+  %e = tensor.empty() : tensor<8xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%a : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %s = arith.addf %x, %x : f32
+    linalg.yield %s : f32
+  } -> tensor<8xf32>
+  device.yield %r : tensor<8xf32>
+}
+
+// -----
+
+// A transpose in place would overwrite what it still has to read: the permission is withdrawn.
+// CHECK-LABEL: func.func @transpose(
+// CHECK-SAME: lockstep.in_place = array<i64: -1>
+device.kernel @transpose(%a: tensor<8x8xf32>) -> tensor<8x8xf32> attributes {in_place = array<i64: 0>} {
+  %e = tensor.empty() : tensor<8x8xf32>
+  %r = linalg.transpose ins(%a : tensor<8x8xf32>) outs(%e : tensor<8x8xf32>) permutation = [1, 0]
+  device.yield %r : tensor<8x8xf32>
+}
+
+// -----
+
+// The second result still reads the argument after the first has been written.
+// CHECK-LABEL: func.func @two_readers(
+// CHECK-SAME: lockstep.in_place = array<i64: -1, -1>
+#id = affine_map<(i) -> (i)>
+#reversed = affine_map<(i) -> (7 - i)>
+device.kernel @two_readers(%a: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) attributes {in_place = array<i64: 0, -1>} {
+  %e = tensor.empty() : tensor<8xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%a : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %s = arith.addf %x, %x : f32
+    linalg.yield %s : f32
+  } -> tensor<8xf32>
+  %q = linalg.generic {indexing_maps = [#reversed, #id], iterator_types = ["parallel"]} ins(%a : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    linalg.yield %x : f32
+  } -> tensor<8xf32>
+  device.yield %r, %q : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// An updated copy: the copy is made unless both are the same memory, and only one element is written.
+// CHECK-LABEL: func.func @update(
+// CHECK: %[[APART:.*]] = arith.cmpi ne
+// CHECK: scf.if %[[APART]]
+// CHECK: memref.store {{.*}}, %arg2[
+device.kernel @update(%a: tensor<8xf32>, %v: tensor<f32>) -> tensor<8xf32> attributes {in_place = array<i64: 0>} {
+  %i = arith.constant 3 : index
+  %x = tensor.extract %v[] : tensor<f32>
+  %r = tensor.insert %x into %a[%i] : tensor<8xf32>
+  device.yield %r : tensor<8xf32>
+}
+
+// -----
+
+// Booleans are bytes in memory.
+// CHECK-LABEL: func.func @positive(%arg0: memref<8xf32>, %arg1: memref<8xi8>
+#id = affine_map<(i) -> (i)>
+device.kernel @positive(%a: tensor<8xf32>) -> tensor<8xi1> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8xi1>
+  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%a : tensor<8xf32>) outs(%e : tensor<8xi1>) {
+  ^bb0(%x: f32, %y: i1):
+    %s = arith.cmpf ogt, %x, %zero : f32
+    linalg.yield %s : i1
+  } -> tensor<8xi1>
+  device.yield %r : tensor<8xi1>
+}

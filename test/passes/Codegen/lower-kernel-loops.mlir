@@ -1,0 +1,66 @@
+// RUN: lockstep-opt %s --pass-pipeline="builtin.module(prepare-kernels,bufferize-kernels,func.func(lower-kernel-loops{target=x86-64-v4}))" --split-input-file | FileCheck %s --check-prefix=V4
+// RUN: lockstep-opt %s --pass-pipeline="builtin.module(prepare-kernels,bufferize-kernels,func.func(lower-kernel-loops{target=x86-64-v3}))" --split-input-file | FileCheck %s --check-prefix=V3
+
+// A product with fill and relu: the block stays in registers from the first multiply-add to the store, and nothing else is stored.
+// V4-LABEL: func.func @dense
+// V4: memref.alloc() {{.*}} memref<64x32xf32>
+// V4-COUNT-16: vector.fma {{.*}} : vector<16xf32>
+// V4: scf.yield
+// V4: arith.maximumf {{.*}} : vector<16xf32>
+// V4: vector.store {{.*}}, %arg2
+// V3-LABEL: func.func @dense
+// V3: memref.alloc() {{.*}} memref<64x16xf32>
+// V3: vector.fma {{.*}} : vector<8xf32>
+#id = affine_map<(i, j) -> (i, j)>
+device.kernel @dense(%x: tensor<16x64xf32>, %w: tensor<64x32xf32>) -> tensor<16x32xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<16x32xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<16x32xf32>) -> tensor<16x32xf32>
+  %m = linalg.matmul ins(%x, %w : tensor<16x64xf32>, tensor<64x32xf32>) outs(%f : tensor<16x32xf32>) -> tensor<16x32xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%m : tensor<16x32xf32>) outs(%e : tensor<16x32xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.maximumf %a, %zero : f32
+    linalg.yield %s : f32
+  } -> tensor<16x32xf32>
+  device.yield %r : tensor<16x32xf32>
+}
+
+// -----
+
+// A sum along memory keeps 32 partial sums on every target, added in a tree; what is left over is masked.
+// V4-LABEL: func.func @sums
+// V4: scf.for {{.*}} iter_args({{.*}}) -> (vector<32xf32>)
+// V4: arith.select {{.*}} : vector<32xi1>, vector<32xf32>
+// V4: arith.addf {{.*}} : vector<16xf32>
+// V4: arith.addf {{.*}} : vector<1xf32>
+// V3-LABEL: func.func @sums
+// V3: scf.for {{.*}} iter_args({{.*}}) -> (vector<32xf32>)
+device.kernel @sums(%x: tensor<4x100xf32>) -> tensor<4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %r = linalg.reduce ins(%x : tensor<4x100xf32>) outs(%f : tensor<4xf32>) dimensions = [1]
+    (%a: f32, %b: f32) {
+      %s = arith.addf %a, %b : f32
+      linalg.yield %s : f32
+    }
+  device.yield %r : tensor<4xf32>
+}
+
+// -----
+
+// Work that is large enough is divided among tiles, in the same number on all targets.
+// V4-LABEL: func.func @large
+// V4-SAME: lockstep.grid = 64 : i64
+// V3-LABEL: func.func @large
+// V3-SAME: lockstep.grid = 64 : i64
+#id = affine_map<(i, j) -> (i, j)>
+device.kernel @large(%x: tensor<4096x1024xf32>) -> tensor<4096x1024xf32> {
+  %e = tensor.empty() : tensor<4096x1024xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4096x1024xf32>) outs(%e : tensor<4096x1024xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %a, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<4096x1024xf32>
+  device.yield %r : tensor<4096x1024xf32>
+}

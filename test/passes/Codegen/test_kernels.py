@@ -1,0 +1,280 @@
+"""Runs compiled kernels and compares them with NumPy, on every target of this machine."""
+
+import numpy as np
+import pytest
+
+import kernels
+
+TARGETS = kernels.host_targets()
+LEVELS = ["O0", "O2"]
+RANDOM = np.random.default_rng(0)
+
+
+def normal(*shape, dtype=np.float32):
+    return RANDOM.standard_normal(shape).astype(dtype)
+
+
+def tensor(*shape, element="f32"):
+    return f"tensor<{'x'.join(map(str, (*shape, element)))}>"
+
+
+def product(name, m, n, k, left="mk", right="kn", epilogue=True):
+    """A matrix product with any order of its operands' indices; relu(product + bias) and where it is positive, or the product alone."""
+    size = {"m": m, "n": n, "k": k}
+    a, b, c = tensor(*(size[i] for i in left)), tensor(*(size[i] for i in right)), tensor(m, n)
+    maps = ", ".join(f"affine_map<(m, n, k) -> ({', '.join(i)})>" for i in (left, right, "mn"))
+    body = f"""
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : {c}
+  %f = linalg.fill ins(%zero : f32) outs(%e : {c}) -> {c}
+  %p = linalg.generic {{indexing_maps = [{maps}], iterator_types = ["parallel", "parallel", "reduction"]}}
+      ins(%a, %b : {a}, {b}) outs(%f : {c}) {{
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %0 = arith.mulf %x, %y : f32
+    %1 = arith.addf %z, %0 : f32
+    linalg.yield %1 : f32
+  }} -> {c}"""
+    if not epilogue:
+        return f"device.kernel @{name}(%a: {a}, %b: {b}) -> {c} {{{body}\n  device.yield %p : {c}\n}}\n"
+    positive = tensor(m, n, element="i1")
+    return f"""device.kernel @{name}(%a: {a}, %b: {b}, %bias: {tensor(n)}) -> ({c}, {positive}) {{{body}
+  %g = tensor.empty() : {positive}
+  %r:2 = linalg.generic {{indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>,
+      affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}}
+      ins(%p, %bias : {c}, {tensor(n)}) outs(%e, %g : {c}, {positive}) {{
+  ^bb0(%x: f32, %y: f32, %u: f32, %v: i1):
+    %0 = arith.addf %x, %y : f32
+    %1 = arith.cmpf ogt, %0, %zero : f32
+    %2 = arith.maximumf %0, %zero : f32
+    linalg.yield %2, %1 : f32, i1
+  }} -> ({c}, {positive})
+  device.yield %r#0, %r#1 : {c}, {positive}
+}}
+"""
+
+
+SHAPES = [(1, 50, 100), (37, 10, 65), (64, 128, 10), (65, 33, 500), (130, 257, 391), (64, 784, 1030), (256, 48, 640)]
+ORDERS = [("mk", "kn"), ("km", "kn"), ("mk", "nk")]
+
+
+@pytest.fixture(scope="module", params=LEVELS)
+def products(request):
+    text = "".join(product(f"p{i}_{left}_{right}", *shape, left, right) for i, shape in enumerate(SHAPES) for left, right in ORDERS)
+    return kernels.Module(text, level=request.param)
+
+
+@pytest.mark.parametrize("order", ORDERS, ids="_".join)
+@pytest.mark.parametrize("shape", range(len(SHAPES)), ids=lambda i: "x".join(map(str, SHAPES[i])))
+def test_products_agree_with_numpy_and_with_each_other(products, shape, order):
+    left, right = order
+    m, n, k = SHAPES[shape]
+    size = {"m": m, "n": n, "k": k}
+    a, b, bias = normal(*(size[i] for i in left)), normal(*(size[i] for i in right)), normal(n)
+    exact = (a if left == "mk" else a.T).astype(np.float64) @ (b if right == "kn" else b.T) + bias
+    first = None
+    for target in TARGETS:
+        kernel = products[target][f"p{shape}_{left}_{right}"]
+        result, positive = kernel(a, b, bias)
+        np.testing.assert_allclose(result, np.maximum(exact, 0), atol=1e-5 * np.sqrt(k) * 4)
+        np.testing.assert_array_equal(positive, result > 0)
+        # Tiles may run in any order, and targets do the same multiply-adds.
+        again, _ = kernel(a, b, bias, tiles=list(reversed(range(kernel.grid))))
+        np.testing.assert_array_equal(again, result)
+        first = result if first is None else first
+        np.testing.assert_array_equal(result, first)
+
+
+def test_levels_do_the_same_multiply_adds():
+    text = product("p", 70, 90, 600, epilogue=False)
+    a, b = normal(70, 600), normal(600, 90)
+    results = [kernels.Module(text, level=level)[TARGETS[0]]["p"](a, b) for level in LEVELS]
+    np.testing.assert_array_equal(*results)
+
+
+def reduction(name, rows, columns, dimension):
+    kept = columns if dimension == 0 else rows
+    return f"""device.kernel @{name}(%x: {tensor(rows, columns)}) -> {tensor(kept)} {{
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : {tensor(kept)}
+  %f = linalg.fill ins(%zero : f32) outs(%e : {tensor(kept)}) -> {tensor(kept)}
+  %r = linalg.reduce ins(%x : {tensor(rows, columns)}) outs(%f : {tensor(kept)}) dimensions = [{dimension}]
+    (%a: f32, %b: f32) {{
+      %s = arith.addf %a, %b : f32
+      linalg.yield %s : f32
+    }}
+  device.yield %r : {tensor(kept)}
+}}
+"""
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_reductions(level):
+    shapes = [(3, 5), (64, 10), (37, 100), (1000, 33), (512, 1024)]
+    text = "".join(reduction(f"r{i}_{d}", *shape, d) for i, shape in enumerate(shapes) for d in (0, 1))
+    module = kernels.Module(text, level=level)
+    for i, shape in enumerate(shapes):
+        x = normal(*shape)
+        for d in (0, 1):
+            results = [module[target][f"r{i}_{d}"](x) for target in TARGETS]
+            np.testing.assert_allclose(results[0], x.sum(d, dtype=np.float64), atol=1e-3)
+            for result in results:
+                np.testing.assert_array_equal(result, results[0])
+
+
+SOFTMAX = """#id = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+device.kernel @softmax(%x: tensor<ROWSxCOLUMNSxf32>) -> tensor<ROWSxCOLUMNSxf32> attributes {in_place = array<i64: 0>} {
+  %low = arith.constant 0xFF800000 : f32
+  %zero = arith.constant 0.0 : f32
+  %rows = tensor.empty() : tensor<ROWSxf32>
+  %all = tensor.empty() : tensor<ROWSxCOLUMNSxf32>
+  %f0 = linalg.fill ins(%low : f32) outs(%rows : tensor<ROWSxf32>) -> tensor<ROWSxf32>
+  %max = linalg.reduce { arith.maximumf } ins(%x : tensor<ROWSxCOLUMNSxf32>) outs(%f0 : tensor<ROWSxf32>) dimensions = [1]
+  %exp = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %max : tensor<ROWSxCOLUMNSxf32>, tensor<ROWSxf32>) outs(%all : tensor<ROWSxCOLUMNSxf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.subf %a, %b : f32
+    %1 = math.exp %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<ROWSxCOLUMNSxf32>
+  %f1 = linalg.fill ins(%zero : f32) outs(%rows : tensor<ROWSxf32>) -> tensor<ROWSxf32>
+  %sum = linalg.reduce { arith.addf } ins(%exp : tensor<ROWSxCOLUMNSxf32>) outs(%f1 : tensor<ROWSxf32>) dimensions = [1]
+  %r = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%exp, %sum : tensor<ROWSxCOLUMNSxf32>, tensor<ROWSxf32>) outs(%all : tensor<ROWSxCOLUMNSxf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.divf %a, %b : f32
+    linalg.yield %0 : f32
+  } -> tensor<ROWSxCOLUMNSxf32>
+  device.yield %r : tensor<ROWSxCOLUMNSxf32>
+}
+"""
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("shape", [(64, 10), (300, 1000)])
+def test_softmax_runs_row_by_row(level, shape):
+    module = kernels.Module(SOFTMAX.replace("ROWS", str(shape[0])).replace("COLUMNS", str(shape[1])), level=level)
+    x = normal(*shape)
+    e = np.exp(x.astype(np.float64) - x.max(1, keepdims=True))
+    for target in TARGETS:
+        kernel = module[target]["softmax"]
+        for in_place in (False, True):
+            np.testing.assert_allclose(kernel(x, in_place=in_place), e / e.sum(1, keepdims=True), rtol=3e-6)
+        if level == "O2":
+            assert kernel.scratch == 0, "intermediate values are one row each"
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_scatter_updates_a_copy_or_the_argument(level):
+    text = """device.kernel @scatter(%p: tensor<50x16xf32>, %i: tensor<20xi32>, %v: tensor<20x16xf32>) -> tensor<50x16xf32>
+    attributes {in_place = array<i64: 0>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %c20 = arith.constant 20 : index
+  %r = scf.for %n = %c0 to %c20 step %c1 iter_args(%t = %p) -> tensor<50x16xf32> {
+    %i32 = tensor.extract %i[%n] : tensor<20xi32>
+    %row = arith.index_cast %i32 : i32 to index
+    %u = scf.for %j = %c0 to %c16 step %c1 iter_args(%s = %t) -> tensor<50x16xf32> {
+      %old = tensor.extract %s[%row, %j] : tensor<50x16xf32>
+      %add = tensor.extract %v[%n, %j] : tensor<20x16xf32>
+      %new = arith.addf %old, %add : f32
+      %w = tensor.insert %new into %s[%row, %j] : tensor<50x16xf32>
+      scf.yield %w : tensor<50x16xf32>
+    }
+    scf.yield %u : tensor<50x16xf32>
+  }
+  device.yield %r : tensor<50x16xf32>
+}
+"""
+    module = kernels.Module(text, level=level)
+    p, i, v = normal(50, 16), RANDOM.integers(0, 50, 20).astype(np.int32), normal(20, 16)
+    expected = p.copy()
+    np.add.at(expected, i, v)
+    for target in TARGETS:
+        kernel = module[target]["scatter"]
+        assert kernel.in_place == [0]
+        for in_place in (False, True):
+            np.testing.assert_array_equal(kernel(p, i, v, in_place=in_place), expected)
+
+
+FUNCTIONS = {
+    "exp": (np.exp, -80, 80), "log": (np.log, 1e-6, 1e6), "tanh": (np.tanh, -10, 10), "sin": (np.sin, -1e4, 1e4), "cos": (np.cos, -1e4, 1e4),
+    "log1p": (np.log1p, -0.9, 100), "expm1": (np.expm1, -5, 5), "rsqrt": (lambda x: 1 / np.sqrt(x), 1e-3, 1e3), "sqrt": (np.sqrt, 0, 1e3),
+}
+
+
+@pytest.mark.parametrize("element, dtype, units", [("f32", np.float32, 4), ("f64", np.float64, 4), ("f16", np.float16, 1)])
+def test_functions_are_exact_to_a_few_units_in_the_last_place(element, dtype, units):
+    text = ""
+    for name in FUNCTIONS:
+        t = tensor(5000, element=element)
+        text += f"""device.kernel @{name}(%x: {t}) -> {t} {{
+  %e = tensor.empty() : {t}
+  %r = linalg.generic {{indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}}
+      ins(%x : {t}) outs(%e : {t}) {{
+  ^bb0(%a: {element}, %b: {element}):
+    %0 = math.{name} %a : {element}
+    linalg.yield %0 : {element}
+  }} -> {t}
+  device.yield %r : {t}
+}}
+"""
+    module = kernels.Module(text)
+    for name, (reference, low, high) in FUNCTIONS.items():
+        if element == "f16":
+            low, high = max(low, -10), min(high, 10)
+        x = np.linspace(low, high, 5000).astype(dtype)
+        exact = reference(x.astype(np.longdouble))
+        for target in TARGETS:
+            error = np.abs(module[target][name](x).astype(np.longdouble) - exact) / np.spacing(np.abs(exact).astype(dtype)).astype(np.longdouble)
+            assert np.nanmax(error) <= units, (name, target, x[np.nanargmax(error)])
+
+
+def test_conversions_round_once():
+    text = """device.kernel @narrow(%x: tensor<1000xf64>) -> tensor<1000xf16> {
+  %e = tensor.empty() : tensor<1000xf16>
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%x : tensor<1000xf64>) outs(%e : tensor<1000xf16>) {
+  ^bb0(%a: f64, %b: f16):
+    %0 = arith.truncf %a : f64 to f16
+    linalg.yield %0 : f16
+  } -> tensor<1000xf16>
+  device.yield %r : tensor<1000xf16>
+}
+"""
+    x = normal(1000, dtype=np.float64)
+    x[:4] = [1 + 2**-11 + 2**-40, 1 + 2**-11 - 2**-40, 1e300, 1 + 2**-11]
+    module = kernels.Module(text)
+    with np.errstate(over="ignore"):
+        expected = x.astype(np.float16)
+    for target in TARGETS:
+        np.testing.assert_array_equal(module[target]["narrow"](x), expected)
+
+
+def convolution(name, stride):
+    """A convolution of 9x9 images with 3x3 filters, 5 to 19 channels."""
+    size = (9 - 3) // stride + 1
+    out = tensor(2, size, size, 19)
+    return size, f"""device.kernel @{name}(%x: tensor<2x9x9x5xf32>, %w: tensor<3x3x5x19xf32>) -> {out} {{
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : {out}
+  %f = linalg.fill ins(%zero : f32) outs(%e : {out}) -> {out}
+  %r = linalg.conv_2d_nhwc_hwcf {{dilations = dense<1> : tensor<2xi64>, strides = dense<{stride}> : tensor<2xi64>}}
+      ins(%x, %w : tensor<2x9x9x5xf32>, tensor<3x3x5x19xf32>) outs(%f : {out}) -> {out}
+  device.yield %r : {out}
+}}
+"""
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("stride", [1, 2])
+def test_convolutions(level, stride):
+    size, text = convolution("conv", stride)
+    x, w = normal(2, 9, 9, 5), normal(3, 3, 5, 19)
+    windows = np.lib.stride_tricks.sliding_window_view(x.astype(np.float64), (3, 3), axis=(1, 2))[:, ::stride, ::stride]
+    expected = np.einsum("nhwcij,ijco->nhwo", windows, w)
+    assert expected.shape[1] == size
+    module = kernels.Module(text, level=level)
+    for target in TARGETS:
+        np.testing.assert_allclose(module[target]["conv"](x, w), expected, atol=1e-4)

@@ -1,0 +1,111 @@
+// Branches and loops; replicas may go through them differently as long as no collective is inside.
+
+// RUN: split-file %s %t
+// RUN: %python %S/Inputs/npz.py %t/x.npz x@0=i32[]:1 x@1=i32[]:3 x@2=i32[]:2
+// RUN: lockstep-interpret %t/varying.mlir --replicas=3 --inputs=%t/x.npz | FileCheck %s
+// RUN: not lockstep-interpret %t/blocked.mlir --replicas=3 --inputs=%t/x.npz 2>&1 | FileCheck %s --check-prefix=BLOCKED
+// RUN: not lockstep-interpret %t/crossed.mlir --replicas=3 --inputs=%t/x.npz 2>&1 | FileCheck %s --check-prefix=CROSSED
+// RUN: lockstep-interpret %t/equal.mlir --replicas=3 --inputs=%t/x.npz | FileCheck %s --check-prefix=EQUAL
+
+//--- varying.mlir
+// sum of i * i below x; 100 for x = 1; x = 3 is case 1, x = 2 case 0 of the switch.
+// CHECK: {"result":"for","replica":0,{{.*}}"values":[0]}
+// CHECK: {"result":"for","replica":1,{{.*}}"values":[5]}
+// CHECK: {"result":"for","replica":2,{{.*}}"values":[1]}
+// CHECK: {"result":"if","replica":0,{{.*}}"values":[100]}
+// CHECK: {"result":"if","replica":1,{{.*}}"values":[3]}
+// CHECK: {"result":"switch","replica":0,{{.*}}"values":[-1]}
+// CHECK: {"result":"switch","replica":1,{{.*}}"values":[31]}
+// CHECK: {"result":"switch","replica":2,{{.*}}"values":[20]}
+replica.step @step(%x: tensor<i32> {replica.batch = "x"})
+    -> (tensor<i32> {replica.result = "for"}, tensor<i32> {replica.result = "if"}, tensor<i32> {replica.result = "switch"}) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %n = tensor.extract %x[] : tensor<i32>
+  %sum = scf.for %i = %c0 to %n step %c1 iter_args(%s = %c0) -> i32 : i32 {
+    %square = arith.muli %i, %i : i32
+    %t = arith.addi %s, %square : i32
+    scf.yield %t : i32
+  }
+  %is_one = arith.cmpi eq, %n, %c1 : i32
+  %if = scf.if %is_one -> i32 {
+    %hundred = arith.constant 100 : i32
+    scf.yield %hundred : i32
+  } else {
+    scf.yield %n : i32
+  }
+  %index = arith.index_cast %n : i32 to index
+  %switch = scf.index_switch %index -> i32
+  case 2 {
+    %v = arith.constant 20 : i32
+    scf.yield %v : i32
+  }
+  case 3 {
+    %v = arith.constant 31 : i32
+    scf.yield %v : i32
+  }
+  default {
+    %v = arith.constant -1 : i32
+    scf.yield %v : i32
+  }
+  %r0 = tensor.from_elements %sum : tensor<i32>
+  %r1 = tensor.from_elements %if : tensor<i32>
+  %r2 = tensor.from_elements %switch : tensor<i32>
+  replica.return %r0, %r1, %r2 : tensor<i32>, tensor<i32>, tensor<i32>
+}
+
+//--- blocked.mlir
+// BLOCKED: blocked.mlir:[[#REDUCE:]]:{{[0-9]+}}: error: blocked: replica 0 waits in 'replica.all_reduce' for replica 1, which has ended the step
+// BLOCKED: blocked.mlir:[[#REDUCE+5]]:{{[0-9]+}}: note: replica 1 is here
+replica.step @step(%x: tensor<i32> {replica.batch = "x"}) -> (tensor<i32> {replica.result = "y"}) {
+  %c1 = arith.constant 1 : i32
+  %n = tensor.extract %x[] : tensor<i32>
+  %is_one = arith.cmpi eq, %n, %c1 : i32
+  %y = scf.if %is_one -> tensor<i32> {
+    %s = replica.all_reduce sum %x : tensor<i32>
+    scf.yield %s : tensor<i32>
+  } else {
+    scf.yield %x : tensor<i32>
+  }
+  replica.return %y : tensor<i32>
+}
+
+//--- crossed.mlir
+// CROSSED: error: blocked: replica 0 waits in 'replica.all_reduce' for replica 1, which waits in 'replica.all_gather'
+// CROSSED: note: replica 1 is here
+replica.step @step(%x: tensor<i32> {replica.batch = "x"}) -> (tensor<i32> {replica.result = "y"}) {
+  %c1 = arith.constant 1 : i32
+  %c0 = arith.constant 0 : index
+  %n = tensor.extract %x[] : tensor<i32>
+  %is_one = arith.cmpi eq, %n, %c1 : i32
+  %y = scf.if %is_one -> tensor<i32> {
+    %s = replica.all_reduce sum %x : tensor<i32>
+    scf.yield %s : tensor<i32>
+  } else {
+    %row = tensor.expand_shape %x [] output_shape [1] : tensor<i32> into tensor<1xi32>
+    %g = replica.all_gather %row axis 0 : tensor<1xi32> -> tensor<3xi32>
+    %e = tensor.extract %g[%c0] : tensor<3xi32>
+    %f = tensor.from_elements %e : tensor<i32>
+    scf.yield %f : tensor<i32>
+  }
+  replica.return %y : tensor<i32>
+}
+
+//--- equal.mlir
+// Both sides issue the same sequence: the replicas meet though they are in different operations. (2 + 3 + 2) = 7.
+// EQUAL: {"result":"y","replica":0,{{.*}}"values":[7]}
+// EQUAL: {"result":"y","replica":1,{{.*}}"values":[7]}
+replica.step @step(%x: tensor<i32> {replica.batch = "x"}) -> (tensor<i32> {replica.result = "y"}) {
+  %c1 = arith.constant 1 : i32
+  %n = tensor.extract %x[] : tensor<i32>
+  %is_one = arith.cmpi eq, %n, %c1 : i32
+  %y = scf.if %is_one -> tensor<i32> {
+    %twice = arith.addi %x, %x : tensor<i32>
+    %s = replica.all_reduce sum %twice : tensor<i32>
+    scf.yield %s : tensor<i32>
+  } else {
+    %s = replica.all_reduce sum %x : tensor<i32>
+    scf.yield %s : tensor<i32>
+  }
+  replica.return %y : tensor<i32>
+}

@@ -1,0 +1,74 @@
+//===- Arguments.h - What goes into a step and comes out --------*- C++ -*-===//
+
+#ifndef LOCKSTEP_TOOLS_LOCKSTEP_INTERPRET_ARGUMENTS_H
+#define LOCKSTEP_TOOLS_LOCKSTEP_INTERPRET_ARGUMENTS_H
+
+#include "passes/Interpret/Interpreter.h"
+#include "runtime/artifact/Types.h"
+#include "runtime/support/Status.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace lockstep::interpret {
+
+using runtime::Expected;
+using runtime::Status;
+using runtime::TensorInfo;
+
+/// What the command line says.
+struct Options {
+  std::string init, data, metrics, save, inputs;
+  std::string step = "step";
+  uint64_t steps = 0, seed = 0;
+  /// NAME=VALUE
+  std::vector<std::string> scalars;
+};
+
+/// An argument of a step and what gives its value.
+struct Argument {
+  enum Kind { Batch, Scalar } kind = Batch;
+  std::string name;
+  /// -1 for dynamic dimensions.
+  TensorInfo type;
+  Element element;
+  std::optional<Value> fallback;
+};
+
+/// A result of a step: its name, and whether it is a metric.
+struct Output {
+  std::string name;
+  bool isMetric = false;
+  TensorInfo type;
+  Element element;
+};
+
+/// Element type and shape as files have them. Error: elements that no file has.
+Expected<TensorInfo> infoOf(mlir::Type type, bool isUnsigned);
+
+/// An argument without `replica.batch` and `replica.scalar` is a batch named after its number: "arg0".
+Expected<std::vector<Argument>> argumentsOf(replica::StepOp step);
+/// A result without a name is "result0".
+Expected<std::vector<Output>> outputsOf(replica::StepOp step);
+
+/// The values of the scalars: those of `--set`, the supplied ones (`step`, `seed`), the defaults. Errors: no such scalar, no
+/// value of its type, one without a value.
+Expected<std::map<std::string, Value>> scalarsOf(const std::vector<Argument> &arguments, const Options &options);
+/// The scalar that counts steps, in the type of `argument`.
+Value stepScalar(const Argument &argument, uint64_t step);
+
+/// Sets the variables from a safetensors file ("": none). Errors: a variable that has no value then, names and types that do
+/// not fit.
+Status loadVariables(Interpreter &interpreter, const std::string &path);
+/// Writes them to a safetensors file.
+Status saveVariables(Interpreter &interpreter, const std::string &path, const std::map<std::string, std::string> &metadata);
+
+/// Executes `--steps` steps on `--data` and writes the metrics.
+Status train(Interpreter &interpreter, const Options &options);
+/// Executes the step `--step` once on the arrays of `--inputs` and prints its results and the variables.
+Status runOnce(Interpreter &interpreter, const Options &options);
+
+} // namespace lockstep::interpret
+
+#endif

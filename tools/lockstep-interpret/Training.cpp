@@ -1,0 +1,181 @@
+//===- Training.cpp - Steps on data ---------------------------------------===//
+//
+// The same data in the same order, the same scalars and the same lines of metrics as lockstep-run.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/lockstep-interpret/Arguments.h"
+
+#include "runtime/data/Batches.h"
+#include "tools/lockstep-run/Elements.h"
+#include "tools/lockstep-run/MetricsFile.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+
+namespace lockstep::interpret {
+
+using runtime::Batch;
+using runtime::Batches;
+using runtime::invalidArgument;
+
+namespace {
+
+/// Inputs begin at multiples of this in a replica's batch.
+constexpr uint64_t kInputAlignment = 64;
+
+class Training {
+public:
+  Training(Interpreter &interpreter, const Options &options) : interpreter(interpreter), options(options) {}
+
+  Status prepare();
+  Status run();
+
+private:
+  Status openData();
+  Status takeStep(uint64_t step);
+  void appendMetrics(std::string &out, uint64_t step, uint64_t epoch,
+                     llvm::ArrayRef<llvm::SmallVector<Value>> results) const;
+
+  Interpreter &interpreter;
+  const Options &options;
+  replica::StepOp step;
+  std::vector<Argument> arguments;
+  std::vector<Output> outputs;
+  std::map<std::string, Value> scalars;
+  /// Offset of each argument in a replica's batch.
+  std::vector<uint64_t> offsets;
+  /// Null if the step takes no data.
+  std::unique_ptr<Batches> batches;
+  run::MetricsFile metrics;
+};
+
+Status Training::prepare() {
+  step = interpreter.findStep(options.step);
+  if (!step)
+    return invalidArgument(fmt::format("expected a step '{}', found none", options.step));
+  Expected<std::vector<Argument>> found = argumentsOf(step);
+  Expected<std::vector<Output>> results = outputsOf(step);
+  if (!found || !results)
+    return found ? results.status() : found.status();
+  arguments = std::move(*found);
+  outputs = std::move(*results);
+  Expected<std::map<std::string, Value>> values = scalarsOf(arguments, options);
+  if (!values)
+    return values.status();
+  scalars = std::move(*values);
+  LOCKSTEP_RETURN_IF_ERROR(openData());
+  LOCKSTEP_RETURN_IF_ERROR(loadVariables(interpreter, options.init));
+  return options.metrics.empty() ? Status::success() : metrics.create(options.metrics);
+}
+
+Status Training::openData() {
+  runtime::ProgramInfo program;
+  program.name = options.step;
+  for (const Argument &argument : arguments) {
+    offsets.push_back(program.inputSize);
+    if (argument.kind != Argument::Batch)
+      continue;
+    if (!runtime::staticBytes(argument.type.element, argument.type.shape))
+      return invalidArgument(fmt::format("'{}': expected a static shape to train with, found {} (use --inputs)", argument.name,
+                                         typeName(argument.type)));
+    program.inputs.push_back({argument.name, argument.type, program.inputSize});
+    program.inputSize = runtime::alignUp(program.inputSize + argument.type.bytes, kInputAlignment);
+  }
+  if (program.inputs.empty())
+    return options.data.empty() ? Status::success() : invalidArgument("expected no --data: the step takes no data");
+  if (options.data.empty())
+    return invalidArgument("expected --data=PATH, because the step takes data");
+  Expected<runtime::Dataset> data = runtime::Dataset::open(options.data);
+  if (!data)
+    return data.status();
+  Expected<runtime::BatchLayout> layout = planBatches(*data, program, /*supplyMask=*/false);
+  if (!layout)
+    return layout.status();
+  runtime::BatchOptions batchOptions;
+  batchOptions.replicas = interpreter.replicas();
+  batchOptions.seed = options.seed;
+  Expected<std::unique_ptr<Batches>> created = Batches::create(std::move(*layout), batchOptions);
+  if (!created)
+    return created.status();
+  batches = std::move(*created);
+  return Status::success();
+}
+
+Status Training::run() {
+  for (uint64_t number = 0; number < options.steps; ++number)
+    LOCKSTEP_RETURN_IF_ERROR(takeStep(number));
+  LOCKSTEP_RETURN_IF_ERROR(metrics.flush());
+  return options.save.empty() ? Status::success()
+                              : saveVariables(interpreter, options.save, {{"step", std::to_string(options.steps)}});
+}
+
+Status Training::takeStep(uint64_t number) {
+  const Batch *batch = nullptr;
+  if (batches) {
+    Expected<const Batch *> next = batches->next();
+    if (!next)
+      return next.status();
+    batch = *next;
+  }
+  std::vector<llvm::SmallVector<Value>> values(interpreter.replicas()), results;
+  for (int64_t replica = 0; replica < interpreter.replicas(); ++replica)
+    for (auto [index, argument] : llvm::enumerate(arguments)) {
+      if (argument.kind == Argument::Scalar) {
+        values[replica].push_back(argument.name == "step" ? stepScalar(argument, number) : scalars[argument.name]);
+        continue;
+      }
+      std::span<const std::byte> bytes(batch->inputs[replica] + offsets[index], argument.type.bytes);
+      values[replica].push_back(
+          fromBytes(argument.element, llvm::ArrayRef(argument.type.shape.data(), argument.type.shape.size()), bytes));
+    }
+  if (failed(interpreter.run(step, values, results)))
+    return invalidArgument(fmt::format("step {} failed (see above)", number));
+
+  std::string line;
+  appendMetrics(line, number, batch ? batch->epoch : 0, results);
+  if (!metrics.isOpen()) {
+    fmt::print("{}", line);
+    std::fflush(stdout);
+    return Status::success();
+  }
+  metrics.lines() += line;
+  return metrics.endLine();
+}
+
+void Training::appendMetrics(std::string &out, uint64_t number, uint64_t epoch,
+                             llvm::ArrayRef<llvm::SmallVector<Value>> results) const {
+  out += fmt::format("{{\"step\":{},\"epoch\":{}", number, epoch);
+  for (auto [index, output] : llvm::enumerate(outputs)) {
+    if (!output.isMetric)
+      continue;
+    out += "," + nlohmann::json(output.name).dump() + ":";
+    // One value if it is the same on all replicas.
+    bool varies = false;
+    for (const auto &mine : results)
+      varies |= !mine[index].isIdentical(results[0][index]);
+    for (size_t replica = 0; replica < (varies ? results.size() : 1); ++replica) {
+      if (varies)
+        out += replica == 0 ? '[' : ',';
+      TensorInfo type = output.type;
+      const Value &value = results[replica][index];
+      type.shape.assign(value.shape().begin(), value.shape().end());
+      run::appendJson(out, type, toBytes(output.element, value));
+    }
+    if (varies)
+      out += ']';
+  }
+  out += "}\n";
+}
+
+} // namespace
+
+Status train(Interpreter &interpreter, const Options &options) {
+  Training training(interpreter, options);
+  LOCKSTEP_RETURN_IF_ERROR(training.prepare());
+  return training.run();
+}
+
+} // namespace lockstep::interpret
