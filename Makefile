@@ -41,7 +41,7 @@ $(VENV)/ready: Makefile
 ## Building
 
 build: setup
-	@cmake --preset release $(CCACHE) > $(BUILD)/configure.log 2>&1 || { cat $(BUILD)/configure.log; exit 1; }
+	@cmake --preset release -DLOCKSTEP_PYTHON="$(CURDIR)/$(PYTHON)" $(CCACHE) > $(BUILD)/configure.log 2>&1 || { cat $(BUILD)/configure.log; exit 1; }
 	@cmake --build $(RELEASE) --parallel $(CPUS)
 
 ## The example: four replicas train a classifier of handwritten digits
@@ -68,7 +68,7 @@ test-gcc: setup
 	cmake --build $(BUILD)/gcc --parallel $(CPUS)
 
 test-asan test-tsan: test-%: setup
-	cmake --preset $* $(CCACHE) > $(BUILD)/configure-$*.log 2>&1 || { cat $(BUILD)/configure-$*.log; exit 1; }
+	cmake --preset $* -DLOCKSTEP_PYTHON="$(CURDIR)/$(PYTHON)" $(CCACHE) > $(BUILD)/configure-$*.log 2>&1 || { cat $(BUILD)/configure-$*.log; exit 1; }
 	cmake --build $(BUILD)/$* --parallel $(CPUS)
 	ctest --test-dir $(BUILD)/$* --output-on-failure --parallel $(CPUS)
 

@@ -23,7 +23,7 @@ StepMetrics::StepMetrics(const Session &session, ProgramId program) : session(se
       shownIndex = metrics.size();
     }
     std::string name = nlohmann::json(output.name).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-    metrics.push_back({"," + name + ":", i, output.type, output.perReplica});
+    metrics.push_back({"," + name + ":", i, output.type, output.perReplica && session.replicas() > 1});
   }
 }
 
