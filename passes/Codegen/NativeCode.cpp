@@ -71,7 +71,9 @@ static void runOptimizations(llvm::Module &module, llvm::TargetMachine &machine,
   llvm::CGSCCAnalysisManager graph;
   llvm::ModuleAnalysisManager modules;
   llvm::PipelineTuningOptions options;
-  options.LoopVectorization = options.SLPVectorization = options.LoopInterleaving = options.LoopUnrolling = optimize;
+  options.LoopVectorization = options.LoopInterleaving = optimize;
+  // Loops are unrolled by the vectorizer's interleaving where it pays; whole small loops still are.
+  options.LoopUnrolling = options.SLPVectorization = getenv("UNROLL");
   llvm::PassBuilder builder(&machine, options);
   llvm::TargetLibraryInfoImpl library = getLibrary(machine.getTargetTriple());
   functions.registerPass([&] { return llvm::TargetLibraryAnalysis(library); });
