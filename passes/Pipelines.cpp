@@ -78,6 +78,8 @@ static void addSchedule(OpPassManager &pm, const CompileOptions &options) {
   if (options.optimize && options.overlap)
     pm.addNestedPass<func::FuncOp>(createScheduleCollectivesPass());
   pm.addPass(createAssignChannelsPass());
+  // Collectives have been merged and moved: their order is checked again, channels included.
+  pm.addPass(createVerifyUniformityPass());
 }
 
 static void addCodegen(OpPassManager &pm, const CompileOptions &options) {
