@@ -37,7 +37,9 @@ bool lockstep::wantsBlocks(const Product &product, const CodegenTarget &target) 
   // The left operand is contiguous along one of the two.
   if (columnBytes != elementBytes && rowBytes != elementBytes)
     return false;
-  return product.sizes[product.kDims[0]] > kReductionBlock * 3 / 2;
+  // Rows of a transposed operand that fall on the same cache set evict each other before their next element is read.
+  bool conflicts = rowBytes == elementBytes && columnBytes % 2048 == 0 && product.sizes[product.kDims[0]] >= 32;
+  return conflicts || product.sizes[product.kDims[0]] > kReductionBlock * 3 / 2;
 }
 
 namespace {

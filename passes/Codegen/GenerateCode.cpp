@@ -7,7 +7,8 @@
 #include "passes/Passes.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/IR/DialectResourceBlobManager.h"
+#include "mlir/IR/Threading.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace lockstep {
 #define GEN_PASS_DEF_GENERATECODEPASS
@@ -43,38 +44,115 @@ struct GenerateCode : lockstep::impl::GenerateCodePassBase<GenerateCode> {
       return;
     for (auto kernel : module.getOps<device::KernelOp>())
       estimateCost(kernel);
+    findEqualKernels();
+    SmallVector<Chunk> chunks;
     for (auto [i, target] : llvm::enumerate(*targets))
-      if (failed(generate(*target, /*isFirst=*/i == 0)))
+      if (failed(lower(*target, /*isFirst=*/i == 0, chunks)))
+        return signalPassFailure();
+    // LLVM takes most of the time. Chunks do not depend on the number of threads, so neither do the objects.
+    bool optimize = level != "O0";
+    if (failed(failableParallelForEach(&getContext(), chunks, [&](Chunk &chunk) {
+          FailureOr<SmallVector<char, 0>> object = compileToObject(*chunk.module, *chunk.target, chunk.aliases, optimize);
+          if (succeeded(object))
+            chunk.object = std::move(*object);
+          return object;
+        })))
+      return signalPassFailure();
+    for (const CodegenTarget *target : *targets)
+      if (failed(link(*target, chunks)))
         return signalPassFailure();
   }
 
-  LogicalResult generate(const CodegenTarget &target, bool isFirst) {
+private:
+  /// Kernels that are compiled together, for one target.
+  struct Chunk {
+    const CodegenTarget *target;
+    OwningOpRef<ModuleOp> module;
+    SmallVector<KernelAlias> aliases;
+    SmallVector<char, 0> object;
+  };
+  static constexpr size_t kChunkKernels = 24;
+
+  /// Kernels that differ in name and location only are compiled once.
+  void findEqualKernels() {
+    equals.clear();
+    llvm::StringMap<StringRef> byText;
+    for (auto kernel : getOperation().getOps<device::KernelOp>()) {
+      OwningOpRef<device::KernelOp> unnamed = kernel.clone();
+      unnamed->setSymName("kernel");
+      std::string text;
+      llvm::raw_string_ostream stream(text);
+      unnamed->print(stream, OpPrintingFlags().useLocalScope().elideLargeElementsAttrs(std::numeric_limits<int64_t>::max()));
+      auto [first, isNew] = byText.try_emplace(text, kernel.getSymName());
+      if (!isNew)
+        equals[kernel.getSymName()] = first->second;
+    }
+  }
+
+  /// The kernel whose code this one has: itself, or an equal one before it.
+  StringRef getRepresentative(device::KernelOp kernel) {
+    auto found = equals.find(kernel.getSymName());
+    return found == equals.end() ? kernel.getSymName() : found->second;
+  }
+
+  /// Lowers all kernels to the LLVM dialect and distributes them over chunks.
+  LogicalResult lower(const CodegenTarget &target, bool isFirst, SmallVectorImpl<Chunk> &chunks) {
     ModuleOp module = getOperation();
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-    OwningOpRef<ModuleOp> lowered = ModuleOp::create(builder, module.getLoc());
-    lowered->getOperation()->remove();
-    OpBuilder inner = OpBuilder::atBlockEnd(lowered->getBody());
-    for (auto kernel : module.getOps<device::KernelOp>())
-      inner.clone(*kernel);
-    OpPassManager pm(ModuleOp::getOperationName());
-    bool optimize = level != "O0";
-    buildLowerKernelsPipeline(pm, target.name, optimize);
     // A pipeline runs below the pass's own operation only.
-    module.push_back(lowered->getOperation());
-    ModuleOp nested = lowered.release();
-    LogicalResult result = runPipeline(pm, nested);
-    nested->remove();
-    lowered = nested;
+    auto lowered = ModuleOp::create(builder, module.getLoc());
+    OpBuilder inner = OpBuilder::atBlockEnd(lowered.getBody());
+    for (auto kernel : module.getOps<device::KernelOp>())
+      if (!equals.contains(kernel.getSymName()))
+        inner.clone(*kernel);
+    OpPassManager pm(ModuleOp::getOperationName());
+    buildLowerKernelsPipeline(pm, target.name, level != "O0");
+    LogicalResult result = runPipeline(pm, lowered);
+    lowered->remove();
+    OwningOpRef<ModuleOp> owned(lowered);
     if (failed(result))
       return failure();
-    readAttributes(*lowered, isFirst);
-    FailureOr<SmallVector<char, 0>> object = compileToObject(*lowered, target, optimize);
-    if (failed(object))
-      return failure();
+    readAttributes(lowered, isFirst);
+
+    size_t firstChunk = chunks.size(), count = 0;
+    SmallVector<Operation *> globals;
+    llvm::StringMap<size_t> chunkOf;
+    for (Operation &op : llvm::make_early_inc_range(*lowered.getBody())) {
+      auto function = dyn_cast<LLVM::LLVMFuncOp>(op);
+      if (!function) {
+        globals.push_back(&op);
+        continue;
+      }
+      if (count++ % kChunkKernels == 0)
+        chunks.push_back({&target, ModuleOp::create(builder.getUnknownLoc()), {}, {}});
+      chunkOf[function.getSymName()] = chunks.size() - 1;
+      function->moveBefore(chunks.back().module->getBody(), chunks.back().module->getBody()->end());
+    }
+    for (Chunk &chunk : llvm::drop_begin(chunks, firstChunk)) {
+      OpBuilder globalBuilder = OpBuilder::atBlockBegin(chunk.module->getBody());
+      for (Operation *global : globals)
+        if (!SymbolTable::symbolKnownUseEmpty(SymbolTable::getSymbolName(global), chunk.module->getOperation()))
+          globalBuilder.clone(*global);
+    }
+    for (auto kernel : module.getOps<device::KernelOp>())
+      if (equals.contains(kernel.getSymName())) {
+        StringRef representative = getRepresentative(kernel);
+        chunks[chunkOf.lookup(representative)].aliases.push_back({kernel.getSymName().str(), representative.str()});
+      }
+    return success();
+  }
+
+  LogicalResult link(const CodegenTarget &target, ArrayRef<Chunk> chunks) {
+    ModuleOp module = getOperation();
+    SmallVector<ArrayRef<char>> objects;
+    for (const Chunk &chunk : chunks)
+      if (chunk.target == &target)
+        objects.push_back(chunk.object);
     std::string error;
-    FailureOr<std::string> library = linkObjects(*object, error);
+    FailureOr<std::string> library = linkObjects(objects, error);
     if (failed(library))
       return module.emitError("linking kernels for '") << target.name << "': " << error;
+    OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
     auto type = RankedTensorType::get(library->size(), builder.getI8Type());
     auto bytes = DenseElementsAttr::getFromRawBuffer(type, ArrayRef<char>(library->data(), library->size()));
     device::BinaryOp::create(builder, module.getLoc(), target.symbol, target.name, bytes);
@@ -86,7 +164,7 @@ struct GenerateCode : lockstep::impl::GenerateCodePassBase<GenerateCode> {
     Builder builder(&getContext());
     SymbolTable functions(lowered);
     for (auto kernel : getOperation().getOps<device::KernelOp>()) {
-      Operation *function = functions.lookup(kernel.getSymName());
+      Operation *function = functions.lookup(getRepresentative(kernel));
       int64_t scratch = function->getAttrOfType<IntegerAttr>(kScratchAttr).getInt();
       kernel.setGrid(function->getAttrOfType<IntegerAttr>(kGridAttr).getInt());
       kernel.setScratch(isFirst ? scratch : std::max<int64_t>(kernel.getScratch(), scratch));
@@ -94,5 +172,7 @@ struct GenerateCode : lockstep::impl::GenerateCodePassBase<GenerateCode> {
         kernel.setInPlaceAttr(function->getAttrOfType<DenseI64ArrayAttr>(kInPlaceAttr));
     }
   }
+
+  llvm::StringMap<StringRef> equals; ///< For a kernel that has an equal one before it, the name of the first.
 };
 } // namespace

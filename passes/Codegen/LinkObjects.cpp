@@ -15,7 +15,7 @@ LLD_HAS_DRIVER(elf)
 using namespace lockstep;
 using namespace mlir;
 
-FailureOr<std::string> lockstep::linkObjects(ArrayRef<SmallVector<char, 0>> objects, std::string &error) {
+FailureOr<std::string> lockstep::linkObjects(ArrayRef<ArrayRef<char>> objects, std::string &error) {
   static std::mutex mutex;
   std::lock_guard<std::mutex> lock(mutex);
   SmallString<128> folder;

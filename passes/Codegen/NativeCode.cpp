@@ -72,8 +72,8 @@ static void runOptimizations(llvm::Module &module, llvm::TargetMachine &machine,
   llvm::ModuleAnalysisManager modules;
   llvm::PipelineTuningOptions options;
   options.LoopVectorization = options.LoopInterleaving = optimize;
-  // Loops are unrolled by the vectorizer's interleaving where it pays; whole small loops still are.
-  options.LoopUnrolling = options.SLPVectorization = getenv("UNROLL");
+  // The vectorizer interleaves where it pays, and short loops are unrolled as a whole; more than that triples code and time.
+  options.LoopUnrolling = options.SLPVectorization = false;
   llvm::PassBuilder builder(&machine, options);
   llvm::TargetLibraryInfoImpl library = getLibrary(machine.getTargetTriple());
   functions.registerPass([&] { return llvm::TargetLibraryAnalysis(library); });
@@ -86,7 +86,8 @@ static void runOptimizations(llvm::Module &module, llvm::TargetMachine &machine,
   builder.buildPerModuleDefaultPipeline(level).run(module, modules);
 }
 
-FailureOr<SmallVector<char, 0>> lockstep::compileToObject(ModuleOp module, const CodegenTarget &target, bool optimize) {
+FailureOr<SmallVector<char, 0>> lockstep::compileToObject(ModuleOp module, const CodegenTarget &target, ArrayRef<KernelAlias> aliases,
+                                                         bool optimize) {
   std::unique_ptr<llvm::TargetMachine> machine = createTargetMachine(target, optimize);
   if (!machine)
     return module.emitError("LLVM has no code generator for '") << target.name << "'";
@@ -94,6 +95,8 @@ FailureOr<SmallVector<char, 0>> lockstep::compileToObject(ModuleOp module, const
   std::unique_ptr<llvm::Module> native = translateModuleToLLVMIR(module, context, "kernels");
   if (!native)
     return failure();
+  for (const KernelAlias &alias : aliases)
+    llvm::GlobalAlias::create(alias.name, native->getFunction(alias.kernel));
   llvm::SMDiagnostic diagnostic;
   std::unique_ptr<llvm::Module> support = llvm::parseAssemblyString(kSupport, diagnostic, context);
   if (!support || llvm::Linker::linkModules(*native, std::move(support)))
@@ -104,12 +107,6 @@ FailureOr<SmallVector<char, 0>> lockstep::compileToObject(ModuleOp module, const
   setFunctionAttributes(*native, target, *machine);
   markParallelLoops(*native);
   runOptimizations(*native, *machine, optimize);
-  if (const char *path = getenv("LOCKSTEP_DUMP_LLVM")) {
-    std::error_code ec;
-    llvm::raw_fd_ostream stream(std::string(path) + "." + target.symbol.str() + ".ll", ec);
-    native->print(stream, nullptr);
-  }
-
   SmallVector<char, 0> object;
   llvm::raw_svector_ostream stream(object);
   llvm::legacy::PassManager emit;
