@@ -39,14 +39,13 @@ public:
       builder.setInsertionPointToStart(module.getBody());
       collective::GroupOp::create(builder, module.getLoc(), kAllGroup, /*ranks=*/DenseI64ArrayAttr());
     }
-    // Innermost last: a merge_call is spliced into its parent before what it held is lowered.
-    WalkResult result = module.walk<WalkOrder::PreOrder>([&](replica::MergeCallOp op) {
+    // A merge_call is spliced into its parent before what it held is lowered.
+    SmallVector<replica::MergeCallOp> mergeCalls;
+    module.walk([&](replica::MergeCallOp op) { mergeCalls.push_back(op); });
+    for (replica::MergeCallOp op : mergeCalls) {
       builder.setInsertionPoint(op);
       spliceMergeCall(op);
-      return WalkResult::advance();
-    });
-    if (result.wasInterrupted())
-      return failure();
+    }
 
     SmallVector<Operation *> ops;
     module.walk([&](Operation *op) {
@@ -98,9 +97,10 @@ private:
   /// Sum or mean of `operands` over all replicas; a mean of integers is f64 (reference, section 2.1).
   SmallVector<Value> reduce(Location loc, replica::Reduction reduction, ValueRange operands, int64_t bytesPerPack = 0) {
     SmallVector<Value> sums(operands);
+    // A collective for each value: buckets are formed later, where it is known what is ready when.
     if (replicas > 1)
-      sums = llvm::to_vector(communicate(loc, collective::Kind::AllReduce, collective::Reduction::Sum, operands,
-                                         operands.getTypes(), {}, bytesPerPack));
+      for (Value &sum : sums)
+        sum = communicate(loc, collective::Kind::AllReduce, collective::Reduction::Sum, sum, sum.getType(), {}, bytesPerPack)[0];
     if (reduction == replica::Reduction::Sum)
       return sums;
     return llvm::map_to_vector(sums, [&](Value sum) { return divideByReplicas(loc, sum); });

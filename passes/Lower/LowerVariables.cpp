@@ -241,7 +241,7 @@ private:
     for (auto [i, bound] : llvm::enumerate(bindings))
       function.setArgAttr(i, "device.binding", bound);
     for (unsigned i = added; i < function.getNumArguments(); ++i)
-      if (failed(bindArgument(function, i, step.getArgAttrDict(i - added))))
+      if (failed(bindArgument(function, i, i - added)))
         return failure();
     for (auto [i, bound] : llvm::enumerate(resultBindings))
       function.setResultAttr(i, "device.binding", bound);
@@ -250,10 +250,12 @@ private:
     return success();
   }
 
-  LogicalResult bindArgument(func::FuncOp function, unsigned index, DictionaryAttr attributes) {
+  /// Binds argument `index` of `function`, which the step declared as its argument `declared`.
+  LogicalResult bindArgument(func::FuncOp function, unsigned index, unsigned declared) {
+    DictionaryAttr attributes = step.getArgAttrDict(declared);
     FailureOr<device::BindingAttr> bound = bindingOf(attributes);
     if (failed(bound))
-      return step.emitError("argument ") << index << " has neither 'replica.batch' nor 'replica.scalar'";
+      return step.emitError("argument ") << declared << " has neither 'replica.batch' nor 'replica.scalar'";
     function.setArgAttr(index, "device.binding", *bound);
     for (StringRef kept : {"replica.default", "replica.unsigned"})
       if (Attribute value = attributes.get(kept))

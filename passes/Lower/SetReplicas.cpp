@@ -16,7 +16,7 @@ struct SetReplicas : impl::SetReplicasPassBase<SetReplicas> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     if (replicas < 0) {
-      module.emitError("expected a replica count that is positive, found ") << replicas;
+      module.emitError("expected a replica count that is positive, found ") << replicas.getValue();
       return signalPassFailure();
     }
     auto strategies = module.getOps<replica::StrategyOp>();
@@ -32,7 +32,7 @@ struct SetReplicas : impl::SetReplicasPassBase<SetReplicas> {
       return signalPassFailure();
     }
     if (declared && replicas != 0 && *declared != replicas) {
-      strategy.emitError("the strategy has ") << *declared << " replicas, but --replicas asks for " << replicas;
+      strategy.emitError("the strategy has ") << *declared << " replicas, but --replicas asks for " << replicas.getValue();
       return signalPassFailure();
     }
     strategy.setReplicas(declared.value_or(replicas));

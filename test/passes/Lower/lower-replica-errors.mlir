@@ -1,0 +1,33 @@
+// RUN: lockstep-opt %s --lower-replica --split-input-file -verify-diagnostics
+
+// expected-error@+1 {{expected a 'replica.strategy' with a replica count; run 'set-replicas' first}}
+module {
+}
+
+// -----
+
+replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2}
+replica.step @ragged(%v: tensor<?x3xf32> {replica.batch = "v"}) -> (tensor<?x3xf32> {replica.metric = "m"}) {
+  // expected-error@+1 {{expected a static size of dimension 0, found 'tensor<?x3xf32>'; gathers of sizes that differ between replicas are not supported}}
+  %r = replica.all_gather %v axis 0 : tensor<?x3xf32> -> tensor<?x3xf32>
+  replica.return %r : tensor<?x3xf32>
+}
+
+// -----
+
+replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2}
+replica.step @rows(%v: tensor<2x3xf32> {replica.batch = "v"}) -> (tensor<6x3xf32> {replica.metric = "m"}) {
+  // expected-error@+1 {{expected 4 rows from 2 replicas, found a result of type 'tensor<6x3xf32>' [E_SHAPE_MISMATCH]}}
+  %r = replica.all_gather %v axis 0 : tensor<2x3xf32> -> tensor<6x3xf32>
+  replica.return %r : tensor<6x3xf32>
+}
+
+// -----
+
+replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2}
+replica.variable @first : tensor<4xf32> {aggregation = #replica.aggregation<only_first_replica>}
+replica.step @only_first(%x: tensor<4xf32> {replica.batch = "x"}) {
+  // expected-error@+1 {{assignments with aggregation 'only_first_replica' are not supported on several replicas}}
+  replica.assign @first, %x : tensor<4xf32>
+  replica.return
+}
