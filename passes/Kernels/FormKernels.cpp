@@ -41,37 +41,44 @@ private:
   /// Scalars that the step itself uses (conditions, bounds) go through memory: the last computation becomes a kernel
   /// with a rank-0 result, which the step reads. Fills that the step uses become kernels too.
   void materializeStepOperands(Block &block) {
+    // A start and its wait name the same values: each is materialized once.
+    llvm::DenseMap<Value, Value> materialized;
     for (Operation &op : llvm::make_early_inc_range(block)) {
       if (classify(&op) != OpClass::Step)
         continue;
-      for (OpOperand &operand : op.getOpOperands())
-        materialize(operand, block);
+      for (OpOperand &operand : op.getOpOperands()) {
+        Value &replacement = materialized[operand.get()];
+        if (!replacement)
+          replacement = materialize(operand.get(), block);
+        operand.set(replacement);
+      }
     }
   }
 
-  void materialize(OpOperand &operand, Block &block) {
-    Operation *producer = operand.get().getDefiningOp();
+  /// `value` as something that is in memory or that a kernel of `block` puts there.
+  Value materialize(Value value, Block &block) {
+    Operation *producer = value.getDefiningOp();
     if (!producer || classify(producer) != OpClass::Glue || matchPattern(producer, m_Constant()))
-      return;
-    builder.setInsertionPointAfter(producer);
+      return value;
+    // The kernels of an outer block have been formed.
+    if (producer->getBlock() == &block)
+      builder.setInsertionPointAfter(producer);
+    else
+      builder.setInsertionPointToStart(&block);
     Location loc = producer->getLoc();
-    if (isa<linalg::FillOp, tensor::EmptyOp>(producer)) {
-      operand.set(createCopy(loc, operand.get()));
-      return;
-    }
-    Type type = operand.get().getType();
+    if (isa<linalg::FillOp, tensor::EmptyOp>(producer))
+      return createCopy(loc, value);
+    Type type = value.getType();
     if (isa<RankedTensorType>(type))
-      return;
+      return value;
     auto extract = dyn_cast<tensor::ExtractOp>(producer);
     if (extract && extract.getIndices().empty())
-      return;
-    if (type.isIndex()) {
-      // Registers are loaded from integers.
-      Value integer = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), operand.get());
-      operand.set(arith::IndexCastOp::create(builder, loc, type, readBack(loc, integer)));
-      return;
-    }
-    operand.set(readBack(loc, operand.get()));
+      return value;
+    if (!type.isIndex())
+      return readBack(loc, value);
+    // Registers are loaded from integers.
+    Value integer = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), value);
+    return arith::IndexCastOp::create(builder, loc, type, readBack(loc, integer));
   }
 
   Value readBack(Location loc, Value scalar) {

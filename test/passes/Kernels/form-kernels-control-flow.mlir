@@ -1,0 +1,170 @@
+// RUN: lockstep-opt %s --form-kernels --split-input-file | FileCheck %s
+
+// A loop with collectives stays in the step, and its body is a graph of kernels too; collectives keep their order, and neither
+// they nor the terminator become part of a kernel.
+#id = affine_map<(i) -> (i)>
+collective.group @all
+// CHECK-LABEL: func.func @loop(
+// CHECK: scf.for
+// CHECK-NEXT: %[[A:.*]] = device.invoke
+// CHECK-NEXT: %[[H:.*]] = collective.start all_reduce sum @all(%[[A]]
+// CHECK-NEXT: %[[R:.*]] = collective.wait %[[H]](%[[A]]
+// CHECK-NEXT: scf.yield %[[R]]
+func.func @loop(%x: tensor<8xf32> {device.binding = #device.binding<batch "x">}) -> (tensor<8xf32> {device.binding = #device.binding<result "r">}) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %four = arith.constant 4 : index
+  %e = tensor.empty() : tensor<8xf32>
+  %l = scf.for %i = %zero to %four step %one iter_args(%c = %x) -> tensor<8xf32> {
+    %a = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%c : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+    ^bb0(%in: f32, %o: f32):
+      %0 = math.exp %in : f32
+      linalg.yield %0 : f32
+    } -> tensor<8xf32>
+    %h = collective.start all_reduce sum @all (%a : tensor<8xf32>) -> !collective.pending<tensor<8xf32>>
+    %s = collective.wait %h (%a : tensor<8xf32>) : !collective.pending<tensor<8xf32>> -> tensor<8xf32>
+    scf.yield %s : tensor<8xf32>
+  }
+  return %l : tensor<8xf32>
+}
+
+// -----
+
+// A loop of cheap arithmetic is part of a kernel.
+#id = affine_map<(i) -> (i)>
+// CHECK: device.kernel private @small_loop_0_
+// CHECK: scf.for
+// CHECK-LABEL: func.func @small_loop(
+// CHECK-NOT: scf.for
+// CHECK: return
+func.func @small_loop(%x: tensor<8xf32> {device.binding = #device.binding<batch "x">}) -> (tensor<8xf32> {device.binding = #device.binding<result "r">}) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %four = arith.constant 4 : index
+  %e = tensor.empty() : tensor<8xf32>
+  %l = scf.for %i = %zero to %four step %one iter_args(%c = %x) -> tensor<8xf32> {
+    %a = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%c : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+    ^bb0(%in: f32, %o: f32):
+      %0 = math.exp %in : f32
+      linalg.yield %0 : f32
+    } -> tensor<8xf32>
+    scf.yield %a : tensor<8xf32>
+  }
+  return %l : tensor<8xf32>
+}
+
+// -----
+
+// A condition that is computed from scalars goes through memory: a kernel writes it, the branch reads it.
+#id = affine_map<(i) -> (i)>
+collective.group @all
+// CHECK: device.kernel private @condition_0_{{.*}} -> tensor<i1>
+// CHECK: arith.cmpi
+// CHECK: tensor.from_elements
+// CHECK-LABEL: func.func @condition(
+// CHECK: %[[C:.*]] = device.invoke @condition_0_{{.*}} -> tensor<i1>
+// CHECK-NEXT: %[[B:.*]] = tensor.extract %[[C]][] : tensor<i1>
+// CHECK-NEXT: scf.if %[[B]]
+func.func @condition(%n: tensor<i32> {device.binding = #device.binding<scalar "n">}, %x: tensor<8xf32> {device.binding = #device.binding<batch "x">})
+    -> (tensor<8xf32> {device.binding = #device.binding<result "r">}) {
+  %five = arith.constant 5 : i32
+  %i = tensor.extract %n[] : tensor<i32>
+  %less = arith.cmpi slt, %i, %five : i32
+  %r = scf.if %less -> tensor<8xf32> {
+    %h = collective.start all_reduce sum @all (%x : tensor<8xf32>) -> !collective.pending<tensor<8xf32>>
+    %s = collective.wait %h (%x : tensor<8xf32>) : !collective.pending<tensor<8xf32>> -> tensor<8xf32>
+    scf.yield %s : tensor<8xf32>
+  } else {
+    scf.yield %x : tensor<8xf32>
+  }
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// A loop's bound that is computed too; the step reads it back as an integer.
+#id = affine_map<(i) -> (i)>
+collective.group @all
+// CHECK: device.kernel private @bound_0_{{.*}} -> tensor<i64>
+// CHECK-LABEL: func.func @bound(
+// CHECK: %[[N:.*]] = tensor.extract %{{.*}}[] : tensor<i64>
+// CHECK-NEXT: %[[U:.*]] = arith.index_cast %[[N]] : i64 to index
+// CHECK: scf.for %{{.*}} = %{{.*}} to %[[U]]
+func.func @bound(%n: tensor<i32> {device.binding = #device.binding<scalar "n">}, %x: tensor<8xf32> {device.binding = #device.binding<batch "x">}) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %two = arith.constant 2 : i32
+  %i = tensor.extract %n[] : tensor<i32>
+  %twice = arith.muli %i, %two : i32
+  %upper = arith.index_cast %twice : i32 to index
+  scf.for %k = %zero to %upper step %one {
+    %h = collective.start all_reduce sum @all (%x : tensor<8xf32>) -> !collective.pending<tensor<8xf32>>
+    %s = collective.wait %h (%x : tensor<8xf32>) : !collective.pending<tensor<8xf32>> -> tensor<8xf32>
+  }
+  return
+}
+
+// -----
+
+// A fill that the step itself uses becomes a kernel: a collective reads memory.
+collective.group @all
+// CHECK: device.kernel private @filled_0_
+// CHECK: linalg.fill
+// CHECK-LABEL: func.func @filled(
+// CHECK: %[[F:.*]] = device.invoke
+// CHECK-NEXT: collective.start all_reduce sum @all(%[[F]]
+func.func @filled() -> (tensor<8xf32> {device.binding = #device.binding<result "r">}) {
+  %one = arith.constant 1.0 : f32
+  %e = tensor.empty() : tensor<8xf32>
+  %f = linalg.fill ins(%one : f32) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+  %h = collective.start all_reduce sum @all (%f : tensor<8xf32>) -> !collective.pending<tensor<8xf32>>
+  %s = collective.wait %h (%f : tensor<8xf32>) : !collective.pending<tensor<8xf32>> -> tensor<8xf32>
+  return %s : tensor<8xf32>
+}
+
+// -----
+
+// What stands outside of a loop and is used by it is materialized inside: kernels of the outer block have been formed by then.
+collective.group @all
+// CHECK-LABEL: func.func @filled_outside(
+// CHECK: scf.for
+// CHECK-NEXT: %[[F:.*]] = device.invoke
+// CHECK-NEXT: %[[H:.*]] = collective.start all_reduce sum @all(%[[F]]
+// CHECK-NEXT: collective.wait %[[H]](%[[F]]
+func.func @filled_outside(%n: tensor<i32> {device.binding = #device.binding<scalar "n">}) {
+  %zero = arith.constant 0 : index
+  %two = arith.constant 2 : index
+  %step = arith.constant 1 : index
+  %one = arith.constant 1.0 : f32
+  %e = tensor.empty() : tensor<8xf32>
+  %f = linalg.fill ins(%one : f32) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+  scf.for %k = %zero to %two step %step {
+    %h = collective.start all_reduce sum @all (%f : tensor<8xf32>) -> !collective.pending<tensor<8xf32>>
+    %s = collective.wait %h (%f : tensor<8xf32>) : !collective.pending<tensor<8xf32>> -> tensor<8xf32>
+  }
+  return
+}
+
+// -----
+
+// So is the condition of a branch inside of a loop.
+collective.group @all
+// CHECK-LABEL: func.func @condition_outside(
+// CHECK: scf.for
+// CHECK-NEXT: %[[C:.*]] = device.invoke
+// CHECK-NEXT: %[[B:.*]] = tensor.extract %[[C]][]
+// CHECK-NEXT: scf.if %[[B]]
+func.func @condition_outside(%n: tensor<i32> {device.binding = #device.binding<scalar "n">}) {
+  %zero = arith.constant 0 : index
+  %two = arith.constant 2 : index
+  %step = arith.constant 1 : index
+  %five = arith.constant 5 : i32
+  %i = tensor.extract %n[] : tensor<i32>
+  %less = arith.cmpi slt, %i, %five : i32
+  scf.for %k = %zero to %two step %step {
+    scf.if %less {
+      collective.barrier @all
+    }
+  }
+  return
+}

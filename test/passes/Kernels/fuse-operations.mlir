@@ -1,0 +1,204 @@
+// RUN: lockstep-opt %s --pass-pipeline="builtin.module(func.func(fuse-operations))" --split-input-file | FileCheck %s
+
+// A chain of element-wise operations becomes one.
+#id = affine_map<(i) -> (i)>
+// CHECK-LABEL: func.func @chain(
+// CHECK: linalg.generic
+// CHECK: math.exp
+// CHECK-NEXT: arith.mulf
+// CHECK-NOT: linalg.generic
+func.func @chain(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
+  %e = tensor.empty() : tensor<8xf32>
+  %a = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %0 = math.exp %i : f32
+    linalg.yield %0 : f32
+  } -> tensor<8xf32>
+  %b = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]} ins(%a, %y : tensor<8xf32>, tensor<8xf32>) outs(%e : tensor<8xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %0 = arith.mulf %i, %j : f32
+    linalg.yield %0 : f32
+  } -> tensor<8xf32>
+  return %b : tensor<8xf32>
+}
+
+// -----
+
+// A broadcast is read through its map instead of being written out.
+#id = affine_map<(i, j) -> (i, j)>
+#column = affine_map<(i, j) -> (j)>
+// CHECK: #[[COLUMN:.*]] = affine_map<(d0, d1) -> (d1)>
+// CHECK-LABEL: func.func @broadcast(
+// CHECK-SAME: %{{.*}}: tensor<4x8xf32>, %[[B:.*]]: tensor<8xf32>
+// CHECK: linalg.generic {indexing_maps = [{{.*}}, #[[COLUMN]], {{.*}}]{{.*}} ins(%{{.*}}, %[[B]] : tensor<4x8xf32>, tensor<8xf32>)
+// CHECK-NOT: linalg.generic
+func.func @broadcast(%x: tensor<4x8xf32>, %bias: tensor<8xf32>) -> tensor<4x8xf32> {
+  %e = tensor.empty() : tensor<4x8xf32>
+  %wide = linalg.generic {indexing_maps = [#column, #id], iterator_types = ["parallel", "parallel"]} ins(%bias : tensor<8xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    linalg.yield %i : f32
+  } -> tensor<4x8xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%x, %wide : tensor<4x8xf32>, tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %0 = arith.addf %i, %j : f32
+    linalg.yield %0 : f32
+  } -> tensor<4x8xf32>
+  return %r : tensor<4x8xf32>
+}
+
+// -----
+
+// What is costly is not computed twice for two readers.
+#id = affine_map<(i) -> (i)>
+#all = affine_map<(i) -> ()>
+// CHECK-LABEL: func.func @costly(
+// CHECK-COUNT-1: math.exp
+// CHECK-NOT: math.exp
+func.func @costly(%x: tensor<8xf32>) -> (tensor<f32>, tensor<8xf32>) {
+  %e = tensor.empty() : tensor<8xf32>
+  %zero = arith.constant dense<0.0> : tensor<f32>
+  %a = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %0 = math.exp %i : f32
+    linalg.yield %0 : f32
+  } -> tensor<8xf32>
+  %s = linalg.generic {indexing_maps = [#id, #all], iterator_types = ["reduction"]} ins(%a : tensor<8xf32>) outs(%zero : tensor<f32>) {
+  ^bb0(%i: f32, %o: f32):
+    %0 = arith.addf %i, %o : f32
+    linalg.yield %0 : f32
+  } -> tensor<f32>
+  %b = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%a : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %0 = arith.negf %i : f32
+    linalg.yield %0 : f32
+  } -> tensor<8xf32>
+  return %s, %b : tensor<f32>, tensor<8xf32>
+}
+
+// -----
+
+// A cheap producer is repeated in each of its readers, a reduction among them, and goes.
+#id = affine_map<(i) -> (i)>
+#all = affine_map<(i) -> ()>
+// CHECK-LABEL: func.func @cheap(
+// CHECK-COUNT-2: arith.mulf
+// CHECK-NOT: arith.mulf
+func.func @cheap(%x: tensor<8xf32>) -> (tensor<f32>, tensor<8xf32>) {
+  %e = tensor.empty() : tensor<8xf32>
+  %zero = arith.constant dense<0.0> : tensor<f32>
+  %a = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %0 = arith.mulf %i, %i : f32
+    linalg.yield %0 : f32
+  } -> tensor<8xf32>
+  %s = linalg.generic {indexing_maps = [#id, #all], iterator_types = ["reduction"]} ins(%a : tensor<8xf32>) outs(%zero : tensor<f32>) {
+  ^bb0(%i: f32, %o: f32):
+    %0 = arith.addf %i, %o : f32
+    linalg.yield %0 : f32
+  } -> tensor<f32>
+  %b = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%a : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %0 = math.exp %i : f32
+    linalg.yield %0 : f32
+  } -> tensor<8xf32>
+  return %s, %b : tensor<f32>, tensor<8xf32>
+}
+
+// -----
+
+// The operands of a product stay in memory: its code reads each of them many times.
+#id = affine_map<(i, j) -> (i, j)>
+#l = affine_map<(m, n, k) -> (m, k)>
+#r = affine_map<(m, n, k) -> (k, n)>
+#o = affine_map<(m, n, k) -> (m, n)>
+// CHECK-LABEL: func.func @product(
+// CHECK: %[[A:.*]] = linalg.generic {{.*}}["parallel", "parallel"]
+// CHECK: arith.negf
+// CHECK: linalg.generic {{.*}}["parallel", "parallel", "reduction"]{{.*}} ins(%[[A]],
+func.func @product(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>, %init: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %e = tensor.empty() : tensor<4x4xf32>
+  %a = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) {
+  ^bb0(%i: f32, %u: f32):
+    %0 = arith.negf %i : f32
+    linalg.yield %0 : f32
+  } -> tensor<4x4xf32>
+  %p = linalg.generic {indexing_maps = [#l, #r, #o], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %y : tensor<4x4xf32>, tensor<4x4xf32>) outs(%init : tensor<4x4xf32>) {
+  ^bb0(%i: f32, %j: f32, %u: f32):
+    %0 = arith.mulf %i, %j : f32
+    %1 = arith.addf %u, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<4x4xf32>
+  return %p : tensor<4x4xf32>
+}
+
+// -----
+
+// Two element-wise readers of a product (an activation and the mask for its gradient) become one operation with two results, so
+// that the product can have one epilogue.
+#id = affine_map<(i, j) -> (i, j)>
+#l = affine_map<(m, n, k) -> (m, k)>
+#r = affine_map<(m, n, k) -> (k, n)>
+#o = affine_map<(m, n, k) -> (m, n)>
+// CHECK-LABEL: func.func @epilogues(
+// CHECK: %[[P:.*]] = linalg.generic {{.*}}"reduction"
+// CHECK: %[[E:.*]]:2 = linalg.generic {{.*}} ins(%[[P]]
+// CHECK: linalg.yield %{{.*}}, %{{.*}} : f32, i1
+// CHECK: return %[[E]]#0, %[[E]]#1
+func.func @epilogues(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>, %init: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xi1>) {
+  %e = tensor.empty() : tensor<4x4xf32>
+  %g = tensor.empty() : tensor<4x4xi1>
+  %zero = arith.constant 0.0 : f32
+  %p = linalg.generic {indexing_maps = [#l, #r, #o], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %y : tensor<4x4xf32>, tensor<4x4xf32>) outs(%init : tensor<4x4xf32>) {
+  ^bb0(%i: f32, %j: f32, %u: f32):
+    %0 = arith.mulf %i, %j : f32
+    %1 = arith.addf %u, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<4x4xf32>
+  %a = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%p : tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) {
+  ^bb0(%i: f32, %u: f32):
+    %0 = math.tanh %i : f32
+    linalg.yield %0 : f32
+  } -> tensor<4x4xf32>
+  %m = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%p : tensor<4x4xf32>) outs(%g : tensor<4x4xi1>) {
+  ^bb0(%i: f32, %u: i1):
+    %0 = arith.cmpf ogt, %i, %zero : f32
+    linalg.yield %0 : i1
+  } -> tensor<4x4xi1>
+  return %a, %m : tensor<4x4xf32>, tensor<4x4xi1>
+}
+
+// -----
+
+// Two readers of which the second needs the first, through a collective, stay apart; and nothing moves across the collective.
+#id = affine_map<(i, j) -> (i, j)>
+#l = affine_map<(m, n, k) -> (m, k)>
+#r = affine_map<(m, n, k) -> (k, n)>
+#o = affine_map<(m, n, k) -> (m, n)>
+collective.group @all
+// CHECK-LABEL: func.func @dependent(
+// CHECK: math.tanh
+// CHECK: collective.start
+// CHECK: collective.wait
+// CHECK: arith.subf
+func.func @dependent(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>, %init: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %e = tensor.empty() : tensor<4x4xf32>
+  %p = linalg.generic {indexing_maps = [#l, #r, #o], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %y : tensor<4x4xf32>, tensor<4x4xf32>) outs(%init : tensor<4x4xf32>) {
+  ^bb0(%i: f32, %j: f32, %u: f32):
+    %0 = arith.mulf %i, %j : f32
+    %1 = arith.addf %u, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<4x4xf32>
+  %a = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%p : tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) {
+  ^bb0(%i: f32, %u: f32):
+    %0 = math.tanh %i : f32
+    linalg.yield %0 : f32
+  } -> tensor<4x4xf32>
+  %h = collective.start all_reduce sum @all (%a : tensor<4x4xf32>) -> !collective.pending<tensor<4x4xf32>>
+  %s = collective.wait %h (%a : tensor<4x4xf32>) : !collective.pending<tensor<4x4xf32>> -> tensor<4x4xf32>
+  %d = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%p, %s : tensor<4x4xf32>, tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) {
+  ^bb0(%i: f32, %j: f32, %u: f32):
+    %0 = arith.subf %i, %j : f32
+    linalg.yield %0 : f32
+  } -> tensor<4x4xf32>
+  return %d : tensor<4x4xf32>
+}
