@@ -62,6 +62,8 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
       if (mayBeBucketed(start))
         candidates[getKey(start)].push_back(start);
     for (auto &[key, starts] : candidates) {
+      // Buckets of other keys have moved what depends on them.
+      llvm::sort(starts, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
       int64_t bound = std::get<int64_t>(key) != 0 ? std::get<int64_t>(key) : bytesPerPack;
       SmallVector<collective::StartOp> bucket;
       llvm::DenseSet<Operation *> dependents;

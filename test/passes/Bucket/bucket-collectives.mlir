@@ -1,0 +1,175 @@
+// RUN: lockstep-opt %s --pass-pipeline="builtin.module(func.func(bucket-collectives))" --split-input-file | FileCheck %s --check-prefixes=CHECK,FREE
+// RUN: lockstep-opt %s --pass-pipeline="builtin.module(func.func(bucket-collectives{bytes-per-pack=48}))" --split-input-file \
+// RUN:   | FileCheck %s --check-prefixes=CHECK,BOUND
+
+// Independent collectives become one, where the last of them started: its operands in the order in which they are ready. What reads
+// a result comes behind the wait, in its old order, and reads the result of its own member.
+device.kernel @k(tensor<4xf32>) -> tensor<4xf32>
+collective.group @all
+// FREE-LABEL: func.func @merge(
+// FREE-SAME: %[[X:[a-z0-9]*]]: tensor<4xf32>, %[[Y:[a-z0-9]*]]: tensor<8xf32>
+// FREE-NEXT: %[[H:.*]] = collective.start all_reduce sum @all(%[[X]], %[[Y]] : tensor<4xf32>, tensor<8xf32>) -> <tensor<4xf32>, tensor<8xf32>>
+// FREE-NEXT: %[[R:.*]]:2 = collective.wait %[[H]](%[[X]], %[[Y]]
+// FREE-NEXT: %[[K:.*]] = device.invoke @k(%[[R]]#0)
+// FREE-NEXT: return %[[K]], %[[R]]#1
+// Together they have exactly 48 bytes.
+// BOUND-LABEL: func.func @merge(
+// BOUND-COUNT-1: collective.start
+// BOUND-NOT: collective.start
+func.func @merge(%x: tensor<4xf32>, %y: tensor<8xf32>) -> (tensor<4xf32>, tensor<8xf32>) {
+  %h0 = collective.start all_reduce sum @all (%x : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+  %a = collective.wait %h0 (%x : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  %k = device.invoke @k(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  %h1 = collective.start all_reduce sum @all (%y : tensor<8xf32>) -> !collective.pending<tensor<8xf32>>
+  %b = collective.wait %h1 (%y : tensor<8xf32>) : !collective.pending<tensor<8xf32>> -> tensor<8xf32>
+  return %k, %b : tensor<4xf32>, tensor<8xf32>
+}
+
+// -----
+
+// The option's bound of 48 bytes splits three members of 32 bytes after each, and is no bound at 0.
+collective.group @all
+// CHECK-LABEL: func.func @bound(
+// FREE-COUNT-1: collective.start
+// BOUND-COUNT-3: collective.start
+// CHECK-NOT: collective.start
+func.func @bound(%x: tensor<8xf32>, %y: tensor<8xf32>, %z: tensor<8xf32>) {
+  %h0 = collective.start all_reduce sum @all (%x : tensor<8xf32>) -> !collective.pending<tensor<8xf32>>
+  %a = collective.wait %h0 (%x : tensor<8xf32>) : !collective.pending<tensor<8xf32>> -> tensor<8xf32>
+  %h1 = collective.start all_reduce sum @all (%y : tensor<8xf32>) -> !collective.pending<tensor<8xf32>>
+  %b = collective.wait %h1 (%y : tensor<8xf32>) : !collective.pending<tensor<8xf32>> -> tensor<8xf32>
+  %h2 = collective.start all_reduce sum @all (%z : tensor<8xf32>) -> !collective.pending<tensor<8xf32>>
+  %c = collective.wait %h2 (%z : tensor<8xf32>) : !collective.pending<tensor<8xf32>> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+// The program's own bound goes before the option's: 64 bytes hold two members, and the third is alone. The bound stays on the bucket.
+collective.group @all
+// CHECK-LABEL: func.func @own_bound(
+// CHECK: collective.start all_reduce sum @all(%{{.*}}, %{{.*}} : tensor<8xf32>, tensor<8xf32>) {bytes_per_pack = 64 : i64}
+// CHECK: collective.start all_reduce sum @all(%{{.*}} : tensor<8xf32>) {bytes_per_pack = 64 : i64}
+// CHECK-NOT: collective.start
+func.func @own_bound(%x: tensor<8xf32>, %y: tensor<8xf32>, %z: tensor<8xf32>) {
+  %h0 = collective.start all_reduce sum @all (%x : tensor<8xf32>) {bytes_per_pack = 64 : i64} -> !collective.pending<tensor<8xf32>>
+  %a = collective.wait %h0 (%x : tensor<8xf32>) : !collective.pending<tensor<8xf32>> -> tensor<8xf32>
+  %h1 = collective.start all_reduce sum @all (%y : tensor<8xf32>) {bytes_per_pack = 64 : i64} -> !collective.pending<tensor<8xf32>>
+  %b = collective.wait %h1 (%y : tensor<8xf32>) : !collective.pending<tensor<8xf32>> -> tensor<8xf32>
+  %h2 = collective.start all_reduce sum @all (%z : tensor<8xf32>) {bytes_per_pack = 64 : i64} -> !collective.pending<tensor<8xf32>>
+  %c = collective.wait %h2 (%z : tensor<8xf32>) : !collective.pending<tensor<8xf32>> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+// A value that alone is larger than the bound is exchanged alone.
+collective.group @all
+// CHECK-LABEL: func.func @too_large(
+// CHECK-COUNT-2: collective.start
+// CHECK-NOT: collective.start
+func.func @too_large(%x: tensor<80xf32>, %y: tensor<4xf32>) {
+  %h0 = collective.start all_reduce sum @all (%x : tensor<80xf32>) {bytes_per_pack = 64 : i64} -> !collective.pending<tensor<80xf32>>
+  %a = collective.wait %h0 (%x : tensor<80xf32>) : !collective.pending<tensor<80xf32>> -> tensor<80xf32>
+  %h1 = collective.start all_reduce sum @all (%y : tensor<4xf32>) {bytes_per_pack = 64 : i64} -> !collective.pending<tensor<4xf32>>
+  %b = collective.wait %h1 (%y : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// Buckets never cross element types, reductions, groups or bounds; gathers are left alone.
+collective.group @all
+collective.group @some {ranks = array<i64: 0, 1>}
+// CHECK-LABEL: func.func @different(
+// CHECK-COUNT-7: collective.start
+// CHECK-NOT: collective.start
+func.func @different(%x: tensor<2xf32>, %y: tensor<2xi32>) {
+  %h0 = collective.start all_reduce sum @all (%x : tensor<2xf32>) -> !collective.pending<tensor<2xf32>>
+  %a = collective.wait %h0 (%x : tensor<2xf32>) : !collective.pending<tensor<2xf32>> -> tensor<2xf32>
+  %h1 = collective.start all_reduce sum @all (%y : tensor<2xi32>) -> !collective.pending<tensor<2xi32>>
+  %b = collective.wait %h1 (%y : tensor<2xi32>) : !collective.pending<tensor<2xi32>> -> tensor<2xi32>
+  %h2 = collective.start all_reduce max @all (%x : tensor<2xf32>) -> !collective.pending<tensor<2xf32>>
+  %c = collective.wait %h2 (%x : tensor<2xf32>) : !collective.pending<tensor<2xf32>> -> tensor<2xf32>
+  %h3 = collective.start all_reduce sum @some (%x : tensor<2xf32>) -> !collective.pending<tensor<2xf32>>
+  %d = collective.wait %h3 (%x : tensor<2xf32>) : !collective.pending<tensor<2xf32>> -> tensor<2xf32>
+  %h4 = collective.start all_reduce sum @all (%x : tensor<2xf32>) {bytes_per_pack = 64 : i64} -> !collective.pending<tensor<2xf32>>
+  %e = collective.wait %h4 (%x : tensor<2xf32>) : !collective.pending<tensor<2xf32>> -> tensor<2xf32>
+  %h5 = collective.start all_gather none @all axis 0 (%x : tensor<2xf32>) -> !collective.pending<tensor<4xf32>>
+  %f = collective.wait %h5 (%x : tensor<2xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  %h6 = collective.start all_gather none @all axis 0 (%x : tensor<2xf32>) -> !collective.pending<tensor<4xf32>>
+  %g = collective.wait %h6 (%x : tensor<2xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// A collective on what depends on the result of another one, directly or through kernels, is not merged with it.
+device.kernel @k(tensor<4xf32>) -> tensor<4xf32>
+collective.group @all
+// CHECK-LABEL: func.func @dependent(
+// CHECK: collective.start
+// CHECK: collective.wait
+// CHECK: device.invoke
+// CHECK: collective.start
+// CHECK: collective.wait
+func.func @dependent(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %h0 = collective.start all_reduce sum @all (%x : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+  %a = collective.wait %h0 (%x : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  %k = device.invoke @k(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  %h1 = collective.start all_reduce sum @all (%k : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+  %b = collective.wait %h1 (%k : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  return %b : tensor<4xf32>
+}
+
+// -----
+
+// Merging one bucket moves members of another, which are then taken in the order in which they stand: here the second i32 member
+// comes to stand before the first, which reads the f32 bucket.
+device.kernel @k(tensor<4xf32>) -> tensor<4xi32>
+collective.group @all
+// FREE-LABEL: func.func @moved(
+// FREE-SAME: %[[X:[a-z0-9]*]]: tensor<4xf32>, %[[Y:[a-z0-9]*]]: tensor<4xi32>
+// FREE: collective.start all_reduce sum @all(%[[X]], %[[X]] : tensor<4xf32>, tensor<4xf32>)
+// FREE: %[[R:.*]]:2 = collective.wait
+// FREE: %[[K:.*]] = device.invoke @k(%[[R]]#0)
+// FREE: collective.start all_reduce sum @all(%[[Y]], %[[K]] : tensor<4xi32>, tensor<4xi32>)
+func.func @moved(%x: tensor<4xf32>, %y: tensor<4xi32>) {
+  %h0 = collective.start all_reduce sum @all (%x : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+  %a = collective.wait %h0 (%x : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  %k = device.invoke @k(%a) : (tensor<4xf32>) -> tensor<4xi32>
+  %h1 = collective.start all_reduce sum @all (%k : tensor<4xi32>) -> !collective.pending<tensor<4xi32>>
+  %b = collective.wait %h1 (%k : tensor<4xi32>) : !collective.pending<tensor<4xi32>> -> tensor<4xi32>
+  %h2 = collective.start all_reduce sum @all (%y : tensor<4xi32>) -> !collective.pending<tensor<4xi32>>
+  %c = collective.wait %h2 (%y : tensor<4xi32>) : !collective.pending<tensor<4xi32>> -> tensor<4xi32>
+  %h3 = collective.start all_reduce sum @all (%x : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+  %d = collective.wait %h3 (%x : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// Each block has its own buckets: what a loop exchanges is not merged with what stands around it.
+collective.group @all
+// CHECK-LABEL: func.func @blocks(
+// CHECK: collective.start all_reduce sum @all(%{{[a-z0-9]*}} : tensor<4xf32>)
+// CHECK: scf.for
+// FREE: collective.start all_reduce sum @all(%{{.*}}, %{{.*}} : tensor<4xf32>, tensor<4xf32>)
+// CHECK: }
+// CHECK: collective.start all_reduce sum @all(%{{[a-z0-9]*}} : tensor<4xf32>)
+func.func @blocks(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %h0 = collective.start all_reduce sum @all (%x : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+  %a = collective.wait %h0 (%x : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  %l = scf.for %i = %zero to %one step %one iter_args(%c = %a) -> tensor<4xf32> {
+    %h1 = collective.start all_reduce sum @all (%c : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+    %b = collective.wait %h1 (%c : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+    %h2 = collective.start all_reduce sum @all (%x : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+    %d = collective.wait %h2 (%x : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+    scf.yield %b : tensor<4xf32>
+  }
+  %h3 = collective.start all_reduce sum @all (%l : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+  %e = collective.wait %h3 (%l : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  return %e : tensor<4xf32>
+}

@@ -1,0 +1,110 @@
+// RUN: lockstep-opt %s --pass-pipeline="builtin.module(func.func(schedule-collectives))" --split-input-file | FileCheck %s
+
+// A collective starts as soon as its operand is there; its wait comes behind the work that does not need it.
+device.kernel @k(tensor<4xf32>) -> tensor<4xf32>
+collective.group @all
+// CHECK-LABEL: func.func @early_and_late(
+// CHECK-SAME: %[[X:[a-z0-9]*]]: tensor<4xf32>
+// CHECK-NEXT: %[[G:.*]] = device.invoke @k(%[[X]])
+// CHECK-NEXT: %[[H:.*]] = collective.start all_reduce sum @all(%[[G]]
+// CHECK-NEXT: %[[A:.*]] = device.invoke @k(%[[X]])
+// CHECK-NEXT: %[[B:.*]] = device.invoke @k(%[[A]])
+// CHECK-NEXT: %[[R:.*]] = collective.wait %[[H]]
+// CHECK-NEXT: return %[[R]], %[[B]]
+func.func @early_and_late(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %g = device.invoke @k(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %a = device.invoke @k(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %h = collective.start all_reduce sum @all (%g : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+  %s = collective.wait %h (%g : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  %b = device.invoke @k(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  return %s, %b : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// Collectives keep their order, although the second could start at once and the first has to wait for a kernel: all replicas, and all
+// compilations, issue the same sequence. A barrier is one of them.
+device.kernel @k(tensor<4xf32>) -> tensor<4xf32>
+collective.group @all
+// CHECK-LABEL: func.func @order(
+// CHECK: %[[A:.*]] = device.invoke
+// CHECK: collective.start all_reduce sum @all(%[[A]]
+// CHECK: collective.start all_reduce max @all
+// CHECK: collective.barrier
+// CHECK: collective.start all_reduce min @all
+func.func @order(%x: tensor<4xf32>) {
+  %a = device.invoke @k(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %h0 = collective.start all_reduce sum @all (%a : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+  %r0 = collective.wait %h0 (%a : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  %h1 = collective.start all_reduce max @all (%x : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+  %r1 = collective.wait %h1 (%x : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  collective.barrier @all
+  %h2 = collective.start all_reduce min @all (%x : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+  %r2 = collective.wait %h2 (%x : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// A loop that holds a collective keeps its place among the others, and its body is scheduled too.
+device.kernel @k(tensor<4xf32>) -> tensor<4xf32>
+collective.group @all
+// CHECK-LABEL: func.func @loop(
+// CHECK: collective.start all_reduce max
+// CHECK: scf.for
+// CHECK: %[[H:.*]] = collective.start all_reduce sum
+// CHECK-NEXT: %[[K:.*]] = device.invoke
+// CHECK-NEXT: collective.wait %[[H]]
+// CHECK-NEXT: scf.yield %[[K]]
+// CHECK: collective.start all_reduce min
+func.func @loop(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %h0 = collective.start all_reduce max @all (%x : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+  %r0 = collective.wait %h0 (%x : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  %l = scf.for %i = %zero to %one step %one iter_args(%c = %x) -> tensor<4xf32> {
+    %h1 = collective.start all_reduce sum @all (%c : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+    %b = collective.wait %h1 (%c : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+    %k = device.invoke @k(%c) : (tensor<4xf32>) -> tensor<4xf32>
+    scf.yield %k : tensor<4xf32>
+  }
+  %h2 = collective.start all_reduce min @all (%x : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+  %r2 = collective.wait %h2 (%x : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  return %l : tensor<4xf32>
+}
+
+// -----
+
+// Work that is done once for all replicas comes last: it needs them to meet.
+device.kernel @k(tensor<4xf32>) -> tensor<4xf32>
+collective.group @all
+// CHECK-LABEL: func.func @uniform(
+// CHECK-SAME: %[[W:[a-z0-9]*]]: tensor<4xf32> {{.*}}, %[[X:[a-z0-9]*]]: tensor<4xf32>
+// CHECK: collective.start
+// CHECK-NEXT: device.invoke @k(%[[X]])
+// CHECK-NEXT: collective.wait
+// CHECK-NEXT: device.invoke @k(%[[W]])
+func.func @uniform(%w: tensor<4xf32> {device.binding = #device.binding<scalar "w">}, %x: tensor<4xf32> {device.binding = #device.binding<batch "x">})
+    -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %u = device.invoke @k(%w) : (tensor<4xf32>) -> tensor<4xf32>
+  %h = collective.start all_reduce sum @all (%x : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+  %s = collective.wait %h (%x : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  %v = device.invoke @k(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %u, %s, %v : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// Constants stand in front, and a step without collectives keeps its order.
+device.kernel @k(tensor<4xf32>) -> tensor<4xf32>
+// CHECK-LABEL: func.func @alone(
+// CHECK-NEXT: arith.constant
+// CHECK-NEXT: %[[A:.*]] = device.invoke
+// CHECK-NEXT: %[[B:.*]] = device.invoke
+// CHECK-NEXT: return %[[A]], %[[B]]
+func.func @alone(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %a = device.invoke @k(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %c = arith.constant dense<1.0> : tensor<4xf32>
+  %b = device.invoke @k(%c) : (tensor<4xf32>) -> tensor<4xf32>
+  return %a, %b : tensor<4xf32>, tensor<4xf32>
+}
