@@ -1,0 +1,131 @@
+//===- Inspection.cpp - tables of the whole artifact ----------------------===//
+
+#include "tools/lockstep-inspect/Inspection.h"
+
+#include "runtime/artifact/Types.h"
+
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace lockstep::inspect {
+
+namespace {
+
+template <typename T> T read(const uint8_t *bytes) {
+  T value;
+  std::memcpy(&value, bytes, sizeof(T));
+  return value;
+}
+
+/// The value of a scalar's default; elements without a C++ type are shown as their bytes.
+std::string valueText(artifact::ElementType element, const flatbuffers::Vector<uint8_t> &bytes) {
+  using artifact::ElementType;
+  const uint8_t *data = bytes.data();
+  switch (element) {
+  case ElementType::i1:
+    return data[0] ? "true" : "false";
+  case ElementType::i8:
+    return fmt::format("{}", read<int8_t>(data));
+  case ElementType::i16:
+    return fmt::format("{}", read<int16_t>(data));
+  case ElementType::i32:
+    return fmt::format("{}", read<int32_t>(data));
+  case ElementType::i64:
+    return fmt::format("{}", read<int64_t>(data));
+  case ElementType::u8:
+    return fmt::format("{}", read<uint8_t>(data));
+  case ElementType::u16:
+    return fmt::format("{}", read<uint16_t>(data));
+  case ElementType::u32:
+    return fmt::format("{}", read<uint32_t>(data));
+  case ElementType::u64:
+    return fmt::format("{}", read<uint64_t>(data));
+  case ElementType::f32:
+    return fmt::format("{}", read<float>(data));
+  case ElementType::f64:
+    return fmt::format("{}", read<double>(data));
+  case ElementType::f16:
+  case ElementType::bf16:
+    break;
+  }
+  return fmt::format("0x{:04x}", read<uint16_t>(data));
+}
+
+uint64_t typeBytes(const artifact::TensorType *type) {
+  return type->shape() ? runtime::staticBytes(type->element(), *type->shape()).value_or(0) : runtime::elementSize(type->element());
+}
+
+/// Applies `f` to each element of a vector that may be absent.
+template <typename Vector, typename Function> void forEach(const Vector *vector, Function f) {
+  if (vector)
+    for (const auto *element : *vector)
+      f(*element);
+}
+
+} // namespace
+
+std::string typeText(const artifact::TensorType *type) {
+  if (!type)
+    return "";
+  std::vector<int64_t> shape;
+  if (type->shape())
+    shape.assign(type->shape()->begin(), type->shape()->end());
+  return runtime::typeName(type->element(), shape);
+}
+
+Inspection inspect(const runtime::Artifact &artifact, const std::string &file) {
+  const artifact::Artifact &tables = artifact.tables();
+  Inspection result;
+  result.file = file;
+  result.name = tables.name() ? tables.name()->str() : "";
+  result.digest = artifact.digestHex();
+  result.formatVersion = tables.format_version();
+  result.replicas = tables.replicas();
+  result.fileSize = tables.file_size();
+  result.variableSize = tables.variable_size();
+  result.replicaVariableSize = tables.replica_variable_size();
+  result.scalarSize = tables.scalar_size();
+  if (tables.constants() >= 0)
+    result.constantSize = artifact.segment(tables.constants()).size();
+
+  forEach(tables.binaries(), [&](const artifact::Binary &binary) {
+    result.binaries.push_back({binary.target()->str(), artifact.segment(binary.segment()).size()});
+  });
+  forEach(tables.groups(), [&](const artifact::Group &group) {
+    GroupInfo info{group.name()->str(), {}};
+    if (group.ranks())
+      info.ranks.assign(group.ranks()->begin(), group.ranks()->end());
+    result.groups.push_back(std::move(info));
+  });
+  forEach(tables.variables(), [&](const artifact::Variable &variable) {
+    result.variables.push_back({variable.name()->str(), typeText(variable.type()), artifact::EnumNameSpace(variable.space()),
+                                artifact::EnumNameSynchronization(variable.synchronization()),
+                                artifact::EnumNameAggregation(variable.aggregation()), variable.offset(), typeBytes(variable.type()),
+                                variable.initial() >= 0});
+  });
+  forEach(tables.scalars(), [&](const artifact::Scalar &scalar) {
+    ScalarInfo info{scalar.name()->str(), typeText(scalar.type()), std::nullopt};
+    if (scalar.default_value() && scalar.default_value()->size() > 0)
+      info.defaultValue = valueText(scalar.type()->element(), *scalar.default_value());
+    result.scalars.push_back(std::move(info));
+  });
+  forEach(tables.kernels(), [&](const artifact::Kernel &kernel) {
+    result.kernels.push_back({kernel.symbol()->str(), std::string(artifact.location(kernel.location())), kernel.grid(), kernel.flops(),
+                              kernel.bytes(), 0});
+  });
+  forEach(tables.programs(), [&](const artifact::Program &program) {
+    result.programs.push_back(inspectProgram(artifact, program));
+    for (const CommandInfo &command : result.programs.back().commands)
+      if (command.kernel)
+        ++result.kernels[*command.kernel].launches;
+  });
+  auto text = [](const flatbuffers::String *string) { return string ? string->str() : std::string(); };
+  forEach(tables.remarks(), [&](const artifact::Remark &remark) {
+    result.remarks.push_back(
+        {text(remark.stage()), text(remark.kind()), text(remark.message()), std::string(artifact.location(remark.location()))});
+  });
+  return result;
+}
+
+} // namespace lockstep::inspect

@@ -1,0 +1,181 @@
+//===- Inspection.h - what there is to say about an artifact ----*- C++ -*-===//
+//
+// Everything that lockstep-inspect shows, found once and written in three forms (Text.h, Json.h, Html.h).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LOCKSTEP_TOOLS_LOCKSTEP_INSPECT_INSPECTION_H
+#define LOCKSTEP_TOOLS_LOCKSTEP_INSPECT_INSPECTION_H
+
+#include "runtime/artifact/Artifact.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lockstep::inspect {
+
+/// Commands from `first` to `last`, both included, by their index in the program.
+struct CommandRange {
+  uint32_t first = 0;
+  uint32_t last = 0;
+};
+
+struct BufferInfo {
+  artifact::Space space;
+  uint64_t offset = 0, size = 0;
+  std::string type;
+  /// What it is on the outside (variable, batch tensor, scalar, output), or empty.
+  std::string name;
+  /// From the first command that uses it to the last one: operands and results of a collective are in use until its wait, outputs until
+  /// the end, and what a loop uses and did not make itself until the end of the loop. Absent if no command uses it.
+  std::optional<CommandRange> live;
+};
+
+struct CommandInfo {
+  /// As in the device dialect: "launch", "start", "once", "branch_ge", ...
+  std::string op;
+  /// Source line, "model.py:42", or empty.
+  std::string line;
+  std::optional<uint32_t> kernel, channel, target;
+  std::vector<uint32_t> reads, writes, scratch;
+  /// Launch: registers passed. Branches and arithmetic: those in the command, in its order.
+  std::vector<uint32_t> registers;
+  /// set_register.
+  std::optional<int64_t> value;
+  /// Launch: as the compiler estimated them. Start: bytes of the operands. Copy: bytes copied.
+  uint64_t flops = 0, bytes = 0;
+  /// Inside a once section: executed by one replica of the process.
+  bool once = false;
+  /// Channels whose collective has been started before this command and is waited for behind it.
+  std::vector<uint32_t> inFlight;
+};
+
+/// What a replica gives to a collective.
+struct OperandInfo {
+  uint32_t buffer = 0;
+  /// The last command before the start that writes it; absent if it is there from the beginning.
+  std::optional<uint32_t> ready;
+  /// Whether that is a copy, since its kernel could not write it in place.
+  bool copied = false;
+};
+
+/// A start with its waits, or a barrier.
+struct CollectiveInfo {
+  uint32_t channel = 0;
+  std::string kind, reduction, group, line;
+  std::vector<OperandInfo> operands;
+  std::vector<uint32_t> results;
+  uint64_t bytes = 0;
+  uint32_t start = 0;
+  /// Several if paths of the program part; none for a barrier.
+  std::vector<uint32_t> waits;
+  /// Launches between the start and the next wait: what the exchange can hide behind.
+  std::vector<uint32_t> between;
+  uint64_t flopsBetween = 0, bytesBetween = 0;
+  /// Whether the operands lie side by side, so that they travel as one.
+  bool contiguous = false;
+};
+
+struct LoopInfo {
+  CommandRange commands;
+  /// Times its body runs; absent if that is decided at run time.
+  std::optional<uint64_t> trips;
+};
+
+/// The bytes of one memory that are in use at one time.
+struct PeakInfo {
+  uint64_t bytes = 0;
+  uint32_t command = 0;
+};
+
+struct OutputInfo {
+  std::string name, kind;
+  uint32_t buffer = 0;
+};
+
+struct InputInfo {
+  std::string name, type;
+  uint64_t offset = 0;
+};
+
+struct ProgramInfo {
+  std::string name, role;
+  uint64_t replicaSize = 0, sharedSize = 0, inputSize = 0;
+  PeakInfo replicaPeak, sharedPeak;
+  uint32_t registers = 0, channels = 0;
+  std::vector<InputInfo> inputs;
+  std::vector<OutputInfo> outputs;
+  std::vector<BufferInfo> buffers;
+  std::vector<CommandInfo> commands;
+  std::vector<CollectiveInfo> collectives;
+  std::vector<LoopInfo> loops;
+  /// Sums over one run of the program; bodies of loops count as often as they run, once if that is not known.
+  uint64_t launches = 0, copies = 0, onceSections = 0;
+  uint64_t flops = 0, kernelBytes = 0, copiedBytes = 0, communicatedBytes = 0;
+};
+
+struct VariableInfo {
+  std::string name, type, space, synchronization, aggregation;
+  uint64_t offset = 0, bytes = 0;
+  bool hasInitial = false;
+};
+
+struct ScalarInfo {
+  std::string name, type;
+  /// As text; absent if the host must give it.
+  std::optional<std::string> defaultValue;
+};
+
+struct KernelInfo {
+  std::string symbol, line;
+  uint32_t grid = 1;
+  uint64_t flops = 0, bytes = 0;
+  /// Launches in all programs.
+  uint32_t launches = 0;
+};
+
+struct BinaryInfo {
+  std::string target;
+  uint64_t bytes = 0;
+};
+
+struct GroupInfo {
+  std::string name;
+  /// Empty: all replicas.
+  std::vector<uint32_t> ranks;
+};
+
+struct RemarkInfo {
+  std::string stage, kind, message, line;
+};
+
+struct Inspection {
+  std::string file, name, digest;
+  uint32_t formatVersion = 0, replicas = 0;
+  uint64_t fileSize = 0, variableSize = 0, replicaVariableSize = 0, scalarSize = 0, constantSize = 0;
+  std::vector<BinaryInfo> binaries;
+  std::vector<GroupInfo> groups;
+  std::vector<VariableInfo> variables;
+  std::vector<ScalarInfo> scalars;
+  std::vector<KernelInfo> kernels;
+  std::vector<ProgramInfo> programs;
+  std::vector<RemarkInfo> remarks;
+};
+
+/// `artifact` has passed its verification. `file` is the name to show.
+Inspection inspect(const runtime::Artifact &artifact, const std::string &file);
+
+/// The commands, collectives, loops and memory of one program (Program.cpp).
+ProgramInfo inspectProgram(const runtime::Artifact &artifact, const artifact::Program &program);
+
+/// Sets `live` of all buffers, and the peaks (Liveness.cpp). Commands, collectives and loops are there.
+void findLifetimes(ProgramInfo &program);
+
+/// "32x?xf32"
+std::string typeText(const artifact::TensorType *type);
+
+} // namespace lockstep::inspect
+
+#endif // LOCKSTEP_TOOLS_LOCKSTEP_INSPECT_INSPECTION_H

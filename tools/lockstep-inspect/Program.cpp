@@ -1,0 +1,336 @@
+//===- Program.cpp - commands, collectives and loops of one program -------===//
+
+#include "tools/lockstep-inspect/Inspection.h"
+
+#include <algorithm>
+
+namespace lockstep::inspect {
+
+namespace {
+
+std::vector<uint32_t> list(const flatbuffers::Vector<uint32_t> *indices) {
+  return indices ? std::vector<uint32_t>(indices->begin(), indices->end()) : std::vector<uint32_t>();
+}
+
+class ProgramInspector {
+public:
+  ProgramInspector(const runtime::Artifact &artifact, const artifact::Program &program) : artifact(artifact), program(program) {}
+
+  ProgramInfo run() {
+    result.name = program.name()->str();
+    result.role = program.role()->str();
+    result.replicaSize = program.replica_size();
+    result.sharedSize = program.shared_size();
+    result.inputSize = program.input_size();
+    result.registers = program.registers();
+    result.channels = program.channels();
+    addBuffers();
+    uint32_t endOfOnce = 0;
+    for (uint32_t i = 0; program.commands() && i < program.commands()->size(); ++i) {
+      const artifact::Command &command = *program.commands()->Get(i);
+      CommandInfo info = describe(command);
+      info.line = artifact.location(command.location());
+      info.once = i < endOfOnce;
+      if (info.op == "once")
+        endOfOnce = *info.target;
+      result.commands.push_back(std::move(info));
+    }
+    findLoops();
+    findCollectives();
+    addTotals();
+    findLifetimes(result);
+    return std::move(result);
+  }
+
+private:
+  void addBuffers() {
+    for (uint32_t i = 0; program.buffers() && i < program.buffers()->size(); ++i) {
+      const artifact::Buffer &buffer = *program.buffers()->Get(i);
+      result.buffers.push_back({buffer.space(), buffer.offset(), buffer.size(), typeText(buffer.type()), nameOf(buffer), std::nullopt});
+    }
+    for (uint32_t i = 0; program.inputs() && i < program.inputs()->size(); ++i) {
+      const artifact::Binding &input = *program.inputs()->Get(i);
+      result.inputs.push_back({input.name()->str(), typeText(input.type()), input.offset()});
+    }
+    for (uint32_t i = 0; program.outputs() && i < program.outputs()->size(); ++i) {
+      const artifact::Output &output = *program.outputs()->Get(i);
+      result.outputs.push_back({output.name()->str(), artifact::EnumNameOutputKind(output.kind()), output.buffer()});
+      std::string &name = result.buffers[output.buffer()].name;
+      if (name.empty())
+        name = result.outputs.back().kind + " " + result.outputs.back().name;
+    }
+  }
+
+  /// The variable, batch tensor or scalar that lies where `buffer` does.
+  std::string nameOf(const artifact::Buffer &buffer) const {
+    auto find = [&](const auto *bindings, auto matches) {
+      for (uint32_t i = 0; bindings && i < bindings->size(); ++i)
+        if (bindings->Get(i)->offset() == buffer.offset() && matches(*bindings->Get(i)))
+          return bindings->Get(i)->name()->str();
+      return std::string();
+    };
+    auto any = [](const auto &) { return true; };
+    switch (buffer.space()) {
+    case artifact::Space::variable:
+    case artifact::Space::replica_variable:
+      return find(artifact.tables().variables(), [&](const artifact::Variable &v) { return v.space() == buffer.space(); });
+    case artifact::Space::input:
+      return find(program.inputs(), any);
+    case artifact::Space::scalar:
+      return find(artifact.tables().scalars(), any);
+    case artifact::Space::rank:
+      return "rank";
+    default:
+      return {};
+    }
+  }
+
+  CommandInfo describe(const artifact::Command &command) const {
+    using artifact::CommandBody;
+    CommandInfo info;
+    switch (command.body_type()) {
+    case CommandBody::Launch:
+      describe(*command.body_as_Launch(), info);
+      break;
+    case CommandBody::Start: {
+      const artifact::Start &start = *command.body_as_Start();
+      info.op = "start";
+      info.channel = start.channel();
+      info.reads = list(start.operands());
+      info.writes = list(start.results());
+      for (uint32_t buffer : info.reads)
+        info.bytes += result.buffers[buffer].size;
+      break;
+    }
+    case CommandBody::Wait:
+      info.op = "wait";
+      info.channel = command.body_as_Wait()->channel();
+      break;
+    case CommandBody::Barrier:
+      info.op = "barrier";
+      info.channel = command.body_as_Barrier()->channel();
+      break;
+    case CommandBody::Once:
+      info.op = "once";
+      info.channel = command.body_as_Once()->channel();
+      info.target = command.body_as_Once()->end();
+      break;
+    case CommandBody::EndOnce:
+      info.op = "end_once";
+      break;
+    case CommandBody::Jump:
+      info.op = "jump";
+      info.target = command.body_as_Jump()->target();
+      break;
+    case CommandBody::BranchUnless:
+      info.op = "branch_unless";
+      info.reads = {command.body_as_BranchUnless()->condition()};
+      info.target = command.body_as_BranchUnless()->target();
+      break;
+    case CommandBody::BranchGreaterEqual: {
+      const artifact::BranchGreaterEqual &branch = *command.body_as_BranchGreaterEqual();
+      info.op = "branch_ge";
+      info.registers = {branch.lhs(), branch.rhs()};
+      info.target = branch.target();
+      break;
+    }
+    case CommandBody::SetRegister:
+      info.op = "set_register";
+      info.registers = {command.body_as_SetRegister()->register_()};
+      info.value = command.body_as_SetRegister()->value();
+      break;
+    case CommandBody::AddRegister:
+      info.op = "add_register";
+      info.registers = {command.body_as_AddRegister()->register_(), command.body_as_AddRegister()->source()};
+      break;
+    case CommandBody::LoadRegister:
+      info.op = "load_register";
+      info.registers = {command.body_as_LoadRegister()->register_()};
+      info.reads = {command.body_as_LoadRegister()->buffer()};
+      break;
+    case CommandBody::Copy:
+      info.op = "copy";
+      info.reads = {command.body_as_Copy()->source()};
+      info.writes = {command.body_as_Copy()->destination()};
+      info.bytes = result.buffers[info.reads.front()].size;
+      break;
+    case CommandBody::Return:
+    case CommandBody::NONE:
+      info.op = "return";
+      break;
+    }
+    return info;
+  }
+
+  void describe(const artifact::Launch &launch, CommandInfo &info) const {
+    const artifact::Kernel &kernel = *artifact.tables().kernels()->Get(launch.kernel());
+    info.op = "launch";
+    info.kernel = launch.kernel();
+    info.flops = kernel.flops();
+    info.bytes = kernel.bytes();
+    info.registers = list(launch.registers());
+    std::vector<uint32_t> buffers = list(launch.buffers());
+    auto writes = buffers.begin() + launch.reads(), scratch = writes + launch.writes();
+    info.reads.assign(buffers.begin(), writes);
+    info.writes.assign(writes, scratch);
+    info.scratch.assign(scratch, buffers.end());
+  }
+
+  /// A jump backwards ends a loop. `branch_ge` at its head counts a register up; where all that it counts with is set to constants
+  /// before, the number of trips is known.
+  void findLoops() {
+    for (uint32_t i = 0; i < result.commands.size(); ++i)
+      if (const CommandInfo &command = result.commands[i]; command.op == "jump" && *command.target <= i)
+        result.loops.push_back({{*command.target, i}, countTrips(*command.target, i)});
+  }
+
+  std::optional<uint64_t> countTrips(uint32_t head, uint32_t end) const {
+    const CommandInfo &branch = result.commands[head];
+    if (branch.op != "branch_ge")
+      return std::nullopt;
+    uint32_t induction = branch.registers[0];
+    std::optional<int64_t> first, limit = constantOf(branch.registers[1]), stride;
+    for (uint32_t i = 0; i < result.commands.size(); ++i) {
+      const CommandInfo &command = result.commands[i];
+      bool counts = (command.op == "set_register" || command.op == "add_register" || command.op == "load_register") &&
+                    command.registers.front() == induction;
+      if (!counts)
+        continue;
+      bool inside = i > head && i <= end;
+      std::optional<int64_t> operand = command.op == "add_register" ? constantOf(command.registers[1]) : command.value;
+      if (!operand || (inside && (stride || command.op != "add_register")))
+        return std::nullopt;
+      if (inside)
+        stride = operand;
+      else
+        first = command.op == "add_register" ? first.value_or(0) + *operand : *operand;
+    }
+    if (!first || !limit || !stride || *stride <= 0)
+      return std::nullopt;
+    return *first >= *limit ? 0 : (static_cast<uint64_t>(*limit - *first) + *stride - 1) / *stride;
+  }
+
+  /// The value of a register that one command sets and no other changes.
+  std::optional<int64_t> constantOf(uint32_t index) const {
+    std::optional<int64_t> value;
+    for (const CommandInfo &command : result.commands) {
+      bool changes = (command.op == "set_register" || command.op == "add_register" || command.op == "load_register") &&
+                     command.registers.front() == index;
+      if (!changes)
+        continue;
+      if (value || !command.value)
+        return std::nullopt;
+      value = command.value;
+    }
+    return value;
+  }
+
+  uint64_t timesOf(uint32_t command) const {
+    uint64_t times = 1;
+    for (const LoopInfo &loop : result.loops)
+      if (loop.commands.first <= command && command <= loop.commands.last)
+        times *= loop.trips.value_or(1);
+    return times;
+  }
+
+  void findCollectives() {
+    for (uint32_t i = 0; i < result.commands.size(); ++i) {
+      const artifact::Command &command = *program.commands()->Get(i);
+      if (const artifact::Barrier *barrier = command.body_as_Barrier()) {
+        CollectiveInfo info;
+        info.channel = barrier->channel();
+        info.kind = "barrier";
+        info.group = groupName(barrier->group());
+        info.line = result.commands[i].line;
+        info.start = i;
+        result.collectives.push_back(std::move(info));
+      } else if (const artifact::Start *start = command.body_as_Start()) {
+        result.collectives.push_back(describe(*start, i));
+      }
+    }
+  }
+
+  CollectiveInfo describe(const artifact::Start &start, uint32_t index) {
+    const CommandInfo &command = result.commands[index];
+    CollectiveInfo info;
+    info.channel = start.channel();
+    info.kind = artifact::EnumNameCollectiveKind(start.kind());
+    if (start.reduction() != artifact::Reduction::none)
+      info.reduction = artifact::EnumNameReduction(start.reduction());
+    info.group = groupName(start.group());
+    info.line = command.line;
+    info.results = command.writes;
+    info.bytes = command.bytes;
+    info.start = index;
+    for (uint32_t i = 0; i < result.commands.size(); ++i)
+      if (result.commands[i].op == "wait" && result.commands[i].channel == info.channel)
+        info.waits.push_back(i);
+    auto next = std::upper_bound(info.waits.begin(), info.waits.end(), index);
+    for (uint32_t i = index + 1; next != info.waits.end() && i < *next; ++i) {
+      CommandInfo &passed = result.commands[i];
+      passed.inFlight.push_back(info.channel);
+      if (!passed.kernel)
+        continue;
+      info.between.push_back(i);
+      info.flopsBetween += passed.flops * timesOf(i) / timesOf(index);
+      info.bytesBetween += passed.bytes * timesOf(i) / timesOf(index);
+    }
+    info.contiguous = areContiguous(command.reads);
+    for (uint32_t buffer : command.reads)
+      info.operands.push_back(describeOperand(buffer, index));
+    return info;
+  }
+
+  bool areContiguous(const std::vector<uint32_t> &indices) const {
+    constexpr uint64_t alignment = 64;
+    for (size_t i = 1; i < indices.size(); ++i) {
+      const BufferInfo &before = result.buffers[indices[i - 1]], &buffer = result.buffers[indices[i]];
+      uint64_t end = (before.offset + before.size + alignment - 1) / alignment * alignment;
+      if (buffer.space != before.space || buffer.offset != end)
+        return false;
+    }
+    return true;
+  }
+
+  OperandInfo describeOperand(uint32_t buffer, uint32_t start) const {
+    for (uint32_t i = start; i-- > 0;) {
+      const CommandInfo &command = result.commands[i];
+      if (std::find(command.writes.begin(), command.writes.end(), buffer) != command.writes.end())
+        return {buffer, i, command.op == "copy"};
+    }
+    return {buffer, std::nullopt, false};
+  }
+
+  std::string groupName(uint32_t index) const { return artifact.tables().groups()->Get(index)->name()->str(); }
+
+  void addTotals() {
+    for (uint32_t i = 0; i < result.commands.size(); ++i) {
+      const CommandInfo &command = result.commands[i];
+      uint64_t times = timesOf(i);
+      if (command.op == "launch") {
+        result.launches += times;
+        result.flops += times * command.flops;
+        result.kernelBytes += times * command.bytes;
+      } else if (command.op == "copy") {
+        result.copies += times;
+        result.copiedBytes += times * command.bytes;
+      } else if (command.op == "start") {
+        result.communicatedBytes += times * command.bytes;
+      } else if (command.op == "once") {
+        result.onceSections += times;
+      }
+    }
+  }
+
+  const runtime::Artifact &artifact;
+  const artifact::Program &program;
+  ProgramInfo result;
+};
+
+} // namespace
+
+ProgramInfo inspectProgram(const runtime::Artifact &artifact, const artifact::Program &program) {
+  return ProgramInspector(artifact, program).run();
+}
+
+} // namespace lockstep::inspect

@@ -1,0 +1,30 @@
+//===- Sections.h - parts of what is shown ----------------------*- C++ -*-===//
+
+#ifndef LOCKSTEP_TOOLS_LOCKSTEP_INSPECT_SECTIONS_H
+#define LOCKSTEP_TOOLS_LOCKSTEP_INSPECT_SECTIONS_H
+
+#include "tools/lockstep-inspect/Inspection.h"
+
+#include <set>
+
+namespace lockstep::inspect {
+
+enum class Section { summary, schedule, collectives, memory, kernels, remarks };
+
+inline constexpr std::pair<const char *, Section> sectionNames[] = {
+    {"summary", Section::summary}, {"schedule", Section::schedule}, {"collectives", Section::collectives},
+    {"memory", Section::memory},   {"kernels", Section::kernels},   {"remarks", Section::remarks},
+};
+
+/// The sections of `inspection` as tables for a terminal.
+std::string toText(const Inspection &inspection, const std::set<Section> &sections);
+
+/// Everything, as a JSON document; its fields are described in docs/tools.md.
+std::string toJson(const Inspection &inspection);
+
+/// What a command does, as in a report of the runtime: "start all_reduce sum channel 3".
+std::string commandText(const Inspection &inspection, const ProgramInfo &program, uint32_t command);
+
+} // namespace lockstep::inspect
+
+#endif // LOCKSTEP_TOOLS_LOCKSTEP_INSPECT_SECTIONS_H

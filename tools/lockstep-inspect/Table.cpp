@@ -1,0 +1,70 @@
+//===- Table.cpp ----------------------------------------------------------===//
+
+#include "tools/lockstep-inspect/Table.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace lockstep::inspect {
+
+/// Characters on the screen: bytes that do not continue a UTF-8 sequence.
+static size_t width(const std::string &text) {
+  return std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; });
+}
+
+Table::Table(std::vector<std::string> headings) : headings(std::move(headings)) {
+  for (std::string &heading : this->headings) {
+    right.push_back(heading.starts_with('>'));
+    if (right.back())
+      heading.erase(0, 1);
+  }
+}
+
+std::string Table::text() const {
+  std::vector<size_t> widths(headings.size());
+  auto measure = [&](const std::vector<std::string> &cells) {
+    for (size_t i = 0; i < cells.size(); ++i)
+      widths[i] = std::max(widths[i], width(cells[i]));
+  };
+  measure(headings);
+  for (const auto &row : rows)
+    measure(row);
+
+  std::string result;
+  auto write = [&](const std::vector<std::string> &cells) {
+    std::string line;
+    for (size_t i = 0; i < cells.size(); ++i) {
+      std::string padding(widths[i] - width(cells[i]), ' ');
+      line += "  " + (right[i] ? padding + cells[i] : cells[i] + padding);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    result += line + "\n";
+  };
+  write(headings);
+  for (const auto &row : rows)
+    write(row);
+  return result;
+}
+
+/// Three digits that count, in the largest unit below the value.
+static std::string scaled(double value, double base, const char *const *units, const char *separator) {
+  while (value >= base * (1 - 0.0005) && units[1]) {
+    value /= base;
+    ++units;
+  }
+  int digits = value < 10 ? 2 : value < 100 ? 1 : 0;
+  return fmt::format("{:.{}f}{}{}", value, digits, separator, *units);
+}
+
+std::string bytesText(uint64_t bytes) {
+  static constexpr const char *units[] = {"KiB", "MiB", "GiB", "TiB", nullptr};
+  return bytes < 1024 ? fmt::format("{} B", bytes) : scaled(static_cast<double>(bytes) / 1024, 1024, units, " ");
+}
+
+std::string countText(uint64_t count) {
+  static constexpr const char *units[] = {"k", "M", "G", "T", nullptr};
+  return count < 1000 ? fmt::format("{}", count) : scaled(static_cast<double>(count) / 1000, 1000, units, " ");
+}
+
+} // namespace lockstep::inspect

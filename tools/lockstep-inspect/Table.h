@@ -1,0 +1,34 @@
+//===- Table.h - aligned columns of text ------------------------*- C++ -*-===//
+
+#ifndef LOCKSTEP_TOOLS_LOCKSTEP_INSPECT_TABLE_H
+#define LOCKSTEP_TOOLS_LOCKSTEP_INSPECT_TABLE_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace lockstep::inspect {
+
+/// Rows of cells, each column as wide as its widest cell. A heading that starts with '>' aligns its column to the right.
+class Table {
+public:
+  explicit Table(std::vector<std::string> headings);
+  void add(std::vector<std::string> cells) { rows.push_back(std::move(cells)); }
+  bool empty() const { return rows.empty(); }
+  /// Lines indented by two spaces, without spaces at their ends.
+  std::string text() const;
+
+private:
+  std::vector<std::string> headings;
+  std::vector<bool> right;
+  std::vector<std::vector<std::string>> rows;
+};
+
+/// "516 B", "37.5 KiB"
+std::string bytesText(uint64_t bytes);
+/// "0", "262 k", "1.05 M"
+std::string countText(uint64_t count);
+
+} // namespace lockstep::inspect
+
+#endif // LOCKSTEP_TOOLS_LOCKSTEP_INSPECT_TABLE_H

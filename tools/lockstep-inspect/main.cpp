@@ -1,0 +1,80 @@
+//===- main.cpp - lockstep-inspect: shows what is in an artifact ----------===//
+
+#include "tools/lockstep-inspect/Sections.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstring>
+
+using namespace lockstep::inspect;
+using lockstep::runtime::Artifact;
+using lockstep::runtime::Status;
+
+namespace {
+
+/// As in lockstep-run.
+enum ExitStatus : int { exitSuccess = 0, exitError = 1, exitUsage = 2 };
+
+int fail(const std::string &message, ExitStatus status = exitError) {
+  fmt::print(stderr, "lockstep-inspect: error: {}\n", message);
+  return status;
+}
+
+/// Writes to `path`, or to the standard output if it is "-".
+Status write(const std::string &path, const std::string &text) {
+  bool standard = path == "-";
+  std::FILE *file = standard ? stdout : std::fopen(path.c_str(), "wb");
+  if (!file)
+    return lockstep::runtime::systemError(fmt::format("cannot write '{}': {}", path, std::strerror(errno)));
+  bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  written = (standard ? std::fflush(file) : std::fclose(file)) == 0 && written;
+  if (!written)
+    return lockstep::runtime::systemError(fmt::format("cannot write '{}': {}", path, std::strerror(errno)));
+  return Status::success();
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  std::string file, format = "text", output = "-";
+  std::vector<std::string> shown;
+  std::map<std::string, Section> sections;
+  for (auto [name, section] : sectionNames)
+    sections[name] = section;
+
+  CLI::App app("Shows what is in an artifact: its schedule, collectives, memory, kernels and remarks.", "lockstep-inspect");
+  app.add_option("artifact", file, "artifact (.lockstep)")->required();
+  app.add_option("--format", format, "text (default) or json")->check(CLI::IsMember({"text", "json"}));
+  app.add_option("--show", shown, "sections of the text: summary, schedule, collectives, memory, kernels, remarks (default: all)")
+      ->type_name("SECTION,...")
+      ->delimiter(',')
+      ->check(CLI::IsMember(sections));
+  app.add_option("-o", output, "file to write")->type_name("FILE");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success))
+      return app.exit(error);
+    return fail(std::string(error.what()) + " (see --help)", exitUsage);
+  }
+
+  auto artifact = Artifact::open(file);
+  if (!artifact)
+    return fail(artifact.status().message());
+  Inspection inspection = inspect(**artifact, file);
+  std::string text;
+  if (format == "json") {
+    text = toJson(inspection);
+  } else {
+    std::set<Section> chosen;
+    for (const auto &[name, section] : sections)
+      if (shown.empty() || std::find(shown.begin(), shown.end(), name) != shown.end())
+        chosen.insert(section);
+    text = toText(inspection, chosen);
+  }
+  if (Status status = write(output, text); !status.ok())
+    return fail(status.message());
+  return exitSuccess;
+}
