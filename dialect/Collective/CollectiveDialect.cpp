@@ -48,6 +48,13 @@ LogicalResult GroupOp::verify() {
   return success();
 }
 
+bool collective::isReductionResult(RankedTensorType operand, Type result) {
+  if (operand == result)
+    return true;
+  Type element = operand.getElementType();
+  return (element.isF16() || element.isBF16()) && operand.clone(Float32Type::get(operand.getContext())) == result;
+}
+
 //===----------------------------------------------------------------------===//
 // StartOp, WaitOp, BarrierOp
 //===----------------------------------------------------------------------===//
@@ -106,7 +113,7 @@ LogicalResult StartOp::verify() {
     Type element = cast<RankedTensorType>(operand).getElementType();
     if (reduces && (!element.isIntOrFloat() || element.isInteger(1)))
       return emitOpError("expected elements that are numbers, found ") << element << " [E_DTYPE_UNSUPPORTED]";
-    if (getKind() == Kind::AllReduce && operand != result)
+    if (getKind() == Kind::AllReduce && !isReductionResult(cast<RankedTensorType>(operand), result))
       return emitOpError("expected a pending result of type ") << operand << ", found " << result;
     if (getKind() == Kind::AllGather && failed(verifyGather(*this, cast<RankedTensorType>(operand), result)))
       return failure();

@@ -34,6 +34,9 @@ struct CommunicationResource : mlir::SideEffects::Resource::Base<CommunicationRe
   llvm::StringRef getName() final { return "collective.communication"; }
 };
 
+/// Whether a reduction over operands of type `operand` can have results of type `result`: the same type, or the f32 that f16 and
+/// bf16 accumulate in.
+bool isReductionResult(mlir::RankedTensorType operand, mlir::Type result);
 } // namespace lockstep::collective
 
 #define GET_OP_CLASSES

@@ -41,6 +41,9 @@ def Collective_StartOp : Collective_CommunicationOp<"start", [DeclareOpInterface
     the axis of concatenation of an all_gather. `bytes_per_pack` is a bound on the size of the bucket that it may
     become part of; 0 leaves it to the compiler.
 
+    Reductions of f16 and bf16 accumulate in f32. Their results have the type of the operands, rounded once, or are f32, not
+    rounded at all: what a mean divides.
+
     ```
     all_reduce sum    rank 0: [1 2]  rank 1: [3 4]   ->  rank 0: [4 6]      rank 1: [4 6]
     all_gather        rank 0: [1 2]  rank 1: [3]     ->  rank 0: [1 2 3]    rank 1: [1 2 3]

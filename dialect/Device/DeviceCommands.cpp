@@ -185,7 +185,8 @@ LogicalResult StartOp::verify() {
     return emitOpError("expected one buffer for the result of each of ")
            << getInputs().size() << " operands, found " << getOutputs().size();
   for (auto [input, output] : llvm::zip_equal(getInputs(), getOutputs())) {
-    if (getKind() == Kind::AllReduce && input.getType() != output.getType())
+    RankedTensorType operand = cast<BufferType>(input.getType()).getTensor();
+    if (getKind() == Kind::AllReduce && !collective::isReductionResult(operand, cast<BufferType>(output.getType()).getTensor()))
       return emitOpError("expected a buffer of type ") << input.getType() << " for the result, found " << output.getType();
     if (failed(verifyWritten(*this, output)))
       return failure();

@@ -96,32 +96,37 @@ private:
 
   /// Sum or mean of `operands` over all replicas; a mean of integers is f64 (reference, section 2.1).
   SmallVector<Value> reduce(Location loc, replica::Reduction reduction, ValueRange operands, int64_t bytesPerPack = 0) {
-    SmallVector<Value> sums(operands);
     // A collective for each value: buckets are formed later, where it is known what is ready when.
-    if (replicas > 1)
-      for (Value &sum : sums)
-        sum = communicate(loc, collective::Kind::AllReduce, collective::Reduction::Sum, sum, sum.getType(), {}, bytesPerPack)[0];
-    if (reduction == replica::Reduction::Sum)
-      return sums;
-    return llvm::map_to_vector(sums, [&](Value sum) { return divideByReplicas(loc, sum); });
+    return llvm::map_to_vector(operands, [&](Value operand) -> Value {
+      auto type = cast<RankedTensorType>(operand.getType());
+      bool mean = reduction == replica::Reduction::Mean, narrow = type.getElementType().isF16() || type.getElementType().isBF16();
+      // The sum below a mean is not rounded to 16 bits: the division rounds once.
+      RankedTensorType sumType = mean && narrow ? type.clone(builder.getF32Type()) : type;
+      Value sum = operand;
+      if (replicas > 1)
+        sum = communicate(loc, collective::Kind::AllReduce, collective::Reduction::Sum, operand, sumType, {}, bytesPerPack)[0];
+      if (!mean)
+        return sum;
+      return divideBy(replicas, loc, sum, isa<FloatType>(type.getElementType()) ? type.getElementType() : builder.getF64Type());
+    });
   }
 
-  Value divideByReplicas(Location loc, Value sum) {
+  /// `sum` / `count` in elements of type `element`, in the precision of the wider of the two.
+  Value divideBy(int64_t count, Location loc, Value sum, Type element) {
     auto type = cast<RankedTensorType>(sum.getType());
-    Type element = type.getElementType();
-    Type resultElement = isa<FloatType>(element) ? element : builder.getF64Type();
-    if (replicas == 1 && element == resultElement)
+    if (count == 1 && type.getElementType() == element)
       return sum;
     // Multiplying is exact, hence equal to dividing, only for powers of two.
-    bool multiply = llvm::isPowerOf2_64(replicas);
-    double factor = multiply ? 1.0 / static_cast<double>(replicas) : static_cast<double>(replicas);
-    return createElementwise(builder, loc, type.clone(resultElement), sum, [&](OpBuilder &b, ValueRange in) -> Value {
+    bool multiply = llvm::isPowerOf2_64(count);
+    double factor = multiply ? 1.0 / static_cast<double>(count) : static_cast<double>(count);
+    return createElementwise(builder, loc, type.clone(element), sum, [&](OpBuilder &b, ValueRange in) -> Value {
       Value value = in[0];
-      if (element != resultElement)
-        value = arith::SIToFPOp::create(b, loc, resultElement, value);
-      Value constant = arith::ConstantOp::create(b, loc, b.getFloatAttr(resultElement, factor));
-      return multiply ? arith::MulFOp::create(b, loc, value, constant).getResult()
-                      : arith::DivFOp::create(b, loc, value, constant).getResult();
+      if (isa<IntegerType>(value.getType()))
+        value = arith::SIToFPOp::create(b, loc, element, value);
+      Value constant = arith::ConstantOp::create(b, loc, b.getFloatAttr(value.getType(), factor));
+      value = multiply ? arith::MulFOp::create(b, loc, value, constant).getResult()
+                       : arith::DivFOp::create(b, loc, value, constant).getResult();
+      return value.getType() == element ? value : arith::TruncFOp::create(b, loc, element, value).getResult();
     });
   }
 
@@ -221,9 +226,12 @@ private:
     TypeSwitch<Operation *>(op)
         .Case([&](replica::ReduceToOp reduceTo) {
           Value value = mapping.lookup(reduceTo.getValue());
-          // The mean of a value that is equal everywhere is the value (reference, section 4).
-          bool distributed = isa<replica::PerReplicaType>(reduceTo.getValue().getType());
-          mapping.map(reduceTo.getResult(), distributed ? reduce(loc, reduceTo.getReduction(), value)[0] : value);
+          if (isa<replica::PerReplicaType>(reduceTo.getValue().getType()))
+            value = reduce(loc, reduceTo.getReduction(), value)[0];
+          else if (RankedTensorType type = reduceTo.getResult().getType().getComponent(); value.getType() != type)
+            // The mean of a value that is equal everywhere is the value (reference, section 4); of an integer, as f64.
+            value = divideBy(1, loc, value, type.getElementType());
+          mapping.map(reduceTo.getResult(), value);
         })
         .Case([&](replica::BroadcastToOp broadcast) {
           mapping.map(broadcast.getResult(), mapping.lookup(broadcast.getValue()));

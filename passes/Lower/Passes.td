@@ -16,7 +16,8 @@ def LowerReplicaPass : Pass<"lower-replica", "::mlir::ModuleOp"> {
   let summary = "turns the operations of replica context into explicit collectives";
   let description = [{
     All-reduces and all-gathers become a start and a wait; a mean becomes a sum and a division (a multiplication where the
-    count is a power of two); with one replica, nothing is left of them. Wrapped types end here.
+    count is a power of two); with one replica, nothing is left of them. Wrapped types end here. The sum below a mean of f16 or bf16
+    is f32, so that it is rounded once, after the division.
 
     ```mlir
     // before, 4 replicas

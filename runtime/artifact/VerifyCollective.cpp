@@ -22,9 +22,14 @@ bool isDynamic(const Buffer *buffer) {
   return false;
 }
 
+/// Elements that have room in a buffer. Widths differ where a reduction does not round its result.
+uint64_t capacity(const Buffer *buffer) {
+  return buffer->size() / elementSize(buffer->type()->element());
+}
+
 Status sameShape(const Buffer *operand, const Buffer *result, uint32_t index) {
   const auto *left = operand->type()->shape(), *right = result->type()->shape();
-  bool same = operand->size() == result->size() && count(left) == count(right);
+  bool same = capacity(operand) == capacity(result) && count(left) == count(right);
   for (uint32_t i = 0; same && i < count(left); ++i)
     same = left->Get(i) == right->Get(i);
   if (!same)
@@ -57,7 +62,7 @@ Status scatterShape(const Buffer *operand, const Buffer *result, int32_t axis, u
                     uint32_t index) {
   if (axis != 0)
     return unsupported(fmt::format("reduce_scatter along axis {}, only 0 is supported", axis));
-  if (isDynamic(operand) || isDynamic(result) || operand->size() != result->size() * members)
+  if (isDynamic(operand) || isDynamic(result) || capacity(operand) != capacity(result) * members)
     return corrupted(fmt::format("operand {}: expected {} times the {} bytes of its result, "
                                  "found {}",
                                  index, members, result->size(), operand->size()));
@@ -106,6 +111,12 @@ Status verifyAliasing(const artifact::Program &program, const artifact::Start &s
   return Status::success();
 }
 
+/// Whether reductions of `type` accumulate in the wider `wide`.
+bool isAccumulator(artifact::ElementType type, artifact::ElementType wide) {
+  return wide == artifact::ElementType::f32 &&
+         (type == artifact::ElementType::f16 || type == artifact::ElementType::bf16);
+}
+
 bool reducible(artifact::ElementType type, Reduction reduction) {
   if (type == artifact::ElementType::i1)
     return reduction == Reduction::min || reduction == Reduction::max;
@@ -141,7 +152,8 @@ Status verifyCollective(const Context &context, const artifact::Program &program
         return corrupted(fmt::format("{}: buffer {} does not exist or has no type", kind, index));
     const Buffer *operand = program.buffers()->Get(start.operands()->Get(i));
     const Buffer *result = program.buffers()->Get(start.results()->Get(i));
-    if (operand->type()->element() != result->type()->element())
+    if (operand->type()->element() != result->type()->element() &&
+        !(reduces && isAccumulator(operand->type()->element(), result->type()->element())))
       return corrupted(fmt::format("{}: operand {} is of {}, its result of {}", kind, i,
                                    elementName(operand->type()->element()),
                                    elementName(result->type()->element())));

@@ -29,19 +29,20 @@ static void addRange(CollectivePlan &plan, const Buffer *operand, const Buffer *
   range.operand = sliceOf(operand);
   range.result = sliceOf(result);
   range.functions = &reduceFunctions(operand->type()->element(), plan.reduction);
-  range.elements = result->size() / range.functions->elementSize;
+  range.resultSize = uint32_t(elementSize(result->type()->element()));
+  range.elements = result->size() / range.resultSize;
   range.blockElements = reduceBlockBytes / range.functions->accumulatorSize;
   range.direct = isShared(result) && operand->space() != result->space() &&
-                 range.functions->elementSize == range.functions->accumulatorSize;
+                 range.resultSize == range.functions->accumulatorSize;
   if (range.elements == 0)
     return;
   // Slices of a reduce_scatter are strided by member, which merging would break.
   if (!plan.ranges.empty() && plan.kind == CollectiveKind::all_reduce) {
     ReduceRange &last = plan.ranges.back();
-    uint64_t bytes = last.elements * last.functions->elementSize;
-    if (last.functions == range.functions && last.direct == range.direct &&
-        continues(last.operand, bytes, range.operand) &&
-        continues(last.result, bytes, range.result)) {
+    if (last.functions == range.functions && last.resultSize == range.resultSize &&
+        last.direct == range.direct &&
+        continues(last.operand, last.elements * last.functions->elementSize, range.operand) &&
+        continues(last.result, last.elements * last.resultSize, range.result)) {
       last.elements += range.elements;
       return;
     }

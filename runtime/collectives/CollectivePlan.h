@@ -30,6 +30,8 @@ struct ReduceRange {
   const ReduceFunctions *functions = nullptr;
   /// Elements of the result; the operand of a reduce_scatter has this many for each member.
   uint64_t elements = 0;
+  /// Bytes of one element of the result: that of an operand, or of an accumulator, which is then not rounded.
+  uint32_t resultSize = 0;
   uint64_t blockElements = 0;
   /// Index of its first tile; a tile is one block.
   int64_t firstTile = 0;

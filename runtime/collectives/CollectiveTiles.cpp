@@ -18,13 +18,13 @@ static void storeBlock(const CollectivePlan &plan, MemberBases bases, const Redu
                        uint64_t firstElement, uint64_t count, const std::byte *acc,
                        std::byte *rounded, uint32_t onlyMember) {
   const ReduceFunctions &functions = *range.functions;
-  uint64_t bytes = count * functions.elementSize;
+  uint64_t bytes = count * range.resultSize;
   const std::byte *block = acc;
-  if (functions.elementSize != functions.accumulatorSize) {
+  if (range.resultSize != functions.accumulatorSize) {
     functions.store(rounded, acc, int64_t(count));
     block = rounded;
   }
-  uint64_t offset = firstElement * functions.elementSize;
+  uint64_t offset = firstElement * range.resultSize;
   uint32_t members = uint32_t(plan.members.size());
   uint32_t first = onlyMember == ~0u ? 0 : onlyMember;
   uint32_t last = onlyMember != ~0u ? onlyMember + 1 : plan.sharedResults ? 1 : members;
@@ -62,13 +62,15 @@ static void reduceTile(const CollectivePlan &plan, MemberBases bases, int64_t ti
     sources[i] = range.operand.in(bases[i]) + offset;
 
   if (members == 1) {
-    std::byte *result = range.result.in(bases[0]) + first * functions.elementSize;
-    if (result != sources[0])
+    std::byte *result = range.result.in(bases[0]) + first * range.resultSize;
+    if (range.resultSize != functions.elementSize)
+      functions.load(result, sources[0], int64_t(count));
+    else if (result != sources[0])
       std::memcpy(result, sources[0], count * functions.elementSize);
     return;
   }
   if (range.direct)
-    return reduceTree(functions, range.result.in(bases[0]) + first * functions.elementSize,
+    return reduceTree(functions, range.result.in(bases[0]) + first * range.resultSize,
                       sources, members, int64_t(count), scratch);
   std::byte *acc = scratch, *rounded = scratch + reduceBlockBytes;
   reduceTree(functions, acc, sources, members, int64_t(count), scratch + 2 * reduceBlockBytes);

@@ -9,6 +9,7 @@ import pathlib
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -105,3 +106,44 @@ def train(tools, tmp_path):
         return read_losses(metrics)
 
     return trainer
+
+
+def read_variables(path):
+    """The variables of a checkpoint: {name: (type, shape, bytes)}, so that comparisons are of bits and bf16 needs no NumPy type."""
+    content = pathlib.Path(path).read_bytes()
+    length = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + length])
+    header.pop("__metadata__", None)
+    data = content[8 + length :]
+    return {name: (entry["dtype"], entry["shape"], data[slice(*entry["data_offsets"])]) for name, entry in header.items()}
+
+
+@pytest.fixture
+def interpreted(tools, tmp_path):
+    """Takes steps of a hand-written module by the interpreter and by compiled programs, asserts that all of them leave the same
+    bits in the variables, and returns these.
+
+    `interpreted(text, replicas, data={name: array}, steps=1, compile=[...])`. Variables without an initial value are not for this.
+    """
+
+    def compare(text, replicas, data=None, steps=1, options=((),), levels=("-O0", "-O2")):
+        source = tmp_path / "step.mlir"
+        source.write_text(text)
+        arguments = [f"--steps={steps}"]
+        if data:
+            np.savez(tmp_path / "data.npz", **data)
+            arguments.append(f"--data={tmp_path / 'data.npz'}")
+        expected = tmp_path / f"expected-{replicas}.safetensors"
+        metrics = f"--metrics={tmp_path / 'metrics.jsonl'}"
+        tools.run("lockstep-interpret", source, f"--replicas={replicas}", *arguments, metrics, f"--save={expected}")
+        variables = read_variables(expected)
+        for level in levels:
+            for extra in options:
+                artifact = tools.compile(source, tmp_path / "step.lockstep", f"--replicas={replicas}", level, *extra)
+                folder = tmp_path / f"compiled-{replicas}"
+                tools.run("lockstep-run", artifact, *arguments, metrics, f"--save={folder}", "--check-races")
+                found = read_variables(folder / f"checkpoint-{steps}.safetensors")
+                assert found == variables, (replicas, level, extra)
+        return variables
+
+    return compare

@@ -57,21 +57,30 @@ uint16_t toBFloat(float value) {
 /// How a type is widened before it is reduced, and rounded after.
 template <typename T> struct Plain {
   using Storage = T;
+  using Result = T;
   using Accumulator = T;
   static T widen(T value) { return value; }
   static T narrow(T value) { return value; }
 };
 struct Half {
   using Storage = _Float16;
+  using Result = _Float16;
   using Accumulator = float;
   static float widen(_Float16 value) { return float(value); }
   static _Float16 narrow(float value) { return _Float16(value); }
 };
 struct BFloat {
   using Storage = uint16_t;
+  using Result = uint16_t;
   using Accumulator = float;
   static float widen(uint16_t value) { return fromBFloat(value); }
   static uint16_t narrow(float value) { return toBFloat(value); }
+};
+
+/// Results are f32, not rounded.
+template <typename Narrow> struct Unrounded : Narrow {
+  using Result = float;
+  static float narrow(float value) { return value; }
 };
 
 template <typename S> S randomValue(std::mt19937 &random, bool isBFloat) {
@@ -89,12 +98,14 @@ template <typename Type>
 void checkAllReduce(ElementType element, Reduction reduction, uint32_t replicas, unsigned workers,
                     int64_t size, bool shared) {
   using S = typename Type::Storage;
+  using R = typename Type::Result;
+  ElementType resultElement = std::is_same_v<S, R> ? element : ElementType::f32;
   TestProgram p(replicas);
   Space result = shared ? Space::shared : Space::replica;
   uint32_t a = p.variable("a", element, {size}, /*perReplica=*/true);
   uint32_t b = p.variable("b", element, {64 / int64_t(sizeof(S))}, true);
-  uint32_t ra = p.buffer(result, element, {size});
-  uint32_t rb = p.buffer(result, element, {64 / int64_t(sizeof(S))});
+  uint32_t ra = p.buffer(result, resultElement, {size});
+  uint32_t rb = p.buffer(result, resultElement, {64 / int64_t(sizeof(S))});
   p.output("a", ra);
   p.output("b", rb);
   uint32_t channel = p.channel();
@@ -117,7 +128,7 @@ void checkAllReduce(ElementType element, Reduction reduction, uint32_t replicas,
   Status status = session->run("main");
   ASSERT_TRUE(status.ok()) << status.message();
   for (int operand = 0; operand < 2; ++operand) {
-    std::vector<S> expected(values[operand][0].size());
+    std::vector<R> expected(values[operand][0].size());
     for (size_t i = 0; i < expected.size(); ++i) {
       std::vector<typename Type::Accumulator> column;
       for (uint32_t r = 0; r < replicas; ++r)
@@ -126,7 +137,7 @@ void checkAllReduce(ElementType element, Reduction reduction, uint32_t replicas,
     }
     for (uint32_t r = 0; r < replicas; ++r) {
       std::span<const std::byte> found = session->output(0, operand, r);
-      ASSERT_EQ(found.size(), expected.size() * sizeof(S));
+      ASSERT_EQ(found.size(), expected.size() * sizeof(R));
       ASSERT_EQ(std::memcmp(found.data(), expected.data(), found.size()), 0)
           << elementName(element) << " operand " << operand << " replica " << r << " of "
           << replicas << ", " << workers << " workers";
@@ -158,6 +169,12 @@ TEST_P(Collectives, allReduceSixteenBitFloats) {
   checkAllReduce<Half>(ElementType::f16, Reduction::sum, replicas, workers, 5003, true);
   checkAllReduce<BFloat>(ElementType::bf16, Reduction::sum, replicas, workers, 5003, true);
   checkAllReduce<BFloat>(ElementType::bf16, Reduction::max, replicas, workers, 77, false);
+  for (bool shared : {true, false}) {
+    checkAllReduce<Unrounded<Half>>(ElementType::f16, Reduction::sum, replicas, workers, 5003,
+                                    shared);
+    checkAllReduce<Unrounded<BFloat>>(ElementType::bf16, Reduction::sum, replicas, workers, 5003,
+                                      shared);
+  }
 }
 
 TEST_P(Collectives, allReduceEveryReduction) {

@@ -235,6 +235,24 @@ const Rule rules[] = {
                {f32(p, Space::replica, 4)}, {p.buffer(Space::replica, ElementType::i32, {4})});
      },
      "operand 0 is of f32, its result of i32"},
+    {"collectiveNarrowsItsAccumulator",
+     [](TestProgram &p) {
+       p.start(CollectiveKind::all_reduce, Reduction::sum, p.channel(),
+               {f32(p, Space::replica, 4)}, {p.buffer(Space::replica, ElementType::bf16, {4})});
+     },
+     "operand 0 is of f32, its result of bf16"},
+    {"gatherWidens",
+     [](TestProgram &p) {
+       p.start(CollectiveKind::all_gather, Reduction::none, p.channel(),
+               {p.buffer(Space::replica, ElementType::bf16, {4})}, {f32(p, Space::replica, 8)});
+     },
+     "operand 0 is of bf16, its result of f32"},
+    {"unroundedShape",
+     [](TestProgram &p) {
+       p.start(CollectiveKind::all_reduce, Reduction::sum, p.channel(),
+               {p.buffer(Space::replica, ElementType::bf16, {4})}, {f32(p, Space::replica, 2)});
+     },
+     "differ in shape or size (8 and 8 bytes)"},
     {"collectiveWritesInput",
      [](TestProgram &p) {
        p.start(CollectiveKind::all_reduce, Reduction::sum, p.channel(),

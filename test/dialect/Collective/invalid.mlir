@@ -94,6 +94,17 @@ func.func @f(%a: tensor<4xf32>, %b: tensor<4xf32>) {
 
 // -----
 
+// A reduction may leave its result in the f32 that it accumulated f16 or bf16 in, but f32 is not accumulated in f64.
+collective.group @all
+func.func @f(%a: tensor<4xf32>) {
+  // expected-error@+1 {{expected a pending result of type 'tensor<4xf32>', found 'tensor<4xf64>'}}
+  %h = collective.start all_reduce sum @all (%a : tensor<4xf32>) -> !collective.pending<tensor<4xf64>>
+  %r = collective.wait %h (%a : tensor<4xf32>) : !collective.pending<tensor<4xf64>> -> tensor<4xf64>
+  return
+}
+
+// -----
+
 // A gather has an axis ...
 collective.group @all
 func.func @f(%a: tensor<4xf32>) {

@@ -7,7 +7,7 @@ collective.group @all
 collective.group @even {ranks = array<i64: 0, 2>}
 
 // CHECK-LABEL: func.func @exchange
-func.func @exchange(%a: tensor<4xf32>, %b: tensor<2x3xf32>, %v: tensor<?x3xf32>) {
+func.func @exchange(%a: tensor<4xf32>, %b: tensor<2x3xf32>, %v: tensor<?x3xf32>, %n: tensor<4xbf16>) {
   // A bucket: one collective with two operands, on its channel.
   // CHECK: %[[H:.*]] = collective.start all_reduce sum @all channel 3(%[[A:.*]], %[[B:.*]] : tensor<4xf32>, tensor<2x3xf32>) {bytes_per_pack = 64 : i64} -> <tensor<4xf32>, tensor<2x3xf32>>
   %h = collective.start all_reduce sum @all channel 3 (%a, %b : tensor<4xf32>, tensor<2x3xf32>) {bytes_per_pack = 64 : i64}
@@ -22,6 +22,10 @@ func.func @exchange(%a: tensor<4xf32>, %b: tensor<2x3xf32>, %v: tensor<?x3xf32>)
   // CHECK: collective.start reduce_scatter max @all
   %s = collective.start reduce_scatter max @all (%a : tensor<4xf32>) -> !collective.pending<tensor<1xf32>>
   %part = collective.wait %s (%a : tensor<4xf32>) : !collective.pending<tensor<1xf32>> -> tensor<1xf32>
+  // Sums that are not rounded to the 16 bits of their operands.
+  // CHECK: collective.start all_reduce sum @all(%{{.*}} : tensor<4xbf16>) -> <tensor<4xf32>>
+  %w = collective.start all_reduce sum @all (%n : tensor<4xbf16>) -> !collective.pending<tensor<4xf32>>
+  %sum = collective.wait %w (%n : tensor<4xbf16>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
   // CHECK: collective.barrier @all channel 4
   collective.barrier @all channel 4
   // CHECK: collective.barrier @even
