@@ -89,10 +89,6 @@ private:
     openOnce = nullptr;
   }
 
-  static bool isPrivate(device::Space space) {
-    return space == device::Space::Replica || space == device::Space::ReplicaVariable;
-  }
-
   void copyBefore(Operation *op) {
     auto it = plan.copiesBefore.find(op);
     if (it == plan.copiesBefore.end())
@@ -183,8 +179,11 @@ private:
     leaveOnce();
     for (auto [i, value] : llvm::enumerate(returnOp.getOperands())) {
       auto binding = step.getResultAttrOfType<device::BindingAttr>(i, "device.binding");
-      if (binding.getKind() != device::BindingKind::Variable)
-        device::OutputOp::create(builder, returnOp.getLoc(), binding, getSlice(value));
+      if (binding.getKind() == device::BindingKind::Variable)
+        continue;
+      auto copy = plan.outputCopies.find(i);
+      StorageId id = copy == plan.outputCopies.end() ? plan.storageOf.at(value) : copy->second;
+      device::OutputOp::create(builder, returnOp.getLoc(), binding, getSlice(id, cast<RankedTensorType>(value.getType())));
     }
     device::ReturnOp::create(builder, returnOp.getLoc());
     return success();

@@ -81,9 +81,10 @@ private:
           if (isShared && plan.once.insert(op).second)
             changed = true;
         }
+        // What a part of the ranks exchanges differs from rank to rank.
         if (isShared && (isa<collective::WaitOp, device::InvokeOp>(op) || isView(op)))
           for (Value result : op->getResults())
-            changed |= shared.insert(result).second;
+            changed |= uniformity.isUniform(result) && shared.insert(result).second;
         shareCarried(op, changed);
       });
     }
@@ -199,8 +200,7 @@ private:
     bool isOnce = replicas == 1 || plan.once.contains(invoke);
     if ((storage.space == device::Space::Variable || storage.space == device::Space::Shared) && !isOnce)
       return false;
-    bool isPrivate = storage.space == device::Space::Replica || storage.space == device::Space::ReplicaVariable;
-    if (isPrivate && plan.once.contains(invoke))
+    if (isPrivate(storage.space) && plan.once.contains(invoke))
       return false;
     for (Value resident : target.residents) {
       if (resident.getParentBlock() != invoke->getBlock() && !isa<BlockArgument>(resident))
@@ -321,7 +321,7 @@ private:
     // Results are written from the start on: once all members have arrived.
     int64_t resultBucket = createBucket();
     for (OpResult result : wait->getResults()) {
-      StorageId id = createStorage(device::Space::Shared, cast<RankedTensorType>(result.getType()));
+      StorageId id = createStorage(spaceOf(result), cast<RankedTensorType>(result.getType()));
       joinBucket(resultBucket, id);
       extend(id, position, waited);
       hold(result, id, position);
@@ -380,7 +380,7 @@ private:
         continue;
       }
       auto type = cast<RankedTensorType>(value.getType());
-      StorageId temporary = createStorage(plan.storages[source].space == device::Space::Replica ? device::Space::Replica : device::Space::Shared, type);
+      StorageId temporary = createStorage(isPrivate(plan.storages[source].space) ? device::Space::Replica : device::Space::Shared, type);
       int64_t position = lifetimes.getFirst(terminator);
       extend(temporary, position, position);
       std::vector<StorageCopy> &copies = plan.copiesBefore[terminator];
@@ -476,6 +476,30 @@ private:
       }
     }
     copyYielded(returnOp, values, destinations);
+    for (auto [i, value] : llvm::enumerate(returnOp.getOperands()))
+      if (getResultBinding(step, i).getKind() != device::BindingKind::Variable && mustCopyOutput(value, values, destinations))
+        copyOutput(returnOp, i);
+  }
+
+  /// Whether the host cannot read `value` where it is: that memory is the host's own, or a variable's that has a new value.
+  bool mustCopyOutput(Value value, ArrayRef<Value> assigned, ArrayRef<StorageId> variables) const {
+    StorageId id = plan.storageOf.at(value);
+    device::Space space = plan.storages[id].space;
+    if (space == device::Space::Input || space == device::Space::Scalar)
+      return true;
+    auto it = llvm::find(variables, id);
+    return it != variables.end() && plan.storageOf.at(assigned[it - variables.begin()]) != id;
+  }
+
+  /// Copies result `index` before variables get their new values.
+  void copyOutput(func::ReturnOp returnOp, unsigned index) {
+    Value value = returnOp.getOperand(index);
+    auto type = cast<RankedTensorType>(value.getType());
+    StorageId copy = createStorage(device::Space::Replica, type);
+    extend(copy, lifetimes.getFirst(returnOp), std::numeric_limits<int64_t>::max());
+    std::vector<StorageCopy> &copies = plan.copiesBefore[returnOp];
+    copies.insert(copies.begin(), {plan.storageOf.at(value), copy, type, returnOp.getLoc()});
+    plan.outputCopies[index] = copy;
   }
 
   StorageId variableStorage(StringRef name) {

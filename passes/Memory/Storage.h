@@ -59,6 +59,8 @@ struct StoragePlan {
   llvm::DenseMap<mlir::Operation *, std::vector<StorageCopy>> copiesBefore;
   /// The storages of the operands of a start, after copies.
   llvm::DenseMap<mlir::Operation *, std::vector<StorageId>> startOperands;
+  /// The storages of results that the host cannot read where they were computed, by their number.
+  llvm::DenseMap<unsigned, StorageId> outputCopies;
   /// Kernel invocations that one replica executes for all.
   llvm::DenseSet<mlir::Operation *> once;
   /// Working memory of an invocation.
@@ -67,6 +69,9 @@ struct StoragePlan {
 
 /// Finds the storages of `step`. `layout` knows where variables, inputs, scalars and constants are.
 llvm::FailureOr<StoragePlan> assignStorages(mlir::func::FuncOp step, int64_t replicas, bool reuse, StepLayout &layout);
+
+/// Whether each replica has memory of its own in `space`, to write as it likes.
+inline bool isPrivate(device::Space space) { return space == device::Space::Replica || space == device::Space::ReplicaVariable; }
 
 /// Bytes of a tensor in row-major order; i1 takes a byte.
 int64_t getByteSize(mlir::RankedTensorType type);
