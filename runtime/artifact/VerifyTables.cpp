@@ -17,6 +17,9 @@ Status verifyType(const artifact::TensorType *type, bool allowDynamic, uint64_t 
   if (count(type->shape()) > maxDimensions)
     return corrupted(fmt::format("expected at most {} dimensions, found {}", maxDimensions,
                                  count(type->shape())));
+  // FlatBuffers' verifier looks at the place of a vector's length, not at that of its elements.
+  if (count(type->shape()) > 0 && reinterpret_cast<uintptr_t>(type->shape()->Data()) % alignof(int64_t) != 0)
+    return corrupted("a shape is not aligned");
   uint64_t size = elementSize(type->element());
   bool dynamic = false;
   for (uint32_t i = 0; i < count(type->shape()); ++i) {
