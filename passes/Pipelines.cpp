@@ -17,25 +17,6 @@
 using namespace lockstep;
 using namespace mlir;
 
-static constexpr std::pair<Stage, StringLiteral> kStageNames[] = {
-    {Stage::Import, "import"},   {Stage::Verify, "verify"},     {Stage::Lower, "lower"},     {Stage::Kernels, "kernels"},
-    {Stage::Bucket, "bucket"},   {Stage::Schedule, "schedule"}, {Stage::Codegen, "codegen"}, {Stage::Memory, "memory"},
-};
-
-StringRef lockstep::stringifyStage(Stage stage) {
-  for (auto [value, name] : kStageNames)
-    if (value == stage)
-      return name;
-  llvm_unreachable("unknown stage");
-}
-
-std::optional<Stage> lockstep::symbolizeStage(StringRef text) {
-  for (auto [value, name] : kStageNames)
-    if (name == text)
-      return value;
-  return std::nullopt;
-}
-
 static void addImport(OpPassManager &pm) {
   pm.addPass(createImportStepsPass());
   pm.addPass(createImportStableHLOPass());

@@ -3,6 +3,8 @@
 #ifndef LOCKSTEP_PASSES_PIPELINES_H
 #define LOCKSTEP_PASSES_PIPELINES_H
 
+#include "passes/Stage.h"
+
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Pass/PassManager.h"
 
@@ -10,9 +12,6 @@
 #include <vector>
 
 namespace lockstep {
-
-/// The stages of the compilation, in order. A pipeline may stop after each of them.
-enum class Stage { Import, Verify, Lower, Kernels, Bucket, Schedule, Codegen, Memory };
 
 /// What a user may choose.
 struct CompileOptions {
@@ -30,10 +29,6 @@ struct CompileOptions {
   std::vector<std::string> targets = {"x86-64-v3", "x86-64-v4"};
   Stage stopAfter = Stage::Memory;
 };
-
-/// The name of a stage, as `--stop-after` takes it.
-llvm::StringRef stringifyStage(Stage stage);
-std::optional<Stage> symbolizeStage(llvm::StringRef name);
 
 /// Appends the passes of all stages up to `options.stopAfter`.
 void buildCompilePipeline(mlir::OpPassManager &pm, const CompileOptions &options);

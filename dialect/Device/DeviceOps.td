@@ -143,6 +143,20 @@ def Device_ConstantsOp : Device_Op<"constants", [HasParent<"::mlir::ModuleOp">]>
   let hasVerifier = 1;
 }
 
+def Device_RemarkOp : Device_Op<"remark", [HasParent<"::mlir::ModuleOp">]> {
+  let summary = "one explained decision of the compiler, kept for those who inspect the artifact";
+  let description = [{
+    The stage that decided, the kind (`passed`, `missed`, `analysis` or `failed`), what was decided and why, and the program it
+    is about. The location is the line of the user's program.
+
+    ```mlir
+    device.remark "schedule" "missed" "nothing runs between start and wait" in "step"
+    ```
+  }];
+  let arguments = (ins StrAttr:$stage, StrAttr:$kind, StrAttr:$message, OptionalAttr<StrAttr>:$program);
+  let assemblyFormat = "$stage $kind $message (`in` $program^)? attr-dict";
+}
+
 def Device_ProgramOp : Device_Op<"program", [Symbol, IsolatedFromAbove, HasParent<"::mlir::ModuleOp">]> {
   let summary = "the commands of one device role";
   let description = [{

@@ -2,6 +2,7 @@
 
 #include "dialect/Collective/CollectiveDialect.h"
 #include "passes/Passes.h"
+#include "passes/Remarks/Remarks.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
@@ -58,9 +59,15 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
 
   void runOnBlock(Block &block) {
     llvm::MapVector<BucketKey, SmallVector<collective::StartOp>> candidates;
-    for (auto start : block.getOps<collective::StartOp>())
+    for (auto start : block.getOps<collective::StartOp>()) {
       if (mayBeBucketed(start))
         candidates[getKey(start)].push_back(start);
+      else if (start.getKind() != collective::Kind::AllReduce)
+        missed(start, "not in a bucket: only all_reduce is put into buckets");
+    }
+    for (auto &[key, starts] : candidates)
+      if (starts.size() == 1 && candidates.size() > 1)
+        missed(starts.front(), "shares no bucket: others differ in " + getDifferences(key, candidates));
     for (auto &[key, starts] : candidates) {
       // Buckets of other keys have moved what depends on them.
       llvm::sort(starts, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
@@ -72,7 +79,11 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
         int64_t bytes = *start.getContributedBytes();
         bool full = bound > 0 && size + bytes > bound;
         if (!bucket.empty() && (full || dependents.contains(start))) {
-          merge(bucket);
+          if (full)
+            missed(start, "begins a new bucket: with the " + bytesText(size) + " before it would exceed bytes_per_pack, " + bytesText(bound));
+          else
+            missed(start, "begins a new bucket: it depends on the result of the one before");
+          merge(bucket, bound);
           bucket.clear();
           dependents.clear();
           size = 0;
@@ -82,12 +93,36 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
         for (Operation *op : getDependents(getWait(start)))
           dependents.insert(op);
       }
-      merge(bucket);
+      merge(bucket, bound);
     }
   }
 
+  void missed(collective::StartOp start, const Twine &reason) {
+    remark::missed(start.getLoc(), decision(Stage::Bucket, "NotMerged", getOperation().getSymName()))
+        << (collectiveText(start) + " " + reason).str();
+  }
+
+  /// In what `key` differs from all others, or else from the first other one.
+  static std::string getDifferences(const BucketKey &key, const llvm::MapVector<BucketKey, SmallVector<collective::StartOp>> &candidates) {
+    auto find = [&](bool fromAll) {
+      SmallVector<std::string> names;
+      auto compare = [&](StringRef name, auto get) {
+        auto differs = [&](const auto &other) { return get(other.first) != get(key); };
+        if (fromAll ? llvm::count_if(candidates, differs) + 1 == static_cast<int64_t>(candidates.size()) : llvm::any_of(candidates, differs))
+          names.push_back(name.str());
+      };
+      compare("group", [](const BucketKey &k) { return std::get<0>(k); });
+      compare("reduction", [](const BucketKey &k) { return std::get<2>(k); });
+      compare("element type", [](const BucketKey &k) { return std::get<3>(k); });
+      compare("bytes_per_pack", [](const BucketKey &k) { return std::get<4>(k); });
+      return names;
+    };
+    SmallVector<std::string> names = find(/*fromAll=*/true);
+    return listText(names.empty() ? find(/*fromAll=*/false) : names);
+  }
+
   /// Replaces the collectives of `bucket` by one, where the last of them starts. What depends on the others moves behind its wait.
-  void merge(ArrayRef<collective::StartOp> bucket) {
+  void merge(ArrayRef<collective::StartOp> bucket, int64_t bound) {
     if (bucket.size() < 2)
       return;
     collective::StartOp last = bucket.back();
@@ -105,6 +140,10 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
                                               last.getKindAttr(), last.getReductionAttr(), last.getGroupAttr(), IntegerAttr(), operands,
                                               IntegerAttr(), last.getBytesPerPackAttr());
     auto wait = collective::WaitOp::create(builder, loc, results, merged, operands);
+    SmallVector<std::string> members = llvm::map_to_vector(operands, valueText);
+    remark::passed(loc, decision(Stage::Bucket, "Bucket", getOperation().getSymName()))
+        << (countText(bucket.size(), "collective") + " in one bucket, " + collectiveText(merged) +
+            (bound > 0 ? ", within bytes_per_pack of " + bytesText(bound) : ", no bound given") + ": " + listText(members));
 
     // Everything between the first wait and the new one that depends on a result comes after it, in the same order.
     llvm::DenseSet<Operation *> moved;

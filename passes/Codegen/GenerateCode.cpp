@@ -5,6 +5,7 @@
 #include "passes/Codegen/CostEstimate.h"
 #include "passes/Codegen/InPlace.h"
 #include "passes/Passes.h"
+#include "passes/Remarks/Remarks.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Threading.h"
@@ -61,6 +62,7 @@ struct GenerateCode : lockstep::impl::GenerateCodePassBase<GenerateCode> {
     for (const CodegenTarget *target : *targets)
       if (failed(link(*target, chunks)))
         return signalPassFailure();
+    explain();
   }
 
 private:
@@ -170,6 +172,27 @@ private:
       kernel.setScratch(isFirst ? scratch : std::max<int64_t>(kernel.getScratch(), scratch));
       if (kernel.getInPlace())
         kernel.setInPlaceAttr(function->getAttrOfType<DenseI64ArrayAttr>(kInPlaceAttr));
+    }
+  }
+
+  /// Tiles of kernels, and how much code they became.
+  void explain() {
+    getOperation().walk([&](device::InvokeOp invoke) {
+      auto kernel = SymbolTable::lookupNearestSymbolFrom<device::KernelOp>(invoke, invoke.getKernelAttr());
+      StringRef step = invoke->getParentOfType<FunctionOpInterface>().getName();
+      if (kernel.getGrid() > 1)
+        remark::passed(kernel.getLoc(), decision(Stage::Codegen, "Tiled", step))
+            << ("@" + kernel.getSymName() + ": " + countText(kernel.getGrid(), "tile") + " that workers share (" +
+                bytesText(kernel.getBytes()) + ", " + Twine(kernel.getFlops()) + " flops)" +
+                (kernel.getScratch() ? ", " + bytesText(kernel.getScratch()) + " of working memory each" : ""))
+                   .str();
+    });
+    for (auto binary : getOperation().getOps<device::BinaryOp>()) {
+      int64_t kernels = llvm::range_size(getOperation().getOps<device::KernelOp>());
+      remark::analysis(getOperation().getLoc(), decision(Stage::Codegen, "Binary", StringRef()))
+          << (binary.getTarget() + ": " + countText(kernels, "kernel") + ", " + Twine(kernels - equals.size()) + " of them different, " +
+              bytesText(binary.getObject().getNumElements()))
+                 .str();
     }
   }
 

@@ -52,7 +52,19 @@ private:
     for (auto program : module.getOps<device::ProgramOp>())
       if (failed(emit(program)))
         return failure();
+    for (auto remark : module.getOps<device::RemarkOp>())
+      emit(remark);
     return success();
+  }
+
+  void emit(device::RemarkOp remark) {
+    auto table = std::make_unique<artifact::RemarkT>();
+    table->stage = remark.getStage().str();
+    table->kind = remark.getKind().str();
+    table->message = remark.getMessage().str();
+    table->program = remark.getProgram().value_or("").str();
+    table->location = getLocation(remark.getLoc());
+    tables.remarks.push_back(std::move(table));
   }
 
   LogicalResult emit(device::KernelOp kernel) {

@@ -5,6 +5,7 @@
 #include "passes/Kernels/Grouping.h"
 #include "passes/Kernels/Structure.h"
 #include "passes/Passes.h"
+#include "passes/Remarks/Remarks.h"
 #include "passes/Verify/Uniformity.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -202,6 +203,11 @@ private:
     }
 
     device::KernelOp kernel = createKernel(ops, glue.getArrayRef(), arguments, outputs);
+    if (size_t lines = countLines(kernel.getLoc()); ops.size() > 1 || lines > 1)
+      remark::passed(kernel.getLoc(), decision(Stage::Kernels, "Fused", step.getSymName()))
+          << (countText(ops.size(), "operation") + " in kernel @" + kernel.getSymName() + ", from " + (lines > 1 ? "lines " : "line ") +
+              linesText(kernel.getLoc()))
+                 .str();
     auto invoke = device::InvokeOp::create(builder, kernel.getLoc(), ValueRange(outputs).getTypes(), kernel.getSymName(), arguments);
     for (auto [output, result] : llvm::zip_equal(outputs, invoke.getResults()))
       output.replaceUsesWithIf(result, [&](OpOperand &use) {

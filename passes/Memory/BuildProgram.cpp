@@ -17,7 +17,7 @@ public:
   ProgramBuilder(func::FuncOp step, const StoragePlan &plan, const StepLayout &layout, int64_t replicas)
       : step(step), plan(plan), layout(layout), builder(step), replicas(replicas) {}
 
-  LogicalResult run(const PlacementResult &placement) {
+  FailureOr<device::ProgramOp> run(const PlacementResult &placement) {
     nextChannel = 0;
     step.walk([&](CollectiveOpInterface op) { nextChannel = std::max<int64_t>(nextChannel, *op.getChannelNumber() + 1); });
     program = device::ProgramOp::create(builder, step.getLoc(), step.getSymName(), "worker", placement.replicaSize,
@@ -29,7 +29,7 @@ public:
     program.setRegisters(nextRegister);
     program.setChannels(nextChannel);
     step.erase();
-    return success();
+    return program;
   }
 
 private:
@@ -316,7 +316,7 @@ private:
 
 } // namespace
 
-LogicalResult lockstep::buildProgram(func::FuncOp step, const StoragePlan &plan, const PlacementResult &placement,
+FailureOr<device::ProgramOp> lockstep::buildProgram(func::FuncOp step, const StoragePlan &plan, const PlacementResult &placement,
                                      const StepLayout &layout, int64_t replicas) {
   return ProgramBuilder(step, plan, layout, replicas).run(placement);
 }

@@ -8,7 +8,7 @@
 namespace lockstep {
 
 /// Replaces `step` by a `device.program` that does the same on the storages of `plan`.
-llvm::LogicalResult buildProgram(mlir::func::FuncOp step, const StoragePlan &plan, const PlacementResult &placement,
+llvm::FailureOr<device::ProgramOp> buildProgram(mlir::func::FuncOp step, const StoragePlan &plan, const PlacementResult &placement,
                                  const StepLayout &layout, int64_t replicas);
 
 } // namespace lockstep

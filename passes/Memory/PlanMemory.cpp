@@ -1,6 +1,7 @@
 //===- PlanMemory.cpp - Gives every value its place in memory -------------===//
 
 #include "passes/Memory/BuildProgram.h"
+#include "passes/Memory/MemoryRemarks.h"
 #include "passes/Memory/Placement.h"
 #include "passes/Memory/Storage.h"
 #include "passes/Passes.h"
@@ -32,8 +33,11 @@ struct PlanMemory : impl::PlanMemoryPassBase<PlanMemory> {
       if (failed(plan))
         return signalPassFailure();
       PlacementResult placement = placeStorages(*plan, reuse);
-      if (failed(buildProgram(step, *plan, placement, layout, replicas)))
+      explainMemory(step, *plan, placement, replicas);
+      FailureOr<device::ProgramOp> program = buildProgram(step, *plan, placement, layout, replicas);
+      if (failed(program))
         return signalPassFailure();
+      explainOnce(*program, replicas);
     }
     moduleLayout->emit(module);
   }

@@ -9,6 +9,7 @@
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Device/DeviceDialect.h"
 #include "passes/Passes.h"
+#include "passes/Schedule/ScheduleRemarks.h"
 #include "passes/Verify/Uniformity.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -110,8 +111,11 @@ struct ScheduleCollectives : impl::ScheduleCollectivesPassBase<ScheduleCollectiv
     UniformityAnalysis uniformity(getOperation());
     SmallVector<Block *> blocks;
     getOperation().walk([&](Block *block) { blocks.push_back(block); });
-    for (Block *block : blocks)
+    for (Block *block : blocks) {
+      ScheduleRemarks remarks(*block, getOperation().getSymName());
       BlockScheduler(*block, uniformity).run();
+      remarks.emit();
+    }
   }
 };
 } // namespace

@@ -2,6 +2,7 @@
 
 #include "passes/Emit/EmitArtifact.h"
 #include "passes/Pipelines.h"
+#include "passes/Remarks/RemarkCollector.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/MLIRContext.h"
@@ -41,6 +42,8 @@ struct CommandLine {
                                  cl::value_desc("stage"), cl::cat(category)};
   cl::opt<bool> verifyEach{"verify-each", cl::desc("verify the IR after every pass"), cl::init(true), cl::cat(category)};
   cl::opt<bool> timing{"timing", cl::desc("print the time of every pass"), cl::cat(category)};
+  cl::opt<std::string> remarks{"remarks", cl::desc("print what was decided and why; only of a stage, or only lines that match a regular expression"),
+                               cl::value_desc("stage|regex"), cl::ValueOptional, cl::cat(category)};
   cl::opt<bool> locations{"locations", cl::desc("print source locations with --stop-after"), cl::cat(category)};
 };
 
@@ -76,14 +79,19 @@ int main(int argc, char **argv) {
   }
   // Linking kernels resets every command-line option of the process: keep what is needed afterwards.
   const std::string outputName = line.output, stopStage = line.stopAfter;
-  const bool printLocations = line.locations;
+  const bool printLocations = line.locations, printRemarks = line.remarks.getNumOccurrences() > 0;
+  const std::string remarkFilter = line.remarks;
 
+  // Outlives the context, which reports to it.
+  RemarkCollector remarks;
   mlir::DialectRegistry registry;
   registerDialects(registry);
   mlir::MLIRContext context(registry);
   context.allowUnregisteredDialects();
   // An error is about a line of the user's program; the whole module would bury it.
   context.printOpOnDiagnostic(false);
+  if (mlir::failed(remarks.install(context)))
+    return 1;
 
   std::string message;
   std::unique_ptr<llvm::MemoryBuffer> buffer = mlir::openInputFile(line.input, &message);
@@ -103,6 +111,11 @@ int main(int argc, char **argv) {
   buildCompilePipeline(pm, options);
   if (mlir::failed(pm.run(*module)))
     return 1;
+  if (printRemarks && mlir::failed(remarks.print(*module, remarkFilter, llvm::errs(), message)))
+    return fail("--remarks: " + message);
+  // A compiled step keeps its explanation.
+  if (options.stopAfter == Stage::Memory)
+    remarks.record(*module);
 
   std::unique_ptr<llvm::ToolOutputFile> file = mlir::openOutputFile(outputName, &message);
   if (!file)

@@ -123,7 +123,8 @@ Inspection inspect(const runtime::Artifact &artifact, const std::string &file) {
   auto text = [](const flatbuffers::String *string) { return string ? string->str() : std::string(); };
   forEach(tables.remarks(), [&](const artifact::Remark &remark) {
     result.remarks.push_back(
-        {text(remark.stage()), text(remark.kind()), text(remark.message()), std::string(artifact.location(remark.location()))});
+        {text(remark.stage()), text(remark.kind()), text(remark.message()), std::string(artifact.location(remark.location())),
+         text(remark.program())});
   });
   return result;
 }

@@ -148,7 +148,8 @@ struct GroupInfo {
 };
 
 struct RemarkInfo {
-  std::string stage, kind, message, line;
+  /// `program` is empty for what is about all of them.
+  std::string stage, kind, message, line, program;
 };
 
 struct Inspection {

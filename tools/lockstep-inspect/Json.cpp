@@ -146,7 +146,8 @@ std::string toJson(const Inspection &inspection) {
   });
   json["programs"] = array(inspection.programs, [&](const ProgramInfo &program) { return toJson(program, inspection); });
   json["remarks"] = array(inspection.remarks, [](const RemarkInfo &remark) {
-    return Json{{"stage", remark.stage}, {"kind", remark.kind}, {"message", remark.message}, {"line", remark.line}};
+    return Json{{"stage", remark.stage}, {"kind", remark.kind}, {"message", remark.message}, {"line", remark.line},
+                {"program", remark.program.empty() ? Json(nullptr) : Json(remark.program)}};
   });
   return json.dump(2) + "\n";
 }

@@ -88,9 +88,9 @@ std::string kernels(const Inspection &inspection) {
 }
 
 std::string remarks(const Inspection &inspection) {
-  Table table({"stage", "kind", "line", "remark"});
+  Table table({"stage", "kind", "program", "line", "remark"});
   for (const RemarkInfo &remark : inspection.remarks)
-    table.add({remark.stage, remark.kind, remark.line, remark.message});
+    table.add({remark.stage, remark.kind, remark.program, remark.line, remark.message});
   return section("remarks", table);
 }
 

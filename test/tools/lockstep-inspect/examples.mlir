@@ -28,7 +28,7 @@
 // CHECK:        0 all_reduce sum all {{.*}} model.py:55
 // CHECK:      schedule of 'step'
 // CHECK:        ┌ start all_reduce sum channel 0 {{.*}} model.py:55
-// CHECK:        └ wait channel 0 {{.*}} model.py:55
+// CHECK:        └ wait channel 0 model.py:55
 // CHECK:      memory of 'step'
 // CHECK:        params/w1
 // CHECK:      program 'evaluate' (role worker)

@@ -1,0 +1,51 @@
+//===- RemarkCollector.h - Remarks of one compilation -----------*- C++ -*-===//
+
+#ifndef LOCKSTEP_PASSES_REMARKS_REMARKCOLLECTOR_H
+#define LOCKSTEP_PASSES_REMARKS_REMARKCOLLECTOR_H
+
+#include "passes/Stage.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace lockstep {
+
+/// Keeps the remarks that the passes make, and gives them in an order that does not depend on threads. Outlives the context.
+class RemarkCollector {
+public:
+  struct Entry {
+    Stage stage;
+    /// passed, missed, analysis or failed
+    std::string kind;
+    std::string message;
+    /// Name of the step or program; may be empty.
+    std::string program;
+    mlir::Location location;
+  };
+
+  /// Makes the engine of `context` report here.
+  llvm::LogicalResult install(mlir::MLIRContext &context);
+
+  /// What has been reported: by stage, then by program in the order of `module`, then as it was made.
+  std::vector<Entry> getEntries(mlir::ModuleOp module) const;
+
+  /// Writes all entries into the module of a compiled step, as `device.remark`.
+  void record(mlir::ModuleOp module) const;
+
+  /// Prints "model.py:42: remark [bucket]: text" lines ("missed" for what was not done). `filter` is empty, the name of a stage, or a
+  /// regular expression that the line must match. Fails if that is malformed; `error` then says how.
+  llvm::LogicalResult print(mlir::ModuleOp module, llvm::StringRef filter, llvm::raw_ostream &os, std::string &error) const;
+
+private:
+  class Streamer;
+
+  mutable std::mutex mutex;
+  std::vector<Entry> entries;
+};
+
+} // namespace lockstep
+
+#endif

@@ -1,0 +1,94 @@
+//===- Remarks.cpp - Texts of remarks -------------------------------------===//
+
+#include "passes/Remarks/Remarks.h"
+
+#include "passes/Verify/UserLocation.h"
+
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+
+using namespace lockstep;
+using namespace mlir;
+
+remark::RemarkOpts lockstep::decision(Stage stage, StringRef name, StringRef function) {
+  return remark::RemarkOpts::name(name).category(stringifyStage(stage)).function(function);
+}
+
+std::string lockstep::bytesText(int64_t bytes) {
+  if (bytes < 1024)
+    return (Twine(bytes) + " B").str();
+  double value = static_cast<double>(bytes);
+  StringRef unit;
+  for (StringRef next : {"KiB", "MiB", "GiB", "TiB"}) {
+    value /= 1024;
+    unit = next;
+    if (value < 1023.5)
+      break;
+  }
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%.*f ", value < 10 ? 2 : value < 100 ? 1 : 0, value) << unit;
+  return text;
+}
+
+std::string lockstep::typeText(RankedTensorType type) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (int64_t size : type.getShape())
+    (ShapedType::isDynamic(size) ? os << "?" : os << size) << "x";
+  os << type.getElementType();
+  return text;
+}
+
+std::string lockstep::collectiveText(collective::StartOp start) {
+  std::string text = stringifyKind(start.getKind()).str();
+  if (start.getReduction() != collective::Reduction::None)
+    text += (" " + stringifyReduction(start.getReduction())).str();
+  text += start.getInputs().size() == 1 ? " of " + typeText(cast<RankedTensorType>(start.getInputs().front().getType()))
+                                        : " of " + countText(start.getInputs().size(), "tensor");
+  if (std::optional<uint64_t> bytes = start.getContributedBytes())
+    text += " (" + bytesText(*bytes) + ")";
+  return text;
+}
+
+std::string lockstep::valueText(Value value) { return typeText(cast<RankedTensorType>(value.getType())) + atLine(value.getLoc()); }
+
+std::string lockstep::countText(int64_t count, StringRef noun) { return (Twine(count) + " " + noun + (count == 1 ? "" : "s")).str(); }
+
+std::string lockstep::atLine(Location location) {
+  std::string line = userLocation(location);
+  return line.empty() ? line : " (" + line + ")";
+}
+
+/// The lines in all parts of fused locations; of chains of calls the innermost, as everywhere.
+static void collectLines(Location location, llvm::SetVector<std::pair<StringRef, unsigned>> &lines) {
+  if (auto fused = dyn_cast<FusedLoc>(location)) {
+    for (Location part : fused.getLocations())
+      collectLines(part, lines);
+  } else if (std::optional<FileLineColLoc> found = findUserLocation(location)) {
+    lines.insert({found->getFilename().getValue(), found->getLine()});
+  }
+}
+
+size_t lockstep::countLines(Location location) {
+  llvm::SetVector<std::pair<StringRef, unsigned>> lines;
+  collectLines(location, lines);
+  return lines.size();
+}
+
+std::string lockstep::linesText(Location location) {
+  llvm::SetVector<std::pair<StringRef, unsigned>> lines;
+  collectLines(location, lines);
+  SmallVector<std::string> texts;
+  StringRef file;
+  for (auto [name, line] : lines) {
+    texts.push_back((name == file ? Twine(line) : name + ":" + Twine(line)).str());
+    file = name;
+  }
+  return listText(texts);
+}
+
+std::string lockstep::listText(ArrayRef<std::string> texts, size_t most) {
+  std::string text = llvm::join(texts.take_front(most), ", ");
+  return texts.size() <= most ? text : (text + Twine(" and ") + Twine(texts.size() - most) + " more").str();
+}

@@ -1,0 +1,21 @@
+//===- Stage.h - The stages of the compilation ------------------*- C++ -*-===//
+
+#ifndef LOCKSTEP_PASSES_STAGE_H
+#define LOCKSTEP_PASSES_STAGE_H
+
+#include "llvm/ADT/StringRef.h"
+
+#include <optional>
+
+namespace lockstep {
+
+/// The stages of the compilation, in order. A pipeline may stop after each of them.
+enum class Stage { Import, Verify, Lower, Kernels, Bucket, Schedule, Codegen, Memory };
+
+/// The name of a stage, as `--stop-after` takes it.
+llvm::StringRef stringifyStage(Stage stage);
+std::optional<Stage> symbolizeStage(llvm::StringRef name);
+
+} // namespace lockstep
+
+#endif
