@@ -98,7 +98,7 @@ std::string remarks(const Inspection &inspection) {
 // Programs
 //===----------------------------------------------------------------------===//
 
-std::string programSummary(const Inspection &inspection, const ProgramInfo &program) {
+std::string programSummary(const ProgramInfo &program) {
   std::string text = fmt::format("\nprogram '{}' (role {})\n", program.name, program.role);
   auto memory = [](uint64_t size, const PeakInfo &peak) {
     return size == 0 ? bytesText(0) : fmt::format("{} (peak {} at command {})", bytesText(size), bytesText(peak.bytes), peak.command);
@@ -259,7 +259,7 @@ std::string toText(const Inspection &inspection, const std::set<Section> &sectio
     text += summary(inspection);
   for (const ProgramInfo &program : inspection.programs) {
     if (shows(Section::summary))
-      text += programSummary(inspection, program);
+      text += programSummary(program);
     if (shows(Section::collectives))
       text += collectives(inspection, program);
     if (shows(Section::schedule))
