@@ -4,7 +4,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <random>
 
 using namespace lockstep;
 using namespace lockstep::runtime;
@@ -54,13 +53,14 @@ TEST(Artifact, roundTrip) {
 
 TEST(Artifact, sameContentsSameBytes) { EXPECT_EQ(smallFile(), smallFile()); }
 
-TEST(Artifact, everyFlippedByteIsRefused) {
+TEST(Artifact, everyFlippedBitIsRefused) {
   std::vector<std::byte> file = smallFile();
-  std::mt19937 random(1);
   for (size_t i = 0; i < file.size(); ++i) {
     std::byte before = file[i];
-    file[i] ^= std::byte(1 + random() % 255);
-    ASSERT_FALSE(Artifact::fromMemory(file).ok()) << "byte " << i;
+    for (int bit = 0; bit < 8; ++bit) {
+      file[i] = before ^ std::byte(1 << bit);
+      ASSERT_FALSE(Artifact::fromMemory(file).ok()) << "byte " << i << ", bit " << bit;
+    }
     file[i] = before;
   }
   EXPECT_TRUE(Artifact::fromMemory(file).ok());

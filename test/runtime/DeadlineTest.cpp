@@ -111,41 +111,47 @@ TEST_P(Deadline, onceAndBarrier) {
   }
 }
 
-std::atomic<bool> hangs, mayReturn;
+/// What a kernel that hangs shares with its test. It is never freed: the kernel and the worker that it came from outlive the test,
+/// and when the test is repeated, each repetition has its own.
+struct Hang {
+  FakeClock clock;
+  std::atomic<bool> hangs{false}, mayReturn{false};
+};
+std::atomic<Hang *> hang;
 
 // A kernel that hangs in another thread than the caller's: the run returns, the report says which
 // kernel it is, and the session can be destroyed while the kernel is still running.
 TEST(DeadlineKernel, hangs) {
-  FakeClock clock;
-  hangs = mayReturn = false;
+  hang = new Hang;
   TestProgram p(2);
   uint32_t isSecond = p.variable("is_second", ElementType::i1, {}, true);
   uint32_t branch = p.branchUnless(isSecond);
   p.call([](void *const *, const int64_t *, int64_t) {
-    hangs = true;
-    while (!mayReturn)
+    Hang *mine = hang;
+    mine->hangs = true;
+    while (!mine->mayReturn)
       std::this_thread::yield();
   }, {}, {});
   uint32_t end = p.jump(0);
   p.patch(branch);
   p.call([](void *const *, const int64_t *, int64_t) {
-    while (!hangs)
+    while (!hang.load()->hangs)
       std::this_thread::yield();
   }, {}, {});
   p.patch(end);
   p.barrier(p.channel());
   p.ret();
   // The calling thread begins with replica 0, which keeps it busy until the other one hangs.
-  auto session = p.session({.workers = 2, .clock = &clock});
+  auto session = p.session({.workers = 2, .clock = &hang.load()->clock});
   session->variable("is_second", 1)[0] = std::byte(1);
-  Status status = runWithTime(*session, clock, 30s, 1);
+  Status status = runWithTime(*session, hang.load()->clock, 30s, 1);
   EXPECT_EQ(status.code(), StatusCode::deadline);
   EXPECT_NE(status.message().find("waiting for channel 0 (barrier"), std::string::npos);
   EXPECT_NE(status.message().find("replica 1: running command 1 'launch 'call'' (train.py:42)"),
             std::string::npos)
       << status.message();
   session.reset();
-  mayReturn = true;
+  hang.load()->mayReturn = true;
 }
 
 FakeClock *slowClock;
