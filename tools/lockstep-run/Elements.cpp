@@ -68,6 +68,9 @@ uint16_t toBfloat(double value) {
   return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
 
+/// The sign of a NaN is an accident of how it came about; nobody should read "-nan".
+double withoutSignOfNan(double value) { return std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value; }
+
 template <typename T> void appendNumber(std::string &out, T value) {
   char buffer[32];
   if constexpr (std::is_floating_point_v<T>) {
@@ -116,9 +119,9 @@ double toDouble(ElementType element, const std::byte *bytes) {
   case ElementType::bf16:
     return fromBfloat(load<uint16_t>(bytes));
   case ElementType::f32:
-    return load<float>(bytes);
+    return withoutSignOfNan(load<float>(bytes));
   case ElementType::f64:
-    return load<double>(bytes);
+    return withoutSignOfNan(load<double>(bytes));
   }
   return 0;
 }

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <iterator>
 
 namespace lockstep::run {
@@ -34,7 +35,7 @@ void StepMetrics::appendLine(std::string &out, uint64_t step, uint64_t epoch) co
   out += std::to_string(epoch);
   for (const Metric &metric : metrics) {
     out += metric.key;
-    if (!metric.perReplica) {
+    if (!differs(metric)) {
       appendJson(out, metric.type, session.output(program, metric.output));
       continue;
     }
@@ -45,6 +46,17 @@ void StepMetrics::appendLine(std::string &out, uint64_t step, uint64_t epoch) co
     out += ']';
   }
   out += "}\n";
+}
+
+/// A value that is equal on all replicas may still be kept by each: whether it differs is seen in its bytes.
+bool StepMetrics::differs(const Metric &metric) const {
+  if (!metric.perReplica)
+    return false;
+  std::span<const std::byte> first = session.output(program, metric.output);
+  for (unsigned replica = 1; replica < session.replicas(); ++replica)
+    if (!std::ranges::equal(first, session.output(program, metric.output, replica)))
+      return true;
+  return false;
 }
 
 double StepMetrics::shownValue() const {

@@ -34,6 +34,8 @@ private:
     bool perReplica = false;
   };
 
+  bool differs(const Metric &metric) const;
+
   const runtime::Session &session;
   runtime::ProgramId program;
   std::vector<Metric> metrics;

@@ -57,6 +57,14 @@ TEST(Elements, WritesTensors) {
   EXPECT_EQ(out, "[1,-2,3]");
 }
 
+// Whatever sign a NaN has.
+TEST(Elements, NanHasNoSign) {
+  float nan = -std::numeric_limits<float>::quiet_NaN();
+  double value = toDouble(ElementType::f32, reinterpret_cast<const std::byte *>(&nan));
+  EXPECT_TRUE(std::isnan(value));
+  EXPECT_FALSE(std::signbit(value));
+}
+
 // All values of the 16-bit types survive the way to text and back.
 TEST(Elements, RoundTripsSmallFloats) {
   for (ElementType element : {ElementType::f16, ElementType::bf16})
