@@ -4,8 +4,11 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <filesystem>
+#include <unistd.h>
 
 namespace lockstep::runtime {
 
@@ -78,11 +81,18 @@ Expected<TrainingState> fromMetadata(const std::map<std::string, std::string> &m
 
 } // namespace
 
-Expected<std::string> saveCheckpoint(const std::string &folder, const TrainingState &state, std::span<const VariableView> variables) {
+Status prepareCheckpoints(const std::string &folder) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error)
-    return systemError(fmt::format("'{}': cannot create: {}", folder, error.message()));
+    return systemError(fmt::format("'{}': cannot create this folder for checkpoints: {}", folder, error.message()));
+  if (::access(folder.c_str(), W_OK | X_OK) != 0)
+    return systemError(fmt::format("'{}': cannot write checkpoints to this folder: {}", folder, std::strerror(errno)));
+  return Status::success();
+}
+
+Expected<std::string> saveCheckpoint(const std::string &folder, const TrainingState &state, std::span<const VariableView> variables) {
+  LOCKSTEP_RETURN_IF_ERROR(prepareCheckpoints(folder));
   std::string path = fs::path(folder) / fmt::format("{}{}{}", prefix, state.step, suffix);
   LOCKSTEP_RETURN_IF_ERROR(writeSafetensors(path, tensorsOf(variables), toMetadata(state)));
   return path;

@@ -38,6 +38,10 @@ struct TrainingState {
   bool operator==(const TrainingState &) const = default;
 };
 
+/// Creates `folder` if need be, and finds out whether checkpoints can be written to it: a run should not train for hours to
+/// learn that they cannot.
+Status prepareCheckpoints(const std::string &folder);
+
 /// Writes the checkpoint of `state.step` to `folder`, which is created if need be, and returns its
 /// path. The file is there whole or not at all, even after a crash of the machine.
 Expected<std::string> saveCheckpoint(const std::string &folder, const TrainingState &state, std::span<const VariableView> variables);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace lockstep::run {
 
@@ -59,6 +60,11 @@ Status Training::trainStep() {
   }
   ++state.step;
   state.cursor = next;
+  if (!std::isfinite(metrics->shownValue()) && !sawNonFinite) {
+    sawNonFinite = true;
+    progress->clear();
+    printNote(fmt::format("step {}: {} is {}", state.step, metrics->shownName(), metrics->shownValue()));
+  }
   progress->step(state.step, epoch, metrics->shownValue());
   return Status::success();
 }
@@ -87,7 +93,8 @@ Status Training::save() {
   // The metrics of the steps in a checkpoint are not written again, so they must not be lost.
   LOCKSTEP_RETURN_IF_ERROR(metricsFile.flush());
   Expected<std::string> path = saveCheckpoint(options.save, state, variables);
-  if (!path)
+  saveFailed = !path.ok();
+  if (saveFailed)
     return path.status();
   lastCheckpoint = *path;
   savedStep = state.step;
@@ -109,7 +116,7 @@ void Training::salvage() {
     return;
   if (!session.variablesIntact()) {
     printNote("the step that failed may have updated variables: they are not saved");
-  } else if (savedStep != state.step) {
+  } else if (savedStep != state.step && !saveFailed) {
     if (Status status = save(); !status.ok())
       printError(status.message());
   }

@@ -72,7 +72,9 @@ private:
   std::optional<Progress> progress;
 
   uint64_t firstStep = 0;
-  bool epochEnded = false;
+  bool epochEnded = false, saveFailed = false;
+  /// Whether it has been said that the metric that is shown was not finite.
+  bool sawNonFinite = false;
   std::optional<uint64_t> evaluatedStep, savedStep;
   std::string lastCheckpoint;
   std::vector<EvaluatedMetric> lastEvaluation;

@@ -68,6 +68,8 @@ Status Training::prepareData() {
 /// From the latest checkpoint, else from `--init`.
 Status Training::prepareVariables() {
   variables = variablesOf(session);
+  if (!options.save.empty())
+    LOCKSTEP_RETURN_IF_ERROR(prepareCheckpoints(options.save));
   state.seed = options.seed.value_or(0);
   if (options.resume) {
     Expected<std::optional<std::string>> latest = latestCheckpoint(options.save);

@@ -159,3 +159,14 @@ TEST(Checkpoint, SurvivesALeftover) {
   EXPECT_TRUE(restoreCheckpoint(**latestCheckpoint(folder.path), variables.views).ok());
   EXPECT_FALSE(std::filesystem::exists(folder / "checkpoint-500.safetensors.tmp"));
 }
+
+// Before the first step, not after the last one: a folder that cannot be made, and one that is a file.
+TEST(Checkpoint, FolderIsTriedBeforeTraining) {
+  TemporaryFolder folder;
+  EXPECT_TRUE(prepareCheckpoints(folder / "new/deep").ok());
+  EXPECT_TRUE(std::filesystem::is_directory(folder / "new/deep"));
+  EXPECT_TRUE(prepareCheckpoints(folder / "new/deep").ok());
+  folder.write("file", "");
+  for (std::string path : {folder / "file", folder / "file/below"})
+    EXPECT_EQ(prepareCheckpoints(path).message(), "'" + path + "': cannot create this folder for checkpoints: Not a directory");
+}
