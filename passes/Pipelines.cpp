@@ -38,6 +38,7 @@ static void addLower(OpPassManager &pm, const CompileOptions &options) {
 }
 
 static void addKernels(OpPassManager &pm, const CompileOptions &options) {
+  pm.addNestedPass<func::FuncOp>(createCheckElementTypesPass());
   if (options.optimize) {
     pm.addNestedPass<func::FuncOp>(createFuseOperationsPass());
     pm.addPass(createCSEPass());

@@ -3,6 +3,14 @@
 
 include "mlir/Pass/PassBase.td"
 
+def CheckElementTypesPass : Pass<"check-element-types", "::mlir::func::FuncOp"> {
+  let summary = "refuses element types that there are no kernels for";
+  let description = [{
+    Elements in memory take whole bytes, and the artifact, the collectives and the data have names for them: i1, i8, i16, i32, i64, f16, bf16, f32 and f64.
+    A tensor of anything else, such as `i4`, `f8E4M3FN` or `complex<f32>`, is an error at the operation that makes it. Changes nothing.
+  }];
+}
+
 def FuseOperationsPass : Pass<"fuse-operations", "::mlir::func::FuncOp"> {
   let summary = "fuses element-wise operations with each other and folds broadcasts and transposes";
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];

@@ -1,0 +1,51 @@
+//===- CheckElementTypes.cpp - Refuses dtypes that have no kernels --------===//
+
+#include "passes/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+using namespace mlir;
+
+namespace lockstep {
+#define GEN_PASS_DEF_CHECKELEMENTTYPESPASS
+#include "passes/Passes.h.inc"
+
+namespace {
+
+/// Memory holds whole bytes, and the runtime knows what they mean; an index is the compiler's own.
+bool hasKernels(Type element) {
+  if (auto integer = dyn_cast<IntegerType>(element))
+    return llvm::is_contained({1u, 8u, 16u, 32u, 64u}, integer.getWidth());
+  return isa<IndexType, Float16Type, BFloat16Type, Float32Type, Float64Type>(element);
+}
+
+struct CheckElementTypes : impl::CheckElementTypesPassBase<CheckElementTypes> {
+  void runOnOperation() override {
+    func::FuncOp step = getOperation();
+    if (!step.isExternal())
+      for (BlockArgument argument : step.getArguments())
+        if (failed(check(argument, argument.getLoc())))
+          return signalPassFailure();
+    // The first operation that makes such a value is the one to change: those behind it only follow.
+    WalkResult result = step.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      for (Value value : op->getResults())
+        if (failed(check(value, op->getLoc())))
+          return WalkResult::interrupt();
+      return WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      signalPassFailure();
+  }
+
+  static LogicalResult check(Value value, Location location) {
+    auto tensor = dyn_cast<RankedTensorType>(value.getType());
+    if (!tensor || hasKernels(tensor.getElementType()))
+      return success();
+    return emitError(location) << "there are no kernels for elements of type " << tensor.getElementType()
+                               << ": expected i1, i8, i16, i32, i64, f16, bf16, f32 or f64 [E_DTYPE_UNSUPPORTED]";
+  }
+};
+
+} // namespace
+} // namespace lockstep
