@@ -103,6 +103,9 @@ int main(int argc, char **argv) {
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceFile<mlir::ModuleOp>(sourceManager, &context);
   if (!module)
     return 1;
+  // What is wrong with a module as a whole is said about the first line of its file.
+  if (llvm::isa<mlir::UnknownLoc>(module->getLoc()))
+    (*module)->setLoc(mlir::FileLineColLoc::get(&context, line.input, 1, 1));
 
   mlir::PassManager pm(&context);
   pm.enableVerifier(line.verifyEach);
