@@ -50,7 +50,10 @@ def main():
     parser.add_argument("-o", dest="folder", metavar="DIR", default=".")
     parser.add_argument("--text", nargs="+", metavar="FILE", help="text to take")
     options = parser.parse_args()
-    codes = read(options.text or licences())
+    paths = options.text or licences()
+    if not paths:
+        parser.error(f"expected licence texts in '{LICENCES}', found none (give others by --text)")
+    codes = read(paths)
     os.makedirs(options.folder, exist_ok=True)
     for name, (x, y) in zip(("train", "test"), split(codes), strict=True):
         np.savez(os.path.join(options.folder, f"{name}.npz"), x=x, y=y)

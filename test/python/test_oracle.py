@@ -15,13 +15,14 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def training_data(example):
-    """Returns what the example's `data.py` would write to `train.npz`."""
+    """Returns what the example's `data.py` would write to `train.npz`.
+
+    The language model's text is this project's licence, which is the same
+    everywhere; those that Debian installs may change with its releases.
+    """
     script = runpy.run_path(str(ROOT / "examples" / example / "data.py"))
     if example == "language-model":
-        texts = script["licences"]()
-        if not texts:
-            pytest.skip("this machine has no licence texts")
-        x, y = script["split"](script["read"](texts))[0]
+        x, y = script["split"](script["read"]([ROOT / "LICENSE"]))[0]
     else:
         x, y = script["split"]()[0]
     return {"x": x, "y": y}
@@ -32,9 +33,7 @@ def test_the_first_steps_are_as_recorded(example):
     path = ROOT / "test" / "oracle" / f"{example}-4x20.json"
     recorded = json.loads(path.read_text())
     data = training_data(example)
-    if oracle.digest(data) != recorded["data"]:
-        assert example == "language-model", "the digits are not those of the recording"
-        pytest.skip("the licence texts are not those of the recording")
+    assert oracle.digest(data) == recorded["data"], "the data are not those of the recording"
     model = models.load(str(ROOT / "examples" / example / "model.py"))
     assert model.rows == recorded["rows_per_replica"]
     runner = oracle.Oracle(model, recorded["replicas"])
