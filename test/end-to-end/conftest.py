@@ -1,6 +1,7 @@
-"""Set-up of the end-to-end tests: the built tools, the examples' data and initial values.
+"""Set-up of the end-to-end tests: the built tools, the examples' data, initial values and artifacts.
 
-The tools are taken from the folder that the environment variable LOCKSTEP_BIN names.
+The tools are taken from the folder that the environment variable LOCKSTEP_BIN names, the runtime's
+library from `lib` beside it.
 """
 
 import json
@@ -13,6 +14,17 @@ import numpy as np
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+REPLICAS = 4
+
+sys.path[:0] = [str(ROOT / "python-bindings"), str(ROOT / "test" / "oracle")]
+
+import oracle  # noqa: E402
+
+oracle.set_devices(REPLICAS)  # before any test imports JAX
+
+#: What an example's `data.py` is given. The language model's text is this project's licence here: unlike those that
+#: Debian installs, it is the one that the recorded losses are of, on every machine.
+DATA_OPTIONS = {"language-model": ["--text", ROOT / "LICENSE"]}
 
 
 class Tools:
@@ -20,10 +32,11 @@ class Tools:
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
+        self.library = self.folder.parent / "lib" / "liblockstep.so"
 
     def run(self, tool, *arguments, check=True):
         command = [str(self.folder / tool), *map(str, arguments)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
         if check:
             assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"
         return done
@@ -46,14 +59,15 @@ class Example:
 
     def __init__(self, name, folder):
         self.name = name
+        self.model = ROOT / "examples" / name / "model.py"
         self.source = ROOT / "examples" / name / "step.mlir"
         self.folder = folder
+        self.python(self.model.parent / "data.py", "-o", folder, *DATA_OPTIONS.get(name, []))
+        self.python("-m", "lockstep.capture", self.model, "-o", folder)
+
+    def python(self, *arguments):
         environment = dict(os.environ, JAX_PLATFORMS="cpu", PYTHONPATH=str(ROOT / "python-bindings"))
-        example = ROOT / "examples" / name
-        subprocess.run([sys.executable, example / "data.py", "-o", folder], check=True, env=environment)
-        subprocess.run(
-            [sys.executable, "-m", "lockstep.capture", example / "model.py", "-o", folder], check=True, env=environment
-        )
+        subprocess.run([sys.executable, *arguments], check=True, env=environment, stdout=subprocess.DEVNULL)
 
     def arguments(self, steps, metrics):
         """What lockstep-run needs to train for `steps` steps."""
@@ -66,13 +80,14 @@ class Example:
         ]
 
     def oracle(self, replicas, steps):
-        """The losses that JAX had for the same steps."""
+        """The metrics that JAX had for the same steps, by name."""
         path = ROOT / "test" / "oracle" / f"{self.name}-{replicas}x{steps}.json"
-        return json.loads(path.read_text())["metrics"]["loss"]
+        return json.loads(path.read_text())["metrics"]
 
 
 @pytest.fixture(scope="session")
 def examples(tmp_path_factory):
+    """Examples by name, each prepared once."""
     made = {}
 
     def get(name):
@@ -83,27 +98,49 @@ def examples(tmp_path_factory):
     return get
 
 
-def read_losses(metrics):
-    """The training losses of a metrics file, in the order of the steps."""
-    records = [json.loads(line) for line in pathlib.Path(metrics).read_text().splitlines()]
-    return [record["loss"] for record in records if "loss" in record]
+@pytest.fixture(scope="session")
+def compiled(tools, examples, tmp_path_factory):
+    """Artifacts by the example's name and compile options, each compiled once."""
+    made = {}
+    folder = tmp_path_factory.mktemp("artifacts")
+
+    def get(name, *options):
+        key = (name, *options)
+        if key not in made:
+            made[key] = tools.compile(examples(name).source, folder / f"{len(made)}.lockstep", *options)
+        return made[key]
+
+    return get
+
+
+def read_metrics(path):
+    """The lines of a metrics file."""
+    return [json.loads(line) for line in pathlib.Path(path).read_text().splitlines()]
+
+
+def steps_of(lines):
+    """The metrics of the steps, without those of evaluations."""
+    return [line for line in lines if "evaluate" not in line]
 
 
 @pytest.fixture
-def train(tools, tmp_path):
-    """Compiles an example, trains it for some steps, and returns its losses.
+def train(tools, examples, compiled, tmp_path):
+    """Trains an example for some steps and returns the metrics of each.
 
-    `train(example, steps, compile=[...], run=[...])`.
+    `train(name, steps, compile=[...], run=[...])`; `interpret=True` executes the step by its meaning instead.
     """
     count = 0
 
-    def trainer(example, steps, compile=(), run=()):
+    def trainer(name, steps, compile=(), run=(), interpret=False):
         nonlocal count
         count += 1
-        artifact = tools.compile(example.source, tmp_path / f"{count}.lockstep", *compile)
         metrics = tmp_path / f"{count}.jsonl"
-        tools.run("lockstep-run", artifact, *example.arguments(steps, metrics), *run)
-        return read_losses(metrics)
+        example = examples(name)
+        if interpret:
+            tools.run("lockstep-interpret", example.source, *compile, *example.arguments(steps, metrics), *run)
+        else:
+            tools.run("lockstep-run", compiled(name, *compile), *example.arguments(steps, metrics), *run)
+        return steps_of(read_metrics(metrics))
 
     return trainer
 

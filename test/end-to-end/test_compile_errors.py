@@ -1,0 +1,107 @@
+"""Steps that do not compile: a message that names the line of the user's program, and a non-zero status."""
+
+import pytest
+
+#: A step; the body makes `%r` of `%x`.
+STEP = """
+module {{
+  replica.step @step(%x: tensor<4xf32> {{replica.batch = "x"}}) -> (tensor<4xf32> {{replica.metric = "m"}}) {{
+{body}
+    %m = replica.all_reduce mean %r : tensor<4xf32> loc("train.py":10:9)
+    replica.return %m : tensor<4xf32>
+  }}
+}}
+"""
+
+BRANCH = """
+    %id = replica.id : tensor<i32> loc("train.py":7:8)
+    %zero = arith.constant 0 : i32
+    %i = tensor.extract %id[] : tensor<i32> loc("train.py":7:8)
+    %first = arith.cmpi eq, %i, %zero : i32 loc("train.py":8:6)
+    %r = scf.if %first -> tensor<4xf32> {
+      %s = replica.all_reduce sum %x : tensor<4xf32> loc("train.py":9:11)
+      scf.yield %s : tensor<4xf32>
+    } else {
+      scf.yield %x : tensor<4xf32>
+    } loc("train.py":8:3)
+"""
+
+
+@pytest.fixture
+def refused(tools, tmp_path):
+    """Compiles a step with some body, or a file, which fails; returns what it says."""
+
+    def compile(body, *options):
+        source = body
+        if isinstance(body, str):
+            source = tmp_path / "step.mlir"
+            source.write_text(STEP.format(body=body))
+        output = tmp_path / "x.lockstep"
+        done = tools.run("lockstep-compile", source, "-o", output, *options, check=False)
+        assert done.returncode == 1, done.stderr
+        assert not output.exists()
+        return done.stderr
+
+    return compile
+
+
+def test_collective_under_a_varying_condition(refused):
+    text = refused(BRANCH, "--replicas=2")
+    assert "train.py:9:11: error: 'replica.all_reduce' is under a condition that may differ between replicas" in text
+    assert "train.py:8:3: note: the condition of this branch" in text
+    assert "train.py:7:8: note: 'replica.id' is different on each replica" in text
+
+
+# What jaxlib leaves in StableHLO and nobody here has a rule for.
+def test_unknown_operation(refused):
+    text = refused('    %r = "stablehlo.fft"(%x) : (tensor<4xf32>) -> tensor<4xf32> loc("train.py":3:5)', "--replicas=1")
+    assert "train.py:3:5: error: cannot import 'stablehlo.fft'" in text
+    assert "express it by other JAX operations" in text
+
+
+# Computed with inside of a step, where neither data nor variables have such a type.
+@pytest.mark.parametrize("element, there, back", [
+    ("i4", "arith.fptosi", "arith.sitofp"),
+    ("f8E4M3FN", "arith.truncf", "arith.extf"),
+    ("i128", "arith.fptosi", "arith.sitofp"),
+])  # fmt: skip
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_dtype_without_kernels(refused, element, there, back, level):
+    body = f"""
+    %y = {there} %x : tensor<4xf32> to tensor<4x{element}> loc("train.py":3:5)
+    %r = {back} %y : tensor<4x{element}> to tensor<4xf32> loc("train.py":4:5)"""
+    text = refused(body, "--replicas=2", level)
+    assert f"train.py:3:5: error: there are no kernels for elements of type '{element}': expected i1, i8," in text
+
+
+def test_reduction_of_complex_numbers(refused):
+    body = """
+    %y = tensor.empty() : tensor<4xcomplex<f32>> loc("train.py":3:5)
+    %r = tensor.empty() : tensor<4xf32>
+    %s = replica.all_reduce sum %y : tensor<4xcomplex<f32>> loc("train.py":4:5)"""
+    text = refused(body, "--replicas=2")
+    assert "train.py:4:5: error: 'replica.all_reduce' op expected elements that are numbers, found 'complex<f32>'" in text
+
+
+@pytest.mark.parametrize("options, text", [
+    ([], "expected a replica count, by --replicas or a 'replica.strategy'"),
+    (["--replicas=-3"], "expected a replica count that is positive, found -3"),
+    (["--replicas=2", "--target=x86-64-v9"], "unknown target 'x86-64-v9', expected one of 'x86-64-v3', 'x86-64-v4'"),
+    (["--replicas=2", "-O1"], "expected -O0 or -O2, found -O1"),
+    (["--replicas=2", "--stop-after=link"], "unknown stage 'link' for --stop-after"),
+])  # fmt: skip
+def test_options(refused, examples, options, text):
+    said = refused(examples("digits-mlp").source, *options)
+    assert text in said
+    assert "<unknown>" not in said
+
+
+def test_missing_source(refused, tmp_path):
+    assert "cannot open input file" in refused(tmp_path / "none.mlir", "--replicas=2")
+
+
+def test_output_that_cannot_be_written(tools, examples, tmp_path):
+    output = tmp_path / "no" / "x.lockstep"
+    done = tools.run("lockstep-compile", examples("digits-mlp").source, "--replicas=2", "-o", output, check=False)
+    assert done.returncode == 1
+    assert f"cannot open output file '{output}': No such file or directory" in done.stderr
