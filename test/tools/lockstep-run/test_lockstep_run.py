@@ -5,6 +5,7 @@ LOCKSTEP_MAKE_ARTIFACT. Expected losses come from NumPy, in the order of
 `lockstep.shuffle`.
 """
 
+import hashlib
 import importlib.util
 import json
 import os
@@ -325,6 +326,50 @@ USUAL = ["--init=init.safetensors", "--data=train.npz", "--set=lr=0.1"]
 )  # fmt: skip
 def test_errors(model, options, expected):
     assert failure(model, *options) == expected
+
+
+def root_fields(artifact):
+    """Offsets of the fields of the root table, in the order of their ids."""
+    root = int.from_bytes(artifact[:4], "little")
+    vtable = root - int.from_bytes(artifact[root : root + 4], "little", signed=True)
+    size = int.from_bytes(artifact[vtable : vtable + 2], "little")
+    return [root + int.from_bytes(artifact[at : at + 2], "little") for at in range(vtable + 4, vtable + size, 2)]
+
+
+def with_digest(artifact):
+    """The artifact with the digest that its bytes have, as if a compiler had written them."""
+    digest = root_fields(artifact)[1]
+    artifact[digest : digest + 32] = hashlib.sha256(artifact[:digest] + artifact[digest + 32 :]).digest()
+    return artifact
+
+
+def test_error_of_a_newer_format(model, tmp_path):
+    artifact = bytearray((model / "model.lockstep").read_bytes())
+    assert with_digest(bytearray(artifact)) == artifact
+    artifact[root_fields(artifact)[0]] += 1
+    (tmp_path / "newer.lockstep").write_bytes(with_digest(artifact))
+    expected = f"artifact '{tmp_path}/newer.lockstep': format version 2 is too new: this runtime reads up to 1"
+    assert failure(model, *USUAL, "--steps=1", artifact=tmp_path / "newer.lockstep") == expected
+
+
+def test_error_of_another_target(model, tmp_path):
+    artifact = (model / "model.lockstep").read_bytes()
+    assert artifact.count(b"x86-64\0") == 1
+    other = bytearray(artifact.replace(b"x86-64\0", b"sm_100\0"))
+    (tmp_path / "other.lockstep").write_bytes(with_digest(other))
+    expected = "no kernels for this CPU: the artifact has 'sm_100', none of which it can execute"
+    assert expected in failure(model, *USUAL, "--steps=1", artifact=tmp_path / "other.lockstep")
+
+
+def test_error_of_any_flipped_bit(model, tmp_path):
+    """A sample over the whole file; the loader's own test tries every bit of a small one."""
+    artifact = bytearray((model / "model.lockstep").read_bytes())
+    path = tmp_path / "flipped.lockstep"
+    for position in range(0, len(artifact), len(artifact) // 40):
+        artifact[position] ^= 1 << position % 8
+        path.write_bytes(artifact)
+        assert failure(model, *USUAL, "--steps=1", artifact=path).startswith(f"artifact '{path}': ")
+        artifact[position] ^= 1 << position % 8
 
 
 def test_error_of_the_data(model, tmp_path):
