@@ -166,6 +166,8 @@ private:
       work.push_back(target);
       return Status::success();
     }
+    if (state == stateAt[target])
+      return Status::success();
     for (uint32_t channel = 0; channel < program.channels(); ++channel)
       if (has(state, channel) != has(stateAt[target], channel))
         return error(from, fmt::format("leads to {}, where channel {} is pending on one path and "

@@ -276,6 +276,9 @@ Status verifyProgram(const Context &context, const artifact::Program &program) {
       uint64_t(program.channels()) * context.artifact.replicas() > maxChannelStates)
     return corrupted(fmt::format("{} registers or {} channels are too many", program.registers(),
                                  program.channels()));
+  // Each has a start, a barrier or a once section; what is checked for each must not cost more than the file has bytes.
+  if (program.channels() > count(program.commands()))
+    return corrupted(fmt::format("{} channels, but only {} commands", program.channels(), count(program.commands())));
   for (uint32_t i = 0; i < count(program.buffers()); ++i)
     if (Status status = verifyBuffer(context, program, program.buffers()->Get(i)); !status.ok())
       return status.withContext(fmt::format("buffer {}", i));

@@ -107,6 +107,7 @@ const Rule rules[] = {
      "unknown element type 77"},
     {"scalarDefault", [](TestProgram &p) { p.scalar("s", ElementType::f32, {1, 2}); },
      "expected a default of 4 bytes, found 2"},
+    {"moreChannelsThanCommands", [](TestProgram &p) { p.program->channels = 100; }, "100 channels, but only"},
     {"programTwice",
      [](TestProgram &p) {
        p.ret();
