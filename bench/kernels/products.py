@@ -6,6 +6,7 @@ For each M x N x K of a layer: the product itself (NN), the gradient of its weig
 best of many runs. The generated kernels add a bias and apply relu.
 """
 
+import functools
 import pathlib
 import sys
 import time
@@ -52,7 +53,7 @@ def main():
         a, b = (random.standard_normal([size[d] for d in order], np.float32) for order in ORDERS[kind])
         out = np.empty((m, n), np.float32)
         left, right = (a.T if kind == "TN" else a), (b.T if kind == "NT" else b)
-        reference = best_time(lambda: np.matmul(left, right, out=out))
+        reference = best_time(functools.partial(np.matmul, left, right, out=out))
         line = f"{kind} {m:5}x{n:5}x{k:5}  numpy {2 * m * n * k / reference / 1e9:6.1f}"
         for target in module.targets:
             run, _ = module[target][f"p{i}"].bind(a, b, random.standard_normal(n, np.float32))

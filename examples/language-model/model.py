@@ -140,9 +140,7 @@ def adamw(state, grads, lr):
     """Returns the state after one update by AdamW."""
     count = state["count"] + 1
     m = jax.tree.map(lambda m, g: BETA1 * m + (1 - BETA1) * g, state["m"], grads)
-    v = jax.tree.map(
-        lambda v, g: BETA2 * v + (1 - BETA2) * jnp.square(g), state["v"], grads
-    )
+    v = jax.tree.map(lambda v, g: BETA2 * v + (1 - BETA2) * jnp.square(g), state["v"], grads)
     correction1 = 1 - BETA1 ** count.astype(jnp.float32)
     correction2 = 1 - BETA2 ** count.astype(jnp.float32)
 

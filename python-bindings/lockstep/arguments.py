@@ -26,8 +26,7 @@ def require_count(replicas, function):
     """Raises ValueError if the replica count is open."""
     if replicas is None:
         raise ValueError(
-            f"{function}: the shape of the result depends on the replica count,"
-            " which is open in this capture: give --replicas=N"
+            f"{function}: the shape of the result depends on the replica count, which is open in this capture: give --replicas=N"
         )
 
 
@@ -36,9 +35,7 @@ def array(leaf, function):
     try:
         return jnp.asarray(leaf)
     except TypeError:
-        raise TypeError(
-            f"{function}: expected arrays, found a leaf of type '{type(leaf).__name__}'"
-        ) from None
+        raise TypeError(f"{function}: expected arrays, found a leaf of type '{type(leaf).__name__}'") from None
 
 
 def reducible(leaf, reduction, function):
@@ -51,16 +48,10 @@ def reducible(leaf, reduction, function):
     """
     value = array(leaf, function)
     if value.dtype.name not in _DTYPES:
-        raise TypeError(
-            f"{function}: expected a dtype of {', '.join(_DTYPES)}, found"
-            f" {value.dtype.name}"
-        )
+        raise TypeError(f"{function}: expected a dtype of {', '.join(_DTYPES)}, found {value.dtype.name}")
     if reduction == "MEAN" and jnp.issubdtype(value.dtype, jnp.integer):
         if not jax.config.jax_enable_x64:
-            raise TypeError(
-                f"{function}: the mean of {value.dtype.name} is float64, which"
-                " needs jax.config.update('jax_enable_x64', True)"
-            )
+            raise TypeError(f"{function}: the mean of {value.dtype.name} is float64, which needs jax.config.update('jax_enable_x64', True)")
         value = value.astype(jnp.float64)
     return value
 
@@ -74,16 +65,9 @@ def gatherable(leaf, axis, function):
     """
     value = array(leaf, function)
     if jnp.issubdtype(value.dtype, jax.dtypes.extended):
-        raise TypeError(
-            f"{function}: expected an array of numbers, found {value.dtype.name}"
-        )
+        raise TypeError(f"{function}: expected an array of numbers, found {value.dtype.name}")
     if value.ndim == 0:
-        raise ValueError(
-            f"{function}: expected arrays of rank 1 or more, found a scalar"
-        )
+        raise ValueError(f"{function}: expected arrays of rank 1 or more, found a scalar")
     if not 0 <= axis < value.ndim:
-        raise ValueError(
-            f"{function}: expected an axis in [0, {value.ndim}) for an array of"
-            f" shape {value.shape}, found {axis}"
-        )
+        raise ValueError(f"{function}: expected an axis in [0, {value.ndim}) for an array of shape {value.shape}, found {axis}")
     return value

@@ -37,9 +37,7 @@ def capture(model: models.Model, replicas: int | None = None, seed: int = 0):
       ModelError: if the model breaks the contract.
     """
     if replicas is not None and replicas < 1:
-        raise models.ModelError(
-            f"expected a replica count of 1 or more, found {replicas}"
-        )
+        raise models.ModelError(f"expected a replica count of 1 or more, found {replicas}")
     state = contract.initial_state(model, seed)
     locations = Locations(os.path.dirname(model.path))
     with context.capturing(replicas):
@@ -68,9 +66,7 @@ def _lower(function):
     try:
         lowered = traced.lower(lowering_platforms=(PLATFORM,))
     except NotImplementedError as error:
-        raise models.ModelError(
-            f"{function.name}: an operation has no portable lowering: {error}"
-        ) from error
+        raise models.ModelError(f"{function.name}: an operation has no portable lowering: {error}") from error
     module = lowered.compiler_ir("stablehlo")
     return module.operation.get_asm(enable_debug_info=True, print_generic_op_form=True)
 
@@ -90,9 +86,7 @@ def main(arguments=None):
         "--replicas", type=int, metavar="N",
         help="fix the replica count, which is left open otherwise",
     )  # fmt: skip
-    parser.add_argument(
-        "--seed", type=int, default=0, help="argument of init (default: 0)"
-    )
+    parser.add_argument("--seed", type=int, default=0, help="argument of init (default: 0)")
     options = parser.parse_args(arguments)
     try:
         model = models.load(options.model)

@@ -64,14 +64,9 @@ def initial_state(model: Model, seed: int):
         try:
             array = jnp.asarray(leaf)
         except (TypeError, ValueError):
-            raise ModelError(
-                f"{where}: expected an array, found a {type(leaf).__name__}"
-            ) from None
+            raise ModelError(f"{where}: expected an array, found a {type(leaf).__name__}") from None
         if jax.dtypes.issubdtype(array.dtype, jax.dtypes.prng_key):
-            raise ModelError(
-                f"{where}: a typed random key cannot be kept; keep"
-                " jax.random.key_data(key), an array of uint32"
-            )
+            raise ModelError(f"{where}: a typed random key cannot be kept; keep jax.random.key_data(key), an array of uint32")
         check_dtype(where, array.dtype)
     # Python numbers make weak types, which a step would not give back.
     return jax.tree.map(lambda x: jnp.asarray(x, jnp.asarray(x).dtype), state)
@@ -122,20 +117,13 @@ def evaluate_function(model: Model, state) -> Function:
     shapes, batch = _shapes(state), model.evaluation_batch()
     result = jax.eval_shape(model.evaluate, shapes, batch)
     if not isinstance(result, dict):
-        raise ModelError(
-            "evaluate: expected a dict of name -> (sum, count), found"
-            f" {_describe(result)}"
-        )
+        raise ModelError(f"evaluate: expected a dict of name -> (sum, count), found {_describe(result)}")
     names = sorted(result)
     for name in names:
         pair = result[name]
         if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise ModelError(
-                f"evaluate: '{name}': expected (sum, count), found {_describe(pair)}"
-            )
-        _check_scalars(
-            dict(zip(("sum", "count"), pair, strict=True)), f"evaluate: '{name}'"
-        )
+            raise ModelError(f"evaluate: '{name}': expected (sum, count), found {_describe(pair)}")
+        _check_scalars(dict(zip(("sum", "count"), pair, strict=True)), f"evaluate: '{name}'")
 
     def call(*leaves):
         pairs = model.evaluate(*unflatten(leaves))
@@ -175,36 +163,24 @@ def _check_state(before, after):
     for name in old.keys() - new.keys():
         raise ModelError(f"step: expected the state to have '{name}', found none")
     for name in new.keys() - old.keys():
-        raise ModelError(
-            f"step: the state that it returns has '{name}', which init's has not"
-        )
+        raise ModelError(f"step: the state that it returns has '{name}', which init's has not")
     for name, leaf in new.items():
         expected = old[name]
         if (leaf.shape, leaf.dtype) != (expected.shape, expected.dtype):
-            raise ModelError(
-                f"step: state '{name}': expected {_describe(expected)} as from"
-                f" init, found {_describe(leaf)}"
-            )
+            raise ModelError(f"step: state '{name}': expected {_describe(expected)} as from init, found {_describe(leaf)}")
     if jax.tree.structure(before) != jax.tree.structure(after):
-        raise ModelError(
-            "step: expected a state of the same structure as init's, found"
-            f" {jax.tree.structure(after)}"
-        )
+        raise ModelError(f"step: expected a state of the same structure as init's, found {jax.tree.structure(after)}")
 
 
 def _check_scalars(values, where):
     """Checks a dict of scalars; returns its names, sorted."""
     if not isinstance(values, dict):
-        raise ModelError(
-            f"{where}: expected a dict of name -> scalar, found {_describe(values)}"
-        )
+        raise ModelError(f"{where}: expected a dict of name -> scalar, found {_describe(values)}")
     for name, value in values.items():
         if not isinstance(name, str):
             raise ModelError(f"{where}: expected names to be strings, found {name!r}")
         if getattr(value, "shape", None) != ():
-            raise ModelError(
-                f"{where}: '{name}': expected a scalar, found {_describe(value)}"
-            )
+            raise ModelError(f"{where}: '{name}': expected a scalar, found {_describe(value)}")
         check_dtype(f"{where}: '{name}'", value.dtype)
     return sorted(values)
 

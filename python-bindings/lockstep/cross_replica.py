@@ -74,8 +74,7 @@ class CrossReplica:
         for leaf in leaves:
             if not isinstance(leaf, PerReplica) and name == "SUM" and mode["size"] != 1:
                 raise ValueError(
-                    f"reduce_to: a value that all replicas share, {leaf}, cannot be"
-                    " reduced with ReduceOp.SUM [E_NON_DISTRIBUTED_SUM]"
+                    f"reduce_to: a value that all replicas share, {leaf}, cannot be reduced with ReduceOp.SUM [E_NON_DISTRIBUTED_SUM]"
                 )
         results = _bind_on_components(
             reduce_to_p,
@@ -129,23 +128,15 @@ class CrossReplica:
             return (value,)
         arguments.require_count(mode["size"], "local_results")
         columns = [
-            local_results_p.bind(leaf.component, **mode)
-            if isinstance(leaf, PerReplica)
-            else [leaf] * mode["size"]
-            for leaf in leaves
+            local_results_p.bind(leaf.component, **mode) if isinstance(leaf, PerReplica) else [leaf] * mode["size"] for leaf in leaves
         ]
-        return tuple(
-            jax.tree.unflatten(structure, row) for row in zip(*columns, strict=True)
-        )
+        return tuple(jax.tree.unflatten(structure, row) for row in zip(*columns, strict=True))
 
 
 def _cross_replica(function):
     """Returns the parameters of a primitive that a strategy's method binds."""
     if not context.mode().merging:
-        raise RuntimeError(
-            f"{function}: expected to be called in cross-replica context, the"
-            " function of a merge_call [E_CONTEXT]"
-        )
+        raise RuntimeError(f"{function}: expected to be called in cross-replica context, the function of a merge_call [E_CONTEXT]")
     return context.lowering(function)
 
 
@@ -194,13 +185,9 @@ _register(
 )
 
 broadcast_to_p = primitives.primitive("broadcast_to", _same)
-_register(
-    broadcast_to_p, "replica.broadcast_to", lambda *values, **_params: list(values)
-)
+_register(broadcast_to_p, "replica.broadcast_to", lambda *values, **_params: list(values))
 
-local_results_p = primitives.primitive(
-    "local_results", lambda aval, size, **_params: [*_same(aval)] * size
-)
+local_results_p = primitives.primitive("local_results", lambda aval, size, **_params: [*_same(aval)] * size)
 _register(
     local_results_p,
     "replica.local_results",

@@ -18,11 +18,7 @@ def inline_calls(module: ir.Module, entries: list[str], locations: Locations):
 
     JAX's programs do not recurse, so this ends.
     """
-    functions = {
-        ir.StringAttr(op.attributes["sym_name"]).value: op
-        for op in module.body.operations
-        if op.operation.name == "func.func"
-    }
+    functions = {ir.StringAttr(op.attributes["sym_name"]).value: op for op in module.body.operations if op.operation.name == "func.func"}
     done = set()
 
     def inline_in(name):

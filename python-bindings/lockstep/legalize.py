@@ -47,9 +47,7 @@ def legalize(name, functions, lowered, locations: Locations) -> str:
         for op in module.body.operations:
             make_signless(op.operation)
         _relocate(module, locations)
-        return module.operation.get_asm(
-            enable_debug_info=True, print_generic_op_form=True
-        )
+        return module.operation.get_asm(enable_debug_info=True, print_generic_op_form=True)
 
 
 def _append(module, function, source, locations):

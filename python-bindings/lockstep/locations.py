@@ -25,9 +25,7 @@ class Locations:
         self.folder = os.path.realpath(folder)
         self._callers = {(f.filename, f.lineno) for f in traceback.extract_stack()}
         self._own = os.path.realpath(os.path.dirname(__file__))
-        self._roots = sorted(
-            {os.path.realpath(p) for p in sys.path if p}, key=len, reverse=True
-        )
+        self._roots = sorted({os.path.realpath(p) for p in sys.path if p}, key=len, reverse=True)
 
     def user_location(self, location):
         """Returns what is left of a location for the user to see.

@@ -47,15 +47,8 @@ def merge_call(function, *args):
             values[place] = PerReplica(component)
         result = function(CrossReplica(), *jax.tree.unflatten(structure, values))
         outputs, traced["structure"] = jax.tree.flatten(result)
-        traced["per_replica"] = tuple(
-            i for i, output in enumerate(outputs) if isinstance(output, PerReplica)
-        )
-        return [
-            output.component
-            if isinstance(output, PerReplica)
-            else arguments.array(output, "merge_call")
-            for output in outputs
-        ]
+        traced["per_replica"] = tuple(i for i, output in enumerate(outputs) if isinstance(output, PerReplica))
+        return [output.component if isinstance(output, PerReplica) else arguments.array(output, "merge_call") for output in outputs]
 
     components = [jnp.asarray(leaves[place]) for place in places]
     with context.merging():
@@ -63,8 +56,7 @@ def merge_call(function, *args):
     for constant in jaxpr.consts:
         if isinstance(constant, jax.core.Tracer):
             raise ValueError(
-                "merge_call: the function uses a value of the replica context,"
-                f" {jax.typeof(constant)}; pass it as an argument"
+                f"merge_call: the function uses a value of the replica context, {jax.typeof(constant)}; pass it as an argument"
             )
     results = merge_call_p.bind(
         *components,
@@ -106,9 +98,7 @@ def _merge_lowering(ctx, *operands, jaxpr, name, per_replica, captured, size):
     call = _last_operation()
     if call.name != "func.call":  # every result is an argument
         return results
-    indices = [
-        ir.IntegerAttr.get(ir.IntegerType.get_signless(64), i) for i in per_replica
-    ]
+    indices = [ir.IntegerAttr.get(ir.IntegerType.get_signless(64), i) for i in per_replica]
     merge = stablehlo.CustomCallOp(
         [result.type for result in call.results],
         list(call.operands),
@@ -129,8 +119,6 @@ def _last_operation():
     return operations[len(operations) - 1].operation
 
 
-merge_call_p = primitives.primitive(
-    "merge_call", lambda *_avals, jaxpr, **_params: list(jaxpr.out_avals)
-)
+merge_call_p = primitives.primitive("merge_call", lambda *_avals, jaxpr, **_params: list(jaxpr.out_avals))
 ad.primitive_jvps[merge_call_p] = _merge_jvp
 mlir.register_lowering(merge_call_p, _merge_lowering, cacheable=False)

@@ -107,10 +107,7 @@ def check(module, path):
     ):
         functions[name] = getattr(module, name, None)
         if not callable(functions[name]):
-            raise ModelError(
-                f"expected a function '{form}', found"
-                f" {'none' if functions[name] is None else 'no function'}"
-            )
+            raise ModelError(f"expected a function '{form}', found {'none' if functions[name] is None else 'no function'}")
     evaluate = getattr(module, "evaluate", None)
     if evaluate is not None and not callable(evaluate):
         raise ModelError("expected 'evaluate' to be a function")
@@ -120,9 +117,7 @@ def check(module, path):
     for name, dtype in SUPPLIED.items():
         scalars[name] = defaults.pop(name).dtype if name in defaults else dtype
     if scalars["step"] != np.int32:
-        raise ModelError(
-            f"scalar_spec: expected 'step' to be int32, found {scalars['step']}"
-        )
+        raise ModelError(f"scalar_spec: expected 'step' to be int32, found {scalars['step']}")
     for name in sorted(scalars.keys() & batch.keys()):
         raise ModelError(f"the name '{name}' is used by batch_spec and scalar_spec")
     return Model(
@@ -138,38 +133,26 @@ def check(module, path):
 def _batch(spec):
     """Normalizes `batch_spec`."""
     if not isinstance(spec, dict) or not spec:
-        raise ModelError(
-            "expected 'batch_spec', a dict of name -> jax.ShapeDtypeStruct or"
-            f" (shape, dtype), found {_kind(spec)}"
-        )
+        raise ModelError(f"expected 'batch_spec', a dict of name -> jax.ShapeDtypeStruct or (shape, dtype), found {_kind(spec)}")
     result = {}
     for name, entry in sorted(spec.items()):
         if name == MASK:
-            raise ModelError(
-                "batch_spec: the name 'mask' is taken: evaluate gets it, for the"
-                " rows that are real"
-            )
+            raise ModelError("batch_spec: the name 'mask' is taken: evaluate gets it, for the rows that are real")
         try:
             shape, dtype = getattr(entry, "shape", None), getattr(entry, "dtype", None)
             if shape is None or dtype is None:
                 shape, dtype = entry
             entry = jax.ShapeDtypeStruct(tuple(shape), np.dtype(dtype))
         except (TypeError, ValueError):
-            raise ModelError(
-                f"batch_spec['{name}']: expected jax.ShapeDtypeStruct or (shape,"
-                f" dtype), found {entry!r}"
-            ) from None
+            raise ModelError(f"batch_spec['{name}']: expected jax.ShapeDtypeStruct or (shape, dtype), found {entry!r}") from None
         check_dtype(f"batch_spec['{name}']", entry.dtype)
         if not entry.shape or 0 in entry.shape:
-            raise ModelError(
-                f"batch_spec['{name}']: expected a shape with rows, found {entry.shape}"
-            )
+            raise ModelError(f"batch_spec['{name}']: expected a shape with rows, found {entry.shape}")
         result[name] = entry
     rows = {name: entry.shape[0] for name, entry in result.items()}
     if len(set(rows.values())) != 1:
         raise ModelError(
-            "batch_spec: expected the same number of rows in all entries, found"
-            f" {', '.join(f'{k}: {v}' for k, v in rows.items())}"
+            f"batch_spec: expected the same number of rows in all entries, found {', '.join(f'{k}: {v}' for k, v in rows.items())}"
         )
     return result
 
@@ -177,10 +160,7 @@ def _batch(spec):
 def _defaults(spec):
     """Normalizes `scalar_spec` to NumPy scalars of 32-bit types by default."""
     if not isinstance(spec, dict):
-        raise ModelError(
-            f"expected 'scalar_spec' to be a dict of name -> default, found"
-            f" {_kind(spec)}"
-        )
+        raise ModelError(f"expected 'scalar_spec' to be a dict of name -> default, found {_kind(spec)}")
     result = {}
     for name, default in sorted(spec.items()):
         try:
@@ -188,9 +168,7 @@ def _defaults(spec):
         except (TypeError, OverflowError):
             value = np.empty(0, object)
         if value.dtype == object or value.ndim:
-            raise ModelError(
-                f"scalar_spec['{name}']: expected a number, found {default!r}"
-            )
+            raise ModelError(f"scalar_spec['{name}']: expected a number, found {default!r}")
         check_dtype(f"scalar_spec['{name}']", value.dtype)
         result[name] = value[()]
     return result
@@ -230,10 +208,7 @@ def named_leaves(tree, what):
     for path, leaf in jax.tree_util.tree_flatten_with_path(tree)[0]:
         name = path_name(path)
         if not name:
-            raise ModelError(
-                f"{what}: expected a pytree with names (a dict, say), found a"
-                f" {type(leaf).__name__}"
-            )
+            raise ModelError(f"{what}: expected a pytree with names (a dict, say), found a {type(leaf).__name__}")
         if name in result:
             raise ModelError(f"{what}: the name '{name}' is used twice")
         result[name] = leaf

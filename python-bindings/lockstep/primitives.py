@@ -20,8 +20,7 @@ from lockstep import context
 def no_batching(name):
     def rule(*_args, **_params):
         raise NotImplementedError(
-            f"{name} under jax.vmap is not supported: a collective is issued once"
-            " a replica; call it outside the mapped function"
+            f"{name} under jax.vmap is not supported: a collective is issued once a replica; call it outside the mapped function"
         )
 
     return rule

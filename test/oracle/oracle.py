@@ -14,10 +14,7 @@ import numpy as np
 def set_devices(replicas):
     """Gives JAX host devices; to be called before it is imported."""
     os.environ["JAX_PLATFORMS"] = "cpu"
-    os.environ["XLA_FLAGS"] = (
-        f"{os.environ.get('XLA_FLAGS', '')}"
-        f" --xla_force_host_platform_device_count={replicas}"
-    )
+    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={replicas}"
 
 
 def digest(data):
@@ -89,10 +86,7 @@ class Oracle:
     def scalars(self, number, seed, overrides):
         """Makes the scalars of step `number`, counted from 0."""
         values = {**self.model.defaults, **overrides, "step": number, "seed": seed}
-        return {
-            name: np.asarray(values[name], entry.dtype)
-            for name, entry in self.model.scalars.items()
-        }
+        return {name: np.asarray(values[name], entry.dtype) for name, entry in self.model.scalars.items()}
 
     def step(self, state, batch, scalars):
         """Takes a step; returns (state, metrics)."""
@@ -105,13 +99,8 @@ class Oracle:
         for start in range(0, rows, self.rows_per_step):
             part = {k: v[start : start + self.rows_per_step] for k, v in data.items()}
             missing = self.rows_per_step - len(next(iter(part.values())))
-            batch = {
-                k: np.pad(v, [(0, missing), *[(0, 0)] * (v.ndim - 1)])
-                for k, v in part.items()
-            }
-            batch["mask"] = np.pad(
-                np.ones(self.rows_per_step - missing, np.float32), (0, missing)
-            )
+            batch = {k: np.pad(v, [(0, missing), *[(0, 0)] * (v.ndim - 1)]) for k, v in part.items()}
+            batch["mask"] = np.pad(np.ones(self.rows_per_step - missing, np.float32), (0, missing))
             for name, pair in self._evaluate(state, batch).items():
                 sums = [float(np.sum(np.asarray(p, np.float64))) for p in pair]
                 totals[name] = np.add(totals.get(name, 0.0), sums)

@@ -157,9 +157,7 @@ def test_gather_is_captured_with_its_gradient(make):
         "jnp.mean(jnp.square(lockstep.all_gather(x * w, 0)))",
     )
     found = captured(make(text), replicas=4)
-    assert re.search(
-        r'"replica.all_gather".*\(tensor<4x3xf32>\) -> tensor<16x3xf32>', found
-    )
+    assert re.search(r'"replica.all_gather".*\(tensor<4x3xf32>\) -> tensor<16x3xf32>', found)
     assert "backend_config = {axis = 0 : i64}" in found
     assert '"replica.id"' in found  # the gradient's own slice
 
@@ -249,9 +247,7 @@ def test_two_captures_in_two_folders_are_the_same_bytes(tmp_path):
             cwd=copy,
             env={"PYTHONPATH": str(ROOT / "python-bindings"), "PATH": ""},
         )
-        outputs.append(
-            [(copy / "out" / n).read_bytes() for n in ("step.mlir", "init.safetensors")]
-        )
+        outputs.append([(copy / "out" / n).read_bytes() for n in ("step.mlir", "init.safetensors")])
     assert outputs[0] == outputs[1]
 
 

@@ -76,9 +76,7 @@ def test_in_a_loop(run, replicas):
         return strategy.reduce_to("SUM", v)
 
     def loop(v):
-        return jax.lax.fori_loop(
-            0, 3, lambda i, c: lockstep.merge_call(merge, c) / replicas, v
-        )
+        return jax.lax.fori_loop(0, 3, lambda i, c: lockstep.merge_call(merge, c) / replicas, v)
 
     x = values(replicas, 3)
     np.testing.assert_allclose(run(loop, x), [np.mean(x, 0)] * replicas, rtol=1e-5)
@@ -194,10 +192,7 @@ def test_capture(tmp_path):
     call = next(line for line in text.splitlines() if "replica.merge_call" in line)
     assert "called_computations = [@merge_step]" in call
     assert "backend_config = {per_replica = [3]}" in call
-    assert (
-        "(tensor<3xf32>, tensor<3xf32>) ->"
-        " (tensor<3xf32>, tensor<3xf32>, tensor<6xf32>, tensor<3xf32>)"
-    ) in call
+    assert ("(tensor<3xf32>, tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>, tensor<6xf32>, tensor<3xf32>)") in call
     function = text[: text.index('sym_name = "merge_step"')].count("\n")
     body = "\n".join(text.splitlines()[function:])
     for operation, config, results in (

@@ -29,9 +29,7 @@ def test_all_reduce_takes_a_tree_of_shapes_and_dtypes(run, replicas):
     tree = {"a": values(replicas, 3), "b": [np.arange(replicas, dtype=np.int32)]}
     result = run(lambda t: lockstep.all_reduce(t, "SUM"), tree)
     assert list(result) == ["a", "b"]
-    np.testing.assert_array_equal(
-        result["b"][0], [replicas * (replicas - 1) // 2] * replicas
-    )
+    np.testing.assert_array_equal(result["b"][0], [replicas * (replicas - 1) // 2] * replicas)
     assert result["b"][0].dtype == np.int32
 
 
@@ -91,9 +89,7 @@ def test_identity_and_count(run, replicas, jit):
 
 
 @pytest.mark.parametrize("reduction", ["SUM", "MEAN"])
-def test_gradient_of_all_reduce_is_the_all_reduce_of_gradients(
-    run, replicas, reduction
-):
+def test_gradient_of_all_reduce_is_the_all_reduce_of_gradients(run, replicas, reduction):
     x, c = values(replicas, 3), values(replicas, 3, seed=1)
 
     def loss(v, factor):
@@ -134,9 +130,7 @@ def test_an_integer_beside_a_float_has_no_gradient(run, replicas):
         total, count = lockstep.all_reduce((v, jnp.int32(1)), "SUM")
         return jnp.sum(total) / count
 
-    np.testing.assert_allclose(
-        run(jax.grad(loss), x), np.ones((replicas, 3)), rtol=1e-6
-    )
+    np.testing.assert_allclose(run(jax.grad(loss), x), np.ones((replicas, 3)), rtol=1e-6)
 
 
 def test_second_derivative(run, replicas):
@@ -175,12 +169,8 @@ def test_in_a_branch_a_jitted_helper_and_a_checkpoint(run, replicas):
         return jnp.sum(jax.lax.cond(True, reduce, lambda u: u, v))
 
     mean = np.mean(x, 0)
-    np.testing.assert_allclose(
-        run(loss, x), [np.sum(np.sin(mean))] * replicas, rtol=1e-5
-    )
-    np.testing.assert_allclose(
-        run(jax.grad(loss), x), [np.cos(mean)] * replicas, rtol=1e-5
-    )
+    np.testing.assert_allclose(run(loss, x), [np.sum(np.sin(mean))] * replicas, rtol=1e-5)
+    np.testing.assert_allclose(run(jax.grad(loss), x), [np.cos(mean)] * replicas, rtol=1e-5)
 
 
 # Errors.
@@ -192,9 +182,7 @@ def test_unknown_reduction(reduction):
         lockstep.all_reduce(jnp.ones(3), reduction)
 
 
-@pytest.mark.parametrize(
-    "value", [np.array([True]), np.array([1j]), np.zeros(1, np.uint8)]
-)
+@pytest.mark.parametrize("value", [np.array([True]), np.array([1j]), np.zeros(1, np.uint8)])
 def test_dtypes_without_a_reduction(run, replicas, value):
     with pytest.raises(TypeError, match=f"found {jnp.asarray(value).dtype.name}"):
         run(lambda v: lockstep.all_reduce(v, "SUM"), np.stack([value] * replicas))

@@ -30,9 +30,7 @@ TYPES = {
 def host_targets():
     """The targets that this machine can run, best last."""
     with open("/proc/cpuinfo", encoding="utf-8") as cpuinfo:
-        flags = set(
-            re.search(r"^flags\s*:(.*)$", cpuinfo.read(), re.M).group(1).split()
-        )
+        flags = set(re.search(r"^flags\s*:(.*)$", cpuinfo.read(), re.M).group(1).split())
     targets = []
     if {"avx2", "fma", "f16c", "bmi2"} <= flags:
         targets.append("x86-64-v3")
@@ -66,9 +64,7 @@ class Kernel:
         self.name = re.match(r"@(\w+)", header).group(1)
         signature, _, attributes = header.partition("attributes {")
         arguments, _, results = signature.partition("->")
-        self.arguments = [
-            parse_tensor(t) for t in re.findall(r"tensor<[^>]*>", arguments)
-        ]
+        self.arguments = [parse_tensor(t) for t in re.findall(r"tensor<[^>]*>", arguments)]
         self.results = [parse_tensor(t) for t in re.findall(r"tensor<[^>]*>", results)]
 
         def number(key, default):
@@ -78,37 +74,27 @@ class Kernel:
         self.grid, self.scratch = number("grid", 1), number("scratch", 0)
         self.flops, self.bytes = number("flops", 0), number("bytes", 0)
         match = re.search(r"in_place = array<i64: ([-\d, ]*)>", attributes)
-        self.in_place = (
-            [int(i) for i in match.group(1).split(",")]
-            if match
-            else [-1] * len(self.results)
-        )
+        self.in_place = [int(i) for i in match.group(1).split(",")] if match else [-1] * len(self.results)
         self.function = library[self.name]
         self.function.restype = None
 
     def bind(self, *arguments, scalars=(), in_place=False, tiles=None):
         """Returns (run, results): `run()` executes all tiles once."""
-        assert len(arguments) == len(self.arguments), (
-            f"{self.name}: {len(self.arguments)} arguments expected"
-        )
+        assert len(arguments) == len(self.arguments), f"{self.name}: {len(self.arguments)} arguments expected"
         buffers = []
-        for value, (shape, dtype) in zip(arguments, self.arguments):
+        for value, (shape, dtype) in zip(arguments, self.arguments, strict=True):
             buffer = aligned(shape, dtype)
             buffer[...] = value
             buffers.append(buffer)
         results = []
-        for (shape, dtype), argument in zip(self.results, self.in_place):
+        for (shape, dtype), argument in zip(self.results, self.in_place, strict=True):
             if in_place and argument >= 0:
                 results.append(buffers[argument])
             else:
                 results.append(aligned(shape, dtype))
-        scratch = (
-            [aligned((self.scratch * self.grid,), np.uint8)] if self.scratch else []
-        )
+        scratch = [aligned((self.scratch * self.grid,), np.uint8)] if self.scratch else []
         everything = buffers + results + scratch
-        pointers = (ctypes.c_void_p * max(len(everything), 1))(
-            *[b.ctypes.data for b in everything]
-        )
+        pointers = (ctypes.c_void_p * max(len(everything), 1))(*[b.ctypes.data for b in everything])
         numbers = (ctypes.c_int64 * max(len(scalars), 1))(*scalars)
         order = range(self.grid) if tiles is None else tiles
 
@@ -136,9 +122,7 @@ class Module:
             *arguments,
             "-",
         ]
-        done = subprocess.run(
-            command, input=text, capture_output=True, text=True, check=False
-        )
+        done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise CompileError(done.stderr)
         self.output, self.targets = done.stdout, {}

@@ -26,8 +26,7 @@ RNG = np.random.default_rng(0)
 CASES = {}
 
 LEGALIZE = (
-    "builtin.module(func.func(chlo-legalize-to-stablehlo),inline,"
-    "stablehlo-legalize-to-linalg{enable-primitive-ops=false},canonicalize,cse)"
+    "builtin.module(func.func(chlo-legalize-to-stablehlo),inline,stablehlo-legalize-to-linalg{enable-primitive-ops=false},canonicalize,cse)"
 )
 IMPORT = ("--import-stablehlo", "--unroll-small-loops", "--canonicalize", "--cse")
 LOWER = (
@@ -415,9 +414,7 @@ def compare(name, found, expected):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--opt", required=True, help="path of lockstep-opt")
-    parser.add_argument(
-        "--llvm", default="/usr/lib/llvm-22/bin", help="folder of LLVM's tools"
-    )
+    parser.add_argument("--llvm", default="/usr/lib/llvm-22/bin", help="folder of LLVM's tools")
     parser.add_argument("cases", nargs="*", help="cases to run (all)")
     options = parser.parse_args()
     _stablehlo.register_stablehlo_passes()
@@ -426,9 +423,7 @@ def main():
     for name, (function, args) in chosen.items():
         expected = [np.asarray(r) for r in jax.tree.leaves(jax.jit(function)(*args))]
         with tempfile.TemporaryDirectory() as folder:
-            library = build(
-                legalized(name, function, args), options, pathlib.Path(folder)
-            )
+            library = build(legalized(name, function, args), options, pathlib.Path(folder))
             ok = compare(name, call(library, name, args, expected), expected)
         print(f"{name}: {'ok' if ok else 'FAILED'}", flush=True)
         failures += not ok

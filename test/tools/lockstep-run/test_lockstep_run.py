@@ -23,9 +23,7 @@ RUN = os.environ.get("LOCKSTEP_RUN")
 MAKE_ARTIFACT = os.environ.get("LOCKSTEP_MAKE_ARTIFACT")
 ROWS, REPLICAS, EXAMPLES = 4, 3, 30
 
-pytestmark = pytest.mark.skipif(
-    not RUN or not MAKE_ARTIFACT, reason="LOCKSTEP_RUN is not set: run through ctest"
-)
+pytestmark = pytest.mark.skipif(not RUN or not MAKE_ARTIFACT, reason="LOCKSTEP_RUN is not set: run through ctest")
 
 
 def _shuffle():
@@ -48,9 +46,7 @@ def model(tmp_path_factory):
         "model.lockstep": [str(REPLICAS)],
         "hangs.lockstep": [str(REPLICAS), "hang"],
     }.items():
-        subprocess.run(
-            [MAKE_ARTIFACT, arguments[0], folder / name, *arguments[1:]], check=True
-        )
+        subprocess.run([MAKE_ARTIFACT, arguments[0], folder / name, *arguments[1:]], check=True)
     rng = np.random.default_rng(0)
     x = rng.normal(size=(EXAMPLES, 3)).astype(np.float32)
     y = (x @ np.array([1, -2, 0.5]) + 3).astype(np.float32)
@@ -112,9 +108,7 @@ def test_trains_like_numpy(model, tmp_path):
     # Losses of every step and the evaluation after every epoch, which counts 17 examples in
     # batches of 12 once each.
     metrics = tmp_path / "metrics.jsonl"
-    _, out, err = train(
-        model, "--eval-data=test.npz", "--epochs=5", "--seed=7", f"--metrics={metrics}"
-    )
+    _, out, err = train(model, "--eval-data=test.npz", "--epochs=5", "--seed=7", f"--metrics={metrics}")
     losses, errors = reference_losses(model, 7, 5)
     found = lines(metrics)
     steps = [m for m in found if "loss" in m]
@@ -123,12 +117,8 @@ def test_trains_like_numpy(model, tmp_path):
     assert [m["seen"] for m in steps] == [[i, 7] for i in range(10)]
     np.testing.assert_allclose([m["loss"] for m in steps], losses, rtol=1e-5)
     evaluations = [m for m in found if "evaluate" in m]
-    assert [(m["step"], m["epoch"]) for m in evaluations] == [
-        (2 * e, e) for e in range(1, 6)
-    ]
-    np.testing.assert_allclose(
-        [m["evaluate"]["error"] for m in evaluations], errors, rtol=1e-5
-    )
+    assert [(m["step"], m["epoch"]) for m in evaluations] == [(2 * e, e) for e in range(1, 6)]
+    np.testing.assert_allclose([m["evaluate"]["error"] for m in evaluations], errors, rtol=1e-5)
     assert "2 steps an epoch; the last 6 of each epoch's order are dropped" in err
     assert "epoch 5/5, step 10, loss" in err
     assert out.startswith("trained 10 steps (5 of 5 epochs) in ")
@@ -182,9 +172,7 @@ def test_resumes_bit_for_bit(model, tmp_path, stop):
     name = "checkpoint-8.safetensors"
     assert (parts / name).read_bytes() == (whole / name).read_bytes()
     expected = [
-        line
-        for line in pathlib.Path(f"{whole}.jsonl").read_text().splitlines()
-        if json.loads(line)["step"] >= stop + ("evaluate" in line)
+        line for line in pathlib.Path(f"{whole}.jsonl").read_text().splitlines() if json.loads(line)["step"] >= stop + ("evaluate" in line)
     ]
     assert pathlib.Path(f"{parts}.jsonl").read_text().splitlines() == expected
 
@@ -269,9 +257,7 @@ def test_reports_a_paused_replica(model, tmp_path):
 def test_saves_variables_that_are_intact(model, tmp_path):
     # Here nobody has begun the step.
     faults = [f"--inject=pause:replica={r},command=0,program=step" for r in range(3)]
-    status, _, err = train(
-        model, "--steps=5", *faults, "--deadline=0.2", f"--save={tmp_path}", check=False
-    )
+    status, _, err = train(model, "--steps=5", *faults, "--deadline=0.2", f"--save={tmp_path}", check=False)
     assert status == 3
     path = tmp_path / "checkpoint-0.safetensors"
     assert f"last checkpoint: '{path}'" in err
@@ -414,8 +400,7 @@ def test_errors_of_resuming(model, tmp_path):
     np.savez(tmp_path / "less.npz", x=data["x"][:20], y=data["y"][:20])
     options[1] = f"--data={tmp_path}/less.npz"
     assert failure(model, *options) == (
-        f"'{checkpoint}': expected the 30 examples that the run began with, found 20 in"
-        f" '{tmp_path}/less.npz'"
+        f"'{checkpoint}': expected the 30 examples that the run began with, found 20 in '{tmp_path}/less.npz'"
     )
     checkpoint.write_bytes(checkpoint.read_bytes()[:-1])
     assert "'params/" in failure(model, *options) or "truncated" in failure(model, *options)
@@ -437,17 +422,11 @@ def test_compiles_an_mlir(model, tmp_path):
     env = {**os.environ, "LOCKSTEP_CACHE": str(tmp_path / "cache")}
 
     def compile_and_run(*options):
-        return subprocess.run(
-            [*command, *options], cwd=model, env=env, capture_output=True, text=True
-        )
+        return subprocess.run([*command, *options], cwd=model, env=env, capture_output=True, text=True)
 
     assert "expected --replicas=N to compile" in compile_and_run().stderr
     assert "expected lockstep-compile beside this executable" in compile_and_run("--replicas=3").stderr
-    compiler.write_text(
-        "#!/bin/sh\n"
-        f'echo "$@" >> {tmp_path}/calls\n'
-        f"while [ \"$1\" != -o ]; do shift; done\ncp {model}/model.lockstep \"$2\"\n"
-    )
+    compiler.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/calls\nwhile [ "$1" != -o ]; do shift; done\ncp {model}/model.lockstep "$2"\n')
     compiler.chmod(0o755)
     for _ in range(2):
         result = compile_and_run("--replicas=3", "-O0")
@@ -458,8 +437,5 @@ def test_compiles_an_mlir(model, tmp_path):
     compiler.write_text("#!/bin/sh\necho 'step.mlir:1:1: error: no' >&2\nexit 1\n")
     result = compile_and_run("--replicas=3")
     assert result.returncode == 1
-    assert result.stderr == (
-        "step.mlir:1:1: error: no\n"
-        "lockstep-run: error: lockstep-compile failed with status 1 (see above)\n"
-    )
+    assert result.stderr == ("step.mlir:1:1: error: no\nlockstep-run: error: lockstep-compile failed with status 1 (see above)\n")
     assert len(list((tmp_path / "cache").iterdir())) == 1

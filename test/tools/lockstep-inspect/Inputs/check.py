@@ -3,6 +3,7 @@
 What the tool derives (what is in flight, totals, lifetimes, contiguity) is found here again from the list of commands.
 """
 
+import itertools
 import json
 import sys
 
@@ -44,7 +45,7 @@ def check_collective(program, collective):
         live = buffers[operand["buffer"]]["live"]
         assert live["first"] <= collective["start"] and live["last"] >= wait
     members = [buffers[b] for b in start["reads"]]
-    offsets = all(b["offset"] == a["offset"] + aligned(a["size"]) for a, b in zip(members, members[1:]))
+    offsets = all(b["offset"] == a["offset"] + aligned(a["size"]) for a, b in itertools.pairwise(members))
     assert collective["contiguous"] == offsets
 
 
