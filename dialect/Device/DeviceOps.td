@@ -102,14 +102,20 @@ def Device_VariableOp : Device_Op<"variable", [Symbol, HasParent<"::mlir::Module
   let summary = "where a variable lives";
   let description = [{
     In space `variable` there is one copy a process, in `replica_variable` one a replica. `synchronization` and
-    `aggregation` are the numbers of the replica dialect's enums; without `initial` the value comes by name from a file.
+    `aggregation` are the numbers of the replica dialect's enums; without `initial` the value comes by name from a file. The name
+    there is `path`, if the symbol is not the name itself.
 
     ```mlir
     device.variable @w variable[0] : tensor<64x10xf32> {synchronization = 0 : i32, aggregation = 0 : i32}
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Device_SpaceAttr:$space, I64Attr:$offset, TypeAttrOf<AnyRankedTensor>:$type,
-    I32Attr:$synchronization, I32Attr:$aggregation, OptionalAttr<ElementsAttr>:$initial, UnitAttr:$is_unsigned);
+    I32Attr:$synchronization, I32Attr:$aggregation, OptionalAttr<ElementsAttr>:$initial, UnitAttr:$is_unsigned,
+    OptionalAttr<StrAttr>:$path);
+  let extraClassDeclaration = [{
+    /// The name in files: the path, if the symbol is not the name itself.
+    ::llvm::StringRef getStoredName() { return getPath().value_or(getSymName()); }
+  }];
   let assemblyFormat = "$sym_name `` $space `[` $offset `]` `:` $type attr-dict";
   let hasVerifier = 1;
 }

@@ -45,7 +45,8 @@ def Replica_StrategyOp : Replica_Op<"strategy", [Symbol, HasParent<"::mlir::Modu
 def Replica_VariableOp : Replica_Op<"variable", [Symbol, HasParent<"::mlir::ModuleOp">]> {
   let summary = "a variable: state that lives from step to step";
   let description = [{
-    The name is the path of the value in the user's state. Values above 4 KiB are not given
+    The name is the path of the value in the user's state, by which files know it. Where another symbol of the module has that name,
+    the variable has a name of its own and the `path` beside it. Values above 4 KiB are not given
     `initial`ly but come by name from a safetensors file.
 
     ```mlir
@@ -57,8 +58,12 @@ def Replica_VariableOp : Replica_Op<"variable", [Symbol, HasParent<"::mlir::Modu
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<StaticShapeTensorOf<[AnyType]>>:$type,
     DefaultValuedAttr<Replica_SynchronizationAttr, "::lockstep::replica::Synchronization::OnWrite">:$synchronization,
     DefaultValuedAttr<Replica_AggregationAttr, "::lockstep::replica::Aggregation::None">:$aggregation,
-    OptionalAttr<ElementsAttr>:$initial, UnitAttr:$is_unsigned);
+    OptionalAttr<ElementsAttr>:$initial, UnitAttr:$is_unsigned, OptionalAttr<StrAttr>:$path);
   let assemblyFormat = "$sym_name `:` $type attr-dict";
+  let extraClassDeclaration = [{
+    /// The name in files: the path, if the symbol is not the name itself.
+    ::llvm::StringRef getStoredName() { return getPath().value_or(getSymName()); }
+  }];
   let hasVerifier = 1;
 }
 

@@ -95,7 +95,7 @@ private:
     if (failed(type))
       return failure();
     auto table = std::make_unique<artifact::VariableT>();
-    table->name = variable.getSymName().str();
+    table->name = variable.getStoredName().str();
     table->type = std::move(*type);
     table->space = static_cast<artifact::Space>(variable.getSpace());
     table->offset = variable.getOffset();

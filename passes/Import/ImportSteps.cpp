@@ -39,12 +39,15 @@ private:
   LogicalResult declareVariables(func::FuncOp function);
   LogicalResult declareVariable(Location loc, StringAttr name, Type type);
   void createStep(func::FuncOp function);
-  void createReturn(func::ReturnOp returnOp, ArrayRef<StringAttr> assigned);
+  void createReturn(func::ReturnOp returnOp, ArrayRef<FlatSymbolRefAttr> assigned);
+  /// The variable of an argument or result that is one; else null.
+  FlatSymbolRefAttr getVariable(StringAttr name) { return name ? FlatSymbolRefAttr::get(variables.lookup(name).getSymNameAttr()) : FlatSymbolRefAttr(); }
 
   ModuleOp module;
   /// Where variables are declared: at the beginning of the module, in the order in which functions name them.
   OpBuilder builder;
   SmallVector<func::FuncOp> functions;
+  /// By their names in files.
   llvm::MapVector<StringAttr, replica::VariableOp> variables;
 };
 
@@ -107,17 +110,16 @@ LogicalResult StepImporter::declareVariable(Location loc, StringAttr name, Type 
     diag.attachNote(variable.getLoc()) << "the variable comes from here";
     return diag;
   }
-  if (Operation *other = module.lookupSymbol(name)) {
-    InFlightDiagnostic diag = emitError(loc) << "variable " << name << " has the name of another symbol of the module";
-    diag.attachNote(other->getLoc()) << "which is this one; rename the entry of the state";
-    return diag;
-  }
+  // A state may have an entry 'step' beside the function of that name: files keep the entry's name, the symbol is another one.
   MLIRContext *context = module.getContext();
+  StringAttr symbol = name;
+  for (unsigned i = 0; module.lookupSymbol(symbol); ++i)
+    symbol = StringAttr::get(context, name.getValue() + "_" + Twine(i));
   variables[name] = replica::VariableOp::create(
-      builder, loc, name, TypeAttr::get(type),
+      builder, loc, symbol, TypeAttr::get(type),
       replica::SynchronizationAttr::get(context, replica::Synchronization::OnWrite),
       replica::AggregationAttr::get(context, replica::Aggregation::None), /*initial=*/ElementsAttr(),
-      getElementTypeOrSelf(type).isUnsignedInteger() ? builder.getUnitAttr() : UnitAttr());
+      getElementTypeOrSelf(type).isUnsignedInteger() ? builder.getUnitAttr() : UnitAttr(), symbol == name ? StringAttr() : name);
   return success();
 }
 
@@ -134,7 +136,7 @@ LogicalResult StepImporter::declareVariables(func::FuncOp function) {
 
 /// Replaces the return of a function: results that are variables (`assigned` has their names) are assigned, the others
 /// returned.
-void StepImporter::createReturn(func::ReturnOp returnOp, ArrayRef<StringAttr> assigned) {
+void StepImporter::createReturn(func::ReturnOp returnOp, ArrayRef<FlatSymbolRefAttr> assigned) {
   OpBuilder atReturn(returnOp);
   SmallVector<Value> returned;
   for (auto [value, variable] : llvm::zip_equal(returnOp.getOperands(), assigned)) {
@@ -144,9 +146,9 @@ void StepImporter::createReturn(func::ReturnOp returnOp, ArrayRef<StringAttr> as
     }
     // A variable that the step hands through is left alone.
     auto read = value.getDefiningOp<replica::ReadOp>();
-    if (!read || read.getVariableAttr().getAttr() != variable)
+    if (!read || read.getVariableAttr() != variable)
       replica::AssignOp::create(atReturn, isa<UnknownLoc>(value.getLoc()) ? returnOp.getLoc() : value.getLoc(),
-                                FlatSymbolRefAttr::get(variable), value);
+                                variable, value);
   }
   replica::ReturnOp::create(atReturn, returnOp.getLoc(), returned);
   returnOp.erase();
@@ -164,7 +166,7 @@ void StepImporter::createStep(func::FuncOp function) {
       isVariable.set(i);
       if (!argument.use_empty())
         argument.replaceAllUsesWith(
-            replica::ReadOp::create(atBody, argument.getLoc(), argument.getType(), FlatSymbolRefAttr::get(name)));
+            replica::ReadOp::create(atBody, argument.getLoc(), argument.getType(), getVariable(name)));
       continue;
     }
     argumentTypes.push_back(argument.getType());
@@ -172,9 +174,9 @@ void StepImporter::createStep(func::FuncOp function) {
   }
   body.eraseArguments(isVariable);
 
-  SmallVector<StringAttr> assigned;
+  SmallVector<FlatSymbolRefAttr> assigned;
   for (auto [i, type] : llvm::enumerate(function.getResultTypes())) {
-    assigned.push_back(function.getResultAttrOfType<StringAttr>(i, kVariable));
+    assigned.push_back(getVariable(function.getResultAttrOfType<StringAttr>(i, kVariable)));
     if (assigned.back())
       continue;
     resultTypes.push_back(type);
@@ -195,7 +197,7 @@ void StepImporter::createStep(func::FuncOp function) {
 
 LogicalResult StepImporter::import() {
   for (auto variable : module.getOps<replica::VariableOp>())
-    variables[variable.getSymNameAttr()] = variable;
+    variables[builder.getStringAttr(variable.getStoredName())] = variable;
   bool ok = true;
   for (func::FuncOp function : functions)
     ok &= succeeded(verifyFunction(function)) && succeeded(declareVariables(function));

@@ -45,7 +45,9 @@ struct SetReplicas : impl::SetReplicasPassBase<SetReplicas> {
     }
     OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
     replica::Kind kind = replicas == 1 ? replica::Kind::OneDevice : replica::Kind::Mirrored;
-    replica::StrategyOp::create(builder, module.getLoc(), "strategy", kind, builder.getI64IntegerAttr(replicas));
+    // A variable may have the name already.
+    SymbolTable symbols(module);
+    symbols.insert(replica::StrategyOp::create(builder, module.getLoc(), "strategy", kind, builder.getI64IntegerAttr(replicas)));
   }
 };
 } // namespace

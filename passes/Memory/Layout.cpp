@@ -72,7 +72,7 @@ void ModuleLayout::emit(ModuleOp module) {
     device::VariableOp::create(builder, variable.getLoc(), variable.getSymName(), place.space, place.offset, variable.getType(),
                                static_cast<int32_t>(variable.getSynchronization()),
                                static_cast<int32_t>(variable.getAggregation()), variable.getInitialAttr(),
-                               variable.getIsUnsigned());
+                               variable.getIsUnsigned(), variable.getPathAttr());
     variable.erase();
   }
   builder.setInsertionPointToStart(module.getBody());

@@ -186,9 +186,9 @@ static Expected<StoredVariables> store(Interpreter &interpreter) {
     replica::VariableOp op = variable.op;
     Expected<TensorInfo> info = infoOf(op.getType(), op.getIsUnsigned());
     if (!info)
-      return info.status().withContext("variable '" + name.str() + "'");
+      return info.status().withContext("variable '" + op.getStoredName().str() + "'");
     runtime::VariableView view;
-    view.name = name.str();
+    view.name = op.getStoredName().str();
     view.type = *info;
     view.hasInitial = op.getInitialAttr() != nullptr;
     view.perReplica = op.getSynchronization() == replica::Synchronization::OnRead;

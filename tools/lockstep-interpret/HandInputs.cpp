@@ -106,7 +106,7 @@ Status runOnce(Interpreter &interpreter, const Options &options) {
       Expected<TensorInfo> type = infoOf(variable.op.getType(), variable.op.getIsUnsigned());
       if (!type)
         return type.status();
-      print("variable", name.str(), replica, *type, *getElement(variable.op.getType()), variable.copies[replica]);
+      print("variable", variable.op.getStoredName().str(), replica, *type, *getElement(variable.op.getType()), variable.copies[replica]);
     }
   std::fflush(stdout);
   return options.save.empty() ? Status::success() : saveVariables(interpreter, options.save, {});

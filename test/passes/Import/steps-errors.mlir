@@ -56,11 +56,3 @@ func.func @step(%w: tensor<i32> {replica.variable = "w"}) -> (tensor<ui32> {repl
   %0 = builtin.unrealized_conversion_cast %w : tensor<i32> to tensor<ui32>
   return %0 : tensor<ui32>
 }
-
-// -----
-
-// expected-error @+2 {{variable "step" has the name of another symbol of the module}}
-// expected-note @+1 {{which is this one; rename the entry of the state}}
-func.func @step(%w: tensor<i32> {replica.variable = "step"}) {
-  return
-}

@@ -66,6 +66,7 @@ func.func @step(%a: tensor<f32> {replica.variable = "a"}, %b: tensor<f32> {repli
 // An unsigned variable says so; the types themselves become signless with the next pass.
 // CHECK: replica.variable @n : tensor<ui32> {is_unsigned}
 // CHECK: replica.variable @m : tensor<i32>
+// CHECK-LABEL: replica.step @step
 func.func @step(%n: tensor<ui32> {replica.variable = "n"}, %m: tensor<i32> {replica.variable = "m"})
     -> (tensor<ui32> {replica.variable = "n"}) {
   return %n : tensor<ui32>
@@ -83,4 +84,21 @@ func.func @step(%x: tensor<f32> {replica.batch = "x"}) -> (tensor<f32> {replica.
 }
 func.func private @part(%x: tensor<f32>) -> tensor<f32> {
   return %x : tensor<f32>
+}
+
+// -----
+
+// A variable with the name of a function has another symbol, and keeps its name for files.
+// CHECK: replica.variable @step_0 : tensor<f32> {path = "step"}
+// CHECK: replica.variable @w : tensor<f32>
+// CHECK-LABEL: replica.step @step
+// CHECK: %[[OLD:.*]] = replica.read @step_0
+// CHECK: replica.assign @w, %[[OLD]]
+// CHECK-LABEL: replica.step @evaluate
+// CHECK: replica.read @step_0
+func.func @step(%s: tensor<f32> {replica.variable = "step"}) -> (tensor<f32> {replica.variable = "w"}, tensor<f32> {replica.variable = "step"}) {
+  return %s, %s : tensor<f32>, tensor<f32>
+}
+func.func @evaluate(%s: tensor<f32> {replica.variable = "step"}) -> (tensor<f32> {replica.sum = "a"}, tensor<f32> {replica.count = "a"}) {
+  return %s, %s : tensor<f32>, tensor<f32>
 }
