@@ -27,8 +27,6 @@ namespace lockstep {
 
 namespace {
 
-constexpr llvm::StringLiteral kAllGroup = "all";
-
 /// Lowers the operations of one module for a known number of replicas.
 class ReplicaLowering {
 public:
@@ -37,7 +35,9 @@ public:
   LogicalResult run() {
     if (replicas > 1) {
       builder.setInsertionPointToStart(module.getBody());
-      collective::GroupOp::create(builder, module.getLoc(), kAllGroup, /*ranks=*/DenseI64ArrayAttr());
+      // A variable may have the name already.
+      SymbolTable symbols(module);
+      group = symbols.insert(collective::GroupOp::create(builder, module.getLoc(), "all", /*ranks=*/DenseI64ArrayAttr()));
     }
     // A merge_call is spliced into its parent before what it held is lowered.
     SmallVector<replica::MergeCallOp> mergeCalls;
@@ -89,7 +89,7 @@ private:
   ValueRange communicate(Location loc, collective::Kind kind, collective::Reduction reduction, ValueRange operands,
                          TypeRange results, IntegerAttr axis = {}, int64_t bytesPerPack = 0) {
     auto pending = collective::PendingType::get(builder.getContext(), llvm::to_vector(results));
-    auto start = collective::StartOp::create(builder, loc, pending, kind, reduction, kAllGroup, /*channel=*/IntegerAttr(),
+    auto start = collective::StartOp::create(builder, loc, pending, kind, reduction, group, /*channel=*/IntegerAttr(),
                                              operands, axis, bytesPerPack);
     return collective::WaitOp::create(builder, loc, results, start, operands).getResults();
   }
@@ -128,6 +128,11 @@ private:
                        : arith::DivFOp::create(b, loc, value, constant).getResult();
       return value.getType() == element ? value : arith::TruncFOp::create(b, loc, element, value).getResult();
     });
+  }
+
+  /// The value of replica 0.
+  Value broadcast(Location loc, Value value) {
+    return replicas == 1 ? value : communicate(loc, collective::Kind::Broadcast, collective::Reduction::None, value, value.getType())[0];
   }
 
   LogicalResult lowerOp(replica::AllReduceOp op) {
@@ -183,17 +188,21 @@ private:
     auto variable = SymbolTable::lookupNearestSymbolFrom<replica::VariableOp>(op, op.getVariableAttr());
     if (variable.getSynchronization() == replica::Synchronization::OnRead || replicas == 1)
       return success();
-    switch (variable.getAggregation()) {
+    op.getValueMutable().assign(aggregate(op.getLoc(), variable.getAggregation(), op.getValue()));
+    return success();
+  }
+
+  /// What the replicas' values are together.
+  Value aggregate(Location loc, replica::Aggregation aggregation, Value value) {
+    switch (aggregation) {
     case replica::Aggregation::None:
-      return success();
+      return value;
     case replica::Aggregation::Sum:
-      op.getValueMutable().assign(reduce(op.getLoc(), replica::Reduction::Sum, op.getValue())[0]);
-      return success();
+      return reduce(loc, replica::Reduction::Sum, value)[0];
     case replica::Aggregation::Mean:
-      op.getValueMutable().assign(reduce(op.getLoc(), replica::Reduction::Mean, op.getValue())[0]);
-      return success();
+      return reduce(loc, replica::Reduction::Mean, value)[0];
     case replica::Aggregation::OnlyFirstReplica:
-      return op.emitError("assignments with aggregation 'only_first_replica' are not supported on several replicas");
+      return broadcast(loc, value);
     }
     llvm_unreachable("unknown aggregation");
   }
@@ -243,11 +252,60 @@ private:
         })
         .Case([&](replica::LocalResultsOp local) { spliceLocalResults(local, mapping); })
         .Case([&](replica::UpdateOp update) { spliceUpdate(update, mapping); })
-        .Default([&](Operation *other) {
-          Operation *clone = builder.clone(*other, mapping);
-          if (isa<replica::AssignOp, replica::AssignAddOp, replica::AssignSubOp>(clone))
-            clone->setAttr(kSpliced, builder.getUnitAttr());
-        });
+        .Case([&](replica::ReadOp read) { spliceRead(read, mapping); })
+        .Case<replica::AssignOp, replica::AssignAddOp, replica::AssignSubOp>([&](auto assign) { spliceAssignment(assign, mapping); })
+        .Default([&](Operation *other) { spliceRegions(other, mapping); });
+  }
+
+  /// Control flow keeps its form; what is in it is spliced.
+  void spliceRegions(Operation *op, IRMapping &mapping) {
+    OpBuilder::InsertionGuard guard(builder);
+    Operation *clone = builder.insert(op->cloneWithoutRegions(mapping));
+    for (auto [from, to] : llvm::zip_equal(op->getRegions(), clone->getRegions()))
+      for (Block &block : from) {
+        SmallVector<Location> locations = llvm::map_to_vector(block.getArguments(), [](Value argument) { return argument.getLoc(); });
+        Block *copy = builder.createBlock(&to, to.end(), block.getArgumentTypes(), locations);
+        mapping.map(block.getArguments(), copy->getArguments());
+        for (Operation &inner : block)
+          spliceOperation(&inner, mapping);
+      }
+  }
+
+  /// In cross-replica context, an on_read variable is the combination of its copies (reference, section 5.3).
+  void spliceRead(replica::ReadOp op, IRMapping &mapping) {
+    auto variable = SymbolTable::lookupNearestSymbolFrom<replica::VariableOp>(op, op.getVariableAttr());
+    Value value = cast<replica::ReadOp>(builder.clone(*op)).getResult();
+    if (variable.getSynchronization() == replica::Synchronization::OnRead)
+      value = aggregate(op.getLoc(), variable.getAggregation(), value);
+    mapping.map(op.getResult(), value);
+  }
+
+  /// In cross-replica context one value goes to all copies. Those of an on_read variable that is their sum get an equal part each.
+  template <typename AssignOpTy> void spliceAssignment(AssignOpTy op, IRMapping &mapping) {
+    auto variable = SymbolTable::lookupNearestSymbolFrom<replica::VariableOp>(op, op.getVariableAttr());
+    auto assign = cast<AssignOpTy>(builder.clone(*op, mapping));
+    assign->setAttr(kSpliced, builder.getUnitAttr());
+    if (variable.getSynchronization() != replica::Synchronization::OnRead || variable.getAggregation() != replica::Aggregation::Sum ||
+        replicas == 1)
+      return;
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(assign);
+    assign.getValueMutable().assign(takePart(op.getLoc(), assign.getValue()));
+  }
+
+  /// `value` / replicas in its own type: integers are truncated, and 16 bits are rounded once.
+  Value takePart(Location loc, Value value) {
+    auto type = cast<RankedTensorType>(value.getType());
+    Type element = type.getElementType();
+    return createElementwise(builder, loc, type, value, [&](OpBuilder &b, ValueRange in) -> Value {
+      if (isa<IntegerType>(element))
+        return arith::DivSIOp::create(b, loc, in[0], arith::ConstantOp::create(b, loc, b.getIntegerAttr(element, replicas)));
+      Type wide = element.getIntOrFloatBitWidth() < 32 ? b.getF32Type() : element;
+      Value whole = wide == element ? in[0] : arith::ExtFOp::create(b, loc, wide, in[0]).getResult();
+      Value count = arith::ConstantOp::create(b, loc, b.getFloatAttr(wide, static_cast<double>(replicas)));
+      Value part = arith::DivFOp::create(b, loc, whole, count);
+      return wide == element ? part : arith::TruncFOp::create(b, loc, element, part).getResult();
+    });
   }
 
   /// The list of all components: gathered along a new leading axis, then cut into pieces.
@@ -296,6 +354,8 @@ private:
   ModuleOp module;
   OpBuilder builder;
   int64_t replicas;
+  /// The name of the group of all ranks.
+  StringAttr group;
 };
 
 struct LowerReplica : impl::LowerReplicaPassBase<LowerReplica> {

@@ -21,13 +21,3 @@ replica.step @rows(%v: tensor<2x3xf32> {replica.batch = "v"}) -> (tensor<6x3xf32
   %r = replica.all_gather %v axis 0 : tensor<2x3xf32> -> tensor<6x3xf32>
   replica.return %r : tensor<6x3xf32>
 }
-
-// -----
-
-replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2}
-replica.variable @first : tensor<4xf32> {aggregation = #replica.aggregation<only_first_replica>}
-replica.step @only_first(%x: tensor<4xf32> {replica.batch = "x"}) {
-  // expected-error@+1 {{assignments with aggregation 'only_first_replica' are not supported on several replicas}}
-  replica.assign @first, %x : tensor<4xf32>
-  replica.return
-}

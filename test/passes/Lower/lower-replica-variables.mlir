@@ -5,6 +5,7 @@ replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 4}
 replica.variable @plain : tensor<4xf32>
 replica.variable @summed : tensor<4xf32> {aggregation = #replica.aggregation<sum>}
 replica.variable @meant : tensor<4xf32> {aggregation = #replica.aggregation<mean>}
+replica.variable @first : tensor<4xf32> {aggregation = #replica.aggregation<only_first_replica>}
 replica.variable @counter : tensor<4xf32> {aggregation = #replica.aggregation<sum>, synchronization = #replica.synchronization<on_read>}
 // CHECK-LABEL: replica.step @assign(
 // CHECK-SAME: %[[X:[a-z0-9]*]]: tensor<4xf32> {replica.batch = "x"}, %[[S:[a-z0-9]*]]: tensor<4xf32>
@@ -22,6 +23,11 @@ replica.step @assign(%x: tensor<4xf32> {replica.batch = "x"}, %s: tensor<4xf32> 
   // CHECK: arith.mulf
   // CHECK: replica.assign_sub @meant, %[[MEAN]]
   replica.assign_sub @meant, %x : tensor<4xf32>
+  // Aggregation 'only_first_replica': the value of replica 0.
+  // CHECK: %[[B:.*]] = collective.start broadcast none @all(%[[X]] : tensor<4xf32>)
+  // CHECK: %[[OF_FIRST:.*]] = collective.wait %[[B]]
+  // CHECK-NEXT: replica.assign @first, %[[OF_FIRST]]
+  replica.assign @first, %x : tensor<4xf32>
   // On read: each replica keeps its own; it is reduced when it is read across replicas.
   // CHECK-NOT: collective.
   // CHECK: replica.assign_add @counter, %[[X]]
@@ -43,5 +49,69 @@ replica.step @one_replica(%x: tensor<4xf32> {replica.batch = "x"}) {
   // CHECK-NEXT: replica.return
   replica.assign @summed, %x : tensor<4xf32>
   replica.assign @first, %x : tensor<4xf32>
+  replica.return
+}
+
+// -----
+
+// Read across replicas, an on_read variable is the combination of its copies; in replica context it is the replica's own.
+replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 4}
+replica.variable @sum : tensor<4xf32> {aggregation = #replica.aggregation<sum>, synchronization = #replica.synchronization<on_read>}
+replica.variable @mean : tensor<4xf32> {aggregation = #replica.aggregation<mean>, synchronization = #replica.synchronization<on_read>}
+replica.variable @first : tensor<4xf32> {aggregation = #replica.aggregation<only_first_replica>, synchronization = #replica.synchronization<on_read>}
+// CHECK-LABEL: replica.step @read_across(
+replica.step @read_across() -> (tensor<4xf32> {replica.result = "a"}, tensor<4xf32> {replica.result = "b"}, tensor<4xf32> {replica.result = "c"}, tensor<4xf32> {replica.result = "d"}) {
+  // CHECK-NEXT: %[[OWN:.*]] = replica.read @sum
+  %own = replica.read @sum : tensor<4xf32>
+  %r:3 = replica.merge_call -> tensor<4xf32>, tensor<4xf32>, tensor<4xf32> {
+    // CHECK-NEXT: %[[A:.*]] = replica.read @sum
+    // CHECK-NEXT: collective.start all_reduce sum @all(%[[A]]
+    // CHECK-NEXT: %[[SUM:.*]] = collective.wait
+    %a = replica.read @sum : tensor<4xf32>
+    // CHECK: %[[B:.*]] = replica.read @mean
+    // CHECK-NEXT: collective.start all_reduce sum @all(%[[B]]
+    // CHECK: %[[MEAN:.*]] = linalg.generic
+    %b = replica.read @mean : tensor<4xf32>
+    // CHECK: %[[C:.*]] = replica.read @first
+    // CHECK-NEXT: collective.start broadcast none @all(%[[C]]
+    // CHECK-NEXT: %[[FIRST:.*]] = collective.wait
+    %c = replica.read @first : tensor<4xf32>
+    replica.yield %a, %b, %c : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+  }
+  // CHECK-NEXT: replica.return %[[OWN]], %[[SUM]], %[[MEAN]], %[[FIRST]]
+  replica.return %own, %r#0, %r#1, %r#2 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// Assigned across replicas, each copy of a sum gets an equal part, an integer truncated; other copies get the value. In control
+// flow as well.
+replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 4}
+replica.variable @sum : tensor<4xi32> {aggregation = #replica.aggregation<sum>, synchronization = #replica.synchronization<on_read>}
+replica.variable @half : tensor<4xbf16> {aggregation = #replica.aggregation<sum>, synchronization = #replica.synchronization<on_read>}
+replica.variable @mirrored : tensor<4xi32> {aggregation = #replica.aggregation<sum>}
+// CHECK-LABEL: replica.step @assign_across(
+replica.step @assign_across(%n: tensor<4xi32> {replica.scalar = "n"}, %h: tensor<4xbf16> {replica.scalar = "h"}, %c: tensor<i1> {replica.scalar = "c"}) {
+  replica.merge_call (%n, %h, %c : tensor<4xi32>, tensor<4xbf16>, tensor<i1>) {
+  ^bb0(%m: tensor<4xi32>, %k: tensor<4xbf16>, %d: tensor<i1>):
+    // CHECK: arith.divsi
+    // CHECK: replica.assign @sum
+    replica.assign @sum, %m : tensor<4xi32>
+    // CHECK: arith.extf
+    // CHECK: arith.divf %{{.*}} : f32
+    // CHECK: arith.truncf
+    // CHECK: replica.assign @half
+    replica.assign @half, %k : tensor<4xbf16>
+    %condition = tensor.extract %d[] : tensor<i1>
+    // CHECK: scf.if
+    scf.if %condition {
+      // CHECK-NEXT: replica.assign @mirrored, %arg0
+      replica.assign @mirrored, %m : tensor<4xi32>
+      // CHECK: arith.divsi
+      // CHECK: replica.assign @sum
+      replica.assign @sum, %m : tensor<4xi32>
+    }
+    replica.yield
+  }
   replica.return
 }
