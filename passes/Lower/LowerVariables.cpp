@@ -130,7 +130,7 @@ private:
       return success();
     }
     return TypeSwitch<Operation *, LogicalResult>(op)
-        .Case<scf::ForOp, scf::IfOp>([&](auto typed) { return threadThrough(typed, assigned, values); })
+        .Case<scf::ForOp, scf::IfOp, scf::WhileOp>([&](auto typed) { return threadThrough(typed, assigned, values); })
         .Default([&](Operation *other) {
           return other->emitError("assignments of variables inside '") << other->getName() << "' are not supported";
         });
@@ -195,6 +195,36 @@ private:
     for (auto [i, name] : llvm::enumerate(assigned))
       values[name] = threaded.getResult(kept + i);
     branch.erase();
+    return success();
+  }
+
+  /// Carries the assigned variables through both regions: the condition forwards what they hold to the body and out of the loop.
+  LogicalResult threadThrough(scf::WhileOp loop, ArrayRef<StringAttr> assigned, Values &values) {
+    SmallVector<Value> inits(loop.getInits());
+    SmallVector<Type> types(loop.getResultTypes());
+    for (StringAttr name : assigned) {
+      inits.push_back(values[name]);
+      types.push_back(values[name].getType());
+    }
+    auto threaded = scf::WhileOp::create(builder, loop.getLoc(), types, inits);
+    threaded.getBefore().takeBody(loop.getBefore());
+    threaded.getAfter().takeBody(loop.getAfter());
+    for (Region *region : {&threaded.getBefore(), &threaded.getAfter()}) {
+      Values inner = values;
+      for (StringAttr name : assigned)
+        inner[name] = region->front().addArgument(values[name].getType(), loop.getLoc());
+      if (failed(lowerBlock(region->front(), inner)))
+        return failure();
+      // Both terminators end with what is handed on.
+      Operation *terminator = region->front().getTerminator();
+      for (StringAttr name : assigned)
+        terminator->insertOperands(terminator->getNumOperands(), inner[name]);
+    }
+    unsigned kept = loop.getNumResults();
+    loop.replaceAllUsesWith(threaded.getResults().take_front(kept));
+    for (auto [i, name] : llvm::enumerate(assigned))
+      values[name] = threaded.getResult(kept + i);
+    loop.erase();
     return success();
   }
 

@@ -129,3 +129,29 @@ replica.step @nested(%c: tensor<i1> {replica.scalar = "c"}, %x: tensor<4xf32> {r
   // CHECK: return %[[R]]#1, %[[R]]#0
   replica.return %r : tensor<4xf32>
 }
+
+// -----
+
+// A while hands variables on through both regions: what the condition assigns is what the body reads, and what the loop leaves.
+replica.variable @n : tensor<4xf32>
+// CHECK-LABEL: func.func @while(
+// CHECK-SAME: %[[N:[a-z0-9]*]]: tensor<4xf32> {{.*}}, %[[C:[a-z0-9]*]]: tensor<i1> {{.*}}, %[[X:[a-z0-9]*]]: tensor<4xf32>
+replica.step @while(%c: tensor<i1> {replica.scalar = "c"}, %x: tensor<4xf32> {replica.scalar = "x"}) {
+  // CHECK: %[[LOOP:.*]]:2 = scf.while (%[[A:.*]] = %[[X]], %[[BEFORE:.*]] = %[[N]])
+  %r = scf.while (%a = %x) : (tensor<4xf32>) -> tensor<4xf32> {
+    // CHECK: %[[ASSIGNED:.*]] = linalg.generic {{.*}} ins(%[[BEFORE]], %[[A]] :
+    replica.assign_add @n, %a : tensor<4xf32>
+    %b = tensor.extract %c[] : tensor<i1>
+    // CHECK: scf.condition(%{{.*}}) %[[A]], %[[ASSIGNED]]
+    scf.condition(%b) %a : tensor<4xf32>
+  } do {
+  // CHECK: ^bb0(%[[FORWARDED:.*]]: tensor<4xf32>, %[[AFTER:.*]]: tensor<4xf32>):
+  ^bb0(%a: tensor<4xf32>):
+    // CHECK-NEXT: scf.yield %[[AFTER]], %[[FORWARDED]]
+    %n = replica.read @n : tensor<4xf32>
+    replica.assign @n, %a : tensor<4xf32>
+    scf.yield %n : tensor<4xf32>
+  }
+  // CHECK: return %[[LOOP]]#1
+  replica.return
+}
