@@ -33,6 +33,7 @@ static void addLower(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createSetReplicasPass(replicas));
   pm.addPass(createLowerReplicaPass());
   pm.addPass(createLowerVariablesPass());
+  pm.addNestedPass<func::FuncOp>(createAlignBranchesPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 }

@@ -49,4 +49,32 @@ def LowerVariablesPass : Pass<"lower-variables", "::mlir::ModuleOp"> {
     "::mlir::tensor::TensorDialect", "::lockstep::device::DeviceDialect"];
 }
 
+def AlignBranchesPass : Pass<"align-branches", "::mlir::func::FuncOp"> {
+  let summary = "makes one of the collectives that both sides of a branch issue";
+  let description = [{
+    Replicas may take a branch differently if both sides issue the same collectives (`verify-uniformity` proves it). A collective is
+    one command on one channel, so such a branch is cut in two at each of them. What both sides compute from
+    the result alike moves out too.
+
+    ```mlir
+    // before: %first differs between replicas
+    %r = scf.if %first -> tensor<4xf32> {
+      %h = collective.start all_reduce sum @all (%x : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+      %s = collective.wait %h (%x : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+      scf.yield %s : tensor<4xf32>
+    } else {
+      ...the same of %y, squared
+    }
+    // after
+    %z = scf.if %first -> tensor<4xf32> { scf.yield %x : tensor<4xf32> } else { scf.yield %y : tensor<4xf32> }
+    %h = collective.start all_reduce sum @all (%z : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+    %s = collective.wait %h (%z : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+    %r = scf.if %first -> tensor<4xf32> { scf.yield %s : tensor<4xf32> } else { ...%s squared }
+    ```
+
+    Loops there are not cut: a collective in one is an error.
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect", "::lockstep::collective::CollectiveDialect"];
+}
+
 #endif

@@ -1,0 +1,216 @@
+"""Loops and branches: compiled programs give the interpreter's bits, and NumPy's values."""
+
+import numpy as np
+import pytest
+
+REPLICAS = [1, 2, 3, 4, 8]
+X = np.array([[1, 2, 3, 4]], np.float32)
+T = "tensor<1x4xf32>"
+
+
+def variables(*names):
+    return "".join(f"replica.variable @{name} : {T} {{initial = dense<0.0> : {T}}}\n" for name in names)
+
+
+def combine(result, left, operation, right):
+    """Element-wise arithmetic of two tensors."""
+    return f"""%{result}_empty = tensor.empty() : {T}
+    %{result} = linalg.{operation} ins(%{left}, %{right} : {T}, {T}) outs(%{result}_empty : {T}) -> {T}"""
+
+
+def values(variables, name):
+    return np.frombuffer(variables[name][2], np.float32).reshape(1, 4)
+
+
+FIRST = """%id = replica.id : tensor<i32>
+  %rank = tensor.extract %id[] : tensor<i32>
+  %zero = arith.constant 0 : i32
+  %first = arith.cmpi eq, %rank, %zero : i32"""
+
+
+@pytest.mark.parametrize("replicas", REPLICAS)
+def test_a_varying_branch_whose_sides_issue_the_same_collectives(interpreted, replicas):
+    """Replica 0 contributes 2x where the others contribute x, and goes on with other work; both add to one variable."""
+    text = variables("w") + f"""
+replica.variable @count : {T} {{aggregation = #replica.aggregation<sum>, initial = dense<0.0> : {T}}}
+replica.step @step(%x: {T} {{replica.batch = "x"}}) {{
+  {FIRST}
+  %r = scf.if %first -> {T} {{
+    {combine("d", "x", "add", "x")}
+    %s = replica.all_reduce sum %d : {T}
+    {combine("e", "d", "add", "s")}
+    replica.assign_add @count, %d : {T}
+    %m = replica.all_reduce mean %e : {T}
+    {combine("f", "e", "sub", "m")}
+    scf.yield %f : {T}
+  }} else {{
+    %s = replica.all_reduce sum %x : {T}
+    replica.assign_add @count, %x : {T}
+    {combine("q", "s", "mul", "s")}
+    %m = replica.all_reduce mean %q : {T}
+    scf.yield %m : {T}
+  }}
+  %t = replica.all_reduce sum %r : {T}
+  replica.assign @w, %t : {T}
+  replica.return
+}}
+"""
+    found = interpreted(text, replicas, {"x": np.repeat(X, replicas, axis=0)})
+    total = (replicas + 1) * X
+    e, q = 2 * X + total, total * total
+    mean = (e + (replicas - 1) * q) / replicas
+    np.testing.assert_allclose(values(found, "w"), e - mean + (replicas - 1) * mean, rtol=1e-6)
+    np.testing.assert_array_equal(values(found, "count"), total)
+
+
+@pytest.mark.parametrize("replicas", REPLICAS)
+def test_branches_inside_of_a_varying_branch(interpreted, replicas):
+    """One side's collective is under a branch of its own, whose sides issue the same again."""
+    text = variables("w") + f"""
+replica.step @step(%x: {T} {{replica.batch = "x"}}) {{
+  {FIRST}
+  %one = arith.constant 1 : i32
+  %second = arith.cmpi eq, %rank, %one : i32
+  %r = scf.if %first -> {T} {{
+    %s = replica.all_reduce sum %x : {T}
+    scf.yield %s : {T}
+  }} else {{
+    %i = scf.if %second -> {T} {{
+      {combine("d", "x", "add", "x")}
+      %s = replica.all_reduce sum %d : {T}
+      scf.yield %s : {T}
+    }} else {{
+      %s = replica.all_reduce sum %x : {T}
+      {combine("d", "s", "add", "s")}
+      scf.yield %d : {T}
+    }}
+    scf.yield %i : {T}
+  }}
+  %t = replica.all_reduce sum %r : {T}
+  replica.assign @w, %t : {T}
+  replica.return
+}}
+"""
+    found = interpreted(text, replicas, {"x": np.repeat(X, replicas, axis=0)})
+    total = (replicas + (replicas > 1)) * X
+    np.testing.assert_allclose(values(found, "w"), total * (min(replicas, 2) + 2 * max(replicas - 2, 0)), rtol=1e-6)
+
+
+@pytest.mark.parametrize("replicas", REPLICAS)
+def test_assignments_inside_of_a_while(interpreted, replicas):
+    """Both regions assign: the condition region once more than the body."""
+    text = variables("before", "after", "sum") + f"""
+replica.variable @n : tensor<i32> {{initial = dense<0> : tensor<i32>}}
+replica.step @step(%x: {T} {{replica.batch = "x"}}) {{
+  %s = replica.all_reduce sum %x : {T}
+  %limit = arith.constant 3 : i32
+  %one = arith.constant dense<1> : tensor<i32>
+  %last = scf.while (%kept = %s) : ({T}) -> {T} {{
+    replica.assign_add @before, %kept : {T}
+    %n = replica.read @n : tensor<i32>
+    %i = tensor.extract %n[] : tensor<i32>
+    %more = arith.cmpi slt, %i, %limit : i32
+    scf.condition(%more) %kept : {T}
+  }} do {{
+  ^bb0(%kept: {T}):
+    replica.assign_add @n, %one : tensor<i32>
+    %b = replica.read @before : {T}
+    replica.assign @after, %b : {T}
+    {combine("next", "kept", "add", "b")}
+    %r = replica.all_reduce mean %next : {T}
+    scf.yield %r : {T}
+  }}
+  replica.assign @sum, %last : {T}
+  replica.return
+}}
+"""
+    found = interpreted(text, replicas, {"x": np.repeat(X, 2 * replicas, axis=0)}, steps=2)
+    before, after, last, n = 0 * X, 0 * X, None, 0
+    for _ in range(2):
+        last = replicas * X
+        while True:
+            before = before + last
+            if n >= 3:
+                break
+            n, after, last = n + 1, before, last + before
+    for name, expected in (("before", before), ("after", after), ("sum", last)):
+        np.testing.assert_allclose(values(found, name), expected, rtol=1e-6)
+
+
+INITS = {
+    "fill": f"%h = arith.constant 0.5 : f32\n  %e = tensor.empty() : {T}\n  %init = linalg.fill ins(%h : f32) outs(%e : {T}) -> {T}",
+    "constant": f"%init = arith.constant dense<0.5> : {T}",
+    "variable": f"%init = replica.read @start : {T}",
+    "computed": f"%h = arith.constant dense<0.5> : {T}\n  %z = replica.read @w : {T}\n  {combine('init', 'h', 'add', 'z')}",
+}
+
+
+@pytest.mark.parametrize("replicas", [1, 3])
+@pytest.mark.parametrize("exchange", [False, True], ids=["kernel", "step"])
+@pytest.mark.parametrize("init", INITS)
+def test_carried_values_that_start_from_one_value(interpreted, init, exchange, replicas):
+    """Three values that a loop carries start from one and are rotated: each has memory of its own. With a collective in it the
+    loop is control flow of the step, else the body of a kernel."""
+    text = variables("w", "a", "b", "c") + f"""replica.variable @start : {T} {{initial = dense<0.5> : {T}}}
+replica.step @step(%x: {T} {{replica.batch = "x"}}) {{
+  {INITS[init]}
+  %s = replica.all_reduce mean %x : {T}
+  %from = arith.constant 0 : index
+  %to = arith.constant 4 : index
+  %by = arith.constant 1 : index
+  %r:3 = scf.for %i = %from to %to step %by iter_args(%a = %init, %b = %init, %c = %init) -> ({T}, {T}, {T}) {{
+    {combine("d", "a", "add", "s")}
+    {"%n = replica.all_reduce mean %d : " + T if exchange else combine("n", "d", "mul", "s")}
+    scf.yield %b, %c, %n : {T}, {T}, {T}
+  }}
+  %u:2 = scf.for %i = %from to %to step %by iter_args(%a = %r#0, %b = %r#1) -> ({T}, {T}) {{
+    {combine("p", "a", "add", "b")}
+    {"%q = replica.all_reduce mean %p : " + T if exchange else combine("q", "p", "mul", "s")}
+    scf.yield %b, %q : {T}, {T}
+  }}
+  replica.assign @a, %u#0 : {T}
+  replica.assign @b, %u#1 : {T}
+  replica.assign @c, %r#2 : {T}
+  replica.return
+}}
+"""
+    found = interpreted(text, replicas, {"x": np.repeat(X, 2 * replicas, axis=0)}, steps=2)
+    a = b = c = np.full_like(X, 0.5)
+    for _ in range(4):
+        a, b, c = b, c, (a + X) * (1 if exchange else X)
+    last = c
+    for _ in range(4):
+        a, b = b, (a + b) * (1 if exchange else X)
+    for name, expected in (("a", a), ("b", b), ("c", last)):
+        np.testing.assert_allclose(values(found, name), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("exchange", [False, True], ids=["kernel", "step"])
+def test_carried_values_without_a_start(interpreted, exchange):
+    """Both loops start from memory that nobody has written, and write it before they read it; equal memory is one value after CSE."""
+    exchanged = f"%m = replica.all_reduce mean %f : {T}" if exchange else combine("m", "f", "add", "g")
+    text = variables("a", "b") + f"""
+replica.step @step(%x: {T} {{replica.batch = "x"}}) {{
+  %s = replica.all_reduce mean %x : {T}
+  %from = arith.constant 0 : index
+  %to = arith.constant 3 : index
+  %by = arith.constant 1 : index
+  %two = arith.constant 2.0 : f32
+  %three = arith.constant 3.0 : f32
+  %p = tensor.empty() : {T}
+  %q = tensor.empty() : {T}
+  %r:2 = scf.for %i = %from to %to step %by iter_args(%a = %p, %b = %q) -> ({T}, {T}) {{
+    %f = linalg.fill ins(%two : f32) outs(%a : {T}) -> {T}
+    %g = linalg.fill ins(%three : f32) outs(%b : {T}) -> {T}
+    {exchanged}
+    {combine("o", "m", "add", "s")}
+    scf.yield %g, %o : {T}, {T}
+  }}
+  replica.assign @a, %r#0 : {T}
+  replica.assign @b, %r#1 : {T}
+  replica.return
+}}
+"""
+    found = interpreted(text, 2, {"x": np.repeat(X, 2, axis=0)})
+    np.testing.assert_allclose(values(found, "a"), np.full_like(X, 3))
+    np.testing.assert_allclose(values(found, "b"), X + (2 if exchange else 5))
