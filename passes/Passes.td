@@ -10,6 +10,7 @@
 include "passes/Import/Passes.td"
 include "passes/Verify/Passes.td"
 include "passes/Lower/Passes.td"
+include "passes/Simplify/Passes.td"
 include "passes/Kernels/Passes.td"
 include "passes/Bucket/Passes.td"
 include "passes/Schedule/Passes.td"

@@ -38,6 +38,15 @@ static void addLower(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createCSEPass());
 }
 
+static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
+  if (!options.optimize || !options.simplify)
+    return;
+  SimplifyCollectivesPassOptions simplify;
+  simplify.reassociate = options.reassociate;
+  pm.addNestedPass<func::FuncOp>(createSimplifyCollectivesPass(simplify));
+  pm.addPass(createCSEPass());
+}
+
 static void addKernels(OpPassManager &pm, const CompileOptions &options) {
   pm.addNestedPass<func::FuncOp>(createCheckElementTypesPass());
   if (options.optimize) {
@@ -85,6 +94,8 @@ void lockstep::buildCompilePipeline(OpPassManager &pm, const CompileOptions &opt
     addVerify(pm);
   if (runs(Stage::Lower))
     addLower(pm, options);
+  if (runs(Stage::Simplify))
+    addSimplify(pm, options);
   if (runs(Stage::Kernels))
     addKernels(pm, options);
   if (runs(Stage::Bucket))

@@ -19,6 +19,10 @@ struct CompileOptions {
   int64_t replicas = 0;
   /// False: every optional pass is skipped (-O0).
   bool optimize = true;
+  /// Whether exchanges whose outcome is known without them are left out (part of -O2).
+  bool simplify = true;
+  /// Whether floats may be added in another order where that saves an exchange; changes results by roundings.
+  bool reassociate = false;
   /// Whether independent collectives are merged (part of -O2).
   bool bucket = true;
   /// Whether collectives start early and wait late (part of -O2).

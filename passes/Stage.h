@@ -10,7 +10,7 @@
 namespace lockstep {
 
 /// The stages of the compilation, in order. A pipeline may stop after each of them.
-enum class Stage { Import, Verify, Lower, Kernels, Bucket, Schedule, Codegen, Memory };
+enum class Stage { Import, Verify, Lower, Simplify, Kernels, Bucket, Schedule, Codegen, Memory };
 
 /// The name of a stage, as `--stop-after` takes it.
 llvm::StringRef stringifyStage(Stage stage);

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from conftest import read_variables
+
 REPLICAS = [1, 2, 3, 4, 8]
 
 
@@ -72,3 +74,59 @@ def test_sums_of_integers_wrap_and_means_are_f64(interpreted, dtype, replicas):
     np.testing.assert_array_equal(np.frombuffer(variables["sum"][2], dtype), total)
     np.testing.assert_array_equal(np.frombuffer(variables["mean"][2], np.float64), total.astype(np.float64) / replicas)
     np.testing.assert_array_equal(np.frombuffer(variables["shared"][2], np.float64), total.astype(np.float64))
+
+
+@pytest.mark.parametrize("replicas", [1, 2, 3, 7, 8])
+@pytest.mark.parametrize("element", ["f32", "bf16"])
+def test_leaving_out_exchanges_changes_no_bit(interpreted, element, replicas):
+    """Sums of equal values, repeated and unused sums: with seven replicas the order of the additions shows."""
+    tensor = f"tensor<1x64x{element}>"
+    names = ["again", "mean", "repeated"]
+    convert = truncated(element) if element != "f32" else f"%x = tensor.cast %data : {tensor} to {tensor}"
+    text = "".join(f"replica.variable @{name} : {tensor} {{initial = dense<0.0> : {tensor}}}\n" for name in names)
+    text += f"""
+replica.variable @first : {tensor} {{aggregation = #replica.aggregation<only_first_replica>, initial = dense<0.0> : {tensor}}}
+replica.step @step(%data: tensor<1x64xf32> {{replica.batch = "x"}}) {{
+  {convert}
+  %sum = replica.all_reduce sum %x : {tensor}
+  %again = replica.all_reduce sum %sum : {tensor}
+  %mean = replica.all_reduce mean %again : {tensor}
+  %repeated = replica.all_reduce sum %x : {tensor}
+  %unused = replica.all_reduce mean %x : {tensor}
+  replica.assign @again, %again : {tensor}
+  replica.assign @mean, %mean : {tensor}
+  replica.assign @repeated, %repeated : {tensor}
+  replica.assign @first, %again : {tensor}
+  replica.return
+}}
+"""
+    rows = np.random.default_rng(0).standard_normal((replicas, 64)).astype(np.float32)
+    interpreted(text, replicas, {"x": rows}, options=[(), ("--simplify=false",)], levels=["-O2"])
+
+
+@pytest.mark.parametrize("replicas", [1, 2, 3, 8])
+@pytest.mark.parametrize("option", ["--reassociate=false", "--reassociate"])
+def test_sums_of_sums(tools, tmp_path, option, replicas):
+    """Exchanged once where that is allowed, and close to what two exchanges give."""
+    tensor = "tensor<1x64xf32>"
+    source = tmp_path / "step.mlir"
+    source.write_text(f"""
+replica.variable @sum : {tensor} {{initial = dense<0.0> : {tensor}}}
+replica.step @step(%x: {tensor} {{replica.batch = "x"}}, %y: {tensor} {{replica.batch = "y"}}) {{
+  %a = replica.all_reduce sum %x : {tensor}
+  %b = replica.all_reduce sum %y : {tensor}
+  %e = tensor.empty() : {tensor}
+  %s = linalg.add ins(%a, %b : {tensor}, {tensor}) outs(%e : {tensor}) -> {tensor}
+  replica.assign @sum, %s : {tensor}
+  replica.return
+}}
+""")
+    x, y = np.random.default_rng(0).uniform(1, 2, (2, replicas, 64)).astype(np.float32)
+    np.savez(tmp_path / "data.npz", x=x, y=y)
+    schedule = tools.run("lockstep-compile", source, f"--replicas={replicas}", option, "--bucket=false", "--stop-after=simplify").stdout
+    assert schedule.count("collective.start") == (0 if replicas == 1 else 1 if option == "--reassociate" else 2)
+    artifact = tools.compile(source, tmp_path / "step.lockstep", f"--replicas={replicas}", option)
+    tools.run("lockstep-run", artifact, "--data", tmp_path / "data.npz", "--steps=1", "--save", tmp_path / "run")
+    found = np.frombuffer(read_variables(tmp_path / "run" / "checkpoint-1.safetensors")["sum"][2], np.float32)
+    exact = (x.astype(np.float64) + y).sum(axis=0)
+    np.testing.assert_allclose(found, exact, rtol=2 * replicas * 2**-24)
