@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 #include <zip.h>
 
@@ -18,8 +19,8 @@ constexpr std::string_view suffix = ".npy";
 /// not cost its size in memory.
 constexpr uint64_t maximalDeflateRatio = 1032;
 
-bool isPlausible(const zip_stat_t &info) {
-  if (info.size > std::numeric_limits<size_t>::max() / 2)
+bool isPlausible(const zip_stat_t &info, uint64_t fileSize) {
+  if (info.size > std::numeric_limits<size_t>::max() / 2 || info.comp_size > fileSize)
     return false;
   if (info.comp_method == ZIP_CM_STORE)
     return info.size == info.comp_size;
@@ -45,6 +46,11 @@ Expected<NpzFile> NpzFile::open(const std::string &path) {
     return systemError(fmt::format("'{}': cannot open: {}", path, text));
   }
 
+  std::error_code error;
+  result.fileSize = std::filesystem::file_size(path, error);
+  if (error)
+    return systemError(fmt::format("'{}': cannot open: {}", path, error.message()));
+
   zip_int64_t count = zip_get_num_entries(result.archive.get(), 0);
   for (zip_int64_t i = 0; i < count; ++i) {
     const char *name = zip_get_name(result.archive.get(), i, ZIP_FL_ENC_RAW);
@@ -69,7 +75,7 @@ Expected<NpyArray> NpzFile::read(std::string_view name) const {
   zip_stat_t info;
   if (zip_stat_index(archive.get(), index, 0, &info) != 0)
     return corrupted(fmt::format("{}: {}", context, zip_strerror(archive.get())));
-  if (!isPlausible(info))
+  if (!isPlausible(info, fileSize))
     return corrupted(fmt::format("{}: {} bytes cannot hold the {} that it claims", context, info.comp_size, info.size));
   Expected<AlignedBytes> memory = AlignedBytes::allocate(info.size);
   if (!memory)

@@ -36,6 +36,7 @@ private:
   NpzFile() = default;
 
   std::string path;
+  uint64_t fileSize = 0;
   std::unique_ptr<struct zip, Close> archive;
   std::vector<std::string> members;
 };

@@ -100,3 +100,16 @@ TEST(NpzFile, NoticesDamage) {
   std::string path = folder.write("a.npz", whole);
   EXPECT_EQ(firstError(path), "'" + path + "', member 'x.npy': truncated or damaged: CRC error");
 }
+
+// Sizes that the file cannot have cost no memory, whether only the contents are claimed to be large or the compressed bytes too.
+TEST(NpzFile, RefusesSizesThatCannotBe) {
+  TemporaryFolder folder;
+  std::string whole = readText(fixture("deflated.npz"));
+  size_t entry = whole.find("PK\1\2");
+  ASSERT_NE(entry, std::string::npos);
+  for (size_t claimed : {entry + 24, entry + 20}) {
+    // 4294901760 bytes, little-endian.
+    whole.replace(claimed, 4, std::string("\0\0\xff\xff", 4));
+    EXPECT_NE(firstError(folder.write("a.npz", whole)).find("bytes cannot hold the 4294901760 that it claims"), std::string::npos);
+  }
+}
