@@ -1,9 +1,9 @@
-//===- VerifierFuzz.cpp - libFuzzer target for both verifications ---------===//
+//===- FuzzArtifact.cpp - any bytes as an artifact ------------------------===//
 //
 // The digest is repaired before each load: otherwise nothing behind it would ever be reached. What
 // is accepted is decoded too, as far as that needs no kernels.
 //
-//   lockstep-fuzz-corpus CORPUS && lockstep-verifier-fuzz CORPUS -max_total_time=60
+// `lockstep-fuzz-corpus FOLDER` writes artifacts to start from.
 //
 //===----------------------------------------------------------------------===//
 
