@@ -70,13 +70,40 @@ public:
     return sum;
   }
 
+  /// A positive number as m * 2^e, m between the roots of 1/2 and 2. Others give some finite m and e.
+  struct Scaled {
+    Value m, e;
+  };
+  Scaled split(Value x);
+  /// A value and what rounding it has lost.
+  struct Pair {
+    Value high, low;
+  };
+  /// The sum, where x is not smaller than y or is zero; and the product.
+  Pair exactSum(Value x, Value y) {
+    Value sum = add(x, y);
+    return {sum, sub(y, sub(sum, x))};
+  }
+  Pair exactProduct(Value x, Value y) {
+    Value product = mul(x, y);
+    return {product, fma(x, y, arith::NegFOp::create(b, loc, product))};
+  }
+  Pair product(Pair x, Pair y) {
+    Pair result = exactProduct(x.high, y.high);
+    result.low = fma(x.high, y.low, fma(x.low, y.high, result.low));
+    return result;
+  }
+  Pair logOfPositive(Value x);
+
   Value exp(Value x);
   Value expm1(Value x);
   Value log(Value x);
   Value log1p(Value x);
   Value tanh(Value x);
   Value sinOrCos(Value x, bool isCos);
-  Value pow(Value x, Value y);
+  /// x^y, and size^y by what it is for numbers that are neither zero nor infinite.
+  Value pow(Value x, Value y, bool isPrecise);
+  Value powOfPositive(Value size, Value y);
 
   PatternRewriter &b;
   Location loc;
@@ -106,15 +133,18 @@ Value Doubles::expm1(Value x) {
   return select(isLess(abs(x), 0.4), mul(x, polynomial(x, kTaylor)), sub(exp(x), number(1)));
 }
 
-Value Doubles::log(Value x) {
+Doubles::Scaled Doubles::split(Value x) {
   Value isTiny = isLess(x, 2.2250738585072014e-308);
   Value pattern = bits(select(isTiny, mul(x, number(18014398509481984.0)), x));
   Value exponent = arith::SubIOp::create(b, loc, arith::ShRUIOp::create(b, loc, pattern, integer(52)), integer(1023));
   Value e = sub(fromInteger(exponent), select(isTiny, number(54), number(0)));
   Value m = fromBits(arith::OrIOp::create(b, loc, arith::AndIOp::create(b, loc, pattern, integer(0xfffffffffffff)), integer(0x3ff0000000000000)));
   Value isUpper = isGreater(m, 1.4142135623730951);
-  m = select(isUpper, mul(m, number(0.5)), m);
-  e = select(isUpper, add(e, number(1)), e);
+  return {select(isUpper, mul(m, number(0.5)), m), select(isUpper, add(e, number(1)), e)};
+}
+
+Value Doubles::log(Value x) {
+  auto [m, e] = split(x);
   Value f = sub(m, number(1)), s = div(f, add(f, number(2))), z = mul(s, s), w = mul(z, z);
   Value even = mul(w, polynomial(w, {3.999999999940941908e-01, 2.222219843214978396e-01, 1.531383769920937332e-01}));
   Value odd = mul(z, polynomial(w, {6.666666666666735130e-01, 2.857142874366239149e-01, 1.818357216161805012e-01, 1.479819860511658591e-01}));
@@ -174,9 +204,48 @@ Value Doubles::sinOrCos(Value x, bool isCos) {
   return select(isBad, nan(), result);
 }
 
-Value Doubles::pow(Value x, Value y) {
+/// The logarithm to about 2^-64 of itself: log m = 2 (s + s^3/3 + s^5/5 + ...) with s = (m - 1) / (m + 1), where s and the first two terms are
+/// pairs of numbers.
+Doubles::Pair Doubles::logOfPositive(Value x) {
+  auto [m, e] = split(x);
+  Value f = sub(m, number(1));
+  Value above = add(m, number(1));
+  Value lost = sub(m, sub(above, number(1)));
+  Value s = div(f, above), minus = arith::NegFOp::create(b, loc, s);
+  Pair ratio = {s, div(fma(minus, lost, fma(minus, above, f)), above)};
+  Pair square = product(ratio, ratio);
+  SmallVector<double> tail;
+  for (int n = 5; n <= 27; n += 2)
+    tail.push_back(2.0 / n);
+  Pair factor = exactSum(number(2.0 / 3), mul(square.high, polynomial(square.high, tail)));
+  factor.low = add(factor.low, number(3.7007434154171886e-17)); // what 2/3 has lost
+  Pair cubic = product(ratio, product(square, factor));
+  Value two = number(2);
+  Pair logM = exactSum(mul(two, ratio.high), cubic.high);
+  logM.low = add(logM.low, fma(two, ratio.low, cubic.low));
+  // The high part of log 2 has zeros at its end: its product with e is exact.
+  Pair result = exactSum(mul(e, number(6.93147180369123816490e-01)), logM.high);
+  return exactSum(result.high, add(result.low, fma(e, number(1.90821492927058770002e-10), logM.low)));
+}
+
+/// exp(y log size), where an error of the logarithm would come out up to 700 times as large.
+Value Doubles::powOfPositive(Value size, Value y) {
+  Pair logarithm = logOfPositive(size);
+  Pair exponent = exactProduct(y, logarithm.high);
+  Value low = fma(y, logarithm.low, exponent.low);
+  // Of zero and infinity, the logarithms are known.
+  Value ends = select(isEqual(size, number(0)), number(-std::numeric_limits<double>::infinity()), size);
+  Value isEnd = arith::OrIOp::create(b, loc, isEqual(size, number(0)), compare(arith::CmpFPredicate::UEQ, size, infinity()));
+  Value high = select(isEnd, mul(y, ends), exponent.high);
+  Value power = exp(high);
+  // Where exp is zero or infinite, so is the result; the low part may be anything there.
+  Value isInside = arith::AndIOp::create(b, loc, isLess(abs(high), 1000), isLess(power, std::numeric_limits<double>::infinity()));
+  return select(isInside, fma(power, low, power), power);
+}
+
+Value Doubles::pow(Value x, Value y, bool isPrecise) {
   Value size = abs(x);
-  Value result = exp(mul(y, log(size)));
+  Value result = isPrecise ? powOfPositive(size, y) : exp(mul(y, log(size)));
   Value isWhole = isEqual(math::FloorOp::create(b, loc, y), y);
   Value half = mul(y, number(0.5));
   Value isOdd = arith::AndIOp::create(b, loc, isWhole, compare(arith::CmpFPredicate::ONE, math::FloorOp::create(b, loc, half), half));
@@ -229,7 +298,8 @@ static Value computeTanh(Doubles &d, ValueRange x) { return d.tanh(x[0]); }
 static Value computeSin(Doubles &d, ValueRange x) { return d.sinOrCos(x[0], false); }
 static Value computeCos(Doubles &d, ValueRange x) { return d.sinOrCos(x[0], true); }
 static Value computeTan(Doubles &d, ValueRange x) { return d.div(d.sinOrCos(x[0], false), d.sinOrCos(x[0], true)); }
-static Value computePow(Doubles &d, ValueRange x) { return d.pow(x[0], x[1]); }
+static Value computePow(Doubles &d, ValueRange x) { return d.pow(x[0], x[1], /*isPrecise=*/true); }
+static Value computePowOfFloats(Doubles &d, ValueRange x) { return d.pow(x[0], x[1], /*isPrecise=*/false); }
 
 void lockstep::populateDoubleMathPatterns(RewritePatternSet &patterns) {
   // Before upstream's patterns for the same operations.
@@ -237,5 +307,7 @@ void lockstep::populateDoubleMathPatterns(RewritePatternSet &patterns) {
   patterns.add<Expand<math::ExpOp, computeExp, false>, Expand<math::ExpM1Op, computeExpM1, false>, Expand<math::LogOp, computeLog, false>,
                Expand<math::Log2Op, computeLog2, false>, Expand<math::Log1pOp, computeLog1p, false>, Expand<math::TanhOp, computeTanh, false>,
                Expand<math::SinOp, computeSin, true>, Expand<math::CosOp, computeCos, true>, Expand<math::TanOp, computeTan, true>,
-               Expand<math::PowFOp, computePow, true>>(patterns.getContext(), benefit);
+               Expand<math::PowFOp, computePowOfFloats, true>>(patterns.getContext(), benefit);
+  // f64 itself needs more than the f64 that f32 is extended to.
+  patterns.add<Expand<math::PowFOp, computePow, false>>(patterns.getContext(), 2 * benefit.getBenefit());
 }

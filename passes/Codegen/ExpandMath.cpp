@@ -69,6 +69,32 @@ struct NarrowDouble : OpRewritePattern<arith::TruncFOp> {
   }
 };
 
+/// Upstream's exp of f32 has no results below the normal numbers. There it is taken of x + 64, which is exact, and scaled by exp(-64).
+struct ExpOfSmall : OpRewritePattern<math::ExpOp> {
+  using OpRewritePattern::OpRewritePattern;
+  static constexpr StringLiteral kNormal = "lockstep.normal";
+
+  LogicalResult matchAndRewrite(math::ExpOp op, PatternRewriter &rewriter) const override {
+    Value x = op.getOperand();
+    if (!getElementTypeOrSelf(x.getType()).isF32() || op->hasAttr(kNormal))
+      return failure();
+    Location loc = op.getLoc();
+    auto constant = [&](float value) -> Value {
+      TypedAttr attribute = rewriter.getF32FloatAttr(value);
+      if (auto vector = dyn_cast<VectorType>(x.getType()))
+        attribute = DenseElementsAttr::get(vector, value);
+      return arith::ConstantOp::create(rewriter, loc, attribute);
+    };
+    Value isSmall = arith::CmpFOp::create(rewriter, loc, arith::CmpFPredicate::OLT, x, constant(-87.0f));
+    Value raised = arith::AddFOp::create(rewriter, loc, x, constant(64.0f));
+    auto exp = math::ExpOp::create(rewriter, loc, arith::SelectOp::create(rewriter, loc, isSmall, raised, x));
+    exp->setAttr(kNormal, rewriter.getUnitAttr());
+    Value lowered = arith::MulFOp::create(rewriter, loc, exp, constant(1.6038108905486378e-28f));
+    rewriter.replaceOpWithNewOp<arith::SelectOp>(op, isSmall, lowered, exp);
+    return success();
+  }
+};
+
 } // namespace
 
 /// Upstream's expansions that are as exact as the operation; not that of `fma`, which would round twice.
@@ -83,6 +109,7 @@ struct ExpandMath : lockstep::impl::ExpandMathPassBase<ExpandMath> {
     lockstep::fixRounding(getOperation());
     RewritePatternSet patterns(&getContext());
     lockstep::populateDoubleMathPatterns(patterns);
+    patterns.add<ExpOfSmall>(&getContext(), /*benefit=*/10);
     populateMathPolynomialApproximationPatterns(patterns);
     math::populateExpansionPatterns(patterns, kExpanded);
     (void)applyPatternsGreedily(getOperation(), std::move(patterns));

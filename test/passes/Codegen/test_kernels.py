@@ -231,6 +231,68 @@ def test_functions_are_exact_to_a_few_units_in_the_last_place(element, dtype, un
             assert np.nanmax(error) <= units, (name, target, x[np.nanargmax(error)])
 
 
+def functions(element, body, count, size):
+    """One kernel `f` of `count` vectors, element by element."""
+    t = tensor(size, element=element)
+    arguments = ", ".join(f"%x{i}: {t}" for i in range(count))
+    inputs, types = ", ".join(f"%x{i}" for i in range(count)), ", ".join([t] * count)
+    maps = ", ".join(["affine_map<(i) -> (i)>"] * (count + 1))
+    scalars = ", ".join(f"%a{i}: {element}" for i in range(count))
+    return kernels.Module(f"""device.kernel @f({arguments}) -> {t} {{
+  %e = tensor.empty() : {t}
+  %r = linalg.generic {{indexing_maps = [{maps}], iterator_types = ["parallel"]}} ins({inputs} : {types}) outs(%e : {t}) {{
+  ^bb0({scalars}, %o: {element}):
+    %0 = {body}
+    linalg.yield %0 : {element}
+  }} -> {t}
+  device.yield %r : {t}
+}}
+""")
+
+
+def units(found, exact, dtype):
+    """The error in units in the last place."""
+    spacing = np.spacing(np.abs(exact).astype(dtype)).astype(np.longdouble)
+    return np.abs(found.astype(np.longdouble) - exact) / spacing
+
+
+def test_exp_has_results_below_the_normal_numbers():
+    x = np.linspace(-104, -86, 5000).astype(np.float32)
+    x[:4] = -np.inf, -1e30, -110, np.nan
+    exact = np.exp(x.astype(np.longdouble))
+    assert (exact[np.isfinite(x)] < np.finfo(np.float32).tiny).sum() > 4000
+    module = functions("f32", "math.exp %a0 : f32", 1, x.size)
+    for target in TARGETS:
+        found = module[target]["f"](x)
+        np.testing.assert_array_equal(found[:3], 0)
+        assert np.isnan(found[3])
+        assert units(found[4:], exact[4:], np.float32).max() <= 2
+
+
+def test_powers_are_exact_to_two_units_in_the_last_place():
+    x = np.exp(RANDOM.uniform(-40, 40, 20000))
+    # Powers all over the range of f64, of numbers far from 1 and near to it.
+    x[::2] = 1 + RANDOM.uniform(-1e-3, 1e-3, 10000)
+    y = RANDOM.uniform(-700, 700, x.size) / np.log(x)
+    exact = np.power(x.astype(np.longdouble), y)
+    module = functions("f64", "math.powf %a0, %a1 : f64", 2, x.size)
+    for target in TARGETS:
+        assert units(module[target]["f"](x, y), exact, np.float64).max() <= 2
+
+
+@pytest.mark.parametrize("element, dtype", [("f32", np.float32), ("f64", np.float64)])
+def test_powers_of_special_numbers(element, dtype):
+    numbers = np.array([0, -0.0, 1, -1, 2, -2, 0.5, -0.5, 3, -3, 1e30, -1e30, 1e-30, np.inf, -np.inf, np.nan], dtype)
+    x, y = (grid.ravel() for grid in np.meshgrid(numbers, numbers))
+    with np.errstate(all="ignore"):
+        expected = np.power(x, y)
+    module = functions(element, f"math.powf %a0, %a1 : {element}", 2, x.size)
+    for target in TARGETS:
+        found = module[target]["f"](x, y)
+        np.testing.assert_allclose(found, expected, rtol=4 * np.finfo(dtype).eps, atol=0)
+        np.testing.assert_array_equal(np.signbit(found[expected == 0]), np.signbit(expected[expected == 0]))
+
+
 def test_conversions_round_once():
     text = """device.kernel @narrow(%x: tensor<1000xf64>) -> tensor<1000xf16> {
   %e = tensor.empty() : tensor<1000xf16>
