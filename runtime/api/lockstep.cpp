@@ -36,6 +36,8 @@ template <typename Body> lockstep_status guarded(Body body) noexcept {
     try {
       lastError = exception.what();
     } catch (...) {
+      // No memory for the message either.
+      lastError.clear();
     }
     return LOCKSTEP_SYSTEM;
   }
