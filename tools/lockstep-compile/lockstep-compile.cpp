@@ -104,12 +104,17 @@ int main(int argc, char **argv) {
   llvm::SourceMgr sourceManager;
   sourceManager.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
   mlir::SourceMgrDiagnosticHandler handler(sourceManager, &context);
+  // What is wrong with a module as a whole, or with the options, has no line.
+  mlir::ScopedDiagnosticHandler withoutPlace(&context, [](mlir::Diagnostic &diagnostic) {
+    bool isPlain = diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error && diagnostic.getNotes().empty();
+    if (!isPlain || !llvm::isa<mlir::UnknownLoc>(diagnostic.getLocation()))
+      return mlir::failure();
+    fail(diagnostic.str());
+    return mlir::success();
+  });
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceFile<mlir::ModuleOp>(sourceManager, &context);
   if (!module)
     return 1;
-  // What is wrong with a module as a whole is said about the first line of its file.
-  if (llvm::isa<mlir::UnknownLoc>(module->getLoc()))
-    (*module)->setLoc(mlir::FileLineColLoc::get(&context, line.input, 1, 1));
 
   mlir::PassManager pm(&context);
   pm.enableVerifier(line.verifyEach);
