@@ -11,11 +11,9 @@
 #include "tools/lockstep-interpret/Arguments.h"
 
 #include "runtime/data/Dataset.h"
-#include "tools/lockstep-run/Elements.h"
+#include "tools/lockstep-run/HandInputs.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -33,18 +31,15 @@ static bool fits(const TensorInfo &expected, const TensorInfo &found) {
 
 /// The array of an argument for one replica.
 static Expected<Value> read(const Dataset &data, const Argument &argument, int64_t replica) {
-  std::string name = fmt::format("{}@{}", argument.name, replica);
-  if (!data.contains(name))
-    name = argument.name;
-  if (!data.contains(name))
-    return invalidArgument(fmt::format("'{}': expected an array '{}' or '{}@{}', found {}", data.path(), argument.name,
-                                       argument.name, replica, fmt::join(data.names(), ", ")));
-  auto array = data.array(name);
+  Expected<std::string> name = run::arrayName(data, argument.name, static_cast<unsigned>(replica));
+  if (!name)
+    return name.status();
+  auto array = data.array(*name);
   if (!array)
     return array.status();
   const TensorInfo &found = (*array)->type();
   if (!fits(argument.type, found))
-    return invalidArgument(fmt::format("'{}', array '{}': expected {}, found {}", data.path(), name, typeName(argument.type),
+    return invalidArgument(fmt::format("'{}', array '{}': expected {}, found {}", data.path(), *name, typeName(argument.type),
                                        typeName(found)));
   return fromBytes(argument.element, llvm::ArrayRef(found.shape.data(), found.shape.size()), (*array)->data());
 }
@@ -52,12 +47,7 @@ static Expected<Value> read(const Dataset &data, const Argument &argument, int64
 static void print(const char *what, const std::string &name, int64_t replica, TensorInfo type, const Element &element,
                   const Value &value) {
   type.shape.assign(value.shape().begin(), value.shape().end());
-  std::string values;
-  run::appendJson(values, type, toBytes(element, value));
-  if (type.shape.empty())
-    values = "[" + values + "]";
-  fmt::print("{{\"{}\":{},\"replica\":{},\"type\":\"{}\",\"shape\":[{}],\"values\":{}}}\n", what, nlohmann::json(name).dump(),
-             replica, runtime::elementName(type.element), fmt::join(type.shape, ","), values);
+  run::printTensor(what, name, static_cast<unsigned>(replica), type, toBytes(element, value));
 }
 
 Status runOnce(Interpreter &interpreter, const Options &options) {

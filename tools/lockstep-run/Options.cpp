@@ -39,6 +39,13 @@ void addOptions(CLI::App &app, Options &options) {
       ->group("Training")
       ->check(CLI::PositiveNumber);
 
+  CLI::Option *inputs = app.add_option("--inputs", options.inputs,
+                                       "run one step on these arrays instead of training, and print its results as JSON lines: 'x@0' is the "
+                                       "input 'x' of replica 0, 'x' that of all")
+                            ->type_name("FILE.npz")
+                            ->group("Training");
+  for (const char *other : {"--data", "--eval-data", "--epochs", "--steps"})
+    inputs->excludes(app.get_option(other));
   app.add_option("--metrics", options.metrics, "write metrics as JSON lines")->type_name("FILE")->group("Output");
   CLI::Option *save =
       app.add_option("--save", options.save, "folder for checkpoints; one is written at the end")->type_name("DIR")->group("Output");
@@ -104,8 +111,8 @@ std::variant<Options, int> parseOptions(int argc, const char *const *argv) {
     printError(message + " (see --help)");
     return exitUsage;
   }
-  if (!options.epochs && !options.steps) {
-    printError("expected --epochs=E or --steps=N, found neither (see --help)");
+  if (!options.epochs && !options.steps && options.inputs.empty()) {
+    printError("expected --epochs=E, --steps=N or --inputs=FILE.npz, found none (see --help)");
     return exitUsage;
   }
   return options;

@@ -26,6 +26,8 @@ struct Options {
 
   std::string data;
   std::string evalData;
+  /// Arrays for one step by hand, instead of training.
+  std::string inputs;
   std::string init;
   std::optional<uint64_t> epochs;
   std::optional<uint64_t> steps;

@@ -16,10 +16,14 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace lockstep::run {
+
+/// Sets the variables from the file of `--init`. Error: without one ("") there are variables that have no initial value.
+runtime::Status initializeVariables(const std::string &path, std::span<const runtime::VariableView> variables);
 
 /// Everything of a run: set up by `create` (TrainingSetup.cpp), then `run` (Training.cpp).
 class Training {

@@ -65,6 +65,18 @@ Status Training::prepareData() {
   return Status::success();
 }
 
+Status initializeVariables(const std::string &path, std::span<const VariableView> variables) {
+  if (!path.empty())
+    return loadInitialValues(path, variables);
+  std::string absent;
+  for (const VariableView &variable : variables)
+    if (!variable.hasInitial)
+      absent += fmt::format("\n  '{}' ({})", variable.name, typeName(variable.type));
+  if (!absent.empty())
+    return invalidArgument("expected --init=FILE, because these variables have no initial value:" + absent);
+  return Status::success();
+}
+
 /// From the latest checkpoint, else from `--init`.
 Status Training::prepareVariables() {
   variables = variablesOf(session);
@@ -96,15 +108,7 @@ Status Training::prepareVariables() {
     printNote(fmt::format("no checkpoint in '{}': starting from the beginning", options.save));
   }
 
-  if (!options.init.empty())
-    return loadInitialValues(options.init, variables);
-  std::string absent;
-  for (const VariableView &variable : variables)
-    if (!variable.hasInitial)
-      absent += fmt::format("\n  '{}' ({})", variable.name, typeName(variable.type));
-  if (!absent.empty())
-    return invalidArgument("expected --init=FILE, because these variables have no initial value:" + absent);
-  return Status::success();
+  return initializeVariables(options.init, variables);
 }
 
 Status Training::startBatches() {

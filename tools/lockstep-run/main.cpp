@@ -3,6 +3,7 @@
 #include "runtime/artifact/Artifact.h"
 #include "runtime/executor/Session.h"
 #include "tools/lockstep-run/Compile.h"
+#include "tools/lockstep-run/HandInputs.h"
 #include "tools/lockstep-run/Hang.h"
 #include "tools/lockstep-run/Options.h"
 #include "tools/lockstep-run/Signals.h"
@@ -52,6 +53,19 @@ SessionOptions sessionOptions(const Options &options, HangHandler &hang) {
   return result;
 }
 
+/// One step by hand. Like training, it may not come back from a missed deadline.
+int runByHand(const Options &options, Session &session, HangHandler &hang) {
+  Status status = runOnce(options, session);
+  hang.runReturned();
+  if (!status.ok())
+    printError(status.message());
+  if (status.code() == StatusCode::deadline) {
+    std::fflush(nullptr);
+    _exit(exitDeadline);
+  }
+  return status.ok() ? exitSuccess : exitError;
+}
+
 int fail(const Status &status) {
   printError(status.message());
   return exitError;
@@ -72,6 +86,8 @@ int main(int argc, char **argv) {
   Expected<std::unique_ptr<Session>> session = Session::create(*artifact, sessionOptions(options, hang));
   if (!session)
     return fail(session.status().withContext("'" + options.model + "'"));
+  if (!options.inputs.empty())
+    return runByHand(options, **session, hang);
   Expected<std::unique_ptr<Training>> training = Training::create(options, **session);
   if (!training)
     return fail(training.status());

@@ -1,0 +1,175 @@
+//===- HandInputs.cpp - one step on given inputs --------------------------===//
+
+#include "tools/lockstep-run/HandInputs.h"
+
+#include "runtime/data/AlignedBytes.h"
+#include "tools/lockstep-run/Elements.h"
+#include "tools/lockstep-run/Scalars.h"
+#include "tools/lockstep-run/Training.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+namespace lockstep::run {
+
+using namespace runtime;
+
+Expected<std::string> arrayName(const Dataset &data, const std::string &input, unsigned replica) {
+  std::string own = fmt::format("{}@{}", input, replica);
+  if (data.contains(own))
+    return own;
+  if (data.contains(input))
+    return input;
+  return invalidArgument(fmt::format("'{}': expected an array '{}' or '{}', found {}", data.path(), input, own, fmt::join(data.names(), ", ")));
+}
+
+void printTensor(const char *what, const std::string &name, unsigned replica, const TensorInfo &type, std::span<const std::byte> bytes) {
+  std::string values;
+  appendJson(values, type, bytes);
+  if (type.shape.empty())
+    values = "[" + values + "]";
+  fmt::print("{{\"{}\":{},\"replica\":{},\"type\":\"{}\",\"shape\":[{}],\"values\":{}}}\n", what, nlohmann::json(name).dump(), replica,
+             elementName(type.element), fmt::join(type.shape, ","), values);
+}
+
+namespace {
+
+/// Copies an array to the corner of a larger one, both in row-major order.
+void copyToCorner(std::byte *to, const std::vector<int64_t> &toShape, const std::byte *from, const std::vector<int64_t> &fromShape,
+                  size_t elementBytes) {
+  if (fromShape.empty()) {
+    std::memcpy(to, from, elementBytes);
+    return;
+  }
+  // The last dimension is contiguous in both; the others count like an odometer.
+  size_t rank = fromShape.size(), row = size_t(fromShape.back()) * elementBytes;
+  size_t rows = 1;
+  for (size_t d = 0; d + 1 < rank; ++d)
+    rows *= size_t(fromShape[d]);
+  std::vector<int64_t> index(rank, 0);
+  for (size_t r = 0; r < rows; ++r) {
+    size_t offset = 0;
+    for (size_t d = 0; d < rank; ++d)
+      offset = offset * size_t(toShape[d]) + size_t(index[d]);
+    std::memcpy(to + offset * elementBytes, from + r * row, row);
+    for (size_t d = rank - 1; d-- > 0;) {
+      if (++index[d] < fromShape[d])
+        break;
+      index[d] = 0;
+    }
+  }
+}
+
+/// Fills the batches of all replicas.
+class InputFiller {
+public:
+  InputFiller(const ProgramInfo &program, const Dataset &data) : program(program), data(data) {}
+
+  Status fill(std::byte *batch, unsigned replica) const {
+    for (const InputInfo &input : program.inputs)
+      if (!isSize(input.name))
+        LOCKSTEP_RETURN_IF_ERROR(fillInput(batch, input, replica));
+    return Status::success();
+  }
+
+private:
+  const InputInfo *find(const std::string &name) const {
+    for (const InputInfo &input : program.inputs)
+      if (input.name == name)
+        return &input;
+    return nullptr;
+  }
+
+  static std::string sizeName(const std::string &input, size_t dimension) { return fmt::format("{}.dim{}", input, dimension); }
+
+  /// The size of another input is given by the array of that one.
+  bool isSize(const std::string &name) const {
+    for (const InputInfo &input : program.inputs)
+      for (size_t d = 0; d < input.type.shape.size(); ++d)
+        if (sizeName(input.name, d) == name)
+          return true;
+    return false;
+  }
+
+  Status fillInput(std::byte *batch, const InputInfo &input, unsigned replica) const {
+    Expected<std::string> name = arrayName(data, input.name, replica);
+    if (!name)
+      return name.status();
+    auto array = data.array(*name);
+    if (!array)
+      return array.status();
+    const TensorInfo &found = (*array)->type();
+    bool fits = found.element == input.type.element && found.shape.size() == input.type.shape.size();
+    for (size_t d = 0; fits && d < found.shape.size(); ++d) {
+      const InputInfo *size = find(sizeName(input.name, d));
+      fits = size ? found.shape[d] <= input.type.shape[d] : found.shape[d] == input.type.shape[d];
+      if (size)
+        std::memcpy(batch + size->offset, &found.shape[d], sizeof(int64_t));
+    }
+    if (!fits)
+      return invalidArgument(fmt::format("'{}', array '{}': expected {}, found {}", data.path(), *name, expectedType(input), typeName(found)));
+    copyToCorner(batch + input.offset, input.type.shape, (*array)->data().data(), found.shape, elementSize(found.element));
+    return Status::success();
+  }
+
+  /// "<=3x2xf32": up to three rows of two.
+  std::string expectedType(const InputInfo &input) const {
+    std::string text;
+    for (size_t d = 0; d < input.type.shape.size(); ++d)
+      text += fmt::format("{}{}x", find(sizeName(input.name, d)) ? "<=" : "", input.type.shape[d]);
+    return text + elementName(input.type.element);
+  }
+
+  const ProgramInfo &program;
+  const Dataset &data;
+};
+
+} // namespace
+
+Status runOnce(const Options &options, Session &session) {
+  Expected<ProgramId> id = session.findProgram("step");
+  if (!id)
+    return invalidArgument("expected a program 'step', found none in the artifact");
+  const ProgramInfo &program = session.programs()[*id];
+  LOCKSTEP_RETURN_IF_ERROR(setScalars(session, options.scalars));
+  LOCKSTEP_RETURN_IF_ERROR(supplyScalar(session, "seed", options.seed.value_or(0)));
+  LOCKSTEP_RETURN_IF_ERROR(supplyScalar(session, "step", 0));
+  LOCKSTEP_RETURN_IF_ERROR(initializeVariables(options.init, variablesOf(session)));
+
+  std::vector<AlignedBytes> batches;
+  if (!program.inputs.empty()) {
+    Expected<Dataset> data = Dataset::open(options.inputs);
+    if (!data)
+      return data.status();
+    InputFiller filler(program, *data);
+    for (unsigned replica = 0; replica < session.replicas(); ++replica) {
+      Expected<AlignedBytes> batch = AlignedBytes::allocate(program.inputSize);
+      if (!batch)
+        return batch.status();
+      std::fill(batch->bytes().begin(), batch->bytes().end(), std::byte(0));
+      LOCKSTEP_RETURN_IF_ERROR(filler.fill(batch->bytes().data(), replica));
+      LOCKSTEP_RETURN_IF_ERROR(session.bindInput(*id, replica, batch->bytes().data()));
+      batches.push_back(std::move(*batch));
+    }
+  }
+  LOCKSTEP_RETURN_IF_ERROR(session.run(*id));
+
+  for (unsigned output = 0; output < program.outputs.size(); ++output)
+    for (unsigned replica = 0; replica < session.replicas(); ++replica) {
+      TensorInfo type = program.outputs[output].type;
+      type.shape = session.outputShape(*id, output, replica);
+      printTensor("result", program.outputs[output].name, replica, type, session.output(*id, output, replica));
+    }
+  for (const VariableInfo &variable : session.variables())
+    for (unsigned replica = 0; replica < session.replicas(); ++replica)
+      printTensor("variable", variable.name, replica, variable.type, session.variable(variable.name, replica));
+  std::fflush(stdout);
+  return Status::success();
+}
+
+} // namespace lockstep::run
