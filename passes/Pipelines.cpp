@@ -7,6 +7,7 @@
 #include "dialect/Replica/ReplicaDialect.h"
 #include "passes/Passes.h"
 
+#include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -31,6 +32,7 @@ static void addLower(OpPassManager &pm, const CompileOptions &options) {
   SetReplicasPassOptions replicas;
   replicas.replicas = options.replicas;
   pm.addPass(createSetReplicasPass(replicas));
+  pm.addPass(createBoundInputsPass());
   pm.addPass(createLowerReplicaPass());
   pm.addPass(createLowerVariablesPass());
   pm.addNestedPass<func::FuncOp>(createAlignBranchesPass());
@@ -48,6 +50,8 @@ static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
 }
 
 static void addKernels(OpPassManager &pm, const CompileOptions &options) {
+  pm.addPass(createConvertElementwiseToLinalgPass());
+  pm.addNestedPass<func::FuncOp>(createCarryTensorsPass());
   pm.addNestedPass<func::FuncOp>(createCheckElementTypesPass());
   if (options.optimize) {
     pm.addNestedPass<func::FuncOp>(createFuseOperationsPass());

@@ -118,12 +118,40 @@ LogicalResult StartOp::verify() {
     if (getKind() == Kind::AllGather && failed(verifyGather(*this, cast<RankedTensorType>(operand), result)))
       return failure();
   }
+  int64_t dynamic = 0;
+  for (Type result : results)
+    if (auto tensor = dyn_cast<RankedTensorType>(result))
+      dynamic += tensor.getNumDynamicDims();
+  if (static_cast<int64_t>(getSizes().size()) != dynamic)
+    return emitOpError("expected a size for each of ") << dynamic << " dynamic dimensions of the results, found " << getSizes().size();
+  if (getBounds() && getBounds()->size() != getSizes().size())
+    return emitOpError("expected 'bounds' to have ") << getSizes().size() << " entries, found " << getBounds()->size();
   bool hasAxis = getKind() != Kind::AllReduce && getKind() != Kind::Reduce && getKind() != Kind::Broadcast;
   if (getAxis() && !hasAxis)
     return emitOpError("expected no axis for kind '") << stringifyKind(getKind()) << "'";
   if (!getPending().hasOneUse())
     return emitOpError("expected exactly one wait for each start");
   return success();
+}
+
+/// Where in a list of all dynamic dimensions of `types` those of one of them stand: the first, and how many.
+static std::pair<size_t, size_t> getDynamicDims(ArrayRef<Type> types, unsigned number) {
+  size_t first = 0;
+  for (Type type : types.take_front(number))
+    first += cast<RankedTensorType>(type).getNumDynamicDims();
+  return {first, cast<RankedTensorType>(types[number]).getNumDynamicDims()};
+}
+
+ValueRange StartOp::getResultSizes(unsigned result) {
+  auto [first, count] = getDynamicDims(getPending().getType().getResults(), result);
+  return getSizes().slice(first, count);
+}
+
+std::optional<ArrayRef<int64_t>> StartOp::getResultBounds(unsigned result) {
+  if (!getBounds())
+    return std::nullopt;
+  auto [first, count] = getDynamicDims(getPending().getType().getResults(), result);
+  return getBounds()->slice(first, count);
 }
 
 FlatSymbolRefAttr StartOp::getGroupSymbol() { return getGroupAttr(); }

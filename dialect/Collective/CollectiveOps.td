@@ -32,14 +32,16 @@ def Collective_GroupOp : Collective_Op<"group", [Symbol, HasParent<"::mlir::Modu
   let hasVerifier = 1;
 }
 
-def Collective_StartOp : Collective_CommunicationOp<"start", [DeclareOpInterfaceMethods<CollectiveOpInterface>,
-    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Collective_StartOp : Collective_CommunicationOp<"start", [AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<CollectiveOpInterface>, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "starts a collective";
   let description = [{
     The operands belong to the collective until its wait, which names them again. `channel` numbers the collectives in
     program order; it is equal on all ranks by construction and is what reports refer to. `axis` is
     the axis of concatenation of an all_gather. `bytes_per_pack` is a bound on the size of the bucket that it may
-    become part of; 0 leaves it to the compiler.
+    become part of; 0 leaves it to the compiler. `sizes` are the sizes of the results' dimensions that are known only at run
+    time, in order: ranks have exchanged how much each of them gives before they gather it. `bounds` are the most that they can be,
+    which is what memory is planned with.
 
     Reductions of f16 and bf16 accumulate in f32. Their results have the type of the operands, rounded once, or are f32, not
     rounded at all: what a mean divides.
@@ -54,16 +56,26 @@ def Collective_StartOp : Collective_CommunicationOp<"start", [DeclareOpInterface
     ```mlir
     %h = collective.start all_reduce sum @all channel 3 (%dw, %db : tensor<64x10xf32>, tensor<10xf32>)
         -> !collective.pending<tensor<64x10xf32>, tensor<10xf32>>
+    %r = collective.start all_gather none @all channel 4 axis 0 (%rows : tensor<?x3xf32>) sizes(%total)
+        -> !collective.pending<tensor<?x3xf32>>
     ```
   }];
   let arguments = (ins Collective_KindAttr:$kind, Collective_ReductionAttr:$reduction, FlatSymbolRefAttr:$group,
     OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$channel, Variadic<AnyRankedTensor>:$inputs,
-    OptionalAttr<I64Attr>:$axis, DefaultValuedAttr<I64Attr, "0">:$bytes_per_pack);
+    Variadic<Index>:$sizes, OptionalAttr<I64Attr>:$axis, DefaultValuedAttr<I64Attr, "0">:$bytes_per_pack,
+    OptionalAttr<DenseI64ArrayAttr>:$bounds);
   let results = (outs Collective_Pending:$pending);
   let assemblyFormat = [{
-    `` $kind `` $reduction $group (`channel` $channel^)? (`axis` $axis^)? `(` $inputs `:` type($inputs) `)` attr-dict `->` type($pending)
+    `` $kind `` $reduction $group (`channel` $channel^)? (`axis` $axis^)? `(` $inputs `:` type($inputs) `)`
+    (`sizes` `(` $sizes^ `)`)? attr-dict `->` type($pending)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The sizes of the dynamic dimensions of one result, in order.
+    ::mlir::ValueRange getResultSizes(unsigned result);
+    /// The bounds of the same, if they are known.
+    std::optional<::llvm::ArrayRef<int64_t>> getResultBounds(unsigned result);
+  }];
 }
 
 def Collective_WaitOp : Collective_CommunicationOp<"wait", [DeclareOpInterfaceMethods<UniformityOpInterface>]> {

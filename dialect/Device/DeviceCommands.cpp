@@ -109,7 +109,17 @@ LogicalResult SliceOp::verify() {
         return emitOpError("expected ") << (type.isDynamicDim(d) ? "a register" : "-1") << " for dimension " << d << " of " << type
                                         << ", found " << registers[d];
   }
+  if (static_cast<bool>(getBound()) == type.hasStaticShape())
+    return emitOpError(type.hasStaticShape() ? "expected no 'bound' for the static sizes of " : "expected a 'bound' for the dynamic sizes of ")
+           << type;
   return verifyOffset(*this, getOffsetAttr().getInt(), type);
+}
+
+int64_t SliceOp::getByteSize() {
+  RankedTensorType type = getResult().getType().getTensor();
+  if (std::optional<uint64_t> bound = getBound())
+    return *bound;
+  return type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
 }
 
 LogicalResult OutputOp::verify() {

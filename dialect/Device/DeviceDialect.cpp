@@ -67,6 +67,20 @@ std::optional<unsigned> KernelOp::getInPlaceArgument(unsigned result) {
   return (*inPlace)[result];
 }
 
+static int64_t countDynamicDims(TypeRange types) {
+  int64_t count = 0;
+  for (Type type : types)
+    if (auto tensor = dyn_cast<RankedTensorType>(type))
+      count += tensor.getNumDynamicDims();
+  return count;
+}
+
+ArrayRef<int64_t> KernelOp::getResultBounds(unsigned result) {
+  ArrayRef<Type> results = getResultTypes();
+  int64_t count = countDynamicDims(results[result]);
+  return count == 0 ? ArrayRef<int64_t>() : getBounds()->slice(countDynamicDims(results.take_front(result)), count);
+}
+
 LogicalResult KernelOp::verify() {
   if (getGrid() < 1)
     return emitOpError("expected a grid of at least one tile, found ") << static_cast<int64_t>(getGrid());
@@ -83,6 +97,13 @@ LogicalResult KernelOp::verify() {
   for (Type type : getResultTypes())
     if (!isa<RankedTensorType>(type))
       return emitOpError("expected results that are tensors, found ") << type;
+  int64_t dynamicResults = countDynamicDims(getResultTypes()), dynamic = countDynamicDims(getArgumentTypes()) + dynamicResults;
+  auto indices = static_cast<int64_t>(getArgumentTypes().size() - getNumTensorArguments());
+  if (indices < dynamic)
+    return emitOpError("expected an argument of type 'index' for each of ") << dynamic << " dynamic dimensions, found " << indices;
+  auto bounds = static_cast<int64_t>(getBounds() ? getBounds()->size() : 0);
+  if (bounds != dynamicResults)
+    return emitOpError("expected 'bounds' to have ") << dynamicResults << " entries, one for each dynamic dimension of the results, found " << bounds;
   if (std::optional<ArrayRef<int64_t>> inPlace = getInPlace()) {
     if (inPlace->size() != getResultTypes().size())
       return emitOpError("expected 'in_place' to have ") << getResultTypes().size() << " entries, found " << inPlace->size();
@@ -98,6 +119,12 @@ LogicalResult YieldOp::verify() {
   if (TypeRange(expected) != getOperandTypes())
     return emitOpError("expected operands of types (") << expected << "), found (" << getOperandTypes() << ")";
   return success();
+}
+
+ValueRange InvokeOp::getResultSizes(unsigned result) {
+  unsigned tensors = llvm::count_if(getOperandTypes(), llvm::IsaPred<RankedTensorType>);
+  int64_t first = tensors + countDynamicDims(getOperandTypes()) + countDynamicDims(TypeRange(getResultTypes()).take_front(result));
+  return getOperands().slice(first, countDynamicDims(getResultTypes()[result]));
 }
 
 LogicalResult InvokeOp::verifySymbolUses(SymbolTableCollection &symbolTable) {

@@ -21,7 +21,8 @@ class Device_Op<string mnemonic, list<Trait> traits = []> : Op<Device_Dialect, m
 def Device_KernelOp : Device_Op<"kernel", [FunctionOpInterface, IsolatedFromAbove, AffineScope, AutomaticAllocationScope]> {
   let summary = "a kernel: a pure function on tensors, compiled to native code";
   let description = [{
-    Tensor arguments come first, then `index` arguments, which are passed in registers. `grid` is the number of tiles that may run
+    Tensor arguments come first, then `index` arguments, which are passed in registers: first the sizes of all dynamic dimensions, of the
+    arguments and then of the results, in order, then others. `bounds` are the most that dynamic dimensions of results can be. `grid` is the number of tiles that may run
     at the same time, `scratch` the bytes of working memory of one tile, both set by the stage that generates
     code. `in_place` gives for each result the argument whose memory it may take over, or -1.
 
@@ -38,7 +39,7 @@ def Device_KernelOp : Device_Op<"kernel", [FunctionOpInterface, IsolatedFromAbov
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
     OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs,
     DefaultValuedAttr<I64Attr, "1">:$grid, DefaultValuedAttr<I64Attr, "0">:$scratch,
-    OptionalAttr<DenseI64ArrayAttr>:$in_place, DefaultValuedAttr<I64Attr, "0">:$flops, DefaultValuedAttr<I64Attr, "0">:$bytes);
+    OptionalAttr<DenseI64ArrayAttr>:$in_place, OptionalAttr<DenseI64ArrayAttr>:$bounds, DefaultValuedAttr<I64Attr, "0">:$flops, DefaultValuedAttr<I64Attr, "0">:$bytes);
   let regions = (region AnyRegion:$body);
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::FunctionType":$type)>];
   let extraClassDeclaration = [{
@@ -49,6 +50,8 @@ def Device_KernelOp : Device_Op<"kernel", [FunctionOpInterface, IsolatedFromAbov
     std::optional<unsigned> getInPlaceArgument(unsigned result);
     /// Number of arguments that are tensors; they come before the scalars.
     unsigned getNumTensorArguments();
+    /// Bounds of the dynamic dimensions of one result, in order.
+    ::llvm::ArrayRef<int64_t> getResultBounds(unsigned result);
   }];
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -78,6 +81,10 @@ def Device_InvokeOp : Device_Op<"invoke", [Pure, DeclareOpInterfaceMethods<Symbo
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyType>:$operands);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = "$kernel `(` $operands `)` attr-dict `:` functional-type($operands, $results)";
+  let extraClassDeclaration = [{
+    /// The sizes of the dynamic dimensions of one result, in order.
+    ::mlir::ValueRange getResultSizes(unsigned result);
+  }];
 }
 
 def Device_BinaryOp : Device_Op<"binary", [Symbol, HasParent<"::mlir::ModuleOp">]> {
@@ -205,17 +212,22 @@ def Device_SliceOp : Device_ProgramCommand<"slice", [Pure]> {
   let summary = "a slice of a memory, by its offset in bytes";
   let description = [{
     `input` names the batch tensor that the slice holds. `size_registers` has for each dimension the register with its size,
-    or -1 where it is static.
+    or -1 where it is static; then `bound` is the most bytes that the slice can have.
 
     ```mlir
     %x = device.slice input[0] "x" : <tensor<32x64xf32>>
+    %r = device.slice replica[0] {bound = 384 : i64, size_registers = array<i64: 0, -1>} : <tensor<?x3xf32>>
     ```
   }];
   let arguments = (ins Device_SpaceAttr:$space, I64Attr:$offset, OptionalAttr<StrAttr>:$input, UnitAttr:$is_unsigned,
-    OptionalAttr<DenseI64ArrayAttr>:$size_registers);
+    OptionalAttr<DenseI64ArrayAttr>:$size_registers, OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$bound);
   let results = (outs Device_Buffer:$result);
   let assemblyFormat = "`` $space `[` $offset `]` ($input^)? attr-dict `:` type($result)";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The most bytes that the slice can have.
+    int64_t getByteSize();
+  }];
 }
 
 def Device_OutputOp : Device_ProgramCommand<"output"> {

@@ -18,7 +18,8 @@ def Replica_Dialect : Dialect {
     is upstream `linalg`, `tensor`, `arith`, `math` and `scf` on tensors.
 
     Discardable attributes on the arguments and results of a step bind them to the outside:
-    `replica.batch = "x"` (a batch tensor, one shard a replica), `replica.scalar = "lr"` (a host
+    `replica.batch = "x"` (a batch tensor, one shard a replica; `replica.bounds = array<i64: 8>` bounds its dynamic
+    dimensions, in order), `replica.scalar = "lr"` (a host
     scalar, equal on all replicas; `replica.default` gives its value when the host does not),
     `replica.metric = "loss"`, `replica.sum` and `replica.count` (results that the host reads).
   }];

@@ -45,8 +45,14 @@ static LogicalResult verifyName(Operation *op, NamedAttribute attribute) {
 
 LogicalResult ReplicaDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned, NamedAttribute attribute) {
   StringRef name = attribute.getName().getValue();
-  if (name == "replica.default" || name == "replica.unsigned" || name == "replica.bound")
+  if (name == "replica.default" || name == "replica.unsigned")
     return success();
+  if (name == "replica.bounds") {
+    auto bounds = dyn_cast<DenseI64ArrayAttr>(attribute.getValue());
+    if (!bounds || llvm::any_of(bounds.asArrayRef(), [](int64_t bound) { return bound < 1; }))
+      return op->emitOpError("expected 'replica.bounds' to be an array of positive i64, found ") << attribute.getValue();
+    return success();
+  }
   if (name == "replica.variable" || name == "replica.batch" || name == "replica.scalar")
     return verifyName(op, attribute);
   return op->emitOpError("unknown argument attribute '") << name << "'";
@@ -58,4 +64,11 @@ LogicalResult ReplicaDialect::verifyRegionResultAttribute(Operation *op, unsigne
       name == "replica.result")
     return verifyName(op, attribute);
   return op->emitOpError("unknown result attribute '") << name << "'";
+}
+
+FailureOr<int64_t> lockstep::replica::getReplicaCount(ModuleOp module) {
+  auto strategies = module.getOps<StrategyOp>();
+  if (strategies.empty() || !(*strategies.begin()).getReplicas())
+    return module.emitError("expected a 'replica.strategy' with a replica count; run 'set-replicas' first");
+  return *(*strategies.begin()).getReplicas();
 }

@@ -44,4 +44,11 @@ struct VariableResource : mlir::SideEffects::Resource::Base<VariableResource> {
 #define GET_OP_CLASSES
 #include "dialect/Replica/ReplicaOps.h.inc"
 
+namespace lockstep::replica {
+
+/// The number of replicas that `module` is compiled for; emits an error if its strategy does not say it.
+llvm::FailureOr<int64_t> getReplicaCount(mlir::ModuleOp module);
+
+} // namespace lockstep::replica
+
 #endif

@@ -138,7 +138,8 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
     Location loc = builder.getFusedLoc(locations);
     auto merged = collective::StartOp::create(builder, loc, collective::PendingType::get(builder.getContext(), results),
                                               last.getKindAttr(), last.getReductionAttr(), last.getGroupAttr(), IntegerAttr(), operands,
-                                              IntegerAttr(), last.getBytesPerPackAttr());
+                                              /*sizes=*/ValueRange(), IntegerAttr(), last.getBytesPerPackAttr(),
+                                              /*bounds=*/DenseI64ArrayAttr());
     auto wait = collective::WaitOp::create(builder, loc, results, merged, operands);
     SmallVector<std::string> members = llvm::map_to_vector(operands, valueText);
     remark::passed(loc, decision(Stage::Bucket, "Bucket", getOperation().getSymName()))

@@ -215,8 +215,6 @@ namespace {
 struct BufferizeKernels : lockstep::impl::BufferizeKernelsPassBase<BufferizeKernels> {
   void runOnOperation() override {
     for (auto kernel : llvm::make_early_inc_range(getOperation().getOps<device::KernelOp>())) {
-      if (failed(checkShapes(kernel)))
-        return signalPassFailure();
       SmallVector<ResultPlace> places = chooseResultPlaces(kernel);
       auto function = createFunction(kernel, places);
       if (failed(bufferize(function)) || failed(simplify(function)))
@@ -227,13 +225,6 @@ struct BufferizeKernels : lockstep::impl::BufferizeKernelsPassBase<BufferizeKern
       function->setAttr(kInPlaceAttr, getInPlaceAttr(&getContext(), places));
       kernel.erase();
     }
-  }
-
-  LogicalResult checkShapes(device::KernelOp kernel) {
-    for (Type type : llvm::concat<const Type>(kernel.getArgumentTypes(), kernel.getResultTypes()))
-      if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && !tensor.hasStaticShape())
-        return kernel.emitOpError("expected tensors of static shape, found ") << type;
-    return success();
   }
 };
 } // namespace

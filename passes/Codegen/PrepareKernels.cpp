@@ -48,7 +48,7 @@ struct InitToInput : OpRewritePattern<linalg::GenericOp> {
       return failure();
     SmallVector<OpOperand *> inits;
     for (OpOperand &init : op.getDpsInitsMutable())
-      if (!init.get().getDefiningOp<tensor::EmptyOp>() && cast<RankedTensorType>(init.get().getType()).hasStaticShape())
+      if (!init.get().getDefiningOp<tensor::EmptyOp>())
         inits.push_back(&init);
     if (inits.empty())
       return failure();
@@ -64,7 +64,8 @@ struct InitToInput : OpRewritePattern<linalg::GenericOp> {
         read.push_back(number);
       }
       auto type = cast<RankedTensorType>(init->get().getType());
-      outputs[number] = tensor::EmptyOp::create(rewriter, op.getLoc(), type.getShape(), type.getElementType());
+      outputs[number] =
+          tensor::EmptyOp::create(rewriter, op.getLoc(), tensor::getMixedSizes(rewriter, op.getLoc(), init->get()), type.getElementType());
     }
     auto generic = linalg::GenericOp::create(rewriter, op.getLoc(), op->getResultTypes(), inputs, outputs, maps, op.getIteratorTypesArray());
     rewriter.cloneRegionBefore(op.getRegion(), generic.getRegion(), generic.getRegion().begin());

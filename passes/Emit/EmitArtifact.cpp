@@ -37,10 +37,10 @@ private:
 
   LogicalResult emitModule() {
     tables.name = module.getSymName().value_or("").str();
-    auto strategies = module.getOps<replica::StrategyOp>();
-    if (strategies.empty() || !(*strategies.begin()).getReplicas())
-      return module.emitError("expected a 'replica.strategy' with a replica count");
-    tables.replicas = *(*strategies.begin()).getReplicas();
+    FailureOr<int64_t> replicas = replica::getReplicaCount(module);
+    if (failed(replicas))
+      return failure();
+    tables.replicas = *replicas;
     for (Operation &op : *module.getBody()) {
       LogicalResult result = TypeSwitch<Operation *, LogicalResult>(&op)
                                  .Case<device::KernelOp, device::BinaryOp, device::VariableOp, device::ScalarOp, device::ConstantsOp,
@@ -213,7 +213,9 @@ private:
     auto table = std::make_unique<artifact::BufferT>();
     table->space = static_cast<artifact::Space>(slice.getSpace());
     table->offset = slice.getOffset();
-    table->size = getByteSize(slice.getType().getTensor());
+    table->size = slice.getByteSize();
+    if (std::optional<ArrayRef<int64_t>> registers = slice.getSizeRegisters())
+      table->size_registers.assign(registers->begin(), registers->end());
     if (StringAttr input = slice.getInputAttr()) {
       auto binding = std::make_unique<artifact::BindingT>();
       binding->name = input.str();
@@ -387,7 +389,8 @@ private:
 
   FailureOr<std::unique_ptr<artifact::TensorTypeT>> getTensorType(Operation *op, RankedTensorType type, bool isUnsigned) {
     auto table = std::make_unique<artifact::TensorTypeT>();
-    table->shape.assign(type.getShape().begin(), type.getShape().end());
+    for (int64_t size : type.getShape())
+      table->shape.push_back(ShapedType::isDynamic(size) ? -1 : size);
     FailureOr<artifact::ElementType> element = getElementType(type.getElementType(), isUnsigned);
     if (failed(element))
       return op->emitError("element type ") << type.getElementType() << " has no place in an artifact", failure();

@@ -39,12 +39,10 @@ LogicalResult Interpreter::addVariable(replica::VariableOp op) {
 }
 
 FailureOr<std::unique_ptr<Interpreter>> Interpreter::create(ModuleOp module) {
-  auto strategies = module.getOps<replica::StrategyOp>();
-  if (strategies.empty() || !(*strategies.begin()).getReplicas()) {
-    module.emitError("expected a 'replica.strategy' with a replica count");
+  FailureOr<int64_t> replicas = replica::getReplicaCount(module);
+  if (failed(replicas))
     return failure();
-  }
-  std::unique_ptr<Interpreter> interpreter(new Interpreter(*(*strategies.begin()).getReplicas()));
+  std::unique_ptr<Interpreter> interpreter(new Interpreter(*replicas));
   for (auto op : module.getOps<replica::VariableOp>())
     if (failed(interpreter->addVariable(op)))
       return failure();

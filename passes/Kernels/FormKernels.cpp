@@ -2,6 +2,7 @@
 
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Device/DeviceDialect.h"
+#include "passes/Kernels/DynamicSizes.h"
 #include "passes/Kernels/Grouping.h"
 #include "passes/Kernels/Structure.h"
 #include "passes/Passes.h"
@@ -29,8 +30,8 @@ namespace {
 /// Forms the kernels of one step.
 class KernelFormer {
 public:
-  KernelFormer(func::FuncOp step, bool fuse, const UniformityAnalysis &uniformity)
-      : step(step), builder(step.getContext()), fuse(fuse), uniformity(uniformity) {}
+  KernelFormer(func::FuncOp step, bool fuse, const UniformityAnalysis &uniformity, DynamicSizes &sizes)
+      : step(step), builder(step.getContext()), fuse(fuse), uniformity(uniformity), sizes(sizes) {}
 
   LogicalResult run() { return formBlock(step.getBody().front()); }
 
@@ -59,7 +60,7 @@ private:
   /// `value` as something that is in memory or that a kernel of `block` puts there.
   Value materialize(Value value, Block &block) {
     Operation *producer = value.getDefiningOp();
-    if (!producer || classify(producer) != OpClass::Glue || matchPattern(producer, m_Constant()))
+    if (!producer || sizes.isSize(value) || classify(producer) != OpClass::Glue || matchPattern(producer, m_Constant()))
       return value;
     // The kernels of an outer block have been formed.
     if (producer->getBlock() == &block)
@@ -107,7 +108,8 @@ private:
   LogicalResult formBlock(Block &block) {
     materializeStepOperands(block);
     Grouping grouping =
-        groupOperations(block, fuse, [&](Value value) { return uniformity.isUniform(value); });
+        groupOperations(block, fuse, [&](Value value) { return uniformity.isUniform(value); },
+                        [&](Operation *op) { return sizes.loadsSize(op); });
     // Constants come first; everything else follows in the order of the grouping.
     Operation *terminator = block.getTerminator();
     for (Operation &op : llvm::make_early_inc_range(block))
@@ -149,7 +151,7 @@ private:
     if (auto argument = dyn_cast<BlockArgument>(value))
       if (llvm::any_of(inside, [&](Operation *op) { return op->isAncestor(argument.getOwner()->getParentOp()); }))
         return;
-    if (producer && classify(producer) == OpClass::Glue && isRepeatable(producer)) {
+    if (producer && !sizes.isSize(value) && classify(producer) == OpClass::Glue && isRepeatable(producer)) {
       if (glue.contains(producer))
         return;
       for (Value operand : producer->getOperands())
@@ -189,30 +191,44 @@ private:
       if (!isa<RankedTensorType>(output.getType()))
         return output.getDefiningOp()->emitError("expected results that are tensors, found ") << output.getType();
 
-    // Tensors first, then registers.
+    // Tensors first, then registers: dynamic sizes, and what else is an index.
     SmallVector<Value> arguments;
     for (Value input : inputs)
       if (isa<RankedTensorType>(input.getType()))
         arguments.push_back(input);
+    SmallVector<int64_t> bounds;
+    for (Value input : SmallVector<Value>(arguments))
+      for (const DynamicSize &size : sizes.of(input))
+        arguments.push_back(size.value);
+    for (Value output : outputs)
+      for (const DynamicSize &size : sizes.of(output)) {
+        arguments.push_back(size.value);
+        bounds.push_back(size.bound);
+      }
     for (Value input : inputs) {
       if (isa<RankedTensorType>(input.getType()))
         continue;
       if (!input.getType().isIndex())
         return ops.front()->emitError("expected a tensor or an index to cross the boundary of a kernel, found ") << input.getType();
-      arguments.push_back(input);
+      if (!llvm::is_contained(arguments, input))
+        arguments.push_back(input);
     }
 
     device::KernelOp kernel = createKernel(ops, glue.getArrayRef(), arguments, outputs);
+    if (!bounds.empty())
+      kernel.setBounds(bounds);
     if (size_t lines = countLines(kernel.getLoc()); ops.size() > 1 || lines > 1)
       remark::passed(kernel.getLoc(), decision(Stage::Kernels, "Fused", step.getSymName()))
           << (countText(ops.size(), "operation") + " in kernel @" + kernel.getSymName() + ", from " + (lines > 1 ? "lines " : "line ") +
               linesText(kernel.getLoc()))
                  .str();
     auto invoke = device::InvokeOp::create(builder, kernel.getLoc(), ValueRange(outputs).getTypes(), kernel.getSymName(), arguments);
-    for (auto [output, result] : llvm::zip_equal(outputs, invoke.getResults()))
+    for (auto [output, result] : llvm::zip_equal(outputs, invoke.getResults())) {
+      sizes.copy(output, result);
       output.replaceUsesWithIf(result, [&](OpOperand &use) {
         return llvm::none_of(inside, [&](Operation *member) { return member->isAncestor(use.getOwner()); });
       });
+    }
     return success();
   }
 
@@ -298,6 +314,7 @@ private:
   OpBuilder builder;
   bool fuse;
   const UniformityAnalysis &uniformity;
+  DynamicSizes &sizes;
   unsigned number = 0;
 };
 
@@ -306,8 +323,11 @@ struct FormKernels : impl::FormKernelsPassBase<FormKernels> {
 
   void runOnOperation() override {
     for (func::FuncOp step : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
+      FailureOr<DynamicSizes> sizes = DynamicSizes::find(step);
+      if (failed(sizes))
+        return signalPassFailure();
       UniformityAnalysis uniformity(step);
-      KernelFormer former(step, fuse, uniformity);
+      KernelFormer former(step, fuse, uniformity, *sizes);
       if (failed(former.run()))
         return signalPassFailure();
       for (Operation *op : former.erased) {

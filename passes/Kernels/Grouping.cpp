@@ -57,12 +57,12 @@ namespace {
 /// The operations of one block that matter, numbered in program order, and what each depends on.
 class Dependences {
 public:
-  explicit Dependences(Block &block) {
+  Dependences(Block &block, llvm::function_ref<bool(Operation *)> stays) {
     for (Operation &op : block) {
       OpClass kind = classify(&op);
       // A view or an extracted scalar that the step itself uses stays in the step.
-      bool stays = kind == OpClass::Step || (kind == OpClass::Glue && !matchPattern(&op, m_Constant()) && feedsStep(&op));
-      if (!stays && kind != OpClass::Compute)
+      bool isNode = kind == OpClass::Step || (kind == OpClass::Glue && !matchPattern(&op, m_Constant()) && (stays(&op) || feedsStep(&op)));
+      if (!isNode && kind != OpClass::Compute)
         continue;
       index[&op] = ops.size();
       ops.push_back(&op);
@@ -259,8 +259,9 @@ private:
 
 } // namespace
 
-Grouping lockstep::groupOperations(Block &block, bool fuse, llvm::function_ref<bool(Value)> isUniform) {
-  Dependences graph(block);
+Grouping lockstep::groupOperations(Block &block, bool fuse, llvm::function_ref<bool(Value)> isUniform,
+                                   llvm::function_ref<bool(Operation *)> stays) {
+  Dependences graph(block, stays);
   Merger merger(graph, isUniform);
   if (fuse)
     merger.run();

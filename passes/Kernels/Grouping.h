@@ -40,7 +40,9 @@ struct Grouping {
 
 /// Partitions `block`. Without `fuse`, each compute operation is alone (with the glue it needs).
 /// `isUniform` tells which values are equal on all replicas; they are never in one kernel with others.
-Grouping groupOperations(mlir::Block &block, bool fuse, llvm::function_ref<bool(mlir::Value)> isUniform);
+/// `stays` tells which glue the step needs itself, beside what feeds its operations.
+Grouping groupOperations(mlir::Block &block, bool fuse, llvm::function_ref<bool(mlir::Value)> isUniform,
+                         llvm::function_ref<bool(mlir::Operation *)> stays);
 
 } // namespace lockstep
 

@@ -16,6 +16,28 @@ def FuseOperationsPass : Pass<"fuse-operations", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def CarryTensorsPass : Pass<"carry-tensors", "::mlir::func::FuncOp"> {
+  let summary = "makes tensors of the scalars that loops and branches of a step carry";
+  let description = [{
+    Loops and branches that stay in the step, because they hold collectives or products, carry memory.
+
+    ```mlir
+    // before
+    %r = scf.for %i = %lb to %ub step %c1 iter_args(%n = %init) -> i32 { ... scf.yield %m : i32 }
+    // after
+    %0 = tensor.from_elements %init : tensor<i32>
+    %1 = scf.for %i = %lb to %ub step %c1 iter_args(%t = %0) -> tensor<i32> {
+      %n = tensor.extract %t[] : tensor<i32>
+      ...
+      %2 = tensor.from_elements %m : tensor<i32>
+      scf.yield %2 : tensor<i32>
+    }
+    %r = tensor.extract %1[] : tensor<i32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def FormKernelsPass : Pass<"form-kernels", "::mlir::ModuleOp"> {
   let summary = "outlines computations into kernels";
   let description = [{

@@ -17,6 +17,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -85,12 +86,12 @@ private:
         .Default([](Operation *) { return success(); });
   }
 
-  /// Starts a collective over all ranks and waits for it.
+  /// Starts a collective over all ranks and waits for it. `sizes` are those of the results' dynamic dimensions.
   ValueRange communicate(Location loc, collective::Kind kind, collective::Reduction reduction, ValueRange operands,
-                         TypeRange results, IntegerAttr axis = {}, int64_t bytesPerPack = 0) {
+                         TypeRange results, IntegerAttr axis = {}, int64_t bytesPerPack = 0, ValueRange sizes = {}) {
     auto pending = collective::PendingType::get(builder.getContext(), llvm::to_vector(results));
     auto start = collective::StartOp::create(builder, loc, pending, kind, reduction, group, /*channel=*/IntegerAttr(),
-                                             operands, axis, bytesPerPack);
+                                             operands, sizes, axis, bytesPerPack, /*bounds=*/DenseI64ArrayAttr());
     return collective::WaitOp::create(builder, loc, results, start, operands).getResults();
   }
 
@@ -142,41 +143,69 @@ private:
     return success();
   }
 
-  /// Concatenates the values of all replicas along `axis`; nothing to do for one replica.
-  FailureOr<Value> gather(Operation *op, Value value, int64_t axis, Type resultType) {
-    auto from = cast<RankedTensorType>(value.getType());
-    auto to = cast<RankedTensorType>(resultType);
-    if (from.isDynamicDim(axis) && replicas > 1) {
-      op->emitError("expected a static size of dimension ")
-          << axis << ", found " << from << "; gathers of sizes that differ between replicas are not supported";
-      return failure();
-    }
-    if (!from.isDynamicDim(axis) && !to.isDynamicDim(axis) && to.getDimSize(axis) != from.getDimSize(axis) * replicas) {
-      op->emitError("expected ") << from.getDimSize(axis) * replicas << " rows from " << replicas << " replicas, found a result of type "
-                                 << to << " [E_SHAPE_MISMATCH]";
-      return failure();
-    }
-    if (replicas == 1)
-      return from == to ? value : tensor::CastOp::create(builder, op->getLoc(), to, value).getResult();
-    SmallVector<int64_t> shape(from.getShape());
-    shape[axis] *= replicas;
-    RankedTensorType gathered = from.clone(shape);
-    Value result = communicate(op->getLoc(), collective::Kind::AllGather, collective::Reduction::None, value, gathered,
-                               builder.getI64IntegerAttr(axis))[0];
-    return gathered == to ? result : tensor::CastOp::create(builder, op->getLoc(), to, result).getResult();
-  }
-
   LogicalResult lowerOp(replica::AllGatherOp op) {
-    SmallVector<Value> gathered;
+    int64_t axis = op.getAxis();
+    SmallVector<Value> ragged;
     for (auto [operand, result] : llvm::zip_equal(op.getOperands(), op.getResults())) {
-      FailureOr<Value> value = gather(op, operand, op.getAxis(), result.getType());
-      if (failed(value))
-        return failure();
-      gathered.push_back(*value);
+      auto from = cast<RankedTensorType>(operand.getType()), to = cast<RankedTensorType>(result.getType());
+      if (from.isDynamicDim(axis) && to.isDynamicDim(axis))
+        ragged.push_back(operand);
+      else if (!from.isDynamicDim(axis) && !to.isDynamicDim(axis) && to.getDimSize(axis) != from.getDimSize(axis) * replicas)
+        return op->emitError("expected ") << from.getDimSize(axis) * replicas << " rows from " << replicas
+                                          << " replicas, found a result of type " << to << " [E_SHAPE_MISMATCH]";
     }
+    llvm::MapVector<Value, Value> totals;
+    if (replicas > 1 && !ragged.empty())
+      totals = exchangeSizes(op.getLoc(), ragged, axis);
+    SmallVector<Value> gathered;
+    for (auto [operand, result] : llvm::zip_equal(op.getOperands(), op.getResults()))
+      gathered.push_back(gather(op.getLoc(), operand, axis, cast<RankedTensorType>(result.getType()), totals.lookup(operand)));
     op.replaceAllUsesWith(gathered);
     op.erase();
     return success();
+  }
+
+  /// How many rows all replicas together have of each of `values`, whose own numbers of rows are known only at run time: replicas
+  /// tell each other, and all of them add up.
+  llvm::MapVector<Value, Value> exchangeSizes(Location loc, ArrayRef<Value> values, int64_t axis) {
+    auto count = static_cast<int64_t>(values.size());
+    Type i64 = builder.getI64Type();
+    SmallVector<Value> sizes = llvm::map_to_vector(values, [&](Value value) -> Value {
+      return arith::IndexCastOp::create(builder, loc, i64, tensor::DimOp::create(builder, loc, value, axis));
+    });
+    Value own = tensor::FromElementsOp::create(builder, loc, RankedTensorType::get({1, count}, i64), sizes);
+    auto allType = RankedTensorType::get({replicas, count}, i64);
+    Value all = communicate(loc, collective::Kind::AllGather, collective::Reduction::None, own, allType, builder.getI64IntegerAttr(0))[0];
+    Value zero = tensor::FromElementsOp::create(builder, loc, RankedTensorType::get({count}, i64),
+                                                SmallVector<Value>(count, arith::ConstantIntOp::create(builder, loc, 0, 64)));
+    Value sums = linalg::ReduceOp::create(builder, loc, all, zero, ArrayRef<int64_t>{0}, [&](OpBuilder &b, Location bodyLoc, ValueRange in) {
+                   linalg::YieldOp::create(b, bodyLoc, arith::AddIOp::create(b, bodyLoc, in[0], in[1]).getResult());
+                 }).getResult(0);
+    llvm::MapVector<Value, Value> totals;
+    for (auto [i, value] : llvm::enumerate(values)) {
+      Value index = arith::ConstantIndexOp::create(builder, loc, i);
+      Value sum = tensor::ExtractOp::create(builder, loc, sums, index);
+      totals[value] = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), sum);
+    }
+    return totals;
+  }
+
+  /// Concatenates the values of all replicas along `axis`, `total` rows if `resultType` does not say how many; nothing to do for one
+  /// replica.
+  Value gather(Location loc, Value value, int64_t axis, RankedTensorType resultType, Value total) {
+    auto from = cast<RankedTensorType>(value.getType());
+    if (replicas == 1)
+      return from == resultType ? value : tensor::CastOp::create(builder, loc, resultType, value).getResult();
+    SmallVector<int64_t> shape(from.getShape());
+    shape[axis] = from.isDynamicDim(axis) ? resultType.getDimSize(axis) : from.getDimSize(axis) * replicas;
+    SmallVector<Value> sizes;
+    for (int64_t d = 0; d < from.getRank(); ++d)
+      if (ShapedType::isDynamic(shape[d]))
+        sizes.push_back(d == axis ? total : tensor::DimOp::create(builder, loc, value, d).getResult());
+    RankedTensorType gathered = from.clone(shape);
+    Value result = communicate(loc, collective::Kind::AllGather, collective::Reduction::None, value, gathered,
+                               builder.getI64IntegerAttr(axis), /*bytesPerPack=*/0, sizes)[0];
+    return gathered == resultType ? result : tensor::CastOp::create(builder, loc, resultType, result).getResult();
   }
 
   /// In replica context the variable's aggregation combines the replicas' values first (reference, section 5.2).
@@ -360,12 +389,8 @@ private:
 
 struct LowerReplica : impl::LowerReplicaPassBase<LowerReplica> {
   void runOnOperation() override {
-    auto strategies = getOperation().getOps<replica::StrategyOp>();
-    if (strategies.empty() || !(*strategies.begin()).getReplicas()) {
-      getOperation().emitError("expected a 'replica.strategy' with a replica count; run 'set-replicas' first");
-      return signalPassFailure();
-    }
-    if (failed(ReplicaLowering(getOperation(), *(*strategies.begin()).getReplicas()).run()))
+    FailureOr<int64_t> replicas = replica::getReplicaCount(getOperation());
+    if (failed(replicas) || failed(ReplicaLowering(getOperation(), *replicas).run()))
       signalPassFailure();
   }
 };

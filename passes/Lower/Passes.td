@@ -12,6 +12,27 @@ def SetReplicasPass : Pass<"set-replicas", "::mlir::ModuleOp"> {
   let dependentDialects = ["::lockstep::replica::ReplicaDialect"];
 }
 
+def BoundInputsPass : Pass<"bound-inputs", "::mlir::ModuleOp"> {
+  let summary = "gives batch tensors of dynamic size memory of their largest size";
+  let description = [{
+    A dynamic dimension needs a bound, in `replica.bounds`, in order. The tensor becomes one of the largest size, of which the step
+    takes a slice; how large it is in a step is an input of its own, named after the tensor and the dimension.
+
+    ```mlir
+    // before
+    replica.step @step(%x: tensor<?x3xf32> {replica.batch = "x", replica.bounds = array<i64: 8>}) { ... }
+    // after
+    replica.step @step(%x: tensor<8x3xf32> {replica.batch = "x"}, %n: tensor<i64> {replica.batch = "x.dim0"}) {
+      %0 = tensor.extract %n[] : tensor<i64>
+      %1 = arith.index_cast %0 : i64 to index
+      %2 = tensor.extract_slice %x[0, 0] [%1, 3] [1, 1] : tensor<8x3xf32> to tensor<?x3xf32>
+      ...
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def LowerReplicaPass : Pass<"lower-replica", "::mlir::ModuleOp"> {
   let summary = "turns the operations of replica context into explicit collectives";
   let description = [{

@@ -37,26 +37,54 @@ private:
   // Buffers
   //===--------------------------------------------------------------------===//
 
-  /// The slice that holds a tensor of type `type` in storage `id`; all slices stand at the start of the program.
-  Value getSlice(StorageId id, RankedTensorType type, StringAttr input = {}, bool isUnsigned = false) {
-    Value &slice = slices[{id, type}];
+  /// The slice that holds `tensor` in storage `id`.
+  Value getSlice(StorageId id, Value tensor) {
+    auto type = cast<RankedTensorType>(tensor.getType());
+    if (type.hasStaticShape())
+      return getSlice(id, type);
+    return getSlice(id, type, {}, false, getSizeRegisters(tensor), builder.getI64IntegerAttr(getByteSize(tensor)));
+  }
+
+  Value getSlice(Value tensor) { return getSlice(plan.storageOf.at(tensor), tensor); }
+
+  /// The slice of type `type` in storage `id`; all slices stand at the start of the program.
+  Value getSlice(StorageId id, RankedTensorType type, StringAttr input = {}, bool isUnsigned = false,
+                 DenseI64ArrayAttr sizeRegisters = {}, IntegerAttr bound = {}) {
+    Value &slice = slices[{id, type, sizeRegisters}];
     if (slice)
       return slice;
     OpBuilder::InsertionGuard guard(builder);
-    Block &entry = program.getBody().front();
-    if (lastSlice)
-      builder.setInsertionPointAfter(lastSlice);
-    else
-      builder.setInsertionPointToStart(&entry);
+    setInsertionPointInPrologue();
     const Storage &storage = plan.storages[id];
     auto op = device::SliceOp::create(builder, step.getLoc(), device::BufferType::get(builder.getContext(), type), storage.space,
-                                      storage.offset, input, isUnsigned, DenseI64ArrayAttr());
-    lastSlice = op;
+                                      storage.offset, input, isUnsigned, sizeRegisters, bound);
+    lastInPrologue = op;
     slice = op;
     return slice;
   }
 
-  Value getSlice(Value value) { return getSlice(plan.storageOf.at(value), cast<RankedTensorType>(value.getType())); }
+  /// Goes behind what stands at the start of the program because it is needed everywhere.
+  void setInsertionPointInPrologue() {
+    if (lastInPrologue)
+      builder.setInsertionPointAfter(lastInPrologue);
+    else
+      builder.setInsertionPointToStart(&program.getBody().front());
+  }
+
+  /// For each dimension of `tensor` the register with its size, or -1.
+  DenseI64ArrayAttr getSizeRegisters(Value tensor) {
+    auto type = cast<RankedTensorType>(tensor.getType());
+    SmallVector<int64_t> result(type.getRank(), -1);
+    unsigned next = 0;
+    SmallVector<OpFoldResult> sizes = getDynamicSizes(tensor);
+    for (int64_t d = 0; d < type.getRank(); ++d)
+      if (type.isDynamicDim(d)) {
+        OpFoldResult size = sizes[next++];
+        std::optional<int64_t> constant = getConstantIntValue(size);
+        result[d] = constant ? getConstantRegister(tensor.getLoc(), *constant) : registers.at(cast<Value>(size));
+      }
+    return builder.getDenseI64ArrayAttr(result);
+  }
 
   /// Batch tensors are declared even if the program does not read them: they are what the host has to give.
   void declareInputs() {
@@ -98,7 +126,7 @@ private:
         leaveOnce();
       else
         enterOnce(copy.location);
-      device::CopyOp::create(builder, copy.location, getSlice(copy.source, copy.type), getSlice(copy.destination, copy.type));
+      device::CopyOp::create(builder, copy.location, getSlice(copy.source, copy.value), getSlice(copy.destination, copy.value));
     }
   }
 
@@ -112,7 +140,7 @@ private:
       LogicalResult result =
           TypeSwitch<Operation *, LogicalResult>(&op)
               .Case<device::InvokeOp, collective::StartOp, collective::WaitOp, collective::BarrierOp, scf::ForOp, scf::IfOp,
-                    scf::WhileOp, func::ReturnOp>([&](auto typed) { return lower(typed); })
+                    scf::WhileOp, func::ReturnOp, arith::IndexCastOp>([&](auto typed) { return lower(typed); })
               .Default([](Operation *) { return success(); });
       if (failed(result))
         return failure();
@@ -136,7 +164,7 @@ private:
       }
       FailureOr<int64_t> index = getRegister(operand);
       if (failed(index))
-        return invoke.emitError("expected an index that is a loop's induction variable or a constant");
+        return invoke.emitError("expected an index that is a loop's induction variable, a constant or an integer in memory");
       registers.push_back(*index);
     }
     for (Value result : invoke.getResults())
@@ -154,7 +182,7 @@ private:
     leaveOnce();
     SmallVector<Value> operands, results;
     for (auto [id, operand] : llvm::zip_equal(plan.startOperands.at(start), start.getInputs()))
-      operands.push_back(getSlice(id, cast<RankedTensorType>(operand.getType())));
+      operands.push_back(getSlice(id, operand));
     auto wait = cast<collective::WaitOp>(*start->user_begin());
     for (Value result : wait.getResults())
       results.push_back(getSlice(result));
@@ -179,11 +207,8 @@ private:
     leaveOnce();
     for (auto [i, value] : llvm::enumerate(returnOp.getOperands())) {
       auto binding = step.getResultAttrOfType<device::BindingAttr>(i, "device.binding");
-      if (binding.getKind() == device::BindingKind::Variable)
-        continue;
-      auto copy = plan.outputCopies.find(i);
-      StorageId id = copy == plan.outputCopies.end() ? plan.storageOf.at(value) : copy->second;
-      device::OutputOp::create(builder, returnOp.getLoc(), binding, getSlice(id, cast<RankedTensorType>(value.getType())));
+      if (binding.getKind() != device::BindingKind::Variable)
+        device::OutputOp::create(builder, returnOp.getLoc(), binding, getSlice(plan.outputs.at(i), value));
     }
     device::ReturnOp::create(builder, returnOp.getLoc());
     return success();
@@ -198,22 +223,35 @@ private:
     return builder.createBlock(&program.getBody(), program.getBody().end());
   }
 
-  /// The register that holds an index; a constant is set, a loaded integer is loaded, where it is asked for.
+  /// The register that holds an index.
   FailureOr<int64_t> getRegister(Value index) {
     if (auto it = registers.find(index); it != registers.end())
       return it->second;
-    APInt constant;
-    if (matchPattern(index, m_ConstantInt(&constant))) {
-      device::SetRegisterOp::create(builder, index.getLoc(), nextRegister, constant.getSExtValue());
-      return nextRegister++;
+    if (std::optional<int64_t> constant = getConstantIntValue(index))
+      return getConstantRegister(index.getLoc(), *constant);
+    return failure();
+  }
+
+  /// A register that is set to `value` at the start of the program.
+  int64_t getConstantRegister(Location loc, int64_t value) {
+    auto [it, isNew] = constantRegisters.try_emplace(value, nextRegister);
+    if (isNew) {
+      OpBuilder::InsertionGuard guard(builder);
+      setInsertionPointInPrologue();
+      lastInPrologue = device::SetRegisterOp::create(builder, loc, nextRegister++, value);
     }
-    if (auto cast = index.getDefiningOp<arith::IndexCastOp>())
-      index = cast.getIn();
-    auto extract = index.getDefiningOp<tensor::ExtractOp>();
-    if (!extract || !extract.getIndices().empty())
-      return failure();
-    device::LoadRegisterOp::create(builder, index.getLoc(), nextRegister, getSlice(extract.getTensor()));
-    return nextRegister++;
+    return it->second;
+  }
+
+  /// An integer in memory that becomes a size or a bound is loaded.
+  LogicalResult lower(arith::IndexCastOp cast) {
+    auto extract = cast.getIn().getDefiningOp<tensor::ExtractOp>();
+    if (!cast.getType().isIndex() || !extract || !extract.getIndices().empty())
+      return success();
+    leaveOnce();
+    registers[cast] = nextRegister;
+    device::LoadRegisterOp::create(builder, cast.getLoc(), nextRegister++, getSlice(extract.getTensor()));
+    return success();
   }
 
   LogicalResult lower(scf::ForOp loop) {
@@ -308,10 +346,12 @@ private:
   device::ProgramOp program;
   Block *body = nullptr;
   device::OnceOp openOnce;
-  Operation *lastSlice = nullptr;
+  Operation *lastInPrologue = nullptr;
   int64_t nextChannel = 0, nextRegister = 0;
-  llvm::DenseMap<std::pair<StorageId, Type>, Value> slices;
+  llvm::DenseMap<std::tuple<StorageId, Type, Attribute>, Value> slices;
+  /// Where indices are: loaded sizes and bounds, induction variables.
   llvm::DenseMap<Value, int64_t> registers;
+  llvm::DenseMap<int64_t, int64_t> constantRegisters;
 };
 
 } // namespace

@@ -18,26 +18,23 @@ struct PlanMemory : impl::PlanMemoryPassBase<PlanMemory> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto strategies = module.getOps<replica::StrategyOp>();
-    if (strategies.empty() || !(*strategies.begin()).getReplicas()) {
-      module.emitError("expected a 'replica.strategy' with a replica count");
+    FailureOr<int64_t> replicas = replica::getReplicaCount(module);
+    if (failed(replicas))
       return signalPassFailure();
-    }
-    int64_t replicas = *(*strategies.begin()).getReplicas();
     FailureOr<ModuleLayout> moduleLayout = ModuleLayout::create(module);
     if (failed(moduleLayout))
       return signalPassFailure();
     for (func::FuncOp step : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
       StepLayout layout(*moduleLayout, step);
-      FailureOr<StoragePlan> plan = assignStorages(step, replicas, reuse, layout);
+      FailureOr<StoragePlan> plan = assignStorages(step, *replicas, reuse, layout);
       if (failed(plan))
         return signalPassFailure();
       PlacementResult placement = placeStorages(*plan, reuse);
-      explainMemory(step, *plan, placement, replicas);
-      FailureOr<device::ProgramOp> program = buildProgram(step, *plan, placement, layout, replicas);
+      explainMemory(step, *plan, placement, *replicas);
+      FailureOr<device::ProgramOp> program = buildProgram(step, *plan, placement, layout, *replicas);
       if (failed(program))
         return signalPassFailure();
-      explainOnce(*program, replicas);
+      explainOnce(*program, *replicas);
     }
     moduleLayout->emit(module);
   }

@@ -16,9 +16,70 @@ int64_t lockstep::getByteSize(RankedTensorType type) {
   return type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
 }
 
+/// What `tensor` is a view of, where that has dynamic sizes too: casts alone do not change how many elements there are.
+static Value skipCasts(Value tensor) {
+  while (auto cast = tensor.getDefiningOp<tensor::CastOp>())
+    tensor = cast.getSource();
+  return tensor;
+}
+
+/// The bounds of the dynamic dimensions of `tensor`, in order.
+static ArrayRef<int64_t> getBounds(Value tensor) {
+  auto result = dyn_cast<OpResult>(tensor);
+  if (auto wait = tensor.getDefiningOp<collective::WaitOp>())
+    return wait.getStart().getResultBounds(result.getResultNumber()).value_or(ArrayRef<int64_t>());
+  if (auto invoke = tensor.getDefiningOp<device::InvokeOp>())
+    return SymbolTable::lookupNearestSymbolFrom<device::KernelOp>(invoke, invoke.getKernelAttr()).getResultBounds(result.getResultNumber());
+  return {};
+}
+
+int64_t lockstep::getByteSize(Value tensor) {
+  tensor = skipCasts(tensor);
+  auto type = cast<RankedTensorType>(tensor.getType());
+  ArrayRef<int64_t> bounds = getBounds(tensor);
+  int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  for (int64_t size : type.getShape()) {
+    bytes *= ShapedType::isDynamic(size) ? bounds.front() : size;
+    bounds = bounds.drop_front(ShapedType::isDynamic(size));
+  }
+  return bytes;
+}
+
+SmallVector<OpFoldResult> lockstep::getDynamicSizes(Value tensor) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  if (type.hasStaticShape())
+    return {};
+  Value source = skipCasts(tensor);
+  auto sourceType = cast<RankedTensorType>(source.getType());
+  auto result = dyn_cast<OpResult>(source);
+  ValueRange known;
+  if (auto wait = source.getDefiningOp<collective::WaitOp>())
+    known = wait.getStart().getResultSizes(result.getResultNumber());
+  else if (auto invoke = source.getDefiningOp<device::InvokeOp>())
+    known = invoke.getResultSizes(result.getResultNumber());
+  SmallVector<OpFoldResult> sizes;
+  Builder builder(tensor.getContext());
+  for (auto [d, size] : llvm::enumerate(sourceType.getShape())) {
+    OpFoldResult value = builder.getIndexAttr(size);
+    if (ShapedType::isDynamic(size)) {
+      value = known.front();
+      known = known.drop_front();
+    }
+    if (type.isDynamicDim(d))
+      sizes.push_back(value);
+  }
+  return sizes;
+}
+
 bool lockstep::isView(Operation *op) { return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp>(op); }
 
 namespace {
+
+/// Whether the step says how large `tensor` is and can become.
+bool hasKnownSizes(Value tensor) {
+  Operation *op = skipCasts(tensor).getDefiningOp();
+  return isa_and_nonnull<device::InvokeOp, collective::WaitOp>(op) || (op && cast<RankedTensorType>(op->getResult(0).getType()).hasStaticShape());
+}
 
 device::BindingAttr getResultBinding(func::FuncOp step, unsigned index) {
   return step.getResultAttrOfType<device::BindingAttr>(index, "device.binding");
@@ -31,9 +92,9 @@ public:
 
   FailureOr<StoragePlan> run() {
     WalkResult dynamic = step.walk([](Operation *op) {
-      for (Type type : op->getResultTypes())
-        if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && !tensor.hasStaticShape()) {
-          op->emitError("expected a static shape, found ") << tensor << "; sizes that are known only at run time are not supported";
+      for (Value result : op->getResults())
+        if (auto tensor = dyn_cast<RankedTensorType>(result.getType()); tensor && !tensor.hasStaticShape() && !hasKnownSizes(result)) {
+          op->emitError("expected a tensor of static shape from '") << op->getName() << "', found " << tensor;
           return WalkResult::interrupt();
         }
       return WalkResult::advance();
@@ -126,16 +187,16 @@ private:
   // Storages
   //===--------------------------------------------------------------------===//
 
-  StorageId createStorage(device::Space space, RankedTensorType type) {
+  StorageId createStorage(device::Space space, int64_t size) {
     Storage storage;
     storage.space = space;
-    storage.size = getByteSize(type);
+    storage.size = size;
     plan.storages.push_back(storage);
     return plan.storages.size() - 1;
   }
 
-  StorageId createFixed(Place place, RankedTensorType type) {
-    StorageId id = createStorage(place.space, type);
+  StorageId createFixed(Place place, Value value) {
+    StorageId id = createStorage(place.space, getByteSize(value));
     plan.storages[id].fixed = true;
     plan.storages[id].offset = place.offset;
     return id;
@@ -155,14 +216,14 @@ private:
 
   void copyBefore(Operation *op, Value source, StorageId destination) {
     plan.copiesBefore[op].push_back(
-        {plan.storageOf.at(source), destination, cast<RankedTensorType>(source.getType()), op->getLoc()});
+        {plan.storageOf.at(source), destination, source, op->getLoc()});
     extend(plan.storageOf.at(source), lifetimes.getFirst(op), lifetimes.getFirst(op));
     extend(destination, lifetimes.getFirst(op), lifetimes.getFirst(op));
   }
 
   void assignArguments() {
     for (BlockArgument argument : step.getArguments())
-      hold(argument, createFixed(layout.getArgument(argument.getArgNumber()), cast<RankedTensorType>(argument.getType())), -1);
+      hold(argument, createFixed(layout.getArgument(argument.getArgNumber()), argument), -1);
   }
 
   //===--------------------------------------------------------------------===//
@@ -252,7 +313,7 @@ private:
       return op->emitError("expected a kernel invocation, a collective or control flow, found '") << op->getName() << "'";
     if (matchPattern(op, m_Constant(&value)))
       hold(op->getResult(0),
-           createFixed({device::Space::Constant, layout.getModule().addConstant(value)}, cast<RankedTensorType>(value.getType())),
+           createFixed({device::Space::Constant, layout.getModule().addConstant(value)}, op->getResult(0)),
            lifetimes.getFirst(op));
     return success();
   }
@@ -270,11 +331,10 @@ private:
         hold(result, *reused, position);
         continue;
       }
-      hold(result, createStorage(spaceOf(result), cast<RankedTensorType>(result.getType())), position);
+      hold(result, createStorage(spaceOf(result), getByteSize(result)), position);
     }
     if (kernel.getScratch() > 0) {
-      auto type = RankedTensorType::get({static_cast<int64_t>(kernel.getScratch() * kernel.getGrid())}, IntegerType::get(step.getContext(), 8));
-      StorageId id = createStorage(device::Space::Replica, type);
+      StorageId id = createStorage(device::Space::Replica, kernel.getScratch() * kernel.getGrid());
       extend(id, position, position);
       plan.scratch[invoke] = id;
     }
@@ -290,7 +350,7 @@ private:
     StorageId id = plan.storageOf.at(operand);
     const Storage &storage = plan.storages[id];
     bool isOwn = !storage.fixed && storage.bucket < 0 && operand.getParentBlock() == invoke->getBlock() && !isa<BlockArgument>(operand) &&
-                 storage.space == spaceOf(result) && storage.end <= lifetimes.getFirst(invoke);
+                 storage.space == spaceOf(result) && storage.size >= getByteSize(result) && storage.end <= lifetimes.getFirst(invoke);
     if (!isOwn || llvm::count(invoke->getOperands(), operand) != 1 || carried.contains(id))
       return std::nullopt;
     // Another operand may be a view of the same bytes.
@@ -310,7 +370,7 @@ private:
       StorageId id = plan.storageOf.at(operand);
       const Storage &storage = plan.storages[id];
       if (storage.space != device::Space::Replica || storage.fixed || storage.bucket >= 0) {
-        id = createStorage(device::Space::Replica, cast<RankedTensorType>(operand.getType()));
+        id = createStorage(device::Space::Replica, getByteSize(operand));
         copyBefore(start, operand, id);
       }
       joinBucket(bucket, id);
@@ -321,7 +381,7 @@ private:
     // Results are written from the start on: once all members have arrived.
     int64_t resultBucket = createBucket();
     for (OpResult result : wait->getResults()) {
-      StorageId id = createStorage(spaceOf(result), cast<RankedTensorType>(result.getType()));
+      StorageId id = createStorage(spaceOf(result), getByteSize(result));
       joinBucket(resultBucket, id);
       extend(id, position, waited);
       hold(result, id, position);
@@ -353,7 +413,7 @@ private:
       plan.storageOf[argument] = initial;
       return initial;
     }
-    StorageId id = createStorage(spaceOf(argument), cast<RankedTensorType>(argument.getType()));
+    StorageId id = createStorage(spaceOf(argument), getByteSize(argument));
     carried.insert(id);
     copyBefore(loop, init, id);
     extend(id, lifetimes.getFirst(loop), lifetimes.getLast(loop));
@@ -379,13 +439,13 @@ private:
         copyBefore(terminator, value, destination);
         continue;
       }
-      auto type = cast<RankedTensorType>(value.getType());
-      StorageId temporary = createStorage(isPrivate(plan.storages[source].space) ? device::Space::Replica : device::Space::Shared, type);
+      StorageId temporary =
+          createStorage(isPrivate(plan.storages[source].space) ? device::Space::Replica : device::Space::Shared, getByteSize(value));
       int64_t position = lifetimes.getFirst(terminator);
       extend(temporary, position, position);
       std::vector<StorageCopy> &copies = plan.copiesBefore[terminator];
-      copies.insert(copies.begin(), {source, temporary, type, terminator->getLoc()});
-      copies.push_back({temporary, destination, type, terminator->getLoc()});
+      copies.insert(copies.begin(), {source, temporary, value, terminator->getLoc()});
+      copies.push_back({temporary, destination, value, terminator->getLoc()});
     }
   }
 
@@ -410,7 +470,7 @@ private:
     for (OpResult result : branch.getResults()) {
       if (failed(expectTensor(branch, result)))
         return failure();
-      ids.push_back(createStorage(spaceOf(result), cast<RankedTensorType>(result.getType())));
+      ids.push_back(createStorage(spaceOf(result), getByteSize(result)));
       extend(ids.back(), lifetimes.getFirst(branch), lifetimes.getLast(branch));
       hold(result, ids.back(), lifetimes.getLast(branch));
     }
@@ -458,9 +518,10 @@ private:
   }
 
   LogicalResult expectTensor(Operation *op, Value carriedValue) {
-    if (isa<RankedTensorType>(carriedValue.getType()))
+    if (auto type = dyn_cast<RankedTensorType>(carriedValue.getType()); type && type.hasStaticShape())
       return success();
-    return op->emitError("expected values that loops and branches of a step carry to be tensors, found ") << carriedValue.getType();
+    return op->emitError("expected values that loops and branches of a step carry to be tensors of static shape, found ")
+           << carriedValue.getType();
   }
 
   void assignReturn(func::ReturnOp returnOp) {
@@ -471,40 +532,48 @@ private:
         values.push_back(value);
         destinations.push_back(variableStorage(getResultBinding(step, i).getName()));
       } else {
-        // The host reads it after the end.
-        extend(plan.storageOf.at(value), lifetimes.getFirst(returnOp), std::numeric_limits<int64_t>::max());
+        plan.outputs[i] = assignOutput(returnOp, value);
       }
     }
     copyYielded(returnOp, values, destinations);
-    for (auto [i, value] : llvm::enumerate(returnOp.getOperands()))
-      if (getResultBinding(step, i).getKind() != device::BindingKind::Variable && mustCopyOutput(value, values, destinations))
-        copyOutput(returnOp, i);
   }
 
-  /// Whether the host cannot read `value` where it is: that memory is the host's own, or a variable's that has a new value.
-  bool mustCopyOutput(Value value, ArrayRef<Value> assigned, ArrayRef<StorageId> variables) const {
+  /// Whether `value` stays where it is after the step.
+  bool keepsOutput(func::ReturnOp returnOp, Value value) const {
     StorageId id = plan.storageOf.at(value);
-    device::Space space = plan.storages[id].space;
-    if (space == device::Space::Input || space == device::Space::Scalar)
+    switch (plan.storages[id].space) {
+    case device::Space::Input:
+    case device::Space::Scalar:
+    case device::Space::Rank:
+      return false;
+    case device::Space::Variable:
+    case device::Space::ReplicaVariable:
+      // What is in a variable then is its new value, if it gets one.
+      for (auto [i, assigned] : llvm::enumerate(returnOp.getOperands()))
+        if (getResultBinding(step, i).getKind() == device::BindingKind::Variable && variableStorage(getResultBinding(step, i).getName()) == id)
+          return plan.storageOf.at(assigned) == id;
       return true;
-    auto it = llvm::find(variables, id);
-    return it != variables.end() && plan.storageOf.at(assigned[it - variables.begin()]) != id;
+    default:
+      return true;
+    }
   }
 
-  /// Copies result `index` before variables get their new values.
-  void copyOutput(func::ReturnOp returnOp, unsigned index) {
-    Value value = returnOp.getOperand(index);
-    auto type = cast<RankedTensorType>(value.getType());
-    StorageId copy = createStorage(device::Space::Replica, type);
-    extend(copy, lifetimes.getFirst(returnOp), std::numeric_limits<int64_t>::max());
-    std::vector<StorageCopy> &copies = plan.copiesBefore[returnOp];
-    copies.insert(copies.begin(), {plan.storageOf.at(value), copy, type, returnOp.getLoc()});
-    plan.outputCopies[index] = copy;
+  /// The host reads an output after the end: from memory of the program, which holds it till then. What belongs to others (inputs,
+  /// scalars), and the old value of a variable, is copied first.
+  StorageId assignOutput(func::ReturnOp returnOp, Value value) {
+    StorageId id = plan.storageOf.at(value);
+    if (!keepsOutput(returnOp, value)) {
+      StorageId own = createStorage(device::Space::Replica, getByteSize(value));
+      copyBefore(returnOp, value, own);
+      id = own;
+    }
+    extend(id, lifetimes.getFirst(returnOp), std::numeric_limits<int64_t>::max());
+    return id;
   }
 
-  StorageId variableStorage(StringRef name) {
-    for (BlockArgument argument : step.getArguments()) {
-      auto binding = step.getArgAttrOfType<device::BindingAttr>(argument.getArgNumber(), "device.binding");
+  StorageId variableStorage(StringRef name) const {
+    for (BlockArgument argument : func::FuncOp(step).getArguments()) {
+      auto binding = func::FuncOp(step).getArgAttrOfType<device::BindingAttr>(argument.getArgNumber(), "device.binding");
       if (binding.getKind() == device::BindingKind::Variable && binding.getName() == name)
         return plan.storageOf.at(argument);
     }

@@ -42,11 +42,11 @@ struct BucketStorage {
   int64_t size = 0;
 };
 
-/// A copy between storages of a value of type `type`.
+/// A copy of `value` between storages.
 struct StorageCopy {
   StorageId source;
   StorageId destination;
-  mlir::RankedTensorType type;
+  mlir::Value value;
   mlir::Location location;
 };
 
@@ -59,8 +59,8 @@ struct StoragePlan {
   llvm::DenseMap<mlir::Operation *, std::vector<StorageCopy>> copiesBefore;
   /// The storages of the operands of a start, after copies.
   llvm::DenseMap<mlir::Operation *, std::vector<StorageId>> startOperands;
-  /// The storages of results that the host cannot read where they were computed, by their number.
-  llvm::DenseMap<unsigned, StorageId> outputCopies;
+  /// The storages of the results that the host reads, by their numbers.
+  llvm::DenseMap<unsigned, StorageId> outputs;
   /// Kernel invocations that one replica executes for all.
   llvm::DenseSet<mlir::Operation *> once;
   /// Working memory of an invocation.
@@ -73,8 +73,14 @@ llvm::FailureOr<StoragePlan> assignStorages(mlir::func::FuncOp step, int64_t rep
 /// Whether each replica has memory of its own in `space`, to write as it likes.
 inline bool isPrivate(device::Space space) { return space == device::Space::Replica || space == device::Space::ReplicaVariable; }
 
-/// Bytes of a tensor in row-major order; i1 takes a byte.
+/// Bytes of a tensor of static shape in row-major order; i1 takes a byte.
 int64_t getByteSize(mlir::RankedTensorType type);
+
+/// The most bytes that a tensor of a step can have.
+int64_t getByteSize(mlir::Value tensor);
+
+/// The sizes of its dynamic dimensions, in order, of type `index`.
+llvm::SmallVector<mlir::OpFoldResult> getDynamicSizes(mlir::Value tensor);
 
 /// Whether `op` gives another shape to the same bytes.
 bool isView(mlir::Operation *op);

@@ -3,6 +3,7 @@
 #include "passes/Verify/Shapes.h"
 
 #include "dialect/Collective/CollectiveDialect.h"
+#include "dialect/Device/DeviceDialect.h"
 #include "dialect/Replica/ReplicaDialect.h"
 #include "passes/Verify/Story.h"
 
@@ -31,6 +32,8 @@ bool lockstep::hasUniformSize(Value tensor, int64_t dimension, const UniformityA
       OpFoldResult size = slice.getMixedSizes()[dimension];
       return isa<Attribute>(size) || uniformity.isUniform(cast<Value>(size));
     }
+    if (auto invoke = dyn_cast<device::InvokeOp>(op))
+      return uniformity.isUniform(getDynamicSize(type, dimension, invoke.getResultSizes(result.getResultNumber())));
     if (auto cast = dyn_cast<tensor::CastOp>(op))
       tensor = cast.getSource();
     else if (auto destination = dyn_cast<DestinationStyleOpInterface>(op))
@@ -61,7 +64,9 @@ LogicalResult lockstep::verifyCollectiveShapes(FunctionOpInterface function, con
     if (!axis)
       return;
     for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
-      auto type = cast<RankedTensorType>(operand.getType());
+      auto type = dyn_cast<RankedTensorType>(operand.getType());
+      if (!type)
+        continue;
       for (int64_t d = 0; d < type.getRank(); ++d) {
         if (d == *axis || hasUniformSize(operand, d, uniformity))
           continue;

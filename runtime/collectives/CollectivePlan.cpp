@@ -67,6 +67,8 @@ static void addGather(CollectivePlan &plan, const Buffer *operand, const Buffer 
       gather.dynamic |= dynamic;
     }
   }
+  if (const auto *shape = result->type()->shape(); shape && uint32_t(axis) < shape->size())
+    gather.resultRows = shape->Get(uint32_t(axis));
   gather.firstDimension = plan.publishedDimensions;
   plan.publishedDimensions += uint32_t(gather.shape.size());
   plan.dynamic |= gather.dynamic;

@@ -50,6 +50,8 @@ struct GatherOperand {
   std::vector<int64_t> shape;
   std::vector<int32_t> registers;
   bool dynamic = false;
+  /// The size of the result along `axis`; -1 if a register holds it.
+  int64_t resultRows = -1;
   /// Where a member's dimensions begin in what it publishes at its start.
   uint32_t firstDimension = 0;
 };

@@ -149,6 +149,7 @@ Status checkDimensions(const CollectivePlan &plan, const int64_t *dimensions) {
     if (plan.kind != CollectiveKind::all_gather)
       continue;
     uint64_t total = 0;
+    int64_t rows = 0;
     GatherExtent first = extentOf(gather, dimensions);
     for (uint32_t i = 0; i < plan.members.size(); ++i) {
       const int64_t *row = dimensions + i * plan.publishedDimensions;
@@ -169,7 +170,11 @@ Status checkDimensions(const CollectivePlan &plan, const int64_t *dimensions) {
                                       "than axis {}",
                                       plan.members[0], plan.members[i], gather.axis));
       total += *bytes;
+      rows += shape[uint32_t(gather.axis)];
     }
+    if (gather.resultRows >= 0 && rows != gather.resultRows)
+      return outOfRange(fmt::format("expected {} rows in the result, found {} from {} replicas",
+                                    gather.resultRows, rows, plan.members.size()));
     if (total > gather.resultBytes)
       return outOfRange(fmt::format("the operands have {} bytes, the bound of the result is {}",
                                     total, gather.resultBytes));

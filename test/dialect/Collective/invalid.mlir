@@ -149,6 +149,17 @@ func.func @f(%a: tensor<4xf32>) {
 
 // -----
 
+// ... says how large they become ...
+collective.group @all
+func.func @f(%a: tensor<4xf32>) {
+  // expected-error@+1 {{expected a size for each of 1 dynamic dimensions of the results, found 0}}
+  %h = collective.start all_gather none @all axis 0 (%a : tensor<4xf32>) -> !collective.pending<tensor<?xf32>>
+  %r = collective.wait %h (%a : tensor<4xf32>) : !collective.pending<tensor<?xf32>> -> tensor<?xf32>
+  return
+}
+
+// -----
+
 // ... leaves other dimensions as they are [E_SHAPE_MISMATCH] ...
 collective.group @all
 func.func @f(%a: tensor<2x3xf32>) {

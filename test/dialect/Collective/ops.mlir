@@ -7,7 +7,7 @@ collective.group @all
 collective.group @even {ranks = array<i64: 0, 2>}
 
 // CHECK-LABEL: func.func @exchange
-func.func @exchange(%a: tensor<4xf32>, %b: tensor<2x3xf32>, %v: tensor<?x3xf32>, %n: tensor<4xbf16>) {
+func.func @exchange(%a: tensor<4xf32>, %b: tensor<2x3xf32>, %v: tensor<?x3xf32>, %n: tensor<4xbf16>, %total: index) {
   // A bucket: one collective with two operands, on its channel.
   // CHECK: %[[H:.*]] = collective.start all_reduce sum @all channel 3(%[[A:.*]], %[[B:.*]] : tensor<4xf32>, tensor<2x3xf32>) {bytes_per_pack = 64 : i64} -> <tensor<4xf32>, tensor<2x3xf32>>
   %h = collective.start all_reduce sum @all channel 3 (%a, %b : tensor<4xf32>, tensor<2x3xf32>) {bytes_per_pack = 64 : i64}
@@ -16,8 +16,8 @@ func.func @exchange(%a: tensor<4xf32>, %b: tensor<2x3xf32>, %v: tensor<?x3xf32>,
   %r:2 = collective.wait %h (%a, %b : tensor<4xf32>, tensor<2x3xf32>)
       : !collective.pending<tensor<4xf32>, tensor<2x3xf32>> -> tensor<4xf32>, tensor<2x3xf32>
   // Before channels are assigned, with an axis and dynamic sizes along it.
-  // CHECK: collective.start all_gather none @even axis 0(%{{.*}} : tensor<?x3xf32>) -> <tensor<?x3xf32>>
-  %g = collective.start all_gather none @even axis 0 (%v : tensor<?x3xf32>) -> !collective.pending<tensor<?x3xf32>>
+  // CHECK: collective.start all_gather none @even axis 0(%{{.*}} : tensor<?x3xf32>) sizes(%{{.*}}) -> <tensor<?x3xf32>>
+  %g = collective.start all_gather none @even axis 0 (%v : tensor<?x3xf32>) sizes(%total) -> !collective.pending<tensor<?x3xf32>>
   %all = collective.wait %g (%v : tensor<?x3xf32>) : !collective.pending<tensor<?x3xf32>> -> tensor<?x3xf32>
   // CHECK: collective.start reduce_scatter max @all
   %s = collective.start reduce_scatter max @all (%a : tensor<4xf32>) -> !collective.pending<tensor<1xf32>>

@@ -114,3 +114,19 @@ device.constants {bytes = dense<0.0> : tensor<4xf32>}
 device.constants {bytes = dense<0> : tensor<4xi8>}
 // expected-error@+1 {{expected at most one in a module}}
 device.constants {bytes = dense<0> : tensor<4xi8>}
+
+// -----
+
+// Sizes that are known only at run time come in registers ...
+// expected-error@+1 {{expected an argument of type 'index' for each of 2 dynamic dimensions, found 1}}
+device.kernel @k(%a: tensor<?xf32>, %n: index) -> tensor<?xf32> attributes {bounds = array<i64: 4>} {
+  device.yield %a : tensor<?xf32>
+}
+
+// -----
+
+// ... and those of results have bounds.
+// expected-error@+1 {{expected 'bounds' to have 1 entries, one for each dynamic dimension of the results, found 0}}
+device.kernel @k(%a: tensor<?xf32>, %n: index, %m: index) -> tensor<?xf32> {
+  device.yield %a : tensor<?xf32>
+}

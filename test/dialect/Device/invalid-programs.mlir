@@ -57,6 +57,22 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // ... one for each dimension ...
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
+  // expected-error@+1 {{expected a 'bound' for the dynamic sizes of 'tensor<?xf32>'}}
+  %a = device.slice shared[0] {size_registers = array<i64: 0>} : !device.buffer<tensor<?xf32>>
+  device.return
+}
+
+// -----
+
+device.program @p role "worker" replica 0 shared 64 input 0 registers 2 channels 0 {
+  // expected-error@+1 {{expected no 'bound' for the static sizes of 'tensor<8xf32>'}}
+  %a = device.slice shared[0] {bound = 8 : i64} : !device.buffer<tensor<8xf32>>
+  device.return
+}
+
+// -----
+
+device.program @p role "worker" replica 0 shared 64 input 0 registers 2 channels 0 {
   // expected-error@+1 {{expected 'size_registers' to have 1 entries, found 2}}
   %a = device.slice shared[0] {size_registers = array<i64: 0, 1>} : !device.buffer<tensor<?xf32>>
   device.return
@@ -76,7 +92,7 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 // ... and that the program has.
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   // expected-error@+1 {{expected a register in [0, 2), found 2}}
-  %a = device.slice shared[0] {size_registers = array<i64: 2>} : !device.buffer<tensor<?xf32>>
+  %a = device.slice shared[0] {bound = 8 : i64, size_registers = array<i64: 2>} : !device.buffer<tensor<?xf32>>
   device.return
 }
 

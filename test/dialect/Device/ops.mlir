@@ -42,8 +42,8 @@ device.constants {bytes = dense<[0, 1]> : tensor<2xi8>}
 device.program @program role "worker" replica 256 shared 64 input 96 registers 3 channels 3 {
   // CHECK: device.slice input[0] "x" : <tensor<8xf32>>
   %x = device.slice input[0] "x" : !device.buffer<tensor<8xf32>>
-  // CHECK: device.slice input[32] "d" {size_registers = array<i64: 2, -1>} : <tensor<?x2xf32>>
-  %d = device.slice input[32] "d" {size_registers = array<i64: 2, -1>} : !device.buffer<tensor<?x2xf32>>
+  // CHECK: device.slice input[32] "d" {bound = 64 : i64, size_registers = array<i64: 2, -1>} : <tensor<?x2xf32>>
+  %d = device.slice input[32] "d" {bound = 64 : i64, size_registers = array<i64: 2, -1>} : !device.buffer<tensor<?x2xf32>>
   // CHECK: device.slice replica[0] : <tensor<8xf32>>
   %g = device.slice replica[0] : !device.buffer<tensor<8xf32>>
   %s = device.slice replica[64] : !device.buffer<tensor<128xi8>>

@@ -1,12 +1,5 @@
 // RUN: lockstep-opt %s --generate-code --split-input-file -verify-diagnostics
 
-// expected-error@+1 {{expected tensors of static shape, found 'tensor<?xf32>'}}
-device.kernel @dynamic(%a: tensor<?xf32>) -> tensor<?xf32> {
-  device.yield %a : tensor<?xf32>
-}
-
-// -----
-
 #id = affine_map<(i) -> (i)>
 device.kernel @no_code(%a: tensor<8xf64>) -> tensor<8xf64> {
   %e = tensor.empty() : tensor<8xf64>

@@ -7,15 +7,6 @@ module {
 // -----
 
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2}
-replica.step @ragged(%v: tensor<?x3xf32> {replica.batch = "v"}) -> (tensor<?x3xf32> {replica.metric = "m"}) {
-  // expected-error@+1 {{expected a static size of dimension 0, found 'tensor<?x3xf32>'; gathers of sizes that differ between replicas are not supported}}
-  %r = replica.all_gather %v axis 0 : tensor<?x3xf32> -> tensor<?x3xf32>
-  replica.return %r : tensor<?x3xf32>
-}
-
-// -----
-
-replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2}
 replica.step @rows(%v: tensor<2x3xf32> {replica.batch = "v"}) -> (tensor<6x3xf32> {replica.metric = "m"}) {
   // expected-error@+1 {{expected 4 rows from 2 replicas, found a result of type 'tensor<6x3xf32>' [E_SHAPE_MISMATCH]}}
   %r = replica.all_gather %v axis 0 : tensor<2x3xf32> -> tensor<6x3xf32>

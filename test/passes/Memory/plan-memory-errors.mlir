@@ -35,7 +35,7 @@ func.func @rank(%s: tensor<2xf32> {device.binding = #device.binding<scalar "s">}
 
 replica.strategy @one {kind = #replica.kind<one_device>, replicas = 1}
 func.func @dynamic(%x: tensor<4xf32> {device.binding = #device.binding<batch "x">}) {
-  // expected-error@+1 {{expected a static shape, found 'tensor<?xf32>'; sizes that are known only at run time are not supported}}
+  // expected-error@+1 {{expected a tensor of static shape from 'tensor.cast', found 'tensor<?xf32>'}}
   %d = tensor.cast %x : tensor<4xf32> to tensor<?xf32>
   return
 }
@@ -56,7 +56,7 @@ replica.strategy @one {kind = #replica.kind<one_device>, replicas = 1}
 func.func @for(%x: tensor<i1> {device.binding = #device.binding<batch "x">}) {
   %zero = arith.constant 0 : index
   %half = arith.constant 0.5 : f32
-  // expected-error@+1 {{expected values that loops and branches of a step carry to be tensors, found 'f32'}}
+  // expected-error@+1 {{expected values that loops and branches of a step carry to be tensors of static shape, found 'f32'}}
   %r = scf.for %i = %zero to %zero step %zero iter_args(%c = %half) -> f32 {
     scf.yield %c : f32
   }
@@ -69,7 +69,7 @@ replica.strategy @one {kind = #replica.kind<one_device>, replicas = 1}
 func.func @if(%x: tensor<i1> {device.binding = #device.binding<batch "x">}) {
   %half = arith.constant 0.5 : f32
   %c = tensor.extract %x[] : tensor<i1>
-  // expected-error@+1 {{expected values that loops and branches of a step carry to be tensors, found 'f32'}}
+  // expected-error@+1 {{expected values that loops and branches of a step carry to be tensors of static shape, found 'f32'}}
   %r = scf.if %c -> f32 {
     scf.yield %half : f32
   } else {
@@ -125,7 +125,7 @@ func.func @register(%x: tensor<4xi64> {device.binding = #device.binding<batch "x
   %zero = arith.constant 0 : index
   %e = tensor.extract %x[%zero] : tensor<4xi64>
   %n = arith.index_cast %e : i64 to index
-  // expected-error@+1 {{expected an index that is a loop's induction variable or a constant}}
+  // expected-error@+1 {{expected an index that is a loop's induction variable, a constant or an integer in memory}}
   %r = device.invoke @k(%x, %n) : (tensor<4xi64>, index) -> tensor<4xi64>
   return
 }

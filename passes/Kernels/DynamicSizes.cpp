@@ -1,0 +1,224 @@
+//===- DynamicSizes.cpp - Sizes that are known only at run time -----------===//
+
+#include "passes/Kernels/DynamicSizes.h"
+
+#include "dialect/Collective/CollectiveDialect.h"
+#include "dialect/Replica/ReplicaDialect.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace lockstep;
+using namespace mlir;
+
+static bool isDynamic(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && !type.hasStaticShape();
+}
+
+FailureOr<DynamicSizes> DynamicSizes::find(func::FuncOp step) {
+  DynamicSizes sizes(step);
+  for (BlockArgument argument : step.getArguments())
+    if (isDynamic(argument))
+      return emitError(argument.getLoc()) << "expected arguments of static shape, found " << argument.getType();
+  if (failed(sizes.findAll(step.getBody().front())))
+    return failure();
+  return sizes;
+}
+
+ArrayRef<DynamicSize> DynamicSizes::of(Value tensor) const {
+  auto it = sizes.find(tensor);
+  return it == sizes.end() ? ArrayRef<DynamicSize>() : ArrayRef<DynamicSize>(it->second);
+}
+
+void DynamicSizes::copy(Value tensor, Value copy) {
+  if (isDynamic(tensor))
+    sizes[copy] = SmallVector<DynamicSize, 1>(of(tensor));
+}
+
+/// Memory is planned with the bounds.
+static void setBounds(collective::WaitOp wait, const DynamicSizes &sizes) {
+  SmallVector<int64_t> bounds;
+  for (Value result : wait.getResults())
+    for (const DynamicSize &size : sizes.of(result))
+      bounds.push_back(size.bound);
+  if (!bounds.empty())
+    wait.getStart().setBounds(bounds);
+}
+
+/// Sizes are asked for after they have been found: in program order.
+LogicalResult DynamicSizes::findAll(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    if (auto dim = dyn_cast<tensor::DimOp>(op); dim && isDynamic(dim.getSource())) {
+      replaceDim(dim);
+      continue;
+    }
+    if (auto start = dyn_cast<collective::StartOp>(op))
+      for (OpOperand &size : start.getSizesMutable())
+        size.set(store(size.get()));
+    for (OpResult result : op.getResults())
+      if (isDynamic(result) && failed(findSizes(result)))
+        return failure();
+    if (auto wait = dyn_cast<collective::WaitOp>(op))
+      setBounds(wait, *this);
+    if (isa<linalg::LinalgOp>(op))
+      continue;
+    for (Region &region : op.getRegions())
+      for (Block &inner : region) {
+        for (BlockArgument argument : inner.getArguments())
+          if (isDynamic(argument))
+            return op.emitError("expected values that loops carry to have static shapes, found ") << argument.getType();
+        if (failed(findAll(inner)))
+          return failure();
+      }
+  }
+  return success();
+}
+
+void DynamicSizes::replaceDim(tensor::DimOp dim) {
+  std::optional<int64_t> index = dim.getConstantIndex();
+  auto type = cast<RankedTensorType>(dim.getSource().getType());
+  if (!index || !type.isDynamicDim(*index))
+    return;
+  dim.replaceAllUsesWith(sizeOf(dim.getSource(), *index).value);
+  dim.erase();
+}
+
+LogicalResult DynamicSizes::findSizes(OpResult tensor) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  Operation *op = tensor.getOwner();
+  for (int64_t d = 0; d < type.getRank(); ++d) {
+    if (!type.isDynamicDim(d))
+      continue;
+    DynamicSize size = findSize(tensor, d);
+    if (!size.value)
+      return op->emitError("no way to tell the size of dimension ") << d << " of " << type << ", the result of '" << op->getName() << "'";
+    // What is only a place for a result may get its bound from what is computed there.
+    if (size.bound == 0 && !isa<tensor::EmptyOp>(op))
+      return op->emitError("no bound for the size of dimension ")
+             << d << " of " << type << ", the result of '" << op->getName() << "'; a slice of a tensor with a static shape has one";
+    size.value = store(size.value);
+    sizes[tensor].push_back(size);
+  }
+  return success();
+}
+
+DynamicSize DynamicSizes::sizeOf(Value tensor, unsigned dimension) {
+  ArrayRef<DynamicSize> found = of(tensor);
+  return found.empty() ? DynamicSize() : found[cast<RankedTensorType>(tensor.getType()).getDynamicDimIndex(dimension)];
+}
+
+int64_t DynamicSizes::boundOf(Value tensor, unsigned dimension) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  return type.isDynamicDim(dimension) ? sizeOf(tensor, dimension).bound : type.getDimSize(dimension);
+}
+
+DynamicSize DynamicSizes::findSize(OpResult tensor, unsigned dimension) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  unsigned dynamic = type.getDynamicDimIndex(dimension);
+  Operation *op = tensor.getOwner();
+  if (auto empty = dyn_cast<tensor::EmptyOp>(op)) {
+    Value size = empty.getDynamicSizes()[dynamic];
+    return {size, bounds.lookup(size)};
+  }
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
+    return findSliceSize(slice, dimension);
+  if (auto cast = dyn_cast<tensor::CastOp>(op))
+    return findCastSize(cast, dimension);
+  if (auto destination = dyn_cast<DestinationStyleOpInterface>(op)) {
+    DynamicSize size = sizeOf(destination.getTiedOpOperand(tensor)->get(), dimension);
+    if (int64_t bound = boundByLoops(tensor, dimension))
+      size.bound = size.bound ? std::min(size.bound, bound) : bound;
+    return size;
+  }
+  if (auto wait = dyn_cast<collective::WaitOp>(op)) {
+    collective::StartOp start = wait.getStart();
+    unsigned number = tensor.getResultNumber();
+    DynamicSize size{start.getResultSizes(number)[dynamic], boundOf(start.getInputs()[number], dimension)};
+    if (start.getAxis() == dimension) {
+      FailureOr<int64_t> replicas = replica::getReplicaCount(op->getParentOfType<ModuleOp>());
+      size.bound = succeeded(replicas) ? llvm::SaturatingMultiply<uint64_t>(size.bound, *replicas) : 0;
+    }
+    return size;
+  }
+  return {};
+}
+
+DynamicSize DynamicSizes::findCastSize(tensor::CastOp cast, unsigned dimension) {
+  auto source = llvm::cast<RankedTensorType>(cast.getSource().getType());
+  if (source.isDynamicDim(dimension))
+    return sizeOf(cast.getSource(), dimension);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(cast);
+  int64_t size = source.getDimSize(dimension);
+  return {arith::ConstantIndexOp::create(builder, cast.getLoc(), size), size};
+}
+
+/// A slice has at most the size of what it is taken from. So it tells a bound of the value that its size is given by.
+DynamicSize DynamicSizes::findSliceSize(tensor::ExtractSliceOp slice, unsigned dimension) {
+  llvm::SmallBitVector dropped = slice.getDroppedDims();
+  unsigned source = 0;
+  for (unsigned kept = 0;; ++source)
+    if (!dropped.test(source) && kept++ == dimension)
+      break;
+  int64_t bound = boundOf(slice.getSource(), source);
+  OpFoldResult size = slice.getMixedSizes()[source];
+  auto value = cast<Value>(size);
+  int64_t &known = bounds[value];
+  known = known ? std::min(known, bound) : bound;
+  return {value, known};
+}
+
+/// The least bound of the operands' dimensions that one loop runs along.
+int64_t DynamicSizes::boundByLoops(OpResult tensor, unsigned dimension) {
+  auto op = dyn_cast<linalg::LinalgOp>(tensor.getOwner());
+  if (!op)
+    return 0;
+  auto loop = dyn_cast<AffineDimExpr>(op.getMatchingIndexingMap(op.getDpsInitOperand(tensor.getResultNumber())).getResult(dimension));
+  int64_t least = 0;
+  for (OpOperand *input : op.getDpsInputOperands())
+    for (auto [i, expr] : llvm::enumerate(op.getMatchingIndexingMap(input).getResults()))
+      if (loop && expr == loop)
+        if (int64_t bound = boundOf(input->get(), i))
+          least = least ? std::min(least, bound) : bound;
+  return least;
+}
+
+/// The integer in memory that `index` was loaded from.
+static tensor::ExtractOp getLoad(Value index) {
+  auto cast = index.getDefiningOp<arith::IndexCastOp>();
+  auto extract = cast ? cast.getIn().getDefiningOp<tensor::ExtractOp>() : nullptr;
+  return extract && extract.getIndices().empty() ? extract : nullptr;
+}
+
+Value DynamicSizes::store(Value index) {
+  if (isa<BlockArgument>(index) || matchPattern(index, m_Constant()))
+    return index;
+  Value &known = stored[index];
+  if (known)
+    return known;
+  Value result = index;
+  if (!getLoad(index)) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointAfterValue(index);
+    Location loc = index.getLoc();
+    Type i64 = builder.getI64Type();
+    auto integer = arith::IndexCastOp::create(builder, loc, i64, index);
+    Value memory = tensor::FromElementsOp::create(builder, loc, RankedTensorType::get({}, i64), integer.getResult());
+    Value loaded = tensor::ExtractOp::create(builder, loc, memory, ValueRange());
+    result = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), loaded);
+    index.replaceAllUsesExcept(result, integer);
+  }
+  sizeOps.insert(result.getDefiningOp());
+  sizeOps.insert(getLoad(result));
+  sizeValues.insert(result);
+  if (int64_t bound = bounds.lookup(index))
+    bounds[result] = bound;
+  stored[result] = result;
+  return stored[index] = result;
+}

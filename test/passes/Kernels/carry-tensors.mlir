@@ -1,0 +1,80 @@
+// RUN: lockstep-opt %s --pass-pipeline="builtin.module(func.func(carry-tensors))" | FileCheck %s
+
+collective.group @all
+
+// A loop of the step (it holds a collective) carries memory: its scalars become tensors of rank 0, an index one of i64.
+// CHECK-LABEL: func.func @for
+// CHECK-SAME: %[[N:.*]]: i32, %[[I:.*]]: index, %[[X:.*]]: tensor<4xf32>
+func.func @for(%n: i32, %i: index, %x: tensor<4xf32>) -> (i32, index, tensor<4xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // CHECK: %[[NT:.*]] = tensor.from_elements %[[N]] : tensor<i32>
+  // CHECK: %[[I64:.*]] = arith.index_cast %[[I]] : index to i64
+  // CHECK: %[[IT:.*]] = tensor.from_elements %[[I64]] : tensor<i64>
+  // CHECK: %[[R:.*]]:3 = scf.for %[[J:.*]] = %{{.*}} to %[[I]] step %{{.*}} iter_args(%[[A:.*]] = %[[NT]], %[[B:.*]] = %[[IT]], %{{.*}} = %[[X]])
+  // CHECK-SAME: -> (tensor<i32>, tensor<i64>, tensor<4xf32>)
+  %r:3 = scf.for %j = %c0 to %i step %c1 iter_args(%a = %n, %b = %i, %y = %x) -> (i32, index, tensor<4xf32>) {
+    // CHECK-DAG: tensor.extract %[[A]][] : tensor<i32>
+    // CHECK-DAG: tensor.extract %[[B]][] : tensor<i64>
+    %m = arith.addi %a, %a : i32
+    %k = arith.addi %b, %j : index
+    %h = collective.start all_reduce sum @all (%y : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+    %z = collective.wait %h (%y : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+    // CHECK: scf.yield %{{.*}}, %{{.*}}, %{{.*}} : tensor<i32>, tensor<i64>, tensor<4xf32>
+    scf.yield %m, %k, %z : i32, index, tensor<4xf32>
+  }
+  // CHECK-DAG: %[[R0:.*]] = tensor.extract %[[R]]#0[] : tensor<i32>
+  // CHECK-DAG: %[[R1:.*]] = tensor.extract %[[R]]#1[] : tensor<i64>
+  // CHECK-DAG: %[[R2:.*]] = arith.index_cast %[[R1]] : i64 to index
+  // CHECK: return %[[R0]], %[[R2]], %[[R]]#2
+  return %r#0, %r#1, %r#2 : i32, index, tensor<4xf32>
+}
+
+// A while forwards to its body what it carries; the condition itself stays a scalar.
+// CHECK-LABEL: func.func @while
+func.func @while(%n: i32, %x: tensor<4xf32>) -> i32 {
+  %c0 = arith.constant 0 : i32
+  // CHECK: scf.while (%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) : (tensor<i32>, tensor<4xf32>) -> (tensor<i32>, tensor<4xf32>)
+  %r:2 = scf.while (%a = %n, %y = %x) : (i32, tensor<4xf32>) -> (i32, tensor<4xf32>) {
+    %more = arith.cmpi sgt, %a, %c0 : i32
+    // CHECK: scf.condition(%{{.*}}) %{{.*}}, %{{.*}} : tensor<i32>, tensor<4xf32>
+    scf.condition(%more) %a, %y : i32, tensor<4xf32>
+  } do {
+  ^bb0(%a: i32, %y: tensor<4xf32>):
+    %h = collective.start all_reduce sum @all (%y : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+    %z = collective.wait %h (%y : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+    // CHECK: scf.yield %{{.*}}, %{{.*}} : tensor<i32>, tensor<4xf32>
+    scf.yield %a, %z : i32, tensor<4xf32>
+  }
+  return %r#0 : i32
+}
+
+// CHECK-LABEL: func.func @if
+func.func @if(%c: i1, %n: f32, %x: tensor<4xf32>) -> f32 {
+  // CHECK: %[[R:.*]] = scf.if %{{.*}} -> (tensor<f32>) {
+  %r = scf.if %c -> f32 {
+    %h = collective.start all_reduce sum @all (%x : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+    %z = collective.wait %h (%x : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+    // CHECK: scf.yield %{{.*}} : tensor<f32>
+    scf.yield %n : f32
+  } else {
+    %m = arith.negf %n : f32
+    // CHECK: scf.yield %{{.*}} : tensor<f32>
+    scf.yield %m : f32
+  }
+  // CHECK: tensor.extract %[[R]][] : tensor<f32>
+  return %r : f32
+}
+
+// A loop that becomes part of a kernel keeps its scalars in registers.
+// CHECK-LABEL: func.func @inside
+func.func @inside(%n: i32, %i: index) -> i32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // CHECK: scf.for {{.*}} -> (i32)
+  %r = scf.for %j = %c0 to %i step %c1 iter_args(%a = %n) -> i32 {
+    %m = arith.addi %a, %a : i32
+    scf.yield %m : i32
+  }
+  return %r : i32
+}

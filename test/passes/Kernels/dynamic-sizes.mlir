@@ -1,0 +1,106 @@
+// RUN: lockstep-opt %s --form-kernels --split-input-file -verify-diagnostics | FileCheck %s
+
+// A size that is loaded stays in the step and goes to kernels in a register; what comes out has the bound of what was sliced, also
+// where another operation works on it.
+// CHECK: device.kernel private @[[K:.*]](%{{.*}}: tensor<3x2xf32>, %[[N:.*]]: index) -> tensor<?x2xf32> attributes {bounds = array<i64: 3>
+// CHECK:   tensor.extract_slice %{{.*}}[0, 0] [%[[N]], 2]
+// CHECK: device.kernel private @[[L:.*]](%{{.*}}: tensor<?x2xf32>, %{{.*}}: index, %{{.*}}: index) -> tensor<?x2xf32> attributes {bounds = array<i64: 3>
+// CHECK-LABEL: func.func @slice
+func.func @slice(%x: tensor<3x2xf32> {device.binding = #device.binding<batch "x">}, %n: tensor<i32> {device.binding = #device.binding<batch "n">})
+    -> (tensor<?x2xf32> {device.binding = #device.binding<result "y">}) {
+  // CHECK: %[[E:.*]] = tensor.extract %{{.*}}[] : tensor<i32>
+  // CHECK: %[[I:.*]] = arith.index_cast %[[E]] : i32 to index
+  // CHECK: %[[S:.*]] = device.invoke @[[K]](%{{.*}}, %[[I]]) : (tensor<3x2xf32>, index) -> tensor<?x2xf32>
+  // CHECK: device.invoke @[[L]](%[[S]], %[[I]], %[[I]]) : (tensor<?x2xf32>, index, index) -> tensor<?x2xf32>
+  %e = tensor.extract %n[] : tensor<i32>
+  %i = arith.index_cast %e : i32 to index
+  %s = tensor.extract_slice %x[0, 0] [%i, 2] [1, 1] : tensor<3x2xf32> to tensor<?x2xf32>
+  %init = tensor.empty(%i) : tensor<?x2xf32>
+  %y = linalg.exp ins(%s : tensor<?x2xf32>) outs(%init : tensor<?x2xf32>) -> tensor<?x2xf32>
+  return %y : tensor<?x2xf32>
+}
+
+// -----
+
+// A size that is computed is stored by a kernel and loaded.
+// CHECK-LABEL: func.func @computed
+func.func @computed(%x: tensor<8xf32> {device.binding = #device.binding<batch "x">}, %n: tensor<i64> {device.binding = #device.binding<batch "n">})
+    -> (tensor<?xf32> {device.binding = #device.binding<result "y">}) {
+  // CHECK: %[[T:.*]] = device.invoke @{{.*}}(%{{.*}}) : (tensor<i64>) -> tensor<i64>
+  // CHECK: %[[E:.*]] = tensor.extract %[[T]][] : tensor<i64>
+  // CHECK: %[[I:.*]] = arith.index_cast %[[E]] : i64 to index
+  // CHECK: device.invoke @{{.*}}(%{{.*}}, %[[I]]) : (tensor<8xf32>, index) -> tensor<?xf32>
+  %e = tensor.extract %n[] : tensor<i64>
+  %one = arith.constant 1 : i64
+  %m = arith.addi %e, %one : i64
+  %i = arith.index_cast %m : i64 to index
+  %y = tensor.extract_slice %x[0] [%i] [1] : tensor<8xf32> to tensor<?xf32>
+  return %y : tensor<?xf32>
+}
+
+// -----
+
+// A gather has the bound of all ranks together.
+collective.group @all
+replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 4 : i64}
+// CHECK-LABEL: func.func @gather
+func.func @gather(%x: tensor<8xf32> {device.binding = #device.binding<batch "x">}, %n: tensor<i64> {device.binding = #device.binding<batch "n">},
+                  %t: tensor<i64> {device.binding = #device.binding<scalar "t">}) -> (tensor<?xf32> {device.binding = #device.binding<result "y">}) {
+  %e = tensor.extract %n[] : tensor<i64>
+  %i = arith.index_cast %e : i64 to index
+  %s = tensor.extract_slice %x[0] [%i] [1] : tensor<8xf32> to tensor<?xf32>
+  %te = tensor.extract %t[] : tensor<i64>
+  %total = arith.index_cast %te : i64 to index
+  // CHECK: collective.start all_gather none @all axis 0(%{{.*}} : tensor<?xf32>) sizes(%{{.*}}) {bounds = array<i64: 32>} -> <tensor<?xf32>>
+  %h = collective.start all_gather none @all axis 0 (%s : tensor<?xf32>) sizes(%total) -> !collective.pending<tensor<?xf32>>
+  %y = collective.wait %h (%s : tensor<?xf32>) : !collective.pending<tensor<?xf32>> -> tensor<?xf32>
+  return %y : tensor<?xf32>
+}
+
+// -----
+
+// Nothing bounds a size that is merely given.
+func.func @unbounded(%n: tensor<i64> {device.binding = #device.binding<batch "n">}) -> (tensor<?xf32> {device.binding = #device.binding<result "y">}) {
+  %e = tensor.extract %n[] : tensor<i64>
+  %i = arith.index_cast %e : i64 to index
+  %init = tensor.empty(%i) : tensor<?xf32>
+  %zero = arith.constant 0.0 : f32
+  // expected-error@+1 {{no bound for the size of dimension 0 of 'tensor<?xf32>', the result of 'linalg.fill'; a slice of a tensor with a static shape has one}}
+  %y = linalg.fill ins(%zero : f32) outs(%init : tensor<?xf32>) -> tensor<?xf32>
+  return %y : tensor<?xf32>
+}
+
+// -----
+
+// expected-error@+1 {{expected arguments of static shape, found 'tensor<?xf32>'}}
+func.func @argument(%x: tensor<?xf32>) -> tensor<?xf32> {
+  return %x : tensor<?xf32>
+}
+
+// -----
+
+// Operations that do not tell the sizes of their results are refused.
+func.func @concat(%x: tensor<8xf32>, %n: tensor<i64>) -> tensor<?xf32> {
+  %e = tensor.extract %n[] : tensor<i64>
+  %i = arith.index_cast %e : i64 to index
+  %s = tensor.extract_slice %x[0] [%i] [1] : tensor<8xf32> to tensor<?xf32>
+  // expected-error@+1 {{no way to tell the size of dimension 0 of 'tensor<?xf32>', the result of 'tensor.concat'}}
+  %y = tensor.concat dim(0) %s, %s : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  return %y : tensor<?xf32>
+}
+
+// -----
+
+// Loops carry memory of one size.
+func.func @loop(%x: tensor<8xf32>, %n: tensor<i64>) -> tensor<?xf32> {
+  %e = tensor.extract %n[] : tensor<i64>
+  %i = arith.index_cast %e : i64 to index
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %s = tensor.extract_slice %x[0] [%i] [1] : tensor<8xf32> to tensor<?xf32>
+  // expected-error@+1 {{no way to tell the size of dimension 0 of 'tensor<?xf32>', the result of 'scf.for'}}
+  %y = scf.for %j = %c0 to %i step %c1 iter_args(%c = %s) -> tensor<?xf32> {
+    scf.yield %c : tensor<?xf32>
+  }
+  return %y : tensor<?xf32>
+}
