@@ -48,12 +48,12 @@ Emitted emit(const std::string &text) {
 
 const std::string kStrategy = "replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 4}\n";
 
-/// A program of role "worker" with `body`, which does not return itself, and 1 KiB of each memory.
-std::string program(const std::string &body) {
+/// A program of role "worker" with the commands `body` and 1 KiB of each memory.
+std::string program(const std::string &body, unsigned channels = 0) {
   return kStrategy + "collective.group @all\n" +
          "device.kernel @k(tensor<4xf32>, index, index) -> tensor<4xf32>\n"
          "device.binary @v3 target \"x86-64-v3\" {object = dense<[127, 69, 76, 70]> : tensor<4xi8>}\n" +
-         "device.program @step role \"worker\" replica 1024 shared 1024 input 1024 registers 3 channels 4 {\n" + body + "}\n";
+         "device.program @step role \"worker\" replica 1024 shared 1024 input 1024 registers 3 channels " + std::to_string(channels) + " {\n" + body + "}\n";
 }
 
 std::string_view bytesOf(const Emitted &emitted, uint32_t segment) {
@@ -133,7 +133,8 @@ TEST(Emit, commandsAreThoseOfTheProgramInItsOrder) {
     device.output <metric "loss"> %c : !device.buffer<tensor<i1>>
     device.output <count "seen"> %b : !device.buffer<tensor<4xf32>>
     device.return
-  )"));
+  )",
+                         4));
   ASSERT_TRUE(e.artifact) << e.error;
   const artifact::Program &p = e.program();
   EXPECT_EQ(p.name()->str(), "step");
