@@ -4,7 +4,7 @@
 // CHECK:     model.py:{{[0-9]+}}: remark [kernels]: {{.*}} operation{{s?}} in kernel @step_
 // CHECK:     model.py:55: remark [bucket]: {{.*}} in one bucket, all_reduce sum of {{.*}} tensors
 // CHECK:     model.py:55: {{missed|remark}} [schedule]: all_reduce sum of {{.*}} starts at {{.*}} its first use is @step_
-// CHECK:     step.mlir:1: remark [codegen]: x86-64-v3: {{[0-9]+}} kernels, {{[0-9]+}} of them different
+// CHECK:     <unknown>: remark [codegen]: x86-64-v3: {{[0-9]+}} kernels, {{[0-9]+}} of them different
 // CHECK:     model.py:47: remark [memory]: a replica's memory: {{.*}} in use at one time
 // CHECK-NOT: remark [codegen]
 
