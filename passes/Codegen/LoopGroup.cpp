@@ -183,8 +183,9 @@ static void finish(LoopGroup &group) {
   group.canSplitOwnLoop = group.depth == 1 && isConsumed;
   if (isConsumed && group.depth > 0)
     --group.depth;
-  // Rows that are added to the result may be divided too.
-  if (group.stages.size() == 1 && group.depth == 1 && group.stages[0].parallelDims.size() == 1 && runsAlongRows(group.stages[0])) {
+  // Rows are added to the result as a whole, not column by column; they may be divided too.
+  if (group.depth == 1 && llvm::all_of(group.stages, [](const LoopStage &stage) { return stage.parallelDims.size() == 1; }) &&
+      llvm::any_of(group.stages, runsAlongRows)) {
     group.depth = 0;
     group.canSplitOwnLoop = true;
   }

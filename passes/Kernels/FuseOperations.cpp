@@ -1,11 +1,11 @@
 //===- FuseOperations.cpp - Fuses element-wise operations -----------------===//
 //
-// Vertical fusion is upstream's (`linalg` element-wise fusion); this file decides what may be fused, and adds the
-// horizontal fusion of element-wise operations that read the same value, so that a product can have
-// one epilogue although two results are computed from it.
+// Vertical fusion is upstream's (`linalg` element-wise fusion); this file decides what may be fused. What comes behind it is in
+// FoldTransposes.cpp and FuseSideBySide.cpp.
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/Kernels/Fusion.h"
 #include "passes/Kernels/Structure.h"
 #include "passes/Passes.h"
 
@@ -56,77 +56,6 @@ bool shouldFuse(OpOperand *operand) {
   return producer->hasOneUse() || (isCheapToRepeat(producer) && consumer.getBody()->getOperations().size() <= kMostAfterRepeating);
 }
 
-/// Merges `second` into `first`: both are element-wise on the same shape and share an input.
-void fuseSideBySide(IRRewriter &rewriter, linalg::GenericOp first, linalg::GenericOp second) {
-  SmallVector<Value> inputs(first.getDpsInputs()), inits(first.getDpsInits());
-  llvm::append_range(inputs, second.getDpsInputs());
-  llvm::append_range(inits, second.getDpsInits());
-  SmallVector<AffineMap> maps;
-  auto appendMaps = [&](bool ofInits) {
-    for (linalg::GenericOp op : {first, second})
-      for (OpOperand &operand : op->getOpOperands())
-        if (op.isDpsInit(&operand) == ofInits)
-          maps.push_back(op.getMatchingIndexingMap(&operand));
-  };
-  appendMaps(false);
-  appendMaps(true);
-
-  rewriter.setInsertionPoint(second);
-  auto fused = linalg::GenericOp::create(
-      rewriter, rewriter.getFusedLoc({first.getLoc(), second.getLoc()}), ValueRange(inits).getTypes(), inputs, inits,
-      maps, first.getIteratorTypesArray(), [&](OpBuilder &b, Location loc, ValueRange arguments) {
-        SmallVector<Value> yielded;
-        unsigned inputOffset = 0, initOffset = inputs.size();
-        for (linalg::GenericOp op : {first, second}) {
-          IRMapping mapping;
-          unsigned numInputs = op.getNumDpsInputs();
-          for (auto [i, argument] : llvm::enumerate(op.getBody()->getArguments()))
-            mapping.map(argument, i < numInputs ? arguments[inputOffset + i] : arguments[initOffset + i - numInputs]);
-          for (Operation &inner : op.getBody()->without_terminator())
-            b.clone(inner, mapping);
-          for (Value value : op.getBody()->getTerminator()->getOperands())
-            yielded.push_back(mapping.lookupOrDefault(value));
-          inputOffset += numInputs;
-          initOffset += op.getNumDpsInits();
-        }
-        linalg::YieldOp::create(b, loc, yielded);
-      });
-  unsigned split = first.getNumResults();
-  rewriter.replaceOp(first, fused.getResults().take_front(split));
-  rewriter.replaceOp(second, fused.getResults().drop_front(split));
-}
-
-/// Whether `first`, which comes before `second` in its block, may be computed where `second` stands.
-bool mayMoveTo(linalg::GenericOp first, linalg::GenericOp second) {
-  for (Operation *user : first->getUsers()) {
-    Operation *ancestor = first->getBlock()->findAncestorOpInBlock(*user);
-    if (!ancestor || !second->isBeforeInBlock(ancestor))
-      return false;
-  }
-  return true;
-}
-
-/// Fuses the element-wise users of each product, if they depend on nothing that comes between them.
-void fuseEpilogues(func::FuncOp function) {
-  SmallVector<linalg::LinalgOp> products;
-  function.walk([&](linalg::LinalgOp op) {
-    if (isProduct(op) && op->getNumResults() == 1)
-      products.push_back(op);
-  });
-  IRRewriter rewriter(function.getContext());
-  for (linalg::LinalgOp product : products) {
-    SmallVector<linalg::GenericOp> epilogues;
-    for (Operation *user : product->getUsers())
-      if (auto generic = dyn_cast<linalg::GenericOp>(user); generic && generic->getBlock() == product->getBlock() &&
-                                                            isEpilogueOf(generic, product) &&
-                                                            !llvm::is_contained(epilogues, generic))
-        epilogues.push_back(generic);
-    llvm::sort(epilogues, [](linalg::GenericOp a, linalg::GenericOp b) { return a->isBeforeInBlock(b); });
-    if (epilogues.size() == 2 && mayMoveTo(epilogues[0], epilogues[1]))
-      fuseSideBySide(rewriter, epilogues[0], epilogues[1]);
-  }
-}
-
 struct FuseOperations : impl::FuseOperationsPassBase<FuseOperations> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
@@ -140,9 +69,20 @@ struct FuseOperations : impl::FuseOperationsPassBase<FuseOperations> {
     for (RegisteredOperationName op : context->getRegisteredOperations())
       if (StringRef dialect = op.getDialectNamespace(); dialect == "linalg" || dialect == "tensor" || dialect == "arith")
         op.getCanonicalizationPatterns(patterns, context);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+    FrozenRewritePatternSet frozen(std::move(patterns));
+    if (failed(applyPatternsGreedily(getOperation(), frozen)))
+      return signalPassFailure();
+    foldTransposesIntoProducts(getOperation());
+    // What only transposed is a copy now.
+    if (failed(applyPatternsGreedily(getOperation(), frozen)))
       return signalPassFailure();
     fuseEpilogues(getOperation());
+    fuseSiblings(getOperation());
+    // What was read by both is read once.
+    RewritePatternSet operands(context);
+    linalg::populateEraseUnusedOperandsAndResultsPatterns(operands);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(operands))))
+      return signalPassFailure();
   }
 };
 } // namespace

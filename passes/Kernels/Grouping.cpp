@@ -259,14 +259,13 @@ private:
 
 } // namespace
 
-Grouping lockstep::groupOperations(Block &block, bool fuse, llvm::function_ref<bool(Value)> isUniform,
-                                   llvm::function_ref<bool(Operation *)> stays) {
-  Dependences graph(block, stays);
-  Merger merger(graph, isUniform);
+Grouping lockstep::groupOperations(Block &block, bool fuse, const GroupingHooks &hooks) {
+  Dependences graph(block, hooks.stays);
+  Merger merger(graph, hooks.isUniform);
   if (fuse)
     merger.run();
 
-  // Topological order of the groups; among those that are ready, the one that stood first.
+  // Topological order of the groups; among those that are ready, the one that stood first and does not come late.
   unsigned count = graph.ops.size();
   std::vector<llvm::SetVector<unsigned>> successors(count);
   std::vector<unsigned> pending(count, 0);
@@ -276,14 +275,18 @@ Grouping lockstep::groupOperations(Block &block, bool fuse, llvm::function_ref<b
       if (from != to && successors[from].insert(to))
         ++pending[to];
     }
-  std::priority_queue<std::pair<unsigned, unsigned>, std::vector<std::pair<unsigned, unsigned>>, std::greater<>> ready;
-  auto enqueue = [&](unsigned g) { ready.push({merger.members[g].front(), g}); };
+  using Entry = std::tuple<bool, unsigned, unsigned>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
+  auto enqueue = [&](unsigned g) {
+    bool isLate = llvm::any_of(merger.members[g], [&](unsigned member) { return hooks.comesLate(graph.ops[member]); });
+    ready.push({isLate, merger.members[g].front(), g});
+  };
   for (unsigned g = 0; g < count; ++g)
     if (!merger.members[g].empty() && pending[g] == 0)
       enqueue(g);
   Grouping grouping;
   while (!ready.empty()) {
-    unsigned g = ready.top().second;
+    unsigned g = std::get<2>(ready.top());
     ready.pop();
     Grouping::Node node;
     for (unsigned member : merger.members[g])

@@ -38,11 +38,18 @@ struct Grouping {
   std::vector<Node> nodes;
 };
 
+/// What the grouping has to know of a step.
+struct GroupingHooks {
+  /// Which values are equal on all replicas; they are never in one kernel with others.
+  llvm::function_ref<bool(mlir::Value)> isUniform;
+  /// Which glue the step needs itself, beside what feeds its operations.
+  llvm::function_ref<bool(mlir::Operation *)> stays;
+  /// What overwrites a variable in the end: it waits until others, who may read the old value, have been.
+  llvm::function_ref<bool(mlir::Operation *)> comesLate;
+};
+
 /// Partitions `block`. Without `fuse`, each compute operation is alone (with the glue it needs).
-/// `isUniform` tells which values are equal on all replicas; they are never in one kernel with others.
-/// `stays` tells which glue the step needs itself, beside what feeds its operations.
-Grouping groupOperations(mlir::Block &block, bool fuse, llvm::function_ref<bool(mlir::Value)> isUniform,
-                         llvm::function_ref<bool(mlir::Operation *)> stays);
+Grouping groupOperations(mlir::Block &block, bool fuse, const GroupingHooks &hooks);
 
 } // namespace lockstep
 

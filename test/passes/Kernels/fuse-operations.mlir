@@ -202,3 +202,79 @@ func.func @dependent(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>, %init: tensor<4x4
   } -> tensor<4x4xf32>
   return %d : tensor<4x4xf32>
 }
+
+// -----
+
+// A gradient of weights that is only read transposed is computed transposed, and its update takes both moments and weights over memory once.
+#m = affine_map<(i, j, k) -> (k, i)>
+#n = affine_map<(i, j, k) -> (k, j)>
+#o = affine_map<(i, j, k) -> (i, j)>
+#id = affine_map<(i, j) -> (i, j)>
+#t = affine_map<(i, j) -> (j, i)>
+// CHECK-LABEL: func.func @update
+// CHECK-SAME: %[[DY:.*]]: tensor<64x128xf32>, %[[X:.*]]: tensor<64x32xf32>, %[[W:.*]]: tensor<32x128xf32>, %[[V:.*]]: tensor<32x128xf32>
+func.func @update(%dy: tensor<64x128xf32>, %x: tensor<64x32xf32>, %w: tensor<32x128xf32>, %v: tensor<32x128xf32>) -> (tensor<32x128xf32>, tensor<32x128xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %beta = arith.constant 0.9 : f32
+  %e = tensor.empty() : tensor<128x32xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<128x32xf32>) -> tensor<128x32xf32>
+  // CHECK: %[[G:.*]] = linalg.generic {{.*}} ins(%[[DY]], %[[X]] : {{.*}}) outs(%{{.*}} : tensor<32x128xf32>)
+  %g = linalg.generic {indexing_maps = [#m, #n, #o], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%dy, %x : tensor<64x128xf32>, tensor<64x32xf32>) outs(%f : tensor<128x32xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %c, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<128x32xf32>
+  %r = tensor.empty() : tensor<32x128xf32>
+  // CHECK: %[[N:.*]]:2 = linalg.generic {{.*}}iterator_types = ["parallel", "parallel"]} ins(
+  // CHECK-NOT: linalg.generic
+  // CHECK: return %[[N]]#0, %[[N]]#1
+  %nv = linalg.generic {indexing_maps = [#id, #t, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%v, %g : tensor<32x128xf32>, tensor<128x32xf32>) outs(%r : tensor<32x128xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %p = arith.mulf %a, %beta : f32
+    %s = arith.addf %p, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<32x128xf32>
+  %nw = linalg.generic {indexing_maps = [#id, #id, #t, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%w, %v, %g : tensor<32x128xf32>, tensor<32x128xf32>, tensor<128x32xf32>) outs(%r : tensor<32x128xf32>) {
+  ^bb0(%d: f32, %a: f32, %b: f32, %c: f32):
+    %p = arith.mulf %a, %beta : f32
+    %s = arith.addf %p, %b : f32
+    %u = arith.subf %d, %s : f32
+    linalg.yield %u : f32
+  } -> tensor<32x128xf32>
+  return %nv, %nw : tensor<32x128xf32>, tensor<32x128xf32>
+}
+
+// -----
+
+// A product that somebody reads as it is stays as it is.
+#m = affine_map<(i, j, k) -> (k, i)>
+#n = affine_map<(i, j, k) -> (k, j)>
+#o = affine_map<(i, j, k) -> (i, j)>
+#id = affine_map<(i, j) -> (i, j)>
+#t = affine_map<(i, j) -> (j, i)>
+// CHECK-LABEL: func.func @both_ways
+func.func @both_ways(%dy: tensor<64x128xf32>, %x: tensor<64x32xf32>, %w: tensor<32x128xf32>) -> (tensor<32x128xf32>, tensor<128x32xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<128x32xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<128x32xf32>) -> tensor<128x32xf32>
+  // CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<128x32xf32>)
+  %g = linalg.generic {indexing_maps = [#m, #n, #o], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%dy, %x : tensor<64x128xf32>, tensor<64x32xf32>) outs(%f : tensor<128x32xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %c, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<128x32xf32>
+  %r = tensor.empty() : tensor<32x128xf32>
+  %s = linalg.generic {indexing_maps = [#id, #t, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%w, %g : tensor<32x128xf32>, tensor<128x32xf32>) outs(%r : tensor<32x128xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %u = arith.subf %a, %b : f32
+    linalg.yield %u : f32
+  } -> tensor<32x128xf32>
+  return %s, %g : tensor<32x128xf32>, tensor<128x32xf32>
+}
