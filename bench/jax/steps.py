@@ -3,7 +3,8 @@
     LOCKSTEP_BIN=build/release/bin build/venv/bin/python bench/jax/steps.py [--layers=64-128-10 ...] [--devices=1 ...]
 
 Both run the same function of `mlp.py`: Lockstep as N replicas of one process, JAX by `shard_map` on N host devices, with donated
-state. Inputs are in place on both sides. Rounds of some steps each alternate between the two; the ratio of a round is Lockstep's time by JAX's
+state. Inputs are in place on both sides. With one device JAX dispatches a whole round ahead; with several it waits for each step, because steps
+in flight on few cores end in its own "this thread may be stuck". Rounds of some steps each alternate between the two; the ratio of a round is Lockstep's time by JAX's
 (below 1: Lockstep is faster), and the median of all rounds is given with the smallest and the largest. Before anything is
 measured, losses of both are compared.
 
@@ -77,7 +78,7 @@ class Jax:
 
         self.mesh = Mesh(np.array(jax.devices("cpu")[:replicas]), ("replica",))
         self.everywhere, self.own = (NamedSharding(self.mesh, PartitionSpec(*axes)) for axes in ((), ("replica",)))
-        self.model = model
+        self.model, self.replicas = model, replicas
         self.scalars = {name: np.asarray(model.defaults.get(name, 0), entry.dtype) for name, entry in model.scalars.items()}
 
     def compile(self, state, batch):
@@ -108,6 +109,9 @@ class Jax:
         begin = time.perf_counter()
         for _ in range(steps):
             self.state, metrics = self.step(self.state, self.batch, self.scalars)
+            # With several devices, steps in flight can wait for each other's threads for ever.
+            if self.replicas > 1:
+                jax.block_until_ready(metrics)
         jax.block_until_ready((self.state, metrics))
         return time.perf_counter() - begin, float(metrics["loss"])
 
