@@ -72,7 +72,8 @@ struct LowerKernelLoops : lockstep::impl::LowerKernelLoopsPassBase<LowerKernelLo
     Aliases aliases(getOperation());
     if (members.front()->getBlock() != &body)
       return false;
-    return llvm::all_of(body.without_terminator(), [&](Operation &op) { return isTransparent(&op, aliases) || llvm::is_contained(members, &op); });
+    return llvm::all_of(body.without_terminator(),
+                        [&](Operation &op) { return isTransparent(&op, aliases) || llvm::is_contained(members, &op); });
   }
 
   static SmallVector<Operation *> getMembers(ProductGroup &group) {
@@ -107,12 +108,13 @@ struct LowerKernelLoops : lockstep::impl::LowerKernelLoopsPassBase<LowerKernelLo
 
   void lowerProducts(const CodegenTarget &codegenTarget) {
     func::FuncOp function = getOperation();
+    // Only what reduces: fills and epilogues are erased together with the product that they are fused with.
     SmallVector<linalg::GenericOp> ops;
-    function.walk([&](linalg::GenericOp op) { ops.push_back(op); });
+    function.walk([&](linalg::GenericOp op) {
+      if (op.getNumReductionLoops() > 0)
+        ops.push_back(op);
+    });
     for (linalg::GenericOp op : ops) {
-      // Operations that were fused with an earlier product are no products.
-      if (op.getNumReductionLoops() == 0)
-        continue;
       std::optional<Product> product = matchProduct(op);
       if (!product)
         continue;
