@@ -111,8 +111,8 @@ Inspection inspect(const runtime::Artifact &artifact, const std::string &file) {
     result.scalars.push_back(std::move(info));
   });
   forEach(tables.kernels(), [&](const artifact::Kernel &kernel) {
-    result.kernels.push_back({kernel.symbol()->str(), std::string(artifact.location(kernel.location())), kernel.grid(), kernel.flops(),
-                              kernel.bytes(), 0});
+    result.kernels.push_back(
+        {kernel.symbol()->str(), std::string(artifact.location(kernel.location())), kernel.grid(), kernel.flops(), kernel.bytes(), 0});
   });
   forEach(tables.programs(), [&](const artifact::Program &program) {
     result.programs.push_back(inspectProgram(artifact, program));
@@ -122,9 +122,8 @@ Inspection inspect(const runtime::Artifact &artifact, const std::string &file) {
   });
   auto text = [](const flatbuffers::String *string) { return string ? string->str() : std::string(); };
   forEach(tables.remarks(), [&](const artifact::Remark &remark) {
-    result.remarks.push_back(
-        {text(remark.stage()), text(remark.kind()), text(remark.message()), std::string(artifact.location(remark.location())),
-         text(remark.program())});
+    result.remarks.push_back({text(remark.stage()), text(remark.kind()), text(remark.message()),
+                              std::string(artifact.location(remark.location())), text(remark.program())});
   });
   return result;
 }

@@ -53,9 +53,10 @@ Json toJson(const CollectiveInfo &collective) {
           {"reduction", collective.reduction.empty() ? Json(nullptr) : Json(collective.reduction)},
           {"group", collective.group},
           {"line", collective.line},
-          {"operands", array(collective.operands, [](const OperandInfo &operand) {
-             return Json{{"buffer", operand.buffer}, {"ready", orNull(operand.ready)}, {"copied", operand.copied}};
-           })},
+          {"operands", array(collective.operands,
+                             [](const OperandInfo &operand) {
+                               return Json{{"buffer", operand.buffer}, {"ready", orNull(operand.ready)}, {"copied", operand.copied}};
+                             })},
           {"results", collective.results},
           {"bytes", collective.bytes},
           {"start", collective.start},
@@ -91,18 +92,16 @@ Json toJson(const ProgramInfo &program, const Inspection &inspection) {
                  {"copied_bytes", program.copiedBytes},
                  {"communicated_bytes", program.communicatedBytes},
                  {"once_sections", program.onceSections}}}};
-  json["inputs"] = array(program.inputs, [](const InputInfo &input) {
-    return Json{{"name", input.name}, {"type", input.type}, {"offset", input.offset}};
-  });
+  json["inputs"] = array(program.inputs,
+                         [](const InputInfo &input) { return Json{{"name", input.name}, {"type", input.type}, {"offset", input.offset}}; });
   json["outputs"] = array(program.outputs, [](const OutputInfo &output) {
     return Json{{"name", output.name}, {"kind", output.kind}, {"buffer", output.buffer}};
   });
   json["commands"] = Json::array();
   for (uint32_t i = 0; i < program.commands.size(); ++i)
     json["commands"].push_back(toJson(program.commands[i], i, inspection, program));
-  json["loops"] = array(program.loops, [](const LoopInfo &loop) {
-    return Json{{"commands", toJson(loop.commands)}, {"trips", orNull(loop.trips)}};
-  });
+  json["loops"] =
+      array(program.loops, [](const LoopInfo &loop) { return Json{{"commands", toJson(loop.commands)}, {"trips", orNull(loop.trips)}}; });
   json["collectives"] = array(program.collectives, [](const CollectiveInfo &collective) { return toJson(collective); });
   json["buffers"] = Json::array();
   for (uint32_t i = 0; i < program.buffers.size(); ++i)
@@ -125,17 +124,20 @@ std::string toJson(const Inspection &inspection) {
                  {"replica_variable", inspection.replicaVariableSize},
                  {"scalar", inspection.scalarSize},
                  {"constant", inspection.constantSize}}}};
-  json["binaries"] = array(inspection.binaries, [](const BinaryInfo &binary) {
-    return Json{{"target", binary.target}, {"bytes", binary.bytes}};
-  });
+  json["binaries"] =
+      array(inspection.binaries, [](const BinaryInfo &binary) { return Json{{"target", binary.target}, {"bytes", binary.bytes}}; });
   json["groups"] = array(inspection.groups, [](const GroupInfo &group) {
     return Json{{"name", group.name}, {"ranks", group.ranks.empty() ? Json(nullptr) : Json(group.ranks)}};
   });
   json["variables"] = array(inspection.variables, [](const VariableInfo &variable) {
-    return Json{{"name", variable.name},     {"type", variable.type},
-                {"space", variable.space},   {"offset", variable.offset},
-                {"bytes", variable.bytes},   {"synchronization", variable.synchronization},
-                {"aggregation", variable.aggregation}, {"initial", variable.hasInitial}};
+    return Json{{"name", variable.name},
+                {"type", variable.type},
+                {"space", variable.space},
+                {"offset", variable.offset},
+                {"bytes", variable.bytes},
+                {"synchronization", variable.synchronization},
+                {"aggregation", variable.aggregation},
+                {"initial", variable.hasInitial}};
   });
   json["scalars"] = array(inspection.scalars, [](const ScalarInfo &scalar) {
     return Json{{"name", scalar.name}, {"type", scalar.type}, {"default", orNull(scalar.defaultValue)}};
@@ -146,7 +148,10 @@ std::string toJson(const Inspection &inspection) {
   });
   json["programs"] = array(inspection.programs, [&](const ProgramInfo &program) { return toJson(program, inspection); });
   json["remarks"] = array(inspection.remarks, [](const RemarkInfo &remark) {
-    return Json{{"stage", remark.stage}, {"kind", remark.kind}, {"message", remark.message}, {"line", remark.line},
+    return Json{{"stage", remark.stage},
+                {"kind", remark.kind},
+                {"message", remark.message},
+                {"line", remark.line},
                 {"program", remark.program.empty() ? Json(nullptr) : Json(remark.program)}};
   });
   return json.dump(2) + "\n";

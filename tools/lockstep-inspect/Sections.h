@@ -22,6 +22,9 @@ std::string toText(const Inspection &inspection, const std::set<Section> &sectio
 /// Everything, as a JSON document; its fields are described in docs/tools.md.
 std::string toJson(const Inspection &inspection);
 
+/// Everything, as one page for a browser, which loads nothing else.
+std::string toHtml(const Inspection &inspection);
+
 /// What a command does, as in a report of the runtime: "start all_reduce sum channel 3".
 std::string commandText(const Inspection &inspection, const ProgramInfo &program, uint32_t command);
 

@@ -55,8 +55,9 @@ std::string summary(const Inspection &inspection) {
   for (const BinaryInfo &binary : inspection.binaries)
     targets.push_back(fmt::format("{} ({})", binary.target, bytesText(binary.bytes)));
   line("targets", fmt::format("{}", fmt::join(targets, ", ")));
-  line("memory", fmt::format("a process: {} variables, {} constants, {} scalars; a replica: {} variables", bytesText(inspection.variableSize),
-                             bytesText(inspection.constantSize), bytesText(inspection.scalarSize), bytesText(inspection.replicaVariableSize)));
+  line("memory",
+       fmt::format("a process: {} variables, {} constants, {} scalars; a replica: {} variables", bytesText(inspection.variableSize),
+                   bytesText(inspection.constantSize), bytesText(inspection.scalarSize), bytesText(inspection.replicaVariableSize)));
 
   Table variables({"name", "type", ">bytes", ">offset", "space", "synchronization", "aggregation", "initial value"});
   for (const VariableInfo &variable : inspection.variables)
@@ -110,8 +111,8 @@ std::string programSummary(const ProgramInfo &program) {
   uint64_t hidden = 0;
   for (const CollectiveInfo &collective : program.collectives)
     hidden += !collective.between.empty();
-  text += fmt::format("  communication  {} collective{}, {} a replica; {} with kernels between start and wait\n", program.collectives.size(),
-                      plural(program.collectives.size()), bytesText(program.communicatedBytes), hidden);
+  text += fmt::format("  communication  {} collective{}, {} a replica; {} with kernels between start and wait\n",
+                      program.collectives.size(), plural(program.collectives.size()), bytesText(program.communicatedBytes), hidden);
   text += fmt::format("  copies         {}, {}\n", program.copies, bytesText(program.copiedBytes));
   text += fmt::format("  once sections  {}\n", program.onceSections);
   for (const LoopInfo &loop : program.loops)
@@ -171,7 +172,8 @@ std::string schedule(const Inspection &inspection, const ProgramInfo &program) {
 }
 
 std::string collectives(const Inspection &inspection, const ProgramInfo &program) {
-  Table table({">channel", "collective", "group", ">operands", ">bytes", "start", "wait", "kernels between", ">flops", ">of all", "bucket", "line"});
+  Table table({">channel", "collective", "group", ">operands", ">bytes", "start", "wait", "kernels between", ">flops", ">of all", "bucket",
+               "line"});
   for (const CollectiveInfo &collective : program.collectives) {
     std::string between = collective.between.empty() ? "none: exposed" : fmt::format("{}", collective.between.size());
     std::string bucket;
@@ -184,7 +186,8 @@ std::string collectives(const Inspection &inspection, const ProgramInfo &program
                fmt::format("{}", fmt::join(collective.waits, ", ")), collective.kind == "barrier" ? "" : between,
                countText(collective.flopsBetween), percent(collective.flopsBetween, program.flops), bucket, collective.line});
   }
-  std::string text = section(fmt::format("collectives of '{}' (bytes: of each replica; kernels between: what it can hide behind)", program.name), table);
+  std::string text =
+      section(fmt::format("collectives of '{}' (bytes: of each replica; kernels between: what it can hide behind)", program.name), table);
 
   Table operands({">channel", ">operand", "type", ">bytes", "memory", ">offset", ">ready", "by", "line"});
   for (const CollectiveInfo &collective : program.collectives)
@@ -192,7 +195,8 @@ std::string collectives(const Inspection &inspection, const ProgramInfo &program
       const BufferInfo &buffer = program.buffers[operand.buffer];
       operands.add({fmt::format("{}", collective.channel), fmt::format("%{}", operand.buffer), buffer.type, bytesText(buffer.size),
                     artifact::EnumNameSpace(buffer.space), fmt::format("{}", buffer.offset),
-                    operand.ready ? fmt::format("{}", *operand.ready) : "always", operand.ready ? commandText(inspection, program, *operand.ready) : "",
+                    operand.ready ? fmt::format("{}", *operand.ready) : "always",
+                    operand.ready ? commandText(inspection, program, *operand.ready) : "",
                     operand.ready ? program.commands[*operand.ready].line : ""});
     }
   return text + section(fmt::format("operands of the collectives of '{}' (ready: the command that writes it)", program.name), operands);

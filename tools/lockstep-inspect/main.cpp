@@ -46,7 +46,7 @@ int main(int argc, char **argv) {
 
   CLI::App app("Shows what is in an artifact: its schedule, collectives, memory, kernels and remarks.", "lockstep-inspect");
   app.add_option("artifact", file, "artifact (.lockstep)")->required();
-  app.add_option("--format", format, "text (default) or json")->check(CLI::IsMember({"text", "json"}));
+  app.add_option("--format", format, "text (default), json or html")->check(CLI::IsMember({"text", "json", "html"}));
   app.add_option("--show", shown, "sections of the text: summary, schedule, collectives, memory, kernels, remarks (default: all)")
       ->type_name("SECTION,...")
       ->delimiter(',')
@@ -67,6 +67,8 @@ int main(int argc, char **argv) {
   std::string text;
   if (format == "json") {
     text = toJson(inspection);
+  } else if (format == "html") {
+    text = toHtml(inspection);
   } else {
     std::set<Section> chosen;
     for (const auto &[name, section] : sections)

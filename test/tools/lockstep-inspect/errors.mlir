@@ -12,7 +12,7 @@
 // FLIPPED: corrupted: its bytes do not have the SHA-256 digest it names
 
 // RUN: not lockstep-inspect %t.lockstep --format=xml 2>&1 | FileCheck %s --check-prefix=FORMAT
-// FORMAT: lockstep-inspect: error: --format: xml not in {text,json}
+// FORMAT: lockstep-inspect: error: --format: xml not in {text,json,html}
 // RUN: not lockstep-inspect %t.lockstep --show=lanes 2>&1 | FileCheck %s --check-prefix=SHOW
 // SHOW: lockstep-inspect: error: --show: {{.*}}lanes
 // RUN: not lockstep-inspect %t.lockstep -o %t.absent/file 2>&1 | FileCheck %s --check-prefix=OUTPUT
