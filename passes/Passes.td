@@ -16,5 +16,6 @@ include "passes/Bucket/Passes.td"
 include "passes/Schedule/Passes.td"
 include "passes/Codegen/Passes.td"
 include "passes/Memory/Passes.td"
+include "passes/Emit/Passes.td"
 
 #endif

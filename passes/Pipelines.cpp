@@ -89,6 +89,7 @@ static void addMemory(OpPassManager &pm, const CompileOptions &options) {
   PlanMemoryPassOptions memory;
   memory.reuse = options.optimize;
   pm.addPass(createPlanMemoryPass(memory));
+  pm.addPass(createSealModulePass());
 }
 
 void lockstep::buildCompilePipeline(OpPassManager &pm, const CompileOptions &options) {

@@ -63,6 +63,12 @@ LogicalResult BinaryOp::verify() {
   return verifyBytes(*this, "object", getObject());
 }
 
+LogicalResult EntryOp::verify() {
+  if (getGridAttr().getInt() < 1)
+    return emitOpError("expected a grid of at least one tile, found ") << getGridAttr().getInt();
+  return success();
+}
+
 LogicalResult ConstantsOp::verify() {
   auto all = (*this)->getParentOfType<ModuleOp>().getOps<ConstantsOp>();
   if (*all.begin() != *this)
@@ -110,7 +116,8 @@ LogicalResult SliceOp::verify() {
                                         << ", found " << registers[d];
   }
   if (static_cast<bool>(getBound()) == type.hasStaticShape())
-    return emitOpError(type.hasStaticShape() ? "expected no 'bound' for the static sizes of " : "expected a 'bound' for the dynamic sizes of ")
+    return emitOpError(type.hasStaticShape() ? "expected no 'bound' for the static sizes of "
+                                             : "expected a 'bound' for the dynamic sizes of ")
            << type;
   return verifyOffset(*this, getOffsetAttr().getInt(), type);
 }
@@ -154,6 +161,9 @@ LogicalResult LaunchOp::verify() {
 }
 
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  // Of native code, no more is known than its name.
+  if (symbolTable.lookupNearestSymbolFrom<EntryOp>(*this, getKernelAttr()))
+    return success();
   auto kernel = symbolTable.lookupNearestSymbolFrom<KernelOp>(*this, getKernelAttr());
   if (!kernel)
     return emitOpError("unknown kernel ") << getKernelAttr();

@@ -105,6 +105,21 @@ def Device_BinaryOp : Device_Op<"binary", [Symbol, HasParent<"::mlir::ModuleOp">
 // On buffers
 //===----------------------------------------------------------------------===//
 
+def Device_EntryOp : Device_Op<"entry", [Symbol, HasParent<"::mlir::ModuleOp">]> {
+  let summary = "a kernel that is native code, by its symbol in the binaries";
+  let description = [{
+    What a `device.kernel` becomes when its body is not needed any more. A launch runs `grid` tiles; `flops` and `bytes` are
+    estimates for one launch.
+
+    ```mlir
+    device.entry @step_0_matmul grid 2 flops 262144 bytes 45056
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$grid, I64Attr:$flops, I64Attr:$bytes);
+  let assemblyFormat = "$sym_name `grid` $grid `flops` $flops `bytes` $bytes attr-dict";
+  let hasVerifier = 1;
+}
+
 def Device_VariableOp : Device_Op<"variable", [Symbol, HasParent<"::mlir::ModuleOp">]> {
   let summary = "where a variable lives";
   let description = [{

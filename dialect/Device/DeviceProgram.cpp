@@ -37,9 +37,7 @@ private:
         .Case([&](LaunchOp launch) { return verifyRegisters(launch, launch.getRegisters().value_or(ArrayRef<int64_t>())); })
         .Case([&](LoadRegisterOp load) { return verifyRegisters(load, load.getIndexAttr().getInt()); })
         .Case([&](SetRegisterOp set) { return verifyRegisters(set, set.getIndexAttr().getInt()); })
-        .Case([&](AddRegisterOp add) {
-          return verifyRegisters(add, {add.getIndexAttr().getInt(), add.getSourceAttr().getInt()});
-        })
+        .Case([&](AddRegisterOp add) { return verifyRegisters(add, {add.getIndexAttr().getInt(), add.getSourceAttr().getInt()}); })
         .Case([&](BranchGreaterEqualOp branch) {
           return verifyRegisters(branch, {branch.getLhsAttr().getInt(), branch.getRhsAttr().getInt()});
         })
@@ -73,11 +71,10 @@ private:
         registers.push_back(index);
     if (failed(verifyRegisters(slice, registers)))
       return failure();
-    RankedTensorType type = slice.getResult().getType().getTensor();
     std::optional<int64_t> size = getSize(slice.getSpace());
-    if (!size || !type.hasStaticShape())
+    if (!size)
       return success();
-    int64_t end = slice.getOffsetAttr().getInt() + type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+    int64_t end = slice.getOffsetAttr().getInt() + slice.getByteSize();
     if (end > *size)
       return slice.emitOpError("ends at byte ")
              << end << ", outside of the " << *size << " bytes of space '" << stringifySpace(slice.getSpace()) << "'";

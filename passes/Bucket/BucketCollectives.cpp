@@ -29,9 +29,8 @@ bool mayBeBucketed(collective::StartOp start) {
   if (start.getKind() != collective::Kind::AllReduce || start.getInputs().empty() || !start.getContributedBytes())
     return false;
   Type element = cast<RankedTensorType>(start.getInputs().front().getType()).getElementType();
-  return llvm::all_of(start.getInputs(), [&](Value operand) {
-    return cast<RankedTensorType>(operand.getType()).getElementType() == element;
-  });
+  return llvm::all_of(start.getInputs(),
+                      [&](Value operand) { return cast<RankedTensorType>(operand.getType()).getElementType() == element; });
 }
 
 collective::WaitOp getWait(collective::StartOp start) { return cast<collective::WaitOp>(*start->user_begin()); }
@@ -80,7 +79,8 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
         bool full = bound > 0 && size + bytes > bound;
         if (!bucket.empty() && (full || dependents.contains(start))) {
           if (full)
-            missed(start, "begins a new bucket: with the " + bytesText(size) + " before it would exceed bytes_per_pack, " + bytesText(bound));
+            missed(start,
+                   "begins a new bucket: with the " + bytesText(size) + " before it would exceed bytes_per_pack, " + bytesText(bound));
           else
             missed(start, "begins a new bucket: it depends on the result of the one before");
           merge(bucket, bound);
@@ -108,7 +108,8 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
       SmallVector<std::string> names;
       auto compare = [&](StringRef name, auto get) {
         auto differs = [&](const auto &other) { return get(other.first) != get(key); };
-        if (fromAll ? llvm::count_if(candidates, differs) + 1 == static_cast<int64_t>(candidates.size()) : llvm::any_of(candidates, differs))
+        if (fromAll ? llvm::count_if(candidates, differs) + 1 == static_cast<int64_t>(candidates.size())
+                    : llvm::any_of(candidates, differs))
           names.push_back(name.str());
       };
       compare("group", [](const BucketKey &k) { return std::get<0>(k); });
@@ -136,8 +137,8 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
       locations.push_back(start.getLoc());
     }
     Location loc = builder.getFusedLoc(locations);
-    auto merged = collective::StartOp::create(builder, loc, collective::PendingType::get(builder.getContext(), results),
-                                              last.getKindAttr(), last.getReductionAttr(), last.getGroupAttr(), IntegerAttr(), operands,
+    auto merged = collective::StartOp::create(builder, loc, collective::PendingType::get(builder.getContext(), results), last.getKindAttr(),
+                                              last.getReductionAttr(), last.getGroupAttr(), IntegerAttr(), operands,
                                               /*sizes=*/ValueRange(), IntegerAttr(), last.getBytesPerPackAttr(),
                                               /*bounds=*/DenseI64ArrayAttr());
     auto wait = collective::WaitOp::create(builder, loc, results, merged, operands);

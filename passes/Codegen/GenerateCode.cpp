@@ -189,7 +189,7 @@ private:
     });
     for (auto binary : getOperation().getOps<device::BinaryOp>()) {
       int64_t kernels = llvm::range_size(getOperation().getOps<device::KernelOp>());
-      remark::analysis(getOperation().getLoc(), decision(Stage::Codegen, "Binary", StringRef()))
+      remark::analysis(UnknownLoc::get(&getContext()), decision(Stage::Codegen, "Binary", StringRef()))
           << (binary.getTarget() + ": " + countText(kernels, "kernel") + ", " + Twine(kernels - equals.size()) + " of them different, " +
               bytesText(binary.getObject().getNumElements()))
                  .str();

@@ -5,6 +5,7 @@
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Device/DeviceDialect.h"
 #include "dialect/Replica/ReplicaDialect.h"
+#include "passes/Emit/Elements.h"
 #include "passes/Verify/UserLocation.h"
 
 #include "runtime/artifact/ArtifactWriter.h"
@@ -37,27 +38,25 @@ private:
 
   LogicalResult emitModule() {
     tables.name = module.getSymName().value_or("").str();
-    FailureOr<int64_t> replicas = replica::getReplicaCount(module);
+    FailureOr<int64_t> replicas = getReplicas(module);
     if (failed(replicas))
       return failure();
     tables.replicas = *replicas;
-    for (Operation &op : *module.getBody()) {
-      LogicalResult result = TypeSwitch<Operation *, LogicalResult>(&op)
-                                 .Case<device::KernelOp, device::BinaryOp, device::VariableOp, device::ScalarOp, device::ConstantsOp,
-                                       collective::GroupOp>([&](auto typed) { return emit(typed); })
-                                 .Default([](Operation *) { return success(); });
-      if (failed(result))
+    // By kind: the bytes do not depend on the order in which operations of different kinds stand.
+    return success(
+        succeeded(emitAll<collective::GroupOp>()) && succeeded(emitAll<device::VariableOp>()) && succeeded(emitAll<device::ScalarOp>()) &&
+        succeeded(emitAll<device::ConstantsOp>()) && succeeded(emitAll<device::KernelOp>()) && succeeded(emitAll<device::EntryOp>()) &&
+        succeeded(emitAll<device::BinaryOp>()) && succeeded(emitAll<device::ProgramOp>()) && succeeded(emitAll<device::RemarkOp>()));
+  }
+
+  template <typename OpT> LogicalResult emitAll() {
+    for (OpT op : module.getOps<OpT>())
+      if (failed(emit(op)))
         return failure();
-    }
-    for (auto program : module.getOps<device::ProgramOp>())
-      if (failed(emit(program)))
-        return failure();
-    for (auto remark : module.getOps<device::RemarkOp>())
-      emit(remark);
     return success();
   }
 
-  void emit(device::RemarkOp remark) {
+  LogicalResult emit(device::RemarkOp remark) {
     auto table = std::make_unique<artifact::RemarkT>();
     table->stage = remark.getStage().str();
     table->kind = remark.getKind().str();
@@ -65,9 +64,13 @@ private:
     table->program = remark.getProgram().value_or("").str();
     table->location = getLocation(remark.getLoc());
     tables.remarks.push_back(std::move(table));
+    return success();
   }
 
-  LogicalResult emit(device::KernelOp kernel) {
+  /// A kernel, or what stands for it when its body is native code.
+  template <typename OpT>
+    requires std::is_same_v<OpT, device::KernelOp> || std::is_same_v<OpT, device::EntryOp>
+  LogicalResult emit(OpT kernel) {
     kernels[kernel.getSymName()] = tables.kernels.size();
     auto table = std::make_unique<artifact::KernelT>();
     table->symbol = kernel.getSymName().str();
@@ -183,10 +186,9 @@ private:
     for (Operation &op : block) {
       LogicalResult result =
           TypeSwitch<Operation *, LogicalResult>(&op)
-              .Case<device::SliceOp, device::OutputOp, device::LaunchOp, device::StartOp, device::WaitOp, device::BarrierOp,
-                    device::OnceOp, device::CopyOp, device::SetRegisterOp, device::AddRegisterOp, device::LoadRegisterOp,
-                    device::JumpOp, device::BranchUnlessOp, device::BranchGreaterEqualOp, device::ReturnOp>(
-                  [&](auto typed) { return emitCommand(typed); })
+              .Case<device::SliceOp, device::OutputOp, device::LaunchOp, device::StartOp, device::WaitOp, device::BarrierOp, device::OnceOp,
+                    device::CopyOp, device::SetRegisterOp, device::AddRegisterOp, device::LoadRegisterOp, device::JumpOp,
+                    device::BranchUnlessOp, device::BranchGreaterEqualOp, device::ReturnOp>([&](auto typed) { return emitCommand(typed); })
               .Default([](Operation *other) { return other->emitError("'") << other->getName() << "' has no place in an artifact"; });
       if (failed(result))
         return failure();
@@ -391,61 +393,18 @@ private:
     auto table = std::make_unique<artifact::TensorTypeT>();
     for (int64_t size : type.getShape())
       table->shape.push_back(ShapedType::isDynamic(size) ? -1 : size);
-    FailureOr<artifact::ElementType> element = getElementType(type.getElementType(), isUnsigned);
+    FailureOr<artifact::ElementType> element = toElementType(type.getElementType(), isUnsigned);
     if (failed(element))
       return op->emitError("element type ") << type.getElementType() << " has no place in an artifact", failure();
     table->element = *element;
     return table;
   }
 
-  static FailureOr<artifact::ElementType> getElementType(Type type, bool isUnsigned) {
-    using artifact::ElementType;
-    if (type.isF16())
-      return ElementType::f16;
-    if (type.isBF16())
-      return ElementType::bf16;
-    if (type.isF32())
-      return ElementType::f32;
-    if (type.isF64())
-      return ElementType::f64;
-    if (!type.isInteger())
-      return failure();
-    switch (type.getIntOrFloatBitWidth()) {
-    case 1:
-      return ElementType::i1;
-    case 8:
-      return isUnsigned ? ElementType::u8 : ElementType::i8;
-    case 16:
-      return isUnsigned ? ElementType::u16 : ElementType::i16;
-    case 32:
-      return isUnsigned ? ElementType::u32 : ElementType::i32;
-    case 64:
-      return isUnsigned ? ElementType::u64 : ElementType::i64;
-    default:
-      return failure();
-    }
-  }
-
-  /// The elements in row-major order, a byte for an i1.
   FailureOr<std::vector<std::byte>> getBytes(Operation *op, ElementsAttr elements) {
     auto dense = dyn_cast<DenseElementsAttr>(elements);
     if (!dense)
       return op->emitError("expected dense elements, found ") << elements, failure();
-    std::vector<std::byte> bytes;
-    auto append = [&](ArrayRef<char> data) {
-      auto *begin = reinterpret_cast<const std::byte *>(data.data());
-      bytes.insert(bytes.end(), begin, begin + data.size());
-    };
-    if (dense.getElementType().isInteger(1)) {
-      for (bool element : dense.getValues<bool>())
-        bytes.push_back(static_cast<std::byte>(element));
-    } else if (dense.isSplat()) {
-      for (int64_t i = 0; i < dense.getNumElements(); ++i)
-        append(dense.getRawData());
-    } else {
-      append(dense.getRawData());
-    }
-    return bytes;
+    return toBytes(dense);
   }
 
   uint32_t getLocation(Location loc) {
@@ -467,5 +426,11 @@ private:
 };
 
 } // namespace
+
+FailureOr<int64_t> lockstep::getReplicas(ModuleOp module) {
+  if (auto replicas = module->getAttrOfType<IntegerAttr>(kReplicasAttr))
+    return replicas.getInt();
+  return replica::getReplicaCount(module);
+}
 
 LogicalResult lockstep::emitArtifact(ModuleOp module, raw_ostream &os) { return ArtifactEmitter(module).run(os); }

@@ -9,6 +9,12 @@
 
 namespace lockstep {
 
+/// The attribute of a module of device IR that holds its replica count.
+inline constexpr llvm::StringLiteral kReplicasAttr = "device.replicas";
+
+/// The replica count of a module: its attribute, or else that of its strategy. An error if there is neither.
+llvm::FailureOr<int64_t> getReplicas(mlir::ModuleOp module);
+
 /// Writes `module`, which holds device IR, as an artifact. The same module gives the same bytes on every machine.
 /// Errors are emitted at the operation that has no place in an artifact.
 llvm::LogicalResult emitArtifact(mlir::ModuleOp module, llvm::raw_ostream &os);

@@ -20,8 +20,8 @@ public:
   FailureOr<device::ProgramOp> run(const PlacementResult &placement) {
     nextChannel = 0;
     step.walk([&](CollectiveOpInterface op) { nextChannel = std::max<int64_t>(nextChannel, *op.getChannelNumber() + 1); });
-    program = device::ProgramOp::create(builder, step.getLoc(), step.getSymName(), "worker", placement.replicaSize,
-                                        placement.sharedSize, layout.getInputSize(), /*registers=*/0, /*channels=*/0);
+    program = device::ProgramOp::create(builder, step.getLoc(), step.getSymName(), "worker", placement.replicaSize, placement.sharedSize,
+                                        layout.getInputSize(), /*registers=*/0, /*channels=*/0);
     body = builder.createBlock(&program.getBody());
     declareInputs();
     if (failed(lowerBlock(step.getBody().front())))
@@ -48,8 +48,8 @@ private:
   Value getSlice(Value tensor) { return getSlice(plan.storageOf.at(tensor), tensor); }
 
   /// The slice of type `type` in storage `id`; all slices stand at the start of the program.
-  Value getSlice(StorageId id, RankedTensorType type, StringAttr input = {}, bool isUnsigned = false,
-                 DenseI64ArrayAttr sizeRegisters = {}, IntegerAttr bound = {}) {
+  Value getSlice(StorageId id, RankedTensorType type, StringAttr input = {}, bool isUnsigned = false, DenseI64ArrayAttr sizeRegisters = {},
+                 IntegerAttr bound = {}) {
     Value &slice = slices[{id, type, sizeRegisters}];
     if (slice)
       return slice;
@@ -139,8 +139,8 @@ private:
       copyBefore(&op);
       LogicalResult result =
           TypeSwitch<Operation *, LogicalResult>(&op)
-              .Case<device::InvokeOp, collective::StartOp, collective::WaitOp, collective::BarrierOp, scf::ForOp, scf::IfOp,
-                    scf::WhileOp, func::ReturnOp, arith::IndexCastOp>([&](auto typed) { return lower(typed); })
+              .Case<device::InvokeOp, collective::StartOp, collective::WaitOp, collective::BarrierOp, scf::ForOp, scf::IfOp, scf::WhileOp,
+                    func::ReturnOp, arith::IndexCastOp>([&](auto typed) { return lower(typed); })
               .Default([](Operation *) { return success(); });
       if (failed(result))
         return failure();
@@ -257,7 +257,8 @@ private:
   LogicalResult lower(scf::ForOp loop) {
     leaveOnce();
     Location loc = loop.getLoc();
-    FailureOr<int64_t> lower = getRegister(loop.getLowerBound()), upper = getRegister(loop.getUpperBound()), stride = getRegister(loop.getStep());
+    FailureOr<int64_t> lower = getRegister(loop.getLowerBound()), upper = getRegister(loop.getUpperBound()),
+                       stride = getRegister(loop.getStep());
     if (failed(lower) || failed(upper) || failed(stride))
       return loop.emitError("expected bounds that are constants or integers in memory");
     // The induction variable has a register of its own, so that the loop can run again.
@@ -357,6 +358,6 @@ private:
 } // namespace
 
 FailureOr<device::ProgramOp> lockstep::buildProgram(func::FuncOp step, const StoragePlan &plan, const PlacementResult &placement,
-                                     const StepLayout &layout, int64_t replicas) {
+                                                    const StepLayout &layout, int64_t replicas) {
   return ProgramBuilder(step, plan, layout, replicas).run(placement);
 }

@@ -17,7 +17,7 @@ std::string nameOf(Operation *op) {
 
 std::string sizeText(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
-  return typeText(type) + " (" + bytesText(getByteSize(type)) + ")";
+  return typeText(type) + " (" + bytesText(getByteSize(value)) + ")";
 }
 
 class MemoryExplainer {
@@ -47,9 +47,9 @@ private:
     if (size == 0)
       return;
     int64_t percent = bound == 0 ? 0 : (size - bound) * 100 / bound;
-    remark::analysis(step.getLoc(), about("Arena")) << (what + ": " + bytesText(size) + ", " + Twine(percent) +
-                                                        " % above the " + bytesText(bound) + " that are in use at one time")
-                                                           .str();
+    remark::analysis(step.getLoc(), about("Arena"))
+        << (what + ": " + bytesText(size) + ", " + Twine(percent) + " % above the " + bytesText(bound) + " that are in use at one time")
+               .str();
   }
 
   /// The sum of sizes of the storages that are placed in `space`, and their number.
@@ -66,9 +66,8 @@ private:
   void explainShared() {
     auto [count, bytes] = measure(device::Space::Shared);
     if (count > 0 && replicas > 1)
-      remark::passed(step.getLoc(), about("Shared"))
-          << countText(count, "value") + " equal on all replicas: stored once a process, " + bytesText(bytes) + " instead of " +
-                 bytesText(bytes * replicas);
+      remark::passed(step.getLoc(), about("Shared")) << countText(count, "value") + " equal on all replicas: stored once a process, " +
+                                                            bytesText(bytes) + " instead of " + bytesText(bytes * replicas);
   }
 
   /// Results that take the memory of an operand.
@@ -107,9 +106,8 @@ private:
           << (sizeText(operand) + atLine(operand.getLoc()) + " is copied to the operands" + channel + ": " + reason).str();
     }
     if (inPlace > 0)
-      remark::passed(start.getLoc(), about("Bucket"))
-          << (std::to_string(inPlace) + " of " + countText(storages.size(), "operand") + channel + " computed in place" +
-              (storages.size() > 1 ? ", side by side" : ""));
+      remark::passed(start.getLoc(), about("Bucket")) << (std::to_string(inPlace) + " of " + countText(storages.size(), "operand") +
+                                                          channel + " computed in place" + (storages.size() > 1 ? ", side by side" : ""));
   }
 
   device::BindingAttr getResultBinding(unsigned index) { return step.getResultAttrOfType<device::BindingAttr>(index, "device.binding"); }
@@ -145,13 +143,14 @@ private:
       group.reason = reason;
       group.locations.push_back(value.getLoc());
       group.names.push_back(binding.getName().str());
-      group.bytes += getByteSize(cast<RankedTensorType>(value.getType()));
+      group.bytes += getByteSize(value);
     }
     for (const Copies &group : copies)
       remark::missed(FusedLoc::get(step.getContext(), group.locations), about("Copied"))
-          << (group.names.size() == 1 ? "the new value of variable " : "the new values of " + countText(group.names.size(), "variable") + ", ") +
-                 listText(group.names) + " (" + bytesText(group.bytes) + ") " + (group.names.size() == 1 ? "is copied to its" : "are copied to their") +
-                 " place: " + group.reason;
+          << (group.names.size() == 1 ? "the new value of variable "
+                                      : "the new values of " + countText(group.names.size(), "variable") + ", ") +
+                 listText(group.names) + " (" + bytesText(group.bytes) + ") " +
+                 (group.names.size() == 1 ? "is copied to its" : "are copied to their") + " place: " + group.reason;
     if (inPlace > 0)
       remark::passed(step.getLoc(), about("InPlace"))
           << std::to_string(inPlace) + " of " + countText(total, "variable") + " updated in place";
@@ -180,12 +179,12 @@ private:
     for (auto [value, argument] : llvm::zip_equal(yielded, arguments))
       if (plan.storageOf.at(value) != plan.storageOf.at(argument)) {
         ++count;
-        bytes += getByteSize(cast<RankedTensorType>(value.getType()));
+        bytes += getByteSize(value);
       }
     if (count > 0)
-      remark::missed(loop->getLoc(), about("Copied"))
-          << std::to_string(count) + " of " + countText(yielded.size(), "value") + " that the loop carries copied in each iteration (" +
-                 bytesText(bytes) + "): the old ones are still read when the new ones are computed";
+      remark::missed(loop->getLoc(), about("Copied")) << std::to_string(count) + " of " + countText(yielded.size(), "value") +
+                                                             " that the loop carries copied in each iteration (" + bytesText(bytes) +
+                                                             "): the old ones are still read when the new ones are computed";
   }
 
   func::FuncOp step;
@@ -205,8 +204,9 @@ void lockstep::explainOnce(device::ProgramOp program, int64_t replicas) {
   program.walk([&](device::OnceOp once) {
     int64_t kernels = llvm::range_size(once.getOps<device::LaunchOp>()), copies = llvm::range_size(once.getOps<device::CopyOp>());
     remark::passed(once.getLoc(), decision(Stage::Memory, "Once", program.getSymName()))
-        << countText(kernels, "kernel") + (copies ? " and " + (copies == 1 ? "1 copy" : std::to_string(copies) + " copies") : std::string()) +
-               " executed once for " + std::to_string(replicas) + " replicas (channel " + std::to_string(once.getChannel()) +
+        << countText(kernels, "kernel") +
+               (copies ? " and " + (copies == 1 ? "1 copy" : std::to_string(copies) + " copies") : std::string()) + " executed once for " +
+               std::to_string(replicas) + " replicas (channel " + std::to_string(once.getChannel()) +
                "): what they compute is equal on all";
   });
 }

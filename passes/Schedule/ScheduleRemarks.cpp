@@ -75,7 +75,8 @@ void ScheduleRemarks::explain(collective::StartOp start) {
 
   // Where it starts.
   Operation *last = lastProducer(start);
-  std::string text = collectiveText(start) + " starts at " + std::to_string(kernelsBefore(from)) + " of " + countText(kernelsBefore(ops.size()), "kernel");
+  std::string text =
+      collectiveText(start) + " starts at " + std::to_string(kernelsBefore(from)) + " of " + countText(kernelsBefore(ops.size()), "kernel");
   if (int64_t overtaken = llvm::count_if(before.lookup(start), [&](Operation *kernel) { return position(kernel) > from; }))
     text += ", " + std::to_string(overtaken) + " earlier than written";
   if (last)
@@ -91,7 +92,8 @@ void ScheduleRemarks::explain(collective::StartOp start) {
 
   SmallVector<device::InvokeOp> overlapped = kernelsBetween(from, to);
   if (!overlapped.empty()) {
-    SmallVector<std::string> names = llvm::map_to_vector(overlapped, [](device::InvokeOp invoke) { return ("@" + invoke.getKernel()).str(); });
+    SmallVector<std::string> names =
+        llvm::map_to_vector(overlapped, [](device::InvokeOp invoke) { return ("@" + invoke.getKernel()).str(); });
     remark::passed(start.getLoc(), decision(Stage::Schedule, "Overlapped", function))
         << text + "; " + countText(overlapped.size(), "kernel") + " can hide it: " + listText(names);
     return;

@@ -33,18 +33,23 @@ struct CommandLine {
   cl::opt<std::string> input{cl::Positional, cl::desc("<step.mlir>"), cl::init("-"), cl::cat(category)};
   cl::opt<std::string> output{"o", cl::desc("file to write"), cl::value_desc("file"), cl::init("-"), cl::cat(category)};
   cl::opt<int64_t> replicas{"replicas", cl::desc("number of replicas, if the module does not say it"), cl::init(0), cl::cat(category)};
-  cl::list<std::string> targets{"target", cl::desc("target of the kernels, e.g. x86-64-v3; may be repeated"), cl::CommaSeparated, cl::cat(category)};
+  cl::list<std::string> targets{"target", cl::desc("target of the kernels, e.g. x86-64-v3; may be repeated"), cl::CommaSeparated,
+                                cl::cat(category)};
   cl::opt<unsigned> level{"O", cl::desc("optimization level: 0 or 2"), cl::Prefix, cl::init(2), cl::cat(category)};
-  cl::opt<bool> simplify{"simplify", cl::desc("leave out exchanges whose outcome is known without them"), cl::init(true), cl::cat(category)};
-  cl::opt<bool> reassociate{"reassociate", cl::desc("add floats in another order where that saves an exchange"), cl::init(false), cl::cat(category)};
+  cl::opt<bool> simplify{"simplify", cl::desc("leave out exchanges whose outcome is known without them"), cl::init(true),
+                         cl::cat(category)};
+  cl::opt<bool> reassociate{"reassociate", cl::desc("add floats in another order where that saves an exchange"), cl::init(false),
+                            cl::cat(category)};
   cl::opt<bool> bucket{"bucket", cl::desc("merge collectives into buckets"), cl::init(true), cl::cat(category)};
   cl::opt<bool> overlap{"overlap", cl::desc("start collectives early, wait late"), cl::init(true), cl::cat(category)};
   cl::opt<int64_t> bytesPerPack{"bytes-per-pack", cl::desc("bound on the size of a bucket in bytes"), cl::init(0), cl::cat(category)};
-  cl::opt<std::string> stopAfter{"stop-after", cl::desc("print the IR after a stage: import, verify, lower, simplify, kernels, bucket, schedule, codegen or memory"),
-                                 cl::value_desc("stage"), cl::cat(category)};
+  cl::opt<std::string> stopAfter{
+      "stop-after", cl::desc("print the IR after a stage: import, verify, lower, simplify, kernels, bucket, schedule, codegen or memory"),
+      cl::value_desc("stage"), cl::cat(category)};
   cl::opt<bool> verifyEach{"verify-each", cl::desc("verify the IR after every pass"), cl::init(true), cl::cat(category)};
   cl::opt<bool> timing{"timing", cl::desc("print the time of every pass"), cl::cat(category)};
-  cl::opt<std::string> remarks{"remarks", cl::desc("print what was decided and why; only of a stage, or only lines that match a regular expression"),
+  cl::opt<std::string> remarks{"remarks",
+                               cl::desc("print what was decided and why; only of a stage, or only lines that match a regular expression"),
                                cl::value_desc("stage|regex"), cl::ValueOptional, cl::cat(category)};
   cl::opt<bool> locations{"locations", cl::desc("print source locations with --stop-after"), cl::cat(category)};
 };

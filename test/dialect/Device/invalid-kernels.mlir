@@ -130,3 +130,8 @@ device.kernel @k(%a: tensor<?xf32>, %n: index) -> tensor<?xf32> attributes {boun
 device.kernel @k(%a: tensor<?xf32>, %n: index, %m: index) -> tensor<?xf32> {
   device.yield %a : tensor<?xf32>
 }
+
+// -----
+
+// expected-error@+1 {{'device.entry' op expected a grid of at least one tile, found 0}}
+device.entry @k grid 0 flops 0 bytes 0

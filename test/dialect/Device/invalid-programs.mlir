@@ -19,6 +19,15 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
+// The same for the bound of a dynamic one.
+device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
+  // expected-error@+1 {{ends at byte 96, outside of the 64 bytes of space 'shared'}}
+  %a = device.slice shared[32] {size_registers = array<i64: 0>, bound = 64 : i64} : !device.buffer<tensor<?xf32>>
+  device.return
+}
+
+// -----
+
 // ... do not start before it ...
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
   // expected-error@+1 {{expected an offset that is not negative and a multiple of the element's 4 bytes, found -4}}

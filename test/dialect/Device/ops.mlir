@@ -37,6 +37,13 @@ device.scalar "lr"[0] : tensor<f32> {default_value = dense<1.0e-01> : tensor<f32
 // CHECK: device.constants {bytes = dense<[0, 1]> : tensor<2xi8>}
 device.constants {bytes = dense<[0, 1]> : tensor<2xi8>}
 
+// CHECK: device.entry @native grid 2 flops 64 bytes 128
+device.entry @native grid 2 flops 64 bytes 128
+// CHECK: device.remark "bucket" "missed" "the element types differ" in "program"
+device.remark "bucket" "missed" "the element types differ" in "program"
+// CHECK: device.remark "codegen" "analysis" "2 kernels"
+device.remark "codegen" "analysis" "2 kernels"
+
 // Every command, with a loop and a branch.
 // CHECK-LABEL: device.program @program role "worker" replica 256 shared 64 input 96 registers 3 channels 3 {
 device.program @program role "worker" replica 256 shared 64 input 96 registers 3 channels 3 {

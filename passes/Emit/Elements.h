@@ -1,0 +1,34 @@
+//===- Elements.h - Types and values of an artifact -------------*- C++ -*-===//
+
+#ifndef LOCKSTEP_PASSES_EMIT_ELEMENTS_H
+#define LOCKSTEP_PASSES_EMIT_ELEMENTS_H
+
+#include "runtime/artifact/artifact_generated.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace lockstep {
+
+/// The element type of an artifact; fails for types that it does not have.
+llvm::FailureOr<artifact::ElementType> toElementType(mlir::Type type, bool isUnsigned);
+
+/// A type as MLIR writes it, which has no signs.
+struct ImportedType {
+  mlir::RankedTensorType type;
+  bool isUnsigned = false;
+};
+ImportedType toTensorType(mlir::MLIRContext *context, const artifact::TensorType &type);
+
+/// The elements in row-major order, a byte for an i1.
+std::vector<std::byte> toBytes(mlir::DenseElementsAttr elements);
+/// The reverse; fails if `bytes` are not as many as the type takes.
+llvm::FailureOr<mlir::DenseElementsAttr> toElements(mlir::RankedTensorType type, std::span<const std::byte> bytes);
+
+} // namespace lockstep
+
+#endif

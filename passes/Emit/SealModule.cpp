@@ -1,0 +1,127 @@
+//===- SealModule.cpp - What the artifact holds, and no more --------------===//
+
+#include "passes/Emit/SealModule.h"
+
+#include "dialect/Collective/CollectiveDialect.h"
+#include "dialect/Device/DeviceDialect.h"
+#include "dialect/Replica/ReplicaDialect.h"
+#include "passes/Emit/EmitArtifact.h"
+#include "passes/Passes.h"
+
+#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace lockstep {
+#define GEN_PASS_DEF_SEALMODULEPASS
+#include "passes/Passes.h.inc"
+
+namespace {
+
+/// Removes blocks that nothing reaches or that hold no command, and joins those that only follow each other.
+void simplifyBlocks(device::ProgramOp program) {
+  Region &body = program.getBody();
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    for (Block &block : llvm::make_early_inc_range(body)) {
+      if (&block != &body.front() && block.hasNoPredecessors()) {
+        block.erase();
+        changed = true;
+        break;
+      }
+      auto jump = dyn_cast<device::JumpOp>(block.getTerminator());
+      Block *next = block.getNextNode();
+      if (!jump || jump.getTarget() != next)
+        continue;
+      if (next->getSinglePredecessor() == &block) {
+        jump.erase();
+        block.getOperations().splice(block.end(), next->getOperations());
+        next->erase();
+      } else if (&block != &body.front() && llvm::hasSingleElement(block)) {
+        block.replaceAllUsesWith(next);
+        block.erase();
+      } else {
+        continue;
+      }
+      changed = true;
+      break;
+    }
+  }
+}
+
+/// Puts what names memory before what uses it, out of the way of the commands.
+void hoistSlices(device::ProgramOp program) {
+  Block &entry = program.getBody().front();
+  Operation *last = nullptr;
+  for (auto slice : llvm::make_early_inc_range(program.getOps<device::SliceOp>())) {
+    if (last)
+      slice->moveAfter(last);
+    else
+      slice->moveBefore(&entry, entry.begin());
+    last = slice;
+  }
+}
+
+struct SealModule : impl::SealModulePassBase<SealModule> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    FailureOr<int64_t> replicas = getReplicas(module);
+    if (failed(replicas))
+      return signalPassFailure();
+    module->setDiscardableAttrs(ArrayRef<NamedAttribute>());
+    module->setAttr(kReplicasAttr, IntegerAttr::get(IntegerType::get(&getContext(), 64), *replicas));
+    for (auto strategy : llvm::make_early_inc_range(module.getOps<replica::StrategyOp>()))
+      strategy.erase();
+    OpBuilder builder(&getContext());
+    for (auto kernel : llvm::make_early_inc_range(module.getOps<device::KernelOp>())) {
+      builder.setInsertionPoint(kernel);
+      device::EntryOp::create(builder, kernel.getLoc(), kernel.getSymName(), kernel.getGrid(), kernel.getFlops(), kernel.getBytes());
+      kernel.erase();
+    }
+    for (auto program : module.getOps<device::ProgramOp>()) {
+      hoistSlices(program);
+      simplifyBlocks(program);
+    }
+    nameVariables(module);
+    sort(module);
+  }
+
+  void sort(ModuleOp module) {
+    SmallVector<SmallVector<Operation *>> kinds(8);
+    for (Operation &op : *module.getBody()) {
+      unsigned kind = TypeSwitch<Operation *, unsigned>(&op)
+                          .Case([](collective::GroupOp) { return 0; })
+                          .Case([](device::VariableOp) { return 1; })
+                          .Case([](device::ScalarOp) { return 2; })
+                          .Case([](device::ConstantsOp) { return 3; })
+                          .Case([](device::EntryOp) { return 4; })
+                          .Case([](device::BinaryOp) { return 5; })
+                          .Case([](device::ProgramOp) { return 6; })
+                          .Default([](Operation *) { return 7; });
+      kinds[kind].push_back(&op);
+    }
+    for (ArrayRef<Operation *> ops : kinds)
+      for (Operation *op : ops)
+        op->moveBefore(module.getBody(), module.getBody()->end());
+  }
+};
+
+} // namespace
+
+void nameVariables(ModuleOp module) {
+  llvm::StringSet<> taken;
+  for (auto symbol : module.getOps<SymbolOpInterface>())
+    if (!isa<device::VariableOp>(symbol))
+      taken.insert(symbol.getName());
+  for (auto variable : module.getOps<device::VariableOp>()) {
+    std::string name = variable.getStoredName().str(), symbol = name;
+    for (unsigned number = 0; !taken.insert(symbol).second; ++number)
+      symbol = name + "_" + std::to_string(number);
+    variable.setSymName(symbol);
+    variable.setPathAttr(symbol == name ? StringAttr() : StringAttr::get(module.getContext(), name));
+  }
+}
+
+} // namespace lockstep

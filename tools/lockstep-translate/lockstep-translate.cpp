@@ -1,0 +1,32 @@
+//===- lockstep-translate.cpp - Artifact to device IR and back ------------===//
+
+#include "dialect/Collective/CollectiveDialect.h"
+#include "dialect/Device/DeviceDialect.h"
+#include "dialect/Replica/ReplicaDialect.h"
+#include "passes/Emit/EmitArtifact.h"
+#include "passes/Emit/ImportArtifact.h"
+
+#include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
+#include "mlir/Tools/mlir-translate/Translation.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+
+static void registerDialects(DialectRegistry &registry) {
+  registry.insert<lockstep::replica::ReplicaDialect, lockstep::collective::CollectiveDialect, lockstep::device::DeviceDialect>();
+}
+
+int main(int argc, char **argv) {
+  TranslateToMLIRRegistration import(
+      "import-artifact", "read an artifact back to device IR",
+      [](llvm::SourceMgr &sourceManager, MLIRContext *context) -> OwningOpRef<Operation *> {
+        const llvm::MemoryBuffer &buffer = *sourceManager.getMemoryBuffer(sourceManager.getMainFileID());
+        Location location = FileLineColLoc::get(context, buffer.getBufferIdentifier(), 0, 0);
+        return lockstep::importArtifact(buffer.getBuffer(), location);
+      },
+      registerDialects);
+  TranslateFromMLIRRegistration emit(
+      "emit-artifact", "write device IR as an artifact",
+      [](ModuleOp module, llvm::raw_ostream &os) { return lockstep::emitArtifact(module, os); }, registerDialects);
+  return failed(mlirTranslateMain(argc, argv, "Lockstep's artifacts, to device IR and back\n"));
+}
