@@ -1,6 +1,6 @@
 """Modules written by hand: compiled at both levels and interpreted, they give the values of NumPy.
 
-The modules are in the folder `modules`; the first comment of each says what it is about.
+The modules are in the folder `Inputs`; the first comment of each says what it is about.
 """
 
 import json
@@ -9,7 +9,7 @@ import pathlib
 import numpy as np
 import pytest
 
-MODULES = pathlib.Path(__file__).parent / "modules"
+MODULES = pathlib.Path(__file__).parent / "Inputs"
 
 
 def results(text):

@@ -248,8 +248,8 @@ TEST(Emit, theSameModuleGivesTheSameBytes) {
 }
 
 TEST(Emit, errorsNameWhatHasNoPlace) {
-  EXPECT_EQ(emit("module {}").error, "expected a 'replica.strategy' with a replica count");
-  EXPECT_EQ(emit("replica.strategy @dp {kind = #replica.kind<mirrored>}").error, "expected a 'replica.strategy' with a replica count");
+  EXPECT_EQ(emit("module {}").error, "expected a 'replica.strategy' with a replica count; run 'set-replicas' first");
+  EXPECT_EQ(emit("replica.strategy @dp {kind = #replica.kind<mirrored>}").error, "expected a 'replica.strategy' with a replica count; run 'set-replicas' first");
   EXPECT_EQ(emit(kStrategy + "device.variable @w variable[0] : tensor<2xi4> {synchronization = 0 : i32, aggregation = 0 : i32}").error,
             "element type 'i4' has no place in an artifact");
   EXPECT_EQ(emit(kStrategy + "device.variable @w variable[0] : tensor<2xf32> {initial = dense_resource<r> : tensor<2xf32>, synchronization = 0 : i32, "

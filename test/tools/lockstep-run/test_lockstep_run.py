@@ -288,7 +288,7 @@ USUAL = ["--init=init.safetensors", "--data=train.npz", "--set=lr=0.1"]
 @pytest.mark.parametrize(
     "options, expected",
     [
-        (USUAL, "expected --epochs=E or --steps=N, found neither (see --help)"),
+        (USUAL, "expected --epochs=E, --steps=N or --inputs=FILE.npz, found none (see --help)"),
         ([*USUAL, "--epochs=1", "--steps=1"], "--epochs excludes --steps (see --help)"),
         ([*USUAL, "--steps=x"], "could not convert: --steps = x (see --help)"),
         ([*USUAL, "--steps=1", "--resume"], "--resume requires --save (see --help)"),
