@@ -11,6 +11,7 @@
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Device/DeviceDialect.h"
 #include "passes/Memory/Layout.h"
+#include "passes/Memory/Sizes.h"
 #include "passes/Verify/Uniformity.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -72,18 +73,6 @@ llvm::FailureOr<StoragePlan> assignStorages(mlir::func::FuncOp step, int64_t rep
 
 /// Whether each replica has memory of its own in `space`, to write as it likes.
 inline bool isPrivate(device::Space space) { return space == device::Space::Replica || space == device::Space::ReplicaVariable; }
-
-/// Bytes of a tensor of static shape in row-major order; i1 takes a byte.
-int64_t getByteSize(mlir::RankedTensorType type);
-
-/// The most bytes that a tensor of a step can have.
-int64_t getByteSize(mlir::Value tensor);
-
-/// The sizes of its dynamic dimensions, in order, of type `index`.
-llvm::SmallVector<mlir::OpFoldResult> getDynamicSizes(mlir::Value tensor);
-
-/// Whether `op` gives another shape to the same bytes.
-bool isView(mlir::Operation *op);
 
 } // namespace lockstep
 

@@ -2,6 +2,7 @@
 
 #include "tools/lockstep-interpret/Arguments.h"
 
+#include "passes/Emit/Elements.h"
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/checkpoint/Variables.h"
 #include "tools/lockstep-run/Elements.h"
@@ -16,30 +17,7 @@ using namespace mlir;
 
 namespace lockstep::interpret {
 
-using artifact::ElementType;
 using runtime::invalidArgument;
-
-static std::optional<ElementType> elementTypeOf(Type type, bool isUnsigned) {
-  if (type.isF16())
-    return ElementType::f16;
-  if (type.isBF16())
-    return ElementType::bf16;
-  if (type.isF32())
-    return ElementType::f32;
-  if (type.isF64())
-    return ElementType::f64;
-  if (type.isInteger(1))
-    return ElementType::i1;
-  if (type.isInteger(8))
-    return isUnsigned ? ElementType::u8 : ElementType::i8;
-  if (type.isInteger(16))
-    return isUnsigned ? ElementType::u16 : ElementType::i16;
-  if (type.isInteger(32))
-    return isUnsigned ? ElementType::u32 : ElementType::i32;
-  if (type.isInteger(64))
-    return isUnsigned ? ElementType::u64 : ElementType::i64;
-  return std::nullopt;
-}
 
 static std::string printed(Type type) {
   std::string text;
@@ -49,8 +27,8 @@ static std::string printed(Type type) {
 
 Expected<TensorInfo> infoOf(Type type, bool isUnsigned) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  std::optional<ElementType> element = elementTypeOf(getElementTypeOrSelf(type), isUnsigned);
-  if (!element)
+  FailureOr<artifact::ElementType> element = toElementType(getElementTypeOrSelf(type), isUnsigned);
+  if (failed(element))
     return invalidArgument("expected elements that a file can have, found " + printed(type));
   TensorInfo info;
   info.element = *element;
