@@ -1,0 +1,73 @@
+//===- ProceduralCases.h - cases without a program --------------*- C++ -*-===//
+//
+// A procedural case has no program but an operation `op` with parameters. Each kind of operation has
+// one handler, which computes the result with the runtime's own code from the parameters of the case,
+// for any parameters of its kind.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LOCKSTEP_TEST_CONFORMANCE_PROCEDURALCASES_H
+#define LOCKSTEP_TEST_CONFORMANCE_PROCEDURALCASES_H
+
+#include "runtime/support/Status.h"
+
+#include <nlohmann/json.hpp>
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lockstep::conformance {
+
+using nlohmann::json;
+using runtime::Expected;
+using runtime::Status;
+
+/// Gives what stands behind "ok" in the case, or, with several workers, a list with that of each. Diagnostics end with their class
+/// in brackets, as everywhere: "... [E_UNBATCHED_DATASET]". Tables have their parameters within the expected rows; a handler reads
+/// these and adds the results.
+using ProceduralHandler = Expected<json> (*)(const json &testCase);
+
+struct ProceduralKind {
+  std::string_view op;
+  ProceduralHandler handle;
+};
+
+/// All kinds that there are.
+std::span<const ProceduralKind> proceduralKinds();
+/// The handler of a kind, or null.
+ProceduralHandler findProcedural(std::string_view op);
+
+/// Runs a case and judges it by its grading. Success if it passed, else why not.
+Status runProcedural(const json &testCase);
+
+/// Whether a diagnostic is of a class: "..., found 3 [E_OPTION_VALUE]".
+bool isOfClass(const Status &error, std::string_view neutralClass);
+
+/// What is different, and where, or success. Numbers are compared with the tolerance, absolute and relative; whole numbers, booleans and
+/// strings exactly. Of an error within a table only that there is one is compared, for the text is TensorFlow's.
+Status compareResults(const json &expected, const json &found, double tolerance);
+
+/// Calls a function that reads a case; what is missing in the case or has another type becomes an error.
+template <typename Function> Expected<json> readingCase(Function function) {
+  try {
+    return function();
+  } catch (const json::exception &error) {
+    return runtime::unsupported(std::string("not a case of this kind: ") + error.what());
+  }
+}
+
+// ProceduralDataset.cpp
+Expected<json> distributeDataset(const json &testCase);
+Expected<json> batchSizes(const json &testCase);
+// ProceduralPipelines.cpp
+Expected<json> distributeFromFunction(const json &testCase);
+Expected<json> perReplicaBatchSize(const json &testCase);
+Expected<json> distributeValues(const json &testCase);
+// ProceduralNumpy.cpp
+Expected<json> makeNumpyDataset(const json &testCase);
+
+} // namespace lockstep::conformance
+
+#endif // LOCKSTEP_TEST_CONFORMANCE_PROCEDURALCASES_H

@@ -1,0 +1,41 @@
+//===- ProceduralMain.cpp - runs the procedural cases of files ------------===//
+//
+//   lockstep-conformance-procedural FILE.json ...
+//
+// Prints what failed and why, and in the end "N passed, N failed, N without a handler".
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProceduralCases.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+
+using namespace lockstep::conformance;
+
+int main(int argc, char **argv) {
+  unsigned passed = 0, failed = 0, unknown = 0;
+  for (int i = 1; i < argc; ++i) {
+    std::ifstream file(argv[i]);
+    json content = json::parse(file, nullptr, /*allow_exceptions=*/false);
+    if (!content.is_object() || !content.contains("cases")) {
+      fmt::print(stderr, "'{}': expected a file of cases\n", argv[i]);
+      return 2;
+    }
+    for (const json &testCase : content["cases"]) {
+      if (testCase.contains("program"))
+        continue;
+      if (!findProcedural(testCase.value("op", ""))) {
+        ++unknown;
+        continue;
+      }
+      Status status = runProcedural(testCase);
+      ++(status.ok() ? passed : failed);
+      if (!status.ok())
+        fmt::print("{}: {}\n", testCase.value("name", "?"), status.message());
+    }
+  }
+  fmt::print("{} passed, {} failed, {} without a handler\n", passed, failed, unknown);
+  return failed == 0 ? 0 : 1;
+}
