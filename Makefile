@@ -60,7 +60,7 @@ digits: build
 
 test: build test-gcc test-asan test-tsan
 	ctest --test-dir $(RELEASE) --output-on-failure --parallel $(CPUS)
-	LOCKSTEP_BIN="$(CURDIR)/$(BIN)" $(PYTHON) -m pytest -q test/python
+	LOCKSTEP_BIN="$(CURDIR)/$(BIN)" $(PYTHON) -m pytest -q test/python test/conformance
 	LOCKSTEP_BIN="$(CURDIR)/$(BIN)" $(PYTHON) -m pytest -q test/end-to-end
 
 test-gcc: setup

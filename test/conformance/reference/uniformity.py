@@ -1,0 +1,85 @@
+"""What can be said of statements before they are run: do replicas meet in them, may their values differ?
+
+Branches that are not taken count too: a program is right or wrong as a whole, not by what it happens to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from .nests import leaves
+from .values import varies
+from .variables import Component, Layout, Variable
+
+MEETING = frozenset({"all_reduce", "all_gather", "merge_call", "update", "variable"})
+BODIES = ("fn", "body", "then", "else")
+OPERANDS = ("a", "b", "value", "values", "indices", "slices", "pred", "init", "trip_count", "args", "returns", "yield", "of", "wrt", "var")
+
+Lookup = Callable[[str], object]
+
+
+def nested(statements) -> Iterator[dict]:
+    """All statements, those of bodies included. A body is a list, or a dict with a list inside."""
+    for s in statements or []:
+        yield s
+        for key in BODIES:
+            part = s.get(key)
+            yield from nested(part.get("body") if isinstance(part, dict) else part)
+
+
+def has_collective(statements, lookup: Lookup) -> bool:
+    """Whether replicas meet anywhere in the statements: writes that are aggregated are meetings too."""
+    for s in nested(statements):
+        if s["op"] in MEETING:
+            return True
+        if s["op"].startswith(("assign", "scatter_")):
+            target = lookup(s["var"]) if isinstance(s["var"], str) else None
+            if isinstance(target, Variable) and target.layout in (Layout.MIRRORED, Layout.CENTRAL) and target.aggregation != "NONE":
+                return True
+    return False
+
+
+def value_varies(value, replicas: int) -> bool:
+    def leaf_varies(leaf) -> bool:
+        variable = leaf.variable if isinstance(leaf, Component) else leaf
+        if isinstance(variable, Variable):
+            return variable.layout is Layout.ON_READ and replicas > 1
+        return varies(leaf)
+
+    return any(leaf_varies(leaf) for leaf in leaves(value))
+
+
+def returns_varying(statements, returns, lookup: Lookup, replicas: int) -> bool:
+    """Whether what the statements return may differ between replicas. Statements with bodies count as what they read."""
+    known: dict[str, bool] = {}
+
+    def operand(o) -> bool:
+        if isinstance(o, str):
+            return known[o] if o in known else value_varies(lookup(o), replicas)
+        if isinstance(o, list):
+            return any(operand(i) for i in o)
+        if isinstance(o, dict):
+            inner = o.get("tuple", o.get("dict", ()))
+            return any(operand(i) for i in (inner.values() if isinstance(inner, dict) else inner))
+        return False
+
+    def visit(s: dict) -> bool:
+        if s["op"] in ("all_reduce", "all_gather"):
+            return False
+        result = s["op"] in ("replica_id", "static_if_replica") and replicas > 1
+        result |= any(operand(s[key]) for key in OPERANDS if key in s)
+        for key in BODIES:
+            part = s.get(key)
+            for inner in (part.get("body") if isinstance(part, dict) else part) or []:
+                result |= visit(inner)
+            if isinstance(part, dict):
+                result |= operand(part.get("returns"))
+        outs = s.get("out") if isinstance(s.get("out"), list) else [s.get("out")]
+        for name in outs:
+            if name:
+                known[name] = result
+        return result
+
+    for s in statements or []:
+        visit(s)
+    return operand(returns)

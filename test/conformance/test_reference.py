@@ -1,0 +1,12 @@
+"""The reference comes to what was recorded, on every case that has a program."""
+
+from case_files import judge, programs, read
+
+
+def test_recorded_cases(case_file):
+    wrong = {case["name"]: lines for case in programs([case_file]) if (lines := judge(case))}
+    assert not wrong
+
+
+def test_every_case_is_judged_or_a_procedure(case_file):
+    assert all("program" in case or "op" in case or "model" in case for case in read(case_file))
