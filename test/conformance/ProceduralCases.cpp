@@ -15,6 +15,14 @@ constexpr ProceduralKind kinds[] = {
     {"InputContext.get_per_replica_batch_size", perReplicaBatchSize},
     {"experimental_make_numpy_dataset", makeNumpyDataset},
     {"experimental_distribute_values_from_function", distributeValues},
+    {"partitioner", partitionerTable},
+    {"group_by_size", groupBySize},
+    {"sharded_variable.read", readSharded},
+    {"sharded_variable.assign", assignSharded},
+    {"sharded_variable.slice", sliceSharded},
+    {"sharded_variable.sparse_read", sparseReadSharded},
+    {"sharded_variable.lookup", lookupSharded},
+    {"sharded_variable.scatter", scatterSharded},
 };
 
 /// An error is expected if no worker is expected to get a result.

@@ -67,6 +67,16 @@ Expected<json> perReplicaBatchSize(const json &testCase);
 Expected<json> distributeValues(const json &testCase);
 // ProceduralNumpy.cpp
 Expected<json> makeNumpyDataset(const json &testCase);
+// ProceduralModel.cpp
+Expected<json> partitionerTable(const json &testCase);
+Expected<json> groupBySize(const json &testCase);
+// ProceduralShards.cpp
+Expected<json> readSharded(const json &testCase);
+Expected<json> assignSharded(const json &testCase);
+Expected<json> sliceSharded(const json &testCase);
+Expected<json> sparseReadSharded(const json &testCase);
+Expected<json> lookupSharded(const json &testCase);
+Expected<json> scatterSharded(const json &testCase);
 
 } // namespace lockstep::conformance
 
