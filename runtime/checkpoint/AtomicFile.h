@@ -3,6 +3,7 @@
 #ifndef LOCKSTEP_RUNTIME_CHECKPOINT_ATOMICFILE_H
 #define LOCKSTEP_RUNTIME_CHECKPOINT_ATOMICFILE_H
 
+#include "runtime/checkpoint/FileCalls.h"
 #include "runtime/support/Status.h"
 
 #include <cstddef>
@@ -17,7 +18,8 @@ namespace lockstep::runtime {
 /// that a killed process left behind is overwritten. Errors name the file.
 class AtomicFile {
 public:
-  static Expected<AtomicFile> create(const std::string &path);
+  /// `calls` must outlive the file.
+  static Expected<AtomicFile> create(const std::string &path, FileCalls &calls = FileCalls::system());
   ~AtomicFile();
   AtomicFile(AtomicFile &&other) noexcept;
   AtomicFile &operator=(AtomicFile &&) = delete;
@@ -26,11 +28,12 @@ public:
   Status commit();
 
 private:
-  explicit AtomicFile(std::string path, int descriptor) : path(std::move(path)), descriptor(descriptor) {}
+  AtomicFile(std::string path, FileCalls &calls) : path(std::move(path)), calls(&calls) {}
   std::string temporary() const { return path + ".tmp"; }
   Status failure(const char *what) const;
 
   std::string path;
+  FileCalls *calls;
   int descriptor = -1;
 };
 

@@ -2,11 +2,14 @@
 
 #include "runtime/checkpoint/Checkpoint.h"
 
+#include "runtime/checkpoint/Aggregation.h"
+
 #include <fmt/format.h>
 
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <deque>
 #include <filesystem>
 #include <unistd.h>
 
@@ -17,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view versionKey = "lockstep_checkpoint";
-constexpr std::string_view version = "1";
+constexpr std::string_view version = "2";
 constexpr std::string_view prefix = "checkpoint-", suffix = ".safetensors";
 
 std::optional<uint64_t> parseCount(std::string_view text) {
@@ -79,6 +82,29 @@ Expected<TrainingState> fromMetadata(const std::map<std::string, std::string> &m
   return state;
 }
 
+/// The variables as a checkpoint has them: those with an aggregation have one value, in memory of their own.
+struct CheckpointVariables {
+  explicit CheckpointVariables(std::span<const VariableView> variables) : variables(variables), views(variables.begin(), variables.end()) {
+    for (VariableView &view : views)
+      if (isAggregated(view)) {
+        view.values = {memory.emplace_back(view.type.bytes)};
+        view.perReplica = false;
+      }
+  }
+
+  /// Calls `function` with each variable that has an aggregation, and the memory of its one value.
+  template <typename Function> void forEachAggregated(Function function) {
+    size_t next = 0;
+    for (const VariableView &variable : variables)
+      if (isAggregated(variable))
+        function(variable, std::span<std::byte>(memory[next++]));
+  }
+
+  std::span<const VariableView> variables;
+  std::vector<VariableView> views;
+  std::deque<std::vector<std::byte>> memory;
+};
+
 } // namespace
 
 Status prepareCheckpoints(const std::string &folder) {
@@ -91,10 +117,14 @@ Status prepareCheckpoints(const std::string &folder) {
   return Status::success();
 }
 
-Expected<std::string> saveCheckpoint(const std::string &folder, const TrainingState &state, std::span<const VariableView> variables) {
+Expected<std::string> saveCheckpoint(const std::string &folder, const TrainingState &state, std::span<const VariableView> variables,
+                                     FileCalls &calls) {
+  LOCKSTEP_RETURN_IF_ERROR(checkAggregation(variables));
   LOCKSTEP_RETURN_IF_ERROR(prepareCheckpoints(folder));
+  CheckpointVariables saved(variables);
+  saved.forEachAggregated(aggregate);
   std::string path = fs::path(folder) / fmt::format("{}{}{}", prefix, state.step, suffix);
-  LOCKSTEP_RETURN_IF_ERROR(writeSafetensors(path, tensorsOf(variables), toMetadata(state)));
+  LOCKSTEP_RETURN_IF_ERROR(writeSafetensors(path, tensorsOf(saved.views), toMetadata(state), calls));
   return path;
 }
 
@@ -121,7 +151,10 @@ Expected<TrainingState> restoreCheckpoint(const std::string &path, std::span<con
   Expected<TrainingState> state = fromMetadata(file->metadata());
   if (!state)
     return state.status().withContext("'" + path + "'");
-  LOCKSTEP_RETURN_IF_ERROR(loadValues(*file, variables, Missing::refuse));
+  LOCKSTEP_RETURN_IF_ERROR(checkAggregation(variables));
+  CheckpointVariables loaded(variables);
+  LOCKSTEP_RETURN_IF_ERROR(loadValues(*file, loaded.views, Missing::refuse));
+  loaded.forEachAggregated(distribute);
   return state;
 }
 

@@ -3,13 +3,15 @@
 // A checkpoint is the file checkpoint-<steps>.safetensors with all variables, and in its metadata
 // what else is needed to go on as if the run had not stopped:
 //
-//   lockstep_checkpoint  "1", the version of these keys
+//   lockstep_checkpoint  "2", the version of these keys and of what a variable is saved as
 //   step                 completed steps, which is the number of the next one
 //   seed                 of the run
 //   epoch, position      place in the data: examples of the epoch that have been used
 //   examples             number of examples in the data (absent when there are no data)
 //
-// Nothing in it depends on the number of replicas, except variables that differ between replicas.
+// A variable that replicas write each for itself and that has an aggregation (on_read; sum, mean or only_first_replica) is saved as the
+// one value that a read of all replicas gives, and restored so that such a read gives it again: see Aggregation.h. So nothing in a
+// checkpoint depends on the number of replicas, except variables that differ between replicas and have no aggregation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,8 +45,10 @@ struct TrainingState {
 Status prepareCheckpoints(const std::string &folder);
 
 /// Writes the checkpoint of `state.step` to `folder`, which is created if need be, and returns its
-/// path. The file is there whole or not at all, even after a crash of the machine.
-Expected<std::string> saveCheckpoint(const std::string &folder, const TrainingState &state, std::span<const VariableView> variables);
+/// path. The file is there whole or not at all, even after a crash of the machine. Errors: those of
+/// `checkAggregation` and of the file system.
+Expected<std::string> saveCheckpoint(const std::string &folder, const TrainingState &state, std::span<const VariableView> variables,
+                                     FileCalls &calls = FileCalls::system());
 
 /// The checkpoint with the most steps, by the number in its name; nothing if there is none or no
 /// such folder.

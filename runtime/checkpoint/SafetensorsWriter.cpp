@@ -48,7 +48,8 @@ Expected<std::string> makeHeader(const std::vector<TensorToWrite> &tensors, cons
 
 } // namespace
 
-Status writeSafetensors(const std::string &path, std::vector<TensorToWrite> tensors, const std::map<std::string, std::string> &metadata) {
+Status writeSafetensors(const std::string &path, std::vector<TensorToWrite> tensors, const std::map<std::string, std::string> &metadata,
+                        FileCalls &calls) {
   std::sort(tensors.begin(), tensors.end(), [](const TensorToWrite &a, const TensorToWrite &b) {
     uint64_t sizeA = elementSize(a.element), sizeB = elementSize(b.element);
     return sizeA != sizeB ? sizeA > sizeB : a.name < b.name;
@@ -60,7 +61,7 @@ Status writeSafetensors(const std::string &path, std::vector<TensorToWrite> tens
   for (unsigned i = 0; i < size.size(); ++i)
     size[i] = static_cast<std::byte>(header->size() >> (8 * i));
 
-  Expected<AtomicFile> file = AtomicFile::create(path);
+  Expected<AtomicFile> file = AtomicFile::create(path, calls);
   if (!file)
     return file.status();
   LOCKSTEP_RETURN_IF_ERROR(file->write(size));

@@ -4,6 +4,7 @@
 #define LOCKSTEP_RUNTIME_CHECKPOINT_SAFETENSORSWRITER_H
 
 #include "runtime/artifact/Types.h"
+#include "runtime/checkpoint/FileCalls.h"
 #include "runtime/support/Status.h"
 
 #include <cstddef>
@@ -26,7 +27,8 @@ struct TensorToWrite {
 /// same bytes, in whatever order they come: tensors are sorted by size of element, largest first,
 /// so that each is aligned, then by name. Errors: a name twice, parts that do not have the size of
 /// the shape, and those of the file system.
-Status writeSafetensors(const std::string &path, std::vector<TensorToWrite> tensors, const std::map<std::string, std::string> &metadata);
+Status writeSafetensors(const std::string &path, std::vector<TensorToWrite> tensors, const std::map<std::string, std::string> &metadata,
+                        FileCalls &calls = FileCalls::system());
 
 } // namespace lockstep::runtime
 

@@ -54,7 +54,7 @@ void copyValues(std::span<const std::byte> source, const VariableView &variable,
 std::vector<VariableView> variablesOf(Session &session) {
   std::vector<VariableView> views;
   for (const VariableInfo &info : session.variables()) {
-    VariableView view{info.name, info.type, info.hasInitial, info.perReplica, {}};
+    VariableView view{info.name, info.type, info.hasInitial, info.perReplica, {}, info.synchronization, info.aggregation};
     unsigned count = info.perReplica ? session.replicas() : 1;
     for (unsigned replica = 0; replica < count; ++replica)
       view.values.push_back(session.variable(info.name, replica));

@@ -24,6 +24,8 @@ struct VariableView {
   bool perReplica = false;
   /// One value of `type.bytes` bytes, or one for each replica.
   std::vector<std::span<std::byte>> values;
+  artifact::Synchronization synchronization = artifact::Synchronization::on_write;
+  artifact::Aggregation aggregation = artifact::Aggregation::none;
 };
 
 /// The variables of a session, valid as long as it is.

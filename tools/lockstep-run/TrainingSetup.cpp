@@ -2,6 +2,8 @@
 
 #include "tools/lockstep-run/Training.h"
 
+#include "runtime/checkpoint/Aggregation.h"
+
 #include <fmt/format.h>
 
 namespace lockstep::run {
@@ -80,8 +82,10 @@ Status initializeVariables(const std::string &path, std::span<const VariableView
 /// From the latest checkpoint, else from `--init`.
 Status Training::prepareVariables() {
   variables = variablesOf(session);
-  if (!options.save.empty())
+  if (!options.save.empty()) {
     LOCKSTEP_RETURN_IF_ERROR(prepareCheckpoints(options.save));
+    LOCKSTEP_RETURN_IF_ERROR(checkAggregation(variables));
+  }
   state.seed = options.seed.value_or(0);
   if (options.resume) {
     Expected<std::optional<std::string>> latest = latestCheckpoint(options.save);

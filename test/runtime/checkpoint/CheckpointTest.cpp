@@ -143,10 +143,10 @@ TEST(Checkpoint, ChecksTheState) {
   EXPECT_EQ(error({}), "'" + path +
                            "': expected a checkpoint, found a safetensors file without a "
                            "state of training (use it with --init)");
-  EXPECT_EQ(error({{"lockstep_checkpoint", "2"}}), "'" + path + "': expected a checkpoint of version 1, found '2'");
-  EXPECT_EQ(error({{"lockstep_checkpoint", "1"}, {"step", "1"}, {"seed", "x"}}),
+  EXPECT_EQ(error({{"lockstep_checkpoint", "1"}}), "'" + path + "': expected a checkpoint of version 2, found '1'");
+  EXPECT_EQ(error({{"lockstep_checkpoint", "2"}, {"step", "1"}, {"seed", "x"}}),
             "'" + path + "': expected a number for 'seed' in the metadata, found 'x'");
-  EXPECT_EQ(error({{"lockstep_checkpoint", "1"}}), "'" + path + "': expected a number for 'step' in the metadata, found none");
+  EXPECT_EQ(error({{"lockstep_checkpoint", "2"}}), "'" + path + "': expected a number for 'step' in the metadata, found none");
 }
 
 // A temporary file of a run that was killed while it saved is in nobody's way.

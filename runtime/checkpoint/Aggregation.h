@@ -1,0 +1,34 @@
+//===- Aggregation.h - one value for those of all replicas ------*- C++ -*-===//
+//
+// A variable with synchronization on_read has a value for each replica, and its aggregation says what they are together:
+//
+//   sum                  saved is their sum; each of the N that restore gets the N-th part, of integers cut off towards 0
+//   mean                 saved is their mean; each gets it
+//   only_first_replica   saved is the value of replica 0; each gets it
+//   none                 they are nothing together: each is saved
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LOCKSTEP_RUNTIME_CHECKPOINT_AGGREGATION_H
+#define LOCKSTEP_RUNTIME_CHECKPOINT_AGGREGATION_H
+
+#include "runtime/checkpoint/Variables.h"
+
+namespace lockstep::runtime {
+
+/// Whether the values of the replicas are one value together.
+bool isAggregated(const VariableView &variable);
+
+/// Checks that the values can be aggregated. The error lists all variables where they cannot: sums of booleans
+/// [E_DTYPE_UNSUPPORTED], means of integers [E_MEAN_INT_VAR].
+Status checkAggregation(std::span<const VariableView> variables);
+
+/// The one value, with the bits that a read of all replicas has: sums in the order of an all_reduce, 16-bit floats in f32.
+void aggregate(const VariableView &variable, std::span<std::byte> value);
+
+/// Gives each replica its part of `value`.
+void distribute(const VariableView &variable, std::span<const std::byte> value);
+
+} // namespace lockstep::runtime
+
+#endif // LOCKSTEP_RUNTIME_CHECKPOINT_AGGREGATION_H
