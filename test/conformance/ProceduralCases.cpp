@@ -23,6 +23,7 @@ constexpr ProceduralKind kinds[] = {
     {"sharded_variable.sparse_read", sparseReadSharded},
     {"sharded_variable.lookup", lookupSharded},
     {"sharded_variable.scatter", scatterSharded},
+    {"checkpoint_roundtrip", checkpointRoundTrip},
 };
 
 /// An error is expected if no worker is expected to get a result.

@@ -77,6 +77,8 @@ Expected<json> sliceSharded(const json &testCase);
 Expected<json> sparseReadSharded(const json &testCase);
 Expected<json> lookupSharded(const json &testCase);
 Expected<json> scatterSharded(const json &testCase);
+// ProceduralCheckpoint.cpp
+Expected<json> checkpointRoundTrip(const json &testCase);
 
 } // namespace lockstep::conformance
 
