@@ -42,7 +42,7 @@ def shared(value: dict) -> dict:
     return {"shared": value}
 
 
-def op(name: str, out=None, **fields) -> dict:
+def op(name: str, out=None, /, **fields) -> dict:
     """A statement; `fn_` and the like spell fields that are words of Python."""
     statement = {"op": name, **{k.rstrip("_"): v for k, v in fields.items()}}
     if out is not None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from reference import differences, evaluate, expectation
 
 FORMAT = "tfdist-neutral-1"
+CASES = Path(__file__).parent / "cases"
 
 
 def read(path: Path) -> list[dict]:

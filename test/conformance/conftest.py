@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-CASES = Path(__file__).parent / "cases"
+from case_files import CASES
 
 
 def pytest_addoption(parser):

@@ -83,6 +83,8 @@ class Worker:
     def program(self, case: dict, inputs: dict) -> Generator:
         scope = Scope(names={name: self._local(value) for name, value in inputs.items()})
         for spec in case.get("variables", []):
+            if spec["name"] in scope:
+                raise Malformed(f"two values of one name {spec['name']!r}")
             scope[spec["name"]] = create(spec, parse_tensor(spec["init"]), self.strategy)
         context = Context("scope" if case.get("in_scope") else "outside")
         yield from self.block(case["program"], context, scope)

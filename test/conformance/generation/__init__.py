@@ -1,0 +1,15 @@
+"""Cases at random: `generate(count, seed)`. The same numbers give the same cases.
+
+draw         random choices: element types, shapes, values, strategies
+collectives  all-reduces and gathers of nests, in chains
+crossing     cross-replica context: reductions, gathers, merge_call, updates
+state        variables with every synchronization and aggregation, scatters
+control      control flow and gradients
+faults       programs that are wrong in one way, which is known
+variants     recorded cases with other values, shapes, types, replica counts and strategies
+exactness    whether a result depends on how it is rounded: such a case says nothing
+"""
+
+from .cases import generate
+
+__all__ = ["generate"]
