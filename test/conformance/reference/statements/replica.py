@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..contexts import Context, Meeting, statement
@@ -165,7 +167,7 @@ def static_if(worker, s, context, scope):
     """A branch that each replica takes by its number when the program is traced: no branch remains."""
     taken = context.replica_id in s["ids"]
     alike = len({i in s["ids"] for i in range(worker.strategy.replicas)}) == 1
-    inside = Context(**{**vars(context), "divergent": context.divergent or not alike})
+    inside = replace(context, divergent=context.divergent or not alike)
     yield from worker.block(s.get("then" if taken else "else") or [], inside, scope)
 
 
