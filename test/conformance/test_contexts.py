@@ -249,6 +249,10 @@ def test_workers_that_write_what_only_one_of_them_knows():
 
 
 def test_the_default_strategy_stands_in_its_replica_context():
-    program = [op("replica_id", "i"), op("all_reduce", "s", reduce_op="SUM", value="x"), op("in_cross_replica_context", "c")]
+    program = [
+        op("replica_id", "i"),
+        op("all_reduce", "s", reduce_op="SUM", value="x"),
+        op("scope", body=[op("in_cross_replica_context", "c")]),
+    ]
     inputs = {"x": per_replica(tensor("i64", [4]))}
     assert outcome(program, "default", 1, inputs=inputs, observe=["i", "s", "c"]) == {"i": ("py", 0), "s": [4], "c": ("py", False)}

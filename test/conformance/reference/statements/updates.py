@@ -79,7 +79,8 @@ def enter(worker, s, context, scope):
         raise Rejected("E_CONTEXT", "a strategy's scope requires cross-replica context")
     if context.kind == "other":
         raise Rejected("E_MIXED_STRATEGY", "a strategy's scope in that of another")
-    inside = Context("scope") if context.kind == "outside" else context
+    # The default strategy's scope is everywhere: entering it changes nothing.
+    inside = Context("scope") if context.kind == "outside" and worker.strategy.kind != "default" else context
     yield from worker.block(s.get("body") or [], inside, scope)
 
 
