@@ -118,4 +118,25 @@ void distribute(const VariableView &variable, std::span<const std::byte> value) 
       copy(first, own);
 }
 
+AggregatedVariables::AggregatedVariables(std::span<const VariableView> variables)
+    : variables(variables), oneValue(variables.begin(), variables.end()) {
+  for (VariableView &view : oneValue)
+    if (isAggregated(view)) {
+      view.values = {memory.emplace_back(view.type.bytes)};
+      view.perReplica = false;
+    }
+}
+
+void AggregatedVariables::aggregate() {
+  for (size_t i = 0; i < variables.size(); ++i)
+    if (isAggregated(variables[i]))
+      runtime::aggregate(variables[i], oneValue[i].values.front());
+}
+
+void AggregatedVariables::distribute() {
+  for (size_t i = 0; i < variables.size(); ++i)
+    if (isAggregated(variables[i]))
+      runtime::distribute(variables[i], oneValue[i].values.front());
+}
+
 } // namespace lockstep::runtime

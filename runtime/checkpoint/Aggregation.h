@@ -14,6 +14,8 @@
 
 #include "runtime/checkpoint/Variables.h"
 
+#include <deque>
+
 namespace lockstep::runtime {
 
 /// Whether the values of the replicas are one value together.
@@ -28,6 +30,24 @@ void aggregate(const VariableView &variable, std::span<std::byte> value);
 
 /// Gives each replica its part of `value`.
 void distribute(const VariableView &variable, std::span<const std::byte> value);
+
+/// Variables as a checkpoint has them: those that are aggregated have one value, in memory of their own, the others are themselves.
+class AggregatedVariables {
+public:
+  /// `variables` must outlive the result and have passed `checkAggregation`.
+  explicit AggregatedVariables(std::span<const VariableView> variables);
+  AggregatedVariables(const AggregatedVariables &) = delete;
+
+  std::span<const VariableView> views() const { return oneValue; }
+  /// From the values of the replicas to the one value, and back, for all that are aggregated.
+  void aggregate();
+  void distribute();
+
+private:
+  std::span<const VariableView> variables;
+  std::vector<VariableView> oneValue;
+  std::deque<std::vector<std::byte>> memory;
+};
 
 } // namespace lockstep::runtime
 

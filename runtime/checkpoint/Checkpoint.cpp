@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <deque>
 #include <filesystem>
 #include <unistd.h>
 
@@ -82,29 +81,6 @@ Expected<TrainingState> fromMetadata(const std::map<std::string, std::string> &m
   return state;
 }
 
-/// The variables as a checkpoint has them: those with an aggregation have one value, in memory of their own.
-struct CheckpointVariables {
-  explicit CheckpointVariables(std::span<const VariableView> variables) : variables(variables), views(variables.begin(), variables.end()) {
-    for (VariableView &view : views)
-      if (isAggregated(view)) {
-        view.values = {memory.emplace_back(view.type.bytes)};
-        view.perReplica = false;
-      }
-  }
-
-  /// Calls `function` with each variable that has an aggregation, and the memory of its one value.
-  template <typename Function> void forEachAggregated(Function function) {
-    size_t next = 0;
-    for (const VariableView &variable : variables)
-      if (isAggregated(variable))
-        function(variable, std::span<std::byte>(memory[next++]));
-  }
-
-  std::span<const VariableView> variables;
-  std::vector<VariableView> views;
-  std::deque<std::vector<std::byte>> memory;
-};
-
 } // namespace
 
 Status prepareCheckpoints(const std::string &folder) {
@@ -121,10 +97,10 @@ Expected<std::string> saveCheckpoint(const std::string &folder, const TrainingSt
                                      FileCalls &calls) {
   LOCKSTEP_RETURN_IF_ERROR(checkAggregation(variables));
   LOCKSTEP_RETURN_IF_ERROR(prepareCheckpoints(folder));
-  CheckpointVariables saved(variables);
-  saved.forEachAggregated(aggregate);
+  AggregatedVariables saved(variables);
+  saved.aggregate();
   std::string path = fs::path(folder) / fmt::format("{}{}{}", prefix, state.step, suffix);
-  LOCKSTEP_RETURN_IF_ERROR(writeSafetensors(path, tensorsOf(saved.views), toMetadata(state), calls));
+  LOCKSTEP_RETURN_IF_ERROR(writeSafetensors(path, tensorsOf(saved.views()), toMetadata(state), calls));
   return path;
 }
 
@@ -152,9 +128,9 @@ Expected<TrainingState> restoreCheckpoint(const std::string &path, std::span<con
   if (!state)
     return state.status().withContext("'" + path + "'");
   LOCKSTEP_RETURN_IF_ERROR(checkAggregation(variables));
-  CheckpointVariables loaded(variables);
-  LOCKSTEP_RETURN_IF_ERROR(loadValues(*file, loaded.views, Missing::refuse));
-  loaded.forEachAggregated(distribute);
+  AggregatedVariables loaded(variables);
+  LOCKSTEP_RETURN_IF_ERROR(loadValues(*file, loaded.views(), Missing::refuse));
+  loaded.distribute();
   return state;
 }
 

@@ -3,6 +3,7 @@
 #include "tools/lockstep-interpret/Arguments.h"
 
 #include "passes/Emit/Elements.h"
+#include "runtime/checkpoint/Aggregation.h"
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/checkpoint/Variables.h"
 #include "tools/lockstep-run/Elements.h"
@@ -128,8 +129,8 @@ Expected<std::map<std::string, Value>> scalarsOf(const std::vector<Argument> &ar
     } else if (argument.fallback) {
       values[argument.name] = *argument.fallback;
     } else {
-      return invalidArgument(fmt::format("expected --set {}=... ({}), because the scalar has no default", argument.name,
-                                         typeName(argument.type)));
+      return invalidArgument(
+          fmt::format("expected --set {}=... ({}), because the scalar has no default", argument.name, typeName(argument.type)));
     }
   }
   for (const auto &[name, text] : texts)
@@ -170,6 +171,8 @@ static Expected<StoredVariables> store(Interpreter &interpreter) {
     view.type = *info;
     view.hasInitial = op.getInitialAttr() != nullptr;
     view.perReplica = op.getSynchronization() == replica::Synchronization::OnRead;
+    view.synchronization = view.perReplica ? artifact::Synchronization::on_read : artifact::Synchronization::on_write;
+    view.aggregation = static_cast<artifact::Aggregation>(op.getAggregation());
     Element element = *getElement(op.getType());
     auto &copies = stored.bytes.emplace_back();
     for (size_t i = 0; i < (view.perReplica ? variable.copies.size() : 1); ++i)
@@ -188,8 +191,8 @@ Status loadVariables(Interpreter &interpreter, const std::string &path) {
   if (path.empty()) {
     for (const runtime::VariableView &view : stored->views)
       if (!view.hasInitial)
-        return invalidArgument(fmt::format("expected --init=FILE, because variable '{}' ({}) has no initial value", view.name,
-                                           typeName(view.type)));
+        return invalidArgument(
+            fmt::format("expected --init=FILE, because variable '{}' ({}) has no initial value", view.name, typeName(view.type)));
     return Status::success();
   }
   LOCKSTEP_RETURN_IF_ERROR(runtime::loadInitialValues(path, stored->views));
@@ -197,8 +200,8 @@ Status loadVariables(Interpreter &interpreter, const std::string &path) {
   for (auto &[name, variable] : interpreter.variables()) {
     const auto &copies = stored->bytes[index++];
     for (size_t replica = 0; replica < variable.copies.size(); ++replica)
-      variable.copies[replica] = fromBytes(*getElement(variable.op.getType()), variable.copies[replica].shape(),
-                                           copies[copies.size() == 1 ? 0 : replica]);
+      variable.copies[replica] =
+          fromBytes(*getElement(variable.op.getType()), variable.copies[replica].shape(), copies[copies.size() == 1 ? 0 : replica]);
   }
   return Status::success();
 }
@@ -207,7 +210,10 @@ Status saveVariables(Interpreter &interpreter, const std::string &path, const st
   Expected<StoredVariables> stored = store(interpreter);
   if (!stored)
     return stored.status();
-  return runtime::writeSafetensors(path, runtime::tensorsOf(stored->views), metadata);
+  LOCKSTEP_RETURN_IF_ERROR(runtime::checkAggregation(stored->views));
+  runtime::AggregatedVariables aggregated(stored->views);
+  aggregated.aggregate();
+  return runtime::writeSafetensors(path, runtime::tensorsOf(aggregated.views()), metadata);
 }
 
 } // namespace lockstep::interpret
