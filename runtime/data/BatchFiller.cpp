@@ -2,6 +2,7 @@
 
 #include "runtime/data/BatchFiller.h"
 
+#include "runtime/data/Distribution.h"
 #include "runtime/data/Shuffle.h"
 
 #include <fmt/format.h>
@@ -12,7 +13,8 @@
 namespace lockstep::runtime {
 
 BatchFiller::BatchFiller(BatchLayout layout, const BatchOptions &options)
-    : batchLayout(std::move(layout)), mode(options.mode), replicas(options.replicas), seed(options.seed), cursor(options.start) {}
+    : batchLayout(std::move(layout)), mode(options.mode), remainder(options.remainder), replicas(options.replicas),
+      batchSize(trains() && options.globalBatch ? options.globalBatch : allRows()), seed(options.seed), cursor(options.start) {}
 
 Status BatchFiller::check() const {
   uint64_t examples = batchLayout.examples;
@@ -21,28 +23,42 @@ Status BatchFiller::check() const {
   if (examples == 0)
     return invalidArgument(fmt::format("'{}': expected examples, found none", batchLayout.source));
   std::string global = fmt::format("{} ({} replicas with {} rows)", globalBatch(), replicas, batchLayout.rows);
-  if (trains() && examples < globalBatch())
+  if (drops() && examples < globalBatch())
     return invalidArgument(
         fmt::format("'{}': expected at least a global batch of {}, found {} examples", batchLayout.source, global, examples));
-  if (!trains() && !batchLayout.mask && examples % globalBatch() != 0)
+  if (!trains() && !batchLayout.mask && !batchLayout.rowsVary() && examples % globalBatch() != 0)
     return invalidArgument(fmt::format("'{}': expected a multiple of the global batch of {}, because the program has no "
                                        "input 'mask' that could tell padding from examples; found {} examples",
                                        batchLayout.source, global, examples));
   if (cursor.position > examples)
     return invalidArgument(fmt::format("'{}': expected a position of at most {}, found {}", batchLayout.source, examples, cursor.position));
+  return checkRows();
+}
+
+Status BatchFiller::checkRows() const {
+  if (globalBatch() > allRows())
+    return invalidArgument(fmt::format("expected a global batch of at most {} ({} replicas with {} rows), found {}", allRows(), replicas,
+                                       batchLayout.rows, globalBatch()));
+  uint64_t last = batchLayout.examples % globalBatch(), lastOfFirstEpoch = (batchLayout.examples - cursor.position) % globalBatch();
+  bool vary = trains() && (globalBatch() != allRows() || (!drops() && (last != 0 || lastOfFirstEpoch != 0)));
+  if (vary && !batchLayout.rowsVary())
+    return invalidArgument(
+        fmt::format("expected a program whose number of rows is known at run time only, because {} examples in batches of {} "
+                    "give {} replicas different numbers of rows; found one that always takes {}",
+                    batchLayout.examples, globalBatch(), replicas, batchLayout.rows));
   return Status::success();
 }
 
-uint64_t BatchFiller::batchesPerEpoch() const {
-  uint64_t batches = batchLayout.examples / globalBatch();
-  return batches + (!trains() && batchLayout.examples % globalBatch() != 0);
+uint64_t BatchFiller::batchesFrom(uint64_t position) const {
+  uint64_t examples = batchLayout.examples - position;
+  return examples / globalBatch() + (!drops() && examples % globalBatch() != 0);
 }
 
-uint64_t BatchFiller::droppedExamples() const { return trains() ? batchLayout.examples % globalBatch() : 0; }
+uint64_t BatchFiller::droppedExamples() const { return drops() ? batchLayout.examples % globalBatch() : 0; }
 
 bool BatchFiller::isEndOfEpoch(uint64_t position) const {
   uint64_t left = batchLayout.examples - position;
-  return trains() ? left < globalBatch() : left == 0;
+  return drops() ? left < globalBatch() : left == 0;
 }
 
 void BatchFiller::fill(std::span<std::byte *const> inputs, Batch &batch) {
@@ -58,8 +74,10 @@ void BatchFiller::fill(std::span<std::byte *const> inputs, Batch &batch) {
   batch.epoch = cursor.epoch;
   batch.examples = end - cursor.position;
   for (unsigned replica = 0; replica < replicas; ++replica) {
-    uint64_t first = std::min(cursor.position + replica * batchLayout.rows, end);
-    fillReplica(inputs[replica], first, std::min(batchLayout.rows, end - first));
+    // Where rows vary, replicas share what there is; where they do not, padding comes last.
+    RowRange own = pieceOfBatch(batchLayout.rowsVary() ? batch.examples : allRows(), replicas, replica);
+    uint64_t first = std::min(cursor.position + own.first, end);
+    fillReplica(inputs[replica], first, std::min(own.count, end - first));
   }
 
   batch.endsEpoch = isEndOfEpoch(end);
@@ -82,6 +100,8 @@ void BatchFiller::fillReplica(std::byte *input, uint64_t first, uint64_t count) 
   }
   if (batchLayout.mask)
     fillMask(input, count);
+  for (uint64_t offset : batchLayout.sizeOffsets)
+    std::memcpy(input + offset, &count, sizeof(count));
 }
 
 void BatchFiller::fillMask(std::byte *input, uint64_t count) const {

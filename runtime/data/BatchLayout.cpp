@@ -23,6 +23,36 @@ bool givesBatchesOf(const TensorInfo &batch, const TensorInfo &examples) {
          std::equal(batch.shape.begin() + 1, batch.shape.end(), examples.shape.begin() + 1);
 }
 
+/// The input that holds the size of a dimension of `input`, or null.
+const InputInfo *sizeOf(const ProgramInfo &program, const InputInfo &input, size_t dimension) {
+  std::string name = fmt::format("{}.dim{}", input.name, dimension);
+  for (const InputInfo &other : program.inputs)
+    if (other.name == name)
+      return &other;
+  return nullptr;
+}
+
+/// Whether the input holds a size of another one.
+bool isSize(const ProgramInfo &program, const InputInfo &input) {
+  for (const InputInfo &other : program.inputs)
+    for (size_t d = 0; d < other.type.shape.size(); ++d)
+      if (sizeOf(program, other, d) == &input)
+        return true;
+  return false;
+}
+
+/// What is wrong with the sizes that are known at run time only: all inputs have the rows as such, or none, and no other dimension.
+std::string checkSizes(const ProgramInfo &program, const InputInfo &input, bool rowsVary) {
+  if (rowsVary != (sizeOf(program, input, 0) != nullptr))
+    return fmt::format("'{}': expected rows that are known {} as in the other inputs", input.name,
+                       rowsVary ? "at run time only" : "when it is compiled");
+  for (size_t d = 1; d < input.type.shape.size(); ++d)
+    if (sizeOf(program, input, d))
+      return fmt::format("'{}': expected a size of dimension {} that is known when it is compiled, found one of at most {}", input.name, d,
+                         input.type.shape[d]);
+  return {};
+}
+
 /// What is wrong with the input itself, whatever the data; empty if nothing is.
 std::string checkInput(const InputInfo &input, uint64_t rows) {
   if (input.type.shape.empty() || std::any_of(input.type.shape.begin(), input.type.shape.end(), [](int64_t d) { return d < 1; }))
@@ -40,8 +70,20 @@ Expected<BatchLayout> planBatches(const Dataset &data, const ProgramInfo &progra
   layout.inputSize = program.inputSize;
   std::vector<std::string> problems;
   std::string firstName;
+  bool first = true, rowsVary = false;
 
   for (const InputInfo &input : program.inputs) {
+    if (isSize(program, input))
+      continue;
+    const InputInfo *size = sizeOf(program, input, 0);
+    rowsVary = first ? size != nullptr : rowsVary;
+    first = false;
+    if (std::string problem = checkSizes(program, input, rowsVary); !problem.empty()) {
+      problems.push_back(std::move(problem));
+      continue;
+    }
+    if (size)
+      layout.sizeOffsets.push_back(size->offset);
     if (layout.rows == 0 && !input.type.shape.empty() && input.type.shape.front() > 0)
       layout.rows = input.type.shape.front();
     if (std::string problem = checkInput(input, layout.rows); !problem.empty()) {

@@ -34,12 +34,17 @@ struct BatchLayout {
   std::string source;
   /// Rows of the arrays, all the same.
   uint64_t examples = 0;
-  /// Rows of one replica's batch.
+  /// Rows of one replica's batch; if `rowsVary`, the most of them.
   uint64_t rows = 0;
   /// Bytes of one replica's batch, as in `ProgramInfo::inputSize`.
   uint64_t inputSize = 0;
   std::vector<BatchField> fields;
   std::optional<BatchMask> mask;
+  /// Where the program reads how many rows there are: an i64 at each of these offsets, the inputs "x.dim0". None: always `rows`.
+  std::vector<uint64_t> sizeOffsets;
+
+  /// Whether a replica's batch may have any number of rows up to `rows`, none included.
+  bool rowsVary() const { return !sizeOffsets.empty(); }
 };
 
 /// The name of the input that evaluation supplies.
@@ -47,7 +52,8 @@ inline constexpr std::string_view maskName = "mask";
 
 /// Reads the arrays that `program` takes and checks them: each input [rows, ...] needs an array
 /// [examples, ...] of the same name, element type and inner dimensions. Arrays that the program
-/// does not take are left alone. With `supplyMask` the input "mask" is filled and not read.
+/// does not take are left alone. With `supplyMask` the input "mask" is filled and not read. An input with a number of rows that is known at
+/// run time only has an input "x.dim0" beside it; then all have.
 ///
 /// The error lists all inputs that do not fit, each with what was expected and what was found.
 Expected<BatchLayout> planBatches(const Dataset &data, const ProgramInfo &program, bool supplyMask);

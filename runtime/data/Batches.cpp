@@ -149,7 +149,7 @@ Batches::~Batches() = default;
 Expected<const Batch *> Batches::next() { return impl->next(); }
 const BatchLayout &Batches::layout() const { return impl->filler.layout(); }
 uint64_t Batches::globalBatch() const { return impl->filler.globalBatch(); }
-uint64_t Batches::batchesPerEpoch() const { return impl->filler.batchesPerEpoch(); }
+uint64_t Batches::batchesFrom(uint64_t position) const { return impl->filler.batchesFrom(position); }
 uint64_t Batches::droppedExamples() const { return impl->filler.droppedExamples(); }
 
 } // namespace lockstep::runtime

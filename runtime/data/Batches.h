@@ -25,17 +25,30 @@ struct DataCursor {
 };
 
 enum class BatchMode : uint8_t {
-  /// Epoch after epoch in the order of `shuffledOrder`; what is left of an epoch and does not fill
-  /// a global batch is dropped.
+  /// Epoch after epoch in the order of `shuffledOrder`; for what is left of an epoch and does not fill
+  /// a global batch see `Remainder`.
   train,
   /// The data in their own order, again and again. The last batch of each round is padded with
-  /// zeros, and the mask says so.
+  /// zeros, and the mask says so; a program whose number of rows is known at run time gets fewer rows.
   evaluate,
+};
+
+/// What `train` does with the examples of an epoch that do not fill a global batch.
+enum class Remainder : uint8_t {
+  drop,
+  /// They are one more batch. Each replica gets its piece of it, the last ones maybe nothing, so all replicas take the same steps. Only
+  /// for programs whose number of rows is known at run time.
+  distribute,
 };
 
 struct BatchOptions {
   BatchMode mode = BatchMode::train;
   unsigned replicas = 1;
+  /// Used in `train` only.
+  Remainder remainder = Remainder::drop;
+  /// Examples of a global batch, used in `train` only; 0: the rows of all replicas. Each batch is cut into pieces of as many rows
+  /// (`pieceOfBatch`), so if they are fewer, the program's number of rows must be known at run time.
+  uint64_t globalBatch = 0;
   /// Used in `train` only.
   uint64_t seed = 0;
   DataCursor start = {};
@@ -47,7 +60,7 @@ struct BatchOptions {
   Clock *clock = nullptr;
 };
 
-/// One global batch of replicas * rows examples: replica r has rows [r * rows, (r + 1) * rows).
+/// One global batch, of which each replica has a piece: of replicas * rows examples, replica r has [r * rows, (r + 1) * rows).
 struct Batch {
   /// The epoch that the batch belongs to.
   uint64_t epoch = 0;
@@ -65,8 +78,8 @@ struct Batch {
 /// ring is full. One thread at a time calls `next`.
 class Batches {
 public:
-  /// Errors: fewer examples than a global batch (`train`), no example, padding needed and no mask
-  /// (`evaluate`), a start beyond the data, out of memory.
+  /// Errors: fewer examples than a global batch (`train`, if they would be dropped), no example, padding needed and no mask
+  /// (`evaluate`), a number of rows that varies in a program where it is fixed, a start beyond the data, out of memory.
   static Expected<std::unique_ptr<Batches>> create(BatchLayout layout, const BatchOptions &options);
 
   /// Ends the thread; batches become invalid.
@@ -81,7 +94,9 @@ public:
   /// Examples of a global batch.
   uint64_t globalBatch() const;
   /// Batches of a whole epoch (or round).
-  uint64_t batchesPerEpoch() const;
+  uint64_t batchesPerEpoch() const { return batchesFrom(0); }
+  /// Batches of the rest of an epoch.
+  uint64_t batchesFrom(uint64_t position) const;
   /// Examples of each epoch that are not used; 0 in `evaluate`.
   uint64_t droppedExamples() const;
 

@@ -58,6 +58,11 @@ std::vector<uint64_t> batchSizesForWorker(uint64_t globalBatch, unsigned workers
   return sizes;
 }
 
+RowRange pieceOfBatch(uint64_t rows, uint64_t pieces, uint64_t index) {
+  uint64_t size = ceilDivide(rows, pieces);
+  return cutOff(index * size, size, rows);
+}
+
 Expected<unsigned> replicasOfWorker(unsigned replicas, unsigned workers) {
   if (workers == 0 || replicas % workers != 0)
     return invalidArgument(
@@ -125,9 +130,8 @@ RowRange Distribution::rows(uint64_t step, unsigned worker, unsigned replica) co
 
 RowRange Distribution::piece(uint64_t step, unsigned worker, unsigned replica) const {
   RowRange batch = cutOff(step * globalBatch, globalBatch, workerRows[worker]);
-  uint64_t size = ceilDivide(batch.count, replicas());
-  uint64_t index = worker + uint64_t(replica) * workers;
-  return cutOff(batch.first + index * size, size, batch.first + batch.count);
+  RowRange own = pieceOfBatch(batch.count, replicas(), worker + uint64_t(replica) * workers);
+  return {batch.first + own.first, own.count};
 }
 
 RowRange Distribution::share(uint64_t step, unsigned worker, unsigned replica) const {

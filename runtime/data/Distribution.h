@@ -71,6 +71,9 @@ struct RowRange {
 /// For G = 7 and two workers with two replicas: 2, 2, 2, 1 for worker 0 and 2, 1, 2, 2 for worker 1.
 std::vector<uint64_t> batchSizesForWorker(uint64_t globalBatch, unsigned workers, unsigned replicasPerWorker, unsigned worker);
 
+/// Piece `index` of `pieces` of a batch of `rows` rows: ceil(rows / pieces) of them, as far as they go.
+RowRange pieceOfBatch(uint64_t rows, uint64_t pieces, uint64_t index);
+
 /// N / W. Error: it is not whole [E_BATCH_DIVISIBLE].
 Expected<unsigned> replicasOfWorker(unsigned replicas, unsigned workers);
 

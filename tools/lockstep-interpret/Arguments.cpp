@@ -54,7 +54,14 @@ Expected<std::vector<Argument>> argumentsOf(replica::StepOp step) {
     Expected<TensorInfo> info = infoOf(type, step.getArgAttr(index, "replica.unsigned") != nullptr);
     if (!info)
       return info.status().withContext("argument '" + argument.name + "'");
-    argument.type = *info;
+    argument.type = argument.bounded = *info;
+    if (auto bounds = step.getArgAttrOfType<DenseI64ArrayAttr>(index, "replica.bounds")) {
+      llvm::ArrayRef<int64_t> left = bounds.asArrayRef();
+      for (int64_t &size : argument.bounded.shape)
+        if (size < 0 && !left.empty())
+          size = left.front(), left = left.drop_front();
+      argument.bounded.bytes = runtime::staticBytes(argument.bounded.element, argument.bounded.shape).value_or(0);
+    }
     argument.element = *getElement(type);
     if (Attribute value = step.getArgAttr(index, "replica.default"))
       argument.fallback = fromAttribute(value, type);

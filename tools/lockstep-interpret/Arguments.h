@@ -5,6 +5,7 @@
 
 #include "passes/Interpret/Interpreter.h"
 #include "runtime/artifact/Types.h"
+#include "runtime/data/Batches.h"
 #include "runtime/support/Status.h"
 
 #include <map>
@@ -22,6 +23,9 @@ struct Options {
   std::string init, data, metrics, save, inputs;
   std::string step = "step";
   uint64_t steps = 0, seed = 0;
+  /// As those of lockstep-run.
+  runtime::Remainder remainder = runtime::Remainder::drop;
+  uint64_t globalBatch = 0;
   /// NAME=VALUE
   std::vector<std::string> scalars;
 };
@@ -32,6 +36,8 @@ struct Argument {
   std::string name;
   /// -1 for dynamic dimensions.
   TensorInfo type;
+  /// The same with the bounds of dynamic dimensions; those without a bound stay -1.
+  TensorInfo bounded;
   Element element;
   std::optional<Value> fallback;
 };

@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cstdio>
+#include <cstring>
 
 namespace lockstep::interpret {
 
@@ -36,8 +37,7 @@ public:
 private:
   Status openData();
   Status takeStep(uint64_t step);
-  void appendMetrics(std::string &out, uint64_t step, uint64_t epoch,
-                     llvm::ArrayRef<llvm::SmallVector<Value>> results) const;
+  void appendMetrics(std::string &out, uint64_t step, uint64_t epoch, llvm::ArrayRef<llvm::SmallVector<Value>> results) const;
 
   Interpreter &interpreter;
   const Options &options;
@@ -45,8 +45,12 @@ private:
   std::vector<Argument> arguments;
   std::vector<Output> outputs;
   std::map<std::string, Value> scalars;
-  /// Offset of each argument in a replica's batch.
-  std::vector<uint64_t> offsets;
+  /// Where an argument is in a replica's batch, and its number of rows if that is not fixed.
+  struct Place {
+    uint64_t offset = 0;
+    std::optional<uint64_t> rowsOffset;
+  };
+  std::vector<Place> places;
   /// Null if the step takes no data.
   std::unique_ptr<Batches> batches;
   run::MetricsFile metrics;
@@ -75,14 +79,25 @@ Status Training::openData() {
   runtime::ProgramInfo program;
   program.name = options.step;
   for (const Argument &argument : arguments) {
-    offsets.push_back(program.inputSize);
+    Place &place = places.emplace_back();
     if (argument.kind != Argument::Batch)
       continue;
-    if (!runtime::staticBytes(argument.type.element, argument.type.shape))
-      return invalidArgument(fmt::format("'{}': expected a static shape to train with, found {} (use --inputs)", argument.name,
-                                         typeName(argument.type)));
-    program.inputs.push_back({argument.name, argument.type, program.inputSize});
-    program.inputSize = runtime::alignUp(program.inputSize + argument.type.bytes, kInputAlignment);
+    auto addInput = [&](const std::string &name, const TensorInfo &type) {
+      uint64_t offset = program.inputSize;
+      program.inputs.push_back({name, type, offset});
+      program.inputSize = runtime::alignUp(offset + type.bytes, kInputAlignment);
+      return offset;
+    };
+    if (!runtime::staticBytes(argument.bounded.element, argument.bounded.shape))
+      return invalidArgument(fmt::format("'{}': expected a shape with 'replica.bounds' to train with, found {} (use --inputs)",
+                                         argument.name, typeName(argument.type)));
+    place.offset = addInput(argument.name, argument.bounded);
+    for (size_t d = 0; d < argument.type.shape.size(); ++d)
+      if (argument.type.shape[d] < 0) {
+        uint64_t offset = addInput(fmt::format("{}.dim{}", argument.name, d), {artifact::ElementType::i64, {}, sizeof(int64_t)});
+        if (d == 0)
+          place.rowsOffset = offset;
+      }
   }
   if (program.inputs.empty())
     return options.data.empty() ? Status::success() : invalidArgument("expected no --data: the step takes no data");
@@ -97,6 +112,8 @@ Status Training::openData() {
   runtime::BatchOptions batchOptions;
   batchOptions.replicas = interpreter.replicas();
   batchOptions.seed = options.seed;
+  batchOptions.remainder = options.remainder;
+  batchOptions.globalBatch = options.globalBatch;
   Expected<std::unique_ptr<Batches>> created = Batches::create(std::move(*layout), batchOptions);
   if (!created)
     return created.status();
@@ -108,8 +125,7 @@ Status Training::run() {
   for (uint64_t number = 0; number < options.steps; ++number)
     LOCKSTEP_RETURN_IF_ERROR(takeStep(number));
   LOCKSTEP_RETURN_IF_ERROR(metrics.flush());
-  return options.save.empty() ? Status::success()
-                              : saveVariables(interpreter, options.save, {{"step", std::to_string(options.steps)}});
+  return options.save.empty() ? Status::success() : saveVariables(interpreter, options.save, {{"step", std::to_string(options.steps)}});
 }
 
 Status Training::takeStep(uint64_t number) {
@@ -127,9 +143,11 @@ Status Training::takeStep(uint64_t number) {
         values[replica].push_back(argument.name == "step" ? stepScalar(argument, number) : scalars[argument.name]);
         continue;
       }
-      std::span<const std::byte> bytes(batch->inputs[replica] + offsets[index], argument.type.bytes);
-      values[replica].push_back(
-          fromBytes(argument.element, llvm::ArrayRef(argument.type.shape.data(), argument.type.shape.size()), bytes));
+      TensorInfo type = argument.bounded;
+      if (std::optional<uint64_t> rows = places[index].rowsOffset)
+        std::memcpy(&type.shape.front(), batch->inputs[replica] + *rows, sizeof(int64_t));
+      std::span<const std::byte> bytes(batch->inputs[replica] + places[index].offset, *runtime::staticBytes(type.element, type.shape));
+      values[replica].push_back(fromBytes(argument.element, llvm::ArrayRef(type.shape.data(), type.shape.size()), bytes));
     }
   if (failed(interpreter.run(step, values, results)))
     return invalidArgument(fmt::format("step {} failed (see above)", number));
@@ -145,8 +163,7 @@ Status Training::takeStep(uint64_t number) {
   return metrics.endLine();
 }
 
-void Training::appendMetrics(std::string &out, uint64_t number, uint64_t epoch,
-                             llvm::ArrayRef<llvm::SmallVector<Value>> results) const {
+void Training::appendMetrics(std::string &out, uint64_t number, uint64_t epoch, llvm::ArrayRef<llvm::SmallVector<Value>> results) const {
   out += fmt::format("{{\"step\":{},\"epoch\":{}", number, epoch);
   for (auto [index, output] : llvm::enumerate(outputs)) {
     if (!output.isMetric)

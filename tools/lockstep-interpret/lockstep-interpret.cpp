@@ -25,6 +25,14 @@ struct CommandLine {
   cl::opt<std::string> data{"data", cl::desc("training data: an .npz file, or a folder of .npy files"), cl::value_desc("path"), cl::cat(category)};
   cl::opt<uint64_t> steps{"steps", cl::desc("number of steps to take"), cl::init(0), cl::cat(category)};
   cl::opt<uint64_t> seed{"seed", cl::desc("seed of the order of the data and of the scalar 'seed'"), cl::init(0), cl::cat(category)};
+  cl::opt<runtime::Remainder> remainder{"remainder",
+                                        cl::desc("examples of an epoch that do not fill a step:"),
+                                        cl::values(clEnumValN(runtime::Remainder::drop, "drop", "drop them"),
+                                                   clEnumValN(runtime::Remainder::distribute, "distribute", "distribute them as one more step")),
+                                        cl::init(runtime::Remainder::drop),
+                                        cl::cat(category)};
+  cl::opt<uint64_t> globalBatch{"global-batch", cl::desc("examples of a step (default: as many as the replicas can take)"), cl::init(0),
+                                cl::cat(category)};
   cl::list<std::string> scalars{"set", cl::desc("value of a host scalar; may be repeated"), cl::value_desc("name=value"), cl::cat(category)};
   cl::opt<std::string> metrics{"metrics", cl::desc("write metrics as JSON lines here, not to the standard output"), cl::value_desc("file"), cl::cat(category)};
   cl::opt<std::string> save{"save", cl::desc("write the variables here in the end (safetensors)"), cl::value_desc("file"), cl::cat(category)};
@@ -65,6 +73,8 @@ int main(int argc, char **argv) {
   options.step = line.step;
   options.steps = line.steps;
   options.seed = line.seed;
+  options.remainder = line.remainder;
+  options.globalBatch = line.globalBatch;
   options.scalars.assign(line.scalars.begin(), line.scalars.end());
   bool trains = line.steps.getNumOccurrences() > 0;
   if (trains && !options.inputs.empty())

@@ -22,6 +22,15 @@ void addOptions(CLI::App &app, Options &options) {
 
   app.add_option("--data", options.data, "training data: an .npz file, or a folder of .npy files")->type_name("PATH")->group("Training");
   app.add_option("--eval-data", options.evalData, "data to evaluate on, in the same form")->type_name("PATH")->group("Training");
+  app.add_option("--remainder", options.remainder,
+                 "examples of an epoch that do not fill a step: drop them (default), or distribute them over the replicas as one more step")
+      ->type_name("drop|distribute")
+      ->group("Training")
+      ->check(CLI::IsMember({"drop", "distribute"}));
+  app.add_option("--global-batch", options.globalBatch, "examples of a step (default: as many as the replicas can take)")
+      ->type_name("N")
+      ->group("Training")
+      ->check(CLI::PositiveNumber);
   app.add_option("--init", options.init, "initial values of the variables (safetensors)")->type_name("FILE")->group("Training");
   CLI::Option *epochs =
       app.add_option("--epochs", options.epochs, "train until this many epochs are done")->type_name("E")->group("Training");
@@ -39,11 +48,12 @@ void addOptions(CLI::App &app, Options &options) {
       ->group("Training")
       ->check(CLI::PositiveNumber);
 
-  CLI::Option *inputs = app.add_option("--inputs", options.inputs,
-                                       "run one step on these arrays instead of training, and print its results as JSON lines: 'x@0' is the "
-                                       "input 'x' of replica 0, 'x' that of all")
-                            ->type_name("FILE.npz")
-                            ->group("Training");
+  CLI::Option *inputs =
+      app.add_option("--inputs", options.inputs,
+                     "run one step on these arrays instead of training, and print its results as JSON lines: 'x@0' is the "
+                     "input 'x' of replica 0, 'x' that of all")
+          ->type_name("FILE.npz")
+          ->group("Training");
   for (const char *other : {"--data", "--eval-data", "--epochs", "--steps"})
     inputs->excludes(app.get_option(other));
   app.add_option("--metrics", options.metrics, "write metrics as JSON lines")->type_name("FILE")->group("Output");

@@ -29,6 +29,10 @@ struct Options {
   /// Arrays for one step by hand, instead of training.
   std::string inputs;
   std::string init;
+  /// "drop" or "distribute".
+  std::string remainder = "drop";
+  /// Examples of a step; 0: the rows of all replicas.
+  uint64_t globalBatch = 0;
   std::optional<uint64_t> epochs;
   std::optional<uint64_t> steps;
   std::optional<uint64_t> seed;

@@ -117,13 +117,19 @@ Status Training::prepareVariables() {
 
 Status Training::startBatches() {
   firstStep = state.step;
+  bool drops = options.remainder == "drop";
   // A checkpoint of another number of replicas can leave less than a global batch of its epoch.
-  if (layout && state.cursor.position + layout->rows * session.replicas() > layout->examples)
+  uint64_t needed = 1;
+  if (drops && layout)
+    needed = options.globalBatch ? options.globalBatch : layout->rows * session.replicas();
+  if (layout && state.cursor.position + needed > layout->examples)
     state.cursor = {state.cursor.epoch + (state.cursor.position > 0), 0};
   if (!layout || isFinished())
     return Status::success();
   BatchOptions batchOptions;
   batchOptions.replicas = session.replicas();
+  batchOptions.remainder = drops ? Remainder::drop : Remainder::distribute;
+  batchOptions.globalBatch = options.globalBatch;
   batchOptions.seed = state.seed;
   batchOptions.start = state.cursor;
   batchOptions.deadline = toNanoseconds(options.deadlineSeconds);
@@ -131,8 +137,12 @@ Status Training::startBatches() {
   if (!created)
     return created.status();
   batches = std::move(*created);
-  std::string text = fmt::format("{} examples, {} a step ({} replicas with {}): {} steps an epoch", layout->examples,
-                                 batches->globalBatch(), session.replicas(), layout->rows, batches->batchesPerEpoch());
+  std::string text =
+      fmt::format("{} examples, {} a step ({} replicas with {}{}): {} steps an epoch", layout->examples, batches->globalBatch(),
+                  session.replicas(), layout->rowsVary() ? "up to " : "", layout->rows, batches->batchesPerEpoch());
+  uint64_t last = layout->examples % batches->globalBatch();
+  if (!drops && last)
+    text += fmt::format("; the last one has {}", last);
   if (batches->droppedExamples())
     text += fmt::format("; the last {} of each epoch's order are dropped", batches->droppedExamples());
   printNote(text);
@@ -153,8 +163,8 @@ void Training::startProgress() {
   goal.steps = options.steps.value_or(0);
   goal.epochs = options.epochs.value_or(0);
   if (batches && goal.epochs > state.cursor.epoch) {
-    uint64_t inThisEpoch = (layout->examples - state.cursor.position) / batches->globalBatch();
-    goal.steps = state.step + inThisEpoch + (goal.epochs - state.cursor.epoch - 1) * batches->batchesPerEpoch();
+    goal.steps =
+        state.step + batches->batchesFrom(state.cursor.position) + (goal.epochs - state.cursor.epoch - 1) * batches->batchesPerEpoch();
   }
   progress.emplace(goal);
   progress->setMetric(metrics->shownName());

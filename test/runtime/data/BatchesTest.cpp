@@ -37,6 +37,14 @@ ProgramInfo program(int64_t rows, bool withMask = false, ElementType mask = Elem
   return programWith(std::move(inputs));
 }
 
+/// The same program for any number of rows up to `rows`.
+ProgramInfo varyingProgram(int64_t rows) {
+  return programWith({{"x", {ElementType::f32, {rows, 2}, 0}, 0},
+                      {"x.dim0", {ElementType::i64, {}, 0}, 0},
+                      {"y", {ElementType::i32, {rows}, 0}, 0},
+                      {"y.dim0", {ElementType::i64, {}, 0}, 0}});
+}
+
 std::unique_ptr<Batches> makeBatches(const std::string &path, const ProgramInfo &info, const BatchOptions &options) {
   Expected<Dataset> data = Dataset::open(path);
   EXPECT_TRUE(data.ok());
@@ -59,6 +67,21 @@ template <typename T> std::vector<T> input(const Batch &batch, const ProgramInfo
     if (binding.name == name)
       return valuesOf<T>({batch.inputs[replica] + binding.offset, binding.type.bytes});
   return {};
+}
+
+/// Examples of each replica in the first step, in the next, ...: y without padding, by the number that the program is told.
+std::vector<std::vector<std::vector<int32_t>>> examplesOf(Batches &batches, const ProgramInfo &info, unsigned replicas, unsigned steps) {
+  std::vector<std::vector<std::vector<int32_t>>> result(steps);
+  for (auto &step : result) {
+    const Batch *batch = *batches.next();
+    for (unsigned replica = 0; replica < replicas; ++replica) {
+      int64_t rows = input<int64_t>(*batch, info, "y.dim0", replica)[0];
+      EXPECT_EQ(input<int64_t>(*batch, info, "x.dim0", replica)[0], rows);
+      std::vector<int32_t> y = input<int32_t>(*batch, info, "y", replica);
+      step.emplace_back(y.begin(), y.begin() + rows);
+    }
+  }
+  return result;
 }
 
 std::string planError(const std::string &path, const ProgramInfo &info, bool supplyMask = false) {
@@ -99,6 +122,62 @@ TEST(Batches, TrainsInTheShuffledOrder) {
       }
     }
   }
+}
+
+// Twenty examples in batches of nine on two replicas: the last two are a batch too, and every epoch is whole.
+TEST(Batches, DistributesTheRemainder) {
+  TemporaryFolder folder;
+  ProgramInfo info = varyingProgram(/*rows=*/5);
+  BatchOptions options{.replicas = 2, .remainder = Remainder::distribute, .globalBatch = 9, .seed = 7};
+  std::unique_ptr<Batches> batches = makeBatches(writeData(folder, 20), info, options);
+  EXPECT_EQ(batches->batchesPerEpoch(), 3u);
+  EXPECT_EQ(batches->batchesFrom(18), 1u);
+  EXPECT_EQ(batches->droppedExamples(), 0u);
+  for (uint64_t epoch = 0; epoch < 3; ++epoch) {
+    std::vector<uint64_t> order = shuffledOrder(7, epoch, 20);
+    auto next = order.begin();
+    auto found = examplesOf(*batches, info, 2, 3);
+    for (size_t step = 0; step < 3; ++step)
+      for (size_t replica = 0; replica < 2; ++replica) {
+        EXPECT_EQ(found[step][replica].size(), (std::vector<std::vector<size_t>>{{5, 4}, {5, 4}, {1, 1}})[step][replica]);
+        for (int32_t example : found[step][replica])
+          EXPECT_EQ(example, int32_t(*next++) + 1);
+      }
+  }
+}
+
+// One example for four replicas: three of them get none, and take the step all the same.
+TEST(Batches, ReplicasWithoutAnExample) {
+  TemporaryFolder folder;
+  ProgramInfo info = varyingProgram(/*rows=*/2);
+  std::string path = writeData(folder, 9);
+  std::unique_ptr<Batches> batches = makeBatches(path, info, {.replicas = 4, .remainder = Remainder::distribute});
+  auto found = examplesOf(*batches, info, 4, 2);
+  EXPECT_EQ(found[1][0].size(), 1u);
+  for (unsigned replica = 1; replica < 4; ++replica)
+    EXPECT_TRUE(found[1][replica].empty());
+  // Dropped, there is one step, with all the rows that there can be.
+  batches = makeBatches(path, info, {.replicas = 4});
+  EXPECT_EQ(batches->batchesPerEpoch(), 1u);
+  EXPECT_EQ(examplesOf(*batches, info, 4, 1)[0][3].size(), 2u);
+  // Evaluated, nothing is padded, so no mask is needed.
+  batches = makeBatches(path, info, {.mode = BatchMode::evaluate, .replicas = 2});
+  EXPECT_EQ(examplesOf(*batches, info, 2, 3),
+            (std::vector<std::vector<std::vector<int32_t>>>{{{1, 2}, {3, 4}}, {{5, 6}, {7, 8}}, {{9}, {}}}));
+}
+
+TEST(Batches, RowsThatVaryNeedAProgramForThem) {
+  TemporaryFolder folder;
+  std::string path = writeData(folder, 10);
+  EXPECT_EQ(
+      createError(path, program(2), {.replicas = 2, .remainder = Remainder::distribute}),
+      "expected a program whose number of rows is known at run time only, because 10 examples in batches of 4 give 2 replicas different "
+      "numbers of rows; found one that always takes 2");
+  EXPECT_EQ(createError(path, varyingProgram(2), {.replicas = 2, .globalBatch = 5}),
+            "expected a global batch of at most 4 (2 replicas with 2 rows), found 5");
+  // What divides needs no such program, from the beginning of an epoch.
+  makeBatches(path, program(1), {.replicas = 2, .remainder = Remainder::distribute});
+  EXPECT_NE(createError(path, program(1), {.replicas = 2, .remainder = Remainder::distribute, .start = {0, 5}}), "");
 }
 
 // A second run that begins where the first one stopped sees the same batches.
@@ -222,6 +301,26 @@ TEST(BatchLayout, ListsWhatDoesNotFit) {
   EXPECT_EQ(planError(folder.path, mask, /*supplyMask=*/true), "'" + folder.path +
                                                                    "' does not fit the inputs of 'step':\n"
                                                                    "  'mask': expected 2xf32 or 2xi1, found 2xi32");
+}
+
+// Rows are known at run time for all inputs or for none, and nothing else is.
+TEST(BatchLayout, SizesKnownAtRunTime) {
+  TemporaryFolder folder;
+  std::string path = writeData(folder, 6);
+  ProgramInfo info = varyingProgram(3);
+  Expected<BatchLayout> layout = planBatches(*Dataset::open(path), info, /*supplyMask=*/false);
+  ASSERT_TRUE(layout.ok()) << layout.status().message();
+  EXPECT_EQ(layout->rows, 3u);
+  EXPECT_EQ(layout->fields.size(), 2u);
+  EXPECT_EQ(layout->sizeOffsets, (std::vector<uint64_t>{info.inputs[1].offset, info.inputs[3].offset}));
+  ProgramInfo mixed = programWith({{"x", {ElementType::f32, {3, 2}, 0}, 0},
+                                   {"x.dim0", {ElementType::i64, {}, 0}, 0},
+                                   {"x.dim1", {ElementType::i64, {}, 0}, 0},
+                                   {"y", {ElementType::i32, {3}, 0}, 0}});
+  EXPECT_EQ(planError(path, mixed), "'" + path +
+                                        "' does not fit the inputs of 'step':\n"
+                                        "  'x': expected a size of dimension 1 that is known when it is compiled, found one of at most 2\n"
+                                        "  'y': expected rows that are known at run time only as in the other inputs");
 }
 
 TEST(Dataset, NeedsArrays) {
