@@ -13,11 +13,12 @@ def Replica_Dialect : Dialect {
   let cppNamespace = "::lockstep::replica";
   let summary = "Training steps as the user wrote them: replicas, variables, two contexts";
   let description = [{
-    A module of this dialect holds one strategy, variables and steps. A step is executed once a
-    replica (replica context); `replica.merge_call` opens cross-replica context inside it. Compute
+    A module of this dialect holds one strategy, variables, steps and programs. A step is executed once a
+    replica (replica context); `replica.merge_call` opens cross-replica context inside it. A program is executed
+    once for all replicas (cross-replica context); `replica.run` opens replica context inside it. Compute
     is upstream `linalg`, `tensor`, `arith`, `math` and `scf` on tensors.
 
-    Discardable attributes on the arguments and results of a step bind them to the outside:
+    Discardable attributes on the arguments and results of a step or program bind them to the outside:
     `replica.batch = "x"` (a batch tensor, one shard a replica; `replica.bounds = array<i64: 8>` bounds its dynamic
     dimensions, in order), `replica.scalar = "lr"` (a host
     scalar, equal on all replicas; `replica.default` gives its value when the host does not),
@@ -39,9 +40,10 @@ def Replica_PerReplica : Replica_Type<"PerReplica", "per_replica"> {
   let summary = "one value of the component type a replica";
   let description = [{
     The values of all replicas, as cross-replica context sees them. There is no arithmetic on them:
-    `replica.reduce_to`, `replica.gather` and `replica.local_results` lead to plain tensors.
+    `replica.reduce`, `replica.gather` and `replica.local_results` lead to plain tensors, `replica.run` computes on
+    them replica by replica. A component without a rank says that the ranks differ between replicas.
   }];
-  let parameters = (ins "::mlir::RankedTensorType":$component);
+  let parameters = (ins "::mlir::TensorType":$component);
   let assemblyFormat = "`<` $component `>`";
 }
 
@@ -61,7 +63,8 @@ class Replica_Enum<string name, string summary, list<I32EnumAttrCase> cases> : I
 
 def Replica_Kind : Replica_Enum<"Kind", "kind of a strategy", [
   I32EnumAttrCase<"Default", 0, "default">, I32EnumAttrCase<"OneDevice", 1, "one_device">,
-  I32EnumAttrCase<"Mirrored", 2, "mirrored">]>;
+  I32EnumAttrCase<"Mirrored", 2, "mirrored">, I32EnumAttrCase<"MultiWorkerMirrored", 3, "multi_worker_mirrored">,
+  I32EnumAttrCase<"CentralStorage", 4, "central_storage">]>;
 def Replica_KindAttr : EnumAttr<Replica_Dialect, Replica_Kind, "kind"> { let assemblyFormat = "`<` $value `>`"; }
 
 def Replica_Reduction : Replica_Enum<"Reduction", "how values of several replicas become one", [
@@ -69,16 +72,23 @@ def Replica_Reduction : Replica_Enum<"Reduction", "how values of several replica
 def Replica_ReductionAttr : EnumAttr<Replica_Dialect, Replica_Reduction, "reduction">;
 
 def Replica_Synchronization : Replica_Enum<"Synchronization", "when the copies of a variable are made equal", [
-  I32EnumAttrCase<"OnWrite", 0, "on_write">, I32EnumAttrCase<"OnRead", 1, "on_read">]>;
+  I32EnumAttrCase<"OnWrite", 0, "on_write">, I32EnumAttrCase<"OnRead", 1, "on_read">,
+  I32EnumAttrCase<"Auto", 2, "auto">, I32EnumAttrCase<"None", 3, "none">]>;
 def Replica_SynchronizationAttr : EnumAttr<Replica_Dialect, Replica_Synchronization, "synchronization"> {
   let assemblyFormat = "`<` $value `>`";
 }
 
 def Replica_Aggregation : Replica_Enum<"Aggregation", "how per-replica writes to a variable are combined", [
   I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"Sum", 1, "sum">, I32EnumAttrCase<"Mean", 2, "mean">,
-  I32EnumAttrCase<"OnlyFirstReplica", 3, "only_first_replica">]>;
+  I32EnumAttrCase<"OnlyFirstReplica", 3, "only_first_replica">, I32EnumAttrCase<"Uniform", 4, "uniform">]>;
 def Replica_AggregationAttr : EnumAttr<Replica_Dialect, Replica_Aggregation, "aggregation"> {
   let assemblyFormat = "`<` $value `>`";
 }
+
+def Replica_Scatter : Replica_Enum<"Scatter", "what becomes of a row of a variable and a row of slices", [
+  I32EnumAttrCase<"Add", 0, "add">, I32EnumAttrCase<"Sub", 1, "sub">, I32EnumAttrCase<"Mul", 2, "mul">,
+  I32EnumAttrCase<"Div", 3, "div">, I32EnumAttrCase<"Min", 4, "min">, I32EnumAttrCase<"Max", 5, "max">,
+  I32EnumAttrCase<"Update", 6, "update">]>;
+def Replica_ScatterAttr : EnumAttr<Replica_Dialect, Replica_Scatter, "scatter_kind">;
 
 #endif

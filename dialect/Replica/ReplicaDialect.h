@@ -49,6 +49,15 @@ namespace lockstep::replica {
 /// The number of replicas that `module` is compiled for; emits an error if its strategy does not say it.
 llvm::FailureOr<int64_t> getReplicaCount(mlir::ModuleOp module);
 
+/// What one replica has of a value of type `type`: the component of a wrapped type, the tensor itself; null for other types.
+mlir::TensorType getComponent(mlir::Type type);
+
+/// The type of the reduction of values of type `type`: a mean of integers is f64 (reference, section 2.1).
+mlir::TensorType getReducedType(Reduction reduction, mlir::TensorType type);
+
+/// The variable that `op` names in its attribute `variable`; null if there is none.
+VariableOp lookupVariable(mlir::Operation *op, mlir::SymbolTableCollection *symbolTable = nullptr);
+
 } // namespace lockstep::replica
 
 #endif

@@ -1,6 +1,7 @@
 //===- ReplicaOps.cpp - Steps, variables and replica context --------------===//
 
 #include "dialect/Replica/ReplicaDialect.h"
+#include "dialect/Replica/Strategy.h"
 
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
@@ -27,6 +28,46 @@ static void printReduction(OpAsmPrinter &printer, Operation *, ReductionAttr red
   printer << stringifyReduction(reduction.getValue());
 }
 
+/// The way of scattering by its name.
+static ParseResult parseScatter(OpAsmParser &parser, ScatterAttr &kind) {
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef name;
+  if (parser.parseKeyword(&name))
+    return failure();
+  std::optional<Scatter> value = symbolizeScatter(name);
+  if (!value)
+    return parser.emitError(loc) << "expected 'add', 'sub', 'mul', 'div', 'min', 'max' or 'update', found '" << name << "'";
+  kind = ScatterAttr::get(parser.getContext(), *value);
+  return success();
+}
+
+static void printScatter(OpAsmPrinter &printer, Operation *, ScatterAttr kind) { printer << stringifyScatter(kind.getValue()); }
+
+TensorType lockstep::replica::getReducedType(Reduction reduction, TensorType type) {
+  if (reduction == Reduction::Mean && type.getElementType().isInteger())
+    return cast<TensorType>(type.clone(Float64Type::get(type.getContext())));
+  return type;
+}
+
+/// Types of results stand behind an arrow where they are not what the reduction usually gives.
+static ParseResult parseReducedTypes(OpAsmParser &parser, ReductionAttr reduction, ArrayRef<Type> operands, SmallVectorImpl<Type> &results) {
+  if (succeeded(parser.parseOptionalArrow()))
+    return parser.parseTypeList(results);
+  for (Type type : operands) {
+    auto tensor = dyn_cast<TensorType>(type);
+    results.push_back(tensor ? getReducedType(reduction.getValue(), tensor) : type);
+  }
+  return success();
+}
+
+static void printReducedTypes(OpAsmPrinter &printer, Operation *, ReductionAttr reduction, TypeRange operands, TypeRange results) {
+  bool usual = llvm::all_of(llvm::zip_equal(operands, results), [&](auto pair) {
+    return getReducedType(reduction.getValue(), cast<TensorType>(std::get<0>(pair))) == std::get<1>(pair);
+  });
+  if (!usual)
+    printer << "-> " << results;
+}
+
 #define GET_OP_CLASSES
 #include "dialect/Replica/ReplicaOps.cpp.inc"
 
@@ -38,7 +79,7 @@ LogicalResult StrategyOp::verify() {
   auto strategies = (*this)->getParentOfType<ModuleOp>().getOps<StrategyOp>();
   if (*strategies.begin() != *this)
     return emitOpError("expected at most one strategy in a module");
-  if (getKind() != Kind::Mirrored && getReplicas().value_or(1) != 1)
+  if (StrategyProperties::of(getKind()).isSingle && getReplicas().value_or(1) != 1)
     return emitOpError("expected 1 replica for strategy '") << stringifyKind(getKind()) << "', found " << *getReplicas();
   return success();
 }
@@ -50,8 +91,6 @@ LogicalResult VariableOp::verify() {
   auto type = cast<RankedTensorType>(getType());
   if (!type.getElementType().isIntOrFloat())
     return emitOpError("expected elements that are integers or floats, found ") << type.getElementType();
-  if (getAggregation() == Aggregation::Mean && !isa<FloatType>(type.getElementType()))
-    return emitOpError("expected a float type for aggregation 'mean', found ") << type << " [E_MEAN_INT_VAR]";
   if (ElementsAttr initial = getInitialAttr()) {
     if (initial.getType() != type)
       return emitOpError("expected an initial value of type ") << type << ", found " << initial.getType();
@@ -108,7 +147,7 @@ LogicalResult StepOp::verify() {
 }
 
 LogicalResult ReturnOp::verify() {
-  ArrayRef<Type> expected = cast<StepOp>((*this)->getParentOp()).getResultTypes();
+  ArrayRef<Type> expected = cast<FunctionOpInterface>((*this)->getParentOp()).getResultTypes();
   if (TypeRange(expected) != getOperandTypes())
     return emitOpError("expected operands of types (") << expected << "), found (" << getOperandTypes() << ")";
   return success();
@@ -118,62 +157,76 @@ LogicalResult ReturnOp::verify() {
 // Variables
 //===----------------------------------------------------------------------===//
 
-/// The variable that `op` names by `symbol`, checked against the type of its value.
-static LogicalResult verifyVariableUse(Operation *op, FlatSymbolRefAttr symbol, Type valueType, SymbolTableCollection &symbolTable) {
-  auto variable = symbolTable.lookupNearestSymbolFrom<VariableOp>(op, symbol);
+VariableOp lockstep::replica::lookupVariable(Operation *op, SymbolTableCollection *symbolTable) {
+  auto symbol = op->getAttrOfType<FlatSymbolRefAttr>("variable");
+  return symbolTable ? symbolTable->lookupNearestSymbolFrom<VariableOp>(op, symbol)
+                     : SymbolTable::lookupNearestSymbolFrom<VariableOp>(op, symbol);
+}
+
+/// Checks that `op` names a variable, and that `valueType` is the type of one replica's value of it.
+static LogicalResult verifyVariableUse(Operation *op, Type valueType, SymbolTableCollection &symbolTable) {
+  VariableOp variable = lookupVariable(op, &symbolTable);
   if (!variable)
-    return op->emitOpError("unknown variable ") << symbol;
-  if (variable.getType() == valueType)
+    return op->emitOpError("unknown variable ") << op->getAttr("variable");
+  Type component = getComponent(valueType);
+  if (variable.getType() == component)
     return success();
   InFlightDiagnostic diag = op->emitOpError("expected a value of type ") << variable.getType() << ", found " << valueType;
+  auto expected = cast<RankedTensorType>(variable.getType());
+  if (auto found = dyn_cast_or_null<TensorType>(component); found && found.getElementType() != expected.getElementType())
+    diag << " [E_DTYPE_MISMATCH]";
+  else if (found)
+    diag << " [E_SHAPE_MISMATCH]";
   diag.attachNote(variable.getLoc()) << "the variable is declared here";
   return diag;
 }
 
-/// Rules for variables that are synchronized on read (reference, section 5.3), in cross-replica context.
-static LogicalResult verifyCombinedUse(Operation *op, FlatSymbolRefAttr symbol, Aggregation refused, StringRef message,
-                                       SymbolTableCollection &symbolTable) {
-  auto variable = symbolTable.lookupNearestSymbolFrom<VariableOp>(op, symbol);
-  if (getEnclosingContext(op) != Context::CrossReplica || variable.getSynchronization() != Synchronization::OnRead ||
-      variable.getAggregation() != refused)
-    return success();
-  InFlightDiagnostic diag = op->emitOpError();
-  diag << llvm::formatv(message.data(), symbol.getValue()).str();
-  diag.attachNote(variable.getLoc()) << "the variable is declared here";
-  return diag;
-}
-
-LogicalResult ReadOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
-  if (failed(verifyVariableUse(*this, getVariableAttr(), getType(), symbolTable)))
-    return failure();
-  return verifyCombinedUse(*this, getVariableAttr(), Aggregation::None,
-                           "reads variable '{0}', whose copies no aggregation combines, in cross-replica context [E_AGG_NONE]",
-                           symbolTable);
-}
+LogicalResult ReadOp::verifySymbolUses(SymbolTableCollection &symbolTable) { return verifyVariableUse(*this, getType(), symbolTable); }
 
 ResultUniformity ReadOp::getResultUniformity(unsigned) {
   // Cross-replica context reads the combination of all copies, replica context its own copy (reference, section 5.3).
   if (getEnclosingContext(*this) == Context::CrossReplica)
     return ResultUniformity::FromOperands;
-  auto variable = SymbolTable::lookupNearestSymbolFrom<VariableOp>(*this, getVariableAttr());
-  return variable && variable.getSynchronization() == Synchronization::OnRead ? ResultUniformity::Varying : ResultUniformity::FromOperands;
+  VariableOp variable = lookupVariable(*this);
+  return variable && variable.isOnRead() ? ResultUniformity::Varying : ResultUniformity::FromOperands;
 }
 
 LogicalResult AssignOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
-  return verifyVariableUse(*this, getVariableAttr(), getValue().getType(), symbolTable);
+  return verifyVariableUse(*this, getValue().getType(), symbolTable);
 }
-/// Adding to, or subtracting from, a variable: what is the sum of its copies cannot be changed by one value.
-template <typename AssignOpTy> static LogicalResult verifyChange(AssignOpTy op, SymbolTableCollection &symbolTable) {
-  if (failed(verifyVariableUse(op, op.getVariableAttr(), op.getValue().getType(), symbolTable)))
-    return failure();
-  return verifyCombinedUse(op, op.getVariableAttr(), Aggregation::Sum,
-                           "changes variable '{0}', which is the sum of its copies, in cross-replica context "
-                           "[E_ONREAD_ASSIGN_ADD_SUM]",
-                           symbolTable);
+LogicalResult AssignAddOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  return verifyVariableUse(*this, getValue().getType(), symbolTable);
+}
+LogicalResult AssignSubOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  return verifyVariableUse(*this, getValue().getType(), symbolTable);
 }
 
-LogicalResult AssignAddOp::verifySymbolUses(SymbolTableCollection &symbolTable) { return verifyChange(*this, symbolTable); }
-LogicalResult AssignSubOp::verifySymbolUses(SymbolTableCollection &symbolTable) { return verifyChange(*this, symbolTable); }
+/// Slices: rows of `values`, each with a place in `indices`.
+static LogicalResult verifySlices(Operation *op, Type values, Type indices) {
+  auto rows = dyn_cast_or_null<RankedTensorType>(getComponent(values)), places = dyn_cast_or_null<RankedTensorType>(getComponent(indices));
+  if (!rows || rows.getRank() == 0)
+    return op->emitOpError("expected values with rows, found ") << values;
+  if (!places || places.getRank() != 1 || !places.getElementType().isSignlessInteger())
+    return op->emitOpError("expected a vector of integer indices, found ") << indices;
+  if (!rows.isDynamicDim(0) && !places.isDynamicDim(0) && rows.getDimSize(0) != places.getDimSize(0))
+    return op->emitOpError("expected as many indices as values, ") << rows.getDimSize(0) << ", found " << places.getDimSize(0) << " [E_SHAPE_MISMATCH]";
+  return success();
+}
+
+LogicalResult ScatterOp::verify() { return verifySlices(*this, getValues().getType(), getIndices().getType()); }
+
+LogicalResult ScatterOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  VariableOp variable = lookupVariable(*this, &symbolTable);
+  if (!variable)
+    return emitOpError("unknown variable ") << getVariableAttr();
+  auto table = cast<RankedTensorType>(variable.getType());
+  auto values = cast<RankedTensorType>(getComponent(getValues().getType()));
+  if (values.getElementType() != table.getElementType())
+    return emitOpError("expected values of type ") << table.getElementType() << ", found " << values << " [E_DTYPE_MISMATCH]";
+  if (values.getRank() != table.getRank() || values.getShape().drop_front() != table.getShape().drop_front())
+    return emitOpError("expected rows of ") << table << ", found " << values << " [E_SHAPE_MISMATCH]";
+  return success();
+}
 
 //===----------------------------------------------------------------------===//
 // Replica context
@@ -181,27 +234,29 @@ LogicalResult AssignSubOp::verifySymbolUses(SymbolTableCollection &symbolTable) 
 
 ResultUniformity IdOp::getResultUniformity(unsigned) { return ResultUniformity::Varying; }
 
-/// The type of the reduction of values of type `type` (reference, section 2.1: a mean of integers is f64).
-static RankedTensorType getReducedType(Reduction reduction, RankedTensorType type) {
-  if (reduction == Reduction::Mean && type.getElementType().isInteger())
-    return type.clone(Float64Type::get(type.getContext()));
-  return type;
-}
-
 LogicalResult AllReduceOp::inferReturnTypes(MLIRContext *, std::optional<Location>, ValueRange operands, DictionaryAttr,
                                             OpaqueProperties properties, RegionRange, SmallVectorImpl<Type> &types) {
   Reduction reduction = properties.as<Properties *>()->reduction.getValue();
   for (Value operand : operands)
-    types.push_back(getReducedType(reduction, cast<RankedTensorType>(operand.getType())));
+    types.push_back(getReducedType(reduction, cast<TensorType>(operand.getType())));
   return success();
 }
 
+bool AllReduceOp::isCompatibleReturnTypes(TypeRange inferred, TypeRange actual) {
+  // Whether a mean of integers may keep its type depends on the strategy, and is seen to by a pass.
+  return inferred.size() == actual.size() && llvm::all_of(llvm::zip_equal(inferred, actual), [](auto pair) {
+           auto [usual, type] = pair;
+           auto tensor = dyn_cast<TensorType>(type);
+           return usual == type || (tensor && getReducedType(Reduction::Mean, tensor) == usual);
+         });
+}
+
 LogicalResult AllReduceOp::verify() {
-  for (Value operand : getOperands()) {
-    Type element = cast<RankedTensorType>(operand.getType()).getElementType();
-    if (!element.isIntOrFloat() || element.isInteger(1))
-      return emitOpError("expected elements that are numbers, found ") << element << " [E_DTYPE_UNSUPPORTED]";
-  }
+  if (getBytesPerPack() < 0)
+    return emitOpError("expected 'bytes_per_pack' of at least 0, found ") << static_cast<int64_t>(getBytesPerPack()) << " [E_OPTION_VALUE]";
+  for (auto [operand, result] : llvm::zip_equal(getOperands(), getResults()))
+    if (getReduction() == Reduction::Sum && operand.getType() != result.getType())
+      return emitOpError("expected a sum of type ") << operand.getType() << ", found " << result.getType();
   return success();
 }
 
@@ -211,22 +266,36 @@ LogicalResult AllGatherOp::verify() {
   if (getNumOperands() != getNumResults())
     return emitOpError("expected one result for each of ") << getNumOperands() << " operands, found " << getNumResults();
   for (auto [operand, result] : llvm::zip_equal(getOperands(), getResults())) {
-    auto from = cast<RankedTensorType>(operand.getType());
-    auto to = cast<RankedTensorType>(result.getType());
-    if (from.getRank() == 0)
-      return emitOpError("expected an operand with an axis to gather along, found the scalar ") << from << " [E_SCALAR_GATHER]";
-    int64_t axis = getAxisAttr().getInt();
-    if (axis < 0 || axis >= from.getRank())
-      return emitOpError("expected an axis in [0, ") << from.getRank() << "), found " << axis << " [E_AXIS_RANGE]";
-    if (to.getRank() != from.getRank() || to.getElementType() != from.getElementType())
+    // Whether there must be an axis at all depends on the strategy, and is seen to by a pass.
+    auto from = dyn_cast<RankedTensorType>(operand.getType());
+    auto to = dyn_cast<RankedTensorType>(result.getType());
+    if (!from || operand.getType() == result.getType())
+      continue;
+    if (!to || to.getRank() != from.getRank() || to.getElementType() != from.getElementType())
       return emitOpError("expected a result of rank ")
-             << from.getRank() << " and element type " << from.getElementType() << ", found " << to;
+             << from.getRank() << " and element type " << from.getElementType() << ", found " << result.getType();
     for (int64_t d = 0; d < from.getRank(); ++d)
-      if (d != axis && from.getDimSize(d) != to.getDimSize(d))
+      if (d != getAxisAttr().getInt() && from.getDimSize(d) != to.getDimSize(d))
         return emitOpError("expected dimension ")
                << d << " of the result to be as in the operand " << from << ", found " << to << " [E_SHAPE_MISMATCH]";
   }
   return success();
 }
+
+LogicalResult AllReduceSlicesOp::verify() {
+  if (failed(verifySlices(*this, getValues().getType(), getIndices().getType())))
+    return failure();
+  return verifySlices(*this, getAllValues().getType(), getAllIndices().getType());
+}
+
+ResultUniformity AllReduceSlicesOp::getResultUniformity(unsigned) { return ResultUniformity::Uniform; }
+
+LogicalResult ReduceSlicesOp::verify() {
+  if (failed(verifySlices(*this, getValues().getType(), getIndices().getType())))
+    return failure();
+  return verifySlices(*this, getAllValues().getType(), getAllIndices().getType());
+}
+
+ResultUniformity ReduceSlicesOp::getResultUniformity(unsigned) { return ResultUniformity::Uniform; }
 
 ResultUniformity AllGatherOp::getResultUniformity(unsigned) { return ResultUniformity::Uniform; }

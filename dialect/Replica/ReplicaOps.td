@@ -49,6 +49,21 @@ def Replica_VariableOp : Replica_Op<"variable", [Symbol, HasParent<"::mlir::Modu
     the variable has a name of its own and the `path` beside it. Values above 4 KiB are not given
     `initial`ly but come by name from a safetensors file.
 
+    | synchronization | copies |
+    |---|---|
+    | `on_write` (default), `auto` | are equal: written together |
+    | `on_read` | are each replica's own; reading them in cross-replica context combines them |
+    | `none` | refused, except by strategies that keep one copy (`E_SYNC_NONE`) |
+
+    | aggregation | what an assignment in replica context does |
+    |---|---|
+    | `uniform` (default) | every replica assigns the same value, which the compiler proves |
+    | `sum`, `mean` | assigns what the replicas' values are together |
+    | `only_first_replica` | assigns the value of replica 0 |
+    | `none` | is refused: nothing says what the copies should become (`E_AGG_NONE`) |
+
+    What a strategy that keeps one copy of a variable makes of these rules is in `Strategy.h`.
+
     ```mlir
     replica.variable @w : tensor<64x10xf32> {aggregation = #replica.aggregation<mean>}
     replica.variable @seen : tensor<i64> {synchronization = #replica.synchronization<on_read>,
@@ -57,12 +72,14 @@ def Replica_VariableOp : Replica_Op<"variable", [Symbol, HasParent<"::mlir::Modu
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<StaticShapeTensorOf<[AnyType]>>:$type,
     DefaultValuedAttr<Replica_SynchronizationAttr, "::lockstep::replica::Synchronization::OnWrite">:$synchronization,
-    DefaultValuedAttr<Replica_AggregationAttr, "::lockstep::replica::Aggregation::None">:$aggregation,
+    DefaultValuedAttr<Replica_AggregationAttr, "::lockstep::replica::Aggregation::Uniform">:$aggregation,
     OptionalAttr<ElementsAttr>:$initial, UnitAttr:$is_unsigned, OptionalAttr<StrAttr>:$path);
   let assemblyFormat = "$sym_name `:` $type attr-dict";
   let extraClassDeclaration = [{
     /// The name in files: the path, if the symbol is not the name itself.
     ::llvm::StringRef getStoredName() { return getPath().value_or(getSymName()); }
+    /// True if each replica has a copy of its own, which may differ from the others.
+    bool isOnRead() { return getSynchronization() == Synchronization::OnRead; }
   }];
   let hasVerifier = 1;
 }
@@ -71,7 +88,7 @@ def Replica_StepOp : Replica_Op<"step", [FunctionOpInterface, IsolatedFromAbove,
     HasParent<"::mlir::ModuleOp">, DeclareOpInterfaceMethods<OpensContextInterface>]> {
   let summary = "a function that runs once a replica";
   let description = [{
-    Arguments are per replica unless they carry `replica.scalar`.
+    Arguments are per replica unless they carry `replica.scalar`. A step that a program calls by `replica.run` gets them from there.
 
     ```mlir
     replica.step @train(%x: tensor<32x64xf32> {replica.batch = "x"}) -> (tensor<f32> {replica.metric = "loss"}) {
@@ -95,16 +112,16 @@ def Replica_StepOp : Replica_Op<"step", [FunctionOpInterface, IsolatedFromAbove,
   let hasVerifier = 1;
 }
 
-def Replica_ReturnOp : Replica_Op<"return", [Pure, Terminator, ReturnLike, HasParent<"StepOp">]> {
-  let summary = "ends a step";
+def Replica_ReturnOp : Replica_Op<"return", [Pure, Terminator, ReturnLike, ParentOneOf<["StepOp", "ProgramOp"]>]> {
+  let summary = "ends a step or a program";
   let description = [{
-    The operands are the results of the step.
+    The operands are the results of the step or program.
 
     ```mlir
     replica.return %loss : tensor<f32>
     ```
   }];
-  let arguments = (ins Variadic<AnyRankedTensor>:$operands);
+  let arguments = (ins Variadic<AnyType>:$operands);
   let assemblyFormat = "attr-dict ($operands^ `:` type($operands))?";
   let hasVerifier = 1;
 }
@@ -131,15 +148,15 @@ def Replica_ReadOp : Replica_Op<"read", [InAnyContext, DeclareOpInterfaceMethods
 class Replica_AssignOpBase<string mnemonic> : Replica_Op<mnemonic, [InAnyContext,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>,
     MemoryEffects<[MemRead<Replica_VariableResource>, MemWrite<Replica_VariableResource>]>]> {
-  let arguments = (ins FlatSymbolRefAttr:$variable, AnyRankedTensor:$value);
+  let arguments = (ins FlatSymbolRefAttr:$variable, AnyType:$value);
   let assemblyFormat = "$variable `,` $value attr-dict `:` type($value)";
 }
 
 def Replica_AssignOp : Replica_AssignOpBase<"assign"> {
   let summary = "gives a variable a new value";
   let description = [{
-    In replica context the variable's aggregation says how the values of the replicas are combined; with `none` the
-    value must be uniform.
+    In replica context the variable's aggregation says how the values of the replicas are combined. In cross-replica context
+    one plain or mirrored value goes to all copies; the copies of an on_read variable that is their sum get an equal part each.
 
     ```mlir
     replica.assign @w, %new : tensor<64x10xf32>
@@ -167,6 +184,40 @@ def Replica_AssignSubOp : Replica_AssignOpBase<"assign_sub"> {
     replica.assign_sub @w, %step : tensor<64x10xf32>
     ```
   }];
+}
+
+def Replica_ScatterOp : Replica_Op<"scatter", [InAnyContext, DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+    MemoryEffects<[MemRead<Replica_VariableResource>, MemWrite<Replica_VariableResource>]>]> {
+  let summary = "changes the rows of a variable that slices name";
+  let description = [{
+    Row `indices[i]` of the variable becomes its combination with `values[i]`, in the order of `i`; an index may come several
+    times. In replica context the slices of all replicas are concatenated (aggregation `sum`; divided by the number of replicas for
+    `mean`), or those of replica 0 are taken (`only_first_replica`). Only `add` and `sub` can be aggregated otherwise
+    (`E_SCATTER_AGG`); on_read variables have no scatter (`E_SCATTER_ONREAD`). Every index is in `[0, rows)`: one outside ends the
+    run with `E_INDEX`.
+
+    ```mlir
+    replica.scatter add @table, %indices, %values : tensor<?xi64>, tensor<?x64xf32>
+    ```
+  }];
+  let arguments = (ins Replica_ScatterAttr:$kind, FlatSymbolRefAttr:$variable, AnyType:$indices, AnyType:$values);
+  let assemblyFormat = "custom<Scatter>($kind) $variable `,` $indices `,` $values attr-dict `:` type($indices) `,` type($values)";
+  let hasVerifier = 1;
+}
+
+def Replica_LiteralOp : Replica_Op<"literal", [Pure, InAnyContext, AllTypesMatch<["value", "result"]>]> {
+  let summary = "a number that stands in the user's program";
+  let description = [{
+    As a constant, except that a sum of it over replicas is refused: nobody can tell whether the number or N times the number is
+    meant (`E_NON_DISTRIBUTED_SUM`; zero is zero). Where that has been checked it becomes `arith.constant`.
+
+    ```mlir
+    %five = replica.literal dense<5.0> : tensor<f32>
+    ```
+  }];
+  let arguments = (ins ElementsAttr:$value);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = "attr-dict $value";
 }
 
 //===----------------------------------------------------------------------===//
@@ -204,7 +255,8 @@ def Replica_AllReduceOp : Replica_CommunicationOp<"all_reduce", [InReplicaContex
   let summary = "combines the values of all replicas and gives the result to each of them";
   let description = [{
     One op is one call of the user; a nest is flattened into its operands. Shapes are equal on all
-    replicas. The mean of integers is f64.
+    replicas. The mean of integers is f64; where the strategy leaves the values of a single replica as they are, it may keep the
+    type, which then stands behind an arrow.
 
     ```
     before      replica 0: [1 2]   replica 1: [3 4]
@@ -217,10 +269,32 @@ def Replica_AllReduceOp : Replica_CommunicationOp<"all_reduce", [InReplicaContex
     %gw, %gb = replica.all_reduce mean %dw, %db {bytes_per_pack = 33554432 : i64} : tensor<64x10xf32>, tensor<10xf32>
     ```
   }];
-  let arguments = (ins Replica_ReductionAttr:$reduction, Variadic<AnyRankedTensor>:$operands,
-    DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative]>, "0">:$bytes_per_pack);
-  let results = (outs Variadic<AnyRankedTensor>:$results);
-  let assemblyFormat = "custom<Reduction>($reduction) $operands attr-dict `:` type($operands)";
+  let arguments = (ins Replica_ReductionAttr:$reduction, Variadic<AnyTensor>:$operands,
+    DefaultValuedAttr<I64Attr, "0">:$bytes_per_pack);
+  let results = (outs Variadic<AnyTensor>:$results);
+  let assemblyFormat = "custom<Reduction>($reduction) $operands attr-dict `:` type($operands) "
+                       "custom<ReducedTypes>(ref($reduction), ref(type($operands)), type($results))";
+  let extraClassDeclaration = [{
+    static bool isCompatibleReturnTypes(::mlir::TypeRange inferred, ::mlir::TypeRange actual);
+  }];
+  let hasVerifier = 1;
+}
+
+def Replica_AllReduceSlicesOp : Replica_CommunicationOp<"all_reduce_slices", [InReplicaContext,
+    DeclareOpInterfaceMethods<UniformityOpInterface>]> {
+  let summary = "combines slices of all replicas: rows, and the places they belong to";
+  let description = [{
+    The slices of a sum are those of all replicas, one after the other in the order of the replicas; duplicates are kept. For a
+    mean the values are divided by the number of replicas. How many rows a replica has may differ.
+
+    ```mlir
+    %v, %i = replica.all_reduce_slices sum %values at %indices : tensor<?x2xf32>, tensor<?xi64> -> tensor<?x2xf32>, tensor<?xi64>
+    ```
+  }];
+  let arguments = (ins Replica_ReductionAttr:$reduction, AnyRankedTensor:$values, AnyRankedTensor:$indices);
+  let results = (outs AnyRankedTensor:$all_values, AnyRankedTensor:$all_indices);
+  let assemblyFormat = "custom<Reduction>($reduction) $values `at` $indices attr-dict `:` type($values) `,` type($indices) "
+                       "`->` type($all_values) `,` type($all_indices)";
   let hasVerifier = 1;
 }
 
@@ -228,7 +302,8 @@ def Replica_AllGatherOp : Replica_CommunicationOp<"all_gather", [InReplicaContex
     DeclareOpInterfaceMethods<UniformityOpInterface>]> {
   let summary = "concatenates the values of all replicas along an axis, in the order of the replicas";
   let description = [{
-    Sizes along `axis` may differ between replicas when they are dynamic; all other dimensions are equal.
+    Sizes along `axis` may differ between replicas when they are dynamic; all other dimensions are equal. A strategy that has one
+    replica by its nature gives the values back as they are, scalars too.
 
     ```
     before        replica 0: [1 2]   replica 1: [3]
@@ -239,8 +314,8 @@ def Replica_AllGatherOp : Replica_CommunicationOp<"all_gather", [InReplicaContex
     %all = replica.all_gather %v axis 0 : tensor<?x3xf32> -> tensor<?x3xf32>
     ```
   }];
-  let arguments = (ins Variadic<AnyRankedTensor>:$operands, I64Attr:$axis);
-  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let arguments = (ins Variadic<AnyTensor>:$operands, I64Attr:$axis);
+  let results = (outs Variadic<AnyTensor>:$results);
   let assemblyFormat = "$operands `axis` $axis attr-dict `:` type($operands) `->` type($results)";
   let hasVerifier = 1;
 }
@@ -260,18 +335,19 @@ def Replica_MergeCallOp : Replica_CommunicationOp<"merge_call", [InReplicaContex
     }
     ```
   }];
-  let arguments = (ins Variadic<AnyRankedTensor>:$operands);
-  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let arguments = (ins Variadic<AnyTensor>:$operands);
+  let results = (outs Variadic<AnyTensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "(`(` $operands^ `:` type($operands) `)`)? (`->` type($results)^)? attr-dict-with-keyword $body";
   let hasVerifier = 1;
 }
 
-def Replica_YieldOp : Replica_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["MergeCallOp", "UpdateOp"]>]> {
-  let summary = "ends the region of a merge_call or an update";
+def Replica_YieldOp : Replica_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["MergeCallOp", "RunOp", "UpdateOp", "UpdateNonSlotOp",
+    "ValuesFromFunctionOp"]>]> {
+  let summary = "ends a region of another context";
   let description = [{
-    In a merge_call the operands are what the replicas get: a component each of a per-replica value, the same of all others. In an
-    update the first is the variable's new value.
+    In a merge_call the operands are what the replicas get: a component each of a per-replica value, the same of all others. In a
+    run they are what a replica gives. In an update the first is the variable's new value.
 
     ```mlir
     replica.yield %s : !replica.mirrored<tensor<4xf32>>
@@ -282,93 +358,6 @@ def Replica_YieldOp : Replica_Op<"yield", [Pure, Terminator, ReturnLike, ParentO
   let builders = [OpBuilder<(ins), [{ (void)$_state; }]>];
 }
 
-//===----------------------------------------------------------------------===//
-// Cross-replica context
-//===----------------------------------------------------------------------===//
-
-def Replica_ReduceToOp : Replica_CommunicationOp<"reduce_to", [InCrossReplicaContext, DeclareOpInterfaceMethods<UniformityOpInterface>,
-    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "combines the values of all replicas where a variable lives";
-  let description = [{
-    Without a destination the result goes to all replicas.
-    The sum of a plain value is refused: a value that is not distributed would be added N times (E_NON_DISTRIBUTED_SUM).
-
-    ```mlir
-    %s = replica.reduce_to sum %pg, @w : !replica.per_replica<tensor<4xf32>> -> !replica.mirrored<tensor<4xf32>>
-    ```
-  }];
-  let arguments = (ins Replica_ReductionAttr:$reduction, AnyType:$value, OptionalAttr<FlatSymbolRefAttr>:$destination);
-  let results = (outs Replica_Mirrored:$result);
-  let assemblyFormat = "custom<Reduction>($reduction) $value (`,` $destination^)? attr-dict `:` type($value) `->` type($result)";
-  let hasVerifier = 1;
-}
-
-def Replica_BroadcastToOp : Replica_Op<"broadcast_to", [Pure, InCrossReplicaContext,
-    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "gives a plain value to all replicas";
-  let description = [{
-    ```mlir
-    %m = replica.broadcast_to %v, @w : tensor<4xf32> -> !replica.mirrored<tensor<4xf32>>
-    ```
-  }];
-  let arguments = (ins AnyRankedTensor:$value, OptionalAttr<FlatSymbolRefAttr>:$destination);
-  let results = (outs Replica_Mirrored:$result);
-  let assemblyFormat = "$value (`,` $destination^)? attr-dict `:` type($value) `->` type($result)";
-  let hasVerifier = 1;
-}
-
-def Replica_GatherOp : Replica_CommunicationOp<"gather", [InCrossReplicaContext, DeclareOpInterfaceMethods<UniformityOpInterface>]> {
-  let summary = "concatenates the values of all replicas along an axis";
-  let description = [{
-    The result is one plain value, in the order of the replicas. Sizes along `axis` may differ between them.
-
-    ```mlir
-    %all = replica.gather %p axis 0 : !replica.per_replica<tensor<?x3xf32>> -> tensor<?x3xf32>
-    ```
-  }];
-  let arguments = (ins Replica_PerReplica:$value, I64Attr:$axis);
-  let results = (outs AnyRankedTensor:$result);
-  let assemblyFormat = "$value `axis` $axis attr-dict `:` type($value) `->` type($result)";
-  let hasVerifier = 1;
-}
-
-def Replica_LocalResultsOp : Replica_CommunicationOp<"local_results", [InCrossReplicaContext, DeclareOpInterfaceMethods<UniformityOpInterface>]> {
-  let summary = "the values of all replicas, as a list";
-  let description = [{
-    One result for each replica, in their order.
-
-    ```mlir
-    %0, %1 = replica.local_results %p : !replica.per_replica<tensor<4xf32>> -> tensor<4xf32>, tensor<4xf32>
-    ```
-  }];
-  let arguments = (ins Replica_PerReplica:$value);
-  let results = (outs Variadic<AnyRankedTensor>:$results);
-  let assemblyFormat = "$value attr-dict `:` type($value) `->` type($results)";
-  let hasVerifier = 1;
-}
-
-def Replica_UpdateOp : Replica_Op<"update", [InCrossReplicaContext, IsolatedFromAbove,
-    MemoryEffects<[MemRead<Replica_VariableResource>, MemWrite<Replica_VariableResource>]>,
-    SingleBlockImplicitTerminator<"YieldOp">, DeclareOpInterfaceMethods<OpensContextInterface>,
-    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "computes a new value of a variable where it lives";
-  let description = [{
-    The region gets the current value and the operands' components; the first value that it yields becomes the variable's,
-    the others are results. Per-replica operands are refused, since copies would diverge (E_PER_REPLICA_IN_UPDATE).
-
-    ```mlir
-    replica.update @w (%s : !replica.mirrored<tensor<4xf32>>) {
-    ^bb0(%current: tensor<4xf32>, %d: tensor<4xf32>):
-      ...
-      replica.yield %new : tensor<4xf32>
-    }
-    ```
-  }];
-  let arguments = (ins FlatSymbolRefAttr:$variable, Variadic<AnyType>:$operands);
-  let results = (outs Variadic<AnyType>:$results);
-  let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$variable (`(` $operands^ `:` type($operands) `)`)? (`->` type($results)^)? attr-dict-with-keyword $body";
-  let hasVerifier = 1;
-}
+include "dialect/Replica/CrossReplicaOps.td"
 
 #endif

@@ -1,0 +1,293 @@
+//===- CrossReplicaOps.cpp - merge_call, programs, cross-replica context --===//
+
+#include "dialect/Replica/ReplicaDialect.h"
+
+#include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FunctionImplementation.h"
+
+using namespace lockstep;
+using namespace lockstep::replica;
+using namespace mlir;
+
+TensorType lockstep::replica::getComponent(Type type) {
+  if (auto perReplica = dyn_cast<PerReplicaType>(type))
+    return perReplica.getComponent();
+  if (auto mirrored = dyn_cast<MirroredType>(type))
+    return mirrored.getComponent();
+  return dyn_cast<TensorType>(type);
+}
+
+//===----------------------------------------------------------------------===//
+// Regions of another context
+//===----------------------------------------------------------------------===//
+
+Context MergeCallOp::getOpenedContext() { return Context::CrossReplica; }
+Context RunOp::getOpenedContext() { return Context::Replica; }
+Context UpdateOp::getOpenedContext() { return Context::CrossReplica; }
+Context UpdateNonSlotOp::getOpenedContext() { return Context::CrossReplica; }
+Context ValuesFromFunctionOp::getOpenedContext() { return Context::CrossReplica; }
+
+LogicalResult MergeCallOp::verify() {
+  Block &body = getBody().front();
+  if (body.getNumArguments() != getNumOperands())
+    return emitOpError("expected ") << getNumOperands() << " arguments of the region, found " << body.getNumArguments();
+  for (auto [operand, argument] : llvm::zip_equal(getOperands(), body.getArguments())) {
+    if (isa<MirroredType>(argument.getType()) || getComponent(argument.getType()) != operand.getType())
+      return emitOpError("expected a region argument of type ")
+             << operand.getType() << " or per replica of it, found " << argument.getType();
+  }
+  auto yield = cast<YieldOp>(body.getTerminator());
+  if (yield.getNumOperands() != getNumResults())
+    return emitOpError("expected the region to yield ") << getNumResults() << " values, found " << yield.getNumOperands();
+  for (auto [result, value] : llvm::zip_equal(getResults(), yield.getOperands()))
+    if (getComponent(value.getType()) != result.getType())
+      return emitOpError("expected the region to yield a component of type ") << result.getType() << ", found " << value.getType();
+  return success();
+}
+
+/// Checks a region that gets components of `operands`, behind `leading` other arguments.
+static LogicalResult verifyComponents(Operation *op, Block &body, OperandRange operands, unsigned leading) {
+  if (body.getNumArguments() != operands.size() + leading)
+    return op->emitOpError("expected ") << operands.size() + leading << " arguments of the region, found " << body.getNumArguments();
+  for (auto [operand, argument] : llvm::zip_equal(operands, body.getArguments().drop_front(leading)))
+    if (getComponent(operand.getType()) != argument.getType())
+      return op->emitOpError("expected a region argument of type ") << getComponent(operand.getType()) << ", found " << argument.getType();
+  return success();
+}
+
+/// Checks a region that yields the components of `results`, behind `leading` other values.
+static LogicalResult verifyYields(Operation *op, Block &body, ResultRange results, unsigned leading) {
+  auto yield = dyn_cast<YieldOp>(body.getTerminator());
+  if (!yield)
+    return op->emitOpError("expected the region to end in 'replica.yield', found '") << body.getTerminator()->getName() << "'";
+  if (yield.getNumOperands() != results.size() + leading)
+    return op->emitOpError("expected the region to yield ") << results.size() + leading << " values, found " << yield.getNumOperands();
+  for (auto [result, value] : llvm::zip_equal(results, yield.getOperands().drop_front(leading)))
+    if (getComponent(result.getType()) != value.getType())
+      return op->emitOpError("expected the region to yield a component of ") << result.getType() << ", found " << value.getType();
+  return success();
+}
+
+LogicalResult RunOp::verify() {
+  if (getCalleeAttr() && !getBody().empty())
+    return emitOpError("expected a step to call or a region, found both");
+  if (getCalleeAttr())
+    return success();
+  if (getBody().empty() || getBody().front().empty())
+    return emitOpError("expected a step to call or a region, found neither");
+  Block &body = getBody().front();
+  return success(succeeded(verifyComponents(*this, body, getOperands(), /*leading=*/0)) &&
+                 succeeded(verifyYields(*this, body, getResults(), /*leading=*/0)));
+}
+
+LogicalResult RunOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  if (!getCalleeAttr())
+    return success();
+  auto step = symbolTable.lookupNearestSymbolFrom<StepOp>(*this, getCalleeAttr());
+  if (!step)
+    return emitOpError("unknown step ") << getCalleeAttr();
+  auto components = [](TypeRange types) { return llvm::map_to_vector(types, [](Type type) -> Type { return getComponent(type); }); };
+  if (TypeRange(components(getOperandTypes())) != TypeRange(step.getArgumentTypes()))
+    return emitOpError("expected operands for (") << step.getArgumentTypes() << "), found (" << getOperandTypes() << ")";
+  if (TypeRange(components(getResultTypes())) != TypeRange(step.getResultTypes()))
+    return emitOpError("expected results of (") << step.getResultTypes() << "), found (" << getResultTypes() << ")";
+  return success();
+}
+
+LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  VariableOp variable = lookupVariable(*this, &symbolTable);
+  if (!variable)
+    return emitOpError("unknown variable ") << getVariableAttr();
+  Block &body = getBody().front();
+  Type expected = variable.getType();
+  if (body.getNumArguments() == 0 || body.getArgument(0).getType() != expected)
+    return emitOpError("expected the first argument of the region to be the variable's value of type ") << expected;
+  auto yield = cast<YieldOp>(body.getTerminator());
+  if (yield.getNumOperands() == 0 || yield.getOperand(0).getType() != expected)
+    return emitOpError("expected the region to yield the variable's new value of type ") << expected << " first";
+  return success();
+}
+
+LogicalResult UpdateOp::verify() {
+  Block &body = getBody().front();
+  return success(succeeded(verifyComponents(*this, body, getOperands(), /*leading=*/1)) &&
+                 succeeded(verifyYields(*this, body, getResults(), /*leading=*/1)));
+}
+
+LogicalResult UpdateNonSlotOp::verify() {
+  Block &body = getBody().front();
+  for (Type type : getResultTypes())
+    if (isa<PerReplicaType>(type))
+      return emitOpError("expected mirrored or plain results, found ") << type;
+  return success(succeeded(verifyComponents(*this, body, getOperands(), /*leading=*/0)) &&
+                 succeeded(verifyYields(*this, body, getResults(), /*leading=*/0)));
+}
+
+LogicalResult ValuesFromFunctionOp::verify() {
+  Block &body = getBody().front();
+  auto id = RankedTensorType::get({}, IntegerType::get(getContext(), 32));
+  if (body.getNumArguments() != 1 || body.getArgument(0).getType() != id)
+    return emitOpError("expected the region to have one argument of type ") << id << ", the number of a replica";
+  return verifyYields(*this, body, getResults(), /*leading=*/0);
+}
+
+ResultUniformity ValuesFromFunctionOp::getResultUniformity(unsigned) { return ResultUniformity::Varying; }
+
+//===----------------------------------------------------------------------===//
+// Reductions and gathers
+//===----------------------------------------------------------------------===//
+
+/// Checks that an optional destination is a variable.
+static LogicalResult verifyDestination(Operation *op, FlatSymbolRefAttr destination, SymbolTableCollection &symbolTable) {
+  if (destination && !symbolTable.lookupNearestSymbolFrom<VariableOp>(op, destination))
+    return op->emitOpError("expected the destination to be a variable, found ") << destination << " [E_ARG_TYPE]";
+  return success();
+}
+
+/// Checks the reduction of `value`, element by element, to `result`. With one replica, and for values that are equal
+/// everywhere, the type may stay as it is (reference, sections 2.1 and 4).
+static LogicalResult verifyReduced(Operation *op, Reduction reduction, Type value, Type result) {
+  TensorType component = getComponent(value), reduced = getComponent(result);
+  if (!component)
+    return op->emitOpError("expected a tensor, per-replica or mirrored value, found ") << value << " [E_ARG_TYPE]";
+  if (reduced != component && reduced != getReducedType(reduction, component))
+    return op->emitOpError("expected a result with components of type ") << getReducedType(reduction, component) << ", found " << result;
+  return success();
+}
+
+LogicalResult ReduceToOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  return verifyDestination(*this, getDestinationAttr(), symbolTable);
+}
+
+LogicalResult ReduceToOp::verify() { return verifyReduced(*this, getReduction(), getValue().getType(), getResult().getType()); }
+
+ResultUniformity ReduceToOp::getResultUniformity(unsigned) { return ResultUniformity::Uniform; }
+
+LogicalResult BatchReduceToOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  if (ArrayAttr destinations = getDestinationsAttr())
+    for (auto destination : destinations.getAsRange<FlatSymbolRefAttr>())
+      if (failed(verifyDestination(*this, destination, symbolTable)))
+        return failure();
+  return success();
+}
+
+LogicalResult BatchReduceToOp::verify() {
+  if (getNumOperands() != getNumResults())
+    return emitOpError("expected one result for each of ") << getNumOperands() << " operands, found " << getNumResults();
+  if (ArrayAttr destinations = getDestinationsAttr(); destinations && destinations.size() != getNumOperands())
+    return emitOpError("expected one destination for each of ") << getNumOperands() << " operands, found " << destinations.size();
+  for (auto [operand, result] : llvm::zip_equal(getOperands(), getResults()))
+    if (failed(verifyReduced(*this, getReduction(), operand.getType(), result.getType())))
+      return failure();
+  return success();
+}
+
+ResultUniformity BatchReduceToOp::getResultUniformity(unsigned) { return ResultUniformity::Uniform; }
+
+LogicalResult ReduceOp::verify() {
+  Type type = getValue().getType();
+  if (!getAxes())
+    return verifyReduced(*this, getReduction(), type, getResult().getType());
+  auto component = dyn_cast_or_null<RankedTensorType>(getComponent(type));
+  if (!component)
+    return emitOpError("expected a tensor, per-replica or mirrored value with a rank, found ") << type << " [E_ARG_TYPE]";
+  SmallVector<bool> reduced(component.getRank());
+  for (int64_t axis : getAxesAttr().asArrayRef()) {
+    if (axis < 0 || axis >= component.getRank())
+      return emitOpError("expected an axis in [0, ") << component.getRank() << "), found " << axis << " [E_AXIS_RANGE]";
+    if (reduced[axis])
+      return emitOpError("expected different axes, found ") << axis << " twice";
+    reduced[axis] = true;
+  }
+  SmallVector<int64_t> shape;
+  for (auto [d, size] : llvm::enumerate(component.getShape()))
+    if (!reduced[d])
+      shape.push_back(size);
+  Type element = getReducedType(getReduction(), component).getElementType();
+  auto expected = RankedTensorType::get(shape, element);
+  if (getResult().getType() != expected)
+    return emitOpError("expected a result of type ") << expected << ", found " << getResult().getType();
+  return success();
+}
+
+ResultUniformity ReduceOp::getResultUniformity(unsigned) { return ResultUniformity::Uniform; }
+
+LogicalResult BroadcastToOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  return verifyDestination(*this, getDestinationAttr(), symbolTable);
+}
+
+LogicalResult BroadcastToOp::verify() {
+  if (getComponent(getResult().getType()) != getValue().getType())
+    return emitOpError("expected a result with components of type ") << getValue().getType() << ", found " << getResult().getType();
+  return success();
+}
+
+LogicalResult GatherOp::verify() {
+  TensorType component = getComponent(getValue().getType());
+  if (!component)
+    return emitOpError("expected a tensor, per-replica or mirrored value, found ") << getValue().getType() << " [E_ARG_TYPE]";
+  // Whether there must be an axis at all depends on the strategy, and is seen to by a pass.
+  auto from = dyn_cast<RankedTensorType>(component);
+  auto to = dyn_cast<RankedTensorType>(getResult().getType());
+  if (!from || component == getResult().getType())
+    return success();
+  if (!to || to.getRank() != from.getRank() || to.getElementType() != from.getElementType())
+    return emitOpError("expected a result of rank ")
+           << from.getRank() << " and element type " << from.getElementType() << ", found " << getResult().getType();
+  return success();
+}
+
+ResultUniformity GatherOp::getResultUniformity(unsigned) { return ResultUniformity::Uniform; }
+
+ResultUniformity LocalResultsOp::getResultUniformity(unsigned) { return ResultUniformity::Uniform; }
+
+LogicalResult LocalResultsOp::verify() {
+  for (auto strategy : (*this)->getParentOfType<ModuleOp>().getOps<StrategyOp>())
+    if (strategy.getReplicas() && *strategy.getReplicas() != getNumResults())
+      return emitOpError("expected one result for each of ") << *strategy.getReplicas() << " replicas, found " << getNumResults();
+  TensorType component = getComponent(getValue().getType());
+  for (Value result : getResults())
+    if (result.getType() != component)
+      return emitOpError("expected results of type ") << component << ", found " << result.getType();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// ProgramOp
+//===----------------------------------------------------------------------===//
+
+void ProgramOp::build(OpBuilder &builder, OperationState &state, StringRef name, FunctionType type) {
+  state.addAttribute(SymbolTable::getSymbolAttrName(), builder.getStringAttr(name));
+  state.addAttribute(getFunctionTypeAttrName(state.name), TypeAttr::get(type));
+  state.addRegion();
+}
+
+ParseResult ProgramOp::parse(OpAsmParser &parser, OperationState &result) {
+  auto buildType = [](Builder &builder, ArrayRef<Type> inputs, ArrayRef<Type> results, function_interface_impl::VariadicFlag,
+                      std::string &) { return builder.getFunctionType(inputs, results); };
+  return function_interface_impl::parseFunctionOp(parser, result, /*allowVariadic=*/false, getFunctionTypeAttrName(result.name), buildType,
+                                                  getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
+}
+
+void ProgramOp::print(OpAsmPrinter &printer) {
+  function_interface_impl::printFunctionOp(printer, *this, /*isVariadic=*/false, getFunctionTypeAttrName(), getArgAttrsAttrName(),
+                                           getResAttrsAttrName());
+}
+
+Context ProgramOp::getOpenedContext() { return Context::CrossReplica; }
+
+LogicalResult ProgramOp::verify() {
+  for (auto [index, type] : llvm::enumerate(getArgumentTypes())) {
+    bool batch = static_cast<bool>(getArgAttr(index, "replica.batch")), scalar = static_cast<bool>(getArgAttr(index, "replica.scalar"));
+    if (batch && !isa<PerReplicaType>(type))
+      return emitOpError("expected a per-replica type beside 'replica.batch' for argument ") << index << ", found " << type;
+    if (scalar && !isa<RankedTensorType>(type))
+      return emitOpError("expected a tensor beside 'replica.scalar' for argument ") << index << ", found " << type;
+    if (!batch && !scalar)
+      return emitOpError("expected 'replica.batch' or 'replica.scalar' for argument ") << index;
+  }
+  for (auto [index, type] : llvm::enumerate(getResultTypes()))
+    if (!getComponent(type))
+      return emitOpError("expected a tensor, per-replica or mirrored value as result ") << index << ", found " << type;
+  return success();
+}

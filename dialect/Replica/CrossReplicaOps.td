@@ -1,0 +1,246 @@
+//===- CrossReplicaOps.td - Programs, and what they do -----*- tablegen -*-===//
+//
+// Operations of cross-replica context: one computation sees the values of all replicas.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LOCKSTEP_DIALECT_REPLICA_CROSSREPLICAOPS_TD
+#define LOCKSTEP_DIALECT_REPLICA_CROSSREPLICAOPS_TD
+
+def Replica_ProgramOp : Replica_Op<"program", [FunctionOpInterface, IsolatedFromAbove, AffineScope, AutomaticAllocationScope,
+    HasParent<"::mlir::ModuleOp">, DeclareOpInterfaceMethods<OpensContextInterface>]> {
+  let summary = "a function that runs once for all replicas";
+  let description = [{
+    An argument is `!replica.per_replica<T>` with `replica.batch` (each replica's part of the data), or plain with
+    `replica.scalar` (one value for all, of any shape). Results are per replica, mirrored or plain.
+
+    ```mlir
+    replica.program @main(%x: !replica.per_replica<tensor<32x64xf32>> {replica.batch = "x"}) -> (tensor<f32> {replica.result = "loss"}) {
+      %losses = replica.run @step(%x : !replica.per_replica<tensor<32x64xf32>>) -> !replica.per_replica<tensor<f32>>
+      %loss = replica.reduce mean %losses : !replica.per_replica<tensor<f32>> -> tensor<f32>
+      replica.return %loss : tensor<f32>
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
+    OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
+  let regions = (region MinSizedRegion<1>:$body);
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::FunctionType":$type)>];
+  let extraClassDeclaration = [{
+    /// Returns the argument types of this program.
+    ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
+    /// Returns the result types of this program.
+    ::llvm::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
+    ::mlir::Region *getCallableRegion() { return &getBody(); }
+  }];
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+def Replica_RunOp : Replica_Op<"run", [InCrossReplicaContext, IsolatedFromAbove, SingleBlock,
+    DeclareOpInterfaceMethods<OpensContextInterface>, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "every replica executes a step or a region";
+  let description = [{
+    Either `callee` names a step, or the region is one; `inline-runs` makes regions of calls. Each replica gets its component of a
+    per-replica operand and all of a plain or mirrored one. What the replicas give is `!replica.per_replica<T>`; a plain or mirrored
+    result says that it is equal on all of them, which is proven.
+
+    ```mlir
+    %y = replica.run (%x, %k : !replica.per_replica<tensor<4xf32>>, tensor<4xf32>) -> !replica.per_replica<tensor<4xf32>> {
+    ^bb0(%mine: tensor<4xf32>, %all: tensor<4xf32>):
+      %0 = arith.mulf %mine, %all : tensor<4xf32>
+      replica.yield %0 : tensor<4xf32>
+    }
+    ```
+  }];
+  let arguments = (ins OptionalAttr<FlatSymbolRefAttr>:$callee, Variadic<AnyType>:$operands);
+  let results = (outs Variadic<AnyType>:$results);
+  let regions = (region AnyRegion:$body);
+  let assemblyFormat = "($callee^)? (`(` $operands^ `:` type($operands) `)`)? (`->` type($results)^)? attr-dict-with-keyword ($body^)?";
+  let hasVerifier = 1;
+}
+
+def Replica_ReduceOp : Replica_CommunicationOp<"reduce", [InCrossReplicaContext, DeclareOpInterfaceMethods<UniformityOpInterface>]> {
+  let summary = "combines the values of all replicas into one plain value";
+  let description = [{
+    Without `axes`, element by element. With them, the elements of each replica along the axes are combined too: a mean is the sum
+    of all elements divided by how many there are on all replicas together, so that batches of different sizes weigh right; a plain
+    value counts once a replica. A mean of integers is f64.
+
+    ```mlir
+    %loss = replica.reduce mean %losses axes [0] : !replica.per_replica<tensor<?xf32>> -> tensor<f32>
+    ```
+  }];
+  let arguments = (ins Replica_ReductionAttr:$reduction, AnyType:$value, OptionalAttr<DenseI64ArrayAttr>:$axes);
+  let results = (outs AnyTensor:$result);
+  let assemblyFormat = "custom<Reduction>($reduction) $value (`axes` $axes^)? attr-dict `:` type($value) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Replica_ReduceSlicesOp : Replica_CommunicationOp<"reduce_slices", [InCrossReplicaContext,
+    DeclareOpInterfaceMethods<UniformityOpInterface>]> {
+  let summary = "combines slices of all replicas into plain ones";
+  let description = [{
+    As `replica.all_reduce_slices`, in cross-replica context.
+
+    ```mlir
+    %v, %i = replica.reduce_slices sum %values at %indices
+        : !replica.per_replica<tensor<?x2xf32>>, !replica.per_replica<tensor<?xi64>> -> tensor<?x2xf32>, tensor<?xi64>
+    ```
+  }];
+  let arguments = (ins Replica_ReductionAttr:$reduction, Replica_PerReplica:$values, Replica_PerReplica:$indices);
+  let results = (outs AnyRankedTensor:$all_values, AnyRankedTensor:$all_indices);
+  let assemblyFormat = "custom<Reduction>($reduction) $values `at` $indices attr-dict `:` type($values) `,` type($indices) "
+                       "`->` type($all_values) `,` type($all_indices)";
+  let hasVerifier = 1;
+}
+
+def Replica_BatchReduceToOp : Replica_CommunicationOp<"batch_reduce_to", [InCrossReplicaContext,
+    DeclareOpInterfaceMethods<UniformityOpInterface>, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "combines several values of all replicas, each where a variable lives";
+  let description = [{
+    As one `replica.reduce_to` for each value, except that they are one call: they may be exchanged together.
+
+    ```mlir
+    %a, %b = replica.batch_reduce_to mean %x, %z to [@v, @w]
+        : !replica.per_replica<tensor<2xf32>>, !replica.per_replica<tensor<f32>> -> !replica.mirrored<tensor<2xf32>>, !replica.mirrored<tensor<f32>>
+    ```
+  }];
+  let arguments = (ins Replica_ReductionAttr:$reduction, Variadic<AnyType>:$operands, OptionalAttr<FlatSymbolRefArrayAttr>:$destinations);
+  let results = (outs Variadic<AnyTypeOf<[Replica_Mirrored, AnyTensor]>>:$results);
+  let assemblyFormat = "custom<Reduction>($reduction) $operands (`to` $destinations^)? attr-dict `:` type($operands) `->` type($results)";
+  let hasVerifier = 1;
+}
+
+def Replica_ValuesFromFunctionOp : Replica_Op<"values_from_function", [InCrossReplicaContext, IsolatedFromAbove,
+    SingleBlockImplicitTerminator<"YieldOp">, DeclareOpInterfaceMethods<OpensContextInterface>,
+    DeclareOpInterfaceMethods<UniformityOpInterface>]> {
+  let summary = "a value for each replica, computed from its number";
+  let description = [{
+    The region is executed for each replica, and gets the replica's number.
+
+    ```mlir
+    %p = replica.values_from_function -> !replica.per_replica<tensor<i32>> {
+    ^bb0(%id: tensor<i32>):
+      replica.yield %id : tensor<i32>
+    }
+    ```
+  }];
+  let results = (outs Variadic<Replica_PerReplica>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "(`->` type($results)^)? attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+}
+
+def Replica_UpdateNonSlotOp : Replica_Op<"update_non_slot", [InCrossReplicaContext, IsolatedFromAbove,
+    SingleBlockImplicitTerminator<"YieldOp">, DeclareOpInterfaceMethods<OpensContextInterface>]> {
+  let summary = "computes where variables live that belong to no other variable";
+  let description = [{
+    The region gets the operands' components, which are equal on all replicas, and gives mirrored or plain results.
+
+    ```mlir
+    %r = replica.update_non_slot (%k : tensor<f32>) -> !replica.mirrored<tensor<f32>> {
+    ^bb0(%a: tensor<f32>):
+      %0 = arith.addf %a, %a : tensor<f32>
+      replica.yield %0 : tensor<f32>
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<AnyType>:$operands);
+  let results = (outs Variadic<AnyType>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "(`(` $operands^ `:` type($operands) `)`)? (`->` type($results)^)? attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+}
+
+def Replica_ReduceToOp : Replica_CommunicationOp<"reduce_to", [InCrossReplicaContext, DeclareOpInterfaceMethods<UniformityOpInterface>,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "combines the values of all replicas where a variable lives";
+  let description = [{
+    Without a destination the result goes to all replicas. A plain result says that the destination is one device.
+    The mean of a mirrored or plain value is that value. The sum of one is refused: it would be added N times
+    (`E_NON_DISTRIBUTED_SUM`); with one replica it is the value.
+
+    ```mlir
+    %s = replica.reduce_to sum %pg, @w : !replica.per_replica<tensor<4xf32>> -> !replica.mirrored<tensor<4xf32>>
+    ```
+  }];
+  let arguments = (ins Replica_ReductionAttr:$reduction, AnyType:$value, OptionalAttr<FlatSymbolRefAttr>:$destination);
+  let results = (outs AnyTypeOf<[Replica_Mirrored, AnyTensor]>:$result);
+  let assemblyFormat = "custom<Reduction>($reduction) $value (`,` $destination^)? attr-dict `:` type($value) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Replica_BroadcastToOp : Replica_Op<"broadcast_to", [Pure, InCrossReplicaContext,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "gives a plain value to all replicas";
+  let description = [{
+    A plain result says that the destination is one device.
+
+    ```mlir
+    %m = replica.broadcast_to %v, @w : tensor<4xf32> -> !replica.mirrored<tensor<4xf32>>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$value, OptionalAttr<FlatSymbolRefAttr>:$destination);
+  let results = (outs AnyTypeOf<[Replica_Mirrored, AnyTensor]>:$result);
+  let assemblyFormat = "$value (`,` $destination^)? attr-dict `:` type($value) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Replica_GatherOp : Replica_CommunicationOp<"gather", [InCrossReplicaContext, DeclareOpInterfaceMethods<UniformityOpInterface>]> {
+  let summary = "concatenates the values of all replicas along an axis";
+  let description = [{
+    The result is one plain value, in the order of the replicas. Sizes along `axis` may differ between them. A plain or mirrored
+    value is given back as it is.
+
+    ```mlir
+    %all = replica.gather %p axis 0 : !replica.per_replica<tensor<?x3xf32>> -> tensor<?x3xf32>
+    ```
+  }];
+  let arguments = (ins AnyType:$value, I64Attr:$axis);
+  let results = (outs AnyTensor:$result);
+  let assemblyFormat = "$value `axis` $axis attr-dict `:` type($value) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Replica_LocalResultsOp : Replica_CommunicationOp<"local_results", [InCrossReplicaContext, DeclareOpInterfaceMethods<UniformityOpInterface>]> {
+  let summary = "the values of all replicas, as a list";
+  let description = [{
+    One result for each replica, in their order. All components of a mirrored value are equal.
+
+    ```mlir
+    %0, %1 = replica.local_results %p : !replica.per_replica<tensor<4xf32>> -> tensor<4xf32>, tensor<4xf32>
+    ```
+  }];
+  let arguments = (ins AnyTypeOf<[Replica_PerReplica, Replica_Mirrored]>:$value);
+  let results = (outs Variadic<AnyTensor>:$results);
+  let assemblyFormat = "$value attr-dict `:` type($value) `->` type($results)";
+  let hasVerifier = 1;
+}
+
+def Replica_UpdateOp : Replica_Op<"update", [InCrossReplicaContext, IsolatedFromAbove,
+    MemoryEffects<[MemRead<Replica_VariableResource>, MemWrite<Replica_VariableResource>]>,
+    SingleBlockImplicitTerminator<"YieldOp">, DeclareOpInterfaceMethods<OpensContextInterface>,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "computes a new value of a variable where it lives";
+  let description = [{
+    The region gets the current value and the operands' components; the first value that it yields becomes the variable's,
+    the others are results: mirrored or plain, per replica for an on_read variable, each of whose copies is updated.
+    Per-replica operands that may differ are refused for a variable whose copies are equal (`E_PER_REPLICA_IN_UPDATE`).
+
+    ```mlir
+    replica.update @w (%s : !replica.mirrored<tensor<4xf32>>) {
+    ^bb0(%current: tensor<4xf32>, %d: tensor<4xf32>):
+      ...
+      replica.yield %new : tensor<4xf32>
+    }
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$variable, Variadic<AnyType>:$operands);
+  let results = (outs Variadic<AnyType>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$variable (`(` $operands^ `:` type($operands) `)`)? (`->` type($results)^)? attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+}
+
+#endif

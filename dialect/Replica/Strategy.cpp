@@ -1,0 +1,27 @@
+//===- Strategy.cpp - What the strategies are -----------------------------===//
+
+#include "dialect/Replica/Strategy.h"
+
+using namespace lockstep::replica;
+using namespace mlir;
+
+/// One row a strategy, in the order of `Kind`.
+static constexpr StrategyProperties kStrategies[] = {
+    // kind, placement, isSingle, keepsSingleValues, hasSeveralWorkers, honoursOnRead, checksDeclarations
+    {Kind::Default, Placement::Single, true, true, false, false, false},
+    {Kind::OneDevice, Placement::Single, true, true, false, false, false},
+    {Kind::Mirrored, Placement::Mirrored, false, true, false, true, true},
+    {Kind::MultiWorkerMirrored, Placement::Mirrored, false, true, true, true, true},
+    {Kind::CentralStorage, Placement::Owner, false, false, false, false, false},
+};
+
+const StrategyProperties &StrategyProperties::of(Kind kind) {
+  const StrategyProperties &found = kStrategies[static_cast<size_t>(kind)];
+  assert(found.kind == kind && "the table is in the order of the kinds");
+  return found;
+}
+
+const StrategyProperties &StrategyProperties::of(ModuleOp module) {
+  auto strategies = module.getOps<StrategyOp>();
+  return of(strategies.empty() ? Kind::Default : (*strategies.begin()).getKind());
+}
