@@ -22,16 +22,21 @@ static void addImport(OpPassManager &pm) {
   pm.addPass(createImportStepsPass());
   pm.addPass(createImportStableHLOPass());
   pm.addPass(createUnrollSmallLoopsPass());
+  pm.addPass(createInlineRunsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 }
 
-static void addVerify(OpPassManager &pm) { pm.addPass(createVerifyUniformityPass()); }
-
-static void addLower(OpPassManager &pm, const CompileOptions &options) {
+static void addVerify(OpPassManager &pm, const CompileOptions &options) {
   SetReplicasPassOptions replicas;
   replicas.replicas = options.replicas;
   pm.addPass(createSetReplicasPass(replicas));
+  pm.addPass(createApplyStrategyPass());
+  pm.addPass(createVerifyUniformityPass());
+}
+
+static void addLower(OpPassManager &pm) {
+  pm.addPass(createSpliceContextsPass());
   pm.addPass(createBoundInputsPass());
   pm.addPass(createLowerReplicaPass());
   pm.addPass(createLowerVariablesPass());
@@ -96,9 +101,9 @@ void lockstep::buildCompilePipeline(OpPassManager &pm, const CompileOptions &opt
   auto runs = [&](Stage stage) { return stage <= options.stopAfter; };
   addImport(pm);
   if (runs(Stage::Verify))
-    addVerify(pm);
+    addVerify(pm, options);
   if (runs(Stage::Lower))
-    addLower(pm, options);
+    addLower(pm);
   if (runs(Stage::Simplify))
     addSimplify(pm, options);
   if (runs(Stage::Kernels))

@@ -49,6 +49,12 @@ namespace lockstep::replica {
 /// The number of replicas that `module` is compiled for; emits an error if its strategy does not say it.
 llvm::FailureOr<int64_t> getReplicaCount(mlir::ModuleOp module);
 
+/// Marks reads, assignments and scatters that stood in cross-replica context before `splice-contexts`: what is read is the
+/// combination of all copies, what is assigned goes to all of them.
+constexpr llvm::StringLiteral kCrossReplica = "replica.cross_replica";
+/// Marks assignments of each replica's own copy, without aggregation.
+constexpr llvm::StringLiteral kOwnCopy = "replica.own_copy";
+
 /// What one replica has of a value of type `type`: the component of a wrapped type, the tensor itself; null for other types.
 mlir::TensorType getComponent(mlir::Type type);
 

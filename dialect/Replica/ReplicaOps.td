@@ -193,8 +193,7 @@ def Replica_ScatterOp : Replica_Op<"scatter", [InAnyContext, DeclareOpInterfaceM
     Row `indices[i]` of the variable becomes its combination with `values[i]`, in the order of `i`; an index may come several
     times. In replica context the slices of all replicas are concatenated (aggregation `sum`; divided by the number of replicas for
     `mean`), or those of replica 0 are taken (`only_first_replica`). Only `add` and `sub` can be aggregated otherwise
-    (`E_SCATTER_AGG`); on_read variables have no scatter (`E_SCATTER_ONREAD`). Every index is in `[0, rows)`: one outside ends the
-    run with `E_INDEX`.
+    (`E_SCATTER_AGG`); on_read variables have no scatter (`E_SCATTER_ONREAD`). An index outside of `[0, rows)` changes nothing, as in JAX.
 
     ```mlir
     replica.scatter add @table, %indices, %values : tensor<?xi64>, tensor<?x64xf32>

@@ -118,7 +118,7 @@ LogicalResult StepImporter::declareVariable(Location loc, StringAttr name, Type 
   variables[name] = replica::VariableOp::create(
       builder, loc, symbol, TypeAttr::get(type),
       replica::SynchronizationAttr::get(context, replica::Synchronization::OnWrite),
-      replica::AggregationAttr::get(context, replica::Aggregation::None), /*initial=*/ElementsAttr(),
+      replica::AggregationAttr::get(context, replica::Aggregation::Uniform), /*initial=*/ElementsAttr(),
       getElementTypeOrSelf(type).isUnsignedInteger() ? builder.getUnitAttr() : UnitAttr(), symbol == name ? StringAttr() : name);
   return success();
 }

@@ -74,4 +74,23 @@ def UnrollSmallLoopsPass : Pass<"unroll-small-loops", "::mlir::ModuleOp"> {
     Option<"maxOps", "max-ops", "int64_t", "1024", "most operations that a loop becomes">];
 }
 
+def InlineRunsPass : Pass<"inline-runs", "::mlir::ModuleOp"> {
+  let summary = "makes regions of the steps that programs run";
+  let description = [{
+    What is in a step depends on what it is run with: uniform arguments stay uniform. A step that the host cannot run by itself,
+    because arguments of it are bound to nothing, is gone afterwards.
+
+    ```mlir
+    // before
+    %y = replica.run @double(%x : !replica.per_replica<tensor<4xf32>>) -> !replica.per_replica<tensor<4xf32>>
+    // after
+    %y = replica.run (%x : !replica.per_replica<tensor<4xf32>>) -> !replica.per_replica<tensor<4xf32>> {
+    ^bb0(%mine: tensor<4xf32>):
+      %0 = arith.addf %mine, %mine : tensor<4xf32>
+      replica.yield %0 : tensor<4xf32>
+    }
+    ```
+  }];
+}
+
 #endif

@@ -17,6 +17,7 @@ void buildInterpretPipeline(OpPassManager &pm, int64_t replicas) {
   SetReplicasPassOptions options;
   options.replicas = replicas;
   pm.addPass(createSetReplicasPass(options));
+  pm.addPass(createApplyStrategyPass());
   pm.addPass(createLinalgGeneralizeNamedOpsPass());
 }
 
@@ -34,7 +35,7 @@ LogicalResult Interpreter::addVariable(replica::VariableOp op) {
       return op.emitError("expected dense elements as initial value");
     initial = *value;
   }
-  machine.variables[op.getSymNameAttr()] = {op, std::vector<Value>(machine.replicas(), initial), nullptr};
+  state[op.getSymNameAttr()] = {op, std::vector<Value>(machine.replicas(), initial), nullptr};
   return success();
 }
 
@@ -46,37 +47,55 @@ FailureOr<std::unique_ptr<Interpreter>> Interpreter::create(ModuleOp module) {
   for (auto op : module.getOps<replica::VariableOp>())
     if (failed(interpreter->addVariable(op)))
       return failure();
-  for (auto op : module.getOps<replica::StepOp>()) {
-    if (!op.getBody().hasOneBlock()) {
-      op.emitError("expected one block, found branches between several");
+  for (auto op : module.getOps<FunctionOpInterface>())
+    if (isa<replica::StepOp, replica::ProgramOp>(op) && failed(interpreter->addFunction(op)))
       return failure();
-    }
-    for (Type type : op.getArgumentTypes())
-      if (!getElement(type)) {
-        op.emitError("expected arguments with elements that the interpreter has, found ") << type;
-        return failure();
-      }
-    CodeBuilder builder(interpreter->machine);
-    FailureOr<std::shared_ptr<const Code>> code = builder.build(op.getBody().front());
-    if (failed(code))
-      return failure();
-    interpreter->steps.push_back({op, *code, builder.numSlots()});
-  }
   return interpreter;
 }
 
-replica::StepOp Interpreter::findStep(StringRef name) const {
-  for (const Step &step : steps) {
-    replica::StepOp op = step.op;
-    if (op.getSymName() == name)
+LogicalResult Interpreter::addFunction(FunctionOpInterface op) {
+  if (!op.getFunctionBody().hasOneBlock())
+    return op->emitError("expected one block, found branches between several");
+  for (Type type : op.getArgumentTypes())
+    if (!getElement(type))
+      return op->emitError("expected arguments with elements that the interpreter has, found ") << type;
+  CodeBuilder builder(machine);
+  FailureOr<std::shared_ptr<const Code>> code = builder.build(op.getFunctionBody().front());
+  if (failed(code))
+    return failure();
+  functions.push_back({op, *code, builder.numSlots()});
+  return success();
+}
+
+const Interpreter::Function *Interpreter::find(Operation *op) const {
+  return &*llvm::find_if(functions, [&](const Function &function) { return function.op == op; });
+}
+
+template <typename OpTy, typename Functions> static OpTy findByName(const Functions &functions, StringRef name) {
+  for (const auto &function : functions)
+    if (auto op = dyn_cast<OpTy>(FunctionOpInterface(function.op).getOperation()); op && op.getSymName() == name)
       return op;
-  }
   return {};
+}
+
+replica::StepOp Interpreter::findStep(StringRef name) const { return findByName<replica::StepOp>(functions, name); }
+replica::ProgramOp Interpreter::findProgram(StringRef name) const { return findByName<replica::ProgramOp>(functions, name); }
+
+LogicalResult Interpreter::run(replica::ProgramOp op, ArrayRef<Value> arguments, SmallVectorImpl<Value> &results) {
+  const Function &program = *find(op);
+  machine.begin();
+  Frame frame{machine, -1, std::vector<Value>(program.numSlots), {}};
+  SmallVector<Value> values(arguments);
+  if (failed(program.code->call(frame, values, results))) {
+    machine.emitFailure();
+    return failure();
+  }
+  return checkCopies();
 }
 
 LogicalResult Interpreter::run(replica::StepOp op, ArrayRef<SmallVector<Value>> arguments,
                                std::vector<SmallVector<Value>> &results) {
-  const Step &step = *llvm::find_if(steps, [&](const Step &candidate) { return candidate.op == op; });
+  const Function &step = *find(op);
   results.assign(replicas(), {});
   machine.begin();
   auto runReplica = [&](int64_t replica) {
@@ -100,8 +119,8 @@ LogicalResult Interpreter::run(replica::StepOp op, ArrayRef<SmallVector<Value>> 
 
 /// What replicas assign on their own must have been equal everywhere, unless the variable is one for each of them.
 LogicalResult Interpreter::checkCopies() {
-  for (auto &[name, variable] : machine.variables) {
-    if (variable.op.getSynchronization() == replica::Synchronization::OnRead)
+  for (auto &[name, variable] : state) {
+    if (variable.op.isOnRead())
       continue;
     for (auto [replica, copy] : llvm::enumerate(variable.copies)) {
       if (!copy.isIdentical(variable.copies[0])) {

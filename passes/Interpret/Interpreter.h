@@ -19,20 +19,22 @@ struct Code;
 /// of `linalg` as generic ones.
 void buildInterpretPipeline(mlir::OpPassManager &pm, int64_t replicas);
 
-/// Executes steps of one module, which must outlive it.
+/// Executes steps and programs of one module, which must outlive it.
 class Interpreter {
 public:
-  /// Translates all steps. Errors are diagnostics at the operation: one that the interpreter does not know, elements of a type
+  /// Translates all steps and programs. Errors are diagnostics at the operation: one that the interpreter does not know, elements of a type
   /// that it does not have, no replica count.
   static llvm::FailureOr<std::unique_ptr<Interpreter>> create(mlir::ModuleOp module);
   ~Interpreter();
 
   int64_t replicas() const { return machine.replicas(); }
   /// In the order of the module. Variables without an initial value are zeros until they are set.
-  llvm::MapVector<mlir::StringAttr, Variable> &variables() { return machine.variables; }
+  Variables &variables() { return state; }
 
   /// The step of that name, or null.
   replica::StepOp findStep(llvm::StringRef name) const;
+  /// The program of that name, or null.
+  replica::ProgramOp findProgram(llvm::StringRef name) const;
 
   /// Runs a step on all replicas: `arguments[r]` are those of replica r, their shapes fit the argument types. Gives each
   /// replica's results. Errors are diagnostics: a blocked collective, an index out of range, shapes that do not fit, copies of
@@ -40,19 +42,26 @@ public:
   llvm::LogicalResult run(replica::StepOp step, llvm::ArrayRef<llvm::SmallVector<Value>> arguments,
                           std::vector<llvm::SmallVector<Value>> &results);
 
+  /// Runs a program once for all replicas: per-replica arguments and results are `Value::perReplica`. Errors as above.
+  llvm::LogicalResult run(replica::ProgramOp program, llvm::ArrayRef<Value> arguments, llvm::SmallVectorImpl<Value> &results);
+
 private:
-  struct Step {
-    replica::StepOp op;
+  /// A step or a program.
+  struct Function {
+    mlir::FunctionOpInterface op;
     std::shared_ptr<const Code> code;
     unsigned numSlots = 0;
   };
 
-  explicit Interpreter(int64_t replicas) : machine(replicas) {}
+  explicit Interpreter(int64_t replicas) : machine(replicas, state) {}
   llvm::LogicalResult addVariable(replica::VariableOp op);
+  llvm::LogicalResult addFunction(mlir::FunctionOpInterface op);
+  const Function *find(mlir::Operation *op) const;
   llvm::LogicalResult checkCopies();
 
+  Variables state;
   Machine machine;
-  std::vector<Step> steps;
+  std::vector<Function> functions;
 };
 
 } // namespace lockstep::interpret

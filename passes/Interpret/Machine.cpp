@@ -60,7 +60,7 @@ void Machine::resolve(const Combine &combine) {
     std::string what = other->state == Arrival::Ended ? "has ended the step" : "waits in '" + other->op->getName().getStringRef().str() + "'";
     report(waiting - arrivals.begin(), waiting->op,
            "blocked: replica " + waiter + " waits in '" + waiting->op->getName().getStringRef().str() + "' for replica " +
-               blocker + ", which " + what,
+               blocker + ", which " + what + " [E_COLLECTIVE_DIVERGENCE]",
            "replica " + blocker + " is here", other->op);
     return;
   }
@@ -97,6 +97,11 @@ void Machine::report(int64_t replica, Operation *op, std::string message, std::s
     failed = true;
   }
   wake.notify_all();
+}
+
+void Machine::adoptFailure(const Machine &inner) {
+  std::lock_guard lock(mutex);
+  report(inner.failedReplica, inner.failedOp, inner.failureMessage, inner.noteMessage, inner.noteOp);
 }
 
 void Machine::emitFailure() {

@@ -30,12 +30,15 @@ struct Variable {
   mlir::Operation *assigned = nullptr;
 };
 
+using Variables = llvm::MapVector<mlir::StringAttr, Variable>;
+
+/// One run of all replicas. `variables` outlive it.
 class Machine {
 public:
-  explicit Machine(int64_t replicas) : numReplicas(replicas), arrivals(replicas) {}
+  Machine(int64_t replicas, Variables &variables) : variables(variables), numReplicas(replicas), arrivals(replicas) {}
 
   int64_t replicas() const { return numReplicas; }
-  llvm::MapVector<mlir::StringAttr, Variable> variables;
+  Variables &variables;
 
   /// What a collective does, with the operands of each replica; gives each replica's results.
   using Combine = std::function<llvm::LogicalResult(llvm::ArrayRef<llvm::SmallVector<Value>> operands,
@@ -54,6 +57,8 @@ public:
   /// Records an error, if it is the first one, and wakes all replicas. Always fails.
   llvm::LogicalResult fail(int64_t replica, mlir::Operation *op, const llvm::Twine &message);
   bool hasFailed() const { return failed.load(std::memory_order_relaxed); }
+  /// Takes over the error of a run inside of this one.
+  void adoptFailure(const Machine &inner);
   /// Emits the error as a diagnostic; to be called when no replica runs any more.
   void emitFailure();
 

@@ -43,28 +43,29 @@ static Value sumTree(ArrayRef<Value> values, const Element &element) {
   return sum;
 }
 
-/// A mean of integers is f64.
-static Value divide(const Value &sum, const Element &element, int64_t replicas) {
+Value divide(const Value &sum, const Element &element, int64_t count) {
   Value mean(element.lane == Lane::Int ? Lane::Double : element.lane, sum.shape());
   for (int64_t i = 0; i < sum.size(); ++i) {
     if (element.lane == Lane::Float)
-      mean.mutableAs<float>()[i] = sum.as<float>()[i] / static_cast<float>(replicas);
+      mean.mutableAs<float>()[i] = sum.as<float>()[i] / static_cast<float>(count);
     else if (element.lane == Lane::Double)
-      mean.mutableAs<double>()[i] = sum.as<double>()[i] / static_cast<double>(replicas);
+      mean.mutableAs<double>()[i] = sum.as<double>()[i] / static_cast<double>(count);
     else
-      mean.mutableAs<double>()[i] = static_cast<double>(signExtend(sum.intAt(i), element.width)) / static_cast<double>(replicas);
+      mean.mutableAs<double>()[i] = static_cast<double>(signExtend(sum.intAt(i), element.width)) / static_cast<double>(count);
   }
   return mean;
 }
 
-Value reduce(replica::Reduction reduction, ArrayRef<Value> values, const Element &element) {
-  Value result = sumTree(values, element);
+Value reduce(replica::Reduction reduction, ArrayRef<Value> values, const Element &element, Type result) {
+  if (values.size() == 1 && element.lane == Lane::Int && getElement(result)->lane == Lane::Int)
+    return values[0];
+  Value reduced = sumTree(values, element);
   if (reduction == replica::Reduction::Mean)
-    result = divide(result, element, values.size());
+    reduced = divide(reduced, element, values.size());
   // Values of 16 bits are added in float and rounded once.
   if (element.rounding != Rounding::None)
-    roundLanes(element.rounding, result.mutableAs<float>(), result.size());
-  return result;
+    roundLanes(element.rounding, reduced.mutableAs<float>(), reduced.size());
+  return reduced;
 }
 
 //===----------------------------------------------------------------------===//
@@ -98,7 +99,7 @@ LogicalResult checkShapes(Machine &machine, Operation *op, ArrayRef<Value> value
 // Replica context
 //===----------------------------------------------------------------------===//
 
-static SmallVector<Value> ofReplicas(ArrayRef<SmallVector<Value>> operands, size_t index) {
+SmallVector<Value> ofReplicas(ArrayRef<SmallVector<Value>> operands, size_t index) {
   return llvm::map_to_vector(operands, [&](const SmallVector<Value> &mine) { return mine[index]; });
 }
 
@@ -130,7 +131,7 @@ static LogicalResult runAllReduce(const Instruction &instruction, Frame &frame) 
   return communicate(instruction, frame, [&](ArrayRef<Value> values, size_t index, Value &result) {
     if (failed(checkShapes(frame.machine, op, values)))
       return failure();
-    result = reduce(op.getReduction(), values, *getElement(op.getOperand(index).getType()));
+    result = reduce(op.getReduction(), values, *getElement(op.getOperand(index).getType()), op.getResult(index).getType());
     return success();
   });
 }
@@ -141,7 +142,10 @@ static LogicalResult runAllGather(const Instruction &instruction, Frame &frame) 
   return communicate(instruction, frame, [&](ArrayRef<Value> values, size_t index, Value &result) {
     if (failed(checkShapes(frame.machine, op, values, axis)))
       return failure();
-    result = concatenate(values, axis);
+    // A single replica may have nothing to gather along.
+    result = values.size() == 1 ? values[0] : concatenate(values, axis);
+    if (values.size() == 1)
+      return success();
     return checkGathered(frame.machine, op, result, op.getResult(index).getType(), axis);
   });
 }
@@ -160,13 +164,13 @@ LogicalResult checkGathered(Machine &machine, Operation *op, const Value &gather
 //===----------------------------------------------------------------------===//
 
 static LogicalResult runRead(Variable &variable, const Instruction &instruction, Frame &frame) {
-  bool combines = frame.replica < 0 && variable.op.getSynchronization() == replica::Synchronization::OnRead;
+  bool combines = frame.replica < 0 && variable.op.isOnRead();
   Value result = variable.copies[std::max<int64_t>(frame.replica, 0)];
   // In cross-replica context, an on_read variable is the combination of its copies.
   if (combines && variable.op.getAggregation() != replica::Aggregation::OnlyFirstReplica) {
     bool mean = variable.op.getAggregation() == replica::Aggregation::Mean;
     result = reduce(mean ? replica::Reduction::Mean : replica::Reduction::Sum, variable.copies,
-                    *getElement(variable.op.getType()));
+                    *getElement(variable.op.getType()), variable.op.getType());
   }
   frame.slots[instruction.results[0]] = std::move(result);
   return success();
@@ -187,8 +191,7 @@ static void assign(Variable &variable, Value &copy, const Value &value, Operatio
 /// In cross-replica context one value goes to all copies. The copies of an on_read variable that is their sum get an equal
 /// part each.
 static void assignAll(Variable &variable, Value value, Operation *op, int64_t replicas) {
-  if (variable.op.getSynchronization() == replica::Synchronization::OnRead &&
-      variable.op.getAggregation() == replica::Aggregation::Sum) {
+  if (variable.op.isOnRead() && variable.op.getAggregation() == replica::Aggregation::Sum && isa<replica::AssignOp>(op)) {
     Element element = *getElement(variable.op.getType());
     for (int64_t i = 0; i < value.size(); ++i) {
       if (element.lane == Lane::Float)
@@ -206,15 +209,26 @@ static void assignAll(Variable &variable, Value value, Operation *op, int64_t re
     assign(variable, copy, value, op);
 }
 
+LogicalResult checkEqual(Machine &machine, Operation *op, const Value &value) {
+  for (auto [replica, component] : llvm::enumerate(value.components()))
+    if (!component.isIdentical(value.components()[0]))
+      return machine.fail(-1, op, "expected a value that is equal on all replicas, found another one on replica " + Twine(replica) +
+                                      " than on replica 0 [E_PER_REPLICA_IN_UPDATE]");
+  return success();
+}
+
 static LogicalResult runAssign(Variable &variable, const Instruction &instruction, Frame &frame) {
   Operation *op = instruction.op;
   if (frame.replica < 0) {
-    assignAll(variable, frame.take(instruction.operands[0]), op, frame.machine.replicas());
+    Value value = frame.take(instruction.operands[0]);
+    if (value.isPerReplica() && failed(checkEqual(frame.machine, op, value)))
+      return failure();
+    assignAll(variable, value.isPerReplica() ? value.components()[0] : value, op, frame.machine.replicas());
     return success();
   }
   replica::Aggregation aggregation = variable.op.getAggregation();
   Value &mine = variable.copies[frame.replica];
-  if (variable.op.getSynchronization() == replica::Synchronization::OnRead || aggregation == replica::Aggregation::None) {
+  if (variable.op.isOnRead() || aggregation == replica::Aggregation::Uniform || aggregation == replica::Aggregation::None) {
     assign(variable, mine, frame.take(instruction.operands[0]), op);
     // Written by replica 0 alone; the others assign it in the same place, or the copies differ.
     if (frame.replica == 0)
@@ -229,7 +243,8 @@ static LogicalResult runAssign(Variable &variable, const Instruction &instructio
     Value value = values[0];
     if (aggregation != replica::Aggregation::OnlyFirstReplica) {
       bool mean = aggregation == replica::Aggregation::Mean;
-      value = reduce(mean ? replica::Reduction::Mean : replica::Reduction::Sum, values, *getElement(variable.op.getType()));
+      value = reduce(mean ? replica::Reduction::Mean : replica::Reduction::Sum, values, *getElement(variable.op.getType()),
+                     variable.op.getType());
     }
     results.assign(all.size(), {value});
     return success();
@@ -271,7 +286,10 @@ FailureOr<Instruction::Run> translateReplicaOp(Operation *op, CodeBuilder &build
       })
       .Case([](replica::AllReduceOp) { return Result(Instruction::Run(&runAllReduce)); })
       .Case([](replica::AllGatherOp) { return Result(Instruction::Run(&runAllGather)); })
-      .Default([&](Operation *) { return translateMergeOp(op, builder); });
+      .Default([&](Operation *) {
+        Result run = translateSlicesOp(op, builder);
+        return failed(run) || *run ? run : translateCrossReplicaOp(op, builder);
+      });
 }
 
 } // namespace lockstep::interpret

@@ -1,12 +1,12 @@
 //===- LowerReplica.cpp - Replica context to explicit collectives ---------===//
 //
-// One rewrite an operation. The body of a merge_call is spliced into the step: every rank executes
-// it on values that are equal everywhere, and the memory planner stores and computes such values
-// once a process.
+// One rewrite an operation; `splice-contexts` has left only those of replica context.
 //
 //===----------------------------------------------------------------------===//
 
 #include "passes/Lower/Elementwise.h"
+#include "passes/Lower/LowerScatter.h"
+#include "passes/Lower/Means.h"
 
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Replica/ReplicaDialect.h"
@@ -16,7 +16,6 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -40,14 +39,6 @@ public:
       SymbolTable symbols(module);
       group = symbols.insert(collective::GroupOp::create(builder, module.getLoc(), "all", /*ranks=*/DenseI64ArrayAttr()));
     }
-    // A merge_call is spliced into its parent before what it held is lowered.
-    SmallVector<replica::MergeCallOp> mergeCalls;
-    module.walk([&](replica::MergeCallOp op) { mergeCalls.push_back(op); });
-    for (replica::MergeCallOp op : mergeCalls) {
-      builder.setInsertionPoint(op);
-      spliceMergeCall(op);
-    }
-
     SmallVector<Operation *> ops;
     module.walk([&](Operation *op) {
       if (isa<replica::ReplicaDialect>(op->getDialect()))
@@ -64,7 +55,7 @@ public:
 private:
   LogicalResult lower(Operation *op) {
     return TypeSwitch<Operation *, LogicalResult>(op)
-        .Case<replica::AllReduceOp, replica::AllGatherOp, replica::AssignOp, replica::AssignAddOp, replica::AssignSubOp>(
+        .Case<replica::AllReduceOp, replica::AllReduceSlicesOp, replica::AllGatherOp, replica::ScatterOp, replica::ReadOp, replica::AssignOp, replica::AssignAddOp, replica::AssignSubOp>(
             [&](auto typed) { return lowerOp(typed); })
         .Case([&](replica::NumInSyncOp typed) {
           auto type = RankedTensorType::get({}, builder.getI32Type());
@@ -95,40 +86,20 @@ private:
     return collective::WaitOp::create(builder, loc, results, start, operands).getResults();
   }
 
-  /// Sum or mean of `operands` over all replicas; a mean of integers is f64 (reference, section 2.1).
-  SmallVector<Value> reduce(Location loc, replica::Reduction reduction, ValueRange operands, int64_t bytesPerPack = 0) {
-    // A collective for each value: buckets are formed later, where it is known what is ready when.
-    return llvm::map_to_vector(operands, [&](Value operand) -> Value {
-      auto type = cast<RankedTensorType>(operand.getType());
-      bool mean = reduction == replica::Reduction::Mean, narrow = type.getElementType().isF16() || type.getElementType().isBF16();
-      // The sum below a mean is not rounded to 16 bits: the division rounds once.
-      RankedTensorType sumType = mean && narrow ? type.clone(builder.getF32Type()) : type;
-      Value sum = operand;
-      if (replicas > 1)
-        sum = communicate(loc, collective::Kind::AllReduce, collective::Reduction::Sum, operand, sumType, {}, bytesPerPack)[0];
-      if (!mean)
-        return sum;
-      return divideBy(replicas, loc, sum, isa<FloatType>(type.getElementType()) ? type.getElementType() : builder.getF64Type());
-    });
-  }
-
-  /// `sum` / `count` in elements of type `element`, in the precision of the wider of the two.
-  Value divideBy(int64_t count, Location loc, Value sum, Type element) {
-    auto type = cast<RankedTensorType>(sum.getType());
-    if (count == 1 && type.getElementType() == element)
-      return sum;
-    // Multiplying is exact, hence equal to dividing, only for powers of two.
-    bool multiply = llvm::isPowerOf2_64(count);
-    double factor = multiply ? 1.0 / static_cast<double>(count) : static_cast<double>(count);
-    return createElementwise(builder, loc, type.clone(element), sum, [&](OpBuilder &b, ValueRange in) -> Value {
-      Value value = in[0];
-      if (isa<IntegerType>(value.getType()))
-        value = arith::SIToFPOp::create(b, loc, element, value);
-      Value constant = arith::ConstantOp::create(b, loc, b.getFloatAttr(value.getType(), factor));
-      value = multiply ? arith::MulFOp::create(b, loc, value, constant).getResult()
-                       : arith::DivFOp::create(b, loc, value, constant).getResult();
-      return value.getType() == element ? value : arith::TruncFOp::create(b, loc, element, value).getResult();
-    });
+  /// Sum or mean of `operand` over all replicas, in elements of type `element`.
+  Value reduce(Location loc, replica::Reduction reduction, Value operand, Type element, int64_t bytesPerPack = 0) {
+    auto type = cast<RankedTensorType>(operand.getType());
+    bool mean = reduction == replica::Reduction::Mean;
+    Value sum = operand;
+    if (replicas > 1) {
+      RankedTensorType sumType = mean ? type.clone(getSumType(type.getElementType())) : type;
+      SmallVector<Value> sizes;
+      for (int64_t d = 0; d < type.getRank(); ++d)
+        if (type.isDynamicDim(d))
+          sizes.push_back(tensor::DimOp::create(builder, loc, operand, d));
+      sum = communicate(loc, collective::Kind::AllReduce, collective::Reduction::Sum, operand, sumType, {}, bytesPerPack, sizes)[0];
+    }
+    return mean ? divideBy(builder, loc, sum, replicas, element) : sum;
   }
 
   /// The value of replica 0.
@@ -137,7 +108,10 @@ private:
   }
 
   LogicalResult lowerOp(replica::AllReduceOp op) {
-    SmallVector<Value> reduced = reduce(op.getLoc(), op.getReduction(), op.getOperands(), op.getBytesPerPack());
+    // A collective for each value: buckets are formed later, where it is known what is ready when.
+    SmallVector<Value> reduced;
+    for (auto [operand, result] : llvm::zip_equal(op.getOperands(), op.getResults()))
+      reduced.push_back(reduce(op.getLoc(), op.getReduction(), operand, getElementTypeOrSelf(result.getType()), op.getBytesPerPack()));
     op.replaceAllUsesWith(reduced);
     op.erase();
     return success();
@@ -148,6 +122,8 @@ private:
     SmallVector<Value> ragged;
     for (auto [operand, result] : llvm::zip_equal(op.getOperands(), op.getResults())) {
       auto from = cast<RankedTensorType>(operand.getType()), to = cast<RankedTensorType>(result.getType());
+      if (replicas == 1)
+        continue;
       if (from.isDynamicDim(axis) && to.isDynamicDim(axis))
         ragged.push_back(operand);
       else if (!from.isDynamicDim(axis) && !to.isDynamicDim(axis) && to.getDimSize(axis) != from.getDimSize(axis) * replicas)
@@ -155,8 +131,12 @@ private:
                                           << " replicas, found a result of type " << to << " [E_SHAPE_MISMATCH]";
     }
     llvm::MapVector<Value, Value> totals;
-    if (replicas > 1 && !ragged.empty())
-      totals = exchangeSizes(op.getLoc(), ragged, axis);
+    if (replicas > 1 && !ragged.empty()) {
+      // How many rows all replicas together have of each: they tell each other, and all of them add up.
+      SmallVector<Value> counts = llvm::map_to_vector(ragged, [&](Value value) -> Value { return tensor::DimOp::create(builder, op.getLoc(), value, axis); });
+      for (auto [value, total] : llvm::zip_equal(ragged, addCounts(op.getLoc(), exchangeCounts(op.getLoc(), counts))))
+        totals[value] = total;
+    }
     SmallVector<Value> gathered;
     for (auto [operand, result] : llvm::zip_equal(op.getOperands(), op.getResults()))
       gathered.push_back(gather(op.getLoc(), operand, axis, cast<RankedTensorType>(result.getType()), totals.lookup(operand)));
@@ -165,27 +145,28 @@ private:
     return success();
   }
 
-  /// How many rows all replicas together have of each of `values`, whose own numbers of rows are known only at run time: replicas
-  /// tell each other, and all of them add up.
-  llvm::MapVector<Value, Value> exchangeSizes(Location loc, ArrayRef<Value> values, int64_t axis) {
-    auto count = static_cast<int64_t>(values.size());
+  /// Replicas tell each other their `counts` (indices): a row for each replica.
+  Value exchangeCounts(Location loc, ValueRange counts) {
+    auto number = static_cast<int64_t>(counts.size());
     Type i64 = builder.getI64Type();
-    SmallVector<Value> sizes = llvm::map_to_vector(values, [&](Value value) -> Value {
-      return arith::IndexCastOp::create(builder, loc, i64, tensor::DimOp::create(builder, loc, value, axis));
-    });
-    Value own = tensor::FromElementsOp::create(builder, loc, RankedTensorType::get({1, count}, i64), sizes);
-    auto allType = RankedTensorType::get({replicas, count}, i64);
-    Value all = communicate(loc, collective::Kind::AllGather, collective::Reduction::None, own, allType, builder.getI64IntegerAttr(0))[0];
-    Value zero = tensor::FromElementsOp::create(builder, loc, RankedTensorType::get({count}, i64),
-                                                SmallVector<Value>(count, arith::ConstantIntOp::create(builder, loc, 0, 64)));
-    Value sums = linalg::ReduceOp::create(builder, loc, all, zero, ArrayRef<int64_t>{0}, [&](OpBuilder &b, Location bodyLoc, ValueRange in) {
+    SmallVector<Value> own = llvm::map_to_vector(counts, [&](Value count) -> Value { return arith::IndexCastOp::create(builder, loc, i64, count); });
+    Value row = tensor::FromElementsOp::create(builder, loc, RankedTensorType::get({1, number}, i64), own);
+    auto allType = RankedTensorType::get({replicas, number}, i64);
+    return communicate(loc, collective::Kind::AllGather, collective::Reduction::None, row, allType, builder.getI64IntegerAttr(0))[0];
+  }
+
+  /// The sums of the columns of `counts`, as indices.
+  SmallVector<Value> addCounts(Location loc, Value counts) {
+    int64_t number = cast<RankedTensorType>(counts.getType()).getDimSize(1);
+    Value zero = tensor::FromElementsOp::create(builder, loc, RankedTensorType::get({number}, builder.getI64Type()),
+                                                SmallVector<Value>(number, arith::ConstantIntOp::create(builder, loc, 0, 64)));
+    Value sums = linalg::ReduceOp::create(builder, loc, counts, zero, ArrayRef<int64_t>{0}, [&](OpBuilder &b, Location bodyLoc, ValueRange in) {
                    linalg::YieldOp::create(b, bodyLoc, arith::AddIOp::create(b, bodyLoc, in[0], in[1]).getResult());
                  }).getResult(0);
-    llvm::MapVector<Value, Value> totals;
-    for (auto [i, value] : llvm::enumerate(values)) {
-      Value index = arith::ConstantIndexOp::create(builder, loc, i);
-      Value sum = tensor::ExtractOp::create(builder, loc, sums, index);
-      totals[value] = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), sum);
+    SmallVector<Value> totals;
+    for (int64_t i = 0; i < number; ++i) {
+      Value sum = tensor::ExtractOp::create(builder, loc, sums, arith::ConstantIndexOp::create(builder, loc, i).getResult());
+      totals.push_back(arith::IndexCastOp::create(builder, loc, builder.getIndexType(), sum));
     }
     return totals;
   }
@@ -208,176 +189,137 @@ private:
     return gathered == resultType ? result : tensor::CastOp::create(builder, loc, resultType, result).getResult();
   }
 
-  /// In replica context the variable's aggregation combines the replicas' values first (reference, section 5.2).
-  template <typename AssignOpTy> LogicalResult lowerOp(AssignOpTy op) {
-    if (op->hasAttr(kSpliced)) {
-      op->removeAttr(kSpliced);
-      return success();
+  //===--------------------------------------------------------------------===//
+  // Slices
+  //===--------------------------------------------------------------------===//
+
+  /// Rows, and the places they belong to.
+  struct Slices {
+    Value values, indices;
+    /// How many of them count, an index.
+    Value count;
+  };
+
+  /// The slices of all replicas, one after the other. Of replica 0's alone the others are there, and do not count.
+  Slices gatherSlices(Location loc, Slices own, bool onlyFirst) {
+    if (replicas == 1)
+      return own;
+    auto places = cast<RankedTensorType>(own.indices.getType()), rows = cast<RankedTensorType>(own.values.getType());
+    Value total, first = own.count;
+    if (places.isDynamicDim(0) || rows.isDynamicDim(0)) {
+      Value counts = exchangeCounts(loc, {own.count});
+      total = addCounts(loc, counts)[0];
+      Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+      Value mine = tensor::ExtractOp::create(builder, loc, counts, ValueRange{zero, zero});
+      first = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), mine);
+    } else {
+      total = arith::ConstantIndexOp::create(builder, loc, places.getDimSize(0) * replicas);
     }
-    auto variable = SymbolTable::lookupNearestSymbolFrom<replica::VariableOp>(op, op.getVariableAttr());
-    if (variable.getSynchronization() == replica::Synchronization::OnRead || replicas == 1)
+    auto all = [&](Value value, RankedTensorType type) {
+      SmallVector<int64_t> shape(type.getShape());
+      shape[0] = type.isDynamicDim(0) ? ShapedType::kDynamic : type.getDimSize(0) * replicas;
+      return gather(loc, value, /*axis=*/0, type.clone(shape), total);
+    };
+    return {all(own.values, rows), all(own.indices, places), onlyFirst ? first : total};
+  }
+
+  Value countRows(Location loc, Value indices) {
+    return builder.createOrFold<tensor::DimOp>(loc, indices, arith::ConstantIndexOp::create(builder, loc, 0).getResult());
+  }
+
+  LogicalResult lowerOp(replica::AllReduceSlicesOp op) {
+    Location loc = op.getLoc();
+    Slices all = gatherSlices(loc, {op.getValues(), op.getIndices(), countRows(loc, op.getIndices())}, /*onlyFirst=*/false);
+    if (op.getReduction() == replica::Reduction::Mean)
+      all.values = divideBy(builder, loc, all.values, replicas, getElementTypeOrSelf(op.getAllValues().getType()));
+    SmallVector<Value> results{all.values, all.indices};
+    for (auto [value, result] : llvm::zip_equal(results, op.getResults()))
+      if (value.getType() != result.getType())
+        value = tensor::CastOp::create(builder, loc, result.getType(), value);
+    op.replaceAllUsesWith(results);
+    op.erase();
+    return success();
+  }
+
+  /// In replica context the replicas' slices are aggregated first (reference, section 5.2).
+  LogicalResult lowerOp(replica::ScatterOp op) {
+    Location loc = op.getLoc();
+    replica::VariableOp variable = replica::lookupVariable(op);
+    Slices slices{op.getValues(), op.getIndices(), countRows(loc, op.getIndices())};
+    replica::Aggregation aggregation = variable.getAggregation();
+    if (!op->hasAttr(replica::kCrossReplica) && aggregation != replica::Aggregation::Uniform) {
+      slices = gatherSlices(loc, slices, aggregation == replica::Aggregation::OnlyFirstReplica);
+      if (aggregation == replica::Aggregation::Mean)
+        slices.values = divideBy(builder, loc, slices.values, replicas, getElementTypeOrSelf(slices.values.getType()));
+    }
+    Value table = replica::ReadOp::create(builder, loc, variable.getType(), op.getVariableAttr());
+    Value changed = scatterRows(builder, loc, op.getKind(), table, slices.indices, slices.values, slices.count);
+    replica::AssignOp::create(builder, loc, op.getVariableAttr(), changed);
+    op.erase();
+    return success();
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Variables
+  //===--------------------------------------------------------------------===//
+
+  /// In cross-replica context, an on_read variable is the combination of its copies (reference, section 5.3).
+  LogicalResult lowerOp(replica::ReadOp op) {
+    replica::VariableOp variable = replica::lookupVariable(op);
+    if (!op->removeAttr(replica::kCrossReplica) || !variable.isOnRead())
       return success();
-    op.getValueMutable().assign(aggregate(op.getLoc(), variable.getAggregation(), op.getValue()));
+    builder.setInsertionPointAfter(op);
+    Value combined = aggregate(op.getLoc(), variable.getAggregation(), op.getResult());
+    if (combined == op.getResult())
+      return success();
+    Operation *last = combined.getDefiningOp();
+    op.getResult().replaceUsesWithIf(combined, [&](OpOperand &use) {
+      Operation *user = last->getBlock()->findAncestorOpInBlock(*use.getOwner());
+      return user && last->isBeforeInBlock(user);
+    });
+    return success();
+  }
+
+  /// In replica context the variable's aggregation combines the replicas' values first (reference, section 5.2). In cross-replica
+  /// context one value goes to all copies; those of an on_read variable that is their sum get an equal part each.
+  template <typename AssignOpTy> LogicalResult lowerOp(AssignOpTy op) {
+    replica::VariableOp variable = replica::lookupVariable(op);
+    bool ownCopy = static_cast<bool>(op->removeAttr(replica::kOwnCopy)), crossReplica = static_cast<bool>(op->removeAttr(replica::kCrossReplica));
+    if (ownCopy || replicas == 1)
+      return success();
+    if (crossReplica && variable.isOnRead() && variable.getAggregation() == replica::Aggregation::Sum)
+      op.getValueMutable().assign(takePart(op.getLoc(), op.getValue()));
+    if (!crossReplica && !variable.isOnRead())
+      op.getValueMutable().assign(aggregate(op.getLoc(), variable.getAggregation(), op.getValue()));
     return success();
   }
 
   /// What the replicas' values are together.
   Value aggregate(Location loc, replica::Aggregation aggregation, Value value) {
+    Type element = getElementTypeOrSelf(value.getType());
     switch (aggregation) {
     case replica::Aggregation::None:
+    case replica::Aggregation::Uniform:
       return value;
     case replica::Aggregation::Sum:
-      return reduce(loc, replica::Reduction::Sum, value)[0];
+      return reduce(loc, replica::Reduction::Sum, value, element);
     case replica::Aggregation::Mean:
-      return reduce(loc, replica::Reduction::Mean, value)[0];
+      return reduce(loc, replica::Reduction::Mean, value, element);
     case replica::Aggregation::OnlyFirstReplica:
       return broadcast(loc, value);
     }
     llvm_unreachable("unknown aggregation");
   }
 
-  //===--------------------------------------------------------------------===//
-  // merge_call
-  //===--------------------------------------------------------------------===//
-
-  /// Marks assignments that stood in cross-replica context, where aggregation has no meaning.
-  static constexpr StringLiteral kSpliced = "lockstep.cross_replica";
-
-  void spliceMergeCall(replica::MergeCallOp op) {
-    IRMapping mapping;
-    for (auto [argument, operand] : llvm::zip_equal(op.getBody().getArguments(), op.getOperands()))
-      mapping.map(argument, operand);
-    spliceBody(op.getBody().front(), mapping);
-    for (auto [result, yielded] : llvm::zip_equal(op.getResults(), op.getBody().front().getTerminator()->getOperands()))
-      result.replaceAllUsesWith(mapping.lookup(yielded));
-    op.erase();
-  }
-
-  /// Clones `body` before the insertion point, rank by rank: a per-replica value is the rank's own component.
-  void spliceBody(Block &body, IRMapping &mapping) {
-    for (Operation &inner : body.without_terminator())
-      spliceOperation(&inner, mapping);
-  }
-
-  void spliceOperation(Operation *op, IRMapping &mapping) {
-    Location loc = op->getLoc();
-    TypeSwitch<Operation *>(op)
-        .Case([&](replica::ReduceToOp reduceTo) {
-          Value value = mapping.lookup(reduceTo.getValue());
-          if (isa<replica::PerReplicaType>(reduceTo.getValue().getType()))
-            value = reduce(loc, reduceTo.getReduction(), value)[0];
-          else if (RankedTensorType type = reduceTo.getResult().getType().getComponent(); value.getType() != type)
-            // The mean of a value that is equal everywhere is the value (reference, section 4); of an integer, as f64.
-            value = divideBy(1, loc, value, type.getElementType());
-          mapping.map(reduceTo.getResult(), value);
-        })
-        .Case([&](replica::BroadcastToOp broadcast) {
-          mapping.map(broadcast.getResult(), mapping.lookup(broadcast.getValue()));
-        })
-        .Case([&](replica::GatherOp gatherOp) {
-          Value value = mapping.lookup(gatherOp.getValue());
-          auto allGather = replica::AllGatherOp::create(builder, loc, gatherOp.getResult().getType(), value, gatherOp.getAxis());
-          mapping.map(gatherOp.getResult(), allGather.getResult(0));
-        })
-        .Case([&](replica::LocalResultsOp local) { spliceLocalResults(local, mapping); })
-        .Case([&](replica::UpdateOp update) { spliceUpdate(update, mapping); })
-        .Case([&](replica::ReadOp read) { spliceRead(read, mapping); })
-        .Case<replica::AssignOp, replica::AssignAddOp, replica::AssignSubOp>([&](auto assign) { spliceAssignment(assign, mapping); })
-        .Default([&](Operation *other) { spliceRegions(other, mapping); });
-  }
-
-  /// Control flow keeps its form; what is in it is spliced.
-  void spliceRegions(Operation *op, IRMapping &mapping) {
-    OpBuilder::InsertionGuard guard(builder);
-    Operation *clone = builder.insert(op->cloneWithoutRegions(mapping));
-    for (auto [from, to] : llvm::zip_equal(op->getRegions(), clone->getRegions()))
-      for (Block &block : from) {
-        SmallVector<Location> locations = llvm::map_to_vector(block.getArguments(), [](Value argument) { return argument.getLoc(); });
-        Block *copy = builder.createBlock(&to, to.end(), block.getArgumentTypes(), locations);
-        mapping.map(block.getArguments(), copy->getArguments());
-        for (Operation &inner : block)
-          spliceOperation(&inner, mapping);
-      }
-  }
-
-  /// In cross-replica context, an on_read variable is the combination of its copies (reference, section 5.3).
-  void spliceRead(replica::ReadOp op, IRMapping &mapping) {
-    auto variable = SymbolTable::lookupNearestSymbolFrom<replica::VariableOp>(op, op.getVariableAttr());
-    Value value = cast<replica::ReadOp>(builder.clone(*op)).getResult();
-    if (variable.getSynchronization() == replica::Synchronization::OnRead)
-      value = aggregate(op.getLoc(), variable.getAggregation(), value);
-    mapping.map(op.getResult(), value);
-  }
-
-  /// In cross-replica context one value goes to all copies. Those of an on_read variable that is their sum get an equal part each.
-  template <typename AssignOpTy> void spliceAssignment(AssignOpTy op, IRMapping &mapping) {
-    auto variable = SymbolTable::lookupNearestSymbolFrom<replica::VariableOp>(op, op.getVariableAttr());
-    auto assign = cast<AssignOpTy>(builder.clone(*op, mapping));
-    assign->setAttr(kSpliced, builder.getUnitAttr());
-    if (variable.getSynchronization() != replica::Synchronization::OnRead || variable.getAggregation() != replica::Aggregation::Sum ||
-        replicas == 1)
-      return;
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPoint(assign);
-    assign.getValueMutable().assign(takePart(op.getLoc(), assign.getValue()));
-  }
-
   /// `value` / replicas in its own type: integers are truncated, and 16 bits are rounded once.
   Value takePart(Location loc, Value value) {
     auto type = cast<RankedTensorType>(value.getType());
     Type element = type.getElementType();
+    if (isa<FloatType>(element))
+      return divideBy(builder, loc, value, replicas, element);
     return createElementwise(builder, loc, type, value, [&](OpBuilder &b, ValueRange in) -> Value {
-      if (isa<IntegerType>(element))
-        return arith::DivSIOp::create(b, loc, in[0], arith::ConstantOp::create(b, loc, b.getIntegerAttr(element, replicas)));
-      Type wide = element.getIntOrFloatBitWidth() < 32 ? b.getF32Type() : element;
-      Value whole = wide == element ? in[0] : arith::ExtFOp::create(b, loc, wide, in[0]).getResult();
-      Value count = arith::ConstantOp::create(b, loc, b.getFloatAttr(wide, static_cast<double>(replicas)));
-      Value part = arith::DivFOp::create(b, loc, whole, count);
-      return wide == element ? part : arith::TruncFOp::create(b, loc, element, part).getResult();
+      return arith::DivSIOp::create(b, loc, in[0], arith::ConstantOp::create(b, loc, b.getIntegerAttr(element, replicas)));
     });
-  }
-
-  /// The list of all components: gathered along a new leading axis, then cut into pieces.
-  void spliceLocalResults(replica::LocalResultsOp op, IRMapping &mapping) {
-    Location loc = op.getLoc();
-    Value value = mapping.lookup(op.getValue());
-    auto component = cast<RankedTensorType>(value.getType());
-    SmallVector<ReassociationIndices> groups = leadingUnitGroups(component.getRank());
-    SmallVector<int64_t> row{1};
-    llvm::append_range(row, component.getShape());
-    Value expanded = tensor::ExpandShapeOp::create(builder, loc, component.clone(row), value, groups);
-    row[0] = replicas;
-    Value all = replica::AllGatherOp::create(builder, loc, component.clone(row), expanded, /*axis=*/0).getResult(0);
-    row[0] = 1;
-    for (auto [index, result] : llvm::enumerate(op.getResults())) {
-      SmallVector<OpFoldResult> offsets(row.size(), builder.getIndexAttr(0)), strides(row.size(), builder.getIndexAttr(1));
-      offsets[0] = builder.getIndexAttr(index);
-      SmallVector<OpFoldResult> sizes = getAsIndexOpFoldResult(builder.getContext(), row);
-      Value slice = tensor::ExtractSliceOp::create(builder, loc, component.clone(row), all, offsets, sizes, strides);
-      mapping.map(result, tensor::CollapseShapeOp::create(builder, loc, component, slice, groups).getResult());
-    }
-  }
-
-  /// [[0, 1], [2], ...]: a tensor of `rank` dimensions with a unit dimension in front.
-  static SmallVector<ReassociationIndices> leadingUnitGroups(int64_t rank) {
-    SmallVector<ReassociationIndices> groups;
-    for (int64_t d = 0; d < rank; ++d)
-      groups.push_back(d == 0 ? ReassociationIndices{0, 1} : ReassociationIndices{d + 1});
-    return groups;
-  }
-
-  void spliceUpdate(replica::UpdateOp op, IRMapping &mapping) {
-    Block &body = op.getBody().front();
-    Value current = replica::ReadOp::create(builder, op.getLoc(), body.getArgument(0).getType(), op.getVariableAttr());
-    mapping.map(body.getArgument(0), current);
-    for (auto [argument, operand] : llvm::zip_equal(body.getArguments().drop_front(), op.getOperands()))
-      mapping.map(argument, mapping.lookup(operand));
-    spliceBody(body, mapping);
-    ValueRange yielded = body.getTerminator()->getOperands();
-    auto assign = replica::AssignOp::create(builder, op.getLoc(), op.getVariableAttr(), mapping.lookup(yielded[0]));
-    assign->setAttr(kSpliced, builder.getUnitAttr());
-    for (auto [result, value] : llvm::zip_equal(op.getResults(), yielded.drop_front()))
-      mapping.map(result, mapping.lookup(value));
   }
 
   ModuleOp module;

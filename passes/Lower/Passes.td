@@ -33,12 +33,38 @@ def BoundInputsPass : Pass<"bound-inputs", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def SpliceContextsPass : Pass<"splice-contexts", "::mlir::ModuleOp"> {
+  let summary = "leaves one context: programs become steps, and regions of the other context what is around them";
+  let description = [{
+    Every rank executes what is in cross-replica context, on its own component of per-replica values and on values that are equal
+    everywhere. Wrapped types end here. Reductions and gathers become those of replica context; reads and assignments of variables keep
+    a mark, for `lower-replica`.
+
+    ```mlir
+    // before
+    replica.program @main(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}) -> (tensor<4xf32> {replica.result = "r"}) {
+      %y = replica.run (%x : !replica.per_replica<tensor<4xf32>>) -> !replica.per_replica<tensor<4xf32>> { ... }
+      %r = replica.reduce sum %y : !replica.per_replica<tensor<4xf32>> -> tensor<4xf32>
+      replica.return %r : tensor<4xf32>
+    }
+    // after
+    replica.step @main(%x: tensor<4xf32> {replica.batch = "x"}) -> (tensor<4xf32> {replica.result = "r"}) {
+      ...
+      %r = replica.all_reduce sum %y : tensor<4xf32>
+      replica.return %r : tensor<4xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def LowerReplicaPass : Pass<"lower-replica", "::mlir::ModuleOp"> {
   let summary = "turns the operations of replica context into explicit collectives";
   let description = [{
     All-reduces and all-gathers become a start and a wait; a mean becomes a sum and a division (a multiplication where the
-    count is a power of two); with one replica, nothing is left of them. Wrapped types end here. The sum below a mean of f16 or bf16
-    is f32, so that it is rounded once, after the division.
+    count is a power of two); with one replica, nothing is left of them. The sum below a mean of f16 or bf16
+    is f32, so that it is rounded once, after the division. What replicas assign is aggregated first, as the variable says; a scatter
+    becomes a loop over the rows of all replicas.
 
     ```mlir
     // before, 4 replicas

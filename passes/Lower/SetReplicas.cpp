@@ -1,6 +1,6 @@
 //===- SetReplicas.cpp - Fixes the number of replicas ---------------------===//
 
-#include "dialect/Replica/ReplicaDialect.h"
+#include "dialect/Replica/Strategy.h"
 #include "passes/Passes.h"
 
 using namespace mlir;
@@ -25,7 +25,7 @@ struct SetReplicas : impl::SetReplicasPassBase<SetReplicas> {
 
     replica::StrategyOp strategy = *strategies.begin();
     std::optional<int64_t> declared = strategy.getReplicas();
-    if (strategy.getKind() != replica::Kind::Mirrored)
+    if (replica::StrategyProperties::of(strategy.getKind()).isSingle)
       declared = 1;
     if (!declared && replicas == 0) {
       strategy.emitError("expected a replica count, in the strategy or by --replicas");

@@ -15,7 +15,7 @@ FailureOr<ModuleLayout> ModuleLayout::create(ModuleOp module) {
   ModuleLayout layout;
   int64_t mirrored = 0, perReplica = 0, scalarOffset = 0;
   for (auto variable : module.getOps<replica::VariableOp>()) {
-    bool onRead = variable.getSynchronization() == replica::Synchronization::OnRead;
+    bool onRead = variable.isOnRead();
     int64_t &offset = onRead ? perReplica : mirrored;
     layout.variables[variable.getSymName()] = {onRead ? device::Space::ReplicaVariable : device::Space::Variable, offset};
     offset += llvm::alignTo(getByteSize(cast<RankedTensorType>(variable.getType())), kAlignment);

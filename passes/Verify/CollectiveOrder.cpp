@@ -14,23 +14,19 @@
 using namespace lockstep;
 using namespace mlir;
 
-/// The variable that `op` reads or assigns.
-static replica::VariableOp lookupVariable(Operation *op) {
-  return SymbolTable::lookupNearestSymbolFrom<replica::VariableOp>(op, op->getAttrOfType<FlatSymbolRefAttr>("variable"));
-}
-
 bool lockstep::isCollective(Operation *op) {
-  if (isa<CollectiveOpInterface, replica::AllReduceOp, replica::AllGatherOp, replica::MergeCallOp, replica::ReduceToOp, replica::GatherOp,
+  if (isa<CollectiveOpInterface, replica::AllReduceOp, replica::AllReduceSlicesOp, replica::AllGatherOp, replica::MergeCallOp,
+          replica::ReduceToOp, replica::BatchReduceToOp, replica::ReduceOp, replica::ReduceSlicesOp, replica::GatherOp,
           replica::LocalResultsOp>(op))
     return true;
   bool reads = isa<replica::ReadOp>(op);
-  if (!reads && !isa<replica::AssignOp, replica::AssignAddOp, replica::AssignSubOp>(op))
+  if (!reads && !isa<replica::AssignOp, replica::AssignAddOp, replica::AssignSubOp, replica::ScatterOp>(op))
     return false;
-  replica::VariableOp variable = lookupVariable(op);
-  bool onRead = variable && variable.getSynchronization() == replica::Synchronization::OnRead;
+  replica::VariableOp variable = replica::lookupVariable(op);
   if (reads)
-    return onRead && getEnclosingContext(op) == Context::CrossReplica;
-  return variable && !onRead && variable.getAggregation() != replica::Aggregation::None && getEnclosingContext(op) == Context::Replica;
+    return variable && variable.isOnRead() && getEnclosingContext(op) == Context::CrossReplica;
+  return variable && !variable.isOnRead() && variable.getAggregation() != replica::Aggregation::Uniform &&
+         getEnclosingContext(op) == Context::Replica;
 }
 
 namespace {
@@ -125,7 +121,8 @@ Sequence getSequence(Region &region) {
     // Whatever the condition is, the same is issued.
     bool same = isa<scf::IfOp, scf::IndexSwitchOp>(op) &&
                 llvm::all_of(regions, [&](const Sequence &inner) { return areEqual(regions.front(), inner); });
-    if (same || (isa<scf::ExecuteRegionOp>(op) && op.getRegion(0).hasOneBlock()))
+    bool once = isa<scf::ExecuteRegionOp>(op) && op.getRegion(0).hasOneBlock();
+    if (same || once || isa<replica::RunOp, replica::UpdateOp, replica::UpdateNonSlotOp, replica::ValuesFromFunctionOp>(op))
       llvm::move(regions.front(), std::back_inserter(sequence));
     else
       sequence.push_back({&op, std::move(regions)});
@@ -164,7 +161,7 @@ private:
         return reportMissing(op, divergence);
     if (op->getNumRegions() == 0)
       return;
-    if (!isa<replica::MergeCallOp, replica::UpdateOp, scf::IfOp, scf::IndexSwitchOp, scf::ForOp, scf::WhileOp, scf::ExecuteRegionOp>(op)) {
+    if (!isa<OpensContextInterface, scf::IfOp, scf::IndexSwitchOp, scf::ForOp, scf::WhileOp, scf::ExecuteRegionOp>(op)) {
       if (Operation *collective = findCollective(op))
         reportUnordered(collective, op);
       return;
@@ -228,7 +225,9 @@ private:
     bool loops = isa<scf::ForOp, scf::WhileOp>(divergence.branch);
     diagnostic << "'" << collective->getName() << "' is "
                << (loops ? "in a loop whose trip count may differ" : "under a condition that may differ")
-               << " between replicas: some would wait in it for others that never come [E_COLLECTIVE_IN_CONTROL_FLOW]";
+               << " between replicas: some would wait in it for others that never come ";
+    // A branch that the front end took for each replica: their programs differ, not their ways through one program.
+    diagnostic << (divergence.branch->hasAttr("replica.static") ? "[E_COLLECTIVE_DIVERGENCE]" : "[E_COLLECTIVE_IN_CONTROL_FLOW]");
     tellDivergence(diagnostic, uniformity, divergence);
   }
 

@@ -3,6 +3,36 @@
 
 include "mlir/Pass/PassBase.td"
 
+def ApplyStrategyPass : Pass<"apply-strategy", "::mlir::ModuleOp"> {
+  let summary = "checks a module against the rules of its strategy, and makes them explicit";
+  let description = [{
+    What is allowed depends on the strategy and on the number of replicas, which must be known (`set-replicas`). Refused are:
+
+    | refused | class |
+    |---|---|
+    | `synchronization = none`, and `aggregation = mean` of integers, where the strategy keeps copies of variables | `E_SYNC_NONE`, `E_MEAN_INT_VAR` |
+    | an assignment or scatter by replicas to a variable with `aggregation = none` | `E_AGG_NONE` |
+    | reading an on_read variable without aggregation in cross-replica context | `E_AGG_NONE` |
+    | adding to an on_read variable that is the sum of its copies, in cross-replica context | `E_ONREAD_ASSIGN_ADD_SUM` |
+    | scatters into on_read variables, and others than `add` and `sub` that would have to be added over replicas | `E_SCATTER_ONREAD`, `E_SCATTER_AGG` |
+    | sums, over several replicas, of a literal, and of plain and mirrored values in cross-replica context | `E_NON_DISTRIBUTED_SUM` |
+    | reductions of other elements than numbers | `E_DTYPE_UNSUPPORTED` |
+    | gathers of scalars, along an axis that is not there, of values of different ranks | `E_SCALAR_GATHER`, `E_AXIS_RANGE`, `E_RANK_MISMATCH` |
+
+    What is left is the same for all strategies: variables are synchronized `on_write` or `on_read` (some strategies keep one copy
+    of each, whatever is asked for), and literals become constants.
+
+    ```mlir
+    // before
+    replica.strategy @s {kind = #replica.kind<central_storage>, replicas = 2 : i64}
+    replica.variable @n : tensor<f32> {synchronization = #replica.synchronization<on_read>, aggregation = #replica.aggregation<sum>}
+    // after
+    replica.variable @n : tensor<f32> {aggregation = #replica.aggregation<sum>}
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def VerifyUniformityPass : Pass<"verify-uniformity", "::mlir::ModuleOp"> {
   let summary = "proves that the replicas of every step issue the same collectives in the same order";
   let description = [{
@@ -14,6 +44,7 @@ def VerifyUniformityPass : Pass<"verify-uniformity", "::mlir::ModuleOp"> {
     | a collective under a condition, in a loop, or after an early return that replicas may go through differently | `E_COLLECTIVE_IN_CONTROL_FLOW` |
     | a branch whose two sides issue collectives of another kind, reduction, type, group or order | `E_COLLECTIVE_DIVERGENCE` |
     | a varying value, or any value under varying control flow, assigned to an on_write variable without aggregation | `E_AGG_NONE` |
+    | a varying value assigned in cross-replica context, or given to `replica.update` of an on_write variable | `E_PER_REPLICA_IN_UPDATE` |
     | operands of a collective whose sizes may differ between replicas, except along the axis of a gather | `E_SHAPE_MISMATCH` |
     | a metric of a step that is varying; a varying value given to a `merge_call` as a plain argument; a call that is not inlined | |
 

@@ -20,11 +20,20 @@ static Value getDynamicSize(RankedTensorType type, int64_t dimension, ValueRange
 }
 
 bool lockstep::hasUniformSize(Value tensor, int64_t dimension, const UniformityAnalysis &uniformity) {
-  auto type = dyn_cast<RankedTensorType>(tensor.getType());
+  auto getType = [](Value value) { return dyn_cast_or_null<RankedTensorType>(replica::getComponent(value.getType())); };
+  RankedTensorType type = getType(tensor);
   while (type && type.isDynamicDim(dimension) && !uniformity.isUniform(tensor)) {
     auto result = dyn_cast<OpResult>(tensor);
-    if (!result)
-      return false;
+    if (!result) {
+      // What a region of another context gets is what it was given.
+      auto argument = cast<BlockArgument>(tensor);
+      Operation *parent = argument.getOwner()->getParentOp();
+      if (!isa<replica::MergeCallOp, replica::RunOp>(parent))
+        return false;
+      tensor = parent->getOperand(argument.getArgNumber());
+      type = getType(tensor);
+      continue;
+    }
     Operation *op = result.getOwner();
     if (auto empty = dyn_cast<tensor::EmptyOp>(op))
       return uniformity.isUniform(getDynamicSize(type, dimension, empty.getDynamicSizes()));
@@ -34,25 +43,30 @@ bool lockstep::hasUniformSize(Value tensor, int64_t dimension, const UniformityA
     }
     if (auto invoke = dyn_cast<device::InvokeOp>(op))
       return uniformity.isUniform(getDynamicSize(type, dimension, invoke.getResultSizes(result.getResultNumber())));
-    if (auto cast = dyn_cast<tensor::CastOp>(op))
+    if (isa<replica::MergeCallOp, replica::RunOp>(op))
+      tensor = op->getRegion(0).front().getTerminator()->getOperand(result.getResultNumber());
+    else if (auto cast = dyn_cast<tensor::CastOp>(op))
       tensor = cast.getSource();
     else if (auto destination = dyn_cast<DestinationStyleOpInterface>(op))
       tensor = destination.getTiedOpOperand(result)->get();
     else
       return false;
-    type = dyn_cast<RankedTensorType>(tensor.getType());
+    type = getType(tensor);
   }
   return type != nullptr;
 }
 
-/// The axis along which the operands of a collective may have different sizes, or -1.
-static std::optional<int64_t> getRaggedAxis(Operation *op) {
-  return TypeSwitch<Operation *, std::optional<int64_t>>(op)
-      .Case([](replica::AllReduceOp) { return -1; })
-      .Case([](replica::AllGatherOp gather) { return gather.getAxis(); })
+/// Dimensions in which the operands of a collective may have different sizes; nullopt for other operations.
+static std::optional<SmallVector<int64_t>> getRaggedAxes(Operation *op) {
+  using Axes = std::optional<SmallVector<int64_t>>;
+  return TypeSwitch<Operation *, Axes>(op)
+      .Case<replica::AllReduceOp, replica::ReduceToOp, replica::BatchReduceToOp, replica::LocalResultsOp>([](auto) { return Axes(std::in_place); })
+      .Case<replica::AllReduceSlicesOp, replica::ReduceSlicesOp>([](auto) { return Axes({0}); })
+      .Case<replica::AllGatherOp, replica::GatherOp>([](auto gather) { return Axes({static_cast<int64_t>(gather.getAxis())}); })
+      .Case([](replica::ReduceOp reduce) { return Axes(reduce.getAxes() ? llvm::to_vector(reduce.getAxesAttr().asArrayRef()) : SmallVector<int64_t>()); })
       .Case([](collective::StartOp start) {
         bool gathers = start.getKind() == collective::Kind::AllGather || start.getKind() == collective::Kind::Gather;
-        return gathers ? start.getAxis().value_or(-1) : -1;
+        return gathers && start.getAxis() ? Axes({static_cast<int64_t>(*start.getAxis())}) : Axes(std::in_place);
       })
       .Default([](Operation *) { return std::nullopt; });
 }
@@ -60,15 +74,15 @@ static std::optional<int64_t> getRaggedAxis(Operation *op) {
 LogicalResult lockstep::verifyCollectiveShapes(FunctionOpInterface function, const UniformityAnalysis &uniformity) {
   LogicalResult valid = success();
   function->walk([&](Operation *op) {
-    std::optional<int64_t> axis = getRaggedAxis(op);
-    if (!axis)
+    std::optional<SmallVector<int64_t>> ragged = getRaggedAxes(op);
+    if (!ragged)
       return;
     for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
-      auto type = dyn_cast<RankedTensorType>(operand.getType());
+      auto type = dyn_cast_or_null<RankedTensorType>(replica::getComponent(operand.getType()));
       if (!type)
         continue;
       for (int64_t d = 0; d < type.getRank(); ++d) {
-        if (d == *axis || hasUniformSize(operand, d, uniformity))
+        if (llvm::is_contained(*ragged, d) || hasUniformSize(operand, d, uniformity))
           continue;
         InFlightDiagnostic diagnostic = emitUserError(op->getLoc());
         diagnostic << "operand " << index << " of '" << op->getName() << "' has type " << type << ", and the size of its dimension " << d

@@ -20,10 +20,10 @@ static bool isStructured(Operation *op) { return isa<scf::IfOp, scf::IndexSwitch
 
 /// Operations with regions that are like one large operation: what is used inside counts as an operand.
 static bool isOpaque(Operation *op) {
-  return op->getNumRegions() > 0 && !isStructured(op) && !isa<FunctionOpInterface, replica::MergeCallOp, replica::UpdateOp>(op);
+  return op->getNumRegions() > 0 && !isStructured(op) && !isa<FunctionOpInterface, OpensContextInterface>(op);
 }
 
-static bool isAssignment(Operation *op) { return isa<replica::AssignOp, replica::AssignAddOp, replica::AssignSubOp>(op); }
+static bool isAssignment(Operation *op) { return isa<replica::AssignOp, replica::AssignAddOp, replica::AssignSubOp, replica::ScatterOp>(op); }
 
 static StringAttr getVariableName(Operation *op) { return op->getAttrOfType<FlatSymbolRefAttr>("variable").getAttr(); }
 
@@ -96,7 +96,7 @@ Divergence UniformityAnalysis::getDivergenceAround(Operation *op) const {
 
 void UniformityAnalysis::addSources(Operation *root) {
   root->walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (!isa<replica::StepOp, func::FuncOp>(op))
+    if (!isa<replica::StepOp, replica::ProgramOp, func::FuncOp>(op))
       return isa<FunctionOpInterface>(op) ? WalkResult::skip() : WalkResult::advance();
     addArguments(op);
     op->walk([&](Operation *inner) { addSource(inner); });
@@ -110,7 +110,7 @@ static bool isUniformArgument(FunctionOpInterface function, unsigned index) {
     return true;
   auto isMirrored = [&](StringRef name) {
     auto variable = SymbolTable::lookupNearestSymbolFrom<replica::VariableOp>(function, StringAttr::get(function.getContext(), name));
-    return !variable || variable.getSynchronization() == replica::Synchronization::OnWrite;
+    return !variable || !variable.isOnRead();
   };
   auto binding = function.getArgAttrOfType<device::BindingAttr>(index, "device.binding");
   if (!binding)
@@ -136,6 +136,8 @@ void UniformityAnalysis::addSource(Operation *op) {
       if (uniformity.getResultUniformity(result.getResultNumber()) == ResultUniformity::Varying)
         mark(result, source);
   }
+  if (auto values = dyn_cast<replica::ValuesFromFunctionOp>(op))
+    mark(values.getBody().getArgument(0), source);
   if (isa<replica::ReadOp>(op))
     reads[getVariableName(op)].push_back(op->getResult(0));
   // What is called may hold any source; and memory is not tracked.
@@ -192,10 +194,10 @@ static bool isStaticSize(Operation *op) {
 
 void UniformityAnalysis::visitOperation(OpOperand &use) {
   Operation *op = use.getOwner();
-  if (isa<replica::MergeCallOp>(op))
-    return visitMergeCall(use);
   if (isa<replica::UpdateOp>(op))
-    return visitUpdate(use);
+    return mark(op->getRegion(0).getArgument(use.getOperandNumber() + 1), {VaryingBy::Operand, op, use.get()});
+  if (isa<OpensContextInterface>(op))
+    return mark(op->getRegion(0).getArgument(use.getOperandNumber()), {VaryingBy::Operand, op, use.get()});
   if (isa<replica::YieldOp>(op))
     return visitYield(use);
   visitAssignment(op, use.get());
@@ -223,16 +225,6 @@ void UniformityAnalysis::visitOperation(OpOperand &use) {
 // Cross-replica context and variables
 //===----------------------------------------------------------------------===//
 
-void UniformityAnalysis::visitMergeCall(OpOperand &use) {
-  auto op = cast<replica::MergeCallOp>(use.getOwner());
-  mark(op.getBody().getArgument(use.getOperandNumber()), {VaryingBy::Operand, op, use.get()});
-}
-
-void UniformityAnalysis::visitUpdate(OpOperand &use) {
-  auto op = cast<replica::UpdateOp>(use.getOwner());
-  mark(op.getBody().getArgument(use.getOperandNumber() + 1), {VaryingBy::Operand, op, use.get()});
-}
-
 void UniformityAnalysis::visitYield(OpOperand &use) {
   Operation *parent = use.getOwner()->getParentOp();
   unsigned index = use.getOperandNumber();
@@ -247,11 +239,11 @@ void UniformityAnalysis::visitYield(OpOperand &use) {
 void UniformityAnalysis::visitAssignment(Operation *assignment, Value from) {
   if (!isAssignment(assignment))
     return;
-  auto variable = SymbolTable::lookupNearestSymbolFrom<replica::VariableOp>(assignment, getVariableName(assignment));
-  if (!variable || variable.getSynchronization() == replica::Synchronization::OnRead)
+  replica::VariableOp variable = replica::lookupVariable(assignment);
+  if (!variable || variable.isOnRead())
     return;
   // In replica context an aggregation makes one value of the replicas' values.
-  bool aggregates = variable.getAggregation() != replica::Aggregation::None && getEnclosingContext(assignment) == Context::Replica;
+  bool aggregates = variable.getAggregation() != replica::Aggregation::Uniform && getEnclosingContext(assignment) == Context::Replica;
   if (!aggregates)
     markVariable(getVariableName(assignment), {VaryingBy::Variable, assignment, from});
 }

@@ -108,8 +108,6 @@ private:
   void visitUse(mlir::OpOperand &use);
   void visitOpaqueParents(mlir::OpOperand &use);
   void visitOperation(mlir::OpOperand &use);
-  void visitMergeCall(mlir::OpOperand &use);
-  void visitUpdate(mlir::OpOperand &use);
   void visitYield(mlir::OpOperand &use);
   /// Does nothing for other operations than assignments.
   void visitAssignment(mlir::Operation *assignment, mlir::Value from);

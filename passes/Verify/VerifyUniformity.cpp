@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/Device/DeviceDialect.h"
-#include "dialect/Replica/ReplicaDialect.h"
+#include "dialect/Replica/Strategy.h"
 #include "passes/Passes.h"
 #include "passes/Verify/CollectiveOrder.h"
 #include "passes/Verify/Shapes.h"
@@ -30,10 +30,12 @@ public:
 
   LogicalResult verify() {
     function->walk([&](Operation *op) {
-      if (isa<replica::AssignOp, replica::AssignAddOp, replica::AssignSubOp>(op))
-        verifyAssignment(op);
+      if (isa<replica::AssignOp, replica::AssignAddOp, replica::AssignSubOp, replica::ScatterOp, replica::UpdateOp>(op))
+        getEnclosingContext(op) == Context::Replica ? verifyAssignment(op) : verifyUpdate(op);
       else if (auto merge = dyn_cast<replica::MergeCallOp>(op))
         verifyMergeCall(merge);
+      else if (isa<replica::RunOp, replica::UpdateNonSlotOp>(op))
+        verifyEqualResults(op);
       else if (isa<CallOpInterface>(op))
         verifyCall(op);
       else if (op->hasTrait<OpTrait::ReturnLike>() && op->getParentOp() == function)
@@ -42,7 +44,7 @@ public:
     if (failed(verifyCollectiveOrder(function, uniformity)))
       valid = false;
     // Sizes can be followed as long as they are not hidden in kernels.
-    if (isa<replica::StepOp>(function) && failed(verifyCollectiveShapes(function, uniformity)))
+    if (isa<replica::StepOp, replica::ProgramOp>(function) && failed(verifyCollectiveShapes(function, uniformity)))
       valid = false;
     return success(valid);
   }
@@ -55,25 +57,49 @@ private:
 
   /// Mirrored variables stay mirrored: what is not combined by an aggregation must be equal already (reference, section 5.2).
   void verifyAssignment(Operation *op) {
-    auto name = op->getAttrOfType<FlatSymbolRefAttr>("variable");
-    auto variable = SymbolTable::lookupNearestSymbolFrom<replica::VariableOp>(op, name);
-    if (variable.getSynchronization() == replica::Synchronization::OnRead || variable.getAggregation() != replica::Aggregation::None)
+    replica::VariableOp variable = replica::lookupVariable(op);
+    if (variable.isOnRead() || variable.getAggregation() != replica::Aggregation::Uniform)
       return;
     Divergence divergence = uniformity.getDivergenceAround(op);
-    Value value = op->getOperand(0);
-    if (!divergence && uniformity.isUniform(value))
+    auto varying = llvm::find_if(op->getOperands(), [&](Value value) { return !uniformity.isUniform(value); });
+    if (!divergence && varying == op->operand_end())
       return;
     InFlightDiagnostic diagnostic = error(op->getLoc());
     if (divergence)
-      diagnostic << "variable '" << name.getValue() << "' is assigned under control flow that may differ between replicas";
+      diagnostic << "variable '" << variable.getSymName() << "' is assigned under control flow that may differ between replicas";
     else
-      diagnostic << "variable '" << name.getValue() << "' is assigned a value that may differ between replicas";
+      diagnostic << "variable '" << variable.getSymName() << "' is assigned a value that may differ between replicas";
     diagnostic << ", and has no aggregation: its copies would diverge [E_AGG_NONE]";
-    diagnostic.attachNote(getUserLocation(variable.getLoc())) << "the variable is declared here, with aggregation 'none'";
+    diagnostic.attachNote(getUserLocation(variable.getLoc())) << "the variable is declared here, without an aggregation";
     if (divergence)
       tellDivergence(diagnostic, uniformity, divergence);
     else
-      tellWay(diagnostic, uniformity, value);
+      tellWay(diagnostic, uniformity, *varying);
+  }
+
+  /// In cross-replica context one value goes to all copies (reference, section 4); each copy of an on_read variable may get its own.
+  void verifyUpdate(Operation *op) {
+    replica::VariableOp variable = replica::lookupVariable(op);
+    for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
+      if (uniformity.isEqualWhereDefined(operand) || (variable.isOnRead() && isa<replica::UpdateOp>(op)))
+        continue;
+      InFlightDiagnostic diagnostic = error(op->getLoc());
+      diagnostic << "operand " << index << " of '" << op->getName() << "' may differ between replicas, with which the copies of variable '"
+                 << variable.getSymName() << "' would diverge; reduce it first [E_PER_REPLICA_IN_UPDATE]";
+      tellWay(diagnostic, uniformity, operand);
+    }
+  }
+
+  /// What is said to be equal on all replicas must be.
+  void verifyEqualResults(Operation *op) {
+    for (OpResult result : op->getResults()) {
+      if (isa<replica::PerReplicaType>(result.getType()) || uniformity.isEqualWhereDefined(result))
+        continue;
+      InFlightDiagnostic diagnostic = error(op->getLoc());
+      diagnostic << "result " << result.getResultNumber() << " of '" << op->getName() << "' may differ between replicas; expected type "
+                 << replica::PerReplicaType::get(op->getContext(), replica::getComponent(result.getType())) << ", found " << result.getType();
+      tellWay(diagnostic, uniformity, result);
+    }
   }
 
   /// A plain argument is one value for all replicas. (Two merge_calls that replicas issue in each other's place have the same
@@ -85,7 +111,7 @@ private:
       InFlightDiagnostic diagnostic = error(op.getLoc());
       diagnostic << "argument " << index << " of 'replica.merge_call' may differ between replicas, but its region takes one value of type "
                  << argument.getType() << "; expected "
-                 << replica::PerReplicaType::get(op.getContext(), cast<RankedTensorType>(operand.getType()));
+                 << replica::PerReplicaType::get(op.getContext(), cast<TensorType>(operand.getType()));
       tellWay(diagnostic, uniformity, operand);
     }
   }
@@ -121,7 +147,7 @@ private:
       return ("metric '" + binding.getName() + "'").str();
     auto variable =
         SymbolTable::lookupNearestSymbolFrom<replica::VariableOp>(function, StringAttr::get(function.getContext(), binding.getName()));
-    bool mirrored = !variable || variable.getSynchronization() == replica::Synchronization::OnWrite;
+    bool mirrored = !variable || !variable.isOnRead();
     if (binding.getKind() == device::BindingKind::Variable && mirrored)
       return ("the new value of variable '" + binding.getName() + "'").str();
     return "";
@@ -137,11 +163,11 @@ struct VerifyUniformity : impl::VerifyUniformityPassBase<VerifyUniformity> {
     markAllAnalysesPreserved();
     // One replica agrees with itself.
     for (auto strategy : getOperation().getOps<replica::StrategyOp>())
-      if (strategy.getKind() != replica::Kind::Mirrored || strategy.getReplicas() == 1)
+      if (replica::StrategyProperties::of(strategy.getKind()).isSingle || strategy.getReplicas() == 1)
         return;
     UniformityAnalysis uniformity(getOperation());
     for (auto function : getOperation().getOps<FunctionOpInterface>())
-      if (isa<replica::StepOp, func::FuncOp>(function) && !function.isExternal() && failed(StepVerifier(function, uniformity).verify()))
+      if (isa<replica::StepOp, replica::ProgramOp, func::FuncOp>(function) && !function.isExternal() && failed(StepVerifier(function, uniformity).verify()))
         signalPassFailure();
   }
 };

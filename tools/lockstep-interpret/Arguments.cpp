@@ -2,6 +2,8 @@
 
 #include "tools/lockstep-interpret/Arguments.h"
 
+#include "dialect/Replica/Strategy.h"
+
 #include "passes/Emit/Elements.h"
 #include "runtime/checkpoint/Aggregation.h"
 #include "runtime/checkpoint/Checkpoint.h"
@@ -177,9 +179,9 @@ static Expected<StoredVariables> store(Interpreter &interpreter) {
     view.name = op.getStoredName().str();
     view.type = *info;
     view.hasInitial = op.getInitialAttr() != nullptr;
-    view.perReplica = op.getSynchronization() == replica::Synchronization::OnRead;
+    view.perReplica = op.isOnRead();
     view.synchronization = view.perReplica ? artifact::Synchronization::on_read : artifact::Synchronization::on_write;
-    view.aggregation = static_cast<artifact::Aggregation>(op.getAggregation());
+    view.aggregation = static_cast<artifact::Aggregation>(replica::getStoredAggregation(op));
     Element element = *getElement(op.getType());
     auto &copies = stored.bytes.emplace_back();
     for (size_t i = 0; i < (view.perReplica ? variable.copies.size() : 1); ++i)

@@ -1,0 +1,179 @@
+//===- Slices.cpp - Slices and scatters -----------------------------------===//
+
+#include "passes/Interpret/Replicas.h"
+
+#include "passes/Interpret/Machine.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace lockstep::interpret {
+namespace {
+
+using Result = FailureOr<Instruction::Run>;
+
+/// Rows, and the places they belong to.
+struct Slices {
+  Value values, indices;
+};
+
+/// The slices of all replicas, one after the other; of a mean, divided by the number of replicas.
+Slices combineSlices(ArrayRef<Value> values, ArrayRef<Value> indices, bool mean, const Element &element) {
+  Slices all{concatenate(values, 0), concatenate(indices, 0)};
+  if (mean)
+    all.values = divide(all.values, element, values.size());
+  if (mean && element.rounding != Rounding::None)
+    roundLanes(element.rounding, all.values.mutableAs<float>(), all.values.size());
+  return all;
+}
+
+Result translate(replica::AllReduceSlicesOp op, CodeBuilder &) {
+  Element element = *getElement(op.getValues().getType());
+  bool mean = op.getReduction() == replica::Reduction::Mean;
+  return Instruction::Run([element, mean](const Instruction &instruction, Frame &frame) {
+    auto combine = [&](ArrayRef<SmallVector<Value>> all, std::vector<SmallVector<Value>> &results) {
+      SmallVector<Value> values = ofReplicas(all, 0), indices = ofReplicas(all, 1);
+      if (failed(checkShapes(frame.machine, instruction.op, values, 0)))
+        return failure();
+      Slices slices = combineSlices(values, indices, mean, element);
+      results.assign(all.size(), {slices.values, slices.indices});
+      return success();
+    };
+    SmallVector<Value> results;
+    if (failed(frame.machine.meet(frame.replica, instruction.op, {frame.take(instruction.operands[0]), frame.take(instruction.operands[1])},
+                                  combine, results)))
+      return failure();
+    for (auto [slot, result] : llvm::zip_equal(instruction.results, results))
+      frame.slots[slot] = std::move(result);
+    return success();
+  });
+}
+
+Result translate(replica::ReduceSlicesOp op, CodeBuilder &) {
+  Element element = *getElement(op.getValues().getType());
+  bool mean = op.getReduction() == replica::Reduction::Mean;
+  return Instruction::Run([element, mean](const Instruction &instruction, Frame &frame) {
+    ArrayRef<Value> values = frame.peek(instruction.operands[0]).components(), indices = frame.peek(instruction.operands[1]).components();
+    if (failed(checkShapes(frame.machine, instruction.op, values, 0)))
+      return failure();
+    Slices slices = combineSlices(values, indices, mean, element);
+    frame.slots[instruction.results[0]] = std::move(slices.values);
+    frame.slots[instruction.results[1]] = std::move(slices.indices);
+    return success();
+  });
+}
+
+/// Element `i` of a table after its combination with an element of the slices.
+template <typename T> T combineElements(replica::Scatter kind, T old, T update) {
+  switch (kind) {
+  case replica::Scatter::Add:
+    return old + update;
+  case replica::Scatter::Sub:
+    return old - update;
+  case replica::Scatter::Mul:
+    return old * update;
+  case replica::Scatter::Div:
+    return old / update;
+  case replica::Scatter::Min:
+    return std::isnan(old) || std::isnan(update) ? old + update : std::min(old, update);
+  case replica::Scatter::Max:
+    return std::isnan(old) || std::isnan(update) ? old + update : std::max(old, update);
+  case replica::Scatter::Update:
+    return update;
+  }
+  llvm_unreachable("unknown way of scattering");
+}
+
+uint64_t combineIntegers(replica::Scatter kind, uint64_t old, uint64_t update, unsigned width) {
+  int64_t x = signExtend(old, width), y = signExtend(update, width);
+  switch (kind) {
+  case replica::Scatter::Div:
+    return static_cast<uint64_t>(x / y) & widthMask(width);
+  case replica::Scatter::Min:
+    return x < y ? old : update;
+  case replica::Scatter::Max:
+    return x < y ? update : old;
+  case replica::Scatter::Update:
+    return update;
+  case replica::Scatter::Add:
+    return (old + update) & widthMask(width);
+  case replica::Scatter::Sub:
+    return (old - update) & widthMask(width);
+  case replica::Scatter::Mul:
+    return (old * update) & widthMask(width);
+  }
+  llvm_unreachable("unknown way of scattering");
+}
+
+/// The rows of `table` that slices name, combined with them one after the other. An index outside changes nothing.
+void scatter(replica::Scatter kind, Value &table, const Slices &slices, const Element &element, unsigned indexWidth) {
+  int64_t rows = table.shape()[0], width = rows == 0 ? 0 : table.size() / rows;
+  for (int64_t i = 0; i < slices.indices.size(); ++i) {
+    int64_t row = signExtend(slices.indices.intAt(i), indexWidth);
+    if (row < 0 || row >= rows)
+      continue;
+    for (int64_t j = 0; j < width; ++j) {
+      int64_t to = row * width + j, from = i * width + j;
+      if (element.lane == Lane::Float)
+        table.mutableAs<float>()[to] = combineElements(kind, table.as<float>()[to], slices.values.as<float>()[from]);
+      else if (element.lane == Lane::Double)
+        table.mutableAs<double>()[to] = combineElements(kind, table.as<double>()[to], slices.values.as<double>()[from]);
+      else
+        table.mutableAs<uint64_t>()[to] = combineIntegers(kind, table.intAt(to), slices.values.intAt(from), element.width);
+      if (element.rounding != Rounding::None)
+        roundLanes(element.rounding, table.mutableAs<float>() + to, 1);
+    }
+  }
+}
+
+/// Replicas aggregate their slices and then do the same to their copies; cross-replica context does it to all of them.
+Result translate(replica::ScatterOp op, CodeBuilder &builder) {
+  Variable &variable = findVariable(op, builder);
+  Element element = *getElement(op.getValues().getType());
+  unsigned indexWidth = getElement(op.getIndices().getType())->width;
+  return Instruction::Run([&variable, kind = op.getKind(), element, indexWidth](const Instruction &instruction, Frame &frame) {
+    Machine &machine = frame.machine;
+    SmallVector<Value> slices;
+    for (Use use : instruction.operands) {
+      Value value = frame.take(use);
+      if (value.isPerReplica() && failed(checkEqual(machine, instruction.op, value)))
+        return failure();
+      slices.push_back(value.isPerReplica() ? value.components()[0] : value);
+    }
+    replica::Aggregation aggregation = variable.op.getAggregation();
+    if (frame.replica >= 0 && aggregation != replica::Aggregation::Uniform) {
+      auto combine = [&](ArrayRef<SmallVector<Value>> all, std::vector<SmallVector<Value>> &results) {
+        if (failed(checkShapes(machine, instruction.op, ofReplicas(all, 1), 0)))
+          return failure();
+        if (aggregation == replica::Aggregation::OnlyFirstReplica) {
+          results.assign(all.size(), all[0]);
+          return success();
+        }
+        Slices combined = combineSlices(ofReplicas(all, 1), ofReplicas(all, 0), aggregation == replica::Aggregation::Mean, element);
+        results.assign(all.size(), {combined.indices, combined.values});
+        return success();
+      };
+      SmallVector<Value> aggregated;
+      if (failed(machine.meet(frame.replica, instruction.op, std::move(slices), combine, aggregated)))
+        return failure();
+      slices = std::move(aggregated);
+    }
+    for (auto [replica, copy] : llvm::enumerate(variable.copies))
+      if (frame.replica < 0 || frame.replica == static_cast<int64_t>(replica))
+        scatter(kind, copy, {slices[1], slices[0]}, element, indexWidth);
+    if (frame.replica <= 0)
+      variable.assigned = instruction.op;
+    return success();
+  });
+}
+
+} // namespace
+
+Result translateSlicesOp(Operation *op, CodeBuilder &builder) {
+  return TypeSwitch<Operation *, Result>(op)
+      .Case<replica::AllReduceSlicesOp, replica::ReduceSlicesOp, replica::ScatterOp>([&](auto typed) { return translate(typed, builder); })
+      .Default([](Operation *) { return Instruction::Run(); });
+}
+
+} // namespace lockstep::interpret
