@@ -89,8 +89,8 @@ LogicalResult VariableOp::verify() {
 
 LogicalResult ScalarOp::verify() {
   auto type = cast<RankedTensorType>(getType());
-  if (type.getRank() != 0)
-    return emitOpError("expected a tensor of rank 0, found ") << type;
+  if (!type.hasStaticShape())
+    return emitOpError("expected a static shape, found ") << type;
   if (getDefaultValueAttr() && getDefaultValueAttr().getType() != type)
     return emitOpError("expected a default value of type ") << type << ", found " << getDefaultValueAttr().getType();
   return verifyOffset(*this, getOffsetAttr().getInt(), type);

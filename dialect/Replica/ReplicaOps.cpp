@@ -65,7 +65,7 @@ static void printReducedTypes(OpAsmPrinter &printer, Operation *, ReductionAttr 
     return getReducedType(reduction.getValue(), cast<TensorType>(std::get<0>(pair))) == std::get<1>(pair);
   });
   if (!usual)
-    printer << "-> " << results;
+    printer << " -> " << results;
 }
 
 #define GET_OP_CLASSES
@@ -252,8 +252,8 @@ bool AllReduceOp::isCompatibleReturnTypes(TypeRange inferred, TypeRange actual) 
 }
 
 LogicalResult AllReduceOp::verify() {
-  if (getBytesPerPack() < 0)
-    return emitOpError("expected 'bytes_per_pack' of at least 0, found ") << static_cast<int64_t>(getBytesPerPack()) << " [E_OPTION_VALUE]";
+  if (int64_t bytes = getBytesPerPackAttr().getInt(); bytes < 0)
+    return emitOpError("expected 'bytes_per_pack' of at least 0, found ") << bytes << " [E_OPTION_VALUE]";
   for (auto [operand, result] : llvm::zip_equal(getOperands(), getResults()))
     if (getReduction() == Reduction::Sum && operand.getType() != result.getType())
       return emitOpError("expected a sum of type ") << operand.getType() << ", found " << result.getType();

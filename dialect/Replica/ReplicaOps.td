@@ -272,7 +272,7 @@ def Replica_AllReduceOp : Replica_CommunicationOp<"all_reduce", [InReplicaContex
     DefaultValuedAttr<I64Attr, "0">:$bytes_per_pack);
   let results = (outs Variadic<AnyTensor>:$results);
   let assemblyFormat = "custom<Reduction>($reduction) $operands attr-dict `:` type($operands) "
-                       "custom<ReducedTypes>(ref($reduction), ref(type($operands)), type($results))";
+                       "`` custom<ReducedTypes>(ref($reduction), ref(type($operands)), type($results))";
   let extraClassDeclaration = [{
     static bool isCompatibleReturnTypes(::mlir::TypeRange inferred, ::mlir::TypeRange actual);
   }];

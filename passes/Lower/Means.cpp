@@ -20,6 +20,8 @@ static Value divide(OpBuilder &builder, Location loc, Value sum, Type element, f
     Value value = in[0];
     if (isa<IntegerType>(value.getType()))
       value = arith::SIToFPOp::create(b, loc, element, value);
+    if (Type wide = getSumType(value.getType()); wide != value.getType())
+      value = arith::ExtFOp::create(b, loc, wide, value);
     Value quotient = divide(b, value);
     return quotient.getType() == element ? quotient : arith::TruncFOp::create(b, loc, element, quotient).getResult();
   });

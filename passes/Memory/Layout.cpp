@@ -35,9 +35,9 @@ FailureOr<ModuleLayout> ModuleLayout::create(ModuleOp module) {
           return step.emitError("scalar '") << binding.getName() << "' has type " << type << ", but " << known->type << " in another step";
         continue;
       }
-      if (type.getRank() != 0)
-        return step.emitError("expected scalar '") << binding.getName() << "' to have rank 0, found " << type;
-      scalarOffset += kAlignment;
+      if (!type.hasStaticShape())
+        return step.emitError("expected scalar '") << binding.getName() << "' to have a static shape, found " << type;
+      scalarOffset += std::max<int64_t>(llvm::alignTo(getByteSize(type), kAlignment), kAlignment);
       layout.scalarList.push_back({binding.getName().str(), type, step.getArgAttr(i, "replica.default"),
                                    static_cast<bool>(step.getArgAttr(i, "replica.unsigned")), step.getLoc()});
     }
@@ -64,6 +64,12 @@ int64_t ModuleLayout::addConstant(DenseElementsAttr value) {
   return it->second;
 }
 
+/// What a file says of the aggregation: how the copies of a variable become one value. Copies that are equal need none.
+static replica::Aggregation getStoredAggregation(replica::VariableOp variable) {
+  replica::Aggregation aggregation = variable.getAggregation();
+  return aggregation == replica::Aggregation::Uniform ? replica::Aggregation::None : aggregation;
+}
+
 void ModuleLayout::emit(ModuleOp module) {
   OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
   for (auto variable : llvm::make_early_inc_range(module.getOps<replica::VariableOp>())) {
@@ -71,7 +77,7 @@ void ModuleLayout::emit(ModuleOp module) {
     Place place = getVariable(variable.getSymName());
     device::VariableOp::create(builder, variable.getLoc(), variable.getSymName(), place.space, place.offset, variable.getType(),
                                static_cast<int32_t>(variable.getSynchronization()),
-                               static_cast<int32_t>(variable.getAggregation()), variable.getInitialAttr(),
+                               static_cast<int32_t>(getStoredAggregation(variable)), variable.getInitialAttr(),
                                variable.getIsUnsigned(), variable.getPathAttr());
     variable.erase();
   }

@@ -91,8 +91,8 @@ device.variable @v variable[0] : tensor<4xf32> {aggregation = 0 : i32, initial =
 
 // -----
 
-// expected-error@+1 {{expected a tensor of rank 0, found 'tensor<1xf32>'}}
-device.scalar "lr"[0] : tensor<1xf32>
+// expected-error@+1 {{expected a static shape, found 'tensor<?xf32>'}}
+device.scalar "lr"[0] : tensor<?xf32>
 
 // -----
 

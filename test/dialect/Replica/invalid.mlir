@@ -33,12 +33,6 @@ replica.variable @v : tensor<?xf32>
 
 // -----
 
-// ... the mean of integers would not be one of them [E_MEAN_INT_VAR] ...
-// expected-error@+1 {{expected a float type for aggregation 'mean', found 'tensor<4xi32>' [E_MEAN_INT_VAR]}}
-replica.variable @v : tensor<4xi32> {aggregation = #replica.aggregation<mean>}
-
-// -----
-
 // ... initial values have their type ...
 // expected-error@+1 {{expected an initial value of type 'tensor<4xf32>', found 'tensor<2xf32>'}}
 replica.variable @v : tensor<4xf32> {initial = dense<0.0> : tensor<2xf32>}
@@ -126,9 +120,9 @@ replica.step @outer() {
 
 // -----
 
-// A step ends in a return.
+// A step or program ends in a return.
 func.func @f() {
-  // expected-error@+1 {{expects parent op 'replica.step'}}
+  // expected-error@+1 {{expects parent op to be one of 'replica.step, replica.program'}}
   replica.return
 }
 
@@ -209,47 +203,6 @@ replica.variable @v : tensor<2xf32>
 replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
   // expected-error@+1 {{expected a value of type 'tensor<2xf32>', found 'tensor<4xf32>'}}
   replica.assign_sub @v, %x : tensor<4xf32>
-  replica.return
-}
-
-// -----
-
-// Copies that no aggregation combines cannot be read together [E_AGG_NONE].
-// expected-note@+1 {{the variable is declared here}}
-replica.variable @v : tensor<4xf32> {aggregation = #replica.aggregation<none>, synchronization = #replica.synchronization<on_read>}
-replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
-  replica.merge_call {
-    // expected-error@+1 {{reads variable 'v', whose copies no aggregation combines, in cross-replica context [E_AGG_NONE]}}
-    %v = replica.read @v : tensor<4xf32>
-  }
-  replica.return
-}
-
-// -----
-
-// A sum of copies cannot be changed by one value, assign_add [E_ONREAD_ASSIGN_ADD_SUM].
-// expected-note@+1 {{the variable is declared here}}
-replica.variable @v : tensor<4xf32> {aggregation = #replica.aggregation<sum>, synchronization = #replica.synchronization<on_read>}
-replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
-  replica.merge_call (%x : tensor<4xf32>) {
-  ^bb0(%v: tensor<4xf32>):
-    // expected-error@+1 {{changes variable 'v', which is the sum of its copies, in cross-replica context [E_ONREAD_ASSIGN_ADD_SUM]}}
-    replica.assign_add @v, %v : tensor<4xf32>
-  }
-  replica.return
-}
-
-// -----
-
-// A sum of copies cannot be changed by one value, assign_sub [E_ONREAD_ASSIGN_ADD_SUM].
-// expected-note@+1 {{the variable is declared here}}
-replica.variable @v : tensor<4xf32> {aggregation = #replica.aggregation<sum>, synchronization = #replica.synchronization<on_read>}
-replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
-  replica.merge_call (%x : tensor<4xf32>) {
-  ^bb0(%v: tensor<4xf32>):
-    // expected-error@+1 {{changes variable 'v', which is the sum of its copies, in cross-replica context [E_ONREAD_ASSIGN_ADD_SUM]}}
-    replica.assign_sub @v, %v : tensor<4xf32>
-  }
   replica.return
 }
 
@@ -398,24 +351,6 @@ func.func @f() {
 
 // -----
 
-// Only numbers are added up [E_DTYPE_UNSUPPORTED].
-replica.step @s(%x: tensor<4xi1> {replica.batch = "x"}) {
-  // expected-error@+1 {{expected elements that are numbers, found 'i1' [E_DTYPE_UNSUPPORTED]}}
-  %0 = replica.all_reduce sum %x : tensor<4xi1>
-  replica.return
-}
-
-// -----
-
-// Complex numbers are not [E_DTYPE_UNSUPPORTED].
-replica.step @s(%x: tensor<4xcomplex<f32>> {replica.batch = "x"}) {
-  // expected-error@+1 {{expected elements that are numbers, found 'complex<f32>' [E_DTYPE_UNSUPPORTED]}}
-  %0 = replica.all_reduce sum %x : tensor<4xcomplex<f32>>
-  replica.return
-}
-
-// -----
-
 // Sum and mean are all there is [E_REDUCE_OP].
 replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
   // expected-error@+1 {{expected a reduction 'sum' or 'mean', found 'max' [E_REDUCE_OP]}}
@@ -425,47 +360,29 @@ replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// A bound on the size of buckets is not negative.
+// A bound on the size of buckets is not negative [E_OPTION_VALUE].
 replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
-  // expected-error@+1 {{attribute 'bytes_per_pack' failed to satisfy constraint: 64-bit signless integer attribute whose value is non-negative}}
+  // expected-error@+1 {{expected 'bytes_per_pack' of at least 0, found -1 [E_OPTION_VALUE]}}
   %0 = replica.all_reduce sum %x {bytes_per_pack = -1 : i64} : tensor<4xf32>
   replica.return
 }
 
 // -----
 
-// The results follow from the operands.
+// The result of a sum is of the operand's type.
 replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
-  // expected-error@+2 {{'replica.all_reduce' op failed to infer returned types}}
-  // expected-error@+1 {{inferred type(s) 'tensor<4xf32>' are incompatible with return type(s) of operation 'tensor<2xf32>'}}
+  // expected-error@+1 {{expected a sum of type 'tensor<4xf32>', found 'tensor<2xf32>'}}
   %0 = "replica.all_reduce"(%x) {reduction = #replica<reduction sum>} : (tensor<4xf32>) -> tensor<2xf32>
   replica.return
 }
 
 // -----
 
-// A scalar has no axis [E_SCALAR_GATHER].
-replica.step @s(%x: tensor<f32> {replica.batch = "x"}) {
-  // expected-error@+1 {{expected an operand with an axis to gather along, found the scalar 'tensor<f32>' [E_SCALAR_GATHER]}}
-  %0 = replica.all_gather %x axis 0 : tensor<f32> -> tensor<?xf32>
-  replica.return
-}
-
-// -----
-
-// The axis is one of the operand ...
-replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
-  // expected-error@+1 {{expected an axis in [0, 1), found 1 [E_AXIS_RANGE]}}
-  %0 = replica.all_gather %x axis 1 : tensor<4xf32> -> tensor<?xf32>
-  replica.return
-}
-
-// -----
-
-// ... counted from the front [E_AXIS_RANGE].
-replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
-  // expected-error@+1 {{expected an axis in [0, 1), found -1 [E_AXIS_RANGE]}}
-  %0 = replica.all_gather %x axis -1 : tensor<4xf32> -> tensor<?xf32>
+// The mean of integers is f64, or, where the strategy allows it, of their type.
+replica.step @s(%x: tensor<4xi32> {replica.batch = "x"}) {
+  // expected-error@+2 {{'replica.all_reduce' op failed to infer returned types}}
+  // expected-error@+1 {{inferred type(s) 'tensor<4xf64>' are incompatible with return type(s) of operation 'tensor<4xf32>'}}
+  %0 = replica.all_reduce mean %x : tensor<4xi32> -> tensor<4xf32>
   replica.return
 }
 
@@ -556,19 +473,6 @@ replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// The sum of one value would be that value N times [E_NON_DISTRIBUTED_SUM].
-replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
-  replica.merge_call (%x, %x : tensor<4xf32>, tensor<4xf32>) {
-  ^bb0(%p: !replica.per_replica<tensor<4xf32>>, %v: tensor<4xf32>):
-    // expected-error@+1 {{expected a per-replica value for reduction 'sum', found 'tensor<4xf32>', which would be added once a replica [E_NON_DISTRIBUTED_SUM]}}
-    %0 = replica.reduce_to sum %v : tensor<4xf32> -> !replica.mirrored<tensor<4xf32>>
-    replica.yield
-  }
-  replica.return
-}
-
-// -----
-
 // The result of a reduction is mirrored, with the same components ...
 replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
   replica.merge_call (%x, %x : tensor<4xf32>, tensor<4xf32>) {
@@ -635,38 +539,12 @@ replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// Gathers in cross-replica context have an axis of the components [E_AXIS_RANGE] ...
-replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
-  replica.merge_call (%x, %x : tensor<4xf32>, tensor<4xf32>) {
-  ^bb0(%p: !replica.per_replica<tensor<4xf32>>, %v: tensor<4xf32>):
-    // expected-error@+1 {{expected an axis in [0, 1), found -2 [E_AXIS_RANGE]}}
-    %0 = replica.gather %p axis -2 : !replica.per_replica<tensor<4xf32>> -> tensor<?xf32>
-    replica.yield
-  }
-  replica.return
-}
-
-// -----
-
 // ... and results of their rank and element type.
 replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
   replica.merge_call (%x, %x : tensor<4xf32>, tensor<4xf32>) {
   ^bb0(%p: !replica.per_replica<tensor<4xf32>>, %v: tensor<4xf32>):
     // expected-error@+1 {{expected a result of rank 1 and element type 'f32', found 'tensor<?xf64>'}}
     %0 = replica.gather %p axis 0 : !replica.per_replica<tensor<4xf32>> -> tensor<?xf64>
-    replica.yield
-  }
-  replica.return
-}
-
-// -----
-
-// A scalar cannot be gathered [E_SCALAR_GATHER].
-replica.step @s(%x: tensor<f32> {replica.batch = "x"}) {
-  replica.merge_call (%x : tensor<f32>) {
-  ^bb0(%p: !replica.per_replica<tensor<f32>>):
-    // expected-error@+1 {{expected a value with an axis to gather along, found the scalar 'tensor<f32>' [E_SCALAR_GATHER]}}
-    %0 = replica.gather %p axis 0 : !replica.per_replica<tensor<f32>> -> tensor<?xf32>
     replica.yield
   }
   replica.return
@@ -768,23 +646,6 @@ replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// ... which are equal on all replicas [E_PER_REPLICA_IN_UPDATE] ...
-replica.variable @w : tensor<4xf32>
-replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
-  replica.merge_call (%x, %x : tensor<4xf32>, tensor<4xf32>) {
-  ^bb0(%p: !replica.per_replica<tensor<4xf32>>, %v: tensor<4xf32>):
-    // expected-error@+1 {{expected operands that are equal on all replicas, found '!replica.per_replica<tensor<4xf32>>', with which the copies of the variable would diverge [E_PER_REPLICA_IN_UPDATE]}}
-    replica.update @w (%p : !replica.per_replica<tensor<4xf32>>) {
-    ^bb0(%c: tensor<4xf32>, %d: tensor<4xf32>):
-      replica.yield %d : tensor<4xf32>
-    }
-    replica.yield
-  }
-  replica.return
-}
-
-// -----
-
 // ... and yields the new value ...
 replica.variable @w : tensor<4xf32>
 replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
@@ -820,8 +681,275 @@ replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
-// A yield ends a merge_call or an update.
+// A yield ends a region of another context.
 func.func @f() {
-  // expected-error@+1 {{expects parent op to be one of 'replica.merge_call, replica.update'}}
+  // expected-error@+1 {{expects parent op to be one of 'replica.merge_call, replica.run, replica.update, replica.update_non_slot, replica.values_from_function'}}
   replica.yield
+}
+
+// -----
+
+// A run is of a step or a region ...
+replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}) {
+  // expected-error@+1 {{expected a step to call or a region, found neither}}
+  %y = replica.run (%x : !replica.per_replica<tensor<4xf32>>) -> !replica.per_replica<tensor<4xf32>>
+  replica.return
+}
+
+// -----
+
+// ... not of both.
+replica.step @s(%x: tensor<4xf32>) {
+  replica.return
+}
+replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}) {
+  // expected-error@+1 {{expected a step to call or a region, found both}}
+  replica.run @s(%x : !replica.per_replica<tensor<4xf32>>) {
+  ^bb0(%y: tensor<4xf32>):
+    replica.yield
+  }
+  replica.return
+}
+
+// -----
+
+// The step must be there ...
+replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}) {
+  // expected-error@+1 {{unknown step @absent}}
+  replica.run @absent(%x : !replica.per_replica<tensor<4xf32>>)
+  replica.return
+}
+
+// -----
+
+// ... and take the components of the operands ...
+replica.step @s(%x: tensor<2xf32>) {
+  replica.return
+}
+replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}) {
+  // expected-error@+1 {{expected operands for ('tensor<2xf32>'), found ('!replica.per_replica<tensor<4xf32>>')}}
+  replica.run @s(%x : !replica.per_replica<tensor<4xf32>>)
+  replica.return
+}
+
+// -----
+
+// ... and give those of the results.
+replica.step @s(%x: tensor<4xf32>) -> tensor<4xf32> {
+  replica.return %x : tensor<4xf32>
+}
+replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}) {
+  // expected-error@+1 {{expected results of ('tensor<4xf32>'), found ()}}
+  replica.run @s(%x : !replica.per_replica<tensor<4xf32>>)
+  replica.return
+}
+
+// -----
+
+// The region of a run gets components ...
+replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}) {
+  // expected-error@+1 {{expected a region argument of type 'tensor<4xf32>', found '!replica.per_replica<tensor<4xf32>>'}}
+  replica.run (%x : !replica.per_replica<tensor<4xf32>>) {
+  ^bb0(%y: !replica.per_replica<tensor<4xf32>>):
+    replica.yield
+  }
+  replica.return
+}
+
+// -----
+
+// ... as many as there are operands ...
+replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}) {
+  // expected-error@+1 {{expected 1 arguments of the region, found 0}}
+  replica.run (%x : !replica.per_replica<tensor<4xf32>>) {
+    replica.yield
+  }
+  replica.return
+}
+
+// -----
+
+// ... and yields components.
+replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}) {
+  // expected-error@+1 {{expected the region to yield a component of '!replica.per_replica<tensor<2xf32>>', found 'tensor<4xf32>'}}
+  %0 = replica.run (%x : !replica.per_replica<tensor<4xf32>>) -> !replica.per_replica<tensor<2xf32>> {
+  ^bb0(%y: tensor<4xf32>):
+    replica.yield %y : tensor<4xf32>
+  }
+  replica.return
+}
+
+// -----
+
+// What a run holds is in replica context, in which no run can be [E_CONTEXT].
+replica.program @p() {
+  // expected-note@+1 {{the context is opened by 'replica.run'}}
+  replica.run {
+    // expected-error@+1 {{must be in cross-replica context, but is in replica context [E_CONTEXT]}}
+    replica.run {
+      replica.yield
+    }
+    replica.yield
+  }
+  replica.return
+}
+
+// -----
+
+// Batches of programs are per replica ...
+// expected-error@+1 {{expected a per-replica type beside 'replica.batch' for argument 0, found 'tensor<4xf32>'}}
+replica.program @p(%x: tensor<4xf32> {replica.batch = "x"}) {
+  replica.return
+}
+
+// -----
+
+// ... scalars are not ...
+// expected-error@+1 {{expected a tensor beside 'replica.scalar' for argument 0, found '!replica.per_replica<tensor<4xf32>>'}}
+replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.scalar = "x"}) {
+  replica.return
+}
+
+// -----
+
+// ... and there is nothing else.
+// expected-error@+1 {{expected 'replica.batch' or 'replica.scalar' for argument 0}}
+replica.program @p(%x: tensor<4xf32>) {
+  replica.return
+}
+
+// -----
+
+// A reduction is along axes of the value [E_AXIS_RANGE] ...
+replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}) {
+  // expected-error@+1 {{expected an axis in [0, 1), found 1 [E_AXIS_RANGE]}}
+  %0 = replica.reduce sum %x axes [1] : !replica.per_replica<tensor<4xf32>> -> tensor<4xf32>
+  replica.return
+}
+
+// -----
+
+// ... different ones ...
+replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}) {
+  // expected-error@+1 {{expected different axes, found 0 twice}}
+  %0 = replica.reduce sum %x axes [0, 0] : !replica.per_replica<tensor<4xf32>> -> tensor<f32>
+  replica.return
+}
+
+// -----
+
+// ... which the result no longer has; the mean of integers is f64.
+replica.program @p(%x: !replica.per_replica<tensor<4x2xi32>> {replica.batch = "x"}) {
+  // expected-error@+1 {{expected a result of type 'tensor<2xf64>', found 'tensor<2xi32>'}}
+  %0 = replica.reduce mean %x axes [0] : !replica.per_replica<tensor<4x2xi32>> -> tensor<2xi32>
+  replica.return
+}
+
+// -----
+
+// Several reductions have as many results ...
+replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}) {
+  // expected-error@+1 {{expected one result for each of 2 operands, found 1}}
+  %0 = replica.batch_reduce_to sum %x, %x : !replica.per_replica<tensor<4xf32>>, !replica.per_replica<tensor<4xf32>> -> tensor<4xf32>
+  replica.return
+}
+
+// -----
+
+// ... and, if any, as many destinations ...
+replica.variable @v : tensor<4xf32>
+replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}) {
+  // expected-error@+1 {{expected one destination for each of 1 operands, found 2}}
+  %0 = replica.batch_reduce_to sum %x to [@v, @v] : !replica.per_replica<tensor<4xf32>> -> tensor<4xf32>
+  replica.return
+}
+
+// -----
+
+// ... which are variables [E_ARG_TYPE].
+replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}) {
+  // expected-error@+1 {{expected the destination to be a variable, found @p [E_ARG_TYPE]}}
+  %0 = replica.batch_reduce_to sum %x to [@p] : !replica.per_replica<tensor<4xf32>> -> tensor<4xf32>
+  replica.return
+}
+
+// -----
+
+// Slices are rows ...
+replica.step @s(%v: tensor<f32> {replica.batch = "v"}, %i: tensor<2xi64> {replica.batch = "i"}) {
+  // expected-error@+1 {{expected values with rows, found 'tensor<f32>'}}
+  %0, %1 = replica.all_reduce_slices sum %v at %i : tensor<f32>, tensor<2xi64> -> tensor<4xf32>, tensor<4xi64>
+  replica.return
+}
+
+// -----
+
+// ... at integer places ...
+replica.step @s(%v: tensor<2xf32> {replica.batch = "v"}, %i: tensor<2xf32> {replica.batch = "i"}) {
+  // expected-error@+1 {{expected a vector of integer indices, found 'tensor<2xf32>'}}
+  %0, %1 = replica.all_reduce_slices sum %v at %i : tensor<2xf32>, tensor<2xf32> -> tensor<4xf32>, tensor<4xf32>
+  replica.return
+}
+
+// -----
+
+// ... one for each [E_SHAPE_MISMATCH] ...
+replica.step @s(%v: tensor<2xf32> {replica.batch = "v"}, %i: tensor<3xi64> {replica.batch = "i"}) {
+  // expected-error@+1 {{expected as many indices as values, 2, found 3 [E_SHAPE_MISMATCH]}}
+  %0, %1 = replica.all_reduce_slices sum %v at %i : tensor<2xf32>, tensor<3xi64> -> tensor<4xf32>, tensor<6xi64>
+  replica.return
+}
+
+// -----
+
+// ... of the shape of the variable's [E_SHAPE_MISMATCH] ...
+replica.variable @t : tensor<8x4xf32>
+replica.step @s(%v: tensor<2x3xf32> {replica.batch = "v"}, %i: tensor<2xi64> {replica.batch = "i"}) {
+  // expected-error@+1 {{expected rows of 'tensor<8x4xf32>', found 'tensor<2x3xf32>' [E_SHAPE_MISMATCH]}}
+  replica.scatter add @t, %i, %v : tensor<2xi64>, tensor<2x3xf32>
+  replica.return
+}
+
+// -----
+
+// ... and type [E_DTYPE_MISMATCH].
+replica.variable @t : tensor<8xf32>
+replica.step @s(%v: tensor<2xf64> {replica.batch = "v"}, %i: tensor<2xi64> {replica.batch = "i"}) {
+  // expected-error@+1 {{expected values of type 'f32', found 'tensor<2xf64>' [E_DTYPE_MISMATCH]}}
+  replica.scatter add @t, %i, %v : tensor<2xi64>, tensor<2xf64>
+  replica.return
+}
+
+// -----
+
+// There are seven ways of scattering.
+replica.variable @t : tensor<8xf32>
+replica.step @s(%v: tensor<2xf32> {replica.batch = "v"}, %i: tensor<2xi64> {replica.batch = "i"}) {
+  // expected-error@+1 {{expected 'add', 'sub', 'mul', 'div', 'min', 'max' or 'update', found 'power'}}
+  replica.scatter power @t, %i, %v : tensor<2xi64>, tensor<2xf32>
+  replica.return
+}
+
+// -----
+
+// The function of replica numbers gets a number.
+replica.program @p() {
+  // expected-error@+1 {{expected the region to have one argument of type 'tensor<i32>', the number of a replica}}
+  %0 = replica.values_from_function -> !replica.per_replica<tensor<f32>> {
+  ^bb0(%id: tensor<f32>):
+    replica.yield %id : tensor<f32>
+  }
+  replica.return
+}
+
+// -----
+
+// What is not a variable's own is equal everywhere.
+replica.program @p(%k: tensor<f32> {replica.scalar = "k"}) {
+  // expected-error@+1 {{expected mirrored or plain results, found '!replica.per_replica<tensor<f32>>'}}
+  %0 = replica.update_non_slot (%k : tensor<f32>) -> !replica.per_replica<tensor<f32>> {
+  ^bb0(%a: tensor<f32>):
+    replica.yield %a : tensor<f32>
+  }
+  replica.return
 }

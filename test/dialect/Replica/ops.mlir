@@ -51,16 +51,16 @@ replica.step @merge(%x: tensor<4xf32> {replica.batch = "x"}, %lr: tensor<4xf32> 
   // CHECK-NEXT: ^bb0(%{{.*}}: !replica.per_replica<tensor<4xf32>>, %{{.*}}: tensor<4xf32>):
   %r:3 = replica.merge_call (%x, %lr : tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>, tensor<4xf32>, tensor<4xf32> {
   ^bb0(%p: !replica.per_replica<tensor<4xf32>>, %plain: tensor<4xf32>):
-    // CHECK: replica.reduce_to sum %{{.*}}, @w : !replica.per_replica<tensor<4xf32>> -> <tensor<4xf32>>
+    // CHECK: replica.reduce_to sum %{{.*}}, @w : !replica.per_replica<tensor<4xf32>> -> !replica.mirrored<tensor<4xf32>>
     %s = replica.reduce_to sum %p, @w : !replica.per_replica<tensor<4xf32>> -> !replica.mirrored<tensor<4xf32>>
     // The mean of a plain value is the value.
-    // CHECK: replica.reduce_to mean %{{.*}} : tensor<4xf32> -> <tensor<4xf32>>
+    // CHECK: replica.reduce_to mean %{{.*}} : tensor<4xf32> -> !replica.mirrored<tensor<4xf32>>
     %mean = replica.reduce_to mean %plain : tensor<4xf32> -> !replica.mirrored<tensor<4xf32>>
-    // CHECK: replica.broadcast_to %{{.*}}, @w : tensor<4xf32> -> <tensor<4xf32>>
+    // CHECK: replica.broadcast_to %{{.*}}, @w : tensor<4xf32> -> !replica.mirrored<tensor<4xf32>>
     %b = replica.broadcast_to %plain, @w : tensor<4xf32> -> !replica.mirrored<tensor<4xf32>>
-    // CHECK: replica.gather %{{.*}} axis 0 : <tensor<4xf32>> -> tensor<16xf32>
+    // CHECK: replica.gather %{{.*}} axis 0 : !replica.per_replica<tensor<4xf32>> -> tensor<16xf32>
     %g = replica.gather %p axis 0 : !replica.per_replica<tensor<4xf32>> -> tensor<16xf32>
-    // CHECK: replica.local_results %{{.*}} : <tensor<4xf32>> -> tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+    // CHECK: replica.local_results %{{.*}} : !replica.per_replica<tensor<4xf32>> -> tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
     %l:4 = replica.local_results %p : !replica.per_replica<tensor<4xf32>> -> tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
     // CHECK: replica.update @w(%{{.*}}, %{{.*}} : !replica.mirrored<tensor<4xf32>>, tensor<4xf32>) -> tensor<4xf32> {
     // CHECK-NEXT: ^bb0(%{{.*}}: tensor<4xf32>, %{{.*}}: tensor<4xf32>, %{{.*}}: tensor<4xf32>):

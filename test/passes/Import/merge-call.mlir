@@ -5,7 +5,7 @@
 // CHECK-SAME: (%[[X:.*]]: tensor<4xf32>)
 // CHECK: %[[R:.*]]:2 = replica.merge_call(%[[X]] : tensor<4xf32>) -> tensor<4xf32>, tensor<4xf32> {
 // CHECK-NEXT: ^bb0(%[[P:.*]]: !replica.per_replica<tensor<4xf32>>):
-// CHECK-NEXT: %[[S:.*]] = replica.reduce_to sum %[[P]] : !replica.per_replica<tensor<4xf32>> -> <tensor<4xf32>>
+// CHECK-NEXT: %[[S:.*]] = replica.reduce_to sum %[[P]] : !replica.per_replica<tensor<4xf32>> -> !replica.mirrored<tensor<4xf32>>
 // CHECK-NEXT: %[[PLAIN:.*]] = builtin.unrealized_conversion_cast %[[S]] : !replica.mirrored<tensor<4xf32>> to tensor<4xf32>
 // CHECK-NEXT: %[[E:.*]] = math.exp %[[PLAIN]] : tensor<4xf32>
 // CHECK-NEXT: replica.yield %[[S]], %[[E]] : !replica.mirrored<tensor<4xf32>>, tensor<4xf32>
@@ -27,10 +27,10 @@ func.func private @merge(%p: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
 // CHECK-SAME: (%[[X:.*]]: tensor<2xf32>, %[[Y:.*]]: tensor<f32>)
 // CHECK: replica.merge_call(%[[X]], %[[Y]] : tensor<2xf32>, tensor<f32>)
 // CHECK-NEXT: ^bb0(%[[P:.*]]: !replica.per_replica<tensor<2xf32>>, %[[Q:.*]]: !replica.per_replica<tensor<f32>>):
-// CHECK-NEXT: %[[G:.*]] = replica.gather %[[P]] axis 0 : <tensor<2xf32>> -> tensor<4xf32>
-// CHECK-NEXT: %[[L:.*]]:2 = replica.local_results %[[Q]] : <tensor<f32>> -> tensor<f32>, tensor<f32>
-// CHECK-NEXT: %[[B:.*]] = replica.broadcast_to %[[L]]#1 : tensor<f32> -> <tensor<f32>>
-// CHECK-NEXT: %[[M:.*]] = replica.reduce_to mean %[[L]]#0 : tensor<f32> -> <tensor<f32>>
+// CHECK-NEXT: %[[G:.*]] = replica.gather %[[P]] axis 0 : !replica.per_replica<tensor<2xf32>> -> tensor<4xf32>
+// CHECK-NEXT: %[[L:.*]]:2 = replica.local_results %[[Q]] : !replica.per_replica<tensor<f32>> -> tensor<f32>, tensor<f32>
+// CHECK-NEXT: %[[B:.*]] = replica.broadcast_to %[[L]]#1 : tensor<f32> -> !replica.mirrored<tensor<f32>>
+// CHECK-NEXT: %[[M:.*]] = replica.reduce_to mean %[[L]]#0 : tensor<f32> -> !replica.mirrored<tensor<f32>>
 // CHECK-NEXT: replica.yield %[[G]], %[[B]], %[[M]], %[[P]] : tensor<4xf32>, !replica.mirrored<tensor<f32>>, !replica.mirrored<tensor<f32>>, !replica.per_replica<tensor<2xf32>>
 replica.step @others(%x: tensor<2xf32>, %y: tensor<f32>) {
   %0:4 = "stablehlo.custom_call"(%x, %y) <{call_target_name = "replica.merge_call", called_computations = [@merge], has_side_effect = true, backend_config = {per_replica = [3]}}> : (tensor<2xf32>, tensor<f32>) -> (tensor<4xf32>, tensor<f32>, tensor<f32>, tensor<2xf32>)

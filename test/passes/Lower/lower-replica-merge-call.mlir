@@ -1,4 +1,4 @@
-// RUN: lockstep-opt %s --lower-replica --split-input-file | FileCheck %s
+// RUN: lockstep-opt %s --splice-contexts --lower-replica --split-input-file | FileCheck %s
 
 // A body is spliced into the step; a reduce_to of per-replica values is the exchange, an update reads, computes and assigns,
 // without applying the variable's aggregation a second time.

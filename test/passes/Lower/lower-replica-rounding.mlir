@@ -1,6 +1,6 @@
-// RUN: lockstep-opt %s --set-replicas=replicas=3 --lower-replica | FileCheck %s --check-prefixes=CHECK,THREE
-// RUN: lockstep-opt %s --set-replicas=replicas=4 --lower-replica | FileCheck %s --check-prefixes=CHECK,FOUR
-// RUN: lockstep-opt %s --set-replicas=replicas=1 --lower-replica | FileCheck %s --check-prefix=ONE
+// RUN: lockstep-opt %s --set-replicas=replicas=3 --splice-contexts --lower-replica | FileCheck %s --check-prefixes=CHECK,THREE
+// RUN: lockstep-opt %s --set-replicas=replicas=4 --splice-contexts --lower-replica | FileCheck %s --check-prefixes=CHECK,FOUR
+// RUN: lockstep-opt %s --set-replicas=replicas=1 --splice-contexts --lower-replica | FileCheck %s --check-prefix=ONE
 
 // A mean of f16 is a sum in f32, a division there, and one rounding; only a division by a power of two is a multiplication.
 // CHECK-LABEL: replica.step @mean_of_f16

@@ -1,4 +1,4 @@
-// RUN: lockstep-opt %s --lower-replica --split-input-file | FileCheck %s
+// RUN: lockstep-opt %s --splice-contexts --lower-replica --split-input-file | FileCheck %s
 
 // What an assignment in replica context means depends on the variable's aggregation and synchronization.
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 4}
@@ -98,7 +98,7 @@ replica.step @assign_across(%n: tensor<4xi32> {replica.scalar = "n"}, %h: tensor
     // CHECK: replica.assign @sum
     replica.assign @sum, %m : tensor<4xi32>
     // CHECK: arith.extf
-    // CHECK: arith.divf %{{.*}} : f32
+    // CHECK: arith.mulf %{{.*}} : f32
     // CHECK: arith.truncf
     // CHECK: replica.assign @half
     replica.assign @half, %k : tensor<4xbf16>

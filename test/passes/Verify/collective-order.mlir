@@ -492,3 +492,27 @@ replica.step @one_replica(%x: tensor<4xf32> {replica.batch = "x"}, %c: tensor<i1
   }
   replica.return %x : tensor<4xf32>
 }
+
+// -----
+
+// A branch that the front end took for each replica: their programs differ [E_COLLECTIVE_DIVERGENCE].
+replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
+replica.program @static() {
+  replica.run {
+    // expected-note@+1 {{'replica.id' is different on each replica}}
+    %i = replica.id : tensor<i32>
+    // expected-note@+1 {{'tensor.extract' makes it from a value that may differ}}
+    %0 = tensor.extract %i[] : tensor<i32>
+    %zero = arith.constant 0 : i32
+    // expected-note@+1 {{'arith.cmpi' makes it from a value that may differ}}
+    %first = arith.cmpi eq, %0, %zero : i32
+    // expected-note@+1 {{the condition of this branch may differ between replicas ('scf.if')}}
+    scf.if %first {
+      // expected-error@+1 {{'replica.merge_call' is under a condition that may differ between replicas: some would wait in it for others that never come [E_COLLECTIVE_DIVERGENCE]}}
+      replica.merge_call {
+      }
+    } {replica.static}
+    replica.yield
+  }
+  replica.return
+}

@@ -3,7 +3,7 @@
 // Places where a value must be equal on all replicas: variables without aggregation, metrics, plain arguments of merge_calls.
 
 // A gradient of the replica's own batch goes straight into a mirrored variable: the copies would differ from then on.
-// expected-note@+1 {{the variable is declared here, with aggregation 'none'}}
+// expected-note@+1 {{the variable is declared here, without an aggregation}}
 replica.variable @w : tensor<4xf32>
 // expected-note@+1 {{batch argument 'x' is different on each replica}}
 replica.step @forgotten_reduction(%x: tensor<4xf32> {replica.batch = "x"}) {
@@ -41,7 +41,7 @@ replica.step @aggregated(%x: tensor<4xf32> {replica.batch = "x"}) -> (tensor<4xf
 // -----
 
 // A constant is the same everywhere, but only some replicas assign it.
-// expected-note@+1 {{the variable is declared here, with aggregation 'none'}}
+// expected-note@+1 {{the variable is declared here, without an aggregation}}
 replica.variable @w : tensor<f32>
 replica.step @some_assign() {
   %zero = arith.constant dense<0.0> : tensor<f32>
@@ -266,4 +266,53 @@ replica.step @host_size(%n: index {replica.scalar = "n"}, %x: tensor<f32> {repli
   } -> tensor<?xf32>
   %0 = replica.all_reduce sum %v : tensor<?xf32>
   replica.return
+}
+
+// -----
+
+// A varying value would make copies differ [E_PER_REPLICA_IN_UPDATE]: in an update ...
+replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
+replica.variable @w : tensor<4xf32>
+// expected-note@+1 {{batch argument 'x' is different on each replica}}
+replica.program @update(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}) {
+  // expected-error@+1 {{operand 0 of 'replica.update' may differ between replicas, with which the copies of variable 'w' would diverge; reduce it first [E_PER_REPLICA_IN_UPDATE]}}
+  replica.update @w (%x : !replica.per_replica<tensor<4xf32>>) {
+  ^bb0(%c: tensor<4xf32>, %d: tensor<4xf32>):
+    replica.yield %d : tensor<4xf32>
+  }
+  replica.return
+}
+
+// -----
+
+// ... and in an assignment across replicas.
+replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
+replica.variable @w : tensor<4xf32> {aggregation = #replica.aggregation<sum>}
+// expected-note@+1 {{batch argument 'x' is different on each replica}}
+replica.program @assign(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}) {
+  // expected-error@+1 {{operand 0 of 'replica.assign' may differ between replicas, with which the copies of variable 'w' would diverge; reduce it first [E_PER_REPLICA_IN_UPDATE]}}
+  replica.assign @w, %x : !replica.per_replica<tensor<4xf32>>
+  replica.return
+}
+
+// -----
+
+// What a run gives is per replica, unless it is equal on all of them.
+replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
+replica.program @plain(%k: tensor<f32> {replica.scalar = "k"}) -> (tensor<f32> {replica.result = "k"}) {
+  %0 = replica.run (%k : tensor<f32>) -> tensor<f32> {
+  ^bb0(%mine: tensor<f32>):
+    replica.yield %mine : tensor<f32>
+  }
+  replica.return %0 : tensor<f32>
+}
+replica.program @varying() -> (tensor<i32> {replica.result = "i"}) {
+  // expected-note@+2 {{'replica.run' makes it from a value that may differ}}
+  // expected-error@+1 {{result 0 of 'replica.run' may differ between replicas; expected type '!replica.per_replica<tensor<i32>>', found 'tensor<i32>'}}
+  %0 = replica.run -> tensor<i32> {
+    // expected-note@+1 {{'replica.id' is different on each replica}}
+    %i = replica.id : tensor<i32>
+    replica.yield %i : tensor<i32>
+  }
+  replica.return %0 : tensor<i32>
 }

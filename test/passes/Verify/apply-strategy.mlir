@@ -1,0 +1,52 @@
+// RUN: lockstep-opt %s --apply-strategy --split-input-file | FileCheck %s
+
+// Copies are made equal when they are written, or combined when they are read; literals have become constants.
+// CHECK-LABEL: replica.strategy @mirrored
+// CHECK: replica.variable @auto : tensor<f32>{{$}}
+// CHECK: replica.variable @seen : tensor<f32> {{{.*}}synchronization = #replica.synchronization<on_read>}
+replica.strategy @mirrored {kind = #replica.kind<mirrored>, replicas = 2}
+replica.variable @auto : tensor<f32> {synchronization = #replica.synchronization<auto>}
+replica.variable @seen : tensor<f32> {aggregation = #replica.aggregation<sum>, synchronization = #replica.synchronization<on_read>}
+replica.step @s() {
+  // CHECK: %[[C:.*]] = arith.constant dense<5.000000e+00> : tensor<f32>
+  %five = replica.literal dense<5.0> : tensor<f32>
+  // CHECK: replica.assign_add @seen, %[[C]]
+  replica.assign_add @seen, %five : tensor<f32>
+  replica.return
+}
+
+// -----
+
+// A strategy with one copy of a variable ignores when copies should be made equal.
+// CHECK-LABEL: replica.strategy @central
+// CHECK: replica.variable @seen : tensor<f32> {aggregation = #replica.aggregation<sum>}
+// CHECK: replica.variable @none : tensor<f32>{{$}}
+replica.strategy @central {kind = #replica.kind<central_storage>, replicas = 2}
+replica.variable @seen : tensor<f32> {aggregation = #replica.aggregation<sum>, synchronization = #replica.synchronization<on_read>}
+replica.variable @none : tensor<f32> {synchronization = #replica.synchronization<none>}
+
+// -----
+
+// One device: nothing is aggregated, means keep their type, gathers need no axis.
+// CHECK-LABEL: replica.strategy @one
+// CHECK: replica.variable @n : tensor<i32>{{$}}
+replica.strategy @one {kind = #replica.kind<one_device>, replicas = 1}
+replica.variable @n : tensor<i32> {aggregation = #replica.aggregation<mean>, synchronization = #replica.synchronization<none>}
+replica.step @s(%x: tensor<f32> {replica.batch = "x"}, %n: tensor<i32> {replica.batch = "n"}) {
+  %0 = replica.all_gather %x axis 3 : tensor<f32> -> tensor<f32>
+  %1 = replica.all_reduce mean %n : tensor<i32> -> tensor<i32>
+  %five = replica.literal dense<5> : tensor<i32>
+  replica.assign_add @n, %five : tensor<i32>
+  replica.return
+}
+
+// -----
+
+// Zero is zero, however often it is added.
+// CHECK-LABEL: replica.program @zero
+replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
+replica.program @zero() -> (tensor<f32> {replica.result = "r"}) {
+  %zero = replica.literal dense<0.0> : tensor<f32>
+  %0 = replica.reduce sum %zero : tensor<f32> -> tensor<f32>
+  replica.return %0 : tensor<f32>
+}
