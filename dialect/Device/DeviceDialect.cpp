@@ -121,6 +121,14 @@ LogicalResult YieldOp::verify() {
   return success();
 }
 
+LogicalResult LoadBatchOp::verify() {
+  if (getNames().size() != getNumResults())
+    return emitOpError("expected one result for each of ") << getNames().size() << " names, found " << getNumResults();
+  return success();
+}
+
+lockstep::ResultUniformity LoadBatchOp::getResultUniformity(unsigned) { return ResultUniformity::Varying; }
+
 ValueRange InvokeOp::getResultSizes(unsigned result) {
   unsigned tensors = llvm::count_if(getOperandTypes(), llvm::IsaPred<RankedTensorType>);
   int64_t first = tensors + countDynamicDims(getOperandTypes()) + countDynamicDims(TypeRange(getResultTypes()).take_front(result));

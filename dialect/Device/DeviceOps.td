@@ -87,6 +87,21 @@ def Device_InvokeOp : Device_Op<"invoke", [Pure, DeclareOpInterfaceMethods<Symbo
   }];
 }
 
+def Device_LoadBatchOp : Device_Op<"load_batch", [DeclareOpInterfaceMethods<UniformityOpInterface>]> {
+  let summary = "the tensors of the next batch of the program's data";
+  let description = [{
+    The tensors are each replica's own. They are there until the next one of these is executed.
+
+    ```mlir
+    %x, %y = device.load_batch ["x", "y"] : tensor<32x64xf32>, tensor<32xi32>
+    ```
+  }];
+  let arguments = (ins StrArrayAttr:$names);
+  let results = (outs Variadic<AnyStaticShapeTensor>:$results);
+  let assemblyFormat = "$names attr-dict (`:` type($results)^)?";
+  let hasVerifier = 1;
+}
+
 def Device_BinaryOp : Device_Op<"binary", [Symbol, HasParent<"::mlir::ModuleOp">]> {
   let summary = "the native code of all kernels for one target";
   let description = [{
@@ -382,6 +397,18 @@ def Device_LoadRegisterOp : Device_ProgramCommand<"load_register"> {
   let arguments = (ins I64Attr:$index, Device_Buffer:$source);
   let assemblyFormat = "$index `,` $source attr-dict `:` type($source)";
   let hasVerifier = 1;
+}
+
+def Device_NextOp : Device_ProgramCommand<"next"> {
+  let summary = "goes to the next batch: space `input` is its memory from here on";
+  let description = [{
+    A run that asks for more batches than the host has given ends with an error.
+
+    ```mlir
+    device.next
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
 }
 
 def Device_JumpOp : Device_ProgramCommand<"jump", [Terminator]> {

@@ -46,7 +46,7 @@ private:
           waits.push_back(wait);
           return verifyChannel(wait, wait.getChannelAttr().getInt());
         })
-        .Case<OutputOp, CopyOp, JumpOp, BranchUnlessOp, ReturnOp>([](auto) { return success(); })
+        .Case<OutputOp, CopyOp, NextOp, JumpOp, BranchUnlessOp, ReturnOp>([](auto) { return success(); })
         .Default([](Operation *other) { return other->emitOpError("expected a command of the device dialect in a program"); });
   }
 

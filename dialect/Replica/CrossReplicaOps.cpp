@@ -134,6 +134,42 @@ LogicalResult ValuesFromFunctionOp::verify() {
 ResultUniformity ValuesFromFunctionOp::getResultUniformity(unsigned) { return ResultUniformity::Varying; }
 
 //===----------------------------------------------------------------------===//
+// Iterators
+//===----------------------------------------------------------------------===//
+
+LogicalResult NextOp::inferReturnTypes(MLIRContext *context, std::optional<Location>, ValueRange operands, DictionaryAttr, OpaqueProperties,
+                                       RegionRange, SmallVectorImpl<Type> &types) {
+  for (Type element : cast<IteratorType>(operands[0].getType()).getElements())
+    types.push_back(PerReplicaType::get(context, cast<TensorType>(element)));
+  return success();
+}
+
+ResultUniformity NextOp::getResultUniformity(unsigned) { return ResultUniformity::Varying; }
+
+LogicalResult RunStepsOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  auto step = symbolTable.lookupNearestSymbolFrom<StepOp>(*this, getCalleeAttr());
+  if (!step)
+    return emitOpError("unknown step ") << getCalleeAttr();
+  SmallVector<Type> inputs(getIterator().getType().getElements());
+  for (Type type : getParameters().getTypes())
+    inputs.push_back(getComponent(type));
+  if (TypeRange(inputs) != TypeRange(step.getArgumentTypes()))
+    return emitOpError("expected a batch and parameters for (") << step.getArgumentTypes() << "), found (" << inputs << ")";
+  if (getReductions().size() != getNumResults() || step.getNumResults() != getNumResults())
+    return emitOpError("expected a reduction and a result for each of ") << step.getNumResults() << " results of the step, found "
+                                                                        << getReductions().size() << " and " << getNumResults();
+  for (auto [type, name, result] : llvm::zip_equal(step.getResultTypes(), getReductions().getAsValueRange<StringAttr>(), getResultTypes())) {
+    std::optional<Reduction> reduction = symbolizeReduction(name);
+    if (!reduction && name != "none")
+      return emitOpError("expected a reduction 'sum', 'mean' or 'none', found '") << name << "' [E_REDUCE_OP]";
+    Type expected = reduction ? Type(getReducedType(*reduction, cast<TensorType>(type))) : PerReplicaType::get(getContext(), cast<TensorType>(type));
+    if (result != expected)
+      return emitOpError("expected a result of type ") << expected << " for '" << name << "' of " << type << ", found " << result;
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // Reductions and gathers
 //===----------------------------------------------------------------------===//
 
@@ -277,7 +313,27 @@ void ProgramOp::print(OpAsmPrinter &printer) {
 Context ProgramOp::getOpenedContext() { return Context::CrossReplica; }
 
 LogicalResult ProgramOp::verify() {
+  bool iterates = false;
   for (auto [index, type] : llvm::enumerate(getArgumentTypes())) {
+    if (auto iterator = dyn_cast<IteratorType>(type)) {
+      auto names = getArgAttrOfType<ArrayAttr>(index, "replica.batches");
+      if (!names || names.size() != iterator.getElements().size())
+        return emitOpError("expected 'replica.batches' to name the ") << iterator.getElements().size() << " tensors of argument " << index;
+      int64_t dynamic = 0;
+      for (Type element : iterator.getElements()) {
+        auto tensor = dyn_cast<RankedTensorType>(element);
+        if (!tensor)
+          return emitOpError("expected an iterator over ranked tensors, found ") << element;
+        dynamic += tensor.getNumDynamicDims();
+      }
+      auto bounds = getArgAttrOfType<DenseI64ArrayAttr>(index, "replica.bounds");
+      if ((bounds ? bounds.size() : 0) != dynamic)
+        return emitOpError("expected 'replica.bounds' with a bound for each of ") << dynamic << " dynamic dimensions of argument " << index;
+      if (iterates)
+        return emitOpError("expected at most one iterator, found argument ") << index << " beside another one";
+      iterates = true;
+      continue;
+    }
     bool batch = static_cast<bool>(getArgAttr(index, "replica.batch")), scalar = static_cast<bool>(getArgAttr(index, "replica.scalar"));
     if (batch && !isa<PerReplicaType>(type))
       return emitOpError("expected a per-replica type beside 'replica.batch' for argument ") << index << ", found " << type;

@@ -11,8 +11,8 @@ def Replica_ProgramOp : Replica_Op<"program", [FunctionOpInterface, IsolatedFrom
     HasParent<"::mlir::ModuleOp">, DeclareOpInterfaceMethods<OpensContextInterface>]> {
   let summary = "a function that runs once for all replicas";
   let description = [{
-    An argument is `!replica.per_replica<T>` with `replica.batch` (each replica's part of the data), or plain with
-    `replica.scalar` (one value for all, of any shape). Results are per replica, mirrored or plain.
+    An argument is `!replica.per_replica<T>` with `replica.batch` (each replica's part of the data), one
+    `!replica.iterator<...>` with `replica.batches`, or plain with `replica.scalar` (one value for all, of any shape). Results are per replica, mirrored or plain.
 
     ```mlir
     replica.program @main(%x: !replica.per_replica<tensor<32x64xf32>> {replica.batch = "x"}) -> (tensor<f32> {replica.result = "loss"}) {
@@ -58,6 +58,52 @@ def Replica_RunOp : Replica_Op<"run", [InCrossReplicaContext, IsolatedFromAbove,
   let regions = (region AnyRegion:$body);
   let assemblyFormat = "($callee^)? (`(` $operands^ `:` type($operands) `)`)? (`->` type($results)^)? attr-dict-with-keyword ($body^)?";
   let hasVerifier = 1;
+}
+
+def Replica_NextOp : Replica_CommunicationOp<"next", [InCrossReplicaContext, DeclareOpInterfaceMethods<InferTypeOpInterface>,
+    DeclareOpInterfaceMethods<UniformityOpInterface>]> {
+  let summary = "the next batch of an iterator";
+  let description = [{
+    Every replica gets its part. A run that asks for more batches than there are ends with `E_OUT_OF_RANGE`.
+
+    ```mlir
+    %x, %y = replica.next %it : !replica.iterator<tensor<?x64xf32>, tensor<?xi32>>
+    ```
+  }];
+  let arguments = (ins Replica_Iterator:$iterator);
+  let results = (outs Variadic<Replica_PerReplica>:$results);
+  let assemblyFormat = "$iterator attr-dict `:` type($iterator)";
+}
+
+def Replica_NumBatchesOp : Replica_Op<"num_batches", [Pure, InCrossReplicaContext]> {
+  let summary = "how many batches an iterator had when the program started";
+  let description = [{
+    Equal for all replicas.
+
+    ```mlir
+    %n = replica.num_batches %it : !replica.iterator<tensor<?x64xf32>> -> tensor<i64>
+    ```
+  }];
+  let arguments = (ins Replica_Iterator:$iterator);
+  let results = (outs 0DTensorOf<[I64]>:$result);
+  let assemblyFormat = "$iterator attr-dict `:` type($iterator) `->` type($result)";
+}
+
+def Replica_RunStepsOp : Replica_Op<"run_steps", [InCrossReplicaContext, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "runs a step on one batch after the other";
+  let description = [{
+    The step gets the tensors of a batch, then the parameters. Results are those of the last step, each reduced over the replicas as
+    `reductions` say, or each replica's own (`none`). `inline-runs` makes a loop of it.
+
+    ```mlir
+    %loss, %each = replica.run_steps 100 @train(%it : !replica.iterator<tensor<8xf32>>) {reductions = ["mean", "none"]}
+        -> tensor<f32>, !replica.per_replica<tensor<f32>>
+    ```
+  }];
+  let arguments = (ins ConfinedAttr<I64Attr, [IntPositive]>:$iterations, FlatSymbolRefAttr:$callee, Replica_Iterator:$iterator,
+    Variadic<AnyType>:$parameters, StrArrayAttr:$reductions);
+  let results = (outs Variadic<AnyType>:$results);
+  let assemblyFormat = "$iterations $callee `(` $iterator (`,` $parameters^)? `:` type($iterator) (`,` type($parameters)^)? `)` attr-dict (`->` type($results)^)?";
 }
 
 def Replica_ReduceOp : Replica_CommunicationOp<"reduce", [InCrossReplicaContext, DeclareOpInterfaceMethods<UniformityOpInterface>]> {

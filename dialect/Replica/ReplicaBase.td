@@ -20,8 +20,8 @@ def Replica_Dialect : Dialect {
 
     Discardable attributes on the arguments and results of a step or program bind them to the outside:
     `replica.batch = "x"` (a batch tensor, one shard a replica; `replica.bounds = array<i64: 8>` bounds its dynamic
-    dimensions, in order), `replica.scalar = "lr"` (a host
-    scalar, equal on all replicas; `replica.default` gives its value when the host does not),
+    dimensions, in order), `replica.batches = ["x", "y"]` (the tensors of an iterator of a program), `replica.scalar = "lr"` (a host
+    value, equal on all replicas; `replica.default` gives its value when the host does not),
     `replica.metric = "loss"`, `replica.sum` and `replica.count` (results that the host reads).
   }];
   let useDefaultTypePrinterParser = 1;
@@ -54,6 +54,16 @@ def Replica_Mirrored : Replica_Type<"Mirrored", "mirrored"> {
   }];
   let parameters = (ins "::mlir::RankedTensorType":$component);
   let assemblyFormat = "`<` $component `>`";
+}
+
+def Replica_Iterator : Replica_Type<"Iterator", "iterator"> {
+  let summary = "the batches of a program, one after the other";
+  let description = [{
+    Each batch has the tensors of the element types, one of each a replica. What batches there are is agreed before the program
+    starts, so that no replica runs out of data before the others: one that has none left gets tensors without rows.
+  }];
+  let parameters = (ins ArrayRefParameter<"::mlir::Type">:$elements);
+  let assemblyFormat = "`<` $elements `>`";
 }
 
 class Replica_Enum<string name, string summary, list<I32EnumAttrCase> cases> : I32EnumAttr<name, summary, cases> {

@@ -53,6 +53,12 @@ LogicalResult ReplicaDialect::verifyRegionArgAttribute(Operation *op, unsigned, 
       return op->emitOpError("expected 'replica.bounds' to be an array of positive i64, found ") << attribute.getValue();
     return success();
   }
+  if (name == "replica.batches") {
+    auto names = dyn_cast<ArrayAttr>(attribute.getValue());
+    if (!names || names.empty() || !llvm::all_of(names, llvm::IsaPred<StringAttr>))
+      return op->emitOpError("expected 'replica.batches' to be an array of names, found ") << attribute.getValue();
+    return success();
+  }
   if (name == "replica.variable" || name == "replica.batch" || name == "replica.scalar")
     return verifyName(op, attribute);
   return op->emitOpError("unknown argument attribute '") << name << "'";

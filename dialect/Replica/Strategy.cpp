@@ -25,3 +25,8 @@ const StrategyProperties &StrategyProperties::of(ModuleOp module) {
   auto strategies = module.getOps<StrategyOp>();
   return of(strategies.empty() ? Kind::Default : (*strategies.begin()).getKind());
 }
+
+Aggregation lockstep::replica::getStoredAggregation(VariableOp variable) {
+  Aggregation aggregation = variable.getAggregation();
+  return aggregation == Aggregation::Uniform ? Aggregation::None : aggregation;
+}

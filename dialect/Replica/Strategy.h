@@ -44,6 +44,9 @@ struct StrategyProperties {
   bool isIdentity(int64_t replicas) const { return isSingle || (keepsSingleValues && replicas == 1); }
 };
 
+/// What files say of a variable's aggregation: how its copies become one value. Copies that are equal need none.
+Aggregation getStoredAggregation(VariableOp variable);
+
 } // namespace lockstep::replica
 
 #endif

@@ -187,7 +187,7 @@ private:
       LogicalResult result =
           TypeSwitch<Operation *, LogicalResult>(&op)
               .Case<device::SliceOp, device::OutputOp, device::LaunchOp, device::StartOp, device::WaitOp, device::BarrierOp, device::OnceOp,
-                    device::CopyOp, device::SetRegisterOp, device::AddRegisterOp, device::LoadRegisterOp, device::JumpOp,
+                    device::CopyOp, device::SetRegisterOp, device::AddRegisterOp, device::LoadRegisterOp, device::NextOp, device::JumpOp,
                     device::BranchUnlessOp, device::BranchGreaterEqualOp, device::ReturnOp>([&](auto typed) { return emitCommand(typed); })
               .Default([](Operation *other) { return other->emitError("'") << other->getName() << "' has no place in an artifact"; });
       if (failed(result))
@@ -344,6 +344,11 @@ private:
     auto *body = append<artifact::LoadRegisterT>(op);
     body->register_ = op.getIndex();
     body->buffer = buffers.at(op.getSource());
+    return success();
+  }
+
+  LogicalResult emitCommand(device::NextOp next) {
+    append<artifact::NextT>(next);
     return success();
   }
 

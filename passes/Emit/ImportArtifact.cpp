@@ -267,6 +267,9 @@ private:
     case CommandBody::Copy:
       device::CopyOp::create(builder, loc, buffers[command.body_as_Copy()->source()], buffers[command.body_as_Copy()->destination()]);
       return;
+    case CommandBody::Next:
+      device::NextOp::create(builder, loc);
+      return;
     case CommandBody::Return:
       device::ReturnOp::create(builder, loc);
       return;

@@ -3,6 +3,8 @@
 #include "dialect/Replica/ReplicaDialect.h"
 #include "passes/Passes.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -44,8 +46,59 @@ LogicalResult inlineStep(replica::RunOp run, replica::StepOp step) {
   return success();
 }
 
+/// Elements that are zero, of which the loop carries the last step's results.
+Value createZeros(OpBuilder &builder, Location loc, RankedTensorType type) {
+  return arith::ConstantOp::create(builder, loc, cast<TypedAttr>(builder.getZeroAttr(type)));
+}
+
+/// A loop that gets a batch, runs the step and reduces its results; what the last step gave leaves it.
+LogicalResult expandSteps(replica::RunStepsOp steps) {
+  OpBuilder builder(steps);
+  Location loc = steps.getLoc();
+  auto step = SymbolTable::lookupNearestSymbolFrom<replica::StepOp>(steps, steps.getCalleeAttr());
+  SmallVector<Value> inits;
+  for (Type type : steps.getResultTypes()) {
+    auto component = dyn_cast<RankedTensorType>(replica::getComponent(type));
+    if (!component || !component.hasStaticShape())
+      return steps.emitError("expected results of a static shape from the last step, found ") << type;
+    if (!isa<replica::PerReplicaType>(type)) {
+      inits.push_back(createZeros(builder, loc, component));
+      continue;
+    }
+    auto run = replica::RunOp::create(builder, loc, type, FlatSymbolRefAttr(), ValueRange());
+    OpBuilder inner = OpBuilder::atBlockBegin(&run.getBody().emplaceBlock());
+    replica::YieldOp::create(inner, loc, TypeRange(), createZeros(inner, loc, component));
+    inits.push_back(run.getResult(0));
+  }
+  Value zero = arith::ConstantIndexOp::create(builder, loc, 0), one = arith::ConstantIndexOp::create(builder, loc, 1);
+  Value count = arith::ConstantIndexOp::create(builder, loc, steps.getIterations());
+  auto loop = scf::ForOp::create(builder, loc, zero, count, one, inits, [&](OpBuilder &b, Location, Value, ValueRange) {
+    auto next = replica::NextOp::create(b, loc, steps.getIterator());
+    SmallVector<Value> operands(next.getResults());
+    llvm::append_range(operands, steps.getParameters());
+    SmallVector<Type> types = llvm::map_to_vector(step.getResultTypes(), [&](Type type) -> Type {
+      return replica::PerReplicaType::get(b.getContext(), cast<TensorType>(type));
+    });
+    auto run = replica::RunOp::create(b, loc, types, steps.getCalleeAttr(), operands);
+    SmallVector<Value> results;
+    for (auto [each, name, type] : llvm::zip_equal(run.getResults(), steps.getReductions().getAsValueRange<StringAttr>(), steps.getResultTypes())) {
+      std::optional<replica::Reduction> reduction = replica::symbolizeReduction(name);
+      results.push_back(reduction ? replica::ReduceOp::create(b, loc, type, *reduction, each, DenseI64ArrayAttr()).getResult() : Value(each));
+    }
+    scf::YieldOp::create(b, loc, results);
+  });
+  steps.replaceAllUsesWith(loop.getResults());
+  steps.erase();
+  return success();
+}
+
 struct InlineRuns : impl::InlineRunsPassBase<InlineRuns> {
   void runOnOperation() override {
+    SmallVector<replica::RunStepsOp> loops;
+    getOperation().walk([&](replica::RunStepsOp steps) { loops.push_back(steps); });
+    for (replica::RunStepsOp steps : loops)
+      if (failed(expandSteps(steps)))
+        return signalPassFailure();
     llvm::SetVector<Operation *> called;
     size_t rounds = 0, symbols = llvm::range_size(getOperation().getOps());
     // A step may hold a merge_call that runs another one.

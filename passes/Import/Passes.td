@@ -90,7 +90,10 @@ def InlineRunsPass : Pass<"inline-runs", "::mlir::ModuleOp"> {
       replica.yield %0 : tensor<4xf32>
     }
     ```
+
+    A `replica.run_steps` becomes an `scf.for` that gets a batch, runs the step and reduces its results.
   }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
 #endif

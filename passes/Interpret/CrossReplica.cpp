@@ -70,7 +70,7 @@ Result translate(replica::RunOp op, CodeBuilder &builder) {
     return failure();
   SmallVector<bool> perReplica = llvm::map_to_vector(op.getResultTypes(), llvm::IsaPred<replica::PerReplicaType>);
   return Instruction::Run([body = *body, perReplica](const Instruction &instruction, Frame &frame) {
-    Machine machine(frame.machine.replicas(), frame.machine.variables);
+    Machine machine(frame.machine.replicas(), frame.machine.variables, frame.machine.batches);
     machine.begin();
     std::vector<SmallVector<Value>> yielded(machine.replicas());
     auto runReplica = [&](int64_t replica) {
@@ -178,6 +178,26 @@ Result translate(replica::ReduceOp op, CodeBuilder &) {
     if (element.rounding != Rounding::None)
       roundLanes(element.rounding, result.mutableAs<float>(), result.size());
     frame.slots[instruction.results[0]] = std::move(result);
+    return success();
+  });
+}
+
+Result translate(replica::NextOp, CodeBuilder &) {
+  return Instruction::Run([](const Instruction &instruction, Frame &frame) {
+    BatchList &batches = frame.machine.batches;
+    if (batches.loaded == batches.all.size())
+      return frame.machine.fail(-1, instruction.op, "asks for batch " + Twine(batches.loaded + 1) + " of " + Twine(batches.all.size()) +
+                                                        " [E_OUT_OF_RANGE]");
+    for (auto [slot, value] : llvm::zip_equal(instruction.results, batches.all[batches.loaded]))
+      frame.slots[slot] = value;
+    ++batches.loaded;
+    return success();
+  });
+}
+
+Result translate(replica::NumBatchesOp, CodeBuilder &) {
+  return Instruction::Run([](const Instruction &instruction, Frame &frame) {
+    frame.slots[instruction.results[0]] = Value::ofInt(frame.machine.batches.all.size());
     return success();
   });
 }
@@ -304,7 +324,8 @@ Result translate(replica::UpdateOp op, CodeBuilder &builder) {
 Result translateCrossReplicaOp(Operation *op, CodeBuilder &builder) {
   return TypeSwitch<Operation *, Result>(op)
       .Case<replica::MergeCallOp, replica::RunOp, replica::ReduceToOp, replica::BatchReduceToOp, replica::ReduceOp, replica::BroadcastToOp,
-            replica::GatherOp, replica::LocalResultsOp, replica::UpdateOp, replica::UpdateNonSlotOp, replica::ValuesFromFunctionOp>([&](auto typed) { return translate(typed, builder); })
+            replica::GatherOp, replica::LocalResultsOp, replica::UpdateOp, replica::UpdateNonSlotOp, replica::ValuesFromFunctionOp,
+            replica::NextOp, replica::NumBatchesOp>([&](auto typed) { return translate(typed, builder); })
       .Default([](Operation *) { return Instruction::Run(); });
 }
 

@@ -57,7 +57,7 @@ LogicalResult Interpreter::addFunction(FunctionOpInterface op) {
   if (!op.getFunctionBody().hasOneBlock())
     return op->emitError("expected one block, found branches between several");
   for (Type type : op.getArgumentTypes())
-    if (!getElement(type))
+    if (!isa<replica::IteratorType>(type) && !getElement(type))
       return op->emitError("expected arguments with elements that the interpreter has, found ") << type;
   CodeBuilder builder(machine);
   FailureOr<std::shared_ptr<const Code>> code = builder.build(op.getFunctionBody().front());
@@ -84,6 +84,7 @@ replica::ProgramOp Interpreter::findProgram(StringRef name) const { return findB
 LogicalResult Interpreter::run(replica::ProgramOp op, ArrayRef<Value> arguments, SmallVectorImpl<Value> &results) {
   const Function &program = *find(op);
   machine.begin();
+  batches.loaded = 0;
   Frame frame{machine, -1, std::vector<Value>(program.numSlots), {}};
   SmallVector<Value> values(arguments);
   if (failed(program.code->call(frame, values, results))) {

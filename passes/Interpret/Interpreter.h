@@ -42,8 +42,11 @@ public:
   llvm::LogicalResult run(replica::StepOp step, llvm::ArrayRef<llvm::SmallVector<Value>> arguments,
                           std::vector<llvm::SmallVector<Value>> &results);
 
-  /// Runs a program once for all replicas: per-replica arguments and results are `Value::perReplica`. Errors as above.
+  /// Runs a program once for all replicas: per-replica arguments and results are `Value::perReplica`, an iterator is any value.
+  /// Errors as above.
   llvm::LogicalResult run(replica::ProgramOp program, llvm::ArrayRef<Value> arguments, llvm::SmallVectorImpl<Value> &results);
+  /// The batches of the iterator of programs: of each, its tensors, per replica. A run begins with the first.
+  void setBatches(std::vector<std::vector<Value>> all) { batches.all = std::move(all); }
 
 private:
   /// A step or a program.
@@ -53,13 +56,14 @@ private:
     unsigned numSlots = 0;
   };
 
-  explicit Interpreter(int64_t replicas) : machine(replicas, state) {}
+  explicit Interpreter(int64_t replicas) : machine(replicas, state, batches) {}
   llvm::LogicalResult addVariable(replica::VariableOp op);
   llvm::LogicalResult addFunction(mlir::FunctionOpInterface op);
   const Function *find(mlir::Operation *op) const;
   llvm::LogicalResult checkCopies();
 
   Variables state;
+  BatchList batches;
   Machine machine;
   std::vector<Function> functions;
 };

@@ -32,13 +32,21 @@ struct Variable {
 
 using Variables = llvm::MapVector<mlir::StringAttr, Variable>;
 
-/// One run of all replicas. `variables` outlive it.
+/// The batches that a program loads: of each, its tensors, per replica.
+struct BatchList {
+  std::vector<std::vector<Value>> all;
+  size_t loaded = 0;
+};
+
+/// One run of all replicas. `variables` and `batches` outlive it.
 class Machine {
 public:
-  Machine(int64_t replicas, Variables &variables) : variables(variables), numReplicas(replicas), arrivals(replicas) {}
+  Machine(int64_t replicas, Variables &variables, BatchList &batches)
+      : variables(variables), batches(batches), numReplicas(replicas), arrivals(replicas) {}
 
   int64_t replicas() const { return numReplicas; }
   Variables &variables;
+  BatchList &batches;
 
   /// What a collective does, with the operands of each replica; gives each replica's results.
   using Combine = std::function<llvm::LogicalResult(llvm::ArrayRef<llvm::SmallVector<Value>> operands,

@@ -3,6 +3,7 @@
 #include "passes/Kernels/Grouping.h"
 
 #include "dialect/Collective/CollectiveDialect.h"
+#include "dialect/Device/DeviceDialect.h"
 #include "passes/Kernels/Structure.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -22,12 +23,15 @@ using namespace mlir;
 // Classes of operations
 //===----------------------------------------------------------------------===//
 
+/// Collectives, and loads of batches: they stay in program order.
+static bool isOrdered(Operation *op) { return isa<device::LoadBatchOp>(op) || isa<collective::CollectiveDialect>(op->getDialect()); }
+
 bool lockstep::isStepControlFlow(Operation *op) {
   if (!isa<scf::ForOp, scf::WhileOp, scf::IfOp, scf::IndexSwitchOp>(op))
     return false;
   WalkResult result = op->walk([](Operation *inner) {
     auto linalgOp = dyn_cast<linalg::LinalgOp>(inner);
-    bool worthKernels = isa<collective::CollectiveDialect>(inner->getDialect()) || (linalgOp && isProduct(linalgOp));
+    bool worthKernels = isOrdered(inner) || (linalgOp && isProduct(linalgOp));
     return worthKernels ? WalkResult::interrupt() : WalkResult::advance();
   });
   return result.wasInterrupted();
@@ -36,7 +40,7 @@ bool lockstep::isStepControlFlow(Operation *op) {
 static bool isScalar(Type type) { return type.isIntOrIndexOrFloat(); }
 
 OpClass lockstep::classify(Operation *op) {
-  if (op->hasTrait<OpTrait::IsTerminator>() || isa<collective::CollectiveDialect>(op->getDialect()) || isStepControlFlow(op))
+  if (op->hasTrait<OpTrait::IsTerminator>() || isOrdered(op) || isStepControlFlow(op))
     return OpClass::Step;
   if (matchPattern(op, m_Constant()) || isa<tensor::EmptyOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp, tensor::DimOp>(op))
     return OpClass::Glue;
@@ -85,8 +89,8 @@ public:
           found.insert(*lastCommunication);
         lastCommunication = i;
       }
-      // The terminator comes last.
-      if (op->hasTrait<OpTrait::IsTerminator>())
+      // The terminator comes last, and the next batch when nobody needs the one before it.
+      if (op->hasTrait<OpTrait::IsTerminator>() || loadsBatch(op))
         for (unsigned j = 0; j < i; ++j)
           found.insert(j);
       for (unsigned source : found) {
@@ -104,8 +108,12 @@ public:
 private:
   static bool communicates(Operation *op) {
     return op->walk([](Operation *inner) {
-               return isa<collective::CollectiveDialect>(inner->getDialect()) ? WalkResult::interrupt() : WalkResult::advance();
+               return isOrdered(inner) ? WalkResult::interrupt() : WalkResult::advance();
              }).wasInterrupted();
+  }
+
+  static bool loadsBatch(Operation *op) {
+    return op->walk([](device::LoadBatchOp) { return WalkResult::interrupt(); }).wasInterrupted();
   }
 
   /// Whether a step operation of the same block uses a result of the glue `op` directly or through other glue that stays.

@@ -38,7 +38,7 @@ def SpliceContextsPass : Pass<"splice-contexts", "::mlir::ModuleOp"> {
   let description = [{
     Every rank executes what is in cross-replica context, on its own component of per-replica values and on values that are equal
     everywhere. Wrapped types end here. Reductions and gathers become those of replica context; reads and assignments of variables keep
-    a mark, for `lower-replica`.
+    a mark, for `lower-replica`. A batch of an iterator is loaded by `device.load_batch`; how many there are is the host value `num_batches`.
 
     ```mlir
     // before
@@ -55,7 +55,8 @@ def SpliceContextsPass : Pass<"splice-contexts", "::mlir::ModuleOp"> {
     }
     ```
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+    "::lockstep::device::DeviceDialect"];
 }
 
 def LowerReplicaPass : Pass<"lower-replica", "::mlir::ModuleOp"> {

@@ -9,6 +9,7 @@
 
 #include "passes/Lower/Means.h"
 
+#include "dialect/Device/DeviceDialect.h"
 #include "dialect/Replica/ReplicaDialect.h"
 #include "passes/Passes.h"
 
@@ -26,21 +27,34 @@ namespace lockstep {
 
 namespace {
 
+/// The host value that says how many batches a program has.
+constexpr StringLiteral kNumBatches = "num_batches";
+
 /// Splices what one step or program holds.
 class ContextSplicer {
 public:
   ContextSplicer(MLIRContext *context, int64_t replicas) : builder(context), replicas(replicas) {}
 
   void splice(replica::ProgramOp program) {
-    auto components = [](TypeRange types) { return llvm::map_to_vector(types, [](Type type) -> Type { return replica::getComponent(type); }); };
     builder.setInsertionPoint(program);
-    auto type = builder.getFunctionType(components(program.getArgumentTypes()), components(program.getResultTypes()));
-    auto step = replica::StepOp::create(builder, program.getLoc(), program.getSymName(), type);
-    step.setArgAttrsAttr(program.getArgAttrsAttr());
+    SmallVector<Type> inputs, results;
+    SmallVector<Attribute> attributes;
+    SmallVector<Location> locations;
+    for (auto [i, argument] : llvm::enumerate(program.getArguments())) {
+      // What is left of an iterator is how many batches it has.
+      bool iterates = isa<replica::IteratorType>(argument.getType());
+      inputs.push_back(iterates ? RankedTensorType::get({}, builder.getI64Type()) : replica::getComponent(argument.getType()));
+      attributes.push_back(iterates ? builder.getDictionaryAttr(builder.getNamedAttr("replica.scalar", builder.getStringAttr(kNumBatches)))
+                                    : program.getArgAttrDict(i));
+      locations.push_back(argument.getLoc());
+    }
+    for (Type type : program.getResultTypes())
+      results.push_back(replica::getComponent(type));
+    auto step = replica::StepOp::create(builder, program.getLoc(), program.getSymName(), builder.getFunctionType(inputs, results));
+    step.setArgAttrsAttr(builder.getArrayAttr(attributes));
     step.setResAttrsAttr(program.getResAttrsAttr());
     Block &from = program.getBody().front();
-    SmallVector<Location> locations = llvm::map_to_vector(from.getArguments(), [](Value argument) { return argument.getLoc(); });
-    Block *to = builder.createBlock(&step.getBody(), {}, type.getInputs(), locations);
+    Block *to = builder.createBlock(&step.getBody(), {}, inputs, locations);
     IRMapping mapping;
     mapping.map(from.getArguments(), to->getArguments());
     spliceBody(from, mapping);
@@ -84,7 +98,8 @@ private:
 
   void spliceOperation(Operation *op, IRMapping &mapping) {
     TypeSwitch<Operation *>(op)
-        .Case<replica::RunOp, replica::ReduceToOp, replica::BatchReduceToOp, replica::ReduceOp, replica::ReduceSlicesOp, replica::BroadcastToOp,
+        .Case([&](replica::NumBatchesOp typed) { mapping.map(typed.getResult(), mapping.lookup(typed.getIterator())); })
+        .Case<replica::RunOp, replica::NextOp, replica::ReduceToOp, replica::BatchReduceToOp, replica::ReduceOp, replica::ReduceSlicesOp, replica::BroadcastToOp,
               replica::GatherOp, replica::LocalResultsOp, replica::UpdateOp, replica::UpdateNonSlotOp, replica::ValuesFromFunctionOp>(
             [&](auto typed) { spliceOp(typed, mapping); })
         .Case<replica::ReadOp, replica::AssignOp, replica::AssignAddOp, replica::AssignSubOp, replica::ScatterOp>(
@@ -160,6 +175,54 @@ private:
   void spliceOp(replica::ValuesFromFunctionOp op, IRMapping &mapping) {
     Value id = replica::IdOp::create(builder, op.getLoc(), RankedTensorType::get({}, builder.getI32Type()));
     spliceRegionOf(op, id, mapping);
+  }
+
+  /// The tensors of a batch; of one with dynamic sizes, memory of the largest size and how much of it there is.
+  void spliceOp(replica::NextOp op, IRMapping &mapping) {
+    Location loc = op.getLoc();
+    auto argument = cast<BlockArgument>(op.getIterator());
+    auto program = cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
+    auto names = program.getArgAttrOfType<ArrayAttr>(argument.getArgNumber(), "replica.batches");
+    auto bounds = program.getArgAttrOfType<DenseI64ArrayAttr>(argument.getArgNumber(), "replica.bounds");
+    ArrayRef<int64_t> limits = bounds ? bounds.asArrayRef() : ArrayRef<int64_t>();
+    SmallVector<Attribute> loaded;
+    SmallVector<Type> types;
+    auto add = [&](const Twine &name, Type type) {
+      loaded.push_back(builder.getStringAttr(name));
+      types.push_back(type);
+    };
+    auto sizeType = RankedTensorType::get({}, builder.getI64Type());
+    for (auto [name, element] : llvm::zip_equal(names.getAsValueRange<StringAttr>(), op.getIterator().getType().getElements())) {
+      auto type = cast<RankedTensorType>(element);
+      SmallVector<int64_t> shape(type.getShape());
+      for (int64_t d = 0; d < type.getRank(); ++d)
+        if (type.isDynamicDim(d)) {
+          shape[d] = limits.front();
+          limits = limits.drop_front();
+        }
+      add(name, type.clone(shape));
+      for (int64_t d = 0; d < type.getRank(); ++d)
+        if (type.isDynamicDim(d))
+          add(name + ".dim" + Twine(d), sizeType);
+    }
+    ValueRange batch = device::LoadBatchOp::create(builder, loc, types, builder.getArrayAttr(loaded)).getResults();
+    for (OpResult result : op.getResults()) {
+      auto type = cast<RankedTensorType>(replica::getComponent(result.getType()));
+      Value value = batch.front();
+      batch = batch.drop_front();
+      if (!type.hasStaticShape()) {
+        SmallVector<OpFoldResult> sizes = getAsIndexOpFoldResult(builder.getContext(), cast<RankedTensorType>(value.getType()).getShape());
+        for (int64_t d = 0; d < type.getRank(); ++d)
+          if (type.isDynamicDim(d)) {
+            Value size = tensor::ExtractOp::create(builder, loc, batch.front(), ValueRange());
+            sizes[d] = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), size).getResult();
+            batch = batch.drop_front();
+          }
+        SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0)), strides(type.getRank(), builder.getIndexAttr(1));
+        value = tensor::ExtractSliceOp::create(builder, loc, type, value, offsets, sizes, strides);
+      }
+      mapping.map(result, value);
+    }
   }
 
   //===--------------------------------------------------------------------===//

@@ -94,6 +94,12 @@ private:
         getSlice(plan.storageOf.at(argument), cast<RankedTensorType>(argument.getType()), builder.getStringAttr(binding.getName()),
                  static_cast<bool>(step.getArgAttr(argument.getArgNumber(), "replica.unsigned")));
     }
+    llvm::StringMap<StorageId> declared;
+    step.walk([&](device::LoadBatchOp load) {
+      for (auto [name, result] : llvm::zip_equal(load.getNames().getAsRange<StringAttr>(), load.getResults()))
+        if (declared.try_emplace(name, plan.storageOf.at(result)).second)
+          getSlice(plan.storageOf.at(result), cast<RankedTensorType>(result.getType()), name);
+    });
   }
 
   //===--------------------------------------------------------------------===//
@@ -139,7 +145,7 @@ private:
       copyBefore(&op);
       LogicalResult result =
           TypeSwitch<Operation *, LogicalResult>(&op)
-              .Case<device::InvokeOp, collective::StartOp, collective::WaitOp, collective::BarrierOp, scf::ForOp, scf::IfOp, scf::WhileOp,
+              .Case<device::InvokeOp, device::LoadBatchOp, collective::StartOp, collective::WaitOp, collective::BarrierOp, scf::ForOp, scf::IfOp, scf::WhileOp,
                     func::ReturnOp, arith::IndexCastOp>([&](auto typed) { return lower(typed); })
               .Default([](Operation *) { return success(); });
       if (failed(result))
@@ -175,6 +181,12 @@ private:
     }
     device::LaunchOp::create(builder, invoke.getLoc(), invoke.getKernelAttr(), reads, writes, scratch,
                              registers.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(registers));
+    return success();
+  }
+
+  LogicalResult lower(device::LoadBatchOp load) {
+    leaveOnce();
+    device::NextOp::create(builder, load.getLoc());
     return success();
   }
 

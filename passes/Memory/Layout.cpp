@@ -2,6 +2,8 @@
 
 #include "passes/Memory/Layout.h"
 
+#include "dialect/Replica/Strategy.h"
+
 #include "passes/Memory/Storage.h"
 
 using namespace lockstep;
@@ -64,12 +66,6 @@ int64_t ModuleLayout::addConstant(DenseElementsAttr value) {
   return it->second;
 }
 
-/// What a file says of the aggregation: how the copies of a variable become one value. Copies that are equal need none.
-static replica::Aggregation getStoredAggregation(replica::VariableOp variable) {
-  replica::Aggregation aggregation = variable.getAggregation();
-  return aggregation == replica::Aggregation::Uniform ? replica::Aggregation::None : aggregation;
-}
-
 void ModuleLayout::emit(ModuleOp module) {
   OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
   for (auto variable : llvm::make_early_inc_range(module.getOps<replica::VariableOp>())) {
@@ -77,7 +73,7 @@ void ModuleLayout::emit(ModuleOp module) {
     Place place = getVariable(variable.getSymName());
     device::VariableOp::create(builder, variable.getLoc(), variable.getSymName(), place.space, place.offset, variable.getType(),
                                static_cast<int32_t>(variable.getSynchronization()),
-                               static_cast<int32_t>(getStoredAggregation(variable)), variable.getInitialAttr(),
+                               static_cast<int32_t>(replica::getStoredAggregation(variable)), variable.getInitialAttr(),
                                variable.getIsUnsigned(), variable.getPathAttr());
     variable.erase();
   }
@@ -112,4 +108,9 @@ StepLayout::StepLayout(ModuleLayout &module, func::FuncOp step) : module(module)
       inputSize += llvm::alignTo(getByteSize(cast<RankedTensorType>(step.getArgument(i).getType())), kAlignment);
     }
   }
+  step.walk([&](device::LoadBatchOp load) {
+    for (auto [name, type] : llvm::zip_equal(load.getNames().getAsValueRange<StringAttr>(), load.getResultTypes()))
+      if (batchTensors.try_emplace(name, inputSize).second)
+        inputSize += llvm::alignTo(getByteSize(cast<RankedTensorType>(type)), kAlignment);
+  });
 }

@@ -56,12 +56,15 @@ public:
   StepLayout(ModuleLayout &module, mlir::func::FuncOp step);
 
   Place getArgument(unsigned index) const { return arguments[index]; }
+  /// The place of a tensor of a batch that the step loads.
+  Place getBatchTensor(llvm::StringRef name) const { return {device::Space::Input, batchTensors.lookup(name)}; }
   int64_t getInputSize() const { return inputSize; }
   ModuleLayout &getModule() { return module; }
 
 private:
   ModuleLayout &module;
   std::vector<Place> arguments;
+  llvm::StringMap<int64_t> batchTensors;
   int64_t inputSize = 0;
 };
 

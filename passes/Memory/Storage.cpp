@@ -225,7 +225,7 @@ private:
     for (Operation &op : block) {
       LogicalResult result =
           TypeSwitch<Operation *, LogicalResult>(&op)
-              .Case<device::InvokeOp, collective::StartOp, collective::WaitOp, scf::ForOp, scf::IfOp, scf::WhileOp>(
+              .Case<device::InvokeOp, device::LoadBatchOp, collective::StartOp, collective::WaitOp, scf::ForOp, scf::IfOp, scf::WhileOp>(
                   [&](auto typed) { return assign(typed); })
               .Case<tensor::ExtractOp, arith::IndexCastOp, func::ReturnOp, scf::YieldOp, scf::ConditionOp, collective::BarrierOp>(
                   [](Operation *) { return success(); })
@@ -291,6 +291,24 @@ private:
       if (i != *argument && isa<RankedTensorType>(other.getType()) && plan.storageOf.at(other) == id)
         return std::nullopt;
     return id;
+  }
+
+  /// A batch is there until the next one is loaded.
+  LogicalResult assign(device::LoadBatchOp load) {
+    for (unsigned i = 0; i < step.getNumArguments(); ++i)
+      if (auto binding = step.getArgAttrOfType<device::BindingAttr>(i, "device.binding"); binding.getKind() == device::BindingKind::Batch)
+        return load.emitError("expected all data of a program with an iterator to come from it, found batch tensor '") << binding.getName() << "'";
+    int64_t position = lifetimes.getFirst(load);
+    for (auto [name, result] : llvm::zip_equal(load.getNames().getAsValueRange<StringAttr>(), load.getResults())) {
+      hold(result, createFixed(layout.getBatchTensor(name), result), position);
+      int64_t last = lifetimes.getLastUse(result);
+      WalkResult kept = step.walk([&](device::LoadBatchOp other) {
+        return other != load && position < lifetimes.getFirst(other) && lifetimes.getFirst(other) <= last ? WalkResult::interrupt() : WalkResult::advance();
+      });
+      if (kept.wasInterrupted())
+        return load.emitError("tensor '") << name << "' of this batch is used after the next batch has been loaded, which is not supported";
+    }
+    return success();
   }
 
   LogicalResult assign(collective::StartOp start) {

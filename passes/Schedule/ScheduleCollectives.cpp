@@ -76,8 +76,9 @@ private:
     std::optional<unsigned> lastCommunication;
     for (auto [i, op] : llvm::enumerate(ops)) {
       llvm::SetVector<unsigned> sources;
-      bool communicates = false;
+      bool communicates = false, loadsBatch = false;
       op->walk([&](Operation *inner) {
+        loadsBatch |= isa<device::LoadBatchOp>(inner);
         // A wait is ordered by its start alone, so that it can be late.
         communicates |= isa<collective::CollectiveDialect>(inner->getDialect()) && !isa<collective::WaitOp>(inner);
         for (Value operand : inner->getOperands())
@@ -90,7 +91,8 @@ private:
           sources.insert(*lastCommunication);
         lastCommunication = i;
       }
-      if (op->hasTrait<OpTrait::IsTerminator>())
+      // The next batch comes when nobody needs the one before it.
+      if (op->hasTrait<OpTrait::IsTerminator>() || loadsBatch)
         for (unsigned j = 0; j < i; ++j)
           sources.insert(j);
       pending[i] = sources.size();

@@ -106,7 +106,8 @@ void UniformityAnalysis::addSources(Operation *root) {
 
 /// True if each replica gets the same value for argument `index` of `function`.
 static bool isUniformArgument(FunctionOpInterface function, unsigned index) {
-  if (function.getArgAttr(index, "replica.scalar"))
+  // What an iterator gives differs; what it is does not.
+  if (function.getArgAttr(index, "replica.scalar") || function.getArgAttr(index, "replica.batches"))
     return true;
   auto isMirrored = [&](StringRef name) {
     auto variable = SymbolTable::lookupNearestSymbolFrom<replica::VariableOp>(function, StringAttr::get(function.getContext(), name));

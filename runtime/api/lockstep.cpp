@@ -203,6 +203,16 @@ lockstep_status lockstep_input_bind(lockstep_session *session, uint32_t program,
   });
 }
 
+lockstep_status lockstep_batches_bind(lockstep_session *session, uint32_t program, uint32_t replica, const void *const *batches,
+                                      size_t count) {
+  return guarded([&] {
+    std::vector<const std::byte *> bases;
+    for (size_t i = 0; i < count; ++i)
+      bases.push_back(static_cast<const std::byte *>(batches[i]));
+    return session->session->bindBatches(program, replica, std::move(bases));
+  });
+}
+
 lockstep_status lockstep_run(lockstep_session *session, uint32_t program) {
   return guarded([&] { return session->session->run(program); });
 }

@@ -140,6 +140,11 @@ LOCKSTEP_EXPORT size_t lockstep_input_size(const lockstep_session *session, uint
 LOCKSTEP_EXPORT lockstep_status lockstep_input_bind(lockstep_session *session, uint32_t program,
                                                     uint32_t replica, const void *data);
 
+/* Gives a replica the batches that a program loads by itself, in order, from the first in every run. Each as in
+ * lockstep_input_bind; all replicas must have as many. */
+LOCKSTEP_EXPORT lockstep_status lockstep_batches_bind(lockstep_session *session, uint32_t program,
+                                                      uint32_t replica, const void *const *batches, size_t count);
+
 /* Executes a program once on all replicas. */
 LOCKSTEP_EXPORT lockstep_status lockstep_run(lockstep_session *session, uint32_t program);
 

@@ -120,6 +120,10 @@ public:
     case CommandBody::LoadRegister:
       LOCKSTEP_RETURN_IF_ERROR(reg(command.body_as_LoadRegister()->register_()));
       return element(command.body_as_LoadRegister()->buffer(), /*onlyBoolean=*/false);
+    case CommandBody::Next:
+      if (inOnce)
+        return corrupted("loads a batch inside of a once section");
+      return Status::success();
     case CommandBody::Wait:
     case CommandBody::Once:
     case CommandBody::EndOnce:

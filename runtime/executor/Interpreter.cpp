@@ -123,6 +123,10 @@ public:
       case Opcode::copy:
         copy(instruction, pc);
         break;
+      case Opcode::next:
+        if (!loadBatch(pc))
+          return leave(pc, Outcome::failed);
+        break;
       case Opcode::ret:
         if constexpr (observed)
           end(pc);
@@ -266,6 +270,16 @@ private:
     std::byte *from = address(instruction, 0), *to = address(instruction, 1);
     if (from != to && bytes)
       std::memcpy(to, from, bytes);
+  }
+
+  bool loadBatch(uint32_t pc) {
+    if (replica.loaded == replica.batches.size()) {
+      error = {StatusCode::outOfRange, fmt::format("{}: asks for batch {} of {} [E_OUT_OF_RANGE]", place(pc), replica.loaded + 1,
+                                                   replica.batches.size())};
+      return false;
+    }
+    replica.bases[size_t(artifact::Space::input)] = replica.batches[replica.loaded++];
+    return true;
   }
 
   bool taken(const Instruction &instruction) const {

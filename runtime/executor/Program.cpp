@@ -17,7 +17,7 @@ std::string_view opcodeName(Opcode opcode) {
       "launch",        "start",        "wait",         "barrier",
       "once",          "end_once",     "jump",         "branch_unless",
       "branch_greater_equal", "set_register", "add_register", "load_register",
-      "copy",          "return"};
+      "copy",          "return",       "next"};
   return names[size_t(opcode)];
 }
 
@@ -183,6 +183,10 @@ private:
       break;
     case CommandBody::Return:
       instruction.opcode = Opcode::ret;
+      break;
+    case CommandBody::Next:
+      instruction.opcode = Opcode::next;
+      program.loadsBatches = true;
       break;
     case CommandBody::NONE:
       return corrupted("unknown command");

@@ -31,6 +31,7 @@ enum class Opcode : uint8_t {
   loadRegister,
   copy,
   ret,
+  next,
 };
 
 /// "launch", "start", ... as in the device dialect.
@@ -110,6 +111,8 @@ public:
   uint32_t mostSlices = 0, mostScalars = 0;
   /// Whether there is anything that a second worker could help one replica with.
   bool hasShareableWork = false;
+  /// Whether it loads batches, instead of reading one that is there when it starts.
+  bool loadsBatches = false;
 
   std::string_view name() const { return tables->name()->string_view(); }
   /// Source location of a command, or an empty string.

@@ -25,6 +25,9 @@ struct alignas(128) Replica {
   uint32_t pc = 0;
   std::array<std::byte *, spaceCount> bases{};
   std::vector<int64_t> registers;
+  /// For programs that load batches: where they are, and how many have been loaded.
+  std::vector<std::byte *> batches;
+  size_t loaded = 0;
   /// Arguments of the launch at hand.
   std::vector<void *> pointers;
   std::vector<int64_t> scalars;

@@ -53,6 +53,10 @@ public:
 
   std::vector<std::unique_ptr<Program>> programs;
   std::vector<std::vector<std::byte *>> inputs;
+  /// Of programs that load batches: those of each replica.
+  std::vector<std::vector<std::vector<std::byte *>>> batches;
+  /// What such a program reads before it has loaded one.
+  Memory noBatch;
   std::unique_ptr<Trace> trace;
   std::unique_ptr<RaceChecker> races;
   std::vector<std::unique_ptr<ProgramState>> states;
@@ -165,7 +169,15 @@ Status Session::Impl::loadPrograms() {
       return program.status();
     programs.push_back(std::move(*program));
     inputs.emplace_back(artifact->tables().replicas(), nullptr);
+    batches.emplace_back(artifact->tables().replicas());
   }
+  uint64_t largest = 0;
+  for (const std::unique_ptr<Program> &program : programs)
+    largest = std::max(largest, program->loadsBatches ? program->tables->input_size() : 0);
+  Expected<Memory> allocated = Memory::allocate(largest);
+  if (!allocated)
+    return allocated.status();
+  noBatch = std::move(*allocated);
   states.resize(programs.size());
   return Status::success();
 }
@@ -189,7 +201,7 @@ void Session::Impl::describe() {
   }
   for (uint32_t i = 0; i < programs.size(); ++i) {
     const artifact::Program &program = *programs[i]->tables;
-    ProgramInfo info{program.name()->str(), program.role()->str(), program.input_size(), {}, {}};
+    ProgramInfo info{program.name()->str(), program.role()->str(), program.input_size(), programs[i]->loadsBatches, {}, {}};
     if (program.inputs())
       for (const artifact::Binding *input : *program.inputs())
         info.inputs.push_back(
@@ -212,7 +224,12 @@ Status Session::Impl::checkReady(ProgramId program) {
   if (program >= programs.size())
     return invalidArgument(fmt::format("program {} does not exist among {}", program,
                                        programs.size()));
-  if (programInfos[program].inputSize)
+  if (programs[program]->loadsBatches) {
+    for (uint32_t i = 0; i < batches[program].size(); ++i)
+      if (batches[program][i].size() != batches[program][0].size())
+        return invalidArgument(fmt::format("program '{}': replica {} has {} batches, but replica 0 has {}", programInfos[program].name, i,
+                                           batches[program][i].size(), batches[program][0].size()));
+  } else if (programInfos[program].inputSize)
     for (uint32_t i = 0; i < inputs[program].size(); ++i)
       if (!inputs[program][i])
         return invalidArgument(fmt::format("program '{}': replica {} has no input bound",
@@ -331,6 +348,26 @@ Status Session::bindInput(ProgramId program, unsigned replica, const std::byte *
   return Status::success();
 }
 
+Status Session::bindBatches(ProgramId program, unsigned replica, std::vector<const std::byte *> batches) {
+  if (program >= impl->programs.size() || replica >= replicas())
+    return invalidArgument(fmt::format("program {} or replica {} does not exist", program, replica));
+  if (!impl->programs[program]->loadsBatches)
+    return invalidArgument(fmt::format("program '{}' loads no batches", impl->programInfos[program].name));
+  std::vector<std::byte *> &bound = impl->batches[program][replica];
+  bound.clear();
+  for (const std::byte *base : batches) {
+    if (reinterpret_cast<uintptr_t>(base) % inputAlignment != 0)
+      return invalidArgument(fmt::format("expected a batch aligned to {} bytes, found address {}", inputAlignment, static_cast<const void *>(base)));
+    // Nobody writes to inputs: the verifier refuses a program that tries to.
+    bound.push_back(const_cast<std::byte *>(base));
+  }
+  if (auto it = impl->scalarIndex.find("num_batches"); it != impl->scalarIndex.end()) {
+    auto count = int64_t(bound.size());
+    LOCKSTEP_RETURN_IF_ERROR(setScalar("num_batches", std::as_bytes(std::span(&count, 1))));
+  }
+  return Status::success();
+}
+
 Status Session::run(ProgramId program) {
   LOCKSTEP_RETURN_IF_ERROR(impl->checkReady(program));
   if (!impl->states[program]) {
@@ -345,6 +382,14 @@ Status Session::run(ProgramId program) {
       (*state)->replicas[i].bases[size_t(artifact::Space::input)] = impl->inputs[program][i];
     impl->states[program] = std::move(*state);
   }
+  if (impl->programs[program]->loadsBatches)
+    for (uint32_t i = 0; i < replicas(); ++i) {
+      Replica &replica = impl->states[program]->replicas[i];
+      replica.batches = impl->batches[program][i];
+      replica.loaded = 0;
+      // What is read before a batch has been loaded is memory of the session.
+      replica.bases[size_t(artifact::Space::input)] = impl->noBatch.data();
+    }
   LOCKSTEP_RETURN_IF_ERROR(impl->executor->run(*impl->states[program]));
   ++impl->runs;
   return Status::success();

@@ -129,6 +129,8 @@ struct ProgramInfo {
   std::string role;
   /// Bytes of one replica's batch; 0: the program has no inputs and needs no `bindInput`.
   uint64_t inputSize = 0;
+  /// The program loads one batch after the other: it needs `bindBatches` instead of `bindInput`.
+  bool loadsBatches = false;
   std::vector<InputInfo> inputs;
   std::vector<OutputInfo> outputs;
 };
@@ -175,6 +177,10 @@ public:
   /// owned by the caller, who must keep it unchanged until `run` returns. Stays bound for the
   /// following runs until it is bound again.
   Status bindInput(ProgramId program, unsigned replica, const std::byte *base);
+
+  /// Gives a replica the batches that a program loads, from the first in every run. Each as in `bindInput`; all replicas must have
+  /// as many. A host scalar `num_batches` is set to their number.
+  Status bindBatches(ProgramId program, unsigned replica, std::vector<const std::byte *> batches);
 
   /// Executes the program once on all replicas. Errors: an input that is not bound, a scalar that
   /// is not set, a deadline, a broken bound, a race. After the last three, and after a failed

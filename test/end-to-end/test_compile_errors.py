@@ -80,7 +80,7 @@ def test_reduction_of_complex_numbers(refused):
     %r = tensor.empty() : tensor<4xf32>
     %s = replica.all_reduce sum %y : tensor<4xcomplex<f32>> loc("train.py":4:5)"""
     text = refused(body, "--replicas=2")
-    assert "train.py:4:5: error: 'replica.all_reduce' op expected elements that are numbers, found 'complex<f32>'" in text
+    assert "train.py:4:5: error: 'replica.all_reduce': expected elements that are numbers, found 'complex<f32>'" in text
 
 
 @pytest.mark.parametrize("options, text", [

@@ -154,6 +154,9 @@ private:
       info.writes = {command.body_as_Copy()->destination()};
       info.bytes = result.buffers[info.reads.front()].size;
       break;
+    case CommandBody::Next:
+      info.op = "next";
+      break;
     case CommandBody::Return:
     case CommandBody::NONE:
       info.op = "return";

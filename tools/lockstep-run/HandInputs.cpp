@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <set>
 
 namespace lockstep::run {
 
@@ -65,16 +66,45 @@ void copyToCorner(std::byte *to, const std::vector<int64_t> &toShape, const std:
   }
 }
 
-/// Fills the batches of all replicas.
+/// Makes the batches of all replicas.
 class InputFiller {
 public:
   InputFiller(const ProgramInfo &program, const Dataset &data) : program(program), data(data) {}
 
-  Status fill(std::byte *batch, unsigned replica) const {
-    for (const InputInfo &input : program.inputs)
-      if (!isSize(input.name))
-        LOCKSTEP_RETURN_IF_ERROR(fillInput(batch, input, replica));
-    return Status::success();
+  /// One replica's batches, in order: one, or, of a program that loads batches, as many as its arrays have.
+  Expected<std::vector<AlignedBytes>> makeBatches(unsigned replica) const {
+    std::vector<AlignedBytes> batches;
+    std::string counted;
+    for (const InputInfo &input : program.inputs) {
+      if (isSize(input.name))
+        continue;
+      Expected<std::string> name = arrayName(data, input.name, replica);
+      if (!name)
+        return name.status();
+      auto array = data.array(*name);
+      if (!array)
+        return array.status();
+      TensorInfo found = (*array)->type();
+      size_t count = 1;
+      if (program.loadsBatches && !found.shape.empty()) {
+        count = size_t(found.shape.front());
+        found.shape.erase(found.shape.begin());
+      }
+      if (!counted.empty() && count != batches.size())
+        return invalidArgument(fmt::format("'{}', array '{}': expected {} batches as in '{}', found {}", data.path(), *name, batches.size(), counted, count));
+      for (size_t i = batches.size(); i < count; ++i) {
+        Expected<AlignedBytes> batch = AlignedBytes::allocate(program.inputSize);
+        if (!batch)
+          return batch.status();
+        std::fill(batch->bytes().begin(), batch->bytes().end(), std::byte(0));
+        batches.push_back(std::move(*batch));
+      }
+      counted = *name;
+      size_t bytes = count ? (*array)->data().size() / count : 0;
+      for (size_t i = 0; i < count; ++i)
+        LOCKSTEP_RETURN_IF_ERROR(fillInput(batches[i].bytes().data(), input, *name, found, (*array)->data().data() + i * bytes));
+    }
+    return batches;
   }
 
 private:
@@ -96,14 +126,7 @@ private:
     return false;
   }
 
-  Status fillInput(std::byte *batch, const InputInfo &input, unsigned replica) const {
-    Expected<std::string> name = arrayName(data, input.name, replica);
-    if (!name)
-      return name.status();
-    auto array = data.array(*name);
-    if (!array)
-      return array.status();
-    const TensorInfo &found = (*array)->type();
+  Status fillInput(std::byte *batch, const InputInfo &input, const std::string &name, const TensorInfo &found, const std::byte *from) const {
     bool fits = found.element == input.type.element && found.shape.size() == input.type.shape.size();
     for (size_t d = 0; fits && d < found.shape.size(); ++d) {
       const InputInfo *size = find(sizeName(input.name, d));
@@ -112,12 +135,12 @@ private:
         std::memcpy(batch + size->offset, &found.shape[d], sizeof(int64_t));
     }
     if (!fits)
-      return invalidArgument(fmt::format("'{}', array '{}': expected {}, found {}", data.path(), *name, expectedType(input), typeName(found)));
-    copyToCorner(batch + input.offset, input.type.shape, (*array)->data().data(), found.shape, elementSize(found.element));
+      return invalidArgument(fmt::format("'{}', array '{}': expected {}, found {}", data.path(), name, expectedType(input), typeName(found)));
+    copyToCorner(batch + input.offset, input.type.shape, from, found.shape, elementSize(found.element));
     return Status::success();
   }
 
-  /// "<=3x2xf32": up to three rows of two.
+/// "<=3x2xf32": up to three rows of two.
   std::string expectedType(const InputInfo &input) const {
     std::string text;
     for (size_t d = 0; d < input.type.shape.size(); ++d)
@@ -131,31 +154,67 @@ private:
 
 } // namespace
 
+/// The program that the options name: `step`, if they name none, or the only one that there is.
+static Expected<ProgramId> chooseProgram(const Options &options, const Session &session) {
+  if (!options.program.empty())
+    return session.findProgram(options.program);
+  if (Expected<ProgramId> step = session.findProgram("step"))
+    return step;
+  if (session.programs().size() == 1)
+    return ProgramId(0);
+  return invalidArgument("expected a program 'step', or a single one, or its name in --program");
+}
+
+/// Host values of any shape that `data` has an array of.
+static Expected<std::set<std::string>> setArrays(Session &session, const Dataset &data) {
+  std::set<std::string> given;
+  for (const ScalarInfo &scalar : session.scalars()) {
+    if (!data.contains(scalar.name))
+      continue;
+    auto array = data.array(scalar.name);
+    if (!array)
+      return array.status();
+    const TensorInfo &found = (*array)->type();
+    if (found.element != scalar.type.element || found.shape != scalar.type.shape)
+      return invalidArgument(fmt::format("'{}', array '{}': expected {}, found {}", data.path(), scalar.name, typeName(scalar.type), typeName(found)));
+    LOCKSTEP_RETURN_IF_ERROR(session.setScalar(scalar.name, (*array)->data()));
+    given.insert(scalar.name);
+  }
+  return given;
+}
+
 Status runOnce(const Options &options, Session &session) {
-  Expected<ProgramId> id = session.findProgram("step");
+  Expected<ProgramId> id = chooseProgram(options, session);
   if (!id)
-    return invalidArgument("expected a program 'step', found none in the artifact");
+    return id.status();
   const ProgramInfo &program = session.programs()[*id];
-  LOCKSTEP_RETURN_IF_ERROR(setScalars(session, options.scalars));
+  Expected<Dataset> data = Dataset::open(options.inputs);
+  if (!data)
+    return data.status();
+  Expected<std::set<std::string>> given = setArrays(session, *data);
+  if (!given)
+    return given.status();
+  // Binding the batches says how many there are.
+  given->insert("num_batches");
+  LOCKSTEP_RETURN_IF_ERROR(setScalars(session, options.scalars, *given));
   LOCKSTEP_RETURN_IF_ERROR(supplyScalar(session, "seed", options.seed.value_or(0)));
   LOCKSTEP_RETURN_IF_ERROR(supplyScalar(session, "step", 0));
   LOCKSTEP_RETURN_IF_ERROR(initializeVariables(options.init, variablesOf(session)));
 
-  std::vector<AlignedBytes> batches;
-  if (!program.inputs.empty()) {
-    Expected<Dataset> data = Dataset::open(options.inputs);
-    if (!data)
-      return data.status();
-    InputFiller filler(program, *data);
-    for (unsigned replica = 0; replica < session.replicas(); ++replica) {
-      Expected<AlignedBytes> batch = AlignedBytes::allocate(program.inputSize);
-      if (!batch)
-        return batch.status();
-      std::fill(batch->bytes().begin(), batch->bytes().end(), std::byte(0));
-      LOCKSTEP_RETURN_IF_ERROR(filler.fill(batch->bytes().data(), replica));
-      LOCKSTEP_RETURN_IF_ERROR(session.bindInput(*id, replica, batch->bytes().data()));
-      batches.push_back(std::move(*batch));
-    }
+  std::vector<std::vector<AlignedBytes>> kept;
+  InputFiller filler(program, *data);
+  for (unsigned replica = 0; replica < session.replicas() && !program.inputs.empty(); ++replica) {
+    Expected<std::vector<AlignedBytes>> batches = filler.makeBatches(replica);
+    if (!batches)
+      return batches.status();
+    std::vector<const std::byte *> bases;
+    for (const AlignedBytes &batch : *batches)
+      bases.push_back(batch.bytes().data());
+    if (program.loadsBatches)
+      LOCKSTEP_RETURN_IF_ERROR(session.bindBatches(*id, replica, bases));
+    else
+      LOCKSTEP_RETURN_IF_ERROR(session.bindInput(*id, replica, bases.front()));
+    kept.push_back(std::move(*batches));
   }
   LOCKSTEP_RETURN_IF_ERROR(session.run(*id));
 

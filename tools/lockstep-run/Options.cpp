@@ -48,14 +48,17 @@ void addOptions(CLI::App &app, Options &options) {
       ->group("Training")
       ->check(CLI::PositiveNumber);
 
-  CLI::Option *inputs =
-      app.add_option("--inputs", options.inputs,
-                     "run one step on these arrays instead of training, and print its results as JSON lines: 'x@0' is the "
-                     "input 'x' of replica 0, 'x' that of all")
-          ->type_name("FILE.npz")
-          ->group("Training");
+  CLI::Option *inputs = app.add_option("--inputs", options.inputs,
+                                       "run one step or program on these arrays instead of training, and print its results as JSON lines: "
+                                       "'x@0' is the input 'x' of replica 0, 'x' that of all; batches of a program lie one after the other")
+                            ->type_name("FILE.npz")
+                            ->group("Training");
   for (const char *other : {"--data", "--eval-data", "--epochs", "--steps"})
     inputs->excludes(app.get_option(other));
+  app.add_option("--program", options.program, "program to run on --inputs (default: step, or the only one)")
+      ->type_name("NAME")
+      ->group("Training")
+      ->needs(inputs);
   app.add_option("--metrics", options.metrics, "write metrics as JSON lines")->type_name("FILE")->group("Output");
   CLI::Option *save =
       app.add_option("--save", options.save, "folder for checkpoints; one is written at the end")->type_name("DIR")->group("Output");

@@ -28,6 +28,8 @@ struct Options {
   std::string evalData;
   /// Arrays for one step by hand, instead of training.
   std::string inputs;
+  /// The program to run on `inputs`; empty: `step`, or the only one.
+  std::string program;
   std::string init;
   /// "drop" or "distribute".
   std::string remainder = "drop";

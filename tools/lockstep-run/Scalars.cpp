@@ -52,8 +52,7 @@ std::string settableNames(const Session &session) {
 
 } // namespace
 
-Status setScalars(Session &session, const std::vector<std::string> &assignments) {
-  std::set<std::string> given;
+Status setScalars(Session &session, const std::vector<std::string> &assignments, std::set<std::string> given) {
   for (const std::string &assignment : assignments) {
     std::string context = "--set " + assignment;
     size_t equals = assignment.find('=');

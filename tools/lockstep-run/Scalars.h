@@ -6,6 +6,7 @@
 #include "runtime/executor/Session.h"
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,8 @@ namespace lockstep::run {
 /// Gives the session the values of `--set` ("NAME=VALUE"). Errors: no such scalar, no value of its
 /// type, a scalar twice, the ones that this tool supplies (`step` and `seed`), and all scalars
 /// that are left without a value.
-runtime::Status setScalars(runtime::Session &session, const std::vector<std::string> &assignments);
+/// `given` are the names of those that have a value already.
+runtime::Status setScalars(runtime::Session &session, const std::vector<std::string> &assignments, std::set<std::string> given = {});
 
 /// Sets a supplied scalar, if the artifact has it. Error: out of range of its type.
 runtime::Status supplyScalar(runtime::Session &session, const char *name, uint64_t value);
