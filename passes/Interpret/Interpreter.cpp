@@ -81,6 +81,17 @@ template <typename OpTy, typename Functions> static OpTy findByName(const Functi
 replica::StepOp Interpreter::findStep(StringRef name) const { return findByName<replica::StepOp>(functions, name); }
 replica::ProgramOp Interpreter::findProgram(StringRef name) const { return findByName<replica::ProgramOp>(functions, name); }
 
+replica::ProgramOp Interpreter::findOnlyProgram() const {
+  replica::ProgramOp only;
+  for (const Function &function : functions)
+    if (auto program = dyn_cast<replica::ProgramOp>(FunctionOpInterface(function.op).getOperation())) {
+      if (only)
+        return {};
+      only = program;
+    }
+  return only;
+}
+
 LogicalResult Interpreter::run(replica::ProgramOp op, ArrayRef<Value> arguments, SmallVectorImpl<Value> &results) {
   const Function &program = *find(op);
   machine.begin();

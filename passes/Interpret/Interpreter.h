@@ -35,6 +35,8 @@ public:
   replica::StepOp findStep(llvm::StringRef name) const;
   /// The program of that name, or null.
   replica::ProgramOp findProgram(llvm::StringRef name) const;
+  /// The module's program, if there is exactly one; otherwise null.
+  replica::ProgramOp findOnlyProgram() const;
 
   /// Runs a step on all replicas: `arguments[r]` are those of replica r, their shapes fit the argument types. Gives each
   /// replica's results. Errors are diagnostics: a blocked collective, an index out of range, shapes that do not fit, copies of

@@ -42,49 +42,65 @@ Expected<TensorInfo> infoOf(Type type, bool isUnsigned) {
   return info;
 }
 
-Expected<std::vector<Argument>> argumentsOf(replica::StepOp step) {
+/// What is known of an argument of type `type`.
+static Expected<Argument> describe(Argument::Kind kind, std::string name, Type type, bool isUnsigned) {
+  Expected<TensorInfo> info = infoOf(replica::getComponent(type), isUnsigned);
+  if (!info)
+    return info.status().withContext("argument '" + name + "'");
+  Argument argument;
+  argument.kind = kind;
+  argument.name = std::move(name);
+  argument.type = argument.bounded = *info;
+  argument.element = *getElement(type);
+  return argument;
+}
+
+Expected<std::vector<Argument>> argumentsOf(FunctionOpInterface function) {
   std::vector<Argument> arguments;
-  for (auto [index, type] : llvm::enumerate(step.getArgumentTypes())) {
-    Argument argument;
-    argument.name = "arg" + std::to_string(index);
-    if (auto name = step.getArgAttrOfType<StringAttr>(index, "replica.batch"))
-      argument.name = name.str();
-    if (auto name = step.getArgAttrOfType<StringAttr>(index, "replica.scalar")) {
-      argument.kind = Argument::Scalar;
-      argument.name = name.str();
+  for (auto [index, type] : llvm::enumerate(function.getArgumentTypes())) {
+    bool isUnsigned = function.getArgAttr(index, "replica.unsigned") != nullptr;
+    if (auto iterator = dyn_cast<replica::IteratorType>(type)) {
+      auto names = function.getArgAttrOfType<ArrayAttr>(index, "replica.batches").getAsValueRange<StringAttr>();
+      for (auto [name, element] : llvm::zip_equal(names, iterator.getElements())) {
+        Expected<Argument> argument = describe(Argument::Iterated, name.str(), element, isUnsigned);
+        if (!argument)
+          return argument.status();
+        arguments.push_back(std::move(*argument));
+      }
+      continue;
     }
-    Expected<TensorInfo> info = infoOf(type, step.getArgAttr(index, "replica.unsigned") != nullptr);
-    if (!info)
-      return info.status().withContext("argument '" + argument.name + "'");
-    argument.type = argument.bounded = *info;
-    if (auto bounds = step.getArgAttrOfType<DenseI64ArrayAttr>(index, "replica.bounds")) {
+    auto batch = function.getArgAttrOfType<StringAttr>(index, "replica.batch"), scalar = function.getArgAttrOfType<StringAttr>(index, "replica.scalar");
+    std::string name = scalar ? scalar.str() : batch ? batch.str() : "arg" + std::to_string(index);
+    Expected<Argument> argument = describe(scalar ? Argument::Scalar : Argument::Batch, name, type, isUnsigned);
+    if (!argument)
+      return argument.status();
+    if (auto bounds = function.getArgAttrOfType<DenseI64ArrayAttr>(index, "replica.bounds")) {
       llvm::ArrayRef<int64_t> left = bounds.asArrayRef();
-      for (int64_t &size : argument.bounded.shape)
+      for (int64_t &size : argument->bounded.shape)
         if (size < 0 && !left.empty())
           size = left.front(), left = left.drop_front();
-      argument.bounded.bytes = runtime::staticBytes(argument.bounded.element, argument.bounded.shape).value_or(0);
+      argument->bounded.bytes = runtime::staticBytes(argument->bounded.element, argument->bounded.shape).value_or(0);
     }
-    argument.element = *getElement(type);
-    if (Attribute value = step.getArgAttr(index, "replica.default"))
-      argument.fallback = fromAttribute(value, type);
-    arguments.push_back(std::move(argument));
+    if (Attribute value = function.getArgAttr(index, "replica.default"))
+      argument->fallback = fromAttribute(value, type);
+    arguments.push_back(std::move(*argument));
   }
   return arguments;
 }
 
-Expected<std::vector<Output>> outputsOf(replica::StepOp step) {
+Expected<std::vector<Output>> outputsOf(FunctionOpInterface function) {
   std::vector<Output> outputs;
-  for (auto [index, type] : llvm::enumerate(step.getResultTypes())) {
+  for (auto [index, type] : llvm::enumerate(function.getResultTypes())) {
     Output output;
     output.name = "result" + std::to_string(index);
     for (StringRef role : {"replica.metric", "replica.sum", "replica.count", "replica.result"})
-      if (auto name = step.getResultAttrOfType<StringAttr>(index, role)) {
+      if (auto name = function.getResultAttrOfType<StringAttr>(index, role)) {
         // Sum and count of one quantity have the same name.
         bool half = role == "replica.sum" || role == "replica.count";
         output.name = name.str() + (half ? role.drop_front(strlen("replica")).str() : "");
         output.isMetric = role == "replica.metric";
       }
-    Expected<TensorInfo> info = infoOf(type, step.getResultAttr(index, "replica.unsigned") != nullptr);
+    Expected<TensorInfo> info = infoOf(replica::getComponent(type), function.getResultAttr(index, "replica.unsigned") != nullptr);
     if (!info)
       return info.status().withContext("result '" + output.name + "'");
     output.type = *info;

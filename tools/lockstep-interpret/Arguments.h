@@ -32,7 +32,8 @@ struct Options {
 
 /// An argument of a step and what gives its value.
 struct Argument {
-  enum Kind { Batch, Scalar } kind = Batch;
+  /// Of a tensor of an iterator, there is one a batch.
+  enum Kind { Batch, Scalar, Iterated } kind = Batch;
   std::string name;
   /// -1 for dynamic dimensions.
   TensorInfo type;
@@ -53,10 +54,11 @@ struct Output {
 /// Element type and shape as files have them. Error: elements that no file has.
 Expected<TensorInfo> infoOf(mlir::Type type, bool isUnsigned);
 
-/// An argument without `replica.batch` and `replica.scalar` is a batch named after its number: "arg0".
-Expected<std::vector<Argument>> argumentsOf(replica::StepOp step);
+/// The arguments of a step or program, those of an iterator one by one. One without `replica.batch` and `replica.scalar` is a batch
+/// named after its number: "arg0".
+Expected<std::vector<Argument>> argumentsOf(mlir::FunctionOpInterface function);
 /// A result without a name is "result0".
-Expected<std::vector<Output>> outputsOf(replica::StepOp step);
+Expected<std::vector<Output>> outputsOf(mlir::FunctionOpInterface function);
 
 /// The values of the scalars: those of `--set`, the supplied ones (`step`, `seed`), the defaults. Errors: no such scalar, no
 /// value of its type, one without a value.
@@ -72,7 +74,7 @@ Status saveVariables(Interpreter &interpreter, const std::string &path, const st
 
 /// Executes `--steps` steps on `--data` and writes the metrics.
 Status train(Interpreter &interpreter, const Options &options);
-/// Executes the step `--step` once on the arrays of `--inputs` and prints its results and the variables.
+/// Executes the step or program `--step` once on the arrays of `--inputs` and prints its results and the variables.
 Status runOnce(Interpreter &interpreter, const Options &options);
 
 } // namespace lockstep::interpret

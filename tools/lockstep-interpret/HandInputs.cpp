@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 namespace lockstep::interpret {
 
@@ -29,19 +30,28 @@ static bool fits(const TensorInfo &expected, const TensorInfo &found) {
                     [](int64_t size, int64_t actual) { return size < 0 || size == actual; });
 }
 
-/// The array of an argument for one replica.
-static Expected<Value> read(const Dataset &data, const Argument &argument, int64_t replica) {
+/// The array of an argument for one replica: the value, or, of a tensor of an iterator, that of each batch.
+static Expected<std::vector<Value>> read(const Dataset &data, const Argument &argument, int64_t replica) {
   Expected<std::string> name = run::arrayName(data, argument.name, static_cast<unsigned>(replica));
   if (!name)
     return name.status();
   auto array = data.array(*name);
   if (!array)
     return array.status();
-  const TensorInfo &found = (*array)->type();
+  TensorInfo found = (*array)->type();
+  size_t count = 1;
+  if (argument.kind == Argument::Iterated && !found.shape.empty()) {
+    count = static_cast<size_t>(found.shape.front());
+    found.shape.erase(found.shape.begin());
+  }
   if (!fits(argument.type, found))
     return invalidArgument(fmt::format("'{}', array '{}': expected {}, found {}", data.path(), *name, typeName(argument.type),
                                        typeName(found)));
-  return fromBytes(argument.element, llvm::ArrayRef(found.shape.data(), found.shape.size()), (*array)->data());
+  std::vector<Value> values;
+  size_t bytes = count ? (*array)->data().size() / count : 0;
+  for (size_t i = 0; i < count; ++i)
+    values.push_back(fromBytes(argument.element, llvm::ArrayRef(found.shape.data(), found.shape.size()), (*array)->data().subspan(i * bytes, bytes)));
+  return values;
 }
 
 static void print(const char *what, const std::string &name, int64_t replica, TensorInfo type, const Element &element,
@@ -50,43 +60,101 @@ static void print(const char *what, const std::string &name, int64_t replica, Te
   run::printTensor(what, name, static_cast<unsigned>(replica), type, toBytes(element, value));
 }
 
+/// What each replica gets of `arguments`, and, of a program with an iterator, the batches.
+static Expected<std::vector<llvm::SmallVector<Value>>> readAll(Interpreter &interpreter, const std::vector<Argument> &arguments,
+                                                               const std::optional<Dataset> &data, const std::map<std::string, Value> &scalars) {
+  std::vector<llvm::SmallVector<Value>> values(interpreter.replicas());
+  std::vector<std::vector<Value>> batches;
+  bool iterates = false;
+  for (const Argument &argument : arguments) {
+    // The tensors of an iterator are one argument.
+    if (argument.kind == Argument::Iterated && !std::exchange(iterates, true))
+      for (auto &mine : values)
+        mine.emplace_back();
+    std::vector<std::vector<Value>> components;
+    for (int64_t replica = 0; replica < interpreter.replicas(); ++replica) {
+      if (argument.kind == Argument::Scalar) {
+        values[replica].push_back(scalars.at(argument.name));
+        continue;
+      }
+      Expected<std::vector<Value>> mine = read(*data, argument, replica);
+      if (!mine)
+        return mine.status();
+      if (argument.kind == Argument::Batch)
+        values[replica].push_back(mine->front());
+      components.resize(mine->size());
+      for (size_t i = 0; i < mine->size(); ++i)
+        components[i].push_back((*mine)[i]);
+    }
+    if (argument.kind != Argument::Iterated)
+      continue;
+    batches.resize(components.size());
+    for (size_t i = 0; i < components.size(); ++i)
+      batches[i].push_back(Value::perReplica(components[i]));
+  }
+  interpreter.setBatches(std::move(batches));
+  return values;
+}
+
+/// Runs a program on what replicas get, and gives what they have of its results.
+static llvm::LogicalResult runProgram(Interpreter &interpreter, replica::ProgramOp program, const std::vector<llvm::SmallVector<Value>> &values,
+                                      std::vector<llvm::SmallVector<Value>> &results) {
+  llvm::SmallVector<Value> arguments, yielded;
+  for (auto [index, type] : llvm::enumerate(program.getArgumentTypes())) {
+    std::vector<Value> components;
+    for (const auto &mine : values)
+      components.push_back(mine[index]);
+    arguments.push_back(mlir::isa<replica::PerReplicaType>(type) ? Value::perReplica(std::move(components)) : components.front());
+  }
+  if (failed(interpreter.run(program, arguments, yielded)))
+    return llvm::failure();
+  results.assign(interpreter.replicas(), {});
+  for (auto [replica, mine] : llvm::enumerate(results))
+    for (const Value &value : yielded)
+      mine.push_back(value.isPerReplica() ? value.components()[replica] : value);
+  return llvm::success();
+}
+
 Status runOnce(Interpreter &interpreter, const Options &options) {
   replica::StepOp step = interpreter.findStep(options.step);
-  if (!step)
-    return invalidArgument(fmt::format("expected a step '{}', found none", options.step));
-  Expected<std::vector<Argument>> arguments = argumentsOf(step);
-  Expected<std::vector<Output>> outputs = outputsOf(step);
+  replica::ProgramOp program = step ? replica::ProgramOp() : interpreter.findProgram(options.step);
+  if (!step && !program)
+    program = interpreter.findOnlyProgram();
+  if (!step && !program)
+    return invalidArgument(fmt::format("expected a step or program '{}', found none", options.step));
+  auto function = step ? mlir::FunctionOpInterface(step) : mlir::FunctionOpInterface(program);
+  Expected<std::vector<Argument>> arguments = argumentsOf(function);
+  Expected<std::vector<Output>> outputs = outputsOf(function);
   if (!arguments || !outputs)
     return arguments ? outputs.status() : arguments.status();
-  Expected<std::map<std::string, Value>> scalars = scalarsOf(*arguments, options);
-  if (!scalars)
-    return scalars.status();
-  LOCKSTEP_RETURN_IF_ERROR(loadVariables(interpreter, options.init));
-
-  std::vector<llvm::SmallVector<Value>> values(interpreter.replicas()), results;
-  bool reads = std::any_of(arguments->begin(), arguments->end(), [](const Argument &a) { return a.kind == Argument::Batch; });
+  bool reads = std::any_of(arguments->begin(), arguments->end(), [](const Argument &a) { return a.kind != Argument::Scalar; });
   if (reads && options.inputs.empty())
     return invalidArgument("expected --inputs=FILE.npz, because the step takes data");
   std::optional<Dataset> data;
-  if (reads) {
+  if (!options.inputs.empty()) {
     Expected<Dataset> opened = Dataset::open(options.inputs);
     if (!opened)
       return opened.status();
     data = std::move(*opened);
   }
-  for (int64_t replica = 0; replica < interpreter.replicas(); ++replica)
-    for (const Argument &argument : *arguments) {
-      if (argument.kind == Argument::Scalar) {
-        values[replica].push_back((*scalars)[argument.name]);
-        continue;
-      }
-      Expected<Value> value = read(*data, argument, replica);
+  // Host values of any shape may stand beside the data.
+  for (Argument &argument : *arguments)
+    if (argument.kind == Argument::Scalar && data && data->contains(argument.name)) {
+      Expected<std::vector<Value>> value = read(*data, argument, 0);
       if (!value)
         return value.status();
-      values[replica].push_back(std::move(*value));
+      argument.fallback = value->front();
     }
-  if (failed(interpreter.run(step, values, results)))
-    return invalidArgument(fmt::format("step '{}' failed (see above)", options.step));
+  Expected<std::map<std::string, Value>> scalars = scalarsOf(*arguments, options);
+  if (!scalars)
+    return scalars.status();
+  LOCKSTEP_RETURN_IF_ERROR(loadVariables(interpreter, options.init));
+  Expected<std::vector<llvm::SmallVector<Value>>> values = readAll(interpreter, *arguments, data, *scalars);
+  if (!values)
+    return values.status();
+  std::vector<llvm::SmallVector<Value>> results;
+  if (failed(step ? interpreter.run(step, *values, results) : runProgram(interpreter, program, *values, results)))
+    return invalidArgument(fmt::format("'{}' failed (see above)", function.getName().str()));
 
   for (auto [index, output] : llvm::enumerate(*outputs))
     for (int64_t replica = 0; replica < interpreter.replicas(); ++replica)
