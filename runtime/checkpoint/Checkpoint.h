@@ -34,8 +34,8 @@ struct TrainingState {
   /// Completed steps.
   uint64_t step = 0;
   uint64_t seed = 0;
-  DataCursor cursor;
-  std::optional<uint64_t> examples;
+  DataCursor cursor = {};
+  std::optional<uint64_t> examples = {};
 
   bool operator==(const TrainingState &) const = default;
 };

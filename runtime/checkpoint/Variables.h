@@ -23,7 +23,7 @@ struct VariableView {
   /// There is a value for each replica, even if there is one replica.
   bool perReplica = false;
   /// One value of `type.bytes` bytes, or one for each replica.
-  std::vector<std::span<std::byte>> values;
+  std::vector<std::span<std::byte>> values = {};
   artifact::Synchronization synchronization = artifact::Synchronization::on_write;
   artifact::Aggregation aggregation = artifact::Aggregation::none;
 };
