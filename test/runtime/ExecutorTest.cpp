@@ -2,6 +2,8 @@
 
 #include "TestProgram.h"
 
+#include <gmock/gmock.h>
+
 #include <atomic>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -118,6 +120,71 @@ TEST_P(Executor, grids) {
         ASSERT_EQ(at<float>(session->output(0, "twice", r), i), 2 * float(i + r));
     }
   }
+}
+
+// for (i = 0; i < 3; ++i) { load a batch; sum += all_reduce(x) }, on data that every run reads from the start.
+TEST_P(Executor, loadsBatches) {
+  TestProgram p(replicas);
+  uint32_t x = p.input("x", ElementType::i64, {});
+  uint32_t total = p.variable("total", ElementType::i64, {}, true);
+  uint32_t mine = p.buffer(Space::replica, ElementType::i64, {}), sum = p.buffer(Space::shared, ElementType::i64, {});
+  uint32_t i = p.reg(), three = p.reg(), one = p.reg();
+  p.setRegister(i, 0);
+  p.setRegister(three, 3);
+  p.setRegister(one, 1);
+  uint32_t head = p.branchGreaterEqual(i, three);
+  p.next();
+  p.copy(x, mine);
+  uint32_t channel = p.channel();
+  p.start(CollectiveKind::all_reduce, Reduction::sum, channel, {mine}, {sum});
+  p.wait(channel);
+  p.call([](void *const *b, const int64_t *, int64_t) {
+    *static_cast<int64_t *>(b[2]) = *static_cast<int64_t *>(b[0]) + *static_cast<int64_t *>(b[1]);
+  }, {sum, total}, {total});
+  p.addRegister(i, one);
+  p.jump(head);
+  p.patch(head);
+  p.ret();
+  auto session = p.session(options());
+  EXPECT_TRUE(session->programs()[0].loadsBatches);
+  struct alignas(Session::inputAlignment) Batch {
+    int64_t x;
+  };
+  std::vector<Batch> data(3 * replicas);
+  for (uint32_t r = 0; r < replicas; ++r)
+    for (int64_t k = 0; k < 3; ++k)
+      data[3 * r + k].x = k + 1;
+  auto bind = [&](uint32_t r, size_t count) {
+    std::vector<const std::byte *> batches;
+    for (size_t k = 0; k < count; ++k)
+      batches.push_back(reinterpret_cast<const std::byte *>(&data[3 * r + k]));
+    ASSERT_TRUE(session->bindBatches(0, r, batches).ok());
+  };
+  for (uint32_t r = 0; r < replicas; ++r)
+    bind(r, 3);
+  for (int64_t run = 1; run <= 2; ++run) {
+    ASSERT_TRUE(session->run("main").ok());
+    for (uint32_t r = 0; r < replicas; ++r)
+      EXPECT_EQ(at<int64_t>(session->variable("total", r)), 6 * replicas * run);
+  }
+  const auto *odd = reinterpret_cast<const std::byte *>(data.data()) + 8;
+  EXPECT_THAT(session->bindBatches(0, 0, {odd}).message(), testing::HasSubstr("expected a batch aligned to 64 bytes"));
+  if (replicas > 1) {
+    bind(1, 2);
+    bind(0, 3);
+    EXPECT_EQ(session->run("main").message(), "program 'main': replica 1 has 2 batches, but replica 0 has 3");
+  }
+  for (uint32_t r = 0; r < replicas; ++r)
+    bind(r, 2);
+  Status status = session->run("main");
+  EXPECT_EQ(status.code(), StatusCode::outOfRange);
+  EXPECT_THAT(status.message(), testing::HasSubstr("asks for batch 3 of 2 [E_OUT_OF_RANGE]"));
+}
+
+TEST(Batches, AProgramThatLoadsNoneTakesNone) {
+  TestProgram p(1);
+  p.ret();
+  EXPECT_EQ(p.session()->bindBatches(0, 0, {}).message(), "program 'main' loads no batches");
 }
 
 // A collective is started early; what follows overlaps with it.

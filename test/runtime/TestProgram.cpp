@@ -252,6 +252,8 @@ uint32_t TestProgram::addRegister(uint32_t index, uint32_t source) {
   return add(body);
 }
 
+uint32_t TestProgram::next() { return add(artifact::NextT()); }
+
 uint32_t TestProgram::loadRegister(uint32_t index, uint32_t buffer) {
   artifact::LoadRegisterT body;
   body.register_ = index;

@@ -70,6 +70,7 @@ public:
   uint32_t setRegister(uint32_t index, int64_t value);
   uint32_t addRegister(uint32_t index, uint32_t source);
   uint32_t loadRegister(uint32_t index, uint32_t buffer);
+  uint32_t next();
   uint32_t copy(uint32_t source, uint32_t destination);
   uint32_t ret();
   /// Index of the next command.

@@ -378,6 +378,14 @@ const Rule rules[] = {
        p.ret();
      },
      "Barrier inside of a once section"},
+    {"nextInOnce",
+     [](TestProgram &p) {
+       p.once(p.channel());
+       p.next();
+       p.endOnce();
+       p.ret();
+     },
+     "loads a batch inside of a once section"},
     {"jumpIntoOnce",
      [](TestProgram &p) {
        p.jump(2);

@@ -135,3 +135,11 @@ device.kernel @k(%a: tensor<?xf32>, %n: index, %m: index) -> tensor<?xf32> {
 
 // expected-error@+1 {{'device.entry' op expected a grid of at least one tile, found 0}}
 device.entry @k grid 0 flops 0 bytes 0
+
+// -----
+
+func.func @batch() {
+  // expected-error@+1 {{expected one result for each of 2 names, found 1}}
+  %0 = device.load_batch ["x", "y"] : tensor<f32>
+  return
+}

@@ -23,6 +23,8 @@ func.func @step(%x: tensor<8xf32> {device.binding = #device.binding<batch "x">})
     -> (tensor<8xf32> {device.binding = #device.binding<metric "m">}) {
   // CHECK: device.invoke @extern(%{{.*}}) : (tensor<8xf32>) -> tensor<8xf32>
   %0 = device.invoke @extern(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  // CHECK: device.load_batch ["x", "n"] : tensor<8xf32>, tensor<i64>
+  %1, %2 = device.load_batch ["x", "n"] : tensor<8xf32>, tensor<i64>
   return %0 : tensor<8xf32>
 }
 

@@ -953,3 +953,100 @@ replica.program @p(%k: tensor<f32> {replica.scalar = "k"}) {
   }
   replica.return
 }
+
+// -----
+
+// The tensors of an iterator have names ...
+// expected-error@+1 {{expected 'replica.batches' to name the 2 tensors of argument 0}}
+replica.program @p(%it: !replica.iterator<tensor<f32>, tensor<f32>> {replica.batches = ["x"]}) {
+  replica.return
+}
+
+// -----
+
+// ... which are names ...
+// expected-error@+1 {{expected 'replica.batches' to be an array of names, found [1]}}
+replica.program @p(%it: !replica.iterator<tensor<f32>> {replica.batches = [1]}) {
+  replica.return
+}
+
+// -----
+
+// ... and bounds, as many as dynamic dimensions.
+// expected-error@+1 {{expected 'replica.bounds' with a bound for each of 2 dynamic dimensions of argument 0}}
+replica.program @p(%it: !replica.iterator<tensor<?xf32>, tensor<?xf32>> {replica.batches = ["x", "y"], replica.bounds = array<i64: 8>}) {
+  replica.return
+}
+
+// -----
+
+// A program has one iterator.
+// expected-error@+1 {{expected at most one iterator, found argument 1 beside another one}}
+replica.program @p(%a: !replica.iterator<tensor<f32>> {replica.batches = ["x"]}, %b: !replica.iterator<tensor<f32>> {replica.batches = ["y"]}) {
+  replica.return
+}
+
+// -----
+
+// An iterator gives tensors with a rank.
+// expected-error@+1 {{expected an iterator over ranked tensors, found 'tensor<*xf32>'}}
+replica.program @p(%it: !replica.iterator<tensor<*xf32>> {replica.batches = ["x"]}) {
+  replica.return
+}
+
+// -----
+
+// Steps that are run on batches are there ...
+replica.program @p(%it: !replica.iterator<tensor<f32>> {replica.batches = ["x"]}) {
+  // expected-error@+1 {{unknown step @absent}}
+  replica.run_steps 3 @absent(%it : !replica.iterator<tensor<f32>>) {reductions = []}
+  replica.return
+}
+
+// -----
+
+// ... take a batch and the parameters ...
+replica.step @s(%x: tensor<f32>) {
+  replica.return
+}
+replica.program @p(%it: !replica.iterator<tensor<f32>> {replica.batches = ["x"]}, %k: tensor<f32> {replica.scalar = "k"}) {
+  // expected-error@+1 {{expected a batch and parameters for ('tensor<f32>'), found ('tensor<f32>', 'tensor<f32>')}}
+  replica.run_steps 3 @s(%it, %k : !replica.iterator<tensor<f32>>, tensor<f32>) {reductions = []}
+  replica.return
+}
+
+// -----
+
+// ... give results that are reduced, or not ...
+replica.step @s(%x: tensor<f32>) -> tensor<f32> {
+  replica.return %x : tensor<f32>
+}
+replica.program @p(%it: !replica.iterator<tensor<f32>> {replica.batches = ["x"]}) {
+  // expected-error@+1 {{expected a reduction and a result for each of 1 results of the step, found 0 and 0}}
+  replica.run_steps 3 @s(%it : !replica.iterator<tensor<f32>>) {reductions = []}
+  replica.return
+}
+
+// -----
+
+// ... by sum or mean ...
+replica.step @s(%x: tensor<f32>) -> tensor<f32> {
+  replica.return %x : tensor<f32>
+}
+replica.program @p(%it: !replica.iterator<tensor<f32>> {replica.batches = ["x"]}) {
+  // expected-error@+1 {{expected a reduction 'sum', 'mean' or 'none', found 'max' [E_REDUCE_OP]}}
+  %0 = replica.run_steps 3 @s(%it : !replica.iterator<tensor<f32>>) {reductions = ["max"]} -> tensor<f32>
+  replica.return
+}
+
+// -----
+
+// ... to the type that this gives.
+replica.step @s(%x: tensor<f32>) -> tensor<f32> {
+  replica.return %x : tensor<f32>
+}
+replica.program @p(%it: !replica.iterator<tensor<f32>> {replica.batches = ["x"]}) {
+  // expected-error@+1 {{expected a result of type '!replica.per_replica<tensor<f32>>' for 'none' of 'tensor<f32>', found 'tensor<f32>'}}
+  %0 = replica.run_steps 3 @s(%it : !replica.iterator<tensor<f32>>) {reductions = ["none"]} -> tensor<f32>
+  replica.return
+}

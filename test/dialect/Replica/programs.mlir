@@ -74,3 +74,25 @@ replica.step @slices(%v: tensor<2xf32> {replica.batch = "v"}, %i: tensor<2xi64> 
   %3 = replica.all_reduce mean %n : tensor<2xi32> -> tensor<2xi32>
   replica.return
 }
+
+replica.step @train(%x: tensor<?x4xf32>, %k: tensor<f32>) -> (tensor<f32>, tensor<f32>) {
+  replica.return %k, %k : tensor<f32>, tensor<f32>
+}
+
+// CHECK-LABEL: replica.program @loop(%arg0: !replica.iterator<tensor<?x4xf32>, tensor<i32>> {replica.batches = ["x", "y"], replica.bounds = array<i64: 8>}
+replica.program @loop(%it: !replica.iterator<tensor<?x4xf32>, tensor<i32>> {replica.batches = ["x", "y"], replica.bounds = array<i64: 8>}) {
+  // CHECK: replica.num_batches %arg0 : <tensor<?x4xf32>, tensor<i32>> -> tensor<i64>
+  %n = replica.num_batches %it : !replica.iterator<tensor<?x4xf32>, tensor<i32>> -> tensor<i64>
+  // CHECK: replica.next %arg0 : <tensor<?x4xf32>, tensor<i32>>
+  %x, %y = replica.next %it : !replica.iterator<tensor<?x4xf32>, tensor<i32>>
+  replica.return
+}
+
+// CHECK-LABEL: replica.program @steps(
+replica.program @steps(%it: !replica.iterator<tensor<?x4xf32>> {replica.batches = ["x"], replica.bounds = array<i64: 8>},
+                       %k: tensor<f32> {replica.scalar = "k"}) {
+  // CHECK: replica.run_steps 100 @train(%arg0, %arg1 : <tensor<?x4xf32>>, tensor<f32>) {reductions = ["mean", "none"]} -> tensor<f32>, !replica.per_replica<tensor<f32>>
+  %l, %e = replica.run_steps 100 @train(%it, %k : !replica.iterator<tensor<?x4xf32>>, tensor<f32>) {reductions = ["mean", "none"]}
+      -> tensor<f32>, !replica.per_replica<tensor<f32>>
+  replica.return
+}

@@ -129,3 +129,27 @@ func.func @register(%x: tensor<4xi64> {device.binding = #device.binding<batch "x
   %r = device.invoke @k(%x, %n) : (tensor<4xi64>, index) -> tensor<4xi64>
   return
 }
+
+// -----
+
+device.kernel @add(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> attributes {in_place = array<i64: -1>} {
+  %0 = arith.addf %x, %y : tensor<4xf32>
+  device.yield %0 : tensor<4xf32>
+}
+replica.strategy @one {kind = #replica.kind<one_device>, replicas = 1}
+func.func @two_batches() -> (tensor<4xf32> {device.binding = #device.binding<result "y">}) {
+  // expected-error@+1 {{tensor 'x' of this batch is used after the next batch has been loaded, which is not supported}}
+  %x = device.load_batch ["x"] : tensor<4xf32>
+  %y = device.load_batch ["x"] : tensor<4xf32>
+  %0 = device.invoke @add(%x, %y) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+replica.strategy @one {kind = #replica.kind<one_device>, replicas = 1}
+func.func @beside(%z: tensor<4xf32> {device.binding = #device.binding<batch "z">}) -> (tensor<4xf32> {device.binding = #device.binding<result "y">}) {
+  // expected-error@+1 {{expected all data of a program with an iterator to come from it, found batch tensor 'z'}}
+  %x = device.load_batch ["x"] : tensor<4xf32>
+  return %x : tensor<4xf32>
+}

@@ -1,0 +1,42 @@
+// RUN: lockstep-opt %s --inline-runs --split-input-file --verify-diagnostics -o /dev/null
+
+// A step cannot run itself ...
+replica.step @again(%x: tensor<f32>) {
+  replica.merge_call (%x : tensor<f32>) {
+  ^bb0(%p: !replica.per_replica<tensor<f32>>):
+    // expected-error@+1 {{step 'again' runs itself}}
+    replica.run @again(%p : !replica.per_replica<tensor<f32>>)
+  }
+  replica.return
+}
+
+// -----
+
+// ... nor by way of another.
+replica.step @first(%x: tensor<f32>) {
+  replica.merge_call (%x : tensor<f32>) {
+  ^bb0(%p: !replica.per_replica<tensor<f32>>):
+    replica.run @second(%p : !replica.per_replica<tensor<f32>>)
+  }
+  replica.return
+}
+replica.step @second(%x: tensor<f32>) {
+  replica.merge_call (%x : tensor<f32>) {
+  ^bb0(%p: !replica.per_replica<tensor<f32>>):
+    // expected-error@+1 {{step 'first' runs itself}}
+    replica.run @first(%p : !replica.per_replica<tensor<f32>>)
+  }
+  replica.return
+}
+
+// -----
+
+// What leaves a loop has a size that is known before it.
+replica.step @train(%x: tensor<?xf32>) -> tensor<?xf32> {
+  replica.return %x : tensor<?xf32>
+}
+replica.program @loop(%it: !replica.iterator<tensor<?xf32>> {replica.batches = ["x"], replica.bounds = array<i64: 4>}) {
+  // expected-error@+1 {{expected results of a static shape from the last step, found '!replica.per_replica<tensor<?xf32>>'}}
+  %e = replica.run_steps 3 @train(%it : !replica.iterator<tensor<?xf32>>) {reductions = ["none"]} -> !replica.per_replica<tensor<?xf32>>
+  replica.return
+}
