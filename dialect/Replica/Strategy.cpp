@@ -7,12 +7,12 @@ using namespace mlir;
 
 /// One row a strategy, in the order of `Kind`.
 static constexpr StrategyProperties kStrategies[] = {
-    // kind, placement, isSingle, keepsSingleValues, hasSeveralWorkers, honoursOnRead, checksDeclarations
-    {Kind::Default, Placement::Single, true, true, false, false, false},
-    {Kind::OneDevice, Placement::Single, true, true, false, false, false},
-    {Kind::Mirrored, Placement::Mirrored, false, true, false, true, true},
-    {Kind::MultiWorkerMirrored, Placement::Mirrored, false, true, true, true, true},
-    {Kind::CentralStorage, Placement::Owner, false, false, false, false, false},
+    // kind, placement, isSingle, hasSeveralWorkers, honoursOnRead, checksDeclarations
+    {Kind::Default, Placement::Single, true, false, false, false},
+    {Kind::OneDevice, Placement::Single, true, false, false, false},
+    {Kind::Mirrored, Placement::Mirrored, false, false, true, true},
+    {Kind::MultiWorkerMirrored, Placement::Mirrored, false, true, true, true},
+    {Kind::CentralStorage, Placement::Owner, false, false, false, false},
 };
 
 const StrategyProperties &StrategyProperties::of(Kind kind) {

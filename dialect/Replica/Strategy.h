@@ -27,8 +27,6 @@ struct StrategyProperties {
   Placement placement;
   /// Has one replica by its nature: its collectives give values back as they are, and check nothing.
   bool isSingle;
-  /// With one replica, reductions give values back as they are, the mean of integers too.
-  bool keepsSingleValues;
   /// Several processes, each with replicas of its own.
   bool hasSeveralWorkers;
   /// `synchronization = on_read` gives every replica a copy; otherwise it is as `on_write`.
@@ -40,8 +38,6 @@ struct StrategyProperties {
   /// Of the module's strategy; the single default one if it has none.
   static const StrategyProperties &of(mlir::ModuleOp module);
 
-  /// True if the collectives of `replicas` replicas give values back as they are.
-  bool isIdentity(int64_t replicas) const { return isSingle || (keepsSingleValues && replicas == 1); }
 };
 
 /// What files say of a variable's aggregation: how its copies become one value. Copies that are equal need none.

@@ -42,6 +42,17 @@ replica.step @s(%x: tensor<f32> {replica.batch = "x"}, %n: tensor<i32> {replica.
 
 // -----
 
+// The values of one replica are given back as they are, whatever the strategy: a mean of integers keeps its type.
+// CHECK-LABEL: replica.step @single
+// CHECK: replica.all_reduce mean %{{.*}} : tensor<i32> -> tensor<i32>
+replica.strategy @central {kind = #replica.kind<central_storage>, replicas = 1}
+replica.step @single(%n: tensor<i32> {replica.batch = "n"}) {
+  %0 = replica.all_reduce mean %n : tensor<i32> -> tensor<i32>
+  replica.return
+}
+
+// -----
+
 // Zero is zero, however often it is added.
 // CHECK-LABEL: replica.program @zero
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
