@@ -103,6 +103,9 @@ LogicalResult DynamicSizes::findSizes(OpResult tensor) {
       return op->emitError("no bound for the size of dimension ")
              << d << " of " << type << ", the result of '" << op->getName() << "'; a slice of a tensor with a static shape has one";
     size.value = store(size.value);
+    // Whatever else is made in this size has its bound too.
+    if (int64_t &known = bounds[size.value]; size.bound)
+      known = known ? std::min(known, size.bound) : size.bound;
     sizes[tensor].push_back(size);
   }
   return success();

@@ -20,6 +20,7 @@ bool lockstep::isEpilogueOf(linalg::GenericOp consumer, linalg::LinalgOp product
     if (isInit && operand.get() == product->getResult(0))
       return false;
   }
-  return cast<RankedTensorType>(product->getResultTypes().front()).getShape() ==
-         cast<RankedTensorType>(consumer.getResultTypes().front()).getShape();
+  // The code of a product with an epilogue keeps a tile of sums, whose size is static.
+  auto type = cast<RankedTensorType>(product->getResultTypes().front());
+  return type.hasStaticShape() && type.getShape() == cast<RankedTensorType>(consumer.getResultTypes().front()).getShape();
 }

@@ -13,7 +13,7 @@ bool isProduct(mlir::linalg::LinalgOp op);
 /// Whether `op` computes every element of its results from the elements of its inputs, without a reduction.
 bool isElementwise(mlir::linalg::LinalgOp op);
 
-/// Whether `consumer` is element-wise on the shape of the result of `product`, and reads it at the same position.
+/// Whether `consumer` is element-wise on the shape of the result of `product`, a static one, and reads it at the same position.
 bool isEpilogueOf(mlir::linalg::GenericOp consumer, mlir::linalg::LinalgOp product);
 
 } // namespace lockstep

@@ -104,3 +104,55 @@ func.func @loop(%x: tensor<8xf32>, %n: tensor<i64>) -> tensor<?xf32> {
   }
   return %y : tensor<?xf32>
 }
+
+// -----
+
+// What is made in the size of a gathered tensor has the gathered tensor's bound, although none of its operands has that dimension.
+collective.group @all
+replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 4 : i64}
+// CHECK: device.kernel private @{{.*}}(%{{.*}}: tensor<f32>, %{{.*}}: index) -> tensor<?xf32> attributes {bounds = array<i64: 32>
+// CHECK-LABEL: func.func @broadcast
+func.func @broadcast(%x: tensor<8xf32> {device.binding = #device.binding<batch "x">}, %v: tensor<f32> {device.binding = #device.binding<batch "v">},
+                     %n: tensor<i64> {device.binding = #device.binding<batch "n">}, %t: tensor<i64> {device.binding = #device.binding<scalar "t">})
+    -> (tensor<?xf32> {device.binding = #device.binding<result "y">}) {
+  %c0 = arith.constant 0 : index
+  %e = tensor.extract %n[] : tensor<i64>
+  %i = arith.index_cast %e : i64 to index
+  %s = tensor.extract_slice %x[0] [%i] [1] : tensor<8xf32> to tensor<?xf32>
+  %te = tensor.extract %t[] : tensor<i64>
+  %total = arith.index_cast %te : i64 to index
+  %h = collective.start all_gather none @all axis 0 (%s : tensor<?xf32>) sizes(%total) -> !collective.pending<tensor<?xf32>>
+  %g = collective.wait %h (%s : tensor<?xf32>) : !collective.pending<tensor<?xf32>> -> tensor<?xf32>
+  %dim = tensor.dim %g, %c0 : tensor<?xf32>
+  %init = tensor.empty(%dim) : tensor<?xf32>
+  %y = linalg.broadcast ins(%v : tensor<f32>) outs(%init : tensor<?xf32>) dimensions = [0]
+  return %y : tensor<?xf32>
+}
+
+// -----
+
+// A product of dynamic shape has no epilogue: nothing says how large the sums are that would have to be kept in between.
+#id = affine_map<(r, c) -> (r, c)>
+// CHECK: device.kernel private @[[P:.*_matmul]](
+// CHECK-NOT: linalg.generic
+// CHECK: device.kernel private @[[E:.*_elementwise]](
+// CHECK-LABEL: func.func @no_epilogue
+func.func @no_epilogue(%x: tensor<8x2xf32> {device.binding = #device.binding<batch "x">}, %w: tensor<2x4xf32> {device.binding = #device.binding<batch "w">},
+                       %n: tensor<i64> {device.binding = #device.binding<batch "n">}) -> (tensor<?x4xf32> {device.binding = #device.binding<result "y">}) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.extract %n[] : tensor<i64>
+  %i = arith.index_cast %e : i64 to index
+  %s = tensor.extract_slice %x[0, 0] [%i, 2] [1, 1] : tensor<8x2xf32> to tensor<?x2xf32>
+  %init = tensor.empty(%i) : tensor<?x4xf32>
+  %fill = linalg.fill ins(%zero : f32) outs(%init : tensor<?x4xf32>) -> tensor<?x4xf32>
+  // CHECK: %[[S:.*]] = device.invoke @[[P]](
+  // CHECK: device.invoke @[[E]](%[[S]]
+  %p = linalg.matmul ins(%s, %w : tensor<?x2xf32>, tensor<2x4xf32>) outs(%fill : tensor<?x4xf32>) -> tensor<?x4xf32>
+  %out = tensor.empty(%i) : tensor<?x4xf32>
+  %y = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%p : tensor<?x4xf32>) outs(%out : tensor<?x4xf32>) {
+  ^bb0(%in: f32, %unused: f32):
+    %twice = arith.addf %in, %in : f32
+    linalg.yield %twice : f32
+  } -> tensor<?x4xf32>
+  return %y : tensor<?x4xf32>
+}
