@@ -334,6 +334,13 @@ private:
       return;
     }
     auto component = cast<RankedTensorType>(value.getType());
+    // Nothing is the same on all replicas, and upstream takes no slice of it.
+    if (llvm::is_contained(component.getShape(), 0) && component.hasStaticShape()) {
+      Value nothing = tensor::EmptyOp::create(builder, loc, component.getShape(), component.getElementType());
+      for (Value result : op.getResults())
+        mapping.map(result, nothing);
+      return;
+    }
     SmallVector<ReassociationIndices> groups = leadingUnitGroups(component.getRank());
     SmallVector<int64_t> row{1};
     llvm::append_range(row, component.getShape());

@@ -156,3 +156,25 @@ replica.step @in_loop(%x: tensor<4xf32> {replica.batch = "x"}) {
   }
   replica.return
 }
+
+// -----
+
+// The values of all replicas are gathered and taken apart; where there is nothing in them, nothing is exchanged.
+replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2}
+// CHECK-LABEL: replica.step @local_results(
+replica.step @local_results(%x: tensor<3xf32> {replica.batch = "x"}, %e: tensor<2x0xf32> {replica.batch = "e"})
+    -> (tensor<3xf32> {replica.result = "x1"}, tensor<2x0xf32> {replica.result = "e1"}) {
+  // CHECK: collective.start all_gather
+  // CHECK-NOT: collective.start
+  // CHECK: %[[X:.*]] = tensor.extract_slice %{{.*}}[1, 0] [1, 3]
+  // CHECK: %[[X1:.*]] = tensor.collapse_shape %[[X]]
+  // CHECK: %[[E1:.*]] = tensor.empty() : tensor<2x0xf32>
+  // CHECK: replica.return %[[X1]], %[[E1]]
+  %r:2 = replica.merge_call (%x, %e : tensor<3xf32>, tensor<2x0xf32>) -> tensor<3xf32>, tensor<2x0xf32> {
+  ^bb0(%px: !replica.per_replica<tensor<3xf32>>, %pe: !replica.per_replica<tensor<2x0xf32>>):
+    %x0, %x1 = replica.local_results %px : !replica.per_replica<tensor<3xf32>> -> tensor<3xf32>, tensor<3xf32>
+    %e0, %e1 = replica.local_results %pe : !replica.per_replica<tensor<2x0xf32>> -> tensor<2x0xf32>, tensor<2x0xf32>
+    replica.yield %x1, %e1 : tensor<3xf32>, tensor<2x0xf32>
+  }
+  replica.return %r#0, %r#1 : tensor<3xf32>, tensor<2x0xf32>
+}
