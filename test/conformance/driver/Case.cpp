@@ -1,0 +1,135 @@
+//===- Case.cpp - One case of a case file ---------------------------------===//
+
+#include "test/conformance/driver/Case.h"
+
+#include "test/conformance/driver/Error.h"
+
+#include "llvm/ADT/StringRef.h"
+
+#include <algorithm>
+#include <fstream>
+
+namespace lockstep::conformance::driver {
+
+static constexpr const char *kFormat = "tfdist-neutral-1";
+
+std::vector<Json> readCases(const std::filesystem::path &folder) {
+  std::vector<std::filesystem::path> files;
+  for (const auto &entry : std::filesystem::directory_iterator(folder))
+    if (entry.path().extension() == ".json")
+      files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+
+  std::vector<Json> cases;
+  for (const std::filesystem::path &file : files) {
+    std::ifstream stream(file);
+    Json content = Json::parse(stream, nullptr, /*allow_exceptions=*/false);
+    if (content.is_discarded() || !content.is_object() || content.value("format", "") != kFormat)
+      throw CaseError(fmt::format("{}: expected a case file of format '{}'", file.string(), kFormat));
+    for (Json &one : content.at("cases")) {
+      if (!one.contains("category"))
+        one["category"] = content.at("category");
+      cases.push_back(std::move(one));
+    }
+  }
+  return cases;
+}
+
+Strategy readStrategy(const Json &json) {
+  Strategy strategy;
+  std::string kind = json.at("kind").get<std::string>();
+  std::optional<replica::Kind> known = replica::symbolizeKind(kind);
+  if (!known)
+    unsupported("strategy '{}'", kind);
+  strategy.kind = *known;
+  strategy.workers = json.value("workers", int64_t(1));
+  strategy.replicas = json.value("replicas", strategy.workers * json.value("replicas_per_worker", int64_t(1)));
+  return strategy;
+}
+
+/// "ONLY_FIRST_REPLICA" is `only_first_replica`.
+static std::string lower(const std::string &text) { return llvm::StringRef(text).lower(); }
+
+VariableSpec readVariable(const Json &json, const std::string &name) {
+  VariableSpec variable;
+  variable.name = name;
+  variable.initial = readTensor(json.at("init"));
+  auto read = [&](const char *field, auto symbolize, auto &value) {
+    auto found = json.find(field);
+    if (found == json.end() || found->is_null())
+      return;
+    auto known = symbolize(lower(found->template get<std::string>()));
+    if (!known)
+      refuse("E_OPTION_VALUE", "variable '{}': unknown {} '{}'", name, field, found->template get<std::string>());
+    value = *known;
+  };
+  read("synchronization", [](const std::string &text) { return replica::symbolizeSynchronization(text); }, variable.synchronization);
+  read("aggregation", [](const std::string &text) { return replica::symbolizeAggregation(text); }, variable.aggregation);
+  if (variable.aggregation == replica::Aggregation::Uniform)
+    refuse("E_OPTION_VALUE", "variable '{}': unknown aggregation 'uniform'", name);
+  return variable;
+}
+
+static std::optional<std::vector<int64_t>> readDenseShape(const Json &slices) {
+  auto shape = slices.find("dense_shape");
+  if (shape == slices.end() || shape->is_null())
+    return std::nullopt;
+  return (isTensor(*shape) ? shape->at("data") : *shape).get<std::vector<int64_t>>();
+}
+
+static Input readInput(const std::string &name, const Json &json, const Strategy &strategy) {
+  Input input;
+  input.name = name;
+  bool perReplica = json.contains("per_replica");
+  std::vector<Json> values;
+  if (perReplica)
+    values = json.at("per_replica").get<std::vector<Json>>();
+  else
+    values.push_back(json.at("shared"));
+  if (perReplica && static_cast<int64_t>(values.size()) != strategy.replicas)
+    throw CaseError(fmt::format("malformed case: input '{}' has {} values for {} replicas", name, values.size(), strategy.replicas));
+
+  if (std::all_of(values.begin(), values.end(), [](const Json &value) { return value.is_object() && value.contains("py"); })) {
+    for (const Json &value : values)
+      input.host.push_back(value.at("py"));
+    return input;
+  }
+  input.values = {name, perReplica, {}};
+  for (const Json &value : values) {
+    if (!value.contains("indexed_slices")) {
+      input.values.values.push_back(readTensor(value));
+      continue;
+    }
+    const Json &slices = value.at("indexed_slices");
+    if (!input.indices)
+      input.indices = InputTensor{name + ".indices", perReplica, {}};
+    input.values.values.push_back(readTensor(slices.at("values")));
+    input.indices->values.push_back(readTensor(slices.at("indices")));
+    if (input.indices->values.size() == 1)
+      input.denseShape = readDenseShape(slices);
+  }
+  if (input.indices && input.indices->values.size() != input.values.values.size())
+    refuse("E_STRUCT_MISMATCH", "input '{}': slices on some replicas and tensors on others", name);
+  if (input.indices)
+    input.values.name = name + ".values";
+  return input;
+}
+
+Case readCase(const Json &json) {
+  Case one;
+  one.name = json.at("name").get<std::string>();
+  one.strategy = readStrategy(json.at("strategy"));
+  if (json.contains("variables"))
+    for (const Json &variable : json.at("variables"))
+      one.variables.push_back(readVariable(variable, variable.at("name").get<std::string>()));
+  if (json.contains("inputs"))
+    for (const auto &[name, value] : json.at("inputs").items())
+      one.inputs.push_back(readInput(name, value, one.strategy));
+  one.program = json.at("program");
+  one.inScope = json.value("in_scope", false);
+  one.observe = json.value("observe", std::vector<std::string>());
+  one.observeVariables = json.value("observe_vars", std::vector<std::string>());
+  return one;
+}
+
+} // namespace lockstep::conformance::driver

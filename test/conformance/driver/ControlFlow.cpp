@@ -1,0 +1,317 @@
+//===- ControlFlow.cpp - Branches, loops and nested functions -------------===//
+
+#include "test/conformance/driver/FrontEnd.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+
+namespace lockstep::conformance::driver {
+
+const FrontEnd::Handlers &FrontEnd::controlFlowHandlers() {
+  static const Handlers handlers = {
+      {"static_if_replica", &FrontEnd::staticIfStatement},
+      {"cond", &FrontEnd::condStatement},
+      {"while", &FrontEnd::whileStatement},
+      {"nested_function", &FrontEnd::nestedFunctionStatement},
+      {"python_raise", &FrontEnd::pythonRaiseStatement},
+  };
+  return handlers;
+}
+
+/// Executes `body` in a new block and gives what it returns.
+template <typename Body> static auto inNewBlock(OpBuilder &builder, std::unique_ptr<Region> &region, Body body) {
+  region = std::make_unique<Region>();
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToEnd(&region->emplaceBlock());
+  return body();
+}
+
+//===----------------------------------------------------------------------===//
+// Two branches
+//===----------------------------------------------------------------------===//
+
+Leaf FrontEnd::tensorIn(Block &block, const Leaf &leaf) {
+  OpBuilder::InsertionGuard guard(frame->builder);
+  frame->builder.setInsertionPointToEnd(&block);
+  return tensorOf(leaf);
+}
+
+static Leaf mismatch(const char *errorClass, const char *what) {
+  Leaf leaf;
+  leaf.kind = Leaf::Kind::Mismatch;
+  leaf.message = fmt::format("{} differs between two branches [{}]", what, errorClass);
+  return leaf;
+}
+
+Object FrontEnd::mergeLeaves(Branches &branches, const Leaf &then, const Leaf &otherwise) {
+  for (const Leaf *leaf : {&then, &otherwise})
+    if (leaf->kind == Leaf::Kind::Mismatch)
+      return *leaf;
+  bool areSame = then.kind == otherwise.kind && then.identity == otherwise.identity && then.value == otherwise.value &&
+                 then.host == otherwise.host && then.component == otherwise.component;
+  if (areSame)
+    return then;
+  if (then.isHost() && otherwise.isHost() && !branches.takesThen.empty()) {
+    Leaf leaf = then;
+    leaf.host.clear();
+    for (auto [replica, takesThen] : llvm::enumerate(branches.takesThen)) {
+      const std::vector<Json> &taken = takesThen ? then.host : otherwise.host;
+      leaf.host.push_back(taken[taken.size() > 1 ? replica : 0]);
+    }
+    return leaf;
+  }
+  for (const Leaf *leaf : {&then, &otherwise})
+    if (leaf->kind == Leaf::Kind::None)
+      return mismatch("E_STRUCT_MISMATCH", "whether there is a value");
+  Leaf a = tensorIn(branches.then->front(), then), b = tensorIn(branches.otherwise->front(), otherwise);
+  auto first = dyn_cast<RankedTensorType>(a.value.getType()), second = dyn_cast<RankedTensorType>(b.value.getType());
+  if (!first || !second || first.getRank() != second.getRank())
+    return mismatch("E_RANK_MISMATCH", "the rank");
+  if (first.getElementType() != second.getElementType())
+    return mismatch("E_DTYPE_MISMATCH", "the element type");
+  SmallVector<int64_t> shape;
+  for (auto [x, y] : llvm::zip_equal(first.getShape(), second.getShape()))
+    shape.push_back(x == y ? x : ShapedType::kDynamic);
+  auto type = RankedTensorType::get(shape, first.getElementType());
+  auto castIn = [&](Block &block, Value value) -> Value {
+    OpBuilder builder(&context);
+    builder.setInsertionPointToEnd(&block);
+    return value.getType() == type ? value : tensor::CastOp::create(builder, location(), type, value).getResult();
+  };
+  branches.yields.push_back({castIn(branches.then->front(), a.value), castIn(branches.otherwise->front(), b.value)});
+  branches.types.push_back(type);
+  // The result takes this value's place when the operation is there.
+  return fresh(branches.yields.back().first);
+}
+
+Object FrontEnd::mergeBranches(Branches &branches, const Object &then, const Object &otherwise) {
+  if (!haveSameStructure(then, otherwise))
+    return mismatch("E_STRUCT_MISMATCH", "the structure of a value");
+  return mapLeaves(then, otherwise, [&](const Leaf &a, const Leaf &b) { return mergeLeaves(branches, a, b); });
+}
+
+Object FrontEnd::finishIf(Value condition, Branches &branches, const Object &merged, bool isStatic) {
+  for (Region *region : {branches.then.get(), branches.otherwise.get()}) {
+    SmallVector<Value> yields;
+    for (auto [a, b] : branches.yields)
+      yields.push_back(region == branches.then.get() ? a : b);
+    OpBuilder builder(&context);
+    builder.setInsertionPointToEnd(&region->front());
+    scf::YieldOp::create(builder, location(), yields);
+  }
+  OperationState state(location(), scf::IfOp::getOperationName());
+  state.addOperands(condition);
+  state.addTypes(branches.types);
+  state.addRegion(std::move(branches.then));
+  state.addRegion(std::move(branches.otherwise));
+  if (isStatic)
+    state.addAttribute("replica.static", UnitAttr::get(&context));
+  Operation *op = frame->builder.create(state);
+  return mapLeaves(merged, [&](const Leaf &leaf) -> Object {
+    Leaf result = leaf;
+    for (auto [index, pair] : llvm::enumerate(branches.yields))
+      if (leaf.isTensor() && leaf.value == pair.first)
+        result.value = op->getResult(static_cast<unsigned>(index));
+    return result;
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// A branch on the replica's number, taken while the program is traced
+//===----------------------------------------------------------------------===//
+
+Value FrontEnd::conditionOf(ArrayRef<int64_t> ids) {
+  OpBuilder &builder = frame->builder;
+  Value id = math().element(replica::IdOp::create(builder, location(), RankedTensorType::get({}, builder.getI32Type())));
+  Value result = arith::ConstantOp::create(builder, location(), builder.getBoolAttr(false));
+  for (int64_t wanted : ids) {
+    Value number = arith::ConstantOp::create(builder, location(), builder.getI32IntegerAttr(static_cast<int32_t>(wanted)));
+    Value isIt = arith::CmpIOp::create(builder, location(), arith::CmpIPredicate::eq, id, number);
+    result = arith::OrIOp::create(builder, location(), result, isIt);
+  }
+  return result;
+}
+
+Object FrontEnd::staticIfStatement(const Json &statement) {
+  requireReplicaContext(statement, {});
+  if (!isReplicaContext())
+    refuse("E_CONTEXT", "'static_if_replica' needs replica context");
+  std::vector<int64_t> ids = statement.at("ids").get<std::vector<int64_t>>();
+  Json then = statement.value("then", Json::array()), otherwise = statement.value("else", Json::array());
+  Branches branches;
+  for (int64_t replica = 0; replica < one.strategy.replicas; ++replica)
+    branches.takesThen.push_back(llvm::is_contained(ids, replica));
+  // All replicas go the same way: there is nothing to distinguish.
+  if (llvm::all_equal(branches.takesThen)) {
+    execute(branches.takesThen.front() ? then : otherwise);
+    return {};
+  }
+  Value condition = conditionOf(ids);
+  auto before = scope->names;
+  auto namesAfter = [&](std::unique_ptr<Region> &region, const Json &statements) {
+    scope->names = before;
+    inNewBlock(frame->builder, region, [&] { execute(statements); });
+    return scope->names;
+  };
+  auto afterThen = namesAfter(branches.then, then), afterElse = namesAfter(branches.otherwise, otherwise);
+  Object merged(Object::Structure::Dict, {});
+  for (const auto &[name, value] : afterThen)
+    if (auto other = afterElse.find(name); other != afterElse.end()) {
+      merged.keys.push_back(name);
+      merged.items.push_back(mergeBranches(branches, value, other->second));
+    }
+  merged = finishIf(condition, branches, merged, /*isStatic=*/true);
+  scope->names.clear();
+  for (auto [name, value] : llvm::zip_equal(merged.keys, merged.items))
+    scope->names[name] = value;
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// cond
+//===----------------------------------------------------------------------===//
+
+Object FrontEnd::outputs(const Object &object) {
+  return mapLeaves(object, [&](const Leaf &leaf) -> Object {
+    bool staysAsItIs = leaf.kind == Leaf::Kind::None || leaf.kind == Leaf::Kind::Mismatch || leaf.isSlices();
+    return staysAsItIs ? leaf : identity(tensorOf(leaf));
+  });
+}
+
+/// A branch: `{"body", "returns"}`, or statements that return nothing.
+static Json branchOf(const Json &statement, const char *name) {
+  Json branch = statement.value(name, Json::array());
+  if (branch.is_array())
+    return {{"body", branch}};
+  if (branch.contains("fn"))
+    branch["body"] = branch.at("fn");
+  return branch;
+}
+
+Object FrontEnd::condUnderTape(const Json &statement, const Leaf &condition) {
+  // Both branches are computed, and one of the results is taken: that has a gradient.
+  Object then = call(branchOf(statement, "then"), "body", {}), otherwise = call(branchOf(statement, "else"), "body", {});
+  if (!haveSameStructure(then, otherwise))
+    refuse("E_STRUCT_MISMATCH", "the structure of a value differs between two branches");
+  return mapLeaves(then, otherwise, [&](const Leaf &x, const Leaf &y) -> Object {
+    Leaf a = tensorOf(x), b = tensorOf(y, elementOf(a));
+    if (a.value.getType() != b.value.getType())
+      unsupported("gradient through branches whose values have different types");
+    Leaf result = fresh(math().select(condition.value, a.value, b.value));
+    record({a, b}, {result}, [this, condition](const Gradients &upstream) -> Gradients {
+      Leaf zeros = zerosLike(*upstream.front());
+      return {fresh(math().select(condition.value, upstream.front()->value, zeros.value)),
+              fresh(math().select(condition.value, zeros.value, upstream.front()->value))};
+    });
+    return result;
+  });
+}
+
+Object FrontEnd::condStatement(const Json &statement) {
+  Leaf given = leafOf(statement, "pred");
+  if (given.isHost() && given.host.size() == 1) {
+    bool isTrue = given.host.front().is_boolean() ? given.host.front().get<bool>() : given.host.front().get<double>() != 0;
+    return outputs(call(branchOf(statement, isTrue ? "then" : "else"), "body", {}));
+  }
+  Leaf condition = tensorOf(given);
+  if (!elementOf(condition).isInteger(1))
+    refuse("E_DTYPE_MISMATCH", "'cond': expected a boolean");
+  if (!tapes.empty())
+    return condUnderTape(statement, condition);
+  if (auto type = dyn_cast<RankedTensorType>(condition.value.getType()); !type || type.getRank() != 0)
+    refuse("E_SHAPE_MISMATCH", "'cond': expected a scalar");
+  Value predicate = math().element(condition.value);
+  Branches branches;
+  auto fill = [&](std::unique_ptr<Region> &region, const char *name) {
+    return inNewBlock(frame->builder, region, [&] { return call(branchOf(statement, name), "body", {}); });
+  };
+  Object then = fill(branches.then, "then"), otherwise = fill(branches.otherwise, "else");
+  return outputs(finishIf(predicate, branches, mergeBranches(branches, then, otherwise), /*isStatic=*/false));
+}
+
+//===----------------------------------------------------------------------===//
+// while
+//===----------------------------------------------------------------------===//
+
+Object FrontEnd::whileUnrolled(const Json &statement, int64_t trips) {
+  Object carried = outputs(operandOf(statement, "init"));
+  for (int64_t i = 0; i < trips; ++i) {
+    Scope inner{scope, {{statement.at("carry").get<std::string>(), carried}}};
+    Scope *outer = std::exchange(scope, &inner);
+    execute(statement.at("body"));
+    carried = outputs(operandOf(statement, "yield"));
+    scope = outer;
+  }
+  return carried;
+}
+
+Object FrontEnd::whileStatement(const Json &statement) {
+  Leaf trips = leafOf(statement, "trip_count");
+  bool isStatic = trips.isHost() && trips.host.front().is_number_integer();
+  // A gradient needs every turn's values.
+  if (!tapes.empty()) {
+    if (!isStatic)
+      unsupported("gradient through a loop whose trip count is not static");
+    return whileUnrolled(statement, trips.host.front().get<int64_t>());
+  }
+  OpBuilder &builder = frame->builder;
+  Location loc = location();
+  Value from = arith::ConstantIndexOp::create(builder, loc, 0), step = arith::ConstantIndexOp::create(builder, loc, 1);
+  Value to = isStatic ? arith::ConstantIndexOp::create(builder, loc, trips.host.front().get<int64_t>()).getResult()
+                      : math().toIndex(tensorOf(trips).value);
+  SmallVector<Value> initial;
+  Object init = mapLeaves(operandOf(statement, "init"), [&](const Leaf &leaf) -> Object {
+    initial.push_back(tensorOf(leaf).value);
+    return leaf;
+  });
+  auto loop = scf::ForOp::create(builder, loc, from, to, step, initial);
+  bool keepsTypes = true;
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToEnd(loop.getBody());
+    size_t next = 0;
+    Object carried = mapLeaves(init, [&](const Leaf &) -> Object { return fresh(loop.getRegionIterArg(static_cast<unsigned>(next++))); });
+    Scope inner{scope, {{statement.at("carry").get<std::string>(), carried}}};
+    Scope *outer = std::exchange(scope, &inner);
+    execute(statement.at("body"));
+    Object yielded = operandOf(statement, "yield");
+    scope = outer;
+    SmallVector<Value> yields;
+    auto yield = [&](const Leaf &before, const Leaf &after) -> Object {
+      yields.push_back(tensorOf(after, elementOf(before)).value);
+      keepsTypes &= yields.back().getType() == before.value.getType();
+      return after;
+    };
+    keepsTypes = haveSameStructure(carried, yielded);
+    if (keepsTypes)
+      mapLeaves(carried, yielded, yield);
+    scf::YieldOp::create(builder, loc, yields);
+  }
+  if (!keepsTypes) {
+    // No loop carries what changes from turn to turn; but it may be written out, if its turns are counted.
+    loop.erase();
+    if (!isStatic)
+      refuse("E_STRUCT_MISMATCH", "the structure or type of the carried value changes in a loop");
+    return whileUnrolled(statement, trips.host.front().get<int64_t>());
+  }
+  size_t next = 0;
+  return mapLeaves(init, [&](const Leaf &) -> Object { return fresh(loop.getResult(static_cast<unsigned>(next++))); });
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+Object FrontEnd::nestedFunctionStatement(const Json &statement) {
+  // A sub-graph; what it gives back are new tensors.
+  return outputs(call(statement, statement.contains("fn") ? "fn" : "body", listOf(statement, "args")));
+}
+
+Object FrontEnd::pythonRaiseStatement(const Json &statement) {
+  refuse("E_USER", "the user's function raises {}", statement.value("message", "an exception"));
+}
+
+} // namespace lockstep::conformance::driver

@@ -1,0 +1,350 @@
+//===- FrontEnd.h - From a case's program to replica IR ---------*- C++ -*-===//
+//
+// Does what the Python layer of `tf.distribute` does while it traces a program: executes the statements in order, computes on
+// nests and numbers of the host itself, keeps track of which objects are the same, and emits an operation of the `replica`
+// dialect, or of upstream math, for whatever a tensor depends on. One statement has one handler; they are in a table each for
+//   CrossReplica.cpp   Updates.cpp   ReplicaContext.cpp   VariableStatements.cpp   ControlFlow.cpp   MathStatements.cpp
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LOCKSTEP_TEST_CONFORMANCE_DRIVER_FRONTEND_H
+#define LOCKSTEP_TEST_CONFORMANCE_DRIVER_FRONTEND_H
+
+#include "dialect/Replica/ReplicaDialect.h"
+#include "test/conformance/driver/Case.h"
+#include "test/conformance/driver/Error.h"
+#include "test/conformance/driver/Object.h"
+#include "test/conformance/driver/TensorMath.h"
+
+#include <map>
+#include <memory>
+#include <set>
+
+namespace lockstep::conformance::driver {
+
+/// A region of another context that is being filled. It becomes part of its operation when it is complete, since only then are
+/// its operands known: what it uses from outside.
+struct Frame {
+  enum class Kind { Program, Run, Merge, Update, NonSlotUpdate };
+
+  Frame(Kind kind, Frame *parent, mlir::MLIRContext *context)
+      : kind(kind), parent(parent), builder(context), region(std::make_unique<mlir::Region>()) {
+    builder.setInsertionPointToEnd(&region->emplaceBlock());
+  }
+
+  Kind kind;
+  Frame *parent;
+  mlir::OpBuilder builder;
+  std::unique_ptr<mlir::Region> region;
+  /// Of the operation, as `parent` knows them, and the block argument of each.
+  std::vector<mlir::Value> operands;
+  std::map<std::pair<void *, const void *>, mlir::Value> arguments;
+  /// Merge: arguments that are replica 0's although replicas may differ.
+  std::set<void *> ofFirstReplica;
+  /// How new objects of the replicas (or of the copies that are updated) relate.
+  Spread fresh = Spread::Plain;
+  /// Update: the variable, and its value so far.
+  std::optional<size_t> updated;
+  mlir::Value current;
+
+  bool isReplicaContext() const { return kind == Kind::Run; }
+};
+
+/// The names of one function of the user; those around it can be read.
+struct Scope {
+  const Scope *parent = nullptr;
+  std::map<std::string, Object> names;
+};
+
+struct Variable {
+  VariableSpec spec;
+  std::string symbol;
+  mlir::RankedTensorType type;
+  uint64_t identity = 0;
+  /// In the scope of the case's strategy.
+  bool inScope = true;
+};
+
+/// What one argument of the program gets.
+using ArgumentBinding = InputTensor;
+
+/// The program in the dialect.
+struct Program {
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::vector<ArgumentBinding> arguments;
+  /// The values of the names that are observed; their tensors are results of the program, of these numbers.
+  std::vector<std::pair<std::string, Object>> observed;
+  std::map<void *, unsigned> results;
+  std::vector<Variable> variables;
+  /// What the front end finds wrong with a program that the compiler may have something else against first.
+  std::string error;
+};
+
+/// The name of the program in its module, and of its result `index`.
+inline constexpr const char *kProgramName = "main";
+std::string resultName(unsigned index);
+
+class FrontEnd {
+public:
+  FrontEnd(const Case &one, mlir::MLIRContext &context);
+  ~FrontEnd();
+
+  /// Throws CaseError for what the Python layer refuses, and for what is not supported. The module is not verified yet.
+  Program build();
+
+private:
+  using Handler = Object (FrontEnd::*)(const Json &);
+  using Handlers = std::map<std::string, Handler>;
+  static const Handlers &crossReplicaHandlers();
+  static const Handlers &updateHandlers();
+  static const Handlers &replicaHandlers();
+  static const Handlers &variableHandlers();
+  static const Handlers &controlFlowHandlers();
+  static const Handlers &mathHandlers();
+
+  //===--- Statements (FrontEnd.cpp) --------------------------------------===//
+
+  void execute(const Json &statements);
+  void executeStatement(const Json &statement);
+  Object executeOperation(const Json &statement);
+  bool computesPerWorker(const Json &statement);
+  void bind(const Json &destination, Object value);
+  Object operand(const Json &json);
+  Object operandOf(const Json &statement, const char *field) { return operand(statement.at(field)); }
+  Leaf leafOf(const Json &statement, const char *field);
+  const Object *find(const std::string &name) const;
+  /// Calls a function of the user: `params`, the statements at `body`, `returns`.
+  Object call(const Json &function, const char *body, std::vector<Object> arguments);
+  std::vector<Object> listOf(const Json &statement, const char *field);
+  mlir::Location location() const;
+
+  //===--- Contexts (Frames.cpp) ------------------------------------------===//
+
+  /// Switches to a new frame inside of the current one; `close` switches back.
+  Frame &open(Frame::Kind kind);
+  void close(Frame &frame);
+  /// The leaf as the current frame knows it; objects from outside become operands on the way.
+  Leaf localize(const Leaf &leaf, Frame &at);
+  Leaf enter(Frame &at, const Leaf &leaf, bool isArgument);
+  Object enter(Frame &at, const Object &object) {
+    return mapLeaves(object, [&](const Leaf &leaf) { return enter(at, leaf, /*isArgument=*/true); });
+  }
+  mlir::Value enter(Frame &at, mlir::Value outer, mlir::Type inner);
+  /// Makes an operation of a frame that is closed. `leave` gives, for each leaf that the region returns, the type of the result
+  /// and its spread outside; leaves without a tensor stay as they are.
+  using Leave = std::function<std::pair<mlir::Type, Spread>(mlir::Type inner, Spread spread)>;
+  Object finish(Frame &frame, const Object &returned, mlir::StringRef operation, llvm::ArrayRef<mlir::NamedAttribute> attributes,
+                mlir::ValueRange leadingYields, const Leave &leave);
+
+  /// Components of local_results become tensors.
+  Leaf materialize(const Leaf &leaf);
+  bool hasSeveralReplicas() const { return one.strategy.replicas > 1; }
+  /// A per-replica type; with one replica, the type itself.
+  mlir::Type perReplica(mlir::Type type) const;
+  /// The type and spread of what a strategy with copies has of each.
+  std::pair<mlir::Type, Spread> mirrored(mlir::Type type) const;
+  bool isReplicaContext() const { return frame->isReplicaContext(); }
+  /// Outside of any scope; that of the default strategy is none.
+  bool isOutside() const { return frame->kind == Frame::Kind::Program && (scopeDepth == 0 || one.strategy.kind == replica::Kind::Default); }
+  /// There, the default strategy has a replica context.
+  bool isDefaultContext() const { return isOutside() && one.strategy.kind == replica::Kind::Default; }
+  /// Leaves to the dialect what it can refuse itself.
+  void requireReplicaContext(const Json &statement, llvm::ArrayRef<Leaf> leaves);
+  void requireSomeReplicaContext(const Json &statement) const;
+  void requireOwnStrategy(const std::string &operation) const;
+
+  //===--- Tensors --------------------------------------------------------===//
+
+  TensorMath math() { return TensorMath(frame->builder, location()); }
+  Leaf makeTensor(mlir::Value value, Spread spread);
+  Leaf fresh(mlir::Value value) { return makeTensor(value, frame->fresh); }
+  /// A leaf as one tensor that can be computed with; numbers become literals of the type `element`, or else of their own.
+  Leaf tensorOf(const Leaf &leaf, mlir::Type element = {});
+  /// The same, as operand of an operation on values of all replicas: per-replica and mirrored ones stay so.
+  Leaf distributedOf(const Leaf &leaf, mlir::Type element = {});
+  Leaf literal(const Leaf &host, mlir::Type element);
+  mlir::Type elementOf(const Leaf &leaf) const;
+  replica::Reduction reductionOf(const Json &statement);
+  /// Of `{"bytes_per_pack": 8, "timeout_seconds": 1.5, "implementation": "RING"}`, the bound on packs; 0 if there is none.
+  int64_t checkOptions(const Json &statement);
+  /// Collectives of one replica give values back as they are, the mean of integers too.
+  bool isIdentity() const { return !hasSeveralReplicas(); }
+  mlir::TensorType reducedType(replica::Reduction reduction, mlir::Type component, bool keepsType);
+  mlir::RankedTensorType gatheredType(mlir::RankedTensorType type, int64_t axis) const;
+  /// Slices of all replicas one after the other.
+  std::pair<mlir::RankedTensorType, mlir::RankedTensorType> gatheredSlices(replica::Reduction reduction, const Leaf &slices);
+
+  //===--- Cross-replica context (CrossReplica.cpp) -----------------------===//
+
+  Object runStatement(const Json &);
+  Object reduceStatement(const Json &);
+  Object reduceToStatement(const Json &);
+  Object batchReduceToStatement(const Json &);
+  Object broadcastToStatement(const Json &);
+  Object gatherStatement(const Json &);
+  Object localResultsStatement(const Json &);
+
+  /// Where a reduction or a broadcast goes.
+  struct Destination {
+    /// A single device: the result is plain.
+    bool isOneDevice = false;
+    std::optional<size_t> variable;
+  };
+  Destination destinationOf(const Json &json);
+  std::pair<mlir::Type, Spread> atDestination(mlir::Type type, const Destination &destination);
+  Leaf reduceLeaf(replica::Reduction reduction, const Leaf &leaf, const std::optional<Json> &axis);
+  Leaf reduceToLeaf(replica::Reduction reduction, const Leaf &leaf, const Destination &destination);
+  Leaf reduceSlices(replica::Reduction reduction, const Leaf &leaf);
+  std::optional<Leaf> reduceWithoutExchange(replica::Reduction reduction, const Leaf &leaf);
+  Leaf gatherLeaf(const Leaf &leaf, int64_t axis);
+  /// Plain, mirrored and host values, as one value a replica.
+  Leaf toPerReplica(const Leaf &leaf);
+  /// With several processes, a plain value is one value of each.
+  bool isPerWorker(const Leaf &leaf) const;
+  Object localResults(const Leaf &leaf);
+  /// Runs `body` once a replica.
+  Object run(const std::function<Object()> &body);
+
+  //===--- Updates (Updates.cpp) ------------------------------------------===//
+
+  Object updateStatement(const Json &);
+  Object updateNonSlotStatement(const Json &);
+  Object updateVariable(const Leaf &variable, std::vector<Object> arguments, const Json &statement);
+  Object groupUpdates(const Json &statement, const Object &results);
+
+  //===--- Replica context (ReplicaContext.cpp) ---------------------------===//
+
+  Object allReduceStatement(const Json &);
+  Object allGatherStatement(const Json &);
+  Object mergeCallStatement(const Json &);
+  Object replicaIdStatement(const Json &);
+  Object numReplicasStatement(const Json &);
+  Object saveContextStatement(const Json &);
+  Object requireReplicaContextStatement(const Json &);
+  Object inCrossReplicaContextStatement(const Json &);
+
+  std::vector<Leaf> allReduce(replica::Reduction reduction, const std::vector<Leaf> &leaves, int64_t bytesPerPack);
+  std::vector<Leaf> allGather(const std::vector<Leaf> &leaves, int64_t axis);
+  Leaf gatherGradient(const Leaf &operand, const Leaf &upstream, int64_t axis);
+  Object mergeCall(const std::vector<Object> &arguments, const std::function<Object(std::vector<Object>)> &body);
+
+  //===--- Variables (VariableStatements.cpp) -----------------------------===//
+
+  Object assignStatement(const Json &);
+  Object readStatement(const Json &);
+  Object handleStatement(const Json &);
+  Object scatterStatement(const Json &);
+  Object indexedSlicesStatement(const Json &);
+  Object variableStatement(const Json &);
+  Object componentStatement(const Json &);
+  Object createdInScopeStatement(const Json &);
+  Object containerIsStatement(const Json &);
+  Object colocateStatement(const Json &);
+  Object scopeStatement(const Json &);
+  Object otherScopeStatement(const Json &);
+
+  Leaf addVariable(VariableSpec spec, bool inScope);
+  Leaf variableLeaf(size_t index) const;
+  Leaf variableOf(const Json &statement, const char *field);
+  /// A new object with the variable's value in this context.
+  Leaf read(const Leaf &variable);
+  /// Every replica's own copy.
+  Leaf copiesOf(const Leaf &variable);
+  bool hasOwnCopies(const Variable &variable) const;
+  /// What an assignment gives back, if it is wanted.
+  Object writtenValue(const Json &statement, const Leaf &target);
+  void assignCurrent(const std::string &operation, const Variable &variable, const Leaf &value);
+  mlir::Value scatterRows(replica::Scatter kind, mlir::Value table, const Leaf &slices);
+
+  //===--- Control flow (ControlFlow.cpp) ---------------------------------===//
+
+  Object staticIfStatement(const Json &);
+  Object condStatement(const Json &);
+  Object whileStatement(const Json &);
+  Object nestedFunctionStatement(const Json &);
+  Object pythonRaiseStatement(const Json &);
+
+  /// The two blocks of an `scf.if`, and the pairs of tensors that they yield.
+  struct Branches {
+    std::unique_ptr<mlir::Region> then, otherwise;
+    std::vector<std::pair<mlir::Value, mlir::Value>> yields;
+    std::vector<mlir::Type> types;
+    /// For values of the host that differ between replicas: which branch a replica takes.
+    std::vector<bool> takesThen;
+  };
+  Object mergeLeaves(Branches &branches, const Leaf &then, const Leaf &otherwise);
+  Object mergeBranches(Branches &branches, const Object &then, const Object &otherwise);
+  Object finishIf(mlir::Value condition, Branches &branches, const Object &merged, bool isStatic);
+  Leaf tensorIn(mlir::Block &block, const Leaf &leaf);
+  /// Whether this replica's number is one of `ids`.
+  mlir::Value conditionOf(llvm::ArrayRef<int64_t> ids);
+  /// What leaves a sub-graph: tensors of its own.
+  Object outputs(const Object &object);
+  Object condUnderTape(const Json &statement, const Leaf &condition);
+  Object whileUnrolled(const Json &statement, int64_t trips);
+
+  //===--- Math (MathStatements.cpp) --------------------------------------===//
+
+  Object binaryStatement(const Json &);
+  Object unaryStatement(const Json &);
+  Object matmulStatement(const Json &);
+  Object castStatement(const Json &);
+  Object identityStatement(const Json &);
+  Object expandDimsStatement(const Json &);
+  Object reduceStatementOfTensor(const Json &);
+  Object setStatement(const Json &);
+  Object pythonSumStatement(const Json &);
+  Object rangeStatement(const Json &);
+
+  // Operations on tensors that know their gradients.
+  Leaf binary(Binary op, Leaf a, Leaf b);
+  Leaf unary(Unary op, const Leaf &a);
+  Leaf matmul(const Leaf &a, const Leaf &b);
+  Leaf transpose(const Leaf &a);
+  Leaf cast(const Leaf &a, mlir::Type element);
+  Leaf identity(const Leaf &a);
+  Leaf reduceSum(const Leaf &a, const std::vector<int64_t> &axes);
+  Leaf reduceMean(const Leaf &a, const std::vector<int64_t> &axes);
+  Leaf expandDims(const Leaf &a, const std::vector<int64_t> &axes);
+  Leaf broadcastLike(const Leaf &a, const Leaf &like);
+  Leaf sumToShapeOf(const Leaf &a, const Leaf &like);
+  Leaf divideBySize(const Leaf &a, const Leaf &of, const std::vector<int64_t> &axes);
+  Leaf zerosLike(const Leaf &a);
+  /// Axes in [0, rank), sorted; all of them for null. Refused: others (E_AXIS_RANGE), what is no axis (E_ARG_TYPE).
+  std::vector<int64_t> axesOf(const Json &axis, int64_t rank);
+
+  //===--- Gradients (Gradient.cpp) ---------------------------------------===//
+
+  Object gradientStatement(const Json &);
+
+  using Gradients = std::vector<std::optional<Leaf>>;
+  struct TapeEntry {
+    std::vector<Leaf> inputs, outputs;
+    /// From the gradients of the outputs to those of the inputs; nothing is zero.
+    std::function<Gradients(const Gradients &)> backward;
+  };
+  /// Notes how results came about, if a gradient is being taken.
+  void record(std::vector<Leaf> inputs, std::vector<Leaf> outputs, std::function<Gradients(const Gradients &)> backward);
+  std::optional<Leaf> add(const std::optional<Leaf> &a, const std::optional<Leaf> &b);
+
+  const Case &one;
+  mlir::MLIRContext &context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::vector<std::unique_ptr<Frame>> frames;
+  Frame *frame = nullptr;
+  Scope *scope = nullptr;
+  std::vector<Variable> variables;
+  /// Of the gradients that are being taken, from the outermost.
+  std::vector<std::vector<TapeEntry> *> tapes;
+  /// Scopes of the case's strategy, and of another one, that the program has entered.
+  int scopeDepth = 0, otherScopeDepth = 0;
+  /// The frame whose replica context `save_ctx` has kept.
+  std::optional<const Frame *> savedContext;
+  std::string deferredError;
+  uint64_t nextIdentity = 1;
+  unsigned line = 0, column = 0;
+};
+
+} // namespace lockstep::conformance::driver
+
+#endif

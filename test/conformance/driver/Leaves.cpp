@@ -1,0 +1,110 @@
+//===- Leaves.cpp - Leaves as tensors -------------------------------------===//
+
+#include "test/conformance/driver/FrontEnd.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+
+namespace lockstep::conformance::driver {
+
+Leaf FrontEnd::materialize(const Leaf &leaf) {
+  if (!leaf.isTensor() || !leaf.component)
+    return leaf;
+  if (one.strategy.workers > 1)
+    unsupported("computation with one of several values of a worker");
+  OpBuilder &builder = leaf.frame->builder;
+  auto componentOf = [&](Value part) -> Value {
+    if (!part)
+      return part;
+    SmallVector<Type> types(one.strategy.replicas, replica::getComponent(part.getType()));
+    auto op = replica::LocalResultsOp::create(builder, location(), types, part);
+    return op.getResult(static_cast<unsigned>(*leaf.component));
+  };
+  Leaf result = leaf;
+  result.component.reset();
+  result.spread = Spread::Plain;
+  result.value = componentOf(leaf.value);
+  result.indices = componentOf(leaf.indices);
+  return result;
+}
+
+Type FrontEnd::elementOf(const Leaf &leaf) const {
+  if (leaf.isVariable())
+    return variables[leaf.variable].type.getElementType();
+  return leaf.isTensor() ? replica::getComponent(leaf.value.getType()).getElementType() : Type();
+}
+
+/// The type that a number of the host gets by itself.
+static Type ownElement(MLIRContext *context, const Json &value) {
+  if (value.is_boolean())
+    return IntegerType::get(context, 1);
+  if (value.is_number_integer())
+    return IntegerType::get(context, 32);
+  if (value.is_number())
+    return Float32Type::get(context);
+  refuse("E_DTYPE_UNSUPPORTED", "expected a number, found {}", value.dump());
+}
+
+Leaf FrontEnd::literal(const Leaf &host, Type element) {
+  auto attributeOf = [&](const Json &value) -> Attribute {
+    Type own = ownElement(&context, value);
+    if (!element)
+      element = own;
+    if (own.isInteger(1) != element.isInteger(1) || (isa<FloatType>(own) && !isa<FloatType>(element)))
+      refuse("E_DTYPE_MISMATCH", "the number {} is not of the element type that is needed", value.dump());
+    if (auto type = dyn_cast<FloatType>(element))
+      return FloatAttr::get(type, value.get<double>());
+    return IntegerAttr::get(element, value.is_boolean() ? int64_t(value.get<bool>()) : value.get<int64_t>());
+  };
+  SmallVector<Attribute> values;
+  for (const Json &value : host.host)
+    values.push_back(attributeOf(value));
+  OpBuilder &builder = frame->builder;
+  auto type = RankedTensorType::get({}, element);
+  if (values.size() == 1)
+    return fresh(replica::LiteralOp::create(builder, location(), DenseElementsAttr::get(type, values)));
+  // Each replica has a number of its own.
+  auto all = DenseElementsAttr::get(RankedTensorType::get({static_cast<int64_t>(values.size())}, element), values);
+  Value table = arith::ConstantOp::create(builder, location(), all);
+  Value id = math().toIndex(replica::IdOp::create(builder, location(), RankedTensorType::get({}, builder.getI32Type())));
+  Value number = tensor::ExtractOp::create(builder, location(), table, ValueRange(id));
+  return fresh(tensor::FromElementsOp::create(builder, location(), type, number));
+}
+
+Leaf FrontEnd::distributedOf(const Leaf &leaf, Type element) {
+  switch (leaf.kind) {
+  case Leaf::Kind::None:
+    refuse("E_ARG_TYPE", "expected a tensor, found None");
+  case Leaf::Kind::Mismatch:
+    throw CaseError(leaf.message);
+  case Leaf::Kind::Host:
+    if (leaf.host.size() == 1 || isReplicaContext())
+      return literal(leaf, element);
+    return run([&]() -> Object { return literal(leaf, element); }).leaf;
+  case Leaf::Kind::Variable:
+    return !isReplicaContext() && !leaf.component && hasOwnCopies(variables[leaf.variable]) ? copiesOf(leaf) : read(leaf);
+  case Leaf::Kind::Tensor:
+    return materialize(leaf);
+  }
+  llvm_unreachable("all kinds are above");
+}
+
+Leaf FrontEnd::tensorOf(const Leaf &leaf, Type element) {
+  if (leaf.isVariable())
+    return read(leaf);
+  Leaf tensor = distributedOf(leaf, element);
+  if (tensor.isSlices())
+    unsupported("computation with slices");
+  if (isa<replica::PerReplicaType>(tensor.value.getType()))
+    refuse("E_CONTEXT", "expected one value in cross-replica context, found one for each replica");
+  if (isa<replica::MirroredType>(tensor.value.getType())) {
+    // Its component on the current device; all are equal.
+    tensor.component = 0;
+    return materialize(tensor);
+  }
+  return tensor;
+}
+
+} // namespace lockstep::conformance::driver

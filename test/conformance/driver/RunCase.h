@@ -1,0 +1,20 @@
+//===- RunCase.h - One case in all ways -------------------------*- C++ -*-===//
+
+#ifndef LOCKSTEP_TEST_CONFORMANCE_DRIVER_RUNCASE_H
+#define LOCKSTEP_TEST_CONFORMANCE_DRIVER_RUNCASE_H
+
+#include "test/conformance/driver/Tensor.h"
+
+namespace lockstep::conformance::driver {
+
+/// The verdict on a case and what it rests on:
+/// `{"name", "category", "passed", "reasons": [..], "ways": {"interpreter": {"observed": ..} or {"diagnostic": ".."}}}`.
+/// With `withIr`, the module of a case with a program is under "ir".
+Json runCase(const Json &one, bool withIr);
+
+/// The verdict on a case for which there is a reason to fail.
+Json failedCase(const Json &one, const std::string &reason);
+
+} // namespace lockstep::conformance::driver
+
+#endif

@@ -1,0 +1,365 @@
+//===- VariableStatements.cpp - Variables and scopes ----------------------===//
+
+#include "test/conformance/driver/FrontEnd.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+
+namespace lockstep::conformance::driver {
+
+const FrontEnd::Handlers &FrontEnd::variableHandlers() {
+  static const Handlers handlers = {
+      {"assign", &FrontEnd::assignStatement},
+      {"assign_add", &FrontEnd::assignStatement},
+      {"assign_sub", &FrontEnd::assignStatement},
+      {"read", &FrontEnd::readStatement},
+      {"value", &FrontEnd::readStatement},
+      {"read_var", &FrontEnd::readStatement},
+      {"handle", &FrontEnd::handleStatement},
+      {"scatter_add", &FrontEnd::scatterStatement},
+      {"scatter_sub", &FrontEnd::scatterStatement},
+      {"scatter_mul", &FrontEnd::scatterStatement},
+      {"scatter_div", &FrontEnd::scatterStatement},
+      {"scatter_min", &FrontEnd::scatterStatement},
+      {"scatter_max", &FrontEnd::scatterStatement},
+      {"scatter_update", &FrontEnd::scatterStatement},
+      {"indexed_slices", &FrontEnd::indexedSlicesStatement},
+      {"variable", &FrontEnd::variableStatement},
+      {"component", &FrontEnd::componentStatement},
+      {"variable_created_in_scope", &FrontEnd::createdInScopeStatement},
+      {"value_container_is", &FrontEnd::containerIsStatement},
+      {"colocate_vars_with", &FrontEnd::colocateStatement},
+      {"scope", &FrontEnd::scopeStatement},
+      {"other_scope", &FrontEnd::otherScopeStatement},
+  };
+  return handlers;
+}
+
+static std::string nameOf(const Json &statement) { return statement.at("op").get<std::string>(); }
+
+//===----------------------------------------------------------------------===//
+// Variables and their values
+//===----------------------------------------------------------------------===//
+
+Leaf FrontEnd::addVariable(VariableSpec spec, bool inScope) {
+  Variable variable;
+  variable.symbol = spec.name == kProgramName || spec.name == "strategy" ? spec.name + ".variable" : spec.name;
+  variable.type = toType(&context, spec.initial);
+  variable.identity = nextIdentity++;
+  variable.inScope = inScope;
+  OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
+  auto op = replica::VariableOp::create(builder, location(), variable.symbol, variable.type, spec.synchronization, spec.aggregation,
+                                        toAttribute(&context, spec.initial), /*is_unsigned=*/false, /*path=*/nullptr);
+  if (variable.symbol != spec.name)
+    op.setPath(spec.name);
+  variable.spec = std::move(spec);
+  variables.push_back(std::move(variable));
+  return variableLeaf(variables.size() - 1);
+}
+
+Leaf FrontEnd::variableLeaf(size_t index) const {
+  Leaf leaf;
+  leaf.kind = Leaf::Kind::Variable;
+  leaf.variable = index;
+  leaf.identity = variables[index].identity;
+  return leaf;
+}
+
+Leaf FrontEnd::variableOf(const Json &statement, const char *field) {
+  Leaf leaf = leafOf(statement, field);
+  if (!leaf.isVariable())
+    refuse("E_ARG_TYPE", "'{}': expected a variable for '{}'", nameOf(statement), field);
+  return leaf;
+}
+
+bool FrontEnd::hasOwnCopies(const Variable &variable) const {
+  return variable.spec.synchronization == replica::Synchronization::OnRead && one.strategy.properties().honoursOnRead;
+}
+
+Leaf FrontEnd::copiesOf(const Leaf &variable) {
+  Leaf whole = variable;
+  whole.component.reset();
+  return isReplicaContext() ? read(whole) : run([&]() -> Object { return read(whole); }).leaf;
+}
+
+Leaf FrontEnd::read(const Leaf &leaf) {
+  if (leaf.component) {
+    Leaf copy = copiesOf(leaf);
+    copy.component = leaf.component;
+    return materialize(copy);
+  }
+  const Variable &variable = variables[leaf.variable];
+  Leaf result;
+  if (frame->updated == leaf.variable) {
+    result = fresh(frame->current);
+  } else if (frame->kind == Frame::Kind::Update || frame->kind == Frame::Kind::NonSlotUpdate) {
+    // Another variable is read outside of the update, each copy's own component if there are several.
+    Frame &inner = *std::exchange(frame, frame->parent);
+    Leaf outside = hasOwnCopies(variable) ? copiesOf(leaf) : read(leaf);
+    frame = &inner;
+    result = fresh(enter(inner, outside, /*isArgument=*/true).value);
+  } else {
+    result = fresh(replica::ReadOp::create(frame->builder, location(), variable.type, variable.symbol));
+  }
+  record({leaf}, {result}, [](const Gradients &upstream) { return upstream; });
+  return result;
+}
+
+Object FrontEnd::readStatement(const Json &statement) {
+  Leaf variable = variableOf(statement, "var");
+  if (isReplicaContext() && nameOf(statement) == "read_var" && hasOwnCopies(variables[variable.variable]))
+    refuse("E_CONTEXT", "'read_var' of copies that differ needs cross-replica context");
+  return read(variable);
+}
+
+Object FrontEnd::handleStatement(const Json &statement) {
+  variableOf(statement, "var");
+  bool hasCopies = one.strategy.properties().placement == replica::Placement::Mirrored;
+  if (hasCopies && !isReplicaContext() && !frame->updated)
+    refuse("E_CONTEXT", "a variable with several copies has no handle in cross-replica context");
+  Leaf handle;
+  handle.kind = Leaf::Kind::Operation;
+  return handle;
+}
+
+//===----------------------------------------------------------------------===//
+// Assignments
+//===----------------------------------------------------------------------===//
+
+void FrontEnd::assignCurrent(const std::string &operation, const Variable &variable, const Leaf &value) {
+  auto type = dyn_cast<RankedTensorType>(value.value.getType());
+  if (!type || type.getElementType() != variable.type.getElementType())
+    refuse("E_DTYPE_MISMATCH", "variable '{}': another element type is assigned", variable.spec.name);
+  if (failed(verifyCompatibleShape(type, variable.type)))
+    refuse("E_SHAPE_MISMATCH", "variable '{}': another shape is assigned", variable.spec.name);
+  Value given = value.value;
+  if (type != variable.type)
+    given = tensor::CastOp::create(frame->builder, location(), variable.type, given);
+  if (operation != "assign")
+    given = math().binary(operation == "assign_add" ? Binary::Add : Binary::Sub, frame->current, given);
+  frame->current = given;
+}
+
+Object FrontEnd::assignStatement(const Json &statement) {
+  std::string operation = nameOf(statement);
+  requireOwnStrategy(operation);
+  Leaf target = variableOf(statement, "var");
+  const Variable &variable = variables[target.variable];
+  if (target.component)
+    unsupported("assignment to one component of a variable");
+  Leaf given = leafOf(statement, "value");
+  Type element = variable.type.getElementType();
+  bool readsValue = statement.value("read_value", true);
+  if (frame->updated == target.variable) {
+    assignCurrent(operation, variable, tensorOf(given, element));
+  } else {
+    bool isSummed =
+        isReplicaContext() && hasSeveralReplicas() && !hasOwnCopies(variable) && variable.spec.aggregation == replica::Aggregation::Sum;
+    if (isSummed && given.isVariable() && !hasOwnCopies(variables[given.variable]))
+      refuse("E_NON_DISTRIBUTED_SUM", "a sum of the variable '{}' over replicas", variables[given.variable].spec.name);
+    if (isReplicaContext() && !variable.inScope && hasSeveralReplicas())
+      unsupported("assignment in replica context to a variable of no strategy");
+    Leaf value = isReplicaContext() ? tensorOf(given, element) : distributedOf(given, element);
+    if (value.isSlices())
+      refuse("E_ARG_TYPE", "'{}': expected a tensor, found slices", operation);
+    auto create = [&](auto op) { decltype(op)::create(frame->builder, location(), variable.symbol, value.value); };
+    if (operation == "assign")
+      create(replica::AssignOp());
+    else if (operation == "assign_add")
+      create(replica::AssignAddOp());
+    else
+      create(replica::AssignSubOp());
+    // The value that the user gets has to be combined, even if nothing is done with it.
+    bool cannotRead = hasOwnCopies(variable) && variable.spec.aggregation == replica::Aggregation::None;
+    if (!isReplicaContext() && readsValue && cannotRead)
+      refuse("E_AGG_NONE", "'{}' gives the value of '{}', whose copies nothing combines", operation, variable.spec.name);
+  }
+  return readsValue ? writtenValue(statement, target) : Object();
+}
+
+Object FrontEnd::writtenValue(const Json &statement, const Leaf &target) {
+  if (!statement.contains("out") || statement.at("out").is_null())
+    return {};
+  Leaf value = read(target);
+  if (frame->kind != Frame::Kind::Program && frame->kind != Frame::Kind::Merge)
+    return value;
+  auto [type, spread] =
+      hasOwnCopies(variables[target.variable]) ? std::pair(value.value.getType(), Spread::Plain) : mirrored(value.value.getType());
+  if (spread == Spread::Plain)
+    return value;
+  return makeTensor(replica::BroadcastToOp::create(frame->builder, location(), type, value.value, FlatSymbolRefAttr()), spread);
+}
+
+//===----------------------------------------------------------------------===//
+// Slices
+//===----------------------------------------------------------------------===//
+
+Object FrontEnd::indexedSlicesStatement(const Json &statement) {
+  auto partOf = [&](const char *field) {
+    Leaf leaf = leafOf(statement, field);
+    return isReplicaContext() ? tensorOf(leaf) : distributedOf(leaf);
+  };
+  Leaf slices = partOf("values"), indices = partOf("indices");
+  if (!isReplicaContext() && slices.spread != indices.spread)
+    refuse("E_ARG_TYPE", "expected values and indices of the same replicas");
+  slices.identity = nextIdentity++;
+  if (slices.spread == Spread::Plain)
+    slices.spread = indices.spread;
+  slices.indices = indices.value;
+  if (const Json shape = statement.value("dense_shape", Json()); !shape.is_null()) {
+    const Json &constant = shape.is_object() && shape.contains("const") ? shape.at("const") : shape;
+    slices.denseShape = (isTensor(constant) ? constant.at("data") : constant).get<std::vector<int64_t>>();
+  }
+  return slices;
+}
+
+Value FrontEnd::scatterRows(replica::Scatter kind, Value table, const Leaf &slices) {
+  auto type = mlir::cast<RankedTensorType>(table.getType());
+  SmallVector<int64_t> rowShape(type.getShape());
+  rowShape[0] = 1;
+  auto rowType = RankedTensorType::get(rowShape, type.getElementType());
+  Location loc = location();
+  OpBuilder &builder = frame->builder;
+  Value zero = arith::ConstantIndexOp::create(builder, loc, 0), oneStep = arith::ConstantIndexOp::create(builder, loc, 1);
+  auto loop = scf::ForOp::create(builder, loc, zero, math().size(slices.indices, 0), oneStep, ValueRange(table));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToEnd(loop.getBody());
+  Value current = loop.getRegionIterArg(0);
+  Value place = tensor::ExtractOp::create(builder, loc, slices.indices, ValueRange(loop.getInductionVar()));
+  place = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), place);
+  Value old = math().slice(rowType, current, 0, place, oneStep),
+        given = math().slice(rowType, slices.value, 0, loop.getInductionVar(), oneStep);
+  Value row;
+  switch (kind) {
+  case replica::Scatter::Add:
+    row = math().binary(Binary::Add, old, given);
+    break;
+  case replica::Scatter::Sub:
+    row = math().binary(Binary::Sub, old, given);
+    break;
+  case replica::Scatter::Mul:
+    row = math().binary(Binary::Mul, old, given);
+    break;
+  case replica::Scatter::Div:
+    row = math().binary(Binary::Div, old, given);
+    break;
+  case replica::Scatter::Min:
+    row = math().binary(Binary::Min, old, given);
+    break;
+  case replica::Scatter::Max:
+    row = math().binary(Binary::Max, old, given);
+    break;
+  case replica::Scatter::Update:
+    row = given;
+    break;
+  }
+  SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0)), strides(type.getRank(), builder.getIndexAttr(1)), sizes;
+  for (int64_t size : rowShape)
+    sizes.push_back(builder.getIndexAttr(size));
+  offsets[0] = place;
+  scf::YieldOp::create(builder, loc, tensor::InsertSliceOp::create(builder, loc, row, current, offsets, sizes, strides).getResult());
+  return loop.getResult(0);
+}
+
+Object FrontEnd::scatterStatement(const Json &statement) {
+  requireOwnStrategy(nameOf(statement));
+  Leaf target = variableOf(statement, "var");
+  const Variable &variable = variables[target.variable];
+  Leaf slices = leafOf(statement, "slices");
+  if (!slices.isSlices())
+    refuse("E_ARG_TYPE", "'{}': expected slices", nameOf(statement));
+  slices = materialize(slices);
+  replica::Scatter kind = *replica::symbolizeScatter(nameOf(statement).substr(strlen("scatter_")));
+  if (frame->updated == target.variable && hasOwnCopies(variable))
+    refuse("E_SCATTER_ONREAD", "variable '{}' has copies that differ", variable.spec.name);
+  if (frame->updated == target.variable)
+    frame->current = scatterRows(kind, frame->current, slices);
+  else
+    replica::ScatterOp::create(frame->builder, location(), kind, variable.symbol, slices.indices, slices.value);
+  return writtenValue(statement, target);
+}
+
+//===----------------------------------------------------------------------===//
+// Where variables come from
+//===----------------------------------------------------------------------===//
+
+Object FrontEnd::variableStatement(const Json &statement) {
+  Json out = statement.value("out", Json());
+  std::string name = statement.value("name", out.is_string() ? out.get<std::string>() : std::string("variable"));
+  // Replicas that create a variable one after the other share it, by its name.
+  for (size_t i = 0; i < variables.size(); ++i)
+    if (variables[i].spec.name == name)
+      return variableLeaf(i);
+  Json described = statement;
+  if (described.at("init").is_object() && described.at("init").contains("const"))
+    described["init"] = statement.at("init").at("const");
+  Leaf leaf = addVariable(readVariable(described, name), !isOutside() || one.strategy.kind == replica::Kind::Default);
+  if (!out.is_string())
+    scope->names[name] = leaf;
+  return leaf;
+}
+
+Object FrontEnd::componentStatement(const Json &statement) {
+  Leaf leaf = leafOf(statement, statement.contains("var") ? "var" : "value");
+  size_t index = 0;
+  for (const char *field : {"index", "replica", "id", "i"})
+    if (statement.contains(field))
+      index = statement.at(field).get<size_t>();
+  Object components = localResults(leaf);
+  if (index >= components.items.size())
+    refuse("E_OUT_OF_RANGE", "expected a component below {}, found {}", components.items.size(), index);
+  return components.items[index];
+}
+
+Object FrontEnd::createdInScopeStatement(const Json &statement) {
+  Leaf leaf = leafOf(statement, "var");
+  return makeHost(leaf.isVariable() && (variables[leaf.variable].inScope || one.strategy.kind == replica::Kind::Default));
+}
+
+Object FrontEnd::containerIsStatement(const Json &statement) {
+  auto fieldOf = [&](std::initializer_list<const char *> names) {
+    for (const char *name : names)
+      if (statement.contains(name))
+        return leafOf(statement, name);
+    unsupported("'value_container_is' without {}", *names.begin());
+  };
+  Leaf value = fieldOf({"value", "a"}), container = fieldOf({"var", "container", "b"});
+  if (value.isVariable() && container.isVariable())
+    return makeHost(value.variable == container.variable && !container.component);
+  return makeHost(value.kind == container.kind && value.identity == container.identity);
+}
+
+Object FrontEnd::colocateStatement(const Json &statement) {
+  requireOwnStrategy("colocate_vars_with");
+  if (isReplicaContext() || (isOutside() && !isDefaultContext()))
+    refuse("E_CONTEXT", "'colocate_vars_with' outside of the strategy's scope");
+  Leaf leaf = variableOf(statement, "var");
+  if (!variables[leaf.variable].inScope)
+    refuse("E_ARG_TYPE", "'colocate_vars_with': expected a variable of this strategy");
+  execute(statement.value("body", Json::array()));
+  return {};
+}
+
+Object FrontEnd::scopeStatement(const Json &statement) {
+  if (isReplicaContext())
+    refuse("E_CONTEXT", "the strategy's scope in replica context");
+  requireOwnStrategy("scope");
+  ++scopeDepth;
+  execute(statement.value("body", Json::array()));
+  --scopeDepth;
+  return {};
+}
+
+Object FrontEnd::otherScopeStatement(const Json &statement) {
+  if (!isOutside())
+    refuse("E_MIXED_STRATEGY", "the scope of another strategy inside the scope of this one");
+  ++otherScopeDepth;
+  execute(statement.value("body", Json::array()));
+  --otherScopeDepth;
+  return {};
+}
+
+} // namespace lockstep::conformance::driver

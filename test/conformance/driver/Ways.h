@@ -1,0 +1,45 @@
+//===- Ways.h - The ways in which a program is executed ---------*- C++ -*-===//
+
+#ifndef LOCKSTEP_TEST_CONFORMANCE_DRIVER_WAYS_H
+#define LOCKSTEP_TEST_CONFORMANCE_DRIVER_WAYS_H
+
+#include "test/conformance/driver/FrontEnd.h"
+
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace lockstep::conformance::driver {
+
+/// What a run leaves behind.
+struct RunResult {
+  /// Of each result of the program, one value, or one for each replica.
+  std::vector<std::vector<Tensor>> results;
+  /// Of each variable, a value for each replica.
+  std::vector<std::vector<Tensor>> variables;
+};
+
+/// The text of all errors, with their classes.
+struct Diagnosis {
+  std::string text;
+};
+
+struct WayOutcome {
+  std::string way;
+  std::variant<RunResult, Diagnosis> outcome;
+};
+
+/// Verifies the program and executes it: by the reference interpreter, and compiled without and with optimizations, with one
+/// and with two workers each. A program that does not verify is diagnosed in every way.
+std::vector<WayOutcome> executeInAllWays(const Program &program, int64_t replicas);
+
+/// Their names.
+std::vector<std::string> wayNames();
+
+/// What the names that are observed, and the variables, look like to a worker:
+/// `{"outputs": {"r": {"per_replica": [...]}}, "variables": {"v": {"components": [...]}}}`.
+Json observe(const Case &one, const Program &program, const RunResult &result, int64_t worker);
+
+} // namespace lockstep::conformance::driver
+
+#endif
