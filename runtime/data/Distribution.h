@@ -45,7 +45,7 @@ enum class ReplicationMode : uint8_t { perWorker, perReplica };
 
 struct DistributionOptions {
   /// Rows of a batch of all replicas; nothing: the data are not batched.
-  std::optional<uint64_t> globalBatch;
+  std::optional<uint64_t> globalBatch = {};
   unsigned workers = 1;
   unsigned replicasPerWorker = 1;
   ShardPolicy policy = ShardPolicy::automatic;

@@ -33,8 +33,9 @@ public:
   ssize_t write(int descriptor, const void *bytes, size_t size) override {
     if (!fails("write"))
       return FileCalls::write(descriptor, bytes, size);
-    if (fired())
+    if (fired()) {
       EXPECT_EQ(FileCalls::write(descriptor, bytes, size / 2), ssize_t(size / 2));
+    }
     errno = ENOSPC;
     return -1;
   }
