@@ -3,6 +3,7 @@
 #include "passes/Interpret/Machine.h"
 
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/OperationSupport.h"
 
 using namespace mlir;
 
@@ -13,8 +14,11 @@ namespace lockstep::interpret {
 static bool isSameCollective(Operation *a, Operation *b) {
   if (a == b)
     return true;
-  return a->getName() == b->getName() && a->getNumRegions() == 0 && a->getAttrDictionary() == b->getAttrDictionary() &&
-         a->getOperandTypes() == b->getOperandTypes();
+  auto isSameRegion = [](auto regions) {
+    return OperationEquivalence::isRegionEquivalentTo(&std::get<0>(regions), &std::get<1>(regions), OperationEquivalence::IgnoreLocations);
+  };
+  return a->getName() == b->getName() && a->getAttrDictionary() == b->getAttrDictionary() && a->getOperandTypes() == b->getOperandTypes() &&
+         a->getResultTypes() == b->getResultTypes() && llvm::all_of(llvm::zip_equal(a->getRegions(), b->getRegions()), isSameRegion);
 }
 
 void Machine::begin() {
@@ -52,15 +56,15 @@ void Machine::resolve(const Combine &combine) {
   auto waiting = llvm::find_if(arrivals, isWaiting);
   if (waiting == arrivals.end())
     return;
-  auto other = llvm::find_if(arrivals, [&](const Arrival &arrival) {
-    return !isWaiting(arrival) || !isSameCollective(waiting->op, arrival.op);
-  });
+  auto other =
+      llvm::find_if(arrivals, [&](const Arrival &arrival) { return !isWaiting(arrival) || !isSameCollective(waiting->op, arrival.op); });
   if (other != arrivals.end()) {
     std::string waiter = llvm::Twine(waiting - arrivals.begin()).str(), blocker = llvm::Twine(other - arrivals.begin()).str();
-    std::string what = other->state == Arrival::Ended ? "has ended the step" : "waits in '" + other->op->getName().getStringRef().str() + "'";
+    std::string what =
+        other->state == Arrival::Ended ? "has ended the step" : "waits in '" + other->op->getName().getStringRef().str() + "'";
     report(waiting - arrivals.begin(), waiting->op,
-           "blocked: replica " + waiter + " waits in '" + waiting->op->getName().getStringRef().str() + "' for replica " +
-               blocker + ", which " + what + " [E_COLLECTIVE_DIVERGENCE]",
+           "blocked: replica " + waiter + " waits in '" + waiting->op->getName().getStringRef().str() + "' for replica " + blocker +
+               ", which " + what + " [E_COLLECTIVE_DIVERGENCE]",
            "replica " + blocker + " is here", other->op);
     return;
   }

@@ -5,6 +5,8 @@
 // RUN: %python %S/Inputs/npz.py %t/x.npz x@0=f32[]:1 x@1=f32[]:2
 // RUN: lockstep-interpret %t/while.mlir --replicas=2 --inputs=%t/x.npz | FileCheck %s --check-prefix=WHILE
 // RUN: lockstep-interpret %t/update.mlir --replicas=2 --inputs=%t/x.npz | FileCheck %s --check-prefix=UPDATE
+// RUN: lockstep-interpret %t/branches.mlir --replicas=2 --inputs=%t/x.npz | FileCheck %s --check-prefix=BRANCHES
+// RUN: not lockstep-interpret %t/others.mlir --replicas=2 --inputs=%t/x.npz 2>&1 | FileCheck %s --check-prefix=OTHERS
 // RUN: not lockstep-interpret %t/plain.mlir --replicas=2 --inputs=%t/x.npz 2>&1 | FileCheck %s --check-prefix=PLAIN
 
 //--- doc.mlir
@@ -88,6 +90,59 @@ replica.step @step(%x: tensor<f32> {replica.batch = "x"})
     replica.yield %all, %m, %p : tensor<2xf32>, !replica.mirrored<tensor<f32>>, !replica.per_replica<tensor<f32>>
   }
   replica.return %g, %b, %o : tensor<2xf32>, tensor<f32>, tensor<f32>
+}
+
+//--- branches.mlir
+// Replicas meet in two merge_calls that say the same.
+// BRANCHES: {"result":"y","replica":0,"type":"f32","shape":[],"values":[3]}
+// BRANCHES: {"result":"y","replica":1,"type":"f32","shape":[],"values":[3]}
+replica.step @step(%x: tensor<f32> {replica.batch = "x"}) -> (tensor<f32> {replica.result = "y"}) {
+  %id = replica.id : tensor<i32>
+  %i = tensor.extract %id[] : tensor<i32>
+  %c0 = arith.constant 0 : i32
+  %first = arith.cmpi eq, %i, %c0 : i32
+  %y = scf.if %first -> tensor<f32> {
+    %s = replica.merge_call (%x : tensor<f32>) -> tensor<f32> {
+    ^bb0(%p: !replica.per_replica<tensor<f32>>):
+      %r = replica.reduce sum %p : !replica.per_replica<tensor<f32>> -> tensor<f32>
+      replica.yield %r : tensor<f32>
+    }
+    scf.yield %s : tensor<f32>
+  } else {
+    %s = replica.merge_call (%x : tensor<f32>) -> tensor<f32> {
+    ^bb0(%p: !replica.per_replica<tensor<f32>>):
+      %r = replica.reduce sum %p : !replica.per_replica<tensor<f32>> -> tensor<f32>
+      replica.yield %r : tensor<f32>
+    }
+    scf.yield %s : tensor<f32>
+  } {replica.static}
+  replica.return %y : tensor<f32>
+}
+
+//--- others.mlir
+// They do not meet in merge_calls that say something else.
+// OTHERS: error: blocked: replica 0 waits in 'replica.merge_call' for replica 1, which waits in 'replica.merge_call' [E_COLLECTIVE_DIVERGENCE]
+replica.step @step(%x: tensor<f32> {replica.batch = "x"}) -> (tensor<f32> {replica.result = "y"}) {
+  %id = replica.id : tensor<i32>
+  %i = tensor.extract %id[] : tensor<i32>
+  %c0 = arith.constant 0 : i32
+  %first = arith.cmpi eq, %i, %c0 : i32
+  %y = scf.if %first -> tensor<f32> {
+    %s = replica.merge_call (%x : tensor<f32>) -> tensor<f32> {
+    ^bb0(%p: !replica.per_replica<tensor<f32>>):
+      %r = replica.reduce sum %p : !replica.per_replica<tensor<f32>> -> tensor<f32>
+      replica.yield %r : tensor<f32>
+    }
+    scf.yield %s : tensor<f32>
+  } else {
+    %s = replica.merge_call (%x : tensor<f32>) -> tensor<f32> {
+    ^bb0(%p: !replica.per_replica<tensor<f32>>):
+      %r = replica.reduce mean %p : !replica.per_replica<tensor<f32>> -> tensor<f32>
+      replica.yield %r : tensor<f32>
+    }
+    scf.yield %s : tensor<f32>
+  } {replica.static}
+  replica.return %y : tensor<f32>
 }
 
 //--- plain.mlir
