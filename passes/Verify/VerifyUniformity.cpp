@@ -34,7 +34,9 @@ public:
         getEnclosingContext(op) == Context::Replica ? verifyAssignment(op) : verifyUpdate(op);
       else if (auto merge = dyn_cast<replica::MergeCallOp>(op))
         verifyMergeCall(merge);
-      else if (isa<replica::RunOp, replica::UpdateNonSlotOp>(op))
+      else if (isa<replica::UpdateNonSlotOp>(op))
+        verifyUpdate(op);
+      else if (isa<replica::RunOp>(op))
         verifyEqualResults(op);
       else if (isa<CallOpInterface>(op))
         verifyCall(op);
@@ -79,13 +81,17 @@ private:
 
   /// In cross-replica context one value goes to all copies (reference, section 4); each copy of an on_read variable may get its own.
   void verifyUpdate(Operation *op) {
-    replica::VariableOp variable = replica::lookupVariable(op);
+    replica::VariableOp variable = isa<replica::UpdateNonSlotOp>(op) ? nullptr : replica::lookupVariable(op);
     for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
-      if (uniformity.isEqualWhereDefined(operand) || (variable.isOnRead() && isa<replica::UpdateOp>(op)))
+      if (uniformity.isEqualWhereDefined(operand) || (isa<replica::UpdateOp>(op) && variable.isOnRead()))
         continue;
       InFlightDiagnostic diagnostic = error(op->getLoc());
-      diagnostic << "operand " << index << " of '" << op->getName() << "' may differ between replicas, with which the copies of variable '"
-                 << variable.getSymName() << "' would diverge; reduce it first [E_PER_REPLICA_IN_UPDATE]";
+      diagnostic << "operand " << index << " of '" << op->getName() << "' may differ between replicas, with which ";
+      if (variable)
+        diagnostic << "the copies of variable '" << variable.getSymName() << "'";
+      else
+        diagnostic << "what is computed on each of them";
+      diagnostic << " would diverge; reduce it first [E_PER_REPLICA_IN_UPDATE]";
       tellWay(diagnostic, uniformity, operand);
     }
   }

@@ -285,6 +285,20 @@ replica.program @update(%x: !replica.per_replica<tensor<4xf32>> {replica.batch =
 
 // -----
 
+// ... in an update of no variable ...
+replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
+// expected-note@+1 {{batch argument 'x' is different on each replica}}
+replica.program @update_non_slot(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}) {
+  // expected-error@+1 {{operand 0 of 'replica.update_non_slot' may differ between replicas, with which what is computed on each of them would diverge; reduce it first [E_PER_REPLICA_IN_UPDATE]}}
+  replica.update_non_slot (%x : !replica.per_replica<tensor<4xf32>>) {
+  ^bb0(%d: tensor<4xf32>):
+    replica.yield
+  }
+  replica.return
+}
+
+// -----
+
 // ... and in an assignment across replicas.
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 replica.variable @w : tensor<4xf32> {aggregation = #replica.aggregation<sum>}
