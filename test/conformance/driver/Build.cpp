@@ -79,6 +79,8 @@ Program FrontEnd::build() {
       continue;
     }
     Leaf leaf = makeTensor(addArgument(input.values), input.values.perReplica ? Spread::PerReplica : Spread::Plain);
+    if (input.values.values.size() == 1)
+      constants[leaf.value.getAsOpaquePointer()] = input.values.values.front();
     if (input.indices)
       leaf.indices = addArgument(*input.indices);
     leaf.denseShape = input.denseShape;

@@ -70,7 +70,7 @@ VariableSpec readVariable(const Json &json, const std::string &name) {
   return variable;
 }
 
-static std::optional<std::vector<int64_t>> readDenseShape(const Json &slices) {
+std::optional<std::vector<int64_t>> readDenseShape(const Json &slices) {
   auto shape = slices.find("dense_shape");
   if (shape == slices.end() || shape->is_null())
     return std::nullopt;

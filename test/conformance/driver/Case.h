@@ -67,6 +67,8 @@ std::vector<Json> readCases(const std::filesystem::path &folder);
 
 /// Errors are CaseErrors: a strategy, type or field that nothing here knows.
 Case readCase(const Json &json);
+/// The `dense_shape` of slices, a list or a tensor; nothing if there is none.
+std::optional<std::vector<int64_t>> readDenseShape(const Json &slices);
 VariableSpec readVariable(const Json &json, const std::string &name);
 /// `{"kind": "mirrored", "replicas": 2}`.
 Strategy readStrategy(const Json &json);

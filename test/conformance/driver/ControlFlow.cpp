@@ -123,6 +123,13 @@ Object FrontEnd::finishIf(Value condition, Branches &branches, const Object &mer
 // A branch on the replica's number, taken while the program is traced
 //===----------------------------------------------------------------------===//
 
+void FrontEnd::recordBarrier(const Object &object) {
+  forEachLeaf(object, [&](const Leaf &leaf) {
+    if (leaf.isTensor() && leaf.value.getDefiningOp<scf::IfOp>())
+      record({}, {leaf}, [](const Gradients &) -> Gradients { unsupported("gradient through a branch on the replica's number"); });
+  });
+}
+
 Value FrontEnd::conditionOf(ArrayRef<int64_t> ids) {
   OpBuilder &builder = frame->builder;
   Value id = math().element(replica::IdOp::create(builder, location(), RankedTensorType::get({}, builder.getI32Type())));
@@ -153,10 +160,19 @@ Object FrontEnd::staticIfStatement(const Json &statement) {
   auto before = scope->names;
   auto namesAfter = [&](std::unique_ptr<Region> &region, const Json &statements) {
     scope->names = before;
+    std::vector<std::string> met;
+    auto *outer = std::exchange(meetings, &met);
     inNewBlock(frame->builder, region, [&] { execute(statements); });
-    return scope->names;
+    meetings = outer;
+    return std::pair(scope->names, met);
   };
-  auto afterThen = namesAfter(branches.then, then), afterElse = namesAfter(branches.otherwise, otherwise);
+  auto [afterThen, metInThen] = namesAfter(branches.then, then);
+  auto [afterElse, metInElse] = namesAfter(branches.otherwise, otherwise);
+  // The verifier compares what replicas exchange; names tell also that two values change places.
+  if (metInThen != metInElse && deferredError.empty())
+    deferredError = "replicas do not meet in the same statements, in the same order [E_COLLECTIVE_DIVERGENCE]";
+  if (meetings)
+    llvm::append_range(*meetings, metInThen);
   Object merged(Object::Structure::Dict, {});
   for (const auto &[name, value] : afterThen)
     if (auto other = afterElse.find(name); other != afterElse.end()) {
@@ -164,6 +180,7 @@ Object FrontEnd::staticIfStatement(const Json &statement) {
       merged.items.push_back(mergeBranches(branches, value, other->second));
     }
   merged = finishIf(condition, branches, merged, /*isStatic=*/true);
+  recordBarrier(merged);
   scope->names.clear();
   for (auto [name, value] : llvm::zip_equal(merged.keys, merged.items))
     scope->names[name] = value;

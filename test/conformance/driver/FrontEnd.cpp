@@ -31,6 +31,7 @@ Object FrontEnd::executeOperation(const Json &statement) {
   // A replica context that was kept ends with the function that it belongs to.
   if (statement.value("use_saved_ctx", false) && savedContext != std::optional<const Frame *>(frame))
     refuse("E_CONTEXT", "'{}' by a replica context that has ended", name);
+  noteMeeting(statement);
   for (const Handlers *handlers :
        {&crossReplicaHandlers(), &updateHandlers(), &replicaHandlers(), &variableHandlers(), &controlFlowHandlers()})
     if (auto found = handlers->find(name); found != handlers->end())
@@ -40,6 +41,25 @@ Object FrontEnd::executeOperation(const Json &statement) {
     unsupported("operation '{}'", name);
   auto compute = [&]() -> Object { return (this->*found->second)(statement); };
   return computesPerWorker(statement) ? run(compute) : compute();
+}
+
+void FrontEnd::noteMeeting(const Json &statement) {
+  if (!meetings || !isReplicaContext())
+    return;
+  std::string name = statement.at("op").get<std::string>();
+  bool isMeeting = name == "all_reduce" || name == "all_gather" || name == "merge_call" || name == "update" || name == "variable";
+  Json said = statement;
+  if (name.starts_with("assign") || name.starts_with("scatter_")) {
+    const Variable &variable = variables[variableOf(statement, "var").variable];
+    isMeeting = !hasOwnCopies(variable) && variable.spec.aggregation != replica::Aggregation::None;
+    said["var"] = variable.symbol;
+  }
+  if (!isMeeting)
+    return;
+  // The operands are each replica's own.
+  for (const char *own : {"value", "args", "slices", "init", "returns"})
+    said.erase(own);
+  meetings->push_back(said.dump());
 }
 
 bool FrontEnd::computesPerWorker(const Json &statement) {
@@ -118,8 +138,18 @@ Object FrontEnd::operand(const Json &json) {
   if (json.contains("none"))
     return Leaf();
   const Json &constant = json.contains("const") ? json.at("const") : json;
+  auto constantOf = [&](const Json &tensor) -> Value {
+    return arith::ConstantOp::create(frame->builder, location(), toAttribute(&context, readTensor(tensor)));
+  };
   if (isTensor(constant))
-    return fresh(arith::ConstantOp::create(frame->builder, location(), toAttribute(&context, readTensor(constant))));
+    return fresh(constantOf(constant));
+  if (constant.contains("indexed_slices")) {
+    const Json &slices = constant.at("indexed_slices");
+    Leaf leaf = fresh(constantOf(slices.at("values")));
+    leaf.indices = constantOf(slices.at("indices"));
+    leaf.denseShape = readDenseShape(slices);
+    return leaf;
+  }
   unsupported("operand {}", json.dump());
 }
 

@@ -107,6 +107,8 @@ private:
   void execute(const Json &statements);
   void executeStatement(const Json &statement);
   Object executeOperation(const Json &statement);
+  /// Notes that replicas meet in this statement, as far as all of them have to say the same.
+  void noteMeeting(const Json &statement);
   bool computesPerWorker(const Json &statement);
   void bind(const Json &destination, Object value);
   Object operand(const Json &json);
@@ -209,6 +211,7 @@ private:
 
   Object updateStatement(const Json &);
   Object updateNonSlotStatement(const Json &);
+  std::vector<Object> updateArguments(std::vector<Object> arguments);
   Object updateVariable(const Leaf &variable, std::vector<Object> arguments, const Json &statement);
   Object groupUpdates(const Json &statement, const Object &results);
 
@@ -244,6 +247,8 @@ private:
   Object otherScopeStatement(const Json &);
 
   Leaf addVariable(VariableSpec spec, bool inScope);
+  /// The initial value of a variable, which is known when the program is compiled.
+  Json initialValueOf(const Json &init);
   Leaf variableLeaf(size_t index) const;
   Leaf variableOf(const Json &statement, const char *field);
   /// A new object with the variable's value in this context.
@@ -264,6 +269,8 @@ private:
   Object nestedFunctionStatement(const Json &);
   Object pythonRaiseStatement(const Json &);
 
+  /// A gradient that would flow into what blocks compute cannot be taken.
+  void recordBarrier(const Object &object);
   /// The two blocks of an `scf.if`, and the pairs of tensors that they yield.
   struct Branches {
     std::unique_ptr<mlir::Region> then, otherwise;
@@ -341,6 +348,10 @@ private:
   /// The frame whose replica context `save_ctx` has kept.
   std::optional<const Frame *> savedContext;
   std::string deferredError;
+  /// In a branch on the replica's number, what replicas meet in.
+  std::vector<std::string> *meetings = nullptr;
+  /// Inputs that are the same for all replicas, by the arguments of the program.
+  std::map<void *, Tensor> constants;
   uint64_t nextIdentity = 1;
   unsigned line = 0, column = 0;
 };

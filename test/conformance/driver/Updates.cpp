@@ -21,7 +21,20 @@ Object FrontEnd::groupUpdates(const Json &statement, const Object &results) {
   return mapLeaves(results, [&](const Leaf &leaf) { return localResults(leaf); });
 }
 
+/// Where there is one copy of a variable, it is updated by what replica 0 has.
+std::vector<Object> FrontEnd::updateArguments(std::vector<Object> arguments) {
+  if (one.strategy.properties().placement != replica::Placement::Owner)
+    return arguments;
+  for (Object &argument : arguments)
+    argument = mapLeaves(argument, [&](const Leaf &leaf) -> Object {
+      bool isDistributed = leaf.isTensor() && leaf.spread != Spread::Plain;
+      return isDistributed ? materialize(localResults(leaf).items.front().leaf) : leaf;
+    });
+  return arguments;
+}
+
 Object FrontEnd::updateVariable(const Leaf &variable, std::vector<Object> arguments, const Json &statement) {
+  arguments = updateArguments(std::move(arguments));
   const Variable &updated = variables[variable.variable];
   Frame &inner = open(Frame::Kind::Update);
   inner.updated = variable.variable;
@@ -63,7 +76,7 @@ Object FrontEnd::updateStatement(const Json &statement) {
 
 Object FrontEnd::updateNonSlotStatement(const Json &statement) {
   requireOwnStrategy("update_non_slot");
-  std::vector<Object> arguments = listOf(statement, "args");
+  std::vector<Object> arguments = updateArguments(listOf(statement, "args"));
   Frame &inner = open(Frame::Kind::NonSlotUpdate);
   for (Object &argument : arguments)
     argument = enter(inner, argument);

@@ -286,6 +286,24 @@ Object FrontEnd::scatterStatement(const Json &statement) {
 // Where variables come from
 //===----------------------------------------------------------------------===//
 
+Json FrontEnd::initialValueOf(const Json &init) {
+  if (isTensor(init))
+    return init;
+  if (init.is_object() && init.contains("const"))
+    return init.at("const");
+  const Object *object = init.is_string() ? find(init.get<std::string>()) : nullptr;
+  Object value = object ? *object : operand(init);
+  if (value.isLeaf() && value.leaf.isHost() && value.leaf.host.size() == 1) {
+    const Json &number = value.leaf.host.front();
+    const char *type = number.is_boolean() ? "bool" : number.is_number_integer() ? "i32" : "f32";
+    return {{"dtype", type}, {"shape", Json::array()}, {"data", {number}}};
+  }
+  if (value.isLeaf() && value.leaf.isTensor())
+    if (auto constant = constants.find(value.leaf.value.getAsOpaquePointer()); constant != constants.end())
+      return writeTensor(constant->second);
+  unsupported("initial value {} that is computed by the program", init.dump());
+}
+
 Object FrontEnd::variableStatement(const Json &statement) {
   Json out = statement.value("out", Json());
   std::string name = statement.value("name", out.is_string() ? out.get<std::string>() : std::string("variable"));
@@ -294,8 +312,7 @@ Object FrontEnd::variableStatement(const Json &statement) {
     if (variables[i].spec.name == name)
       return variableLeaf(i);
   Json described = statement;
-  if (described.at("init").is_object() && described.at("init").contains("const"))
-    described["init"] = statement.at("init").at("const");
+  described["init"] = initialValueOf(statement.at("init"));
   Leaf leaf = addVariable(readVariable(described, name), !isOutside() || one.strategy.kind == replica::Kind::Default);
   if (!out.is_string())
     scope->names[name] = leaf;
