@@ -33,7 +33,7 @@ Object FrontEnd::executeOperation(const Json &statement) {
     refuse("E_CONTEXT", "'{}' by a replica context that has ended", name);
   noteMeeting(statement);
   for (const Handlers *handlers :
-       {&crossReplicaHandlers(), &updateHandlers(), &replicaHandlers(), &variableHandlers(), &controlFlowHandlers()})
+       {&crossReplicaHandlers(), &updateHandlers(), &replicaHandlers(), &variableHandlers(), &scopeHandlers(), &controlFlowHandlers()})
     if (auto found = handlers->find(name); found != handlers->end())
       return (this->*found->second)(statement);
   auto found = mathHandlers().find(name);

@@ -14,14 +14,14 @@ using namespace mlir;
 
 namespace lockstep::conformance::driver {
 
-static RankedTensorType typeOf(Value value) {
+RankedTensorType rankedTypeOf(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (!type)
     refuse("E_RANK_MISMATCH", "expected values of one rank on all replicas");
   return type;
 }
 
-static std::string printed(Type type) {
+std::string printed(Type type) {
   std::string text;
   llvm::raw_string_ostream(text) << type;
   return text;
@@ -32,7 +32,7 @@ static std::string printed(Type type) {
 //===----------------------------------------------------------------------===//
 
 Value TensorMath::size(Value a, int64_t dimension) {
-  RankedTensorType type = typeOf(a);
+  RankedTensorType type = rankedTypeOf(a);
   if (!type.isDynamicDim(dimension))
     return arith::ConstantIndexOp::create(builder, loc, type.getDimSize(dimension));
   return tensor::DimOp::create(builder, loc, a, dimension);
@@ -44,13 +44,13 @@ Value TensorMath::toTensor(Value index) {
 }
 
 Value TensorMath::element(Value tensor) {
-  if (typeOf(tensor).getRank() != 0)
+  if (rankedTypeOf(tensor).getRank() != 0)
     refuse("E_RANK_MISMATCH", "expected a scalar, found {}", printed(tensor.getType()));
   return tensor::ExtractOp::create(builder, loc, tensor, ValueRange());
 }
 
 Value TensorMath::toIndex(Value tensor) {
-  if (!typeOf(tensor).getElementType().isInteger())
+  if (!rankedTypeOf(tensor).getElementType().isInteger())
     refuse("E_DTYPE_MISMATCH", "expected an integer, found {}", printed(tensor.getType()));
   return arith::IndexCastOp::create(builder, loc, builder.getIndexType(), element(tensor));
 }
@@ -58,7 +58,7 @@ Value TensorMath::toIndex(Value tensor) {
 SmallVector<int64_t> TensorMath::broadcastShape(ValueRange values) {
   SmallVector<int64_t> shape;
   for (Value value : values) {
-    ArrayRef<int64_t> other = typeOf(value).getShape();
+    ArrayRef<int64_t> other = rankedTypeOf(value).getShape();
     if (other.size() > shape.size())
       shape.insert(shape.begin(), other.size() - shape.size(), 1);
     MutableArrayRef<int64_t> tail = MutableArrayRef<int64_t>(shape).take_back(other.size());
@@ -79,7 +79,7 @@ Value TensorMath::empty(ArrayRef<int64_t> shape, Type element, ValueRange source
     if (!ShapedType::isDynamic(dimension))
       continue;
     for (Value source : sources) {
-      RankedTensorType type = typeOf(source);
+      RankedTensorType type = rankedTypeOf(source);
       int64_t own = static_cast<int64_t>(d) - (static_cast<int64_t>(shape.size()) - type.getRank());
       if (own >= 0 && type.isDynamicDim(own)) {
         sizes.push_back(size(source, own));
@@ -99,7 +99,7 @@ Value TensorMath::elementwise(ValueRange inputs, ArrayRef<int64_t> shape, ValueR
   SmallVector<Value> operands;
   SmallVector<AffineMap> maps;
   for (Value input : inputs) {
-    RankedTensorType type = typeOf(input);
+    RankedTensorType type = rankedTypeOf(input);
     int64_t lead = rank - type.getRank();
     // Dimensions of size 1 that are broadcast are dropped; the map says where the others are.
     SmallVector<AffineExpr> places;
@@ -139,14 +139,14 @@ Value TensorMath::elementwise(ValueRange inputs, ArrayRef<int64_t> shape, ValueR
 
 static bool isFloat(Type type) { return isa<FloatType>(type); }
 
-static void requireNumbers(Type element) {
+void requireNumbers(Type element) {
   if (element.isInteger(1))
     refuse("E_DTYPE_UNSUPPORTED", "expected numbers, found booleans");
 }
 
 Value TensorMath::binary(Binary op, Value a, Value b) {
-  Type element = typeOf(a).getElementType();
-  if (typeOf(b).getElementType() != element)
+  Type element = rankedTypeOf(a).getElementType();
+  if (rankedTypeOf(b).getElementType() != element)
     refuse("E_DTYPE_MISMATCH", "expected elements of one type, found {} and {}", printed(a.getType()), printed(b.getType()));
   bool compares = op == Binary::Less || op == Binary::Equal;
   if (op != Binary::Equal)
@@ -180,7 +180,7 @@ Value TensorMath::binary(Binary op, Value a, Value b) {
 }
 
 Value TensorMath::unary(Unary op, Value a) {
-  RankedTensorType type = typeOf(a);
+  RankedTensorType type = rankedTypeOf(a);
   Type element = type.getElementType();
   requireNumbers(element);
   if (op == Unary::Tanh && !isFloat(element))
@@ -196,7 +196,7 @@ Value TensorMath::unary(Unary op, Value a) {
 }
 
 Value TensorMath::cast(Value a, Type to) {
-  RankedTensorType type = typeOf(a);
+  RankedTensorType type = rankedTypeOf(a);
   Type from = type.getElementType();
   if (from == to)
     return a;
@@ -225,7 +225,7 @@ Value TensorMath::cast(Value a, Type to) {
 }
 
 Value TensorMath::select(Value condition, Value a, Value b) {
-  RankedTensorType type = typeOf(a);
+  RankedTensorType type = rankedTypeOf(a);
   Value inputs[] = {condition, a, b};
   return elementwise(inputs, type.getShape(), a, type.getElementType(),
                      [&](OpBuilder &build, ValueRange in) -> Value { return arith::SelectOp::create(build, loc, in[0], in[1], in[2]); });
@@ -233,11 +233,12 @@ Value TensorMath::select(Value condition, Value a, Value b) {
 
 Value TensorMath::broadcastLike(Value a, Value like) {
   Value inputs[] = {a};
-  return elementwise(inputs, typeOf(like).getShape(), like, typeOf(a).getElementType(), [](OpBuilder &, ValueRange in) { return in[0]; });
+  return elementwise(inputs, rankedTypeOf(like).getShape(), like, rankedTypeOf(a).getElementType(),
+                     [](OpBuilder &, ValueRange in) { return in[0]; });
 }
 
 Value TensorMath::sumToShapeOf(Value a, Value like) {
-  RankedTensorType type = typeOf(a), target = typeOf(like);
+  RankedTensorType type = rankedTypeOf(a), target = rankedTypeOf(like);
   int64_t lead = type.getRank() - target.getRank();
   SmallVector<int64_t> axes, restored;
   for (int64_t d = 0; d < type.getRank(); ++d) {
@@ -266,129 +267,9 @@ Value TensorMath::scalar(Type element, double number) {
 }
 
 Value TensorMath::filled(Value like, double number) {
-  RankedTensorType type = typeOf(like);
+  RankedTensorType type = rankedTypeOf(like);
   Value init = empty(type.getShape(), type.getElementType(), like);
   return linalg::FillOp::create(builder, loc, constant(type.getElementType(), number), init).getResult(0);
-}
-
-//===----------------------------------------------------------------------===//
-// Reductions and products
-//===----------------------------------------------------------------------===//
-
-Value TensorMath::reduceSum(Value a, ArrayRef<int64_t> axes) {
-  RankedTensorType type = typeOf(a);
-  Type element = type.getElementType();
-  requireNumbers(element);
-  if (axes.empty())
-    return a;
-  SmallVector<int64_t> shape;
-  SmallVector<Value> sizes;
-  for (int64_t d = 0; d < type.getRank(); ++d) {
-    if (llvm::is_contained(axes, d))
-      continue;
-    shape.push_back(type.getDimSize(d));
-    if (type.isDynamicDim(d))
-      sizes.push_back(size(a, d));
-  }
-  Value init = tensor::EmptyOp::create(builder, loc, shape, element, sizes);
-  init = linalg::FillOp::create(builder, loc, constant(element, 0), init).getResult(0);
-  return linalg::ReduceOp::create(builder, loc, ValueRange(a), ValueRange(init), axes,
-                                  [&](OpBuilder &b, Location bodyLoc, ValueRange in) {
-                                    Value sum = isFloat(element) ? arith::AddFOp::create(b, bodyLoc, in[0], in[1]).getResult()
-                                                                 : arith::AddIOp::create(b, bodyLoc, in[0], in[1]).getResult();
-                                    linalg::YieldOp::create(b, bodyLoc, sum);
-                                  })
-      .getResult(0);
-}
-
-Value TensorMath::divideBySize(Value a, Value of, ArrayRef<int64_t> axes) {
-  Type element = typeOf(a).getElementType();
-  Value count = arith::ConstantIndexOp::create(builder, loc, 1);
-  for (int64_t axis : axes)
-    count = arith::MulIOp::create(builder, loc, count, size(of, axis));
-  return binary(Binary::Div, a, cast(toTensor(count), element));
-}
-
-Value TensorMath::transpose(Value a) {
-  RankedTensorType type = typeOf(a);
-  SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank())), shape;
-  std::swap(order[type.getRank() - 1], order[type.getRank() - 2]);
-  SmallVector<Value> sizes;
-  for (int64_t d : order) {
-    shape.push_back(type.getDimSize(d));
-    if (type.isDynamicDim(d))
-      sizes.push_back(size(a, d));
-  }
-  Value init = tensor::EmptyOp::create(builder, loc, shape, type.getElementType(), sizes);
-  return linalg::TransposeOp::create(builder, loc, a, init, order).getResult()[0];
-}
-
-Value TensorMath::matmul(Value a, Value b) {
-  RankedTensorType left = typeOf(a), right = typeOf(b);
-  Type element = left.getElementType();
-  requireNumbers(element);
-  int64_t rank = left.getRank();
-  if (element != right.getElementType())
-    refuse("E_DTYPE_MISMATCH", "expected elements of one type, found {} and {}", printed(left), printed(right));
-  if (rank != right.getRank() || (rank != 2 && rank != 3))
-    refuse("E_RANK_MISMATCH", "expected matrices, found {} and {}", printed(left), printed(right));
-  int64_t inner = left.getDimSize(rank - 1), other = right.getDimSize(rank - 2);
-  if (inner != other && !ShapedType::isDynamic(inner) && !ShapedType::isDynamic(other))
-    refuse("E_SHAPE_MISMATCH", "expected matrices that multiply, found {} and {}", printed(left), printed(right));
-  SmallVector<int64_t> shape(left.getShape().drop_back());
-  shape.push_back(right.getDimSize(rank - 1));
-  SmallVector<Value> sizes;
-  for (int64_t d = 0; d < rank; ++d)
-    if (ShapedType::isDynamic(shape[d]))
-      sizes.push_back(d + 1 < rank ? size(a, d) : size(b, d));
-  Value init = tensor::EmptyOp::create(builder, loc, shape, element, sizes);
-  init = linalg::FillOp::create(builder, loc, constant(element, 0), init).getResult(0);
-  Value inputs[] = {a, b};
-  if (rank == 2)
-    return linalg::MatmulOp::create(builder, loc, TypeRange(init.getType()), inputs, ValueRange(init)).getResult(0);
-  return linalg::BatchMatmulOp::create(builder, loc, TypeRange(init.getType()), inputs, ValueRange(init)).getResult(0);
-}
-
-//===----------------------------------------------------------------------===//
-// Shapes
-//===----------------------------------------------------------------------===//
-
-Value TensorMath::expandDims(Value a, ArrayRef<int64_t> axes) {
-  RankedTensorType type = typeOf(a);
-  if (axes.empty())
-    return a;
-  int64_t rank = type.getRank() + static_cast<int64_t>(axes.size());
-  SmallVector<int64_t> shape;
-  SmallVector<OpFoldResult> sizes;
-  SmallVector<ReassociationIndices> groups(type.getRank());
-  int64_t source = 0;
-  for (int64_t d = 0; d < rank; ++d) {
-    bool isNew = llvm::is_contained(axes, d);
-    if (!groups.empty())
-      // Leading new dimensions belong to the first old one, others to the one before them.
-      groups[isNew ? std::max<int64_t>(source - 1, 0) : source].push_back(d);
-    if (isNew) {
-      shape.push_back(1);
-      sizes.push_back(builder.getIndexAttr(1));
-      continue;
-    }
-    shape.push_back(type.getDimSize(source));
-    sizes.push_back(type.isDynamicDim(source) ? OpFoldResult(size(a, source))
-                                              : OpFoldResult(builder.getIndexAttr(type.getDimSize(source))));
-    ++source;
-  }
-  auto result = RankedTensorType::get(shape, type.getElementType());
-  return tensor::ExpandShapeOp::create(builder, loc, result, a, groups, sizes);
-}
-
-Value TensorMath::slice(RankedTensorType type, Value a, int64_t axis, Value offset, Value count) {
-  int64_t rank = typeOf(a).getRank();
-  SmallVector<OpFoldResult> offsets(rank, builder.getIndexAttr(0)), strides(rank, builder.getIndexAttr(1)), sizes;
-  for (int64_t d = 0; d < rank; ++d)
-    sizes.push_back(type.isDynamicDim(d) ? OpFoldResult(d == axis ? count : size(a, d))
-                                         : OpFoldResult(builder.getIndexAttr(type.getDimSize(d))));
-  offsets[axis] = offset;
-  return tensor::ExtractSliceOp::create(builder, loc, type, a, offsets, sizes, strides);
 }
 
 } // namespace lockstep::conformance::driver

@@ -11,10 +11,18 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
 
+#include <string>
+
 namespace lockstep::conformance::driver {
 
 enum class Binary { Add, Sub, Mul, Div, Min, Max, Less, Equal };
 enum class Unary { Neg, Tanh };
+
+/// The type of a tensor; refuses one whose rank differs between replicas.
+mlir::RankedTensorType rankedTypeOf(mlir::Value value);
+std::string printed(mlir::Type type);
+/// Refuses booleans.
+void requireNumbers(mlir::Type element);
 
 /// All values are tensors with a rank. What does not fit is refused with a CaseError.
 class TensorMath {
