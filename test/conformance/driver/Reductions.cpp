@@ -75,7 +75,8 @@ Leaf FrontEnd::reduceLeaf(replica::Reduction reduction, const Leaf &leaf, const 
     if (std::optional<Leaf> known = reduceWithoutExchange(reduction, leaf))
       return *known;
   Leaf value = distributedOf(leaf);
-  if (isPerWorker(value) && !isReplicaContext()) {
+  // A variable is mirrored over all workers, and no value of each.
+  if (isPerWorker(value) && !leaf.isVariable() && !isReplicaContext()) {
     if (one.strategy.localReplicas() > 1 && reduction == replica::Reduction::Sum)
       unsupported("sum over workers of a plain value, with several replicas a worker");
     value = toPerReplica(value);
@@ -161,7 +162,7 @@ Leaf FrontEnd::reduceToLeaf(replica::Reduction reduction, const Leaf &leaf, cons
   Leaf value = distributedOf(leaf);
   if (value.spread == Spread::Mirrored && reduction == replica::Reduction::Mean)
     return value;
-  if (isPerWorker(value))
+  if (isPerWorker(value) && !leaf.isVariable())
     value = toPerReplica(value);
   Type component = replica::getComponent(value.value.getType());
   bool isDistributed = value.spread == Spread::PerReplica;
@@ -196,7 +197,7 @@ Object FrontEnd::batchReduceToStatement(const Json &statement) {
     if (!object.isLeaf())
       refuse("E_ARG_TYPE", "expected one value in a pair, found a nest");
     Leaf leaf = object.leaf.isVariable() ? distributedOf(object.leaf) : materialize(object.leaf);
-    if (isPerWorker(leaf) && !leaf.isSlices())
+    if (isPerWorker(leaf) && !leaf.isSlices() && !object.leaf.isVariable())
       leaf = toPerReplica(leaf);
     results.push_back(leaf);
     // What needs no exchange, and slices, are not part of the one call.
