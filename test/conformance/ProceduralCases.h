@@ -42,6 +42,9 @@ ProceduralHandler findProcedural(std::string_view op);
 /// Runs a case and judges it by its grading. Success if it passed, else why not.
 Status runProcedural(const json &testCase);
 
+/// Judges what a case came to by its grading.
+Status judgeProcedural(const json &testCase, const Expected<json> &result);
+
 /// Whether a diagnostic is of a class: "..., found 3 [E_OPTION_VALUE]".
 bool isOfClass(const Status &error, std::string_view neutralClass);
 
@@ -70,6 +73,12 @@ Expected<json> makeNumpyDataset(const json &testCase);
 // ProceduralModel.cpp
 Expected<json> partitionerTable(const json &testCase);
 Expected<json> groupBySize(const json &testCase);
+Expected<json> mergeOptions(const json &testCase);
+// ProceduralServers.cpp
+Expected<json> layoutOfServers(const json &testCase);
+Expected<json> colocateOnServers(const json &testCase);
+Expected<json> constructServers(const json &testCase);
+Expected<json> constructServersFromEnvironment(const json &testCase);
 // ProceduralShards.cpp
 Expected<json> readSharded(const json &testCase);
 Expected<json> assignSharded(const json &testCase);

@@ -1,0 +1,28 @@
+//===- CommunicationOptions.h - how collectives are made --------*- C++ -*-===//
+
+#ifndef LOCKSTEP_RUNTIME_MODEL_COMMUNICATIONOPTIONS_H
+#define LOCKSTEP_RUNTIME_MODEL_COMMUNICATIONOPTIONS_H
+
+#include <cstdint>
+#include <optional>
+
+namespace lockstep::runtime {
+
+struct CommunicationOptions {
+  enum class Implementation : uint8_t { automatic, ring, nccl };
+
+  /// 0: one pack.
+  uint64_t bytesPerPack = 0;
+  /// Nothing: no timeout.
+  std::optional<double> timeoutSeconds = {};
+  Implementation implementation = Implementation::automatic;
+
+  /// These options, but of `others` what is not the default.
+  CommunicationOptions merged(const CommunicationOptions &others) const;
+
+  bool operator==(const CommunicationOptions &) const = default;
+};
+
+} // namespace lockstep::runtime
+
+#endif // LOCKSTEP_RUNTIME_MODEL_COMMUNICATIONOPTIONS_H
