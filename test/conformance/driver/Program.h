@@ -63,6 +63,8 @@ using ArgumentBinding = InputTensor;
 struct Program {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::vector<ArgumentBinding> arguments;
+  /// Of a program with an iterator: of each batch, its tensors.
+  std::vector<std::vector<ArgumentBinding>> batches;
   /// The values of the names that are observed; their tensors are results of the program, of these numbers.
   std::vector<std::pair<std::string, Object>> observed;
   std::map<void *, unsigned> results;

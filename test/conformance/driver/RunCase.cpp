@@ -2,10 +2,9 @@
 
 #include "test/conformance/driver/RunCase.h"
 
-#include "passes/Pipelines.h"
 #include "test/conformance/ProceduralCases.h"
 #include "test/conformance/driver/Compare.h"
-#include "test/conformance/driver/Ways.h"
+#include "test/conformance/driver/ProceduralPrograms.h"
 
 #include "mlir/IR/MLIRContext.h"
 
@@ -51,14 +50,10 @@ static void runProgram(const Json &json, Json &verdict, bool withIr) {
     judge(way, expectation.judgeDiagnosis(text));
   };
 
-  DialectRegistry registry;
-  registerDialects(registry);
-  MLIRContext context(registry);
-  context.loadAllAvailableDialects();
-  context.printOpOnDiagnostic(false);
+  std::unique_ptr<MLIRContext> context = createContext();
   try {
     Case one = readCase(json);
-    FrontEnd frontEnd(one, context);
+    FrontEnd frontEnd(one, *context);
     Program program = frontEnd.build();
     if (withIr)
       verdict["ir"] = printed(*program.module);
@@ -69,7 +64,7 @@ static void runProgram(const Json &json, Json &verdict, bool withIr) {
       }
       std::vector<Json> observed;
       for (int64_t worker = 0; worker < one.strategy.workers; ++worker)
-        observed.push_back(observe(one, program, std::get<RunResult>(way.outcome), worker));
+        observed.push_back(observe(one, program, std::get<std::vector<RunResult>>(way.outcome).front(), worker));
       verdict["ways"][way.way] = {{"observed", observed}};
       judge(way.way, expectation.judgeObservations(observed));
     }
@@ -78,11 +73,21 @@ static void runProgram(const Json &json, Json &verdict, bool withIr) {
   }
 }
 
+static void runHandler(ProgramHandler handler, const Json &one, Json &verdict) {
+  for (const WayResult &way : handler(one)) {
+    verdict["ways"][way.way] = way.result ? Json{{"observed", *way.result}} : Json{{"diagnostic", way.result.status().message()}};
+    if (runtime::Status status = judgeProcedural(one, way.result); !status.ok())
+      addReason(verdict, way.way + ": " + status.message());
+  }
+}
+
 Json runCase(const Json &one, bool withIr) {
   Json verdict = describe(one);
   try {
     if (one.contains("program"))
       runProgram(one, verdict, withIr);
+    else if (ProgramHandler handler = findProgramHandler(one))
+      runHandler(handler, one, verdict);
     else if (runtime::Status status = runProcedural(one); !status.ok())
       addReason(verdict, status.message());
   } catch (const std::exception &error) {

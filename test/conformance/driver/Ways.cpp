@@ -44,7 +44,8 @@ private:
   ScopedDiagnosticHandler handler;
 };
 
-using Outcome = std::variant<RunResult, Diagnosis>;
+using Arguments = std::vector<ArgumentBinding>;
+using Outcome = std::variant<std::vector<RunResult>, Diagnosis>;
 
 //===----------------------------------------------------------------------===//
 // The interpreter
@@ -75,32 +76,29 @@ LogicalResult verifyProgram(const Program &program) {
   return pm.run(*module);
 }
 
-Outcome interpretProgram(const Program &program, int64_t replicas) {
-  OwningOpRef<ModuleOp> module = program.module.get().clone();
-  ErrorCollector errors(module->getContext());
-  if (failed(verifyProgram(program)))
-    return errors.take();
-  PassManager pm(module->getContext());
-  interpret::buildInterpretPipeline(pm, replicas);
-  if (failed(pm.run(*module)))
-    return errors.take();
-  FailureOr<std::unique_ptr<interpret::Interpreter>> interpreter = interpret::Interpreter::create(*module);
-  if (failed(interpreter))
-    return errors.take();
-  replica::ProgramOp op = (*interpreter)->findProgram(kProgramName);
-  SmallVector<interpret::Value> arguments, results;
-  for (auto [argument, type] : llvm::zip_equal(program.arguments, op.getArgumentTypes())) {
-    Type element = replica::getComponent(type).getElementType();
-    std::vector<interpret::Value> values;
-    for (const Tensor &tensor : argument.values)
-      values.push_back(toValue(element, tensor));
-    arguments.push_back(argument.perReplica ? interpret::Value::perReplica(std::move(values)) : values.front());
-  }
-  if (failed((*interpreter)->run(op, arguments, results)))
-    return errors.take();
+/// The tensors of an argument, one or one for each replica.
+interpret::Value toValue(Type element, const ArgumentBinding &argument) {
+  std::vector<interpret::Value> values;
+  for (const Tensor &tensor : argument.values)
+    values.push_back(toValue(element, tensor));
+  return argument.perReplica ? interpret::Value::perReplica(std::move(values)) : values.front();
+}
 
+void setBatches(const Program &program, interpret::Interpreter &interpreter, replica::ProgramOp op) {
+  std::vector<std::vector<interpret::Value>> batches;
+  for (Type type : op.getArgumentTypes())
+    if (auto iterator = dyn_cast<replica::IteratorType>(type))
+      for (const Arguments &batch : program.batches) {
+        auto &values = batches.emplace_back();
+        for (auto [argument, tensor] : llvm::zip_equal(batch, iterator.getElements()))
+          values.push_back(toValue(cast<TensorType>(tensor).getElementType(), argument));
+      }
+  interpreter.setBatches(std::move(batches));
+}
+
+RunResult resultOf(const Program &program, interpret::Interpreter &interpreter, TypeRange types, ArrayRef<interpret::Value> values) {
   RunResult result;
-  for (auto [value, type] : llvm::zip_equal(results, op.getResultTypes())) {
+  for (auto [value, type] : llvm::zip_equal(values, types)) {
     auto &tensors = result.results.emplace_back();
     if (!value.isPerReplica())
       tensors.push_back(toTensor(type, value));
@@ -110,10 +108,41 @@ Outcome interpretProgram(const Program &program, int64_t replicas) {
   }
   for (const Variable &variable : program.variables) {
     auto &tensors = result.variables.emplace_back();
-    for (const interpret::Value &copy : (*interpreter)->variables()[StringAttr::get(module->getContext(), variable.symbol)].copies)
+    auto symbol = StringAttr::get(variable.type.getContext(), variable.symbol);
+    for (const interpret::Value &copy : interpreter.variables()[symbol].copies)
       tensors.push_back(toTensor(variable.type, copy));
   }
   return result;
+}
+
+Outcome interpretProgram(const Program &program, int64_t replicas, ArrayRef<Arguments> runs) {
+  OwningOpRef<ModuleOp> module = program.module.get().clone();
+  ErrorCollector errors(module->getContext());
+  if (failed(verifyProgram(program)))
+    return errors.take();
+  PassManager pm(module->getContext());
+  CompileOptions import;
+  import.stopAfter = Stage::Import;
+  buildCompilePipeline(pm, import);
+  interpret::buildInterpretPipeline(pm, replicas);
+  if (failed(pm.run(*module)))
+    return errors.take();
+  FailureOr<std::unique_ptr<interpret::Interpreter>> interpreter = interpret::Interpreter::create(*module);
+  if (failed(interpreter))
+    return errors.take();
+  replica::ProgramOp op = (*interpreter)->findProgram(kProgramName);
+  setBatches(program, **interpreter, op);
+  std::vector<RunResult> outcome;
+  for (const Arguments &given : runs) {
+    SmallVector<interpret::Value> arguments, results;
+    for (auto [index, type] : llvm::enumerate(op.getArgumentTypes()))
+      arguments.push_back(isa<replica::IteratorType>(type) ? interpret::Value()
+                                                           : toValue(replica::getComponent(type).getElementType(), given[index]));
+    if (failed((*interpreter)->run(op, arguments, results)))
+      return errors.take();
+    outcome.push_back(resultOf(program, **interpreter, op.getResultTypes(), results));
+  }
+  return outcome;
 }
 
 //===----------------------------------------------------------------------===//
@@ -145,46 +174,69 @@ class Execution {
 public:
   explicit Execution(const Program &program) : program(program) {}
 
-  Outcome run(const std::shared_ptr<const runtime::Artifact> &artifact, unsigned workers) {
+  Outcome run(const std::shared_ptr<const runtime::Artifact> &artifact, unsigned workers, ArrayRef<Arguments> runs) {
     runtime::SessionOptions options;
     options.workers = workers;
     auto created = runtime::Session::create(artifact, options);
     if (!created)
       return Diagnosis{created.status().message()};
     session = std::move(*created);
-    if (runtime::Status status = prepareAndRun(); !status.ok())
-      return Diagnosis{status.message()};
-    return results();
+    auto found = session->findProgram(kProgramName);
+    if (!found)
+      return Diagnosis{found.status().message()};
+    id = *found;
+    std::vector<RunResult> outcome;
+    for (const Arguments &arguments : runs) {
+      if (runtime::Status status = prepareAndRun(arguments); !status.ok())
+        return Diagnosis{status.message()};
+      auto left = results();
+      if (auto *diagnosis = std::get_if<Diagnosis>(&left))
+        return *diagnosis;
+      outcome.push_back(std::get<RunResult>(std::move(left)));
+    }
+    return outcome;
   }
 
 private:
-  const ArgumentBinding *findArgument(const std::string &name) const {
-    for (const ArgumentBinding &argument : program.arguments)
+  static const ArgumentBinding *findArgument(const Arguments &arguments, const std::string &name) {
+    for (const ArgumentBinding &argument : arguments)
       if (argument.name == name)
         return &argument;
     return nullptr;
   }
 
-  runtime::Status prepareAndRun() {
+  runtime::Status prepareAndRun(const Arguments &arguments) {
     for (const runtime::ScalarInfo &scalar : session->scalars())
-      if (const ArgumentBinding *argument = findArgument(scalar.name))
+      if (const ArgumentBinding *argument = findArgument(arguments, scalar.name))
         LOCKSTEP_RETURN_IF_ERROR(session->setScalar(scalar.name, argument->values.front().bytes));
-    auto found = session->findProgram(kProgramName);
-    if (!found)
-      return found.status();
-    id = *found;
-    for (unsigned replica = 0; info().inputSize != 0 && replica < session->replicas(); ++replica) {
-      auto batch = runtime::AlignedBytes::allocate(info().inputSize);
-      if (!batch)
-        return batch.status();
-      std::fill(batch->bytes().begin(), batch->bytes().end(), std::byte(0));
-      for (const runtime::InputInfo &input : info().inputs)
-        if (const ArgumentBinding *argument = findArgument(input.name))
-          fill(batch->bytes().data(), input, argument->values[argument->perReplica ? replica : 0]);
-      LOCKSTEP_RETURN_IF_ERROR(session->bindInput(id, replica, batch->bytes().data()));
-      batches.push_back(std::move(*batch));
+    batches.clear();
+    for (unsigned replica = 0; replica < session->replicas(); ++replica) {
+      if (info().loadsBatches) {
+        std::vector<const std::byte *> bases;
+        for (const Arguments &batch : program.batches) {
+          LOCKSTEP_RETURN_IF_ERROR(makeBatch(batch, replica));
+          bases.push_back(batches.back().bytes().data());
+        }
+        LOCKSTEP_RETURN_IF_ERROR(session->bindBatches(id, replica, std::move(bases)));
+      } else if (info().inputSize != 0) {
+        LOCKSTEP_RETURN_IF_ERROR(makeBatch(arguments, replica));
+        LOCKSTEP_RETURN_IF_ERROR(session->bindInput(id, replica, batches.back().bytes().data()));
+      }
     }
     return session->run(id);
+  }
+
+  /// Appends what a replica gets of one batch.
+  runtime::Status makeBatch(const Arguments &arguments, unsigned replica) {
+    auto batch = runtime::AlignedBytes::allocate(info().inputSize);
+    if (!batch)
+      return batch.status();
+    std::fill(batch->bytes().begin(), batch->bytes().end(), std::byte(0));
+    for (const runtime::InputInfo &input : info().inputs)
+      if (const ArgumentBinding *argument = findArgument(arguments, input.name))
+        fill(batch->bytes().data(), input, argument->values[argument->perReplica ? replica : 0]);
+    batches.push_back(std::move(*batch));
+    return runtime::Status::success();
   }
 
   /// The corner of the input's bound, and the sizes of its dynamic dimensions, which are inputs too.
@@ -197,7 +249,7 @@ private:
                            interpret::rowMajorStrides(tensor.type.shape), tensor.type.shape, runtime::elementSize(tensor.type.element));
   }
 
-  Outcome results() {
+  std::variant<RunResult, Diagnosis> results() {
     RunResult result;
     result.results.resize(program.results.size());
     for (unsigned output = 0; output < info().outputs.size(); ++output) {
@@ -237,6 +289,15 @@ private:
 
 } // namespace
 
+std::unique_ptr<MLIRContext> createContext() {
+  DialectRegistry registry;
+  registerDialects(registry);
+  auto context = std::make_unique<MLIRContext>(registry);
+  context->loadAllAvailableDialects();
+  context->printOpOnDiagnostic(false);
+  return context;
+}
+
 static constexpr unsigned kWorkers[] = {1, 2};
 
 static std::string wayName(bool optimize, unsigned workers) {
@@ -252,6 +313,10 @@ std::vector<std::string> wayNames() {
 }
 
 std::vector<WayOutcome> executeInAllWays(const Program &program, int64_t replicas) {
+  return executeInAllWays(program, replicas, {program.arguments});
+}
+
+std::vector<WayOutcome> executeInAllWays(const Program &program, int64_t replicas, const std::vector<Arguments> &runs) {
   std::vector<WayOutcome> outcomes;
   {
     ErrorCollector errors(program.module.get()->getContext());
@@ -265,12 +330,12 @@ std::vector<WayOutcome> executeInAllWays(const Program &program, int64_t replica
       return outcomes;
     }
   }
-  outcomes.push_back({"interpreter", interpretProgram(program, replicas)});
+  outcomes.push_back({"interpreter", interpretProgram(program, replicas, runs)});
   for (bool optimize : {false, true}) {
     auto compiled = compile(program, optimize);
     for (unsigned workers : kWorkers) {
       if (auto *artifact = std::get_if<std::shared_ptr<const runtime::Artifact>>(&compiled))
-        outcomes.push_back({wayName(optimize, workers), Execution(program).run(*artifact, workers)});
+        outcomes.push_back({wayName(optimize, workers), Execution(program).run(*artifact, workers, runs)});
       else
         outcomes.push_back({wayName(optimize, workers), std::get<Diagnosis>(compiled)});
     }

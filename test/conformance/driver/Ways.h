@@ -26,12 +26,18 @@ struct Diagnosis {
 
 struct WayOutcome {
   std::string way;
-  std::variant<RunResult, Diagnosis> outcome;
+  /// What each run leaves behind, or why there was an error.
+  std::variant<std::vector<RunResult>, Diagnosis> outcome;
 };
+
+/// With all dialects. Errors say where they are, not in which operation.
+std::unique_ptr<mlir::MLIRContext> createContext();
 
 /// Verifies the program and executes it: by the reference interpreter, and compiled without and with optimizations, with one
 /// and with two workers each. A program that does not verify is diagnosed in every way.
 std::vector<WayOutcome> executeInAllWays(const Program &program, int64_t replicas);
+/// The same, once for each of `runs`, which are the program's arguments each time. Variables keep their values in between.
+std::vector<WayOutcome> executeInAllWays(const Program &program, int64_t replicas, const std::vector<std::vector<ArgumentBinding>> &runs);
 
 /// Their names.
 std::vector<std::string> wayNames();

@@ -1,0 +1,70 @@
+//===- ProceduralPrograms.cpp - Programs of procedural cases --------------===//
+
+#include "test/conformance/driver/ProceduralPrograms.h"
+
+#include "mlir/IR/MLIRContext.h"
+
+using namespace mlir;
+
+namespace lockstep::conformance::driver {
+
+static constexpr std::pair<const char *, ProgramHandler> kHandlers[] = {
+    {"training", runTraining}, {"experimental_run_steps_on_iterator", runSteps}, {"hazard", runHazard},
+    {"run", runWithArguments}, {"strategy_attributes", strategyAttributes},      {"variable_init", variableInit},
+};
+
+ProgramHandler findProgramHandler(const Json &one) {
+  // Training loops are named by their model.
+  std::string kind = one.value("op", one.contains("model") ? "training" : "");
+  for (auto [name, handler] : kHandlers)
+    if (kind == name)
+      return handler;
+  return nullptr;
+}
+
+std::vector<WayResult> describeOutcomes(std::vector<WayOutcome> outcomes, const Case &one, const Program &program,
+                                        const Describe &describe) {
+  std::vector<WayResult> results;
+  for (const WayOutcome &way : outcomes) {
+    if (const auto *diagnosis = std::get_if<Diagnosis>(&way.outcome))
+      results.push_back({way.way, runtime::invalidArgument(diagnosis->text)});
+    else
+      results.push_back({way.way, describe(one, program, std::get<std::vector<RunResult>>(way.outcome))});
+  }
+  return results;
+}
+
+/// The arguments of the program for other inputs, which must fit what it was built for.
+static std::vector<ArgumentBinding> argumentsOf(const Program &program, const std::vector<Input> &inputs) {
+  std::vector<ArgumentBinding> arguments;
+  for (auto [input, built] : llvm::zip_equal(inputs, program.arguments)) {
+    for (auto [value, first] : llvm::zip_equal(input.values.values, built.values))
+      if (value.type.shape != first.type.shape)
+        unsupported("runs with inputs of different shapes: '{}'", input.name);
+    arguments.push_back({built.name, built.perReplica, input.values.values});
+  }
+  return arguments;
+}
+
+std::vector<WayResult> execute(const Json &withProgram, const Describe &describe, const std::vector<Json> &inputs) {
+  std::unique_ptr<MLIRContext> context = createContext();
+  try {
+    Json json = withProgram;
+    if (!inputs.empty())
+      json["inputs"] = inputs.front();
+    Case one = readCase(json);
+    Program program = FrontEnd(one, *context).build();
+    std::vector<std::vector<ArgumentBinding>> runs;
+    for (const Json &given : inputs) {
+      json["inputs"] = given;
+      runs.push_back(argumentsOf(program, readCase(json).inputs));
+    }
+    if (runs.empty())
+      runs.push_back(program.arguments);
+    return describeOutcomes(executeInAllWays(program, one.strategy.replicas, runs), one, program, describe);
+  } catch (const CaseError &error) {
+    return {{"front end", runtime::invalidArgument(error.what())}};
+  }
+}
+
+} // namespace lockstep::conformance::driver

@@ -1,0 +1,49 @@
+//===- ProceduralPrograms.h - Programs of procedural cases ------*- C++ -*-===//
+//
+// A procedural case names an operation and its parameters. Those that need the compiler have a handler here, which makes a program
+// of any case of its kind and executes it in all ways; `test/conformance/ProceduralCases.h` has those that need none.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LOCKSTEP_TEST_CONFORMANCE_DRIVER_PROCEDURALPROGRAMS_H
+#define LOCKSTEP_TEST_CONFORMANCE_DRIVER_PROCEDURALPROGRAMS_H
+
+#include "runtime/support/Status.h"
+#include "test/conformance/driver/Ways.h"
+
+namespace lockstep::conformance::driver {
+
+/// What a case comes to in one way: what stands behind "ok" in the case, with several workers a list with that of each; or an error.
+struct WayResult {
+  std::string way;
+  runtime::Expected<Json> result;
+};
+
+using ProgramHandler = std::vector<WayResult> (*)(const Json &one);
+
+/// The handler of a case's kind, or null.
+ProgramHandler findProgramHandler(const Json &one);
+
+/// What the case makes of the runs of its program.
+using Describe = std::function<Json(const Case &one, const Program &program, const std::vector<RunResult> &runs)>;
+
+/// Builds a case with a program and executes it once; or, with `inputs`, once for each of them, the inputs of the case replaced.
+std::vector<WayResult> execute(const Json &withProgram, const Describe &describe, const std::vector<Json> &inputs = {});
+/// The outcome of each way, described.
+std::vector<WayResult> describeOutcomes(std::vector<WayOutcome> outcomes, const Case &one, const Program &program,
+                                        const Describe &describe);
+
+// Training.cpp
+std::vector<WayResult> runTraining(const Json &one);
+// RunSteps.cpp
+std::vector<WayResult> runSteps(const Json &one);
+// Hazards.cpp
+std::vector<WayResult> runHazard(const Json &one);
+std::vector<WayResult> runWithArguments(const Json &one);
+// StrategyCases.cpp
+std::vector<WayResult> strategyAttributes(const Json &one);
+std::vector<WayResult> variableInit(const Json &one);
+
+} // namespace lockstep::conformance::driver
+
+#endif
