@@ -1,6 +1,7 @@
 //===- BoundInputs.cpp - Batches of a size known only at run time ---------===//
 
 #include "dialect/Replica/ReplicaDialect.h"
+#include "passes/Lower/BoundedBatch.h"
 #include "passes/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -29,36 +30,30 @@ struct BoundInputs : impl::BoundInputsPassBase<BoundInputs> {
   LogicalResult bound(replica::StepOp step, unsigned index, RankedTensorType type) {
     auto name = step.getArgAttrOfType<StringAttr>(index, kBatch);
     auto bounds = step.getArgAttrOfType<DenseI64ArrayAttr>(index, kBounds);
-    SmallVector<int64_t> dynamic;
-    for (int64_t d = 0; d < type.getRank(); ++d)
-      if (type.isDynamicDim(d))
-        dynamic.push_back(d);
-    if (!name || !bounds || bounds.asArrayRef().size() != dynamic.size())
+    int64_t dynamic = type.getNumDynamicDims();
+    if (!name || !bounds || bounds.size() != dynamic)
       return emitError(step.getArgument(index).getLoc())
-             << "expected a batch tensor with '" << kBounds << "', a bound for each of " << dynamic.size()
+             << "expected a batch tensor with '" << kBounds << "', a bound for each of " << dynamic
              << " dynamic dimensions of " << type << ", found " << (bounds ? "another number of them" : "none");
-    SmallVector<int64_t> shape(type.getShape());
-    for (auto [d, limit] : llvm::zip_equal(dynamic, bounds.asArrayRef()))
-      shape[d] = limit;
-
     BlockArgument argument = step.getArgument(index);
-    argument.setType(type.clone(shape));
-    step.removeArgAttr(index, kBounds);
+    // What used the batch uses the part of it that is there.
     OpBuilder builder = OpBuilder::atBlockBegin(&step.getBody().front());
     Location loc = argument.getLoc();
-    SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0)), strides(type.getRank(), builder.getIndexAttr(1));
-    SmallVector<OpFoldResult> sizes = getAsIndexOpFoldResult(&getContext(), shape);
+    SmallVector<Value> sizes;
     auto sizeType = RankedTensorType::get({}, builder.getI64Type());
-    for (int64_t d : dynamic) {
+    for (int64_t d : getPartialDims(type)) {
       unsigned last = step.getNumArguments();
       auto attributes = builder.getDictionaryAttr(builder.getNamedAttr(kBatch, builder.getStringAttr(name.getValue() + ".dim" + Twine(d))));
       if (failed(step.insertArgument(last, sizeType, attributes, loc)))
         return failure();
-      Value size = tensor::ExtractOp::create(builder, loc, step.getArgument(last), ValueRange());
-      sizes[d] = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), size).getResult();
+      sizes.push_back(step.getArgument(last));
     }
-    auto slice = tensor::ExtractSliceOp::create(builder, loc, type, argument, offsets, sizes, strides);
-    argument.replaceAllUsesExcept(slice.getResult(), slice);
+    SmallVector<OpOperand *> uses = llvm::map_to_vector(argument.getUses(), [](OpOperand &use) { return &use; });
+    argument.setType(getBoundedType(type, bounds));
+    step.removeArgAttr(index, kBounds);
+    Value batch = takeBatch(builder, loc, type, argument, sizes);
+    for (OpOperand *use : uses)
+      use->set(batch);
     SmallVector<Type> inputs(step.getBody().getArgumentTypes());
     step.setFunctionType(builder.getFunctionType(inputs, step.getResultTypes()));
     return success();

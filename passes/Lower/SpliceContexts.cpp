@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/Lower/BoundedBatch.h"
 #include "passes/Lower/Means.h"
 
 #include "dialect/Device/DeviceDialect.h"
@@ -194,33 +195,19 @@ private:
     auto sizeType = RankedTensorType::get({}, builder.getI64Type());
     for (auto [name, element] : llvm::zip_equal(names.getAsValueRange<StringAttr>(), op.getIterator().getType().getElements())) {
       auto type = cast<RankedTensorType>(element);
-      SmallVector<int64_t> shape(type.getShape());
-      for (int64_t d = 0; d < type.getRank(); ++d)
-        if (type.isDynamicDim(d)) {
-          shape[d] = limits.front();
-          limits = limits.drop_front();
-        }
-      add(name, type.clone(shape));
-      for (int64_t d = 0; d < type.getRank(); ++d)
-        if (type.isDynamicDim(d))
-          add(name + ".dim" + Twine(d), sizeType);
+      add(name, getBoundedType(type, limits));
+      limits = limits.drop_front(type.getNumDynamicDims());
+      for (int64_t d : getPartialDims(type))
+        add(name + ".dim" + Twine(d), sizeType);
     }
     ValueRange batch = device::LoadBatchOp::create(builder, loc, types, builder.getArrayAttr(loaded)).getResults();
     for (OpResult result : op.getResults()) {
       auto type = cast<RankedTensorType>(replica::getComponent(result.getType()));
       Value value = batch.front();
-      batch = batch.drop_front();
-      if (!type.hasStaticShape()) {
-        SmallVector<OpFoldResult> sizes = getAsIndexOpFoldResult(builder.getContext(), cast<RankedTensorType>(value.getType()).getShape());
-        for (int64_t d = 0; d < type.getRank(); ++d)
-          if (type.isDynamicDim(d)) {
-            Value size = tensor::ExtractOp::create(builder, loc, batch.front(), ValueRange());
-            sizes[d] = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), size).getResult();
-            batch = batch.drop_front();
-          }
-        SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0)), strides(type.getRank(), builder.getIndexAttr(1));
-        value = tensor::ExtractSliceOp::create(builder, loc, type, value, offsets, sizes, strides);
-      }
+      ValueRange sizes = batch.slice(1, getPartialDims(type).size());
+      batch = batch.drop_front(1 + sizes.size());
+      if (!type.hasStaticShape())
+        value = takeBatch(builder, loc, type, value, sizes);
       mapping.map(result, value);
     }
   }

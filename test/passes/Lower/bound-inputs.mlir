@@ -38,3 +38,13 @@ replica.step @unbounded(%x: tensor<?xf32> {replica.batch = "x"}) {
 replica.step @bounds(%x: tensor<?x?xf32> {replica.batch = "x", replica.bounds = array<i64: 3>}) {
   replica.return
 }
+
+// -----
+
+// A dimension without elements is one of at most one in memory: nothing can be a slice of nothing.
+// CHECK-LABEL: replica.step @nothing(
+// CHECK-SAME: %[[X:.*]]: tensor<4x1xf32> {replica.batch = "x"}, %[[N:.*]]: tensor<i64> {replica.batch = "x.dim0"}, %{{.*}}: tensor<i64> {replica.batch = "x.dim1"})
+// CHECK: tensor.extract_slice %[[X]][0, 0] [%{{.*}}, 0] [1, 1] : tensor<4x1xf32> to tensor<?x0xf32>
+replica.step @nothing(%x: tensor<?x0xf32> {replica.batch = "x", replica.bounds = array<i64: 4>}) -> tensor<?x0xf32> {
+  replica.return %x : tensor<?x0xf32>
+}
