@@ -79,6 +79,23 @@ def ConvertKernelAbiPass : Pass<"convert-kernel-abi", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
 }
 
+def BFloatsAsBitsPass : Pass<"bfloats-as-bits", "::mlir::LLVM::LLVMFuncOp"> {
+  let summary = "moves values of bf16 as 16-bit integers";
+  let description = [{
+    `expand-math` leaves no arithmetic on bf16. What only moves such values is done on their bits: LLVM knows no registers for bf16 here,
+    and would call a library to round a selected value once more.
+
+    ```mlir
+    // before
+    %b = llvm.bitcast %i : i16 to bf16
+    llvm.store %b, %p : bf16, !llvm.ptr
+    // after
+    llvm.store %i, %p : i16, !llvm.ptr
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 def LowerKernelsPass : Pass<"lower-kernels", "::mlir::ModuleOp"> {
   let summary = "lowers kernels to the LLVM dialect: all of the passes above, then the conversions";
   let options = [Option<"target", "target", "std::string", /*default=*/"\"x86-64-v3\"", "instruction set to generate code for">,
