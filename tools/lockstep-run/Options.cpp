@@ -71,6 +71,10 @@ void addOptions(CLI::App &app, Options &options) {
       ->group("Output")
       ->needs(save);
 
+  // What is run once, by hand, prints what it leaves behind.
+  for (const char *other : {"--metrics", "--save", "--save-every", "--resume", "--eval-every"})
+    inputs->excludes(app.get_option(other));
+
   app.add_option("--threads", options.threads, "worker threads (default: one for each CPU)")
       ->type_name("W")
       ->group("Execution")

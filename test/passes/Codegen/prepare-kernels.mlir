@@ -1,4 +1,5 @@
 // RUN: lockstep-opt %s --prepare-kernels --split-input-file | FileCheck %s
+// RUN: lockstep-opt %s --prepare-kernels=optimize=false --split-input-file | FileCheck %s --check-prefix=PLAIN
 
 // A transpose folds into the product that reads it: the product is indexed the other way round.
 // CHECK-LABEL: device.kernel @transposed
@@ -28,4 +29,27 @@ device.kernel @accumulates(%a: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32
     linalg.yield %s : f32
   } -> tensor<8xf32>
   device.yield %r : tensor<8xf32>
+}
+
+// -----
+
+// An input with one value everywhere needs no memory.
+// PLAIN-LABEL: device.kernel @filled
+// PLAIN-NOT: linalg.fill
+// PLAIN: linalg.generic {{.*}} ins(%arg0 : tensor<?xf32>)
+// CHECK-LABEL: device.kernel @filled
+// CHECK-NOT: linalg.fill
+// CHECK: linalg.generic {{.*}} ins(%arg0 : tensor<?xf32>)
+// CHECK: arith.mulf %{{.*}}, %cst
+#id = affine_map<(i) -> (i)>
+device.kernel @filled(%a: tensor<?xf32>, %m: index, %n: index) -> tensor<?xf32> attributes {bounds = array<i64: 8>} {
+  %two = arith.constant 2.0 : f32
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %f = linalg.fill ins(%two : f32) outs(%e : tensor<?xf32>) -> tensor<?xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]} ins(%a, %f : tensor<?xf32>, tensor<?xf32>) outs(%e : tensor<?xf32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %s = arith.mulf %x, %y : f32
+    linalg.yield %s : f32
+  } -> tensor<?xf32>
+  device.yield %r : tensor<?xf32>
 }
