@@ -112,11 +112,12 @@ private:
     if (getEnclosingContext(op) == Context::CrossReplica)
       return;
     Aggregation aggregation = variable.getAggregation();
-    bool adds = op.getKind() == Scatter::Add || op.getKind() == Scatter::Sub;
+    // Whose slices come first decides what they leave, and no sum or mean says that.
+    bool ordered = op.getKind() == Scatter::Min || op.getKind() == Scatter::Max || op.getKind() == Scatter::Update;
     if (aggregation == Aggregation::None)
       error(op, variable) << "replicas scatter into a variable without an aggregation, its copies could diverge [E_AGG_NONE]";
-    else if ((aggregation == Aggregation::Sum || aggregation == Aggregation::Mean) && !adds)
-      error(op, variable) << "expected 'add' or 'sub' for aggregation '" << stringifyAggregation(aggregation) << "', found '"
+    else if ((aggregation == Aggregation::Sum || aggregation == Aggregation::Mean) && ordered)
+      error(op, variable) << "expected 'add', 'sub', 'mul' or 'div' for aggregation '" << stringifyAggregation(aggregation) << "', found '"
                           << stringifyScatter(op.getKind()) << "' [E_SCATTER_AGG]";
   }
 

@@ -14,7 +14,7 @@ def ApplyStrategyPass : Pass<"apply-strategy", "::mlir::ModuleOp"> {
     | an assignment or scatter by replicas to a variable with `aggregation = none` | `E_AGG_NONE` |
     | reading an on_read variable without aggregation in cross-replica context | `E_AGG_NONE` |
     | adding to an on_read variable that is the sum of its copies, in cross-replica context | `E_ONREAD_ASSIGN_ADD_SUM` |
-    | scatters into on_read variables, and others than `add` and `sub` that would have to be added over replicas | `E_SCATTER_ONREAD`, `E_SCATTER_AGG` |
+    | scatters into on_read variables, and `min`, `max` and `update` of what replicas would add | `E_SCATTER_ONREAD`, `E_SCATTER_AGG` |
     | sums, over several replicas, of a literal, and of plain and mirrored values in cross-replica context | `E_NON_DISTRIBUTED_SUM` |
     | reductions of other elements than numbers | `E_DTYPE_UNSUPPORTED` |
     | gathers of scalars, along an axis that is not there, of values of different ranks | `E_SCALAR_GATHER`, `E_AXIS_RANGE`, `E_RANK_MISMATCH` |

@@ -104,7 +104,7 @@ replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 // expected-note@+1 {{variable 'v' is declared here}}
 replica.variable @v : tensor<4xf32> {aggregation = #replica.aggregation<mean>}
 replica.step @t(%v: tensor<2xf32> {replica.batch = "v"}, %i: tensor<2xi64> {replica.batch = "i"}) {
-  // expected-error@+1 {{expected 'add' or 'sub' for aggregation 'mean', found 'min' [E_SCATTER_AGG]}}
+  // expected-error@+1 {{expected 'add', 'sub', 'mul' or 'div' for aggregation 'mean', found 'min' [E_SCATTER_AGG]}}
   replica.scatter min @v, %i, %v : tensor<2xi64>, tensor<2xf32>
   replica.return
 }
