@@ -77,6 +77,8 @@ Leaf FrontEnd::distributedOf(const Leaf &leaf, Type element) {
   switch (leaf.kind) {
   case Leaf::Kind::None:
     refuse("E_ARG_TYPE", "expected a tensor, found None");
+  case Leaf::Kind::Operation:
+    refuse("E_ARG_TYPE", "expected a tensor, found an operation without a result");
   case Leaf::Kind::Mismatch:
     throw CaseError(leaf.message);
   case Leaf::Kind::Host:
