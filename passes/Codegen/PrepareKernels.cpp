@@ -8,8 +8,8 @@
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
-#include "mlir/Transforms/CSE.h"
 #include "mlir/IR/Dominance.h"
+#include "mlir/Transforms/CSE.h"
 
 namespace lockstep {
 #define GEN_PASS_DEF_PREPAREKERNELSPASS
@@ -67,7 +67,8 @@ struct InitToInput : OpRewritePattern<linalg::GenericOp> {
       outputs[number] =
           tensor::EmptyOp::create(rewriter, op.getLoc(), tensor::getMixedSizes(rewriter, op.getLoc(), init->get()), type.getElementType());
     }
-    auto generic = linalg::GenericOp::create(rewriter, op.getLoc(), op->getResultTypes(), inputs, outputs, maps, op.getIteratorTypesArray());
+    auto generic =
+        linalg::GenericOp::create(rewriter, op.getLoc(), op->getResultTypes(), inputs, outputs, maps, op.getIteratorTypesArray());
     rewriter.cloneRegionBefore(op.getRegion(), generic.getRegion(), generic.getRegion().begin());
     Block &body = *generic.getBlock();
     for (auto [i, number] : llvm::enumerate(read)) {
@@ -105,6 +106,12 @@ bool isDataMovement(Operation *op) {
     return false;
   auto argument = dyn_cast<BlockArgument>(generic.getBlock()->getTerminator()->getOperand(0));
   return argument && argument.getOwner() == generic.getBlock() && argument.getArgNumber() < generic.getNumDpsInputs();
+}
+
+/// Reads one value everywhere: what a fill has written.
+bool isFillRead(OpOperand *use) {
+  auto fill = use->get().getDefiningOp<linalg::GenericOp>();
+  return fill && isDataMovement(fill) && !isa<ShapedType>(fill.getDpsInputs().front().getType());
 }
 
 /// True if `producer` may be recomputed inside of the operation that uses it. A reduction reads its inputs many times; only moves of
@@ -146,14 +153,14 @@ struct PrepareKernels : lockstep::impl::PrepareKernelsPassBase<PrepareKernels> {
       patterns.add<SplatToFill, InitToInput, FillToScalar>(&getContext());
       if (failed(applyPatternsGreedily(kernel, std::move(patterns))))
         return signalPassFailure();
-      if (optimize)
-        fuse(kernel);
+      // Values that are the same everywhere are never stored to be read: they may have any size.
+      fuse(kernel, optimize ? shouldFuse : isFillRead);
     }
   }
 
-  void fuse(lockstep::device::KernelOp kernel) {
+  void fuse(lockstep::device::KernelOp kernel, const linalg::ControlFusionFn &control) {
     RewritePatternSet patterns(&getContext());
-    linalg::populateElementwiseOpsFusionPatterns(patterns, shouldFuse);
+    linalg::populateElementwiseOpsFusionPatterns(patterns, control);
     linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
     addCanonicalizations(patterns);
     (void)applyPatternsGreedily(kernel, std::move(patterns));
