@@ -134,7 +134,8 @@ def Replica_ReadOp : Replica_Op<"read", [InAnyContext, DeclareOpInterfaceMethods
     DeclareOpInterfaceMethods<UniformityOpInterface>, MemoryEffects<[MemRead<Replica_VariableResource>]>]> {
   let summary = "the value of a variable";
   let description = [{
-    In replica context the replica's own copy; in cross-replica context the mirrored value.
+    In replica context the replica's own copy; in cross-replica context the mirrored value, or of an on_read variable the combination
+    of all copies that its aggregation says.
 
     ```mlir
     %w = replica.read @w : tensor<64x10xf32>
@@ -192,8 +193,8 @@ def Replica_ScatterOp : Replica_Op<"scatter", [InAnyContext, DeclareOpInterfaceM
   let description = [{
     Row `indices[i]` of the variable becomes its combination with `values[i]`, in the order of `i`; an index may come several
     times. In replica context the slices of all replicas are concatenated (aggregation `sum`; divided by the number of replicas for
-    `mean`), or those of replica 0 are taken (`only_first_replica`). Only `add` and `sub` can be aggregated otherwise
-    (`E_SCATTER_AGG`); on_read variables have no scatter (`E_SCATTER_ONREAD`). An index outside of `[0, rows)` changes nothing, as in JAX.
+    `mean`), or those of replica 0 are taken (`only_first_replica`); `min`, `max` and `update` cannot be aggregated otherwise
+    (`E_SCATTER_AGG`). On_read variables have no scatter (`E_SCATTER_ONREAD`). An index outside of `[0, rows)` changes nothing, as in JAX.
 
     ```mlir
     replica.scatter add @table, %indices, %values : tensor<?xi64>, tensor<?x64xf32>
