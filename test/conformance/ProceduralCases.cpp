@@ -35,7 +35,7 @@ constexpr ProceduralKind kinds[] = {
 bool expectsError(const json &testCase) {
   if (!testCase.contains("expected_per_worker"))
     return testCase.value("expected", json::object()).contains("error");
-  for (const json &worker : testCase["expected_per_worker"])
+  for (const json &worker : testCase.at("expected_per_worker"))
     if (worker.contains("ok"))
       return false;
   return true;
@@ -57,13 +57,13 @@ Status judgeResult(const json &testCase, const Expected<json> &result, double to
   if (testCase.value("grading", "") == "clean_expected") {
     if (!testCase.contains("clean_expected"))
       return Status::success();
-    const json &clean = testCase["clean_expected"];
-    return compareResults(clean.contains("ok") ? clean["ok"] : clean, *result, tolerance);
+    const json &clean = testCase.at("clean_expected");
+    return compareResults(clean.contains("ok") ? clean.at("ok") : clean, *result, tolerance);
   }
   if (!testCase.contains("expected_per_worker"))
     return compareResults(testCase.at("expected").at("ok"), *result, tolerance);
   json expected = json::array();
-  for (const json &worker : testCase["expected_per_worker"])
+  for (const json &worker : testCase.at("expected_per_worker"))
     expected.push_back(worker.at("ok"));
   return compareResults(expected, *result, tolerance);
 }

@@ -66,7 +66,7 @@ Expected<ReplicationMode> replicationMode(const json &testCase) {
 Expected<CaseValue> rowsOfDataset(const json &dataset, const Environment &environment) {
   if (dataset.contains("text_files")) {
     CaseTensor lines{"str", {}, {}};
-    for (unsigned file = 0; file < dataset["text_files"].get<unsigned>(); ++file)
+    for (unsigned file = 0; file < dataset.at("text_files").get<unsigned>(); ++file)
       for (unsigned line = 0; line < dataset.at("lines_per_file").get<unsigned>(); ++line)
         lines.data.push_back(fmt::format("f{}l{}", file, line));
     lines.shape = {static_cast<int64_t>(lines.data.size())};
@@ -91,7 +91,7 @@ Expected<CaseValue> rowsOfDataset(const json &dataset, const Environment &enviro
     }
     return result;
   };
-  return apply(dataset["map"]);
+  return apply(dataset.at("map"));
 }
 
 json stepsOfWorker(const Distribution &distribution, const CaseValue &rows, unsigned worker, unsigned replicas) {

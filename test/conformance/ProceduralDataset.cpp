@@ -49,7 +49,7 @@ Expected<json> distributeDataset(const json &testCase) {
 
     DistributionOptions options;
     if (dataset.contains("global_batch"))
-      options.globalBatch = dataset["global_batch"].get<uint64_t>();
+      options.globalBatch = dataset.at("global_batch").get<uint64_t>();
     options.workers = cluster->workers;
     options.replicasPerWorker = cluster->replicasPerWorker;
     options.policy = *policy;
@@ -57,7 +57,7 @@ Expected<json> distributeDataset(const json &testCase) {
     options.dropRemainder = dataset.value("drop_remainder", false);
     options.rows = countRows(*rows);
     if (dataset.contains("text_files"))
-      options.fileRows.assign(dataset["text_files"].get<size_t>(), dataset["lines_per_file"].get<uint64_t>());
+      options.fileRows.assign(dataset.at("text_files").get<size_t>(), dataset.at("lines_per_file").get<uint64_t>());
     Expected<Distribution> distribution = Distribution::create(options);
     if (!distribution)
       return distribution.status();

@@ -80,7 +80,7 @@ Expected<json> distributeFromFunction(const json &testCase) {
     uint64_t steps = pipelineSteps(*mode, cluster->replicasPerWorker, counts);
     return forEachWorker(testCase, cluster->workers, [&](unsigned worker) -> Expected<json> {
       const json &expected =
-          testCase.contains("expected_per_worker") ? testCase["expected_per_worker"].at(worker) : testCase.at("expected");
+          testCase.contains("expected_per_worker") ? testCase.at("expected_per_worker").at(worker) : testCase.at("expected");
       const json &form = expected.value("ok", json::object());
       const char *key = form.contains("context") ? "context" : "contexts";
       bool asList = !form.value(key, json::array()).empty() && form[key][0].is_array();

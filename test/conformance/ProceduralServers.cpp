@@ -97,8 +97,8 @@ Expected<json> constructServersFromEnvironment(const json &testCase) {
     json config = testCase.at("env").value("TF_CONFIG", json::object());
     if (config.is_string())
       config = json::parse(config.get<std::string>());
-    json jobs = json::object();
-    for (const auto &[job, tasks] : config.value("cluster", json::object()).items())
+    json jobs = json::object(), cluster = config.value("cluster", json::object());
+    for (const auto &[job, tasks] : cluster.items())
       jobs[job] = tasks.size();
     LOCKSTEP_RETURN_IF_ERROR(clusterStatus(jobs));
     return json::object();

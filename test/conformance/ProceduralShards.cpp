@@ -147,12 +147,12 @@ Ids idsOf(const json &testCase, const Shards &shards) {
     ids.shape = fault == "E_RANK_MISMATCH" ? std::vector<int64_t>{1, 1} : std::vector<int64_t>{1};
     return ids;
   }
-  for (const json *level = &expected["ok"].at("ids"); level->is_array(); level = &level->at(0)) {
+  for (const json *level = &expected.at("ok").at("ids"); level->is_array(); level = &level->at(0)) {
     ids.shape.push_back(static_cast<int64_t>(level->size()));
     if (level->empty())
       break;
   }
-  json flat = expected["ok"]["ids"].flatten();
+  json flat = expected.at("ok").at("ids").flatten();
   for (const auto &[path, id] : flat.items())
     if (id.is_number())
       ids.values.push_back(id);
@@ -189,7 +189,7 @@ Expected<json> sliceSharded(const json &testCase) {
     json fault = {{{"index", outside ? std::to_string(variable.shards().rows()) : "tensor"}}};
     json slices = json::array();
     const json &expected = testCase.at("expected");
-    for (const json &slice : expected.contains("ok") ? expected["ok"].at("slices") : fault) {
+    for (const json &slice : expected.contains("ok") ? expected.at("ok").at("slices") : fault) {
       std::string index = slice.at("index");
       Expected<Selection> selection = parseIndex(index, variable.shape());
       if (!selection && slice.contains("error")) {
@@ -222,7 +222,7 @@ Expected<json> sparseReadSharded(const json &testCase) {
     auto read = variable.sparseRead(ids.values, ids.shape);
     if (!read)
       return read.status();
-    return json{{"ids", testCase["expected"]["ok"]["ids"]}, {"value", read->first.toJson()}};
+    return json{{"ids", testCase.at("expected").at("ok").at("ids")}, {"value", read->first.toJson()}};
   });
 }
 
@@ -239,7 +239,7 @@ Expected<json> lookupSharded(const json &testCase) {
     CaseTensor value = takeRows(read->first, order);
     value.shape.erase(value.shape.begin());
     value.shape.insert(value.shape.begin(), ids.shape.begin(), ids.shape.end());
-    return json{{"ids", testCase["expected"]["ok"]["ids"]}, {"value", value.toJson()}};
+    return json{{"ids", testCase.at("expected").at("ok").at("ids")}, {"value", value.toJson()}};
   });
 }
 

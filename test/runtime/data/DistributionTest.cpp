@@ -56,7 +56,8 @@ Steps sizesOf(uint64_t rows, uint64_t batch, unsigned replicas, ShardPolicy poli
 HostTensor tensor(std::vector<int64_t> shape, const std::vector<int64_t> &values) {
   HostTensor result{ElementType::i64, std::move(shape), {}};
   result.bytes.resize(values.size() * sizeof(int64_t));
-  std::memcpy(result.bytes.data(), values.data(), result.bytes.size());
+  if (!values.empty())
+    std::memcpy(result.bytes.data(), values.data(), result.bytes.size());
   return result;
 }
 
