@@ -17,7 +17,7 @@
 namespace lockstep::runtime {
 
 /// What readers accept at most and what the writer writes.
-inline constexpr uint32_t artifactFormatVersion = 1;
+inline constexpr uint32_t artifactFormatVersion = 2;
 
 /// Segments start at multiples of this, so that a mapped file has its constants page-aligned.
 inline constexpr uint64_t segmentAlignment = 4096;
@@ -27,6 +27,9 @@ struct VerifyOptions {
   /// what they prevent. Never set outside of tests.
   bool allowSharedWritesAnywhere = false;
   bool allowSharedSubgroupResults = false;
+  /// Loads programs of which nobody has proven that their ranks do not wait for each other for ever: to look at them, or to see them
+  /// do it in tests.
+  bool allowUnproven = false;
 };
 
 /// An artifact that has passed both verifications: an executor that follows it cannot leave its

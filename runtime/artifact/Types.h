@@ -46,6 +46,11 @@ inline uint64_t elementSize(artifact::ElementType type) {
   return 0;
 }
 
+inline bool isFloat(artifact::ElementType type) {
+  using artifact::ElementType;
+  return type == ElementType::f16 || type == ElementType::bf16 || type == ElementType::f32 || type == ElementType::f64;
+}
+
 /// Name as in MLIR, for example "bf16".
 inline const char *elementName(artifact::ElementType type) {
   return artifact::EnumNameElementType(type);

@@ -4,6 +4,7 @@
 #define LOCKSTEP_RUNTIME_ARTIFACT_VERIFIER_H
 
 #include "runtime/artifact/Artifact.h"
+#include "runtime/artifact/Roles.h"
 
 #include <cstdint>
 #include <string>
@@ -30,6 +31,10 @@ struct Context {
   const artifact::Artifact &artifact;
   const VerifyOptions &options;
   uint64_t constantSize = 0;
+  /// Of the program.
+  RoleInfo role = {};
+  /// Of all programs of its name, which share their channels.
+  uint64_t commandsOfName = 0;
 };
 
 /// The bytes of a memory as seen by one program.
@@ -50,9 +55,18 @@ Status verifyType(const artifact::TensorType *type, bool allowDynamic, uint64_t 
 /// Bindings, buffers, outputs and commands of one program, then its control flow.
 Status verifyProgram(const Context &context, const artifact::Program &program);
 
-/// Operands, results and group of a collective; `n` is the number of its members.
+/// Operands, results, group and root of a collective, as far as the role of the program sees them.
 Status verifyCollective(const Context &context, const artifact::Program &program,
                         const artifact::Start &start);
+
+/// The channels that the programs of one name share: the same collective in all of them, with all of its members, and what some give
+/// fits what others get.
+Status verifyMeetings(const artifact::Artifact &artifact, const std::vector<const artifact::Program *> &programs);
+
+/// Names, ranks and sizes of the roles.
+Status verifyRoles(const artifact::Artifact &artifact);
+/// Shards cover their variables.
+Status verifyShards(const artifact::Artifact &artifact);
 
 /// Branch targets, `once` sections and the order of starts and waits.
 Status verifyFlow(const Context &context, const artifact::Program &program);
@@ -60,8 +74,19 @@ Status verifyFlow(const Context &context, const artifact::Program &program);
 /// "command 7 (train.py:42)".
 std::string commandName(const Context &context, const artifact::Program &program, uint32_t index);
 
-/// Number of members of a group; `group` must be in range.
-uint32_t groupSize(const artifact::Artifact &artifact, uint32_t group);
+/// The members of a group, and which of them one role has. `group` must be in range.
+struct Membership {
+  uint32_t members = 0, ofRole = 0;
+  /// The rank that gives or takes in a collective with a root.
+  uint32_t root = 0;
+  bool rootIsMember = true, rootInRole = false;
+};
+Membership membershipOf(const artifact::Artifact &artifact, uint32_t group, int32_t root, const RankRange &role);
+
+/// Elements that have room in a buffer. Widths differ where a reduction does not round its result.
+uint64_t capacity(const artifact::Buffer *buffer);
+/// Whether reductions of `type` accumulate in the wider `wide`.
+bool isAccumulator(artifact::ElementType type, artifact::ElementType wide);
 
 /// A named range of bytes, to find two that overlap.
 struct NamedRange {

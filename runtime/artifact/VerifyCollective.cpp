@@ -8,6 +8,13 @@
 #include <fmt/format.h>
 
 namespace lockstep::runtime::verify {
+
+uint64_t capacity(const artifact::Buffer *buffer) { return buffer->size() / elementSize(buffer->type()->element()); }
+
+bool isAccumulator(artifact::ElementType type, artifact::ElementType wide) {
+  return wide == artifact::ElementType::f32 && (type == artifact::ElementType::f16 || type == artifact::ElementType::bf16);
+}
+
 namespace {
 
 using artifact::Buffer;
@@ -20,11 +27,6 @@ bool isDynamic(const Buffer *buffer) {
     if (buffer->type()->shape()->Get(i) < 0)
       return true;
   return false;
-}
-
-/// Elements that have room in a buffer. Widths differ where a reduction does not round its result.
-uint64_t capacity(const Buffer *buffer) {
-  return buffer->size() / elementSize(buffer->type()->element());
 }
 
 Status sameShape(const Buffer *operand, const Buffer *result, uint32_t index) {
@@ -81,16 +83,13 @@ struct Range {
 Status verifyAliasing(const artifact::Program &program, const artifact::Start &start,
                       bool inPlace) {
   std::vector<Range> ranges;
-  for (uint32_t i = 0; i < count(start.operands()); ++i) {
-    const Buffer *operand = program.buffers()->Get(start.operands()->Get(i));
-    const Buffer *result = program.buffers()->Get(start.results()->Get(i));
-    if (operand->size())
-      ranges.push_back({operand->space(), operand->offset(), operand->offset() + operand->size(),
-                        int32_t(i), i});
-    if (result->size())
-      ranges.push_back(
-          {result->space(), result->offset(), result->offset() + result->size(), -1, i});
-  }
+  auto add = [&](const flatbuffers::Vector<uint32_t> *indices, bool areOperands) {
+    for (uint32_t i = 0; i < count(indices); ++i)
+      if (const Buffer *buffer = program.buffers()->Get(indices->Get(i)); buffer->size())
+        ranges.push_back({buffer->space(), buffer->offset(), buffer->offset() + buffer->size(), areOperands ? int32_t(i) : -1, i});
+  };
+  add(start.operands(), true);
+  add(start.results(), false);
   std::sort(ranges.begin(), ranges.end(), [](const Range &a, const Range &b) {
     return std::tie(a.space, a.begin, a.end) < std::tie(b.space, b.begin, b.end);
   });
@@ -111,16 +110,104 @@ Status verifyAliasing(const artifact::Program &program, const artifact::Start &s
   return Status::success();
 }
 
-/// Whether reductions of `type` accumulate in the wider `wide`.
-bool isAccumulator(artifact::ElementType type, artifact::ElementType wide) {
-  return wide == artifact::ElementType::f32 &&
-         (type == artifact::ElementType::f16 || type == artifact::ElementType::bf16);
-}
-
 bool reducible(artifact::ElementType type, Reduction reduction) {
   if (type == artifact::ElementType::i1)
     return reduction == Reduction::min || reduction == Reduction::max;
   return true;
+}
+
+/// How many operands and results the members of one role have: the schema's comment on `Start.root`.
+Status verifyCounts(const artifact::Start &start, const Membership &group, const std::string &kind) {
+  uint32_t operands = count(start.operands()), results = count(start.results());
+  bool isRoot = group.rootInRole, hasOthers = group.ofRole > (isRoot ? 1 : 0);
+  auto error = [&](std::string_view expected) {
+    return corrupted(fmt::format("{} with root {}: expected {}, found {} operands and {} results", kind, group.root, expected, operands, results));
+  };
+  switch (start.kind()) {
+  case CollectiveKind::broadcast:
+    if (!isRoot && operands)
+      return error("no operands where the root is not");
+    if (isRoot && results != operands && (hasOthers || results))
+      return error("as many results as operands, or none at a root on its own");
+    return Status::success();
+  case CollectiveKind::reduce:
+  case CollectiveKind::gather:
+    if (!isRoot && results)
+      return error("no results where the root is not");
+    if (isRoot && results != operands && (hasOthers || operands))
+      return error("as many operands as results, or none at a root on its own");
+    return Status::success();
+  case CollectiveKind::scatter:
+    if (operands != (isRoot ? 2 : 0) || results != (hasOthers ? 1 : 0))
+      return error(isRoot ? (hasOthers ? "2 operands and 1 result" : "2 operands and no result") : "1 result and no operands");
+    return Status::success();
+  default:
+    if (operands != results)
+      return corrupted(fmt::format("{} has {} operands and {} results", kind, operands, results));
+    return Status::success();
+  }
+}
+
+/// Rows have the same size on all members, so their dimensions behind the first are static.
+Status scatterRows(const Buffer *rows) {
+  const auto *shape = rows->type()->shape();
+  if (count(shape) == 0)
+    return corrupted("expected rows, found a scalar");
+  for (uint32_t i = 1; i < shape->size(); ++i)
+    if (shape->Get(i) < 0)
+      return corrupted(fmt::format("expected rows of a static size, found a dynamic dimension {}", i));
+  return Status::success();
+}
+
+Status scatterCounts(const Buffer *counts, uint32_t members) {
+  const auto *shape = counts->type()->shape();
+  if (counts->type()->element() != artifact::ElementType::i64 || count(shape) != 1 || shape->Get(0) != int64_t(members) - 1)
+    return corrupted(fmt::format("expected the counts of {} other members, {}xi64, in a buffer of {} bytes", members - 1, members - 1,
+                                 (members - 1) * sizeof(int64_t)));
+  return Status::success();
+}
+
+Status verifyResult(const Context &context, const artifact::Start &start, const Membership &group, uint32_t index, const Buffer *result,
+                    const std::string &kind) {
+  Space space = result->space();
+  if (isReadOnly(space))
+    return corrupted(fmt::format("{} writes buffer {}, which is in space {}", kind, index, artifact::EnumNameSpace(space)));
+  if (space != Space::shared && space != Space::variable)
+    return Status::success();
+  if (group.ofRole != context.role.ranks.count && !context.options.allowSharedSubgroupResults)
+    return corrupted(fmt::format("{} of a part of the replicas has a result in space {}, which all replicas share", kind,
+                                 artifact::EnumNameSpace(space)));
+  if (group.ofRole > 1 && (start.kind() == CollectiveKind::reduce_scatter || start.kind() == CollectiveKind::scatter))
+    return corrupted(fmt::format("{} has a result in shared space, but results differ", kind));
+  if (group.ofRole > 1 && (start.kind() == CollectiveKind::reduce || start.kind() == CollectiveKind::gather))
+    return corrupted(fmt::format("{} has a result in shared space, but only its root gets one", kind));
+  return Status::success();
+}
+
+/// What an operand and the result of the same position have to do with each other, where a role has both.
+Status verifyPair(const artifact::Start &start, const Membership &group, const Buffer *operand, const Buffer *result, uint32_t i,
+                  const std::string &kind) {
+  if (start.kind() == CollectiveKind::scatter) {
+    if (operand->type()->element() != result->type()->element())
+      return corrupted(fmt::format("{}: the rows are of {}, the result of {}", kind, elementName(operand->type()->element()),
+                                   elementName(result->type()->element())));
+    const auto *left = operand->type()->shape(), *right = result->type()->shape();
+    if (i == 0 && !(count(left) == count(right) && std::equal(left->begin() + 1, left->end(), right->begin() + 1)))
+      return corrupted("scatter: the rows and the result differ in another dimension than the first");
+    return Status::success();
+  }
+  if (operand->type()->element() != result->type()->element() &&
+      !(isReduction(start.kind()) && isAccumulator(operand->type()->element(), result->type()->element())))
+    return corrupted(fmt::format("{}: operand {} is of {}, its result of {}", kind, i, elementName(operand->type()->element()),
+                                 elementName(result->type()->element())));
+  // Members of several roles need not give as many rows; what all of them give is added up where their programs are compared.
+  if (start.kind() == CollectiveKind::gather && group.ofRole < group.members)
+    return Status::success();
+  bool gathers = start.kind() == CollectiveKind::all_gather || start.kind() == CollectiveKind::gather;
+  Status shape = gathers ? gatherShape(operand, result, start.axis(), group.members, i)
+                 : start.kind() == CollectiveKind::reduce_scatter ? scatterShape(operand, result, start.axis(), group.members, i)
+                                                                  : sameShape(operand, result, i);
+  return shape.withContext(kind);
 }
 
 } // namespace
@@ -129,59 +216,53 @@ Status verifyCollective(const Context &context, const artifact::Program &program
                         const artifact::Start &start) {
   if (start.kind() > CollectiveKind::MAX || start.reduction() > Reduction::MAX)
     return corrupted("unknown collective or reduction");
-  bool reduces =
-      start.kind() == CollectiveKind::all_reduce || start.kind() == CollectiveKind::reduce_scatter;
   std::string kind = artifact::EnumNameCollectiveKind(start.kind());
-  if (!reduces && start.kind() != CollectiveKind::all_gather &&
-      start.kind() != CollectiveKind::broadcast)
-    return unsupported(fmt::format("collective {} is not supported by this runtime (expected "
-                                   "all_reduce, all_gather, reduce_scatter or broadcast)",
+  if (!isReduction(start.kind()) && !hasRoot(start.kind()) && start.kind() != CollectiveKind::all_gather)
+    return unsupported(fmt::format("collective {} is not supported by this runtime (expected all_reduce, reduce_scatter, all_gather, "
+                                   "broadcast, reduce, gather or scatter)",
                                    kind));
-  if (reduces != (start.reduction() != Reduction::none))
+  if (isReduction(start.kind()) != (start.reduction() != Reduction::none))
     return corrupted(fmt::format("{} with reduction {}", kind,
                                  artifact::EnumNameReduction(start.reduction())));
-  if (count(start.operands()) != count(start.results()))
-    return corrupted(fmt::format("{} has {} operands and {} results", kind,
-                                 count(start.operands()), count(start.results())));
+  Membership group = membershipOf(context.artifact, start.group(), start.root(), context.role.ranks);
+  if (group.ofRole == 0)
+    return corrupted(fmt::format("{} of a group in which role '{}' has no rank", kind, context.role.name));
+  if (start.root() != -1 && !hasRoot(start.kind()))
+    return corrupted(fmt::format("{} has no root, found {}", kind, start.root()));
+  if (!group.rootIsMember)
+    return corrupted(fmt::format("{}: root {} is not in its group", kind, start.root()));
+  LOCKSTEP_RETURN_IF_ERROR(verifyCounts(start, group, kind));
 
-  uint32_t members = groupSize(context.artifact, start.group());
-  bool wholeProcess = members == context.artifact.replicas();
-  for (uint32_t i = 0; i < count(start.operands()); ++i) {
-    for (uint32_t index : {start.operands()->Get(i), start.results()->Get(i)})
-      if (index >= count(program.buffers()) || !program.buffers()->Get(index)->type())
-        return corrupted(fmt::format("{}: buffer {} does not exist or has no type", kind, index));
-    const Buffer *operand = program.buffers()->Get(start.operands()->Get(i));
-    const Buffer *result = program.buffers()->Get(start.results()->Get(i));
-    if (operand->type()->element() != result->type()->element() &&
-        !(reduces && isAccumulator(operand->type()->element(), result->type()->element())))
-      return corrupted(fmt::format("{}: operand {} is of {}, its result of {}", kind, i,
-                                   elementName(operand->type()->element()),
-                                   elementName(result->type()->element())));
-    Space space = result->space();
-    if (isReadOnly(space))
-      return corrupted(fmt::format("{} writes buffer {}, which is in space {}", kind,
-                                   start.results()->Get(i), artifact::EnumNameSpace(space)));
-    bool sharedResult = space == Space::shared || space == Space::variable;
-    if (sharedResult && !wholeProcess && !context.options.allowSharedSubgroupResults)
-      return corrupted(fmt::format("{} of a part of the replicas has a result in space {}, which "
-                                   "all replicas share",
-                                   kind, artifact::EnumNameSpace(space)));
-    if (sharedResult && members > 1 && start.kind() == CollectiveKind::reduce_scatter)
-      return corrupted("reduce_scatter has a result in shared space, but results differ");
-    if (reduces && !reducible(operand->type()->element(), start.reduction()))
+  uint32_t operands = count(start.operands()), results = count(start.results());
+  auto bufferOf = [&](const flatbuffers::Vector<uint32_t> *indices, uint32_t i) { return program.buffers()->Get(indices->Get(i)); };
+  for (const auto *indices : {start.operands(), start.results()})
+    for (uint32_t i = 0; i < count(indices); ++i)
+      if (indices->Get(i) >= count(program.buffers()) || !bufferOf(indices, i)->type())
+        return corrupted(fmt::format("{}: buffer {} does not exist or has no type", kind, indices->Get(i)));
+  for (uint32_t i = 0; i < results; ++i)
+    LOCKSTEP_RETURN_IF_ERROR(verifyResult(context, start, group, start.results()->Get(i), bufferOf(start.results(), i), kind));
+  for (uint32_t i = 0; i < std::max(operands, results); ++i) {
+    const Buffer *operand = i < operands ? bufferOf(start.operands(), i) : nullptr;
+    const Buffer *result = i < results ? bufferOf(start.results(), i) : nullptr;
+    const Buffer *either = operand ? operand : result;
+    if (isReduction(start.kind()) && !reducible(either->type()->element(), start.reduction()))
       return unsupported(fmt::format("{} {} of {} is not supported", kind,
                                      artifact::EnumNameReduction(start.reduction()),
-                                     elementName(operand->type()->element())));
-    Status shape = start.kind() == CollectiveKind::all_gather
-                       ? gatherShape(operand, result, start.axis(), members, i)
-                   : start.kind() == CollectiveKind::reduce_scatter
-                       ? scatterShape(operand, result, start.axis(), members, i)
-                       : sameShape(operand, result, i);
-    if (!shape.ok())
-      return shape.withContext(kind);
+                                     elementName(either->type()->element())));
+    if (start.kind() == CollectiveKind::gather && (start.axis() < 0 || uint32_t(start.axis()) >= count(either->type()->shape())))
+      return corrupted(fmt::format("gather: axis {} does not exist in a buffer of rank {}", start.axis(), count(either->type()->shape())));
+    if (start.kind() == CollectiveKind::scatter) {
+      Status rows = i == 1 ? scatterCounts(operand, group.members) : scatterRows(either);
+      if (rows.ok() && result)
+        rows = scatterRows(result);
+      if (!rows.ok())
+        return rows.withContext(kind);
+    }
+    if (operand && result)
+      LOCKSTEP_RETURN_IF_ERROR(verifyPair(start, group, operand, result, i, kind));
   }
-  bool inPlace = start.kind() == CollectiveKind::all_reduce ||
-                 start.kind() == CollectiveKind::broadcast || members == 1;
+  bool inPlace = start.kind() == CollectiveKind::all_reduce || start.kind() == CollectiveKind::reduce ||
+                 start.kind() == CollectiveKind::broadcast || (group.members == 1 && start.kind() != CollectiveKind::scatter);
   return verifyAliasing(program, start, inPlace);
 }
 

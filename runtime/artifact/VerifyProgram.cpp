@@ -19,9 +19,9 @@ uint64_t spaceSize(const Context &context, const artifact::Program &program,
   case artifact::Space::constant:
     return context.constantSize;
   case artifact::Space::variable:
-    return context.artifact.variable_size();
+    return context.role.variableSize;
   case artifact::Space::replica_variable:
-    return context.artifact.replica_variable_size();
+    return context.role.replicaVariableSize;
   case artifact::Space::input:
     return program.input_size();
   case artifact::Space::scalar:
@@ -104,7 +104,7 @@ public:
       LOCKSTEP_RETURN_IF_ERROR(group(command.body_as_Start()->group()));
       return verifyCollective(context, program, *command.body_as_Start());
     case CommandBody::Barrier:
-      return group(command.body_as_Barrier()->group());
+      return barrier(*command.body_as_Barrier());
     case CommandBody::Copy:
       return copy(*command.body_as_Copy(), inOnce);
     case CommandBody::BranchUnless:
@@ -143,6 +143,13 @@ private:
     return Status::success();
   }
 
+  Status barrier(const artifact::Barrier &barrier) {
+    LOCKSTEP_RETURN_IF_ERROR(group(barrier.group()));
+    if (membershipOf(context.artifact, barrier.group(), -1, context.role.ranks).ofRole == 0)
+      return corrupted(fmt::format("barrier of a group in which role '{}' has no rank", context.role.name));
+    return Status::success();
+  }
+
   Status reg(uint32_t index) {
     if (index >= program.registers())
       return corrupted(fmt::format("register {} does not exist among {}", index,
@@ -161,7 +168,7 @@ private:
     if (isReadOnly(space))
       return corrupted(fmt::format("writes buffer {}, which is in space {}", index,
                                    artifact::EnumNameSpace(space)));
-    if (isSharedSpace(space) && !inOnce && context.artifact.replicas() > 1 &&
+    if (isSharedSpace(space) && !inOnce && context.role.ranks.count > 1 &&
         !context.options.allowSharedWritesAnywhere)
       return corrupted(fmt::format("writes buffer {} in space {}, which all replicas share, "
                                    "outside of a once section",
@@ -274,15 +281,16 @@ Status verifyOutputs(const artifact::Program &program) {
 
 Status verifyProgram(const Context &context, const artifact::Program &program) {
   for (uint64_t size : {program.replica_size(), program.shared_size(), program.input_size()})
-    if (size > maxMemory / context.artifact.replicas())
+    if (size > maxMemory / context.role.ranks.count)
       return corrupted(fmt::format("a memory of {} bytes is too large", size));
   if (program.registers() > maxRegisters ||
-      uint64_t(program.channels()) * context.artifact.replicas() > maxChannelStates)
+      uint64_t(program.channels()) * context.role.ranks.count > maxChannelStates)
     return corrupted(fmt::format("{} registers or {} channels are too many", program.registers(),
                                  program.channels()));
-  // Each has a start, a barrier or a once section; what is checked for each must not cost more than the file has bytes.
-  if (program.channels() > count(program.commands()))
-    return corrupted(fmt::format("{} channels, but only {} commands", program.channels(), count(program.commands())));
+  // Each has a start, a barrier or a once section, here or in another role; what is checked for each must not cost more than the file
+  // has bytes.
+  if (program.channels() > context.commandsOfName)
+    return corrupted(fmt::format("{} channels, but only {} commands", program.channels(), context.commandsOfName));
   for (uint32_t i = 0; i < count(program.buffers()); ++i)
     if (Status status = verifyBuffer(context, program, program.buffers()->Get(i)); !status.ok())
       return status.withContext(fmt::format("buffer {}", i));

@@ -2,11 +2,14 @@
 
 #include "runtime/artifact/Types.h"
 #include "runtime/artifact/Verifier.h"
+#include "runtime/verification/Certificate.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 namespace lockstep::runtime {
 namespace verify {
@@ -51,9 +54,19 @@ Status verifyDisjoint(std::vector<NamedRange> ranges, std::string_view what) {
   return Status::success();
 }
 
-uint32_t groupSize(const artifact::Artifact &artifact, uint32_t group) {
-  uint32_t ranks = count(artifact.groups()->Get(group)->ranks());
-  return ranks ? ranks : artifact.replicas();
+Membership membershipOf(const artifact::Artifact &artifact, uint32_t group, int32_t root, const RankRange &role) {
+  // This is asked for every collective, so it does not look at all members.
+  const auto *listed = artifact.groups()->Get(group)->ranks();
+  Membership result;
+  result.members = count(listed) ? listed->size() : artifact.replicas();
+  auto before = [&](uint32_t rank) {
+    return count(listed) ? uint32_t(std::lower_bound(listed->begin(), listed->end(), rank) - listed->begin()) : std::min(rank, result.members);
+  };
+  result.ofRole = before(role.end()) - before(role.first);
+  result.root = root != -1 ? uint32_t(root) : count(listed) ? listed->Get(0) : 0;
+  result.rootIsMember = root == -1 || (root >= 0 && before(result.root + 1) > before(result.root));
+  result.rootInRole = role.contains(result.root);
+  return result;
 }
 
 namespace {
@@ -118,14 +131,28 @@ Status verifyKernels(const artifact::Artifact &artifact) {
   return Status::success();
 }
 
+/// Formulas only name what there is.
+Status verifyFormulas(const artifact::Artifact &artifact) {
+  for (uint32_t i = 0; i < count(artifact.kernels()); ++i)
+    for (uint32_t j = 0; j < count(artifact.kernels()->Get(i)->formulas()); ++j) {
+      const artifact::Formula *formula = artifact.kernels()->Get(i)->formulas()->Get(j);
+      if (Status status = verification::checkFormula(artifact, *formula); !status.ok())
+        return status.withContext(fmt::format("kernel '{}': formula {}", artifact.kernels()->Get(i)->symbol()->string_view(), j));
+    }
+  return Status::success();
+}
+
 Status verifyGroups(const artifact::Artifact &artifact) {
+  uint32_t total = 0;
+  for (const RoleInfo &role : rolesOf(artifact))
+    total = std::max(total, role.ranks.end());
   for (uint32_t i = 0; i < count(artifact.groups()); ++i) {
     const artifact::Group *group = artifact.groups()->Get(i);
     for (uint32_t j = 0; j < count(group->ranks()); ++j) {
       uint32_t rank = group->ranks()->Get(j);
-      if (rank >= artifact.replicas())
-        return corrupted(fmt::format("group '{}': rank {} does not exist among {} replicas",
-                                     group->name()->string_view(), rank, artifact.replicas()));
+      if (rank >= total)
+        return corrupted(fmt::format("group '{}': rank {} does not exist among {}",
+                                     group->name()->string_view(), rank, total));
       if (j && rank <= group->ranks()->Get(j - 1))
         return corrupted(fmt::format("group '{}': expected ascending ranks, found {} after {}",
                                      group->name()->string_view(), rank,
@@ -150,7 +177,8 @@ Status verifyPlacement(const artifact::TensorType *type, uint64_t offset, uint64
 
 Status verifyVariables(const artifact::Artifact &artifact) {
   std::set<std::string_view> names;
-  std::vector<NamedRange> shared, replica;
+  std::vector<RoleInfo> roles = rolesOf(artifact);
+  std::vector<std::vector<NamedRange>> shared(roles.size()), replica(roles.size());
   for (uint32_t i = 0; i < count(artifact.variables()); ++i) {
     const artifact::Variable *variable = artifact.variables()->Get(i);
     std::string_view name = variable->name()->string_view();
@@ -164,12 +192,15 @@ Status verifyVariables(const artifact::Artifact &artifact) {
     if (variable->synchronization() > artifact::Synchronization::MAX ||
         variable->aggregation() > artifact::Aggregation::MAX)
       return corrupted(context + ": unknown synchronization or aggregation");
+    if (variable->role() >= roles.size())
+      return corrupted(fmt::format("{}: role {} does not exist among {}", context, variable->role(), roles.size()));
+    const RoleInfo &role = roles[variable->role()];
     uint64_t bytes = 0;
-    uint64_t limit = isShared ? artifact.variable_size() : artifact.replica_variable_size();
+    uint64_t limit = isShared ? role.variableSize : role.replicaVariableSize;
     if (Status status = verifyPlacement(variable->type(), variable->offset(), limit, &bytes);
         !status.ok())
       return status.withContext(context);
-    (isShared ? shared : replica).push_back({variable->offset(), bytes, name});
+    (isShared ? shared : replica)[variable->role()].push_back({variable->offset(), bytes, name});
     if (variable->initial() == -1)
       continue;
     if (variable->initial() < 0 || uint32_t(variable->initial()) >= count(artifact.segments()))
@@ -179,8 +210,10 @@ Status verifyVariables(const artifact::Artifact &artifact) {
       return corrupted(fmt::format("{}: expected an initial value of {} bytes, found {}", context,
                                    bytes, found));
   }
-  LOCKSTEP_RETURN_IF_ERROR(verifyDisjoint(std::move(shared), "variables"));
-  return verifyDisjoint(std::move(replica), "variables");
+  for (auto *ranges : {&shared, &replica})
+    for (std::vector<NamedRange> &ofRole : *ranges)
+      LOCKSTEP_RETURN_IF_ERROR(verifyDisjoint(std::move(ofRole), "variables"));
+  return verifyShards(artifact);
 }
 
 Status verifyScalars(const artifact::Artifact &artifact) {
@@ -217,6 +250,64 @@ Status verifySizes(const artifact::Artifact &artifact) {
   return Status::success();
 }
 
+/// All programs, those of one name, which run together, one after the other.
+Status verifyPrograms(Context &context) {
+  std::vector<RoleInfo> roles = rolesOf(context.artifact);
+  std::map<std::string_view, std::vector<const artifact::Program *>> programsOf;
+  for (uint32_t i = 0; i < count(context.artifact.programs()); ++i) {
+    const artifact::Program *program = context.artifact.programs()->Get(i);
+    std::string_view name = program->name()->string_view(), role = program->role()->string_view();
+    if (name.empty())
+      return corrupted("program '': the name is empty");
+    if (std::none_of(roles.begin(), roles.end(), [&](const RoleInfo &known) { return known.name == role; }))
+      return corrupted(fmt::format("program '{}': there is no role '{}'", name, role));
+    for (const artifact::Program *other : programsOf[name])
+      if (other->role()->string_view() == role)
+        return corrupted(fmt::format("program '{}': role '{}' has two of this name", name, role));
+    programsOf[name].push_back(program);
+  }
+  for (const auto &[name, programs] : programsOf) {
+    context.commandsOfName = 0;
+    for (const artifact::Program *program : programs)
+      context.commandsOfName += count(program->commands());
+    for (const artifact::Program *program : programs) {
+      context.role = *std::find_if(roles.begin(), roles.end(),
+                                   [&](const RoleInfo &role) { return role.name == program->role()->string_view(); });
+      std::string where = fmt::format("program '{}'", name);
+      if (roles.size() > 1)
+        where += fmt::format(" of role '{}'", context.role.name);
+      if (Status status = verifyProgram(context, *program); !status.ok())
+        return status.withContext(where);
+    }
+    Status status = verifyMeetings(context.artifact, programs);
+    if (status.ok() && !context.options.allowUnproven)
+      status = verification::checkProven(context.artifact, name);
+    if (!status.ok())
+      return status.withContext(fmt::format("program '{}'", name));
+  }
+  return Status::success();
+}
+
+/// Of programs that exist, in ascending order, each said once.
+Status verifyConstantOutputs(const artifact::Artifact &artifact) {
+  std::pair<std::string_view, std::string_view> last;
+  for (uint32_t i = 0; i < count(artifact.constant_outputs()); ++i) {
+    const artifact::ConstantOutput &output = *artifact.constant_outputs()->Get(i);
+    std::string_view program = output.program()->string_view(), name = output.name()->string_view(), value = output.value()->string_view();
+    bool exists = false;
+    for (uint32_t j = 0; j < count(artifact.programs()) && !exists; ++j)
+      exists = artifact.programs()->Get(j)->name()->string_view() == program;
+    if (!exists)
+      return corrupted(fmt::format("constant output '{}': there is no program '{}'", name, program));
+    if (i && std::pair(program, name) <= last)
+      return corrupted(fmt::format("constant output '{}' of program '{}' is not in ascending order", name, program));
+    if (!nlohmann::json::accept(value))
+      return corrupted(fmt::format("constant output '{}' of program '{}': expected JSON, found '{}'", name, program, value));
+    last = {program, name};
+  }
+  return Status::success();
+}
+
 } // namespace
 } // namespace verify
 
@@ -224,11 +315,14 @@ Status verifyArtifact(const artifact::Artifact &artifact, uint64_t fileSize,
                       const VerifyOptions &options) {
   using namespace verify;
   LOCKSTEP_RETURN_IF_ERROR(verifySizes(artifact));
+  LOCKSTEP_RETURN_IF_ERROR(verifyRoles(artifact));
   LOCKSTEP_RETURN_IF_ERROR(verifySegments(artifact, fileSize));
   LOCKSTEP_RETURN_IF_ERROR(verifyKernels(artifact));
+  LOCKSTEP_RETURN_IF_ERROR(verifyFormulas(artifact));
   LOCKSTEP_RETURN_IF_ERROR(verifyGroups(artifact));
   LOCKSTEP_RETURN_IF_ERROR(verifyVariables(artifact));
   LOCKSTEP_RETURN_IF_ERROR(verifyScalars(artifact));
+  LOCKSTEP_RETURN_IF_ERROR(verifyConstantOutputs(artifact));
   Context context{artifact, options, 0};
   if (artifact.constants() != -1) {
     if (artifact.constants() < 0 || uint32_t(artifact.constants()) >= count(artifact.segments()))
@@ -236,16 +330,7 @@ Status verifyArtifact(const artifact::Artifact &artifact, uint64_t fileSize,
                                    artifact.constants()));
     context.constantSize = artifact.segments()->Get(uint32_t(artifact.constants()))->size();
   }
-  std::set<std::string_view> names;
-  for (uint32_t i = 0; i < count(artifact.programs()); ++i) {
-    const artifact::Program *program = artifact.programs()->Get(i);
-    std::string_view name = program->name()->string_view();
-    if (name.empty() || !names.insert(name).second)
-      return corrupted(fmt::format("program '{}': the name is empty or given twice", name));
-    if (Status status = verifyProgram(context, *program); !status.ok())
-      return status.withContext(fmt::format("program '{}'", name));
-  }
-  return Status::success();
+  return verifyPrograms(context);
 }
 
 } // namespace lockstep::runtime

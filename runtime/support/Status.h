@@ -36,6 +36,12 @@ enum class StatusCode : uint8_t {
   outOfRange = 7,
   /// The session was poisoned by an earlier error and runs nothing any more.
   poisoned = 8,
+  /// `--check-finite` found a NaN or an infinity; the session is poisoned.
+  nonFinite = 9,
+  /// Copies of a variable that have to be the same are not; the session is poisoned.
+  diverged = 10,
+  /// The caller has given the run up; the session is poisoned.
+  interrupted = 11,
 };
 
 /// Success, or a code with a message. Cheap to return on success: no allocation.

@@ -1,0 +1,58 @@
+//===- Roles.h - kinds of processes of an artifact --------------*- C++ -*-===//
+
+#ifndef LOCKSTEP_RUNTIME_ARTIFACT_ROLES_H
+#define LOCKSTEP_RUNTIME_ARTIFACT_ROLES_H
+
+#include "runtime/artifact/artifact_generated.h"
+#include "runtime/support/RankRange.h"
+
+#include <cstdint>
+#include <numeric>
+#include <string_view>
+#include <vector>
+
+namespace lockstep::runtime {
+
+/// What an artifact says of a role, or of the only one that it has if it names none.
+struct RoleInfo {
+  std::string_view name = "worker";
+  RankRange ranks;
+  uint64_t variableSize = 0, replicaVariableSize = 0;
+};
+
+/// In the order of `Artifact.roles`, to which `Variable.role` refers.
+inline std::vector<RoleInfo> rolesOf(const artifact::Artifact &tables) {
+  if (!tables.roles() || tables.roles()->size() == 0)
+    return {{"worker", {0, tables.replicas()}, tables.variable_size(), tables.replica_variable_size()}};
+  std::vector<RoleInfo> roles;
+  for (const artifact::Role *role : *tables.roles())
+    roles.push_back(
+        {role->name()->string_view(), {role->first_rank(), role->ranks()}, role->variable_size(), role->replica_variable_size()});
+  return roles;
+}
+
+/// The ranks of a group, ascending.
+inline std::vector<uint32_t> ranksOf(const artifact::Artifact &tables, uint32_t group) {
+  const auto *listed = tables.groups()->Get(group)->ranks();
+  if (listed && listed->size() > 0)
+    return {listed->begin(), listed->end()};
+  std::vector<uint32_t> everybody(tables.replicas());
+  std::iota(everybody.begin(), everybody.end(), 0u);
+  return everybody;
+}
+
+/// Collectives in which one member gives to the others or gets from them.
+inline bool hasRoot(artifact::CollectiveKind kind) {
+  using artifact::CollectiveKind;
+  return kind == CollectiveKind::broadcast || kind == CollectiveKind::reduce || kind == CollectiveKind::gather ||
+         kind == CollectiveKind::scatter;
+}
+
+inline bool isReduction(artifact::CollectiveKind kind) {
+  using artifact::CollectiveKind;
+  return kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce_scatter || kind == CollectiveKind::reduce;
+}
+
+} // namespace lockstep::runtime
+
+#endif // LOCKSTEP_RUNTIME_ARTIFACT_ROLES_H

@@ -1,0 +1,236 @@
+//===- VerifyMeetings.cpp - what the programs of several roles share ------===//
+//
+// A channel is one collective, of which each role's program shows the part of its own members. Here the parts are put side by side: all of
+// them say the same, nobody is missing, and what is given fits what is got. A role on its own passes as well.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/artifact/Types.h"
+#include "runtime/artifact/Verifier.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace lockstep::runtime::verify {
+namespace {
+
+using artifact::Buffer;
+using artifact::CollectiveKind;
+using artifact::CommandBody;
+
+/// The part of one role.
+struct Part {
+  RoleInfo role;
+  const artifact::Program *program = nullptr;
+  const artifact::Command *command = nullptr;
+
+  const artifact::Start *start() const { return command->body_as_Start(); }
+  uint32_t group() const { return start() ? start()->group() : command->body_as_Barrier()->group(); }
+  std::vector<const Buffer *> buffers(const flatbuffers::Vector<uint32_t> *indices) const {
+    std::vector<const Buffer *> result;
+    for (uint32_t i = 0; i < count(indices); ++i)
+      result.push_back(program->buffers()->Get(indices->Get(i)));
+    return result;
+  }
+  std::vector<const Buffer *> operands() const { return buffers(start()->operands()); }
+  std::vector<const Buffer *> results() const { return buffers(start()->results()); }
+};
+
+std::string typeOf(const Buffer *buffer) {
+  std::vector<int64_t> shape;
+  if (buffer->type()->shape())
+    shape.assign(buffer->type()->shape()->begin(), buffer->type()->shape()->end());
+  return typeName(buffer->type()->element(), shape);
+}
+
+/// Whether two shapes are the same in all dimensions but `axis` (-1: in all). A dynamic dimension may be any where sizes are counted when
+/// the collective is executed.
+bool sameDimensions(const Buffer *a, const Buffer *b, int32_t axis, bool dynamicIsAny) {
+  const auto *left = a->type()->shape(), *right = b->type()->shape();
+  if (count(left) != count(right))
+    return false;
+  for (uint32_t i = 0; i < count(left); ++i) {
+    bool any = dynamicIsAny && (left->Get(i) < 0 || right->Get(i) < 0);
+    if (int32_t(i) != axis && !any && left->Get(i) != right->Get(i))
+      return false;
+  }
+  return true;
+}
+
+class Meeting {
+public:
+  Meeting(const artifact::Artifact &artifact, const std::vector<Part> &parts) : artifact(artifact), parts(parts), first(parts.front()) {}
+
+  Status verify() {
+    // A once section has no group: what they are is compared first.
+    for (const Part &part : parts)
+      LOCKSTEP_RETURN_IF_ERROR(sameCommand(part));
+    for (const Part &part : parts)
+      LOCKSTEP_RETURN_IF_ERROR(sameCollective(part));
+    LOCKSTEP_RETURN_IF_ERROR(everybodyIsThere());
+    if (parts.size() == 1 || !first.start())
+      return Status::success();
+    return hasRoot(first.start()->kind()) ? rooted() : rootless();
+  }
+
+private:
+  Status sameCommand(const Part &part) {
+    if (part.command->body_type() != first.command->body_type())
+      return corrupted(fmt::format("it is a {} in role '{}' and a {} in role '{}'",
+                                   artifact::EnumNameCommandBody(first.command->body_type()), first.role.name,
+                                   artifact::EnumNameCommandBody(part.command->body_type()), part.role.name));
+    return Status::success();
+  }
+
+  Status sameCollective(const Part &part) {
+    bool same = part.group() == first.group();
+    if (const artifact::Start *a = first.start(), *b = part.start(); a && same)
+      same = a->kind() == b->kind() && a->reduction() == b->reduction() && a->root() == b->root() && a->axis() == b->axis();
+    if (!same)
+      return corrupted(fmt::format("roles '{}' and '{}' differ in kind, reduction, group, root or axis", first.role.name, part.role.name));
+    return Status::success();
+  }
+
+  Status everybodyIsThere() {
+    uint32_t there = 0, members = 0;
+    for (const Part &part : parts) {
+      Membership group = membershipOf(artifact, first.group(), -1, part.role.ranks);
+      there += group.ofRole;
+      members = group.members;
+    }
+    if (there == members)
+      return Status::success();
+    for (const RoleInfo &role : rolesOf(artifact))
+      if (membershipOf(artifact, first.group(), -1, role.ranks).ofRole > 0 &&
+          std::none_of(parts.begin(), parts.end(), [&](const Part &part) { return part.role.name == role.name; }))
+        return corrupted(fmt::format("role '{}' has ranks in its group and no part in it", role.name));
+    return corrupted(fmt::format("{} of the {} members of its group have a part in it", there, members));
+  }
+
+  Status differ(const Part &a, const Buffer *given, const Part &b, const Buffer *got) {
+    return corrupted(fmt::format("role '{}' gives {} ({} bytes), role '{}' expects {} ({} bytes)", a.role.name, typeOf(given),
+                                 given->size(), b.role.name, typeOf(got), got->size()));
+  }
+
+  /// The members of all roles give and get the same.
+  Status rootless() {
+    for (const Part &part : parts)
+      for (bool given : {true, false}) {
+        std::vector<const Buffer *> a = given ? first.operands() : first.results(), b = given ? part.operands() : part.results();
+        if (a.size() != b.size())
+          return corrupted(fmt::format("{} operands in role '{}', {} in role '{}'", a.size(), first.role.name, b.size(), part.role.name));
+        for (size_t i = 0; i < a.size(); ++i)
+          if (a[i]->type()->element() != b[i]->type()->element() || a[i]->size() != b[i]->size() ||
+              !sameDimensions(a[i], b[i], -1, /*dynamicIsAny=*/false))
+            return differ(first, a[i], part, b[i]);
+      }
+    return Status::success();
+  }
+
+  /// Everything that somebody gives is compared with everything that somebody gets.
+  Status rooted() {
+    CollectiveKind kind = first.start()->kind();
+    bool rootGives = kind == CollectiveKind::broadcast || kind == CollectiveKind::scatter;
+    uint32_t root = membershipOf(artifact, first.group(), first.start()->root(), {}).root;
+    for (const Part &giver : parts)
+      for (const Part &taker : parts) {
+        const Part &atRoot = rootGives ? giver : taker;
+        if (!atRoot.role.ranks.contains(root))
+          continue;
+        std::vector<const Buffer *> given = giver.operands(), got = taker.results();
+        if (kind == CollectiveKind::scatter)
+          given.resize(1);
+        bool onlyRoot = membershipOf(artifact, first.group(), -1, atRoot.role.ranks).ofRole == 1;
+        // A root on its own need not get what it gives, nor contribute to what it gets.
+        const Part &other = rootGives ? taker : giver;
+        if (&other == &atRoot && onlyRoot && (rootGives ? got.empty() : given.empty()))
+          continue;
+        if (given.size() != got.size())
+          return corrupted(
+              fmt::format("role '{}' gives {} values, role '{}' expects {}", giver.role.name, given.size(), taker.role.name, got.size()));
+        for (size_t i = 0; i < given.size(); ++i)
+          if (!fits(kind, given[i], got[i]))
+            return differ(giver, given[i], taker, got[i]);
+      }
+    return kind == CollectiveKind::gather ? gatheredRows(root) : Status::success();
+  }
+
+  bool fits(CollectiveKind kind, const Buffer *given, const Buffer *got) {
+    artifact::ElementType a = given->type()->element(), b = got->type()->element();
+    if (a != b && !(kind == CollectiveKind::reduce && isAccumulator(a, b)))
+      return false;
+    switch (kind) {
+    case CollectiveKind::gather:
+      return sameDimensions(given, got, first.start()->axis(), /*dynamicIsAny=*/true);
+    case CollectiveKind::scatter:
+      return sameDimensions(given, got, 0, /*dynamicIsAny=*/false);
+    default:
+      return capacity(given) == capacity(got) && sameDimensions(given, got, -1, /*dynamicIsAny=*/false);
+    }
+  }
+
+  /// Static numbers of rows add up to that of the root's result.
+  Status gatheredRows(uint32_t root) {
+    auto axis = uint32_t(first.start()->axis());
+    for (const Part &taker : parts) {
+      if (!taker.role.ranks.contains(root))
+        continue;
+      std::vector<const Buffer *> results = taker.results();
+      for (size_t i = 0; i < results.size(); ++i) {
+        int64_t expected = results[i]->type()->shape()->Get(axis), found = 0;
+        bool dynamic = expected < 0;
+        for (const Part &giver : parts) {
+          std::vector<const Buffer *> operands = giver.operands();
+          if (operands.empty())
+            continue;
+          int64_t rows = operands[i]->type()->shape()->Get(axis);
+          dynamic |= rows < 0;
+          found += rows * int64_t(membershipOf(artifact, first.group(), -1, giver.role.ranks).ofRole);
+        }
+        if (!dynamic && found != expected)
+          return corrupted(fmt::format("role '{}' expects {} rows in result {}, its members give {}", taker.role.name, expected, i, found));
+      }
+    }
+    return Status::success();
+  }
+
+  const artifact::Artifact &artifact;
+  const std::vector<Part> &parts;
+  const Part &first;
+};
+
+} // namespace
+
+Status verifyMeetings(const artifact::Artifact &artifact, const std::vector<const artifact::Program *> &programs) {
+  uint32_t channels = 0;
+  for (const artifact::Program *program : programs)
+    channels = std::max(channels, program->channels());
+  std::vector<std::vector<Part>> parts(channels);
+  std::vector<RoleInfo> roles = rolesOf(artifact);
+  for (const artifact::Program *program : programs) {
+    RoleInfo role = *std::find_if(roles.begin(), roles.end(), [&](const RoleInfo &r) { return r.name == program->role()->string_view(); });
+    for (uint32_t i = 0; i < count(program->commands()); ++i) {
+      const artifact::Command *command = program->commands()->Get(i);
+      if (const auto *start = command->body_as_Start())
+        parts[start->channel()].push_back({role, program, command});
+      else if (const auto *barrier = command->body_as_Barrier())
+        parts[barrier->channel()].push_back({role, program, command});
+      else if (const auto *once = command->body_as_Once(); once && programs.size() > 1)
+        parts[once->channel()].push_back({role, program, command});
+    }
+  }
+  for (uint32_t channel = 0; channel < channels; ++channel) {
+    std::vector<Part> &met = parts[channel];
+    // Once sections are of one process each.
+    bool onlySections =
+        std::all_of(met.begin(), met.end(), [](const Part &part) { return part.command->body_type() == CommandBody::Once; });
+    if (onlySections)
+      continue;
+    if (Status status = Meeting(artifact, met).verify(); !status.ok())
+      return status.withContext(fmt::format("channel {}", channel));
+  }
+  return Status::success();
+}
+
+} // namespace lockstep::runtime::verify

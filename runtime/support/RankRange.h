@@ -1,0 +1,21 @@
+//===- RankRange.h - consecutive ranks --------------------------*- C++ -*-===//
+
+#ifndef LOCKSTEP_RUNTIME_SUPPORT_RANKRANGE_H
+#define LOCKSTEP_RUNTIME_SUPPORT_RANKRANGE_H
+
+#include <cstdint>
+
+namespace lockstep::runtime {
+
+/// The ranks first, first + 1, ..., first + count - 1.
+struct RankRange {
+  uint32_t first = 0, count = 0;
+
+  bool contains(uint32_t rank) const { return rank >= first && rank - first < count; }
+  uint32_t end() const { return first + count; }
+  bool operator==(const RankRange &) const = default;
+};
+
+} // namespace lockstep::runtime
+
+#endif // LOCKSTEP_RUNTIME_SUPPORT_RANKRANGE_H

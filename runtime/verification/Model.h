@@ -1,0 +1,147 @@
+//===- Model.h - programs of one name, as the proof sees them ---*- C++ -*-===//
+//
+// The programs of one name run together, one of them on each rank. The model holds what matters for
+// the question whether they can block each other: commands, who meets on each channel, and (after
+// `Slice.h`) the values that decide where a rank goes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LOCKSTEP_RUNTIME_VERIFICATION_MODEL_H
+#define LOCKSTEP_RUNTIME_VERIFICATION_MODEL_H
+
+#include "runtime/artifact/artifact_generated.h"
+#include "runtime/support/Status.h"
+#include "runtime/verification/Flow.h"
+#include "runtime/verification/Slice.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace lockstep::runtime::verification {
+
+inline constexpr uint32_t none = ~0u;
+
+enum class OpKind : uint8_t {
+  compute,
+  start,
+  wait,
+  barrier,
+  once,
+  endOnce,
+  jump,
+  branch,
+  setRegister,
+  addRegister,
+  loadRegister,
+  next,
+  ret,
+  /// Made by `Flow.h`: values that two ways have written differently become unknown.
+  forget,
+};
+
+/// A command. Operands are read from the tables when they are needed, which is seldom.
+struct Op {
+  OpKind kind;
+  /// Index of the command; differs from the index of the op only behind the program's own ones.
+  uint32_t command = 0;
+  /// Into `Model::channels`.
+  uint32_t channel = none;
+  uint32_t target = none;
+  /// Into `Flow::branches`.
+  uint32_t branch = none;
+};
+
+/// What one channel number stands for, in all programs together.
+struct Channel {
+  enum class Kind : uint8_t { collective, barrier, once } kind = Kind::collective;
+  artifact::CollectiveKind collective{};
+  artifact::Reduction reduction{};
+  int32_t axis = 0;
+  uint32_t number = 0;
+  /// Member with the root's place, or `none`.
+  uint32_t root = none;
+  /// Into `Model::groups`; for a once section those of its role.
+  uint32_t group = 0;
+  /// Its results may decide where a rank goes.
+  bool carriesDecisions = false;
+  /// Where it was seen first.
+  uint32_t program = none, command = 0;
+};
+
+/// Ascending ranks.
+struct Group {
+  std::vector<uint32_t> ranks;
+  /// Place of a rank in the group, or `none`.
+  uint32_t place(uint32_t rank) const;
+};
+
+/// The program of one role.
+struct Program {
+  const artifact::Program *tables = nullptr;
+  std::string role;
+  uint32_t index = 0;
+  uint32_t firstRank = 0, ranks = 0;
+  /// Group of all ranks of the role.
+  uint32_t roleGroup = 0;
+  std::vector<Op> ops;
+  /// Channel -> command that starts it here, or `none`.
+  std::vector<uint32_t> starts;
+  Flow flow;
+  Slice slice;
+
+  const artifact::Command &table(const Op &op) const { return *tables->commands()->Get(op.command); }
+};
+
+struct Model {
+  const artifact::Artifact *tables = nullptr;
+  std::string name;
+  std::vector<Program> programs;
+  std::vector<Group> groups;
+  std::vector<Channel> channels;
+  /// Kernel << 32 | result -> its formula.
+  std::unordered_map<uint64_t, const artifact::Formula *> formulas;
+  /// Kernel -> how many arguments its formulas have, or `none`.
+  std::vector<uint32_t> formulaArguments;
+  /// Into `Artifact.operations`, or `none`.
+  uint32_t constantOperation = none;
+  /// Rank -> index of its program, or `none` if its role takes no part.
+  std::vector<uint32_t> programOf;
+  std::vector<std::string> roleOf;
+  /// Programs that disagree on what a channel is: wrong without any execution.
+  std::optional<std::string> mismatch;
+
+  /// The formula of a kernel's result, or null.
+  const artifact::Formula *formula(uint32_t kernel, uint32_t result) const {
+    auto found = formulas.find(uint64_t(kernel) << 32 | result);
+    return found == formulas.end() ? nullptr : found->second;
+  }
+  uint32_t ranks() const { return uint32_t(programOf.size()); }
+  std::string_view location(const Program &program, uint32_t command) const;
+  /// "train.py:42: wait for channel 3", "command 7: ..." where there is no location.
+  std::string describe(const Program &program, uint32_t command) const;
+};
+
+/// Whether a member of a collective gets its results: where one gives or takes, not all do.
+bool receives(const Model &model, const Channel &channel, uint32_t rank);
+/// Whether all ranks of a program get them.
+bool allReceive(const Model &model, const Channel &channel, const Program &program);
+
+/// Registers that hold the sizes of a buffer that vary.
+template <typename Visit> void forEachSizeRegister(const artifact::Buffer &buffer, Visit visit) {
+  if (const auto *registers = buffer.size_registers())
+    for (int32_t index : *registers)
+      if (index >= 0)
+        visit(uint32_t(index));
+}
+
+/// Builds the model of the programs called `name`. Error: the tables contradict themselves, which the
+/// loader refuses with a better message.
+Expected<Model> buildModel(const artifact::Artifact &artifact, std::string_view name);
+
+} // namespace lockstep::runtime::verification
+
+#endif // LOCKSTEP_RUNTIME_VERIFICATION_MODEL_H

@@ -1,0 +1,222 @@
+//===- OneOrder.cpp - one role whose ranks all go one way -----------------===//
+
+#include "runtime/verification/OneOrder.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace lockstep::runtime::verification {
+namespace {
+
+using artifact::CollectiveKind;
+using artifact::Space;
+
+class Differences {
+public:
+  Differences(const Model &model, BrokenRule brokenRule)
+      : model(model), program(model.programs[0]), slice(program.slice), brokenRule(brokenRule) {}
+
+  std::optional<std::string> find() {
+    const std::vector<Block> &blocks = program.flow.blocks;
+    size_t words = (slice.slots.size() + 63) / 64;
+    before.assign(blocks.size(), Bits(words));
+    tainted = before;
+    reached.assign(blocks.size(), false);
+    before[0] = atBegin(words);
+    reach(0);
+    while (!work.empty()) {
+      uint32_t block = work.back();
+      work.pop_back();
+      queued[block] = false;
+      Bits state = before[block];
+      for (size_t i = 0; i < words; ++i)
+        state[i] |= tainted[block][i];
+      for (uint32_t i = blocks[block].begin; i < blocks[block].end; ++i)
+        if (!slice.skips(program.ops[i], i))
+          if (std::optional<std::string> problem = execute(program.ops[i], state))
+            return problem;
+      for (uint32_t successor : blocks[block].successors)
+        if (successor != none && (merge(before[successor], state) || !reached[successor]))
+          reach(successor);
+    }
+    return std::nullopt;
+  }
+
+private:
+  void reach(uint32_t block) {
+    reached[block] = true;
+    queued.resize(program.flow.blocks.size());
+    if (!queued[block])
+      work.push_back(block);
+    queued[block] = true;
+  }
+
+  static bool merge(Bits &into, const Bits &from) {
+    bool changed = false;
+    for (size_t i = 0; i < into.size(); ++i) {
+      changed |= (from[i] & ~into[i]) != 0;
+      into[i] |= from[i];
+    }
+    return changed;
+  }
+
+  Bits atBegin(size_t words) const {
+    Bits state(words);
+    for (uint32_t i = 0; i < slice.slots.size(); ++i) {
+      const Slot &slot = slice.slots[i];
+      bool common = slot.isRegister || slot.space == Space::scalar || slot.space == Space::constant || slot.space == Space::variable;
+      if (slot.space == Space::rank && !slot.isRegister)
+        common = brokenRule == BrokenRule::ranksAreEqual;
+      else if (!common)
+        common = brokenRule == BrokenRule::inputsAreEqual;
+      if (!common)
+        set(state, i);
+    }
+    return state;
+  }
+
+  /// Results that all ranks have in common.
+  bool isCommon(const Channel &channel) const {
+    bool kind = channel.collective == CollectiveKind::all_reduce || channel.collective == CollectiveKind::all_gather ||
+                channel.collective == CollectiveKind::broadcast || brokenRule == BrokenRule::partsAreEqual;
+    return kind && (model.groups[channel.group].ranks.size() == program.ranks || brokenRule == BrokenRule::groupsAreEqual);
+  }
+
+  std::optional<std::string> execute(const Op &op, Bits &state) {
+    bool differs = false;
+    auto read = [&](uint32_t slot) { differs |= test(state, slot); };
+    auto write = [&](uint32_t slot) {
+      if (differs)
+        set(state, slot);
+      else
+        reset(state, slot);
+    };
+    auto writeNothing = [](uint32_t) {};
+    switch (op.kind) {
+    case OpKind::start:
+      break;
+    case OpKind::wait:
+      differs = !isCommon(model.channels[op.channel]);
+      visitSlots(model, program, op, read, write);
+      break;
+    case OpKind::next:
+      differs = brokenRule != BrokenRule::inputsAreEqual;
+      visitSlots(model, program, op, read, write);
+      break;
+    case OpKind::endOnce:
+      if (brokenRule != BrokenRule::onceWritesForAll)
+        for (uint32_t slot : slice.sections[op.branch].ownWrites)
+          set(state, slot);
+      break;
+    case OpKind::branch: {
+      visitSlots(model, program, op, read, writeNothing);
+      if (!differs)
+        break;
+      const Branch &branch = program.flow.branches[op.branch];
+      if (!branch.local && branch.sameOnBothWays == none)
+        return fmt::format("the condition of {} may differ between ranks", model.describe(program, op.command));
+      if (branch.join != none && brokenRule != BrokenRule::waysAreEqual && brokenRule != BrokenRule::localBranchesWriteNothing)
+        taint(branch.join, slice.footprints[op.branch].writes);
+      break;
+    }
+    case OpKind::compute:
+      if (brokenRule == BrokenRule::launchesWriteNothing && program.table(op).body_as_Launch())
+        break;
+      [[fallthrough]];
+    default:
+      visitSlots(model, program, op, read, write);
+    }
+    return std::nullopt;
+  }
+
+  void taint(uint32_t join, const std::vector<uint32_t> &slots) {
+    uint32_t block = program.flow.blockOf[join];
+    bool changed = false;
+    for (uint32_t slot : slots) {
+      changed |= !test(tainted[block], slot);
+      set(tainted[block], slot);
+    }
+    if (changed && reached[block])
+      reach(block);
+  }
+
+  const Model &model;
+  const Program &program;
+  const Slice &slice;
+  BrokenRule brokenRule;
+  std::vector<Bits> before, tainted;
+  std::vector<bool> reached, queued;
+  std::vector<uint32_t> work;
+};
+
+} // namespace
+
+bool goesStraight(const artifact::Artifact &artifact, std::string_view name) {
+  const artifact::Program *program = nullptr;
+  for (uint32_t i = 0; artifact.programs() && i < artifact.programs()->size(); ++i)
+    if (const artifact::Program *other = artifact.programs()->Get(i); other->name()->string_view() == name) {
+      if (program)
+        return false;
+      program = other;
+    }
+  if (!program || !program->commands())
+    return false;
+  uint32_t first = 0, ranks = artifact.replicas();
+  if (const auto *roles = artifact.roles(); roles && roles->size() > 0) {
+    ranks = 0;
+    for (const artifact::Role *role : *roles)
+      if (role->name()->string_view() == program->role()->string_view()) {
+        first = role->first_rank();
+        ranks = role->ranks();
+      }
+  }
+  // Group -> all its members are ranks of the program.
+  std::vector<bool> isOwn;
+  for (uint32_t i = 0; artifact.groups() && i < artifact.groups()->size(); ++i) {
+    const auto *members = artifact.groups()->Get(i)->ranks();
+    bool own = members && members->size() > 0 ? true : first == 0 && ranks >= artifact.replicas();
+    for (uint32_t j = 0; members && j < members->size(); ++j)
+      own &= members->Get(j) >= first && members->Get(j) - first < ranks;
+    isOwn.push_back(own);
+  }
+  for (const artifact::Command *command : *program->commands()) {
+    uint32_t group;
+    switch (command->body_type()) {
+    case artifact::CommandBody::BranchUnless:
+    case artifact::CommandBody::BranchGreaterEqual:
+      return false;
+    case artifact::CommandBody::Start:
+      group = command->body_as_Start()->group();
+      break;
+    case artifact::CommandBody::Barrier:
+      group = command->body_as_Barrier()->group();
+      break;
+    default:
+      continue;
+    }
+    if (group >= isOwn.size() || !isOwn[group])
+      return false;
+  }
+  return true;
+}
+
+std::optional<std::string> findSecondOrder(const Model &model, BrokenRule brokenRule) {
+  if (model.programs.size() != 1)
+    return fmt::format("{} roles have a program '{}'", model.programs.size(), model.name);
+  const Program &program = model.programs[0];
+  for (uint32_t start : program.starts) {
+    if (start == none)
+      continue;
+    const Op &op = program.ops[start];
+    for (uint32_t rank : model.groups[model.channels[op.channel].group].ranks)
+      if (model.programOf[rank] == none)
+        return fmt::format("rank {} is a member at {}, but its role '{}' has no program '{}'", rank, model.describe(program, start),
+                           model.roleOf[rank], model.name);
+  }
+  if (program.slice.empty())
+    return std::nullopt;
+  return Differences(model, brokenRule).find();
+}
+
+} // namespace lockstep::runtime::verification

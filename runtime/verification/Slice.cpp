@@ -1,0 +1,455 @@
+//===- Slice.cpp - the values that decide where ranks go ------------------===//
+
+#include "runtime/verification/Slice.h"
+
+#include "runtime/verification/Model.h"
+
+#include <algorithm>
+#include <map>
+
+namespace lockstep::runtime::verification {
+
+using artifact::CommandBody;
+
+template <typename Vector> static uint32_t count(const Vector *vector) { return vector ? vector->size() : 0; }
+
+uint32_t conditionBuffer(const Program &program, const Op &op) {
+  const auto *branch = program.table(op).body_as_BranchUnless();
+  return branch ? branch->condition() : none;
+}
+
+void Operands::collect(const Program &program, const Op &op) {
+  for (auto *list : {&reads, &writes, &readRegisters, &writtenRegisters})
+    list->clear();
+  const artifact::Command &table = program.table(op);
+  auto append = [](std::vector<uint32_t> &list, const auto *values) {
+    if (values)
+      list.insert(list.end(), values->begin(), values->end());
+  };
+  switch (table.body_type()) {
+  case CommandBody::Launch: {
+    const artifact::Launch *launch = table.body_as_Launch();
+    for (uint32_t i = 0; i < count(launch->buffers()); ++i)
+      (i < launch->reads() ? reads : writes).push_back(launch->buffers()->Get(i));
+    append(readRegisters, launch->registers());
+    break;
+  }
+  case CommandBody::Copy:
+    reads.push_back(table.body_as_Copy()->source());
+    writes.push_back(table.body_as_Copy()->destination());
+    // Where sizes vary, some of the bytes stay.
+    for (uint32_t index : {reads[0], writes[0]})
+      if (index < count(program.tables->buffers()))
+        forEachSizeRegister(*program.tables->buffers()->Get(index), [&](uint32_t size) { readRegisters.push_back(size); });
+    if (!readRegisters.empty())
+      reads.push_back(writes[0]);
+    break;
+  case CommandBody::Start:
+    append(reads, table.body_as_Start()->operands());
+    for (uint32_t index : reads)
+      if (index < count(program.tables->buffers()))
+        forEachSizeRegister(*program.tables->buffers()->Get(index), [&](uint32_t size) { readRegisters.push_back(size); });
+    break;
+  case CommandBody::Wait:
+    if (uint32_t start = program.starts[table.body_as_Wait()->channel()]; start != none)
+      if (const auto *begun = program.tables->commands()->Get(start)->body_as_Start())
+        append(writes, begun->results());
+    break;
+  case CommandBody::BranchUnless:
+    reads.push_back(table.body_as_BranchUnless()->condition());
+    break;
+  case CommandBody::BranchGreaterEqual:
+    readRegisters = {table.body_as_BranchGreaterEqual()->lhs(), table.body_as_BranchGreaterEqual()->rhs()};
+    break;
+  case CommandBody::SetRegister:
+    writtenRegisters = {table.body_as_SetRegister()->register_()};
+    break;
+  case CommandBody::AddRegister:
+    readRegisters = {table.body_as_AddRegister()->register_(), table.body_as_AddRegister()->source()};
+    writtenRegisters = {table.body_as_AddRegister()->register_()};
+    break;
+  case CommandBody::LoadRegister:
+    reads.push_back(table.body_as_LoadRegister()->buffer());
+    writtenRegisters = {table.body_as_LoadRegister()->register_()};
+    break;
+  default:
+    break;
+  }
+}
+
+namespace {
+
+/// Bytes of a memory, as ranges that do not touch.
+class Ranges {
+public:
+  bool overlaps(uint64_t begin, uint64_t end) const {
+    auto after = ranges.lower_bound(end);
+    return after != ranges.begin() && begin < end && std::prev(after)->second > begin;
+  }
+  /// Whether that changes anything.
+  bool add(uint64_t begin, uint64_t end) {
+    if (begin >= end)
+      return false;
+    auto at = ranges.upper_bound(begin);
+    if (at != ranges.begin() && std::prev(at)->second >= begin)
+      --at;
+    if (at != ranges.end() && at->first <= begin && at->second >= end)
+      return false;
+    while (at != ranges.end() && at->first <= end) {
+      begin = std::min(begin, at->first);
+      end = std::max(end, at->second);
+      at = ranges.erase(at);
+    }
+    ranges[begin] = end;
+    return true;
+  }
+  bool empty() const { return ranges.empty(); }
+
+private:
+  std::map<uint64_t, uint64_t> ranges;
+};
+
+constexpr size_t spaces = size_t(artifact::Space::MAX) + 1;
+
+struct Needs {
+  Ranges memory[spaces];
+  std::vector<bool> registers;
+  std::vector<bool> blockWrites;
+};
+
+class SliceFinder {
+public:
+  SliceFinder(Model &model, BrokenRule brokenRule) : model(model), brokenRule(brokenRule) {}
+
+  void find() {
+    needs.resize(model.programs.size());
+    for (Program &program : model.programs) {
+      needs[program.index].registers.resize(program.tables->registers());
+      needs[program.index].blockWrites.resize(program.flow.blocks.size());
+      program.slice.relevant.resize(program.ops.size());
+    }
+    bool any = false;
+    for (Program &program : model.programs)
+      for (const Branch &branch : program.flow.branches)
+        if (!branch.local)
+          any |= need(program, program.ops[branch.op]);
+    for (bool changed = any; changed;) {
+      changed = false;
+      for (Program &program : model.programs)
+        changed |= pass(program);
+    }
+    if (any)
+      findCommonCuts();
+    for (Program &program : model.programs) {
+      if (any)
+        makeSlots(program);
+      makeSkips(program);
+      if (program.slice.empty())
+        continue;
+      makeFootprints(program);
+      findLive(program);
+      for (uint32_t i = 0; i < program.flow.ownOps; ++i)
+        if (program.ops[i].kind == OpKind::once)
+          findSection(program, i);
+    }
+  }
+
+private:
+  static const artifact::Buffer &buffer(const Program &program, uint32_t index) { return *program.tables->buffers()->Get(index); }
+
+  bool isNeeded(const Program &program, uint32_t index) const {
+    const artifact::Buffer &b = buffer(program, index);
+    return needs[program.index].memory[size_t(b.space())].overlaps(b.offset(), b.offset() + b.size());
+  }
+
+  /// Needs what an op reads.
+  bool need(const Program &program, const Op &op) {
+    operands.collect(program, op);
+    bool changed = false;
+    Needs &own = needs[program.index];
+    for (uint32_t index : operands.reads) {
+      const artifact::Buffer &b = buffer(program, index);
+      changed |= own.memory[size_t(b.space())].add(b.offset(), b.offset() + b.size());
+    }
+    for (uint32_t index : operands.readRegisters)
+      if (!own.registers[index])
+        changed = own.registers[index] = true;
+    return changed;
+  }
+
+  bool needsWritable(const Program &program) const {
+    using artifact::Space;
+    const Needs &own = needs[program.index];
+    return !own.memory[size_t(Space::replica)].empty() || !own.memory[size_t(Space::shared)].empty() ||
+           !own.memory[size_t(Space::variable)].empty() || !own.memory[size_t(Space::replica_variable)].empty();
+  }
+
+  bool writesNeeded(const Program &program, const Op &op) {
+    operands.collect(program, op);
+    for (uint32_t index : operands.writes)
+      if (isNeeded(program, index))
+        return true;
+    for (uint32_t index : operands.writtenRegisters)
+      if (needs[program.index].registers[index])
+        return true;
+    return false;
+  }
+
+  /// Backwards, so that one pass is enough where there are no loops and no other roles.
+  bool pass(Program &program) {
+    bool changed = false;
+    Slice &slice = program.slice;
+    for (uint32_t i = program.flow.ownOps; i-- > 0;) {
+      const Op &op = program.ops[i];
+      // Most commands: nothing that they could write is needed.
+      if (op.kind == OpKind::compute && !needsWritable(program))
+        continue;
+      if (op.kind == OpKind::start) {
+        if (model.channels[op.channel].carriesDecisions)
+          changed |= need(program, op);
+        continue;
+      }
+      if (op.kind == OpKind::next && !needs[program.index].memory[size_t(artifact::Space::input)].empty())
+        needs[program.index].blockWrites[program.flow.blockOf[i]] = slice.relevant[i] = true;
+      if (op.kind == OpKind::branch || op.kind == OpKind::jump || (!slice.relevant[i] && !writesNeeded(program, op)))
+        continue;
+      if (op.kind == OpKind::wait && !model.channels[op.channel].carriesDecisions)
+        changed = model.channels[op.channel].carriesDecisions = true;
+      slice.relevant[i] = true;
+      needs[program.index].blockWrites[program.flow.blockOf[i]] = true;
+      changed |= need(program, op);
+    }
+    for (Branch &branch : program.flow.branches)
+      if (!branch.region.empty() && leavesSomething(program, branch))
+        changed |= need(program, program.ops[branch.op]);
+    return changed;
+  }
+
+  bool leavesSomething(const Program &program, const Branch &branch) const {
+    return std::any_of(branch.region.begin(), branch.region.end(),
+                       [&](uint32_t block) { return needs[program.index].blockWrites[block]; });
+  }
+
+  /// What all roles have in common is cut alike in all of them, so that equal pieces have equal names.
+  void findCommonCuts() {
+    for (const Program &program : model.programs)
+      for (uint32_t i = 0; i < count(program.tables->buffers()); ++i)
+        if (isNeeded(program, i) && isCommon(buffer(program, i).space()))
+          addCuts(commonCuts[size_t(buffer(program, i).space())], buffer(program, i));
+  }
+
+  static bool isCommon(artifact::Space space) { return space == artifact::Space::scalar || space == artifact::Space::constant; }
+
+  static void addCuts(std::vector<uint64_t> &cuts, const artifact::Buffer &buffer) {
+    cuts.push_back(buffer.offset());
+    cuts.push_back(buffer.offset() + buffer.size());
+  }
+
+  /// Cuts the needed memory at the ends of all buffers.
+  void makeSlots(Program &program) {
+    Slice &slice = program.slice;
+    slice.registerSlots.assign(program.tables->registers(), none);
+    for (uint32_t i = 0; i < program.tables->registers(); ++i)
+      if (needs[program.index].registers[i]) {
+        slice.registerSlots[i] = uint32_t(slice.slots.size());
+        slice.slots.push_back({true});
+      }
+    uint32_t buffers = count(program.tables->buffers());
+    std::vector<uint64_t> cuts[spaces];
+    for (size_t space = 0; space < spaces; ++space)
+      cuts[space] = commonCuts[space];
+    for (uint32_t i = 0; i < buffers; ++i)
+      if (isNeeded(program, i))
+        addCuts(cuts[size_t(buffer(program, i).space())], buffer(program, i));
+    uint32_t firstAtom[spaces];
+    for (size_t space = 0; space < spaces; ++space) {
+      auto &list = cuts[space];
+      std::sort(list.begin(), list.end());
+      list.erase(std::unique(list.begin(), list.end()), list.end());
+      firstAtom[space] = uint32_t(slice.slots.size());
+      for (size_t i = 0; i + 1 < list.size(); ++i)
+        slice.slots.push_back({false, artifact::Space(space), list[i], list[i + 1] - list[i]});
+    }
+    slice.bufferSlots.resize(buffers);
+    for (uint32_t i = 0; i < buffers; ++i)
+      if (isNeeded(program, i)) {
+        const artifact::Buffer &b = buffer(program, i);
+        const auto &list = cuts[size_t(b.space())];
+        auto at = [&](uint64_t offset) { return uint32_t(std::lower_bound(list.begin(), list.end(), offset) - list.begin()); };
+        uint32_t first = at(b.offset()), last = at(b.offset() + b.size());
+        if (brokenRule == BrokenRule::overlapsAreIgnored && last - first > 1)
+          last = first;
+        slice.bufferSlots[i] = {firstAtom[size_t(b.space())] + first, last - first};
+      }
+  }
+
+  /// What does not matter is not even looked at again.
+  void makeSkips(Program &program) {
+    Slice &slice = program.slice;
+    slice.skip.resize(program.ops.size() + 1);
+    slice.skip.back() = uint32_t(program.ops.size());
+    for (uint32_t i = uint32_t(program.ops.size()); i-- > 0;) {
+      Op &op = program.ops[i];
+      bool matters = i >= program.flow.ownOps || slice.relevant[i];
+      switch (op.kind) {
+      case OpKind::branch: {
+        const Branch *branch = op.branch == none ? nullptr : &program.flow.branches[op.branch];
+        if (branch && branch->local && !leavesSomething(program, *branch)) {
+          op.kind = branch->join == none ? OpKind::ret : OpKind::jump;
+          op.target = branch->join;
+        }
+        matters = true;
+        break;
+      }
+      case OpKind::compute:
+      case OpKind::setRegister:
+      case OpKind::addRegister:
+      case OpKind::loadRegister:
+      case OpKind::next:
+        break;
+      default:
+        matters = true;
+      }
+      slice.skip[i] = matters ? i : slice.skip[i + 1];
+    }
+  }
+
+  void makeFootprints(Program &program) {
+    Slice &slice = program.slice;
+    slice.footprints.resize(program.flow.branches.size());
+    for (uint32_t i = 0; i < program.flow.branches.size(); ++i) {
+      const Branch &branch = program.flow.branches[i];
+      Footprint &footprint = slice.footprints[i];
+      for (uint32_t block : branch.region)
+        for (uint32_t j = program.flow.blocks[block].begin; j < program.flow.blocks[block].end; ++j) {
+          const Op &op = program.ops[j];
+          if (slice.skips(op, j))
+            continue;
+          footprint.receives |= op.kind == OpKind::next || op.kind == OpKind::wait;
+          // What is received on both ways is the same on both.
+          bool received = !branch.local && op.kind == OpKind::wait;
+          visitSlots(
+              model, program, op, [&](uint32_t slot) { footprint.reads.push_back(slot); },
+              [&](uint32_t slot) {
+                if (!received)
+                  footprint.writes.push_back(slot);
+              });
+        }
+      for (auto *list : {&footprint.reads, &footprint.writes}) {
+        std::sort(list->begin(), list->end());
+        list->erase(std::unique(list->begin(), list->end()), list->end());
+      }
+    }
+  }
+
+  /// A once section writes shared memory for all; its registers and private memory are those of the
+  /// one replica that executed it.
+  void findSection(Program &program, uint32_t begin) {
+    using artifact::Space;
+    Section section;
+    uint32_t end = program.table(program.ops[begin]).body_as_Once()->end();
+    const Bits &live = program.slice.live[program.flow.blockOf[begin]];
+    for (uint32_t i = begin + 1; i < end; ++i)
+      visitSlots(
+          model, program, program.ops[i],
+          [&](uint32_t slot) {
+            const Slot &read = program.slice.slots[slot];
+            bool common = !read.isRegister && (read.space == Space::shared || read.space == Space::variable || read.space == Space::constant ||
+                                               read.space == Space::scalar);
+            if (!common && test(live, slot))
+              section.ownReads.push_back(slot);
+          },
+          [&](uint32_t slot) {
+            const Slot &written = program.slice.slots[slot];
+            bool common = !written.isRegister && (written.space == Space::shared || written.space == Space::variable);
+            (common ? section.sharedWrites : section.ownWrites).push_back(slot);
+          });
+    if (section.sharedWrites.empty())
+      section.ownReads.clear();
+    program.ops[begin].branch = program.ops[end].branch = uint32_t(program.slice.sections.size());
+    program.slice.sections.push_back(std::move(section));
+  }
+
+  void findLive(Program &program) {
+    Slice &slice = program.slice;
+    const auto &blocks = program.flow.blocks;
+    size_t words = (slice.slots.size() + 63) / 64;
+    std::vector<Bits> reads(blocks.size(), Bits(words)), writes(blocks.size(), Bits(words));
+    for (uint32_t i = 0; i < blocks.size(); ++i)
+      for (uint32_t j = blocks[i].end; j-- > blocks[i].begin;) {
+        if (slice.skips(program.ops[j], j))
+          continue;
+        // Who gets nothing keeps what was there.
+        bool keeps = brokenRule != BrokenRule::waitsOverwrite && program.ops[j].kind == OpKind::wait &&
+                     !allReceive(model, model.channels[program.ops[j].channel], program);
+        std::vector<uint32_t> read;
+        visitSlots(
+            model, program, program.ops[j], [&](uint32_t slot) { read.push_back(slot); },
+            [&](uint32_t slot) {
+              if (keeps)
+                return;
+              set(writes[i], slot);
+              reset(reads[i], slot);
+            });
+        for (uint32_t slot : read)
+          set(reads[i], slot);
+      }
+    slice.live = reads;
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (uint32_t i = uint32_t(blocks.size()); i-- > 0;)
+        for (uint32_t successor : blocks[i].successors) {
+          if (successor == none)
+            continue;
+          for (size_t word = 0; word < words; ++word) {
+            uint64_t more = slice.live[successor][word] & ~writes[i][word] & ~slice.live[i][word];
+            slice.live[i][word] |= more;
+            changed |= more != 0;
+          }
+        }
+    }
+  }
+
+  Model &model;
+  BrokenRule brokenRule;
+  std::vector<Needs> needs;
+  std::vector<uint64_t> commonCuts[spaces];
+  Operands operands;
+};
+
+} // namespace
+
+bool Slice::skips(const Op &op, uint32_t index) const { return op.kind == OpKind::compute && !relevant[index]; }
+
+void visitSlots(const Model &model, const Program &program, const Op &op, const std::function<void(uint32_t)> &read,
+                const std::function<void(uint32_t)> &write) {
+  const Slice &slice = program.slice;
+  if (slice.empty() || (op.kind == OpKind::compute && !slice.relevant[op.command]))
+    return;
+  auto visit = [](SlotRange range, const std::function<void(uint32_t)> &call) {
+    for (uint32_t i = 0; i < range.count; ++i)
+      call(range.first + i);
+  };
+  if (op.kind == OpKind::next)
+    for (uint32_t i = 0; i < slice.slots.size(); ++i)
+      if (!slice.slots[i].isRegister && slice.slots[i].space == artifact::Space::input)
+        write(i);
+  if ((op.kind == OpKind::start || op.kind == OpKind::wait) && !model.channels[op.channel].carriesDecisions)
+    return;
+  thread_local Operands operands;
+  operands.collect(program, op);
+  for (uint32_t index : operands.reads)
+    visit(slice.bufferSlots[index], read);
+  for (uint32_t index : operands.readRegisters)
+    if (slice.registerSlots[index] != none)
+      read(slice.registerSlots[index]);
+  for (uint32_t index : operands.writes)
+    visit(slice.bufferSlots[index], write);
+  for (uint32_t index : operands.writtenRegisters)
+    if (slice.registerSlots[index] != none)
+      write(slice.registerSlots[index]);
+}
+
+void findSlices(Model &model, BrokenRule brokenRule) { SliceFinder(model, brokenRule).find(); }
+
+} // namespace lockstep::runtime::verification

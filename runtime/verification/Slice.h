@@ -1,0 +1,102 @@
+//===- Slice.h - the values that decide where ranks go ----------*- C++ -*-===//
+//
+// Most of a step computes numbers that no branch ever looks at. The slice is the rest: registers and
+// bytes of memory from which the condition of a branch that is not local may be computed, through
+// launches, copies, collectives (then also on the ranks that give) and local branches. A step without
+// such branches has an empty slice, and costs nothing.
+//
+// Memory is cut into atoms where the buffers in it begin and end, since buffers overlap: members of a
+// bucket lie inside of it, and the memory plan gives the same bytes to different values.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LOCKSTEP_RUNTIME_VERIFICATION_SLICE_H
+#define LOCKSTEP_RUNTIME_VERIFICATION_SLICE_H
+
+#include "runtime/artifact/artifact_generated.h"
+#include "runtime/verification/Verification.h"
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace lockstep::runtime::verification {
+
+struct Model;
+struct Op;
+struct Program;
+
+/// A register or atom of the slice; slots are numbered registers first, then atoms by space and offset.
+struct Slot {
+  bool isRegister = false;
+  artifact::Space space{};
+  uint64_t offset = 0, size = 0;
+};
+
+struct SlotRange {
+  uint32_t first = 0, count = 0;
+};
+
+using Bits = std::vector<uint64_t>;
+inline bool test(const Bits &bits, uint32_t i) { return bits[i / 64] >> (i % 64) & 1; }
+inline void set(Bits &bits, uint32_t i) { bits[i / 64] |= uint64_t(1) << (i % 64); }
+inline void reset(Bits &bits, uint32_t i) { bits[i / 64] &= ~(uint64_t(1) << (i % 64)); }
+
+/// Buffers and registers that a command names, in the slice or not.
+struct Operands {
+  std::vector<uint32_t> reads, writes, readRegisters, writtenRegisters;
+  void collect(const Program &program, const Op &op);
+};
+
+/// What may be read and written between a branch and its join.
+struct Footprint {
+  std::vector<uint32_t> reads, writes;
+  /// Something comes from elsewhere: a batch, or a result.
+  bool receives = false;
+};
+
+/// A once section, which one replica executes for all of its process.
+struct Section {
+  /// What it may read that each replica has for itself.
+  std::vector<uint32_t> ownReads;
+  /// What it writes that only the replica that executed it has written.
+  std::vector<uint32_t> ownWrites;
+  std::vector<uint32_t> sharedWrites;
+};
+
+struct Slice {
+  std::vector<Slot> slots;
+  /// Register -> its slot, or `none`.
+  std::vector<uint32_t> registerSlots;
+  /// Buffer -> its atoms.
+  std::vector<SlotRange> bufferSlots;
+  /// Whether a launch or copy writes into the slice.
+  std::vector<bool> relevant;
+  /// Op -> the next one at or behind it that matters. Launches into nowhere and local branches that
+  /// leave nothing behind do not.
+  std::vector<uint32_t> skip;
+  /// Block -> slots whose values may still be read.
+  std::vector<Bits> live;
+  /// Branch -> what the two ways may read and write; for branches with a region.
+  std::vector<Footprint> footprints;
+  /// By `Op::branch` of the beginnings and ends of once sections.
+  std::vector<Section> sections;
+
+  bool empty() const { return slots.empty(); }
+  /// Whether an op is a launch or copy that writes elsewhere, as most are.
+  bool skips(const Op &op, uint32_t index) const;
+};
+
+/// Fills the slices of all programs. They are found together: a result comes from another program.
+void findSlices(Model &model, BrokenRule brokenRule = BrokenRule::none);
+
+/// Calls `read` and `write` with the slots that an op reads, then those that it writes.
+void visitSlots(const Model &model, const Program &program, const Op &op, const std::function<void(uint32_t)> &read,
+                const std::function<void(uint32_t)> &write);
+
+/// The memory that the condition of a branch reads, or `none` if it compares registers.
+uint32_t conditionBuffer(const Program &program, const Op &op);
+
+} // namespace lockstep::runtime::verification
+
+#endif // LOCKSTEP_RUNTIME_VERIFICATION_SLICE_H
