@@ -17,10 +17,6 @@ namespace {
 using artifact::Aggregation;
 using artifact::ElementType;
 
-bool isFloat(ElementType element) {
-  return element == ElementType::f16 || element == ElementType::bf16 || element == ElementType::f32 || element == ElementType::f64;
-}
-
 template <typename T> void divideElements(std::byte *elements, uint64_t count, uint64_t divisor) {
   T *values = reinterpret_cast<T *>(elements);
   for (uint64_t i = 0; i < count; ++i)
@@ -77,6 +73,9 @@ void copy(std::span<const std::byte> from, std::span<std::byte> to) {
     std::memcpy(to.data(), from.data(), to.size());
 }
 
+/// What replicas write each for itself is never split.
+std::span<std::byte> memoryOf(const VariableValue &value) { return value.pieces().front(); }
+
 } // namespace
 
 bool isAggregated(const VariableView &variable) {
@@ -100,29 +99,28 @@ Status checkAggregation(std::span<const VariableView> variables) {
 
 void aggregate(const VariableView &variable, std::span<std::byte> value) {
   if (variable.aggregation == Aggregation::only_first_replica)
-    return copy(variable.values.front(), value);
+    return copy(memoryOf(variable.values.front()), value);
   std::vector<const std::byte *> sources;
-  for (std::span<const std::byte> own : variable.values)
-    sources.push_back(own.data());
+  for (const VariableValue &own : variable.values)
+    sources.push_back(memoryOf(own).data());
   reduce(variable.type.element, sources, variable.aggregation == Aggregation::mean ? sources.size() : 1, value);
 }
 
 void distribute(const VariableView &variable, std::span<const std::byte> value) {
-  std::span<std::byte> first = variable.values.front();
+  std::span<std::byte> first = memoryOf(variable.values.front());
   if (variable.aggregation == Aggregation::sum)
     reduce(variable.type.element, std::vector{value.data()}, variable.values.size(), first);
   else
     copy(value, first);
-  for (std::span<std::byte> own : variable.values)
-    if (own.data() != first.data())
-      copy(first, own);
+  for (size_t replica = 1; replica < variable.values.size(); ++replica)
+    variable.values[replica].write(first);
 }
 
 AggregatedVariables::AggregatedVariables(std::span<const VariableView> variables)
     : variables(variables), oneValue(variables.begin(), variables.end()) {
   for (VariableView &view : oneValue)
     if (isAggregated(view)) {
-      view.values = {memory.emplace_back(view.type.bytes)};
+      view.values = {VariableValue(memory.emplace_back(view.type.bytes))};
       view.perReplica = false;
     }
 }
@@ -130,13 +128,13 @@ AggregatedVariables::AggregatedVariables(std::span<const VariableView> variables
 void AggregatedVariables::aggregate() {
   for (size_t i = 0; i < variables.size(); ++i)
     if (isAggregated(variables[i]))
-      runtime::aggregate(variables[i], oneValue[i].values.front());
+      runtime::aggregate(variables[i], memoryOf(oneValue[i].values.front()));
 }
 
 void AggregatedVariables::distribute() {
   for (size_t i = 0; i < variables.size(); ++i)
     if (isAggregated(variables[i]))
-      runtime::distribute(variables[i], oneValue[i].values.front());
+      runtime::distribute(variables[i], memoryOf(oneValue[i].values.front()));
 }
 
 } // namespace lockstep::runtime

@@ -8,7 +8,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstring>
 #include <set>
 
 namespace lockstep::runtime {
@@ -41,9 +40,8 @@ std::string expectedTypes(const VariableView &variable) {
 }
 
 void copyValues(std::span<const std::byte> source, const VariableView &variable, bool stacked) {
-  for (std::span<std::byte> value : variable.values) {
-    if (!value.empty())
-      std::memcpy(value.data(), source.data(), value.size());
+  for (const VariableValue &value : variable.values) {
+    value.write(source.first(value.size()));
     if (stacked)
       source = source.subspan(value.size());
   }
@@ -51,13 +49,13 @@ void copyValues(std::span<const std::byte> source, const VariableView &variable,
 
 } // namespace
 
-std::vector<VariableView> variablesOf(Session &session) {
+std::vector<VariableView> variablesOf(Cluster &cluster) {
   std::vector<VariableView> views;
-  for (const VariableInfo &info : session.variables()) {
+  for (const VariableInfo &info : cluster.variables()) {
     VariableView view{info.name, info.type, info.hasInitial, info.perReplica, {}, info.synchronization, info.aggregation};
-    unsigned count = info.perReplica ? session.replicas() : 1;
+    unsigned count = info.perReplica ? cluster.replicas() : 1;
     for (unsigned replica = 0; replica < count; ++replica)
-      view.values.push_back(session.variable(info.name, replica));
+      view.values.push_back(*cluster.variable(info.name, replica));
     views.push_back(std::move(view));
   }
   return views;
@@ -104,15 +102,14 @@ std::vector<TensorToWrite> tensorsOf(std::span<const VariableView> variables) {
   std::vector<TensorToWrite> tensors;
   for (const VariableView &variable : variables) {
     TensorToWrite tensor{variable.name, variable.type.element, variable.type.shape, {}};
-    bool allEqual = std::all_of(variable.values.begin(), variable.values.end(), [&](std::span<const std::byte> value) {
-      return std::equal(value.begin(), value.end(), variable.values.front().begin());
-    });
-    if (allEqual) {
-      tensor.parts.push_back(variable.values.front());
-    } else {
+    std::span<const VariableValue> written(variable.values);
+    bool allEqual = std::all_of(written.begin() + 1, written.end(), [&](const VariableValue &value) { return value == written.front(); });
+    if (allEqual)
+      written = written.first(1);
+    else
       tensor.shape = stackedShape(variable);
-      tensor.parts.assign(variable.values.begin(), variable.values.end());
-    }
+    for (const VariableValue &value : written)
+      tensor.parts.insert(tensor.parts.end(), value.pieces().begin(), value.pieces().end());
     tensors.push_back(std::move(tensor));
   }
   return tensors;

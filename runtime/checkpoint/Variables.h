@@ -5,7 +5,7 @@
 
 #include "runtime/checkpoint/SafetensorsFile.h"
 #include "runtime/checkpoint/SafetensorsWriter.h"
-#include "runtime/executor/Session.h"
+#include "runtime/executor/Cluster.h"
 
 #include <cstddef>
 #include <span>
@@ -14,7 +14,7 @@
 
 namespace lockstep::runtime {
 
-/// The memory of one variable; not owned.
+/// The memory of one variable, whole; not owned. Where it lives, split or copied, is the business of its values.
 struct VariableView {
   std::string name;
   TensorInfo type;
@@ -23,13 +23,13 @@ struct VariableView {
   /// There is a value for each replica, even if there is one replica.
   bool perReplica = false;
   /// One value of `type.bytes` bytes, or one for each replica.
-  std::vector<std::span<std::byte>> values = {};
+  std::vector<VariableValue> values = {};
   artifact::Synchronization synchronization = artifact::Synchronization::on_write;
   artifact::Aggregation aggregation = artifact::Aggregation::none;
 };
 
-/// The variables of a session, valid as long as it is.
-std::vector<VariableView> variablesOf(Session &session);
+/// The variables of a cluster, valid as long as it is.
+std::vector<VariableView> variablesOf(Cluster &cluster);
 
 enum class Missing : uint8_t {
   /// Every variable must be in the file.

@@ -5,6 +5,7 @@
 
 #include "runtime/artifact/artifact_generated.h"
 #include "runtime/collectives/ReduceKernels.h"
+#include "runtime/support/RankRange.h"
 #include "runtime/support/Status.h"
 
 #include <algorithm>
@@ -24,7 +25,7 @@ struct Slice {
   std::byte *in(std::byte *const *bases) const { return bases[space] + offset; }
 };
 
-/// Members of a bucket that lie side by side, operands and results alike, become one range.
+/// Members of a bucket that lie side by side, operands and results alike, become one range, if all replicas of the collective are here.
 struct ReduceRange {
   Slice operand, result;
   const ReduceFunctions *functions = nullptr;
@@ -40,13 +41,16 @@ struct ReduceRange {
   bool direct = false;
 };
 
-/// One operand of an all_gather (or broadcast, where only the first member's counts).
+/// One operand of an all_gather or gather, of a broadcast, where only the root's counts, or the rows of a scatter.
 struct GatherOperand {
   Slice operand, result;
+  /// Of a scatter: how many rows each of the other members gets, and bytes of a row.
+  Slice counts;
+  uint64_t rowBytes = 0;
   uint64_t operandBytes = 0, resultBytes = 0;
   uint32_t elementSize = 0;
   int32_t axis = 0;
-  /// Operand's shape; -1 is the value of `registers` at the same position.
+  /// Operand's shape; -1 is the value of `registers` at the same position. Of a scatter only the first dimension.
   std::vector<int64_t> shape;
   std::vector<int32_t> registers;
   bool dynamic = false;
@@ -61,10 +65,16 @@ struct CollectivePlan {
   artifact::CollectiveKind kind = artifact::CollectiveKind::barrier;
   artifact::Reduction reduction = artifact::Reduction::none;
   uint32_t channel = 0;
-  /// Ranks that take part, ascending.
+  /// Ranks that take part, ascending, and the positions among them of those that are in this session.
   std::vector<uint32_t> members;
-  /// All replicas of the artifact are members.
+  uint32_t firstLocal = 0, localCount = 0;
+  /// All ranks of the session are members.
   bool everybody = true;
+  /// Position of the rank that a broadcast or scatter gives from, and a reduce or gather gives to; and whether it contributes to these.
+  uint32_t root = 0;
+  bool rootContributes = true;
+  /// Whether the members of this role have operands and results.
+  bool hasOperands = false, hasResults = false;
   std::vector<ReduceRange> ranges;
   std::vector<GatherOperand> gathers;
   int64_t tiles = 0;
@@ -72,34 +82,53 @@ struct CollectivePlan {
   bool sharedResults = false;
   /// Operand bytes of one member, for reports.
   uint64_t bytes = 0;
-  /// Dimensions that each member publishes (all_gather and dynamic operands).
+  /// Dimensions that each member publishes (gathers, dynamic operands); of a scatter, the rows of each member.
   uint32_t publishedDimensions = 0;
   bool dynamic = false;
 
-  /// Sets `members` and `everybody`.
-  void setMembers(const artifact::Artifact &artifact, uint32_t group);
-  bool isMember(uint32_t replica) const {
-    return everybody || std::binary_search(members.begin(), members.end(), replica);
+  /// Sets `members` and what follows from them for a session with the ranks `here`.
+  void setMembers(const artifact::Artifact &artifact, uint32_t group, const RankRange &here);
+  bool isMember(uint32_t rank) const {
+    return everybody || std::binary_search(members.begin(), members.end(), rank);
   }
+  /// All members are in this session.
+  bool isLocal() const { return localCount == members.size(); }
+  bool isLocal(uint32_t position) const { return position - firstLocal < localCount; }
+  /// Whether a member has an operand in a reduction or gather.
+  bool contributes(uint32_t position) const { return rootContributes || position != root; }
 };
 
-/// Decodes a start that has been verified. Error: some results are shared and others are private.
+/// Decodes a start that has been verified, for a session with the ranks `here`. Error: some results are shared and others are private.
 Expected<CollectivePlan> planCollective(const artifact::Artifact &artifact,
                                         const artifact::Program &program,
-                                        const artifact::Start &start);
+                                        const artifact::Start &start, const RankRange &here);
 
-/// Memories of the members, in the order of `CollectivePlan::members`.
+/// Memories of the members of this session, in the order of `CollectivePlan::members`.
 using MemberBases = std::byte *const *const *;
 
-/// Executes one tile. `dimensions` are those that the members have published, one row of
-/// `publishedDimensions` for each; `scratch` has `collectiveScratchBytes` bytes.
-void runCollectiveTile(const CollectivePlan &plan, MemberBases bases, const int64_t *dimensions,
-                       int64_t tile, std::byte *scratch);
+/// Where a collective finds what it needs.
+struct CollectiveMemory {
+  MemberBases bases = nullptr;
+  /// What the members have published, one row of `publishedDimensions` for each, those elsewhere included.
+  int64_t *dimensions = nullptr;
+  /// Operands of members elsewhere: `members` addresses for each of the plan's gathers. Null if all are here.
+  const std::byte *const *remote = nullptr;
+};
+
+/// Executes one tile of a collective whose members are all here, or whose operands from elsewhere have arrived; then not of a reduction.
+/// `scratch` has `collectiveScratchBytes` bytes.
+void runCollectiveTile(const CollectivePlan &plan, const CollectiveMemory &memory, int64_t tile, std::byte *scratch);
 
 /// Bytes of scratch that one worker needs for collectives of up to `members` members.
 uint64_t collectiveScratchBytes(uint32_t members);
 
-/// Checks the published dimensions against the bounds of operands and results.
+/// Reads the counts of a scatter whose root is here into the dimensions of the other members.
+void readCounts(const CollectivePlan &plan, const CollectiveMemory &memory);
+
+/// Bytes of what a member gives, as its published dimensions stand. Error: they break the bound. `row` are those of the member.
+Expected<uint64_t> operandBytes(const CollectivePlan &plan, const GatherOperand &gather, const int64_t *row, uint32_t member);
+
+/// Checks the published dimensions of all members, as far as they matter here, against the bounds of operands and results.
 Status checkDimensions(const CollectivePlan &plan, const int64_t *dimensions);
 
 } // namespace lockstep::runtime

@@ -1,11 +1,14 @@
 //===- CollectiveTiles.cpp - what one tile of a collective does -----------===//
 
+#include "runtime/artifact/Roles.h"
 #include "runtime/artifact/Types.h"
 #include "runtime/collectives/CollectivePlan.h"
 #include "runtime/collectives/ReduceTree.h"
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -40,7 +43,7 @@ static void reduceTile(const CollectivePlan &plan, MemberBases bases, int64_t ti
   const ReduceRange &range = *std::prev(next);
   uint64_t block = uint64_t(tile - range.firstTile);
   uint32_t members = uint32_t(plan.members.size());
-  uint32_t onlyMember = ~0u;
+  uint32_t onlyMember = plan.kind == CollectiveKind::reduce ? plan.root : ~0u;
   uint64_t sourceElement = 0;
   if (plan.kind == CollectiveKind::reduce_scatter) {
     uint64_t blocks = (range.elements + range.blockElements - 1) / range.blockElements;
@@ -57,7 +60,7 @@ static void reduceTile(const CollectivePlan &plan, MemberBases bases, int64_t ti
   const std::byte **sources = fewSources;
   if (members > std::size(fewSources))
     sources = reinterpret_cast<const std::byte **>(
-        scratch + (uint64_t(reduceScratchBlocks(members)) + 2) * reduceBlockBytes);
+        scratch + (uint64_t(scratchBlocks(members)) + 2) * reduceBlockBytes);
   for (uint32_t i = 0; i < members; ++i)
     sources[i] = range.operand.in(bases[i]) + offset;
 
@@ -92,25 +95,44 @@ static GatherExtent extentOf(const GatherOperand &gather, const int64_t *dimensi
   return extent;
 }
 
-static void gatherTile(const CollectivePlan &plan, MemberBases bases, const int64_t *dimensions,
-                       int64_t tile) {
+/// Address of a member's operand, here or where it has arrived.
+static const std::byte *operandOf(const CollectivePlan &plan, const CollectiveMemory &memory, const GatherOperand &gather,
+                                  uint32_t member) {
+  if (plan.isLocal(member))
+    return gather.operand.in(memory.bases[member - plan.firstLocal]);
+  return memory.remote[size_t(&gather - plan.gathers.data()) * plan.members.size() + member];
+}
+
+/// The members of this session that get what a gather or broadcast gives: [first, last) of `CollectiveMemory::bases`.
+static std::pair<uint32_t, uint32_t> receivers(const CollectivePlan &plan) {
+  if (!plan.hasResults)
+    return {0, 0};
+  if (plan.kind == CollectiveKind::gather)
+    return plan.isLocal(plan.root) ? std::pair(plan.root - plan.firstLocal, plan.root - plan.firstLocal + 1) : std::pair(0u, 0u);
+  return {0, plan.sharedResults ? 1 : plan.localCount};
+}
+
+static void gatherTile(const CollectivePlan &plan, const CollectiveMemory &memory, int64_t tile) {
   uint32_t members = uint32_t(plan.members.size());
   const GatherOperand &gather = plan.gathers[size_t(tile) / members];
   uint32_t source = uint32_t(size_t(tile) % members);
+  auto [first, last] = receivers(plan);
+  if (!plan.contributes(source) || first == last)
+    return;
   uint64_t before = 0, total = 0;
   for (uint32_t i = 0; i < members; ++i) {
-    uint64_t rows = extentOf(gather, dimensions + i * plan.publishedDimensions).axis;
+    uint64_t rows = plan.contributes(i) ? extentOf(gather, memory.dimensions + i * plan.publishedDimensions).axis : 0;
     before += i < source ? rows : 0;
     total += rows;
   }
-  GatherExtent extent = extentOf(gather, dimensions + source * plan.publishedDimensions);
+  GatherExtent extent = extentOf(gather, memory.dimensions + source * plan.publishedDimensions);
   uint64_t inner = extent.inner * gather.elementSize;
   uint64_t chunk = extent.axis * inner;
   if (chunk == 0)
     return;
-  const std::byte *from = gather.operand.in(bases[source]);
-  for (uint32_t i = 0; i < (plan.sharedResults ? 1 : members); ++i) {
-    std::byte *to = gather.result.in(bases[i]) + before * inner;
+  const std::byte *from = operandOf(plan, memory, gather, source);
+  for (uint32_t i = first; i < last; ++i) {
+    std::byte *to = gather.result.in(memory.bases[i]) + before * inner;
     if (members == 1 && to == from)
       continue;
     for (uint64_t row = 0; row < extent.outer; ++row)
@@ -118,66 +140,142 @@ static void gatherTile(const CollectivePlan &plan, MemberBases bases, const int6
   }
 }
 
-static void broadcastTile(const CollectivePlan &plan, MemberBases bases, int64_t tile) {
+static void broadcastTile(const CollectivePlan &plan, const CollectiveMemory &memory, int64_t tile) {
   const GatherOperand &gather = plan.gathers[size_t(tile)];
-  const std::byte *from = gather.operand.in(bases[0]);
-  for (size_t i = 0; i < (plan.sharedResults ? 1 : plan.members.size()); ++i)
-    if (std::byte *to = gather.result.in(bases[i]); to != from)
-      std::memcpy(to, from, gather.operandBytes);
+  GatherExtent extent = extentOf(gather, memory.dimensions + plan.root * plan.publishedDimensions);
+  uint64_t bytes = extent.outer * extent.axis * extent.inner * gather.elementSize;
+  const std::byte *from = operandOf(plan, memory, gather, plan.root);
+  auto [first, last] = receivers(plan);
+  for (uint32_t i = first; i < last; ++i)
+    if (std::byte *to = gather.result.in(memory.bases[i]); to != from && bytes)
+      std::memcpy(to, from, bytes);
 }
 
-void runCollectiveTile(const CollectivePlan &plan, MemberBases bases, const int64_t *dimensions,
-                       int64_t tile, std::byte *scratch) {
+/// The rows that members get lie one after the other in those that arrive, or in all rows of a root that is here.
+static void scatterTile(const CollectivePlan &plan, const CollectiveMemory &memory, int64_t tile) {
+  const GatherOperand &gather = plan.gathers[0];
+  uint32_t member = plan.firstLocal + uint32_t(tile);
+  if (member == plan.root)
+    return;
+  uint64_t before = 0;
+  for (uint32_t i = plan.isLocal(plan.root) ? 0 : plan.firstLocal; i < member; ++i)
+    before += i == plan.root ? 0 : uint64_t(memory.dimensions[i]);
+  uint64_t bytes = uint64_t(memory.dimensions[member]) * gather.rowBytes;
+  if (bytes)
+    std::memcpy(gather.result.in(memory.bases[tile]), operandOf(plan, memory, gather, plan.root) + before * gather.rowBytes, bytes);
+}
+
+void runCollectiveTile(const CollectivePlan &plan, const CollectiveMemory &memory, int64_t tile, std::byte *scratch) {
   switch (plan.kind) {
   case CollectiveKind::all_reduce:
   case CollectiveKind::reduce_scatter:
-    return reduceTile(plan, bases, tile, scratch);
+  case CollectiveKind::reduce:
+    return reduceTile(plan, memory.bases, tile, scratch);
   case CollectiveKind::all_gather:
-    return gatherTile(plan, bases, dimensions, tile);
+  case CollectiveKind::gather:
+    return gatherTile(plan, memory, tile);
   case CollectiveKind::broadcast:
-    return broadcastTile(plan, bases, tile);
+    return broadcastTile(plan, memory, tile);
+  case CollectiveKind::scatter:
+    return scatterTile(plan, memory, tile);
   default:
     return;
   }
 }
 
-Status checkDimensions(const CollectivePlan &plan, const int64_t *dimensions) {
-  auto outOfRange = [](std::string message) {
-    return Status(StatusCode::outOfRange, std::move(message));
-  };
-  for (const GatherOperand &gather : plan.gathers) {
-    if (plan.kind != CollectiveKind::all_gather)
+//===----------------------------------------------------------------------===//
+// Sizes known at run time
+//===----------------------------------------------------------------------===//
+
+static Status outOfRange(std::string message) { return {StatusCode::outOfRange, std::move(message)}; }
+
+void readCounts(const CollectivePlan &plan, const CollectiveMemory &memory) {
+  const std::byte *counts = plan.gathers[0].counts.in(memory.bases[plan.root - plan.firstLocal]);
+  for (uint32_t i = 0, other = 0; i < plan.members.size(); ++i)
+    if (i != plan.root)
+      std::memcpy(&memory.dimensions[i], counts + sizeof(int64_t) * other++, sizeof(int64_t));
+}
+
+Expected<uint64_t> operandBytes(const CollectivePlan &plan, const GatherOperand &gather, const int64_t *row, uint32_t member) {
+  std::span<const int64_t> shape(row + gather.firstDimension, gather.shape.size());
+  bool isScatter = plan.kind == CollectiveKind::scatter;
+  uint64_t bound = plan.isLocal(member) && plan.hasOperands ? gather.operandBytes : std::max(gather.operandBytes, gather.resultBytes);
+  std::optional<uint64_t> bytes = isScatter ? gather.rowBytes : gather.elementSize;
+  for (int64_t dimension : shape)
+    bytes = bytes && dimension >= 0 ? checkedMultiply(*bytes, uint64_t(dimension)) : std::nullopt;
+  if (!bytes || *bytes > bound)
+    return outOfRange(fmt::format("replica {} gives an operand of shape [{}], its bound is {} bytes", plan.members[member],
+                                  fmt::join(shape, ", "), bound));
+  return *bytes;
+}
+
+static Status checkScatter(const CollectivePlan &plan, const int64_t *rows) {
+  const GatherOperand &gather = plan.gathers[0];
+  bool rootIsHere = plan.isLocal(plan.root);
+  uint64_t sum = 0;
+  for (uint32_t i = rootIsHere ? 0 : plan.firstLocal; i < (rootIsHere ? plan.members.size() : plan.firstLocal + plan.localCount); ++i) {
+    if (i == plan.root)
       continue;
-    uint64_t total = 0;
-    int64_t rows = 0;
-    GatherExtent first = extentOf(gather, dimensions);
-    for (uint32_t i = 0; i < plan.members.size(); ++i) {
-      const int64_t *row = dimensions + i * plan.publishedDimensions;
-      std::vector<int64_t> shape(row + gather.firstDimension,
-                                 row + gather.firstDimension + gather.shape.size());
-      std::optional<uint64_t> bytes = gather.elementSize;
-      for (int64_t dimension : shape)
-        bytes = bytes && dimension >= 0 ? checkedMultiply(*bytes, uint64_t(dimension))
-                                        : std::nullopt;
-      if (!bytes || *bytes > gather.operandBytes)
-        return outOfRange(fmt::format("replica {} gives an operand of shape [{}], its bound is {} "
-                                      "bytes",
-                                      plan.members[i], fmt::join(shape, ", "),
-                                      gather.operandBytes));
-      GatherExtent extent = extentOf(gather, row);
-      if (extent.outer != first.outer || extent.inner != first.inner)
-        return outOfRange(fmt::format("operands of replicas {} and {} differ in another dimension "
-                                      "than axis {}",
-                                      plan.members[0], plan.members[i], gather.axis));
-      total += *bytes;
-      rows += shape[uint32_t(gather.axis)];
-    }
-    if (gather.resultRows >= 0 && rows != gather.resultRows)
-      return outOfRange(fmt::format("expected {} rows in the result, found {} from {} replicas",
-                                    gather.resultRows, rows, plan.members.size()));
-    if (total > gather.resultBytes)
-      return outOfRange(fmt::format("the operands have {} bytes, the bound of the result is {}",
-                                    total, gather.resultBytes));
+    uint64_t limit = std::max(gather.operandBytes, gather.resultBytes) / std::max<uint64_t>(gather.rowBytes, 1);
+    if (rows[i] < 0 || (gather.rowBytes && uint64_t(rows[i]) > limit))
+      return outOfRange(fmt::format("replica {} is to get {} rows, expected 0 to {}", plan.members[i], rows[i], limit));
+    sum += uint64_t(rows[i]);
+    if (!plan.isLocal(i))
+      continue;
+    if (gather.resultRows >= 0 ? rows[i] != gather.resultRows : uint64_t(rows[i]) * gather.rowBytes > gather.resultBytes)
+      return outOfRange(fmt::format("replica {} is to get {} rows, its result has {}", plan.members[i], rows[i],
+                                    gather.resultRows >= 0 ? fmt::format("{}", gather.resultRows)
+                                                           : fmt::format("room for {} bytes", gather.resultBytes)));
+  }
+  if (!rootIsHere)
+    return Status::success();
+  if (Expected<uint64_t> bytes = operandBytes(plan, gather, rows + plan.root, plan.root); !bytes)
+    return bytes.status();
+  if (sum > uint64_t(rows[plan.root]))
+    return outOfRange(fmt::format("expected counts of at most {} rows, found {}", rows[plan.root], sum));
+  return Status::success();
+}
+
+static Status checkGather(const CollectivePlan &plan, const GatherOperand &gather, const int64_t *dimensions) {
+  uint64_t total = 0;
+  int64_t rows = 0;
+  uint32_t first = plan.contributes(0) ? 0 : 1;
+  GatherExtent expected = extentOf(gather, dimensions + first * plan.publishedDimensions);
+  for (uint32_t i = first; i < plan.members.size(); ++i) {
+    if (!plan.contributes(i))
+      continue;
+    const int64_t *row = dimensions + i * plan.publishedDimensions;
+    Expected<uint64_t> bytes = operandBytes(plan, gather, row, i);
+    if (!bytes)
+      return bytes.status();
+    GatherExtent extent = extentOf(gather, row);
+    if (extent.outer != expected.outer || extent.inner != expected.inner)
+      return outOfRange(fmt::format("operands of replicas {} and {} differ in another dimension "
+                                    "than axis {}",
+                                    plan.members[first], plan.members[i], gather.axis));
+    total += *bytes;
+    rows += row[gather.firstDimension + uint32_t(gather.axis)];
+  }
+  if (!plan.hasResults || (plan.kind == CollectiveKind::gather && !plan.isLocal(plan.root)))
+    return Status::success();
+  if (gather.resultRows >= 0 && rows != gather.resultRows)
+    return outOfRange(fmt::format("expected {} rows in the result, found {} from {} replicas",
+                                  gather.resultRows, rows, plan.members.size()));
+  if (total > gather.resultBytes)
+    return outOfRange(fmt::format("the operands have {} bytes, the bound of the result is {}",
+                                  total, gather.resultBytes));
+  return Status::success();
+}
+
+Status checkDimensions(const CollectivePlan &plan, const int64_t *dimensions) {
+  if (plan.kind == CollectiveKind::scatter)
+    return checkScatter(plan, dimensions);
+  for (const GatherOperand &gather : plan.gathers) {
+    Status status = plan.kind == CollectiveKind::broadcast
+                        ? operandBytes(plan, gather, dimensions + plan.root * plan.publishedDimensions, plan.root).status()
+                        : checkGather(plan, gather, dimensions);
+    if (!status.ok())
+      return status;
   }
   return Status::success();
 }

@@ -31,6 +31,9 @@ inline uint32_t reduceScratchBlocks(uint32_t n) {
   return n <= 4 ? 0 : uint32_t(std::bit_width(n - 1));
 }
 
+/// Blocks of scratch for n ranks: for `reduceTree`, and for the same tree over partial results.
+inline uint32_t scratchBlocks(uint32_t n) { return uint32_t(std::bit_width(n)) + 1; }
+
 /// acc[0, count) = reduction of sources[0..n)[0, count). `scratch` holds `reduceScratchBlocks(n)`
 /// blocks of `reduceBlockBytes`; `acc` overlaps no source.
 inline void reduceTree(const ReduceFunctions &functions, std::byte *acc,

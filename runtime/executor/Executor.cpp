@@ -22,27 +22,20 @@ unsigned availableCpus() {
 }
 
 Executor::Executor(Options given)
-    : options(std::move(given)), tileScheduler(options.workers, events),
+    : options(std::move(given)), events(options.network ? options.network->events() : ownEvents), tileScheduler(options.workers, events),
       idleKeys(options.workers) {
   for (std::atomic<uint64_t> &key : idleKeys)
     key.store(busy, std::memory_order_relaxed);
   // Spinning costs less than a wake-up, unless the thread that is waited for needs this very CPU.
   constexpr auto wakeUpCost = std::chrono::microseconds(60);
-  if (options.workers <= availableCpus())
+  if (options.workers * (options.network ? options.network->executorsInProcess() : 1) * options.clusters <= availableCpus())
     spinTime = wakeUpCost;
-  for (uint32_t worker = 1; worker < options.workers; ++worker)
-    threads.emplace_back([this, worker] { workerMain(worker); });
-  watchdog = std::make_unique<Watchdog>(
-      *options.clock, options.deadline, [this] { return sample(); },
-      [this](uint64_t run) { return expire(run); });
-}
-
-Executor::~Executor() {
-  watchdog.reset();
-  quit.store(true, std::memory_order_release);
-  starts.notify();
-  for (std::thread &thread : threads)
-    thread.join();
+  generations.assign(options.workers - 1, 0);
+  team.start(options.workers - 1, spinTime, [this](unsigned index) { return enterAndWork(index + 1); });
+  if (options.deadline > std::chrono::nanoseconds(0))
+    watchdog = std::make_unique<Watchdog>(
+        *options.clock, options.deadline, [this] { return sample(); },
+        [this](uint64_t run) { return expire(run); });
 }
 
 bool Executor::isInside() const {
@@ -50,19 +43,10 @@ bool Executor::isInside() const {
 }
 
 bool Executor::leaveOrAbandon() {
-  // Between two commands a worker notices at once that it has to stop.
-  constexpr auto moment = std::chrono::milliseconds(200);
-  auto begin = std::chrono::steady_clock::now();
-  while (isInside() && std::chrono::steady_clock::now() - begin < moment)
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  if (!isInside())
+  if (ThreadTeam::becomesEmpty([this] { return isInside(); }))
     return true;
   watchdog.reset();
-  quit.store(true, std::memory_order_release);
-  starts.notify();
-  for (std::thread &thread : threads)
-    thread.detach();
-  threads.clear();
+  team.abandon();
   return false;
 }
 
@@ -76,15 +60,14 @@ bool Executor::leaveOrAbandon() {
 void Executor::openGate() {
   uint64_t generation = (gate.load(std::memory_order_relaxed) >> 33) + 1;
   gate.store(generation << 33 | gateOpen, std::memory_order_release);
-  starts.notify();
+  team.wake();
 }
 
 void Executor::closeGate() {
   gate.fetch_and(~gateOpen, std::memory_order_acq_rel);
   for (uint32_t spins = 0; isInside(); ++spins) {
     // A worker that is inside of a kernel after a deadline may never leave.
-    if (hasFailed.load(std::memory_order_acquire) &&
-        failure.code() == StatusCode::deadline)
+    if (hasFailed.load(std::memory_order_acquire) && leavesKernelsBehind(failure.code()))
       return;
     constexpr uint32_t spinsBeforeYield = 1000;
     if (spins < spinsBeforeYield)
@@ -104,34 +87,37 @@ bool Executor::enterGate(uint64_t &lastGeneration) {
   return false;
 }
 
-void Executor::workerMain(uint32_t worker) {
-  uint64_t lastGeneration = 0;
-  while (!quit.load(std::memory_order_acquire)) {
-    uint32_t key = starts.key();
-    if (enterGate(lastGeneration)) {
-      work(worker);
-      gate.fetch_sub(1, std::memory_order_release);
-      continue;
-    }
-    auto begin = std::chrono::steady_clock::now();
-    while (!starts.changed(key) && std::chrono::steady_clock::now() - begin < spinTime)
-      for (int i = 0; i < 32; ++i)
-        spinPause();
-    if (!starts.changed(key) && !quit.load(std::memory_order_acquire))
-      starts.sleep(key);
+/// Takes part in the run at hand; false if there is none, or it has done so already.
+bool Executor::enterAndWork(uint32_t worker) {
+  if (!enterGate(generations[worker - 1]))
+    return false;
+  work(worker);
+  gate.fetch_sub(1, std::memory_order_release);
+  return true;
+}
+
+Status Executor::prepare() {
+  if (failed()) {
+    std::lock_guard<std::mutex> lock(failureMutex);
+    return {StatusCode::poisoned, "the session was poisoned by an earlier error: " +
+                                      failure.message()};
   }
+  touched.store(false, std::memory_order_relaxed);
+  return Status::success();
 }
 
 Status Executor::run(ProgramState &state) {
-  if (failed())
-    return {StatusCode::poisoned, "the session was poisoned by an earlier error: " +
-                                      failure.message()};
   state.rewind();
   finishedReplicas.store(0, std::memory_order_relaxed);
-  touched.store(false, std::memory_order_relaxed);
-  stop.store(false, std::memory_order_relaxed);
+  // `fail` of another thread sets both the other way round: one of the two sides sees the other.
+  stop.store(false, std::memory_order_seq_cst);
+  if (hasFailed.load(std::memory_order_seq_cst))
+    stop.store(true, std::memory_order_relaxed);
   runHasOtherWorkers =
       options.workers > 1 && (state.replicaCount > 1 || state.program.hasShareableWork);
+  if (options.network)
+    if (Status status = state.transport->begin(); !status.ok())
+      fail(std::move(status));
   current.store(&state, std::memory_order_release);
   uint64_t active = phase.load(std::memory_order_relaxed) + 1;
   phase.store(active, std::memory_order_release);
@@ -141,20 +127,50 @@ Status Executor::run(ProgramState &state) {
   if (runHasOtherWorkers)
     openGate();
   work(0);
-  if (!phase.compare_exchange_strong(active, active + 1, std::memory_order_acq_rel)) {
-    // The watchdog was faster and is writing its report.
-    while (!failed()) {
-      uint32_t key = events.key();
-      if (!failed())
-        events.sleep(key);
-    }
-  }
+  endPhase(active);
   if (runHasOtherWorkers)
     closeGate();
   for (Observer *observer : observers)
     observer->runEnds(state);
   if (!failed())
     return Status::success();
+  // The caller may free what it has given us.
+  if (options.network)
+    options.network->settle();
+  std::lock_guard<std::mutex> lock(failureMutex);
+  return failure;
+}
+
+void Executor::endPhase(uint64_t active) {
+  if (phase.compare_exchange_strong(active, active + 1, std::memory_order_acq_rel))
+    return;
+  // The watchdog was faster and is writing its report.
+  while (!failed()) {
+    uint32_t key = events.key();
+    if (!failed())
+      events.sleep(key);
+  }
+}
+
+Status Executor::await(const std::function<std::vector<uint32_t>()> &missing, std::string_view what) {
+  if (missing().empty())
+    return Status::success();
+  awaited = &missing;
+  awaitedWhat = what;
+  uint64_t active = phase.load(std::memory_order_relaxed) + 1;
+  phase.store(active, std::memory_order_release);
+  for (;;) {
+    uint32_t key = events.key();
+    if (failed() || options.network->isAborted() || missing().empty())
+      break;
+    idleKeys[0].store(key, std::memory_order_release);
+    events.sleep(key);
+    idleKeys[0].store(busy, std::memory_order_release);
+  }
+  if (!failed() && options.network->isAborted())
+    fail(options.network->abortReason());
+  endPhase(active);
+  awaited = nullptr;
   std::lock_guard<std::mutex> lock(failureMutex);
   return failure;
 }
@@ -168,9 +184,11 @@ void Executor::fail(Status status) {
     std::lock_guard<std::mutex> lock(failureMutex);
     if (failure.ok())
       failure = std::move(status);
+    if (options.network)
+      options.network->abort(failure);
   }
-  hasFailed.store(true, std::memory_order_release);
-  stop.store(true, std::memory_order_release);
+  hasFailed.store(true, std::memory_order_seq_cst);
+  stop.store(true, std::memory_order_seq_cst);
   events.notify();
 }
 
@@ -207,6 +225,7 @@ bool Executor::executeSome(const Execution &execution, uint32_t worker, uint32_t
     if (!claim(execution.state, replica))
       continue;
     any = true;
+    replica.worker.store(worker, std::memory_order_relaxed);
     Status error;
     switch (execute(execution, replica, worker, error)) {
     case Outcome::blocked:
@@ -215,6 +234,9 @@ bool Executor::executeSome(const Execution &execution, uint32_t worker, uint32_t
       break;
     case Outcome::paused:
       replica.state.store(Replica::paused, std::memory_order_release);
+      break;
+    case Outcome::left:
+      replica.state.store(Replica::left, std::memory_order_release);
       break;
     case Outcome::failed:
       replica.state.store(Replica::ready, std::memory_order_release);
@@ -242,6 +264,7 @@ void Executor::work(uint32_t worker) {
                       runHasOtherWorkers,
                       stop,
                       touched,
+                      options.network,
                       options.injections,
                       options.onInjection,
                       observers,
@@ -252,6 +275,8 @@ void Executor::work(uint32_t worker) {
   uint32_t last = uint32_t(uint64_t(count) * (worker + 1) / workers);
   while (!stop.load(std::memory_order_acquire)) {
     uint32_t key = events.key();
+    if (options.network && !pollNetwork(state, worker))
+      return;
     if (executeSome(execution, worker, first, last))
       continue;
     bool stolen = false;
@@ -266,11 +291,20 @@ void Executor::work(uint32_t worker) {
   }
 }
 
+/// Goes on with what other executors have sent; false if the run is over because of it.
+bool Executor::pollNetwork(ProgramState &state, uint32_t worker) {
+  Status status = options.network->isAborted() ? options.network->abortReason() : state.transport->poll(worker);
+  if (status.ok())
+    return true;
+  fail(std::move(status));
+  return false;
+}
+
 /// Waits until something has changed since `key` was taken.
 void Executor::idle(uint32_t worker, uint32_t key) {
   auto begin = std::chrono::steady_clock::now();
-  // With one worker, only the watchdog can end this.
-  auto limit = runHasOtherWorkers ? spinTime : std::chrono::nanoseconds(0);
+  // With one worker and nobody else, only the watchdog can end this.
+  auto limit = runHasOtherWorkers || options.network ? spinTime : std::chrono::nanoseconds(0);
   while (!events.changed(key) && std::chrono::steady_clock::now() - begin < limit)
     for (int i = 0; i < 32; ++i)
       spinPause();
@@ -282,8 +316,10 @@ void Executor::idle(uint32_t worker, uint32_t key) {
 
 uint32_t Executor::idleWorkers() const {
   uint32_t count = 0, key = events.key();
-  for (const std::atomic<uint64_t> &idleKey : idleKeys)
-    count += idleKey.load(std::memory_order_acquire) == key;
+  // Those that a run has no work for do not even look at it.
+  bool othersStayAway = phase.load(std::memory_order_acquire) % 2 != 0 && !runHasOtherWorkers;
+  for (uint32_t worker = 0; worker < idleKeys.size(); ++worker)
+    count += (worker > 0 && othersStayAway) || idleKeys[worker].load(std::memory_order_acquire) == key;
   return count;
 }
 
@@ -297,21 +333,37 @@ Watchdog::Sample Executor::sample() {
   if (value % 2 == 0)
     return result;
   result.run = value;
-  ProgramState *state = current.load(std::memory_order_acquire);
-  for (uint32_t i = 0; i < state->replicaCount; ++i)
-    result.progress += state->replicas[i].events.load(std::memory_order_relaxed);
-  result.progress += tileScheduler.progress();
+  result.progress = progress();
+  // While others are busy, what this executor waits for may still come.
+  if (options.network)
+    result.progress += options.network->exchangeProgress(result.progress);
   return result;
+}
+
+uint64_t Executor::progress() const {
+  uint64_t count = tileScheduler.progress();
+  const ProgramState *state = currentState();
+  for (uint32_t i = 0; state && i < state->replicaCount; ++i)
+    count += state->replicas[i].events.load(std::memory_order_relaxed) + state->replicas[i].tiles.load(std::memory_order_relaxed);
+  return count;
 }
 
 bool Executor::expire(uint64_t run) {
   if (!phase.compare_exchange_strong(run, expiredPhase, std::memory_order_acq_rel))
     return false;
-  report = describeDeadline(*current.load(std::memory_order_acquire), options.deadline);
+  const ProgramState *state = current.load(std::memory_order_acquire);
+  report = awaited ? describeAwaited() : describeDeadline(state->program.name(), std::span(&state, 1), options.deadline);
   if (options.onDeadline)
     options.onDeadline(report);
   fail({StatusCode::deadline, report.text});
   return true;
+}
+
+DeadlineReport Executor::describeAwaited() const {
+  std::vector<RankRange> ranks;
+  for (uint32_t executor : (*awaited)())
+    ranks.push_back(options.network->executors()[executor]);
+  return describeSilence(awaitedWhat, ranks, options.deadline);
 }
 
 } // namespace lockstep::runtime

@@ -11,15 +11,19 @@
 #define LOCKSTEP_RUNTIME_EXECUTOR_EXECUTOR_H
 
 #include "runtime/executor/Interpreter.h"
+#include "runtime/executor/ThreadTeam.h"
 #include "runtime/executor/Watchdog.h"
+#include "runtime/transport/Network.h"
 
 #include <atomic>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <vector>
 
 namespace lockstep::runtime {
+
+/// Whether a run that has failed in this way may still be inside of kernels that never end, and so must not wait for them.
+inline bool leavesKernelsBehind(StatusCode code) { return code == StatusCode::deadline || code == StatusCode::interrupted; }
 
 /// CPUs that this process may use.
 unsigned availableCpus();
@@ -28,8 +32,13 @@ class Executor {
 public:
   struct Options {
     uint32_t workers = 1;
+    /// 0: somebody else watches, by `progress` and `fail`.
     std::chrono::nanoseconds deadline{};
     Clock *clock = nullptr;
+    /// See `SessionOptions::clusters`.
+    uint32_t clusters = 1;
+    /// Not owned; null if there are no other executors. A failure here ends the runs of all of them.
+    Network *network = nullptr;
     std::vector<Injection> injections;
     std::function<void(const std::string &)> onInjection;
     std::function<void(const DeadlineReport &)> onDeadline;
@@ -38,7 +47,7 @@ public:
 
   explicit Executor(Options options);
   /// Joins the workers, unless they have been abandoned.
-  ~Executor();
+  ~Executor() = default;
 
   /// After a failure: waits a moment for the workers to leave the run. False if one of them does
   /// not, because it is inside of a kernel; then all threads are detached, and this object must be
@@ -48,48 +57,69 @@ public:
   /// Told about every following run; not owned.
   void observe(Observer *observer) { observers.push_back(observer); }
 
-  /// Executes a program once. After an error nothing runs any more.
+  /// Before every run. Error: nothing runs any more after one that has failed.
+  Status prepare();
+  /// Executes a program once.
   Status run(ProgramState &state);
+
+  /// Between runs: waits until the network has what is needed of other executors, under the deadline. `missing` names those of whom nothing
+  /// has come, for the report; it is called on other threads too. Errors: they have given up, the deadline.
+  Status await(const std::function<std::vector<uint32_t>()> &missing, std::string_view what);
+
+  /// What the last run has written to variables is no longer that of a run at hand.
+  void commit() { touched.store(false, std::memory_order_relaxed); }
+  /// Ends the run at hand, if there is one, and lets nothing run any more. The first failure wins. From any thread.
+  void fail(Status status);
+  /// Changes with every command and tile that is completed. From any thread.
+  uint64_t progress() const;
+  /// What runs, or has run last; null before the first run. From any thread.
+  const ProgramState *currentState() const { return current.load(std::memory_order_acquire); }
 
   TileScheduler &tiles() { return tileScheduler; }
   uint32_t workers() const { return options.workers; }
   /// Workers that have found nothing to do since the last time anything changed.
   uint32_t idleWorkers() const;
   bool failed() const { return hasFailed.load(std::memory_order_acquire); }
-  bool variablesTouched() const { return touched.load(std::memory_order_relaxed); }
+  /// Whether the run at hand, or the one that has failed, may have written a variable. After a failure, who has not begun to write does
+  /// not do so any more.
+  bool variablesTouched() const { return touched.load(std::memory_order_seq_cst); }
   const DeadlineReport &deadlineReport() const { return report; }
 
 private:
-  void workerMain(uint32_t worker);
+  bool enterAndWork(uint32_t worker);
   void work(uint32_t worker);
   bool executeSome(const Execution &execution, uint32_t worker, uint32_t first, uint32_t last);
   bool claim(ProgramState &state, Replica &replica);
+  bool pollNetwork(ProgramState &state, uint32_t worker);
   void idle(uint32_t worker, uint32_t key);
-  /// The first failure of a run wins.
-  void fail(Status status);
   void openGate();
   void closeGate();
   bool enterGate(uint64_t &lastGeneration);
   bool isInside() const;
 
+  /// Ends a phase that the calling thread has begun, after the watchdog if that was faster.
+  void endPhase(uint64_t active);
+  DeadlineReport describeAwaited() const;
   Watchdog::Sample sample();
   bool expire(uint64_t phase);
 
   Options options;
-  EventCount events;
-  EventCount starts;
+  EventCount ownEvents;
+  /// Those of the network, if there is one: what arrives wakes idle workers.
+  EventCount &events;
   TileScheduler tileScheduler;
   std::vector<Observer *> observers;
 
   /// generation << 33 | open << 32 | workers inside.
   alignas(64) std::atomic<uint64_t> gate{0};
+  /// For each worker but the first, the generation that it was in last.
+  std::vector<uint64_t> generations;
   /// The run that is open; see `Execution`.
   std::atomic<ProgramState *> current{nullptr};
-  bool runHasOtherWorkers = false;
+  std::atomic<bool> runHasOtherWorkers{false};
   alignas(64) std::atomic<bool> stop{false};
   std::atomic<uint32_t> finishedReplicas{0};
   std::atomic<bool> touched{false};
-  std::atomic<bool> quit{false};
   std::chrono::nanoseconds spinTime{};
   /// For each worker, the key of `events` at which it found nothing to do; `busy` if it has work.
   static constexpr uint64_t busy = ~uint64_t(0);
@@ -99,12 +129,17 @@ private:
   static constexpr uint64_t expiredPhase = ~uint64_t(0);
   alignas(64) std::atomic<uint64_t> phase{0};
 
+  /// What is waited for outside of a run; null inside of one. Set before the phase begins.
+  const std::function<std::vector<uint32_t>()> *awaited = nullptr;
+  std::string awaitedWhat;
+
   std::mutex failureMutex;
   Status failure;
   std::atomic<bool> hasFailed{false};
   DeadlineReport report;
 
-  std::vector<std::thread> threads;
+  /// Destroyed before everything above, which their threads look at; the watchdog first.
+  ThreadTeam team;
   std::unique_ptr<Watchdog> watchdog;
 };
 

@@ -2,6 +2,7 @@
 
 #include "runtime/executor/Injection.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include <fmt/format.h>
@@ -15,11 +16,13 @@ Expected<Injection> Injection::parse(std::string_view text) {
   };
   Injection result;
   result.text = text;
-  std::string_view rest = text;
-  constexpr std::string_view prefix = "pause:";
-  if (!rest.starts_with(prefix))
+  static constexpr std::pair<std::string_view, Fault> faults[] = {
+      {"pause:", Fault::pause}, {"return-early:", Fault::returnEarly}, {"hang:", Fault::hang}, {"nan:", Fault::nan}};
+  auto named = std::find_if(std::begin(faults), std::end(faults), [&](const auto &fault) { return text.starts_with(fault.first); });
+  if (named == std::end(faults))
     return error("unknown fault");
-  rest.remove_prefix(prefix.size());
+  result.fault = named->second;
+  std::string_view rest = text.substr(named->first.size());
   bool hasReplica = false;
   while (!rest.empty()) {
     std::string_view item = rest.substr(0, rest.find(','));
@@ -49,6 +52,8 @@ Expected<Injection> Injection::parse(std::string_view text) {
   }
   if (!hasReplica || (result.channel == anywhere) == (result.command == anywhere))
     return error("expected a replica and one of channel and command");
+  if (result.fault != Fault::pause && result.command == anywhere)
+    return error("expected the command of a launch, found a channel");
   return result;
 }
 

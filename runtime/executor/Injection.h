@@ -11,14 +11,27 @@
 
 namespace lockstep::runtime {
 
+/// What goes wrong.
+enum class Fault : uint8_t {
+  /// The replica stops for good before a command.
+  pause,
+  /// The worker that executes a launch goes away before its last tile is finished.
+  returnEarly,
+  /// A kernel never returns: its last tile.
+  hang,
+  /// A kernel leaves a NaN in the last element of each tensor of floats that it writes.
+  nan,
+};
+
 /// A fault by name and place: "pause:replica=2,channel=3" stops replica 2 for good when it is about
 /// to start, or to arrive at, channel 3 (a collective, a barrier or a once section);
-/// "pause:replica=2,command=17" stops it before command 17. `program=NAME` limits it to one
-/// program.
+/// "pause:replica=2,command=17" stops it before command 17. "return-early:replica=2,command=17", "hang:..." and "nan:..." are
+/// faults of the launch that command 17 is. `program=NAME` limits a fault to one program.
 struct Injection {
   static constexpr uint32_t anywhere = ~0u;
 
   std::string text;
+  Fault fault = Fault::pause;
   std::string program;
   uint32_t replica = 0;
   uint32_t channel = anywhere;

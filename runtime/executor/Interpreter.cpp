@@ -2,7 +2,10 @@
 
 #include "runtime/executor/Interpreter.h"
 
+#include "runtime/executor/Faults.h"
+
 #include <cstring>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -37,12 +40,12 @@ int64_t loadInteger(artifact::ElementType element, const std::byte *address) {
   }
 }
 
-/// `observed` is a constant, so that a run which nobody observes pays nothing for it.
-template <bool observed> class Interpreter {
+/// `observed` and `networked` are constants, so that a run which nobody observes, or that needs no other executor, pays nothing for it.
+template <bool observed, bool networked> class Interpreter {
 public:
   Interpreter(const Execution &execution, Replica &replica, uint32_t worker, Status &error)
       : execution(execution), program(execution.state.program), replica(replica), worker(worker),
-        error(error) {}
+        error(error), variables(*execution.state.variablesMutex, std::defer_lock) {}
 
   Outcome run() {
     resume();
@@ -59,20 +62,28 @@ public:
           return leave(pc, Outcome::failed);
       switch (instruction.opcode) {
       case Opcode::launch:
-        launch(instruction, pc);
+        if (fault) [[unlikely]] {
+          if (!launchWith(std::exchange(fault, nullptr)->fault, instruction, pc))
+            return leave(pc, Outcome::left);
+        } else {
+          launch(instruction);
+        }
+        // What others wait for must not wait for the end of all kernels.
+        if (networked && !poll())
+          return leave(pc, Outcome::failed);
         break;
       case Opcode::start:
         if (!start(instruction, pc))
           return leave(pc, Outcome::failed);
         break;
       case Opcode::wait:
-        if (!waitForOwn(instruction))
+        if (!waitForOwn(instruction, pc))
           return leave(pc + 1, Outcome::blocked);
         break;
       case Opcode::barrier:
         if (!start(instruction, pc))
           return leave(pc, Outcome::failed);
-        if (!waitForOwn(instruction))
+        if (!waitForOwn(instruction, pc))
           return leave(pc + 1, Outcome::blocked);
         break;
       case Opcode::once:
@@ -100,10 +111,10 @@ public:
       case Opcode::branchGreaterEqual:
         if (taken(instruction)) {
           // A loop without a wait in it still has to notice that the run was given up.
-          if (instruction.b <= pc && execution.stop.load(std::memory_order_relaxed))
+          if (instruction.b <= pc && (execution.stop.load(std::memory_order_relaxed) || (networked && execution.network->isAborted())))
             return leave(pc, Outcome::stopped);
-          if constexpr (observed)
-            end(pc);
+          if (observed && !end(pc))
+            return leave(pc, Outcome::failed);
           pc = instruction.b;
           continue;
         }
@@ -128,19 +139,22 @@ public:
           return leave(pc, Outcome::failed);
         break;
       case Opcode::ret:
-        if constexpr (observed)
-          end(pc);
+        if (observed && !end(pc))
+          return leave(pc, Outcome::failed);
         return leave(pc, Outcome::finished);
       }
-      if constexpr (observed)
-        end(pc);
+      // Observers look at what the command has written, before others can write there.
+      if (observed && !end(pc))
+        return leave(pc, Outcome::failed);
+      if (instruction.flags & Instruction::unlocksVariables)
+        variables.unlock();
       ++pc;
     }
   }
 
 private:
   static constexpr uint8_t slowFlags =
-      Instruction::dynamic | Instruction::injected | Instruction::writesVariable;
+      Instruction::dynamic | Instruction::injected | Instruction::writesVariable | Instruction::locksVariables;
   /// Not an outcome: the command can be executed.
   static constexpr Outcome goOn = Outcome(0xff);
 
@@ -158,9 +172,8 @@ private:
     return true;
   }
 
-  void end(uint32_t pc) {
-    for (Observer *observer : execution.observers)
-      observer->commandEnds(replica, pc);
+  bool end(uint32_t pc) {
+    return observe([&](Observer &o) { return o.commandEnds(replica, pc); });
   }
 
   /// Clears the instance that the replica was blocked on, which the scheduler has seen complete.
@@ -183,17 +196,35 @@ private:
     return program.slices[instruction.firstSlice + operand].in(replica.bases.data());
   }
 
+  /// Goes on with what other executors have sent; false on an error.
+  bool poll() {
+    if (!execution.network->hasMail())
+      return true;
+    error = execution.state.transport->poll(worker);
+    return error.ok();
+  }
+
   /// The rare things that have to be seen to before a command.
   Outcome prepare(const Instruction &instruction, uint32_t pc) {
     if (instruction.flags & Instruction::injected)
       for (const Injection &injection : execution.injections)
-        if (acts(injection, instruction, pc)) {
+        if (actsAt(injection, program, uint32_t(replica.rank), pc)) {
           if (execution.onInjection)
             execution.onInjection(injection.text);
-          return Outcome::paused;
+          if (injection.fault == Fault::pause)
+            return Outcome::paused;
+          fault = &injection;
         }
-    if (instruction.flags & Instruction::writesVariable)
-      execution.variablesTouched.store(true, std::memory_order_relaxed);
+    if (instruction.flags & Instruction::locksVariables)
+      variables.lock();
+    if (instruction.flags & Instruction::writesVariable) {
+      // After a failure, whoever looks at the variables sees that they are being written, or they are not written here.
+      if (execution.stop.load(std::memory_order_relaxed))
+        return Outcome::stopped;
+      execution.variablesTouched.store(true, std::memory_order_seq_cst);
+      if (execution.stop.load(std::memory_order_seq_cst))
+        return Outcome::stopped;
+    }
     if (instruction.flags & Instruction::dynamic)
       for (const DynamicSlice &slice : program.dynamicSlices[pc])
         if (!dynamicBytes(slice, replica.registers.data())) {
@@ -203,19 +234,10 @@ private:
     return goOn;
   }
 
-  bool acts(const Injection &injection, const Instruction &instruction, uint32_t pc) const {
-    if (injection.replica != replica.index ||
-        (!injection.program.empty() && injection.program != program.name()))
-      return false;
-    if (injection.channel == Injection::anywhere)
-      return injection.command == pc;
-    return injection.channel == instruction.a && program.channelCommands[instruction.a] == pc;
-  }
-
   std::string place(uint32_t pc) const {
     std::string_view location = program.location(pc);
     return fmt::format("{}{} in command {} of program '{}', replica {}", location,
-                       location.empty() ? "" : ":", pc, program.name(), replica.index);
+                       location.empty() ? "" : ":", pc, program.name(), replica.rank);
   }
 
   Status breaksBound(const DynamicSlice &slice, uint32_t pc) const {
@@ -228,7 +250,15 @@ private:
                         slice.bound)};
   }
 
-  void launch(const Instruction &instruction, uint32_t pc) {
+  bool condition(const Instruction &instruction) const {
+    std::unique_lock<std::timed_mutex> lock(*execution.state.variablesMutex, std::defer_lock);
+    if (instruction.flags & Instruction::sharedVariable)
+      lock.lock();
+    return loadInteger(artifact::ElementType::i1, address(instruction, 0)) != 0;
+  }
+
+  /// The arguments of the kernels, where the replica keeps them.
+  void loadArguments(const Instruction &instruction) {
     void **pointers = replica.pointers.data();
     std::byte *const *bases = replica.bases.data();
     const Slice *slices = program.slices.data() + instruction.firstSlice;
@@ -237,29 +267,46 @@ private:
     int64_t *scalars = replica.scalars.data();
     for (uint32_t i = 0; i < instruction.scalarCount; ++i)
       scalars[i] = replica.registers[program.scalarRegisters[instruction.firstScalar + i]];
+  }
+
+  void launch(const Instruction &instruction) {
+    loadArguments(instruction);
+    void *const *pointers = replica.pointers.data();
+    const int64_t *scalars = replica.scalars.data();
     if (instruction.a == 1)
       return instruction.kernel(pointers, scalars, 0);
-    if ((instruction.flags & Instruction::parallel) && execution.hasOtherWorkers)
-      return launchShared(instruction, pointers, scalars);
+    runTiles(instruction, [kernel = instruction.kernel, pointers, scalars](int64_t tile) { kernel(pointers, scalars, tile); });
+  }
+
+  /// Calls `function` for each tile of a launch, with the help of other workers if it pays.
+  template <typename Function> void runTiles(const Instruction &instruction, Function function) {
+    if ((instruction.flags & Instruction::parallel) && execution.hasOtherWorkers) {
+      replica.tile.store(Replica::noTile, std::memory_order_relaxed);
+      return execution.tiles.runTiles(
+          worker, instruction.a, [](void *context, int64_t tile, uint32_t) { (*static_cast<Function *>(context))(tile); }, &function);
+    }
     for (uint32_t tile = 0; tile < instruction.a; ++tile) {
-      instruction.kernel(pointers, scalars, tile);
-      replica.note(pc);
+      replica.beginTile(tile);
+      function(tile);
     }
   }
 
-  void launchShared(const Instruction &instruction, void *const *pointers, const int64_t *scalars) {
-    struct Arguments {
-      KernelFunction kernel;
-      void *const *pointers;
-      const int64_t *scalars;
-    } arguments{instruction.kernel, pointers, scalars};
-    execution.tiles.runTiles(
-        worker, instruction.a,
-        [](void *context, int64_t tile, uint32_t) {
-          const Arguments &a = *static_cast<const Arguments *>(context);
-          a.kernel(a.pointers, a.scalars, tile);
-        },
-        &arguments);
+  /// A launch with a fault; false if the worker has to go away in the middle of it.
+  bool launchWith(Fault fault, const Instruction &instruction, uint32_t pc) {
+    if (fault == Fault::nan) {
+      launch(instruction);
+      writeNan(program, pc, replica);
+      return true;
+    }
+    loadArguments(instruction);
+    runTiles(instruction, [&](int64_t tile) {
+      if (tile + 1 < instruction.a)
+        instruction.kernel(replica.pointers.data(), replica.scalars.data(), tile);
+      else if (fault == Fault::hang)
+        neverReturn();
+    });
+    replica.beginTile(instruction.a - 1);
+    return false;
   }
 
   void copy(const Instruction &instruction, uint32_t pc) {
@@ -285,7 +332,7 @@ private:
   bool taken(const Instruction &instruction) const {
     switch (instruction.opcode) {
     case Opcode::branchUnless:
-      return loadInteger(artifact::ElementType::i1, address(instruction, 0)) == 0;
+      return !condition(instruction);
     case Opcode::branchGreaterEqual:
       return replica.registers[instruction.a] >= replica.registers[instruction.c];
     default:
@@ -299,7 +346,7 @@ private:
 
   /// Starts a collective or arrives at a barrier; false on an error.
   bool start(const Instruction &instruction, uint32_t pc) {
-    if (!instruction.plan->isMember(replica.index))
+    if (!instruction.plan->isMember(uint32_t(replica.rank)))
       return true;
     if constexpr (observed)
       if (!observe([&](Observer &o) {
@@ -313,14 +360,14 @@ private:
       error = status.withContext(fmt::format("{}: {}", place(pc), program.describe(pc)));
       return false;
     }
-    if (execution.hasOtherWorkers && execution.state.transport->test(instruction.a, epoch))
+    if (execution.hasOtherWorkers && execution.state.rendezvous->isComplete(instruction.a, epoch))
       execution.events.notify();
     return true;
   }
 
   /// True if the instance is complete; else marks the replica as blocked on it.
-  bool wait(uint32_t channel, uint32_t epoch) {
-    if (execution.state.transport->test(channel, epoch)) {
+  bool wait(uint32_t channel, uint32_t epoch, uint32_t pc) {
+    if (execution.state.rendezvous->isComplete(channel, epoch)) {
       if constexpr (observed)
         for (Observer *observer : execution.observers)
           observer->passes(replica, channel);
@@ -332,14 +379,15 @@ private:
       for (Observer *observer : execution.observers)
         observer->blocks(replica, channel);
     }
+    replica.note(pc | Replica::blocks);
     replica.blocked.store(uint64_t(channel) << 32 | epoch, std::memory_order_relaxed);
     return false;
   }
 
   /// The same for the instance that the replica has started last; others than members go on.
-  bool waitForOwn(const Instruction &instruction) {
-    return !instruction.plan->isMember(replica.index) ||
-           wait(instruction.a, replica.started[instruction.a].load(std::memory_order_relaxed));
+  bool waitForOwn(const Instruction &instruction, uint32_t pc) {
+    return !instruction.plan->isMember(uint32_t(replica.rank)) ||
+           wait(instruction.a, replica.started[instruction.a].load(std::memory_order_relaxed), pc);
   }
 
   enum class Entry { execute, skip, block, fail };
@@ -359,7 +407,7 @@ private:
     bool last = rendezvous.arrive(channel);
     if (early ? first : last)
       return Entry::execute;
-    return wait(channel, epoch) ? Entry::skip : Entry::block;
+    return wait(channel, epoch, pc) ? Entry::skip : Entry::block;
   }
 
   const Execution &execution;
@@ -367,14 +415,20 @@ private:
   Replica &replica;
   uint32_t worker;
   Status &error;
+  /// Held between `locksVariables` and `unlocksVariables`; who leaves in between lets go of it.
+  std::unique_lock<std::timed_mutex> variables;
+  /// Of the launch at hand.
+  const Injection *fault = nullptr;
 };
 
 } // namespace
 
 Outcome execute(const Execution &execution, Replica &replica, uint32_t worker, Status &error) {
   if (execution.observers.empty())
-    return Interpreter<false>(execution, replica, worker, error).run();
-  return Interpreter<true>(execution, replica, worker, error).run();
+    return execution.network ? Interpreter<false, true>(execution, replica, worker, error).run()
+                             : Interpreter<false, false>(execution, replica, worker, error).run();
+  return execution.network ? Interpreter<true, true>(execution, replica, worker, error).run()
+                           : Interpreter<true, false>(execution, replica, worker, error).run();
 }
 
 } // namespace lockstep::runtime

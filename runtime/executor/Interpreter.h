@@ -7,6 +7,7 @@
 #include "runtime/executor/Observer.h"
 #include "runtime/executor/ProgramState.h"
 #include "runtime/executor/Session.h"
+#include "runtime/transport/Network.h"
 
 #include <atomic>
 #include <functional>
@@ -19,8 +20,9 @@ enum class Outcome : uint8_t {
   finished,
   /// A wait cannot be satisfied: `Replica::blocked` says which.
   blocked,
-  /// An injected fault stopped it for good.
+  /// An injected fault stopped it for good: before a command, or in the middle of one.
   paused,
+  left,
   /// `Execution::error` says why.
   failed,
   /// The run was stopped by somebody else.
@@ -36,6 +38,8 @@ struct Execution {
   bool hasOtherWorkers;
   std::atomic<bool> &stop;
   std::atomic<bool> &variablesTouched;
+  /// Null if there are no other executors.
+  Network *network;
   const std::vector<Injection> &injections;
   const std::function<void(const std::string &)> &onInjection;
   const std::vector<Observer *> &observers;

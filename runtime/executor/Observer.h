@@ -23,7 +23,7 @@ public:
   virtual void runEnds(const ProgramState &state) = 0;
   /// Around every command; an error ends the run.
   virtual Status commandBegins(const Replica &replica, uint32_t command) = 0;
-  virtual void commandEnds(const Replica &replica, uint32_t command) = 0;
+  virtual Status commandEnds(const Replica &replica, uint32_t command) = 0;
   /// The replica's part of a start, barrier or once section is there. Called before anything
   /// happens; `last` if everybody has arrived, so that the collective or section is executed next.
   virtual Status arrives(const Replica &replica, uint32_t command, bool last) = 0;

@@ -3,6 +3,7 @@
 #include "runtime/executor/Program.h"
 
 #include "runtime/artifact/Types.h"
+#include "runtime/executor/Faults.h"
 
 #include <algorithm>
 
@@ -36,6 +37,14 @@ std::optional<uint64_t> dynamicBytes(const DynamicSlice &slice, const int64_t *r
   return bytes;
 }
 
+std::vector<int64_t> currentShape(const artifact::Buffer &buffer, const int64_t *registers) {
+  std::vector<int64_t> shape;
+  const auto *dimensions = buffer.type() ? buffer.type()->shape() : nullptr;
+  for (uint32_t i = 0; dimensions && i < dimensions->size(); ++i)
+    shape.push_back(dimensions->Get(i) < 0 ? registers[uint32_t(buffer.size_registers()->Get(i))] : dimensions->Get(i));
+  return shape;
+}
+
 /// A launch that takes at least this long is worth a wake-up of another worker.
 static bool worthSharing(const artifact::Kernel *kernel) {
   constexpr double worthwhileNanoseconds = 10'000;
@@ -50,7 +59,8 @@ static bool worthSharing(const artifact::Kernel *kernel) {
 
 class ProgramDecoder {
 public:
-  ProgramDecoder(Program &program, const CpuBinary &binary) : program(program), binary(binary) {}
+  ProgramDecoder(Program &program, const CpuBinary &binary, bool sharesVariables)
+      : program(program), binary(binary), sharesVariables(sharesVariables) {}
 
   Status decode() {
     const artifact::Program &tables = *program.tables;
@@ -66,6 +76,8 @@ public:
     for (Instruction &instruction : program.code)
       if (instruction.opcode == Opcode::wait)
         instruction.plan = program.code[program.channelCommands[instruction.a]].plan;
+    if (sharesVariables)
+      findUpdates();
     findUsedScalars();
     findShareableWork();
     return Status::success();
@@ -82,6 +94,8 @@ private:
     ++instruction.sliceCount;
     if (written)
       noteWrite(instruction, slice);
+    if (sharesVariables && slice->space() == artifact::Space::variable)
+      instruction.flags |= Instruction::sharedVariable;
     noteDynamic(instruction, number);
   }
 
@@ -139,7 +153,7 @@ private:
       instruction.opcode = Opcode::once;
       instruction.a = openOnce = command.body_as_Once()->channel();
       instruction.b = command.body_as_Once()->end();
-      own(instruction.a, program.artifact->tables().replicas());
+      own(instruction.a, program.ranks.count);
       break;
     case CommandBody::EndOnce:
       instruction.opcode = Opcode::endOnce;
@@ -193,6 +207,7 @@ private:
     }
     program.mostSlices = std::max<uint32_t>(program.mostSlices, instruction.sliceCount);
     program.mostScalars = std::max<uint32_t>(program.mostScalars, instruction.scalarCount);
+    program.writesVariables |= (instruction.flags & Instruction::writesVariable) != 0;
     program.code.push_back(instruction);
     return Status::success();
   }
@@ -218,14 +233,14 @@ private:
 
   Status start(Instruction &instruction, const artifact::Start &start) {
     Expected<CollectivePlan> plan =
-        planCollective(program.artifact->tables(), *program.tables, start);
+        planCollective(program.artifact->tables(), *program.tables, start, program.ranks);
     if (!plan)
       return plan.status();
     instruction.opcode = Opcode::start;
     instruction.a = start.channel();
     program.plans.push_back(std::make_unique<CollectivePlan>(std::move(*plan)));
     instruction.plan = program.plans.back().get();
-    own(start.channel(), uint32_t(instruction.plan->members.size()));
+    own(start.channel(), instruction.plan->localCount);
     uint32_t count = start.results() ? start.results()->size() : 0;
     for (uint32_t i = 0; i < count; ++i)
       noteWrite(instruction, buffer(start.results()->Get(i)));
@@ -237,10 +252,10 @@ private:
     instruction.a = barrier.channel();
     auto plan = std::make_unique<CollectivePlan>();
     plan->channel = barrier.channel();
-    plan->setMembers(program.artifact->tables(), barrier.group());
+    plan->setMembers(program.artifact->tables(), barrier.group(), program.ranks);
     program.plans.push_back(std::move(plan));
     instruction.plan = program.plans.back().get();
-    own(barrier.channel(), uint32_t(instruction.plan->members.size()));
+    own(barrier.channel(), instruction.plan->localCount);
   }
 
   void copy(Instruction &instruction, const artifact::Copy &copy) {
@@ -249,6 +264,45 @@ private:
     addSlice(instruction, copy.destination(), /*written=*/true);
     uint64_t destination = buffer(copy.destination())->size();
     instruction.value = int64_t(std::min(buffer(copy.source())->size(), destination));
+  }
+
+  /// Commands that follow each other without a wait: nobody gets in between. A branch on a variable is on its own.
+  static bool isStraight(Opcode opcode) {
+    switch (opcode) {
+    case Opcode::launch:
+    case Opcode::copy:
+    case Opcode::setRegister:
+    case Opcode::addRegister:
+    case Opcode::loadRegister:
+      return true;
+    default:
+      return false;
+    }
+  }
+
+  void findUpdates() {
+    std::vector<bool> isTarget(program.code.size() + 1);
+    for (const Instruction &instruction : program.code)
+      if (instruction.opcode == Opcode::jump || instruction.opcode == Opcode::branchUnless || instruction.opcode == Opcode::branchGreaterEqual)
+        isTarget[instruction.b] = true;
+    Instruction *first = nullptr, *last = nullptr;
+    auto close = [&] {
+      if (first) {
+        first->flags |= Instruction::locksVariables;
+        last->flags |= Instruction::unlocksVariables;
+      }
+      first = last = nullptr;
+    };
+    for (uint32_t i = 0; i < program.code.size(); ++i) {
+      Instruction &instruction = program.code[i];
+      bool straight = isStraight(instruction.opcode);
+      if (!straight || isTarget[i])
+        close();
+      if (!straight || !(instruction.flags & Instruction::sharedVariable))
+        continue;
+      first = first ? first : &instruction;
+      last = &instruction;
+    }
   }
 
   void findShareableWork() {
@@ -279,41 +333,33 @@ private:
 
   Program &program;
   const CpuBinary &binary;
+  bool sharesVariables;
   uint32_t index = 0;
   uint32_t openOnce = 0;
 };
 
-static void markInjections(Program &program, const std::vector<Injection> &injections) {
-  for (const Injection &injection : injections) {
-    if (!injection.program.empty() && injection.program != program.name())
-      continue;
-    uint32_t command = injection.command;
-    if (injection.channel != Injection::anywhere) {
-      bool used = injection.channel < program.channelMembers.size() &&
-                  program.channelMembers[injection.channel] > 0;
-      command = used ? program.channelCommands[injection.channel] : Injection::anywhere;
-    }
-    if (command < program.code.size())
-      program.code[command].flags |= Instruction::injected;
-  }
-}
-
 Expected<std::unique_ptr<Program>> Program::decode(const Artifact &artifact,
-                                                   const artifact::Program &tables,
+                                                   const artifact::Program &tables, const RankRange &here,
                                                    const CpuBinary &binary,
-                                                   const std::vector<Injection> &injections) {
+                                                   const std::vector<Injection> &injections, bool sharesVariables) {
   auto program = std::make_unique<Program>();
   program->artifact = &artifact;
   program->tables = &tables;
-  if (Status status = ProgramDecoder(*program, binary).decode(); !status.ok())
+  program->ranks = here;
+  if (Status status = ProgramDecoder(*program, binary, sharesVariables).decode(); !status.ok())
     return status.withContext(fmt::format("program '{}'", program->name()));
-  markInjections(*program, injections);
+  markFaults(*program, injections);
   return program;
 }
 
 std::string_view Program::kernelName(uint32_t command) const {
   const artifact::Launch *launch = tables->commands()->Get(command)->body_as_Launch();
   return artifact->tables().kernels()->Get(launch->kernel())->symbol()->string_view();
+}
+
+std::string Program::place(uint32_t command) const {
+  std::string_view where = location(command);
+  return fmt::format("{}{}program '{}': {}", where, where.empty() ? "" : ": ", name(), describe(command));
 }
 
 std::string Program::describe(uint32_t command) const {

@@ -48,6 +48,11 @@ struct Instruction {
     injected = 4,
     /// Writes a variable.
     writesVariable = 8,
+    /// Reads or writes a variable that other sessions work on too.
+    sharedVariable = 16,
+    /// From the first to the last such command between two that may wait or go elsewhere, no other session touches variables.
+    locksVariables = 32,
+    unlocksVariables = 64,
   };
 
   Opcode opcode;
@@ -88,21 +93,24 @@ struct DynamicSlice {
 /// A program of an artifact, ready to be executed by any number of replicas. Immutable.
 class Program {
 public:
-  /// Resolves kernels, plans collectives, marks commands at which a fault of `injections` acts.
+  /// For replicas with the ranks `here`, which are of the program's role. Resolves kernels, plans collectives, marks commands at which a
+  /// fault of `injections` acts, and, if others `sharesVariables`, those that take them.
   static Expected<std::unique_ptr<Program>> decode(const Artifact &artifact,
-                                                   const artifact::Program &tables,
+                                                   const artifact::Program &tables, const RankRange &here,
                                                    const CpuBinary &binary,
-                                                   const std::vector<Injection> &injections);
+                                                   const std::vector<Injection> &injections, bool sharesVariables = false);
 
   const Artifact *artifact = nullptr;
   const artifact::Program *tables = nullptr;
+  /// Ranks of the replicas that execute it in this session.
+  RankRange ranks;
   std::vector<Instruction> code;
   std::vector<Slice> slices;
   std::vector<uint32_t> scalarRegisters;
   std::vector<std::unique_ptr<CollectivePlan>> plans;
   /// For each command with `Instruction::dynamic`, what to check; for a copy, its source.
   std::vector<std::vector<DynamicSlice>> dynamicSlices;
-  /// Replicas that meet on each channel; 0: the channel is not used.
+  /// Replicas of this session that meet on each channel; 0: the channel is not used.
   std::vector<uint32_t> channelMembers;
   /// The command that owns each channel (start, barrier or once).
   std::vector<uint32_t> channelCommands;
@@ -111,6 +119,7 @@ public:
   uint32_t mostSlices = 0, mostScalars = 0;
   /// Whether there is anything that a second worker could help one replica with.
   bool hasShareableWork = false;
+  bool writesVariables = false;
   /// Whether it loads batches, instead of reading one that is there when it starts.
   bool loadsBatches = false;
 
@@ -119,6 +128,8 @@ public:
   std::string_view location(uint32_t command) const {
     return artifact->location(tables->commands()->Get(command)->location());
   }
+  /// For errors: "train.py:42: program 'step': start all_reduce sum channel 3".
+  std::string place(uint32_t command) const;
   /// Kernel symbol of a launch.
   std::string_view kernelName(uint32_t command) const;
   /// For reports: "launch 'matmul'", "wait for channel 3".
@@ -130,6 +141,9 @@ private:
 
 /// Bytes of a dynamic slice as the registers stand; nothing if they break its bound.
 std::optional<uint64_t> dynamicBytes(const DynamicSlice &slice, const int64_t *registers);
+
+/// The shape of a buffer as the registers stand.
+std::vector<int64_t> currentShape(const artifact::Buffer &buffer, const int64_t *registers);
 
 } // namespace lockstep::runtime
 

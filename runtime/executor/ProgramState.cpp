@@ -3,18 +3,31 @@
 #include "runtime/executor/ProgramState.h"
 
 #include "runtime/support/Checked.h"
+#include "runtime/transport/exchange/ExchangeTransport.h"
 
 #include <algorithm>
 
 namespace lockstep::runtime {
 
+/// The number of a program that all roles agree on.
+static uint32_t programNumber(const Program &program) {
+  uint32_t number = 0;
+  for (const artifact::Program *first : *program.artifact->tables().programs()) {
+    if (first->name()->string_view() == program.name())
+      break;
+    ++number;
+  }
+  return number;
+}
+
 Expected<std::unique_ptr<ProgramState>> ProgramState::create(const Program &program,
                                                              const SessionMemory &memory,
                                                              uint32_t workers,
-                                                             TileScheduler &tiles) {
-  std::unique_ptr<ProgramState> state(new ProgramState(program));
+                                                             TileScheduler &tiles,
+                                                             NetworkInbox *inbox) {
+  std::unique_ptr<ProgramState> state(new ProgramState(program, tiles));
   const artifact::Artifact &tables = program.artifact->tables();
-  uint32_t count = state->replicaCount = tables.replicas();
+  uint32_t count = state->replicaCount = program.ranks.count;
 
   // Replicas run the same code on the same offsets. A skew between their arenas keeps equal offsets
   // of different replicas out of the same cache sets when a collective reads all of them.
@@ -40,11 +53,11 @@ Expected<std::unique_ptr<ProgramState>> ProgramState::create(const Program &prog
     base(artifact::Space::replica) = state->arena.data() + i * stride;
     base(artifact::Space::shared) = state->arena.data() + sharedOffset;
     base(artifact::Space::constant) = constants;
-    base(artifact::Space::variable) = memory.variables.data();
+    base(artifact::Space::variable) = memory.variables->data();
     base(artifact::Space::replica_variable) =
         memory.replicaVariables.data() + i * memory.replicaVariableStride;
     base(artifact::Space::scalar) = memory.scalars.data();
-    replica.rank = static_cast<int32_t>(i);
+    replica.rank = static_cast<int32_t>(program.ranks.first + i);
     base(artifact::Space::rank) = reinterpret_cast<std::byte *>(&replica.rank);
     replica.registers.assign(program.tables->registers(), 0);
     replica.pointers.assign(program.mostSlices, nullptr);
@@ -53,15 +66,25 @@ Expected<std::unique_ptr<ProgramState>> ProgramState::create(const Program &prog
     bases.push_back(replica.bases.data());
   }
 
+  state->variablesMutex = &memory.variables->mutex();
   state->rendezvous = std::make_unique<Rendezvous>(program.channelMembers);
   std::vector<const CollectivePlan *> plans;
   for (const auto &plan : program.plans)
     plans.push_back(plan.get());
-  Expected<std::unique_ptr<ThreadsTransport>> transport =
-      ThreadsTransport::create(*state->rendezvous, plans, std::move(bases), workers, tiles);
-  if (!transport)
-    return transport.status();
-  state->transport = std::move(*transport);
+  Expected<std::unique_ptr<ThreadsTransport>> threads =
+      ThreadsTransport::create(*state->rendezvous, plans, std::move(bases), program.ranks.first, workers, tiles);
+  if (!threads)
+    return threads.status();
+  if (!inbox) {
+    state->transport = std::move(*threads);
+    return state;
+  }
+  auto describe = [&program](uint32_t channel) { return program.place(program.channelCommands[channel]); };
+  Expected<std::unique_ptr<ExchangeTransport>> exchange =
+      ExchangeTransport::create(std::move(*threads), *state->rendezvous, plans, *inbox, programNumber(program), describe);
+  if (!exchange)
+    return exchange.status();
+  state->transport = std::move(*exchange);
   return state;
 }
 

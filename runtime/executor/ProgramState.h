@@ -6,9 +6,10 @@
 #include "runtime/executor/Program.h"
 #include "runtime/executor/Replica.h"
 #include "runtime/executor/TileScheduler.h"
+#include "runtime/executor/VariableMemory.h"
 #include "runtime/support/Memory.h"
 #include "runtime/transport/threads/Rendezvous.h"
-#include "runtime/transport/threads/ThreadsTransport.h"
+#include "runtime/transport/Transport.h"
 
 #include <array>
 #include <memory>
@@ -18,16 +19,23 @@ namespace lockstep::runtime {
 
 /// Memories that live as long as the session and that all programs share.
 struct SessionMemory {
-  Memory variables, replicaVariables, scalars;
+  std::shared_ptr<VariableMemory> variables;
+  Memory replicaVariables, scalars;
+  /// Copies of the variables, with `SessionOptions::shadowVariables`.
+  Memory shadow, replicaShadow;
   uint64_t replicaVariableStride = 0;
 };
+
+struct NetworkInbox;
 
 /// Everything that one program needs to run, allocated at its first run and kept.
 class ProgramState {
 public:
+  /// `inbox` is null for a session that has all ranks it needs.
   static Expected<std::unique_ptr<ProgramState>> create(const Program &program,
                                                         const SessionMemory &memory,
-                                                        uint32_t workers, TileScheduler &tiles);
+                                                        uint32_t workers, TileScheduler &tiles,
+                                                        NetworkInbox *inbox = nullptr);
 
   /// Puts all replicas at the beginning of the program. Their memories keep what is in them.
   void rewind();
@@ -36,7 +44,11 @@ public:
   std::unique_ptr<Replica[]> replicas;
   uint32_t replicaCount = 0;
   std::unique_ptr<Rendezvous> rendezvous;
-  std::unique_ptr<ThreadsTransport> transport;
+  std::unique_ptr<Transport> transport;
+  /// Of the session's memory of variables; see `Instruction::locksVariables`.
+  std::timed_mutex *variablesMutex = nullptr;
+  /// Of the executor that runs it.
+  const TileScheduler &tiles;
 
   /// Address of a slice of one replica.
   std::byte *address(uint32_t replica, const artifact::Buffer *buffer) const {
@@ -44,7 +56,7 @@ public:
   }
 
 private:
-  explicit ProgramState(const Program &program) : program(program) {}
+  ProgramState(const Program &program, const TileScheduler &tiles) : program(program), tiles(tiles) {}
   Memory arena;
 };
 

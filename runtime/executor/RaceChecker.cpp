@@ -97,15 +97,17 @@ Status RaceChecker::collective(const Replica &replica, uint32_t command,
   const artifact::Start *start = tables.commands()->Get(command)->body_as_Start();
   const CollectivePlan &plan = *state->program.code[command].plan;
   uint32_t agent = channelAgent(plan.channel);
-  uint32_t count = start->operands() ? start->operands()->size() : 0;
-  for (uint32_t member : plan.members) {
+  uint32_t operands = start->operands() ? start->operands()->size() : 0, results = start->results() ? start->results()->size() : 0;
+  for (uint32_t i = plan.firstLocal; i < plan.firstLocal + plan.localCount; ++i) {
+    uint32_t member = plan.members[i] - state->program.ranks.first;
     Access access{agent, clock[agent], command, member};
-    for (uint32_t i = 0; i < count; ++i) {
-      LOCKSTEP_RETURN_IF_ERROR(
-          this->access(clock, access, tables.buffers()->Get(start->operands()->Get(i)), false));
-      if (!plan.sharedResults || member == replica.index)
+    for (uint32_t k = 0; k < std::max(operands, results); ++k) {
+      if (k < operands)
         LOCKSTEP_RETURN_IF_ERROR(
-            this->access(clock, access, tables.buffers()->Get(start->results()->Get(i)), true));
+            this->access(clock, access, tables.buffers()->Get(start->operands()->Get(k)), false));
+      if (k < results && (!plan.sharedResults || member == replica.index))
+        LOCKSTEP_RETURN_IF_ERROR(
+            this->access(clock, access, tables.buffers()->Get(start->results()->Get(k)), true));
     }
   }
   return Status::success();
@@ -169,7 +171,8 @@ std::string RaceChecker::name(const Access &access) const {
   std::string_view location = state->program.location(access.command);
   return fmt::format("command {} '{}'{} of replica {}", access.command,
                      state->program.describe(access.command),
-                     location.empty() ? "" : fmt::format(" ({})", location), access.replica);
+                     location.empty() ? "" : fmt::format(" ({})", location),
+                     state->program.ranks.first + access.replica);
 }
 
 Status RaceChecker::conflict(const Access &now, bool nowWrites, const Access &before,

@@ -30,7 +30,7 @@ public:
   void runBegins(const ProgramState &state) override;
   void runEnds(const ProgramState &) override {}
   Status commandBegins(const Replica &replica, uint32_t command) override;
-  void commandEnds(const Replica &, uint32_t) override {}
+  Status commandEnds(const Replica &, uint32_t) override { return Status::success(); }
   Status arrives(const Replica &replica, uint32_t command, bool last) override;
   void sectionEnds(const Replica &replica, uint32_t channel) override;
   void blocks(const Replica &, uint32_t) override {}

@@ -15,9 +15,12 @@ namespace lockstep::runtime {
 /// A program counter, registers and memories. One worker at a time executes a replica: the one
 /// that has set `state` to `running`. Fields that are not atomic belong to that worker.
 struct alignas(128) Replica {
-  enum State : uint32_t { ready, running, finished, paused };
+  /// `paused` and `left` are for good: before a command, and in the middle of one, by a worker that has gone away.
+  enum State : uint32_t { ready, running, finished, paused, left };
   static constexpr uint64_t notBlocked = ~uint64_t(0);
   static constexpr uint32_t ringSize = 64;
+  /// In the ring: not that the command begins, but that the replica cannot go on after it.
+  static constexpr uint32_t blocks = uint32_t(1) << 31;
 
   uint32_t index = 0;
   /// What the program reads as its rank, in the memory `rank`.
@@ -38,17 +41,27 @@ struct alignas(128) Replica {
   alignas(64) std::atomic<uint32_t> state{ready};
   /// channel << 32 | epoch of the instance without which it cannot go on.
   std::atomic<uint64_t> blocked{notBlocked};
+  /// The worker that executes it, or did so last.
+  std::atomic<uint32_t> worker{0};
+  static constexpr uint32_t noTile = ~uint32_t(0);
+  /// The tile at hand of a launch with several, unless workers share them.
+  std::atomic<uint32_t> tile{noTile};
 
-  /// The last commands, oldest overwritten; `events` counts all of them, so it is also the sign of
-  /// life that the watchdog looks for.
+  /// What has happened last, oldest overwritten: commands that begin, and `blocks`. `events` counts all of it, and is with `tiles` the
+  /// sign of life that the watchdog looks for.
   alignas(64) std::atomic<uint64_t> events{0};
+  std::atomic<uint64_t> tiles{0};
   std::array<std::atomic<uint32_t>, ringSize> ring{};
 
-  /// Notes that a command begins. Plain stores: this replica has one writer.
-  void note(uint32_t command) {
+  /// Plain stores: this replica has one writer.
+  void note(uint32_t event) {
     uint64_t count = events.load(std::memory_order_relaxed);
-    ring[count % ringSize].store(command, std::memory_order_relaxed);
+    ring[count % ringSize].store(event, std::memory_order_relaxed);
     events.store(count + 1, std::memory_order_relaxed);
+  }
+  void beginTile(uint32_t number) {
+    tile.store(number, std::memory_order_relaxed);
+    tiles.store(tiles.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
 
   uint32_t startNext(uint32_t channel) {

@@ -2,223 +2,13 @@
 
 #include "runtime/executor/Session.h"
 
-#include "runtime/device/cpu/CpuBinary.h"
-#include "runtime/executor/Executor.h"
-#include "runtime/executor/RaceChecker.h"
-#include "runtime/executor/Trace.h"
-#include "runtime/support/Checked.h"
+#include "runtime/executor/SessionImpl.h"
 
-#include <algorithm>
 #include <cstring>
-#include <mutex>
-#include <unordered_map>
 
 #include <fmt/format.h>
 
 namespace lockstep::runtime {
-
-static TensorInfo tensorInfo(const artifact::TensorType *type, uint64_t bytes) {
-  TensorInfo info;
-  info.element = type->element();
-  if (type->shape())
-    info.shape.assign(type->shape()->begin(), type->shape()->end());
-  info.bytes = staticBytes(info.element, info.shape).value_or(bytes);
-  return info;
-}
-
-class Session::Impl {
-public:
-  Status initialize(std::shared_ptr<const Artifact> given, SessionOptions givenOptions);
-
-  Status parseInjections();
-  Status allocateMemory();
-  void initializeVariables();
-  void describe();
-  Status loadPrograms();
-  /// Errors of a run that can be seen before it begins.
-  Status checkReady(ProgramId program);
-  const artifact::Buffer *outputBuffer(ProgramId program, unsigned output) const;
-  static void abandon(std::unique_ptr<Impl> impl);
-
-  std::shared_ptr<const Artifact> artifact;
-  SessionOptions options;
-  std::vector<Injection> injections;
-  CpuBinary binary;
-  SessionMemory memory;
-  std::vector<VariableInfo> variables;
-  std::vector<ScalarInfo> scalars;
-  std::vector<bool> scalarIsSet;
-  std::vector<ProgramInfo> programInfos;
-  std::unordered_map<std::string_view, unsigned> variableIndex, scalarIndex, programIndex;
-
-  std::vector<std::unique_ptr<Program>> programs;
-  std::vector<std::vector<std::byte *>> inputs;
-  /// Of programs that load batches: those of each replica.
-  std::vector<std::vector<std::vector<std::byte *>>> batches;
-  /// What such a program reads before it has loaded one.
-  Memory noBatch;
-  std::unique_ptr<Trace> trace;
-  std::unique_ptr<RaceChecker> races;
-  std::vector<std::unique_ptr<ProgramState>> states;
-  uint64_t runs = 0;
-  bool memoryFailed = false;
-  /// Destroyed before everything above, which its threads may look at until they are joined.
-  std::unique_ptr<Executor> executor;
-};
-
-Status Session::Impl::initialize(std::shared_ptr<const Artifact> given,
-                                 SessionOptions givenOptions) {
-  artifact = std::move(given);
-  options = std::move(givenOptions);
-  if (options.deadline <= std::chrono::nanoseconds(0))
-    return invalidArgument("expected a deadline above 0");
-  constexpr unsigned mostWorkers = 4096;
-  if (options.workers > mostWorkers)
-    return invalidArgument(fmt::format("expected at most {} workers, found {}", mostWorkers,
-                                       options.workers));
-  LOCKSTEP_RETURN_IF_ERROR(parseInjections());
-  Expected<CpuBinary> loaded = CpuBinary::load(*artifact, options.target);
-  if (!loaded)
-    return loaded.status();
-  binary = std::move(*loaded);
-  LOCKSTEP_RETURN_IF_ERROR(allocateMemory());
-  initializeVariables();
-  LOCKSTEP_RETURN_IF_ERROR(loadPrograms());
-  describe();
-
-  Executor::Options executorOptions;
-  executorOptions.workers = options.workers ? options.workers : availableCpus();
-  if (options.checkRaces)
-    executorOptions.workers = 1;
-  executorOptions.deadline = options.deadline;
-  executorOptions.clock = options.clock ? options.clock : &Clock::system();
-  executorOptions.injections = injections;
-  executorOptions.onInjection = options.onInjection;
-  executorOptions.onDeadline = options.onDeadline;
-  executorOptions.brokenRule = options.checkRaces ? options.brokenRule : BrokenRule::none;
-  executor = std::make_unique<Executor>(std::move(executorOptions));
-  if (!options.traceFile.empty()) {
-    trace = std::make_unique<Trace>(artifact->tables().replicas());
-    executor->observe(trace.get());
-  }
-  if (options.checkRaces) {
-    races = std::make_unique<RaceChecker>(options.brokenRule);
-    executor->observe(races.get());
-  }
-  return Status::success();
-}
-
-Status Session::Impl::parseInjections() {
-  for (const std::string &text : options.injections) {
-    Expected<Injection> injection = Injection::parse(text);
-    if (!injection)
-      return injection.status();
-    if (injection->replica >= artifact->tables().replicas())
-      return invalidArgument(fmt::format("injection '{}': replica {} does not exist among {}", text,
-                                         injection->replica, artifact->tables().replicas()));
-    injections.push_back(std::move(*injection));
-  }
-  return Status::success();
-}
-
-Status Session::Impl::allocateMemory() {
-  const artifact::Artifact &tables = artifact->tables();
-  constexpr uint64_t pageSize = 4096;
-  memory.replicaVariableStride = alignUp(tables.replica_variable_size(), pageSize);
-  std::pair<Memory *, uint64_t> parts[] = {
-      {&memory.variables, tables.variable_size()},
-      {&memory.replicaVariables, memory.replicaVariableStride * tables.replicas()},
-      {&memory.scalars, tables.scalar_size()}};
-  for (auto &[part, size] : parts) {
-    Expected<Memory> allocated = Memory::allocate(size);
-    if (!allocated)
-      return allocated.status();
-    *part = std::move(*allocated);
-  }
-  return Status::success();
-}
-
-void Session::Impl::initializeVariables() {
-  const artifact::Artifact &tables = artifact->tables();
-  if (tables.variables())
-    for (const artifact::Variable *variable : *tables.variables()) {
-      if (variable->initial() < 0)
-        continue;
-      std::span<const std::byte> value = artifact->segment(uint32_t(variable->initial()));
-      bool perReplica = variable->space() == artifact::Space::replica_variable;
-      for (uint32_t i = 0; i < (perReplica ? tables.replicas() : 1) && !value.empty(); ++i) {
-        std::byte *base = perReplica
-                              ? memory.replicaVariables.data() + i * memory.replicaVariableStride
-                              : memory.variables.data();
-        std::memcpy(base + variable->offset(), value.data(), value.size());
-      }
-    }
-  if (tables.scalars())
-    for (const artifact::Scalar *scalar : *tables.scalars())
-      if (scalar->default_value() && scalar->default_value()->size())
-        std::memcpy(memory.scalars.data() + scalar->offset(), scalar->default_value()->data(),
-                    scalar->default_value()->size());
-}
-
-Status Session::Impl::loadPrograms() {
-  const auto *tables = artifact->tables().programs();
-  for (uint32_t i = 0; tables && i < tables->size(); ++i) {
-    Expected<std::unique_ptr<Program>> program =
-        Program::decode(*artifact, *tables->Get(i), binary, injections);
-    if (!program)
-      return program.status();
-    programs.push_back(std::move(*program));
-    inputs.emplace_back(artifact->tables().replicas(), nullptr);
-    batches.emplace_back(artifact->tables().replicas());
-  }
-  uint64_t largest = 0;
-  for (const std::unique_ptr<Program> &program : programs)
-    largest = std::max(largest, program->loadsBatches ? program->tables->input_size() : 0);
-  Expected<Memory> allocated = Memory::allocate(largest);
-  if (!allocated)
-    return allocated.status();
-  noBatch = std::move(*allocated);
-  states.resize(programs.size());
-  return Status::success();
-}
-
-void Session::Impl::describe() {
-  const artifact::Artifact &tables = artifact->tables();
-  for (uint32_t i = 0; tables.variables() && i < tables.variables()->size(); ++i) {
-    const artifact::Variable *variable = tables.variables()->Get(i);
-    variables.push_back({variable->name()->str(), tensorInfo(variable->type(), 0),
-                         variable->space() == artifact::Space::replica_variable,
-                         variable->synchronization(), variable->aggregation(),
-                         variable->initial() >= 0});
-    variableIndex.emplace(variable->name()->string_view(), i);
-  }
-  for (uint32_t i = 0; tables.scalars() && i < tables.scalars()->size(); ++i) {
-    const artifact::Scalar *scalar = tables.scalars()->Get(i);
-    bool hasDefault = scalar->default_value() && scalar->default_value()->size() > 0;
-    scalars.push_back({scalar->name()->str(), tensorInfo(scalar->type(), 0), hasDefault});
-    scalarIsSet.push_back(hasDefault);
-    scalarIndex.emplace(scalar->name()->string_view(), i);
-  }
-  for (uint32_t i = 0; i < programs.size(); ++i) {
-    const artifact::Program &program = *programs[i]->tables;
-    ProgramInfo info{program.name()->str(), program.role()->str(), program.input_size(), programs[i]->loadsBatches, {}, {}};
-    if (program.inputs())
-      for (const artifact::Binding *input : *program.inputs())
-        info.inputs.push_back(
-            {input->name()->str(), tensorInfo(input->type(), 0), input->offset()});
-    if (program.outputs())
-      for (const artifact::Output *output : *program.outputs()) {
-        const artifact::Buffer *buffer = program.buffers()->Get(output->buffer());
-        bool perReplica = buffer->space() == artifact::Space::replica ||
-                          buffer->space() == artifact::Space::replica_variable ||
-                          buffer->space() == artifact::Space::rank;
-        info.outputs.push_back({output->name()->str(), output->kind(),
-                                tensorInfo(buffer->type(), buffer->size()), perReplica});
-      }
-    programInfos.push_back(std::move(info));
-    programIndex.emplace(program.name()->string_view(), i);
-  }
-}
 
 Status Session::Impl::checkReady(ProgramId program) {
   if (program >= programs.size())
@@ -227,26 +17,18 @@ Status Session::Impl::checkReady(ProgramId program) {
   if (programs[program]->loadsBatches) {
     for (uint32_t i = 0; i < batches[program].size(); ++i)
       if (batches[program][i].size() != batches[program][0].size())
-        return invalidArgument(fmt::format("program '{}': replica {} has {} batches, but replica 0 has {}", programInfos[program].name, i,
-                                           batches[program][i].size(), batches[program][0].size()));
+        return invalidArgument(fmt::format("program '{}': replica {} has {} batches, but replica {} has {}", programInfos[program].name,
+                                           ranks.first + i, batches[program][i].size(), ranks.first, batches[program][0].size()));
   } else if (programInfos[program].inputSize)
     for (uint32_t i = 0; i < inputs[program].size(); ++i)
       if (!inputs[program][i])
         return invalidArgument(fmt::format("program '{}': replica {} has no input bound",
-                                           programInfos[program].name, i));
+                                           programInfos[program].name, ranks.first + i));
   for (uint32_t index : programs[program]->usedScalars)
     if (!scalarIsSet[index])
       return invalidArgument(fmt::format("program '{}': scalar '{}' is not set and has no default",
                                          programInfos[program].name, scalars[index].name));
   return Status::success();
-}
-
-/// Keeps what hanging kernels may still use until the process exits. Never destroyed.
-void Session::Impl::abandon(std::unique_ptr<Impl> impl) {
-  static std::mutex mutex;
-  static auto *abandoned = new std::vector<std::unique_ptr<Impl>>;
-  std::lock_guard<std::mutex> lock(mutex);
-  abandoned->push_back(std::move(impl));
 }
 
 const artifact::Buffer *Session::Impl::outputBuffer(ProgramId program, unsigned output) const {
@@ -263,11 +45,11 @@ const artifact::Buffer *Session::Impl::outputBuffer(ProgramId program, unsigned 
 Session::Session(std::unique_ptr<Impl> given) : impl(std::move(given)) {}
 
 Session::~Session() {
-  if (!impl->options.traceFile.empty())
+  if (impl->trace && !impl->options.inCluster)
     (void)writeTrace();
   // A thread that is inside of a kernel cannot be joined, and its memory cannot be freed.
   if (impl->executor->failed() && !impl->executor->leaveOrAbandon())
-    Impl::abandon(std::move(impl));
+    keepUntilExit(std::move(impl));
 }
 
 Expected<std::unique_ptr<Session>> Session::create(std::shared_ptr<const Artifact> artifact,
@@ -279,7 +61,7 @@ Expected<std::unique_ptr<Session>> Session::create(std::shared_ptr<const Artifac
 }
 
 const Artifact &Session::artifact() const { return *impl->artifact; }
-unsigned Session::replicas() const { return impl->artifact->tables().replicas(); }
+unsigned Session::replicas() const { return impl->ranks.count; }
 unsigned Session::workers() const { return impl->executor->workers(); }
 std::string_view Session::target() const { return impl->binary.target(); }
 std::span<const VariableInfo> Session::variables() const { return impl->variables; }
@@ -288,8 +70,9 @@ std::span<const ProgramInfo> Session::programs() const { return impl->programInf
 unsigned Session::idleWorkers() const { return impl->executor->idleWorkers(); }
 bool Session::poisoned() const { return impl->memoryFailed || impl->executor->failed(); }
 bool Session::variablesIntact() const {
-  return !impl->executor->failed() || !impl->executor->variablesTouched();
+  return impl->options.shadowVariables || !impl->executor->failed() || !impl->executor->variablesTouched();
 }
+bool Session::variablesRestored() const { return impl->variablesRestored(); }
 const DeadlineReport &Session::deadlineReport() const { return impl->executor->deadlineReport(); }
 uint64_t Session::completedRuns() const { return impl->runs; }
 
@@ -300,11 +83,12 @@ std::span<std::byte> Session::variable(std::string_view name, unsigned replica) 
   const VariableInfo &info = impl->variables[it->second];
   if (info.perReplica && replica >= replicas())
     return {};
-  std::byte *base = info.perReplica ? impl->memory.replicaVariables.data() +
-                                          replica * impl->memory.replicaVariableStride
-                                    : impl->memory.variables.data();
-  uint64_t offset = impl->artifact->tables().variables()->Get(it->second)->offset();
-  return {base + offset, info.type.bytes};
+  const SessionMemory &memory = impl->memory;
+  bool restored = impl->variablesRestored();
+  std::byte *base = info.perReplica
+                        ? (restored ? memory.replicaShadow : memory.replicaVariables).data() + replica * memory.replicaVariableStride
+                        : restored ? memory.shadow.data() : memory.variables->data();
+  return {base + impl->variableOffsets[it->second], info.type.bytes};
 }
 
 Status Session::setScalar(std::string_view name, std::span<const std::byte> bytes) {
@@ -369,11 +153,33 @@ Status Session::bindBatches(ProgramId program, unsigned replica, std::vector<con
 }
 
 Status Session::run(ProgramId program) {
+  Status ready = prepare(program);
+  // The others may have begun and wait for this one.
+  if (!ready.ok() && impl->options.network)
+    impl->options.network->abort(ready);
+  LOCKSTEP_RETURN_IF_ERROR(ready);
+  LOCKSTEP_RETURN_IF_ERROR(execute(program));
+  commit();
+  return Status::success();
+}
+
+void Session::commit() { impl->executor->commit(); }
+
+/// A copy of the variables, if the program is going to change them.
+void Session::Impl::keepShadow(const Program &program) {
+  if (!options.shadowVariables || !program.writesVariables)
+    return;
+  std::memcpy(memory.shadow.data(), memory.variables->data(), role.variableSize);
+  std::memcpy(memory.replicaShadow.data(), memory.replicaVariables.data(), memory.replicaVariableStride * ranks.count);
+}
+
+Status Session::prepare(ProgramId program) {
   LOCKSTEP_RETURN_IF_ERROR(impl->checkReady(program));
+  LOCKSTEP_RETURN_IF_ERROR(impl->meetNow());
   if (!impl->states[program]) {
     Expected<std::unique_ptr<ProgramState>> state =
         ProgramState::create(*impl->programs[program], impl->memory, impl->executor->workers(),
-                             impl->executor->tiles());
+                             impl->executor->tiles(), impl->inbox.get());
     if (!state) {
       impl->memoryFailed = true;
       return state.status();
@@ -390,7 +196,14 @@ Status Session::run(ProgramId program) {
       // What is read before a batch has been loaded is memory of the session.
       replica.bases[size_t(artifact::Space::input)] = impl->noBatch.data();
     }
+  return impl->executor->prepare();
+}
+
+Status Session::execute(ProgramId program) {
+  LOCKSTEP_RETURN_IF_ERROR(impl->meet());
+  impl->keepShadow(*impl->programs[program]);
   LOCKSTEP_RETURN_IF_ERROR(impl->executor->run(*impl->states[program]));
+  LOCKSTEP_RETURN_IF_ERROR(impl->compareMirrored(*impl->programs[program]));
   ++impl->runs;
   return Status::success();
 }
@@ -441,7 +254,13 @@ std::span<const std::byte> Session::output(ProgramId program, std::string_view n
 Status Session::writeTrace() const {
   if (!impl->trace)
     return invalidArgument("no trace was asked for when the session was created");
-  return impl->trace->write(impl->options.traceFile);
+  TraceProcess process{"lockstep", impl->trace.get()};
+  return writeTraces(impl->options.traceFile, std::span(&process, 1));
 }
+
+void Session::abort(Status status) { impl->executor->fail(std::move(status)); }
+uint64_t Session::progress() const { return impl->executor->progress(); }
+const ProgramState *Session::currentState() const { return impl->executor->currentState(); }
+const Trace *Session::trace() const { return impl->trace.get(); }
 
 } // namespace lockstep::runtime

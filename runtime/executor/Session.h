@@ -36,6 +36,9 @@
 
 namespace lockstep::runtime {
 
+class Network;
+class VariableMemory;
+
 /// Why a run was given up: for people, and for tools.
 struct DeadlineReport {
   /// Several lines: the collective that is waited for, who has arrived, where each replica is.
@@ -61,6 +64,17 @@ enum class BrokenRule : uint8_t {
 };
 
 struct SessionOptions {
+  /// The role whose programs are run, and which of its ranks are here: `rankCount` of them from `firstRank`; 0: all of the role. Where a
+  /// session counts replicas, it counts these, from 0; faults and reports name ranks.
+  std::string role = "worker";
+  uint32_t firstRank = 0, rankCount = 0;
+  /// How it meets the other ranks; its `ownRanks` are those of the session. Null: they are not needed, all ranks of all groups are here.
+  std::shared_ptr<Network> network = {};
+  /// The variables of the role, if other sessions work on them at the same time (see `Coordinator`). Null: they are this session's alone.
+  /// Error of `create`: a program gives a variable's own memory to a collective, which no command holds.
+  std::shared_ptr<VariableMemory> variables = {};
+  /// How many clusters share the CPUs: threads of those that are one of several do not spin when there are more of them than CPUs.
+  unsigned clusters = 1;
   /// Threads that execute replicas, the one that calls `run` included; 0: one for each CPU this
   /// process may use. Results do not depend on it.
   unsigned workers = 0;
@@ -81,13 +95,26 @@ struct SessionOptions {
   std::function<void(const DeadlineReport &)> onDeadline = {};
   /// Keep vector clocks over all declared accesses and fail on unordered ones. Slow; one worker.
   bool checkRaces = false;
+  /// Look at all floats that a launch or collective has written and fail on the first that is not finite: see `FiniteChecker.h`.
+  bool checkFinite = false;
+  /// Keep a copy of what the variables held before each run that writes them: a run that fails leaves them as they were. Costs their
+  /// bytes once more, and copying these. Not with memory that is shared with other sessions.
+  bool shadowVariables = false;
+  /// After every so many runs that write variables, compare the copies of mirrored variables between the executors of the role, and fail
+  /// if they differ. 0: never. The same in all executors. Not with memory that is shared with other sessions.
+  uint64_t checkMirrored = 0;
+  /// More that has to be the same in all executors of a network, as names and values of one line each. What they run, for which CPUs and
+  /// how the ranks are divided is always compared, before the first run.
+  std::vector<std::pair<std::string, std::string>> agreement = {};
   /// File that receives the trace (Chrome and Perfetto JSON) in `writeTrace` or the destructor.
   std::string traceFile = {};
+  /// One of several sessions that a `Cluster` runs together: it watches over them, and writes one trace of all.
+  bool inCluster = false;
   /// For tests only.
   BrokenRule brokenRule = BrokenRule::none;
 };
 
-/// Index of a program in its artifact.
+/// Index of a program among those of the session's role, in the order of the artifact.
 using ProgramId = unsigned;
 
 struct VariableInfo {
@@ -133,7 +160,12 @@ struct ProgramInfo {
   bool loadsBatches = false;
   std::vector<InputInfo> inputs;
   std::vector<OutputInfo> outputs;
+  /// Outputs that are no tensors and the same after every run: their names and values, as JSON.
+  std::vector<std::pair<std::string, std::string>> constantOutputs;
 };
+
+class ProgramState;
+class Trace;
 
 /// Not thread-safe: one thread at a time uses a session. Spans into variables stay valid as long
 /// as the session; they must not be used while `run` executes.
@@ -163,7 +195,7 @@ public:
   std::span<const VariableInfo> variables() const;
   /// The bytes of a variable, to read and to write: `type.bytes`, row-major, no padding, aligned to
   /// its element. Empty if there is no such variable or replica; for a shared variable `replica` is
-  /// ignored.
+  /// ignored. With `shadowVariables`, bytes to read after a failed run have to be asked for again: they are where the copy is.
   std::span<std::byte> variable(std::string_view name, unsigned replica = 0);
 
   std::span<const ScalarInfo> scalars() const;
@@ -204,8 +236,10 @@ public:
 
   bool poisoned() const;
   /// False if the run that poisoned the session may have written a variable: what the variables
-  /// hold is then neither the state before the step nor the one after it.
+  /// hold is then neither the state before the step nor the one after it. Never false with `shadowVariables`.
   bool variablesIntact() const;
+  /// Whether `variable` gives the copy that was made before the run that failed.
+  bool variablesRestored() const;
   /// The report of the deadline that poisoned the session; empty text otherwise.
   const DeadlineReport &deadlineReport() const;
   /// Completed runs of all programs.
@@ -213,6 +247,22 @@ public:
 
   /// Writes what has been traced so far to `SessionOptions::traceFile`.
   Status writeTrace() const;
+
+  // What a `Cluster` needs to run several sessions together. `run` is `prepare`, then `execute`.
+
+  /// Finds all errors that can be seen before the run begins, and does not wait for anybody.
+  Status prepare(ProgramId program);
+  Status execute(ProgramId program);
+  /// The run has succeeded, everywhere: what it has written to variables stays.
+  void commit();
+  /// Ends the run at hand, if there is one; the session is poisoned. From any thread. Kernels that hang are not waited for if the
+  /// status is a missed deadline or an interruption.
+  void abort(Status status);
+  /// See `Executor`. From any thread.
+  uint64_t progress() const;
+  const ProgramState *currentState() const;
+  /// What has been traced; null if nothing was to be.
+  const Trace *trace() const;
 
 private:
   class Impl;

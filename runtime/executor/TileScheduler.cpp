@@ -7,14 +7,26 @@
 namespace lockstep::runtime {
 
 void TileScheduler::takeTiles(Job &job, uint32_t worker) {
-  std::atomic<uint64_t> &completed = jobs[worker].completed;
+  Job &own = jobs[worker];
+  own.owner.store(uint32_t(&job - jobs.data()), std::memory_order_relaxed);
   for (;;) {
     int64_t tile = job.next.fetch_add(1, std::memory_order_relaxed);
     if (tile >= job.tiles)
-      return;
+      break;
+    own.tile.store(tile, std::memory_order_relaxed);
     job.function(job.context, tile, worker);
-    completed.store(completed.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    own.completed.store(own.completed.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
+  own.tile.store(-1, std::memory_order_relaxed);
+}
+
+std::vector<TileScheduler::Place> TileScheduler::tilesInProgress(uint32_t worker) const {
+  std::vector<Place> places;
+  for (uint32_t helper = 0; helper < jobs.size(); ++helper)
+    if (int64_t tile = jobs[helper].tile.load(std::memory_order_relaxed);
+        tile >= 0 && jobs[helper].owner.load(std::memory_order_relaxed) == worker)
+      places.push_back({helper, tile});
+  return places;
 }
 
 void TileScheduler::runTiles(uint32_t worker, int64_t tiles, Function function, void *context) {

@@ -26,6 +26,13 @@ public:
   /// Tiles completed so far, by all workers: a sign of life for the watchdog.
   uint64_t progress() const;
 
+  struct Place {
+    uint32_t worker = 0;
+    int64_t tile = 0;
+  };
+  /// The tiles of what `worker` offers that are being executed. For reports, from any thread.
+  std::vector<Place> tilesInProgress(uint32_t worker) const;
+
 private:
   struct alignas(128) Job {
     std::atomic<int64_t> next{0};
@@ -37,6 +44,9 @@ private:
     void *context = nullptr;
     /// Tiles completed by the worker whose job this is, in any job.
     std::atomic<uint64_t> completed{0};
+    /// The tile that this worker executes, in the job of `owner`; -1: none.
+    std::atomic<int64_t> tile{-1};
+    std::atomic<uint32_t> owner{0};
   };
 
   void takeTiles(Job &job, uint32_t worker);

@@ -7,10 +7,13 @@
 #include "runtime/executor/ProgramState.h"
 
 #include <chrono>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace lockstep::runtime {
+
+struct TraceProcess;
 
 /// Records kernels, copies, collectives and waits, one track a replica. A collective shows on the
 /// track of the replica that arrived last and therefore executed it.
@@ -21,16 +24,14 @@ public:
   void runBegins(const ProgramState &state) override;
   void runEnds(const ProgramState &) override {}
   Status commandBegins(const Replica &replica, uint32_t command) override;
-  void commandEnds(const Replica &replica, uint32_t command) override;
+  Status commandEnds(const Replica &replica, uint32_t command) override;
   Status arrives(const Replica &, uint32_t, bool) override { return Status::success(); }
   void sectionEnds(const Replica &, uint32_t) override {}
   void blocks(const Replica &replica, uint32_t channel) override;
   void passes(const Replica &replica, uint32_t channel) override;
 
-  /// Writes the Trace Event Format (JSON). Must not be called during a run.
-  Status write(const std::string &path) const;
-
 private:
+  friend Status writeTraces(const std::string &path, std::span<const TraceProcess> processes);
   struct Event {
     const Program *program;
     int64_t begin, end;
@@ -39,6 +40,7 @@ private:
   };
   /// Each replica writes its own track; the padding keeps the tracks out of each other's lines.
   struct alignas(128) Track {
+    std::string name;
     std::vector<Event> events;
     int64_t commandBegin = 0;
     int64_t waitBegin = -1;
@@ -50,6 +52,15 @@ private:
   std::vector<Track> tracks;
   const Program *program = nullptr;
 };
+
+/// What one executor has recorded, under a name of it. `trace` is not owned.
+struct TraceProcess {
+  std::string name;
+  const Trace *trace;
+};
+
+/// Writes the Trace Event Format (JSON), one process for each executor. Must not be called during a run.
+Status writeTraces(const std::string &path, std::span<const TraceProcess> processes);
 
 } // namespace lockstep::runtime
 

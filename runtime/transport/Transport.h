@@ -11,7 +11,7 @@
 
 namespace lockstep::runtime {
 
-/// A replica at the moment at which it starts a collective.
+/// A replica of this session at the moment at which it starts a collective.
 struct Arrival {
   uint32_t replica = 0;
   /// Worker that executes the replica.
@@ -25,13 +25,17 @@ class Transport {
 public:
   virtual ~Transport() = default;
 
-  /// The replica's part is there; never blocks. A member's operands belong to the transport until
-  /// `test` is true for the instance. Error: a size that breaks its bound.
+  /// The replica's part is there; never blocks. A member's operands belong to the transport until the `Rendezvous` of the program says that
+  /// the instance is complete: then it is at every member of this session, and all bytes that it has written are visible to who asks.
+  /// Error: a size that breaks its bound.
   virtual Status start(const CollectivePlan &plan, const Arrival &arrival) = 0;
 
-  /// Whether an instance is complete at every member of this process. Once true, all bytes that it
-  /// has written are visible to the caller.
-  virtual bool test(uint32_t channel, uint32_t epoch) const = 0;
+  /// Called before a run of the program, by one thread.
+  virtual Status begin() { return Status::success(); }
+  /// Goes on with what other executors have sent; never blocks. Error: they have given up, or what they have sent does not fit.
+  virtual Status poll(uint32_t /*worker*/) { return Status::success(); }
+  /// Whether the part of a rank elsewhere in an instance is known to be there. For reports; from any thread.
+  virtual bool hasArrived(uint32_t /*channel*/, uint32_t /*epoch*/, uint32_t /*rank*/) const { return false; }
 };
 
 } // namespace lockstep::runtime

@@ -10,18 +10,19 @@ namespace lockstep::runtime {
 
 Expected<std::unique_ptr<ThreadsTransport>>
 ThreadsTransport::create(Rendezvous &rendezvous, const std::vector<const CollectivePlan *> &plans,
-                         std::vector<std::byte *const *> bases, uint32_t workers,
+                         std::vector<std::byte *const *> bases, uint32_t firstRank, uint32_t workers,
                          TileRunner &tiles) {
   std::unique_ptr<ThreadsTransport> transport(new ThreadsTransport(rendezvous, tiles));
   uint32_t mostMembers = 1;
   for (const CollectivePlan *plan : plans) {
     if (plan->channel >= transport->channels.size())
       transport->channels.resize(plan->channel + 1);
-    Channel &channel = transport->channels[plan->channel];
+    ChannelMembers &channel = transport->channels[plan->channel];
     channel.position.assign(bases.size(), ~0u);
-    for (uint32_t i = 0; i < plan->members.size(); ++i) {
-      channel.bases.push_back(bases[plan->members[i]]);
-      channel.position[plan->members[i]] = i;
+    for (uint32_t i = plan->firstLocal; i < plan->firstLocal + plan->localCount; ++i) {
+      uint32_t replica = plan->members[i] - firstRank;
+      channel.bases.push_back(bases[replica]);
+      channel.position[replica] = i;
     }
     channel.dimensions.assign(plan->members.size() * size_t(plan->publishedDimensions), 0);
     // Static dimensions are published once and for all.
@@ -41,9 +42,12 @@ ThreadsTransport::create(Rendezvous &rendezvous, const std::vector<const Collect
 }
 
 void ThreadsTransport::publish(const CollectivePlan &plan, const Arrival &arrival) {
-  Channel &channel = channels[plan.channel];
-  int64_t *row = channel.dimensions.data() +
-                 size_t(channel.position[arrival.replica]) * plan.publishedDimensions;
+  ChannelMembers &channel = channels[plan.channel];
+  uint32_t position = channel.position[arrival.replica];
+  // Others than the root of these give nothing.
+  if ((plan.kind == artifact::CollectiveKind::broadcast || plan.kind == artifact::CollectiveKind::scatter) && position != plan.root)
+    return;
+  int64_t *row = channel.dimensions.data() + size_t(position) * plan.publishedDimensions;
   for (const GatherOperand &gather : plan.gathers)
     for (size_t i = 0; i < gather.shape.size(); ++i)
       if (gather.shape[i] < 0)
@@ -63,28 +67,33 @@ Status ThreadsTransport::start(const CollectivePlan &plan, const Arrival &arriva
 Status ThreadsTransport::execute(const CollectivePlan &plan, uint32_t worker) {
   if (plan.tiles == 0)
     return Status::success();
-  Channel &channel = channels[plan.channel];
+  ChannelMembers &channel = channels[plan.channel];
+  if (plan.kind == artifact::CollectiveKind::scatter)
+    readCounts(plan, channel.memory());
   if (plan.dynamic)
     LOCKSTEP_RETURN_IF_ERROR(checkDimensions(plan, channel.dimensions.data()));
   struct Work {
     const CollectivePlan &plan;
     ThreadsTransport &transport;
-    Channel &channel;
-  } work{plan, *this, channel};
-  auto function = [](void *context, int64_t tile, uint32_t executor) {
-    const Work &w = *static_cast<const Work *>(context);
-    runCollectiveTile(w.plan, w.channel.bases.data(), w.channel.dimensions.data(), tile,
-                      w.transport.scratch.data() + executor * w.transport.scratchStride);
-  };
+    CollectiveMemory memory;
+  } work{plan, *this, channel.memory()};
+  runTiles(
+      worker, plan.tiles, plan.bytes * plan.members.size(),
+      [](void *context, int64_t tile, uint32_t executor) {
+        const Work &w = *static_cast<const Work *>(context);
+        runCollectiveTile(w.plan, w.memory, tile, w.transport.scratchOf(executor));
+      },
+      &work);
+  return Status::success();
+}
+
+void ThreadsTransport::runTiles(uint32_t worker, int64_t count, uint64_t bytes, TileRunner::Function function, void *context) {
   // Below this, waking somebody costs more than it saves.
   constexpr uint64_t smallMessage = 4096;
-  if (plan.tiles == 1 || plan.bytes * plan.members.size() <= smallMessage) {
-    for (int64_t tile = 0; tile < plan.tiles; ++tile)
-      function(&work, tile, worker);
-    return Status::success();
-  }
-  tiles.runTiles(worker, plan.tiles, function, &work);
-  return Status::success();
+  if (count > 1 && bytes > smallMessage)
+    return tiles.runTiles(worker, count, function, context);
+  for (int64_t tile = 0; tile < count; ++tile)
+    function(context, tile, worker);
 }
 
 } // namespace lockstep::runtime

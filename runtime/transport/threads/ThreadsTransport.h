@@ -21,38 +21,47 @@ public:
   virtual void runTiles(uint32_t worker, int64_t tiles, Function function, void *context) = 0;
 };
 
+/// What one channel needs besides its meeting point.
+struct ChannelMembers {
+  /// Of the members in this session.
+  std::vector<std::byte *const *> bases;
+  /// Of all members.
+  std::vector<int64_t> dimensions;
+  /// Position of a replica of this session among all members.
+  std::vector<uint32_t> position;
+
+  CollectiveMemory memory() { return {bases.data(), dimensions.data(), nullptr}; }
+};
+
 /// All members are replicas of this process. The last one to arrive executes the collective, in
 /// cache-sized tiles that idle workers share.
 class ThreadsTransport final : public Transport {
 public:
-  /// `bases[replica]` are the memories of a replica; they and `rendezvous` outlive the transport.
+  /// `bases[replica]` are the memories of a replica of this session; they and `rendezvous` outlive the transport. `firstRank` is that of replica 0.
   /// Scratch is allocated here: nothing allocates while a program runs.
   static Expected<std::unique_ptr<ThreadsTransport>>
   create(Rendezvous &rendezvous, const std::vector<const CollectivePlan *> &plans,
-         std::vector<std::byte *const *> bases, uint32_t workers, TileRunner &tiles);
+         std::vector<std::byte *const *> bases, uint32_t firstRank, uint32_t workers, TileRunner &tiles);
 
   Status start(const CollectivePlan &plan, const Arrival &arrival) override;
-  bool test(uint32_t channel, uint32_t epoch) const override {
-    return rendezvous.isComplete(channel, epoch);
-  }
+
+  // What a transport to other executors needs for the members that are here.
+
+  ChannelMembers &members(uint32_t channel) { return channels[channel]; }
+  /// Notes the sizes of what a replica gives.
+  void publish(const CollectivePlan &plan, const Arrival &arrival);
+  std::byte *scratchOf(uint32_t worker) const { return scratch.data() + worker * scratchStride; }
+  /// Executes tiles, with the help of idle workers if it pays.
+  void runTiles(uint32_t worker, int64_t count, uint64_t bytes, TileRunner::Function function, void *context);
 
 private:
   ThreadsTransport(Rendezvous &rendezvous, TileRunner &tiles)
       : rendezvous(rendezvous), tiles(tiles) {}
-  void publish(const CollectivePlan &plan, const Arrival &arrival);
   Status execute(const CollectivePlan &plan, uint32_t worker);
-
-  /// What one channel needs besides its meeting point.
-  struct Channel {
-    std::vector<std::byte *const *> bases;
-    std::vector<int64_t> dimensions;
-    /// Position of a replica among the members.
-    std::vector<uint32_t> position;
-  };
 
   Rendezvous &rendezvous;
   TileRunner &tiles;
-  std::vector<Channel> channels;
+  std::vector<ChannelMembers> channels;
   Memory scratch;
   uint64_t scratchStride = 0;
 };

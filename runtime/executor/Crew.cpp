@@ -1,0 +1,150 @@
+//===- Crew.cpp -----------------------------------------------------------===//
+
+#include "runtime/executor/Crew.h"
+
+#include "runtime/executor/Executor.h"
+#include "runtime/executor/Report.h"
+
+#include <algorithm>
+
+namespace lockstep::runtime {
+
+Crew::Crew(std::vector<Session *> given, const Network &network, Options givenOptions)
+    : sessions(std::move(given)), network(network), options(std::move(givenOptions)) {
+  // As in Executor: spinning costs less than a wake-up, unless the thread that is waited for needs this very CPU.
+  constexpr auto wakeUpCost = std::chrono::microseconds(60);
+  auto spinTime = options.workers <= availableCpus() ? wakeUpCost : std::chrono::microseconds(0);
+  seen.assign(sessions.size(), 0);
+  team.start(unsigned(sessions.size() - 1), spinTime, [this](unsigned index) { return join(index + 1); });
+  watchdog = std::make_unique<Watchdog>(
+      *options.clock, options.deadline, [this] { return sample(); }, [this](uint64_t run) { return expire(run); });
+}
+
+bool Crew::leaveOrAbandon() {
+  if (ThreadTeam::becomesEmpty([this] { return away.load(std::memory_order_acquire) != 0; }))
+    return true;
+  abandon();
+  return false;
+}
+
+void Crew::abandon() {
+  watchdog.reset();
+  team.abandon();
+}
+
+//===----------------------------------------------------------------------===//
+// A run
+//===----------------------------------------------------------------------===//
+
+/// A member's part of the run at hand; false if it has done that already.
+bool Crew::join(size_t member) {
+  uint64_t current = generation.load(std::memory_order_acquire);
+  if (current == seen[member])
+    return false;
+  seen[member] = current;
+  execute(member);
+  if (away.fetch_sub(1, std::memory_order_acq_rel) == 1)
+    ends.notify();
+  return true;
+}
+
+void Crew::execute(size_t member) {
+  if (!parts[member])
+    return;
+  Status status = sessions[member]->execute(*parts[member]);
+  // Who has given up only because another one did says no more than that; the first one has said why.
+  if (!status.ok() && network.abortedBy() == member)
+    fail(status);
+}
+
+Status Crew::run(const std::vector<std::optional<ProgramId>> &given) {
+  if (failed())
+    return {StatusCode::poisoned, "the session was poisoned by an earlier error: " + failureOf().message()};
+  // Everybody must be able to begin before anybody does: nobody should wait for a session that is not ready.
+  for (size_t member = 0; member < sessions.size(); ++member)
+    if (given[member])
+      LOCKSTEP_RETURN_IF_ERROR(sessions[member]->prepare(*given[member]));
+  parts = given;
+  uint64_t active = phase.load(std::memory_order_relaxed) + 1;
+  phase.store(active, std::memory_order_release);
+  away.store(team.size(), std::memory_order_relaxed);
+  generation.fetch_add(1, std::memory_order_release);
+  team.wake();
+  execute(0);
+
+  // Of those that have missed a deadline, one may be inside of a kernel that never ends: it is not waited for.
+  auto isOver = [&] { return away.load(std::memory_order_acquire) == 0 || (failed() && leavesKernelsBehind(failureOf().code())); };
+  while (!isOver()) {
+    uint32_t key = ends.key();
+    if (!isOver())
+      ends.sleep(key);
+  }
+  if (!phase.compare_exchange_strong(active, active + 1, std::memory_order_acq_rel))
+    // The watchdog was faster and is writing its report.
+    while (!failed()) {
+      uint32_t key = ends.key();
+      if (!failed())
+        ends.sleep(key);
+    }
+  if (failed())
+    return failureOf();
+  for (Session *session : sessions)
+    session->commit();
+  return Status::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Failures
+//===----------------------------------------------------------------------===//
+
+Status Crew::failureOf() {
+  std::lock_guard<std::mutex> lock(failureMutex);
+  return failure;
+}
+
+/// The first failure wins, and ends the run of everybody else.
+void Crew::fail(const Status &status) {
+  {
+    std::lock_guard<std::mutex> lock(failureMutex);
+    if (!failure.ok())
+      return;
+    failure = status;
+  }
+  for (Session *session : sessions)
+    session->abort(status);
+  hasFailed.store(true, std::memory_order_release);
+  ends.notify();
+}
+
+Watchdog::Sample Crew::sample() const {
+  Watchdog::Sample result;
+  uint64_t value = phase.load(std::memory_order_acquire);
+  if (value % 2 == 0)
+    return result;
+  result.run = value;
+  for (const Session *session : sessions)
+    result.progress += session->progress();
+  return result;
+}
+
+bool Crew::expire(uint64_t run) {
+  if (!phase.compare_exchange_strong(run, expiredPhase, std::memory_order_acq_rel))
+    return false;
+  std::string_view program;
+  std::vector<const ProgramState *> states;
+  for (size_t member = 0; member < sessions.size(); ++member) {
+    if (!parts[member])
+      continue;
+    program = sessions[member]->programs()[*parts[member]].name;
+    // One that has not begun still shows what it ran before.
+    if (const ProgramState *state = sessions[member]->currentState(); state && state->program.name() == program)
+      states.push_back(state);
+  }
+  report = describeDeadline(program, states, options.deadline);
+  if (options.onDeadline)
+    options.onDeadline(report);
+  fail({StatusCode::deadline, report.text});
+  return true;
+}
+
+} // namespace lockstep::runtime

@@ -1,0 +1,87 @@
+//===- Crew.h - several sessions execute a program together -----*- C++ -*-===//
+
+#ifndef LOCKSTEP_RUNTIME_EXECUTOR_CREW_H
+#define LOCKSTEP_RUNTIME_EXECUTOR_CREW_H
+
+#include "runtime/executor/Session.h"
+#include "runtime/executor/ThreadTeam.h"
+#include "runtime/executor/Watchdog.h"
+#include "runtime/support/Futex.h"
+#include "runtime/transport/Network.h"
+
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+namespace lockstep::runtime {
+
+/// Drives the sessions of a cluster: the thread that calls `run` executes the first, each other one has a thread, kept between runs.
+/// A failure of one ends the run of all. One watchdog looks at the progress of all, since a session that waits for a slow one is no
+/// reason for alarm; its report is about all.
+class Crew {
+public:
+  struct Options {
+    std::chrono::nanoseconds deadline{};
+    Clock *clock = nullptr;
+    std::function<void(const DeadlineReport &)> onDeadline;
+    /// Workers of all sessions together, those of other clusters included.
+    unsigned workers = 1;
+  };
+
+  /// `sessions` are the executors of `network`, in its order. Both must outlive the crew.
+  Crew(std::vector<Session *> sessions, const Network &network, Options options);
+  /// Joins the threads, unless they have been abandoned.
+  ~Crew() = default;
+  Crew(const Crew &) = delete;
+
+  /// Executes, in each session that has one, its part of a program.
+  Status run(const std::vector<std::optional<ProgramId>> &parts);
+
+  /// After a failure: waits a moment for the threads to leave the run. False if one does not, because it is inside of a kernel; then
+  /// all are detached, and the crew and its sessions must be kept until the process exits.
+  bool leaveOrAbandon();
+  /// Detaches the threads at once; the crew and its sessions must be kept until the process exits.
+  void abandon();
+
+  /// Gives the run up everywhere, and all that follow; the first failure wins. From any thread.
+  void fail(const Status &status);
+  bool failed() const { return hasFailed.load(std::memory_order_acquire); }
+  const DeadlineReport &deadlineReport() const { return report; }
+
+private:
+  bool join(size_t member);
+  void execute(size_t member);
+  Status failureOf();
+  Watchdog::Sample sample() const;
+  bool expire(uint64_t phase);
+
+  std::vector<Session *> sessions;
+  const Network &network;
+  Options options;
+
+  EventCount ends;
+  /// Counts runs; `parts` are those of the last one. Each member has seen those up to `seen`.
+  std::atomic<uint64_t> generation{0};
+  std::vector<uint64_t> seen;
+  std::vector<std::optional<ProgramId>> parts;
+  /// Threads that have not yet come back from the run.
+  std::atomic<size_t> away{0};
+
+  /// Even: idle; odd: a run is active; `expiredPhase`: the watchdog has given it up.
+  static constexpr uint64_t expiredPhase = ~uint64_t(0);
+  std::atomic<uint64_t> phase{0};
+
+  std::mutex failureMutex;
+  Status failure;
+  std::atomic<bool> hasFailed{false};
+  DeadlineReport report;
+
+  /// Destroyed before everything above, which their threads look at; the watchdog first.
+  ThreadTeam team;
+  std::unique_ptr<Watchdog> watchdog;
+};
+
+} // namespace lockstep::runtime
+
+#endif // LOCKSTEP_RUNTIME_EXECUTOR_CREW_H

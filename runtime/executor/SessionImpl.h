@@ -1,0 +1,94 @@
+//===- SessionImpl.h - what a session consists of ---------------*- C++ -*-===//
+//
+// SessionSetup.cpp makes it of an artifact and options, Session.cpp uses it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LOCKSTEP_RUNTIME_EXECUTOR_SESSIONIMPL_H
+#define LOCKSTEP_RUNTIME_EXECUTOR_SESSIONIMPL_H
+
+#include "runtime/artifact/Roles.h"
+#include "runtime/device/cpu/CpuBinary.h"
+#include "runtime/executor/Agreement.h"
+#include "runtime/executor/Executor.h"
+#include "runtime/executor/FiniteChecker.h"
+#include "runtime/executor/RaceChecker.h"
+#include "runtime/executor/Session.h"
+#include "runtime/executor/Trace.h"
+#include "runtime/transport/exchange/ExchangeTransport.h"
+
+#include <memory>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace lockstep::runtime {
+
+class Session::Impl {
+public:
+  Status initialize(std::shared_ptr<const Artifact> given, SessionOptions givenOptions);
+
+  Status findRanks();
+  Status checkMembers() const;
+  Status checkShared() const;
+  Status parseInjections();
+  Status allocateMemory();
+  void initializeVariables();
+  void describe();
+  Status loadPrograms();
+  /// Errors of a run that can be seen before it begins.
+  Status checkReady(ProgramId program);
+  // What executors tell each other (SessionAgreement.cpp).
+  void introduce();
+  /// Before the first run: waits until all executors have introduced themselves, and compares.
+  Status meet();
+  /// The same if all of them are known to have done so.
+  Status meetNow();
+  /// After a run that may have written variables.
+  Status compareMirrored(const Program &program);
+  Status exchange(std::string_view topic, uint64_t round, const RankRange &among, std::string_view what, std::vector<Statement> &statements);
+
+  void keepShadow(const Program &program);
+  bool variablesRestored() const { return options.shadowVariables && executor->failed() && executor->variablesTouched(); }
+  const artifact::Buffer *outputBuffer(ProgramId program, unsigned output) const;
+
+  std::shared_ptr<const Artifact> artifact;
+  SessionOptions options;
+  RoleInfo role;
+  uint32_t roleIndex = 0;
+  /// The ranks that are here.
+  RankRange ranks;
+  std::unique_ptr<NetworkInbox> inbox;
+  std::vector<Injection> injections;
+  CpuBinary binary;
+  SessionMemory memory;
+  std::vector<VariableInfo> variables;
+  std::vector<ScalarInfo> scalars;
+  std::vector<bool> scalarIsSet;
+  std::vector<ProgramInfo> programInfos;
+  /// In the memory of each variable's space.
+  std::vector<uint64_t> variableOffsets;
+  std::unordered_map<std::string_view, unsigned> variableIndex, scalarIndex, programIndex;
+
+  std::vector<std::unique_ptr<Program>> programs;
+  std::vector<std::vector<std::byte *>> inputs;
+  /// Of programs that load batches: those of each replica.
+  std::vector<std::vector<std::vector<std::byte *>>> batches;
+  /// What such a program reads before it has loaded one.
+  Memory noBatch;
+  std::unique_ptr<Trace> trace;
+  std::unique_ptr<FiniteChecker> finite;
+  std::unique_ptr<RaceChecker> races;
+  std::vector<std::unique_ptr<ProgramState>> states;
+  uint64_t runs = 0;
+  /// Runs that may have written variables, and comparisons of them.
+  uint64_t updates = 0, comparisons = 0;
+  bool hasMet = false;
+  bool memoryFailed = false;
+  /// Destroyed before everything above, which its threads may look at until they are joined.
+  std::unique_ptr<Executor> executor;
+};
+
+} // namespace lockstep::runtime
+
+#endif // LOCKSTEP_RUNTIME_EXECUTOR_SESSIONIMPL_H

@@ -1,0 +1,55 @@
+//===- ThreadTeam.cpp -----------------------------------------------------===//
+
+#include "runtime/executor/ThreadTeam.h"
+
+namespace lockstep::runtime {
+
+ThreadTeam::~ThreadTeam() {
+  stop();
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+void ThreadTeam::start(unsigned count, std::chrono::nanoseconds given, std::function<bool(unsigned)> function) {
+  spinTime = given;
+  work = std::move(function);
+  for (unsigned index = 0; index < count; ++index)
+    threads.emplace_back([this, index] { main(index); });
+}
+
+void ThreadTeam::main(unsigned index) {
+  while (!quit.load(std::memory_order_acquire)) {
+    uint32_t key = starts.key();
+    if (work(index))
+      continue;
+    auto begin = std::chrono::steady_clock::now();
+    while (!starts.changed(key) && std::chrono::steady_clock::now() - begin < spinTime)
+      for (int i = 0; i < 32; ++i)
+        spinPause();
+    if (!starts.changed(key) && !quit.load(std::memory_order_acquire))
+      starts.sleep(key);
+  }
+}
+
+void ThreadTeam::stop() {
+  quit.store(true, std::memory_order_release);
+  starts.notify();
+}
+
+bool ThreadTeam::becomesEmpty(const std::function<bool()> &isInside) {
+  // Between two commands a thread notices at once that it has to stop.
+  constexpr auto moment = std::chrono::milliseconds(200);
+  auto begin = std::chrono::steady_clock::now();
+  while (isInside() && std::chrono::steady_clock::now() - begin < moment)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return !isInside();
+}
+
+void ThreadTeam::abandon() {
+  stop();
+  for (std::thread &thread : threads)
+    thread.detach();
+  threads.clear();
+}
+
+} // namespace lockstep::runtime

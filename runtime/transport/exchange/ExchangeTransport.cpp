@@ -1,0 +1,204 @@
+//===- ExchangeTransport.cpp ----------------------------------------------===//
+
+#include "runtime/transport/exchange/ExchangeTransport.h"
+
+#include "runtime/artifact/Roles.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace lockstep::runtime {
+
+Expected<std::unique_ptr<ExchangeTransport>> ExchangeTransport::create(std::unique_ptr<ThreadsTransport> threads, Rendezvous &rendezvous,
+                                                                       const std::vector<const CollectivePlan *> &plans,
+                                                                       NetworkInbox &inbox, uint32_t program,
+                                                                       std::function<std::string(uint32_t)> describe) {
+  std::unique_ptr<ExchangeTransport> transport(new ExchangeTransport(std::move(threads), rendezvous, inbox, program, std::move(describe)));
+  for (const CollectivePlan *plan : plans) {
+    while (plan->channel >= transport->channels.size())
+      transport->channels.emplace_back();
+    if (plan->isLocal() || plan->localCount == 0)
+      continue;
+    if (Status status = transport->addChannel(*plan); !status.ok())
+      return status.withContext(transport->describe(plan->channel));
+  }
+  return transport;
+}
+
+Status ExchangeTransport::addChannel(const CollectivePlan &plan) {
+  std::span<const RankRange> executors = inbox.network.executors();
+  std::vector<Peer> peers;
+  uint32_t self = 0;
+  for (uint32_t position = 0; position < plan.members.size();) {
+    auto executor =
+        std::find_if(executors.begin(), executors.end(), [&](const RankRange &ranks) { return ranks.contains(plan.members[position]); });
+    if (executor == executors.end())
+      return invalidArgument(fmt::format("no executor of the network has rank {}", plan.members[position]));
+    Peer peer{uint32_t(executor - executors.begin()), position, 0};
+    for (; position < plan.members.size() && executor->contains(plan.members[position]); ++position)
+      ++peer.count;
+    if (peer.executor == inbox.network.self())
+      self = uint32_t(peers.size());
+    peers.push_back(peer);
+  }
+  Channel &channel = channels[plan.channel];
+  channel.seen = std::vector<std::atomic<uint32_t>>(executors.size());
+  if (isReduction(plan.kind)) {
+    Expected<std::unique_ptr<Exchange>> exchange = makeReduceExchange(plan, *threads, std::move(peers), self);
+    if (!exchange)
+      return exchange.status();
+    channel.exchange = std::move(*exchange);
+  } else {
+    channel.exchange = makeGatherExchange(plan, *threads, std::move(peers), self);
+  }
+  channel.activation.to = inbox.network.self();
+  channel.activation.tag = {program, plan.channel, 0, 0};
+  for (Exchange::Phase &phase : channel.exchange->phases)
+    for (Exchange::Outgoing &outgoing : phase.outgoing) {
+      outgoing.message.tag.program = program;
+      outgoing.message.tag.channel = plan.channel;
+    }
+  return Status::success();
+}
+
+//===----------------------------------------------------------------------===//
+// What any worker does
+//===----------------------------------------------------------------------===//
+
+Status ExchangeTransport::start(const CollectivePlan &plan, const Arrival &arrival) {
+  if (plan.isLocal())
+    return threads->start(plan, arrival);
+  if (plan.dynamic)
+    threads->publish(plan, arrival);
+  if (!rendezvous.arrive(plan.channel))
+    return Status::success();
+  Channel &channel = channels[plan.channel];
+  LOCKSTEP_RETURN_IF_ERROR(channel.exchange->prepare(arrival.worker));
+  channel.activation.tag.epoch = rendezvous.completed(plan.channel) + 1;
+  send(channel, 0);
+  inbox.network.send(channel.activation);
+  return poll(arrival.worker);
+}
+
+void ExchangeTransport::send(Channel &channel, uint32_t phase) {
+  std::deque<Exchange::Outgoing> &messages = channel.exchange->phases[phase].outgoing;
+  channel.outstanding += uint32_t(messages.size());
+  for (Exchange::Outgoing &outgoing : messages) {
+    outgoing.message.tag.epoch = channel.activation.tag.epoch;
+    outgoing.message.pieces = outgoing.pieces;
+    inbox.network.send(outgoing.message);
+  }
+}
+
+Status ExchangeTransport::poll(uint32_t worker) {
+  while (inbox.network.hasMail()) {
+    // Who comes while another worker is at it leaves its message to that one, who looks again after this exchange has told it so.
+    if (inbox.busy.exchange(true, std::memory_order_acq_rel))
+      return Status::success();
+    bool reading = inbox.network.beginReading();
+    Status status = reading ? drain(worker) : Status::success();
+    inbox.busy.exchange(false, std::memory_order_acq_rel);
+    // That others have given up is no error of the command at hand: the executor's loop sees it and says so.
+    if (!reading || !status.ok())
+      return status;
+  }
+  return Status::success();
+}
+
+bool ExchangeTransport::hasArrived(uint32_t channel, uint32_t epoch, uint32_t rank) const {
+  if (channel >= channels.size())
+    return false;
+  std::span<const RankRange> executors = inbox.network.executors();
+  for (size_t i = 0; i < channels[channel].seen.size(); ++i)
+    if (executors[i].contains(rank))
+      return int32_t(channels[channel].seen[i].load(std::memory_order_relaxed) - epoch) >= 0;
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// What the one does who looks through the mailbox
+//===----------------------------------------------------------------------===//
+
+Status ExchangeTransport::begin() {
+  std::vector<Message *> messages = std::move(inbox.early[program]);
+  inbox.early[program].clear();
+  for (Message *message : messages)
+    LOCKSTEP_RETURN_IF_ERROR(dispatch(*message, 0));
+  return Status::success();
+}
+
+Status ExchangeTransport::drain(uint32_t worker) {
+  Status status;
+  Message *next = nullptr;
+  for (Message *message = inbox.network.receive(); message && status.ok(); message = next) {
+    next = message->next;
+    status = dispatch(*message, worker);
+  }
+  inbox.network.endReading();
+  return status;
+}
+
+Status ExchangeTransport::dispatch(Message &message, uint32_t worker) {
+  const MessageTag &tag = message.tag;
+  if (tag.program != program && tag.program < inbox.early.size()) {
+    inbox.early[tag.program].push_back(&message);
+    return Status::success();
+  }
+  if (tag.program != program || tag.channel >= channels.size() || !channels[tag.channel].exchange ||
+      tag.part >= channels[tag.channel].exchange->phases.size())
+    return corrupted(fmt::format("executor {} has sent a message for program {}, channel {}, part {}, which do not exist here",
+                                 message.from, tag.program, tag.channel, tag.part));
+  Channel &channel = channels[tag.channel];
+  if (&message == &channel.activation) {
+    channel.active = true;
+    channel.epoch = tag.epoch;
+    channel.phase = channel.arrived = 0;
+  } else if (message.from == inbox.network.self()) {
+    --channel.outstanding;
+  } else {
+    channel.seen[message.from].store(tag.epoch, std::memory_order_relaxed);
+    channel.early.push_back(&message);
+  }
+  if (!channel.active)
+    return Status::success();
+  Status status = advance(channel, worker);
+  return status.ok() ? status : status.withContext(describe(tag.channel));
+}
+
+void ExchangeTransport::receive(Channel &channel, Message &message) {
+  const std::vector<Peer> &peers = channel.exchange->peers;
+  for (size_t peer = 0; peer < peers.size(); ++peer)
+    if (peers[peer].executor == message.from)
+      channel.exchange->received[peer] = &message;
+  ++channel.arrived;
+}
+
+Status ExchangeTransport::advance(Channel &channel, uint32_t worker) {
+  Exchange &exchange = *channel.exchange;
+  while (channel.phase < exchange.phases.size()) {
+    std::erase_if(channel.early, [&](Message *message) {
+      bool isNow = message->tag.epoch == channel.epoch && message->tag.part == channel.phase;
+      if (isNow)
+        receive(channel, *message);
+      return isNow;
+    });
+    if (channel.arrived < exchange.phases[channel.phase].expected)
+      return Status::success();
+    LOCKSTEP_RETURN_IF_ERROR(exchange.finish(channel.phase, worker));
+    for (Message *&message : exchange.received)
+      if (message)
+        inbox.network.release(*std::exchange(message, nullptr));
+    channel.arrived = 0;
+    if (++channel.phase < exchange.phases.size())
+      send(channel, channel.phase);
+  }
+  if (channel.outstanding > 0)
+    return Status::success();
+  channel.active = false;
+  rendezvous.complete(exchange.plan.channel);
+  inbox.network.events().notify();
+  return Status::success();
+}
+
+} // namespace lockstep::runtime

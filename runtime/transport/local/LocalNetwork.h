@@ -1,0 +1,60 @@
+//===- LocalNetwork.h - executors of one process ----------------*- C++ -*-===//
+
+#ifndef LOCKSTEP_RUNTIME_TRANSPORT_LOCAL_LOCALNETWORK_H
+#define LOCKSTEP_RUNTIME_TRANSPORT_LOCAL_LOCALNETWORK_H
+
+#include "runtime/transport/Network.h"
+
+#include <map>
+#include <memory>
+#include <mutex>
+
+namespace lockstep::runtime {
+
+/// All executors are in this process: a message is read where it lies in the memory of its sender.
+class LocalNetwork final : public Network {
+public:
+  /// One endpoint for each executor, in this order. They may be destroyed in any order. Error: executors without ranks, or with the same.
+  static Expected<std::vector<std::shared_ptr<Network>>> create(std::vector<RankRange> executors);
+
+  void send(Message &message) override;
+  void release(Message &message) override;
+  void abort(const Status &reason) override;
+  bool isAborted() const override;
+  Status abortReason() const override;
+  uint32_t abortedBy() const override;
+  bool beginReading() override;
+  void endReading() override;
+  void settle() override;
+  void post(std::string_view topic, uint64_t round, std::string text) override;
+  std::optional<std::string> posted(uint32_t executor, std::string_view topic, uint64_t round) const override;
+  uint64_t exchangeProgress(uint64_t own) override;
+  uint32_t executorsInProcess() const override { return uint32_t(ranks.size()); }
+
+  /// Messages sent between all executors so far: if it has not changed while all of them were idle, then they still are.
+  uint64_t messages() const;
+
+private:
+  /// What the endpoints share; they live as long as it, and it as long as one of them is used.
+  struct Shared {
+    std::vector<std::unique_ptr<LocalNetwork>> endpoints;
+    std::atomic<bool> aborted{false};
+    std::mutex mutex;
+    Status reason;
+    uint32_t abortedBy = 0;
+    /// By topic and round, of each executor that has posted.
+    std::map<std::pair<std::string, uint64_t>, std::map<uint32_t, std::string>> posts;
+  };
+
+  LocalNetwork(std::vector<RankRange> executors, uint32_t index, Shared &shared) : Network(std::move(executors), index), shared(shared) {}
+
+  Shared &shared;
+  alignas(64) std::atomic<uint64_t> sent{0};
+  std::atomic<uint64_t> progress{0};
+  /// Threads that read messages.
+  std::atomic<uint32_t> readers{0};
+};
+
+} // namespace lockstep::runtime
+
+#endif // LOCKSTEP_RUNTIME_TRANSPORT_LOCAL_LOCALNETWORK_H
