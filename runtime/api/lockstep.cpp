@@ -2,9 +2,8 @@
 
 #include "runtime/api/lockstep.h"
 
-#include "runtime/executor/Session.h"
+#include "runtime/executor/Cluster.h"
 
-#include <cstring>
 #include <exception>
 #include <memory>
 #include <string>
@@ -15,7 +14,7 @@ using namespace lockstep;
 using namespace lockstep::runtime;
 
 struct lockstep_session {
-  std::unique_ptr<Session> session;
+  std::unique_ptr<Cluster> cluster;
 };
 
 namespace {
@@ -58,19 +57,17 @@ Status missing(const char *what, size_t index) {
 }
 
 const ProgramInfo *programInfo(const lockstep_session *session, uint32_t program) {
-  auto programs = session->session->programs();
+  auto programs = session->cluster->programs();
   return program < programs.size() ? &programs[program] : nullptr;
 }
 
-Expected<std::span<std::byte>> findVariable(lockstep_session *session, const char *name,
-                                            uint32_t replica, size_t bytes) {
-  std::span<std::byte> variable = session->session->variable(name, replica);
-  if (!variable.data())
+Expected<VariableValue> findVariable(lockstep_session *session, const char *name, uint32_t replica, size_t bytes) {
+  std::optional<VariableValue> variable = session->cluster->variable(name, replica);
+  if (!variable)
     return invalidArgument(fmt::format("there is no variable '{}' of replica {}", name, replica));
-  if (variable.size() != bytes)
-    return invalidArgument(fmt::format("variable '{}': expected {} bytes, found {}", name,
-                                       variable.size(), bytes));
-  return variable;
+  if (variable->size() != bytes)
+    return invalidArgument(fmt::format("variable '{}': expected {} bytes, found {}", name, variable->size(), bytes));
+  return *variable;
 }
 
 } // namespace
@@ -81,13 +78,15 @@ void lockstep_options_init(lockstep_options *options) {
   *options = {};
   options->struct_size = sizeof(*options);
   options->deadline_seconds = 60;
+  options->executors = 1;
 }
 
 lockstep_status lockstep_session_open(const char *path, const lockstep_options *options,
                                       lockstep_session **session) {
   return guarded([&]() -> Status {
     *session = nullptr;
-    SessionOptions sessionOptions;
+    ClusterOptions clusterOptions;
+    SessionOptions &sessionOptions = clusterOptions.session;
     if (options) {
       if (options->struct_size < sizeof(lockstep_options))
         return invalidArgument("options were not set up by lockstep_options_init");
@@ -101,12 +100,15 @@ lockstep_status lockstep_session_open(const char *path, const lockstep_options *
       sessionOptions.target = options->target ? options->target : "";
       sessionOptions.traceFile = options->trace_file ? options->trace_file : "";
       sessionOptions.checkRaces = options->check_races != 0;
+      sessionOptions.checkFinite = options->check_finite != 0;
+      sessionOptions.shadowVariables = options->shadow_variables != 0;
+      sessionOptions.checkMirrored = options->check_mirrored;
+      clusterOptions.executors = options->executors;
     }
     Expected<std::shared_ptr<const Artifact>> artifact = Artifact::open(path);
     if (!artifact)
       return artifact.status();
-    Expected<std::unique_ptr<Session>> created =
-        Session::create(std::move(*artifact), std::move(sessionOptions));
+    Expected<std::unique_ptr<Cluster>> created = Cluster::create(std::move(*artifact), std::move(clusterOptions));
     if (!created)
       return created.status();
     *session = new lockstep_session{std::move(*created)};
@@ -117,17 +119,17 @@ lockstep_status lockstep_session_open(const char *path, const lockstep_options *
 void lockstep_session_close(lockstep_session *session) { delete session; }
 
 uint32_t lockstep_replicas(const lockstep_session *session) {
-  return session->session->replicas();
+  return session->cluster->replicas();
 }
 
 size_t lockstep_variable_count(const lockstep_session *session) {
-  return session->session->variables().size();
+  return session->cluster->variables().size();
 }
 
 lockstep_status lockstep_variable_info(const lockstep_session *session, size_t index,
                                        lockstep_tensor *info) {
   return guarded([&]() -> Status {
-    auto variables = session->session->variables();
+    auto variables = session->cluster->variables();
     if (index >= variables.size())
       return missing("variable", index);
     describe(*info, variables[index].name, variables[index].type, variables[index].perReplica);
@@ -141,7 +143,7 @@ lockstep_status lockstep_variable_get(lockstep_session *session, const char *nam
     auto variable = findVariable(session, name, replica, bytes);
     if (!variable)
       return variable.status();
-    std::memcpy(data, variable->data(), bytes);
+    variable->read({static_cast<std::byte *>(data), bytes});
     return Status::success();
   });
 }
@@ -152,7 +154,7 @@ lockstep_status lockstep_variable_set(lockstep_session *session, const char *nam
     auto variable = findVariable(session, name, replica, bytes);
     if (!variable)
       return variable.status();
-    std::memcpy(variable->data(), data, bytes);
+    variable->write({static_cast<const std::byte *>(data), bytes});
     return Status::success();
   });
 }
@@ -160,14 +162,14 @@ lockstep_status lockstep_variable_set(lockstep_session *session, const char *nam
 lockstep_status lockstep_scalar_set(lockstep_session *session, const char *name, const void *data,
                                     size_t bytes) {
   return guarded([&] {
-    return session->session->setScalar(name, {static_cast<const std::byte *>(data), bytes});
+    return session->cluster->setScalar(name, {static_cast<const std::byte *>(data), bytes});
   });
 }
 
 lockstep_status lockstep_program_find(const lockstep_session *session, const char *name,
                                       uint32_t *program) {
   return guarded([&]() -> Status {
-    Expected<ProgramId> found = session->session->findProgram(name);
+    Expected<ProgramId> found = session->cluster->findProgram(name);
     if (found)
       *program = *found;
     return found.status();
@@ -199,7 +201,7 @@ size_t lockstep_input_size(const lockstep_session *session, uint32_t program) {
 lockstep_status lockstep_input_bind(lockstep_session *session, uint32_t program, uint32_t replica,
                                     const void *data) {
   return guarded([&] {
-    return session->session->bindInput(program, replica, static_cast<const std::byte *>(data));
+    return session->cluster->bindInput(program, replica, static_cast<const std::byte *>(data));
   });
 }
 
@@ -209,12 +211,26 @@ lockstep_status lockstep_batches_bind(lockstep_session *session, uint32_t progra
     std::vector<const std::byte *> bases;
     for (size_t i = 0; i < count; ++i)
       bases.push_back(static_cast<const std::byte *>(batches[i]));
-    return session->session->bindBatches(program, replica, std::move(bases));
+    return session->cluster->bindBatches(program, replica, std::move(bases));
   });
 }
 
 lockstep_status lockstep_run(lockstep_session *session, uint32_t program) {
-  return guarded([&] { return session->session->run(program); });
+  return guarded([&] { return session->cluster->run(program); });
+}
+
+lockstep_status lockstep_constant_output_get(const lockstep_session *session, uint32_t program, const char *name, const char **json) {
+  return guarded([&]() -> Status {
+    const ProgramInfo *owner = programInfo(session, program);
+    if (!owner)
+      return missing("program", program);
+    for (const auto &[known, value] : owner->constantOutputs)
+      if (known == name) {
+        *json = value.c_str();
+        return Status::success();
+      }
+    return invalidArgument(fmt::format("program '{}' has no constant output '{}'", owner->name, name));
+  });
 }
 
 size_t lockstep_output_count(const lockstep_session *session, uint32_t program) {
@@ -239,10 +255,10 @@ lockstep_status lockstep_output_get(const lockstep_session *session, uint32_t pr
                                     size_t *bytes) {
   return guarded([&]() -> Status {
     const ProgramInfo *owner = programInfo(session, program);
-    if (!owner || index >= owner->outputs.size() || replica >= session->session->replicas())
+    if (!owner || index >= owner->outputs.size() || replica >= session->cluster->replicas())
       return missing("output or replica of output", index);
     std::span<const std::byte> value =
-        session->session->output(program, static_cast<unsigned>(index), replica);
+        session->cluster->output(program, static_cast<unsigned>(index), replica);
     if (!value.data())
       return invalidArgument(fmt::format("output '{}' has no value before its program has run",
                                          owner->outputs[index].name));
@@ -253,5 +269,5 @@ lockstep_status lockstep_output_get(const lockstep_session *session, uint32_t pr
 }
 
 const char *lockstep_deadline_report(const lockstep_session *session) {
-  return session->session->deadlineReport().json.c_str();
+  return session->cluster->deadlineReport().json.c_str();
 }

@@ -46,7 +46,13 @@ typedef enum lockstep_status {
   LOCKSTEP_RACE = 6,
   LOCKSTEP_OUT_OF_RANGE = 7,
   /* An earlier error has poisoned the session: it runs nothing any more. */
-  LOCKSTEP_POISONED = 8
+  LOCKSTEP_POISONED = 8,
+  /* A kernel or collective has made a NaN or an infinity, and the session checks for them; it is poisoned. */
+  LOCKSTEP_NON_FINITE = 9,
+  /* Copies of a variable that have to be the same are not; the session is poisoned. */
+  LOCKSTEP_DIVERGED = 10,
+  /* The run was given up from outside. */
+  LOCKSTEP_INTERRUPTED = 11
 } lockstep_status;
 
 /* Element types, as in the artifact. An i1 is one byte, 0 or 1. */
@@ -81,6 +87,15 @@ typedef struct lockstep_options {
   const char *trace_file;
   /* Not 0: check all declared accesses for races (slow, one worker). */
   int check_races;
+  /* Executors that the replicas are divided among, from 1 to their number; each parameter server has one of its own. They share
+   * `workers`, and nothing but messages with each other. Results do not depend on it. */
+  uint32_t executors;
+  /* Not 0: look for NaNs and infinities in what each kernel and collective has written (slow). */
+  int check_finite;
+  /* Not 0: keep a copy of what variables held before each run that writes them, so that a run that fails leaves them as they were. */
+  int shadow_variables;
+  /* After every so many runs that write variables, compare the copies that executors have of them; 0: never. */
+  uint64_t check_mirrored;
 } lockstep_options;
 
 /* A tensor: its name, type and where it is. `shape` has `rank` entries. */
@@ -157,6 +172,10 @@ LOCKSTEP_EXPORT lockstep_status lockstep_output_get(const lockstep_session *sess
                                                     uint32_t program, size_t index,
                                                     uint32_t replica, const void **data,
                                                     size_t *bytes);
+
+/* An output that is no tensor and the same after every run, as JSON; valid as long as the session. */
+LOCKSTEP_EXPORT lockstep_status lockstep_constant_output_get(const lockstep_session *session, uint32_t program,
+                                                             const char *name, const char **json);
 
 /* After LOCKSTEP_DEADLINE: the report as one JSON object, else "". Valid as long as the session. */
 LOCKSTEP_EXPORT const char *lockstep_deadline_report(const lockstep_session *session);
