@@ -41,8 +41,8 @@ def Collective_ReductionAttr : EnumAttr<Collective_Dialect, Collective_Reduction
 def Collective_Pending : TypeDef<Collective_Dialect, "Pending"> {
   let mnemonic = "pending";
   let summary = "a collective that has started, and the types of its results";
-  let parameters = (ins ArrayRefParameter<"::mlir::Type">:$results);
-  let assemblyFormat = "`<` $results `>`";
+  let parameters = (ins OptionalArrayRefParameter<"::mlir::Type">:$results);
+  let assemblyFormat = "`<` custom<PendingResults>($results) `>`";
 }
 
 #endif

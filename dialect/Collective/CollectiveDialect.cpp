@@ -9,6 +9,22 @@ using namespace lockstep;
 using namespace lockstep::collective;
 using namespace mlir;
 
+/// The types of a pending value, of which there may be none.
+static ParseResult parsePendingResults(AsmParser &parser, SmallVector<Type> &results) {
+  Type first;
+  OptionalParseResult parsed = parser.parseOptionalType(first);
+  if (!parsed.has_value())
+    return success();
+  if (failed(*parsed))
+    return failure();
+  results.push_back(first);
+  if (failed(parser.parseOptionalComma()))
+    return success();
+  return parser.parseTypeList(results);
+}
+
+static void printPendingResults(AsmPrinter &printer, ArrayRef<Type> results) { llvm::interleaveComma(results, printer); }
+
 #include "dialect/Collective/CollectiveDialect.cpp.inc"
 #include "dialect/Collective/CollectiveEnums.cpp.inc"
 
@@ -38,7 +54,7 @@ void CollectiveDialect::initialize() {
 
 LogicalResult GroupOp::verify() {
   if (!getRanks())
-    return success();
+    return getWithReplicas() ? emitOpError("expected 'ranks' besides the replicas") : success();
   ArrayRef<int64_t> ranks = *getRanks();
   if (ranks.empty())
     return emitOpError("expected at least one rank");
@@ -69,7 +85,7 @@ LogicalResult StartOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   auto group = symbolTable.lookupNearestSymbolFrom<GroupOp>(*this, getGroupAttr());
   if (!group)
     return emitOpError("unknown group ") << getGroupAttr();
-  if (getKind() != Kind::AllGather || !group.getRanks())
+  if (getKind() != Kind::AllGather || group.hasAllReplicas())
     return success();
   int64_t axis = getAxisAttr().getInt(), ranks = group.getRanks()->size();
   for (auto [operand, result] : llvm::zip_equal(getInputs().getTypes(), getPending().getType().getResults())) {
@@ -107,9 +123,14 @@ LogicalResult StartOp::verify() {
     return emitOpError("expected ") << (reduces ? "a" : "no") << " reduction for kind '" << stringifyKind(getKind()) << "', found '"
                                     << stringifyReduction(getReduction()) << "'";
   ArrayRef<Type> results = getPending().getType().getResults();
-  if (results.size() != getInputs().size())
+  bool canHaveRoot = getKind() == Kind::Broadcast || getKind() == Kind::Reduce || getKind() == Kind::Gather || getKind() == Kind::Scatter;
+  if (getRoot() && !canHaveRoot)
+    return emitOpError("expected no root for kind '") << stringifyKind(getKind()) << "'";
+  if (!getRoot() && results.size() != getInputs().size())
     return emitOpError("expected one pending result for each of ") << getInputs().size() << " operands, found " << results.size();
-  for (auto [operand, result] : llvm::zip_equal(getInputs().getTypes(), results)) {
+  if (getRoot() && results.empty() && getInputs().empty())
+    return emitOpError("expected operands or results, found neither");
+  for (auto [operand, result] : llvm::zip(getInputs().getTypes(), results)) {
     Type element = cast<RankedTensorType>(operand).getElementType();
     if (reduces && (!element.isIntOrFloat() || element.isInteger(1)))
       return emitOpError("expected elements that are numbers, found ") << element << " [E_DTYPE_UNSUPPORTED]";
@@ -165,13 +186,17 @@ std::string StartOp::getKindName() {
   return name;
 }
 
+int64_t collective::getByteSize(RankedTensorType type) {
+  return type.getNumElements() * static_cast<int64_t>(llvm::divideCeil(type.getElementTypeBitWidth(), 8));
+}
+
 std::optional<uint64_t> StartOp::getContributedBytes() {
   uint64_t bytes = 0;
   for (Type type : getInputs().getTypes()) {
     auto tensor = cast<RankedTensorType>(type);
     if (!tensor.hasStaticShape())
       return std::nullopt;
-    bytes += tensor.getNumElements() * llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
+    bytes += getByteSize(tensor);
   }
   return bytes;
 }
@@ -192,11 +217,16 @@ LogicalResult WaitOp::verify() {
 
 ResultUniformity WaitOp::getResultUniformity(unsigned) {
   StartOp start = getStart();
+  // What is for one rank alone is equal on all that have it.
+  if (start && start.getRoot() && (start.getKind() == Kind::Reduce || start.getKind() == Kind::Gather))
+    return ResultUniformity::Uniform;
   if (!start || (start.getKind() != Kind::AllReduce && start.getKind() != Kind::AllGather && start.getKind() != Kind::Broadcast))
     return ResultUniformity::Varying;
-  // The ranks of a smaller group share a result that the others do not have.
   auto group = SymbolTable::lookupNearestSymbolFrom<GroupOp>(*this, start.getGroupAttr());
-  return group && !group.getRanks() ? ResultUniformity::Uniform : ResultUniformity::Varying;
+  if (!group)
+    return ResultUniformity::Varying;
+  // The ranks of a smaller group share a result that the others do not have.
+  return group.hasAllReplicas() ? ResultUniformity::Uniform : ResultUniformity::Varying;
 }
 
 LogicalResult BarrierOp::verifySymbolUses(SymbolTableCollection &symbolTable) { return verifyGroup(*this, getGroupAttr(), symbolTable); }

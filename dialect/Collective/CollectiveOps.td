@@ -20,14 +20,18 @@ class Collective_CommunicationOp<string mnemonic, list<Trait> traits = []> : Col
 def Collective_GroupOp : Collective_Op<"group", [Symbol, HasParent<"::mlir::ModuleOp">]> {
   let summary = "ranks that communicate with each other";
   let description = [{
-    Without `ranks`, all of them.
+    Without `ranks`, all replicas. `with_replicas` are all replicas and the ranks, which are of other roles.
 
     ```mlir
     collective.group @all
     collective.group @even {ranks = array<i64: 0, 2>}
+    collective.group @server0 {ranks = array<i64: 4>, with_replicas}
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<DenseI64ArrayAttr>:$ranks);
+  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<DenseI64ArrayAttr>:$ranks, UnitAttr:$with_replicas);
+  let extraClassDeclaration = [{
+    bool hasAllReplicas() { return !getRanks() || getWithReplicas(); }
+  }];
   let assemblyFormat = "$sym_name attr-dict";
   let hasVerifier = 1;
 }
@@ -53,6 +57,15 @@ def Collective_StartOp : Collective_CommunicationOp<"start", [AttrSizedOperandSe
     broadcast         rank 0: [1 2]  rank 1: [3 4]   ->  rank 0: [1 2]      rank 1: [1 2]
     ```
 
+    A broadcast or a scatter from `root`, and a reduce or a gather to it, shows what the ranks of the function give and get: where the
+    root is of another role, the operands or the results are with that role. So rank 4, which has a variable, and ranks 0 to 3, which
+    read it, have
+
+    ```mlir
+    %h = collective.start broadcast none @server0 root 4 (%w : tensor<7x2xf32>) -> <>          // rank 4
+    %h = collective.start broadcast none @server0 root 4 () -> <tensor<7x2xf32>>               // ranks 0 to 3
+    ```
+
     ```mlir
     %h = collective.start all_reduce sum @all channel 3 (%dw, %db : tensor<64x10xf32>, tensor<10xf32>)
         -> !collective.pending<tensor<64x10xf32>, tensor<10xf32>>
@@ -63,10 +76,10 @@ def Collective_StartOp : Collective_CommunicationOp<"start", [AttrSizedOperandSe
   let arguments = (ins Collective_KindAttr:$kind, Collective_ReductionAttr:$reduction, FlatSymbolRefAttr:$group,
     OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$channel, Variadic<AnyRankedTensor>:$inputs,
     Variadic<Index>:$sizes, OptionalAttr<I64Attr>:$axis, DefaultValuedAttr<I64Attr, "0">:$bytes_per_pack,
-    OptionalAttr<DenseI64ArrayAttr>:$bounds);
+    OptionalAttr<DenseI64ArrayAttr>:$bounds, OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$root);
   let results = (outs Collective_Pending:$pending);
   let assemblyFormat = [{
-    `` $kind `` $reduction $group (`channel` $channel^)? (`axis` $axis^)? `(` $inputs `:` type($inputs) `)`
+    `` $kind `` $reduction $group (`root` $root^)? (`channel` $channel^)? (`axis` $axis^)? `(` ($inputs^ `:` type($inputs))? `)`
     (`sizes` `(` $sizes^ `)`)? attr-dict `->` type($pending)
   }];
   let hasVerifier = 1;
@@ -91,7 +104,7 @@ def Collective_WaitOp : Collective_CommunicationOp<"wait", [DeclareOpInterfaceMe
   }];
   let arguments = (ins Collective_Pending:$pending, Variadic<AnyRankedTensor>:$inputs);
   let results = (outs Variadic<AnyRankedTensor>:$results);
-  let assemblyFormat = "$pending `(` $inputs `:` type($inputs) `)` attr-dict `:` type($pending) `->` type($results)";
+  let assemblyFormat = "$pending `(` ($inputs^ `:` type($inputs))? `)` attr-dict `:` type($pending) (`->` type($results)^)?";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// The start of this wait.

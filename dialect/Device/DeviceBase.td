@@ -52,6 +52,16 @@ def Device_Binding : AttrDef<Device_Dialect, "Binding"> {
   let assemblyFormat = "`<` $kind $name `>`";
 }
 
+def Device_Shard : AttrDef<Device_Dialect, "Shard"> {
+  let mnemonic = "shard";
+  let summary = "which rows of a variable these are";
+  let description = [{
+    The name of the whole variable, the first row and the number of rows of the whole: `#device.shard<"w" row 3 of 13>`.
+  }];
+  let parameters = (ins StringRefParameter<"name of the whole variable">:$of, "int64_t":$first_row, "int64_t":$rows);
+  let assemblyFormat = "`<` $of `row` $first_row `of` $rows `>`";
+}
+
 def Device_Buffer : TypeDef<Device_Dialect, "Buffer"> {
   let mnemonic = "buffer";
   let summary = "a slice of a memory that holds a tensor in row-major order";

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/Device/DeviceDialect.h"
+#include "dialect/Interfaces/PlainValues.h"
 
 using namespace lockstep;
 using namespace lockstep::device;
@@ -57,6 +58,12 @@ static LogicalResult verifyGroup(Operation *op, FlatSymbolRefAttr group, SymbolT
 // Module level
 //===----------------------------------------------------------------------===//
 
+LogicalResult ConstantOutputOp::verify() {
+  if (isPlainValue(getValue()))
+    return success();
+  return emitOpError("expected a value of strings, booleans, i64 and finite f64, found ") << getValue();
+}
+
 LogicalResult BinaryOp::verify() {
   if (getTarget().empty())
     return emitOpError("expected a target, found an empty name");
@@ -85,6 +92,12 @@ LogicalResult VariableOp::verify() {
   if (getInitialAttr() && getInitialAttr().getType() != type)
     return emitOpError("expected an initial value of type ") << type << ", found " << getInitialAttr().getType();
   return verifyOffset(*this, getOffsetAttr().getInt(), type);
+}
+
+LogicalResult VariableOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  if (getRoleAttr() && !symbolTable.lookupNearestSymbolFrom<RoleOp>(*this, getRoleAttr()))
+    return emitOpError("unknown role ") << getRoleAttr();
+  return success();
 }
 
 LogicalResult ScalarOp::verify() {
@@ -201,16 +214,17 @@ LogicalResult StartOp::verify() {
   if (reduces != (getReduction() != collective::Reduction::None))
     return emitOpError("expected ") << (reduces ? "a" : "no") << " reduction for kind '" << stringifyKind(getKind()) << "', found '"
                                     << stringifyReduction(getReduction()) << "'";
-  if (getInputs().size() != getOutputs().size())
+  if (!getRoot() && getInputs().size() != getOutputs().size())
     return emitOpError("expected one buffer for the result of each of ")
            << getInputs().size() << " operands, found " << getOutputs().size();
-  for (auto [input, output] : llvm::zip_equal(getInputs(), getOutputs())) {
+  for (auto [input, output] : llvm::zip(getInputs(), getOutputs())) {
     RankedTensorType operand = cast<BufferType>(input.getType()).getTensor();
     if (getKind() == Kind::AllReduce && !collective::isReductionResult(operand, cast<BufferType>(output.getType()).getTensor()))
       return emitOpError("expected a buffer of type ") << input.getType() << " for the result, found " << output.getType();
+  }
+  for (Value output : getOutputs())
     if (failed(verifyWritten(*this, output)))
       return failure();
-  }
   if (getKind() == Kind::AllGather && !getAxis())
     return emitOpError("expected an axis for kind 'all_gather'");
   return success();

@@ -36,6 +36,16 @@ void DeviceDialect::initialize() {
       >();
 }
 
+RoleOp lockstep::device::getRole(Operation *op) {
+  auto role = op->getAttrOfType<FlatSymbolRefAttr>(kRole);
+  return role ? SymbolTable::lookupNearestSymbolFrom<RoleOp>(op, role) : nullptr;
+}
+
+int64_t lockstep::device::getSharedChannels(Operation *step) {
+  auto channels = step->getAttrOfType<IntegerAttr>(kSharedChannels);
+  return channels ? channels.getInt() : 0;
+}
+
 //===----------------------------------------------------------------------===//
 // KernelOp
 //===----------------------------------------------------------------------===//

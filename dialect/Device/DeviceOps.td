@@ -135,7 +135,22 @@ def Device_EntryOp : Device_Op<"entry", [Symbol, HasParent<"::mlir::ModuleOp">]>
   let hasVerifier = 1;
 }
 
-def Device_VariableOp : Device_Op<"variable", [Symbol, HasParent<"::mlir::ModuleOp">]> {
+def Device_RoleOp : Device_Op<"role", [Symbol, HasParent<"::mlir::ModuleOp">]> {
+  let summary = "a kind of process, and the ranks of such processes";
+  let description = [{
+    Each role has programs and variables of its own. Replicas are the first ranks. A module without roles has one, `worker`, of all
+    replicas.
+
+    ```mlir
+    device.role @worker ranks 0 count 4
+    device.role @server0 ranks 4 count 1
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, ConfinedAttr<I64Attr, [IntNonNegative]>:$first_rank, ConfinedAttr<I64Attr, [IntPositive]>:$ranks);
+  let assemblyFormat = "$sym_name `ranks` $first_rank `count` $ranks attr-dict";
+}
+
+def Device_VariableOp : Device_Op<"variable", [Symbol, HasParent<"::mlir::ModuleOp">, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "where a variable lives";
   let description = [{
     In space `variable` there is one copy a process, in `replica_variable` one a replica. `synchronization` and
@@ -145,10 +160,13 @@ def Device_VariableOp : Device_Op<"variable", [Symbol, HasParent<"::mlir::Module
     ```mlir
     device.variable @w variable[0] : tensor<64x10xf32> {synchronization = 0 : i32, aggregation = 0 : i32}
     ```
+
+    It lives in the processes of `role`, or of the replicas if there is none; `shard` says which rows of a variable it is, if it
+    is not whole.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Device_SpaceAttr:$space, I64Attr:$offset, TypeAttrOf<AnyRankedTensor>:$type,
     I32Attr:$synchronization, I32Attr:$aggregation, OptionalAttr<ElementsAttr>:$initial, UnitAttr:$is_unsigned,
-    OptionalAttr<StrAttr>:$path);
+    OptionalAttr<StrAttr>:$path, OptionalAttr<FlatSymbolRefAttr>:$role, OptionalAttr<Device_Shard>:$shard);
   let extraClassDeclaration = [{
     /// The name in files: the path, if the symbol is not the name itself.
     ::llvm::StringRef getStoredName() { return getPath().value_or(getSymName()); }
@@ -200,10 +218,26 @@ def Device_RemarkOp : Device_Op<"remark", [HasParent<"::mlir::ModuleOp">]> {
   let assemblyFormat = "$stage $kind $message (`in` $program^)? attr-dict";
 }
 
+def Device_ConstantOutputOp : Device_Op<"constant_output", [HasParent<"::mlir::ModuleOp">]> {
+  let summary = "an output of a program that is no tensor";
+  let description = [{
+    It is known when the program is compiled: a string, a boolean, an `i64`, a finite `f64`, or an array or dictionary of such values. The
+    artifact holds it as JSON. `replica.run_steps` declares it.
+
+    ```mlir
+    device.constant_output "labels" = ["cat", "dog"] of "main"
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, AnyAttr:$value, StrAttr:$program);
+  let assemblyFormat = "$name `=` $value `of` $program attr-dict";
+  let hasVerifier = 1;
+}
+
 def Device_ProgramOp : Device_Op<"program", [Symbol, IsolatedFromAbove, HasParent<"::mlir::ModuleOp">]> {
   let summary = "the commands of one device role";
   let description = [{
-    A list of commands; the targets of jumps are blocks. Sizes of memories are in bytes: `replica` and `input` exist once a
+    A list of commands; the targets of jumps are blocks. Where several roles take part in a step, each has a program of its own, and
+    `step` is the name that they share. Sizes of memories are in bytes: `replica` and `input` exist once a
     replica, `shared` once a process. A channel is the name of one start, one barrier or one once section; each start has a
     wait. Registers hold 64-bit integers, one set a replica.
 
@@ -221,7 +255,11 @@ def Device_ProgramOp : Device_Op<"program", [Symbol, IsolatedFromAbove, HasParen
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$role, I64Attr:$replica_size, I64Attr:$shared_size,
-    I64Attr:$input_size, I64Attr:$registers, I64Attr:$channels);
+    I64Attr:$input_size, I64Attr:$registers, I64Attr:$channels, OptionalAttr<StrAttr>:$step);
+  let extraClassDeclaration = [{
+    /// The name by which the host runs it.
+    ::llvm::StringRef getStepName() { return getStep().value_or(getSymName()); }
+  }];
   let regions = (region MinSizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `role` $role `replica` $replica_size `shared` $shared_size `input` $input_size
@@ -304,9 +342,10 @@ def Device_StartOp : Device_ProgramCommand<"start", [AttrSizedOperandSegments, D
     ```
   }];
   let arguments = (ins Collective_KindAttr:$kind, Collective_ReductionAttr:$reduction, FlatSymbolRefAttr:$group, I64Attr:$channel,
-    Variadic<Device_Buffer>:$inputs, Variadic<Device_Buffer>:$outputs, OptionalAttr<I64Attr>:$axis);
+    Variadic<Device_Buffer>:$inputs, Variadic<Device_Buffer>:$outputs, OptionalAttr<I64Attr>:$axis, OptionalAttr<I64Attr>:$root);
   let assemblyFormat = [{
-    `` $kind `` $reduction $group `channel` $channel `(` $inputs `:` type($inputs) `)` `to` `(` $outputs `:` type($outputs) `)` attr-dict
+    `` $kind `` $reduction $group (`root` $root^)? `channel` $channel `(` ($inputs^ `:` type($inputs))? `)`
+    `to` `(` ($outputs^ `:` type($outputs))? `)` attr-dict
   }];
   let hasVerifier = 1;
 }

@@ -1,5 +1,6 @@
 //===- CrossReplicaOps.cpp - merge_call, programs, cross-replica context --===//
 
+#include "dialect/Interfaces/PlainValues.h"
 #include "dialect/Replica/ReplicaDialect.h"
 
 #include "mlir/IR/DialectImplementation.h"
@@ -166,6 +167,10 @@ LogicalResult RunStepsOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
     if (result != expected)
       return emitOpError("expected a result of type ") << expected << " for '" << name << "' of " << type << ", found " << result;
   }
+  for (NamedAttribute output : getNonTensorOutputs().value_or(DictionaryAttr::get(getContext())))
+    if (!isPlainValue(output.getValue()))
+      return emitOpError("expected output '") << output.getName().getValue() << "' to be made of strings, booleans, i64 and finite f64, found "
+                                              << output.getValue();
   return success();
 }
 

@@ -93,15 +93,16 @@ def Replica_RunStepsOp : Replica_Op<"run_steps", [InCrossReplicaContext, Declare
   let summary = "runs a step on one batch after the other";
   let description = [{
     The step gets the tensors of a batch, then the parameters. Results are those of the last step, each reduced over the replicas as
-    `reductions` say, or each replica's own (`none`). `inline-runs` makes a loop of it.
+    `reductions` say, or each replica's own (`none`). Outputs that are no tensors are the same in all steps: strings, booleans, `i64`,
+    finite `f64`, and arrays and dictionaries of them, which the artifact holds as they are. `inline-runs` makes a loop of it.
 
     ```mlir
-    %loss, %each = replica.run_steps 100 @train(%it : !replica.iterator<tensor<8xf32>>) {reductions = ["mean", "none"]}
-        -> tensor<f32>, !replica.per_replica<tensor<f32>>
+    %loss, %each = replica.run_steps 100 @train(%it : !replica.iterator<tensor<8xf32>>)
+        {reductions = ["mean", "none"], non_tensor_outputs = {labels = ["cat", "dog"]}} -> tensor<f32>, !replica.per_replica<tensor<f32>>
     ```
   }];
   let arguments = (ins ConfinedAttr<I64Attr, [IntPositive]>:$iterations, FlatSymbolRefAttr:$callee, Replica_Iterator:$iterator,
-    Variadic<AnyType>:$parameters, StrArrayAttr:$reductions);
+    Variadic<AnyType>:$parameters, StrArrayAttr:$reductions, OptionalAttr<DictionaryAttr>:$non_tensor_outputs);
   let results = (outs Variadic<AnyType>:$results);
   let assemblyFormat = "$iterations $callee `(` $iterator (`,` $parameters^)? `:` type($iterator) (`,` type($parameters)^)? `)` attr-dict (`->` type($results)^)?";
 }

@@ -74,8 +74,34 @@ class Replica_Enum<string name, string summary, list<I32EnumAttrCase> cases> : I
 def Replica_Kind : Replica_Enum<"Kind", "kind of a strategy", [
   I32EnumAttrCase<"Default", 0, "default">, I32EnumAttrCase<"OneDevice", 1, "one_device">,
   I32EnumAttrCase<"Mirrored", 2, "mirrored">, I32EnumAttrCase<"MultiWorkerMirrored", 3, "multi_worker_mirrored">,
-  I32EnumAttrCase<"CentralStorage", 4, "central_storage">]>;
+  I32EnumAttrCase<"CentralStorage", 4, "central_storage">, I32EnumAttrCase<"ParameterServer", 5, "parameter_server">,
+  I32EnumAttrCase<"ParameterServerSync", 6, "parameter_server_sync">]>;
 def Replica_KindAttr : EnumAttr<Replica_Dialect, Replica_Kind, "kind"> { let assemblyFormat = "`<` $value `>`"; }
+
+def Replica_PartitionRule : Replica_Enum<"PartitionRule", "what decides into how many shards a variable is split", [
+  I32EnumAttrCase<"Fixed", 0, "fixed">, I32EnumAttrCase<"MinSize", 1, "min_size">, I32EnumAttrCase<"MaxSize", 2, "max_size">]>;
+
+def Replica_Partitioner : AttrDef<Replica_Dialect, "Partitioner"> {
+  let mnemonic = "partitioner";
+  let summary = "into how many shards variables are split along their first axis";
+  let description = [{
+    | rule | shards |
+    |---|---|
+    | `fixed N` | N |
+    | `min_size bytes B shards M` | as many of `B` bytes as begin in the variable, at most `M`; by itself `B` is 256 KiB and `M` 1 |
+    | `max_size bytes B shards M` | of as many whole rows as `B` bytes hold; at most `M` if that is said, which are then larger |
+
+    Never more than there are rows. The first shards have one row more where the rows do not divide. Numbers are positive (E_OPTION_VALUE).
+
+    ```mlir
+    #replica.partitioner<min_size bytes 262144 shards 2>
+    ```
+  }];
+  let parameters = (ins EnumParameter<Replica_PartitionRule>:$rule, OptionalParameter<"::std::optional<int64_t>">:$bytes,
+    OptionalParameter<"::std::optional<int64_t>">:$shards);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
 
 def Replica_Reduction : Replica_Enum<"Reduction", "how values of several replicas become one", [
   I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Mean", 1, "mean">]>;

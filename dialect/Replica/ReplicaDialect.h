@@ -55,6 +55,9 @@ constexpr llvm::StringLiteral kCrossReplica = "replica.cross_replica";
 /// Marks assignments of each replica's own copy, without aggregation.
 constexpr llvm::StringLiteral kOwnCopy = "replica.own_copy";
 
+/// Marks the rows of a value that are assigned to a shard of a variable.
+constexpr llvm::StringLiteral kShardOfValue = "replica.shard_of_value";
+
 /// What one replica has of a value of type `type`: the component of a wrapped type, the tensor itself; null for other types.
 mlir::TensorType getComponent(mlir::Type type);
 

@@ -79,8 +79,17 @@ LogicalResult StrategyOp::verify() {
   auto strategies = (*this)->getParentOfType<ModuleOp>().getOps<StrategyOp>();
   if (*strategies.begin() != *this)
     return emitOpError("expected at most one strategy in a module");
-  if (StrategyProperties::of(getKind()).isSingle && getReplicas().value_or(1) != 1)
+  const StrategyProperties &properties = StrategyProperties::of(getKind());
+  if (properties.isSingle && getReplicas().value_or(1) != 1)
     return emitOpError("expected 1 replica for strategy '") << stringifyKind(getKind()) << "', found " << *getReplicas();
+  if (properties.placement != Placement::Servers) {
+    if (getServers())
+      return emitOpError("expected no servers for strategy '") << stringifyKind(getKind()) << "', found " << *getServers() << " [E_CLUSTER]";
+    if (getPartitioner())
+      return emitOpError("expected no partitioner for strategy '") << stringifyKind(getKind()) << "', which has no servers";
+  }
+  if (getServers().value_or(1) < 1)
+    return emitOpError("expected a server at least, found ") << *getServers() << " [E_CLUSTER]";
   return success();
 }
 
@@ -99,6 +108,17 @@ LogicalResult VariableOp::verify() {
       return emitOpError("expected an initial value of at most ")
              << kMaxInlineBytes << " bytes, found " << bytes << "; give it by name in a safetensors file";
   }
+  return success();
+}
+
+LogicalResult VariableOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  if (!getColocateWith())
+    return success();
+  auto other = symbolTable.lookupNearestSymbolFrom<VariableOp>(*this, getColocateWithAttr());
+  if (!other)
+    return emitOpError("unknown variable ") << getColocateWithAttr();
+  if (!other->isBeforeInBlock(*this))
+    return emitOpError("expected to be colocated with a variable that stands before it, found ") << getColocateWithAttr();
   return success();
 }
 
@@ -201,33 +221,6 @@ LogicalResult AssignSubOp::verifySymbolUses(SymbolTableCollection &symbolTable) 
   return verifyVariableUse(*this, getValue().getType(), symbolTable);
 }
 
-/// Slices: rows of `values`, each with a place in `indices`.
-static LogicalResult verifySlices(Operation *op, Type values, Type indices) {
-  auto rows = dyn_cast_or_null<RankedTensorType>(getComponent(values)), places = dyn_cast_or_null<RankedTensorType>(getComponent(indices));
-  if (!rows || rows.getRank() == 0)
-    return op->emitOpError("expected values with rows, found ") << values;
-  if (!places || places.getRank() != 1 || !places.getElementType().isSignlessInteger())
-    return op->emitOpError("expected a vector of integer indices, found ") << indices;
-  if (!rows.isDynamicDim(0) && !places.isDynamicDim(0) && rows.getDimSize(0) != places.getDimSize(0))
-    return op->emitOpError("expected as many indices as values, ") << rows.getDimSize(0) << ", found " << places.getDimSize(0) << " [E_SHAPE_MISMATCH]";
-  return success();
-}
-
-LogicalResult ScatterOp::verify() { return verifySlices(*this, getValues().getType(), getIndices().getType()); }
-
-LogicalResult ScatterOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
-  VariableOp variable = lookupVariable(*this, &symbolTable);
-  if (!variable)
-    return emitOpError("unknown variable ") << getVariableAttr();
-  auto table = cast<RankedTensorType>(variable.getType());
-  auto values = cast<RankedTensorType>(getComponent(getValues().getType()));
-  if (values.getElementType() != table.getElementType())
-    return emitOpError("expected values of type ") << table.getElementType() << ", found " << values << " [E_DTYPE_MISMATCH]";
-  if (values.getRank() != table.getRank() || values.getShape().drop_front() != table.getShape().drop_front())
-    return emitOpError("expected rows of ") << table << ", found " << values << " [E_SHAPE_MISMATCH]";
-  return success();
-}
-
 //===----------------------------------------------------------------------===//
 // Replica context
 //===----------------------------------------------------------------------===//
@@ -281,21 +274,5 @@ LogicalResult AllGatherOp::verify() {
   }
   return success();
 }
-
-LogicalResult AllReduceSlicesOp::verify() {
-  if (failed(verifySlices(*this, getValues().getType(), getIndices().getType())))
-    return failure();
-  return verifySlices(*this, getAllValues().getType(), getAllIndices().getType());
-}
-
-ResultUniformity AllReduceSlicesOp::getResultUniformity(unsigned) { return ResultUniformity::Uniform; }
-
-LogicalResult ReduceSlicesOp::verify() {
-  if (failed(verifySlices(*this, getValues().getType(), getIndices().getType())))
-    return failure();
-  return verifySlices(*this, getAllValues().getType(), getAllIndices().getType());
-}
-
-ResultUniformity ReduceSlicesOp::getResultUniformity(unsigned) { return ResultUniformity::Uniform; }
 
 ResultUniformity AllGatherOp::getResultUniformity(unsigned) { return ResultUniformity::Uniform; }

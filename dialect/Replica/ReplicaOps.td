@@ -33,16 +33,25 @@ def Replica_StrategyOp : Replica_Op<"strategy", [Symbol, HasParent<"::mlir::Modu
     At most one a module. Without it, or without `replicas`, the count comes from the compiler's
     `--replicas`; it is static from there on.
 
+    The strategies whose variables live on parameter servers say how many `servers` there are (or the compiler's `--servers` does), and
+    may say by which `partitioner` variables are split into shards. Variables, and shards as variables, take the servers one after the
+    other, in the order of the module. With `parameter_server` each worker has one replica and works on its own; with
+    `parameter_server_sync` all of them take a step together.
+
     ```mlir
     replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 4 : i64}
+    replica.strategy @ps {kind = #replica.kind<parameter_server_sync>, replicas = 4 : i64, servers = 2 : i64,
+        partitioner = #replica.partitioner<min_size bytes 262144 shards 2>}
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, Replica_KindAttr:$kind, OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$replicas);
+  let arguments = (ins SymbolNameAttr:$sym_name, Replica_KindAttr:$kind, OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$replicas,
+    OptionalAttr<I64Attr>:$servers, OptionalAttr<Replica_Partitioner>:$partitioner);
   let assemblyFormat = "$sym_name attr-dict";
   let hasVerifier = 1;
 }
 
-def Replica_VariableOp : Replica_Op<"variable", [Symbol, HasParent<"::mlir::ModuleOp">]> {
+def Replica_VariableOp : Replica_Op<"variable", [Symbol, HasParent<"::mlir::ModuleOp">,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "a variable: state that lives from step to step";
   let description = [{
     The name is the path of the value in the user's state, by which files know it. Where another symbol of the module has that name,
@@ -64,6 +73,9 @@ def Replica_VariableOp : Replica_Op<"variable", [Symbol, HasParent<"::mlir::Modu
 
     What a strategy that keeps one copy of a variable makes of these rules is in `Strategy.h`.
 
+    A variable that is to be `colocate_with` another lives on that one's server and is never split; the other one stands before it.
+    Where variables do not live on servers this has no effect.
+
     ```mlir
     replica.variable @w : tensor<64x10xf32> {aggregation = #replica.aggregation<mean>}
     replica.variable @seen : tensor<i64> {synchronization = #replica.synchronization<on_read>,
@@ -73,7 +85,7 @@ def Replica_VariableOp : Replica_Op<"variable", [Symbol, HasParent<"::mlir::Modu
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<StaticShapeTensorOf<[AnyType]>>:$type,
     DefaultValuedAttr<Replica_SynchronizationAttr, "::lockstep::replica::Synchronization::OnWrite">:$synchronization,
     DefaultValuedAttr<Replica_AggregationAttr, "::lockstep::replica::Aggregation::Uniform">:$aggregation,
-    OptionalAttr<ElementsAttr>:$initial, UnitAttr:$is_unsigned, OptionalAttr<StrAttr>:$path);
+    OptionalAttr<ElementsAttr>:$initial, UnitAttr:$is_unsigned, OptionalAttr<StrAttr>:$path, OptionalAttr<FlatSymbolRefAttr>:$colocate_with);
   let assemblyFormat = "$sym_name `:` $type attr-dict";
   let extraClassDeclaration = [{
     /// The name in files: the path, if the symbol is not the name itself.
@@ -187,24 +199,6 @@ def Replica_AssignSubOp : Replica_AssignOpBase<"assign_sub"> {
   }];
 }
 
-def Replica_ScatterOp : Replica_Op<"scatter", [InAnyContext, DeclareOpInterfaceMethods<SymbolUserOpInterface>,
-    MemoryEffects<[MemRead<Replica_VariableResource>, MemWrite<Replica_VariableResource>]>]> {
-  let summary = "changes the rows of a variable that slices name";
-  let description = [{
-    Row `indices[i]` of the variable becomes its combination with `values[i]`, in the order of `i`; an index may come several
-    times. In replica context the slices of all replicas are concatenated (aggregation `sum`; divided by the number of replicas for
-    `mean`), or those of replica 0 are taken (`only_first_replica`); `min`, `max` and `update` cannot be aggregated otherwise
-    (`E_SCATTER_AGG`). On_read variables have no scatter (`E_SCATTER_ONREAD`). An index outside of `[0, rows)` changes nothing, as in JAX.
-
-    ```mlir
-    replica.scatter add @table, %indices, %values : tensor<?xi64>, tensor<?x64xf32>
-    ```
-  }];
-  let arguments = (ins Replica_ScatterAttr:$kind, FlatSymbolRefAttr:$variable, AnyType:$indices, AnyType:$values);
-  let assemblyFormat = "custom<Scatter>($kind) $variable `,` $indices `,` $values attr-dict `:` type($indices) `,` type($values)";
-  let hasVerifier = 1;
-}
-
 def Replica_LiteralOp : Replica_Op<"literal", [Pure, InAnyContext, AllTypesMatch<["value", "result"]>]> {
   let summary = "a number that stands in the user's program";
   let description = [{
@@ -280,24 +274,6 @@ def Replica_AllReduceOp : Replica_CommunicationOp<"all_reduce", [InReplicaContex
   let hasVerifier = 1;
 }
 
-def Replica_AllReduceSlicesOp : Replica_CommunicationOp<"all_reduce_slices", [InReplicaContext,
-    DeclareOpInterfaceMethods<UniformityOpInterface>]> {
-  let summary = "combines slices of all replicas: rows, and the places they belong to";
-  let description = [{
-    The slices of a sum are those of all replicas, one after the other in the order of the replicas; duplicates are kept. For a
-    mean the values are divided by the number of replicas. How many rows a replica has may differ.
-
-    ```mlir
-    %v, %i = replica.all_reduce_slices sum %values at %indices : tensor<?x2xf32>, tensor<?xi64> -> tensor<?x2xf32>, tensor<?xi64>
-    ```
-  }];
-  let arguments = (ins Replica_ReductionAttr:$reduction, AnyRankedTensor:$values, AnyRankedTensor:$indices);
-  let results = (outs AnyRankedTensor:$all_values, AnyRankedTensor:$all_indices);
-  let assemblyFormat = "custom<Reduction>($reduction) $values `at` $indices attr-dict `:` type($values) `,` type($indices) "
-                       "`->` type($all_values) `,` type($all_indices)";
-  let hasVerifier = 1;
-}
-
 def Replica_AllGatherOp : Replica_CommunicationOp<"all_gather", [InReplicaContext, SameVariadicOperandSize,
     DeclareOpInterfaceMethods<UniformityOpInterface>]> {
   let summary = "concatenates the values of all replicas along an axis, in the order of the replicas";
@@ -358,6 +334,7 @@ def Replica_YieldOp : Replica_Op<"yield", [Pure, Terminator, ReturnLike, ParentO
   let builders = [OpBuilder<(ins), [{ (void)$_state; }]>];
 }
 
+include "dialect/Replica/SlicesOps.td"
 include "dialect/Replica/CrossReplicaOps.td"
 
 #endif

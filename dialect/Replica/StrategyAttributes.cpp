@@ -14,31 +14,28 @@ static std::vector<std::string> cpus(int64_t count) {
 static std::string getVariableType(Placement placement, int64_t replicas) {
   if (placement == Placement::Mirrored)
     return "MirroredVariable";
-  return placement == Placement::Owner && replicas > 1 ? "AggregatingVariable" : "ResourceVariable";
+  return placement != Placement::Single && replicas > 1 ? "AggregatingVariable" : "ResourceVariable";
 }
 
 StrategyAttributes StrategyAttributes::of(Kind kind, int64_t replicas, int64_t workers, int64_t worker) {
   const StrategyProperties &properties = StrategyProperties::of(kind);
-  bool hasOwner = properties.placement == Placement::Owner;
+  auto isAmong = [&](Doers doers) { return doers == Doers::EachProcess || worker == 0; };
   StrategyAttributes attributes;
   attributes.replicas = replicas;
-  attributes.localReplicas = replicas / workers;
-  attributes.groupsDevices = !properties.isSingle;
-  attributes.hasClusterResolver = properties.hasSeveralWorkers;
+  attributes.localReplicas = properties.collectivesCrossWorkers ? replicas / workers : replicas;
+  attributes.groupsDevices = properties.placement != Placement::Single;
+  // As TensorFlow 2.21 answers; that of servers' workers is documented, but asked of another object than has it (section 1.3).
+  attributes.hasClusterResolver = properties.hasSeveralWorkers && !properties.hasOwners();
   attributes.variableType = getVariableType(properties.placement, replicas);
-  // Every process initializes, but the first alone writes files.
-  attributes.shouldCheckpoint = attributes.shouldSaveSummary = worker == 0;
-  if (kind == Kind::Default)
+  attributes.shouldCheckpoint = attributes.shouldSaveSummary = isAmong(properties.checkpointers);
+  if (properties.isImplicit)
     return attributes;
-  attributes.isBetweenGraph = properties.hasSeveralWorkers || hasOwner;
-  attributes.shouldInit = true;
+  attributes.isBetweenGraph = properties.hasSeveralWorkers || properties.hasOwners();
+  attributes.shouldInit = isAmong(properties.initializers);
   attributes.workerDevices = cpus(attributes.localReplicas);
-  attributes.parameterDevices = hasOwner ? cpus(1) : attributes.workerDevices;
-  if (!hasOwner)
+  // A worker does not see the servers' devices.
+  attributes.parameterDevices = properties.hasOwners() ? cpus(1) : attributes.workerDevices;
+  if (!properties.hasOwners())
     attributes.nonSlotDevices = attributes.workerDevices;
   return attributes;
-}
-
-StrategyAttributes StrategyAttributes::ofParameterServers() {
-  return of(Kind::CentralStorage, /*replicas=*/1, /*workers=*/1, /*worker=*/0);
 }

@@ -32,11 +32,8 @@ struct StrategyAttributes {
   /// The Python class of its variables.
   std::string variableType;
 
-  /// Of process `worker` of `workers`, which have `replicas` together.
+  /// Of process `worker` of `workers`. They have `replicas` together, or `replicas` each where no collective crosses workers.
   static StrategyAttributes of(Kind kind, int64_t replicas, int64_t workers, int64_t worker);
-  /// Of parameter servers, whose workers have one replica each and no collective between them: variables have an owner, as with
-  /// central storage.
-  static StrategyAttributes ofParameterServers();
 };
 
 } // namespace lockstep::replica
