@@ -52,7 +52,7 @@ private:
 
   void check(Operation *op) {
     TypeSwitch<Operation *>(op).Case<AllReduceOp, AllReduceSlicesOp, AllGatherOp, ReduceToOp, BatchReduceToOp, ReduceOp, ReduceSlicesOp, GatherOp,
-                                     ReadOp, ScatterOp>([&](auto typed) { checkOp(typed); })
+                                     ReadOp, ScatterOp, LookupOp>([&](auto typed) { checkOp(typed); })
         .Case<AssignOp, AssignAddOp, AssignSubOp>([&](auto typed) { checkAssignment(typed); });
   }
 
@@ -119,6 +119,18 @@ private:
     else if ((aggregation == Aggregation::Sum || aggregation == Aggregation::Mean) && ordered)
       error(op, variable) << "expected 'add', 'sub', 'mul' or 'div' for aggregation '" << stringifyAggregation(aggregation) << "', found '"
                           << stringifyScatter(op.getKind()) << "' [E_SCATTER_AGG]";
+  }
+
+  /// An id that is known (section 8).
+  void checkOp(LookupOp op) {
+    VariableOp variable = lookupVariable(op);
+    int64_t rows = cast<RankedTensorType>(variable.getType()).getDimSize(0);
+    DenseIntElementsAttr ids;
+    if (!matchPattern(op.getIds(), m_Constant(&ids)))
+      return;
+    auto outside = llvm::find_if(ids.getValues<APInt>(), [&](const APInt &id) { return id.getSExtValue() < 0 || id.getSExtValue() >= rows; });
+    if (outside != ids.getValues<APInt>().end())
+      error(op, variable) << "expected ids in [0, " << rows << "), found " << (*outside).getSExtValue() << " [E_INDEX]";
   }
 
   //===--------------------------------------------------------------------===//

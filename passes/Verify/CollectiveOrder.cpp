@@ -3,199 +3,244 @@
 #include "passes/Verify/CollectiveOrder.h"
 
 #include "dialect/Interfaces/CollectiveOpInterface.h"
+#include "dialect/Interfaces/ReplicaContext.h"
 #include "dialect/Replica/ReplicaDialect.h"
+#include "passes/Verify/GroupComponents.h"
+#include "passes/Verify/Paths.h"
+#include "passes/Verify/SideBySide.h"
 #include "passes/Verify/Story.h"
 #include "passes/Verify/UserLocation.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/Matchers.h"
-#include "mlir/IR/OperationSupport.h"
+#include "mlir/IR/Dominance.h"
 
 using namespace lockstep;
 using namespace mlir;
 
-bool lockstep::isCollective(Operation *op) {
-  if (isa<CollectiveOpInterface, replica::AllReduceOp, replica::AllReduceSlicesOp, replica::AllGatherOp, replica::MergeCallOp,
-          replica::ReduceToOp, replica::BatchReduceToOp, replica::ReduceOp, replica::ReduceSlicesOp, replica::GatherOp,
-          replica::LocalResultsOp>(op))
-    return true;
-  bool reads = isa<replica::ReadOp>(op);
-  if (!reads && !isa<replica::AssignOp, replica::AssignAddOp, replica::AssignSubOp, replica::ScatterOp>(op))
-    return false;
-  replica::VariableOp variable = replica::lookupVariable(op);
-  if (reads)
-    return variable && variable.isOnRead() && getEnclosingContext(op) == Context::CrossReplica;
-  return variable && !variable.isOnRead() && variable.getAggregation() != replica::Aggregation::Uniform &&
-         getEnclosingContext(op) == Context::Replica;
-}
-
 namespace {
 
-struct Item;
-using Sequence = std::vector<Item>;
-
-/// One element of a sequence: a collective, or control flow with collectives in its regions.
-struct Item {
-  Operation *op;
-  /// One for each region of control flow; empty for a collective.
-  std::vector<Sequence> regions;
-};
-
-bool areEqual(ArrayRef<Item> lhs, ArrayRef<Item> rhs);
-
-/// Two values that are equal wherever both are defined.
-bool areEqual(Value lhs, Value rhs) {
-  Attribute left, right;
-  return lhs == rhs || (matchPattern(lhs, m_Constant(&left)) && matchPattern(rhs, m_Constant(&right)) && left == right);
-}
-
-bool haveStaticShapes(TypeRange types) {
-  return llvm::all_of(types, [](Type type) {
-    auto shaped = dyn_cast<ShapedType>(type);
-    return !shaped || shaped.hasStaticShape();
-  });
-}
-
-/// Two collectives that match when some replicas issue one and some the other.
-bool match(Operation *lhs, Operation *rhs) {
-  // A channel is where ranks meet: once assigned, it must be the same, as must all else.
-  if (lhs->getName() != rhs->getName() || lhs->getAttrDictionary() != rhs->getAttrDictionary() ||
-      lhs->getOperandTypes() != rhs->getOperandTypes() || lhs->getResultTypes() != rhs->getResultTypes() ||
-      !haveStaticShapes(lhs->getOperandTypes()))
-    return false;
-  auto merge = dyn_cast<replica::MergeCallOp>(lhs);
-  if (!merge)
-    return true;
-  // One region runs for all replicas, on one value of each plain argument.
-  for (auto [left, right, argument] : llvm::zip_equal(lhs->getOperands(), rhs->getOperands(), merge.getBody().getArguments()))
-    if (!isa<replica::PerReplicaType>(argument.getType()) && !areEqual(left, right))
-      return false;
-  return OperationEquivalence::isRegionEquivalentTo(&lhs->getRegion(0), &rhs->getRegion(0), OperationEquivalence::IgnoreLocations);
-}
-
-bool areEqual(const Item &lhs, const Item &rhs) {
-  if (isCollective(lhs.op) || isCollective(rhs.op))
-    return match(lhs.op, rhs.op);
-  if (lhs.op == rhs.op)
-    return true;
-  if (lhs.op->getName() != rhs.op->getName() || lhs.regions.size() != rhs.regions.size())
-    return false;
-  // The condition of a while is computed inside, and nothing is known of how often it holds.
-  if (!isa<scf::ForOp, scf::IfOp, scf::IndexSwitchOp>(lhs.op))
-    return false;
-  unsigned controls = isa<scf::ForOp>(lhs.op) ? 3 : 1;
-  for (unsigned i = 0; i < controls; ++i)
-    if (!areEqual(lhs.op->getOperand(i), rhs.op->getOperand(i)))
-      return false;
-  if (auto branch = dyn_cast<scf::IndexSwitchOp>(lhs.op); branch && branch.getCases() != cast<scf::IndexSwitchOp>(rhs.op).getCases())
-    return false;
-  for (auto [left, right] : llvm::zip_equal(lhs.regions, rhs.regions))
-    if (!areEqual(left, right))
-      return false;
-  return true;
-}
-
-/// The position of the first difference of two sequences; nullopt if they are equal.
-std::optional<size_t> findDifference(ArrayRef<Item> lhs, ArrayRef<Item> rhs) {
-  for (size_t i = 0; i < lhs.size() && i < rhs.size(); ++i)
-    if (!areEqual(lhs[i], rhs[i]))
-      return i;
-  return lhs.size() == rhs.size() ? std::nullopt : std::optional(std::min(lhs.size(), rhs.size()));
-}
-
-bool areEqual(ArrayRef<Item> lhs, ArrayRef<Item> rhs) { return !findDifference(lhs, rhs); }
-
-/// The sequence of collectives that `region` issues.
-Sequence getSequence(Region &region) {
-  Sequence sequence;
-  for (Operation &op : region.getOps()) {
-    if (isCollective(&op)) {
-      sequence.push_back({&op, {}});
-      continue;
-    }
-    std::vector<Sequence> regions;
-    for (Region &inner : op.getRegions())
-      regions.push_back(getSequence(inner));
-    if (llvm::all_of(regions, [](const Sequence &inner) { return inner.empty(); }))
-      continue;
-    // Whatever the condition is, the same is issued.
-    bool same = isa<scf::IfOp, scf::IndexSwitchOp>(op) &&
-                llvm::all_of(regions, [&](const Sequence &inner) { return areEqual(regions.front(), inner); });
-    bool once = isa<scf::ExecuteRegionOp>(op) && op.getRegion(0).hasOneBlock();
-    if (same || once || isa<replica::RunOp, replica::UpdateOp, replica::UpdateNonSlotOp, replica::ValuesFromFunctionOp>(op))
-      llvm::move(regions.front(), std::back_inserter(sequence));
-    else
-      sequence.push_back({&op, std::move(regions)});
-  }
-  return sequence;
-}
-
-/// The first collective in `op` or below; null if there is none.
-Operation *findCollective(Operation *op) {
-  Operation *found = nullptr;
-  op->walk<WalkOrder::PreOrder>([&](Operation *inner) {
-    if (!isCollective(inner))
-      return WalkResult::advance();
-    found = inner;
-    return WalkResult::interrupt();
-  });
-  return found;
-}
+bool all(Operation *) { return true; }
 
 /// Walks one function and reports what is not proven.
 class OrderVerifier {
 public:
-  explicit OrderVerifier(const UniformityAnalysis &uniformity) : uniformity(uniformity) {}
+  explicit OrderVerifier(const UniformityAnalysis &uniformity) : uniformity(uniformity), matcher(uniformity.getBrokenRule()) {}
 
   LogicalResult verify(Region &region) {
-    for (Block &block : region)
+    for (Block &block : region) {
+      size_t outside = around.size();
+      llvm::append_range(around, uniformity.getDivergencesOf(&block));
       for (Operation &op : block)
-        verify(&op, block);
+        verify(&op);
+      around.resize(outside);
+    }
     return success(valid);
   }
 
 private:
-  void verify(Operation *op, Block &block) {
+  void verify(Operation *op) {
     if (isCollective(op))
-      if (Divergence divergence = uniformity.getDivergenceOf(&block))
-        return reportMissing(op, divergence);
+      verifyReached(op);
     if (op->getNumRegions() == 0)
       return;
     if (!isa<OpensContextInterface, scf::IfOp, scf::IndexSwitchOp, scf::ForOp, scf::WhileOp, scf::ExecuteRegionOp>(op)) {
-      if (Operation *collective = findCollective(op))
+      if (Operation *collective = findCollective(op, all); collective && !uniformity.isBroken(BrokenRule::OrderlessRegionsAreAllowed))
         reportUnordered(collective, op);
       return;
     }
-    if (Value condition = uniformity.getVaryingCondition(op); condition && !verifyDivergent(op, {op, condition}))
+    if (Divergence divergence = uniformity.getDivergence(op); divergence && !verifyDivergent(op, divergence))
       return;
     for (Region &region : op->getRegions())
       (void)verify(region);
   }
 
-  /// True if replicas issue the same sequence whichever way through `op` they go.
+  //===--------------------------------------------------------------------===//
+  // Branches and loops of scf
+  //===--------------------------------------------------------------------===//
+
+  /// True if the replicas that meet in `op` issue the same sequence whichever way through it they go.
   bool verifyDivergent(Operation *op, Divergence divergence) {
-    if (isa<scf::ForOp, scf::WhileOp>(op)) {
-      Operation *collective = findCollective(op);
-      if (collective)
-        reportMissing(collective, divergence);
-      return !collective;
-    }
-    std::vector<Sequence> sides;
-    for (Region &region : op->getRegions())
-      sides.push_back(getSequence(region));
-    for (size_t i = 1; i < sides.size(); ++i)
-      if (std::optional<size_t> difference = findDifference(sides[0], sides[i])) {
-        report(sides[0], sides[i], *difference, divergence);
+    bool loops = isa<scf::ForOp, scf::WhileOp>(op);
+    if (uniformity.isBroken(loops ? BrokenRule::TripCountsAreIgnored : BrokenRule::ConditionsAreIgnored))
+      return true;
+    for (const GroupComponent &component : findComponents(op, divergence.partition, uniformity)) {
+      // What the ranks of one component have in common tells nothing of others.
+      matcher = SequenceMatcher(uniformity.getBrokenRule());
+      auto counts = [&](Operation *collective) { return component.isSplit(uniformity.getMembers(collective)); };
+      bool isEqual = loops ? verifyTurns(op, divergence, component, counts) : verifySides(op, divergence, component, counts);
+      if (!isEqual)
         return false;
-      }
+    }
     return true;
   }
 
-  void report(const Sequence &lhs, const Sequence &rhs, size_t difference, Divergence divergence) {
-    auto at = [&](const Sequence &side) { return difference < side.size() ? findCollective(side[difference].op) : nullptr; };
+  bool verifyTurns(Operation *op, Divergence divergence, const GroupComponent &component, llvm::function_ref<bool(Operation *)> counts) {
+    Operation *collective = findCollective(op, counts);
+    if (!collective)
+      return true;
+    Region *region = collective->getParentRegion();
+    while (region->getParentOp() != op)
+      region = region->getParentOp()->getParentRegion();
+    Sequence turn = matcher.getSequence(*region, counts);
+    std::string left = "in one more turn", right = "out of the loop", after = describeNext(op), done;
+    if (SmallVector<uint64_t> counts = isa<scf::ForOp>(op) ? uniformity.getConstants().getTripCounts(op) : SmallVector<uint64_t>();
+        !counts.empty()) {
+      auto [more, fewer] = findDifferent(counts, component);
+      if (counts[more] < counts[fewer])
+        std::swap(more, fewer);
+      left = describeRank(more) + " (" + std::to_string(counts[more]) + " turns)";
+      right = describeRank(fewer) + " (" + std::to_string(counts[fewer]) + (counts[fewer] == 1 ? " turn)" : " turns)");
+      if (counts[fewer] > 0)
+        done = ", after " + std::to_string(counts[fewer]) + (counts[fewer] == 1 ? " equal turn" : " equal turns");
+      ranks = RankPair(more, fewer);
+    } else {
+      ranks = component.separated;
+    }
+    reportMissing(collective, divergence, done + " they issue" + tellSideBySide({left, turn, ""}, {right, {}, after}, matcher));
+    return false;
+  }
+
+  bool verifySides(Operation *op, Divergence divergence, const GroupComponent &component, llvm::function_ref<bool(Operation *)> counts) {
+    std::vector<Sequence> sides;
+    for (Region &region : op->getRegions())
+      sides.push_back(matcher.getSequence(region, counts));
+    SmallVector<unsigned> ways = uniformity.getConstants().getWays(op);
+    // Who goes each side first; a side that no member goes into does not matter.
+    std::vector<std::optional<unsigned>> who(sides.size());
+    for (size_t rank = ways.size(); rank-- > 0;)
+      if (component.contains(rank))
+        who[ways[rank]] = rank;
+    std::optional<size_t> first;
+    for (size_t i = 0; i < sides.size(); ++i) {
+      if (!ways.empty() && !who[i])
+        continue;
+      if (!first) {
+        first = i;
+        continue;
+      }
+      std::optional<size_t> difference = matcher.findDifference(sides[*first], sides[i]);
+      if (!difference)
+        continue;
+      ranks = ways.empty() ? component.separated : RankPair(*who[*first], *who[i]);
+      std::string after = describeNext(op);
+      Way left{describeWay(op, *first, who[*first]), sides[*first], after}, right{describeWay(op, i, who[i]), sides[i], after};
+      report(left, right, *difference, divergence);
+      return false;
+    }
+    return true;
+  }
+
+  /// Two members with different counts.
+  static RankPair findDifferent(ArrayRef<uint64_t> counts, const GroupComponent &component) {
+    std::optional<unsigned> first;
+    for (unsigned rank = 0; rank < counts.size(); ++rank) {
+      if (!component.contains(rank))
+        continue;
+      if (!first)
+        first = rank;
+      if (counts[rank] != counts[*first])
+        return {*first, rank};
+    }
+    llvm_unreachable("the members of a component that is split differ");
+  }
+
+  std::string describeRank(unsigned rank) const { return (inReplicaForm ? "replica " : "rank ") + std::to_string(rank); }
+
+  std::string describeWay(Operation *op, unsigned region, std::optional<unsigned> rank) const {
+    std::string way;
+    if (isa<scf::IfOp>(op))
+      way = region == 0 ? "true" : "false";
+    else
+      way = region == 0 ? "default" : "case " + std::to_string(cast<scf::IndexSwitchOp>(op).getCases()[region - 1]);
+    if (rank)
+      return describeRank(*rank) + " (" + way + ")";
+    return isa<scf::IfOp>(op) ? "where it is " + way : "in the " + way;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Blocks
+  //===--------------------------------------------------------------------===//
+
+  /// True if all ways from a branch between blocks issue the same. Asked only where something is issued on them.
+  bool isAligned(Divergence divergence) {
+    auto [known, isNew] = aligned.try_emplace(divergence.branch, false);
+    if (isNew)
+      known->second = haveEqualPaths(divergence);
+    return known->second;
+  }
+
+  bool haveEqualPaths(Divergence divergence) {
+    // What it learns holds if the ways are equal, not otherwise.
+    SequenceMatcher matcher(uniformity.getBrokenRule());
+    PathFinder paths(matcher, postDominance);
+    Block *origin = divergence.branch->getBlock();
+    Block *join = getJoin(postDominance, origin);
+    std::optional<Sequence> first;
+    for (Block *successor : origin->getSuccessors()) {
+      std::optional<Sequence> sequence = paths.find(successor, join);
+      if (!sequence || (first && !matcher.areEqual(*first, *sequence)))
+        return false;
+      first = std::move(sequence);
+    }
+    return true;
+  }
+
+  /// All members of the group of a collective must come to it.
+  void verifyReached(Operation *op) {
+    if (uniformity.isBroken(BrokenRule::EarlyExitsAreIgnored))
+      return;
+    std::optional<llvm::BitVector> members = uniformity.getMembers(op);
+    // Of more branches than are noted nobody knows whether their ways are equal.
+    bool areAllKnown = around.size() < UniformityAnalysis::kMostDivergences;
+    for (const Divergence &divergence : around) {
+      if (!isSplit(members, divergence.partition, uniformity) || (areAllKnown && isAligned(divergence)))
+        continue;
+      if (reported.insert(divergence.branch).second)
+        reportUnreached(op, divergence);
+      return;
+    }
+  }
+
+  void reportUnreached(Operation *op, Divergence divergence) {
+    PathFinder paths(matcher, postDominance);
+    Block *origin = divergence.branch->getBlock();
+    Block *join = getJoin(postDominance, origin);
+    Operation *place = op;
+    while (place->getParentRegion() != origin->getParent())
+      place = place->getParentOp();
+    std::optional<Way> with, without;
+    Sequence sequences[2];
+    for (Block *successor : origin->getSuccessors()) {
+      std::string line = successor->empty() ? "" : userLocation(successor->front().getLoc());
+      std::string where = line.empty() ? "one way" : "to " + line;
+      Sequence through;
+      if (!with && paths.findThrough(successor, join, place->getBlock(), through)) {
+        sequences[0] = std::move(through);
+        with = Way{where, sequences[0], "goes on"};
+      } else if (!without) {
+        sequences[1] = paths.findAny(successor, join);
+        without = Way{where, sequences[1], join ? "goes on behind the branch" : "goes on to the end"};
+      }
+    }
+    std::string told;
+    if (with && without && matcher.findDifference(with->sequence, without->sequence))
+      told = "; up to the first difference they issue" + tellSideBySide(*with, *without, matcher);
+    ranks = members(op) ? uniformity.getPartitions().findSeparated(divergence.partition, *members(op)) : std::nullopt;
+    reportMissing(op, divergence, told);
+  }
+
+  std::optional<llvm::BitVector> members(Operation *op) const { return uniformity.getMembers(op); }
+
+  //===--------------------------------------------------------------------===//
+  // Errors
+  //===--------------------------------------------------------------------===//
+
+  void report(const Way &lhs, const Way &rhs, size_t difference, Divergence divergence) {
+    auto at = [&](const Way &way) { return difference < way.sequence.size() ? findCollective(way.sequence[difference].op, all) : nullptr; };
     Operation *left = at(lhs), *right = at(rhs);
+    std::string told = "; up to the first difference they issue" + tellSideBySide(lhs, rhs, matcher);
     if (!left || !right)
-      return reportMissing(left ? left : right, divergence);
+      return reportMissing(left ? left : right, divergence, told);
     valid = false;
     InFlightDiagnostic diagnostic = emitUserError(left->getLoc());
     diagnostic << "'" << left->getName() << "' is issued by some replicas, while others issue "
@@ -203,14 +248,13 @@ private:
                << "' in its place [E_COLLECTIVE_DIVERGENCE]";
     describe(diagnostic.attachNote(getUserLocation(left->getLoc())) << "some replicas issue ", left);
     describe(diagnostic.attachNote(getUserLocation(right->getLoc())) << "other replicas issue ", right);
-    tellDivergence(diagnostic, uniformity, divergence);
+    tellDivergence(diagnostic, uniformity, divergence, ranks, told);
   }
 
   static void describe(Diagnostic &note, Operation *collective) {
     note << "'" << collective->getName() << "'";
-    if (auto reduction = collective->getAttr("reduction"))
-      if (auto reduce = dyn_cast<replica::ReductionAttr>(reduction))
-        note << " " << replica::stringifyReduction(reduce.getValue());
+    if (auto reduction = collective->getAttrOfType<replica::ReductionAttr>("reduction"))
+      note << " " << replica::stringifyReduction(reduction.getValue());
     if (auto interface = dyn_cast<CollectiveOpInterface>(collective))
       note << " " << interface.getKindName() << " in group " << interface.getGroupSymbol();
     if (auto channel = collective->getAttrOfType<IntegerAttr>("channel"))
@@ -219,7 +263,7 @@ private:
       note << " of " << collective->getOperandTypes();
   }
 
-  void reportMissing(Operation *collective, Divergence divergence) {
+  void reportMissing(Operation *collective, Divergence divergence, const std::string &told) {
     valid = false;
     InFlightDiagnostic diagnostic = emitUserError(collective->getLoc());
     bool loops = isa<scf::ForOp, scf::WhileOp>(divergence.branch);
@@ -228,7 +272,7 @@ private:
                << " between replicas: some would wait in it for others that never come ";
     // A branch that the front end took for each replica: their programs differ, not their ways through one program.
     diagnostic << (divergence.branch->hasAttr("replica.static") ? "[E_COLLECTIVE_DIVERGENCE]" : "[E_COLLECTIVE_IN_CONTROL_FLOW]");
-    tellDivergence(diagnostic, uniformity, divergence);
+    tellDivergence(diagnostic, uniformity, divergence, ranks, told);
   }
 
   void reportUnordered(Operation *collective, Operation *op) {
@@ -240,11 +284,26 @@ private:
   }
 
   const UniformityAnalysis &uniformity;
+  SequenceMatcher matcher;
+  PostDominanceInfo postDominance;
+  /// Branches between blocks because of which not all replicas may come to the place at hand.
+  SmallVector<Divergence> around;
+  /// Branches between blocks: whether all ways issue the same, as far as it has been asked.
+  llvm::DenseMap<Operation *, bool> aligned;
+  /// Those that have an error already.
+  llvm::DenseSet<Operation *> reported;
+  /// The ranks of the story that is told.
+  std::optional<RankPair> ranks;
+  bool inReplicaForm = false;
   bool valid = true;
+
+  friend LogicalResult lockstep::verifyCollectiveOrder(FunctionOpInterface, const UniformityAnalysis &);
 };
 
 } // namespace
 
 LogicalResult lockstep::verifyCollectiveOrder(FunctionOpInterface function, const UniformityAnalysis &uniformity) {
-  return OrderVerifier(uniformity).verify(function.getFunctionBody());
+  OrderVerifier verifier(uniformity);
+  verifier.inReplicaForm = isa<OpensContextInterface>(*function);
+  return verifier.verify(function.getFunctionBody());
 }

@@ -15,10 +15,6 @@
 
 namespace lockstep {
 
-/// True for operations that a replica cannot finish alone: collectives of both dialects, `replica.merge_call`, assignments that
-/// aggregate the values of the replicas, and reads of on_read variables in cross-replica context.
-bool isCollective(mlir::Operation *op);
-
 /// Succeeds if all replicas issue the same collectives in the same order in `function`. Otherwise emits one error for each
 /// branch or loop where they may not: [E_COLLECTIVE_IN_CONTROL_FLOW] if only some replicas would issue a collective,
 /// [E_COLLECTIVE_DIVERGENCE] if they would issue different ones.

@@ -36,21 +36,22 @@ def ApplyStrategyPass : Pass<"apply-strategy", "::mlir::ModuleOp"> {
 def VerifyUniformityPass : Pass<"verify-uniformity", "::mlir::ModuleOp"> {
   let summary = "proves that the replicas of every step issue the same collectives in the same order";
   let description = [{
-    Finds which values are equal on all replicas (uniform) and which may differ (varying), then refuses steps in which
-    replicas could wait for each other for ever, or in which copies of one value could become different:
+    Finds which values are equal on all replicas (uniform), which only within groups of them, and which may differ (varying), then
+    refuses steps in which replicas could wait for each other for ever, or in which copies of one value could become different:
 
     | refused | class |
     |---|---|
-    | a collective under a condition, in a loop, or after an early return that replicas may go through differently | `E_COLLECTIVE_IN_CONTROL_FLOW` |
+    | a collective under a condition, in a loop, or after an early return that members of its group may go through differently | `E_COLLECTIVE_IN_CONTROL_FLOW` |
     | a branch whose two sides issue collectives of another kind, reduction, type, group or order | `E_COLLECTIVE_DIVERGENCE` |
     | a varying value, or any value under varying control flow, assigned to an on_write variable without aggregation | `E_AGG_NONE` |
     | a varying value assigned in cross-replica context, or given to `replica.update` of an on_write variable | `E_PER_REPLICA_IN_UPDATE` |
     | operands of a collective whose sizes may differ between replicas, except along the axis of a gather | `E_SHAPE_MISMATCH` |
     | a metric of a step that is varying; a varying value given to a `merge_call` as a plain argument; a call that is not inlined | |
 
-    With one replica nothing is refused. A branch that replicas may go through differently is accepted if all its sides provably issue the same sequence. Works on
-    `replica.step` and on functions in collective form, so that it can run again after passes that move collectives.
-    Changes nothing: accepted programs leave it as they came.
+    With one replica nothing is refused. A branch that replicas may go through differently is accepted if all its sides, or all ways between
+    blocks, provably issue the same sequence, and so is a collective of a group whose members go through it alike. What follows from the
+    number of a replica is computed for each, of up to 64 replicas. Works on `replica.step` and on functions in collective form, so that it
+    can run again after passes that move collectives. Changes nothing: accepted programs leave it as they came.
 
     ```mlir
     replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) {
@@ -59,14 +60,17 @@ def VerifyUniformityPass : Pass<"verify-uniformity", "::mlir::ModuleOp"> {
       scf.if %first {                                                   // model.py:13
         %0 = replica.all_reduce sum %x : tensor<4xf32>                  // model.py:21
       }
+      %1 = replica.all_gather %x axis 0 : ...                           // model.py:25
       replica.return
     }
     ```
-    is refused with
+    is refused for two replicas with
     ```
     model.py:21:10: error: 'replica.all_reduce' is under a condition that may differ between replicas: some would wait in it
         for others that never come [E_COLLECTIVE_IN_CONTROL_FLOW]
-    model.py:13:6: note: the condition of this branch may differ between replicas ('scf.if')
+    model.py:13:6: note: the condition of this branch may differ between replicas ('scf.if'); up to the first difference they issue
+        replica 0 (true)                              |  replica 1 (false)
+        all_reduce sum of tensor<4xf32> (model.py:21) != goes on to all_gather of tensor<4xf32> along axis 0 (model.py:25)
     model.py:12:8: note: 'replica.id' is different on each replica
     ```
   }];

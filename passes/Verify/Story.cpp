@@ -2,6 +2,7 @@
 
 #include "passes/Verify/Story.h"
 
+#include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Device/DeviceDialect.h"
 #include "dialect/Replica/ReplicaDialect.h"
 #include "passes/Verify/UserLocation.h"
@@ -32,6 +33,13 @@ static std::string describeArgument(FunctionOpInterface function, unsigned index
 
 static std::string describeSource(Operation *op) {
   std::string name = "'" + op->getName().getStringRef().str() + "'";
+  if (auto wait = dyn_cast<collective::WaitOp>(op); wait && wait.getStart()) {
+    // Parts are each rank's own, whoever the members are.
+    collective::Kind kind = wait.getStart().getKind();
+    bool gives = kind == collective::Kind::AllReduce || kind == collective::Kind::AllGather || kind == collective::Kind::Broadcast;
+    if (gives)
+      return name + " gives a value to the members of group @" + wait.getStart().getGroup().str() + " that other ranks do not have";
+  }
   if (auto read = dyn_cast<replica::ReadOp>(op))
     return ("variable '" + read.getVariable() + "' is synchronized on read: each replica has its own value").str();
   if (isa<CallOpInterface>(op))
@@ -67,10 +75,11 @@ static Location getLocation(Value value, const Reason &reason) {
 }
 
 /// The steps from `value` to its source, one for each line of the user's program; `told` is a line that has a note already.
-static SmallVector<std::pair<Location, std::string>> collectNotes(const UniformityAnalysis &uniformity, Value value, StringRef told) {
+static SmallVector<std::pair<Location, std::string>> collectNotes(const UniformityAnalysis &uniformity, Value value, std::optional<RankPair> ranks,
+                                                                StringRef told) {
   SmallVector<std::pair<Location, std::string>> notes;
   std::string last = told.str();
-  auto way = uniformity.explain(value);
+  auto way = uniformity.explain(value, ranks);
   for (auto [index, step] : llvm::enumerate(way)) {
     auto &[at, reason] = step;
     Location location = getLocation(at, reason);
@@ -107,14 +116,15 @@ static void attachNotes(InFlightDiagnostic &diagnostic, ArrayRef<std::pair<Locat
   }
 }
 
-void lockstep::tellWay(InFlightDiagnostic &diagnostic, const UniformityAnalysis &uniformity, Value value) {
-  attachNotes(diagnostic, collectNotes(uniformity, value, /*told=*/""));
+void lockstep::tellWay(InFlightDiagnostic &diagnostic, const UniformityAnalysis &uniformity, Value value, std::optional<RankPair> ranks) {
+  attachNotes(diagnostic, collectNotes(uniformity, value, ranks, /*told=*/""));
 }
 
-void lockstep::tellDivergence(InFlightDiagnostic &diagnostic, const UniformityAnalysis &uniformity, Divergence divergence) {
+void lockstep::tellDivergence(InFlightDiagnostic &diagnostic, const UniformityAnalysis &uniformity, Divergence divergence,
+                              std::optional<RankPair> ranks, const std::string &more) {
   bool loops = isa<LoopLikeOpInterface>(divergence.branch);
   Location location = getUserLocation(divergence.branch->getLoc());
   diagnostic.attachNote(location) << "the " << (loops ? "trip count of this loop" : "condition of this branch")
-                                  << " may differ between replicas ('" << divergence.branch->getName() << "')";
-  attachNotes(diagnostic, collectNotes(uniformity, divergence.condition, userLocation(location)));
+                                  << " may differ between replicas ('" << divergence.branch->getName() << "')" << more;
+  attachNotes(diagnostic, collectNotes(uniformity, divergence.condition, ranks, userLocation(location)));
 }

@@ -2,6 +2,7 @@
 
 #include "passes/Verify/Uniformity.h"
 
+#include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Device/DeviceDialect.h"
 #include "dialect/Interfaces/Uniformity.h"
 #include "dialect/Replica/ReplicaDialect.h"
@@ -23,11 +24,44 @@ static bool isOpaque(Operation *op) {
   return op->getNumRegions() > 0 && !isStructured(op) && !isa<FunctionOpInterface, OpensContextInterface>(op);
 }
 
-static bool isAssignment(Operation *op) { return isa<replica::AssignOp, replica::AssignAddOp, replica::AssignSubOp, replica::ScatterOp>(op); }
+static bool isAssignment(Operation *op) {
+  return isa<replica::AssignOp, replica::AssignAddOp, replica::AssignSubOp, replica::ScatterOp>(op);
+}
 
 static StringAttr getVariableName(Operation *op) { return op->getAttrOfType<FlatSymbolRefAttr>("variable").getAttr(); }
 
-UniformityAnalysis::UniformityAnalysis(Operation *root) {
+/// More ranks than these are not told apart: the analysis knows uniform and varying.
+static constexpr unsigned kMostRanks = 4096;
+
+/// The replicas that execute what is below `root`: how many; 0 if that is not known.
+static unsigned countReplicas(Operation *root) {
+  auto module = isa<ModuleOp>(root) ? cast<ModuleOp>(root) : root->getParentOfType<ModuleOp>();
+  if (!module)
+    return 0;
+  for (auto strategy : module.getOps<replica::StrategyOp>())
+    return std::min<int64_t>(strategy.getReplicas().value_or(0), kMostRanks + 1);
+  // Replicas are the first ranks.
+  for (auto role : module.getOps<device::RoleOp>())
+    if (role.getFirstRank() == 0)
+      return std::min<int64_t>(role.getRanks(), kMostRanks + 1);
+  return 0;
+}
+
+static PartitionTable makePartitions(Operation *root) {
+  unsigned replicas = countReplicas(root);
+  if (replicas > 0)
+    return replicas <= kMostRanks ? PartitionTable(replicas, /*isOpen=*/false) : PartitionTable(0, /*isOpen=*/true);
+  int64_t named = 0;
+  auto module = isa<ModuleOp>(root) ? cast<ModuleOp>(root) : root->getParentOfType<ModuleOp>();
+  if (module)
+    for (auto group : module.getOps<collective::GroupOp>())
+      if (group.getRanks())
+        named = std::max(named, group.getRanks()->back() + 1);
+  return PartitionTable(named <= kMostRanks ? named : 0, /*isOpen=*/true);
+}
+
+UniformityAnalysis::UniformityAnalysis(Operation *root, BrokenRule broken)
+    : broken(broken), partitions(makePartitions(root)), constants(countReplicas(root), broken == BrokenRule::RanksAreEqual) {
   addSources(root);
   propagate();
 }
@@ -47,8 +81,15 @@ static Operation *getPlace(Value value) {
   return block->empty() ? nullptr : &block->front();
 }
 
+PartitionId UniformityAnalysis::getPartition(Value value) const { return facts.lookup(value).partition; }
+
+ArrayRef<Divergence> UniformityAnalysis::getDivergencesOf(Block *block) const {
+  auto found = divergentBlocks.find(block);
+  return found == divergentBlocks.end() ? ArrayRef<Divergence>() : ArrayRef<Divergence>(found->second);
+}
+
 bool UniformityAnalysis::isUniform(Value value) const {
-  if (reasons.contains(value))
+  if (!isEqualWhereDefined(value))
     return false;
   if (divergent.empty())
     return true;
@@ -56,34 +97,56 @@ bool UniformityAnalysis::isUniform(Value value) const {
   return place && !getDivergenceAround(place);
 }
 
-std::optional<Reason> UniformityAnalysis::getReason(Value value) const {
-  if (auto it = reasons.find(value); it != reasons.end())
-    return it->second;
-  if (Operation *place = getPlace(value))
-    if (Divergence divergence = getDivergenceAround(place))
-      return Reason{VaryingBy::Control, divergence.branch, divergence.condition};
-  return std::nullopt;
-}
-
-SmallVector<std::pair<Value, Reason>> UniformityAnalysis::explain(Value value) const {
+SmallVector<std::pair<Value, Reason>> UniformityAnalysis::explain(Value value, std::optional<RankPair> ranks) const {
   SmallVector<std::pair<Value, Reason>> way;
-  // A value is marked after the value it came from, so this ends.
-  while (std::optional<Reason> reason = getReason(value)) {
-    way.emplace_back(value, *reason);
-    if (!(value = reason->from))
+  // A step is taken after that of the value it came from, so this ends.
+  while (value) {
+    Fact fact = facts.lookup(value);
+    uint32_t step = fact.firstStep;
+    while (ranks && step != kNoStep && partitions.areTogether(steps[step].partition, *ranks))
+      step = steps[step].next;
+    if (step == kNoStep)
+      step = fact.firstStep;
+    Reason reason;
+    if (step != kNoStep)
+      reason = steps[step].reason;
+    else if (Operation *place = way.empty() ? getPlace(value) : nullptr;
+             Divergence divergence = place ? getDivergenceAround(place) : Divergence())
+      reason = {VaryingBy::Control, divergence.branch, divergence.condition};
+    else
       break;
+    way.emplace_back(value, reason);
+    value = reason.from;
   }
   return way;
+}
+
+std::optional<llvm::BitVector> UniformityAnalysis::getMembers(Operation *op) const {
+  auto collective = dyn_cast<CollectiveOpInterface>(op);
+  if (!collective)
+    return std::nullopt;
+  auto [entry, isNew] = groups.try_emplace(collective.getGroupSymbol());
+  auto group = isNew ? SymbolTable::lookupNearestSymbolFrom<collective::GroupOp>(op, collective.getGroupSymbol()) : nullptr;
+  // Of too many ranks no table is kept: then a group may have any of them.
+  if (!group || group.hasAllReplicas() || partitions.getNumRanks() == 0)
+    return entry->second;
+  llvm::BitVector members(partitions.getNumRanks());
+  llvm::ArrayRef<int64_t> ranks = *group.getRanks();
+  for (int64_t rank : ranks)
+    if (rank < partitions.getNumRanks())
+      members.set(rank);
+  entry->second = members;
+  return members;
 }
 
 Divergence UniformityAnalysis::getDivergenceAround(Operation *op) const {
   Divergence outermost;
   for (Block *block = op->getBlock(); block; block = block->getParentOp()->getBlock()) {
-    if (Divergence found = divergentBlocks.lookup(block))
-      outermost = found;
+    if (ArrayRef<Divergence> found = getDivergencesOf(block); !found.empty())
+      outermost = found.front();
     Operation *parent = block->getParentOp();
-    if (Value condition = divergent.lookup(parent))
-      outermost = {parent, condition};
+    if (Divergence found = divergent.lookup(parent))
+      outermost = found;
     if (!parent || isa<FunctionOpInterface>(parent))
       break;
   }
@@ -98,6 +161,7 @@ void UniformityAnalysis::addSources(Operation *root) {
   root->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (!isa<replica::StepOp, replica::ProgramOp, func::FuncOp>(op))
       return isa<FunctionOpInterface>(op) ? WalkResult::skip() : WalkResult::advance();
+    constants.evaluate(op);
     addArguments(op);
     op->walk([&](Operation *inner) { addSource(inner); });
     return WalkResult::skip();
@@ -123,63 +187,110 @@ static bool isUniformArgument(FunctionOpInterface function, unsigned index) {
 
 void UniformityAnalysis::addArguments(Operation *op) {
   auto function = cast<FunctionOpInterface>(op);
-  if (function.isExternal())
+  if (function.isExternal() || isBroken(BrokenRule::ArgumentsAreEqual))
     return;
   for (BlockArgument argument : function.getArguments())
     if (!isUniformArgument(function, argument.getArgNumber()))
-      mark(argument, {VaryingBy::Argument, op, Value()});
+      mark(argument, {VaryingBy::Argument, op, Value()}, PartitionTable::kSingletons);
 }
 
 void UniformityAnalysis::addSource(Operation *op) {
   Reason source{VaryingBy::Source, op, Value()};
-  if (auto uniformity = dyn_cast<UniformityOpInterface>(op)) {
+  if ((isa<replica::IdOp>(op) && isBroken(BrokenRule::IdsAreEqual)) || (isa<collective::WaitOp>(op) && isBroken(BrokenRule::PartsAreEqual)))
+    return;
+  if (isa<collective::WaitOp>(op))
+    return addGroupResult(op);
+  bool isEqual = isa<replica::ReadOp>(op) && isBroken(BrokenRule::PrivateVariablesAreEqual);
+  if (auto uniformity = dyn_cast<UniformityOpInterface>(op); uniformity && !isEqual) {
     for (OpResult result : op->getResults())
       if (uniformity.getResultUniformity(result.getResultNumber()) == ResultUniformity::Varying)
-        mark(result, source);
+        mark(result, source, PartitionTable::kSingletons);
   }
   if (auto values = dyn_cast<replica::ValuesFromFunctionOp>(op))
-    mark(values.getBody().getArgument(0), source);
+    mark(values.getBody().getArgument(0), source, PartitionTable::kSingletons);
   if (isa<replica::ReadOp>(op))
     reads[getVariableName(op)].push_back(op->getResult(0));
   // What is called may hold any source; and memory is not tracked.
   if (isa<CallOpInterface>(op) || llvm::any_of(op->getOperandTypes(), llvm::IsaPred<BaseMemRefType>))
-    markAll(op->getResults(), source);
+    markAll(op->getResults(), source, PartitionTable::kSingletons);
+}
+
+/// The members of a group get one result; who is no member gets none, and has what was there before.
+void UniformityAnalysis::addGroupResult(Operation *op) {
+  auto wait = cast<collective::WaitOp>(op);
+  for (OpResult result : op->getResults()) {
+    if (wait.getResultUniformity(result.getResultNumber()) != ResultUniformity::Varying)
+      continue;
+    PartitionId partition = PartitionTable::kSingletons;
+    collective::StartOp start = wait.getStart();
+    using collective::Kind;
+    if (start && (start.getKind() == Kind::AllReduce || start.getKind() == Kind::AllGather || start.getKind() == Kind::Broadcast))
+      if (std::optional<llvm::BitVector> members = getMembers(start); members && members->any())
+        partition = partitions.getGroup(*members);
+    mark(result, {VaryingBy::Source, op, Value()}, partition);
+  }
 }
 
 //===----------------------------------------------------------------------===//
 // Propagation
 //===----------------------------------------------------------------------===//
 
-void UniformityAnalysis::mark(Value value, Reason reason) {
-  if (reasons.try_emplace(value, reason).second)
-    worklist.push_back(value);
+void UniformityAnalysis::mark(Value value, Reason reason, PartitionId partition) {
+  auto [entry, isNew] = facts.try_emplace(value);
+  Fact &fact = entry->second;
+  if (fact.isExact)
+    return;
+  if (isNew)
+    if (ArrayRef<Attribute> known = constants.lookup(value); !known.empty()) {
+      fact.isExact = true;
+      llvm::DenseMap<Attribute, uint32_t> numbers;
+      SmallVector<uint32_t> classes;
+      for (Attribute constant : known)
+        classes.push_back(numbers.try_emplace(constant, numbers.size()).first->second);
+      partition = partitions.get(classes);
+    }
+  partition = partitions.meet(fact.partition, partition);
+  if (partition == fact.partition)
+    return;
+  fact.partition = partition;
+  uint32_t step = steps.size();
+  steps.push_back({reason, partition});
+  if (fact.lastStep == kNoStep)
+    fact.firstStep = step;
+  else
+    steps[fact.lastStep].next = step;
+  fact.lastStep = step;
+  worklist.push_back(value);
 }
 
-void UniformityAnalysis::markAll(ValueRange values, Reason reason) {
+void UniformityAnalysis::markAll(ValueRange values, Reason reason, PartitionId partition) {
   for (Value value : values)
-    mark(value, reason);
+    mark(value, reason, partition);
 }
 
 void UniformityAnalysis::propagate() {
-  for (size_t next = 0; next < worklist.size(); ++next)
-    for (OpOperand &use : worklist[next].getUses())
-      visitUse(use);
+  for (size_t next = 0; next < worklist.size(); ++next) {
+    Value value = worklist[next];
+    for (OpOperand &use : value.getUses())
+      visitUse(use, getPartition(value));
+  }
   worklist = {};
 }
 
-void UniformityAnalysis::visitUse(OpOperand &use) {
-  visitOperation(use);
-  visitOpaqueParents(use);
+void UniformityAnalysis::visitUse(OpOperand &use, PartitionId partition) {
+  visitOperation(use, partition);
+  if (!isBroken(BrokenRule::CapturesAreIgnored))
+    visitOpaqueParents(use, partition);
 }
 
-void UniformityAnalysis::visitOpaqueParents(OpOperand &use) {
+void UniformityAnalysis::visitOpaqueParents(OpOperand &use, PartitionId partition) {
   for (Operation *parent = use.getOwner()->getParentOp(); parent && !isa<FunctionOpInterface>(parent); parent = parent->getParentOp()) {
     if (!isOpaque(parent))
       continue;
     Reason reason{VaryingBy::Operand, parent, use.get()};
-    markAll(parent->getResults(), reason);
+    markAll(parent->getResults(), reason, partition);
     for (Region &region : parent->getRegions())
-      markAll(region.getArguments(), reason);
+      markAll(region.getArguments(), reason, partition);
   }
 }
 
@@ -193,22 +304,22 @@ static bool isStaticSize(Operation *op) {
   return type && index && *index >= 0 && *index < type.getRank() && !type.isDynamicDim(*index);
 }
 
-void UniformityAnalysis::visitOperation(OpOperand &use) {
+void UniformityAnalysis::visitOperation(OpOperand &use, PartitionId partition) {
   Operation *op = use.getOwner();
   if (isa<replica::UpdateOp>(op))
-    return mark(op->getRegion(0).getArgument(use.getOperandNumber() + 1), {VaryingBy::Operand, op, use.get()});
+    return mark(op->getRegion(0).getArgument(use.getOperandNumber() + 1), {VaryingBy::Operand, op, use.get()}, partition);
   if (isa<OpensContextInterface>(op))
-    return mark(op->getRegion(0).getArgument(use.getOperandNumber()), {VaryingBy::Operand, op, use.get()});
+    return mark(op->getRegion(0).getArgument(use.getOperandNumber()), {VaryingBy::Operand, op, use.get()}, partition);
   if (isa<replica::YieldOp>(op))
-    return visitYield(use);
-  visitAssignment(op, use.get());
+    return visitYield(use, partition);
+  visitAssignment(op, use.get(), partition);
   if (isStructured(op))
-    return visitRegionBranch(use, op);
+    return visitRegionBranch(use, op, partition);
   if (op->hasTrait<OpTrait::IsTerminator>()) {
     if (op->getNumSuccessors() > 0)
-      return visitBlockBranch(use);
+      return visitBlockBranch(use, partition);
     if (Operation *parent = op->getParentOp(); parent && isStructured(parent))
-      visitRegionBranch(use, parent);
+      visitRegionBranch(use, parent, partition);
     return;
   }
   if (isStaticSize(op))
@@ -217,27 +328,27 @@ void UniformityAnalysis::visitOperation(OpOperand &use) {
   auto uniformity = dyn_cast<UniformityOpInterface>(op);
   for (OpResult result : op->getResults())
     if (!uniformity || uniformity.getResultUniformity(result.getResultNumber()) == ResultUniformity::FromOperands)
-      mark(result, reason);
+      mark(result, reason, partition);
   for (Region &region : op->getRegions())
-    markAll(region.getArguments(), reason);
+    markAll(region.getArguments(), reason, partition);
 }
 
 //===----------------------------------------------------------------------===//
 // Cross-replica context and variables
 //===----------------------------------------------------------------------===//
 
-void UniformityAnalysis::visitYield(OpOperand &use) {
+void UniformityAnalysis::visitYield(OpOperand &use, PartitionId partition) {
   Operation *parent = use.getOwner()->getParentOp();
   unsigned index = use.getOperandNumber();
   if (!isa<replica::UpdateOp>(parent))
-    mark(parent->getResult(index), {VaryingBy::Operand, parent, use.get()});
+    mark(parent->getResult(index), {VaryingBy::Operand, parent, use.get()}, partition);
   else if (index == 0)
-    markVariable(getVariableName(parent), {VaryingBy::Variable, parent, use.get()});
+    markVariable(getVariableName(parent), {VaryingBy::Variable, parent, use.get()}, partition);
   else
-    mark(parent->getResult(index - 1), {VaryingBy::Operand, parent, use.get()});
+    mark(parent->getResult(index - 1), {VaryingBy::Operand, parent, use.get()}, partition);
 }
 
-void UniformityAnalysis::visitAssignment(Operation *assignment, Value from) {
+void UniformityAnalysis::visitAssignment(Operation *assignment, Value from, PartitionId partition) {
   if (!isAssignment(assignment))
     return;
   replica::VariableOp variable = replica::lookupVariable(assignment);
@@ -246,10 +357,11 @@ void UniformityAnalysis::visitAssignment(Operation *assignment, Value from) {
   // In replica context an aggregation makes one value of the replicas' values.
   bool aggregates = variable.getAggregation() != replica::Aggregation::Uniform && getEnclosingContext(assignment) == Context::Replica;
   if (!aggregates)
-    markVariable(getVariableName(assignment), {VaryingBy::Variable, assignment, from});
+    markVariable(getVariableName(assignment), {VaryingBy::Variable, assignment, from}, partition);
 }
 
-void UniformityAnalysis::markVariable(StringAttr name, Reason reason) {
-  if (varyingVariables.insert(name).second)
-    markAll(reads.lookup(name), reason);
+void UniformityAnalysis::markVariable(StringAttr name, Reason reason, PartitionId partition) {
+  PartitionId &known = varyingVariables.try_emplace(name, PartitionTable::kWhole).first->second;
+  known = partitions.meet(known, partition);
+  markAll(reads.lookup(name), reason, known);
 }

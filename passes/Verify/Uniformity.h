@@ -1,17 +1,22 @@
 //===- Uniformity.h - Which values are equal on all replicas ----*- C++ -*-===//
 //
-// One analysis answers, for every value of a step, whether all replicas hold the same value (uniform) or may hold different
-// ones (varying). The verifier proves the order of collectives with it, the compiler stores and computes uniform values once
-// a process.
+// One analysis answers, for every value of a step, whether all replicas hold the same value (uniform), or which of them may hold
+// different ones: a partition of the ranks (Partition.h), mostly "any two may differ" (varying), sometimes "equal within each group".
+// The verifier proves the order of collectives with it, the compiler stores and computes uniform values once a process.
 //
 // MLIR's sparse data-flow framework joins operands and knows nothing of control dependence, so this is a worklist of its own:
-// it starts at the sources of varying values and follows uses, through regions, loops and conditions. Each value is marked at
-// most once, hence the time is linear in uses times the depth of nesting.
+// it starts at the sources of varying values and follows uses, through regions, loops and conditions. A value is followed again only
+// when its classes become smaller, so the time is linear in uses times the depth of nesting, times the few partitions that a program
+// with groups has. What follows from the number of a rank alone is known exactly (RankConstants.h).
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef LOCKSTEP_PASSES_VERIFY_UNIFORMITY_H
 #define LOCKSTEP_PASSES_VERIFY_UNIFORMITY_H
+
+#include "passes/Verify/Partition.h"
+#include "passes/Verify/RankConstants.h"
+#include "passes/Verify/Rules.h"
 
 #include "mlir/IR/Operation.h"
 #include "mlir/IR/Value.h"
@@ -57,6 +62,10 @@ struct Divergence {
   mlir::Operation *branch = nullptr;
   /// The varying condition, bound or step.
   mlir::Value condition;
+  /// Ranks of one class go the same way.
+  PartitionId partition = PartitionTable::kWhole;
+  /// Of a terminator: the first block that all come through again; null if there is none.
+  mlir::Block *join = nullptr;
 
   explicit operator bool() const { return branch != nullptr; }
 };
@@ -70,7 +79,7 @@ struct Divergence {
 /// varying: not all replicas have it.
 class UniformityAnalysis {
 public:
-  explicit UniformityAnalysis(mlir::Operation *root);
+  explicit UniformityAnalysis(mlir::Operation *root, BrokenRule broken = BrokenRule::None);
   ~UniformityAnalysis();
   UniformityAnalysis(UniformityAnalysis &&);
 
@@ -79,58 +88,103 @@ public:
 
   /// True if the value is equal on those replicas that have it. Weaker than `isUniform` inside of branches and loops that
   /// replicas may go through differently: a constant there is equal for those that come by.
-  bool isEqualWhereDefined(mlir::Value value) const { return !reasons.contains(value); }
+  bool isEqualWhereDefined(mlir::Value value) const { return getPartition(value) == PartitionTable::kWhole; }
 
-  /// Why the value is not uniform; nullopt if it is.
-  std::optional<Reason> getReason(mlir::Value value) const;
+  /// Which replicas have equal values, of those that have the value.
+  PartitionId getPartition(mlir::Value value) const;
 
-  /// The way from a varying value back to its source: the reason of `value`, then that of the value it came from, and so on.
-  /// Empty for a uniform value.
-  llvm::SmallVector<std::pair<mlir::Value, Reason>> explain(mlir::Value value) const;
+  /// The steps by which a value became what it is, back to a source: the reason of `value`, then that of the value it came from, and so
+  /// on. Where there are several, those that let the `ranks` differ. Empty for a uniform value.
+  llvm::SmallVector<std::pair<mlir::Value, Reason>> explain(mlir::Value value, std::optional<RankPair> ranks = std::nullopt) const;
 
   /// The outermost branch or loop around `op` (not `op` itself) that replicas may go through differently; false if all
   /// replicas execute `op` equally often.
   Divergence getDivergenceAround(mlir::Operation *op) const;
 
-  /// The varying value that decides `branch`, a branch or loop; null if replicas go through it alike.
-  mlir::Value getVaryingCondition(mlir::Operation *branch) const { return divergent.lookup(branch); }
+  /// How replicas go through `branch`, a branch or loop; false if all of them go through it alike.
+  Divergence getDivergence(mlir::Operation *branch) const { return divergent.lookup(branch); }
 
-  /// The branch because of which replicas may not all come through `block`, which is one of several of its region.
-  Divergence getDivergenceOf(mlir::Block *block) const { return divergentBlocks.lookup(block); }
+  /// The varying value that decides `branch`, a branch or loop; null if replicas go through it alike.
+  mlir::Value getVaryingCondition(mlir::Operation *branch) const { return getDivergence(branch).condition; }
+
+  /// The branches because of which replicas may not all come through `block`, which is one of several of its region. If there are
+  /// `kMostDivergences`, there may be more.
+  llvm::ArrayRef<Divergence> getDivergencesOf(mlir::Block *block) const;
+
+  /// Branches that are noted for one block: with all of them, many early exits in a row would take quadratic time.
+  static constexpr unsigned kMostDivergences = 16;
+
+  /// The members of the group of a collective among the replicas; nullopt for all of them, however many there are.
+  std::optional<llvm::BitVector> getMembers(mlir::Operation *collective) const;
+
+  const PartitionTable &getPartitions() const { return partitions; }
+  const RankConstants &getConstants() const { return constants; }
+
+  BrokenRule getBrokenRule() const { return broken; }
+  bool isBroken(BrokenRule rule) const { return rule == broken; }
 
 private:
   void addSources(mlir::Operation *root);
   void addArguments(mlir::Operation *function);
   void addSource(mlir::Operation *op);
-  void mark(mlir::Value value, Reason reason);
-  void markAll(mlir::ValueRange values, Reason reason);
+  void addGroupResult(mlir::Operation *wait);
+  void mark(mlir::Value value, Reason reason, PartitionId partition);
+  void markAll(mlir::ValueRange values, Reason reason, PartitionId partition);
   void propagate();
-  void visitUse(mlir::OpOperand &use);
-  void visitOpaqueParents(mlir::OpOperand &use);
-  void visitOperation(mlir::OpOperand &use);
-  void visitYield(mlir::OpOperand &use);
+  void visitUse(mlir::OpOperand &use, PartitionId partition);
+  void visitOpaqueParents(mlir::OpOperand &use, PartitionId partition);
+  void visitOperation(mlir::OpOperand &use, PartitionId partition);
+  void visitYield(mlir::OpOperand &use, PartitionId partition);
   /// Does nothing for other operations than assignments.
-  void visitAssignment(mlir::Operation *assignment, mlir::Value from);
-  void visitRegionBranch(mlir::OpOperand &use, mlir::Operation *branch);
-  void visitBlockBranch(mlir::OpOperand &use);
-  void diverge(mlir::Operation *branch, mlir::Value condition);
-  void divergeBlocks(mlir::Operation *terminator, mlir::Value condition);
-  void markInside(mlir::Operation *op, Reason reason);
-  void markVariable(mlir::StringAttr name, Reason reason);
+  void visitAssignment(mlir::Operation *assignment, mlir::Value from, PartitionId partition);
+  void visitRegionBranch(mlir::OpOperand &use, mlir::Operation *branch, PartitionId partition);
+  void visitBounds(mlir::OpOperand &use, PartitionId partition);
+  void visitBlockBranch(mlir::OpOperand &use, PartitionId partition);
+  /// Makes the classes of `branch` smaller; false if they are so already.
+  bool addDivergence(mlir::Operation *branch, mlir::Value condition, PartitionId partition);
+  void diverge(mlir::Operation *branch, mlir::Value condition, PartitionId partition);
+  void divergeBlocks(mlir::Operation *terminator, mlir::Value condition, PartitionId partition);
+  void markInside(mlir::Operation *op, Reason reason, PartitionId partition);
+  void markVariable(mlir::StringAttr name, Reason reason, PartitionId partition);
 
-  /// Varying values, with the first reason found for each.
-  llvm::DenseMap<mlir::Value, Reason> reasons;
-  /// Branches and loops that a varying value decides, and the value.
-  llvm::DenseMap<mlir::Operation *, mlir::Value> divergent;
+  static constexpr uint32_t kNoStep = ~0u;
+
+  /// A value's classes became smaller.
+  struct Step {
+    Reason reason;
+    PartitionId partition;
+    /// The value's next step.
+    uint32_t next = kNoStep;
+  };
+  /// What is known of a value that is not uniform.
+  struct Fact {
+    PartitionId partition = PartitionTable::kWhole;
+    /// From the constants of the ranks: not to become smaller.
+    bool isExact = false;
+    uint32_t firstStep = kNoStep, lastStep = kNoStep;
+  };
+
+  BrokenRule broken;
+  mutable PartitionTable partitions;
+  RankConstants constants;
+  llvm::DenseMap<mlir::Value, Fact> facts;
+  std::vector<Step> steps;
+  /// Branches and loops that a varying value decides.
+  llvm::DenseMap<mlir::Operation *, Divergence> divergent;
   /// Blocks of unstructured control flow that not all replicas come through.
-  llvm::DenseMap<mlir::Block *, Divergence> divergentBlocks;
+  llvm::DenseMap<mlir::Block *, llvm::SmallVector<Divergence, 1>> divergentBlocks;
   /// Reads of variables whose copies must be equal, by the name of the variable.
   llvm::DenseMap<mlir::StringAttr, llvm::SmallVector<mlir::Value>> reads;
-  llvm::DenseSet<mlir::StringAttr> varyingVariables;
+  llvm::DenseMap<mlir::StringAttr, PartitionId> varyingVariables;
+  /// The members of groups by their names, as far as they have been asked for.
+  mutable llvm::DenseMap<mlir::Attribute, std::optional<llvm::BitVector>> groups;
   /// First in, first out: the first reason found is the shortest way to a source, which makes the best explanation.
   std::vector<mlir::Value> worklist;
   std::unique_ptr<mlir::PostDominanceInfo> postDominance;
 };
+
+/// The first block that all who leave `origin` come through; null if they may end without having come together.
+mlir::Block *getJoin(mlir::PostDominanceInfo &postDominance, mlir::Block *origin);
 
 } // namespace lockstep
 

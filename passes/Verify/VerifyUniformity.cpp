@@ -14,6 +14,7 @@
 #include "passes/Verify/UserLocation.h"
 
 #include "mlir/Interfaces/CallInterfaces.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
@@ -46,7 +47,8 @@ public:
     if (failed(verifyCollectiveOrder(function, uniformity)))
       valid = false;
     // Sizes can be followed as long as they are not hidden in kernels.
-    if (isa<replica::StepOp, replica::ProgramOp>(function) && failed(verifyCollectiveShapes(function, uniformity)))
+    if (isa<replica::StepOp, replica::ProgramOp>(function) && !uniformity.isBroken(BrokenRule::SizesMayDiffer) &&
+        failed(verifyCollectiveShapes(function, uniformity)))
       valid = false;
     return success(valid);
   }
@@ -64,6 +66,10 @@ private:
       return;
     Divergence divergence = uniformity.getDivergenceAround(op);
     auto varying = llvm::find_if(op->getOperands(), [&](Value value) { return !uniformity.isUniform(value); });
+    if (uniformity.isBroken(BrokenRule::AssignmentsMayBeMissing))
+      divergence = {};
+    if (uniformity.isBroken(BrokenRule::AssignedValuesMayDiffer))
+      varying = op->operand_end();
     if (!divergence && varying == op->operand_end())
       return;
     InFlightDiagnostic diagnostic = error(op->getLoc());
@@ -81,6 +87,8 @@ private:
 
   /// In cross-replica context one value goes to all copies (reference, section 4); each copy of an on_read variable may get its own.
   void verifyUpdate(Operation *op) {
+    if (uniformity.isBroken(BrokenRule::UpdatesMayDiffer))
+      return;
     replica::VariableOp variable = isa<replica::UpdateNonSlotOp>(op) ? nullptr : replica::lookupVariable(op);
     for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
       if (uniformity.isEqualWhereDefined(operand) || (isa<replica::UpdateOp>(op) && variable.isOnRead()))
@@ -99,7 +107,7 @@ private:
   /// What is said to be equal on all replicas must be.
   void verifyEqualResults(Operation *op) {
     for (OpResult result : op->getResults()) {
-      if (isa<replica::PerReplicaType>(result.getType()) || uniformity.isEqualWhereDefined(result))
+      if (isa<replica::PerReplicaType>(result.getType()) || uniformity.isBroken(BrokenRule::ResultsOfRunsMayDiffer) || uniformity.isEqualWhereDefined(result))
         continue;
       InFlightDiagnostic diagnostic = error(op->getLoc());
       diagnostic << "result " << result.getResultNumber() << " of '" << op->getName() << "' may differ between replicas; expected type "
@@ -112,7 +120,7 @@ private:
   /// plain arguments; the order of collectives sees to that.)
   void verifyMergeCall(replica::MergeCallOp op) {
     for (auto [index, operand, argument] : llvm::enumerate(op.getOperands(), op.getBody().getArguments())) {
-      if (isa<replica::PerReplicaType>(argument.getType()) || uniformity.isEqualWhereDefined(operand))
+      if (isa<replica::PerReplicaType>(argument.getType()) || uniformity.isBroken(BrokenRule::PlainValuesMayDiffer) || uniformity.isEqualWhereDefined(operand))
         continue;
       InFlightDiagnostic diagnostic = error(op.getLoc());
       diagnostic << "argument " << index << " of 'replica.merge_call' may differ between replicas, but its region takes one value of type "
@@ -123,10 +131,14 @@ private:
   }
 
   void verifyCall(Operation *op) {
+    if (uniformity.isBroken(BrokenRule::CallsAreAllowed))
+      return;
     error(op->getLoc()) << "'" << op->getName() << "' is not inlined, so the order of collectives cannot be proven";
   }
 
   void verifyReturn(Operation *op) {
+    if (uniformity.isBroken(BrokenRule::ReturnedValuesMayDiffer))
+      return;
     Divergence divergence = uniformity.getDivergenceAround(op);
     for (OpOperand &operand : op->getOpOperands()) {
       std::string result = describeUniformResult(operand.getOperandNumber());
@@ -164,16 +176,35 @@ private:
   bool valid = true;
 };
 
+/// One rank agrees with itself.
+bool isOneRank(FunctionOpInterface function) {
+  device::RoleOp role = device::getRole(function);
+  return role && role.getRanks() == 1;
+}
+
 struct VerifyUniformity : impl::VerifyUniformityPassBase<VerifyUniformity> {
+  VerifyUniformity() = default;
+  VerifyUniformity(const VerifyUniformity &other) : VerifyUniformityPassBase(other) {}
+
+  /// Not in the table of options: programs are never compiled with it.
+  Option<std::string> brokenRuleName{*this, "broken-rule", llvm::cl::Hidden,
+                                     llvm::cl::desc("leaves out one rule, so that a test can show what it is good for")};
+
   void runOnOperation() override {
     markAllAnalysesPreserved();
+    std::optional<BrokenRule> broken = parseBrokenRule(brokenRuleName);
+    if (!broken) {
+      getOperation().emitError() << "unknown rule '" << brokenRuleName << "'; expected one of " << llvm::join(getRuleNames(), ", ");
+      return signalPassFailure();
+    }
     // One replica agrees with itself.
     for (auto strategy : getOperation().getOps<replica::StrategyOp>())
       if (replica::StrategyProperties::of(strategy.getKind()).isSingle || strategy.getReplicas() == 1)
         return;
-    UniformityAnalysis uniformity(getOperation());
+    UniformityAnalysis uniformity(getOperation(), *broken);
     for (auto function : getOperation().getOps<FunctionOpInterface>())
-      if (isa<replica::StepOp, replica::ProgramOp, func::FuncOp>(function) && !function.isExternal() && failed(StepVerifier(function, uniformity).verify()))
+      if (isa<replica::StepOp, replica::ProgramOp, func::FuncOp>(function) && !function.isExternal() && !isOneRank(function) &&
+          failed(StepVerifier(function, uniformity).verify()))
         signalPassFailure();
   }
 };

@@ -1,0 +1,144 @@
+//===- SideBySide.cpp - Two sequences of collectives as a table -----------===//
+
+#include "passes/Verify/SideBySide.h"
+
+#include "dialect/Interfaces/CollectiveOpInterface.h"
+#include "dialect/Replica/ReplicaDialect.h"
+#include "passes/Verify/UserLocation.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace lockstep;
+using namespace mlir;
+
+/// Equal lines that are shown before a difference.
+static constexpr size_t kToldBefore = 3;
+
+std::string lockstep::describeCollective(Operation *collective) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  if (auto interface = dyn_cast<CollectiveOpInterface>(collective))
+    out << interface.getKindName() << " in group " << interface.getGroupSymbol();
+  else
+    out << collective->getName().stripDialect();
+  if (auto reduction = collective->getAttrOfType<replica::ReductionAttr>("reduction"))
+    out << " " << replica::stringifyReduction(reduction.getValue());
+  if (auto variable = collective->getAttrOfType<FlatSymbolRefAttr>("variable"))
+    out << " " << variable;
+  if (auto channel = collective->getAttrOfType<IntegerAttr>("channel"))
+    out << " on channel " << channel.getInt();
+  if (collective->getNumOperands() > 0) {
+    out << " of ";
+    llvm::interleaveComma(collective->getOperandTypes(), out);
+  }
+  if (auto axis = collective->getAttrOfType<IntegerAttr>("axis"))
+    out << " along axis " << axis.getInt();
+  return text;
+}
+
+std::string lockstep::describeWithLine(Operation *collective) {
+  std::string line = userLocation(collective->getLoc());
+  return describeCollective(collective) + (line.empty() ? "" : " (" + line + ")");
+}
+
+std::string lockstep::describeNext(Operation *op) {
+  for (; op && !isa<FunctionOpInterface>(op); op = op->getParentOp()) {
+    for (Operation *next = op->getNextNode(); next; next = next->getNextNode())
+      if (Operation *found = findCollective(next, [](Operation *) { return true; }))
+        return "goes on to " + describeWithLine(found);
+    if (Operation *parent = op->getParentOp(); parent && (isa<LoopLikeOpInterface>(parent) || !op->getBlock()->hasNoSuccessors()))
+      return "goes on";
+  }
+  return "goes on to the end";
+}
+
+namespace {
+
+/// Lines of two columns.
+class Table {
+public:
+  explicit Table(SequenceMatcher &matcher) : matcher(matcher) {}
+
+  void compare(const Way &lhs, const Way &rhs, unsigned depth) {
+    std::optional<size_t> found = matcher.findDifference(lhs.sequence, rhs.sequence);
+    size_t difference = found.value_or(std::min(lhs.sequence.size(), rhs.sequence.size()));
+    size_t first = difference > kToldBefore ? difference - kToldBefore : 0;
+    if (first > 0)
+      add(depth, "(" + std::to_string(first) + (first == 1 ? " equal line)" : " equal lines)"), "", false);
+    for (size_t i = first; i < difference; ++i)
+      add(depth, describe(lhs.sequence[i]), describe(rhs.sequence[i]), false);
+    if (!found)
+      return;
+    const Item *left = difference < lhs.sequence.size() ? &lhs.sequence[difference] : nullptr;
+    const Item *right = difference < rhs.sequence.size() ? &rhs.sequence[difference] : nullptr;
+    bool isInside = left && right && !left->isCollective() && !right->isCollective() && left->regions.size() == right->regions.size();
+    if (isInside)
+      for (auto [mine, other] : llvm::zip_equal(left->regions, right->regions))
+        if (!matcher.areEqual(mine, other)) {
+          add(depth, describe(*left), describe(*right), false);
+          return compare({"", mine, "(nothing more in it)"}, {"", other, "(nothing more in it)"}, depth + 1);
+        }
+    add(depth, left ? describe(*left) : lhs.after, right ? describe(*right) : rhs.after, true);
+  }
+
+  void add(unsigned depth, std::string left, std::string right, bool differs) {
+    lines.push_back({std::string(2 * depth, ' ') + left, std::string(2 * depth, ' ') + right, differs});
+  }
+
+  std::string print() const {
+    size_t width = 0;
+    for (const Line &line : lines)
+      width = std::max(width, line.left.size());
+    std::string text;
+    for (const Line &line : lines) {
+      text += "\n    " + line.left + std::string(width - line.left.size(), ' ') + (line.differs ? " != " : " | ") +
+              (line.differs ? "" : " ") + line.right;
+      while (text.back() == ' ')
+        text.pop_back();
+    }
+    return text;
+  }
+
+private:
+  struct Line {
+    std::string left, right;
+    bool differs;
+  };
+
+  static std::string describe(const Item &item) {
+    if (item.isCollective())
+      return describeWithLine(item.op);
+    std::string text = isa<LoopLikeOpInterface>(item.op) ? "loop" : "branch";
+    if (auto loop = dyn_cast<scf::ForOp>(item.op))
+      if (std::optional<llvm::APInt> turns = loop.getStaticTripCount())
+        text += " of " + std::to_string(turns->getZExtValue()) + (turns->isOne() ? " turn" : " turns");
+    size_t inside = 0;
+    Operation *first = nullptr;
+    item.op->walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (!isCollective(op))
+        return WalkResult::advance();
+      first = first ? first : op;
+      ++inside;
+      return WalkResult::skip();
+    });
+    text += " with " + describeCollective(first) + (inside > 1 ? " and " + std::to_string(inside - 1) + " more" : "");
+    std::string line = userLocation(item.op->getLoc());
+    return text + (line.empty() ? "" : " (" + line + ")");
+  }
+
+  SequenceMatcher &matcher;
+  std::vector<Line> lines;
+};
+
+} // namespace
+
+std::string lockstep::tellSideBySide(const Way &lhs, const Way &rhs, SequenceMatcher &matcher) {
+  Table table(matcher);
+  table.add(0, lhs.who, rhs.who, false);
+  table.compare(lhs, rhs, 0);
+  return table.print();
+}
