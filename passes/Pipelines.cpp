@@ -5,6 +5,7 @@
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Device/DeviceDialect.h"
 #include "dialect/Replica/ReplicaDialect.h"
+#include "passes/Kernels/Formulas.h"
 #include "passes/Passes.h"
 
 #include "mlir/Dialect/Linalg/Passes.h"
@@ -18,6 +19,12 @@
 using namespace lockstep;
 using namespace mlir;
 
+/// After a pass that may have moved collectives.
+static void checkOrder(OpPassManager &pm, const CompileOptions &options) {
+  if (options.checkOrder)
+    pm.addPass(createVerifyUniformityPass());
+}
+
 static void addImport(OpPassManager &pm) {
   pm.addPass(createImportStepsPass());
   pm.addPass(createImportStableHLOPass());
@@ -30,19 +37,26 @@ static void addImport(OpPassManager &pm) {
 static void addVerify(OpPassManager &pm, const CompileOptions &options) {
   SetReplicasPassOptions replicas;
   replicas.replicas = options.replicas;
+  replicas.strategy = options.strategy;
+  replicas.servers = options.servers;
+  replicas.partitioner = options.partitioner;
   pm.addPass(createSetReplicasPass(replicas));
   pm.addPass(createApplyStrategyPass());
   pm.addPass(createVerifyUniformityPass());
 }
 
-static void addLower(OpPassManager &pm) {
+static void addLower(OpPassManager &pm, const CompileOptions &options) {
+  pm.addPass(createFoldRankConstantsPass());
   pm.addPass(createSpliceContextsPass());
+  pm.addPass(createPropagateSlicesPass());
+  pm.addPass(createPartitionVariablesPass());
   pm.addPass(createBoundInputsPass());
   pm.addPass(createLowerReplicaPass());
   pm.addPass(createLowerVariablesPass());
   pm.addNestedPass<func::FuncOp>(createAlignBranchesPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  checkOrder(pm, options);
 }
 
 static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
@@ -52,10 +66,21 @@ static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
   simplify.reassociate = options.reassociate;
   pm.addNestedPass<func::FuncOp>(createSimplifyCollectivesPass(simplify));
   pm.addPass(createCSEPass());
+  checkOrder(pm, options);
+}
+
+static void addRoles(OpPassManager &pm, const CompileOptions &options) {
+  // From here on all that is computed element by element looks alike.
+  pm.addPass(createConvertElementwiseToLinalgPass());
+  pm.addNestedPass<func::FuncOp>(createShardUpdatesPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(createSplitRolesPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  checkOrder(pm, options);
 }
 
 static void addKernels(OpPassManager &pm, const CompileOptions &options) {
-  pm.addPass(createConvertElementwiseToLinalgPass());
   pm.addNestedPass<func::FuncOp>(createCarryTensorsPass());
   pm.addNestedPass<func::FuncOp>(createCheckElementTypesPass());
   if (options.optimize) {
@@ -73,6 +98,7 @@ static void addBucket(OpPassManager &pm, const CompileOptions &options) {
   BucketCollectivesPassOptions bucket;
   bucket.bytesPerPack = options.bytesPerPack;
   pm.addNestedPass<func::FuncOp>(createBucketCollectivesPass(bucket));
+  checkOrder(pm, options);
 }
 
 static void addSchedule(OpPassManager &pm, const CompileOptions &options) {
@@ -103,17 +129,21 @@ void lockstep::buildCompilePipeline(OpPassManager &pm, const CompileOptions &opt
   if (runs(Stage::Verify))
     addVerify(pm, options);
   if (runs(Stage::Lower))
-    addLower(pm);
-  if (runs(Stage::Simplify))
+    addLower(pm, options);
+  if (runs(Stage::Simplify)) {
     addSimplify(pm, options);
+    addRoles(pm, options);
+  }
   if (runs(Stage::Kernels))
     addKernels(pm, options);
   if (runs(Stage::Bucket))
     addBucket(pm, options);
   if (runs(Stage::Schedule))
     addSchedule(pm, options);
-  if (runs(Stage::Codegen))
+  if (runs(Stage::Codegen)) {
+    pm.addPass(createRecordFormulasPass());
     addCodegen(pm, options);
+  }
   if (runs(Stage::Memory))
     addMemory(pm, options);
 }
@@ -127,6 +157,7 @@ void lockstep::registerDialects(DialectRegistry &registry) {
 
 void lockstep::registerPassesAndPipelines() {
   registerLockstepPasses();
+  registerPass([] { return createRecordFormulasPass(); });
   PassPipelineRegistration<>("lockstep-compile", "all stages of the compiler, at -O2, for the module's replica count",
                              [](OpPassManager &pm) { buildCompilePipeline(pm, CompileOptions()); });
 }

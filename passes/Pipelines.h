@@ -17,6 +17,12 @@ namespace lockstep {
 struct CompileOptions {
   /// Number of replicas; 0 if the module's strategy says it.
   int64_t replicas = 0;
+  /// Kind of the strategy, if the module has none.
+  std::string strategy;
+  /// Number of parameter servers; 0 if the module's strategy says it, or has none.
+  int64_t servers = 0;
+  /// How variables are split over servers, as between the brackets of `#replica.partitioner<>`; empty if the module's strategy says it.
+  std::string partitioner;
   /// False: every optional pass is skipped (-O0).
   bool optimize = true;
   /// Whether exchanges whose outcome is known without them are left out (part of -O2).
@@ -31,6 +37,8 @@ struct CompileOptions {
   int64_t bytesPerPack = 0;
   /// Targets for which kernels are compiled.
   std::vector<std::string> targets = {"x86-64-v3", "x86-64-v4"};
+  /// Whether the order of collectives is proven again after every pass that may move one, not only at the end.
+  bool checkOrder = false;
   Stage stopAfter = Stage::Memory;
 };
 

@@ -140,7 +140,7 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
     auto merged = collective::StartOp::create(builder, loc, collective::PendingType::get(builder.getContext(), results), last.getKindAttr(),
                                               last.getReductionAttr(), last.getGroupAttr(), IntegerAttr(), operands,
                                               /*sizes=*/ValueRange(), IntegerAttr(), last.getBytesPerPackAttr(),
-                                              /*bounds=*/DenseI64ArrayAttr());
+                                              /*bounds=*/DenseI64ArrayAttr(), /*root=*/IntegerAttr());
     auto wait = collective::WaitOp::create(builder, loc, results, merged, operands);
     SmallVector<std::string> members = llvm::map_to_vector(operands, valueText);
     remark::passed(loc, decision(Stage::Bucket, "Bucket", getOperation().getSymName()))

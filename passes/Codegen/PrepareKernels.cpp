@@ -81,24 +81,6 @@ struct InitToInput : OpRewritePattern<linalg::GenericOp> {
   }
 };
 
-/// An input with one value everywhere is that value: it needs no memory, whose size may be known only at run time.
-struct FillToScalar : OpRewritePattern<linalg::GenericOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(linalg::GenericOp op, PatternRewriter &rewriter) const override {
-    bool changed = false;
-    for (OpOperand *input : op.getDpsInputOperands()) {
-      auto fill = input->get().getDefiningOp<linalg::FillOp>();
-      BlockArgument element = op.getMatchingBlockArgument(input);
-      if (!fill || element.use_empty())
-        continue;
-      rewriter.replaceAllUsesWith(element, fill.getInputs()[0]);
-      changed = true;
-    }
-    return success(changed);
-  }
-};
-
 /// Only moves elements: the body yields one of its inputs.
 bool isDataMovement(Operation *op) {
   auto generic = dyn_cast<linalg::GenericOp>(op);
@@ -149,8 +131,7 @@ struct PrepareKernels : lockstep::impl::PrepareKernelsPassBase<PrepareKernels> {
       linalg::populateLinalgNamedOpsGeneralizationPatterns(patterns);
       linalg::populateDecomposePadPatterns(patterns);
       tensor::populateDecomposeTensorConcatPatterns(patterns);
-      linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
-      patterns.add<SplatToFill, InitToInput, FillToScalar>(&getContext());
+      patterns.add<SplatToFill, InitToInput>(&getContext());
       if (failed(applyPatternsGreedily(kernel, std::move(patterns))))
         return signalPassFailure();
       // Values that are the same everywhere are never stored to be read: they may have any size.

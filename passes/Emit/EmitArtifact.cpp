@@ -4,8 +4,11 @@
 
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Device/DeviceDialect.h"
+#include "dialect/Interfaces/PlainValues.h"
 #include "dialect/Replica/ReplicaDialect.h"
+#include "passes/Emit/Certify.h"
 #include "passes/Emit/Elements.h"
+#include "passes/Emit/Formulas.h"
 #include "passes/Verify/UserLocation.h"
 
 #include "runtime/artifact/ArtifactWriter.h"
@@ -21,8 +24,12 @@ class ArtifactEmitter {
 public:
   explicit ArtifactEmitter(ModuleOp module) : module(module), tables(writer.tables) {}
 
-  LogicalResult run(raw_ostream &os) {
+  LogicalResult run(raw_ostream &os, bool allowUnproven) {
     if (failed(emitModule()))
+      return failure();
+    llvm::sort(tables.constant_outputs, [](const auto &a, const auto &b) { return std::tie(a->program, a->name) < std::tie(b->program, b->name); });
+    auto locate = [&](StringRef name, StringRef role, uint32_t command) { return getCommandLocation(name, role, command); };
+    if (failed(certify(module, tables, locate, allowUnproven)))
       return failure();
     auto bytes = writer.finish();
     if (!bytes)
@@ -44,15 +51,25 @@ private:
     tables.replicas = *replicas;
     // By kind: the bytes do not depend on the order in which operations of different kinds stand.
     return success(
-        succeeded(emitAll<collective::GroupOp>()) && succeeded(emitAll<device::VariableOp>()) && succeeded(emitAll<device::ScalarOp>()) &&
+        succeeded(emitAll<collective::GroupOp>()) && succeeded(emitAll<device::RoleOp>()) && succeeded(emitAll<device::VariableOp>()) && succeeded(emitAll<device::ScalarOp>()) &&
         succeeded(emitAll<device::ConstantsOp>()) && succeeded(emitAll<device::KernelOp>()) && succeeded(emitAll<device::EntryOp>()) &&
-        succeeded(emitAll<device::BinaryOp>()) && succeeded(emitAll<device::ProgramOp>()) && succeeded(emitAll<device::RemarkOp>()));
+        succeeded(emitAll<device::BinaryOp>()) && succeeded(emitAll<device::ProgramOp>()) && succeeded(emitAll<device::ConstantOutputOp>()) &&
+        succeeded(emitAll<device::RemarkOp>()));
   }
 
   template <typename OpT> LogicalResult emitAll() {
     for (OpT op : module.getOps<OpT>())
       if (failed(emit(op)))
         return failure();
+    return success();
+  }
+
+  LogicalResult emit(device::ConstantOutputOp output) {
+    auto table = std::make_unique<artifact::ConstantOutputT>();
+    table->program = output.getProgram().str();
+    table->name = output.getName().str();
+    table->value = plainValueToJson(output.getValue());
+    tables.constant_outputs.push_back(std::move(table));
     return success();
   }
 
@@ -78,6 +95,8 @@ private:
     table->flops = kernel.getFlops();
     table->bytes = kernel.getBytes();
     table->location = getLocation(kernel.getLoc());
+    if (failed(emitFormulas(kernel, *table, tables)))
+      return failure();
     tables.kernels.push_back(std::move(table));
     return success();
   }
@@ -90,6 +109,16 @@ private:
       return failure();
     table->segment = writer.addSegment(std::move(*bytes));
     tables.binaries.push_back(std::move(table));
+    return success();
+  }
+
+  LogicalResult emit(device::RoleOp role) {
+    roles[role.getSymName()] = tables.roles.size();
+    auto table = std::make_unique<artifact::RoleT>();
+    table->name = role.getSymName().str();
+    table->first_rank = role.getFirstRank();
+    table->ranks = role.getRanks();
+    tables.roles.push_back(std::move(table));
     return success();
   }
 
@@ -110,7 +139,18 @@ private:
         return failure();
       table->initial = writer.addSegment(std::move(*bytes));
     }
-    uint64_t &size = variable.getSpace() == device::Space::Variable ? tables.variable_size : tables.replica_variable_size;
+    bool isShared = variable.getSpace() == device::Space::Variable;
+    if (!tables.roles.empty())
+      table->role = roles.lookup(variable.getRole().value_or(device::kWorkerRole));
+    if (std::optional<device::ShardAttr> shard = variable.getShard()) {
+      table->shard = std::make_unique<artifact::ShardT>();
+      table->shard->of = shard->getOf().str();
+      table->shard->first_row = shard->getFirstRow();
+      table->shard->rows = shard->getRows();
+    }
+    artifact::RoleT *role = tables.roles.empty() ? nullptr : tables.roles[table->role].get();
+    uint64_t &size = role ? (isShared ? role->variable_size : role->replica_variable_size)
+                          : (isShared ? tables.variable_size : tables.replica_variable_size);
     size = std::max<uint64_t>(size, llvm::alignTo(variable.getOffset() + getByteSize(variable.getType()), 64));
     tables.variables.push_back(std::move(table));
     return success();
@@ -148,8 +188,12 @@ private:
     groups[group.getSymName()] = tables.groups.size();
     auto table = std::make_unique<artifact::GroupT>();
     table->name = group.getSymName().str();
-    if (std::optional<ArrayRef<int64_t>> ranks = group.getRanks())
-      table->ranks.assign(ranks->begin(), ranks->end());
+    if (std::optional<ArrayRef<int64_t>> ranks = group.getRanks()) {
+      if (group.getWithReplicas())
+        for (uint32_t replica = 0; replica < tables.replicas; ++replica)
+          table->ranks.push_back(replica);
+      table->ranks.insert(table->ranks.end(), ranks->begin(), ranks->end());
+    }
     tables.groups.push_back(std::move(table));
     return success();
   }
@@ -161,10 +205,11 @@ private:
   LogicalResult emit(device::ProgramOp op) {
     auto table = std::make_unique<artifact::ProgramT>();
     program = table.get();
+    commandLocations.emplace_back();
     buffers.clear();
     blockStarts.clear();
     jumps.clear();
-    program->name = op.getSymName().str();
+    program->name = op.getStepName().str();
     program->role = op.getRole().str();
     program->replica_size = op.getReplicaSize();
     program->shared_size = op.getSharedSize();
@@ -202,6 +247,7 @@ private:
     TableT table;
     command->body.Set(std::move(table));
     command->location = getLocation(op->getLoc());
+    commandLocations.back().push_back(op->getLoc());
     auto *body = static_cast<TableT *>(command->body.value);
     program->commands.push_back(std::move(command));
     return body;
@@ -291,6 +337,8 @@ private:
     appendBuffers(body->operands, start.getInputs());
     appendBuffers(body->results, start.getOutputs());
     body->axis = start.getAxis().value_or(0);
+    if (std::optional<uint64_t> root = start.getRoot())
+      body->root = *root;
     return success();
   }
 
@@ -412,6 +460,13 @@ private:
     return toBytes(dense);
   }
 
+  Location getCommandLocation(StringRef name, StringRef role, uint32_t command) const {
+    for (auto [table, locations] : llvm::zip_equal(tables.programs, commandLocations))
+      if (table->name == name && table->role == role)
+        return locations[command];
+    return module->getLoc();
+  }
+
   uint32_t getLocation(Location loc) {
     std::string text = userLocation(loc);
     auto [it, inserted] = locations.try_emplace(text, tables.locations.size());
@@ -424,10 +479,12 @@ private:
   runtime::ArtifactWriter writer;
   artifact::ArtifactT &tables;
   artifact::ProgramT *program = nullptr;
-  llvm::StringMap<uint32_t> kernels, groups, locations;
+  llvm::StringMap<uint32_t> kernels, groups, roles, locations;
   llvm::DenseMap<Value, uint32_t> buffers;
   llvm::DenseMap<Block *, uint32_t> blockStarts;
   std::vector<std::pair<uint32_t *, Block *>> jumps;
+  /// Of the commands of each program.
+  std::vector<std::vector<Location>> commandLocations;
 };
 
 } // namespace
@@ -438,4 +495,6 @@ FailureOr<int64_t> lockstep::getReplicas(ModuleOp module) {
   return replica::getReplicaCount(module);
 }
 
-LogicalResult lockstep::emitArtifact(ModuleOp module, raw_ostream &os) { return ArtifactEmitter(module).run(os); }
+LogicalResult lockstep::emitArtifact(ModuleOp module, raw_ostream &os, bool allowUnproven) {
+  return ArtifactEmitter(module).run(os, allowUnproven);
+}

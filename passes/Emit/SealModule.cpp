@@ -6,6 +6,7 @@
 #include "dialect/Device/DeviceDialect.h"
 #include "dialect/Replica/ReplicaDialect.h"
 #include "passes/Emit/EmitArtifact.h"
+#include "passes/Kernels/Formulas.h"
 #include "passes/Passes.h"
 
 #include "llvm/ADT/StringSet.h"
@@ -77,7 +78,9 @@ struct SealModule : impl::SealModulePassBase<SealModule> {
     OpBuilder builder(&getContext());
     for (auto kernel : llvm::make_early_inc_range(module.getOps<device::KernelOp>())) {
       builder.setInsertionPoint(kernel);
-      device::EntryOp::create(builder, kernel.getLoc(), kernel.getSymName(), kernel.getGrid(), kernel.getFlops(), kernel.getBytes());
+      auto entry = device::EntryOp::create(builder, kernel.getLoc(), kernel.getSymName(), kernel.getGrid(), kernel.getFlops(), kernel.getBytes());
+      if (Attribute formulas = kernel->getAttr(kFormulas))
+        entry->setAttr(kFormulas, formulas);
       kernel.erase();
     }
     for (auto program : module.getOps<device::ProgramOp>()) {
@@ -89,17 +92,19 @@ struct SealModule : impl::SealModulePassBase<SealModule> {
   }
 
   void sort(ModuleOp module) {
-    SmallVector<SmallVector<Operation *>> kinds(8);
+    SmallVector<SmallVector<Operation *>> kinds(10);
     for (Operation &op : *module.getBody()) {
       unsigned kind = TypeSwitch<Operation *, unsigned>(&op)
                           .Case([](collective::GroupOp) { return 0; })
-                          .Case([](device::VariableOp) { return 1; })
-                          .Case([](device::ScalarOp) { return 2; })
-                          .Case([](device::ConstantsOp) { return 3; })
-                          .Case([](device::EntryOp) { return 4; })
-                          .Case([](device::BinaryOp) { return 5; })
-                          .Case([](device::ProgramOp) { return 6; })
-                          .Default([](Operation *) { return 7; });
+                          .Case([](device::RoleOp) { return 1; })
+                          .Case([](device::VariableOp) { return 2; })
+                          .Case([](device::ScalarOp) { return 3; })
+                          .Case([](device::ConstantsOp) { return 4; })
+                          .Case([](device::EntryOp) { return 5; })
+                          .Case([](device::BinaryOp) { return 6; })
+                          .Case([](device::ProgramOp) { return 7; })
+                          .Case([](device::ConstantOutputOp) { return 8; })
+                          .Default([](Operation *) { return 9; });
       kinds[kind].push_back(&op);
     }
     for (ArrayRef<Operation *> ops : kinds)

@@ -1,6 +1,7 @@
 //===- ImportReplica.cpp - custom_call @replica.* to the replica dialect --===//
 
 #include "passes/Import/StableHLO.h"
+#include "passes/Lower/LowerSlices.h"
 
 using namespace lockstep;
 using namespace mlir;
@@ -41,6 +42,28 @@ static FailureOr<Operation *> createAllGather(OpBuilder &builder, Operation *op)
       .getOperation();
 }
 
+/// Of a variable as it was read, a lookup; of another table, code that takes the rows.
+static FailureOr<Operation *> createLookup(OpBuilder &builder, Operation *op) {
+  if (op->getNumOperands() != 2 || op->getNumResults() != 1)
+    return emitError(op->getLoc()) << "'replica.lookup' expected a table and ids, found " << op->getNumOperands() << " operands";
+  Value table = op->getOperand(0), ids = op->getOperand(1);
+  if (auto read = table.getDefiningOp<replica::ReadOp>())
+    return replica::LookupOp::create(builder, op->getLoc(), op->getResult(0).getType(), read.getVariableAttr(), ids).getOperation();
+  auto tableType = dyn_cast<RankedTensorType>(table.getType()), idsType = dyn_cast<RankedTensorType>(ids.getType());
+  if (!tableType || tableType.getRank() == 0)
+    return emitError(op->getLoc()) << "'replica.lookup' expected a table with rows, found " << table.getType();
+  if (!idsType || idsType.getRank() != 1 || !(idsType.getElementType().isInteger(32) || idsType.getElementType().isInteger(64)))
+    return emitError(op->getLoc()) << "'replica.lookup' expected ids of one dimension, of i32 or i64, found " << ids.getType();
+  return lookUpRows(builder, op->getLoc(), table, ids).getDefiningOp();
+}
+
+static FailureOr<Operation *> createSlicesToDense(OpBuilder &builder, Operation *op) {
+  if (op->getNumOperands() != 2 || op->getNumResults() != 1)
+    return emitError(op->getLoc()) << "'replica.slices_to_dense' expected values and indices, found " << op->getNumOperands() << " operands";
+  return replica::SlicesToDenseOp::create(builder, op->getLoc(), op->getResult(0).getType(), op->getOperand(0), op->getOperand(1))
+      .getOperation();
+}
+
 LogicalResult stablehlo::importCustomCall(Operation *op) {
   auto targetAttr = op->getAttrOfType<StringAttr>("call_target_name");
   StringRef target = targetAttr ? targetAttr.getValue() : "";
@@ -50,6 +73,10 @@ LogicalResult stablehlo::importCustomCall(Operation *op) {
     replacement = createAllReduce(builder, op);
   else if (target == "replica.all_gather")
     replacement = createAllGather(builder, op);
+  else if (target == "replica.lookup")
+    replacement = createLookup(builder, op);
+  else if (target == "replica.slices_to_dense")
+    replacement = createSlicesToDense(builder, op);
   else if (target == "replica.id")
     replacement = replica::IdOp::create(builder, op->getLoc(), op->getResultTypes()).getOperation();
   else if (target == "replica.num_in_sync")

@@ -119,7 +119,8 @@ LogicalResult StepImporter::declareVariable(Location loc, StringAttr name, Type 
       builder, loc, symbol, TypeAttr::get(type),
       replica::SynchronizationAttr::get(context, replica::Synchronization::OnWrite),
       replica::AggregationAttr::get(context, replica::Aggregation::Uniform), /*initial=*/ElementsAttr(),
-      getElementTypeOrSelf(type).isUnsignedInteger() ? builder.getUnitAttr() : UnitAttr(), symbol == name ? StringAttr() : name);
+      getElementTypeOrSelf(type).isUnsignedInteger() ? builder.getUnitAttr() : UnitAttr(), symbol == name ? StringAttr() : name,
+      /*colocate_with=*/FlatSymbolRefAttr());
   return success();
 }
 

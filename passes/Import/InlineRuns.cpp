@@ -1,5 +1,6 @@
 //===- InlineRuns.cpp - Calls of steps become regions ---------------------===//
 
+#include "dialect/Device/DeviceDialect.h"
 #include "dialect/Replica/ReplicaDialect.h"
 #include "passes/Passes.h"
 
@@ -7,6 +8,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 
@@ -88,7 +90,25 @@ LogicalResult expandSteps(replica::RunStepsOp steps) {
     scf::YieldOp::create(b, loc, results);
   });
   steps.replaceAllUsesWith(loop.getResults());
-  steps.erase();
+  return success();
+}
+
+/// Outputs that are no tensors leave the program at once.
+LogicalResult declareOutputs(replica::RunStepsOp steps, llvm::StringMap<device::ConstantOutputOp> &declared) {
+  auto program = steps->getParentOfType<replica::ProgramOp>();
+  OpBuilder builder(program);
+  for (NamedAttribute output : steps.getNonTensorOutputs().value_or(builder.getDictionaryAttr({}))) {
+    device::ConstantOutputOp &known = declared[(program.getSymName() + "\n" + output.getName().getValue()).str()];
+    if (!known) {
+      known = device::ConstantOutputOp::create(builder, steps.getLoc(), output.getName(), output.getValue(), program.getSymName());
+    } else if (known.getValue() != output.getValue()) {
+      InFlightDiagnostic diagnostic = steps.emitError("output '")
+                                      << output.getName().getValue() << "' of program '" << program.getSymName() << "' is "
+                                      << output.getValue() << " here and " << known.getValue() << " elsewhere";
+      diagnostic.attachNote(known.getLoc()) << "the other steps that give it";
+      return diagnostic;
+    }
+  }
   return success();
 }
 
@@ -96,9 +116,12 @@ struct InlineRuns : impl::InlineRunsPassBase<InlineRuns> {
   void runOnOperation() override {
     SmallVector<replica::RunStepsOp> loops;
     getOperation().walk([&](replica::RunStepsOp steps) { loops.push_back(steps); });
-    for (replica::RunStepsOp steps : loops)
-      if (failed(expandSteps(steps)))
+    llvm::StringMap<device::ConstantOutputOp> outputs;
+    for (replica::RunStepsOp steps : loops) {
+      if (failed(declareOutputs(steps, outputs)) || failed(expandSteps(steps)))
         return signalPassFailure();
+      steps.erase();
+    }
     llvm::SetVector<Operation *> called;
     // A step may hold a merge_call that runs another one.
     for (bool changed = true; changed;) {

@@ -91,9 +91,10 @@ def InlineRunsPass : Pass<"inline-runs", "::mlir::ModuleOp"> {
     }
     ```
 
-    A `replica.run_steps` becomes an `scf.for` that gets a batch, runs the step and reduces its results.
+    A `replica.run_steps` becomes an `scf.for` that gets a batch, runs the step and reduces its results. Its outputs that are no tensors
+    become `device.constant_output`s of the program.
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+  let dependentDialects = ["::lockstep::device::DeviceDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
 #endif

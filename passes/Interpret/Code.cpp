@@ -2,10 +2,12 @@
 
 #include "passes/Interpret/Code.h"
 
+#include "dialect/Collective/CollectiveDialect.h"
 #include "passes/Interpret/LaneKernels.h"
 #include "passes/Interpret/Machine.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -19,6 +21,7 @@ LogicalResult Code::execute(Frame &frame) const {
   if (frame.machine.hasFailed())
     return failure();
   for (const Instruction &instruction : instructions) {
+    frame.machine.pause(frame.replica);
     if (failed(instruction.run(instruction, frame)))
       return failure();
     for (unsigned slot : instruction.released)
@@ -37,6 +40,49 @@ LogicalResult Code::call(Frame &frame, MutableArrayRef<Value> values, SmallVecto
     results.push_back(frame.take(use));
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// Several blocks
+//===----------------------------------------------------------------------===//
+
+FailureOr<Body> CodeBuilder::buildBody(Region &region) {
+  Body body;
+  for (Block &block : region) {
+    Operation *terminator = block.getTerminator();
+    if (terminator->getNumSuccessors() > 0 && !isa<cf::BranchOp, cf::CondBranchOp>(terminator)) {
+      terminator->emitError("expected a branch that the interpreter knows, found '") << terminator->getName() << "'";
+      return failure();
+    }
+    FailureOr<std::shared_ptr<const Code>> code = build(block);
+    if (failed(code))
+      return failure();
+    body.numbers[&block] = body.blocks.size();
+    body.blocks.push_back(*code);
+  }
+  return body;
+}
+
+LogicalResult Body::call(Frame &frame, MutableArrayRef<Value> values, SmallVectorImpl<Value> &results, Operation *&end) const {
+  SmallVector<Value> arguments(values.begin(), values.end());
+  for (const Code *code = blocks.front().get();;) {
+    end = code->terminator;
+    if (failed(code->call(frame, arguments, results)))
+      return failure();
+    if (end->getNumSuccessors() == 0)
+      return success();
+    auto branch = cast<BranchOpInterface>(end);
+    unsigned taken = isa<cf::CondBranchOp>(end) && !results[0].intAt(0) ? 1 : 0;
+    OperandRange forwarded = branch.getSuccessorOperands(taken).getForwardedOperands();
+    arguments.clear();
+    for (unsigned i = 0; i < forwarded.size(); ++i)
+      arguments.push_back(results[forwarded.getBeginOperandIndex() + i]);
+    code = blocks[numbers.at(end->getSuccessor(taken))].get();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// One block
+//===----------------------------------------------------------------------===//
 
 FailureOr<std::shared_ptr<const Code>> CodeBuilder::build(Block &block) {
   auto code = std::make_shared<Code>();
@@ -62,11 +108,12 @@ FailureOr<std::shared_ptr<const Code>> CodeBuilder::build(Block &block) {
 
 LogicalResult CodeBuilder::translate(Operation *op, Instruction &instruction) {
   for (mlir::Value result : op->getResults())
-    if (!getElement(result.getType()))
+    if (!getElement(result.getType()) && !isa<collective::PendingType>(result.getType()))
       return op->emitError("expected elements that the interpreter has (floats of 16, 32 and 64 bits, integers up to 64 "
                            "bits), found ")
              << result.getType();
-  for (auto family : {translateScalarOp, translateTensorOp, translateControlFlow, translateGeneric, translateReplicaOp}) {
+  for (auto family : {translateScalarOp, translateTensorOp, translateControlFlow, translateGeneric, translateReplicaOp,
+                      translateCollectiveOp}) {
     FailureOr<Instruction::Run> run = family(op, *this);
     if (failed(run))
       return failure();
@@ -82,14 +129,18 @@ LogicalResult CodeBuilder::translate(Operation *op, Instruction &instruction) {
 /// where the regions stand, since loops come back to them.
 void CodeBuilder::markLastUses(Block &block, Code &code) {
   llvm::DenseSet<mlir::Value> used;
-  auto isLast = [&](mlir::Value value) { return value.getParentBlock() == &block && used.insert(value).second; };
+  bool isOnly = block.getParent()->hasOneBlock();
+  auto isLast = [&](mlir::Value value) {
+    // Other blocks come later, or earlier in the next turn.
+    return value.getParentBlock() == &block && (isOnly || !value.isUsedOutsideOfBlock(&block)) && used.insert(value).second;
+  };
   OperandRange yielded = code.terminator->getOperands();
   for (size_t i = yielded.size(); i-- > 0;)
     code.yielded[i].dies = isLast(yielded[i]);
 
   for (Instruction &instruction : llvm::reverse(code.instructions)) {
     for (OpResult result : instruction.op->getResults())
-      if (!used.contains(result))
+      if (!used.contains(result) && (isOnly || !result.isUsedOutsideOfBlock(&block)))
         instruction.released.push_back(slotOf(result));
     for (Region &region : instruction.op->getRegions())
       region.walk([&](Operation *inner) {

@@ -68,10 +68,22 @@ struct Code {
   llvm::LogicalResult call(Frame &frame, llvm::MutableArrayRef<Value> values, llvm::SmallVectorImpl<Value> &results) const;
 };
 
+/// The blocks of a function, between which branches lead. The first one is the entry.
+struct Body {
+  std::vector<std::shared_ptr<const Code>> blocks;
+  llvm::DenseMap<mlir::Block *, size_t> numbers;
+
+  /// Sets the arguments, executes, and returns what the function does; `end` is the terminator that ended it.
+  llvm::LogicalResult call(Frame &frame, llvm::MutableArrayRef<Value> values, llvm::SmallVectorImpl<Value> &results, mlir::Operation *&end) const;
+};
+
 /// Translates the blocks of a step.
 class CodeBuilder {
 public:
   explicit CodeBuilder(Machine &machine) : machine(machine) {}
+
+  /// Fails as `build` does, and for terminators that are neither a return nor a branch of `cf`.
+  llvm::FailureOr<Body> buildBody(mlir::Region &region);
 
   /// Fails with an error at the first operation that the interpreter does not know.
   llvm::FailureOr<std::shared_ptr<const Code>> build(mlir::Block &block);
@@ -95,6 +107,7 @@ llvm::FailureOr<Instruction::Run> translateTensorOp(mlir::Operation *op, CodeBui
 llvm::FailureOr<Instruction::Run> translateControlFlow(mlir::Operation *op, CodeBuilder &builder);
 llvm::FailureOr<Instruction::Run> translateGeneric(mlir::Operation *op, CodeBuilder &builder);
 llvm::FailureOr<Instruction::Run> translateReplicaOp(mlir::Operation *op, CodeBuilder &builder);
+llvm::FailureOr<Instruction::Run> translateCollectiveOp(mlir::Operation *op, CodeBuilder &builder);
 
 } // namespace lockstep::interpret
 

@@ -1,6 +1,7 @@
 //===- ControlFlow.cpp - Loops and branches -------------------------------===//
 
 #include "passes/Interpret/Code.h"
+#include "passes/Interpret/Machine.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -43,6 +44,41 @@ FailureOr<Instruction::Run> translate(scf::ForOp op, CodeBuilder &builder) {
         return failure();
     }
     setResults(instruction, frame, carried);
+    return success();
+  });
+}
+
+/// Rounds come in any order, which a schedule draws for each replica.
+FailureOr<Instruction::Run> translate(scf::ParallelOp op, CodeBuilder &builder) {
+  // What rounds leave behind would have to be combined.
+  if (op.getNumResults() > 0)
+    return Instruction::Run();
+  FailureOr<CodePtr> body = builder.build(*op.getBody());
+  if (failed(body))
+    return failure();
+  return Instruction::Run([body = *body, loops = op.getNumLoops()](const Instruction &instruction, Frame &frame) {
+    auto bound = [&](unsigned loop, unsigned which) {
+      return static_cast<int64_t>(frame.peek(instruction.operands[which * loops + loop]).intAt(0));
+    };
+    // The rounds, one loop after the other.
+    std::vector<SmallVector<Value>> rounds(1);
+    for (unsigned loop = 0; loop < loops; ++loop) {
+      int64_t step = bound(loop, 2);
+      if (step <= 0)
+        return frame.fail(instruction.op, "expected a positive step of the loop, found " + Twine(step));
+      std::vector<SmallVector<Value>> more;
+      for (const SmallVector<Value> &round : rounds)
+        for (int64_t i = bound(loop, 0); i < bound(loop, 1); i += step) {
+          more.push_back(round);
+          more.back().push_back(Value::ofInt(static_cast<uint64_t>(i)));
+        }
+      rounds = std::move(more);
+    }
+    frame.machine.shuffle(frame.replica, rounds);
+    SmallVector<Value> none;
+    for (SmallVector<Value> &round : rounds)
+      if (failed(body->call(frame, round, none)))
+        return failure();
     return success();
   });
 }
@@ -110,7 +146,7 @@ FailureOr<Instruction::Run> translate(scf::IndexSwitchOp op, CodeBuilder &builde
 
 FailureOr<Instruction::Run> translateControlFlow(Operation *op, CodeBuilder &builder) {
   return TypeSwitch<Operation *, FailureOr<Instruction::Run>>(op)
-      .Case<scf::ForOp, scf::WhileOp, scf::IfOp, scf::IndexSwitchOp>([&](auto typed) { return translate(typed, builder); })
+      .Case<scf::ForOp, scf::ParallelOp, scf::WhileOp, scf::IfOp, scf::IndexSwitchOp>([&](auto typed) { return translate(typed, builder); })
       .Default([](Operation *) { return Instruction::Run(); });
 }
 

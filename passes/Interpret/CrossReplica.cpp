@@ -6,8 +6,6 @@
 
 #include "llvm/ADT/TypeSwitch.h"
 
-#include <thread>
-
 using namespace mlir;
 
 namespace lockstep::interpret {
@@ -71,22 +69,17 @@ Result translate(replica::RunOp op, CodeBuilder &builder) {
   SmallVector<bool> perReplica = llvm::map_to_vector(op.getResultTypes(), llvm::IsaPred<replica::PerReplicaType>);
   return Instruction::Run([body = *body, perReplica](const Instruction &instruction, Frame &frame) {
     Machine machine(frame.machine.replicas(), frame.machine.variables, frame.machine.batches);
+    machine.options = frame.machine.optionsOfInnerRun();
     machine.begin();
     std::vector<SmallVector<Value>> yielded(machine.replicas());
-    auto runReplica = [&](int64_t replica) {
+    machine.runReplicas([&](int64_t replica) {
       Frame mine{machine, replica, std::vector<Value>(frame.slots.size()), {}};
       SmallVector<Value> arguments;
       for (Use use : instruction.operands)
         arguments.push_back(componentOf(frame.peek(use), replica));
       (void)body->call(mine, arguments, yielded[replica]);
       machine.end(replica, body->terminator);
-    };
-    std::vector<std::thread> threads;
-    for (int64_t replica = 1; replica < machine.replicas(); ++replica)
-      threads.emplace_back(runReplica, replica);
-    runReplica(0);
-    for (std::thread &thread : threads)
-      thread.join();
+    });
     if (machine.hasFailed()) {
       frame.machine.adoptFailure(machine);
       return failure();
@@ -294,6 +287,8 @@ Result translate(replica::UpdateOp op, CodeBuilder &builder) {
     return failure();
   }
   return Instruction::Run([body = *body, &variable, each](const Instruction &instruction, Frame &frame) {
+    if (failed(checkMirrored(frame.machine, instruction.op, variable)))
+      return failure();
     std::vector<std::vector<Value>> results(instruction.results.size());
     for (auto [replica, copy] : llvm::enumerate(variable.copies)) {
       SmallVector<Value> arguments{copy}, yielded;

@@ -2,22 +2,20 @@
 
 #include "passes/Interpret/Interpreter.h"
 
+#include "dialect/Device/DeviceDialect.h"
 #include "passes/Interpret/Code.h"
-#include "passes/Passes.h"
 
 #include "mlir/Dialect/Linalg/Passes.h"
-
-#include <thread>
 
 using namespace mlir;
 
 namespace lockstep::interpret {
 
-void buildInterpretPipeline(OpPassManager &pm, int64_t replicas) {
-  SetReplicasPassOptions options;
-  options.replicas = replicas;
-  pm.addPass(createSetReplicasPass(options));
+void buildInterpretPipeline(OpPassManager &pm, const SetReplicasPassOptions &strategy, bool verify) {
+  pm.addPass(createSetReplicasPass(strategy));
   pm.addPass(createApplyStrategyPass());
+  if (verify)
+    pm.addPass(createVerifyUniformityPass());
   pm.addPass(createLinalgGeneralizeNamedOpsPass());
 }
 
@@ -39,6 +37,24 @@ LogicalResult Interpreter::addVariable(replica::VariableOp op) {
   return success();
 }
 
+static device::BindingAttr bindingOf(FunctionOpInterface function, unsigned argument) {
+  return function.getArgAttrOfType<device::BindingAttr>(argument, "device.binding");
+}
+
+static device::BindingAttr bindingOfResult(FunctionOpInterface function, unsigned result) {
+  return function.getResultAttrOfType<device::BindingAttr>(result, "device.binding");
+}
+
+/// A step that has been lowered says what its arguments and results are bound to.
+static bool isCollectiveForm(FunctionOpInterface function) {
+  if (!isa<func::FuncOp>(function) || function.isExternal())
+    return false;
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    if (!bindingOf(function, i))
+      return false;
+  return true;
+}
+
 FailureOr<std::unique_ptr<Interpreter>> Interpreter::create(ModuleOp module) {
   FailureOr<int64_t> replicas = replica::getReplicaCount(module);
   if (failed(replicas))
@@ -48,22 +64,26 @@ FailureOr<std::unique_ptr<Interpreter>> Interpreter::create(ModuleOp module) {
     if (failed(interpreter->addVariable(op)))
       return failure();
   for (auto op : module.getOps<FunctionOpInterface>())
-    if (isa<replica::StepOp, replica::ProgramOp>(op) && failed(interpreter->addFunction(op)))
+    if ((isa<replica::StepOp, replica::ProgramOp>(op) || isCollectiveForm(op)) && failed(interpreter->addFunction(op)))
       return failure();
   return interpreter;
 }
 
 LogicalResult Interpreter::addFunction(FunctionOpInterface op) {
-  if (!op.getFunctionBody().hasOneBlock())
-    return op->emitError("expected one block, found branches between several");
+  for (unsigned i = 0; isCollectiveForm(op) && i < op.getNumArguments() + op.getNumResults(); ++i) {
+    bool isArgument = i < op.getNumArguments();
+    device::BindingAttr binding = isArgument ? bindingOf(op, i) : bindingOfResult(op, i - op.getNumArguments());
+    if (binding && binding.getKind() == device::BindingKind::Variable && !state.contains(StringAttr::get(op.getContext(), binding.getName())))
+      return op->emitError("expected a variable '") << binding.getName() << "', to which the step is bound";
+  }
   for (Type type : op.getArgumentTypes())
     if (!isa<replica::IteratorType>(type) && !getElement(type))
       return op->emitError("expected arguments with elements that the interpreter has, found ") << type;
   CodeBuilder builder(machine);
-  FailureOr<std::shared_ptr<const Code>> code = builder.build(op.getFunctionBody().front());
-  if (failed(code))
+  FailureOr<Body> body = builder.buildBody(op.getFunctionBody());
+  if (failed(body))
     return failure();
-  functions.push_back({op, *code, builder.numSlots()});
+  functions.push_back({op, std::make_shared<const Body>(std::move(*body)), builder.numSlots()});
   return success();
 }
 
@@ -98,7 +118,8 @@ LogicalResult Interpreter::run(replica::ProgramOp op, ArrayRef<Value> arguments,
   batches.loaded = 0;
   Frame frame{machine, -1, std::vector<Value>(program.numSlots), {}};
   SmallVector<Value> values(arguments);
-  if (failed(program.code->call(frame, values, results))) {
+  Operation *end = nullptr;
+  if (failed(program.body->call(frame, values, results, end))) {
     machine.emitFailure();
     return failure();
   }
@@ -107,26 +128,53 @@ LogicalResult Interpreter::run(replica::ProgramOp op, ArrayRef<Value> arguments,
 
 LogicalResult Interpreter::run(replica::StepOp op, ArrayRef<SmallVector<Value>> arguments,
                                std::vector<SmallVector<Value>> &results) {
-  const Function &step = *find(op);
-  results.assign(replicas(), {});
-  machine.begin();
-  auto runReplica = [&](int64_t replica) {
-    Frame frame{machine, replica, std::vector<Value>(step.numSlots), {}};
-    SmallVector<Value> values(arguments[replica]);
-    (void)step.code->call(frame, values, results[replica]);
-    machine.end(replica, step.code->terminator);
-  };
-  std::vector<std::thread> threads;
-  for (int64_t replica = 1; replica < replicas(); ++replica)
-    threads.emplace_back(runReplica, replica);
-  runReplica(0);
-  for (std::thread &thread : threads)
-    thread.join();
-  if (machine.hasFailed()) {
-    machine.emitFailure();
+  return failed(runReplicas(*find(op), arguments, results)) ? failure() : checkCopies();
+}
+
+LogicalResult Interpreter::run(func::FuncOp op, ArrayRef<SmallVector<Value>> arguments, std::vector<SmallVector<Value>> &results) {
+  std::vector<SmallVector<Value>> given(replicas()), made;
+  for (auto [replica, mine] : llvm::enumerate(given)) {
+    size_t next = 0;
+    for (unsigned i = 0; i < op.getNumArguments(); ++i) {
+      device::BindingAttr binding = bindingOf(op, i);
+      if (binding.getKind() == device::BindingKind::Rank)
+        mine.push_back(Value::ofInt(replica));
+      else if (binding.getKind() == device::BindingKind::Variable)
+        mine.push_back(state.find(StringAttr::get(op.getContext(), binding.getName()))->second.copies[replica]);
+      else
+        mine.push_back(arguments[replica][next++]);
+    }
+  }
+  if (failed(runReplicas(*find(op), given, made)))
     return failure();
+  results.assign(replicas(), {});
+  for (unsigned i = 0; i < op.getNumResults(); ++i) {
+    device::BindingAttr binding = bindingOfResult(op, i);
+    bool isVariable = binding && binding.getKind() == device::BindingKind::Variable;
+    Variable *variable = isVariable ? &state.find(StringAttr::get(op.getContext(), binding.getName()))->second : nullptr;
+    for (int64_t replica = 0; replica < replicas(); ++replica)
+      if (variable)
+        variable->copies[replica] = made[replica][i];
+      else
+        results[replica].push_back(made[replica][i]);
   }
   return checkCopies();
+}
+
+LogicalResult Interpreter::runReplicas(const Function &step, ArrayRef<SmallVector<Value>> arguments, std::vector<SmallVector<Value>> &results) {
+  results.assign(replicas(), {});
+  machine.begin();
+  machine.runReplicas([&](int64_t replica) {
+    Frame frame{machine, replica, std::vector<Value>(step.numSlots), {}};
+    SmallVector<Value> values(arguments[replica]);
+    Operation *end = nullptr;
+    (void)step.body->call(frame, values, results[replica], end);
+    machine.end(replica, end);
+  });
+  if (!machine.hasFailed())
+    return success();
+  machine.emitFailure();
+  return failure();
 }
 
 /// What replicas assign on their own must have been equal everywhere, unless the variable is one for each of them.

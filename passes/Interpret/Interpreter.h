@@ -8,16 +8,19 @@
 #define LOCKSTEP_PASSES_INTERPRET_INTERPRETER_H
 
 #include "passes/Interpret/Machine.h"
+#include "passes/Passes.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
 
 namespace lockstep::interpret {
 
-struct Code;
+struct Body;
 
-/// Appends what a module needs after the import stage: the number of replicas (0: the module says it), and named operations
-/// of `linalg` as generic ones.
-void buildInterpretPipeline(mlir::OpPassManager &pm, int64_t replicas);
+/// Appends what a module needs after the import stage: its strategy and the number of replicas (as far as the module does not say
+/// them), and named operations of `linalg` as generic ones. With `verify`, a module is refused of which the compiler cannot prove that
+/// its replicas issue the same collectives and that copies of variables stay equal; without, execution shows what comes of it.
+void buildInterpretPipeline(mlir::OpPassManager &pm, const SetReplicasPassOptions &strategy, bool verify);
 
 /// Executes steps and programs of one module, which must outlive it.
 class Interpreter {
@@ -44,17 +47,24 @@ public:
   llvm::LogicalResult run(replica::StepOp step, llvm::ArrayRef<llvm::SmallVector<Value>> arguments,
                           std::vector<llvm::SmallVector<Value>> &results);
 
+  /// The same of a step in collective form: `arguments[r]` are those that are bound to batches and scalars, `results[r]` those that are
+  /// not bound to a variable. Variables and the number of the replica are supplied.
+  llvm::LogicalResult run(mlir::func::FuncOp step, llvm::ArrayRef<llvm::SmallVector<Value>> arguments,
+                          std::vector<llvm::SmallVector<Value>> &results);
+
   /// Runs a program once for all replicas: per-replica arguments and results are `Value::perReplica`, an iterator is any value.
   /// Errors as above.
   llvm::LogicalResult run(replica::ProgramOp program, llvm::ArrayRef<Value> arguments, llvm::SmallVectorImpl<Value> &results);
+  /// Holds for all runs from here on.
+  void setOptions(const RunOptions &options) { machine.options = options; }
   /// The batches of the iterator of programs: of each, its tensors, per replica. A run begins with the first.
   void setBatches(std::vector<std::vector<Value>> all) { batches.all = std::move(all); }
 
 private:
-  /// A step or a program.
+  /// A step (of either form) or a program.
   struct Function {
     mlir::FunctionOpInterface op;
-    std::shared_ptr<const Code> code;
+    std::shared_ptr<const Body> body;
     unsigned numSlots = 0;
   };
 
@@ -62,6 +72,8 @@ private:
   llvm::LogicalResult addVariable(replica::VariableOp op);
   llvm::LogicalResult addFunction(mlir::FunctionOpInterface op);
   const Function *find(mlir::Operation *op) const;
+  llvm::LogicalResult runReplicas(const Function &step, llvm::ArrayRef<llvm::SmallVector<Value>> arguments,
+                                  std::vector<llvm::SmallVector<Value>> &results);
   llvm::LogicalResult checkCopies();
 
   Variables state;

@@ -5,6 +5,8 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/OperationSupport.h"
 
+#include <thread>
+
 using namespace mlir;
 
 namespace lockstep::interpret {
@@ -21,68 +23,229 @@ static bool isSameCollective(Operation *a, Operation *b) {
          a->getResultTypes() == b->getResultTypes() && llvm::all_of(llvm::zip_equal(a->getRegions(), b->getRegions()), isSameRegion);
 }
 
+Machine::Exchange::Member &Machine::Exchange::of(int64_t rank) {
+  return *llvm::find_if(members, [&](const Member &member) { return member.rank == rank; });
+}
+
+bool Machine::Exchange::isComplete() const {
+  return llvm::all_of(members, [&](const Member &member) { return member.op && isSameCollective(members.front().op, member.op); });
+}
+
+//===----------------------------------------------------------------------===//
+// Steps and turns
+//===----------------------------------------------------------------------===//
+
 void Machine::begin() {
-  arrivals.assign(numReplicas, Arrival());
+  places.assign(numReplicas, Place());
+  exchanges.clear();
+  numbers.clear();
   running = numReplicas;
+  failed = false;
+  failedReplica = -1;
+  turns.reset();
+  if (options.scheduleSeed) {
+    turns.emplace(*optionsOfInnerRun().scheduleSeed, numReplicas);
+    handOver();
+  }
+}
+
+RunOptions Machine::optionsOfInnerRun() {
+  RunOptions inner = options;
+  if (inner.scheduleSeed)
+    *inner.scheduleSeed += 0x9e3779b97f4a7c15 * runs++;
+  return inner;
+}
+
+void Machine::runReplicas(llvm::function_ref<void(int64_t replica)> body) {
+  auto run = [&](int64_t replica) {
+    if (turns) {
+      std::unique_lock lock(mutex);
+      waitForTurn(replica, lock);
+    }
+    body(replica);
+  };
+  std::vector<std::thread> threads;
+  for (int64_t replica = 1; replica < replicas(); ++replica)
+    threads.emplace_back(run, replica);
+  run(0);
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+void Machine::handOver() {
+  if (turns)
+    turns->next([&](int64_t replica) { return places[replica].state == Place::Running; });
+}
+
+void Machine::wakeUp() {
+  if (!turns || hasFailed())
+    for (std::condition_variable &wake : wakes)
+      wake.notify_one();
+  else if (turns->current() >= 0)
+    wakes[turns->current()].notify_one();
+}
+
+void Machine::waitForTurn(int64_t replica, std::unique_lock<std::mutex> &lock) {
+  wakes[replica].wait(lock, [&] { return turns->current() == replica || hasFailed(); });
+}
+
+void Machine::takeTurns(int64_t replica) {
+  // Only the one whose turn it is asks.
+  if (hasFailed() || !turns->isOver())
+    return;
+  std::unique_lock lock(mutex);
+  handOver();
+  if (turns->current() == replica)
+    return;
+  wakeUp();
+  waitForTurn(replica, lock);
+}
+
+void Machine::stop(int64_t replica, Place::State state, Operation *op) {
+  places[replica].state = state;
+  places[replica].op = op;
+  if (--running == 0)
+    reportBlocked();
+  handOver();
+  if (turns)
+    wakeUp();
 }
 
 void Machine::end(int64_t replica, Operation *terminator) {
   std::lock_guard lock(mutex);
-  arrivals[replica] = {Arrival::Ended, terminator, {}};
-  if (--running == 0)
-    resolve(nullptr);
+  stop(replica, Place::Ended, terminator);
 }
 
-LogicalResult Machine::meet(int64_t replica, Operation *op, SmallVector<Value> operands, const Combine &combine,
-                            SmallVectorImpl<Value> &mine) {
-  std::unique_lock lock(mutex);
-  uint64_t before = generation;
-  arrivals[replica] = {Arrival::Waiting, op, std::move(operands)};
-  if (--running == 0)
-    resolve(combine);
-  else
-    wake.wait(lock, [&] { return generation != before || hasFailed(); });
-  // A collective that was done before an error of another replica counts.
-  if (generation == before)
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+Machine::Exchange &Machine::find(int64_t replica, const Group &group, uint64_t &number) {
+  uint64_t count = places[replica].begun[{group.name, group.channel}]++;
+  auto [it, inserted] = numbers.try_emplace({group.name, group.channel, count}, exchanges.size());
+  number = it->second;
+  if (!inserted)
+    return exchanges[number];
+  Exchange &exchange = exchanges.emplace_back();
+  size_t size = group.ranks.empty() ? numReplicas : group.ranks.size();
+  exchange.members.resize(size);
+  for (size_t i = 0; i < size; ++i)
+    exchange.members[i].rank = group.ranks.empty() ? static_cast<int64_t>(i) : group.ranks[i];
+  return exchange;
+}
+
+LogicalResult Machine::combineAll(Exchange &exchange, const Combine &combine, std::unique_lock<std::mutex> &lock) {
+  SmallVector<SmallVector<Value>> operands;
+  for (Exchange::Member &member : exchange.members)
+    operands.push_back(std::move(member.operands));
+  std::vector<SmallVector<Value>> results(exchange.members.size());
+  // Regions of a merge_call report their errors through `fail`, which takes the lock.
+  lock.unlock();
+  LogicalResult combined = combine(operands, results);
+  lock.lock();
+  if (mlir::failed(combined))
     return failure();
-  mine.assign(std::make_move_iterator(results[replica].begin()), std::make_move_iterator(results[replica].end()));
+  for (auto [member, mine] : llvm::zip_equal(exchange.members, results))
+    member.results = std::move(mine);
+  exchange.done = true;
+  for (Place &place : places)
+    if (place.state == Place::Waiting && exchanges[place.number].done) {
+      place.state = Place::Running;
+      ++running;
+    }
+  wakeUp();
   return success();
 }
 
-void Machine::resolve(const Combine &combine) {
+FailureOr<uint64_t> Machine::start(int64_t replica, Operation *op, const Group &group, SmallVector<Value> operands, const Combine &combine) {
+  std::unique_lock lock(mutex);
+  if (hasFailed())
+    return failure();
+  uint64_t number = 0;
+  Exchange &exchange = find(replica, group, number);
+  Exchange::Member &mine = exchange.of(replica);
+  mine.op = op;
+  mine.operands = std::move(operands);
+  if (exchange.isComplete() && mlir::failed(combineAll(exchange, combine, lock)))
+    return failure();
+  return number;
+}
+
+LogicalResult Machine::wait(int64_t replica, Operation *op, uint64_t number, SmallVectorImpl<Value> &mine) {
+  std::unique_lock lock(mutex);
+  Exchange &exchange = exchanges[number];
+  if (!exchange.done) {
+    places[replica].number = number;
+    stop(replica, Place::Waiting, op);
+    wakes[replica].wait(lock, [&] { return hasFailed() || (exchange.done && (!turns || turns->current() == replica)); });
+  }
+  // A collective that was done before an error of another replica counts.
+  if (!exchange.done)
+    return failure();
+  mine = std::move(exchange.of(replica).results);
+  return success();
+}
+
+LogicalResult Machine::meet(int64_t replica, Operation *op, SmallVector<Value> operands, const Combine &combine,
+                            SmallVectorImpl<Value> &results) {
+  FailureOr<uint64_t> number = start(replica, op, Group(), std::move(operands), combine);
+  return mlir::failed(number) ? failure() : wait(replica, op, *number, results);
+}
+
+//===----------------------------------------------------------------------===//
+// Errors
+//===----------------------------------------------------------------------===//
+
+int64_t Machine::findMissing(int64_t replica) {
+  Exchange &exchange = exchanges[places[replica].number];
+  Operation *mine = exchange.of(replica).op;
+  for (const Exchange::Member &member : exchange.members)
+    if (!member.op || !isSameCollective(mine, member.op))
+      return member.rank;
+  llvm_unreachable("a collective that all have begun is done");
+}
+
+static std::string quoted(Operation *op) { return "'" + op->getName().getStringRef().str() + "'"; }
+
+/// "replica 2", "replicas 0 and 2", "replicas 0, 1 and 3".
+static std::string toText(ArrayRef<int64_t> replicas) {
+  std::string text = replicas.size() == 1 ? "replica " : "replicas ";
+  for (auto [index, replica] : llvm::enumerate(replicas))
+    text += (index == 0 ? "" : index + 1 == replicas.size() ? " and " : ", ") + std::to_string(replica);
+  return text;
+}
+
+std::string Machine::describePlace(int64_t replica) {
+  const Place &place = places[replica];
+  return place.state == Place::Ended ? "has ended the step" : "waits in " + quoted(place.op);
+}
+
+void Machine::reportBlocked() {
   if (hasFailed())
     return;
-  auto isWaiting = [](const Arrival &arrival) { return arrival.state == Arrival::Waiting; };
-  auto waiting = llvm::find_if(arrivals, isWaiting);
-  if (waiting == arrivals.end())
+  auto isWaiting = [](const Place &place) { return place.state == Place::Waiting; };
+  auto first = llvm::find_if(places, isWaiting);
+  if (first == places.end())
     return;
-  auto other =
-      llvm::find_if(arrivals, [&](const Arrival &arrival) { return !isWaiting(arrival) || !isSameCollective(waiting->op, arrival.op); });
-  if (other != arrivals.end()) {
-    std::string waiter = llvm::Twine(waiting - arrivals.begin()).str(), blocker = llvm::Twine(other - arrivals.begin()).str();
-    std::string what =
-        other->state == Arrival::Ended ? "has ended the step" : "waits in '" + other->op->getName().getStringRef().str() + "'";
-    report(waiting - arrivals.begin(), waiting->op,
-           "blocked: replica " + waiter + " waits in '" + waiting->op->getName().getStringRef().str() + "' for replica " + blocker +
-               ", which " + what + " [E_COLLECTIVE_DIVERGENCE]",
-           "replica " + blocker + " is here", other->op);
-    return;
+  int64_t waiter = first - places.begin(), missing = findMissing(waiter);
+  // Replicas at one place are told together; the first place is that of the error.
+  llvm::MapVector<std::pair<Operation *, int64_t>, SmallVector<int64_t>> together;
+  for (int64_t replica = 0; replica < numReplicas; ++replica)
+    together[{places[replica].op, isWaiting(places[replica]) ? findMissing(replica) : -1}].push_back(replica);
+  std::vector<Note> notes;
+  for (auto &[place, replicas] : together) {
+    auto [op, lacking] = place;
+    bool several = replicas.size() > 1;
+    if (lacking < 0)
+      notes.push_back({op, toText(replicas) + (several ? " have" : " has") + " ended the step here"});
+    else
+      notes.push_back({op, toText(replicas) + (several ? " wait" : " waits") + " here, in " + quoted(op) + ", for replica " +
+                               std::to_string(lacking)});
   }
-  SmallVector<SmallVector<Value>> operands;
-  for (Arrival &arrival : arrivals) {
-    operands.push_back(std::move(arrival.operands));
-    arrival = Arrival();
-  }
-  results.assign(numReplicas, {});
-  // Regions of a merge_call report their errors through `fail`, which takes the lock.
-  mutex.unlock();
-  LogicalResult combined = combine(operands, results);
-  mutex.lock();
-  if (mlir::failed(combined))
-    return;
-  running = numReplicas;
-  ++generation;
-  wake.notify_all();
+  report(waiter, first->op,
+         "blocked: replica " + std::to_string(waiter) + " waits in " + quoted(first->op) + " for replica " + std::to_string(missing) +
+             ", which " + describePlace(missing) + " [E_COLLECTIVE_DIVERGENCE]",
+         std::move(notes));
 }
 
 LogicalResult Machine::fail(int64_t replica, Operation *op, const Twine &message) {
@@ -91,28 +254,27 @@ LogicalResult Machine::fail(int64_t replica, Operation *op, const Twine &message
   return failure();
 }
 
-void Machine::report(int64_t replica, Operation *op, std::string message, std::string note, Operation *notePlace) {
+void Machine::report(int64_t replica, Operation *op, std::string message, std::vector<Note> notes) {
   if (!hasFailed()) {
     failedReplica = replica;
     failedOp = op;
     failureMessage = std::move(message);
-    noteMessage = std::move(note);
-    noteOp = notePlace;
+    failureNotes = std::move(notes);
     failed = true;
   }
-  wake.notify_all();
+  wakeUp();
 }
 
 void Machine::adoptFailure(const Machine &inner) {
   std::lock_guard lock(mutex);
-  report(inner.failedReplica, inner.failedOp, inner.failureMessage, inner.noteMessage, inner.noteOp);
+  report(inner.failedReplica, inner.failedOp, inner.failureMessage, inner.failureNotes);
 }
 
 void Machine::emitFailure() {
   InFlightDiagnostic diagnostic = failedOp->emitError(failureMessage);
-  if (!noteMessage.empty())
-    diagnostic.attachNote(noteOp->getLoc()) << noteMessage;
-  else if (failedReplica >= 0)
+  for (auto &[op, message] : failureNotes)
+    diagnostic.attachNote(op->getLoc()) << message;
+  if (failureNotes.empty() && failedReplica >= 0)
     diagnostic.attachNote(failedOp->getLoc()) << "on replica " << failedReplica;
 }
 

@@ -1,13 +1,15 @@
 //===- Machine.h - What the replicas of a run share -------------*- C++ -*-===//
 //
 // Each replica executes a step on its own thread, on its own copies of the variables. They meet at collectives: the last one
-// that comes does for all of them what the collective means, so nothing depends on the order in which threads run.
+// that comes does for all of them what the collective means, so nothing that they compute depends on the order in which threads
+// run. With a schedule (`Turns.h`) they do not even run side by side: one has its turn, and a seed says for how long and who is next.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef LOCKSTEP_PASSES_INTERPRET_MACHINE_H
 #define LOCKSTEP_PASSES_INTERPRET_MACHINE_H
 
+#include "passes/Interpret/Turns.h"
 #include "passes/Interpret/Value.h"
 
 #include "dialect/Replica/ReplicaDialect.h"
@@ -15,7 +17,9 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <deque>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <string>
 
@@ -38,29 +42,68 @@ struct BatchList {
   size_t loaded = 0;
 };
 
+/// What a run may be told beside its arguments.
+struct RunOptions {
+  /// Replicas take turns, in an order drawn from this seed; without it, their threads run side by side.
+  std::optional<uint64_t> scheduleSeed;
+};
+
 /// One run of all replicas. `variables` and `batches` outlive it.
 class Machine {
 public:
   Machine(int64_t replicas, Variables &variables, BatchList &batches)
-      : variables(variables), batches(batches), numReplicas(replicas), arrivals(replicas) {}
+      : variables(variables), batches(batches), numReplicas(replicas), wakes(replicas), places(replicas) {}
 
   int64_t replicas() const { return numReplicas; }
   Variables &variables;
   BatchList &batches;
+  RunOptions options;
+  /// Those of a run inside of this one: another order, if there is one at all.
+  RunOptions optionsOfInnerRun();
 
-  /// What a collective does, with the operands of each replica; gives each replica's results.
+  /// What a collective does, with the operands of each member of the group; gives each member's results.
   using Combine = std::function<llvm::LogicalResult(llvm::ArrayRef<llvm::SmallVector<Value>> operands,
                                                     std::vector<llvm::SmallVector<Value>> &results)>;
 
-  /// Waits until all replicas have come to a collective of the same kind. If that cannot happen, because one of them has ended
-  /// its step or waits in another collective, it is an error that tells where both are.
+  /// The ranks that take part in a collective, in order, and where they meet: its name, and the channel if there is one. Without
+  /// ranks, all replicas.
+  struct Group {
+    std::string name;
+    int64_t channel = -1;
+    llvm::SmallVector<int64_t> ranks;
+  };
+
+  /// `replica` begins its next collective in `group`, without waiting for the others; `combine` is done by the last that comes.
+  /// Collectives of a group match in the order in which each rank begins them. Gives a number to wait for.
+  llvm::FailureOr<uint64_t> start(int64_t replica, mlir::Operation *op, const Group &group, llvm::SmallVector<Value> operands,
+                                  const Combine &combine);
+  /// Waits, at `op`, until all members of the group have begun the collective `number`. If that cannot happen, because some of them
+  /// have ended their step or wait for others, it is an error that tells where all are and what each of them waits for.
+  llvm::LogicalResult wait(int64_t replica, mlir::Operation *op, uint64_t number, llvm::SmallVectorImpl<Value> &mine);
+  /// A collective of all replicas: both at once.
   llvm::LogicalResult meet(int64_t replica, mlir::Operation *op, llvm::SmallVector<Value> operands, const Combine &combine,
                            llvm::SmallVectorImpl<Value> &results);
 
   /// Begins a step in which all replicas run.
   void begin();
+  /// Executes `body` for every replica, each on a thread of its own, and returns when all have ended.
+  void runReplicas(llvm::function_ref<void(int64_t replica)> body);
   /// `replica` has executed its last operation, `terminator`.
   void end(int64_t replica, mlir::Operation *terminator);
+  /// Between two operations of `replica`: others may have their turn.
+  void pause(int64_t replica) {
+    if (turns && replica >= 0)
+      takeTurns(replica);
+  }
+
+  /// Brings what `replica` may do in any order into one that its schedule draws; leaves it as it is without a schedule.
+  template <typename List> void shuffle(int64_t replica, List &list) {
+    if (!options.scheduleSeed)
+      return;
+    std::mt19937_64 random(*options.scheduleSeed * 31 + static_cast<uint64_t>(replica));
+    for (size_t i = list.size(); i > 1; --i)
+      std::swap(list[i - 1], list[random() % i]);
+  }
 
   /// Records an error, if it is the first one, and wakes all replicas. Always fails.
   llvm::LogicalResult fail(int64_t replica, mlir::Operation *op, const llvm::Twine &message);
@@ -72,30 +115,65 @@ public:
 
 private:
   /// Where a replica is, as far as the others know.
-  struct Arrival {
+  struct Place {
     enum State { Running, Waiting, Ended } state = Running;
     mlir::Operation *op = nullptr;
-    llvm::SmallVector<Value> operands;
+    /// The collective that it waits for.
+    uint64_t number = 0;
+    /// Collectives that it has begun, by group and channel.
+    std::map<std::pair<std::string, int64_t>, uint64_t> begun;
   };
 
-  /// All are waiting or have ended: does the collective, or reports why it cannot be done. The lock is held.
-  void resolve(const Combine &combine);
-  void report(int64_t replica, mlir::Operation *op, std::string message, std::string note = {}, mlir::Operation *noteOp = nullptr);
+  /// One collective: who has begun it, with what.
+  struct Exchange {
+    struct Member {
+      int64_t rank = 0;
+      mlir::Operation *op = nullptr;
+      llvm::SmallVector<Value> operands, results;
+    };
+    std::vector<Member> members;
+    bool done = false;
+
+    Member &of(int64_t rank);
+    bool isComplete() const;
+  };
+
+  using Note = std::pair<mlir::Operation *, std::string>;
+
+  Exchange &find(int64_t replica, const Group &group, uint64_t &number);
+  llvm::LogicalResult combineAll(Exchange &exchange, const Combine &combine, std::unique_lock<std::mutex> &lock);
+  void takeTurns(int64_t replica);
+  void waitForTurn(int64_t replica, std::unique_lock<std::mutex> &lock);
+  void handOver();
+  /// Wakes the one whose turn it is; all of them without turns, or if the run has failed.
+  void wakeUp();
+  /// The state of `replica` is `state`; if nobody runs any more although some wait, reports it. The lock is held.
+  void stop(int64_t replica, Place::State state, mlir::Operation *op);
+  void reportBlocked();
+  /// The rank for which `replica` waits in vain.
+  int64_t findMissing(int64_t replica);
+  std::string describePlace(int64_t replica);
+  void report(int64_t replica, mlir::Operation *op, std::string message, std::vector<Note> notes = {});
 
   int64_t numReplicas;
   std::mutex mutex;
-  std::condition_variable wake;
-  std::vector<Arrival> arrivals;
-  std::vector<llvm::SmallVector<Value>> results;
+  /// One a replica: with turns, only one of them is to be woken.
+  std::deque<std::condition_variable> wakes;
+  std::vector<Place> places;
+  /// By number; a deque, since replicas hold on to one while others begin more.
+  std::deque<Exchange> exchanges;
+  std::map<std::tuple<std::string, int64_t, uint64_t>, uint64_t> numbers;
   /// Replicas that run.
   int64_t running = 0;
-  /// Collectives that have been done.
-  uint64_t generation = 0;
+  std::optional<Turns> turns;
+  /// Runs that have begun here or inside: each has an order of its own.
+  uint64_t runs = 0;
 
   std::atomic<bool> failed = false;
   int64_t failedReplica = -1;
-  mlir::Operation *failedOp = nullptr, *noteOp = nullptr;
-  std::string failureMessage, noteMessage;
+  mlir::Operation *failedOp = nullptr;
+  std::string failureMessage;
+  std::vector<Note> failureNotes;
 };
 
 } // namespace lockstep::interpret

@@ -163,7 +163,18 @@ LogicalResult checkGathered(Machine &machine, Operation *op, const Value &gather
 // Variables
 //===----------------------------------------------------------------------===//
 
+LogicalResult checkMirrored(Machine &machine, Operation *op, Variable &variable) {
+  for (auto [replica, copy] : llvm::enumerate(variable.copies))
+    if (!variable.op.isOnRead() && !copy.isIdentical(variable.copies[0]))
+      return machine.fail(-1, op, "expected variable '" + variable.op.getSymName() + "' to be equal on all replicas, found another value on replica " +
+                                      Twine(replica) + " than on replica 0");
+  return success();
+}
+
 static LogicalResult runRead(Variable &variable, const Instruction &instruction, Frame &frame) {
+  // Where one value is read for all replicas, there must be one.
+  if (frame.replica < 0 && failed(checkMirrored(frame.machine, instruction.op, variable)))
+    return failure();
   bool combines = frame.replica < 0 && variable.op.isOnRead();
   Value result = variable.copies[std::max<int64_t>(frame.replica, 0)];
   // In cross-replica context, an on_read variable is the combination of its copies.

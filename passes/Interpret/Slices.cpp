@@ -168,11 +168,55 @@ Result translate(replica::ScatterOp op, CodeBuilder &builder) {
   });
 }
 
+/// Rows of the replica's own copy; zeros for an id outside.
+Result translate(replica::LookupOp op, CodeBuilder &builder) {
+  Variable &variable = findVariable(op, builder);
+  unsigned idWidth = getElement(op.getIds().getType())->width;
+  return Instruction::Run([&variable, idWidth](const Instruction &instruction, Frame &frame) {
+    const Value &table = variable.copies[frame.replica], &ids = frame.peek(instruction.operands[0]);
+    int64_t rows = table.shape()[0], width = rows == 0 ? 0 : table.size() / rows;
+    SmallVector<int64_t> shape(table.shape());
+    shape[0] = ids.size();
+    Value result(table.lane(), shape);
+    auto copyRows = [&](const auto *from, auto *to) {
+      for (int64_t i = 0; i < ids.size(); ++i)
+        if (int64_t row = signExtend(ids.intAt(i), idWidth); row >= 0 && row < rows)
+          std::copy_n(from + row * width, width, to + i * width);
+    };
+    switch (table.lane()) {
+    case Lane::Float:
+      copyRows(table.as<float>(), result.mutableAs<float>());
+      break;
+    case Lane::Double:
+      copyRows(table.as<double>(), result.mutableAs<double>());
+      break;
+    case Lane::Int:
+      copyRows(table.as<uint64_t>(), result.mutableAs<uint64_t>());
+      break;
+    }
+    frame.slots[instruction.results[0]] = std::move(result);
+    return success();
+  });
+}
+
+Result translate(replica::SlicesToDenseOp op, CodeBuilder &) {
+  auto type = cast<RankedTensorType>(op.getType());
+  Element element = *getElement(type);
+  unsigned indexWidth = getElement(op.getIndices().getType())->width;
+  return Instruction::Run([type, element, indexWidth](const Instruction &instruction, Frame &frame) {
+    Value dense(element.lane, type.getShape());
+    scatter(replica::Scatter::Add, dense, {frame.peek(instruction.operands[0]), frame.peek(instruction.operands[1])}, element, indexWidth);
+    frame.slots[instruction.results[0]] = std::move(dense);
+    return success();
+  });
+}
+
 } // namespace
 
 Result translateSlicesOp(Operation *op, CodeBuilder &builder) {
   return TypeSwitch<Operation *, Result>(op)
-      .Case<replica::AllReduceSlicesOp, replica::ReduceSlicesOp, replica::ScatterOp>([&](auto typed) { return translate(typed, builder); })
+      .Case<replica::AllReduceSlicesOp, replica::ReduceSlicesOp, replica::ScatterOp, replica::LookupOp, replica::SlicesToDenseOp>(
+          [&](auto typed) { return translate(typed, builder); })
       .Default([](Operation *) { return Instruction::Run(); });
 }
 

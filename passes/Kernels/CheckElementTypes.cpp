@@ -25,7 +25,7 @@ struct CheckElementTypes : impl::CheckElementTypesPassBase<CheckElementTypes> {
     func::FuncOp step = getOperation();
     if (!step.isExternal())
       for (BlockArgument argument : step.getArguments())
-        if (failed(check(argument, argument.getLoc())))
+        if (failed(check(argument, argument.getLoc())) || failed(checkBinding(step, argument)))
           return signalPassFailure();
     // The first operation that makes such a value is the one to change: those behind it only follow.
     WalkResult result = step.walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -40,8 +40,17 @@ struct CheckElementTypes : impl::CheckElementTypesPassBase<CheckElementTypes> {
 
   static LogicalResult check(Value value, Location location) {
     auto tensor = dyn_cast<RankedTensorType>(value.getType());
-    if (!tensor || hasKernels(tensor.getElementType()))
-      return success();
+    return !tensor || hasKernels(tensor.getElementType()) ? success() : refuse(tensor, location);
+  }
+
+  /// An index is as wide as the compiler likes: nothing that comes from outside has such elements.
+  static LogicalResult checkBinding(func::FuncOp step, BlockArgument argument) {
+    auto tensor = dyn_cast<RankedTensorType>(argument.getType());
+    bool isBound = step.getArgAttr(argument.getArgNumber(), "device.binding") != nullptr;
+    return tensor && isBound && tensor.getElementType().isIndex() ? refuse(tensor, argument.getLoc()) : success();
+  }
+
+  static LogicalResult refuse(RankedTensorType tensor, Location location) {
     return emitError(location) << "there are no kernels for elements of type " << tensor.getElementType()
                                << ": expected i1, i8, i16, i32, i64, f16, bf16, f32 or f64 [E_DTYPE_UNSUPPORTED]";
   }

@@ -142,6 +142,9 @@ DynamicSize DynamicSizes::findSize(OpResult tensor, unsigned dimension) {
   if (auto wait = dyn_cast<collective::WaitOp>(op)) {
     collective::StartOp start = wait.getStart();
     unsigned number = tensor.getResultNumber();
+    // Where the operands are of another role, nothing else tells a bound.
+    if (std::optional<ArrayRef<int64_t>> known = start.getResultBounds(number))
+      return {start.getResultSizes(number)[dynamic], (*known)[dynamic]};
     DynamicSize size{start.getResultSizes(number)[dynamic], boundOf(start.getInputs()[number], dimension)};
     if (start.getAxis() == dimension) {
       FailureOr<int64_t> replicas = replica::getReplicaCount(op->getParentOfType<ModuleOp>());

@@ -5,10 +5,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Lower/Elementwise.h"
-#include "passes/Lower/LowerScatter.h"
+#include "passes/Lower/LowerSlices.h"
 #include "passes/Lower/Means.h"
+#include "passes/Lower/ServerRows.h"
 
 #include "dialect/Collective/CollectiveDialect.h"
+#include "dialect/Device/DeviceDialect.h"
 #include "dialect/Replica/ReplicaDialect.h"
 #include "passes/Passes.h"
 
@@ -33,11 +35,12 @@ public:
   ReplicaLowering(ModuleOp module, int64_t replicas) : module(module), builder(module.getContext()), replicas(replicas) {}
 
   LogicalResult run() {
-    if (replicas > 1) {
+    // One replica alone meets parameter servers.
+    if (replicas > 1 || !module.getOps<device::RoleOp>().empty()) {
       builder.setInsertionPointToStart(module.getBody());
       // A variable may have the name already.
       SymbolTable symbols(module);
-      group = symbols.insert(collective::GroupOp::create(builder, module.getLoc(), "all", /*ranks=*/DenseI64ArrayAttr()));
+      group = symbols.insert(collective::GroupOp::create(builder, module.getLoc(), "all", /*ranks=*/DenseI64ArrayAttr(), /*with_replicas=*/false));
     }
     SmallVector<Operation *> ops;
     module.walk([&](Operation *op) {
@@ -55,7 +58,8 @@ public:
 private:
   LogicalResult lower(Operation *op) {
     return TypeSwitch<Operation *, LogicalResult>(op)
-        .Case<replica::AllReduceOp, replica::AllReduceSlicesOp, replica::AllGatherOp, replica::ScatterOp, replica::ReadOp, replica::AssignOp, replica::AssignAddOp, replica::AssignSubOp>(
+        .Case<replica::AllReduceOp, replica::AllReduceSlicesOp, replica::AllGatherOp, replica::ScatterOp, replica::LookupOp,
+              replica::SlicesToDenseOp, replica::ReadOp, replica::AssignOp, replica::AssignAddOp, replica::AssignSubOp>(
             [&](auto typed) { return lowerOp(typed); })
         .Case([&](replica::NumInSyncOp typed) {
           auto type = RankedTensorType::get({}, builder.getI32Type());
@@ -82,7 +86,7 @@ private:
                          TypeRange results, IntegerAttr axis = {}, int64_t bytesPerPack = 0, ValueRange sizes = {}) {
     auto pending = collective::PendingType::get(builder.getContext(), llvm::to_vector(results));
     auto start = collective::StartOp::create(builder, loc, pending, kind, reduction, group, /*channel=*/IntegerAttr(),
-                                             operands, sizes, axis, bytesPerPack, /*bounds=*/DenseI64ArrayAttr());
+                                             operands, sizes, axis, bytesPerPack, /*bounds=*/DenseI64ArrayAttr(), /*root=*/IntegerAttr());
     return collective::WaitOp::create(builder, loc, results, start, operands).getResults();
   }
 
@@ -223,13 +227,9 @@ private:
     return {all(own.values, rows), all(own.indices, places), onlyFirst ? first : total};
   }
 
-  Value countRows(Location loc, Value indices) {
-    return builder.createOrFold<tensor::DimOp>(loc, indices, arith::ConstantIndexOp::create(builder, loc, 0).getResult());
-  }
-
   LogicalResult lowerOp(replica::AllReduceSlicesOp op) {
     Location loc = op.getLoc();
-    Slices all = gatherSlices(loc, {op.getValues(), op.getIndices(), countRows(loc, op.getIndices())}, /*onlyFirst=*/false);
+    Slices all = gatherSlices(loc, {op.getValues(), op.getIndices(), countRows(builder, loc, op.getIndices())}, /*onlyFirst=*/false);
     if (op.getReduction() == replica::Reduction::Mean)
       all.values = divideBy(builder, loc, all.values, replicas, getElementTypeOrSelf(op.getAllValues().getType()));
     SmallVector<Value> results{all.values, all.indices};
@@ -245,16 +245,54 @@ private:
   LogicalResult lowerOp(replica::ScatterOp op) {
     Location loc = op.getLoc();
     replica::VariableOp variable = replica::lookupVariable(op);
-    Slices slices{op.getValues(), op.getIndices(), countRows(loc, op.getIndices())};
+    Slices slices{op.getValues(), op.getIndices(), Value()};
     replica::Aggregation aggregation = variable.getAggregation();
-    if (!op->hasAttr(replica::kCrossReplica) && aggregation != replica::Aggregation::Uniform) {
-      slices = gatherSlices(loc, slices, aggregation == replica::Aggregation::OnlyFirstReplica);
+    if (op->hasAttr(replica::kCrossReplica) || aggregation == replica::Aggregation::Uniform) {
+      slices.count = countRows(builder, loc, op.getIndices());
+    } else {
+      FailureOr<Slices> all = gatherFor(loc, variable, slices, aggregation == replica::Aggregation::OnlyFirstReplica);
+      if (failed(all))
+        return failure();
+      slices = *all;
       if (aggregation == replica::Aggregation::Mean)
         slices.values = divideBy(builder, loc, slices.values, replicas, getElementTypeOrSelf(slices.values.getType()));
     }
     Value table = replica::ReadOp::create(builder, loc, variable.getType(), op.getVariableAttr());
     Value changed = scatterRows(builder, loc, op.getKind(), table, slices.indices, slices.values, slices.count);
     replica::AssignOp::create(builder, loc, op.getVariableAttr(), changed);
+    op.erase();
+    return success();
+  }
+
+  /// The slices of all replicas where the variable is.
+  FailureOr<Slices> gatherFor(Location loc, replica::VariableOp variable, Slices own, bool onlyFirst) {
+    if (!device::getRole(variable)) {
+      own.count = countRows(builder, loc, own.indices);
+      return gatherSlices(loc, own, onlyFirst);
+    }
+    FailureOr<ServerRows::Slices> all = ServerRows(builder, loc, variable, group, replicas).gather(own.values, own.indices);
+    if (failed(all))
+      return failure();
+    return Slices{all->values, all->indices, onlyFirst ? all->first : all->total};
+  }
+
+  LogicalResult lowerOp(replica::LookupOp op) {
+    replica::VariableOp variable = replica::lookupVariable(op);
+    Value table = replica::ReadOp::create(builder, op.getLoc(), variable.getType(), op.getVariableAttr());
+    if (device::getRole(variable)) {
+      FailureOr<Value> rows = ServerRows(builder, op.getLoc(), variable, group, replicas).lookUp(table, op.getIds());
+      if (failed(rows))
+        return failure();
+      op.replaceAllUsesWith(*rows);
+    } else {
+      op.replaceAllUsesWith(lookUpRows(builder, op.getLoc(), table, op.getIds()));
+    }
+    op.erase();
+    return success();
+  }
+
+  LogicalResult lowerOp(replica::SlicesToDenseOp op) {
+    op.replaceAllUsesWith(makeDense(builder, op.getLoc(), cast<RankedTensorType>(op.getType()), op.getIndices(), op.getValues()));
     op.erase();
     return success();
   }

@@ -4,11 +4,21 @@
 include "mlir/Pass/PassBase.td"
 
 def SetReplicasPass : Pass<"set-replicas", "::mlir::ModuleOp"> {
-  let summary = "fixes the number of replicas";
+  let summary = "fixes the strategy, the number of replicas and of servers";
   let description = [{
-    Sets the count on the module's strategy, or adds a mirrored strategy. A count that differs from the one in the module is an error.
+    Sets what the module's strategy leaves open, or adds a strategy: of the kind that is asked for, else a mirrored one. What differs from
+    the module is an error.
+
+    ```mlir
+    // --set-replicas="strategy=parameter_server_sync replicas=4 servers=2 partitioner='fixed 2'"
+    replica.strategy @strategy {kind = #replica.kind<parameter_server_sync>, partitioner = #replica.partitioner<fixed 2>,
+        replicas = 4 : i64, servers = 2 : i64}
+    ```
   }];
-  let options = [Option<"replicas", "replicas", "int64_t", /*default=*/"0", "number of replicas; 0 keeps the module's">];
+  let options = [Option<"replicas", "replicas", "int64_t", /*default=*/"0", "number of replicas; 0 keeps the module's">,
+    Option<"strategy", "strategy", "std::string", /*default=*/"", "kind of the strategy; empty keeps the module's">,
+    Option<"servers", "servers", "int64_t", /*default=*/"0", "number of parameter servers; 0 keeps the module's">,
+    Option<"partitioner", "partitioner", "std::string", /*default=*/"", "what is between the brackets of '#replica.partitioner<>'; empty keeps the module's">];
   let dependentDialects = ["::lockstep::replica::ReplicaDialect"];
 }
 
@@ -59,6 +69,32 @@ def SpliceContextsPass : Pass<"splice-contexts", "::mlir::ModuleOp"> {
     "::lockstep::device::DeviceDialect"];
 }
 
+def PropagateSlicesPass : Pass<"propagate-slices", "::mlir::ModuleOp"> {
+  let summary = "keeps gradients of lookups rows, up to the scatter into the variable";
+  let description = [{
+    A tensor made by `replica.slices_to_dense` is zero but for some rows. What is linear in it is done to the rows: reductions over
+    replicas, sums, differences, negations, conversions of floats, multiplications and divisions by one number for all elements. The sum or
+    difference of what was read of a variable and such a tensor, assigned to the variable, is a scatter. Other operations get the whole
+    tensor, made where it was made before; a remark names them.
+
+    Rows that come several times are rounded each: the result differs from the dense one by roundings, and is the same at every
+    level of optimization, since this pass is not optional.
+
+    ```mlir
+    // before
+    %dense = replica.slices_to_dense %rows at %ids : tensor<6x2xf32>, tensor<6xi32> -> tensor<100x2xf32>
+    %sum = replica.all_reduce mean %dense : tensor<100x2xf32>
+    %old = replica.read @table : tensor<100x2xf32>
+    %new = arith.subf %old, %sum : tensor<100x2xf32>
+    replica.assign @table, %new : tensor<100x2xf32>
+    // after, 4 replicas
+    %all, %places = replica.all_reduce_slices mean %rows at %ids : tensor<6x2xf32>, tensor<6xi32> -> tensor<24x2xf32>, tensor<24xi32>
+    replica.scatter sub @table, %places, %all : tensor<24xi32>, tensor<24x2xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def LowerReplicaPass : Pass<"lower-replica", "::mlir::ModuleOp"> {
   let summary = "turns the operations of replica context into explicit collectives";
   let description = [{
@@ -95,6 +131,112 @@ def LowerVariablesPass : Pass<"lower-variables", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
     "::mlir::tensor::TensorDialect", "::lockstep::device::DeviceDialect"];
+}
+
+def PartitionVariablesPass : Pass<"partition-variables", "::mlir::ModuleOp"> {
+  let summary = "gives the variables of parameter servers their roles, and splits them into shards";
+  let description = [{
+    Each variable takes the next server; one that the strategy's partitioner splits becomes a variable for each shard, and reads,
+    assignments and scatters become those of the shards.
+
+    ```mlir
+    // before, 2 replicas and 2 servers
+    replica.variable @w : tensor<13x2xf32>
+    replica.step @step(...) { %w = replica.read @w : tensor<13x2xf32> ... }
+    // after
+    device.role @worker ranks 0 count 2
+    device.role @server0 ranks 2 count 1
+    device.role @server1 ranks 3 count 1
+    replica.variable @w.shard0 : tensor<7x2xf32> {device.role = @server0, device.shard = #device.shard<"w" row 0 of 13>}
+    replica.variable @w.shard1 : tensor<6x2xf32> {device.role = @server1, device.shard = #device.shard<"w" row 7 of 13>}
+    replica.step @step(...) {
+      %0 = replica.read @w.shard0 : tensor<7x2xf32>
+      %1 = replica.read @w.shard1 : tensor<6x2xf32>
+      %w = tensor.concat dim(0) %0, %1 : (tensor<7x2xf32>, tensor<6x2xf32>) -> tensor<13x2xf32>
+      ...
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+    "::lockstep::device::DeviceDialect"];
+}
+
+def ShardUpdatesPass : Pass<"shard-updates", "::mlir::func::FuncOp"> {
+  let summary = "computes the next values of shards row by row, from the rows of what they are made of";
+  let description = [{
+    Cuts of what is assigned to shards move up through element-wise operations and sums over replicas.
+
+    ```mlir
+    // before
+    %n = linalg.generic ... ins(%w, %g : tensor<13x2xf32>, tensor<13x2xf32>) ...
+    %n1 = tensor.extract_slice %n[7, 0] [6, 2] [1, 1] {replica.shard_of_value} : tensor<13x2xf32> to tensor<6x2xf32>
+    // after
+    %g1 = tensor.extract_slice %g[7, 0] [6, 2] [1, 1] {replica.shard_of_value} : tensor<13x2xf32> to tensor<6x2xf32>
+    %n1 = linalg.generic ... ins(%w.shard1, %g1 : tensor<6x2xf32>, tensor<6x2xf32>) ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+    "::lockstep::collective::CollectiveDialect"];
+}
+
+def SplitRolesPass : Pass<"split-roles", "::mlir::ModuleOp"> {
+  let summary = "makes of each step a part for each role";
+  let description = [{
+    A server computes the next values of its variables, the replicas compute the rest. What one computes and another needs is given in
+    a broadcast; a sum over replicas that a server needs is reduced to it. Steps of modules without roles stay as they are.
+
+    ```mlir
+    // before
+    func.func @step(%w: tensor<4xf32> {device.binding = #device.binding<variable "w">}, %x: ...) -> (tensor<4xf32> {... variable "w"}) {
+      %g = ...%w, %x...
+      %h = collective.start all_reduce sum @all (%g : tensor<4xf32>) -> <tensor<4xf32>>
+      %s = collective.wait ...
+      %n = ...%w, %s...
+      return %n
+    }
+    // after
+    func.func @step(%x: ...) attributes {device.role = @worker} {
+      %h0 = collective.start broadcast none @replicas_and_server0 root 2 channel 0 () -> <tensor<4xf32>>
+      %w = collective.wait ...
+      %g = ...%w, %x...
+      %h1 = collective.start reduce sum @replicas_and_server0 root 2 channel 1 (%g : tensor<4xf32>) -> <>
+      collective.wait ...
+    }
+    func.func @step.server0(%w: ...) -> (...) attributes {device.role = @server0, device.step = "step"} {
+      %h0 = collective.start broadcast none @replicas_and_server0 root 2 channel 0 (%w : tensor<4xf32>) -> <>
+      collective.wait ...
+      %h1 = collective.start reduce sum @replicas_and_server0 root 2 channel 1 () -> <tensor<4xf32>>
+      %s = collective.wait ...
+      %n = ...%w, %s...
+      return %n
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect",
+    "::lockstep::collective::CollectiveDialect", "::lockstep::device::DeviceDialect"];
+}
+
+def FoldRankConstantsPass : Pass<"fold-rank-constants", "::mlir::ModuleOp"> {
+  let summary = "replaces what is computed from the rank, but is the same on all ranks, by its value";
+  let description = [{
+    For up to 64 replicas `verify-uniformity` computes what follows from the number of a replica, on each of them. A program may be
+    accepted because a condition turns out to be the same everywhere. That is written down here, before the condition disappears in a
+    kernel. A loop that all replicas execute equally often, but on other numbers, counts from zero.
+
+    ```mlir
+    // before: 4 replicas
+    %id = replica.id : tensor<i32>
+    %i = tensor.extract %id[] : tensor<i32>
+    %few = arith.cmpi slt, %i, %c8 : i32
+    scf.if %few { ... }
+    scf.for %k = %i to %i_plus_2 step %c1 : i32 { ... %k ... }
+    // after
+    %true = arith.constant true
+    scf.if %true { ... }
+    scf.for %k = %c0 to %c2 step %c1 : i32 { ... %i + %k * %c1 ... }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
 def AlignBranchesPass : Pass<"align-branches", "::mlir::func::FuncOp"> {

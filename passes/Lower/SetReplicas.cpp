@@ -1,7 +1,16 @@
-//===- SetReplicas.cpp - Fixes the number of replicas ---------------------===//
+//===- SetReplicas.cpp - Fixes the strategy and its counts ----------------===//
+//
+// What the module leaves open comes from the options; what both say must agree.
+//
+//===----------------------------------------------------------------------===//
 
 #include "dialect/Replica/Strategy.h"
 #include "passes/Passes.h"
+
+#include "runtime/artifact/Verifier.h"
+
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/IR/Diagnostics.h"
 
 using namespace mlir;
 
@@ -10,44 +19,112 @@ namespace lockstep {
 #include "passes/Passes.h.inc"
 
 namespace {
+using replica::StrategyProperties;
+
 struct SetReplicas : impl::SetReplicasPassBase<SetReplicas> {
   using SetReplicasPassBase::SetReplicasPassBase;
 
   void runOnOperation() override {
-    ModuleOp module = getOperation();
-    if (replicas < 0) {
-      module.emitError("expected a replica count that is positive, found ") << replicas.getValue();
+    if (failed(checkOptions()))
       return signalPassFailure();
-    }
-    auto strategies = module.getOps<replica::StrategyOp>();
-    if (strategies.empty())
-      return addStrategy(module);
-
-    replica::StrategyOp strategy = *strategies.begin();
-    std::optional<int64_t> declared = strategy.getReplicas();
-    if (replica::StrategyProperties::of(strategy.getKind()).isSingle)
-      declared = 1;
-    if (!declared && replicas == 0) {
-      strategy.emitError("expected a replica count, in the strategy or by --replicas");
-      return signalPassFailure();
-    }
-    if (declared && replicas != 0 && *declared != replicas) {
-      strategy.emitError("the strategy has ") << *declared << " replicas, but --replicas asks for " << replicas.getValue();
-      return signalPassFailure();
-    }
-    strategy.setReplicas(declared.value_or(replicas));
+    FailureOr<replica::StrategyOp> strategy = findStrategy();
+    if (failed(strategy) || failed(setReplicas(*strategy)) || failed(setServers(*strategy)) || failed(checkRanks(*strategy)) ||
+        failed(setPartitioner(*strategy)))
+      signalPassFailure();
   }
 
-  void addStrategy(ModuleOp module) {
-    if (replicas == 0) {
-      module.emitError("expected a replica count, by --replicas or a 'replica.strategy'");
-      return signalPassFailure();
+private:
+  LogicalResult checkOptions() {
+    if (replicas < 0)
+      return getOperation().emitError("expected a replica count that is positive, found ") << replicas.getValue();
+    if (servers < 0)
+      return getOperation().emitError("expected a number of servers that is positive, found ") << servers.getValue() << " [E_CLUSTER]";
+    if (!strategy.empty() && !replica::symbolizeKind(strategy))
+      return getOperation().emitError("unknown strategy '") << strategy << "'";
+    return success();
+  }
+
+  /// The module's strategy; if it has none, one of the kind that is asked for, or that fits the count.
+  FailureOr<replica::StrategyOp> findStrategy() {
+    ModuleOp module = getOperation();
+    auto strategies = module.getOps<replica::StrategyOp>();
+    std::optional<replica::Kind> asked = replica::symbolizeKind(strategy);
+    if (!strategies.empty()) {
+      replica::StrategyOp found = *strategies.begin();
+      if (asked && *asked != found.getKind())
+        return found.emitError("the strategy is '") << stringifyKind(found.getKind()) << "', but --strategy asks for '" << strategy << "'";
+      return found;
     }
-    OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
-    replica::Kind kind = replicas == 1 ? replica::Kind::OneDevice : replica::Kind::Mirrored;
+    if (!asked && replicas == 0)
+      return module.emitError("expected a replica count, by --replicas or a 'replica.strategy'");
+    replica::Kind kind = asked.value_or(replicas == 1 ? replica::Kind::OneDevice : replica::Kind::Mirrored);
     // A variable may have the name already.
     SymbolTable symbols(module);
-    symbols.insert(replica::StrategyOp::create(builder, module.getLoc(), "strategy", kind, builder.getI64IntegerAttr(replicas)));
+    OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+    auto created = replica::StrategyOp::create(builder, module.getLoc(), "strategy", kind, /*replicas=*/nullptr, /*servers=*/nullptr,
+                                                /*partitioner=*/nullptr);
+    symbols.insert(created);
+    return created;
+  }
+
+  LogicalResult setReplicas(replica::StrategyOp strategy) {
+    std::optional<int64_t> declared = strategy.getReplicas();
+    if (StrategyProperties::of(strategy.getKind()).isSingle)
+      declared = 1;
+    if (!declared && replicas == 0)
+      return strategy.emitError("expected a replica count, in the strategy or by --replicas");
+    if (declared && replicas != 0 && *declared != replicas)
+      return strategy.emitError("the strategy has ") << *declared << " replicas, but --replicas asks for " << replicas.getValue();
+    strategy.setReplicas(declared.value_or(replicas));
+    return success();
+  }
+
+  LogicalResult setServers(replica::StrategyOp strategy) {
+    bool hasServers = StrategyProperties::of(strategy.getKind()).placement == replica::Placement::Servers;
+    std::optional<int64_t> declared = strategy.getServers();
+    if (!hasServers && servers != 0)
+      return strategy.emitError("strategy '") << stringifyKind(strategy.getKind()) << "' has no servers, but --servers asks for "
+                                              << servers.getValue() << " [E_CLUSTER]";
+    if (!hasServers)
+      return success();
+    if (!declared && servers == 0)
+      return strategy.emitError("expected a number of servers, in the strategy or by --servers [E_CLUSTER]");
+    if (declared && servers != 0 && *declared != servers)
+      return strategy.emitError("the strategy has ") << *declared << " servers, but --servers asks for " << servers.getValue() << " [E_CLUSTER]";
+    strategy.setServers(declared.value_or(servers));
+    return success();
+  }
+
+  /// As many as an artifact can have.
+  LogicalResult checkRanks(replica::StrategyOp strategy) {
+    int64_t most = runtime::verify::maxReplicas, found = *strategy.getReplicas(), ofServers = strategy.getServers().value_or(0);
+    if (found <= most && ofServers <= most - found)
+      return success();
+    return strategy.emitError("expected at most ") << most << " replicas and servers together, found " << found << " and " << ofServers;
+  }
+
+  LogicalResult setPartitioner(replica::StrategyOp strategy) {
+    if (partitioner.empty())
+      return success();
+    if (!strategy.getServers())
+      return strategy.emitError("strategy '") << stringifyKind(strategy.getKind()) << "' has no servers, but --partitioner asks for '"
+                                              << partitioner << "'";
+    std::string message;
+    replica::PartitionerAttr asked;
+    {
+      ScopedDiagnosticHandler handler(&getContext(), [&](Diagnostic &diagnostic) {
+        message = diagnostic.str();
+        return success();
+      });
+      asked = dyn_cast_or_null<replica::PartitionerAttr>(parseAttribute("#replica.partitioner<" + partitioner + ">", &getContext()));
+    }
+    if (!asked)
+      return strategy.emitError("--partitioner: expected 'fixed N', 'min_size [bytes B] [shards M]' or 'max_size bytes B [shards M]', found '")
+             << partitioner << "': " << message;
+    if (strategy.getPartitioner() && strategy.getPartitionerAttr() != asked)
+      return strategy.emitError("the strategy has the partitioner ") << strategy.getPartitionerAttr() << ", but --partitioner asks for " << asked;
+    strategy.setPartitionerAttr(asked);
+    return success();
   }
 };
 } // namespace

@@ -18,10 +18,12 @@ public:
       : step(step), plan(plan), layout(layout), builder(step), replicas(replicas) {}
 
   FailureOr<device::ProgramOp> run(const PlacementResult &placement) {
-    nextChannel = 0;
+    nextChannel = device::getSharedChannels(step);
     step.walk([&](CollectiveOpInterface op) { nextChannel = std::max<int64_t>(nextChannel, *op.getChannelNumber() + 1); });
-    program = device::ProgramOp::create(builder, step.getLoc(), step.getSymName(), "worker", placement.replicaSize, placement.sharedSize,
-                                        layout.getInputSize(), /*registers=*/0, /*channels=*/0);
+    auto role = step->getAttrOfType<FlatSymbolRefAttr>(device::kRole);
+    program = device::ProgramOp::create(builder, step.getLoc(), step.getSymName(), role ? role.getValue() : StringRef(device::kWorkerRole),
+                                        placement.replicaSize, placement.sharedSize, layout.getInputSize(), /*registers=*/0,
+                                        /*channels=*/0, step->getAttrOfType<StringAttr>(device::kStep));
     body = builder.createBlock(&program.getBody());
     declareInputs();
     if (failed(lowerBlock(step.getBody().front())))
@@ -199,7 +201,7 @@ private:
     for (Value result : wait.getResults())
       results.push_back(getSlice(result));
     device::StartOp::create(builder, start.getLoc(), start.getKindAttr(), start.getReductionAttr(), start.getGroupAttr(),
-                            builder.getI64IntegerAttr(*start.getChannel()), operands, results, start.getAxisAttr());
+                            builder.getI64IntegerAttr(*start.getChannel()), operands, results, start.getAxisAttr(), start.getRootAttr());
     return success();
   }
 

@@ -15,10 +15,17 @@ static device::BindingAttr getBinding(func::FuncOp step, unsigned argument) {
 
 FailureOr<ModuleLayout> ModuleLayout::create(ModuleOp module) {
   ModuleLayout layout;
-  int64_t mirrored = 0, perReplica = 0, scalarOffset = 0;
+  // The processes of each role have memories of their own.
+  struct Sizes {
+    int64_t mirrored = 0, perReplica = 0;
+  };
+  llvm::StringMap<Sizes> sizes;
+  int64_t scalarOffset = 0;
   for (auto variable : module.getOps<replica::VariableOp>()) {
     bool onRead = variable.isOnRead();
-    int64_t &offset = onRead ? perReplica : mirrored;
+    auto role = variable->getAttrOfType<FlatSymbolRefAttr>(device::kRole);
+    Sizes &used = sizes[role ? role.getValue() : StringRef(device::kWorkerRole)];
+    int64_t &offset = onRead ? used.perReplica : used.mirrored;
     layout.variables[variable.getSymName()] = {onRead ? device::Space::ReplicaVariable : device::Space::Variable, offset};
     offset += llvm::alignTo(getByteSize(cast<RankedTensorType>(variable.getType())), kAlignment);
   }
@@ -74,7 +81,8 @@ void ModuleLayout::emit(ModuleOp module) {
     device::VariableOp::create(builder, variable.getLoc(), variable.getSymName(), place.space, place.offset, variable.getType(),
                                static_cast<int32_t>(variable.getSynchronization()),
                                static_cast<int32_t>(replica::getStoredAggregation(variable)), variable.getInitialAttr(),
-                               variable.getIsUnsigned(), variable.getPathAttr());
+                               variable.getIsUnsigned(), variable.getPathAttr(), variable->getAttrOfType<FlatSymbolRefAttr>(device::kRole),
+                               variable->getAttrOfType<device::ShardAttr>(device::kShard));
     variable.erase();
   }
   builder.setInsertionPointToStart(module.getBody());

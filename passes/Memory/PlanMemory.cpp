@@ -26,15 +26,17 @@ struct PlanMemory : impl::PlanMemoryPassBase<PlanMemory> {
       return signalPassFailure();
     for (func::FuncOp step : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
       StepLayout layout(*moduleLayout, step);
-      FailureOr<StoragePlan> plan = assignStorages(step, *replicas, reuse, layout);
+      device::RoleOp role = device::getRole(step);
+      int64_t ranks = role ? role.getRanks() : *replicas;
+      FailureOr<StoragePlan> plan = assignStorages(step, ranks, reuse, layout);
       if (failed(plan))
         return signalPassFailure();
       PlacementResult placement = placeStorages(*plan, reuse);
-      explainMemory(step, *plan, placement, *replicas);
-      FailureOr<device::ProgramOp> program = buildProgram(step, *plan, placement, layout, *replicas);
+      explainMemory(step, *plan, placement, ranks);
+      FailureOr<device::ProgramOp> program = buildProgram(step, *plan, placement, layout, ranks);
       if (failed(program))
         return signalPassFailure();
-      explainOnce(*program, *replicas);
+      explainOnce(*program, ranks);
     }
     moduleLayout->emit(module);
   }

@@ -3,6 +3,8 @@
 #include "passes/Memory/Storage.h"
 
 #include "passes/Memory/Lifetimes.h"
+#include "passes/Memory/Sharing.h"
+#include "passes/Memory/WantedStorages.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -21,7 +23,8 @@ device::BindingAttr getResultBinding(func::FuncOp step, unsigned index) {
 class StorageAssigner {
 public:
   StorageAssigner(func::FuncOp step, int64_t replicas, bool reuse, StepLayout &layout)
-      : step(step), replicas(replicas), reuse(reuse), layout(layout), lifetimes(step), uniformity(step) {}
+      : step(step), replicas(replicas), reuse(reuse), layout(layout), lifetimes(step), uniformity(step),
+        wanted(lifetimes, plan, replicas, replica::StrategyProperties::of(step->getParentOfType<ModuleOp>())) {}
 
   FailureOr<StoragePlan> run() {
     WalkResult dynamic = step.walk([](Operation *op) {
@@ -36,7 +39,9 @@ public:
       return failure();
 
     assignArguments();
-    findOnce();
+    Sharing sharing = findSharing(step, replicas, uniformity, layout.getModule());
+    shared = std::move(sharing.values);
+    plan.once = std::move(sharing.once);
     wantVariables();
     if (failed(assignBlock(step.getBody().front())))
       return failure();
@@ -45,73 +50,6 @@ public:
   }
 
 private:
-  //===--------------------------------------------------------------------===//
-  // What is done once
-  //===--------------------------------------------------------------------===//
-
-  /// An invocation with uniform results is executed once a process if it works on values that are stored once (results of
-  /// collectives or of other such work), or gives a variable its new value. Everything else is cheaper to
-  /// repeat than to meet for.
-  void findOnce() {
-    if (replicas == 1)
-      return;
-    llvm::DenseSet<Value> assigned;
-    auto returnOp = cast<func::ReturnOp>(step.getBody().front().getTerminator());
-    for (auto [i, value] : llvm::enumerate(returnOp.getOperands()))
-      if (auto binding = getResultBinding(step, i); binding.getKind() == device::BindingKind::Variable &&
-                                                    plan.storages[variableStorage(binding.getName())].space == device::Space::Variable)
-        assigned.insert(value);
-    // Loops feed results of one iteration to the next: until nothing changes.
-    bool changed = true;
-    while (changed) {
-      changed = false;
-      step.walk([&](Operation *op) {
-        bool isShared = llvm::any_of(op->getOperands(), [&](Value v) { return shared.contains(v); });
-        if (isa<collective::WaitOp>(op))
-          isShared = true;
-        if (auto invoke = dyn_cast<device::InvokeOp>(op)) {
-          isShared |= llvm::any_of(op->getResults(), [&](Value v) { return assigned.contains(v); });
-          isShared &= llvm::all_of(op->getResults(), [&](Value v) { return uniformity.isUniform(v); });
-          if (isShared && plan.once.insert(op).second)
-            changed = true;
-        }
-        // What a part of the ranks exchanges differs from rank to rank.
-        if (isShared && (isa<collective::WaitOp, device::InvokeOp>(op) || isView(op)))
-          for (Value result : op->getResults())
-            changed |= uniformity.isUniform(result) && shared.insert(result).second;
-        shareCarried(op, changed);
-      });
-    }
-  }
-
-  /// Values that loops and branches yield are stored once if they are uniform and some yielded value is.
-  void shareCarried(Operation *op, bool &changed) {
-    auto share = [&](Value from, Value to) {
-      if (shared.contains(from) && uniformity.isUniform(to))
-        changed |= shared.insert(to).second;
-    };
-    if (auto loop = dyn_cast<scf::ForOp>(op)) {
-      for (auto [yielded, argument, result] :
-           llvm::zip_equal(loop.getYieldedValues(), loop.getRegionIterArgs(), loop.getResults())) {
-        share(yielded, argument);
-        share(argument, result);
-      }
-    } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
-      for (Region *region : {&branch.getThenRegion(), &branch.getElseRegion()})
-        if (!region->empty() && branch.getNumResults() > 0)
-          for (auto [yielded, result] : llvm::zip_equal(region->front().getTerminator()->getOperands(), branch.getResults()))
-            share(yielded, result);
-    } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
-      for (auto [yielded, argument] : llvm::zip_equal(loop.getYieldOp()->getOperands(), loop.getBeforeArguments()))
-        share(yielded, argument);
-      for (auto [forwarded, argument, result] :
-           llvm::zip_equal(loop.getConditionOp().getArgs(), loop.getAfterArguments(), loop.getResults())) {
-        share(forwarded, argument);
-        share(forwarded, result);
-      }
-    }
-  }
-
   device::Space spaceOf(Value value) const {
     return shared.contains(value) ? device::Space::Shared : device::Space::Replica;
   }
@@ -159,20 +97,6 @@ private:
       hold(argument, createFixed(layout.getArgument(argument.getArgNumber()), argument), -1);
   }
 
-  //===--------------------------------------------------------------------===//
-  // Wanted storages: a value that should be computed where it is needed in the end
-  //===--------------------------------------------------------------------===//
-
-  struct Wanted {
-    StorageId storage;
-    /// Values that are in the storage before.
-    SmallVector<Value> residents;
-  };
-
-  void want(Value value, StorageId storage, ArrayRef<Value> residents) {
-    wanted.try_emplace(value, Wanted{storage, SmallVector<Value>(residents)});
-  }
-
   void wantVariables() {
     llvm::StringMap<BlockArgument> variables;
     for (BlockArgument argument : step.getArguments())
@@ -183,38 +107,16 @@ private:
     for (auto [i, value] : llvm::enumerate(returnOp.getOperands()))
       if (getResultBinding(step, i).getKind() == device::BindingKind::Variable) {
         BlockArgument old = variables.lookup(getResultBinding(step, i).getName());
-        want(value, plan.storageOf.at(old), {old});
+        wanted.want(value, plan.storageOf.at(old), {old});
       }
   }
 
-  /// Whether `result` of `invoke` may be computed into the storage it is wanted in: everything in there has been read, or is read by
-  /// the invocation itself at the positions where it writes.
-  bool mayTakeWanted(device::InvokeOp invoke, OpResult result, const Wanted &target) {
-    const Storage &storage = plan.storages[target.storage];
-    bool isOnce = replicas == 1 || plan.once.contains(invoke);
-    if ((storage.space == device::Space::Variable || storage.space == device::Space::Shared) && !isOnce)
-      return false;
-    if (isPrivate(storage.space) && plan.once.contains(invoke))
-      return false;
-    for (Value resident : target.residents) {
-      if (resident.getParentBlock() != invoke->getBlock() && !isa<BlockArgument>(resident))
-        return false;
-      if (!mayOverwrite(invoke, result, resident))
-        return false;
-    }
-    return true;
-  }
-
-  bool mayOverwrite(device::InvokeOp invoke, OpResult result, Value resident) {
-    if (lifetimes.getLastUse(resident) < lifetimes.getFirst(invoke))
-      return true;
-    if (lifetimes.getLastUse(resident) > lifetimes.getFirst(invoke))
-      return false;
-    // Read by the invocation itself: only as the operand whose memory the result may take over.
-    auto kernel = SymbolTable::lookupNearestSymbolFrom<device::KernelOp>(invoke, invoke.getKernelAttr());
-    std::optional<unsigned> operand = kernel.getInPlaceArgument(result.getResultNumber());
-    return operand && invoke.getOperand(*operand) == resident && llvm::count(invoke->getOperands(), resident) == 1 &&
-           llvm::none_of(resident.getUsers(), isView);
+  /// What is computed beside a variable that others change is stored at once, if it can be.
+  void storeAtOnce(device::InvokeOp invoke, OpResult result, const Wanted &target) {
+    if (!wanted.isStoredAtOnce(invoke, target))
+      return;
+    copyBefore(invoke->getNextNode(), result, target.storage);
+    stored.insert({result, target.storage});
   }
 
   //===--------------------------------------------------------------------===//
@@ -255,16 +157,18 @@ private:
     int64_t position = lifetimes.getFirst(invoke);
     auto kernel = SymbolTable::lookupNearestSymbolFrom<device::KernelOp>(invoke, invoke.getKernelAttr());
     for (OpResult result : invoke->getResults()) {
-      auto it = wanted.find(result);
-      if (it != wanted.end() && mayTakeWanted(invoke, result, it->second)) {
-        hold(result, it->second.storage, position);
+      const Wanted *target = wanted.find(result);
+      if (target && wanted.mayTake(invoke, result, *target)) {
+        hold(result, target->storage, position);
         continue;
       }
       if (std::optional<StorageId> reused = takeOver(invoke, kernel, result)) {
         hold(result, *reused, position);
-        continue;
+      } else {
+        hold(result, createStorage(spaceOf(result), getByteSize(result)), position);
       }
-      hold(result, createStorage(spaceOf(result), getByteSize(result)), position);
+      if (target)
+        storeAtOnce(invoke, result, *target);
     }
     if (kernel.getScratch() > 0) {
       StorageId id = createStorage(device::Space::Replica, kernel.getScratch() * kernel.getGrid());
@@ -320,6 +224,14 @@ private:
     for (Value operand : start.getInputs()) {
       StorageId id = plan.storageOf.at(operand);
       const Storage &storage = plan.storages[id];
+      // What a root gives to all is read where it is: nothing has to lie beside it. But a variable that other workers change at any time is
+      // copied first.
+      bool mayChange = wanted.isChangedByOthers(id);
+      if (start.getRoot() && start.getKind() == collective::Kind::Broadcast && !mayChange) {
+        extend(id, position, waited);
+        operands.push_back(id);
+        continue;
+      }
       if (storage.space != device::Space::Replica || storage.fixed || storage.bucket >= 0) {
         id = createStorage(device::Space::Replica, getByteSize(operand));
         copyBefore(start, operand, id);
@@ -356,8 +268,13 @@ private:
   LogicalResult assign(collective::WaitOp) { return success(); }
 
   /// The storage of a value that a loop carries, with `init` in it before the loop.
-  StorageId assignCarried(Operation *loop, Value init, Value argument) {
+  StorageId assignCarried(Operation *loop, Value init, Value argument, OpResult result = {}) {
     StorageId initial = plan.storageOf.at(init);
+    if (std::optional<StorageId> variable = result ? wanted.variableInPlace(loop, result, init) : std::nullopt;
+        variable && isOnlyCarried(loop, init)) {
+      plan.storageOf[argument] = *variable;
+      return *variable;
+    }
     if (mayCarry(loop, init, spaceOf(argument))) {
       carried.insert(initial);
       extend(initial, lifetimes.getFirst(loop), lifetimes.getLast(loop));
@@ -372,6 +289,13 @@ private:
     return id;
   }
 
+  /// Whether nobody reads `init` once the loop has begun: the value before it, not what is in its memory then.
+  bool isOnlyCarried(Operation *loop, Value init) const {
+    return llvm::all_of(init.getUsers(), [&](Operation *user) {
+      return user == loop || (lifetimes.getLast(user) < lifetimes.getFirst(loop) && !isView(user));
+    });
+  }
+
   /// Whether the loop may work on the memory of `init` itself: a value of a kernel that nobody else reads.
   bool mayCarry(Operation *loop, Value init, device::Space space) const {
     const Storage &storage = plan.storages[plan.storageOf.at(init)];
@@ -384,7 +308,7 @@ private:
     // A source that is itself overwritten goes through memory of its own.
     for (auto [value, destination] : llvm::zip_equal(yielded, destinations)) {
       StorageId source = plan.storageOf.at(value);
-      if (source == destination)
+      if (source == destination || stored.contains({value, destination}))
         continue;
       if (!llvm::is_contained(destinations, source)) {
         copyBefore(terminator, value, destination);
@@ -406,9 +330,9 @@ private:
          llvm::zip_equal(loop.getInitArgs(), loop.getRegionIterArgs(), loop.getResults(), loop.getYieldedValues())) {
       if (failed(expectTensor(loop, argument)))
         return failure();
-      ids.push_back(assignCarried(loop, init, argument));
+      ids.push_back(assignCarried(loop, init, argument, cast<OpResult>(result)));
       hold(result, ids.back(), lifetimes.getLast(loop));
-      want(yielded, ids.back(), {argument});
+      wanted.want(yielded, ids.back(), {argument});
     }
     if (failed(assignBlock(*loop.getBody())))
       return failure();
@@ -416,12 +340,21 @@ private:
     return success();
   }
 
+  /// A branch whose result is a variable's next value works on the variable.
+  std::optional<StorageId> branchInPlace(scf::IfOp branch, OpResult result) {
+    const Wanted *target = wanted.find(result);
+    return target && !target->residents.empty() ? wanted.variableInPlace(branch, result, target->residents.front()) : std::nullopt;
+  }
+
   LogicalResult assign(scf::IfOp branch) {
     std::vector<StorageId> ids;
+    std::vector<SmallVector<Value>> residents;
     for (OpResult result : branch.getResults()) {
       if (failed(expectTensor(branch, result)))
         return failure();
-      ids.push_back(createStorage(spaceOf(result), getByteSize(result)));
+      std::optional<StorageId> variable = branchInPlace(branch, result);
+      ids.push_back(variable ? *variable : createStorage(spaceOf(result), getByteSize(result)));
+      residents.push_back(variable ? wanted.find(result)->residents : SmallVector<Value>());
       extend(ids.back(), lifetimes.getFirst(branch), lifetimes.getLast(branch));
       hold(result, ids.back(), lifetimes.getLast(branch));
     }
@@ -429,8 +362,8 @@ private:
       if (region->empty())
         continue;
       Operation *yield = region->front().getTerminator();
-      for (auto [yielded, id] : llvm::zip_equal(yield->getOperands(), ids))
-        want(yielded, id, {});
+      for (auto [yielded, id, before] : llvm::zip_equal(yield->getOperands(), ids, residents))
+        wanted.want(yielded, id, before);
       if (failed(assignBlock(region->front())))
         return failure();
       copyYielded(yield, yield->getOperands(), ids);
@@ -460,7 +393,7 @@ private:
       for (BlockArgument argument : loop.getAfterArguments())
         if (plan.storageOf.at(argument) == ids[i])
           residents.push_back(argument);
-      want(yielded, ids[i], residents);
+      wanted.want(yielded, ids[i], residents);
     }
     if (failed(assignBlock(*loop.getAfterBody())))
       return failure();
@@ -538,8 +471,11 @@ private:
   Lifetimes lifetimes;
   UniformityAnalysis uniformity;
   StoragePlan plan;
+  /// Values that are stored once a process.
   llvm::DenseSet<Value> shared;
-  llvm::DenseMap<Value, Wanted> wanted;
+  WantedStorages wanted;
+  /// Values that are in the storage they are wanted in already, besides their own.
+  llvm::DenseSet<std::pair<Value, StorageId>> stored;
   /// Storages that hold loop-carried values.
   llvm::DenseSet<StorageId> carried;
 };

@@ -44,10 +44,19 @@ std::string lockstep::collectiveText(collective::StartOp start) {
   std::string text = stringifyKind(start.getKind()).str();
   if (start.getReduction() != collective::Reduction::None)
     text += (" " + stringifyReduction(start.getReduction())).str();
-  text += start.getInputs().size() == 1 ? " of " + typeText(cast<RankedTensorType>(start.getInputs().front().getType()))
-                                        : " of " + countText(start.getInputs().size(), "tensor");
-  if (std::optional<uint64_t> bytes = start.getContributedBytes())
-    text += " (" + bytesText(*bytes) + ")";
+  // Who gives nothing gets something.
+  SmallVector<Type> types(start.getInputs().empty() ? TypeRange(start.getPending().getType().getResults()) : TypeRange(start.getInputs()));
+  text += " of " + (types.size() == 1 ? typeText(cast<RankedTensorType>(types.front())) : countText(types.size(), "tensor"));
+  if (std::optional<uint64_t> root = start.getRoot()) {
+    bool gives = start.getKind() == collective::Kind::Broadcast || start.getKind() == collective::Kind::Scatter;
+    text += (gives ? " from rank " : " to rank ") + std::to_string(*root);
+  }
+  if (llvm::all_of(types, [](Type type) { return cast<RankedTensorType>(type).hasStaticShape(); })) {
+    int64_t bytes = 0;
+    for (Type type : types)
+      bytes += collective::getByteSize(cast<RankedTensorType>(type));
+    text += " (" + bytesText(bytes) + ")";
+  }
   return text;
 }
 

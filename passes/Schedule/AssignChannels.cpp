@@ -1,6 +1,6 @@
 //===- AssignChannels.cpp - Numbers the collectives -----------------------===//
 
-#include "dialect/Collective/CollectiveDialect.h"
+#include "dialect/Device/DeviceDialect.h"
 #include "passes/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -15,8 +15,13 @@ namespace {
 struct AssignChannels : impl::AssignChannelsPassBase<AssignChannels> {
   void runOnOperation() override {
     for (auto step : getOperation().getOps<func::FuncOp>()) {
-      uint64_t channel = 0;
-      step.walk<WalkOrder::PreOrder>([&](CollectiveOpInterface op) { op.setChannelNumber(channel++); });
+      // An exchange between roles has its channel already.
+      uint64_t shared = device::getSharedChannels(step), channel = shared;
+      step.walk<WalkOrder::PreOrder>([&](CollectiveOpInterface op) {
+        std::optional<uint64_t> known = op.getChannelNumber();
+        if (!known || *known >= shared)
+          op.setChannelNumber(channel++);
+      });
     }
   }
 };

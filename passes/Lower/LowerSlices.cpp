@@ -1,8 +1,9 @@
-//===- LowerScatter.cpp - Scatters to loops -------------------------------===//
+//===- LowerSlices.cpp - Rows of tensors as loops -------------------------===//
 
-#include "passes/Lower/LowerScatter.h"
+#include "passes/Lower/LowerSlices.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -68,4 +69,47 @@ Value lockstep::scatterRows(OpBuilder &builder, Location loc, replica::Scatter k
                               scf::YieldOp::create(b, loc, written.getResult(0));
                             })
       .getResult(0);
+}
+
+Value lockstep::lookUpRows(OpBuilder &builder, Location loc, Value table, Value ids) {
+  auto tableType = cast<RankedTensorType>(table.getType());
+  SmallVector<int64_t> shape(tableType.getShape());
+  shape[0] = cast<RankedTensorType>(ids.getType()).getDimSize(0);
+  auto type = tableType.clone(shape);
+  SmallVector<OpFoldResult> sizes = getAsIndexOpFoldResult(builder.getContext(), shape);
+  if (type.isDynamicDim(0))
+    sizes[0] = countRows(builder, loc, ids);
+  Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type.getElementType()));
+  Value init = tensor::EmptyOp::create(builder, loc, sizes, type.getElementType());
+  // A table without rows has no row to read instead.
+  if (tableType.getDimSize(0) == 0)
+    return linalg::FillOp::create(builder, loc, zero, init).getResult(0);
+
+  int64_t rank = type.getRank();
+  AffineMap all = builder.getMultiDimIdentityMap(rank), first = all.getMajorSubMap(1);
+  SmallVector<utils::IteratorType> iterators(rank, utils::IteratorType::parallel);
+  Value rows = countRows(builder, loc, table), noRow = arith::ConstantIndexOp::create(builder, loc, 0);
+  return linalg::GenericOp::create(builder, loc, TypeRange(type), ids, init, ArrayRef<AffineMap>{first, all}, iterators,
+                                   [&](OpBuilder &b, Location, ValueRange in) {
+                                     Value id = arith::IndexCastOp::create(b, loc, b.getIndexType(), in[0]);
+                                     // Compared as unsigned, a negative id is too large.
+                                     Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, id, rows);
+                                     SmallVector<Value> place{arith::SelectOp::create(b, loc, inside, id, noRow)};
+                                     for (int64_t d = 1; d < rank; ++d)
+                                       place.push_back(linalg::IndexOp::create(b, loc, d));
+                                     Value element = tensor::ExtractOp::create(b, loc, table, place);
+                                     linalg::YieldOp::create(b, loc, arith::SelectOp::create(b, loc, inside, element, zero).getResult());
+                                   })
+      .getResult(0);
+}
+
+Value lockstep::makeDense(OpBuilder &builder, Location loc, RankedTensorType type, Value indices, Value values) {
+  Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type.getElementType()));
+  Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(), type.getElementType());
+  Value zeros = linalg::FillOp::create(builder, loc, zero, empty).getResult(0);
+  return scatterRows(builder, loc, replica::Scatter::Add, zeros, indices, values, countRows(builder, loc, indices));
+}
+
+Value lockstep::countRows(OpBuilder &builder, Location loc, Value tensor) {
+  return builder.createOrFold<tensor::DimOp>(loc, tensor, arith::ConstantIndexOp::create(builder, loc, 0).getResult());
 }

@@ -1,0 +1,60 @@
+//===- FoldRankConstants.cpp - What is the same number on all ranks -------===//
+
+#include "passes/Passes.h"
+#include "passes/Verify/Uniformity.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace lockstep {
+#define GEN_PASS_DEF_FOLDRANKCONSTANTSPASS
+#include "passes/Passes.h.inc"
+
+namespace {
+
+/// All replicas execute `loop` as often, but on other numbers: it counts from zero, and each adds its own start.
+void countFromZero(scf::ForOp loop, uint64_t turns) {
+  OpBuilder builder(loop);
+  Location location = loop.getLoc();
+  Type type = loop.getInductionVar().getType();
+  auto constant = [&](int64_t value) { return arith::ConstantOp::create(builder, location, builder.getIntegerAttr(type, value)); };
+  Value lower = loop.getLowerBound(), step = loop.getStep();
+  loop.setLowerBound(constant(0));
+  loop.setUpperBound(constant(turns));
+  loop.setStep(constant(1));
+  builder.setInsertionPointToStart(loop.getBody());
+  auto distance = arith::MulIOp::create(builder, location, loop.getInductionVar(), step);
+  auto number = arith::AddIOp::create(builder, location, lower, distance);
+  loop.getInductionVar().replaceAllUsesExcept(number, distance);
+}
+
+struct FoldRankConstants : impl::FoldRankConstantsPassBase<FoldRankConstants> {
+  void runOnOperation() override {
+    UniformityAnalysis uniformity(getOperation());
+    const RankConstants &constants = uniformity.getConstants();
+    // Loops first: their bounds are asked for before they become others.
+    SmallVector<std::pair<scf::ForOp, uint64_t>> loops;
+    SmallVector<std::pair<OpResult, Attribute>> values;
+    getOperation().walk([&](Operation *op) {
+      if (auto loop = dyn_cast<scf::ForOp>(op); loop && !uniformity.isUniform(loop.getInductionVar()))
+        if (SmallVector<uint64_t> turns = constants.getTripCounts(loop); !turns.empty() && llvm::all_equal(turns))
+          loops.emplace_back(loop, turns.front());
+      if (op->hasTrait<OpTrait::ConstantLike>())
+        return;
+      for (OpResult result : op->getResults())
+        if (ArrayRef<Attribute> known = constants.lookup(result); !known.empty() && llvm::all_equal(known) && !result.use_empty())
+          values.emplace_back(result, known.front());
+    });
+    for (auto [loop, turns] : loops)
+      countFromZero(loop, turns);
+    for (auto [value, known] : values) {
+      OpBuilder builder(value.getOwner());
+      value.replaceAllUsesWith(arith::ConstantOp::create(builder, value.getLoc(), cast<TypedAttr>(known)));
+    }
+  }
+};
+
+} // namespace
+} // namespace lockstep
