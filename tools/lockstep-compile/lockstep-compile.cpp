@@ -33,6 +33,12 @@ struct CommandLine {
   cl::opt<std::string> input{cl::Positional, cl::desc("<step.mlir>"), cl::init("-"), cl::cat(category)};
   cl::opt<std::string> output{"o", cl::desc("file to write"), cl::value_desc("file"), cl::init("-"), cl::cat(category)};
   cl::opt<int64_t> replicas{"replicas", cl::desc("number of replicas, if the module does not say it"), cl::init(0), cl::cat(category)};
+  cl::opt<std::string> strategy{"strategy", cl::desc("kind of the strategy, if the module does not say it"), cl::value_desc("kind"),
+                                cl::cat(category)};
+  cl::opt<int64_t> servers{"servers", cl::desc("number of parameter servers, if the module does not say it"), cl::init(0), cl::cat(category)};
+  cl::opt<std::string> partitioner{
+      "partitioner", cl::desc("how variables are split over servers: fixed N, min_size [bytes B] [shards M] or max_size bytes B [shards M]"),
+      cl::value_desc("rule"), cl::cat(category)};
   cl::list<std::string> targets{"target", cl::desc("target of the kernels, e.g. x86-64-v3; may be repeated"), cl::CommaSeparated,
                                 cl::cat(category)};
   cl::opt<unsigned> level{"O", cl::desc("optimization level: 0 or 2"), cl::Prefix, cl::init(2), cl::cat(category)};
@@ -47,6 +53,9 @@ struct CommandLine {
       "stop-after", cl::desc("print the IR after a stage: import, verify, lower, simplify, kernels, bucket, schedule, codegen or memory"),
       cl::value_desc("stage"), cl::cat(category)};
   cl::opt<bool> verifyEach{"verify-each", cl::desc("verify the IR after every pass"), cl::init(true), cl::cat(category)};
+  cl::opt<bool> checkOrder{"check-order", cl::desc("prove the order of collectives after every pass that may move one"), cl::init(false),
+                           cl::cat(category)};
+  cl::opt<bool> allowUnproven{"allow-unproven", cl::desc("write what nobody has proven to end, for lockstep-verify to show; it is not run"), cl::cat(category)};
   cl::opt<bool> timing{"timing", cl::desc("print the time of every pass"), cl::cat(category)};
   cl::opt<std::string> remarks{"remarks",
                                cl::desc("print what was decided and why; only of a stage, or only lines that match a regular expression"),
@@ -70,6 +79,9 @@ int main(int argc, char **argv) {
 
   CompileOptions options;
   options.replicas = line.replicas;
+  options.strategy = line.strategy;
+  options.servers = line.servers;
+  options.partitioner = line.partitioner;
   if (line.level != 0 && line.level != 2)
     return fail("expected -O0 or -O2, found -O" + llvm::Twine(line.level));
   options.optimize = line.level != 0;
@@ -78,6 +90,7 @@ int main(int argc, char **argv) {
   options.bucket = line.bucket;
   options.overlap = line.overlap;
   options.bytesPerPack = line.bytesPerPack;
+  options.checkOrder = line.checkOrder;
   if (!line.targets.empty())
     options.targets.assign(line.targets.begin(), line.targets.end());
   if (!line.stopAfter.empty()) {
@@ -90,6 +103,7 @@ int main(int argc, char **argv) {
   const std::string outputName = line.output, stopStage = line.stopAfter;
   const bool printLocations = line.locations, printRemarks = line.remarks.getNumOccurrences() > 0;
   const std::string remarkFilter = line.remarks;
+  const bool allowUnproven = line.allowUnproven;
 
   // Outlives the context, which reports to it.
   RemarkCollector remarks;
@@ -143,7 +157,7 @@ int main(int argc, char **argv) {
       flags.enableDebugInfo(/*enable=*/true, /*prettyForm=*/false);
     flags.elideLargeElementsAttrs(64);
     module->print(file->os(), flags);
-  } else if (mlir::failed(emitArtifact(*module, file->os()))) {
+  } else if (mlir::failed(emitArtifact(*module, file->os(), allowUnproven))) {
     return 1;
   }
   file->keep();

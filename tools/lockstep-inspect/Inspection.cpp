@@ -74,6 +74,28 @@ std::string typeText(const artifact::TensorType *type) {
   return runtime::typeName(type->element(), shape);
 }
 
+std::vector<RoleInfo> rolesOf(const artifact::Artifact &tables) {
+  std::vector<RoleInfo> roles;
+  forEach(tables.roles(), [&](const artifact::Role &role) {
+    roles.push_back({role.name()->str(), role.first_rank(), role.ranks(), role.variable_size(), role.replica_variable_size(), {}});
+  });
+  if (roles.empty())
+    roles.push_back({"worker", 0, tables.replicas(), tables.variable_size(), tables.replica_variable_size(), {}});
+  for (RoleInfo &role : roles)
+    forEach(tables.programs(), [&](const artifact::Program &program) {
+      if (program.role()->string_view() == role.name)
+        role.programs.push_back(program.name()->str());
+    });
+  return roles;
+}
+
+const RoleInfo &roleOfRank(const std::vector<RoleInfo> &roles, uint32_t rank) {
+  for (const RoleInfo &role : roles)
+    if (rank >= role.firstRank && rank - role.firstRank < role.ranks)
+      return role;
+  return roles.front();
+}
+
 Inspection inspect(const runtime::Artifact &artifact, const std::string &file) {
   const artifact::Artifact &tables = artifact.tables();
   Inspection result;
@@ -83,8 +105,9 @@ Inspection inspect(const runtime::Artifact &artifact, const std::string &file) {
   result.formatVersion = tables.format_version();
   result.replicas = tables.replicas();
   result.fileSize = tables.file_size();
-  result.variableSize = tables.variable_size();
-  result.replicaVariableSize = tables.replica_variable_size();
+  result.roles = rolesOf(tables);
+  result.variableSize = result.roles.front().variableSize;
+  result.replicaVariableSize = result.roles.front().replicaVariableSize;
   result.scalarSize = tables.scalar_size();
   if (tables.constants() >= 0)
     result.constantSize = artifact.segment(tables.constants()).size();
@@ -99,10 +122,19 @@ Inspection inspect(const runtime::Artifact &artifact, const std::string &file) {
     result.groups.push_back(std::move(info));
   });
   forEach(tables.variables(), [&](const artifact::Variable &variable) {
-    result.variables.push_back({variable.name()->str(), typeText(variable.type()), artifact::EnumNameSpace(variable.space()),
-                                artifact::EnumNameSynchronization(variable.synchronization()),
-                                artifact::EnumNameAggregation(variable.aggregation()), variable.offset(), typeBytes(variable.type()),
-                                variable.initial() >= 0});
+    VariableInfo info{variable.name()->str(),
+                      typeText(variable.type()),
+                      artifact::EnumNameSpace(variable.space()),
+                      artifact::EnumNameSynchronization(variable.synchronization()),
+                      artifact::EnumNameAggregation(variable.aggregation()),
+                      result.roles[variable.role()].name,
+                      std::nullopt,
+                      variable.offset(),
+                      typeBytes(variable.type()),
+                      variable.initial() >= 0};
+    if (const artifact::Shard *shard = variable.shard())
+      info.shard = {shard->of()->str(), shard->first_row(), static_cast<uint64_t>(variable.type()->shape()->Get(0))};
+    result.variables.push_back(std::move(info));
   });
   forEach(tables.scalars(), [&](const artifact::Scalar &scalar) {
     ScalarInfo info{scalar.name()->str(), typeText(scalar.type()), std::nullopt};

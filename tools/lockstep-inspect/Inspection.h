@@ -65,6 +65,8 @@ struct OperandInfo {
 struct CollectiveInfo {
   uint32_t channel = 0;
   std::string kind, reduction, group, line;
+  /// The rank that gives or gets what the others get or give.
+  std::optional<uint32_t> root;
   std::vector<OperandInfo> operands;
   std::vector<uint32_t> results;
   uint64_t bytes = 0;
@@ -100,6 +102,13 @@ struct InputInfo {
   uint64_t offset = 0;
 };
 
+/// What replicas and the processes of one role exchange in a run: bytes, of all replicas together. Sizes that are known at run time only
+/// count with their bounds.
+struct ExchangeInfo {
+  std::string role;
+  uint64_t toRole = 0, fromRole = 0;
+};
+
 struct ProgramInfo {
   std::string name, role;
   uint64_t replicaSize = 0, sharedSize = 0, inputSize = 0;
@@ -107,17 +116,37 @@ struct ProgramInfo {
   uint32_t registers = 0, channels = 0;
   std::vector<InputInfo> inputs;
   std::vector<OutputInfo> outputs;
+  /// Outputs that are no tensors: their values as JSON.
+  std::vector<std::pair<std::string, std::string>> constantOutputs;
   std::vector<BufferInfo> buffers;
   std::vector<CommandInfo> commands;
   std::vector<CollectiveInfo> collectives;
   std::vector<LoopInfo> loops;
+  /// In programs of replicas: with each other role.
+  std::vector<ExchangeInfo> exchanges;
   /// Sums over one run of the program; bodies of loops count as often as they run, once if that is not known.
   uint64_t launches = 0, copies = 0, onceSections = 0;
   uint64_t flops = 0, kernelBytes = 0, copiedBytes = 0, communicatedBytes = 0;
 };
 
+/// Processes of one kind.
+struct RoleInfo {
+  std::string name;
+  uint32_t firstRank = 0, ranks = 0;
+  uint64_t variableSize = 0, replicaVariableSize = 0;
+  /// Names of its programs.
+  std::vector<std::string> programs;
+};
+
+/// The rows `first` to `first + rows - 1` of a variable that is split among servers.
+struct ShardInfo {
+  std::string of;
+  uint64_t first = 0, rows = 0;
+};
+
 struct VariableInfo {
-  std::string name, type, space, synchronization, aggregation;
+  std::string name, type, space, synchronization, aggregation, role;
+  std::optional<ShardInfo> shard;
   uint64_t offset = 0, bytes = 0;
   bool hasInitial = false;
 };
@@ -158,6 +187,8 @@ struct Inspection {
   uint64_t fileSize = 0, variableSize = 0, replicaVariableSize = 0, scalarSize = 0, constantSize = 0;
   std::vector<BinaryInfo> binaries;
   std::vector<GroupInfo> groups;
+  /// Replicas first. A single one has no servers.
+  std::vector<RoleInfo> roles;
   std::vector<VariableInfo> variables;
   std::vector<ScalarInfo> scalars;
   std::vector<KernelInfo> kernels;
@@ -173,6 +204,10 @@ ProgramInfo inspectProgram(const runtime::Artifact &artifact, const artifact::Pr
 
 /// Sets `live` of all buffers, and the peaks (Liveness.cpp). Commands, collectives and loops are there.
 void findLifetimes(ProgramInfo &program);
+
+/// The roles of an artifact, and the one that a rank has; replicas have the first.
+std::vector<RoleInfo> rolesOf(const artifact::Artifact &tables);
+const RoleInfo &roleOfRank(const std::vector<RoleInfo> &roles, uint32_t rank);
 
 /// "32x?xf32"
 std::string typeText(const artifact::TensorType *type);

@@ -52,6 +52,7 @@ Json toJson(const CollectiveInfo &collective) {
           {"kind", collective.kind},
           {"reduction", collective.reduction.empty() ? Json(nullptr) : Json(collective.reduction)},
           {"group", collective.group},
+          {"root", orNull(collective.root)},
           {"line", collective.line},
           {"operands", array(collective.operands,
                              [](const OperandInfo &operand) {
@@ -97,12 +98,18 @@ Json toJson(const ProgramInfo &program, const Inspection &inspection) {
   json["outputs"] = array(program.outputs, [](const OutputInfo &output) {
     return Json{{"name", output.name}, {"kind", output.kind}, {"buffer", output.buffer}};
   });
+  json["constant_outputs"] = Json::object();
+  for (const auto &[name, value] : program.constantOutputs)
+    json["constant_outputs"][name] = Json::parse(value);
   json["commands"] = Json::array();
   for (uint32_t i = 0; i < program.commands.size(); ++i)
     json["commands"].push_back(toJson(program.commands[i], i, inspection, program));
   json["loops"] =
       array(program.loops, [](const LoopInfo &loop) { return Json{{"commands", toJson(loop.commands)}, {"trips", orNull(loop.trips)}}; });
   json["collectives"] = array(program.collectives, [](const CollectiveInfo &collective) { return toJson(collective); });
+  json["exchanges"] = array(program.exchanges, [](const ExchangeInfo &exchange) {
+    return Json{{"role", exchange.role}, {"to", exchange.toRole}, {"from", exchange.fromRole}};
+  });
   json["buffers"] = Json::array();
   for (uint32_t i = 0; i < program.buffers.size(); ++i)
     json["buffers"].push_back(toJson(program.buffers[i], i));
@@ -129,6 +136,13 @@ std::string toJson(const Inspection &inspection) {
   json["groups"] = array(inspection.groups, [](const GroupInfo &group) {
     return Json{{"name", group.name}, {"ranks", group.ranks.empty() ? Json(nullptr) : Json(group.ranks)}};
   });
+  json["roles"] = array(inspection.roles, [](const RoleInfo &role) {
+    return Json{{"name", role.name},
+                {"first_rank", role.firstRank},
+                {"ranks", role.ranks},
+                {"memory", {{"variable", role.variableSize}, {"replica_variable", role.replicaVariableSize}}},
+                {"programs", role.programs}};
+  });
   json["variables"] = array(inspection.variables, [](const VariableInfo &variable) {
     return Json{{"name", variable.name},
                 {"type", variable.type},
@@ -137,7 +151,11 @@ std::string toJson(const Inspection &inspection) {
                 {"bytes", variable.bytes},
                 {"synchronization", variable.synchronization},
                 {"aggregation", variable.aggregation},
-                {"initial", variable.hasInitial}};
+                {"initial", variable.hasInitial},
+                {"role", variable.role},
+                {"shard", variable.shard
+                              ? Json{{"of", variable.shard->of}, {"first_row", variable.shard->first}, {"rows", variable.shard->rows}}
+                              : Json(nullptr)}};
   });
   json["scalars"] = array(inspection.scalars, [](const ScalarInfo &scalar) {
     return Json{{"name", scalar.name}, {"type", scalar.type}, {"default", orNull(scalar.defaultValue)}};

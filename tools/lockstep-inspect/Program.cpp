@@ -38,6 +38,7 @@ public:
     findLoops();
     findCollectives();
     addTotals();
+    addExchanges();
     findLifetimes(result);
     return std::move(result);
   }
@@ -59,6 +60,10 @@ private:
       if (name.empty())
         name = result.outputs.back().kind + " " + result.outputs.back().name;
     }
+    const auto *constants = artifact.tables().constant_outputs();
+    for (uint32_t i = 0; constants && i < constants->size(); ++i)
+      if (constants->Get(i)->program()->string_view() == result.name)
+        result.constantOutputs.emplace_back(constants->Get(i)->name()->str(), constants->Get(i)->value()->str());
   }
 
   /// The variable, batch tensor or scalar that lies where `buffer` does.
@@ -73,7 +78,9 @@ private:
     switch (buffer.space()) {
     case artifact::Space::variable:
     case artifact::Space::replica_variable:
-      return find(artifact.tables().variables(), [&](const artifact::Variable &v) { return v.space() == buffer.space(); });
+      return find(artifact.tables().variables(), [&](const artifact::Variable &v) {
+        return v.space() == buffer.space() && roles[v.role()].name == program.role()->string_view();
+      });
     case artifact::Space::input:
       return find(program.inputs(), any);
     case artifact::Space::scalar:
@@ -261,6 +268,8 @@ private:
     if (start.reduction() != artifact::Reduction::none)
       info.reduction = artifact::EnumNameReduction(start.reduction());
     info.group = groupName(start.group());
+    if (start.root() >= 0)
+      info.root = static_cast<uint32_t>(start.root());
     info.line = command.line;
     info.results = command.writes;
     info.bytes = command.bytes;
@@ -325,8 +334,55 @@ private:
     }
   }
 
+  /// Replicas that take part in a collective.
+  uint64_t replicasIn(const artifact::Group &group) const {
+    const RoleInfo &replicas = roles.front();
+    if (!group.ranks() || group.ranks()->size() == 0)
+      return replicas.ranks;
+    return std::count_if(group.ranks()->begin(), group.ranks()->end(), [&](uint32_t rank) { return rank < replicas.ranks; });
+  }
+
+  /// What a replica gives to others in a broadcast goes to every role in it.
+  void addGiven(const CollectiveInfo &collective, const artifact::Group &group) {
+    for (ExchangeInfo &exchange : result.exchanges) {
+      auto role = std::find_if(roles.begin(), roles.end(), [&](const RoleInfo &known) { return known.name == exchange.role; });
+      bool takesPart = group.ranks() && std::any_of(group.ranks()->begin(), group.ranks()->end(), [&](uint32_t rank) {
+                         return rank >= role->firstRank && rank - role->firstRank < role->ranks;
+                       });
+      if (takesPart)
+        exchange.toRole += timesOf(collective.start) * collective.bytes;
+    }
+  }
+
+  /// Each replica gives its operands to a root of another role and gets its results from there.
+  void addExchanges() {
+    if (result.role != roles.front().name)
+      return;
+    for (size_t i = 1; i < roles.size(); ++i)
+      result.exchanges.push_back({roles[i].name, 0, 0});
+    for (const CollectiveInfo &collective : result.collectives) {
+      const artifact::Start *start = program.commands()->Get(collective.start)->body_as_Start();
+      // A barrier exchanges nothing.
+      if (!start)
+        continue;
+      const artifact::Group &group = *artifact.tables().groups()->Get(start->group());
+      const RoleInfo &role = roleOfRank(roles, collective.root.value_or(0));
+      if (role.name == result.role && start->kind() == artifact::CollectiveKind::broadcast)
+        addGiven(collective, group);
+      auto exchange =
+          std::find_if(result.exchanges.begin(), result.exchanges.end(), [&](const ExchangeInfo &e) { return e.role == role.name; });
+      if (exchange == result.exchanges.end())
+        continue;
+      uint64_t times = timesOf(collective.start) * replicasIn(group);
+      exchange->toRole += times * collective.bytes;
+      for (uint32_t buffer : collective.results)
+        exchange->fromRole += times * result.buffers[buffer].size;
+    }
+  }
+
   const runtime::Artifact &artifact;
   const artifact::Program &program;
+  const std::vector<RoleInfo> roles = rolesOf(artifact.tables());
   ProgramInfo result;
 };
 

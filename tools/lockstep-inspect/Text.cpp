@@ -1,7 +1,7 @@
 //===- Text.cpp - the inspection as text ----------------------------------===//
 
 #include "tools/lockstep-inspect/Sections.h"
-#include "tools/lockstep-inspect/Table.h"
+#include "tools/support/Table.h"
 
 #include <algorithm>
 
@@ -9,6 +9,10 @@
 #include <fmt/ranges.h>
 
 namespace lockstep::inspect {
+
+using tools::bytesText;
+using tools::countText;
+using tools::Table;
 
 namespace {
 
@@ -28,7 +32,13 @@ std::string bufferText(const CommandInfo &command) {
 }
 
 std::string collectiveText(const CollectiveInfo &collective) {
-  return collective.reduction.empty() ? collective.kind : collective.kind + " " + collective.reduction;
+  std::string text = collective.reduction.empty() ? collective.kind : collective.kind + " " + collective.reduction;
+  return collective.root ? fmt::format("{} root {}", text, *collective.root) : text;
+}
+
+/// "'step'", or "'step' of server0" where there are several roles.
+std::string titleOf(const Inspection &inspection, const ProgramInfo &program) {
+  return inspection.roles.size() == 1 ? fmt::format("'{}'", program.name) : fmt::format("'{}' of {}", program.name, program.role);
 }
 
 /// The share of `part` in `whole` in percent.
@@ -43,6 +53,17 @@ std::string section(const std::string &title, const Table &table) {
 //===----------------------------------------------------------------------===//
 // The artifact
 //===----------------------------------------------------------------------===//
+
+std::string ranksText(const RoleInfo &role) {
+  return role.ranks == 1 ? fmt::format("{}", role.firstRank) : fmt::format("{} to {}", role.firstRank, role.firstRank + role.ranks - 1);
+}
+
+/// "0 to 3 of table"; empty for a variable that is whole.
+std::string shardText(const VariableInfo &variable) {
+  if (!variable.shard)
+    return "";
+  return fmt::format("{} to {} of {}", variable.shard->first, variable.shard->first + variable.shard->rows - 1, variable.shard->of);
+}
 
 std::string summary(const Inspection &inspection) {
   std::string text;
@@ -59,10 +80,31 @@ std::string summary(const Inspection &inspection) {
        fmt::format("a process: {} variables, {} constants, {} scalars; a replica: {} variables", bytesText(inspection.variableSize),
                    bytesText(inspection.constantSize), bytesText(inspection.scalarSize), bytesText(inspection.replicaVariableSize)));
 
-  Table variables({"name", "type", ">bytes", ">offset", "space", "synchronization", "aggregation", "initial value"});
-  for (const VariableInfo &variable : inspection.variables)
-    variables.add({variable.name, variable.type, bytesText(variable.bytes), fmt::format("{}", variable.offset), variable.space,
-                   variable.synchronization, variable.aggregation, variable.hasInitial ? "in the artifact" : "by --init"});
+  Table roles({"role", "ranks", ">variables a process", ">variables a rank", "programs"});
+  for (const RoleInfo &role : inspection.roles)
+    roles.add({role.name, ranksText(role), bytesText(role.variableSize), bytesText(role.replicaVariableSize),
+               fmt::format("{}", fmt::join(role.programs, ", "))});
+  bool hasServers = inspection.roles.size() > 1;
+  if (hasServers)
+    text += section("roles", roles);
+
+  std::vector<std::string> columns = {"name", "type", ">bytes", ">offset", "space", "synchronization", "aggregation", "initial value"};
+  if (hasServers)
+    columns.insert(columns.end(), {"role", "rows"});
+  Table variables(columns);
+  for (const VariableInfo &variable : inspection.variables) {
+    std::vector<std::string> row = {variable.name,
+                                    variable.type,
+                                    bytesText(variable.bytes),
+                                    fmt::format("{}", variable.offset),
+                                    variable.space,
+                                    variable.synchronization,
+                                    variable.aggregation,
+                                    variable.hasInitial ? "in the artifact" : "by --init"};
+    if (hasServers)
+      row.insert(row.end(), {variable.role, shardText(variable)});
+    variables.add(row);
+  }
   text += section("variables", variables);
 
   Table scalars({"name", "type", "default"});
@@ -113,6 +155,9 @@ std::string programSummary(const ProgramInfo &program) {
     hidden += !collective.between.empty();
   text += fmt::format("  communication  {} collective{}, {} a replica; {} with kernels between start and wait\n",
                       program.collectives.size(), plural(program.collectives.size()), bytesText(program.communicatedBytes), hidden);
+  for (const ExchangeInfo &exchange : program.exchanges)
+    text += fmt::format("  {:<14} all replicas give {} to it and get {} from it\n", exchange.role, bytesText(exchange.toRole),
+                        bytesText(exchange.fromRole));
   text += fmt::format("  copies         {}, {}\n", program.copies, bytesText(program.copiedBytes));
   text += fmt::format("  once sections  {}\n", program.onceSections);
   for (const LoopInfo &loop : program.loops)
@@ -122,6 +167,8 @@ std::string programSummary(const ProgramInfo &program) {
     text += fmt::format("  input          {} : {}\n", input.name, input.type);
   for (const OutputInfo &output : program.outputs)
     text += fmt::format("  output         {} {} : {}\n", output.kind, output.name, program.buffers[output.buffer].type);
+  for (const auto &[name, value] : program.constantOutputs)
+    text += fmt::format("  output         constant {} = {}\n", name, value);
   return text;
 }
 
@@ -168,7 +215,8 @@ std::string schedule(const Inspection &inspection, const ProgramInfo &program) {
                command.kernel ? countText(command.flops) : "", command.kernel || command.bytes ? bytesText(command.bytes) : "",
                command.line});
   }
-  return section(fmt::format("schedule of '{}' (┌ a collective starts, │ it is in flight, └ it is waited for)", program.name), table);
+  return section(fmt::format("schedule of {} (┌ a collective starts, │ it is in flight, └ it is waited for)", titleOf(inspection, program)),
+                 table);
 }
 
 std::string collectives(const Inspection &inspection, const ProgramInfo &program) {
@@ -186,8 +234,9 @@ std::string collectives(const Inspection &inspection, const ProgramInfo &program
                fmt::format("{}", fmt::join(collective.waits, ", ")), collective.kind == "barrier" ? "" : between,
                countText(collective.flopsBetween), percent(collective.flopsBetween, program.flops), bucket, collective.line});
   }
-  std::string text =
-      section(fmt::format("collectives of '{}' (bytes: of each replica; kernels between: what it can hide behind)", program.name), table);
+  std::string text = section(
+      fmt::format("collectives of {} (bytes: of each replica; kernels between: what it can hide behind)", titleOf(inspection, program)),
+      table);
 
   Table operands({">channel", ">operand", "type", ">bytes", "memory", ">offset", ">ready", "by", "line"});
   for (const CollectiveInfo &collective : program.collectives)
@@ -199,10 +248,11 @@ std::string collectives(const Inspection &inspection, const ProgramInfo &program
                     operand.ready ? commandText(inspection, program, *operand.ready) : "",
                     operand.ready ? program.commands[*operand.ready].line : ""});
     }
-  return text + section(fmt::format("operands of the collectives of '{}' (ready: the command that writes it)", program.name), operands);
+  return text + section(fmt::format("operands of the collectives of {} (ready: the command that writes it)", titleOf(inspection, program)),
+                        operands);
 }
 
-std::string memory(const ProgramInfo &program) {
+std::string memory(const Inspection &inspection, const ProgramInfo &program) {
   std::vector<uint32_t> order;
   for (uint32_t i = 0; i < program.buffers.size(); ++i)
     order.push_back(i);
@@ -221,7 +271,7 @@ std::string memory(const ProgramInfo &program) {
     table.add({artifact::EnumNameSpace(buffer.space), fmt::format("{}", buffer.offset), fmt::format("{}", buffer.size),
                fmt::format("%{}", i), buffer.type, live, buffer.name});
   }
-  return section(fmt::format("memory of '{}' (bytes; in use by which commands)", program.name), table);
+  return section(fmt::format("memory of {} (bytes; in use by which commands)", titleOf(inspection, program)), table);
 }
 
 } // namespace
@@ -269,7 +319,7 @@ std::string toText(const Inspection &inspection, const std::set<Section> &sectio
     if (shows(Section::schedule))
       text += schedule(inspection, program);
     if (shows(Section::memory))
-      text += memory(program);
+      text += memory(inspection, program);
   }
   if (shows(Section::kernels))
     text += kernels(inspection);

@@ -203,7 +203,7 @@ static Expected<StoredVariables> store(Interpreter &interpreter) {
     for (size_t i = 0; i < (view.perReplica ? variable.copies.size() : 1); ++i)
       copies.push_back(toBytes(element, variable.copies[i]));
     for (std::vector<std::byte> &copy : copies)
-      view.values.push_back(copy);
+      view.values.emplace_back(copy);
     stored.views.push_back(std::move(view));
   }
   return stored;

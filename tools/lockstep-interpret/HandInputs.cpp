@@ -4,12 +4,15 @@
 // What comes out is printed as JSON, one line a result and replica:
 //
 //   {"result":"y","replica":0,"type":"f32","shape":[2],"values":[1,2]}
+//   {"constant":"labels","value":["cat","dog"]}
 //   {"variable":"w","replica":0,"type":"f32","shape":[],"values":[3]}
 //
 //===----------------------------------------------------------------------===//
 
 #include "tools/lockstep-interpret/Arguments.h"
 
+#include "dialect/Device/DeviceDialect.h"
+#include "dialect/Interfaces/PlainValues.h"
 #include "runtime/data/Dataset.h"
 #include "tools/lockstep-run/HandInputs.h"
 
@@ -32,25 +35,16 @@ static bool fits(const TensorInfo &expected, const TensorInfo &found) {
 
 /// The array of an argument for one replica: the value, or, of a tensor of an iterator, that of each batch.
 static Expected<std::vector<Value>> read(const Dataset &data, const Argument &argument, int64_t replica) {
-  Expected<std::string> name = run::arrayName(data, argument.name, static_cast<unsigned>(replica));
-  if (!name)
-    return name.status();
-  auto array = data.array(*name);
+  auto array = run::readArray(data, argument.name, static_cast<unsigned>(replica), argument.kind == Argument::Iterated);
   if (!array)
     return array.status();
-  TensorInfo found = (*array)->type();
-  size_t count = 1;
-  if (argument.kind == Argument::Iterated && !found.shape.empty()) {
-    count = static_cast<size_t>(found.shape.front());
-    found.shape.erase(found.shape.begin());
-  }
+  const TensorInfo &found = array->type;
   if (!fits(argument.type, found))
-    return invalidArgument(fmt::format("'{}', array '{}': expected {}, found {}", data.path(), *name, typeName(argument.type),
+    return invalidArgument(fmt::format("'{}', array '{}': expected {}, found {}", data.path(), array->name, typeName(argument.type),
                                        typeName(found)));
   std::vector<Value> values;
-  size_t bytes = count ? (*array)->data().size() / count : 0;
-  for (size_t i = 0; i < count; ++i)
-    values.push_back(fromBytes(argument.element, llvm::ArrayRef(found.shape.data(), found.shape.size()), (*array)->data().subspan(i * bytes, bytes)));
+  for (size_t i = 0; i < array->count; ++i)
+    values.push_back(fromBytes(argument.element, llvm::ArrayRef(found.shape.data(), found.shape.size()), array->value(i)));
   return values;
 }
 
@@ -159,6 +153,9 @@ Status runOnce(Interpreter &interpreter, const Options &options) {
   for (auto [index, output] : llvm::enumerate(*outputs))
     for (int64_t replica = 0; replica < interpreter.replicas(); ++replica)
       print("result", output.name, replica, output.type, output.element, results[replica][index]);
+  for (auto output : function->getParentOfType<mlir::ModuleOp>().getOps<device::ConstantOutputOp>())
+    if (output.getProgram() == function.getName())
+      run::printConstant(output.getName().str(), plainValueToJson(output.getValue()));
   for (auto &[name, variable] : interpreter.variables())
     for (int64_t replica = 0; replica < interpreter.replicas(); ++replica) {
       Expected<TensorInfo> type = infoOf(variable.op.getType(), variable.op.getIsUnsigned());

@@ -21,6 +21,9 @@ struct CommandLine {
   cl::OptionCategory category{"lockstep-interpret options"};
   cl::opt<std::string> input{cl::Positional, cl::desc("<step.mlir>"), cl::init("-"), cl::cat(category)};
   cl::opt<int64_t> replicas{"replicas", cl::desc("number of replicas, if the module does not say it"), cl::init(0), cl::cat(category)};
+  cl::opt<std::string> strategy{"strategy", cl::desc("kind of the strategy, if the module does not say it"), cl::value_desc("kind"),
+                                cl::cat(category)};
+  cl::opt<int64_t> servers{"servers", cl::desc("number of parameter servers, if the module does not say it"), cl::init(0), cl::cat(category)};
   cl::opt<std::string> init{"init", cl::desc("initial values of the variables (safetensors)"), cl::value_desc("file"), cl::cat(category)};
   cl::opt<std::string> data{"data", cl::desc("training data: an .npz file, or a folder of .npy files"), cl::value_desc("path"), cl::cat(category)};
   cl::opt<uint64_t> steps{"steps", cl::desc("number of steps to take"), cl::init(0), cl::cat(category)};
@@ -39,6 +42,12 @@ struct CommandLine {
   cl::opt<std::string> inputs{"inputs", cl::desc("execute one step on the arrays of this .npz (\"x@0\": x of replica 0, \"x\": of all) "
                                                  "and print its results"),
                               cl::value_desc("file"), cl::cat(category)};
+  cl::opt<uint64_t> scheduleSeed{"schedule-seed",
+                                 cl::desc("let replicas take turns, one at a time, with delays drawn from this seed (default: side by side)"),
+                                 cl::init(0), cl::value_desc("seed"), cl::cat(category)};
+  cl::opt<bool> unverified{"unverified", cl::desc("execute what the compiler refuses because replicas could block each other, or copies of "
+                                                  "a variable could become different: it shows where they do"),
+                           cl::init(false), cl::cat(category)};
   cl::opt<std::string> step{"step", cl::desc("name of the step to execute"), cl::init("step"), cl::value_desc("name"), cl::cat(category)};
 };
 
@@ -50,7 +59,7 @@ int fail(const llvm::Twine &message) {
 /// Takes back names of options of libLLVM that are ours here; they are for debugging it.
 void releaseOptionNames() {
   auto &registered = cl::getRegisteredOptions();
-  for (llvm::StringRef name : {"replicas", "init", "data", "steps", "seed", "set", "metrics", "save", "inputs", "step"})
+  for (llvm::StringRef name : {"replicas", "strategy", "servers", "init", "data", "steps", "seed", "set", "metrics", "save", "inputs", "step", "schedule-seed", "unverified"})
     if (auto it = registered.find(name); it != registered.end())
       it->second->removeArgument();
 }
@@ -103,12 +112,20 @@ int main(int argc, char **argv) {
   CompileOptions import;
   import.stopAfter = Stage::Import;
   buildCompilePipeline(pm, import);
-  interpret::buildInterpretPipeline(pm, line.replicas);
+  SetReplicasPassOptions strategy;
+  strategy.replicas = line.replicas;
+  strategy.strategy = line.strategy;
+  strategy.servers = line.servers;
+  interpret::buildInterpretPipeline(pm, strategy, /*verify=*/!line.unverified);
   if (mlir::failed(pm.run(*module)))
     return 1;
   auto interpreter = interpret::Interpreter::create(*module);
   if (mlir::failed(interpreter))
     return 1;
+  interpret::RunOptions run;
+  if (line.scheduleSeed.getNumOccurrences() > 0)
+    run.scheduleSeed = line.scheduleSeed;
+  (*interpreter)->setOptions(run);
   runtime::Status status = trains ? interpret::train(**interpreter, options) : interpret::runOnce(**interpreter, options);
   return status.ok() ? 0 : fail(status.message());
 }

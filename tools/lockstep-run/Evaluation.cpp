@@ -14,12 +14,14 @@ namespace lockstep::run {
 using namespace runtime;
 using artifact::OutputKind;
 
-Expected<std::unique_ptr<Evaluation>> Evaluation::create(Session &session, const std::string &dataPath, std::chrono::nanoseconds deadline) {
-  std::unique_ptr<Evaluation> result(new Evaluation(session));
-  Expected<ProgramId> program = session.findProgram("evaluate");
+Expected<std::unique_ptr<Evaluation>> Evaluation::create(Cluster &cluster, const std::string &dataPath, std::chrono::nanoseconds deadline) {
+  std::unique_ptr<Evaluation> result(new Evaluation(cluster));
+  Expected<ProgramId> program = cluster.findProgram("evaluate");
   if (!program)
     return invalidArgument("expected a program 'evaluate' for --eval-data, found none in the artifact");
   result->program = *program;
+  if (result->info().loadsBatches)
+    return invalidArgument("expected a program 'evaluate' of one batch for --eval-data, found one that goes through its data itself");
   LOCKSTEP_RETURN_IF_ERROR(result->findOutputs());
 
   Expected<Dataset> data = Dataset::open(dataPath);
@@ -30,7 +32,7 @@ Expected<std::unique_ptr<Evaluation>> Evaluation::create(Session &session, const
     return layout.status();
   BatchOptions options;
   options.mode = BatchMode::evaluate;
-  options.replicas = session.replicas();
+  options.replicas = cluster.replicas();
   options.deadline = deadline;
   Expected<std::unique_ptr<Batches>> batches = Batches::create(std::move(*layout), options);
   if (!batches)
@@ -73,8 +75,8 @@ void Evaluation::add(std::vector<double> &total, unsigned output) const {
   ElementType element = outputInfo.type.element;
   // A value that is the same everywhere is stored once, and still counts for every replica: where
   // the compiler keeps a value must not change the result.
-  for (unsigned replica = 0; replica < session.replicas(); ++replica) {
-    std::span<const std::byte> value = session.output(program, output, outputInfo.perReplica ? replica : 0);
+  for (unsigned replica = 0; replica < cluster.replicas(); ++replica) {
+    std::span<const std::byte> value = cluster.output(program, output, outputInfo.perReplica ? replica : 0);
     for (size_t i = 0; i < total.size() && (i + 1) * elementSize(element) <= value.size(); ++i)
       total[i] += toDouble(element, value.data() + i * elementSize(element));
   }
@@ -89,9 +91,9 @@ Expected<std::vector<EvaluatedMetric>> Evaluation::run() {
     Expected<const Batch *> batch = batches->next();
     if (!batch)
       return batch.status();
-    for (unsigned replica = 0; replica < session.replicas(); ++replica)
-      LOCKSTEP_RETURN_IF_ERROR(session.bindInput(program, replica, (*batch)->inputs[replica]));
-    LOCKSTEP_RETURN_IF_ERROR(session.run(program));
+    for (unsigned replica = 0; replica < cluster.replicas(); ++replica)
+      LOCKSTEP_RETURN_IF_ERROR(cluster.bindInput(program, replica, (*batch)->inputs[replica]));
+    LOCKSTEP_RETURN_IF_ERROR(cluster.run(program));
     for (Accumulator &accumulator : accumulators) {
       add(accumulator.sums, accumulator.sumOutput);
       add(accumulator.counts, accumulator.countOutput);

@@ -4,7 +4,7 @@
 #define LOCKSTEP_TOOLS_LOCKSTEP_RUN_EVALUATION_H
 
 #include "runtime/data/Batches.h"
-#include "runtime/executor/Session.h"
+#include "runtime/executor/Cluster.h"
 
 #include <memory>
 #include <string>
@@ -19,12 +19,12 @@ struct EvaluatedMetric {
   std::vector<double> values;
 };
 
-/// Evaluates the variables of a session on all examples of a data set, each counted once.
+/// Evaluates the variables of a cluster on all examples of a data set, each counted once.
 class Evaluation {
 public:
   /// Checks that each sum of the program has a count and the data fit. Errors: no such program, and
   /// those of `planBatches` and `Batches`.
-  static runtime::Expected<std::unique_ptr<Evaluation>> create(runtime::Session &session, const std::string &dataPath,
+  static runtime::Expected<std::unique_ptr<Evaluation>> create(runtime::Cluster &cluster, const std::string &dataPath,
                                                                std::chrono::nanoseconds deadline);
 
   /// One round through the data.
@@ -38,12 +38,12 @@ private:
     std::vector<double> sums, counts;
   };
 
-  explicit Evaluation(runtime::Session &session) : session(session) {}
+  explicit Evaluation(runtime::Cluster &cluster) : cluster(cluster) {}
   runtime::Status findOutputs();
-  const runtime::ProgramInfo &info() const { return session.programs()[program]; }
+  const runtime::ProgramInfo &info() const { return cluster.programs()[program]; }
   void add(std::vector<double> &total, unsigned output) const;
 
-  runtime::Session &session;
+  runtime::Cluster &cluster;
   runtime::ProgramId program = 0;
   std::unique_ptr<runtime::Batches> batches;
   std::vector<Accumulator> accumulators;

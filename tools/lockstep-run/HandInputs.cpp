@@ -29,6 +29,21 @@ Expected<std::string> arrayName(const Dataset &data, const std::string &input, u
   return invalidArgument(fmt::format("'{}': expected an array '{}' or '{}', found {}", data.path(), input, own, fmt::join(data.names(), ", ")));
 }
 
+Expected<HandArray> readArray(const Dataset &data, const std::string &input, unsigned replica, bool isBatched) {
+  Expected<std::string> name = arrayName(data, input, replica);
+  if (!name)
+    return name.status();
+  auto array = data.array(*name);
+  if (!array)
+    return array.status();
+  HandArray result{*name, (*array)->type(), 1, *array};
+  if (isBatched && !result.type.shape.empty()) {
+    result.count = size_t(result.type.shape.front());
+    result.type.shape.erase(result.type.shape.begin());
+  }
+  return result;
+}
+
 void printTensor(const char *what, const std::string &name, unsigned replica, const TensorInfo &type, std::span<const std::byte> bytes) {
   std::string values;
   appendJson(values, type, bytes);
@@ -36,6 +51,10 @@ void printTensor(const char *what, const std::string &name, unsigned replica, co
     values = "[" + values + "]";
   fmt::print("{{\"{}\":{},\"replica\":{},\"type\":\"{}\",\"shape\":[{}],\"values\":{}}}\n", what, nlohmann::json(name).dump(), replica,
              elementName(type.element), fmt::join(type.shape, ","), values);
+}
+
+void printConstant(const std::string &name, const std::string &value) {
+  fmt::print("{{\"constant\":{},\"value\":{}}}\n", nlohmann::json(name).dump(), value);
 }
 
 namespace {
@@ -78,31 +97,22 @@ public:
     for (const InputInfo &input : program.inputs) {
       if (isSize(input.name))
         continue;
-      Expected<std::string> name = arrayName(data, input.name, replica);
-      if (!name)
-        return name.status();
-      auto array = data.array(*name);
+      Expected<HandArray> array = readArray(data, input.name, replica, program.loadsBatches);
       if (!array)
         return array.status();
-      TensorInfo found = (*array)->type();
-      size_t count = 1;
-      if (program.loadsBatches && !found.shape.empty()) {
-        count = size_t(found.shape.front());
-        found.shape.erase(found.shape.begin());
-      }
-      if (!counted.empty() && count != batches.size())
-        return invalidArgument(fmt::format("'{}', array '{}': expected {} batches as in '{}', found {}", data.path(), *name, batches.size(), counted, count));
-      for (size_t i = batches.size(); i < count; ++i) {
+      if (!counted.empty() && array->count != batches.size())
+        return invalidArgument(fmt::format("'{}', array '{}': expected {} batches as in '{}', found {}", data.path(), array->name, batches.size(),
+                                           counted, array->count));
+      for (size_t i = batches.size(); i < array->count; ++i) {
         Expected<AlignedBytes> batch = AlignedBytes::allocate(program.inputSize);
         if (!batch)
           return batch.status();
         std::fill(batch->bytes().begin(), batch->bytes().end(), std::byte(0));
         batches.push_back(std::move(*batch));
       }
-      counted = *name;
-      size_t bytes = count ? (*array)->data().size() / count : 0;
-      for (size_t i = 0; i < count; ++i)
-        LOCKSTEP_RETURN_IF_ERROR(fillInput(batches[i].bytes().data(), input, *name, found, (*array)->data().data() + i * bytes));
+      counted = array->name;
+      for (size_t i = 0; i < array->count; ++i)
+        LOCKSTEP_RETURN_IF_ERROR(fillInput(batches[i].bytes().data(), input, *array, i));
     }
     return batches;
   }
@@ -126,7 +136,8 @@ private:
     return false;
   }
 
-  Status fillInput(std::byte *batch, const InputInfo &input, const std::string &name, const TensorInfo &found, const std::byte *from) const {
+  Status fillInput(std::byte *batch, const InputInfo &input, const HandArray &array, size_t index) const {
+    const TensorInfo &found = array.type;
     bool fits = found.element == input.type.element && found.shape.size() == input.type.shape.size();
     for (size_t d = 0; fits && d < found.shape.size(); ++d) {
       const InputInfo *size = find(sizeName(input.name, d));
@@ -135,8 +146,8 @@ private:
         std::memcpy(batch + size->offset, &found.shape[d], sizeof(int64_t));
     }
     if (!fits)
-      return invalidArgument(fmt::format("'{}', array '{}': expected {}, found {}", data.path(), name, expectedType(input), typeName(found)));
-    copyToCorner(batch + input.offset, input.type.shape, from, found.shape, elementSize(found.element));
+      return invalidArgument(fmt::format("'{}', array '{}': expected {}, found {}", data.path(), array.name, expectedType(input), typeName(found)));
+    copyToCorner(batch + input.offset, input.type.shape, array.value(index).data(), found.shape, elementSize(found.element));
     return Status::success();
   }
 
@@ -154,21 +165,10 @@ private:
 
 } // namespace
 
-/// The program that the options name: `step`, if they name none, or the only one that there is.
-static Expected<ProgramId> chooseProgram(const Options &options, const Session &session) {
-  if (!options.program.empty())
-    return session.findProgram(options.program);
-  if (Expected<ProgramId> step = session.findProgram("step"))
-    return step;
-  if (session.programs().size() == 1)
-    return ProgramId(0);
-  return invalidArgument("expected a program 'step', or a single one, or its name in --program");
-}
-
 /// Host values of any shape that `data` has an array of.
-static Expected<std::set<std::string>> setArrays(Session &session, const Dataset &data) {
+static Expected<std::set<std::string>> setArrays(Cluster &cluster, const Dataset &data) {
   std::set<std::string> given;
-  for (const ScalarInfo &scalar : session.scalars()) {
+  for (const ScalarInfo &scalar : cluster.scalars()) {
     if (!data.contains(scalar.name))
       continue;
     auto array = data.array(scalar.name);
@@ -177,33 +177,33 @@ static Expected<std::set<std::string>> setArrays(Session &session, const Dataset
     const TensorInfo &found = (*array)->type();
     if (found.element != scalar.type.element || found.shape != scalar.type.shape)
       return invalidArgument(fmt::format("'{}', array '{}': expected {}, found {}", data.path(), scalar.name, typeName(scalar.type), typeName(found)));
-    LOCKSTEP_RETURN_IF_ERROR(session.setScalar(scalar.name, (*array)->data()));
+    LOCKSTEP_RETURN_IF_ERROR(cluster.setScalar(scalar.name, (*array)->data()));
     given.insert(scalar.name);
   }
   return given;
 }
 
-Status runOnce(const Options &options, Session &session) {
-  Expected<ProgramId> id = chooseProgram(options, session);
+Status runOnce(const Options &options, Cluster &cluster) {
+  Expected<ProgramId> id = chooseProgram(options, cluster);
   if (!id)
     return id.status();
-  const ProgramInfo &program = session.programs()[*id];
+  const ProgramInfo &program = cluster.programs()[*id];
   Expected<Dataset> data = Dataset::open(options.inputs);
   if (!data)
     return data.status();
-  Expected<std::set<std::string>> given = setArrays(session, *data);
+  Expected<std::set<std::string>> given = setArrays(cluster, *data);
   if (!given)
     return given.status();
   // Binding the batches says how many there are.
   given->insert("num_batches");
-  LOCKSTEP_RETURN_IF_ERROR(setScalars(session, options.scalars, *given));
-  LOCKSTEP_RETURN_IF_ERROR(supplyScalar(session, "seed", options.seed.value_or(0)));
-  LOCKSTEP_RETURN_IF_ERROR(supplyScalar(session, "step", 0));
-  LOCKSTEP_RETURN_IF_ERROR(initializeVariables(options.init, variablesOf(session)));
+  LOCKSTEP_RETURN_IF_ERROR(setScalars(cluster, options.scalars, *given));
+  LOCKSTEP_RETURN_IF_ERROR(supplyScalar(cluster, "seed", options.seed.value_or(0)));
+  LOCKSTEP_RETURN_IF_ERROR(supplyScalar(cluster, "step", 0));
+  LOCKSTEP_RETURN_IF_ERROR(initializeVariables(options.init, variablesOf(cluster)));
 
   std::vector<std::vector<AlignedBytes>> kept;
   InputFiller filler(program, *data);
-  for (unsigned replica = 0; replica < session.replicas() && !program.inputs.empty(); ++replica) {
+  for (unsigned replica = 0; replica < cluster.replicas() && !program.inputs.empty(); ++replica) {
     Expected<std::vector<AlignedBytes>> batches = filler.makeBatches(replica);
     if (!batches)
       return batches.status();
@@ -211,22 +211,24 @@ Status runOnce(const Options &options, Session &session) {
     for (const AlignedBytes &batch : *batches)
       bases.push_back(batch.bytes().data());
     if (program.loadsBatches)
-      LOCKSTEP_RETURN_IF_ERROR(session.bindBatches(*id, replica, bases));
+      LOCKSTEP_RETURN_IF_ERROR(cluster.bindBatches(*id, replica, bases));
     else
-      LOCKSTEP_RETURN_IF_ERROR(session.bindInput(*id, replica, bases.front()));
+      LOCKSTEP_RETURN_IF_ERROR(cluster.bindInput(*id, replica, bases.front()));
     kept.push_back(std::move(*batches));
   }
-  LOCKSTEP_RETURN_IF_ERROR(session.run(*id));
+  LOCKSTEP_RETURN_IF_ERROR(cluster.run(*id));
 
   for (unsigned output = 0; output < program.outputs.size(); ++output)
-    for (unsigned replica = 0; replica < session.replicas(); ++replica) {
+    for (unsigned replica = 0; replica < cluster.replicas(); ++replica) {
       TensorInfo type = program.outputs[output].type;
-      type.shape = session.outputShape(*id, output, replica);
-      printTensor("result", program.outputs[output].name, replica, type, session.output(*id, output, replica));
+      type.shape = cluster.outputShape(*id, output, replica);
+      printTensor("result", program.outputs[output].name, replica, type, cluster.output(*id, output, replica));
     }
-  for (const VariableInfo &variable : session.variables())
-    for (unsigned replica = 0; replica < session.replicas(); ++replica)
-      printTensor("variable", variable.name, replica, variable.type, session.variable(variable.name, replica));
+  for (const auto &[name, value] : program.constantOutputs)
+    printConstant(name, value);
+  for (const VariableInfo &variable : cluster.variables())
+    for (unsigned replica = 0; replica < cluster.replicas(); ++replica)
+      printTensor("variable", variable.name, replica, variable.type, cluster.variable(variable.name, replica)->read());
   std::fflush(stdout);
   return Status::success();
 }

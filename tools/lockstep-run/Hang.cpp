@@ -18,7 +18,7 @@ namespace lockstep::run {
 namespace {
 
 /// A run that can return does so at once; this is only for one that cannot.
-constexpr auto grace = std::chrono::seconds(5);
+constexpr auto grace = std::chrono::milliseconds(500);
 
 runtime::Status writeReport(const std::string &path, const std::string &json) {
   runtime::Expected<runtime::AtomicFile> file = runtime::AtomicFile::create(path);
@@ -38,12 +38,19 @@ void HangHandler::onDeadline(const runtime::DeadlineReport &report) {
     if (!status.ok())
       printError(status.message());
   }
-  std::thread([this] {
+  endSoon(exitDeadline);
+}
+
+void HangHandler::endSoon(int status) {
+  std::thread([this, status] {
     std::this_thread::sleep_for(grace);
     if (decided.exchange(true))
       return;
-    printError("a kernel does not return: leaving without saving the variables");
-    _exit(exitDeadline);
+    printNote("a kernel does not return: the process leaves it behind");
+    if (rescue)
+      rescue();
+    std::fflush(nullptr);
+    _exit(status);
   }).detach();
 }
 

@@ -3,7 +3,7 @@
 #ifndef LOCKSTEP_TOOLS_LOCKSTEP_RUN_HANG_H
 #define LOCKSTEP_TOOLS_LOCKSTEP_RUN_HANG_H
 
-#include "runtime/executor/Session.h"
+#include "runtime/executor/Cluster.h"
 
 #include <atomic>
 #include <functional>
@@ -11,23 +11,31 @@
 
 namespace lockstep::run {
 
-/// Reports a missed deadline. The run then normally returns with an error, and the main thread can
-/// still save what is intact. If the main thread itself is in a kernel that never ends, nobody else
-/// is left to end the process: then it ends here, a few seconds later.
+/// Reports a missed deadline, and sees to it that the process ends. The run that was given up normally returns with an error, and the
+/// main thread decides how to end. If the main thread itself is in a kernel that never ends, the handler does so instead, a moment later:
+/// it brings into safety what there is and leaves the process.
 class HangHandler {
 public:
   /// `reportFile` receives the report as JSON; empty: none.
   explicit HangHandler(std::string reportFile) : reportFile(std::move(reportFile)) {}
 
+  /// What the handler does before it ends the process. The main thread does not come back from its run, and does nothing meanwhile.
+  void rescueBy(std::function<void()> given) { rescue = std::move(given); }
+
   /// Called by the watchdog: prints and writes the report.
   void onDeadline(const runtime::DeadlineReport &report);
+  /// The run is being given up for another reason: the process will end with `status`.
+  void interrupted(int status) { endSoon(status); }
 
   /// Called by the main thread when the run has returned: from now on it decides how to end.
   void runReturned();
 
 private:
+  void endSoon(int status);
+
   std::string reportFile;
-  /// Set by who ends the process after a missed deadline: the main thread or the handler.
+  std::function<void()> rescue;
+  /// Set by who ends the process: the main thread or the handler.
   std::atomic<bool> decided = false;
 };
 

@@ -3,6 +3,7 @@
 // One object a line, in the order in which things happen:
 //
 //   {"step":12,"epoch":1,"loss":0.25}                          the step with the number 12
+//   {"step":12,"epoch":1,"worker":0,"loss":0.25}               the same, where workers go on by themselves
 //   {"step":13,"epoch":2,"evaluate":{"accuracy":0.9}}          after 13 steps and 2 epochs
 //
 // Steps and epochs count from 0. A metric that is no single number is a flat array.

@@ -55,10 +55,7 @@ void addOptions(CLI::App &app, Options &options) {
                             ->group("Training");
   for (const char *other : {"--data", "--eval-data", "--epochs", "--steps"})
     inputs->excludes(app.get_option(other));
-  app.add_option("--program", options.program, "program to run on --inputs (default: step, or the only one)")
-      ->type_name("NAME")
-      ->group("Training")
-      ->needs(inputs);
+  app.add_option("--program", options.program, "program to run (default: step, or the only one)")->type_name("NAME")->group("Training");
   app.add_option("--metrics", options.metrics, "write metrics as JSON lines")->type_name("FILE")->group("Output");
   CLI::Option *save =
       app.add_option("--save", options.save, "folder for checkpoints; one is written at the end")->type_name("DIR")->group("Output");
@@ -75,10 +72,22 @@ void addOptions(CLI::App &app, Options &options) {
   for (const char *other : {"--metrics", "--save", "--save-every", "--resume", "--eval-every"})
     inputs->excludes(app.get_option(other));
 
-  app.add_option("--threads", options.threads, "worker threads (default: one for each CPU)")
+  app.add_option("--threads", options.threads, "worker threads of all executors together (default: one for each CPU)")
       ->type_name("W")
       ->group("Execution")
       ->check(CLI::PositiveNumber);
+  app.add_option("--executors", options.executors,
+                 "executors that the replicas are divided among, which share nothing but messages; parameter servers have their own (default 1)")
+      ->type_name("E")
+      ->group("Execution")
+      ->check(CLI::PositiveNumber);
+  CLI::Option *workers = app.add_option("--workers", options.workers,
+                                        "workers that take steps on their own, with the same parameter servers; for the strategy parameter_server")
+                             ->type_name("W")
+                             ->group("Execution")
+                             ->check(CLI::PositiveNumber);
+  for (const char *other : {"--executors", "--inputs"})
+    workers->excludes(app.get_option(other));
   app.add_option("--replicas", options.replicas, "replicas to compile an .mlir for; checked for an artifact")
       ->type_name("N")
       ->group("Execution")
@@ -89,6 +98,16 @@ void addOptions(CLI::App &app, Options &options) {
       ->group("Execution")
       ->check(CLI::IsMember({"0", "2"}));
 
+  app.add_flag("--shadow-variables", options.shadowVariables,
+               "keep a copy of the variables, so that the state before a step that fails can be saved")
+      ->group("Diagnosis")
+      ->excludes(workers);
+  app.add_option("--check-mirrored", options.checkMirrored,
+                 "compare the copies that executors have of mirrored variables after every N steps")
+      ->type_name("N")
+      ->group("Diagnosis")
+      ->excludes(workers)
+      ->check(CLI::PositiveNumber);
   app.add_option("--deadline", options.deadlineSeconds, "give up after this many seconds without progress (default 60)")
       ->type_name("SECONDS")
       ->group("Diagnosis")
@@ -99,8 +118,11 @@ void addOptions(CLI::App &app, Options &options) {
       });
   app.add_option("--report", options.report, "write the report of a missed deadline as JSON")->type_name("FILE")->group("Diagnosis");
   app.add_option("--trace", options.trace, "write a trace for Perfetto or Chrome")->type_name("FILE")->group("Diagnosis");
-  app.add_flag("--check-races", options.checkRaces, "check all accesses to shared memory (slow)")->group("Diagnosis");
-  app.add_option("--inject", options.injections, "inject a fault, for example pause:replica=2,channel=3; may be repeated")
+  app.add_flag("--check-races", options.checkRaces, "check all accesses to shared memory (slow)")->group("Diagnosis")->excludes(workers);
+  app.add_flag("--check-finite", options.checkFinite, "name the first kernel or collective that makes a NaN or an infinity (slow)")
+      ->group("Diagnosis");
+  app.add_option("--inject", options.injections,
+                 "inject a fault, for example pause:replica=2,channel=3, or return-early, hang or nan in the launch command=7; may be repeated")
       ->type_name("FAULT")
       ->group("Diagnosis")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
@@ -130,6 +152,10 @@ std::variant<Options, int> parseOptions(int argc, const char *const *argv) {
   }
   if (!options.epochs && !options.steps && options.inputs.empty()) {
     printError("expected --epochs=E, --steps=N or --inputs=FILE.npz, found none (see --help)");
+    return exitUsage;
+  }
+  if (options.checkMirrored && options.executors == 1) {
+    printError("expected several executors for --check-mirrored, found 1 (see --help)");
     return exitUsage;
   }
   return options;

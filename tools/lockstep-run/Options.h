@@ -28,7 +28,7 @@ struct Options {
   std::string evalData;
   /// Arrays for one step by hand, instead of training.
   std::string inputs;
-  /// The program to run on `inputs`; empty: `step`, or the only one.
+  /// The program to run; empty: `step`, or the only one.
   std::string program;
   std::string init;
   /// "drop" or "distribute".
@@ -50,6 +50,10 @@ struct Options {
   bool resume = false;
 
   unsigned threads = 0;
+  /// Of the workers.
+  unsigned executors = 1;
+  /// Workers that take steps on their own; nothing: all replicas take steps together.
+  std::optional<unsigned> workers;
   std::optional<unsigned> replicas;
   std::string target;
   /// Level for `lockstep-compile`, "0" or "2".
@@ -59,6 +63,10 @@ struct Options {
   std::string report;
   std::string trace;
   bool checkRaces = false;
+  bool checkFinite = false;
+  bool shadowVariables = false;
+  /// Steps between comparisons; 0: none.
+  uint64_t checkMirrored = 0;
   std::vector<std::string> injections;
 };
 

@@ -15,7 +15,7 @@ namespace lockstep::run {
 
 using runtime::invalidArgument;
 using runtime::ScalarInfo;
-using runtime::Session;
+using runtime::Cluster;
 
 namespace {
 
@@ -25,26 +25,26 @@ bool isSupplied(std::string_view name) {
   return std::find(std::begin(suppliedScalars), std::end(suppliedScalars), name) != std::end(suppliedScalars);
 }
 
-const ScalarInfo *findScalar(const Session &session, std::string_view name) {
-  for (const ScalarInfo &scalar : session.scalars())
+const ScalarInfo *findScalar(const Cluster &cluster, std::string_view name) {
+  for (const ScalarInfo &scalar : cluster.scalars())
     if (scalar.name == name)
       return &scalar;
   return nullptr;
 }
 
-Status setScalar(Session &session, const ScalarInfo &scalar, std::string_view text) {
+Status setScalar(Cluster &cluster, const ScalarInfo &scalar, std::string_view text) {
   if (!scalar.type.shape.empty())
     return invalidArgument(fmt::format("expected a scalar of rank 0, found {}", typeName(scalar.type)));
   Expected<std::vector<std::byte>> bytes = parseElement(scalar.type.element, text);
   if (!bytes)
     return bytes.status();
-  return session.setScalar(scalar.name, *bytes);
+  return cluster.setScalar(scalar.name, *bytes);
 }
 
 /// Names that `--set` can be used for, as text.
-std::string settableNames(const Session &session) {
+std::string settableNames(const Cluster &cluster) {
   std::vector<std::string> names;
-  for (const ScalarInfo &scalar : session.scalars())
+  for (const ScalarInfo &scalar : cluster.scalars())
     if (!isSupplied(scalar.name))
       names.push_back(scalar.name);
   return names.empty() ? "the artifact has none" : fmt::format("there are: {}", fmt::join(names, ", "));
@@ -52,7 +52,7 @@ std::string settableNames(const Session &session) {
 
 } // namespace
 
-Status setScalars(Session &session, const std::vector<std::string> &assignments, std::set<std::string> given) {
+Status setScalars(Cluster &cluster, const std::vector<std::string> &assignments, std::set<std::string> given) {
   for (const std::string &assignment : assignments) {
     std::string context = "--set " + assignment;
     size_t equals = assignment.find('=');
@@ -61,17 +61,17 @@ Status setScalars(Session &session, const std::vector<std::string> &assignments,
     std::string name = assignment.substr(0, equals);
     if (isSupplied(name))
       return invalidArgument(fmt::format("{}: '{}' is supplied by lockstep-run{}", context, name, name == "seed" ? " (use --seed)" : ""));
-    const ScalarInfo *scalar = findScalar(session, name);
+    const ScalarInfo *scalar = findScalar(cluster, name);
     if (!scalar)
-      return invalidArgument(fmt::format("{}: no scalar '{}' ({})", context, name, settableNames(session)));
+      return invalidArgument(fmt::format("{}: no scalar '{}' ({})", context, name, settableNames(cluster)));
     if (!given.insert(name).second)
       return invalidArgument(fmt::format("{}: '{}' is set twice", context, name));
-    if (Status status = setScalar(session, *scalar, assignment.substr(equals + 1)); !status.ok())
+    if (Status status = setScalar(cluster, *scalar, assignment.substr(equals + 1)); !status.ok())
       return status.withContext(context);
   }
 
   std::vector<std::string> absent;
-  for (const ScalarInfo &scalar : session.scalars())
+  for (const ScalarInfo &scalar : cluster.scalars())
     if (!scalar.hasDefault && !isSupplied(scalar.name) && !given.contains(scalar.name))
       absent.push_back(fmt::format("--set {}=... ({})", scalar.name, typeName(scalar.type)));
   if (!absent.empty())
@@ -79,23 +79,23 @@ Status setScalars(Session &session, const std::vector<std::string> &assignments,
   return Status::success();
 }
 
-Status supplyScalar(Session &session, const char *name, uint64_t value) {
-  const ScalarInfo *scalar = findScalar(session, name);
+Status supplyScalar(Cluster &cluster, const char *name, uint64_t value) {
+  const ScalarInfo *scalar = findScalar(cluster, name);
   if (!scalar)
     return Status::success();
-  return setScalar(session, *scalar, std::to_string(value)).withContext(fmt::format("scalar '{}'", name));
+  return setScalar(cluster, *scalar, std::to_string(value)).withContext(fmt::format("scalar '{}'", name));
 }
 
-StepScalar::StepScalar(Session &session) : session(session) {
-  const ScalarInfo *scalar = findScalar(session, "step");
+StepScalar::StepScalar(const Cluster &cluster) {
+  const ScalarInfo *scalar = findScalar(cluster, "step");
   isI32 = scalar && scalar->type.element == ElementType::i32 && scalar->type.shape.empty();
 }
 
-Status StepScalar::set(uint64_t step) {
+Status StepScalar::set(Cluster &cluster, uint64_t step) const {
   if (!isI32 || step > static_cast<uint64_t>(std::numeric_limits<int32_t>::max()))
-    return supplyScalar(session, "step", step);
+    return supplyScalar(cluster, "step", step);
   auto value = static_cast<int32_t>(step);
-  return session.setScalar("step", std::as_bytes(std::span(&value, 1)));
+  return cluster.setScalar("step", std::as_bytes(std::span(&value, 1)));
 }
 
 } // namespace lockstep::run

@@ -3,7 +3,7 @@
 #ifndef LOCKSTEP_TOOLS_LOCKSTEP_RUN_SCALARS_H
 #define LOCKSTEP_TOOLS_LOCKSTEP_RUN_SCALARS_H
 
-#include "runtime/executor/Session.h"
+#include "runtime/executor/Cluster.h"
 
 #include <cstdint>
 #include <set>
@@ -12,23 +12,22 @@
 
 namespace lockstep::run {
 
-/// Gives the session the values of `--set` ("NAME=VALUE"). Errors: no such scalar, no value of its
+/// Gives the cluster the values of `--set` ("NAME=VALUE"). Errors: no such scalar, no value of its
 /// type, a scalar twice, the ones that this tool supplies (`step` and `seed`), and all scalars
 /// that are left without a value.
 /// `given` are the names of those that have a value already.
-runtime::Status setScalars(runtime::Session &session, const std::vector<std::string> &assignments, std::set<std::string> given = {});
+runtime::Status setScalars(runtime::Cluster &cluster, const std::vector<std::string> &assignments, std::set<std::string> given = {});
 
 /// Sets a supplied scalar, if the artifact has it. Error: out of range of its type.
-runtime::Status supplyScalar(runtime::Session &session, const char *name, uint64_t value);
+runtime::Status supplyScalar(runtime::Cluster &cluster, const char *name, uint64_t value);
 
-/// Supplies `step` before every step, quickly.
+/// Supplies `step` before every step, quickly: to any cluster of the same artifact.
 class StepScalar {
 public:
-  explicit StepScalar(runtime::Session &session);
-  runtime::Status set(uint64_t step);
+  explicit StepScalar(const runtime::Cluster &cluster);
+  runtime::Status set(runtime::Cluster &cluster, uint64_t step) const;
 
 private:
-  runtime::Session &session;
   /// The artifact has `step` as an i32, which is what capture makes.
   bool isI32 = false;
 };

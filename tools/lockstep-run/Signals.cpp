@@ -2,27 +2,117 @@
 
 #include "tools/lockstep-run/Signals.h"
 
+#include "tools/lockstep-run/Options.h"
+
+#include <algorithm>
 #include <atomic>
+#include <cerrno>
+#include <climits>
 #include <csignal>
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
 
 namespace lockstep::run {
 
 namespace {
 
-std::atomic<int> received = 0;
+std::atomic<int> first = 0;
 static_assert(std::atomic<int>::is_always_lock_free, "signal handlers need an atomic without locks");
+/// Handlers write to one end, the thread reads from the other: 'S' for a signal, 'O' when the steps are over, 'Q' to quit.
+std::array<int, 2> ends = {-1, -1};
 
-} // namespace
+void tell(char what) {
+  // A full pipe has enough of them in it.
+  [[maybe_unused]] ssize_t written = write(ends[1], &what, 1);
+}
 
-void catchStopSignals() {
+void handle(int signal) {
+  int saved = errno, none = 0;
+  first.compare_exchange_strong(none, signal, std::memory_order_relaxed);
+  tell('S');
+  errno = saved;
+}
+
+void setHandler(void (*handler)(int)) {
   struct sigaction action = {};
-  action.sa_handler = [](int signal) { received.store(signal, std::memory_order_relaxed); };
-  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
+  action.sa_handler = handler;
+  action.sa_flags = static_cast<int>(SA_RESTART);
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
 }
 
-int stopSignal() { return received.load(std::memory_order_relaxed); }
+/// What is told next; 0 if nothing is for `milliseconds`, if these are not negative.
+char listen(int milliseconds) {
+  pollfd descriptor = {ends[0], POLLIN, 0};
+  int ready = 0;
+  do
+    ready = poll(&descriptor, 1, milliseconds);
+  while (ready < 0 && errno == EINTR);
+  char what = 0;
+  if (ready > 0 && read(ends[0], &what, 1) == 1)
+    return what;
+  return 0;
+}
+
+const char *nameOf(int signal) { return signal == SIGINT ? "SIGINT" : "SIGTERM"; }
+
+} // namespace
+
+StopSignals::StopSignals(double seconds, std::function<void()> givenStop, std::function<void(int, const std::string &)> givenGiveUp)
+    : seconds(seconds), stop(std::move(givenStop)), giveUp(std::move(givenGiveUp)) {
+  if (pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
+    printError("no pipe for signals: SIGINT and SIGTERM end the process without saving");
+    return;
+  }
+  thread = std::thread([this] { main(); });
+  setHandler(handle);
+}
+
+StopSignals::~StopSignals() {
+  if (!thread.joinable())
+    return;
+  setHandler(SIG_DFL);
+  tell('Q');
+  thread.join();
+  close(ends[0]);
+  close(ends[1]);
+}
+
+void StopSignals::main() {
+  if (listen(-1) != 'S')
+    return;
+  const char *name = nameOf(stopSignal());
+  printNote(fmt::format("{}: stopping after the step at hand; a second signal gives it up", name));
+  stop();
+  char next = listen(static_cast<int>(std::min(seconds * 1000, double(INT_MAX))));
+  if (next == 'O' || next == 'Q')
+    return;
+  setHandler(SIG_DFL);
+  std::string why = next == 'S' ? fmt::format("given up at the second signal, {}", name)
+                                : fmt::format("given up, since the step at hand has not ended {} s after {}", seconds, name);
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    interruption = {runtime::StatusCode::interrupted, why};
+  }
+  giveUp(stopSignal(), why);
+}
+
+runtime::Status StopSignals::outcome(runtime::Status ofRun) {
+  std::lock_guard<std::mutex> lock(mutex);
+  return ofRun.ok() || interruption.ok() ? ofRun : interruption;
+}
+
+int stopSignal() { return first.load(std::memory_order_relaxed); }
+
+void stepsAreOver() {
+  if (ends[1] < 0)
+    return;
+  setHandler(SIG_DFL);
+  tell('O');
+}
 
 } // namespace lockstep::run

@@ -3,14 +3,44 @@
 #ifndef LOCKSTEP_TOOLS_LOCKSTEP_RUN_SIGNALS_H
 #define LOCKSTEP_TOOLS_LOCKSTEP_RUN_SIGNALS_H
 
+#include "runtime/support/Status.h"
+
+#include <array>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+
 namespace lockstep::run {
 
-/// From now on SIGINT and SIGTERM ask the run to stop after the step it is in. Each works once: the
-/// second one of a kind ends the process as usual.
-void catchStopSignals();
+/// While it lives, SIGINT and SIGTERM ask the run to stop after the step it is in. If a second one comes first, or the step does not end in
+/// time, the run is given up; the next one after that ends the process as usual.
+class StopSignals {
+public:
+  /// On another thread `stop()` is called at the first signal, and `giveUp(signal, why)` at most once, `seconds` later or at the second one.
+  StopSignals(double seconds, std::function<void()> stop, std::function<void(int, const std::string &)> giveUp);
+  ~StopSignals();
+  StopSignals(const StopSignals &) = delete;
 
-/// The signal that asked to stop, or 0.
+  /// What has become of a run: after it was given up it may fail in many ways, all of which are this interruption.
+  runtime::Status outcome(runtime::Status ofRun);
+
+private:
+  void main();
+
+  double seconds;
+  std::function<void()> stop;
+  std::function<void(int, const std::string &)> giveUp;
+  std::mutex mutex;
+  /// Why the run has been given up; success: it has not.
+  runtime::Status interruption;
+  std::thread thread;
+};
+
+/// The first signal that asked to stop, or 0.
 int stopSignal();
+/// The step at hand has ended: nothing is given up any more. A further signal ends the process as usual.
+void stepsAreOver();
 
 } // namespace lockstep::run
 

@@ -14,65 +14,88 @@ namespace lockstep::run {
 using namespace runtime;
 using Clock = std::chrono::steady_clock;
 
-bool Training::isFinished() const { return options.steps ? state.step >= *options.steps : state.cursor.epoch >= *options.epochs; }
+bool Training::isFinished() const { return options.steps ? nextStep >= *options.steps : nextCursor.epoch >= *options.epochs; }
 
 Status Training::run() {
   Time begin = Clock::now();
   while (!isFinished() && !stopSignal()) {
-    LOCKSTEP_RETURN_IF_ERROR(trainStep());
+    LOCKSTEP_RETURN_IF_ERROR(workers ? scheduleStep() : trainStep());
     if (epochEnded) {
+      LOCKSTEP_RETURN_IF_ERROR(finishSteps());
+      if (wasCancelled())
+        break;
       bool evaluates = evaluation && state.cursor.epoch % options.evalEvery == 0;
       if (evaluates)
         LOCKSTEP_RETURN_IF_ERROR(evaluate());
-      progress->endEpoch(state.step, state.cursor.epoch, metrics->shownValue(), evaluates ? toText(lastEvaluation) : "");
+      progress->endEpoch(state.step, state.cursor.epoch, lastShown, evaluates ? toText(lastEvaluation) : "");
     }
-    if (options.saveEvery && state.step % options.saveEvery == 0)
-      LOCKSTEP_RETURN_IF_ERROR(save());
+    if (options.saveEvery && nextStep % options.saveEvery == 0) {
+      LOCKSTEP_RETURN_IF_ERROR(finishSteps());
+      if (!wasCancelled())
+        LOCKSTEP_RETURN_IF_ERROR(save());
+    }
   }
+  LOCKSTEP_RETURN_IF_ERROR(finishSteps());
+  if (stopSignal())
+    stepsAreOver();
   stepTime = Clock::now() - begin - pauses;
   if (evaluation && !stopSignal() && evaluatedStep != state.step)
     LOCKSTEP_RETURN_IF_ERROR(evaluate());
   if (!options.save.empty() && savedStep != state.step)
     LOCKSTEP_RETURN_IF_ERROR(save());
   progress->clear();
+  std::lock_guard<std::mutex> lock(savingMutex);
   return metricsFile.flush();
 }
 
 Status Training::trainStep() {
-  uint64_t epoch = 0;
-  DataCursor next;
-  epochEnded = false;
-  if (batches) {
-    Expected<const Batch *> batch = batches->next();
-    if (!batch)
-      return batch.status();
-    for (unsigned replica = 0; replica < session.replicas(); ++replica)
-      LOCKSTEP_RETURN_IF_ERROR(session.bindInput(stepProgram, replica, (*batch)->inputs[replica]));
-    epoch = (*batch)->epoch;
-    next = (*batch)->next;
-    epochEnded = (*batch)->endsEpoch;
-  }
-  LOCKSTEP_RETURN_IF_ERROR(stepScalar.set(state.step));
-  LOCKSTEP_RETURN_IF_ERROR(session.run(stepProgram));
+  Expected<DataPlace> place = ownData.bindNext(cluster, stepProgram);
+  if (!place)
+    return place.status();
+  epochEnded = place->endsEpoch;
+  LOCKSTEP_RETURN_IF_ERROR(stepScalar.set(cluster, nextStep));
+  LOCKSTEP_RETURN_IF_ERROR(cluster.run(stepProgram));
+  record.place = {nextStep, place->epoch, place->next};
+  record.line.clear();
+  if (metricsFile.isOpen())
+    metrics->appendLine(record.line, cluster, nextStep, place->epoch);
+  record.shown = metrics->shownValue(cluster);
+  ++nextStep;
+  nextCursor = place->next;
+  return endStep(record);
+}
+
+/// Some worker takes the step, at some time before `finishSteps` returns.
+Status Training::scheduleStep() {
+  DataPlace place = workers->data().placeAt(nextCursor);
+  epochEnded = place.endsEpoch;
+  LOCKSTEP_RETURN_IF_ERROR(workers->schedule({nextStep, place.epoch, place.next}));
+  ++nextStep;
+  nextCursor = place.next;
+  return Status::success();
+}
+
+Status Training::endStep(const StepRecord &ended) {
   if (metricsFile.isOpen()) {
-    metrics->appendLine(metricsFile.lines(), state.step, epoch);
+    metricsFile.lines() += ended.line;
     LOCKSTEP_RETURN_IF_ERROR(metricsFile.endLine());
   }
-  ++state.step;
-  state.cursor = next;
-  if (!std::isfinite(metrics->shownValue()) && !sawNonFinite) {
+  state.step = ended.place.step + 1;
+  state.cursor = ended.place.next;
+  lastShown = ended.shown;
+  if (!std::isfinite(lastShown) && !sawNonFinite) {
     sawNonFinite = true;
     progress->clear();
-    printNote(fmt::format("step {}: {} is {}", state.step, metrics->shownName(), metrics->shownValue()));
+    printNote(fmt::format("step {}: {} is {}", state.step, metrics->shownName(), lastShown));
   }
-  progress->step(state.step, epoch, metrics->shownValue());
+  progress->step(state.step, ended.place.epoch, lastShown);
   return Status::success();
 }
 
 Status Training::evaluate() {
   Time begin = Clock::now();
   // For the evaluation, `step` is the number of completed steps.
-  LOCKSTEP_RETURN_IF_ERROR(stepScalar.set(state.step));
+  LOCKSTEP_RETURN_IF_ERROR(stepScalar.set(cluster, state.step));
   Expected<std::vector<EvaluatedMetric>> result = evaluation->run();
   if (!result)
     return result.status();
@@ -89,6 +112,11 @@ Status Training::evaluate() {
 }
 
 Status Training::save() {
+  std::lock_guard<std::mutex> lock(savingMutex);
+  return saveLocked();
+}
+
+Status Training::saveLocked() {
   Time begin = Clock::now();
   // The metrics of the steps in a checkpoint are not written again, so they must not be lost.
   LOCKSTEP_RETURN_IF_ERROR(metricsFile.flush());
@@ -108,20 +136,35 @@ void Training::excludePause(Time begin) {
   progress->excludePause(pause);
 }
 
+bool Training::variablesAreIntact() const {
+  if (!coordinator)
+    return cluster.variablesIntact();
+  for (unsigned worker = 0; worker < coordinator->workers(); ++worker)
+    if (!coordinator->lane(worker).variablesIntact())
+      return false;
+  return true;
+}
+
 void Training::salvage() {
+  std::lock_guard<std::mutex> lock(savingMutex);
   progress->clear();
   if (Status status = metricsFile.flush(); !status.ok())
     printError(status.message());
   if (options.save.empty())
     return;
-  if (!session.variablesIntact()) {
-    printNote("the step that failed may have updated variables: they are not saved");
+  if (!variablesAreIntact()) {
+    printNote(std::string("the step that failed may have updated variables: they are not saved") +
+              (coordinator ? "" : " (with --shadow-variables, the state before it would be)"));
   } else if (savedStep != state.step && !saveFailed) {
-    if (Status status = save(); !status.ok())
+    if (!coordinator && cluster.variablesRestored()) {
+      printNote("the step that failed has begun to update variables: the state before it is saved");
+      // It is elsewhere.
+      variables = variablesOf(cluster);
+    }
+    if (Status status = saveLocked(); !status.ok())
       printError(status.message());
   }
-  if (!lastCheckpoint.empty())
-    printNote(fmt::format("last checkpoint: '{}'", lastCheckpoint));
+  printNote(lastCheckpoint.empty() ? "there is no checkpoint" : fmt::format("last checkpoint: '{}'", lastCheckpoint));
 }
 
 void Training::printSummary() const {
@@ -133,7 +176,7 @@ void Training::printSummary() const {
   if (steps > 0) {
     text += fmt::format(" in {:.2f} s, {:.0f} steps/s", seconds, static_cast<double>(steps) / seconds);
     if (!metrics->shownName().empty())
-      text += fmt::format("; {} of the last step {:.6g}", metrics->shownName(), metrics->shownValue());
+      text += fmt::format("; {} of the last step {:.6g}", metrics->shownName(), lastShown);
   }
   fmt::print("{}\n", text);
   if (!lastEvaluation.empty() && evaluatedStep == state.step)

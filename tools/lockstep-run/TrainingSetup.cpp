@@ -18,29 +18,53 @@ std::chrono::nanoseconds toNanoseconds(double seconds) {
 
 } // namespace
 
-Expected<std::unique_ptr<Training>> Training::create(const Options &options, Session &session) {
-  std::unique_ptr<Training> training(new Training(options, session));
-  Expected<ProgramId> program = session.findProgram("step");
+Expected<ProgramId> chooseProgram(const Options &options, const Cluster &cluster) {
+  if (!options.program.empty())
+    return cluster.findProgram(options.program);
+  if (Expected<ProgramId> step = cluster.findProgram("step"))
+    return step;
+  if (cluster.programs().size() == 1)
+    return ProgramId(0);
+  return invalidArgument("expected a program 'step', or a single one, or its name in --program");
+}
+
+Expected<std::unique_ptr<Training>> Training::create(const Options &options, Cluster &cluster, Coordinator *coordinator) {
+  std::unique_ptr<Training> training(new Training(options, cluster, coordinator));
+  Expected<ProgramId> program = chooseProgram(options, cluster);
   if (!program)
-    return invalidArgument("expected a program 'step', found none in the artifact");
+    return program.status();
   training->stepProgram = *program;
-  LOCKSTEP_RETURN_IF_ERROR(setScalars(session, options.scalars));
+  // Binding the batches says how many there are.
+  LOCKSTEP_RETURN_IF_ERROR(training->forEachLane([&](Cluster &lane) { return setScalars(lane, options.scalars, {"num_batches"}); }));
+  if (coordinator)
+    training->workers = std::make_unique<WorkerSteps>(*coordinator, *program, !options.metrics.empty(),
+                                                      [training = training.get()](const StepRecord &record) { return training->endStep(record); });
   LOCKSTEP_RETURN_IF_ERROR(training->prepareData());
   LOCKSTEP_RETURN_IF_ERROR(training->prepareVariables());
   LOCKSTEP_RETURN_IF_ERROR(training->startBatches());
-  LOCKSTEP_RETURN_IF_ERROR(supplyScalar(session, "seed", training->state.seed));
-  LOCKSTEP_RETURN_IF_ERROR(supplyScalar(session, "step", training->state.step));
-  training->metrics.emplace(session, *program);
+  LOCKSTEP_RETURN_IF_ERROR(training->forEachLane([&](Cluster &lane) {
+    LOCKSTEP_RETURN_IF_ERROR(supplyScalar(lane, "seed", training->state.seed));
+    return supplyScalar(lane, "step", training->state.step);
+  }));
+  training->metrics.emplace(cluster, *program);
   LOCKSTEP_RETURN_IF_ERROR(training->openMetrics());
   training->startProgress();
   return training;
 }
 
+/// Those of all workers, or the one that all replicas are in.
+Status Training::forEachLane(const std::function<Status(Cluster &)> &function) {
+  if (!coordinator)
+    return function(cluster);
+  for (unsigned worker = 0; worker < coordinator->workers(); ++worker)
+    LOCKSTEP_RETURN_IF_ERROR(function(coordinator->lane(worker)));
+  return Status::success();
+}
+
 /// Opens both data sets. What is wrong with them is known before anything else is done.
 Status Training::prepareData() {
-  const ProgramInfo &program = session.programs()[stepProgram];
   bool trains = options.steps.value_or(1) > 0 && options.epochs.value_or(1) > 0;
-  if (program.inputs.empty()) {
+  if (program().inputs.empty()) {
     if (options.epochs)
       return invalidArgument("expected --steps=N: the step takes no data, so there are no epochs");
     if (!options.data.empty())
@@ -49,7 +73,7 @@ Status Training::prepareData() {
     Expected<Dataset> data = Dataset::open(options.data);
     if (!data)
       return data.status();
-    Expected<BatchLayout> planned = planBatches(*data, program, /*supplyMask=*/false);
+    Expected<BatchLayout> planned = planBatches(*data, program(), /*supplyMask=*/false);
     if (!planned)
       return planned.status();
     layout = std::move(*planned);
@@ -60,7 +84,7 @@ Status Training::prepareData() {
 
   if (options.evalData.empty())
     return Status::success();
-  Expected<std::unique_ptr<Evaluation>> created = Evaluation::create(session, options.evalData, toNanoseconds(options.deadlineSeconds));
+  Expected<std::unique_ptr<Evaluation>> created = Evaluation::create(cluster, options.evalData, toNanoseconds(options.deadlineSeconds));
   if (!created)
     return created.status();
   evaluation = std::move(*created);
@@ -81,7 +105,7 @@ Status initializeVariables(const std::string &path, std::span<const VariableView
 
 /// From the latest checkpoint, else from `--init`.
 Status Training::prepareVariables() {
-  variables = variablesOf(session);
+  variables = variablesOf(cluster);
   if (!options.save.empty()) {
     LOCKSTEP_RETURN_IF_ERROR(prepareCheckpoints(options.save));
     LOCKSTEP_RETURN_IF_ERROR(checkAggregation(variables));
@@ -116,35 +140,49 @@ Status Training::prepareVariables() {
 }
 
 Status Training::startBatches() {
-  firstStep = state.step;
+  firstStep = nextStep = state.step;
   bool drops = options.remainder == "drop";
   // A checkpoint of another number of replicas can leave less than a global batch of its epoch.
   uint64_t needed = 1;
   if (drops && layout)
-    needed = options.globalBatch ? options.globalBatch : layout->rows * session.replicas();
+    needed = options.globalBatch ? options.globalBatch : layout->rows * cluster.replicas();
   if (layout && state.cursor.position + needed > layout->examples)
     state.cursor = {state.cursor.epoch + (state.cursor.position > 0), 0};
+  nextCursor = state.cursor;
   if (!layout || isFinished())
     return Status::success();
   BatchOptions batchOptions;
-  batchOptions.replicas = session.replicas();
+  batchOptions.replicas = cluster.replicas();
   batchOptions.remainder = drops ? Remainder::drop : Remainder::distribute;
   batchOptions.globalBatch = options.globalBatch;
   batchOptions.seed = state.seed;
   batchOptions.start = state.cursor;
   batchOptions.deadline = toNanoseconds(options.deadlineSeconds);
-  Expected<std::unique_ptr<Batches>> created = Batches::create(*layout, batchOptions);
-  if (!created)
-    return created.status();
-  batches = std::move(*created);
-  std::string text =
-      fmt::format("{} examples, {} a step ({} replicas with {}{}): {} steps an epoch", layout->examples, batches->globalBatch(),
-                  session.replicas(), layout->rowsVary() ? "up to " : "", layout->rows, batches->batchesPerEpoch());
-  uint64_t last = layout->examples % batches->globalBatch();
-  if (!drops && last)
+  return createBatches(batchOptions);
+}
+
+Status Training::createBatches(const BatchOptions &batchOptions) {
+  bool wholeEpochs = program().loadsBatches;
+  if (workers) {
+    LOCKSTEP_RETURN_IF_ERROR(workers->createData(*layout, batchOptions, wholeEpochs));
+  } else {
+    Expected<DataSource> created = DataSource::create(*layout, batchOptions, wholeEpochs);
+    if (!created)
+      return created.status();
+    ownData = std::move(*created);
+  }
+  uint64_t globalBatch = data().globalBatch(), perEpoch = data().batchesFrom(0), dropped = data().droppedExamples();
+  std::string who = coordinator ? fmt::format("each of {} worker{}", coordinator->workers(), coordinator->workers() == 1 ? "" : "s")
+                                : fmt::format("{} replicas", cluster.replicas());
+  std::string text = fmt::format("{} examples, {} a {} ({} with {}{}): {}", layout->examples, globalBatch, wholeEpochs ? "batch" : "step", who,
+                                 layout->rowsVary() ? "up to " : "", layout->rows,
+                                 wholeEpochs ? fmt::format("{} batches in a run of '{}'", perEpoch, program().name)
+                                             : fmt::format("{} steps an epoch", perEpoch));
+  uint64_t last = layout->examples % globalBatch;
+  if (batchOptions.remainder == Remainder::distribute && last)
     text += fmt::format("; the last one has {}", last);
-  if (batches->droppedExamples())
-    text += fmt::format("; the last {} of each epoch's order are dropped", batches->droppedExamples());
+  if (dropped)
+    text += fmt::format("; the last {} of each epoch's order are dropped", dropped);
   printNote(text);
   return Status::success();
 }
@@ -162,9 +200,11 @@ void Training::startProgress() {
   goal.firstStep = state.step;
   goal.steps = options.steps.value_or(0);
   goal.epochs = options.epochs.value_or(0);
-  if (batches && goal.epochs > state.cursor.epoch) {
-    goal.steps =
-        state.step + batches->batchesFrom(state.cursor.position) + (goal.epochs - state.cursor.epoch - 1) * batches->batchesPerEpoch();
+  if (!data().isEmpty() && goal.epochs > state.cursor.epoch) {
+    uint64_t epochs = goal.epochs - state.cursor.epoch;
+    goal.steps = state.step + epochs;
+    if (!data().hasWholeEpochs())
+      goal.steps = state.step + data().batchesFrom(state.cursor.position) + (epochs - 1) * data().batchesFrom(0);
   }
   progress.emplace(goal);
   progress->setMetric(metrics->shownName());

@@ -1,13 +1,14 @@
 //===- main.cpp - lockstep-run: trains a compiled step --------------------===//
 
 #include "runtime/artifact/Artifact.h"
-#include "runtime/executor/Session.h"
-#include "tools/lockstep-run/Compile.h"
+#include "runtime/executor/Cluster.h"
+#include "runtime/executor/Coordinator.h"
 #include "tools/lockstep-run/HandInputs.h"
 #include "tools/lockstep-run/Hang.h"
 #include "tools/lockstep-run/Options.h"
 #include "tools/lockstep-run/Signals.h"
 #include "tools/lockstep-run/Training.h"
+#include "tools/support/Compile.h"
 
 #include <fmt/format.h>
 
@@ -19,10 +20,21 @@ using namespace lockstep::runtime;
 
 namespace {
 
+std::vector<std::string> compilerFlags(const Options &options) {
+  std::vector<std::string> flags = {fmt::format("--replicas={}", *options.replicas)};
+  if (!options.target.empty())
+    flags.push_back("--target=" + options.target);
+  if (!options.optimization.empty())
+    flags.push_back("-O" + options.optimization);
+  return flags;
+}
+
 Expected<std::shared_ptr<const Artifact>> openArtifact(const Options &options) {
   std::string path = options.model;
-  if (needsCompilation(options)) {
-    Expected<std::string> compiled = compileModel(options);
+  if (lockstep::tools::needsCompilation(path)) {
+    if (!options.replicas)
+      return invalidArgument(fmt::format("expected --replicas=N to compile '{}' for", path));
+    Expected<std::string> compiled = lockstep::tools::compileModel(path, compilerFlags(options));
     if (!compiled)
       return compiled.status();
     path = *compiled;
@@ -41,28 +53,82 @@ Expected<std::shared_ptr<const Artifact>> openArtifact(const Options &options) {
 }
 
 SessionOptions sessionOptions(const Options &options, HangHandler &hang) {
-  SessionOptions result;
-  result.workers = options.threads;
-  result.target = options.target;
-  result.deadline = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(options.deadlineSeconds));
-  result.injections = options.injections;
-  result.onInjection = [](const std::string &fault) { printNote("injected: " + fault); };
-  result.onDeadline = [&hang](const DeadlineReport &report) { hang.onDeadline(report); };
-  result.checkRaces = options.checkRaces;
-  result.traceFile = options.trace;
-  return result;
+  SessionOptions session;
+  session.workers = options.threads;
+  session.target = options.target;
+  session.deadline = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(options.deadlineSeconds));
+  session.injections = options.injections;
+  session.onInjection = [](const std::string &fault) { printNote("injected: " + fault); };
+  session.onDeadline = [&hang](const DeadlineReport &report) { hang.onDeadline(report); };
+  session.checkRaces = options.checkRaces;
+  session.checkFinite = options.checkFinite;
+  session.shadowVariables = options.shadowVariables;
+  session.checkMirrored = options.checkMirrored;
+  session.traceFile = options.trace;
+  return session;
+}
+
+/// What takes the steps: a cluster whose replicas take them together, or a coordinator whose workers each take their own.
+struct Engine {
+  std::unique_ptr<Cluster> cluster;
+  std::unique_ptr<Coordinator> coordinator;
+
+  static Expected<Engine> create(const std::shared_ptr<const Artifact> &artifact, const Options &options, HangHandler &hang) {
+    Engine engine;
+    if (!options.workers) {
+      Expected<std::unique_ptr<Cluster>> created =
+          Cluster::create(artifact, {.session = sessionOptions(options, hang), .executors = options.executors});
+      if (!created)
+        return created.status();
+      engine.cluster = std::move(*created);
+      return engine;
+    }
+    CoordinatorOptions coordinatorOptions{.workers = *options.workers, .session = sessionOptions(options, hang)};
+    // One of several that do the same is enough to be at fault.
+    coordinatorOptions.adapt = [](unsigned worker, SessionOptions &session) {
+      if (worker != 0)
+        session.injections.clear();
+    };
+    Expected<std::unique_ptr<Coordinator>> created = Coordinator::create(artifact, std::move(coordinatorOptions));
+    if (!created)
+      return created.status().withContext(fmt::format("--workers={}", *options.workers));
+    engine.coordinator = std::move(*created);
+    return engine;
+  }
+
+  Cluster &anyCluster() const { return coordinator ? coordinator->lane() : *cluster; }
+  /// Steps that have not begun are not taken. Who takes them one at a time asks for the signal before each.
+  void stop() const {
+    if (coordinator)
+      coordinator->cancel("a signal has asked to stop");
+  }
+  void abort(const Status &reason) const { coordinator ? coordinator->abort(reason) : cluster->abort(reason); }
+  Status writeTrace() const { return coordinator ? coordinator->writeTrace() : cluster->writeTrace(); }
+
+  /// What went to parameter servers and back, if there are any.
+  void printServerTraffic() const {
+    Cluster::ServerTraffic traffic = coordinator ? coordinator->serverTraffic() : cluster->serverTraffic();
+    uint64_t runs = coordinator ? coordinator->completedRuns() : cluster->completedRuns();
+    if (traffic.given + traffic.got)
+      printNote(fmt::format("replicas gave the servers {} bytes and got {} bytes from them in {} runs", traffic.given, traffic.got, runs));
+  }
+};
+
+[[noreturn]] void leave(int status) {
+  std::fflush(nullptr);
+  _exit(status);
 }
 
 /// One step by hand. Like training, it may not come back from a missed deadline.
-int runByHand(const Options &options, Session &session, HangHandler &hang) {
-  Status status = runOnce(options, session);
+int runByHand(const Options &options, const Engine &engine, HangHandler &hang) {
+  Status status = runOnce(options, *engine.cluster);
   hang.runReturned();
   if (!status.ok())
     printError(status.message());
-  if (status.code() == StatusCode::deadline) {
-    std::fflush(nullptr);
-    _exit(exitDeadline);
-  }
+  if (status.code() == StatusCode::deadline)
+    leave(exitDeadline);
+  if (status.ok())
+    engine.printServerTraffic();
   return status.ok() ? exitSuccess : exitError;
 }
 
@@ -83,17 +149,23 @@ int main(int argc, char **argv) {
   if (!artifact)
     return fail(artifact.status());
   HangHandler hang(options.report);
-  Expected<std::unique_ptr<Session>> session = Session::create(*artifact, sessionOptions(options, hang));
-  if (!session)
-    return fail(session.status().withContext("'" + options.model + "'"));
+  Expected<Engine> engine = Engine::create(*artifact, options, hang);
+  if (!engine)
+    return fail(engine.status().withContext("'" + options.model + "'"));
   if (!options.inputs.empty())
-    return runByHand(options, **session, hang);
-  Expected<std::unique_ptr<Training>> training = Training::create(options, **session);
+    return runByHand(options, *engine, hang);
+  Expected<std::unique_ptr<Training>> training = Training::create(options, engine->anyCluster(), engine->coordinator.get());
   if (!training)
     return fail(training.status());
 
-  catchStopSignals();
-  Status status = (*training)->run();
+  // Workers that take steps on their own may be in the middle of one while another one hangs.
+  if (!engine->coordinator)
+    hang.rescueBy([&] { (*training)->salvage(); });
+  StopSignals signals(options.deadlineSeconds, [&] { engine->stop(); }, [&](int signal, const std::string &why) {
+    hang.interrupted(128 + signal);
+    engine->abort({StatusCode::interrupted, why});
+  });
+  Status status = signals.outcome((*training)->run());
   hang.runReturned();
   if (!status.ok()) {
     // After a missed deadline the rest of the message is the report, which has been printed.
@@ -102,16 +174,15 @@ int main(int argc, char **argv) {
     (*training)->salvage();
   }
   if (!options.trace.empty()) {
-    if (Status written = (*session)->writeTrace(); !written.ok())
+    if (Status written = engine->writeTrace(); !written.ok())
       printError(written.message());
   }
-  if (status.code() == StatusCode::deadline) {
-    // Threads may still be inside kernels that use the memory of the session: nothing is destroyed.
-    std::fflush(nullptr);
-    _exit(exitDeadline);
-  }
+  if (status.code() == StatusCode::deadline || status.code() == StatusCode::interrupted)
+    // Threads may still be inside kernels that use the memory of the cluster: nothing is destroyed.
+    leave(status.code() == StatusCode::deadline ? exitDeadline : 128 + stopSignal());
   if (!status.ok())
     return exitError;
   (*training)->printSummary();
+  engine->printServerTraffic();
   return stopSignal() ? 128 + stopSignal() : exitSuccess;
 }

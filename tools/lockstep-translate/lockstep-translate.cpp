@@ -8,6 +8,7 @@
 
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
 #include "mlir/Tools/mlir-translate/Translation.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
@@ -17,6 +18,7 @@ static void registerDialects(DialectRegistry &registry) {
 }
 
 int main(int argc, char **argv) {
+  llvm::cl::opt<bool> allowUnproven("allow-unproven", llvm::cl::desc("write what nobody has proven to end, for lockstep-verify to show"));
   TranslateToMLIRRegistration import(
       "import-artifact", "read an artifact back to device IR",
       [](llvm::SourceMgr &sourceManager, MLIRContext *context) -> OwningOpRef<Operation *> {
@@ -27,6 +29,6 @@ int main(int argc, char **argv) {
       registerDialects);
   TranslateFromMLIRRegistration emit(
       "emit-artifact", "write device IR as an artifact",
-      [](ModuleOp module, llvm::raw_ostream &os) { return lockstep::emitArtifact(module, os); }, registerDialects);
+      [&](ModuleOp module, llvm::raw_ostream &os) { return lockstep::emitArtifact(module, os, allowUnproven); }, registerDialects);
   return failed(mlirTranslateMain(argc, argv, "Lockstep's artifacts, to device IR and back\n"));
 }

@@ -1,6 +1,6 @@
 //===- Compile.cpp - runs lockstep-compile --------------------------------===//
 
-#include "tools/lockstep-run/Compile.h"
+#include "tools/support/Compile.h"
 
 #include "runtime/data/MappedFile.h"
 
@@ -18,7 +18,7 @@
 #include <unistd.h>
 #include <vector>
 
-namespace lockstep::run {
+namespace lockstep::tools {
 
 namespace fs = std::filesystem;
 using runtime::Expected;
@@ -37,9 +37,8 @@ Expected<std::string> findCompiler() {
     return systemError("cannot find the own executable: " + error.message());
   fs::path compiler = self.parent_path() / compilerName;
   if (!fs::exists(compiler, error))
-    return runtime::invalidArgument(fmt::format("expected {} beside this executable to compile an .mlir, found none "
-                                                "at '{}'",
-                                                compilerName, compiler.string()));
+    return systemError(fmt::format("expected {} beside this executable to compile an .mlir, found none at '{}'", compilerName,
+                                   compiler.string()));
   return compiler.string();
 }
 
@@ -56,8 +55,7 @@ Expected<std::string> cacheFolder() {
   else if (const char *home = variable("HOME"))
     folder = fs::path(home) / ".cache" / "lockstep";
   else
-    return runtime::invalidArgument("expected LOCKSTEP_CACHE or HOME in the environment, to keep "
-                                    "the compiled artifact in");
+    return systemError("expected LOCKSTEP_CACHE or HOME in the environment, to keep the compiled artifact in");
   std::error_code error;
   fs::create_directories(folder, error);
   if (error)
@@ -105,12 +103,10 @@ Status runChild(const std::vector<std::string> &arguments) {
 
 } // namespace
 
-bool needsCompilation(const Options &options) { return fs::path(options.model).extension() == ".mlir"; }
+bool needsCompilation(const std::string &path) { return fs::path(path).extension() == ".mlir"; }
 
-Expected<std::string> compileModel(const Options &options) {
-  if (!options.replicas)
-    return runtime::invalidArgument(fmt::format("expected --replicas=N to compile '{}' for", options.model));
-  Expected<MappedFile> program = MappedFile::open(options.model);
+Expected<std::string> compileModel(const std::string &model, const std::vector<std::string> &flags) {
+  Expected<MappedFile> program = MappedFile::open(model);
   if (!program)
     return program.status();
   Expected<std::string> compiler = findCompiler();
@@ -123,18 +119,13 @@ Expected<std::string> compileModel(const Options &options) {
   if (!folder)
     return folder.status();
 
-  std::vector<std::string> flags = {fmt::format("--replicas={}", *options.replicas)};
-  if (!options.target.empty())
-    flags.push_back("--target=" + options.target);
-  if (!options.optimization.empty())
-    flags.push_back("-O" + options.optimization);
   // Where the program has no locations of its own, those of its text go into the artifact: so its
   // path counts too.
-  std::vector<std::span<const std::byte>> parts = {program->bytes(), compilerFile->bytes(), std::as_bytes(std::span(options.model))};
+  std::vector<std::span<const std::byte>> parts = {program->bytes(), compilerFile->bytes(), std::as_bytes(std::span(model))};
   for (const std::string &flag : flags)
     parts.push_back(std::as_bytes(std::span(flag)));
   // Half of the digest is enough to tell programs apart.
-  std::string name = fmt::format("{}-{}.lockstep", fs::path(options.model).stem().string(), digestOf(parts).substr(0, 32));
+  std::string name = fmt::format("{}-{}.lockstep", fs::path(model).stem().string(), digestOf(parts).substr(0, 32));
   std::string artifact = fs::path(*folder) / name;
   std::error_code error;
   if (fs::exists(artifact, error))
@@ -142,7 +133,7 @@ Expected<std::string> compileModel(const Options &options) {
 
   // Renamed when complete: an entry of the cache is whole, also with several runs at a time.
   std::string temporary = fmt::format("{}.{}.tmp", artifact, getpid());
-  std::vector<std::string> arguments = {*compiler, options.model};
+  std::vector<std::string> arguments = {*compiler, model};
   arguments.insert(arguments.end(), flags.begin(), flags.end());
   arguments.insert(arguments.end(), {"-o", temporary});
   Status status = runChild(arguments);
@@ -158,4 +149,4 @@ Expected<std::string> compileModel(const Options &options) {
   return artifact;
 }
 
-} // namespace lockstep::run
+} // namespace lockstep::tools

@@ -1,12 +1,12 @@
 //===- Table.cpp ----------------------------------------------------------===//
 
-#include "tools/lockstep-inspect/Table.h"
+#include "tools/support/Table.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
-namespace lockstep::inspect {
+namespace lockstep::tools {
 
 /// Characters on the screen: bytes that do not continue a UTF-8 sequence.
 static size_t width(const std::string &text) {
@@ -67,4 +67,4 @@ std::string countText(uint64_t count) {
   return count < 1000 ? fmt::format("{}", count) : scaled(static_cast<double>(count) / 1000, 1000, units, " ");
 }
 
-} // namespace lockstep::inspect
+} // namespace lockstep::tools

@@ -1,13 +1,13 @@
 //===- Table.h - aligned columns of text ------------------------*- C++ -*-===//
 
-#ifndef LOCKSTEP_TOOLS_LOCKSTEP_INSPECT_TABLE_H
-#define LOCKSTEP_TOOLS_LOCKSTEP_INSPECT_TABLE_H
+#ifndef LOCKSTEP_TOOLS_SUPPORT_TABLE_H
+#define LOCKSTEP_TOOLS_SUPPORT_TABLE_H
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-namespace lockstep::inspect {
+namespace lockstep::tools {
 
 /// Rows of cells, each column as wide as its widest cell. A heading that starts with '>' aligns its column to the right.
 class Table {
@@ -29,6 +29,6 @@ std::string bytesText(uint64_t bytes);
 /// "0", "262 k", "1.05 M"
 std::string countText(uint64_t count);
 
-} // namespace lockstep::inspect
+} // namespace lockstep::tools
 
-#endif // LOCKSTEP_TOOLS_LOCKSTEP_INSPECT_TABLE_H
+#endif // LOCKSTEP_TOOLS_SUPPORT_TABLE_H

@@ -1,0 +1,95 @@
+//===- Json.cpp - the summary for programs --------------------------------===//
+
+#include "tools/lockstep-verify/Summary.h"
+
+#include <nlohmann/json.hpp>
+
+namespace lockstep::verify {
+namespace {
+
+using runtime::verification::CounterExample;
+using runtime::verification::Place;
+using nlohmann::ordered_json;
+
+ordered_json toJson(const MeetingInfo &meeting) {
+  ordered_json json = {{"command", meeting.command}, {"kind", meeting.kind}, {"channel", meeting.channel}, {"group", meeting.group}};
+  if (!meeting.reduction.empty())
+    json["reduction"] = meeting.reduction;
+  if (meeting.root)
+    json["root"] = *meeting.root;
+  json["bytes"] = meeting.bytes;
+  json["line"] = meeting.line;
+  return json;
+}
+
+const char *nameOf(Place::Status status) {
+  switch (status) {
+  case Place::Status::ended:
+    return "ended";
+  case Place::Status::waits:
+    return "waits";
+  case Place::Status::undecided:
+    return "undecided";
+  case Place::Status::absent:
+    break;
+  }
+  return "absent";
+}
+
+ordered_json toJson(const CounterExample &example) {
+  ordered_json json = {{"chain", example.chain}, {"decisions", ordered_json::array()}, {"places", ordered_json::array()}};
+  for (const auto &decision : example.decisions)
+    json["decisions"].push_back({{"rank", decision.rank}, {"command", decision.command}, {"held", decision.held}});
+  for (const Place &place : example.places) {
+    ordered_json entry = {{"rank", place.rank}, {"role", place.role}, {"status", nameOf(place.status)}, {"command", place.command},
+                          {"text", place.text}};
+    if (place.status == Place::Status::waits) {
+      entry["channel"] = place.channel;
+      entry["missing"] = place.missing;
+    }
+    entry["met"] = ordered_json::array();
+    for (const auto &met : place.met)
+      entry["met"].push_back({{"command", met.command}, {"text", met.text}});
+    json["places"].push_back(std::move(entry));
+  }
+  return json;
+}
+
+ordered_json toJson(const ProgramSummary &program) {
+  ordered_json json = {{"name", program.name},
+                       {"verdict", verdictText(program.proof.verdict)},
+                       {"method", program.proof.method},
+                       {"states", program.proof.states},
+                       {"steps", program.proof.steps},
+                       {"certificate", certificateText(program.certificate)}};
+  if (!program.isProven())
+    json["reason"] = program.proof.reason;
+  json["roles"] = ordered_json::array();
+  for (const RoleInfo &role : program.roles) {
+    ordered_json entry = {{"name", role.name}, {"first_rank", role.firstRank}, {"ranks", role.ranks}, {"commands", role.commands}};
+    entry["sequence"] = ordered_json::array();
+    for (const MeetingInfo &meeting : role.sequence)
+      entry["sequence"].push_back(toJson(meeting));
+    json["roles"].push_back(std::move(entry));
+  }
+  json["groups"] = ordered_json::array();
+  for (const GroupInfo &group : program.groups)
+    json["groups"].push_back({{"name", group.name}, {"ranks", group.ranks}});
+  json["dynamic"] = ordered_json::array();
+  for (const auto &branch : program.proof.dynamic)
+    json["dynamic"].push_back({{"role", branch.role}, {"command", branch.command}, {"text", branch.text}, {"differs", branch.differs}});
+  if (!program.proof.counterExample.places.empty())
+    json["counter_example"] = toJson(program.proof.counterExample);
+  return json;
+}
+
+} // namespace
+
+std::string toJson(const std::vector<ProgramSummary> &programs, const std::string &file) {
+  ordered_json json = {{"file", file}, {"programs", ordered_json::array()}};
+  for (const ProgramSummary &program : programs)
+    json["programs"].push_back(toJson(program));
+  return json.dump(2) + "\n";
+}
+
+} // namespace lockstep::verify

@@ -1,0 +1,120 @@
+//===- Summary.cpp - what is proven about an artifact ---------------------===//
+
+#include "tools/lockstep-verify/Summary.h"
+
+#include "runtime/artifact/Roles.h"
+#include "runtime/verification/Certificate.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+namespace lockstep::verify {
+
+using namespace runtime;
+
+namespace {
+
+template <typename Vector> uint32_t count(const Vector *vector) { return vector ? vector->size() : 0; }
+
+class Summarizer {
+public:
+  Summarizer(const artifact::Artifact &artifact, const std::string &name) : artifact(artifact) { summary.name = name; }
+
+  Expected<ProgramSummary> run() {
+    Expected<verification::Proof> proof = verification::prove(artifact, summary.name);
+    if (!proof)
+      return proof.status().withContext("program '" + summary.name + "'");
+    summary.proof = std::move(*proof);
+    findCertificate();
+    std::set<uint32_t> groups;
+    for (const runtime::RoleInfo &role : rolesOf(artifact))
+      for (uint32_t i = 0; i < count(artifact.programs()); ++i)
+        if (const artifact::Program *program = artifact.programs()->Get(i);
+            program->name()->string_view() == summary.name && program->role()->string_view() == role.name)
+          summary.roles.push_back(describe(role, *program, groups));
+    for (uint32_t group : groups)
+      summary.groups.push_back({artifact.groups()->Get(group)->name()->str(), ranksOf(artifact, group)});
+    return std::move(summary);
+  }
+
+private:
+  void findCertificate() {
+    const artifact::Certificate *certificate = verification::findCertificate(artifact, summary.name);
+    if (!certificate)
+      return;
+    auto digest = verification::proofDigest(artifact, summary.name);
+    bool same = certificate->digest() && std::memcmp(certificate->digest(), digest.data(), digest.size()) == 0;
+    summary.certificate = same ? CertificateState::matches : CertificateState::otherCommands;
+  }
+
+  RoleInfo describe(const runtime::RoleInfo &role, const artifact::Program &program, std::set<uint32_t> &groups) {
+    RoleInfo info;
+    info.name = std::string(role.name);
+    info.firstRank = role.ranks.first;
+    info.ranks = role.ranks.count;
+    info.commands = count(program.commands());
+    for (uint32_t i = 0; i < info.commands; ++i) {
+      const artifact::Command *command = program.commands()->Get(i);
+      MeetingInfo meeting;
+      meeting.command = i;
+      if (command->location() < count(artifact.locations()))
+        meeting.line = artifact.locations()->Get(command->location())->str();
+      uint32_t group;
+      if (const artifact::Start *start = command->body_as_Start()) {
+        group = start->group();
+        describe(meeting, *start, program);
+      } else if (const artifact::Barrier *barrier = command->body_as_Barrier()) {
+        group = barrier->group();
+        meeting.channel = barrier->channel();
+        meeting.kind = "barrier";
+      } else {
+        continue;
+      }
+      meeting.group = artifact.groups()->Get(group)->name()->str();
+      groups.insert(group);
+      info.sequence.push_back(std::move(meeting));
+    }
+    return info;
+  }
+
+  void describe(MeetingInfo &meeting, const artifact::Start &start, const artifact::Program &program) {
+    meeting.channel = start.channel();
+    meeting.kind = artifact::EnumNameCollectiveKind(start.kind());
+    if (isReduction(start.kind()))
+      meeting.reduction = artifact::EnumNameReduction(start.reduction());
+    if (hasRoot(start.kind()))
+      meeting.root = start.root() >= 0 ? uint32_t(start.root()) : ranksOf(artifact, start.group()).front();
+    const auto *buffers = count(start.operands()) ? start.operands() : start.results();
+    for (uint32_t i = 0; i < count(buffers); ++i)
+      meeting.bytes += program.buffers()->Get(buffers->Get(i))->size();
+  }
+
+  const artifact::Artifact &artifact;
+  ProgramSummary summary;
+};
+
+} // namespace
+
+Expected<std::vector<ProgramSummary>> summarize(const artifact::Artifact &artifact) {
+  std::vector<ProgramSummary> programs;
+  for (const std::string &name : verification::programNames(artifact)) {
+    Expected<ProgramSummary> summary = Summarizer(artifact, name).run();
+    if (!summary)
+      return summary.status();
+    programs.push_back(std::move(*summary));
+  }
+  return programs;
+}
+
+std::string verdictText(artifact::Verdict verdict) {
+  return verdict == artifact::Verdict::proven ? "proven" : verdict == artifact::Verdict::wrong ? "wrong" : "not provable";
+}
+
+std::string certificateText(CertificateState state) {
+  return state == CertificateState::absent    ? "none"
+         : state == CertificateState::matches ? "about these commands"
+                                              : "about other commands";
+}
+
+} // namespace lockstep::verify

@@ -1,0 +1,64 @@
+//===- Summary.h - what is proven about an artifact -------------*- C++ -*-===//
+
+#ifndef LOCKSTEP_TOOLS_LOCKSTEP_VERIFY_SUMMARY_H
+#define LOCKSTEP_TOOLS_LOCKSTEP_VERIFY_SUMMARY_H
+
+#include "runtime/artifact/Artifact.h"
+#include "runtime/verification/Verification.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lockstep::verify {
+
+/// A start or a barrier of one role's program, in the order of its commands.
+struct MeetingInfo {
+  uint32_t command = 0, channel = 0;
+  std::string kind, reduction, group, line;
+  /// The rank that gives or gets what the others get or give.
+  std::optional<uint32_t> root;
+  /// Of the operands of one member, or where it has none, of the results.
+  uint64_t bytes = 0;
+};
+
+struct RoleInfo {
+  std::string name;
+  uint32_t firstRank = 0, ranks = 0, commands = 0;
+  std::vector<MeetingInfo> sequence;
+};
+
+struct GroupInfo {
+  std::string name;
+  std::vector<uint32_t> ranks;
+};
+
+/// What the artifact itself says about the proof.
+enum class CertificateState : uint8_t { absent, matches, otherCommands };
+
+/// The programs of one name.
+struct ProgramSummary {
+  std::string name;
+  runtime::verification::Proof proof;
+  CertificateState certificate = CertificateState::absent;
+  std::vector<RoleInfo> roles;
+  /// Those in which the programs meet.
+  std::vector<GroupInfo> groups;
+
+  bool isProven() const { return proof.verdict == artifact::Verdict::proven; }
+};
+
+/// Proves all programs anew. Error: the artifact contradicts itself.
+runtime::Expected<std::vector<ProgramSummary>> summarize(const artifact::Artifact &artifact);
+
+/// "proven", "wrong", "not provable".
+std::string verdictText(artifact::Verdict verdict);
+std::string certificateText(CertificateState state);
+
+std::string toText(const std::vector<ProgramSummary> &programs, const std::string &file);
+std::string toJson(const std::vector<ProgramSummary> &programs, const std::string &file);
+
+} // namespace lockstep::verify
+
+#endif // LOCKSTEP_TOOLS_LOCKSTEP_VERIFY_SUMMARY_H
