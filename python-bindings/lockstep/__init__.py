@@ -14,6 +14,7 @@ from jax.extend import source_info_util
 # JAX attributes our operations to the line that called them.
 source_info_util.register_exclusion(os.path.dirname(__file__))
 
+from lockstep.embedding import embedding_lookup  # noqa: E402
 from lockstep.merge import merge_call  # noqa: E402
 from lockstep.operations import (  # noqa: E402
     all_gather,
@@ -25,6 +26,7 @@ from lockstep.operations import (  # noqa: E402
 __all__ = [
     "all_gather",
     "all_reduce",
+    "embedding_lookup",
     "merge_call",
     "num_replicas_in_sync",
     "replica_id",

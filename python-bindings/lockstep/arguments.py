@@ -71,3 +71,15 @@ def gatherable(leaf, axis, function):
     if not 0 <= axis < value.ndim:
         raise ValueError(f"{function}: expected an axis in [0, {value.ndim}) for an array of shape {value.shape}, found {axis}")
     return value
+
+
+def indices(value, function):
+    """Converts numbers of rows to an array of int32 or int64.
+
+    Raises:
+      TypeError: if they are no integers, or are unsigned and may not fit.
+    """
+    ids = array(value, function)
+    if not jnp.issubdtype(ids.dtype, jnp.integer) or ids.dtype.name in ("uint32", "uint64"):
+        raise TypeError(f"{function}: expected ids of int32 or int64, found {ids.dtype.name}")
+    return ids if ids.dtype.itemsize >= 4 else ids.astype(jnp.int32)

@@ -40,13 +40,13 @@ def primitive(name, abstract_eval):
     return result
 
 
-def custom_call(ctx, target, operands, config):
+def custom_call(ctx, target, operands, config, has_side_effect=True):
     """Emits `stablehlo.custom_call @target` with the results of `ctx`."""
     call = stablehlo.CustomCallOp(
         [mlir.aval_to_ir_type(ctx.module_context, aval) for aval in ctx.avals_out],
         operands,
         call_target_name=target,
-        has_side_effect=True,
+        has_side_effect=has_side_effect,
         backend_config=ir.DictAttr.get(config),
         api_version=ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 4),
     )
