@@ -83,7 +83,7 @@ Status createVariable(const json &testCase, unsigned replicas, CaseVariable &var
                                                                                                 : artifact::Synchronization::on_write;
   variable.view.aggregation = *aggregation;
   for (HostTensor &value : variable.values)
-    variable.view.values.push_back(value.bytes);
+    variable.view.values.emplace_back(value.bytes);
   return Status::success();
 }
 
@@ -91,7 +91,7 @@ Status createVariable(const json &testCase, unsigned replicas, CaseVariable &var
 Expected<json> crossRead(const CaseVariable &variable) {
   const VariableView &view = variable.view;
   if (view.synchronization == artifact::Synchronization::on_write)
-    return variable.toJson(view.values.front());
+    return variable.toJson(view.values.front().read());
   if (!isAggregated(view))
     return invalidArgument("expected an aggregation to read 'v' of all replicas, found none [E_AGG_NONE]");
   std::vector<std::byte> value(view.type.bytes);

@@ -6,7 +6,7 @@ show holds for an embedder too.
 
 import contextlib
 import ctypes
-from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint32, c_void_p
+from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 
 import numpy as np
 
@@ -24,6 +24,10 @@ class Options(ctypes.Structure):
         ("target", c_char_p),
         ("trace_file", c_char_p),
         ("check_races", c_int),
+        ("executors", c_uint32),
+        ("check_finite", c_int),
+        ("shadow_variables", c_int),
+        ("check_mirrored", c_uint64),
     ]
 
 

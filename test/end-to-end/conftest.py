@@ -42,7 +42,7 @@ class Tools:
         return done
 
     def compile(self, source, output, *options):
-        self.run("lockstep-compile", source, "-o", output, *options)
+        self.run("lockstep-compile", source, "-o", output, "--check-order", *options)
         return output
 
 

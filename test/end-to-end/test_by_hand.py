@@ -3,20 +3,25 @@
 The modules are in the folder `Inputs`; the first comment of each says what it is about.
 """
 
+import itertools
 import json
 import pathlib
 
 import numpy as np
 import pytest
 
+SERVERS = ("--strategy=parameter_server_sync", "--servers=2", "--partitioner=fixed 2")
 MODULES = pathlib.Path(__file__).parent / "Inputs"
 
 
 def results(text):
-    """The printed lines as {(what, name, replica): (shape, values)}; non-finite values are strings."""
+    """The printed lines as {(what, name, replica): (shape, values)}, or {("constant", name): value}; non-finite values are strings."""
     found = {}
     for line in text.splitlines():
         entry = json.loads(line)
+        if "constant" in entry:
+            found["constant", entry["constant"]] = entry["value"]
+            continue
         what = "result" if "result" in entry else "variable"
         found[what, entry[what], entry["replica"]] = (tuple(entry["shape"]), [float(v) for v in entry["values"]])
     return found
@@ -34,17 +39,28 @@ class Runner:
         np.savez(file, **inputs)
         settings = [text for name, value in scalars for text in ("--set", f"{name}={value}")]
         given = self.tools.run("lockstep-interpret", source, f"--replicas={replicas}", f"--inputs={file}", *settings).stdout
-        for level in ("-O0", "-O2"):
-            artifact = self.compile(module, replicas, level)
+        for level, strategy in itertools.product(("-O0", "-O2"), ((), SERVERS)):
+            artifact = self.compile(module, replicas, level, *strategy)
             for threads in (1, 2):
                 for check in ((), ("--check-races",)) if threads == 1 else ((),):
                     run = self.tools.run("lockstep-run", artifact, "--inputs", file, "--threads", threads, *settings, *check)
-                    assert results(run.stdout) == results(given), (level, threads)
+                    assert results(run.stdout) == results(given), (level, strategy, threads)
+            for executors in range(2, min(replicas, 3) + 1):
+                run = self.tools.run("lockstep-run", artifact, "--inputs", file, f"--executors={executors}", *settings)
+                assert results(run.stdout) == results(given), (level, strategy, executors)
         return results(given)
 
-    def compile(self, module, replicas, level="-O2"):
-        artifact = self.folder / f"{module}-{replicas}{level}.lockstep"
-        return self.tools.compile(MODULES / f"{module}.mlir", artifact, f"--replicas={replicas}", level)
+    def refusal(self, module, replicas, **arrays):
+        """What is said of arrays with which the compiled module cannot run."""
+        artifact, file = self.compile(module, replicas), self.folder / "x.npz"
+        np.savez(file, **arrays)
+        done = self.tools.run("lockstep-run", artifact, "--inputs", file, check=False)
+        assert done.returncode == 1
+        return done.stderr
+
+    def compile(self, module, replicas, level="-O2", *strategy):
+        artifact = self.folder / f"{module}-{replicas}{level}{len(strategy)}.lockstep"
+        return self.tools.compile(MODULES / f"{module}.mlir", artifact, f"--replicas={replicas}", level, *strategy)
 
 
 @pytest.fixture
@@ -151,29 +167,27 @@ def test_the_old_value_of_a_variable_is_a_result(runner):
     assert found["variable", "w", 0] == ((), [13])
 
 
+def test_a_variable_that_is_never_read(runner):
+    x = [np.float32([1, 2, 3, 4]), np.float32([3, 2, 1, 0])]
+    found = runner.run("assigned-only", 2, per_replica("x", x))
+    expect(found, 2, y=np.float32([2, 2, 2, 2]))
+    assert [found["variable", "last", r] for r in (0, 1)] == [((4,), [2, 2, 2, 2])] * 2
+
+
 def test_more_rows_than_the_bound_are_refused(runner):
-    artifact = runner.compile("ragged-axis0", 3)
-    np.savez(runner.folder / "x.npz", x=np.zeros((4, 1), np.float32))
-    done = runner.tools.run("lockstep-run", artifact, "--inputs", runner.folder / "x.npz", check=False)
-    assert done.returncode == 1
-    assert "array 'x': expected <=3x1xf32, found 4x1xf32" in done.stderr
+    said = runner.refusal("ragged-axis0", 3, x=np.zeros((4, 1), np.float32))
+    assert "array 'x': expected <=3x1xf32, found 4x1xf32" in said
 
 
 def test_a_promise_of_rows_that_is_not_kept_is_reported(runner):
-    artifact = runner.compile("ragged-promise", 2)
-    np.savez(runner.folder / "x.npz", x=np.zeros((1, 2, 3), np.float32))
-    done = runner.tools.run("lockstep-run", artifact, "--inputs", runner.folder / "x.npz", check=False)
-    assert done.returncode == 1
-    assert "ragged-promise.mlir:3" in done.stderr
-    assert "expected 5 rows in the result, found 4 from 2 replicas" in done.stderr
+    said = runner.refusal("ragged-promise", 2, x=np.zeros((1, 2, 3), np.float32))
+    assert "ragged-promise.mlir:3" in said
+    assert "expected 5 rows in the result, found 4 from 2 replicas" in said
 
 
 def test_inputs_by_hand_are_checked(runner):
-    artifact = runner.compile("ragged-nest", 2)
-
     def error(**arrays):
-        np.savez(runner.folder / "x.npz", **arrays)
-        return runner.tools.run("lockstep-run", artifact, "--inputs", runner.folder / "x.npz", check=False).stderr
+        return runner.refusal("ragged-nest", 2, **arrays)
 
     assert "expected an array 'b' or 'b@0', found a" in error(a=np.int32([0]))
     assert "array 'a': expected 1xi32, found 2xi32" in error(a=np.int32([0, 1]), b=np.zeros((1, 2), np.int32))

@@ -214,3 +214,54 @@ replica.step @step(%x: {T} {{replica.batch = "x"}}) {{
     found = interpreted(text, 2, {"x": np.repeat(X, 2, axis=0)})
     np.testing.assert_allclose(values(found, "a"), np.full_like(X, 3))
     np.testing.assert_allclose(values(found, "b"), X + (2 if exchange else 5))
+
+
+@pytest.mark.parametrize("replicas", REPLICAS)
+def test_a_branch_on_the_rank_that_all_replicas_take(interpreted, replicas):
+    """Whether a collective is reached follows from the number of the replica, and is the same for all."""
+    text = variables("w") + f"""
+replica.step @step(%x: {T} {{replica.batch = "x"}}) {{
+  {FIRST}
+  %many = arith.constant 8 : i32
+  %below = arith.cmpi slt, %rank, %many : i32
+  %r = scf.if %below -> {T} {{
+    %s = replica.all_reduce sum %x : {T}
+    scf.yield %s : {T}
+  }} else {{
+    scf.yield %x : {T}
+  }}
+  replica.assign @w, %r : {T}
+  replica.return
+}}
+"""
+    found = interpreted(text, replicas, {"x": np.repeat(X, replicas, axis=0)})
+    np.testing.assert_array_equal(values(found, "w"), replicas * X)
+
+
+@pytest.mark.parametrize("replicas", REPLICAS)
+def test_a_loop_over_numbers_of_the_rank(interpreted, replicas):
+    """Each replica counts from its own number to three more: three collectives on all of them, of their own numbers' sums."""
+    text = variables("w") + f"""
+replica.step @step(%x: {T} {{replica.batch = "x"}}) {{
+  {FIRST}
+  %one = arith.constant 1 : index
+  %three = arith.constant 3 : index
+  %own = arith.index_cast %rank : i32 to index
+  %end = arith.addi %own, %three : index
+  %zeros = arith.constant dense<0.0> : {T}
+  %r = scf.for %k = %own to %end step %one iter_args(%total = %zeros) -> {T} {{
+    %integer = arith.index_cast %k : index to i32
+    %number = arith.sitofp %integer : i32 to f32
+    %numbers = tensor.splat %number : {T}
+    {combine("y", "x", "mul", "numbers")}
+    %s = replica.all_reduce sum %y : {T}
+    {combine("next", "total", "add", "s")}
+    scf.yield %next : {T}
+  }}
+  replica.assign @w, %r : {T}
+  replica.return
+}}
+"""
+    found = interpreted(text, replicas, {"x": np.repeat(X, replicas, axis=0)})
+    total = sum(rank + turn for rank in range(replicas) for turn in range(3))
+    np.testing.assert_array_equal(values(found, "w"), total * X)

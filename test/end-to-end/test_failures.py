@@ -59,3 +59,87 @@ def test_a_loss_that_is_not_a_number_is_told(tools, examples, compiled, tmp_path
     assert done.stderr.count("lockstep-run: step 2: loss is nan\n") == 1
     assert "loss of the last step nan\n" in done.stdout
     assert re.search(r"evaluation: .*\bloss nan\b", done.stdout)
+
+
+@pytest.fixture
+def first_launch(tools, compiled):
+    """The first launch of the MLP's step that is no part of a once section, as lockstep-inspect describes it."""
+    artifact = compiled("digits-mlp", "--replicas=4")
+    described = json.loads(tools.run("lockstep-inspect", artifact, "--format=json").stdout)
+    step = next(program for program in described["programs"] if program["name"] == "step")
+    return next(command for command in step["commands"] if command["op"] == "launch" and not command.get("once"))
+
+
+# A worker that goes away, or a kernel that never returns, in one launch of one replica: that launch is named, with its line.
+@pytest.mark.parametrize(
+    ("fault", "state", "place"),
+    [("return-early", "left", "left unfinished by its worker in"), ("hang", "running", "running")],
+)
+@pytest.mark.parametrize("executors", [1, 2])
+def test_a_launch_that_does_not_end_is_named(tools, examples, compiled, tmp_path, first_launch, fault, state, place, executors):
+    report = tmp_path / "report.json"
+    done = tools.run(
+        "lockstep-run", compiled("digits-mlp", "--replicas=4"),
+        *examples("digits-mlp").arguments(3, tmp_path / "metrics.jsonl"), "--threads=2", f"--executors={executors}",
+        f"--inject={fault}:replica=3,command={first_launch['pc']},program=step", "--deadline=1", "--report", report,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 3
+    assert f"injected: {fault}:replica=3" in done.stderr
+    named = rf"replica 3: {place} command {first_launch['pc']} 'launch '{first_launch['kernel']}'' \({first_launch['line']}\) on worker \d"
+    assert re.search(named, done.stderr), done.stderr
+    found = json.loads(report.read_text())
+    assert [replica["state"] for replica in found["replicas"]].count(state) == 1
+    assert found["replicas"][3]["state"] == state
+    assert found["replicas"][3]["events"][-1] == {
+        "event": "begins", "command": first_launch["pc"],
+        "what": f"launch '{first_launch['kernel']}'", "location": first_launch["line"],
+    }  # fmt: skip
+
+
+# One element of one replica: without the check the loss is NaN everywhere, with it the kernel, its line and the element are named.
+@pytest.mark.parametrize("executors", [1, 2])
+def test_the_kernel_that_makes_a_nan_is_named(tools, examples, compiled, tmp_path, first_launch, executors):
+    def run(*options):
+        return tools.run(
+            "lockstep-run", compiled("digits-mlp", "--replicas=4"),
+            *examples("digits-mlp").arguments(3, tmp_path / "metrics.jsonl"), f"--executors={executors}", *options,
+            f"--inject=nan:replica=2,command={first_launch['pc']},program=step",
+            check=False,
+        )  # fmt: skip
+
+    assert run().returncode == 0
+    assert "step 1: loss is nan" in run().stderr
+    done = run("--check-finite")
+    assert done.returncode == 1
+    named = rf"error: {first_launch['line']}: launch '{first_launch['kernel']}' has written nan: replica 2, buffer \d+, element \["
+    assert re.search(named, done.stderr), done.stderr
+    assert f"in command {first_launch['pc']} of program 'step'\n" in done.stderr
+    # Nothing to find, nothing found.
+    tools.run("lockstep-run", compiled("digits-mlp", "--replicas=4"), *examples("digits-mlp").arguments(3, tmp_path / "metrics"), "--check-finite")
+
+
+# What comes with the data is told apart from what a kernel makes of it.
+def test_a_nan_in_the_data_is_told(tools, examples, compiled, tmp_path):
+    mlp = examples("digits-mlp")
+    data = dict(np.load(mlp.folder / "train.npz"))
+    floats = next(name for name, array in data.items() if array.dtype.kind == "f")
+    data[floats][:] = math.inf
+    np.savez(tmp_path / "bad.npz", **data)
+    done = tools.run(
+        "lockstep-run", compiled("digits-mlp", "--replicas=4"), "--init", mlp.folder / "init.safetensors",
+        "--data", tmp_path / "bad.npz", "--steps=1", "--check-finite",
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert re.search(rf"; it has read inf: buffer \d+ \(input '{floats}'\), element \[0, 0\]", done.stderr), done.stderr
+
+
+def test_a_fault_that_cannot_act_is_an_error(tools, examples, compiled, tmp_path):
+    done = tools.run(
+        "lockstep-run", compiled("digits-mlp", "--replicas=4"),
+        *examples("digits-mlp").arguments(3, tmp_path / "metrics"), "--inject=hang:replica=0,command=99999",
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "injection 'hang:replica=0,command=99999': replica 0 has no command 99999" in done.stderr

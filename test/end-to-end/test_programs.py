@@ -46,6 +46,7 @@ def test_steps_over_data(runner, replicas):
     found = runner.run("program-steps", replicas, {f"x@{r}": data[:, r] for r in range(replicas)})
     last = data[2, :, 0]
     expect(found, replicas, mean=np.mean(last), sum=np.sum(last), n=np.int64(5))
+    assert found["constant", "about"] == {"optimizer": "none", "rates": [1.0]}
     for replica in range(replicas):
         assert found["result", "each", replica] == ((), [last[replica]])
         assert found["variable", "v", replica] == ((), [data[:3].sum()])
@@ -60,25 +61,16 @@ def test_a_loop_that_stops_early(runner, replicas, batches, steps):
 
 
 def test_more_steps_than_data(runner):
-    artifact = runner.compile("program-steps", 2)
-    np.savez(runner.folder / "x.npz", x=np.zeros((2, 1), np.float32))
-    done = runner.tools.run("lockstep-run", artifact, "--inputs", runner.folder / "x.npz", check=False)
-    assert done.returncode == 1
-    assert "program-steps.mlir:15" in done.stderr
-    assert "asks for batch 3 of 2 [E_OUT_OF_RANGE]" in done.stderr
+    said = runner.refusal("program-steps", 2, x=np.zeros((2, 1), np.float32))
+    assert "program-steps.mlir:15" in said
+    assert "asks for batch 3 of 2 [E_OUT_OF_RANGE]" in said
 
 
 def test_replicas_have_as_many_batches(runner):
-    artifact = runner.compile("program-steps", 2)
-    np.savez(runner.folder / "x.npz", **{"x@0": np.zeros((3, 1), np.float32), "x@1": np.zeros((4, 1), np.float32)})
-    done = runner.tools.run("lockstep-run", artifact, "--inputs", runner.folder / "x.npz", check=False)
-    assert done.returncode == 1
-    assert "program 'main': replica 1 has 4 batches, but replica 0 has 3" in done.stderr
+    said = runner.refusal("program-steps", 2, **{"x@0": np.zeros((3, 1), np.float32), "x@1": np.zeros((4, 1), np.float32)})
+    assert "program 'main': replica 1 has 4 batches, but replica 0 has 3" in said
 
 
 def test_host_values_are_checked(runner):
-    artifact = runner.compile("program-run", 2)
-    np.savez(runner.folder / "x.npz", x=np.zeros(2, np.float32), k=np.zeros(3, np.float32))
-    done = runner.tools.run("lockstep-run", artifact, "--inputs", runner.folder / "x.npz", check=False)
-    assert done.returncode == 1
-    assert "array 'k': expected 2xf32, found 3xf32" in done.stderr
+    said = runner.refusal("program-run", 2, x=np.zeros(2, np.float32), k=np.zeros(3, np.float32))
+    assert "array 'k': expected 2xf32, found 3xf32" in said

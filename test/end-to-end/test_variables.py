@@ -97,7 +97,7 @@ import jax, jax.numpy as jnp
 import lockstep
 
 def init(seed):
-    return {name: jnp.full(2, i, jnp.float32) for i, name in enumerate(["all", "evaluate", "step", "step_0", "strategy"])}
+    return {name: jnp.full(2, i, jnp.float32) for i, name in enumerate(["all", "evaluate", "step", "step_0", "strategy", "server0", "worker"])}
 
 def step(state, batch, scalars):
     s = lockstep.all_reduce(batch["x"].sum(axis=0), "SUM")
@@ -111,7 +111,7 @@ batch_spec = {"x": jax.ShapeDtypeStruct((1, 2), jnp.float32)}
 
 
 def test_entries_of_the_state_may_have_names_of_other_symbols(tools, tmp_path):
-    """Functions, the group of all ranks and the strategy are symbols too; files have the names of the state's entries."""
+    """Functions, the group of all ranks, roles and the strategy are symbols too; files have the names of the state's entries."""
     model = tmp_path / "model.py"
     model.write_text(MODEL)
     environment = dict(os.environ, JAX_PLATFORMS="cpu", PYTHONPATH=str(ROOT / "python-bindings"))
@@ -123,6 +123,10 @@ def test_entries_of_the_state_may_have_names_of_other_symbols(tools, tmp_path):
     tools.run("lockstep-interpret", tmp_path / "step.mlir", "--replicas=4", *arguments, "--save", tmp_path / "interpreted")
     variables = read_variables(tmp_path / "run" / "checkpoint-1.safetensors")
     assert variables == read_variables(tmp_path / "interpreted")
+    servers = ["--replicas=4", "--strategy=parameter_server_sync", "--servers=2", "--partitioner=fixed 2"]
+    artifact = tools.compile(tmp_path / "step.mlir", tmp_path / "servers.lockstep", *servers)
+    tools.run("lockstep-run", artifact, *arguments, "--save", tmp_path / "servers", "--eval-data", tmp_path / "x.npz")
+    assert variables == read_variables(tmp_path / "servers" / "checkpoint-1.safetensors")
     assert variables.keys() == read_variables(tmp_path / "init.safetensors").keys()
     for i, name in enumerate(["all", "evaluate", "step", "step_0", "strategy"]):
         np.testing.assert_array_equal(np.frombuffer(variables[name][2], np.float32), [i + 4, i + 4])

@@ -99,15 +99,15 @@ TEST(Artifact, newerVersionIsRefused) {
   auto *version = const_cast<uint8_t *>(
       reinterpret_cast<const flatbuffers::Table *>(root)->GetAddressOf(
           artifact::Artifact::VT_FORMAT_VERSION));
-  *version = 2;
+  *version = 3;
   Status status = Artifact::fromMemory(file).status();
   EXPECT_EQ(status.code(), StatusCode::unsupported);
   EXPECT_EQ(status.message(),
-            "artifact: format version 2 is too new: this runtime reads up to 1");
+            "artifact: format version 3 is too new: this runtime reads up to 2");
 }
 
 TEST(Artifact, filesAreMappedAndNamedInErrors) {
-  std::string path = testing::TempDir() + "/artifact-test.lockstep";
+  std::string path = temporaryFile("artifact-test.lockstep");
   std::vector<std::byte> file = smallFile();
   std::ofstream(path, std::ios::binary)
       .write(reinterpret_cast<const char *>(file.data()), std::streamsize(file.size()));

@@ -10,8 +10,11 @@ using namespace lockstep::runtime::test;
 
 namespace {
 
-TEST(CApi, wholeWay) {
-  std::string path = testing::TempDir() + "/c-api.lockstep";
+class CApiWay : public testing::TestWithParam<uint32_t> {};
+INSTANTIATE_TEST_SUITE_P(Executors, CApiWay, testing::Values(1, 2));
+
+TEST_P(CApiWay, isWhole) {
+  std::string path = temporaryFile("c-api.lockstep");
   TestProgram p(2);
   uint32_t x = p.input("x", ElementType::i64, {});
   uint32_t lr = p.scalar("lr", ElementType::i64);
@@ -28,12 +31,15 @@ TEST(CApi, wholeWay) {
   p.copy(sum, w);
   p.endOnce();
   p.ret();
+  p.constantOutput("main", "labels", R"(["cat","dog"])");
   p.file();
   ASSERT_TRUE(p.writer.writeFile(path).ok());
 
   lockstep_options options;
   lockstep_options_init(&options);
+  EXPECT_EQ(options.executors, 1u);
   options.workers = 2;
+  options.executors = GetParam();
   lockstep_session *session = nullptr;
   ASSERT_EQ(lockstep_session_open(path.c_str(), &options, &session), LOCKSTEP_OK)
       << lockstep_last_error();
@@ -68,6 +74,12 @@ TEST(CApi, wholeWay) {
   ASSERT_EQ(bytes, 8u);
   EXPECT_EQ(*static_cast<const int64_t *>(data), 32);
 
+  const char *json = nullptr;
+  ASSERT_EQ(lockstep_constant_output_get(session, program, "labels", &json), LOCKSTEP_OK);
+  EXPECT_STREQ(json, R"(["cat","dog"])");
+  EXPECT_EQ(lockstep_constant_output_get(session, program, "label", &json), LOCKSTEP_INVALID_ARGUMENT);
+  EXPECT_STREQ(lockstep_last_error(), "program 'main' has no constant output 'label'");
+
   ASSERT_EQ(lockstep_variable_count(session), 1u);
   ASSERT_EQ(lockstep_variable_info(session, 0, &info), LOCKSTEP_OK);
   EXPECT_STREQ(info.name, "w");
@@ -88,6 +100,15 @@ TEST(CApi, errors) {
   lockstep_options_init(&options);
   options.deadline_seconds = 0;
   EXPECT_EQ(lockstep_session_open("x", &options, &session), LOCKSTEP_INVALID_ARGUMENT);
+  std::string path = temporaryFile("c-api-errors.lockstep");
+  TestProgram p(2);
+  p.ret();
+  p.file();
+  ASSERT_TRUE(p.writer.writeFile(path).ok());
+  lockstep_options_init(&options);
+  options.executors = 3;
+  EXPECT_EQ(lockstep_session_open(path.c_str(), &options, &session), LOCKSTEP_INVALID_ARGUMENT);
+  EXPECT_STREQ(lockstep_last_error(), "expected 1 to 2 executors, at most one for each replica, found 3");
   lockstep_session_close(nullptr);
 }
 

@@ -8,6 +8,7 @@
 #include "TestProgram.h"
 
 #include <atomic>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -17,24 +18,6 @@ using namespace lockstep::runtime::test;
 using namespace std::chrono_literals;
 
 namespace {
-
-/// Runs in another thread and lets time pass, once `idle` workers have nothing left to do, until
-/// the run returns.
-Status runWithTime(Session &session, FakeClock &clock, Clock::Duration step, unsigned idle) {
-  Status status;
-  std::atomic<bool> over{false};
-  std::thread runner([&] {
-    status = session.run("main");
-    over = true;
-    clock.poke();
-  });
-  while (session.idleWorkers() < idle && !over)
-    std::this_thread::yield();
-  while (!over)
-    clock.advance(step, [&] { return over.load(); });
-  runner.join();
-  return status;
-}
 
 class Deadline : public testing::TestWithParam<unsigned> {};
 INSTANTIATE_TEST_SUITE_P(Workers, Deadline, testing::Values(1, 2));
@@ -71,20 +54,28 @@ TEST_P(Deadline, pausedReplicaIsReported) {
   EXPECT_EQ(status.code(), StatusCode::deadline);
   EXPECT_EQ(injected, 1);
   EXPECT_EQ(reported, 1);
+  std::string blocked = "blocked in command 2 'wait channel 0' (train.py:42)\n"
+                        "  before that: 1 'start all_reduce sum channel 0' (train.py:42), 0 'launch 'nothing'' (train.py:42)";
   EXPECT_EQ(status.message(),
             "no replica of program 'main' has made progress for 60 s\n"
             "waiting for channel 0 (all_reduce sum, 1024 bytes, train.py:42)\n"
             "  arrived: replicas 0-1, 3\n"
             "  missing: replica 2\n"
-            "replica 0: blocked in command 2 'wait channel 0' (train.py:42)\n"
-            "replica 1: blocked in command 2 'wait channel 0' (train.py:42)\n"
-            "replica 2: paused by an injected fault before command 1 'start all_reduce sum "
-            "channel 0' (train.py:42)\n"
-            "replica 3: blocked in command 2 'wait channel 0' (train.py:42)");
+            "replica 0: " +
+                blocked + "\nreplica 1: " + blocked +
+                "\nreplica 2: paused by an injected fault before command 1 'start all_reduce sum channel 0' (train.py:42)"
+                "\n  before that: 0 'launch 'nothing'' (train.py:42)"
+                "\nreplica 3: " +
+                blocked);
   nlohmann::json json = nlohmann::json::parse(session->deadlineReport().json);
   EXPECT_EQ(json["waits"][0]["channel"], 0);
   EXPECT_EQ(json["waits"][0]["missing"], nlohmann::json::array({2}));
   EXPECT_EQ(json["replicas"][2]["state"], "paused");
+  EXPECT_EQ(json["replicas"][0]["channel"], 0);
+  std::vector<std::string> events;
+  for (const nlohmann::json &event : json["replicas"][0]["events"])
+    events.push_back(fmt::format("{} {} {}", event["event"].get<std::string>(), event["command"].get<int>(), event["location"].get<std::string>()));
+  EXPECT_EQ(events, (std::vector<std::string>{"begins 0 train.py:42", "begins 1 train.py:42", "begins 2 train.py:42", "blocks 2 train.py:42"}));
 
   // Nothing runs any more, but no variable has been touched and all can still be read.
   EXPECT_TRUE(session->poisoned());
@@ -147,7 +138,7 @@ TEST(DeadlineKernel, hangs) {
   Status status = runWithTime(*session, hang.load()->clock, 30s, 1);
   EXPECT_EQ(status.code(), StatusCode::deadline);
   EXPECT_NE(status.message().find("waiting for channel 0 (barrier"), std::string::npos);
-  EXPECT_NE(status.message().find("replica 1: running command 1 'launch 'call'' (train.py:42)"),
+  EXPECT_NE(status.message().find("replica 1: running command 1 'launch 'call'' (train.py:42) on worker "),
             std::string::npos)
       << status.message();
   session.reset();

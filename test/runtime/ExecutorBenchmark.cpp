@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TestProgram.h"
+#include "Executors.h"
 
 #include <algorithm>
 #include <chrono>
@@ -79,6 +79,34 @@ static void allReduce(uint32_t replicas, unsigned workers, int64_t elements, boo
               traffic / seconds * 1e-9);
 }
 
+/// The same with the replicas in several executors of one worker each, which run in threads of their own.
+static void exchange(uint32_t replicas, uint32_t executors, int64_t elements) {
+  constexpr int count = 200;
+  TestProgram p(replicas);
+  uint32_t a = p.buffer(Space::replica, ElementType::f32, {elements});
+  uint32_t r = p.buffer(Space::shared, ElementType::f32, {elements});
+  for (int i = 0; i < count; ++i) {
+    uint32_t channel = p.channel();
+    p.start(CollectiveKind::all_reduce, Reduction::sum, channel, {a}, {r});
+    p.wait(channel);
+  }
+  p.ret();
+  std::vector<Executors::Part> parts;
+  for (RankRange ranks : split(0, replicas, executors))
+    parts.push_back({"worker", ranks});
+  Executors cluster(p.artifact(), parts, [](uint32_t) { return SessionOptions{.workers = 1}; });
+  double best = 1e9;
+  for (int i = 0; i < 5; ++i) {
+    auto begin = std::chrono::steady_clock::now();
+    for (const Status &status : cluster.run())
+      if (!status.ok())
+        std::abort();
+    std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
+    best = std::min(best, time.count() / count);
+  }
+  std::printf("all_reduce, %2u replicas, %u executors, %8.0f bytes: %10.2f us\n", replicas, executors, double(elements) * 4, best * 1e6);
+}
+
 static void load(uint32_t commands) {
   TestProgram p(4);
   uint32_t a = p.buffer(Space::replica, ElementType::f32, {16});
@@ -116,5 +144,8 @@ int main() {
         for (unsigned workers : {1, 2})
           allReduce(replicas, workers, elements, shared);
   allReduce(64, 2, 16 * 1024, true);
+  for (int64_t elements : {256, 16 * 1024, 1024 * 1024})
+    for (uint32_t executors : {2, 4})
+      exchange(8, executors, elements);
   return 0;
 }

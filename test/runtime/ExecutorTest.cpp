@@ -317,7 +317,7 @@ TEST(ExecutorBounds, raggedGatherBeyondItsBound) {
 
 TEST(Trace, isValidJsonWithAllEvents) {
   for (unsigned workers : {1, 2}) {
-    std::string path = testing::TempDir() + "/lockstep-trace.json";
+    std::string path = temporaryFile("lockstep-trace.json");
     {
       TestProgram p(4);
       uint32_t a = p.variable("a", ElementType::f32, {1000}, true);

@@ -4,9 +4,12 @@
 #define LOCKSTEP_TEST_RUNTIME_FAKECLOCK_H
 
 #include "runtime/support/Clock.h"
+#include "runtime/support/Status.h"
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <thread>
 
 namespace lockstep::runtime::test {
 
@@ -74,6 +77,28 @@ private:
   std::mutex *waiterMutex = nullptr;
   std::condition_variable *waiter = nullptr;
 };
+
+/// Runs "main" of a session or cluster in another thread and lets time pass, once `idle` workers have nothing left to do, until the run
+/// returns.
+template <typename Session>
+Status runWithTime(Session &session, FakeClock &clock, Clock::Duration step, unsigned idle) {
+  Status status;
+  std::atomic<bool> over{false};
+  std::thread runner([&] {
+    status = session.run("main");
+    over = true;
+    clock.poke();
+  });
+  // A message between executors wakes a worker that was idle: seen twice, nobody is awake.
+  for (unsigned calm = 0; calm < 2 && !over;) {
+    calm = session.idleWorkers() >= idle ? calm + 1 : 0;
+    std::this_thread::yield();
+  }
+  while (!over)
+    clock.advance(step, [&] { return over.load(); });
+  runner.join();
+  return status;
+}
 
 } // namespace lockstep::runtime::test
 

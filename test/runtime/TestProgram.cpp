@@ -2,6 +2,8 @@
 
 #include "TestProgram.h"
 
+#include "runtime/verification/Certificate.h"
+
 #include <fstream>
 #include <iterator>
 
@@ -49,17 +51,55 @@ TestProgram::TestProgram(uint32_t replicas) {
   }
 }
 
+uint32_t TestProgram::role(const std::string &name, uint32_t ranks) {
+  artifact::ArtifactT &tables = writer.tables;
+  auto add = [&](const std::string &role, uint32_t first, uint32_t count) {
+    auto owned = std::make_unique<artifact::RoleT>();
+    owned->name = role;
+    owned->first_rank = first;
+    owned->ranks = count;
+    tables.roles.push_back(std::move(owned));
+  };
+  if (tables.roles.empty()) {
+    add("worker", 0, tables.replicas);
+    std::swap(tables.roles[0]->variable_size, tables.variable_size);
+    std::swap(tables.roles[0]->replica_variable_size, tables.replica_variable_size);
+  }
+  uint32_t first = tables.roles.back()->first_rank + tables.roles.back()->ranks;
+  add(name, first, ranks);
+  auto owned = std::make_unique<artifact::ProgramT>();
+  owned->name = program->name;
+  owned->role = name;
+  program = owned.get();
+  tables.programs.push_back(std::move(owned));
+  return first;
+}
+
+void TestProgram::in(const std::string &role) {
+  for (const auto &candidate : writer.tables.programs)
+    if (candidate->role == role)
+      program = candidate.get();
+}
+
+uint32_t TestProgram::roleIndex() const {
+  for (uint32_t i = 0; i < writer.tables.roles.size(); ++i)
+    if (writer.tables.roles[i]->name == program->role)
+      return i;
+  return 0;
+}
+
 uint64_t &TestProgram::spaceSize(Space space) {
   static uint64_t none;
+  bool hasRoles = !writer.tables.roles.empty();
   switch (space) {
   case Space::replica:
     return program->replica_size;
   case Space::shared:
     return program->shared_size;
   case Space::variable:
-    return writer.tables.variable_size;
+    return hasRoles ? writer.tables.roles[roleIndex()]->variable_size : writer.tables.variable_size;
   case Space::replica_variable:
-    return writer.tables.replica_variable_size;
+    return hasRoles ? writer.tables.roles[roleIndex()]->replica_variable_size : writer.tables.replica_variable_size;
   case Space::input:
     return program->input_size;
   case Space::scalar:
@@ -98,6 +138,7 @@ uint32_t TestProgram::variable(const std::string &name, ElementType element,
   variable->type = type(element, std::move(shape));
   variable->space = space;
   variable->offset = program->buffers[index]->offset;
+  variable->role = roleIndex();
   writer.tables.variables.push_back(std::move(variable));
   return index;
 }
@@ -130,6 +171,14 @@ void TestProgram::output(const std::string &name, uint32_t buffer) {
   output->name = name;
   output->buffer = buffer;
   program->outputs.push_back(std::move(output));
+}
+
+void TestProgram::constantOutput(const std::string &program, const std::string &name, const std::string &value) {
+  auto output = std::make_unique<artifact::ConstantOutputT>();
+  output->program = program;
+  output->name = name;
+  output->value = value;
+  writer.tables.constant_outputs.push_back(std::move(output));
 }
 
 uint32_t TestProgram::group(std::vector<uint32_t> ranks) {
@@ -181,7 +230,7 @@ uint32_t TestProgram::call(KernelFunction function, std::vector<uint32_t> reads,
 
 uint32_t TestProgram::start(CollectiveKind kind, Reduction reduction, uint32_t channel,
                             std::vector<uint32_t> operands, std::vector<uint32_t> results,
-                            uint32_t group, int32_t axis) {
+                            uint32_t group, int32_t axis, int32_t root) {
   artifact::StartT body;
   body.kind = kind;
   body.reduction = reduction;
@@ -190,6 +239,7 @@ uint32_t TestProgram::start(CollectiveKind kind, Reduction reduction, uint32_t c
   body.operands = std::move(operands);
   body.results = std::move(results);
   body.axis = axis;
+  body.root = root;
   return add(std::move(body));
 }
 
@@ -283,6 +333,9 @@ void TestProgram::patch(uint32_t branch) {
 std::vector<std::byte> TestProgram::file() {
   if (!constants.empty() && writer.tables.constants == -1)
     writer.tables.constants = int32_t(writer.addSegment(constants));
+  // Tables that contradict themselves, which tests make too, get no certificates.
+  if (certifies && !verification::certify(writer.tables))
+    writer.tables.certificates.clear();
   Expected<std::vector<std::byte>> file = writer.finish();
   EXPECT_TRUE(file.ok()) << file.status().message();
   return std::move(*file);

@@ -11,9 +11,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
+#include <unistd.h>
 
 namespace lockstep::runtime::test {
 
@@ -35,6 +37,12 @@ class TestProgram {
 public:
   explicit TestProgram(uint32_t replicas);
 
+  /// A role with the next ranks, beside "worker", which has the replicas. From now on everything goes into its program. Returns its first
+  /// rank.
+  uint32_t role(const std::string &name, uint32_t ranks = 1);
+  /// Goes on with the program of another role.
+  void in(const std::string &role);
+
   /// A new buffer; returns its index.
   uint32_t buffer(Space space, ElementType element, std::vector<int64_t> shape);
   /// A buffer with dimensions of -1 held in `registers`, and room for `bytes`.
@@ -47,8 +55,15 @@ public:
                   std::vector<uint8_t> defaultValue = {});
   uint32_t input(const std::string &name, ElementType element, std::vector<int64_t> shape);
   void output(const std::string &name, uint32_t buffer);
+  /// An output of `program` that is no tensor; `value` is JSON.
+  void constantOutput(const std::string &program, const std::string &name, const std::string &value);
   uint32_t group(std::vector<uint32_t> ranks);
   uint32_t channel() { return program->channels++; }
+  /// The number of a channel that another role has.
+  uint32_t channel(uint32_t number) {
+    program->channels = std::max(program->channels, number + 1);
+    return number;
+  }
   uint32_t reg() { return program->registers++; }
 
   /// Commands return their index, which is a branch target.
@@ -59,7 +74,7 @@ public:
                 std::vector<uint32_t> registers = {}, bool tiles = false);
   uint32_t start(CollectiveKind kind, Reduction reduction, uint32_t channel,
                  std::vector<uint32_t> operands, std::vector<uint32_t> results,
-                 uint32_t group = 0, int32_t axis = 0);
+                 uint32_t group = 0, int32_t axis = 0, int32_t root = -1);
   uint32_t wait(uint32_t channel);
   uint32_t barrier(uint32_t channel, uint32_t group = 0);
   uint32_t once(uint32_t channel);
@@ -87,15 +102,24 @@ public:
                                    const VerifyOptions &verify = {});
 
   ArtifactWriter writer;
+  /// Whether `file` proves programs and keeps what it found; else certificates stay as they are.
+  bool certifies = true;
   artifact::ProgramT *program;
 
 private:
   uint64_t &spaceSize(Space space);
+  /// Index of the role whose program is being built.
+  uint32_t roleIndex() const;
   template <typename T> uint32_t add(T body);
 
   uint32_t openOnce = 0;
   std::vector<std::byte> constants;
 };
+
+/// A path for a file of this test alone: others may run at the same time.
+inline std::string temporaryFile(const std::string &name) {
+  return testing::TempDir() + "/" + std::to_string(::getpid()) + "-" + name;
+}
 
 } // namespace lockstep::runtime::test
 

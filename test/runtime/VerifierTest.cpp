@@ -39,6 +39,16 @@ const Rule rules[] = {
      "segment 7 does not exist"},
     {"noBinary", [](TestProgram &p) { p.writer.tables.binaries.clear(); },
      "no binary holds them"},
+    {"constantOutputProgram", [](TestProgram &p) { p.constantOutput("other", "tag", "1"); },
+     "constant output 'tag': there is no program 'other'"},
+    {"constantOutputTwice",
+     [](TestProgram &p) {
+       p.constantOutput("main", "tag", "1");
+       p.constantOutput("main", "tag", "2");
+     },
+     "constant output 'tag' of program 'main' is not in ascending order"},
+    {"constantOutputJson", [](TestProgram &p) { p.constantOutput("main", "tag", "[1,"); },
+     "constant output 'tag' of program 'main': expected JSON, found '[1,'"},
     {"symbol", [](TestProgram &p) { p.writer.tables.kernels[0]->symbol = "a b"; },
      "'a b' is not a symbol"},
     {"symbolTwice",
@@ -114,7 +124,7 @@ const Rule rules[] = {
        p.writer.tables.programs.push_back(
            std::make_unique<artifact::ProgramT>(*p.writer.tables.programs[0]));
      },
-     "program 'main': the name is empty or given twice"},
+     "program 'main': role 'worker' has two of this name"},
     // Buffers and bindings
     {"bufferRange",
      [](TestProgram &p) {
@@ -213,6 +223,84 @@ const Rule rules[] = {
        p.start(CollectiveKind::all_to_all, Reduction::none, p.channel(), {}, {});
      },
      "collective all_to_all is not supported by this runtime"},
+    {"rootOfAllReduce",
+     [](TestProgram &p) {
+       uint32_t a = f32(p, Space::replica, 4);
+       p.start(CollectiveKind::all_reduce, Reduction::sum, p.channel(), {a}, {a}, 0, 0, 1);
+     },
+     "all_reduce has no root, found 1"},
+    {"rootIsNoMember",
+     [](TestProgram &p) {
+       uint32_t a = f32(p, Space::replica, 4);
+       p.start(CollectiveKind::broadcast, Reduction::none, p.channel(), {a}, {a}, p.group({1}), 0, 0);
+     },
+     "broadcast: root 0 is not in its group"},
+    {"rootIsNegative",
+     [](TestProgram &p) {
+       uint32_t a = f32(p, Space::replica, 4);
+       p.start(CollectiveKind::broadcast, Reduction::none, p.channel(), {a}, {a}, 0, 0, -2);
+     },
+     "broadcast: root -2 is not in its group"},
+    {"broadcastCounts",
+     [](TestProgram &p) { p.start(CollectiveKind::broadcast, Reduction::none, p.channel(), {f32(p, Space::replica, 4)}, {}); },
+     "broadcast with root 0: expected as many results as operands, or none at a root on its own, found 1 operands and 0 results"},
+    {"reduceCounts",
+     [](TestProgram &p) { p.start(CollectiveKind::reduce, Reduction::sum, p.channel(), {}, {f32(p, Space::replica, 4)}); },
+     "reduce with root 0: expected as many operands as results, or none at a root on its own, found 0 operands and 1 results"},
+    {"scatterCounts",
+     [](TestProgram &p) {
+       p.start(CollectiveKind::scatter, Reduction::none, p.channel(), {f32(p, Space::replica, 4)}, {f32(p, Space::replica, 4)});
+     },
+     "scatter with root 0: expected 2 operands and 1 result, found 1 operands and 1 results"},
+    {"scatterCountsType",
+     [](TestProgram &p) {
+       uint32_t counts = p.buffer(Space::replica, ElementType::i32, {1});
+       p.start(CollectiveKind::scatter, Reduction::none, p.channel(), {f32(p, Space::replica, 4), counts}, {f32(p, Space::replica, 4)});
+     },
+     "scatter: expected the counts of 1 other members, 1xi64, in a buffer of 8 bytes"},
+    {"scatterOfAScalar",
+     [](TestProgram &p) {
+       uint32_t counts = p.buffer(Space::replica, ElementType::i64, {1}), rows = p.buffer(Space::replica, ElementType::f32, {});
+       p.start(CollectiveKind::scatter, Reduction::none, p.channel(), {rows, counts}, {f32(p, Space::replica, 4)});
+     },
+     "scatter: expected rows, found a scalar"},
+    {"scatterOfDynamicRows",
+     [](TestProgram &p) {
+       uint32_t counts = p.buffer(Space::replica, ElementType::i64, {1}), n = p.reg();
+       uint32_t rows = p.dynamicBuffer(Space::replica, ElementType::f32, {4, -1}, {-1, int32_t(n)}, 64);
+       p.start(CollectiveKind::scatter, Reduction::none, p.channel(), {rows, counts}, {f32(p, Space::replica, 4)});
+     },
+     "scatter: expected rows of a static size, found a dynamic dimension 1"},
+    {"scatterRowsDiffer",
+     [](TestProgram &p) {
+       uint32_t counts = p.buffer(Space::replica, ElementType::i64, {1}), rows = p.buffer(Space::replica, ElementType::f32, {4, 2});
+       p.start(CollectiveKind::scatter, Reduction::none, p.channel(), {rows, counts}, {f32(p, Space::replica, 4)});
+     },
+     "scatter: the rows and the result differ in another dimension than the first"},
+    {"scatterElements",
+     [](TestProgram &p) {
+       uint32_t counts = p.buffer(Space::replica, ElementType::i64, {1}), rows = p.buffer(Space::replica, ElementType::i32, {4});
+       p.start(CollectiveKind::scatter, Reduction::none, p.channel(), {rows, counts}, {f32(p, Space::replica, 4)});
+     },
+     "scatter: the rows are of i32, the result of f32"},
+    {"scatterShared",
+     [](TestProgram &p) {
+       uint32_t counts = p.buffer(Space::replica, ElementType::i64, {2});
+       p.writer.tables.replicas = 3;
+       p.start(CollectiveKind::scatter, Reduction::none, p.channel(), {f32(p, Space::replica, 4), counts}, {f32(p, Space::shared, 4)});
+     },
+     "scatter has a result in shared space, but results differ"},
+    {"reduceShared",
+     [](TestProgram &p) {
+       p.start(CollectiveKind::reduce, Reduction::sum, p.channel(), {f32(p, Space::replica, 4)}, {f32(p, Space::shared, 4)});
+     },
+     "reduce has a result in shared space, but only its root gets one"},
+    {"gatherRootAxis",
+     [](TestProgram &p) {
+       uint32_t a = p.buffer(Space::replica, ElementType::f32, {});
+       p.start(CollectiveKind::gather, Reduction::none, p.channel(), {a}, {a});
+     },
+     "gather: axis 0 does not exist in a buffer of rank 0"},
     {"collectiveReduction",
      [](TestProgram &p) {
        p.start(CollectiveKind::all_reduce, Reduction::none, p.channel(), {}, {});

@@ -50,7 +50,8 @@ Program FrontEnd::build() {
   OpBuilder builder(&context);
   module = ModuleOp::create(location());
   builder.setInsertionPointToEnd(module->getBody());
-  replica::StrategyOp::create(builder, location(), "strategy", one.strategy.kind, builder.getI64IntegerAttr(one.strategy.replicas));
+  replica::StrategyOp::create(builder, location(), "strategy", one.strategy.kind, builder.getI64IntegerAttr(one.strategy.replicas),
+                              one.strategy.servers ? builder.getI64IntegerAttr(one.strategy.servers) : nullptr, /*partitioner=*/nullptr);
 
   Scope globals;
   scope = &globals;

@@ -44,6 +44,7 @@ Strategy readStrategy(const Json &json) {
   strategy.kind = *known;
   strategy.workers = json.value("workers", int64_t(1));
   strategy.replicas = json.value("replicas", strategy.workers * json.value("replicas_per_worker", int64_t(1)));
+  strategy.servers = json.value("servers", int64_t(0));
   return strategy;
 }
 

@@ -19,6 +19,8 @@ struct Strategy {
   int64_t replicas = 1;
   /// Processes; each has `replicas / workers` replicas of its own.
   int64_t workers = 1;
+  /// Processes that own the variables, for strategies that have some.
+  int64_t servers = 0;
 
   int64_t localReplicas() const { return replicas / workers; }
   const replica::StrategyProperties &properties() const { return replica::StrategyProperties::of(kind); }

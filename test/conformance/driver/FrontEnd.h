@@ -84,9 +84,9 @@ private:
   std::pair<mlir::Type, Spread> mirrored(mlir::Type type) const;
   bool isReplicaContext() const { return frame->isReplicaContext(); }
   /// Outside of any scope; that of the default strategy is none.
-  bool isOutside() const { return frame->kind == Frame::Kind::Program && (scopeDepth == 0 || one.strategy.kind == replica::Kind::Default); }
+  bool isOutside() const { return frame->kind == Frame::Kind::Program && (scopeDepth == 0 || one.strategy.properties().isImplicit); }
   /// There, the default strategy has a replica context.
-  bool isDefaultContext() const { return isOutside() && one.strategy.kind == replica::Kind::Default; }
+  bool isDefaultContext() const { return isOutside() && one.strategy.properties().isImplicit; }
   /// Leaves to the dialect what it can refuse itself.
   void requireReplicaContext(const Json &statement, llvm::ArrayRef<Leaf> leaves);
   void requireSomeReplicaContext(const Json &statement) const;
@@ -196,7 +196,6 @@ private:
   /// What an assignment gives back, if it is wanted.
   Object writtenValue(const Json &statement, const Leaf &target);
   void assignCurrent(const std::string &operation, const Variable &variable, const Leaf &value);
-  mlir::Value scatterRows(replica::Scatter kind, mlir::Value table, const Leaf &slices);
 
   //===--- Control flow (ControlFlow.cpp) ---------------------------------===//
 

@@ -11,6 +11,7 @@ namespace lockstep::conformance::driver {
 static constexpr std::pair<const char *, ProgramHandler> kHandlers[] = {
     {"training", runTraining}, {"experimental_run_steps_on_iterator", runSteps}, {"hazard", runHazard},
     {"run", runWithArguments}, {"strategy_attributes", strategyAttributes},      {"variable_init", variableInit},
+    {"ps_schedule", runSchedule},
 };
 
 ProgramHandler findProgramHandler(const Json &one) {
@@ -47,6 +48,11 @@ static std::vector<ArgumentBinding> argumentsOf(const Program &program, const st
 }
 
 std::vector<WayResult> execute(const Json &withProgram, const Describe &describe, const std::vector<Json> &inputs) {
+  return executeScheduled(withProgram, describe, inputs, {});
+}
+
+std::vector<WayResult> executeScheduled(const Json &withProgram, const Describe &describe, const std::vector<Json> &inputs,
+                                        const std::vector<unsigned> &workers) {
   std::unique_ptr<MLIRContext> context = createContext();
   try {
     Json json = withProgram;
@@ -61,7 +67,10 @@ std::vector<WayResult> execute(const Json &withProgram, const Describe &describe
     }
     if (runs.empty())
       runs.push_back(program.arguments);
-    return describeOutcomes(executeInAllWays(program, one.strategy.replicas, runs), one, program, describe);
+    std::vector<WayOutcome> outcomes = executeInAllWays(program, one.strategy.replicas, runs);
+    if (!workers.empty())
+      llvm::append_range(outcomes, executeOnWorkers(program, workers, runs));
+    return describeOutcomes(std::move(outcomes), one, program, describe);
   } catch (const CaseError &error) {
     return {{"front end", runtime::invalidArgument(error.what())}};
   }

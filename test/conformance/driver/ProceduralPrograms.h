@@ -29,6 +29,9 @@ using Describe = std::function<Json(const Case &one, const Program &program, con
 
 /// Builds a case with a program and executes it once; or, with `inputs`, once for each of them, the inputs of the case replaced.
 std::vector<WayResult> execute(const Json &withProgram, const Describe &describe, const std::vector<Json> &inputs = {});
+/// The same; with `workers`, also with each run scheduled on some worker of a coordinator, for each of these numbers of workers.
+std::vector<WayResult> executeScheduled(const Json &withProgram, const Describe &describe, const std::vector<Json> &inputs,
+                                        const std::vector<unsigned> &workers);
 /// The outcome of each way, described.
 std::vector<WayResult> describeOutcomes(std::vector<WayOutcome> outcomes, const Case &one, const Program &program,
                                         const Describe &describe);
@@ -40,6 +43,8 @@ std::vector<WayResult> runSteps(const Json &one);
 // Hazards.cpp
 std::vector<WayResult> runHazard(const Json &one);
 std::vector<WayResult> runWithArguments(const Json &one);
+// Schedule.cpp
+std::vector<WayResult> runSchedule(const Json &one);
 // StrategyCases.cpp
 std::vector<WayResult> strategyAttributes(const Json &one);
 std::vector<WayResult> variableInit(const Json &one);

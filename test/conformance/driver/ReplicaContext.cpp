@@ -212,7 +212,7 @@ Object FrontEnd::mergeCallStatement(const Json &statement) {
 Object FrontEnd::replicaIdStatement(const Json &statement) {
   requireReplicaContext(statement, {});
   // The default strategy has no device to keep a tensor on.
-  if (one.strategy.kind == replica::Kind::Default)
+  if (one.strategy.properties().isImplicit)
     return makeHost(0);
   auto type = RankedTensorType::get({}, IntegerType::get(&context, 32));
   return fresh(replica::IdOp::create(frame->builder, location(), type));

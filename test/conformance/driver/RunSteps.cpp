@@ -12,7 +12,8 @@ namespace lockstep::conformance::driver {
 
 namespace {
 
-/// The step of these cases: `l = reduce_sum(x); v(SUM).assign_add(l)`, whose `l` is an output with every reduction there is.
+/// The step of these cases: `l = reduce_sum(x); v(SUM).assign_add(l)`, whose `l` is an output with every reduction there is. A
+/// string that each replica sets, "hello", is one of all replicas, since they are equal.
 constexpr const char *kModule = R"(
 replica.strategy @strategy {{kind = #replica.kind<{kind}>, replicas = {replicas} : i64}}
 replica.variable @v : tensor<f32> {{aggregation = #replica.aggregation<sum>, initial = dense<0.0> : tensor<f32>}}
@@ -30,7 +31,8 @@ replica.program @main(%batches: !replica.iterator<tensor<{rows}xf32>> {{replica.
     -> (tensor<f32> {{replica.result = "result0"}}, tensor<f32> {{replica.result = "result1"}}, tensor<f32> {{replica.result = "result2"}},
         !replica.per_replica<tensor<f32>> {{replica.result = "result3"}}) {{
   %0, %1, %2, %3 = replica.run_steps {iterations} @step(%batches : !replica.iterator<tensor<{rows}xf32>>)
-      {{reductions = ["mean", "sum", "mean", "none"]}} -> tensor<f32>, tensor<f32>, tensor<f32>, !replica.per_replica<tensor<f32>>
+      {{reductions = ["mean", "sum", "mean", "none"], non_tensor_outputs = {{tag = ["hello"]}}}}
+      -> tensor<f32>, tensor<f32>, tensor<f32>, !replica.per_replica<tensor<f32>>
   replica.return %0, %1, %2, %3 : tensor<f32>, tensor<f32>, tensor<f32>, !replica.per_replica<tensor<f32>>
 }}
 )";
@@ -119,8 +121,7 @@ Json describeRun(const Case &one, const RunResult &run) {
   bool hasCopies = one.strategy.properties().placement == replica::Placement::Mirrored;
   for (int64_t i = 0; i < (hasCopies ? one.strategy.replicas : 1); ++i)
     copies.push_back(writeTensor(run.variables.at(0).at(i)).at("data").at(0));
-  // What is no tensor never enters the program.
-  return {{"last_step_outputs", outputs}, {"non_tensor_outputs", {{"tag", Json::array({"hello"})}}}, {"v", copies}};
+  return {{"last_step_outputs", outputs}, {"non_tensor_outputs", run.constants}, {"v", copies}};
 }
 
 } // namespace

@@ -46,7 +46,7 @@ Object FrontEnd::variableStatement(const Json &statement) {
       return variableLeaf(i);
   Json described = statement;
   described["init"] = initialValueOf(statement.at("init"));
-  Leaf leaf = addVariable(readVariable(described, name), !isOutside() || one.strategy.kind == replica::Kind::Default);
+  Leaf leaf = addVariable(readVariable(described, name), !isOutside() || one.strategy.properties().isImplicit);
   if (!out.is_string())
     scope->names[name] = leaf;
   return leaf;
@@ -66,7 +66,7 @@ Object FrontEnd::componentStatement(const Json &statement) {
 
 Object FrontEnd::createdInScopeStatement(const Json &statement) {
   Leaf leaf = leafOf(statement, "var");
-  return makeHost(leaf.isVariable() && (variables[leaf.variable].inScope || one.strategy.kind == replica::Kind::Default));
+  return makeHost(leaf.isVariable() && (variables[leaf.variable].inScope || one.strategy.properties().isImplicit));
 }
 
 Object FrontEnd::containerIsStatement(const Json &statement) {

@@ -61,11 +61,11 @@ Json selected(const Json &rows, const Json &wanted) {
 
 std::vector<WayResult> strategyAttributes(const Json &one) {
   const Json &wanted = one.at("expected").at("ok");
-  StrategyAttributes attributes = StrategyAttributes::ofParameterServers();
-  if (one.contains("strategy")) {
-    Strategy strategy = readStrategy(one.at("strategy"));
-    attributes = StrategyAttributes::of(strategy.kind, strategy.replicas, strategy.workers, /*worker=*/0);
-  }
+  // Cases of parameter servers give the cluster, and its strategy has no other name.
+  Strategy strategy{.kind = replica::Kind::ParameterServer, .replicas = 1, .workers = one.value("workers", int64_t{1})};
+  if (one.contains("strategy"))
+    strategy = readStrategy(one.at("strategy"));
+  StrategyAttributes attributes = StrategyAttributes::of(strategy.kind, strategy.replicas, strategy.workers, /*worker=*/0);
   // The case names the variable that is wanted, not those that there were: some that come after it.
   std::vector<std::string> variables = {"zz"};
   if (Json found = wanted.value("non_slot_devices", Json()); found.is_object()) {

@@ -12,7 +12,7 @@
 #include "runtime/data/Distribution.h"
 
 #include <regex>
-#include <set>
+#include <map>
 
 namespace lockstep::conformance::driver {
 
@@ -296,12 +296,17 @@ Json TrainingCase::describe(const Case &one, const Program &program, const std::
 
 std::vector<WayResult> runTraining(const Json &json) {
   std::vector<WayResult> results;
-  std::set<std::string> kinds = {json.at("strategy").at("kind").get<std::string>(), "mirrored", "central_storage"};
+  std::map<std::string, int64_t> serversByKind = {
+      {json.at("strategy").at("kind").get<std::string>(), json.at("strategy").value("servers", 0)},
+      {"mirrored", 0},
+      {"central_storage", 0},
+      {"parameter_server_sync", 2}};
   try {
     TrainingCase training(json);
     Json one = training.withProgram();
-    for (const std::string &kind : kinds) {
+    for (const auto &[kind, servers] : serversByKind) {
       one["strategy"]["kind"] = kind;
+      one["strategy"]["servers"] = servers;
       auto describe = [&](const auto &...given) { return training.describe(given...); };
       for (WayResult &way : execute(one, describe, training.inputs()))
         results.push_back({kind + ", " + way.way, std::move(way.result)});

@@ -23,7 +23,7 @@ Object FrontEnd::groupUpdates(const Json &statement, const Object &results) {
 
 /// Where there is one copy of a variable, it is updated by what replica 0 has.
 std::vector<Object> FrontEnd::updateArguments(std::vector<Object> arguments) {
-  if (one.strategy.properties().placement != replica::Placement::Owner)
+  if (!one.strategy.properties().hasOwners())
     return arguments;
   for (Object &argument : arguments)
     argument = mapLeaves(argument, [&](const Leaf &leaf) -> Object {

@@ -1,5 +1,6 @@
 //===- VariableStatements.cpp - Reading and writing variables ------------===//
 
+#include "passes/Lower/LowerSlices.h"
 #include "test/conformance/driver/FrontEnd.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -45,7 +46,7 @@ Leaf FrontEnd::addVariable(VariableSpec spec, bool inScope) {
   variable.inScope = inScope;
   OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
   auto op = replica::VariableOp::create(builder, location(), variable.symbol, variable.type, spec.synchronization, spec.aggregation,
-                                        toAttribute(&context, spec.initial), /*is_unsigned=*/false, /*path=*/nullptr);
+                                        toAttribute(&context, spec.initial), /*is_unsigned=*/false, /*path=*/nullptr, /*colocate_with=*/nullptr);
   if (variable.symbol != spec.name)
     op.setPath(spec.name);
   variable.spec = std::move(spec);
@@ -209,54 +210,6 @@ Object FrontEnd::indexedSlicesStatement(const Json &statement) {
   return slices;
 }
 
-Value FrontEnd::scatterRows(replica::Scatter kind, Value table, const Leaf &slices) {
-  auto type = mlir::cast<RankedTensorType>(table.getType());
-  SmallVector<int64_t> rowShape(type.getShape());
-  rowShape[0] = 1;
-  auto rowType = RankedTensorType::get(rowShape, type.getElementType());
-  Location loc = location();
-  OpBuilder &builder = frame->builder;
-  Value zero = arith::ConstantIndexOp::create(builder, loc, 0), oneStep = arith::ConstantIndexOp::create(builder, loc, 1);
-  auto loop = scf::ForOp::create(builder, loc, zero, math().size(slices.indices, 0), oneStep, ValueRange(table));
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToEnd(loop.getBody());
-  Value current = loop.getRegionIterArg(0);
-  Value place = tensor::ExtractOp::create(builder, loc, slices.indices, ValueRange(loop.getInductionVar()));
-  place = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), place);
-  Value old = math().slice(rowType, current, 0, place, oneStep),
-        given = math().slice(rowType, slices.value, 0, loop.getInductionVar(), oneStep);
-  Value row;
-  switch (kind) {
-  case replica::Scatter::Add:
-    row = math().binary(Binary::Add, old, given);
-    break;
-  case replica::Scatter::Sub:
-    row = math().binary(Binary::Sub, old, given);
-    break;
-  case replica::Scatter::Mul:
-    row = math().binary(Binary::Mul, old, given);
-    break;
-  case replica::Scatter::Div:
-    row = math().binary(Binary::Div, old, given);
-    break;
-  case replica::Scatter::Min:
-    row = math().binary(Binary::Min, old, given);
-    break;
-  case replica::Scatter::Max:
-    row = math().binary(Binary::Max, old, given);
-    break;
-  case replica::Scatter::Update:
-    row = given;
-    break;
-  }
-  SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0)), strides(type.getRank(), builder.getIndexAttr(1)), sizes;
-  for (int64_t size : rowShape)
-    sizes.push_back(builder.getIndexAttr(size));
-  offsets[0] = place;
-  scf::YieldOp::create(builder, loc, tensor::InsertSliceOp::create(builder, loc, row, current, offsets, sizes, strides).getResult());
-  return loop.getResult(0);
-}
-
 Object FrontEnd::scatterStatement(const Json &statement) {
   requireOwnStrategy(nameOf(statement));
   Leaf target = variableOf(statement, "var");
@@ -269,7 +222,8 @@ Object FrontEnd::scatterStatement(const Json &statement) {
   if (frame->updated == target.variable && hasOwnCopies(variable))
     refuse("E_SCATTER_ONREAD", "variable '{}' has copies that differ", variable.spec.name);
   if (frame->updated == target.variable)
-    frame->current = scatterRows(kind, frame->current, slices);
+    frame->current = scatterRows(frame->builder, location(), kind, frame->current, slices.indices, slices.value,
+                                 math().size(slices.indices, 0));
   else
     replica::ScatterOp::create(frame->builder, location(), kind, variable.symbol, slices.indices, slices.value);
   return writtenValue(statement, target);

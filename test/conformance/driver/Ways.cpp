@@ -2,13 +2,16 @@
 
 #include "test/conformance/driver/Ways.h"
 
+#include "dialect/Device/DeviceDialect.h"
+#include "dialect/Interfaces/PlainValues.h"
 #include "passes/Emit/Elements.h"
 #include "passes/Emit/EmitArtifact.h"
 #include "passes/Interpret/Interpreter.h"
 #include "passes/Pipelines.h"
 #include "runtime/data/AlignedBytes.h"
 #include "runtime/device/cpu/CpuBinary.h"
-#include "runtime/executor/Session.h"
+#include "runtime/executor/Cluster.h"
+#include "runtime/executor/Coordinator.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
@@ -124,7 +127,7 @@ Outcome interpretProgram(const Program &program, int64_t replicas, ArrayRef<Argu
   CompileOptions import;
   import.stopAfter = Stage::Import;
   buildCompilePipeline(pm, import);
-  interpret::buildInterpretPipeline(pm, replicas);
+  interpret::buildInterpretPipeline(pm, /*strategy=*/{}, /*verify=*/false);
   if (failed(pm.run(*module)))
     return errors.take();
   FailureOr<std::unique_ptr<interpret::Interpreter>> interpreter = interpret::Interpreter::create(*module);
@@ -141,6 +144,8 @@ Outcome interpretProgram(const Program &program, int64_t replicas, ArrayRef<Argu
     if (failed((*interpreter)->run(op, arguments, results)))
       return errors.take();
     outcome.push_back(resultOf(program, **interpreter, op.getResultTypes(), results));
+    for (auto output : module->getOps<device::ConstantOutputOp>())
+      outcome.back().constants[output.getName().str()] = Json::parse(plainValueToJson(output.getValue()));
   }
   return outcome;
 }
@@ -154,6 +159,7 @@ std::variant<std::shared_ptr<const runtime::Artifact>, Diagnosis> compile(const 
   ErrorCollector errors(module->getContext());
   CompileOptions options;
   options.optimize = optimize;
+  options.checkOrder = true;
   options.targets = {runtime::cpuSupportsTarget("x86-64-v4") ? "x86-64-v4" : "x86-64-v3"};
   PassManager pm(module->getContext());
   buildCompilePipeline(pm, options);
@@ -169,32 +175,21 @@ std::variant<std::shared_ptr<const runtime::Artifact>, Diagnosis> compile(const 
   return *artifact;
 }
 
-/// A program of an artifact, ready to be run.
+using Results = std::vector<std::vector<Tensor>>;
+
+/// The program, run by a cluster.
 class Execution {
 public:
-  explicit Execution(const Program &program) : program(program) {}
+  Execution(const Program &program, runtime::Cluster &cluster) : program(program), cluster(cluster) {}
 
-  Outcome run(const std::shared_ptr<const runtime::Artifact> &artifact, unsigned workers, ArrayRef<Arguments> runs) {
-    runtime::SessionOptions options;
-    options.workers = workers;
-    auto created = runtime::Session::create(artifact, options);
-    if (!created)
-      return Diagnosis{created.status().message()};
-    session = std::move(*created);
-    auto found = session->findProgram(kProgramName);
+  /// The results of a run, by number, of each replica.
+  runtime::Expected<Results> run(const Arguments &arguments) {
+    auto found = cluster.findProgram(kProgramName);
     if (!found)
-      return Diagnosis{found.status().message()};
+      return found.status();
     id = *found;
-    std::vector<RunResult> outcome;
-    for (const Arguments &arguments : runs) {
-      if (runtime::Status status = prepareAndRun(arguments); !status.ok())
-        return Diagnosis{status.message()};
-      auto left = results();
-      if (auto *diagnosis = std::get_if<Diagnosis>(&left))
-        return *diagnosis;
-      outcome.push_back(std::get<RunResult>(std::move(left)));
-    }
-    return outcome;
+    LOCKSTEP_RETURN_IF_ERROR(prepareAndRun(arguments));
+    return results();
   }
 
 private:
@@ -206,24 +201,24 @@ private:
   }
 
   runtime::Status prepareAndRun(const Arguments &arguments) {
-    for (const runtime::ScalarInfo &scalar : session->scalars())
+    for (const runtime::ScalarInfo &scalar : cluster.scalars())
       if (const ArgumentBinding *argument = findArgument(arguments, scalar.name))
-        LOCKSTEP_RETURN_IF_ERROR(session->setScalar(scalar.name, argument->values.front().bytes));
+        LOCKSTEP_RETURN_IF_ERROR(cluster.setScalar(scalar.name, argument->values.front().bytes));
     batches.clear();
-    for (unsigned replica = 0; replica < session->replicas(); ++replica) {
+    for (unsigned replica = 0; replica < cluster.replicas(); ++replica) {
       if (info().loadsBatches) {
         std::vector<const std::byte *> bases;
         for (const Arguments &batch : program.batches) {
           LOCKSTEP_RETURN_IF_ERROR(makeBatch(batch, replica));
           bases.push_back(batches.back().bytes().data());
         }
-        LOCKSTEP_RETURN_IF_ERROR(session->bindBatches(id, replica, std::move(bases)));
+        LOCKSTEP_RETURN_IF_ERROR(cluster.bindBatches(id, replica, std::move(bases)));
       } else if (info().inputSize != 0) {
         LOCKSTEP_RETURN_IF_ERROR(makeBatch(arguments, replica));
-        LOCKSTEP_RETURN_IF_ERROR(session->bindInput(id, replica, batches.back().bytes().data()));
+        LOCKSTEP_RETURN_IF_ERROR(cluster.bindInput(id, replica, batches.back().bytes().data()));
       }
     }
-    return session->run(id);
+    return cluster.run(id);
   }
 
   /// Appends what a replica gets of one batch.
@@ -249,43 +244,102 @@ private:
                            interpret::rowMajorStrides(tensor.type.shape), tensor.type.shape, runtime::elementSize(tensor.type.element));
   }
 
-  std::variant<RunResult, Diagnosis> results() {
-    RunResult result;
-    result.results.resize(program.results.size());
+  runtime::Expected<Results> results() {
+    Results result(program.results.size());
     for (unsigned output = 0; output < info().outputs.size(); ++output) {
       const runtime::OutputInfo &described = info().outputs[output];
-      for (unsigned index = 0; index < result.results.size(); ++index)
+      for (unsigned index = 0; index < result.size(); ++index)
         if (described.name == resultName(index))
-          for (unsigned replica = 0; replica < session->replicas(); ++replica) {
+          for (unsigned replica = 0; replica < cluster.replicas(); ++replica) {
             Tensor tensor{described.type, {}};
-            tensor.type.shape = session->outputShape(id, output, replica);
-            std::span<const std::byte> bytes = session->output(id, output, replica);
+            tensor.type.shape = cluster.outputShape(id, output, replica);
+            std::span<const std::byte> bytes = cluster.output(id, output, replica);
             tensor.bytes.assign(bytes.begin(), bytes.end());
-            result.results[index].push_back(std::move(tensor));
+            result[index].push_back(std::move(tensor));
           }
     }
-    for (size_t index = 0; index < result.results.size(); ++index)
-      if (result.results[index].empty())
-        return Diagnosis{fmt::format("the artifact has no output '{}'", resultName(static_cast<unsigned>(index)))};
-    for (const Variable &variable : program.variables) {
-      auto &tensors = result.variables.emplace_back();
-      for (unsigned replica = 0; replica < session->replicas(); ++replica) {
-        std::span<const std::byte> bytes = session->variable(variable.spec.name, replica);
-        Tensor tensor{variable.spec.initial.type, {bytes.begin(), bytes.end()}};
-        // The artifact has no variable that the program does not touch.
-        tensors.push_back(bytes.empty() && tensor.type.bytes != 0 ? variable.spec.initial : tensor);
-      }
-    }
+    for (size_t index = 0; index < result.size(); ++index)
+      if (result[index].empty())
+        return runtime::invalidArgument(fmt::format("the artifact has no output '{}'", resultName(static_cast<unsigned>(index))));
     return result;
   }
 
-  const runtime::ProgramInfo &info() const { return session->programs()[id]; }
+  const runtime::ProgramInfo &info() const { return cluster.programs()[id]; }
 
   const Program &program;
-  std::unique_ptr<runtime::Session> session;
+  runtime::Cluster &cluster;
   runtime::ProgramId id = 0;
   std::vector<runtime::AlignedBytes> batches;
 };
+
+/// Of each variable, a value for each replica. The artifact has no variable that the program does not touch.
+Results variablesOf(const Program &program, runtime::Cluster &cluster) {
+  Results result;
+  for (const Variable &variable : program.variables) {
+    auto &tensors = result.emplace_back();
+    for (unsigned replica = 0; replica < cluster.replicas(); ++replica) {
+      std::optional<runtime::VariableValue> value = cluster.variable(variable.spec.name, replica);
+      tensors.push_back(value ? Tensor{variable.spec.initial.type, value->read()} : variable.spec.initial);
+    }
+  }
+  return result;
+}
+
+/// Results that are no tensors, by name.
+Json constantsOf(const runtime::Cluster &cluster) {
+  Json constants = Json::object();
+  if (auto id = cluster.findProgram(kProgramName))
+    for (const auto &[name, value] : cluster.programs()[*id].constantOutputs)
+      constants[name] = Json::parse(value);
+  return constants;
+}
+
+using ArtifactPtr = std::shared_ptr<const runtime::Artifact>;
+
+Outcome runTogether(const Program &program, const ArtifactPtr &artifact, unsigned threads, ArrayRef<Arguments> runs) {
+  runtime::ClusterOptions options;
+  options.session.workers = threads;
+  auto cluster = runtime::Cluster::create(artifact, options);
+  if (!cluster)
+    return Diagnosis{cluster.status().message()};
+  Execution execution(program, **cluster);
+  std::vector<RunResult> outcome;
+  for (const Arguments &arguments : runs) {
+    auto results = execution.run(arguments);
+    if (!results)
+      return Diagnosis{results.status().message()};
+    outcome.push_back({std::move(*results), variablesOf(program, **cluster), constantsOf(**cluster)});
+  }
+  return outcome;
+}
+
+/// Each run is scheduled on some worker; what the variables are is known when all have ended.
+Outcome runOnWorkers(const Program &program, const ArtifactPtr &artifact, unsigned workers, ArrayRef<Arguments> runs) {
+  runtime::CoordinatorOptions options;
+  options.workers = workers;
+  auto coordinator = runtime::Coordinator::create(artifact, options);
+  if (!coordinator)
+    return Diagnosis{coordinator.status().message()};
+  std::vector<RunResult> outcome(runs.size());
+  for (auto [arguments, result] : llvm::zip_equal(runs, outcome)) {
+    auto scheduled = (*coordinator)->schedule([&](runtime::Cluster &lane, unsigned) -> runtime::Status {
+      auto results = Execution(program, lane).run(arguments);
+      if (!results)
+        return results.status();
+      result.results = std::move(*results);
+      return runtime::Status::success();
+    });
+    if (!scheduled)
+      return Diagnosis{scheduled.status().message()};
+  }
+  if (runtime::Status status = (*coordinator)->join(); !status.ok())
+    return Diagnosis{status.message()};
+  for (RunResult &result : outcome) {
+    result.variables = variablesOf(program, (*coordinator)->lane());
+    result.constants = constantsOf((*coordinator)->lane());
+  }
+  return outcome;
+}
 
 } // namespace
 
@@ -334,10 +388,25 @@ std::vector<WayOutcome> executeInAllWays(const Program &program, int64_t replica
   for (bool optimize : {false, true}) {
     auto compiled = compile(program, optimize);
     for (unsigned workers : kWorkers) {
-      if (auto *artifact = std::get_if<std::shared_ptr<const runtime::Artifact>>(&compiled))
-        outcomes.push_back({wayName(optimize, workers), Execution(program).run(*artifact, workers, runs)});
+      if (auto *artifact = std::get_if<ArtifactPtr>(&compiled))
+        outcomes.push_back({wayName(optimize, workers), runTogether(program, *artifact, workers, runs)});
       else
         outcomes.push_back({wayName(optimize, workers), std::get<Diagnosis>(compiled)});
+    }
+  }
+  return outcomes;
+}
+
+std::vector<WayOutcome> executeOnWorkers(const Program &program, const std::vector<unsigned> &workers, const std::vector<Arguments> &runs) {
+  std::vector<WayOutcome> outcomes;
+  for (bool optimize : {false, true}) {
+    auto compiled = compile(program, optimize);
+    for (unsigned count : workers) {
+      std::string way = fmt::format("-O{} scheduled on {} worker{}", optimize ? 2 : 0, count, count == 1 ? "" : "s");
+      if (auto *artifact = std::get_if<ArtifactPtr>(&compiled))
+        outcomes.push_back({way, runOnWorkers(program, *artifact, count, runs)});
+      else
+        outcomes.push_back({way, std::get<Diagnosis>(compiled)});
     }
   }
   return outcomes;

@@ -17,6 +17,8 @@ struct RunResult {
   std::vector<std::vector<Tensor>> results;
   /// Of each variable, a value for each replica.
   std::vector<std::vector<Tensor>> variables;
+  /// Outputs that are no tensors, by name.
+  Json constants = Json::object();
 };
 
 /// The text of all errors, with their classes.
@@ -38,6 +40,11 @@ std::unique_ptr<mlir::MLIRContext> createContext();
 std::vector<WayOutcome> executeInAllWays(const Program &program, int64_t replicas);
 /// The same, once for each of `runs`, which are the program's arguments each time. Variables keep their values in between.
 std::vector<WayOutcome> executeInAllWays(const Program &program, int64_t replicas, const std::vector<std::vector<ArgumentBinding>> &runs);
+
+/// Compiled without and with optimizations, each of `runs` scheduled on some worker of a coordinator; for each number of workers. Of a program
+/// that `executeInAllWays` accepts. What the variables are after a run is what they are in the end.
+std::vector<WayOutcome> executeOnWorkers(const Program &program, const std::vector<unsigned> &workers,
+                                         const std::vector<std::vector<ArgumentBinding>> &runs);
 
 /// Their names.
 std::vector<std::string> wayNames();

@@ -268,3 +268,41 @@ func.func @f(%a: tensor<4xf32>, %b: tensor<4xf32>) {
   %r = collective.wait %h (%a : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<2xf32>
   return
 }
+
+// -----
+
+// Only some kinds have a root ...
+collective.group @all
+func.func @f(%a: tensor<4xf32>) {
+  // expected-error@+1 {{expected no root for kind 'all_reduce'}}
+  %h = collective.start all_reduce sum @all root 0 (%a : tensor<4xf32>) -> <tensor<4xf32>>
+  %r = collective.wait %h (%a : tensor<4xf32>) : <tensor<4xf32>> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// ... and without one, what is given is got.
+collective.group @all
+func.func @f(%a: tensor<4xf32>) {
+  // expected-error@+1 {{expected one pending result for each of 1 operands, found 0}}
+  %h = collective.start reduce sum @all (%a : tensor<4xf32>) -> <>
+  collective.wait %h (%a : tensor<4xf32>) : <>
+  return
+}
+
+// -----
+
+// A part that neither gives nor gets is none.
+collective.group @all
+func.func @f() {
+  // expected-error@+1 {{expected operands or results, found neither}}
+  %h = collective.start broadcast none @all root 0 () -> <>
+  collective.wait %h () : <>
+  return
+}
+
+// -----
+
+// expected-error@+1 {{expected 'ranks' besides the replicas}}
+collective.group @all {with_replicas}

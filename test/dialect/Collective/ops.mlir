@@ -32,3 +32,19 @@ func.func @exchange(%a: tensor<4xf32>, %b: tensor<2x3xf32>, %v: tensor<?x3xf32>,
   collective.barrier @even
   return
 }
+
+// Exchanges with a rank of another role: this function's part is to give, or to get.
+// CHECK: collective.group @server {ranks = array<i64: 4>, with_replicas}
+collective.group @server {ranks = array<i64: 4>, with_replicas}
+// CHECK-LABEL: func.func @rooted
+func.func @rooted(%a: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK: %[[H:.*]] = collective.start broadcast none @server root 4 channel 0() -> <tensor<4xf32>>
+  %h = collective.start broadcast none @server root 4 channel 0 () -> <tensor<4xf32>>
+  // CHECK: %[[W:.*]] = collective.wait %[[H]]() : <tensor<4xf32>> -> tensor<4xf32>
+  %w = collective.wait %h () : <tensor<4xf32>> -> tensor<4xf32>
+  // CHECK: %[[P:.*]] = collective.start reduce sum @server root 4 channel 1(%{{.*}} : tensor<4xf32>) -> <>
+  %p = collective.start reduce sum @server root 4 channel 1 (%a : tensor<4xf32>) -> <>
+  // CHECK: collective.wait %[[P]](%{{.*}} : tensor<4xf32>) : <>
+  collective.wait %p (%a : tensor<4xf32>) : <>
+  return %w : tensor<4xf32>
+}

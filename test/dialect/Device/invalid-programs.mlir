@@ -521,3 +521,19 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
   %0 = arith.constant 0 : i32
   device.return
 }
+
+// -----
+
+// An output that is no tensor is what JSON can say.
+// expected-error@+1 {{expected a value of strings, booleans, i64 and finite f64, found tensor<f32>}}
+device.constant_output "type" = tensor<f32> of "p"
+
+// -----
+
+// expected-error@+1 {{expected a value of strings, booleans, i64 and finite f64, found [0x7FF0000000000000 : f64]}}
+device.constant_output "infinite" = [0x7FF0000000000000 : f64] of "p"
+
+// -----
+
+// expected-error@+1 {{unknown role @server0}}
+device.variable @w variable[0] : tensor<4xf32> {synchronization = 0 : i32, aggregation = 0 : i32, role = @server0}

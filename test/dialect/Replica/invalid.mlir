@@ -21,6 +21,61 @@ replica.strategy @a {kind = #replica.kind<mirrored>, replicas = 0 : i64}
 
 // -----
 
+// Only strategies whose variables live on servers have some ...
+// expected-error@+1 {{expected no servers for strategy 'mirrored', found 2 [E_CLUSTER]}}
+replica.strategy @a {kind = #replica.kind<mirrored>, servers = 2 : i64}
+
+// -----
+
+// ... and split variables over them ...
+// expected-error@+1 {{expected no partitioner for strategy 'central_storage', which has no servers}}
+replica.strategy @a {kind = #replica.kind<central_storage>, partitioner = #replica.partitioner<fixed 2>}
+
+// -----
+
+// ... of which there is one at least.
+// expected-error@+1 {{expected a server at least, found 0 [E_CLUSTER]}}
+replica.strategy @a {kind = #replica.kind<parameter_server_sync>, servers = 0 : i64}
+
+// -----
+
+// Workers that are on their own have a replica each.
+// expected-error@+1 {{expected 1 replica for strategy 'parameter_server', found 2}}
+replica.strategy @a {kind = #replica.kind<parameter_server>, replicas = 2 : i64, servers = 1 : i64}
+
+// -----
+
+// Numbers of a partitioner are positive ...
+// expected-error@+1 {{expected a positive 'num_shards', found 0 [E_OPTION_VALUE]}}
+replica.strategy @a {kind = #replica.kind<parameter_server>, partitioner = #replica.partitioner<fixed 0>}
+
+// -----
+
+// ... all of them ...
+// expected-error@+1 {{expected a positive 'min_shard_bytes', found -1 [E_OPTION_VALUE]}}
+replica.strategy @a {kind = #replica.kind<parameter_server>, partitioner = #replica.partitioner<min_size bytes -1 shards 2>}
+
+// -----
+
+// ... and a largest size is given.
+// expected-error@+1 {{expected a positive 'max_shard_bytes', found 0 [E_OPTION_VALUE]}}
+replica.strategy @a {kind = #replica.kind<parameter_server>, partitioner = #replica.partitioner<max_size shards 2>}
+
+// -----
+
+// A variable is beside another variable ...
+// expected-error@+1 {{unknown variable @w}}
+replica.variable @v : tensor<4xf32> {colocate_with = @w}
+
+// -----
+
+// ... that has its place already.
+// expected-error@+1 {{expected to be colocated with a variable that stands before it, found @w}}
+replica.variable @v : tensor<4xf32> {colocate_with = @w}
+replica.variable @w : tensor<4xf32>
+
+// -----
+
 // Variables hold numbers ...
 // expected-error@+1 {{expected elements that are integers or floats, found 'index'}}
 replica.variable @v : tensor<4xindex>
@@ -1048,5 +1103,95 @@ replica.step @s(%x: tensor<f32>) -> tensor<f32> {
 replica.program @p(%it: !replica.iterator<tensor<f32>> {replica.batches = ["x"]}) {
   // expected-error@+1 {{expected a result of type '!replica.per_replica<tensor<f32>>' for 'none' of 'tensor<f32>', found 'tensor<f32>'}}
   %0 = replica.run_steps 3 @s(%it : !replica.iterator<tensor<f32>>) {reductions = ["none"]} -> tensor<f32>
+  replica.return
+}
+
+// -----
+
+// What is no tensor can be said in JSON.
+replica.step @s(%x: tensor<f32>) {
+  replica.return
+}
+replica.program @p(%it: !replica.iterator<tensor<f32>> {replica.batches = ["x"]}) {
+  // expected-error@+1 {{expected output 'rate' to be made of strings, booleans, i64 and finite f64, found [1.000000e+00 : f32]}}
+  replica.run_steps 3 @s(%it : !replica.iterator<tensor<f32>>) {reductions = [], non_tensor_outputs = {rate = [1.0 : f32]}}
+  replica.return
+}
+
+// -----
+
+// A lookup is of a variable that exists ...
+replica.step @s(%ids: tensor<3xi64> {replica.batch = "ids"}) {
+  // expected-error@+1 {{unknown variable @t}}
+  %r = replica.lookup @t, %ids : tensor<3xi64> -> tensor<3x2xf32>
+  replica.return
+}
+
+// -----
+
+// ... and has rows ...
+replica.variable @t : tensor<f32>
+replica.step @s(%ids: tensor<3xi64> {replica.batch = "ids"}) {
+  // expected-error@+1 {{expected a variable with rows, found 'tensor<f32>' [E_RANK_MISMATCH]}}
+  %r = replica.lookup @t, %ids : tensor<3xi64> -> tensor<3xf32>
+  replica.return
+}
+
+// -----
+
+// ... by a vector of numbers ...
+replica.variable @t : tensor<5x2xf32>
+replica.step @s(%ids: tensor<3x1xi64> {replica.batch = "ids"}) {
+  // expected-error@+1 {{expected a vector of ids of type i32 or i64, found 'tensor<3x1xi64>'}}
+  %r = replica.lookup @t, %ids : tensor<3x1xi64> -> tensor<3x2xf32>
+  replica.return
+}
+
+// -----
+
+// ... that are integers, ...
+replica.variable @t : tensor<5x2xf32>
+replica.step @s(%ids: tensor<3xf32> {replica.batch = "ids"}) {
+  // expected-error@+1 {{expected a vector of ids of type i32 or i64, found 'tensor<3xf32>'}}
+  %r = replica.lookup @t, %ids : tensor<3xf32> -> tensor<3x2xf32>
+  replica.return
+}
+
+// -----
+
+// ... and its result has its rows.
+replica.variable @t : tensor<5x2xf32>
+replica.step @s(%ids: tensor<3xi64> {replica.batch = "ids"}) {
+  // expected-error@+1 {{expected a result of type 'tensor<3x2xf32>', found 'tensor<3x4xf32>' [E_SHAPE_MISMATCH]}}
+  %r = replica.lookup @t, %ids : tensor<3xi64> -> tensor<3x4xf32>
+  replica.return
+}
+
+// -----
+
+// It is a replica that looks up.
+replica.variable @t : tensor<5x2xf32>
+// expected-note@+1 {{the context is opened by 'replica.program'}}
+replica.program @p(%ids: tensor<3xi64> {replica.scalar = "ids"}) {
+  // expected-error@+1 {{must be in replica context, but is in cross-replica context [E_CONTEXT]}}
+  %r = replica.lookup @t, %ids : tensor<3xi64> -> tensor<3x2xf32>
+  replica.return
+}
+
+// -----
+
+// Slices have an index for each row ...
+replica.step @s(%v: tensor<3x2xf32> {replica.batch = "v"}, %i: tensor<4xi64> {replica.batch = "i"}) {
+  // expected-error@+1 {{expected as many indices as values, 3, found 4 [E_SHAPE_MISMATCH]}}
+  %r = replica.slices_to_dense %v at %i : tensor<3x2xf32>, tensor<4xi64> -> tensor<5x2xf32>
+  replica.return
+}
+
+// -----
+
+// ... and are rows of the tensor that they become.
+replica.step @s(%v: tensor<3x2xf32> {replica.batch = "v"}, %i: tensor<3xi64> {replica.batch = "i"}) {
+  // expected-error@+1 {{expected a result with rows as in 'tensor<3x2xf32>', found 'tensor<5x4xf32>' [E_SHAPE_MISMATCH]}}
+  %r = replica.slices_to_dense %v at %i : tensor<3x2xf32>, tensor<3xi64> -> tensor<5x4xf32>
   replica.return
 }

@@ -80,3 +80,19 @@ replica.step @merge(%x: tensor<4xf32> {replica.batch = "x"}, %lr: tensor<4xf32> 
   }
   replica.return
 }
+
+// Rows of a variable, and slices.
+// CHECK: replica.variable @table : tensor<9x2xf32>
+replica.variable @table : tensor<9x2xf32>
+// CHECK: replica.variable @momentum : tensor<9x2xf32> {colocate_with = @table}
+replica.variable @momentum : tensor<9x2xf32> {colocate_with = @table}
+// CHECK-LABEL: replica.step @rows
+replica.step @rows(%ids: tensor<?xi64> {replica.batch = "ids"}, %i: tensor<3xi32> {replica.batch = "i"}) {
+  // CHECK: replica.lookup @table, %{{.*}} : tensor<?xi64> -> tensor<?x2xf32>
+  %r = replica.lookup @table, %ids : tensor<?xi64> -> tensor<?x2xf32>
+  // CHECK: replica.lookup @table, %{{.*}} : tensor<3xi32> -> tensor<3x2xf32>
+  %f = replica.lookup @table, %i : tensor<3xi32> -> tensor<3x2xf32>
+  // CHECK: replica.slices_to_dense %{{.*}} at %{{.*}} : tensor<?x2xf32>, tensor<?xi64> -> tensor<9x2xf32>
+  %d = replica.slices_to_dense %r at %ids : tensor<?x2xf32>, tensor<?xi64> -> tensor<9x2xf32>
+  replica.return
+}

@@ -94,5 +94,9 @@ replica.program @steps(%it: !replica.iterator<tensor<?x4xf32>> {replica.batches 
   // CHECK: replica.run_steps 100 @train(%arg0, %arg1 : <tensor<?x4xf32>>, tensor<f32>) {reductions = ["mean", "none"]} -> tensor<f32>, !replica.per_replica<tensor<f32>>
   %l, %e = replica.run_steps 100 @train(%it, %k : !replica.iterator<tensor<?x4xf32>>, tensor<f32>) {reductions = ["mean", "none"]}
       -> tensor<f32>, !replica.per_replica<tensor<f32>>
+  // CHECK: {non_tensor_outputs = {epoch = 3 : i64, labels = ["cat", "dog"]}, reductions = ["mean", "none"]}
+  %m, %f = replica.run_steps 1 @train(%it, %k : !replica.iterator<tensor<?x4xf32>>, tensor<f32>)
+      {reductions = ["mean", "none"], non_tensor_outputs = {epoch = 3, labels = ["cat", "dog"]}}
+      -> tensor<f32>, !replica.per_replica<tensor<f32>>
   replica.return
 }

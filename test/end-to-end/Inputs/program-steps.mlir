@@ -12,7 +12,8 @@ replica.step @train(%x: tensor<1xf32>) -> (tensor<f32>, tensor<f32>, tensor<f32>
 }
 replica.program @main(%it: !replica.iterator<tensor<1xf32>> {replica.batches = ["x"]})
     -> (tensor<f32> {replica.result = "mean"}, tensor<f32> {replica.result = "sum"}, !replica.per_replica<tensor<f32>> {replica.result = "each"}, tensor<i64> {replica.result = "n"}) {
-  %m, %s, %e = replica.run_steps 3 @train(%it : !replica.iterator<tensor<1xf32>>) {reductions = ["mean", "sum", "none"]}
+  %m, %s, %e = replica.run_steps 3 @train(%it : !replica.iterator<tensor<1xf32>>)
+      {reductions = ["mean", "sum", "none"], non_tensor_outputs = {about = {optimizer = "none", rates = [1.0]}}}
       -> tensor<f32>, tensor<f32>, !replica.per_replica<tensor<f32>>
   %n = replica.num_batches %it : !replica.iterator<tensor<1xf32>> -> tensor<i64>
   replica.return %m, %s, %e, %n : tensor<f32>, tensor<f32>, !replica.per_replica<tensor<f32>>, tensor<i64>

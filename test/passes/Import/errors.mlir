@@ -300,3 +300,35 @@ replica.step @outside(%x: tensor<4xf32>) {
   %0 = "stablehlo.custom_call"(%x) <{call_target_name = "replica.reduce_to", backend_config = {reduction = "SUM"}}> : (tensor<4xf32>) -> tensor<4xf32>
   replica.return
 }
+
+// -----
+
+replica.step @lookup_operands(%ids: tensor<3xi32>) {
+  // expected-error @+1 {{'replica.lookup' expected a table and ids, found 1 operands}}
+  %0 = "stablehlo.custom_call"(%ids) <{call_target_name = "replica.lookup", backend_config = {}}> : (tensor<3xi32>) -> tensor<3x2xf32>
+  replica.return
+}
+
+// -----
+
+replica.step @slices_operands(%ids: tensor<3xi32>) {
+  // expected-error @+1 {{'replica.slices_to_dense' expected values and indices, found 1 operands}}
+  %0 = "stablehlo.custom_call"(%ids) <{call_target_name = "replica.slices_to_dense", backend_config = {}}> : (tensor<3xi32>) -> tensor<3x2xf32>
+  replica.return
+}
+
+// -----
+
+replica.step @lookup_table(%table: tensor<f32>, %ids: tensor<3xi32>) {
+  // expected-error @+1 {{'replica.lookup' expected a table with rows, found 'tensor<f32>'}}
+  %0 = "stablehlo.custom_call"(%table, %ids) <{call_target_name = "replica.lookup", backend_config = {}}> : (tensor<f32>, tensor<3xi32>) -> tensor<3xf32>
+  replica.return
+}
+
+// -----
+
+replica.step @lookup_ids(%table: tensor<5x2xf32>, %ids: tensor<3x1xi32>) {
+  // expected-error @+1 {{'replica.lookup' expected ids of one dimension, of i32 or i64, found 'tensor<3x1xi32>'}}
+  %0 = "stablehlo.custom_call"(%table, %ids) <{call_target_name = "replica.lookup", backend_config = {}}> : (tensor<5x2xf32>, tensor<3x1xi32>) -> tensor<3x2xf32>
+  replica.return
+}

@@ -40,3 +40,18 @@ replica.program @loop(%it: !replica.iterator<tensor<?xf32>> {replica.batches = [
   %e = replica.run_steps 3 @train(%it : !replica.iterator<tensor<?xf32>>) {reductions = ["none"]} -> !replica.per_replica<tensor<?xf32>>
   replica.return
 }
+
+// -----
+
+// An output that is no tensor has one value.
+replica.step @train(%x: tensor<f32>) {
+  replica.return
+}
+replica.program @loop(%it: !replica.iterator<tensor<f32>> {replica.batches = ["x"]}) {
+  // expected-note@+1 {{the other steps that give it}}
+  replica.run_steps 3 @train(%it : !replica.iterator<tensor<f32>>) {reductions = [], non_tensor_outputs = {phase = "warm"}}
+  replica.run_steps 3 @train(%it : !replica.iterator<tensor<f32>>) {reductions = [], non_tensor_outputs = {rate = 0.5}}
+  // expected-error@+1 {{output 'phase' of program 'loop' is "main" here and "warm" elsewhere}}
+  replica.run_steps 3 @train(%it : !replica.iterator<tensor<f32>>) {reductions = [], non_tensor_outputs = {phase = "main", rate = 0.5}}
+  replica.return
+}

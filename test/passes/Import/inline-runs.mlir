@@ -26,6 +26,7 @@ replica.program @main(%x: !replica.per_replica<tensor<f32>> {replica.batch = "x"
 // -----
 
 // Steps on batches are a loop that carries the last results.
+// CHECK: device.constant_output "labels" = ["cat", "dog"] of "loop"
 // CHECK-LABEL: replica.program @loop
 // CHECK: %[[EACH:.*]] = replica.run -> !replica.per_replica<tensor<f32>> {
 // CHECK: %[[LOOP:.*]]:2 = scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}, %{{.*}} = %[[EACH]]) -> (tensor<f32>, !replica.per_replica<tensor<f32>>) {
@@ -39,7 +40,7 @@ replica.step @train(%x: tensor<f32>, %k: tensor<f32>) -> (tensor<f32>, tensor<f3
 }
 replica.program @loop(%it: !replica.iterator<tensor<f32>> {replica.batches = ["x"]}, %k: tensor<f32> {replica.scalar = "k"})
     -> (tensor<f32>, !replica.per_replica<tensor<f32>>) {
-  %s, %e = replica.run_steps 3 @train(%it, %k : !replica.iterator<tensor<f32>>, tensor<f32>) {reductions = ["sum", "none"]}
+  %s, %e = replica.run_steps 3 @train(%it, %k : !replica.iterator<tensor<f32>>, tensor<f32>) {reductions = ["sum", "none"], non_tensor_outputs = {labels = ["cat", "dog"]}}
       -> tensor<f32>, !replica.per_replica<tensor<f32>>
   replica.return %s, %e : tensor<f32>, !replica.per_replica<tensor<f32>>
 }

@@ -28,3 +28,21 @@ replica.step @numbers() {
   %1 = "stablehlo.custom_call"() <{call_target_name = "replica.num_in_sync", has_side_effect = true, backend_config = {}}> : () -> tensor<i32>
   replica.return
 }
+
+// -----
+
+// Of a variable that was read, a lookup; of another table, the rows themselves. Its gradient is made of rows.
+// CHECK-LABEL: replica.step @rows
+replica.variable @t : tensor<8x2xf32>
+replica.step @rows(%ids: tensor<3xi32>) {
+  %t = replica.read @t : tensor<8x2xf32>
+  %u = arith.negf %t : tensor<8x2xf32>
+  // CHECK: %[[ROWS:.*]] = replica.lookup @t, %{{.*}} : tensor<3xi32> -> tensor<3x2xf32>
+  %0 = "stablehlo.custom_call"(%t, %ids) <{call_target_name = "replica.lookup", has_side_effect = false, backend_config = {}}> : (tensor<8x2xf32>, tensor<3xi32>) -> tensor<3x2xf32>
+  // CHECK: linalg.generic
+  // CHECK: tensor.extract
+  %1 = "stablehlo.custom_call"(%u, %ids) <{call_target_name = "replica.lookup", has_side_effect = false, backend_config = {}}> : (tensor<8x2xf32>, tensor<3xi32>) -> tensor<3x2xf32>
+  // CHECK: replica.slices_to_dense %[[ROWS]] at %{{.*}} : tensor<3x2xf32>, tensor<3xi32> -> tensor<8x2xf32>
+  %2 = "stablehlo.custom_call"(%0, %ids) <{call_target_name = "replica.slices_to_dense", has_side_effect = false, backend_config = {}}> : (tensor<3x2xf32>, tensor<3xi32>) -> tensor<8x2xf32>
+  replica.return
+}

@@ -48,3 +48,11 @@ func.func @complex() {
   %0 = tensor.empty() : tensor<4xcomplex<f32>>
   return
 }
+
+// -----
+
+// An index is as wide as the compiler likes: no batch can be of such elements.
+// expected-error@+1 {{there are no kernels for elements of type 'index'}}
+func.func @index_argument(%n: tensor<index> {device.binding = #device.binding<batch "n">}) {
+  return
+}

@@ -28,3 +28,40 @@ replica.step @scatter(%v: tensor<3x2xf32> {replica.batch = "v"}, %i: tensor<3xi6
   replica.scatter add @t, %i, %v : tensor<3xi64>, tensor<3x2xf32>
   replica.return
 }
+
+// Rows of the whole table; those of ids outside are zeros.
+// CHECK-LABEL: replica.step @lookup(
+// CHECK-SAME: %[[IDS:.*]]: tensor<?xi32>
+replica.step @lookup(%ids: tensor<?xi32> {replica.batch = "ids"}) -> tensor<?x2xf32> {
+  // CHECK: %[[T:.*]] = replica.read @t : tensor<8x2xf32>
+  // CHECK: linalg.generic {{.*}} ins(%[[IDS]] : tensor<?xi32>)
+  // CHECK: %[[I:.*]] = arith.index_cast %{{.*}} : i32 to index
+  // CHECK: %[[INSIDE:.*]] = arith.cmpi ult, %[[I]]
+  // CHECK: %[[ROW:.*]] = arith.select %[[INSIDE]], %[[I]]
+  // CHECK: %[[E:.*]] = tensor.extract %[[T]][%[[ROW]], %{{.*}}]
+  // CHECK: arith.select %[[INSIDE]], %[[E]]
+  %0 = replica.lookup @t, %ids : tensor<?xi32> -> tensor<?x2xf32>
+  replica.return %0 : tensor<?x2xf32>
+}
+
+// A table without rows gives zeros, and is not read.
+replica.variable @empty : tensor<0x2xf32>
+// CHECK-LABEL: replica.step @lookup_nothing(
+// CHECK: linalg.fill
+// CHECK-NOT: tensor.extract
+// CHECK: replica.return
+replica.step @lookup_nothing(%ids: tensor<3xi32> {replica.batch = "ids"}) -> tensor<3x2xf32> {
+  %0 = replica.lookup @empty, %ids : tensor<3xi32> -> tensor<3x2xf32>
+  replica.return %0 : tensor<3x2xf32>
+}
+
+// Rows are added to zeros one after the other.
+// CHECK-LABEL: replica.step @dense(
+replica.step @dense(%v: tensor<3x2xf32> {replica.batch = "v"}, %i: tensor<3xi64> {replica.batch = "i"}) -> tensor<8x2xf32> {
+  // CHECK-NOT: collective.start
+  // CHECK: %[[Z:.*]] = linalg.fill
+  // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[Z]])
+  // CHECK: arith.addf
+  %0 = replica.slices_to_dense %v at %i : tensor<3x2xf32>, tensor<3xi64> -> tensor<8x2xf32>
+  replica.return %0 : tensor<8x2xf32>
+}

@@ -9,6 +9,19 @@
 // RUN: lockstep-opt %t/one-device-differs.mlir --set-replicas=replicas=2 -verify-diagnostics
 // RUN: lockstep-opt %t/unknown.mlir --set-replicas --split-input-file -verify-diagnostics
 // RUN: lockstep-opt %t/negative.mlir --set-replicas=replicas=-1 -verify-diagnostics
+// RUN: lockstep-opt %t/too-many.mlir --set-replicas=replicas=1000000 -verify-diagnostics
+// RUN: lockstep-opt %t/none.mlir --set-replicas="strategy=parameter_server_sync replicas=4 servers=2 partitioner='min_size bytes 16 shards 2'" | FileCheck %t/none.mlir --check-prefix=SERVERS
+// RUN: lockstep-opt %t/none.mlir --set-replicas="strategy=parameter_server servers=2" | FileCheck %t/none.mlir --check-prefix=ALONE
+// RUN: lockstep-opt %t/servers.mlir --set-replicas="replicas=2 servers=3 partitioner='fixed 3'" | FileCheck %t/servers.mlir
+// RUN: lockstep-opt %t/unknown-strategy.mlir --set-replicas="strategy=mirorred replicas=2" -verify-diagnostics
+// RUN: lockstep-opt %t/other-strategy.mlir --set-replicas="strategy=central_storage" -verify-diagnostics
+// RUN: lockstep-opt %t/no-servers.mlir --set-replicas="strategy=parameter_server_sync replicas=2" -verify-diagnostics
+// RUN: lockstep-opt %t/negative-servers.mlir --set-replicas="strategy=parameter_server servers=-1" -verify-diagnostics
+// RUN: lockstep-opt %t/servers-of-mirrored.mlir --set-replicas="servers=2" -verify-diagnostics
+// RUN: lockstep-opt %t/partitioner-of-mirrored.mlir --set-replicas="partitioner='fixed 2'" -verify-diagnostics
+// RUN: lockstep-opt %t/other-servers.mlir --set-replicas="servers=3" -verify-diagnostics
+// RUN: lockstep-opt %t/other-partitioner.mlir --set-replicas="partitioner='fixed 3'" -verify-diagnostics
+// RUN: lockstep-opt %t/bad-partitioner.mlir --set-replicas="partitioner='fixed 0'" -verify-diagnostics
 
 //--- open.mlir
 // A strategy that leaves the count open gets it from the option; nothing else of it changes.
@@ -21,7 +34,7 @@ replica.strategy @dp {kind = #replica.kind<mirrored>}
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 3}
 
 //--- one-device.mlir
-// A strategy that is not mirrored has one replica without being told.
+// A strategy that has one replica by its nature is not told so.
 // CHECK: replica.strategy @one {kind = #replica.kind<one_device>, replicas = 1 : i64}
 replica.strategy @one {kind = #replica.kind<one_device>}
 
@@ -31,6 +44,8 @@ replica.strategy @one {kind = #replica.kind<one_device>}
 // MANY: replica.step @step
 // MANY-NEXT: replica.num_in_sync
 // ONE: replica.strategy @strategy {kind = #replica.kind<one_device>, replicas = 1 : i64}
+// SERVERS: replica.strategy @strategy {kind = #replica.kind<parameter_server_sync>, partitioner = #replica.partitioner<min_size bytes 16 shards 2>, replicas = 4 : i64, servers = 2 : i64}
+// ALONE: replica.strategy @strategy {kind = #replica.kind<parameter_server>, replicas = 1 : i64, servers = 2 : i64}
 replica.step @step() -> (tensor<i32> {replica.metric = "n"}) {
   %n = replica.num_in_sync : tensor<i32>
   replica.return %n : tensor<i32>
@@ -58,3 +73,51 @@ module {
 // expected-error@+1 {{expected a replica count that is positive, found -1}}
 module {
 }
+
+//--- too-many.mlir
+// expected-error@+1 {{expected at most 131072 replicas and servers together, found 1000000 and 0}}
+replica.strategy @dp {kind = #replica.kind<mirrored>}
+
+//--- servers.mlir
+// What a strategy with servers leaves open comes from the options.
+// CHECK: replica.strategy @ps {kind = #replica.kind<parameter_server_sync>, partitioner = #replica.partitioner<fixed 3>, replicas = 2 : i64, servers = 3 : i64}
+replica.strategy @ps {kind = #replica.kind<parameter_server_sync>}
+
+//--- unknown-strategy.mlir
+// expected-error@+1 {{unknown strategy 'mirorred'}}
+module {
+}
+
+//--- other-strategy.mlir
+// expected-error@+1 {{the strategy is 'mirrored', but --strategy asks for 'central_storage'}}
+replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2}
+
+//--- no-servers.mlir
+// expected-error@+1 {{expected a number of servers, in the strategy or by --servers [E_CLUSTER]}}
+module {
+}
+
+//--- negative-servers.mlir
+// expected-error@+1 {{expected a number of servers that is positive, found -1 [E_CLUSTER]}}
+module {
+}
+
+//--- servers-of-mirrored.mlir
+// expected-error@+1 {{strategy 'mirrored' has no servers, but --servers asks for 2 [E_CLUSTER]}}
+replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2}
+
+//--- partitioner-of-mirrored.mlir
+// expected-error@+1 {{strategy 'mirrored' has no servers, but --partitioner asks for 'fixed 2'}}
+replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2}
+
+//--- other-servers.mlir
+// expected-error@+1 {{the strategy has 2 servers, but --servers asks for 3 [E_CLUSTER]}}
+replica.strategy @ps {kind = #replica.kind<parameter_server_sync>, replicas = 2, servers = 2}
+
+//--- other-partitioner.mlir
+// expected-error@+1 {{the strategy has the partitioner #replica.partitioner<fixed 2>, but --partitioner asks for #replica.partitioner<fixed 3>}}
+replica.strategy @ps {kind = #replica.kind<parameter_server_sync>, replicas = 2, servers = 2, partitioner = #replica.partitioner<fixed 2>}
+
+//--- bad-partitioner.mlir
+// expected-error@+1 {{--partitioner: expected 'fixed N', 'min_size [bytes B] [shards M]' or 'max_size bytes B [shards M]', found 'fixed 0': expected a positive 'num_shards', found 0 [E_OPTION_VALUE]}}
+replica.strategy @ps {kind = #replica.kind<parameter_server_sync>, replicas = 2, servers = 2}

@@ -255,3 +255,29 @@ replica.program @p(%x: !replica.per_replica<tensor<*xf32>> {replica.batch = "x"}
   %1 = replica.reduce sum %x : !replica.per_replica<tensor<*xf32>> -> tensor<*xf32>
   replica.return
 }
+
+// -----
+
+// Rows that do not exist, where they are known [E_INDEX].
+replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
+// expected-note@+1 {{variable 't' is declared here}}
+replica.variable @t : tensor<5x2xf32>
+replica.step @t_step() {
+  %ids = arith.constant dense<[0, 4, 5]> : tensor<3xi32>
+  // expected-error@+1 {{expected ids in [0, 5), found 5 [E_INDEX]}}
+  %rows = replica.lookup @t, %ids : tensor<3xi32> -> tensor<3x2xf32>
+  replica.return
+}
+
+// -----
+
+// A negative one is not counted from the end.
+replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
+// expected-note@+1 {{variable 't' is declared here}}
+replica.variable @t : tensor<5x2xf32>
+replica.step @t_step() {
+  %ids = arith.constant dense<-1> : tensor<2xi64>
+  // expected-error@+1 {{expected ids in [0, 5), found -1 [E_INDEX]}}
+  %rows = replica.lookup @t, %ids : tensor<2xi64> -> tensor<2x2xf32>
+  replica.return
+}

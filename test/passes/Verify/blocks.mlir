@@ -85,3 +85,138 @@ replica.step @common_rounds(%ok: tensor<4xi1> {replica.scalar = "ok"}, %x: tenso
 ^done:
   replica.return %next : tensor<f32>
 }
+
+// -----
+
+// Both ways to the end issue the same: an early return that meets the others first.
+replica.step @equal_ends(%ok: tensor<i1> {replica.batch = "ok"}, %x: tensor<4xf32> {replica.batch = "x"}) {
+  %c = tensor.extract %ok[] : tensor<i1>
+  cf.cond_br %c, ^go, ^stop
+^stop:
+  %0 = replica.all_reduce sum %x : tensor<4xf32>
+  replica.return
+^go:
+  %1 = arith.negf %x : tensor<4xf32>
+  %2 = replica.all_reduce sum %1 : tensor<4xf32>
+  replica.return
+}
+
+// -----
+
+// The same through more branches: what counts is what each way issues.
+replica.step @equal_ways(%ok: tensor<2xi1> {replica.batch = "ok"}, %x: tensor<4xf32> {replica.batch = "x"}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c = tensor.extract %ok[%c0] : tensor<2xi1>
+  %d = tensor.extract %ok[%c1] : tensor<2xi1>
+  cf.cond_br %c, ^left, ^right
+^left:
+  cf.cond_br %d, ^a, ^b
+^a:
+  %0 = replica.all_reduce sum %x : tensor<4xf32>
+  cf.br ^join
+^b:
+  %1 = replica.all_reduce sum %x : tensor<4xf32>
+  cf.br ^join
+^right:
+  %2 = replica.all_reduce sum %x : tensor<4xf32>
+  cf.br ^join
+^join:
+  %3 = replica.all_reduce mean %x : tensor<4xf32>
+  replica.return
+}
+
+// -----
+
+// One of them takes the mean.
+// expected-note@+1 {{batch argument 'ok' is different on each replica}}
+replica.step @unequal_ways(%ok: tensor<i1> {replica.batch = "ok"}, %x: tensor<4xf32> {replica.batch = "x"}) {
+  // expected-note@+1 {{'tensor.extract' makes it from a value that may differ}}
+  %c = tensor.extract %ok[] : tensor<i1>
+  // expected-note@+1 {{all_reduce mean of tensor<4xf32>}}
+  cf.cond_br %c, ^left, ^right
+^left:
+  // expected-error@+1 {{'replica.all_reduce' is under a condition that may differ}}
+  %1 = replica.all_reduce sum %x : tensor<4xf32>
+  cf.br ^join
+^right:
+  %2 = replica.all_reduce mean %x : tensor<4xf32>
+  cf.br ^join
+^join:
+  replica.return
+}
+
+// -----
+
+// A loop in a block that not all come to: what is inside of it misses the others too.
+// expected-note@+1 {{batch argument 'ok' is different on each replica}}
+replica.step @loop_behind_exit(%ok: tensor<i1> {replica.batch = "ok"}, %x: tensor<4xf32> {replica.batch = "x"}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  // expected-note@+1 {{'tensor.extract' makes it from a value that may differ}}
+  %c = tensor.extract %ok[] : tensor<i1>
+  // expected-note@+1 {{the condition of this branch may differ between replicas ('cf.cond_br')}}
+  cf.cond_br %c, ^go, ^stop
+^stop:
+  replica.return
+^go:
+  scf.for %i = %c0 to %c4 step %c1 {
+    // expected-error@+1 {{'replica.all_reduce' is under a condition that may differ}}
+    %0 = replica.all_reduce sum %x : tensor<4xf32>
+  }
+  replica.return
+}
+
+// -----
+
+// The inner branch has equal ways, the outer one has not: who goes past both misses the collective.
+// expected-note@+1 {{batch argument 'ok' is different on each replica}}
+replica.step @outer_exit(%ok: tensor<2xi1> {replica.batch = "ok"}, %x: tensor<4xf32> {replica.batch = "x"}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // expected-note@+1 {{'tensor.extract' makes it from a value that may differ}}
+  %c = tensor.extract %ok[%c0] : tensor<2xi1>
+  %d = tensor.extract %ok[%c1] : tensor<2xi1>
+  // expected-note@+1 {{the condition of this branch may differ}}
+  cf.cond_br %c, ^in, ^join
+^in:
+  cf.cond_br %d, ^a, ^b
+^a:
+  // expected-error@+1 {{'replica.all_reduce' is under a condition that may differ}}
+  %0 = replica.all_reduce sum %x : tensor<4xf32>
+  cf.br ^join
+^b:
+  %1 = replica.all_reduce sum %x : tensor<4xf32>
+  cf.br ^join
+^join:
+  replica.return
+}
+
+// -----
+
+// The same where two branches share a block: one of them has equal ways, the other has not.
+// expected-note@+1 {{batch argument 'ok' is different on each replica}}
+replica.step @shared_block(%ok: tensor<2xi1> {replica.batch = "ok"}, %x: tensor<4xf32> {replica.batch = "x"}, %on: tensor<i1> {replica.scalar = "on"}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // expected-note@+1 {{'tensor.extract' makes it from a value that may differ}}
+  %c = tensor.extract %ok[%c0] : tensor<2xi1>
+  %d = tensor.extract %ok[%c1] : tensor<2xi1>
+  %e = tensor.extract %on[] : tensor<i1>
+  cf.cond_br %e, ^p, ^q
+^p:
+  // expected-note@+1 {{the condition of this branch may differ}}
+  cf.cond_br %c, ^shared, ^join
+^q:
+  cf.cond_br %d, ^shared, ^other
+^shared:
+  // expected-error@+1 {{'replica.all_reduce' is under a condition that may differ}}
+  %0 = replica.all_reduce sum %x : tensor<4xf32>
+  cf.br ^join
+^other:
+  %1 = replica.all_reduce sum %x : tensor<4xf32>
+  cf.br ^join
+^join:
+  replica.return
+}

@@ -84,7 +84,7 @@ collective.group @even {ranks = array<i64: 0, 2>}
 func.func @step(%x: tensor<f32> {device.binding = #device.binding<scalar "x">}) -> (tensor<f32> {device.binding = #device.binding<metric "m">}) {
   %h = collective.start all_reduce sum @even (%x : tensor<f32>) -> !collective.pending<tensor<f32>>
   // expected-error@+2 {{metric 'm' may differ between replicas}}
-  // expected-note@+1 {{'collective.wait' is different on each replica}}
+  // expected-note@+1 {{'collective.wait' gives a value to the members of group @even that other ranks do not have}}
   %g = collective.wait %h (%x : tensor<f32>) : !collective.pending<tensor<f32>> -> tensor<f32>
   return %g : tensor<f32>
 }

@@ -11,6 +11,8 @@
 
 // CHECK: model.py:21:10: error: 'replica.all_reduce' is under a condition that may differ between replicas
 // CHECK-NEXT: model.py:13:6: note: the condition of this branch may differ between replicas
+// CHECK-NEXT: where it is true
+// CHECK-NEXT: all_reduce sum
 // CHECK-NEXT: model.py:12:8: note: 'replica.id' is different on each replica
 // CHECK-NOT: note:
 replica.step @inlined(%x: tensor<4xf32> {replica.batch = "x"} loc(#x)) {
@@ -33,6 +35,8 @@ replica.step @inlined(%x: tensor<4xf32> {replica.batch = "x"} loc(#x)) {
 // The whole condition on one line: the source is told all the same.
 // CHECK: model.py:52:10: error: 'replica.all_reduce' is under a condition
 // CHECK-NEXT: model.py:51:6: note: the condition of this branch may differ
+// CHECK-NEXT: where it is true
+// CHECK-NEXT: all_reduce sum
 // CHECK-NEXT: model.py:51:6: note: 'replica.id' is different on each replica
 // CHECK-NOT: note:
 replica.step @one_line(%x: tensor<4xf32> {replica.batch = "x"} loc(#step)) {

@@ -330,3 +330,93 @@ replica.program @varying() -> (tensor<i32> {replica.result = "i"}) {
   }
   replica.return %0 : tensor<i32>
 }
+
+// -----
+
+// Half of the replicas assign: the others' copies stay what they were.
+replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 4}
+// expected-note@+1 {{the variable is declared here, without an aggregation}}
+replica.variable @w : tensor<f32>
+replica.step @half() {
+  %one = arith.constant dense<1.0> : tensor<f32>
+  %two = arith.constant 2 : i32
+  // expected-note@+1 {{'replica.id' is different on each replica}}
+  %id = replica.id : tensor<i32>
+  // expected-note@+1 {{'tensor.extract' makes it}}
+  %i = tensor.extract %id[] : tensor<i32>
+  // expected-note@+1 {{'arith.cmpi' makes it}}
+  %few = arith.cmpi slt, %i, %two : i32
+  // expected-note@+1 {{the condition of this branch may differ}}
+  scf.if %few {
+    // expected-error@+1 {{variable 'w' is assigned under control flow that may differ between replicas, and has no aggregation: its copies would diverge [E_AGG_NONE]}}
+    replica.assign @w, %one : tensor<f32>
+    // What is read here is not looked at any more: the assignment is refused.
+    %v = replica.read @w : tensor<f32>
+  }
+  replica.return
+}
+
+// -----
+
+// All of them assign, though it looks as if they might not.
+replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
+replica.variable @w : tensor<f32>
+replica.step @both() {
+  %one = arith.constant dense<1.0> : tensor<f32>
+  %two = arith.constant 2 : i32
+  %id = replica.id : tensor<i32>
+  %i = tensor.extract %id[] : tensor<i32>
+  %few = arith.cmpi slt, %i, %two : i32
+  scf.if %few {
+    replica.assign @w, %one : tensor<f32>
+  }
+  replica.return
+}
+
+// -----
+
+// In a merge_call, which runs once: each replica's value cannot go to all copies ...
+replica.variable @w : tensor<f32> {aggregation = #replica.aggregation<sum>}
+// expected-note@+1 {{batch argument 'x' is different on each replica}}
+replica.step @merge_per_replica(%x: tensor<f32> {replica.batch = "x"}) {
+  // expected-note@+1 {{'replica.merge_call' makes it from a value that may differ}}
+  replica.merge_call (%x : tensor<f32>) {
+  ^bb0(%v: !replica.per_replica<tensor<f32>>):
+    // expected-error@+1 {{operand 0 of 'replica.assign' may differ between replicas, with which the copies of variable 'w' would diverge; reduce it first [E_PER_REPLICA_IN_UPDATE]}}
+    replica.assign @w, %v : !replica.per_replica<tensor<f32>>
+  }
+  replica.return
+}
+
+// -----
+
+// ... what they have reduced can.
+replica.variable @w : tensor<f32>
+replica.step @merge_reduced(%x: tensor<f32> {replica.batch = "x"}) {
+  replica.merge_call (%x : tensor<f32>) {
+  ^bb0(%v: !replica.per_replica<tensor<f32>>):
+    %s = replica.reduce_to sum %v : !replica.per_replica<tensor<f32>> -> !replica.mirrored<tensor<f32>>
+    replica.assign @w, %s : !replica.mirrored<tensor<f32>>
+  }
+  replica.return
+}
+
+// -----
+
+// A loop that assigns as often as the replica has rows.
+// expected-note@+1 {{the variable is declared here, without an aggregation}}
+replica.variable @w : tensor<f32>
+// expected-note@+1 {{batch argument 'x' is different on each replica}}
+replica.step @rows(%x: tensor<?xf32> {replica.batch = "x"}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %one = arith.constant dense<1.0> : tensor<f32>
+  // expected-note@+1 {{'tensor.dim' makes it}}
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  // expected-note@+1 {{the trip count of this loop may differ}}
+  scf.for %i = %c0 to %n step %c1 {
+    // expected-error@+1 {{variable 'w' is assigned under control flow that may differ}}
+    replica.assign_add @w, %one : tensor<f32>
+  }
+  replica.return
+}

@@ -19,7 +19,7 @@ public:
     view = {"v",        {element, {static_cast<int64_t>(count)}, count * sizeof(T)}, false, true, {}, artifact::Synchronization::on_read,
             aggregation};
     for (std::vector<T> &own : memory)
-      view.values.push_back(std::as_writable_bytes(std::span(own)));
+      view.values.emplace_back(std::as_writable_bytes(std::span(own)));
   }
   OnReadVariable(const OnReadVariable &) = delete;
 

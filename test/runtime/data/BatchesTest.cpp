@@ -3,6 +3,7 @@
 #include "DataTestSupport.h"
 
 #include "runtime/data/Batches.h"
+#include "runtime/data/EpochBatches.h"
 #include "runtime/data/Shuffle.h"
 
 #include <gtest/gtest.h>
@@ -327,4 +328,33 @@ TEST(Dataset, NeedsArrays) {
   TemporaryFolder folder;
   EXPECT_EQ(Dataset::open(folder.path).status().message(), "'" + folder.path + "': expected files NAME.npy, found none");
   EXPECT_EQ(Dataset::open(folder / "no.npz").status().message(), "'" + folder / "no.npz" + "': cannot open: No such file");
+}
+
+// A program that loads batches gets those that a step would get one after the other, all at once.
+TEST(EpochBatches, AreTheBatchesOfAnEpoch) {
+  TemporaryFolder folder;
+  writeData(folder, 11);
+  BatchOptions options{.replicas = 2, .seed = 3, .start = {1, 4}};
+  ProgramInfo info = program(2);
+  auto single = makeBatches(folder.path, info, options);
+  Expected<Dataset> data = Dataset::open(folder.path);
+  Expected<BatchLayout> layout = planBatches(*data, info, false);
+  Expected<std::unique_ptr<EpochBatches>> epochs = EpochBatches::create(std::move(*layout), options);
+  ASSERT_TRUE(epochs.ok()) << epochs.status().message();
+  // The rest of epoch 1, then whole ones.
+  for (size_t batches : {1, 2, 2}) {
+    (*epochs)->next();
+    for (size_t i = 0; i < batches; ++i) {
+      Expected<const Batch *> batch = single->next();
+      ASSERT_TRUE(batch.ok());
+      EXPECT_EQ((*batch)->epoch, (*epochs)->epoch());
+      EXPECT_EQ((*batch)->endsEpoch, i + 1 == batches);
+      for (unsigned replica = 0; replica < 2; ++replica) {
+        ASSERT_EQ((*epochs)->inputs(replica).size(), batches);
+        EXPECT_EQ(std::memcmp((*epochs)->inputs(replica)[i], (*batch)->inputs[replica], info.inputSize), 0);
+      }
+      if (i + 1 == batches)
+        EXPECT_EQ((*epochs)->cursor(), (*batch)->next);
+    }
+  }
 }

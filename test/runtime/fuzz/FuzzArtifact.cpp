@@ -8,7 +8,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/artifact/Artifact.h"
+#include "runtime/artifact/Roles.h"
 #include "runtime/executor/Program.h"
+#include "runtime/verification/Verification.h"
 
 #include <cstring>
 #include <vector>
@@ -38,10 +40,19 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const auto *begin = reinterpret_cast<const std::byte *>(data);
   std::vector<std::byte> file(begin, begin + size);
   repair(file);
-  auto artifact = Artifact::fromMemory(file);
+  // What nobody has proven is decoded all the same, and proven here.
+  (void)Artifact::fromMemory(file).ok();
+  auto artifact = Artifact::fromMemory(file, {.allowUnproven = true});
   if (!artifact || !(*artifact)->tables().programs() || (*artifact)->tables().replicas() > 1024)
     return 0;
   for (const artifact::Program *program : *(*artifact)->tables().programs())
-    (void)Program::decode(**artifact, *program, CpuBinary(), {}).ok();
+    for (const RoleInfo &role : rolesOf((*artifact)->tables()))
+      if (role.name == program->role()->string_view())
+        (void)Program::decode(**artifact, *program, role.ranks, CpuBinary(), {}).ok();
+  for (const RoleInfo &role : rolesOf((*artifact)->tables()))
+    if (role.ranks.end() > 1024)
+      return 0;
+  for (const std::string &name : verification::programNames((*artifact)->tables()))
+    (void)verification::prove((*artifact)->tables(), name, {.maxSteps = 10'000}).ok();
   return 0;
 }

@@ -45,13 +45,37 @@ static void build(TestProgram &p, int variant) {
   p.ret();
 }
 
+/// The part of a server: it gives its shard of a variable and takes a sum.
+static void buildServer(TestProgram &p) {
+  p.program->commands.pop_back();
+  uint32_t group = p.group({0, 1, 2});
+  uint32_t pull = p.channel(), push = p.channel();
+  uint32_t rows = p.buffer(Space::replica, ElementType::f32, {4});
+  p.start(CollectiveKind::broadcast, Reduction::none, pull, {}, {rows}, group, 0, 2);
+  p.wait(pull);
+  p.start(CollectiveKind::reduce, Reduction::sum, push, {rows}, {}, group, 0, 2);
+  p.wait(push);
+  p.ret();
+  p.role("server");
+  uint32_t shard = p.variable("table/0", ElementType::f32, {4});
+  p.writer.tables.variables.back()->shard = std::make_unique<lockstep::artifact::ShardT>();
+  p.writer.tables.variables.back()->shard->of = "table";
+  p.writer.tables.variables.back()->shard->rows = 4;
+  uint32_t sum = p.buffer(Space::replica, ElementType::f32, {4});
+  p.start(CollectiveKind::broadcast, Reduction::none, p.channel(pull), {shard}, {}, group, 0, 2);
+  p.wait(pull);
+  p.start(CollectiveKind::reduce, Reduction::sum, p.channel(push), {}, {sum}, group, 0, 2);
+  p.wait(push);
+  p.ret();
+}
+
 int main(int argc, char **argv) {
   if (argc != 2) {
     std::fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
     return 2;
   }
   std::filesystem::create_directories(argv[1]);
-  for (int variant = 0; variant < 3; ++variant) {
+  for (int variant = 0; variant < 4; ++variant) {
     // The writer of a test program holds the native code of the tests; start from an empty one.
     TestProgram p(2);
     auto groups = std::move(p.writer.tables.groups);
@@ -63,6 +87,8 @@ int main(int argc, char **argv) {
     p.writer.tables.locations = locations;
     p.writer.tables.programs = std::move(programs);
     build(p, variant);
+    if (variant == 3)
+      buildServer(p);
     Status status = p.file().empty()
                         ? Status()
                         : p.writer.writeFile(std::string(argv[1]) + "/small" +

@@ -3,9 +3,13 @@
 // RUN: split-file %s %t
 // RUN: %python %S/Inputs/npz.py %t/x.npz x@0=i32[]:1 x@1=i32[]:3 x@2=i32[]:2
 // RUN: lockstep-interpret %t/varying.mlir --replicas=3 --inputs=%t/x.npz | FileCheck %s
-// RUN: not lockstep-interpret %t/blocked.mlir --replicas=3 --inputs=%t/x.npz 2>&1 | FileCheck %s --check-prefix=BLOCKED
-// RUN: not lockstep-interpret %t/crossed.mlir --replicas=3 --inputs=%t/x.npz 2>&1 | FileCheck %s --check-prefix=CROSSED
+// RUN: not lockstep-interpret %t/blocked.mlir --unverified --replicas=3 --inputs=%t/x.npz 2>&1 | FileCheck %s --check-prefix=BLOCKED
+// RUN: not lockstep-interpret %t/blocked.mlir --unverified --schedule-seed=7 --replicas=3 --inputs=%t/x.npz 2>&1 | FileCheck %s --check-prefix=BLOCKED
+// RUN: not lockstep-interpret %t/blocked.mlir --replicas=3 --inputs=%t/x.npz 2>&1 | FileCheck %s --check-prefix=VERIFIED
+// RUN: not lockstep-interpret %t/crossed.mlir --unverified --replicas=3 --inputs=%t/x.npz 2>&1 | FileCheck %s --check-prefix=CROSSED
 // RUN: lockstep-interpret %t/equal.mlir --replicas=3 --inputs=%t/x.npz | FileCheck %s --check-prefix=EQUAL
+// RUN: lockstep-interpret %t/equal.mlir --schedule-seed=1 --replicas=3 --inputs=%t/x.npz | FileCheck %s --check-prefix=EQUAL
+// RUN: lockstep-interpret %t/equal.mlir --schedule-seed=2 --replicas=3 --inputs=%t/x.npz | FileCheck %s --check-prefix=EQUAL
 
 //--- varying.mlir
 // sum of i * i below x; 100 for x = 1; x = 3 is case 1, x = 2 case 0 of the switch.
@@ -56,7 +60,9 @@ replica.step @step(%x: tensor<i32> {replica.batch = "x"})
 
 //--- blocked.mlir
 // BLOCKED: blocked.mlir:[[#REDUCE:]]:{{[0-9]+}}: error: blocked: replica 0 waits in 'replica.all_reduce' for replica 1, which has ended the step
-// BLOCKED: blocked.mlir:[[#REDUCE+5]]:{{[0-9]+}}: note: replica 1 is here
+// BLOCKED: blocked.mlir:[[#REDUCE]]:{{[0-9]+}}: note: replica 0 waits here, in 'replica.all_reduce', for replica 1
+// BLOCKED: blocked.mlir:[[#REDUCE+5]]:{{[0-9]+}}: note: replicas 1 and 2 have ended the step here
+// VERIFIED: blocked.mlir:[[#]]:{{[0-9]+}}: error: 'replica.all_reduce' is under a condition that may differ between replicas
 replica.step @step(%x: tensor<i32> {replica.batch = "x"}) -> (tensor<i32> {replica.result = "y"}) {
   %c1 = arith.constant 1 : i32
   %n = tensor.extract %x[] : tensor<i32>
@@ -72,7 +78,8 @@ replica.step @step(%x: tensor<i32> {replica.batch = "x"}) -> (tensor<i32> {repli
 
 //--- crossed.mlir
 // CROSSED: error: blocked: replica 0 waits in 'replica.all_reduce' for replica 1, which waits in 'replica.all_gather'
-// CROSSED: note: replica 1 is here
+// CROSSED: note: replica 0 waits here, in 'replica.all_reduce', for replica 1
+// CROSSED: note: replicas 1 and 2 wait here, in 'replica.all_gather', for replica 0
 replica.step @step(%x: tensor<i32> {replica.batch = "x"}) -> (tensor<i32> {replica.result = "y"}) {
   %c1 = arith.constant 1 : i32
   %c0 = arith.constant 0 : index

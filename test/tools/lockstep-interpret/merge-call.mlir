@@ -6,8 +6,8 @@
 // RUN: lockstep-interpret %t/while.mlir --replicas=2 --inputs=%t/x.npz | FileCheck %s --check-prefix=WHILE
 // RUN: lockstep-interpret %t/update.mlir --replicas=2 --inputs=%t/x.npz | FileCheck %s --check-prefix=UPDATE
 // RUN: lockstep-interpret %t/branches.mlir --replicas=2 --inputs=%t/x.npz | FileCheck %s --check-prefix=BRANCHES
-// RUN: not lockstep-interpret %t/others.mlir --replicas=2 --inputs=%t/x.npz 2>&1 | FileCheck %s --check-prefix=OTHERS
-// RUN: not lockstep-interpret %t/plain.mlir --replicas=2 --inputs=%t/x.npz 2>&1 | FileCheck %s --check-prefix=PLAIN
+// RUN: not lockstep-interpret %t/others.mlir --unverified --replicas=2 --inputs=%t/x.npz 2>&1 | FileCheck %s --check-prefix=OTHERS
+// RUN: not lockstep-interpret %t/plain.mlir --unverified --replicas=2 --inputs=%t/x.npz 2>&1 | FileCheck %s --check-prefix=PLAIN
 
 //--- doc.mlir
 // v = 3, 4; s = 7; s + v = 10, 11.

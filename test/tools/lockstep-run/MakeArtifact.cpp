@@ -1,7 +1,7 @@
 //===- MakeArtifact.cpp - an artifact for tests of lockstep-run -----------===//
 //
-// MakeArtifact REPLICAS FILE [hang]: a linear regression with the programs "step" and "evaluate",
-// assembled by hand. With "hang", the step ends in a kernel that does not return.
+// MakeArtifact REPLICAS FILE [hang|loop]: a linear regression with the programs "step" and "evaluate",
+// assembled by hand. With "hang", the step ends in a kernel that does not return, with "loop", in a loop that goes on for ever.
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,6 +9,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 
 using namespace lockstep;
 using namespace lockstep::runtime;
@@ -22,7 +23,7 @@ struct Variables {
   uint32_t w, b;
 };
 
-Variables addStep(TestProgram &test, uint32_t replicas, bool hangs) {
+Variables addStep(TestProgram &test, uint32_t replicas, std::string_view end) {
   test.program->name = "step";
   Variables variables = {test.variable("params/w", ElementType::f32, {features}), test.variable("params/b", ElementType::f32, {})};
   uint32_t tally = test.variable("tally", ElementType::f32, {}, /*perReplica=*/true);
@@ -47,8 +48,10 @@ Variables addStep(TestProgram &test, uint32_t replicas, bool hangs) {
   test.once(test.channel());
   test.launch("update", {total, rate, step, seed, variables.w, variables.b}, {variables.w, variables.b, loss, seen}, {examples});
   test.endOnce();
-  if (hangs)
+  if (end == "hang")
     test.launch("hang", {partial}, {partial});
+  if (end == "loop")
+    test.jump(test.here());
   test.ret();
   return variables;
 }
@@ -83,7 +86,7 @@ void addEvaluate(TestProgram &test, const Variables &variables) {
 
 int main(int argc, char **argv) {
   if (argc < 3) {
-    std::fprintf(stderr, "usage: %s REPLICAS FILE [hang]\n", argv[0]);
+    std::fprintf(stderr, "usage: %s REPLICAS FILE [hang|loop]\n", argv[0]);
     return 2;
   }
   auto replicas = uint32_t(std::atoi(argv[1]));
@@ -97,7 +100,7 @@ int main(int argc, char **argv) {
     kernel->symbol = symbol;
     tables.kernels.push_back(std::move(kernel));
   }
-  addEvaluate(test, addStep(test, replicas, argc > 3));
+  addEvaluate(test, addStep(test, replicas, argc > 3 ? argv[3] : ""));
   Status status = test.writer.writeFile(argv[2]);
   if (!status.ok())
     std::fprintf(stderr, "%s\n", status.message().c_str());

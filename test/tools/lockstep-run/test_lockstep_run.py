@@ -46,6 +46,7 @@ def model(tmp_path_factory):
     for name, arguments in {
         "model.lockstep": [str(REPLICAS)],
         "hangs.lockstep": [str(REPLICAS), "hang"],
+        "loops.lockstep": [str(REPLICAS), "loop"],
     }.items():
         subprocess.run([MAKE_ARTIFACT, arguments[0], folder / name, *arguments[1:]], check=True)
     rng = np.random.default_rng(0)
@@ -275,6 +276,99 @@ def test_leaves_a_kernel_that_hangs(model, tmp_path):
     assert "a kernel does not return" in err
 
 
+def is_initial(path):
+    saved = load_file(path)
+    return all(np.array_equal(saved[name], value) for name, value in initial().items())
+
+
+@pytest.mark.parametrize("options, artifact", [
+    (["--inject=pause:replica=2,command=7,program=step"], "model.lockstep"),
+    (["--inject=return-early:replica=1,command=0,program=step", "--threads=2"], "model.lockstep"),
+    (["--threads=1"], "hangs.lockstep"),
+])  # fmt: skip
+def test_saves_the_state_before_the_step_that_fails(model, tmp_path, options, artifact):
+    # All have begun to write variables. With one thread, nobody but the watchdog's is left to save them.
+    path = tmp_path / "saved"
+    usual = ["--steps=5", "--deadline=0.3", f"--save={path}"]
+    status, _, err = train(model, *options, *usual, artifact=artifact, check=False)
+    assert status == 3
+    assert "may have updated variables: they are not saved" in err and "there is no checkpoint" in err
+    status, _, err = train(model, *options, *usual, "--shadow-variables", artifact=artifact, check=False)
+    assert status == 3
+    assert "has begun to update variables: the state before it is saved" in err
+    assert f"last checkpoint: '{path}/checkpoint-0.safetensors'" in err
+    assert is_initial(path / "checkpoint-0.safetensors")
+
+
+def test_shadows_change_nothing(model, tmp_path):
+    # What is copied is not what is computed with.
+    for name, options in {"plain": [], "shadowed": ["--shadow-variables"]}.items():
+        train(model, "--steps=7", f"--save={tmp_path / name}", *options)
+    file = "checkpoint-7.safetensors"
+    assert (tmp_path / "plain" / file).read_bytes() == (tmp_path / "shadowed" / file).read_bytes()
+
+
+class Interrupted:
+    """A run that gets signals when it says certain things."""
+
+    def __init__(self, model, *options, artifact="model.lockstep"):
+        self.process = subprocess.Popen(
+            [RUN, artifact, "--init=init.safetensors", "--data=train.npz", "--set=lr=0.1", "--steps=5", *options],
+            cwd=model, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        self.err = ""
+
+    def wait_for(self, text):
+        while text not in self.err:
+            line = self.process.stderr.readline()
+            assert line, self.err
+            self.err += line
+
+    def end(self):
+        self.err += self.process.communicate(timeout=60)[1]
+        return self.process.returncode, self.err
+
+
+@pytest.mark.parametrize("shadows", [False, True])
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_second_signal_gives_the_step_up(model, tmp_path, name, shadows):
+    number = getattr(signal, name)
+    run = Interrupted(
+        model, "--inject=pause:replica=2,channel=0,program=step", "--deadline=1000", f"--save={tmp_path}",
+        *(["--shadow-variables"] if shadows else []),
+    )  # fmt: skip
+    run.wait_for("injected: ")
+    run.process.send_signal(number)
+    run.wait_for(f"lockstep-run: {name}: stopping after the step at hand; a second signal gives it up\n")
+    run.process.send_signal(number)
+    status, err = run.end()
+    assert status == 128 + number
+    assert f"lockstep-run: error: given up at the second signal, {name}\n" in err
+    assert ("are not saved" in err) == (not shadows)
+    assert not shadows or is_initial(tmp_path / "checkpoint-0.safetensors")
+
+
+def test_a_step_that_does_not_end_is_given_up_after_a_signal(model, tmp_path):
+    # The loop makes progress for ever, so no deadline passes; the fault, which harms nobody, tells that the step has begun.
+    run = Interrupted(
+        model, "--inject=nan:replica=0,command=0,program=step", "--deadline=0.5", f"--save={tmp_path}", "--shadow-variables",
+        artifact="loops.lockstep",
+    )  # fmt: skip
+    run.wait_for("injected: ")
+    run.process.send_signal(signal.SIGTERM)
+    status, err = run.end()
+    assert status == 128 + signal.SIGTERM
+    assert "error: given up, since the step at hand has not ended 0.5 s after SIGTERM\n" in err
+    assert is_initial(tmp_path / "checkpoint-0.safetensors")
+
+
+def test_compares_mirrored_variables(model, tmp_path):
+    for name, options in {"one": [], "three": ["--executors=3", "--check-mirrored=2"]}.items():
+        train(model, "--steps=7", f"--save={tmp_path / name}", *options)
+    file = "checkpoint-7.safetensors"
+    assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "three" / file).read_bytes()
+
+
 def failure(model, *options, **more):
     """The message of a run that fails, without "lockstep-run: error: "."""
     status, _, err = run(model, *options, check=False, **more)
@@ -294,6 +388,9 @@ USUAL = ["--init=init.safetensors", "--data=train.npz", "--set=lr=0.1"]
         ([*USUAL, "--steps=x"], "could not convert: --steps = x (see --help)"),
         ([*USUAL, "--steps=1", "--resume"], "--resume requires --save (see --help)"),
         ([*USUAL, "--steps=1", "--deadline=0"], "--deadline: expected a number of seconds above 0, found '0' (see --help)"),
+        ([*USUAL, "--steps=1", "--check-mirrored=2"], "expected several executors for --check-mirrored, found 1 (see --help)"),
+        ([*USUAL, "--steps=1", "--check-mirrored=2", "--workers=2"], "--workers excludes --check-mirrored (see --help)"),
+        ([*USUAL, "--steps=1", "--check-races", "--workers=2"], "--workers excludes --check-races (see --help)"),
         ([*USUAL, "--steps=1", "--what"], "the following argument was not expected: --what (see --help)"),
         ([*USUAL, "--steps=1", "--replicas=4"], "'model.lockstep': compiled for 3 replicas, found --replicas=4 (compile it again, or give the .mlir)"),
         (["--steps=1", *USUAL[:2]], "scalars without a default need a value: --set lr=... (f32)"),
@@ -335,7 +432,7 @@ def test_error_of_a_newer_format(model, tmp_path):
     assert with_digest(bytearray(artifact)) == artifact
     artifact[root_fields(artifact)[0]] += 1
     (tmp_path / "newer.lockstep").write_bytes(with_digest(artifact))
-    expected = f"artifact '{tmp_path}/newer.lockstep': format version 2 is too new: this runtime reads up to 1"
+    expected = f"artifact '{tmp_path}/newer.lockstep': format version 3 is too new: this runtime reads up to 2"
     assert failure(model, *USUAL, "--steps=1", artifact=tmp_path / "newer.lockstep") == expected
 
 

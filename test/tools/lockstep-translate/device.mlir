@@ -152,6 +152,11 @@ module @everything attributes {device.replicas = 4 : i64} {
     device.return
   }
 
+// CHECK-NEXT: device.constant_output "about" = {epochs = 3 : i64, labels = ["cat", "d\22og"], rates = [2.000000e+00, 1.000000e-01, -0.000000e+00]} of "flow"
+// CHECK-NEXT: device.constant_output "done" = true of "straight"
+  device.constant_output "about" = {epochs = 3, labels = ["cat", "d\"og"], rates = [2.0, 0.1, -0.0]} of "flow"
+  device.constant_output "done" = true of "straight"
+
 // CHECK-NEXT: device.remark "schedule" "missed" "nothing hides it" in "straight"
 // CHECK-NEXT: device.remark "codegen" "analysis" "2 kernels"
 // CHECK-NEXT: }

@@ -16,6 +16,15 @@
 // RUN: lockstep-translate --emit-artifact %t.cnn.mlir -o %t.cnn.again
 // RUN: cmp %t.cnn.lockstep %t.cnn.again
 
+// With parts for workers and servers.
+// RUN: lockstep-compile %examples/digits-mlp/step.mlir --replicas=4 --strategy=parameter_server_sync --servers=2 --partitioner="fixed 2" -o %t.ps.lockstep
+// RUN: lockstep-compile %examples/digits-mlp/step.mlir --replicas=4 --strategy=parameter_server_sync --servers=2 --partitioner="fixed 2" --stop-after=memory -o %t.ps.expected
+// RUN: lockstep-translate --import-artifact %t.ps.lockstep --mlir-elide-elementsattrs-if-larger=64 -o %t.ps.found
+// RUN: diff %t.ps.expected %t.ps.found
+// RUN: lockstep-translate --import-artifact %t.ps.lockstep --mlir-print-debuginfo -o %t.ps.mlir
+// RUN: lockstep-translate --emit-artifact %t.ps.mlir -o %t.ps.again
+// RUN: cmp %t.ps.lockstep %t.ps.again
+
 // With a loop.
 // RUN: lockstep-compile %examples/language-model/step.mlir --replicas=2 --target=x86-64-v3 -o %t.lm.lockstep
 // RUN: lockstep-compile %examples/language-model/step.mlir --replicas=2 --target=x86-64-v3 --stop-after=memory -o %t.lm.expected

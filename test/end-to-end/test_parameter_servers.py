@@ -1,0 +1,100 @@
+"""Variables on parameter servers: the bits of mirrored variables, and rows of large tables without the tables."""
+
+import re
+
+import numpy as np
+import pytest
+from conftest import read_variables
+from test_by_hand import results
+
+STRATEGY = "--strategy=parameter_server_sync"
+
+
+@pytest.mark.parametrize("servers, partitioner", [(1, "fixed 1"), (2, "min_size bytes 4096 shards 2"), (3, "max_size bytes 8192")])
+@pytest.mark.parametrize("name, steps", [("digits-mlp", 50), ("digits-cnn", 10)])
+def test_servers_and_copies_have_the_same_bits(train, name, steps, servers, partitioner):
+    copies = train(name, steps, compile=["--replicas=4"])
+    for executors in (1, 3):
+        options = ["--replicas=4", STRATEGY, f"--servers={servers}", f"--partitioner={partitioner}"]
+        assert train(name, steps, compile=options, run=[f"--executors={executors}"]) == copies
+
+
+def test_a_checkpoint_does_not_say_where_variables_were(tools, examples, tmp_path):
+    example = examples("digits-mlp")
+    servers = tools.compile(example.source, tmp_path / "servers.lockstep", "--replicas=4", STRATEGY, "--servers=2", "--partitioner=fixed 2")
+    copies = tools.compile(example.source, tmp_path / "copies.lockstep", "--replicas=4")
+
+    def train(artifact, steps, folder, *more):
+        tools.run("lockstep-run", artifact, *example.arguments(steps, tmp_path / f"{folder}.jsonl"), "--save", tmp_path / folder, *more)
+        return tmp_path / folder / f"checkpoint-{steps}.safetensors"
+
+    straight = train(copies, 20, "straight")
+    assert read_variables(train(servers, 20, "on-servers")) == read_variables(straight)
+    for first, second in ((servers, copies), (copies, servers)):
+        folder = "servers-first" if first is servers else "copies-first"
+        train(first, 11, folder)
+        assert read_variables(train(second, 20, folder, "--resume")) == read_variables(straight)
+
+
+# Rows of a table are looked up and changed.
+TABLE = """
+replica.strategy @strategy {{kind = #replica.kind<{kind}>, replicas = {replicas} : i64{servers}}}
+replica.variable @table : tensor<{rows}x64xf32> {{aggregation = #replica.aggregation<sum>, initial = dense<1.0> : tensor<{rows}x64xf32>}}
+replica.step @step(%ids: tensor<{batch}xi64> {{replica.batch = "ids"}}, %half: tensor<{batch}x64xf32> {{replica.batch = "half"}})
+    -> (tensor<{batch}x64xf32> {{replica.result = "rows"}}) {{
+  %rows = replica.lookup @table, %ids : tensor<{batch}xi64> -> tensor<{batch}x64xf32>
+  %change = arith.mulf %rows, %half : tensor<{batch}x64xf32>
+  replica.scatter sub @table, %ids, %change : tensor<{batch}xi64>, tensor<{batch}x64xf32>
+  replica.return %rows : tensor<{batch}x64xf32>
+}}
+"""
+
+
+def run_table(tools, folder, rows, batch, replicas, ids, *options, **strategy):
+    """The rows that each replica found, the table afterwards, and the bytes that replicas gave and got."""
+    source = folder / f"table-{rows}.mlir"
+    source.write_text(TABLE.format(rows=rows, batch=batch, replicas=replicas, **strategy))
+    artifact = tools.compile(source, folder / "table.lockstep", *options)
+    np.savez(folder / "ids.npz", **{f"ids@{r}": ids[r] for r in range(replicas)}, half=np.full((batch, 64), 0.5, np.float32))
+    done = tools.run("lockstep-run", artifact, "--inputs", folder / "ids.npz")
+    found = results(done.stdout)
+    traffic = re.search(r"gave the servers (\d+) bytes and got (\d+) bytes from them in 1 runs", done.stderr)
+    told = tools.run("lockstep-inspect", artifact).stdout
+    bounds = re.findall(r"all replicas give (\S+ \S+) to it and get (\S+ \S+) from it", told)
+    return found, traffic and (int(traffic[1]), int(traffic[2])), bounds
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_what_is_exchanged_depends_on_rows_and_not_on_the_table(tools, tmp_path, level):
+    replicas, servers, batch = 3, 4, 32
+    random = np.random.default_rng(0)
+    ids = [random.integers(0, 1000, batch) for _ in range(replicas)]
+    # Half of what one replica asks for does not exist: nobody is asked for it.
+    ids[2][::2] = -1
+    rows = sum(int((each >= 0).sum()) for each in ids)
+    strategy = {"kind": "parameter_server_sync", "servers": f", servers = {servers} : i64, partitioner = #replica.partitioner<fixed {servers}>"}
+    exchanged = {}
+    for size in (1000, 100_000):
+        found, exchanged[size], bounds = run_table(tools, tmp_path, size, batch, replicas, ids, level, **strategy)
+        same, _, _ = run_table(tools, tmp_path, size, batch, replicas, ids, level, kind="mirrored", servers="")
+        assert found == same
+        table = np.ones((size, 64), np.float32)
+        everything = np.concatenate(ids)
+        inside = everything >= 0
+        looked_up = np.where(inside[:, None], np.float32(1), np.float32(0)) * np.ones((len(everything), 64), np.float32)
+        np.testing.assert_array_equal(
+            np.concatenate([np.reshape(found["result", "rows", r][1], (batch, 64)) for r in range(replicas)]), looked_up
+        )
+        np.subtract.at(table, everything[inside], looked_up[inside] / 2)
+        np.testing.assert_array_equal(np.reshape(found["variable", "table", 0][1], (size, 64)), table)
+        # The bound is that all ids are on each server.
+        given, got = replicas * (8 + batch * (8 + 4 * 64)), replicas * batch * 4 * 64
+        assert level == "-O0" or bounds == [(f"{given / 1024:.1f} KiB", f"{got / 1024:.1f} KiB")] * servers
+    assert exchanged[1000] == exchanged[100_000]
+    # Each replica tells each server how many rows it needs, and then, row by row, which; it gets them, and gives what changes. Shapes go
+    # along, a number for each dimension.
+    pairs = replicas * servers
+    given, got = pairs * 8 + rows * (8 + 4 * 64) + pairs * (1 + 1 + 2) * 8, rows * 4 * 64 + pairs * 8
+    assert exchanged[1000][1] == got
+    # What is optimized sends the numbers of rows once, for looking up and for changing.
+    assert exchanged[1000][0] == given if level == "-O2" else given < exchanged[1000][0] < given + rows * 8 + pairs * 32

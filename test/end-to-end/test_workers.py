@@ -1,0 +1,199 @@
+"""Workers that take steps on their own: no update is lost, one worker is like all replicas together, errors end the run of all."""
+
+import re
+import signal
+import subprocess
+import time
+
+import numpy as np
+import pytest
+from conftest import read_metrics, read_variables
+
+UNDER = ["--replicas=1", "--strategy=parameter_server", "--servers=2"]
+
+# `n` counts steps, `w` adds up rows, `half` counts every second one in a branch. All numbers of a row are equal, so at each moment those of `w` are.
+MODULE = """
+replica.strategy @strategy {kind = #replica.kind<parameter_server>}
+replica.variable @n : tensor<f32> {initial = dense<0.0> : tensor<f32>}
+replica.variable @w : tensor<96xf32> {initial = dense<1.0> : tensor<96xf32>}
+replica.variable @half : tensor<f32> {initial = dense<0.0> : tensor<f32>}
+replica.step @step(%x: tensor<96xf32> {replica.batch = "x"}, %step: tensor<i32> {replica.scalar = "step"})
+    -> (tensor<96xf32> {replica.metric = "w"}, tensor<f32> {replica.metric = "n"}) {
+  %one = arith.constant dense<1.0> : tensor<f32>
+  %n = replica.read @n : tensor<f32>
+  %more = arith.addf %n, %one : tensor<f32>
+  replica.assign @n, %more : tensor<f32>
+  replica.assign_add @w, %x : tensor<96xf32>
+  %bits = arith.constant dense<1> : tensor<i32>
+  %odd = arith.andi %step, %bits : tensor<i32>
+  %is_odd = arith.cmpi eq, %odd, %bits : tensor<i32>
+  %condition = tensor.extract %is_odd[] : tensor<i1>
+  %h = replica.read @half : tensor<f32>
+  %next = scf.if %condition -> tensor<f32> {
+    %sum = arith.addf %h, %one : tensor<f32>
+    scf.yield %sum : tensor<f32>
+  } else {
+    scf.yield %h : tensor<f32>
+  }
+  replica.assign @half, %next : tensor<f32>
+  %w = replica.read @w : tensor<96xf32>
+  replica.return %w, %n : tensor<96xf32>, tensor<f32>
+}
+"""
+
+
+@pytest.fixture
+def command(tools, tmp_path):
+    """Compiles the module above: `command(level, steps, options...)` is what takes its steps."""
+    source = tmp_path / "step.mlir"
+    source.write_text(MODULE)
+    np.savez(tmp_path / "data.npz", x=np.ones(96 * 20, np.float32))
+
+    def make(level, steps, *options):
+        artifact = tools.compile(source, tmp_path / f"step{level}.lockstep", *UNDER, level)
+        files = ["--data", tmp_path / "data.npz", "--metrics", tmp_path / "metrics.jsonl", "--save", tmp_path / "saved"]
+        return ["lockstep-run", artifact, *files, f"--steps={steps}", *options]
+
+    return make
+
+
+def saved_variables(folder, steps):
+    variables = read_variables(folder / "saved" / f"checkpoint-{steps}.safetensors")
+    return {name: np.frombuffer(value[2], np.float32) for name, value in variables.items()}
+
+
+@pytest.fixture
+def counters(tools, command, tmp_path):
+    """Takes steps of the module above: `counters(level, steps, options...)` gives the metrics, the variables and what was said."""
+
+    def run(level, steps, *options, check=True):
+        done = tools.run(*command(level, steps, *options), check=check)
+        if not check:
+            return done
+        return read_metrics(tmp_path / "metrics.jsonl"), saved_variables(tmp_path, steps), done.stderr
+
+    return run
+
+
+class Started:
+    """A run that gets signals when it says certain things."""
+
+    def __init__(self, tools, command):
+        line = [str(tools.folder / command[0]), *map(str, command[1:])]
+        self.process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        self.said = ""
+
+    def signal(self, number, after):
+        while after not in self.said:
+            line = self.process.stderr.readline()
+            assert line, self.said
+            self.said += line
+        self.process.send_signal(number)
+
+    def end(self):
+        self.said += self.process.communicate(timeout=300)[1]
+        return self.process.returncode
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_no_update_is_lost(counters, level, workers):
+    steps = 300
+    metrics, variables, said = counters(level, steps, f"--workers={workers}")
+    assert [line["step"] for line in metrics] == list(range(steps))
+    assert [line["epoch"] for line in metrics] == [step // 20 for step in range(steps)]
+    assert {line["worker"] for line in metrics} <= set(range(workers))
+    for line in metrics:
+        assert len(set(line["w"])) == 1
+        assert 0 <= line["n"] < steps
+    assert variables["n"] == steps
+    assert variables["half"] == steps // 2
+    np.testing.assert_array_equal(variables["w"], np.full(96, steps + 1, np.float32))
+    given, got, runs = map(int, re.search(r"gave the servers (\d+) bytes and got (\d+) bytes from them in (\d+) runs", said).groups())
+    assert runs == steps
+    assert given % steps == got % steps == 0
+    assert given and got
+
+
+@pytest.mark.parametrize("name, steps", [("digits-mlp", 60)])
+def test_one_worker_is_like_all_replicas_together(tools, examples, compiled, tmp_path, name, steps):
+    example, artifact = examples(name), compiled(name, *UNDER)
+
+    def train(folder, *options):
+        metrics = tmp_path / f"{folder}.jsonl"
+        tools.run(
+            "lockstep-run", artifact, *example.arguments(steps, metrics), "--save", tmp_path / folder,
+            "--eval-data", example.folder / "test.npz", *options,
+        )  # fmt: skip
+        lines = read_metrics(metrics)
+        return [{key: value for key, value in line.items() if key != "worker"} for line in lines], read_variables(
+            tmp_path / folder / f"checkpoint-{steps}.safetensors"
+        )
+
+    assert train("alone", "--workers=1") == train("together")
+    lines, _ = train("several", "--workers=3")
+    losses = [line["loss"] for line in lines if "loss" in line]
+    assert len(losses) == steps
+    assert np.mean(losses[-10:]) < np.mean(losses[:10])
+
+
+def test_what_was_saved_is_gone_on_with(counters):
+    counters("-O2", 30, "--workers=3", "--save-every=7")
+    metrics, variables, said = counters("-O2", 75, "--workers=2", "--resume")
+    assert "resuming after 30 steps" in said
+    assert variables["n"] == 75
+    assert [line["step"] for line in metrics] == list(range(75))
+    assert metrics[-1]["epoch"] == 3
+
+
+# The worker that is stuck is reported, and nobody waits for it.
+def test_a_worker_that_is_stuck_ends_the_run(counters):
+    done = counters("-O2", 100_000, "--workers=3", "--inject=pause:replica=0,command=1,program=step", "--deadline=1", check=False)
+    assert done.returncode == 3
+    assert "replica 0: paused by an injected fault before command 1" in done.stderr
+
+
+# What has begun ends, and is all that counts: the steps are the first ones, without a gap.
+@pytest.mark.parametrize("workers", [1, 3])
+def test_a_signal_ends_the_run_after_the_steps_at_hand(tools, command, tmp_path, workers):
+    run = Started(tools, command("-O2", 2_000_000_000, f"--workers={workers}"))
+    metrics = tmp_path / "metrics.jsonl"
+    while not metrics.exists() or not metrics.stat().st_size:
+        assert run.process.poll() is None
+        time.sleep(0.01)
+    run.process.send_signal(signal.SIGTERM)
+    assert run.end() == 128 + signal.SIGTERM, run.said
+    lines = read_metrics(metrics)
+    steps = len(lines)
+    assert [line["step"] for line in lines] == list(range(steps))
+    variables = saved_variables(tmp_path, steps)
+    assert variables["n"] == steps
+    np.testing.assert_array_equal(variables["w"], np.full(96, steps + 1, np.float32))
+
+
+# Nobody waits for a worker that is stuck after the second one, and what it leaves behind is the interruption.
+@pytest.mark.parametrize("workers", [1, 3])
+def test_a_second_signal_gives_the_steps_up(tools, command, workers):
+    fault = "--inject=pause:replica=0,command=1,program=step"
+    run = Started(tools, command("-O2", 100_000, f"--workers={workers}", fault, "--deadline=1000"))
+    run.signal(signal.SIGINT, after="injected: ")
+    run.signal(signal.SIGINT, after="SIGINT: stopping after the step at hand; a second signal gives it up\n")
+    assert run.end() == 128 + signal.SIGINT, run.said
+    assert "lockstep-run: error: given up at the second signal, SIGINT\n" in run.said
+
+
+def test_other_strategies_are_refused(tools, compiled, counters):
+    def error(*arguments):
+        done = tools.run("lockstep-run", *arguments, check=False)
+        assert done.returncode in (1, 2)
+        return done.stderr
+
+    mirrored = compiled("digits-mlp", "--replicas=4")
+    expected = "--workers=2: expected an artifact of the strategy 'parameter_server' for workers that take steps on their own"
+    assert expected + ", which has one replica, found 4" in error(mirrored, "--steps=1", "--workers=2")
+    alone = compiled("digits-mlp", "--replicas=1")
+    assert expected + ", found one without servers" in error(alone, "--steps=1", "--workers=2")
+    together = compiled("digits-mlp", "--replicas=1", "--strategy=parameter_server_sync", "--servers=2")
+    assert "it works on a variable itself, not on a copy" in error(together, "--steps=1", "--workers=2")
+    assert "--executors excludes --workers" in error(mirrored, "--steps=1", "--workers=2", "--executors=2")
+    assert "--workers" in error(mirrored, "--steps=1", "--workers=0")

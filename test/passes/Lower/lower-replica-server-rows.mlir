@@ -1,0 +1,41 @@
+// RUN: lockstep-opt %s --partition-variables --lower-replica | FileCheck %s
+
+// Rows of a table that a server has: replicas give the numbers of the rows that they need, and get those rows; what is exchanged is as
+// much as there are rows.
+replica.strategy @ps {kind = #replica.kind<parameter_server_sync>, replicas = 2 : i64, servers = 1 : i64}
+replica.variable @table : tensor<7x3xf32> {aggregation = #replica.aggregation<mean>}
+
+// CHECK-LABEL: replica.step @look_up(
+// CHECK-SAME: %[[IDS:.*]]: tensor<4xi64>
+replica.step @look_up(%ids: tensor<4xi64> {replica.batch = "ids"}) -> (tensor<4x3xf32> {replica.result = "rows"}) {
+  // Those that are in the table stand first, and how many they are is known.
+  // CHECK: %[[TABLE:.*]] = replica.read @table
+  // CHECK: %[[LOOP:.*]]:3 = scf.for
+  // CHECK: %[[C:.*]] = tensor.extract %[[LOOP]]#2[]
+  // CHECK: %[[COUNT:.*]] = arith.index_cast %[[C]]
+  // CHECK: %[[OWN:.*]] = tensor.extract_slice %[[LOOP]]#0[0] [%[[COUNT]]] [1] : tensor<4xi64> to tensor<?xi64>
+  // CHECK: collective.start gather none @all root 2 axis 0(%{{.*}} : tensor<1xi64>) -> <tensor<2xi64>>
+  // CHECK: %[[COUNTS:.*]] = collective.wait
+  // CHECK: collective.start gather none @all root 2 axis 0(%[[OWN]] : tensor<?xi64>) sizes(%{{.*}}) {bounds = array<i64: 8>} -> <tensor<?xi64>>
+  // CHECK: %[[ASKED:.*]] = collective.wait
+  // CHECK: %[[FOUND:.*]] = linalg.generic {{.*}} ins(%[[ASKED]] : tensor<?xi64>)
+  // CHECK: collective.start scatter none @all root 2 axis 0(%[[FOUND]], %[[COUNTS]] : tensor<?x3xf32>, tensor<2xi64>) sizes(%[[COUNT]]) {bounds = array<i64: 4>} -> <tensor<?x3xf32>>
+  // CHECK: %[[GIVEN:.*]] = collective.wait
+  // Each goes where its number stands; zeros where that is not in the table.
+  // CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<4x3xf32>)
+  %rows = replica.lookup @table, %ids : tensor<4xi64> -> tensor<4x3xf32>
+  replica.return %rows : tensor<4x3xf32>
+}
+
+// CHECK-LABEL: replica.step @change(
+replica.step @change(%ids: tensor<4xi64> {replica.batch = "ids"}, %rows: tensor<4x3xf32> {replica.batch = "rows"}) {
+  // CHECK: collective.start gather none @all root 2 axis 0(%{{.*}} : tensor<1xi64>)
+  // CHECK: collective.start gather none @all root 2 axis 0(%{{.*}} : tensor<?x3xf32>) sizes(%{{.*}}) {bounds = array<i64: 8>}
+  // CHECK: collective.start gather none @all root 2 axis 0(%{{.*}} : tensor<?xi64>) sizes(%{{.*}}) {bounds = array<i64: 8>}
+  // The mean is made where the rows are needed.
+  // CHECK: arith.mulf
+  // CHECK: scf.for
+  // CHECK: replica.assign @table
+  replica.scatter sub @table, %ids, %rows : tensor<4xi64>, tensor<4x3xf32>
+  replica.return
+}

@@ -1,0 +1,21 @@
+//===- RandomGroups.h - Programs of groups by chance ------------*- C++ -*-===//
+//
+// A random step in collective form: exchanges and barriers in groups of ranks that may share members, starts and waits with other work
+// between them. It is one story that each rank has its part of: ranks go different ways by their number, and in groups by what the group
+// has reduced. About every second program is spoilt at one place.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LOCKSTEP_TEST_PASSES_VERIFY_PROGRAMS_RANDOMGROUPS_H
+#define LOCKSTEP_TEST_PASSES_VERIFY_PROGRAMS_RANDOMGROUPS_H
+
+#include "RandomProgram.h"
+
+namespace lockstep::test {
+
+/// The same seed gives the same program, for `replicas` ranks.
+RandomProgram randomGroups(uint64_t seed, int64_t replicas);
+
+} // namespace lockstep::test
+
+#endif

@@ -1,0 +1,328 @@
+// RUN: lockstep-opt %s --set-replicas=replicas=3 --verify-uniformity --split-input-file --verify-diagnostics=only-expected -o /dev/null
+
+// Steps in collective form: groups of ranks, channels, and what stands between a start and its wait. The format of these files is in
+// ../SuiteTest.cpp.
+
+// wrong, blocks: two groups in opposite order
+// Stands for ranks that are in two communicators and use them in different orders (NCCL asks its users to keep one order, even across
+// communicators): each waits in one for those who wait in the other.
+collective.group @data
+collective.group @model
+func.func @step(%c: tensor<i1> {device.binding = #device.binding<batch "c">}, %x: tensor<4xf32> {device.binding = #device.binding<batch "x">}) {
+  %i = tensor.extract %c[] : tensor<i1>
+  scf.if %i {
+    // expected-error@+2 {{'collective.start' is issued by some replicas, while others issue a different 'collective.start' in its place [E_COLLECTIVE_DIVERGENCE]}}
+    // expected-note@+1 {{some replicas issue 'collective.start' all_reduce sum in group @data}}
+    %h = collective.start all_reduce sum @data (%x : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+    %g = collective.wait %h (%x : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+    %k = collective.start all_reduce sum @model (%x : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+    %l = collective.wait %k (%x : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  } else {
+    // expected-note@+1 {{other replicas issue 'collective.start' all_reduce sum in group @model}}
+    %h = collective.start all_reduce sum @model (%x : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+    %g = collective.wait %h (%x : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+    %k = collective.start all_reduce sum @data (%x : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+    %l = collective.wait %k (%x : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  }
+  return
+}
+
+// -----
+
+// correct, lowered: two groups in one order
+collective.group @data
+collective.group @model
+func.func @step(%c: tensor<i1> {device.binding = #device.binding<batch "c">}, %x: tensor<4xf32> {device.binding = #device.binding<batch "x">}) {
+  %i = tensor.extract %c[] : tensor<i1>
+  %twice = arith.addf %x, %x : tensor<4xf32>
+  scf.if %i {
+    %h = collective.start all_reduce sum @data (%x : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+    %g = collective.wait %h (%x : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+    %k = collective.start all_reduce sum @model (%x : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+    %l = collective.wait %k (%x : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  } else {
+    %h = collective.start all_reduce sum @data (%twice : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+    %g = collective.wait %h (%twice : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+    %k = collective.start all_reduce sum @model (%g : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+    %l = collective.wait %k (%g : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  }
+  return
+}
+
+// -----
+
+// wrong, blocks: a receive that is moved over a barrier, on some ranks
+// Stands for a wait that a scheduler hoists: who waits for a message before the barrier waits for those who send behind it.
+collective.group @all
+func.func @step(%c: tensor<i1> {device.binding = #device.binding<batch "c">}, %x: tensor<4xf32> {device.binding = #device.binding<batch "x">}) {
+  %i = tensor.extract %c[] : tensor<i1>
+  scf.if %i {
+    // expected-error@+1 {{'collective.start' is issued by some replicas, while others issue 'collective.barrier' in its place [E_COLLECTIVE_DIVERGENCE]}}
+    %h = collective.start broadcast none @all root 0 (%x : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+    %g = collective.wait %h (%x : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+    collective.barrier @all
+  } else {
+    collective.barrier @all
+    %h = collective.start broadcast none @all root 0 (%x : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+    %g = collective.wait %h (%x : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  }
+  return
+}
+
+// -----
+
+// correct, lowered: all have started before the barrier, and wait on whichever side of it they like
+collective.group @all
+func.func @step(%c: tensor<i1> {device.binding = #device.binding<batch "c">}, %x: tensor<4xf32> {device.binding = #device.binding<batch "x">}) {
+  %i = tensor.extract %c[] : tensor<i1>
+  scf.if %i {
+    %h = collective.start broadcast none @all root 0 (%x : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+    %g = collective.wait %h (%x : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+    collective.barrier @all
+  } else {
+    %h = collective.start broadcast none @all root 0 (%x : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+    collective.barrier @all
+    %g = collective.wait %h (%x : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  }
+  return
+}
+
+// -----
+
+// wrong, blocks: channels in opposite order
+// Stands for tags that sender and receiver number differently.
+collective.group @all
+func.func @step(%c: tensor<i1> {device.binding = #device.binding<batch "c">}) {
+  %i = tensor.extract %c[] : tensor<i1>
+  scf.if %i {
+    // expected-error@+2 {{while others issue a different 'collective.barrier' in its place [E_COLLECTIVE_DIVERGENCE]}}
+    // expected-note@+1 {{some replicas issue 'collective.barrier' barrier in group @all on channel 0}}
+    collective.barrier @all channel 0
+    collective.barrier @all channel 1
+  } else {
+    // expected-note@+1 {{other replicas issue 'collective.barrier' barrier in group @all on channel 1}}
+    collective.barrier @all channel 1
+    collective.barrier @all channel 0
+  }
+  return
+}
+
+// -----
+
+// correct, lowered: channels in one order
+collective.group @all
+func.func @step(%c: tensor<i1> {device.binding = #device.binding<batch "c">}) {
+  %i = tensor.extract %c[] : tensor<i1>
+  scf.if %i {
+    collective.barrier @all channel 0
+    collective.barrier @all channel 1
+  } else {
+    collective.barrier @all channel 0
+    collective.barrier @all channel 1
+  }
+  return
+}
+
+// -----
+
+// wrong, blocks: each rank decides by the part that it got whether to go on
+// Stands for experts of which some got no tokens, and that leave out the exchange that brings the tokens back.
+collective.group @all
+func.func @step(%tokens: tensor<12xi32> {device.binding = #device.binding<batch "tokens">}) {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant 1 : i32
+  %h = collective.start all_to_all none @all axis 0 (%tokens : tensor<12xi32>) -> !collective.pending<tensor<12xi32>>
+  // expected-note@+1 {{'collective.wait' is different on each replica}}
+  %mine = collective.wait %h (%tokens : tensor<12xi32>) : !collective.pending<tensor<12xi32>> -> tensor<12xi32>
+  %first = tensor.extract %mine[%c0] : tensor<12xi32>
+  %any = arith.cmpi sgt, %first, %one : i32
+  scf.if %any {
+    // expected-error@+1 {{'collective.start' is under a condition that may differ between replicas: some would wait in it for others that never come [E_COLLECTIVE_IN_CONTROL_FLOW]}}
+    %b = collective.start all_to_all none @all axis 0 (%mine : tensor<12xi32>) -> !collective.pending<tensor<12xi32>>
+    %back = collective.wait %b (%mine : tensor<12xi32>) : !collective.pending<tensor<12xi32>> -> tensor<12xi32>
+  }
+  return
+}
+
+// -----
+
+// correct, lowered: they decide by what all got
+collective.group @all
+func.func @step(%tokens: tensor<12xi32> {device.binding = #device.binding<batch "tokens">}) {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant 1 : i32
+  %h = collective.start all_to_all none @all axis 0 (%tokens : tensor<12xi32>) -> !collective.pending<tensor<12xi32>>
+  %mine = collective.wait %h (%tokens : tensor<12xi32>) : !collective.pending<tensor<12xi32>> -> tensor<12xi32>
+  %s = collective.start all_reduce sum @all (%mine : tensor<12xi32>) -> !collective.pending<tensor<12xi32>>
+  %all = collective.wait %s (%mine : tensor<12xi32>) : !collective.pending<tensor<12xi32>> -> tensor<12xi32>
+  %first = tensor.extract %all[%c0] : tensor<12xi32>
+  %any = arith.cmpi sgt, %first, %one : i32
+  scf.if %any {
+    %b = collective.start all_to_all none @all axis 0 (%mine : tensor<12xi32>) -> !collective.pending<tensor<12xi32>>
+    %back = collective.wait %b (%mine : tensor<12xi32>) : !collective.pending<tensor<12xi32>> -> tensor<12xi32>
+  }
+  return
+}
+
+// -----
+
+// wrong, blocks: the root alone comes to its broadcast
+// Stands for "if rank == 0: broadcast(x)", where the others have to receive.
+collective.group @all
+func.func @step(%rank: tensor<i32> {device.binding = #device.binding<rank "">}, %x: tensor<4xf32> {device.binding = #device.binding<batch "x">}) {
+  %zero = arith.constant 0 : i32
+  %r = tensor.extract %rank[] : tensor<i32>
+  %first = arith.cmpi eq, %r, %zero : i32
+  scf.if %first {
+    // expected-error@+1 {{'collective.start' is under a condition that may differ between replicas: some would wait in it for others that never come [E_COLLECTIVE_IN_CONTROL_FLOW]}}
+    %h = collective.start broadcast none @all root 0 (%x : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+    %g = collective.wait %h (%x : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  }
+  return
+}
+
+// -----
+
+// correct, lowered: the root prepares what it gives, all take part
+collective.group @all
+func.func @step(%rank: tensor<i32> {device.binding = #device.binding<rank "">}, %x: tensor<4xf32> {device.binding = #device.binding<batch "x">})
+    -> (tensor<4xf32> {device.binding = #device.binding<metric "x">}) {
+  %zero = arith.constant 0 : i32
+  %zeros = arith.constant dense<0.0> : tensor<4xf32>
+  %r = tensor.extract %rank[] : tensor<i32>
+  %first = arith.cmpi eq, %r, %zero : i32
+  %mine = arith.select %first, %x, %zeros : tensor<4xf32>
+  %h = collective.start broadcast none @all root 0 (%mine : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+  %g = collective.wait %h (%mine : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  return %g : tensor<4xf32>
+}
+
+// -----
+
+// wrong, copies differ: the new value of a variable is computed while its gradient is on the way
+// Stands for an optimizer that reads a gradient before its reduction has been waited for.
+collective.group @all
+replica.variable @w : tensor<4xf32>
+func.func @step(%w: tensor<4xf32> {device.binding = #device.binding<variable "w">}, %x: tensor<4xf32> {device.binding = #device.binding<batch "x">})
+    -> (tensor<4xf32> {device.binding = #device.binding<variable "w">}) {
+  %h = collective.start all_reduce sum @all (%x : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+  // expected-error@+1 {{the new value of variable 'w' may differ between replicas}}
+  %new = arith.subf %w, %x : tensor<4xf32>
+  %g = collective.wait %h (%x : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  return %new : tensor<4xf32>
+}
+
+// -----
+
+// correct, lowered: computed after it has come
+collective.group @all
+replica.variable @w : tensor<4xf32>
+func.func @step(%w: tensor<4xf32> {device.binding = #device.binding<variable "w">}, %x: tensor<4xf32> {device.binding = #device.binding<batch "x">})
+    -> (tensor<4xf32> {device.binding = #device.binding<variable "w">}) {
+  %h = collective.start all_reduce sum @all (%x : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+  %g = collective.wait %h (%x : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  %new = arith.subf %w, %g : tensor<4xf32>
+  return %new : tensor<4xf32>
+}
+
+// -----
+
+// wrong, cannot be executed: a call of something that nobody has seen
+// Stands for libraries that communicate by themselves: no order can be proven.
+func.func private @helper(tensor<4xf32>)
+func.func @step(%x: tensor<4xf32> {device.binding = #device.binding<batch "x">}) {
+  // expected-error@+1 {{'func.call' is not inlined, so the order of collectives cannot be proven}}
+  func.call @helper(%x) : (tensor<4xf32>) -> ()
+  return
+}
+
+// -----
+
+// correct, lowered: it stands where it was called
+collective.group @all
+func.func @step(%x: tensor<4xf32> {device.binding = #device.binding<batch "x">}) {
+  collective.barrier @all
+  return
+}
+
+// -----
+
+// wrong, blocks: two groups that share ranks, in opposite order
+// Stands for a model-parallel pair that is also part of the data-parallel group.
+collective.group @pair {ranks = array<i64: 0, 1>}
+collective.group @all
+func.func @step(%c: tensor<i1> {device.binding = #device.binding<batch "c">}) {
+  %b = tensor.extract %c[] : tensor<i1>
+  scf.if %b {
+    // expected-error@+2 {{'collective.barrier' is issued by some replicas, while others issue a different 'collective.barrier' in its place [E_COLLECTIVE_DIVERGENCE]}}
+    // expected-note@+1 {{some replicas issue 'collective.barrier' barrier in group @pair}}
+    collective.barrier @pair
+    collective.barrier @all
+  } else {
+    // expected-note@+1 {{other replicas issue 'collective.barrier' barrier in group @all}}
+    collective.barrier @all
+    collective.barrier @pair
+  }
+  return
+}
+
+// -----
+
+// correct, lowered: a group within a group, beside the collective that all issue
+collective.group @pair {ranks = array<i64: 0, 1>}
+collective.group @all
+func.func @step(%rank: tensor<i32> {device.binding = #device.binding<rank "">}) {
+  %two = arith.constant 2 : i32
+  %i = tensor.extract %rank[] : tensor<i32>
+  %member = arith.cmpi slt, %i, %two : i32
+  scf.if %member {
+    collective.barrier @pair
+    collective.barrier @all
+    collective.barrier @pair
+  } else {
+    collective.barrier @all
+  }
+  return
+}
+
+// -----
+
+// wrong, blocks: a pair meets where each of them decides for itself
+// Stands for a group within a group that skips what is not finite.
+collective.group @pair {ranks = array<i64: 0, 1>}
+func.func @step(%x: tensor<f32> {device.binding = #device.binding<batch "x">}, %rank: tensor<i32> {device.binding = #device.binding<rank "">}) {
+  %limit = arith.constant 0.0 : f32
+  %two = arith.constant 2 : i32
+  %i = tensor.extract %rank[] : tensor<i32>
+  %member = arith.cmpi slt, %i, %two : i32
+  scf.if %member {
+    %own = tensor.extract %x[] : tensor<f32>
+    %skip = arith.cmpf olt, %own, %limit : f32
+    scf.if %skip {
+      // expected-error@+1 {{'collective.barrier' is under a condition that may differ between replicas}}
+      collective.barrier @pair
+    }
+  }
+  return
+}
+
+// -----
+
+// correct, lowered: a pair meets where its sum decides
+collective.group @pair {ranks = array<i64: 0, 1>}
+func.func @step(%x: tensor<f32> {device.binding = #device.binding<batch "x">}, %rank: tensor<i32> {device.binding = #device.binding<rank "">}) {
+  %limit = arith.constant 0.0 : f32
+  %two = arith.constant 2 : i32
+  %i = tensor.extract %rank[] : tensor<i32>
+  %member = arith.cmpi slt, %i, %two : i32
+  scf.if %member {
+    %h = collective.start all_reduce sum @pair (%x : tensor<f32>) -> !collective.pending<tensor<f32>>
+    %g = collective.wait %h (%x : tensor<f32>) : !collective.pending<tensor<f32>> -> tensor<f32>
+    %sum = tensor.extract %g[] : tensor<f32>
+    %skip = arith.cmpf olt, %sum, %limit : f32
+    scf.if %skip {
+      collective.barrier @pair
+    }
+  }
+  return
+}

@@ -1,0 +1,140 @@
+//===- NetworkTest.cpp - messages between executors -----------------------===//
+
+#include "runtime/transport/local/LocalNetwork.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <thread>
+
+using namespace lockstep::runtime;
+
+namespace {
+
+std::vector<std::shared_ptr<Network>> connect(uint32_t executors) {
+  std::vector<RankRange> ranks;
+  for (uint32_t i = 0; i < executors; ++i)
+    ranks.push_back({2 * i, 2});
+  auto network = LocalNetwork::create(ranks);
+  EXPECT_TRUE(network.ok()) << network.status().message();
+  return *network;
+}
+
+TEST(LocalNetwork, refusesRanks) {
+  EXPECT_EQ(LocalNetwork::create({{0, 2}, {2, 0}}).status().message(), "expected executors with ranks, found one of none at rank 2");
+  EXPECT_EQ(LocalNetwork::create({{2, 2}, {0, 3}}).status().message(), "expected each rank in one executor, found ranks 0-2 in ranks 2-3");
+}
+
+// A message is read where it lies, and comes back.
+TEST(LocalNetwork, givesAndTakesBack) {
+  auto network = connect(2);
+  std::array<std::byte, 8> bytes{std::byte(7)};
+  MessagePiece piece{bytes.data(), bytes.size()};
+  Message message;
+  message.to = 1;
+  message.tag = {3, 4, 5, 6};
+  message.pieces = {&piece, 1};
+  EXPECT_FALSE(network[1]->hasMail());
+  network[0]->send(message);
+  EXPECT_TRUE(network[1]->hasMail());
+  EXPECT_FALSE(network[0]->hasMail());
+  Message *received = network[1]->receive();
+  ASSERT_TRUE(received && !received->next);
+  EXPECT_EQ(received->from, 0u);
+  EXPECT_EQ(received->tag.epoch, 5u);
+  EXPECT_EQ(received->pieces[0].bytes, bytes.data());
+  network[1]->release(*received);
+  EXPECT_EQ(network[0]->receive(), &message);
+  EXPECT_EQ(network[0]->receive(), nullptr);
+}
+
+// Several threads of three executors send to one: nothing is lost, and each sender's order is kept.
+TEST(LocalNetwork, keepsTheOrderOfEachSender) {
+  auto network = connect(3);
+  constexpr uint32_t count = 2000;
+  std::vector<std::vector<Message>> messages(3);
+  std::vector<std::thread> senders;
+  for (uint32_t from : {1, 2}) {
+    messages[from] = std::vector<Message>(count);
+    senders.emplace_back([&, from] {
+      for (uint32_t i = 0; i < count; ++i) {
+        messages[from][i].tag.epoch = i;
+        network[from]->send(messages[from][i]);
+      }
+    });
+  }
+  std::array<uint32_t, 3> next{};
+  while (next[1] + next[2] < 2 * count) {
+    uint32_t key = network[0]->events().key();
+    Message *list = network[0]->receive();
+    if (!list)
+      network[0]->events().sleep(key);
+    while (list) {
+      Message *message = list;
+      list = list->next;
+      EXPECT_EQ(message->tag.epoch, next[message->from]++);
+      network[0]->release(*message);
+    }
+  }
+  for (std::thread &sender : senders)
+    sender.join();
+  for (uint32_t from : {1, 2}) {
+    uint32_t back = 0;
+    for (Message *message = network[from]->receive(); message; message = message->next)
+      ++back;
+    EXPECT_EQ(back, count);
+  }
+}
+
+// The first reason wins, and everybody learns it and who it was.
+TEST(LocalNetwork, abortReachesEverybody) {
+  auto network = connect(3);
+  std::thread sleeper([&] {
+    for (;;) {
+      uint32_t key = network[2]->events().key();
+      if (network[2]->isAborted())
+        return;
+      network[2]->events().sleep(key);
+    }
+  });
+  network[1]->abort({StatusCode::outOfRange, "too many rows"});
+  network[0]->abort({StatusCode::deadline, "nothing happened"});
+  sleeper.join();
+  for (const auto &endpoint : network) {
+    EXPECT_TRUE(endpoint->isAborted());
+    EXPECT_EQ(endpoint->abortReason().code(), StatusCode::outOfRange);
+    EXPECT_EQ(endpoint->abortReason().message(), "executor 1 (ranks 2-3) has given up: too many rows");
+  }
+}
+
+// After an abort nobody begins to read, and memory is free when those who had begun are done.
+TEST(LocalNetwork, memoryIsFreeAfterAnAbort) {
+  auto network = connect(2);
+  auto bytes = std::make_unique<std::array<std::byte, 1 << 16>>();
+  std::atomic<bool> reads{false};
+  std::thread reader([&] {
+    std::array<std::byte, 1 << 16> copy;
+    while (network[1]->beginReading()) {
+      std::memcpy(copy.data(), bytes->data(), copy.size());
+      network[1]->endReading();
+      reads = true;
+    }
+  });
+  while (!reads)
+    std::this_thread::yield();
+  network[0]->abort({StatusCode::outOfRange, "too many rows"});
+  network[0]->settle();
+  bytes.reset();
+  reader.join();
+}
+
+TEST(LocalNetwork, progressOfTheOthers) {
+  auto network = connect(3);
+  EXPECT_EQ(network[0]->exchangeProgress(5), 0u);
+  EXPECT_EQ(network[1]->exchangeProgress(7), 5u);
+  EXPECT_EQ(network[2]->exchangeProgress(1), 12u);
+  EXPECT_EQ(network[0]->exchangeProgress(6), 8u);
+}
+
+} // namespace

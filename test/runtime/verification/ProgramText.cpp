@@ -1,0 +1,459 @@
+//===- ProgramText.cpp - small programs as text ---------------------------===//
+
+#include "ProgramText.h"
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <stdexcept>
+
+namespace lockstep::runtime::verification::test {
+namespace {
+
+using artifact::ElementType;
+using artifact::Space;
+using Words = std::vector<std::string>;
+
+struct Memory {
+  Space space = Space::replica;
+  ElementType element = ElementType::i1;
+  uint64_t offset = 0, size = 1;
+  bool isWide = false;
+};
+
+class Assembler {
+public:
+  std::vector<uint8_t> assemble(const std::string &text) {
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);) {
+      line = line.substr(0, line.find('#'));
+      std::istringstream words(line);
+      lines.emplace_back();
+      for (std::string word; words >> word;)
+        lines.back().push_back(word);
+    }
+    tables.locations.push_back("");
+    for (size_t i = 0; i < lines.size(); ++i)
+      tables.locations.push_back("line:" + std::to_string(i + 1));
+    while (at < lines.size())
+      declaration();
+    for (auto &program : tables.programs)
+      program->channels = uint32_t(channels.size());
+    tables.format_version = 1;
+    flatbuffers::FlatBufferBuilder builder;
+    artifact::FinishArtifactBuffer(builder, artifact::CreateArtifact(builder, &tables));
+    return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
+  }
+
+private:
+  [[noreturn]] void fail(const std::string &message) const {
+    throw std::runtime_error("line " + std::to_string(at + 1) + ": " + message);
+  }
+
+  void declaration() {
+    Words words = lines[at];
+    if (words.empty()) {
+      ++at;
+      return;
+    }
+    if (words[0] == "program")
+      return program(words.at(1));
+    ++at;
+    if (words[0] == "role")
+      return role(words.at(1), uint32_t(std::stoul(words.at(2))));
+    if (words[0] == "group") {
+      auto group = std::make_unique<artifact::GroupT>();
+      group->name = words.at(1);
+      for (size_t i = 2; i < words.size(); ++i)
+        group->ranks.push_back(uint32_t(std::stoul(words[i])));
+      groups[words[1]] = uint32_t(tables.groups.size());
+      tables.groups.push_back(std::move(group));
+      return;
+    }
+    if (words[0] == "formula")
+      return formula(words.at(1), words.at(2));
+    Memory memory;
+    if (words[0] == "part") {
+      memory = memories.at(words.at(2));
+      memory.offset += std::stoul(words.at(3));
+      memory.size = 1;
+      memory.isWide = false;
+      memories[words.at(1)] = memory;
+      return;
+    }
+    bool wide = words[0] == "wide";
+    if (words[0] == "int") {
+      memory.element = ElementType::i32;
+      memory.size = 4;
+    }
+    if (wide || words[0] == "int")
+      words.erase(words.begin());
+    static const std::map<std::string, Space> spaces = {
+        {"replica", Space::replica},         {"shared", Space::shared}, {"variable", Space::variable}, {"private", Space::replica_variable},
+        {"constant", Space::constant},       {"input", Space::input},   {"scalar", Space::scalar},     {"rank", Space::rank},
+    };
+    auto space = spaces.find(words.at(0));
+    if (space == spaces.end())
+      fail("unknown word '" + words[0] + "'");
+    memory.space = space->second;
+    if (wide) {
+      memory.isWide = true;
+      memory.size = std::stoul(words.at(2));
+    }
+    place(memory);
+    memories[words.at(1)] = memory;
+  }
+
+  void formula(const std::string &kernel, const std::string &operation) {
+    auto step = std::make_unique<artifact::FormulaStepT>();
+    step->operation = uint32_t(std::find(tables.operations.begin(), tables.operations.end(), operation) - tables.operations.begin());
+    if (step->operation == tables.operations.size())
+      tables.operations.push_back(operation);
+    step->operands = {0};
+    auto formula = std::make_unique<artifact::FormulaT>();
+    formula->arguments = formula->value = 1;
+    formula->steps.push_back(std::move(step));
+    tables.kernels.at(kernelNumber(kernel))->formulas.push_back(std::move(formula));
+  }
+
+  uint32_t kernelNumber(const std::string &name) {
+    auto [kernel, isNew] = kernels.emplace(name, uint32_t(kernels.size()));
+    if (isNew) {
+      tables.kernels.push_back(std::make_unique<artifact::KernelT>());
+      tables.kernels.back()->symbol = name;
+    }
+    return kernel->second;
+  }
+
+  void place(Memory &memory) {
+    uint64_t &end = ends[memory.space];
+    memory.offset = memory.space == Space::rank ? 0 : (end + 3) / 4 * 4;
+    end = memory.offset + memory.size;
+  }
+
+  void role(const std::string &name, uint32_t ranks) {
+    auto role = std::make_unique<artifact::RoleT>();
+    role->name = name;
+    role->first_rank = nextRank;
+    role->ranks = ranks;
+    nextRank += ranks;
+    if (tables.roles.empty()) {
+      tables.replicas = ranks;
+      auto all = std::make_unique<artifact::GroupT>();
+      all->name = "all";
+      groups["all"] = 0;
+      tables.groups.push_back(std::move(all));
+    }
+    tables.roles.push_back(std::move(role));
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Programs
+  //===--------------------------------------------------------------------===//
+
+  void program(const std::string &role) {
+    auto owned = std::make_unique<artifact::ProgramT>();
+    current = owned.get();
+    owned->name = "step";
+    owned->role = role;
+    buffers.clear();
+    registers.clear();
+    ++at;
+    block();
+    add(artifact::ReturnT{});
+    current->registers = uint32_t(registers.size());
+    tables.programs.push_back(std::move(owned));
+  }
+
+  /// Statements up to the line that begins with "}", which is consumed; returns that line.
+  Words block() {
+    while (at < lines.size()) {
+      Words words = lines[at];
+      if (words.empty()) {
+        ++at;
+        continue;
+      }
+      if (words[0] == "}") {
+        ++at;
+        return words;
+      }
+      statement(words);
+    }
+    fail("expected }");
+  }
+
+  uint32_t here() const { return uint32_t(current->commands.size()); }
+
+  template <typename T> T *add(T body) {
+    auto command = std::make_unique<artifact::CommandT>();
+    command->body.Set(std::move(body));
+    command->location = uint32_t(at + 1);
+    current->commands.push_back(std::move(command));
+    return static_cast<T *>(current->commands.back()->body.value);
+  }
+
+  uint32_t buffer(const std::string &name) {
+    auto found = buffers.find(name);
+    if (found != buffers.end())
+      return found->second;
+    auto known = memories.find(name);
+    if (known == memories.end()) {
+      Memory memory;
+      place(memory);
+      known = memories.emplace(name, memory).first;
+    }
+    const Memory &memory = known->second;
+    auto table = std::make_unique<artifact::BufferT>();
+    table->space = memory.space;
+    table->offset = memory.offset;
+    table->size = memory.size;
+    table->type = std::make_unique<artifact::TensorTypeT>();
+    table->type->element = memory.element;
+    if (memory.isWide)
+      table->type->shape = {int64_t(memory.size)};
+    uint32_t index = uint32_t(current->buffers.size());
+    current->buffers.push_back(std::move(table));
+    return buffers[name] = index;
+  }
+
+  uint32_t reg(const std::string &name) {
+    if (name[0] != '%')
+      fail("expected a register, found '" + name + "'");
+    return registers.emplace(name, uint32_t(registers.size())).first->second;
+  }
+
+  uint32_t temporary() { return reg("%." + std::to_string(temporaries++)); }
+
+  uint32_t channel(const std::string &name) { return channels.emplace(name, uint32_t(channels.size())).first->second; }
+
+  uint32_t group(const std::string &name) {
+    if (!groups.count(name))
+      fail("unknown group '" + name + "'");
+    return groups[name];
+  }
+
+  /// A register that holds a number, a buffer's element or another register's value.
+  uint32_t operand(const std::string &word) {
+    if (word[0] == '%')
+      return reg(word);
+    uint32_t index = temporary();
+    if (std::isdigit(static_cast<unsigned char>(word[0]))) {
+      auto *set = add(artifact::SetRegisterT{});
+      set->register_ = index;
+      set->value = std::stoll(word);
+    } else {
+      auto *load = add(artifact::LoadRegisterT{});
+      load->buffer = buffer(word);
+      load->register_ = index;
+    }
+    return index;
+  }
+
+  void statement(const Words &words) {
+    const std::string &verb = words[0];
+    if (verb == "if")
+      return conditional(words);
+    if (verb == "while" || verb == "repeat")
+      return loop(words);
+    if (verb == "once") {
+      uint32_t begin = here();
+      add(artifact::OnceT{})->channel = channel(words.at(1));
+      ++at;
+      block();
+      current->commands[begin]->body.AsOnce()->end = here();
+      add(artifact::EndOnceT{});
+      return;
+    }
+    simple(words);
+    ++at;
+  }
+
+  void simple(const Words &words) {
+    const std::string &verb = words[0];
+    if (verb == "start") {
+      start(words);
+    } else if (verb == "wait") {
+      add(artifact::WaitT{})->channel = channel(words.at(1));
+    } else if (verb == "barrier") {
+      auto *barrier = add(artifact::BarrierT{});
+      barrier->channel = channel(words.at(1));
+      barrier->group = group(words.at(2));
+    } else if (verb == "set") {
+      auto *set = add(artifact::SetRegisterT{});
+      set->register_ = reg(words.at(1));
+      set->value = std::stoll(words.at(2));
+    } else if (verb == "add") {
+      uint32_t source = operand(words.at(2));
+      auto *sum = add(artifact::AddRegisterT{});
+      sum->register_ = reg(words.at(1));
+      sum->source = source;
+    } else if (verb == "load") {
+      auto *load = add(artifact::LoadRegisterT{});
+      load->register_ = reg(words.at(1));
+      load->buffer = buffer(words.at(2));
+    } else if (verb == "launch") {
+      launch(words);
+    } else if (verb == "copy") {
+      auto *copy = add(artifact::CopyT{});
+      copy->source = buffer(words.at(1));
+      copy->destination = buffer(words.at(3));
+    } else if (verb == "next") {
+      add(artifact::NextT{});
+    } else if (verb == "return") {
+      add(artifact::ReturnT{});
+    } else if (verb == "break") {
+      if (breaks.empty())
+        fail("break outside of a loop");
+      breaks.back().push_back(here());
+      add(artifact::JumpT{});
+    } else {
+      fail("unknown word '" + verb + "'");
+    }
+  }
+
+  void start(const Words &words) {
+    artifact::StartT start;
+    start.channel = channel(words.at(1));
+    for (artifact::CollectiveKind kind : artifact::EnumValuesCollectiveKind())
+      if (words.at(2) == artifact::EnumNameCollectiveKind(kind))
+        start.kind = kind;
+    if (words[2] == "all_reduce" || words[2] == "reduce" || words[2] == "reduce_scatter")
+      start.reduction = artifact::Reduction::max;
+    start.group = group(words.at(3));
+    size_t i = 4;
+    if (i < words.size() && words[i] == "root") {
+      start.root = std::stoi(words.at(i + 1));
+      i += 2;
+    }
+    for (bool results = false; i < words.size(); ++i)
+      if (words[i] == "->")
+        results = true;
+      else
+        (results ? start.results : start.operands).push_back(buffer(words[i]));
+    add(std::move(start));
+  }
+
+  void launch(const Words &words) {
+    artifact::LaunchT launch;
+    launch.kernel = kernelNumber(words.at(1));
+    bool results = false;
+    for (size_t i = 2; i < words.size(); ++i) {
+      if (words[i] == "->") {
+        results = true;
+      } else if (words[i][0] == '%') {
+        launch.registers.push_back(reg(words[i]));
+      } else {
+        launch.buffers.push_back(buffer(words[i]));
+        ++(results ? launch.writes : launch.reads);
+      }
+    }
+    add(std::move(launch));
+  }
+
+  /// A branch that is taken unless the condition holds; its target is set later.
+  uint32_t branchUnless(const Words &condition) {
+    if (condition.size() == 1) {
+      uint32_t tested = buffer(condition[0]);
+      add(artifact::BranchUnlessT{})->condition = tested;
+    } else {
+      uint32_t left = operand(condition.at(0)), right = operand(condition.at(2));
+      auto *branch = add(artifact::BranchGreaterEqualT{});
+      branch->lhs = left;
+      branch->rhs = right;
+    }
+    return here() - 1;
+  }
+
+  void setTarget(uint32_t command, uint32_t target) {
+    auto &body = current->commands[command]->body;
+    if (auto *branch = body.AsBranchUnless())
+      branch->target = target;
+    else if (auto *compare = body.AsBranchGreaterEqual())
+      compare->target = target;
+    else
+      body.AsJump()->target = target;
+  }
+
+  static Words inner(const Words &words) { return {words.begin() + 1, words.end() - 1}; }
+
+  void conditional(const Words &words) {
+    uint32_t branch = branchUnless(inner(words));
+    ++at;
+    Words end = block();
+    if (end.size() == 1)
+      return setTarget(branch, here());
+    uint32_t jump = here();
+    add(artifact::JumpT{});
+    setTarget(branch, here());
+    block();
+    setTarget(jump, here());
+  }
+
+  void loop(const Words &words) {
+    uint32_t head, branch, counter = 0, one = 0;
+    bool counts = words[0] == "repeat";
+    if (counts) {
+      counter = operand("0");
+      one = operand("1");
+      uint32_t turns = operand(words.at(1));
+      head = here();
+      auto *compare = add(artifact::BranchGreaterEqualT{});
+      compare->lhs = counter;
+      compare->rhs = turns;
+      branch = head;
+    } else {
+      head = here();
+      branch = branchUnless(inner(words));
+    }
+    breaks.emplace_back();
+    ++at;
+    block();
+    if (counts) {
+      auto *sum = add(artifact::AddRegisterT{});
+      sum->register_ = counter;
+      sum->source = one;
+    }
+    add(artifact::JumpT{})->target = head;
+    setTarget(branch, here());
+    for (uint32_t jump : breaks.back())
+      setTarget(jump, here());
+    breaks.pop_back();
+  }
+
+  std::vector<Words> lines;
+  size_t at = 0;
+  artifact::ArtifactT tables;
+  artifact::ProgramT *current = nullptr;
+  uint32_t nextRank = 0, temporaries = 0;
+  std::map<std::string, Memory> memories;
+  std::map<Space, uint64_t> ends;
+  std::map<std::string, uint32_t> groups, channels, kernels, buffers, registers;
+  std::vector<std::vector<uint32_t>> breaks;
+};
+
+} // namespace
+
+std::vector<uint8_t> assemble(const std::string &text) { return Assembler().assemble(text); }
+
+std::vector<Case> readCases(const std::string &path) {
+  std::ifstream file(path);
+  if (!file)
+    throw std::runtime_error("cannot read " + path);
+  std::vector<Case> cases;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("== ")) {
+      std::string verdict = line.substr(3, line.find(':') - 3);
+      artifact::Verdict expected = verdict == "proven"         ? artifact::Verdict::proven
+                                   : verdict == "wrong"        ? artifact::Verdict::wrong
+                                   : verdict == "not provable" ? artifact::Verdict::not_provable
+                                                               : throw std::runtime_error("unknown verdict: " + line);
+      cases.push_back({line.substr(line.find(':') + 2), expected, ""});
+    } else if (!cases.empty()) {
+      cases.back().text += line + "\n";
+    }
+  }
+  return cases;
+}
+
+} // namespace lockstep::runtime::verification::test

@@ -1,0 +1,22 @@
+//===- RandomProgram.h - programs by chance ---------------------*- C++ -*-===//
+//
+// A random program begins as one story that all ranks agree on: exchanges, barriers, sections, choices
+// and loops, on values that they have in common; each role gets its part of it. About every second one
+// is then spoilt at one or two places: commands change their order, vanish, or depend on something else.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LOCKSTEP_TEST_RUNTIME_VERIFICATION_RANDOMPROGRAM_H
+#define LOCKSTEP_TEST_RUNTIME_VERIFICATION_RANDOMPROGRAM_H
+
+#include <cstdint>
+#include <string>
+
+namespace lockstep::runtime::verification::test {
+
+/// In the language of ProgramText.h; the same seed gives the same program.
+std::string randomProgram(uint64_t seed);
+
+} // namespace lockstep::runtime::verification::test
+
+#endif // LOCKSTEP_TEST_RUNTIME_VERIFICATION_RANDOMPROGRAM_H

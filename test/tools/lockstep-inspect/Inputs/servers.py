@@ -1,0 +1,40 @@
+"""The JSON of digits-mlp on two servers: shards cover the variables, and exchanges are those of its collectives."""
+
+import json
+import math
+import sys
+
+found = json.load(open(sys.argv[1]))
+roles = {role["name"]: role for role in found["roles"]}
+assert [(role["name"], role["first_rank"], role["ranks"]) for role in found["roles"]] == [("worker", 0, 4), ("server0", 4, 1), ("server1", 5, 1)]
+
+shards = {}
+for variable in found["variables"]:
+    if variable["shard"]:
+        shards.setdefault(variable["shard"]["of"], []).append((variable["shard"]["first_row"], variable["shard"]["rows"], variable["role"]))
+assert sorted(shards["params/w1"]) == [(0, 32, "server0"), (32, 32, "server1")]
+for name, parts in shards.items():
+    parts.sort()
+    assert parts[0][0] == 0 and all(a[0] + a[1] == b[0] for a, b in zip(parts, parts[1:])), name
+
+
+def size(program, buffers):
+    return sum(program["buffers"][buffer]["size"] for buffer in buffers)
+
+
+for program in found["programs"]:
+    if program["role"] != "worker":
+        assert program["exchanges"] == []
+        continue
+    assert not program["loops"]
+    for exchange in program["exchanges"]:
+        rank = roles[exchange["role"]]["first_rank"]
+        mine = [collective for collective in program["collectives"] if collective["root"] == rank]
+        assert exchange["to"] == 4 * sum(size(program, [operand["buffer"] for operand in collective["operands"]]) for collective in mine)
+        assert exchange["from"] == 4 * sum(size(program, collective["results"]) for collective in mine)
+
+# A step gives every gradient to the servers, and gets the parameters and their velocities from them.
+step = next(program for program in found["programs"] if program["name"] == "step" and program["role"] == "worker")
+parameters = 4 * (math.prod((64, 128)) + 128 + math.prod((128, 10)) + 10)
+assert sum(exchange["to"] for exchange in step["exchanges"]) >= 4 * parameters
+assert sum(exchange["from"] for exchange in step["exchanges"]) >= 4 * parameters
