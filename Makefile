@@ -10,7 +10,7 @@ PYTHON  := $(VENV)/bin/python
 PACKAGES := cmake ninja-build g++ llvm-22-dev libmlir-22-dev mlir-22-tools llvm-22-tools clang-22 lld-22 liblld-22-dev \
   libclang-rt-22-dev libzstd-dev zlib1g-dev flatbuffers-compiler libflatbuffers-dev libfmt-dev nlohmann-json3-dev \
   libssl-dev libzip-dev libcli11-dev libgtest-dev libgmock-dev libbenchmark-dev python3-venv
-PYTHON_PACKAGES := jax==0.10.2 numpy safetensors scikit-learn pytest
+PYTHON_PACKAGES := jax==0.10.2 numpy safetensors scikit-learn pytest pytest-timeout
 
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 CCACHE := $(if $(shell command -v ccache),-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
@@ -56,12 +56,15 @@ digits: build
 	$(BIN)/lockstep-run $(DIGITS)/digits.lockstep --init $(DIGITS)/init.safetensors --data $(DIGITS)/train.npz \
 	  --eval-data $(DIGITS)/test.npz --epochs=30 --seed=0 --metrics=$(DIGITS)/metrics.jsonl
 
-## Tests: the runtime by gcc and under sanitizers, then everything by ctest, then Python's
+## Tests: the runtime by gcc and under sanitizers, then everything by ctest, then Python's. A test that hangs ends as a failure that is named.
+
+CTEST  := ctest --output-on-failure --parallel $(CPUS) --timeout 600
+PYTEST := LOCKSTEP_BIN="$(CURDIR)/$(BIN)" $(PYTHON) -m pytest -q --timeout=900
 
 test: build test-gcc test-asan test-tsan
-	ctest --test-dir $(RELEASE) --output-on-failure --parallel $(CPUS)
-	LOCKSTEP_BIN="$(CURDIR)/$(BIN)" $(PYTHON) -m pytest -q test/python test/conformance
-	LOCKSTEP_BIN="$(CURDIR)/$(BIN)" $(PYTHON) -m pytest -q test/end-to-end
+	$(CTEST) --test-dir $(RELEASE)
+	$(PYTEST) test/python test/conformance
+	$(PYTEST) test/end-to-end
 
 test-gcc: setup
 	cmake --preset gcc $(CCACHE) > $(BUILD)/configure-gcc.log 2>&1 || { cat $(BUILD)/configure-gcc.log; exit 1; }
@@ -70,7 +73,7 @@ test-gcc: setup
 test-asan test-tsan: test-%: setup
 	cmake --preset $* -DLOCKSTEP_PYTHON="$(CURDIR)/$(PYTHON)" $(CCACHE) > $(BUILD)/configure-$*.log 2>&1 || { cat $(BUILD)/configure-$*.log; exit 1; }
 	cmake --build $(BUILD)/$* --parallel $(CPUS)
-	ctest --test-dir $(BUILD)/$* --output-on-failure --parallel $(CPUS)
+	$(CTEST) --test-dir $(BUILD)/$*
 
 clean:
 	rm -rf $(BUILD)

@@ -58,9 +58,24 @@ char listen(int milliseconds) {
   return 0;
 }
 
+sigset_t stopSignals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  return set;
+}
+
 const char *nameOf(int signal) { return signal == SIGINT ? "SIGINT" : "SIGTERM"; }
 
 } // namespace
+
+SignalsBlocked::SignalsBlocked() {
+  sigset_t set = stopSignals();
+  pthread_sigmask(SIG_BLOCK, &set, &before);
+}
+
+SignalsBlocked::~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before, nullptr); }
 
 StopSignals::StopSignals(double seconds, std::function<void()> givenStop, std::function<void(int, const std::string &)> givenGiveUp)
     : seconds(seconds), stop(std::move(givenStop)), giveUp(std::move(givenGiveUp)) {
@@ -68,6 +83,7 @@ StopSignals::StopSignals(double seconds, std::function<void()> givenStop, std::f
     printError("no pipe for signals: SIGINT and SIGTERM end the process without saving");
     return;
   }
+  blockedHere.emplace();
   thread = std::thread([this] { main(); });
   setHandler(handle);
 }
@@ -83,6 +99,8 @@ StopSignals::~StopSignals() {
 }
 
 void StopSignals::main() {
+  sigset_t set = stopSignals();
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
   if (listen(-1) != 'S')
     return;
   const char *name = nameOf(stopSignal());

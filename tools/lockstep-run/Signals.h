@@ -6,15 +6,29 @@
 #include "runtime/support/Status.h"
 
 #include <array>
+#include <csignal>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
 namespace lockstep::run {
 
+/// While it lives, this thread gets neither SIGINT nor SIGTERM, nor do the threads that it creates, for all their lives. Threads that execute
+/// kernels wait in ways that a sanitizer does not take for waiting, and would put a signal off for as long.
+class SignalsBlocked {
+public:
+  SignalsBlocked();
+  ~SignalsBlocked();
+  SignalsBlocked(const SignalsBlocked &) = delete;
+
+private:
+  sigset_t before;
+};
+
 /// While it lives, SIGINT and SIGTERM ask the run to stop after the step it is in. If a second one comes first, or the step does not end in
-/// time, the run is given up; the next one after that ends the process as usual.
+/// time, the run is given up; the next one after that ends the process as usual. Signals go to a thread of its own.
 class StopSignals {
 public:
   /// On another thread `stop()` is called at the first signal, and `giveUp(signal, why)` at most once, `seconds` later or at the second one.
@@ -28,6 +42,7 @@ public:
 private:
   void main();
 
+  std::optional<SignalsBlocked> blockedHere;
   double seconds;
   std::function<void()> stop;
   std::function<void(int, const std::string &)> giveUp;

@@ -74,6 +74,7 @@ struct Engine {
   std::unique_ptr<Coordinator> coordinator;
 
   static Expected<Engine> create(const std::shared_ptr<const Artifact> &artifact, const Options &options, HangHandler &hang) {
+    SignalsBlocked inItsThreads;
     Engine engine;
     if (!options.workers) {
       Expected<std::unique_ptr<Cluster>> created =

@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <future>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -20,12 +21,12 @@ TEST(StopSignals, whateverFailsAfterwardsIsTheInterruption) {
   const Status failure(StatusCode::poisoned, "the session was poisoned by an earlier error");
   EXPECT_EQ(signals.outcome(failure).message(), failure.message());
   EXPECT_EQ(stopSignal(), 0);
-  std::raise(SIGTERM);
+  kill(getpid(), SIGTERM);
   stopped.get_future().wait();
   EXPECT_EQ(stopSignal(), SIGTERM);
   // The step at hand may fail by itself.
   EXPECT_EQ(signals.outcome(failure).message(), failure.message());
-  std::raise(SIGTERM);
+  kill(getpid(), SIGTERM);
   EXPECT_EQ(givenUp.get_future().get(), SIGTERM);
   EXPECT_EQ(signals.outcome(failure).code(), StatusCode::interrupted);
   EXPECT_EQ(signals.outcome(failure).message(), "given up at the second signal, SIGTERM");

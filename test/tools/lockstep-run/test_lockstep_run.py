@@ -12,6 +12,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import threading
 import time
 
 import numpy as np
@@ -317,6 +318,9 @@ class Interrupted:
             cwd=model, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         self.err = ""
+        # What is waited for may never be said.
+        self.timer = threading.Timer(120, self.process.kill)
+        self.timer.start()
 
     def wait_for(self, text):
         while text not in self.err:
@@ -326,6 +330,7 @@ class Interrupted:
 
     def end(self):
         self.err += self.process.communicate(timeout=60)[1]
+        self.timer.cancel()
         return self.process.returncode, self.err
 
 
