@@ -203,12 +203,15 @@ static LogicalResult verifyVariableUse(Operation *op, Type valueType, SymbolTabl
 
 LogicalResult ReadOp::verifySymbolUses(SymbolTableCollection &symbolTable) { return verifyVariableUse(*this, getType(), symbolTable); }
 
+bool ReadOp::combinesCopies() {
+  VariableOp variable = lookupVariable(*this);
+  return variable && variable.isOnRead() && (getAggregated() || getEnclosingContext(*this) == Context::CrossReplica);
+}
+
 ResultUniformity ReadOp::getResultUniformity(unsigned) {
   // Cross-replica context reads the combination of all copies, replica context its own copy (reference, section 5.3).
-  if (getEnclosingContext(*this) == Context::CrossReplica)
-    return ResultUniformity::FromOperands;
   VariableOp variable = lookupVariable(*this);
-  return variable && variable.isOnRead() ? ResultUniformity::Varying : ResultUniformity::FromOperands;
+  return variable && variable.isOnRead() && !combinesCopies() ? ResultUniformity::Varying : ResultUniformity::FromOperands;
 }
 
 LogicalResult AssignOp::verifySymbolUses(SymbolTableCollection &symbolTable) {

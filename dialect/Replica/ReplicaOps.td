@@ -147,14 +147,23 @@ def Replica_ReadOp : Replica_Op<"read", [InAnyContext, DeclareOpInterfaceMethods
   let summary = "the value of a variable";
   let description = [{
     In replica context the replica's own copy; in cross-replica context the mirrored value, or of an on_read variable the combination
-    of all copies that its aggregation says.
+    of all copies that its aggregation says. With `aggregated` replicas read that combination too, all of them together: the read is
+    a collective.
 
     ```mlir
     %w = replica.read @w : tensor<64x10xf32>
+    %all_seen = replica.read @seen {aggregated} : tensor<i64>
     ```
   }];
-  let arguments = (ins FlatSymbolRefAttr:$variable);
+  let arguments = (ins FlatSymbolRefAttr:$variable, UnitAttr:$aggregated);
   let results = (outs AnyRankedTensor:$result);
+  let builders = [OpBuilder<(ins "::mlir::Type":$type, "::mlir::FlatSymbolRefAttr":$variable), [{
+    build($_builder, $_state, type, variable, /*aggregated=*/false);
+  }]>];
+  let extraClassDeclaration = [{
+    /// What is read are all copies of an on_read variable, combined as its aggregation says.
+    bool combinesCopies();
+  }];
   let assemblyFormat = "$variable attr-dict `:` type($result)";
 }
 

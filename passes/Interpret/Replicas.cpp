@@ -171,19 +171,46 @@ LogicalResult checkMirrored(Machine &machine, Operation *op, Variable &variable)
   return success();
 }
 
-static LogicalResult runRead(Variable &variable, const Instruction &instruction, Frame &frame) {
-  // Where one value is read for all replicas, there must be one.
-  if (frame.replica < 0 && failed(checkMirrored(frame.machine, instruction.op, variable)))
+/// One value of those of all replicas, as the variable's aggregation says.
+static Value aggregate(replica::VariableOp variable, ArrayRef<Value> values) {
+  replica::Aggregation aggregation = variable.getAggregation();
+  bool mean = aggregation == replica::Aggregation::Mean;
+  if (!mean && aggregation != replica::Aggregation::Sum)
+    return values[0];
+  return reduce(mean ? replica::Reduction::Mean : replica::Reduction::Sum, values, *getElement(variable.getType()), variable.getType());
+}
+
+/// The replicas meet, and each gets what their `value`s are together.
+static LogicalResult aggregateAmongReplicas(Variable &variable, Value value, Operation *op, Frame &frame, Value &aggregated) {
+  auto combine = [&](ArrayRef<SmallVector<Value>> all, std::vector<SmallVector<Value>> &results) {
+    SmallVector<Value> values = ofReplicas(all, 0);
+    if (failed(checkShapes(frame.machine, op, values)))
+      return failure();
+    results.assign(all.size(), {aggregate(variable.op, values)});
+    return success();
+  };
+  SmallVector<Value> results;
+  if (failed(frame.machine.meet(frame.replica, op, {std::move(value)}, combine, results)))
     return failure();
-  bool combines = frame.replica < 0 && variable.op.isOnRead();
-  Value result = variable.copies[std::max<int64_t>(frame.replica, 0)];
-  // In cross-replica context, an on_read variable is the combination of its copies.
-  if (combines && variable.op.getAggregation() != replica::Aggregation::OnlyFirstReplica) {
-    bool mean = variable.op.getAggregation() == replica::Aggregation::Mean;
-    result = reduce(mean ? replica::Reduction::Mean : replica::Reduction::Sum, variable.copies,
-                    *getElement(variable.op.getType()), variable.op.getType());
+  aggregated = std::move(results[0]);
+  return success();
+}
+
+static LogicalResult runRead(Variable &variable, const Instruction &instruction, Frame &frame) {
+  Operation *op = instruction.op;
+  Value &result = frame.slots[instruction.results[0]];
+  bool combines = cast<replica::ReadOp>(op).combinesCopies();
+  if (frame.replica >= 0) {
+    const Value &mine = variable.copies[frame.replica];
+    if (combines)
+      return aggregateAmongReplicas(variable, mine, op, frame, result);
+    result = mine;
+    return success();
   }
-  frame.slots[instruction.results[0]] = std::move(result);
+  // Where one value is read for all replicas, there must be one.
+  if (failed(checkMirrored(frame.machine, op, variable)))
+    return failure();
+  result = combines ? aggregate(variable.op, variable.copies) : variable.copies[0];
   return success();
 }
 
@@ -246,23 +273,10 @@ static LogicalResult runAssign(Variable &variable, const Instruction &instructio
       variable.assigned = op;
     return success();
   }
-  SmallVector<Value> aggregated;
-  auto combine = [&](ArrayRef<SmallVector<Value>> all, std::vector<SmallVector<Value>> &results) {
-    SmallVector<Value> values = ofReplicas(all, 0);
-    if (failed(checkShapes(frame.machine, op, values)))
-      return failure();
-    Value value = values[0];
-    if (aggregation != replica::Aggregation::OnlyFirstReplica) {
-      bool mean = aggregation == replica::Aggregation::Mean;
-      value = reduce(mean ? replica::Reduction::Mean : replica::Reduction::Sum, values, *getElement(variable.op.getType()),
-                     variable.op.getType());
-    }
-    results.assign(all.size(), {value});
-    return success();
-  };
-  if (failed(frame.machine.meet(frame.replica, op, {frame.take(instruction.operands[0])}, combine, aggregated)))
+  Value aggregated;
+  if (failed(aggregateAmongReplicas(variable, frame.take(instruction.operands[0]), op, frame, aggregated)))
     return failure();
-  assign(variable, mine, aggregated[0], op);
+  assign(variable, mine, aggregated, op);
   return success();
 }
 

@@ -301,10 +301,12 @@ private:
   // Variables
   //===--------------------------------------------------------------------===//
 
-  /// In cross-replica context, an on_read variable is the combination of its copies (reference, section 5.3).
+  /// All copies of an on_read variable, combined (reference, section 5.3).
   LogicalResult lowerOp(replica::ReadOp op) {
     replica::VariableOp variable = replica::lookupVariable(op);
-    if (!op->removeAttr(replica::kCrossReplica) || !variable.isOnRead())
+    bool combines = op.combinesCopies();
+    op.setAggregated(false);
+    if (!combines)
       return success();
     builder.setInsertionPointAfter(op);
     Value combined = aggregate(op.getLoc(), variable.getAggregation(), op.getResult());

@@ -103,7 +103,8 @@ private:
         .Case<replica::RunOp, replica::NextOp, replica::ReduceToOp, replica::BatchReduceToOp, replica::ReduceOp, replica::ReduceSlicesOp, replica::BroadcastToOp,
               replica::GatherOp, replica::LocalResultsOp, replica::UpdateOp, replica::UpdateNonSlotOp, replica::ValuesFromFunctionOp>(
             [&](auto typed) { spliceOp(typed, mapping); })
-        .Case<replica::ReadOp, replica::AssignOp, replica::AssignAddOp, replica::AssignSubOp, replica::ScatterOp>(
+        .Case([&](replica::ReadOp) { cast<replica::ReadOp>(builder.clone(*op, mapping)).setAggregated(true); })
+        .Case<replica::AssignOp, replica::AssignAddOp, replica::AssignSubOp, replica::ScatterOp>(
             [&](auto) { builder.clone(*op, mapping)->setAttr(replica::kCrossReplica, builder.getUnitAttr()); })
         .Default([&](Operation *other) { spliceRegions(other, mapping); });
   }

@@ -101,8 +101,9 @@ private:
 
   void checkOp(ReadOp op) {
     VariableOp variable = lookupVariable(op);
-    if (getEnclosingContext(op) == Context::CrossReplica && variable.isOnRead() && variable.getAggregation() == Aggregation::None)
-      error(op, variable) << "reads a variable whose copies no aggregation combines in cross-replica context [E_AGG_NONE]";
+    if (op.combinesCopies() && variable.getAggregation() == Aggregation::None)
+      error(op, variable) << "reads a variable whose copies no aggregation combines "
+                          << (op.getAggregated() ? "for all replicas together" : "in cross-replica context") << " [E_AGG_NONE]";
   }
 
   void checkOp(ScatterOp op) {

@@ -28,12 +28,11 @@ bool lockstep::isCollective(Operation *op) {
   // Rows that live on servers are asked for there, and each server waits for all replicas to ask.
   if (isa<replica::LookupOp>(op))
     return replica::StrategyProperties::of(op->getParentOfType<ModuleOp>()).placement == replica::Placement::Servers;
-  bool reads = isa<replica::ReadOp>(op);
-  if (!reads && !isa<replica::AssignOp, replica::AssignAddOp, replica::AssignSubOp, replica::ScatterOp>(op))
+  if (auto read = dyn_cast<replica::ReadOp>(op))
+    return read.combinesCopies();
+  if (!isa<replica::AssignOp, replica::AssignAddOp, replica::AssignSubOp, replica::ScatterOp>(op))
     return false;
   replica::VariableOp variable = replica::lookupVariable(op);
-  if (reads)
-    return variable && variable.isOnRead() && getEnclosingContext(op) == Context::CrossReplica;
   return variable && !variable.isOnRead() && variable.getAggregation() != replica::Aggregation::Uniform &&
          getEnclosingContext(op) == Context::Replica;
 }

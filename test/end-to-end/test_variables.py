@@ -45,10 +45,10 @@ def test_aggregations_of_assignments(interpreted, replicas):
 @pytest.mark.parametrize("replicas", REPLICAS)
 @pytest.mark.parametrize("element", ["f32", "f64", "bf16", "i32"])
 def test_on_read_variables_across_replicas(interpreted, element, replicas):
-    """Each replica adds its own row; merge_calls read the combination, and give the copies of a sum equal parts of a value."""
+    """Each replica adds its own row; merge_calls read the combination, as do all replicas together, and give the copies of a sum equal parts of a value."""
     tensor = f"tensor<1x4x{element}>"
     kinds = ["sum", "only_first_replica"] + (["mean"] if element != "i32" else [])
-    text = "".join(variable(f"own_{kind}", element, ON_READ, aggregation(kind)) + variable(f"read_{kind}", element) for kind in kinds)
+    text = "".join(variable(f"own_{kind}", element, ON_READ, aggregation(kind)) + variable(f"read_{kind}", element) + variable(f"together_{kind}", element) for kind in kinds)
     text += variable("parts", element, ON_READ, aggregation("sum")) + variable("whole", element)
     convert = {"f32": "", "f64": "arith.extf", "bf16": "arith.truncf", "i32": "arith.fptosi"}[element]
     given = "%in" if not convert else "%0"
@@ -69,6 +69,8 @@ def test_on_read_variables_across_replicas(interpreted, element, replicas):
     replica.yield {names} : {types}
   }}
 {chr(10).join(f"  replica.assign @read_{kind}, %{kind} : {tensor}" for kind in kinds)}
+{chr(10).join(f"  %together_{kind} = replica.read @own_{kind} {{aggregated}} : {tensor}" for kind in kinds)}
+{chr(10).join(f"  replica.assign @together_{kind}, %together_{kind} : {tensor}" for kind in kinds)}
   replica.merge_call (%sum : {tensor}) {{
   ^bb0(%all: {tensor}):
     replica.assign @parts, %all : {tensor}
@@ -84,6 +86,8 @@ def test_on_read_variables_across_replicas(interpreted, element, replicas):
 """
     rows = np.random.default_rng(0).uniform(-100, 100, (2 * replicas, 4)).astype(np.float32)
     variables = interpreted(text, replicas, {"x": rows}, steps=2)
+    for kind in kinds:
+        assert variables[f"together_{kind}"][2] == variables[f"read_{kind}"][2]
     if element == "i32":
         total = rows.astype(np.int32).sum(axis=0)
         np.testing.assert_array_equal(np.frombuffer(variables["read_sum"][2], np.int32), total)

@@ -21,6 +21,8 @@ replica.step @train(%x: tensor<4xf32> {replica.batch = "x"}, %v: tensor<?x3xf32>
                     %lr: tensor<f32> {replica.default = 1.0e-01 : f32, replica.scalar = "lr"}) -> (tensor<4xf32> {replica.metric = "loss"}) {
   // CHECK: replica.read @w : tensor<4xf32>
   %w = replica.read @w : tensor<4xf32>
+  // CHECK: replica.read @w {aggregated} : tensor<4xf32>
+  %together = replica.read @w {aggregated} : tensor<4xf32>
   // CHECK: replica.id : tensor<i32>
   %id = replica.id : tensor<i32>
   // CHECK: replica.num_in_sync : tensor<i32>

@@ -82,6 +82,20 @@ replica.step @read_across() -> (tensor<4xf32> {replica.result = "a"}, tensor<4xf
   replica.return %own, %r#0, %r#1, %r#2 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
 
+// Replicas may ask for the same in replica context. Where copies are equal, their own is that.
+replica.variable @equal : tensor<4xf32>
+// CHECK-LABEL: replica.step @read_together(
+replica.step @read_together() -> (tensor<4xf32> {replica.result = "a"}, tensor<4xf32> {replica.result = "b"}) {
+  // CHECK-NEXT: %[[A:.*]] = replica.read @sum : tensor<4xf32>
+  // CHECK-NEXT: collective.start all_reduce sum @all(%[[A]]
+  // CHECK-NEXT: %[[SUM:.*]] = collective.wait
+  %a = replica.read @sum {aggregated} : tensor<4xf32>
+  // CHECK-NEXT: %[[B:.*]] = replica.read @equal : tensor<4xf32>
+  %b = replica.read @equal {aggregated} : tensor<4xf32>
+  // CHECK-NEXT: replica.return %[[SUM]], %[[B]]
+  replica.return %a, %b : tensor<4xf32>, tensor<4xf32>
+}
+
 // -----
 
 // Assigned across replicas, each copy of a sum gets an equal part, an integer truncated; other copies get the value. In control

@@ -51,7 +51,19 @@ replica.step @t(%v: tensor<2xf32> {replica.batch = "v"}, %i: tensor<2xi64> {repl
 
 // -----
 
-// Copies that no aggregation combines cannot be read together [E_AGG_NONE].
+// Copies that no aggregation combines cannot be read together [E_AGG_NONE], by the replicas neither.
+replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
+// expected-note@+1 {{variable 'v' is declared here}}
+replica.variable @v : tensor<f32> {aggregation = #replica.aggregation<none>, synchronization = #replica.synchronization<on_read>}
+replica.step @t() {
+  // expected-error@+1 {{reads a variable whose copies no aggregation combines for all replicas together [E_AGG_NONE]}}
+  %v = replica.read @v {aggregated} : tensor<f32>
+  replica.return
+}
+
+// -----
+
+// Nor in cross-replica context [E_AGG_NONE].
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 // expected-note@+1 {{variable 'v' is declared here}}
 replica.variable @v : tensor<f32> {aggregation = #replica.aggregation<none>, synchronization = #replica.synchronization<on_read>}

@@ -114,6 +114,15 @@ replica.step @metric_combined() -> (tensor<f32> {replica.metric = "seen"}) {
 
 // -----
 
+// So does a read of all copies in replica context.
+replica.variable @seen : tensor<f32> {synchronization = #replica.synchronization<on_read>, aggregation = #replica.aggregation<sum>}
+replica.step @metric_read_together() -> (tensor<f32> {replica.metric = "seen"}) {
+  %v = replica.read @seen {aggregated} : tensor<f32>
+  replica.return %v : tensor<f32>
+}
+
+// -----
+
 // Sums and counts of an evaluation are added over the replicas, so they may differ.
 replica.step @evaluate(%x: tensor<f32> {replica.batch = "x"}) -> (tensor<f32> {replica.sum = "loss"}, tensor<f32> {replica.count = "loss"}) {
   replica.return %x, %x : tensor<f32>, tensor<f32>

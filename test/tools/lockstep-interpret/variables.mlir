@@ -10,6 +10,8 @@
 // CHECK-DAG: {"result":"read","replica":1,"type":"f32","shape":[],"values":[12]}
 // CHECK-DAG: {"result":"combined","replica":0,"type":"f32","shape":[],"values":[23]}
 // CHECK-DAG: {"result":"combined","replica":1,"type":"f32","shape":[],"values":[23]}
+// CHECK-DAG: {"result":"together","replica":0,"type":"f32","shape":[],"values":[23]}
+// CHECK-DAG: {"result":"together","replica":1,"type":"f32","shape":[],"values":[23]}
 // CHECK-DAG: {"variable":"sum","replica":0,"type":"f32","shape":[],"values":[3]}
 // CHECK-DAG: {"variable":"sum","replica":1,"type":"f32","shape":[],"values":[3]}
 // CHECK-DAG: {"variable":"mean","replica":1,"type":"f32","shape":[],"values":[11.5]}
@@ -25,7 +27,8 @@ replica.variable @own : tensor<f32> {synchronization = #replica.synchronization<
     initial = dense<10.0> : tensor<f32>}
 replica.variable @shared : tensor<i32> {synchronization = #replica.synchronization<on_read>, aggregation = #replica.aggregation<sum>,
     initial = dense<0> : tensor<i32>}
-replica.step @step(%x: tensor<f32> {replica.batch = "x"}) -> (tensor<f32> {replica.result = "read"}, tensor<f32> {replica.result = "combined"}) {
+replica.step @step(%x: tensor<f32> {replica.batch = "x"}) -> (tensor<f32> {replica.result = "read"}, tensor<f32> {replica.result = "combined"},
+    tensor<f32> {replica.result = "together"}) {
   replica.assign @sum, %x : tensor<f32>
   replica.assign_add @mean, %x : tensor<f32>
   replica.assign_sub @first, %x : tensor<f32>
@@ -38,7 +41,8 @@ replica.step @step(%x: tensor<f32> {replica.batch = "x"}) -> (tensor<f32> {repli
     replica.assign @shared, %seven : tensor<i32>
     replica.yield %own : tensor<f32>
   }
-  replica.return %read, %combined : tensor<f32>, tensor<f32>
+  %together = replica.read @own {aggregated} : tensor<f32>
+  replica.return %read, %combined, %together : tensor<f32>, tensor<f32>, tensor<f32>
 }
 
 //--- diverge.mlir

@@ -277,3 +277,42 @@ replica.step @step(%rows: tensor<i32> {replica.batch = "rows"}, %x: tensor<4xf32
   }
   replica.return
 }
+
+// -----
+
+// wrong, blocks: one replica reads what all have counted
+// Stands for metrics that are logged by the first rank alone, from a value that is combined when it is read.
+replica.variable @seen : tensor<f32> {synchronization = #replica.synchronization<on_read>, aggregation = #replica.aggregation<sum>}
+replica.step @step(%x: tensor<f32> {replica.batch = "x"}) -> (tensor<f32> {replica.result = "seen"}) {
+  replica.assign_add @seen, %x : tensor<f32>
+  %c0 = arith.constant 0 : i32
+  %id = replica.id : tensor<i32>
+  %rank = tensor.extract %id[] : tensor<i32>
+  %first = arith.cmpi eq, %rank, %c0 : i32
+  %seen = scf.if %first -> tensor<f32> {
+    %all = replica.read @seen {aggregated} : tensor<f32>
+    scf.yield %all : tensor<f32>
+  } else {
+    scf.yield %x : tensor<f32>
+  }
+  replica.return %seen : tensor<f32>
+}
+
+// -----
+
+// correct: it reads what it has counted itself
+replica.variable @seen : tensor<f32> {synchronization = #replica.synchronization<on_read>, aggregation = #replica.aggregation<sum>}
+replica.step @step(%x: tensor<f32> {replica.batch = "x"}) -> (tensor<f32> {replica.result = "seen"}) {
+  replica.assign_add @seen, %x : tensor<f32>
+  %c0 = arith.constant 0 : i32
+  %id = replica.id : tensor<i32>
+  %rank = tensor.extract %id[] : tensor<i32>
+  %first = arith.cmpi eq, %rank, %c0 : i32
+  %seen = scf.if %first -> tensor<f32> {
+    %own = replica.read @seen : tensor<f32>
+    scf.yield %own : tensor<f32>
+  } else {
+    scf.yield %x : tensor<f32>
+  }
+  replica.return %seen : tensor<f32>
+}
