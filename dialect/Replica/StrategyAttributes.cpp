@@ -2,7 +2,10 @@
 
 #include "dialect/Replica/StrategyAttributes.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 using namespace lockstep::replica;
+using namespace llvm;
 
 static std::vector<std::string> cpus(int64_t count) {
   std::vector<std::string> devices;
@@ -17,14 +20,15 @@ static std::string getVariableType(Placement placement, int64_t replicas) {
   return placement != Placement::Single && replicas > 1 ? "AggregatingVariable" : "ResourceVariable";
 }
 
-StrategyAttributes StrategyAttributes::of(Kind kind, int64_t replicas, int64_t workers, int64_t worker) {
+StrategyAttributes StrategyAttributes::of(Kind kind, int64_t replicas, int64_t workers, int64_t worker, int64_t servers) {
   const StrategyProperties &properties = StrategyProperties::of(kind);
   auto isAmong = [&](Doers doers) { return doers == Doers::EachProcess || worker == 0; };
   StrategyAttributes attributes;
   attributes.replicas = replicas;
   attributes.localReplicas = properties.collectivesCrossWorkers ? replicas / workers : replicas;
   attributes.groupsDevices = properties.placement != Placement::Single;
-  // As TensorFlow 2.21 answers; that of servers' workers is documented, but asked of another object than has it (section 1.3).
+  if (properties.hasSeveralWorkers)
+    attributes.task = ClusterTask{workers, servers, "worker", worker};
   attributes.hasClusterResolver = properties.hasSeveralWorkers && !properties.hasOwners();
   attributes.variableType = getVariableType(properties.placement, replicas);
   attributes.shouldCheckpoint = attributes.shouldSaveSummary = isAmong(properties.checkpointers);
@@ -38,4 +42,12 @@ StrategyAttributes StrategyAttributes::of(Kind kind, int64_t replicas, int64_t w
   if (!properties.hasOwners())
     attributes.nonSlotDevices = attributes.workerDevices;
   return attributes;
+}
+
+std::string StrategyAttributes::getReplicaDevice(int64_t replica) const { return workerDevices ? workerDevices->at(replica) : ""; }
+
+std::optional<StringRef> StrategyAttributes::getNonSlotVariable(ArrayRef<std::string> variables) const {
+  if (nonSlotDevices || variables.empty())
+    return std::nullopt;
+  return *llvm::min_element(variables);
 }

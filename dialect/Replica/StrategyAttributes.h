@@ -16,6 +16,14 @@
 
 namespace lockstep::replica {
 
+/// The processes that work together, and which of them one is.
+struct ClusterTask {
+  int64_t workers = 1, servers = 0;
+  /// "worker" or "ps", and its number among those.
+  std::string type;
+  int64_t index = 0;
+};
+
 struct StrategyAttributes {
   /// Where the replicas of this process are, and its variables; nothing: the default strategy, which has no devices of its own.
   std::optional<std::vector<std::string>> workerDevices, parameterDevices;
@@ -28,12 +36,20 @@ struct StrategyAttributes {
   bool requiresStaticShapes = false;
   bool shouldCheckpoint = true, shouldSaveSummary = true;
   int64_t replicas = 1, localReplicas = 1;
+  /// Nothing: one process by itself. Addresses are the transport's.
+  std::optional<ClusterTask> task;
+  /// What TensorFlow 2.21 answers: the workers of servers have a task, but what they are asked has no resolver (section 1.3).
   bool hasClusterResolver = false;
   /// The Python class of its variables.
   std::string variableType;
 
   /// Of process `worker` of `workers`. They have `replicas` together, or `replicas` each where no collective crosses workers.
-  static StrategyAttributes of(Kind kind, int64_t replicas, int64_t workers, int64_t worker);
+  static StrategyAttributes of(Kind kind, int64_t replicas, int64_t workers, int64_t worker, int64_t servers = 0);
+
+  /// What `ReplicaContext.devices` has for replica `replica` of this process. The default strategy's replica is wherever it is called.
+  std::string getReplicaDevice(int64_t replica) const;
+  /// Whether what belongs to `variables` lives with one of them, and then with which.
+  std::optional<llvm::StringRef> getNonSlotVariable(llvm::ArrayRef<std::string> variables) const;
 };
 
 } // namespace lockstep::replica

@@ -24,6 +24,10 @@ std::vector<InputContext> inputContexts(ReplicationMode mode, unsigned workers, 
   return contexts;
 }
 
+std::vector<InputContext> inputContextsOfLoneWorkers(unsigned workers, unsigned replicasPerWorker) {
+  return std::vector<InputContext>(workers, {1, 0, replicasPerWorker});
+}
+
 PipelineElement elementFor(ReplicationMode mode, unsigned replicasPerWorker, uint64_t step, unsigned worker, unsigned replica) {
   if (mode == ReplicationMode::perReplica)
     return {worker * replicasPerWorker + replica, step};

@@ -33,6 +33,9 @@ struct InputContext {
 /// The pipelines of all workers, in the order of workers and replicas.
 std::vector<InputContext> inputContexts(ReplicationMode mode, unsigned workers, unsigned replicasPerWorker);
 
+/// The pipelines of workers that take steps of their own (`parameter_server`): each has one and is told of no other, nor of other replicas.
+std::vector<InputContext> inputContextsOfLoneWorkers(unsigned workers, unsigned replicasPerWorker);
+
 /// An element of a pipeline.
 struct PipelineElement {
   unsigned pipeline = 0;

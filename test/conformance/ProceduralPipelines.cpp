@@ -66,7 +66,12 @@ Expected<json> distributeFromFunction(const json &testCase) {
     Expected<ReplicationMode> mode = replicationMode(testCase);
     for (const Status &status : {cluster.status(), mode.status()})
       LOCKSTEP_RETURN_IF_ERROR(status);
-    std::vector<InputContext> contexts = inputContexts(*mode, cluster->workers, cluster->replicasPerWorker);
+    bool workersAreAlone = testCase.value("strategy", json::object()).value("kind", "") == "parameter_server";
+    if (workersAreAlone && *mode == ReplicationMode::perReplica)
+      return invalidArgument("expected one pipeline for each worker of a parameter server, found the mode PER_REPLICA "
+                             "[E_UNSUPPORTED_INPUT_OPTION]");
+    std::vector<InputContext> contexts = workersAreAlone ? inputContextsOfLoneWorkers(cluster->workers, cluster->replicasPerWorker)
+                                                         : inputContexts(*mode, cluster->workers, cluster->replicasPerWorker);
     std::vector<std::vector<CaseTensor>> pipelines;
     std::vector<uint64_t> counts;
     for (const InputContext &context : contexts) {

@@ -16,17 +16,15 @@ template <typename T> Json orError(const std::optional<T> &value) {
 }
 
 /// Where a context runs: each level of the strategy's own groups devices once more.
-Json devicesOfReplica(const StrategyAttributes &attributes, size_t replica) {
-  if (!attributes.workerDevices)
-    return Json::array({""});
-  Json device = Json::array({attributes.workerDevices->at(replica)});
+Json devicesOfReplica(const StrategyAttributes &attributes, int64_t replica) {
+  Json device = Json::array({attributes.getReplicaDevice(replica)});
   return attributes.groupsDevices ? Json::array({device}) : device;
 }
 
-Json namesOrDevices(const StrategyAttributes &attributes, std::vector<std::string> variables) {
-  if (attributes.nonSlotDevices)
-    return *attributes.nonSlotDevices;
-  return {{"variable", *std::min_element(variables.begin(), variables.end())}};
+Json namesOrDevices(const StrategyAttributes &attributes, const std::vector<std::string> &variables) {
+  if (std::optional<llvm::StringRef> variable = attributes.getNonSlotVariable(variables))
+    return {{"variable", variable->str()}};
+  return attributes.nonSlotDevices.value_or(std::vector<std::string>());
 }
 
 /// All rows that there are, for the strategy of a case.
@@ -101,7 +99,7 @@ std::vector<WayResult> variableInit(const Json &one) {
       const Json &wanted = json.at("expected_per_worker").at(worker).at("ok");
       rows["attributes"] = selected(rows, wanted.value("attributes", Json::object()));
       rows["worker_devices"] = rows.at("worker_devices").size();
-      rows["cluster_resolver_task"] = {"worker", worker};
+      rows["cluster_resolver_task"] = attributes.task ? Json{attributes.task->type, attributes.task->index} : Json();
       rows["v"] = observe(one, program, runs.front(), worker).at("variables").at("v").at("components").at(0).at("data").at(0);
       workers.push_back(selected(rows, wanted));
     }

@@ -177,6 +177,7 @@ TEST(InputPipelines, ElementsInTheOrderOfReplicas) {
   ReplicationMode worker = ReplicationMode::perWorker, replica = ReplicationMode::perReplica;
   EXPECT_EQ(inputContexts(worker, 2, 2), (std::vector<InputContext>{{2, 0, 4}, {2, 1, 4}}));
   EXPECT_EQ(inputContexts(replica, 1, 2), (std::vector<InputContext>{{2, 0, 2}, {2, 1, 2}}));
+  EXPECT_EQ(inputContextsOfLoneWorkers(3, 1), (std::vector<InputContext>{{1, 0, 1}, {1, 0, 1}, {1, 0, 1}}));
   EXPECT_EQ(elementFor(worker, 2, /*step=*/3, /*worker=*/1, /*replica=*/1), (PipelineElement{1, 7}));
   EXPECT_EQ(elementFor(replica, 2, /*step=*/3, /*worker=*/1, /*replica=*/1), (PipelineElement{3, 3}));
   EXPECT_EQ(pipelineSteps(worker, 2, Sizes{4, 5}), 3u);
