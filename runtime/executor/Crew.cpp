@@ -59,35 +59,28 @@ void Crew::execute(size_t member) {
 
 Status Crew::run(const std::vector<std::optional<ProgramId>> &given) {
   if (failed())
-    return {StatusCode::poisoned, "the session was poisoned by an earlier error: " + failureOf().message()};
+    return failure.poisoned();
   // Everybody must be able to begin before anybody does: nobody should wait for a session that is not ready.
   for (size_t member = 0; member < sessions.size(); ++member)
     if (given[member])
       LOCKSTEP_RETURN_IF_ERROR(sessions[member]->prepare(*given[member]));
   parts = given;
-  uint64_t active = phase.load(std::memory_order_relaxed) + 1;
-  phase.store(active, std::memory_order_release);
+  uint64_t active = runs.begin();
   away.store(team.size(), std::memory_order_relaxed);
   generation.fetch_add(1, std::memory_order_release);
   team.wake();
   execute(0);
 
   // Of those that have missed a deadline, one may be inside of a kernel that never ends: it is not waited for.
-  auto isOver = [&] { return away.load(std::memory_order_acquire) == 0 || (failed() && leavesKernelsBehind(failureOf().code())); };
+  auto isOver = [&] { return away.load(std::memory_order_acquire) == 0 || failure.leavesKernelsBehind().load(std::memory_order_acquire); };
   while (!isOver()) {
     uint32_t key = ends.key();
     if (!isOver())
       ends.sleep(key);
   }
-  if (!phase.compare_exchange_strong(active, active + 1, std::memory_order_acq_rel))
-    // The watchdog was faster and is writing its report.
-    while (!failed()) {
-      uint32_t key = ends.key();
-      if (!failed())
-        ends.sleep(key);
-    }
+  runs.end(active, ends);
   if (failed())
-    return failureOf();
+    return failure.status();
   for (Session *session : sessions)
     session->commit();
   return Status::success();
@@ -97,39 +90,30 @@ Status Crew::run(const std::vector<std::optional<ProgramId>> &given) {
 // Failures
 //===----------------------------------------------------------------------===//
 
-Status Crew::failureOf() {
-  std::lock_guard<std::mutex> lock(failureMutex);
-  return failure;
-}
-
 /// The first failure wins, and ends the run of everybody else.
 void Crew::fail(const Status &status) {
-  {
-    std::lock_guard<std::mutex> lock(failureMutex);
-    if (!failure.ok())
-      return;
-    failure = status;
-  }
-  for (Session *session : sessions)
-    session->abort(status);
-  hasFailed.store(true, std::memory_order_release);
+  failure.set(status, [this](const Status &reason) {
+    for (Session *session : sessions)
+      session->abort(reason);
+  });
   ends.notify();
 }
 
 Watchdog::Sample Crew::sample() const {
   Watchdog::Sample result;
-  uint64_t value = phase.load(std::memory_order_acquire);
-  if (value % 2 == 0)
+  result.run = runs.active();
+  if (result.run == 0)
     return result;
-  result.run = value;
   for (const Session *session : sessions)
     result.progress += session->progress();
   return result;
 }
 
 bool Crew::expire(uint64_t run) {
-  if (!phase.compare_exchange_strong(run, expiredPhase, std::memory_order_acq_rel))
-    return false;
+  return runs.expire(run, ends, [this](DeadlineReport &report) { giveUp(report); });
+}
+
+void Crew::giveUp(DeadlineReport &report) {
   std::string_view program;
   std::vector<const ProgramState *> states;
   for (size_t member = 0; member < sessions.size(); ++member) {
@@ -144,7 +128,6 @@ bool Crew::expire(uint64_t run) {
   if (options.onDeadline)
     options.onDeadline(report);
   fail({StatusCode::deadline, report.text});
-  return true;
 }
 
 } // namespace lockstep::runtime

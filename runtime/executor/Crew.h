@@ -3,6 +3,7 @@
 #ifndef LOCKSTEP_RUNTIME_EXECUTOR_CREW_H
 #define LOCKSTEP_RUNTIME_EXECUTOR_CREW_H
 
+#include "runtime/executor/Failure.h"
 #include "runtime/executor/Session.h"
 #include "runtime/executor/ThreadTeam.h"
 #include "runtime/executor/Watchdog.h"
@@ -10,7 +11,6 @@
 #include "runtime/transport/Network.h"
 
 #include <atomic>
-#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -46,15 +46,15 @@ public:
 
   /// Gives the run up everywhere, and all that follow; the first failure wins. From any thread.
   void fail(const Status &status);
-  bool failed() const { return hasFailed.load(std::memory_order_acquire); }
-  const DeadlineReport &deadlineReport() const { return report; }
+  bool failed() const { return failure.happened(); }
+  const DeadlineReport &deadlineReport() const { return runs.deadlineReport(); }
 
 private:
   bool join(size_t member);
   void execute(size_t member);
-  Status failureOf();
   Watchdog::Sample sample() const;
-  bool expire(uint64_t phase);
+  bool expire(uint64_t run);
+  void giveUp(DeadlineReport &report);
 
   std::vector<Session *> sessions;
   const Network &network;
@@ -68,14 +68,8 @@ private:
   /// Threads that have not yet come back from the run.
   std::atomic<size_t> away{0};
 
-  /// Even: idle; odd: a run is active; `expiredPhase`: the watchdog has given it up.
-  static constexpr uint64_t expiredPhase = ~uint64_t(0);
-  std::atomic<uint64_t> phase{0};
-
-  std::mutex failureMutex;
-  Status failure;
-  std::atomic<bool> hasFailed{false};
-  DeadlineReport report;
+  WatchedRuns runs;
+  Failure failure;
 
   /// Destroyed before everything above, which their threads look at; the watchdog first.
   ThreadTeam team;

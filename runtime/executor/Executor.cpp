@@ -22,8 +22,8 @@ unsigned availableCpus() {
 }
 
 Executor::Executor(Options given)
-    : options(std::move(given)), events(options.network ? options.network->events() : ownEvents), tileScheduler(options.workers, events),
-      idleKeys(options.workers) {
+    : options(std::move(given)), events(options.network ? options.network->events() : ownEvents),
+      tileScheduler(options.workers, events, failure.leavesKernelsBehind()), idleKeys(options.workers) {
   for (std::atomic<uint64_t> &key : idleKeys)
     key.store(busy, std::memory_order_relaxed);
   // Spinning costs less than a wake-up, unless the thread that is waited for needs this very CPU.
@@ -67,7 +67,7 @@ void Executor::closeGate() {
   gate.fetch_and(~gateOpen, std::memory_order_acq_rel);
   for (uint32_t spins = 0; isInside(); ++spins) {
     // A worker that is inside of a kernel after a deadline may never leave.
-    if (hasFailed.load(std::memory_order_acquire) && leavesKernelsBehind(failure.code()))
+    if (failure.leavesKernelsBehind().load(std::memory_order_acquire))
       return;
     constexpr uint32_t spinsBeforeYield = 1000;
     if (spins < spinsBeforeYield)
@@ -97,11 +97,8 @@ bool Executor::enterAndWork(uint32_t worker) {
 }
 
 Status Executor::prepare() {
-  if (failed()) {
-    std::lock_guard<std::mutex> lock(failureMutex);
-    return {StatusCode::poisoned, "the session was poisoned by an earlier error: " +
-                                      failure.message()};
-  }
+  if (failed())
+    return failure.poisoned();
   touched.store(false, std::memory_order_relaxed);
   return Status::success();
 }
@@ -111,25 +108,25 @@ Status Executor::run(ProgramState &state) {
   finishedReplicas.store(0, std::memory_order_relaxed);
   // `fail` of another thread sets both the other way round: one of the two sides sees the other.
   stop.store(false, std::memory_order_seq_cst);
-  if (hasFailed.load(std::memory_order_seq_cst))
+  if (failed())
     stop.store(true, std::memory_order_relaxed);
   runHasOtherWorkers =
       options.workers > 1 && (state.replicaCount > 1 || state.program.hasShareableWork);
   if (options.network)
     if (Status status = state.transport->begin(); !status.ok())
-      fail(std::move(status));
+      fail(status);
   current.store(&state, std::memory_order_release);
-  uint64_t active = phase.load(std::memory_order_relaxed) + 1;
-  phase.store(active, std::memory_order_release);
+  uint64_t active = runs.begin();
   for (Observer *observer : observers)
     observer->runBegins(state);
 
   if (runHasOtherWorkers)
     openGate();
   work(0);
-  endPhase(active);
+  // Still watched: somebody else may be inside of a kernel that never ends, also after an error that is no deadline.
   if (runHasOtherWorkers)
     closeGate();
+  runs.end(active, events);
   for (Observer *observer : observers)
     observer->runEnds(state);
   if (!failed())
@@ -137,19 +134,7 @@ Status Executor::run(ProgramState &state) {
   // The caller may free what it has given us.
   if (options.network)
     options.network->settle();
-  std::lock_guard<std::mutex> lock(failureMutex);
-  return failure;
-}
-
-void Executor::endPhase(uint64_t active) {
-  if (phase.compare_exchange_strong(active, active + 1, std::memory_order_acq_rel))
-    return;
-  // The watchdog was faster and is writing its report.
-  while (!failed()) {
-    uint32_t key = events.key();
-    if (!failed())
-      events.sleep(key);
-  }
+  return failure.status();
 }
 
 Status Executor::await(const std::function<std::vector<uint32_t>()> &missing, std::string_view what) {
@@ -157,8 +142,7 @@ Status Executor::await(const std::function<std::vector<uint32_t>()> &missing, st
     return Status::success();
   awaited = &missing;
   awaitedWhat = what;
-  uint64_t active = phase.load(std::memory_order_relaxed) + 1;
-  phase.store(active, std::memory_order_release);
+  uint64_t active = runs.begin();
   for (;;) {
     uint32_t key = events.key();
     if (failed() || options.network->isAborted() || missing().empty())
@@ -169,25 +153,20 @@ Status Executor::await(const std::function<std::vector<uint32_t>()> &missing, st
   }
   if (!failed() && options.network->isAborted())
     fail(options.network->abortReason());
-  endPhase(active);
+  runs.end(active, events);
   awaited = nullptr;
-  std::lock_guard<std::mutex> lock(failureMutex);
-  return failure;
+  return failure.status();
 }
 
 //===----------------------------------------------------------------------===//
 // Inside of a run
 //===----------------------------------------------------------------------===//
 
-void Executor::fail(Status status) {
-  {
-    std::lock_guard<std::mutex> lock(failureMutex);
-    if (failure.ok())
-      failure = std::move(status);
+void Executor::fail(const Status &status) {
+  failure.set(status, [this](const Status &reason) {
     if (options.network)
-      options.network->abort(failure);
-  }
-  hasFailed.store(true, std::memory_order_seq_cst);
+      options.network->abort(reason);
+  });
   stop.store(true, std::memory_order_seq_cst);
   events.notify();
 }
@@ -240,7 +219,7 @@ bool Executor::executeSome(const Execution &execution, uint32_t worker, uint32_t
       break;
     case Outcome::failed:
       replica.state.store(Replica::ready, std::memory_order_release);
-      fail(std::move(error));
+      fail(error);
       break;
     case Outcome::finished:
       replica.state.store(Replica::finished, std::memory_order_release);
@@ -296,7 +275,7 @@ bool Executor::pollNetwork(ProgramState &state, uint32_t worker) {
   Status status = options.network->isAborted() ? options.network->abortReason() : state.transport->poll(worker);
   if (status.ok())
     return true;
-  fail(std::move(status));
+  fail(status);
   return false;
 }
 
@@ -317,7 +296,7 @@ void Executor::idle(uint32_t worker, uint32_t key) {
 uint32_t Executor::idleWorkers() const {
   uint32_t count = 0, key = events.key();
   // Those that a run has no work for do not even look at it.
-  bool othersStayAway = phase.load(std::memory_order_acquire) % 2 != 0 && !runHasOtherWorkers;
+  bool othersStayAway = runs.active() && !runHasOtherWorkers;
   for (uint32_t worker = 0; worker < idleKeys.size(); ++worker)
     count += (worker > 0 && othersStayAway) || idleKeys[worker].load(std::memory_order_acquire) == key;
   return count;
@@ -329,10 +308,9 @@ uint32_t Executor::idleWorkers() const {
 
 Watchdog::Sample Executor::sample() {
   Watchdog::Sample result;
-  uint64_t value = phase.load(std::memory_order_acquire);
-  if (value % 2 == 0)
+  result.run = runs.active();
+  if (result.run == 0)
     return result;
-  result.run = value;
   result.progress = progress();
   // While others are busy, what this executor waits for may still come.
   if (options.network)
@@ -349,14 +327,13 @@ uint64_t Executor::progress() const {
 }
 
 bool Executor::expire(uint64_t run) {
-  if (!phase.compare_exchange_strong(run, expiredPhase, std::memory_order_acq_rel))
-    return false;
-  const ProgramState *state = current.load(std::memory_order_acquire);
-  report = awaited ? describeAwaited() : describeDeadline(state->program.name(), std::span(&state, 1), options.deadline);
-  if (options.onDeadline)
-    options.onDeadline(report);
-  fail({StatusCode::deadline, report.text});
-  return true;
+  return runs.expire(run, events, [this](DeadlineReport &report) {
+    const ProgramState *state = currentState();
+    report = awaited ? describeAwaited() : describeDeadline(state->program.name(), std::span(&state, 1), options.deadline);
+    if (options.onDeadline)
+      options.onDeadline(report);
+    fail({StatusCode::deadline, report.text});
+  });
 }
 
 DeadlineReport Executor::describeAwaited() const {

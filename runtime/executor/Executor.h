@@ -10,6 +10,7 @@
 #ifndef LOCKSTEP_RUNTIME_EXECUTOR_EXECUTOR_H
 #define LOCKSTEP_RUNTIME_EXECUTOR_EXECUTOR_H
 
+#include "runtime/executor/Failure.h"
 #include "runtime/executor/Interpreter.h"
 #include "runtime/executor/ThreadTeam.h"
 #include "runtime/executor/Watchdog.h"
@@ -17,13 +18,9 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 namespace lockstep::runtime {
-
-/// Whether a run that has failed in this way may still be inside of kernels that never end, and so must not wait for them.
-inline bool leavesKernelsBehind(StatusCode code) { return code == StatusCode::deadline || code == StatusCode::interrupted; }
 
 /// CPUs that this process may use.
 unsigned availableCpus();
@@ -69,7 +66,7 @@ public:
   /// What the last run has written to variables is no longer that of a run at hand.
   void commit() { touched.store(false, std::memory_order_relaxed); }
   /// Ends the run at hand, if there is one, and lets nothing run any more. The first failure wins. From any thread.
-  void fail(Status status);
+  void fail(const Status &status);
   /// Changes with every command and tile that is completed. From any thread.
   uint64_t progress() const;
   /// What runs, or has run last; null before the first run. From any thread.
@@ -79,11 +76,11 @@ public:
   uint32_t workers() const { return options.workers; }
   /// Workers that have found nothing to do since the last time anything changed.
   uint32_t idleWorkers() const;
-  bool failed() const { return hasFailed.load(std::memory_order_acquire); }
+  bool failed() const { return failure.happened(); }
   /// Whether the run at hand, or the one that has failed, may have written a variable. After a failure, who has not begun to write does
   /// not do so any more.
   bool variablesTouched() const { return touched.load(std::memory_order_seq_cst); }
-  const DeadlineReport &deadlineReport() const { return report; }
+  const DeadlineReport &deadlineReport() const { return runs.deadlineReport(); }
 
 private:
   bool enterAndWork(uint32_t worker);
@@ -97,16 +94,15 @@ private:
   bool enterGate(uint64_t &lastGeneration);
   bool isInside() const;
 
-  /// Ends a phase that the calling thread has begun, after the watchdog if that was faster.
-  void endPhase(uint64_t active);
   DeadlineReport describeAwaited() const;
   Watchdog::Sample sample();
-  bool expire(uint64_t phase);
+  bool expire(uint64_t run);
 
   Options options;
   EventCount ownEvents;
   /// Those of the network, if there is one: what arrives wakes idle workers.
   EventCount &events;
+  Failure failure;
   TileScheduler tileScheduler;
   std::vector<Observer *> observers;
 
@@ -125,18 +121,11 @@ private:
   static constexpr uint64_t busy = ~uint64_t(0);
   std::vector<std::atomic<uint64_t>> idleKeys;
 
-  /// Even: idle; odd: run number phase / 2 is active; `expired`: the watchdog has given it up.
-  static constexpr uint64_t expiredPhase = ~uint64_t(0);
-  alignas(64) std::atomic<uint64_t> phase{0};
-
-  /// What is waited for outside of a run; null inside of one. Set before the phase begins.
+  /// What the watchdog looks at: executions of programs, and what is waited for between them.
+  alignas(64) WatchedRuns runs;
+  /// What is waited for outside of a run; null inside of one. Set before `runs` knows of it.
   const std::function<std::vector<uint32_t>()> *awaited = nullptr;
   std::string awaitedWhat;
-
-  std::mutex failureMutex;
-  Status failure;
-  std::atomic<bool> hasFailed{false};
-  DeadlineReport report;
 
   /// Destroyed before everything above, which their threads look at; the watchdog first.
   ThreadTeam team;

@@ -4,6 +4,7 @@
 
 #include "runtime/executor/Faults.h"
 
+#include <chrono>
 #include <cstring>
 #include <utility>
 
@@ -63,10 +64,10 @@ public:
       switch (instruction.opcode) {
       case Opcode::launch:
         if (fault) [[unlikely]] {
-          if (!launchWith(std::exchange(fault, nullptr)->fault, instruction, pc))
-            return leave(pc, Outcome::left);
-        } else {
-          launch(instruction);
+          if (Outcome outcome = launchWith(std::exchange(fault, nullptr)->fault, instruction, pc); outcome != goOn)
+            return leave(pc, outcome);
+        } else if (!launch(instruction)) {
+          return leave(pc, Outcome::stopped);
         }
         // What others wait for must not wait for the end of all kernels.
         if (networked && !poll())
@@ -115,6 +116,8 @@ public:
             return leave(pc, Outcome::stopped);
           if (observed && !end(pc))
             return leave(pc, Outcome::failed);
+          if (instruction.flags & Instruction::unlocksVariables)
+            variables.unlock();
           pc = instruction.b;
           continue;
         }
@@ -215,8 +218,8 @@ private:
             return Outcome::paused;
           fault = &injection;
         }
-    if (instruction.flags & Instruction::locksVariables)
-      variables.lock();
+    if ((instruction.flags & Instruction::locksVariables) && !lockVariables())
+      return Outcome::stopped;
     if (instruction.flags & Instruction::writesVariable) {
       // After a failure, whoever looks at the variables sees that they are being written, or they are not written here.
       if (execution.stop.load(std::memory_order_relaxed))
@@ -250,12 +253,16 @@ private:
                         slice.bound)};
   }
 
-  bool condition(const Instruction &instruction) const {
-    std::unique_lock<std::timed_mutex> lock(*execution.state.variablesMutex, std::defer_lock);
-    if (instruction.flags & Instruction::sharedVariable)
-      lock.lock();
-    return loadInteger(artifact::ElementType::i1, address(instruction, 0)) != 0;
+  /// False if the run was given up meanwhile: who has the variables may be inside of a kernel that never ends.
+  bool lockVariables() {
+    constexpr auto glance = std::chrono::milliseconds(10);
+    while (!variables.try_lock_for(glance))
+      if (execution.stop.load(std::memory_order_relaxed) || (networked && execution.network->isAborted()))
+        return false;
+    return true;
   }
+
+  bool condition(const Instruction &instruction) const { return loadInteger(artifact::ElementType::i1, address(instruction, 0)) != 0; }
 
   /// The arguments of the kernels, where the replica keeps them.
   void loadArguments(const Instruction &instruction) {
@@ -269,44 +276,51 @@ private:
       scalars[i] = replica.registers[program.scalarRegisters[instruction.firstScalar + i]];
   }
 
-  void launch(const Instruction &instruction) {
+  /// False: the run has been given up, and other workers may be in the middle of it.
+  bool launch(const Instruction &instruction) {
     loadArguments(instruction);
     void *const *pointers = replica.pointers.data();
     const int64_t *scalars = replica.scalars.data();
-    if (instruction.a == 1)
-      return instruction.kernel(pointers, scalars, 0);
-    runTiles(instruction, [kernel = instruction.kernel, pointers, scalars](int64_t tile) { kernel(pointers, scalars, tile); });
+    if (instruction.a == 1) {
+      instruction.kernel(pointers, scalars, 0);
+      return true;
+    }
+    return runTiles(instruction,
+                    [kernel = instruction.kernel, pointers, scalars](int64_t tile, uint32_t) { kernel(pointers, scalars, tile); });
   }
 
-  /// Calls `function` for each tile of a launch, with the help of other workers if it pays.
-  template <typename Function> void runTiles(const Instruction &instruction, Function function) {
+  /// Calls `function` for each tile of a launch, with the help of other workers if it pays. False as in `launch`.
+  template <typename Function> bool runTiles(const Instruction &instruction, Function function) {
     if ((instruction.flags & Instruction::parallel) && execution.hasOtherWorkers) {
       replica.tile.store(Replica::noTile, std::memory_order_relaxed);
-      return execution.tiles.runTiles(
-          worker, instruction.a, [](void *context, int64_t tile, uint32_t) { (*static_cast<Function *>(context))(tile); }, &function);
+      return execution.tiles.runTiles(worker, instruction.a, TileFunction(function)).ok();
     }
     for (uint32_t tile = 0; tile < instruction.a; ++tile) {
       replica.beginTile(tile);
-      function(tile);
+      function(tile, worker);
     }
+    return true;
   }
 
-  /// A launch with a fault; false if the worker has to go away in the middle of it.
-  bool launchWith(Fault fault, const Instruction &instruction, uint32_t pc) {
+  /// A launch with a fault.
+  Outcome launchWith(Fault fault, const Instruction &instruction, uint32_t pc) {
     if (fault == Fault::nan) {
-      launch(instruction);
+      if (!launch(instruction))
+        return Outcome::stopped;
       writeNan(program, pc, replica);
-      return true;
+      return goOn;
     }
     loadArguments(instruction);
-    runTiles(instruction, [&](int64_t tile) {
-      if (tile + 1 < instruction.a)
-        instruction.kernel(replica.pointers.data(), replica.scalars.data(), tile);
+    auto tile = [fault, &replica = replica, &instruction](int64_t number, uint32_t) {
+      if (number + 1 < instruction.a)
+        instruction.kernel(replica.pointers.data(), replica.scalars.data(), number);
       else if (fault == Fault::hang)
         neverReturn();
-    });
+    };
+    if (!runTiles(instruction, tile))
+      return Outcome::stopped;
     replica.beginTile(instruction.a - 1);
-    return false;
+    return Outcome::left;
   }
 
   void copy(const Instruction &instruction, uint32_t pc) {

@@ -298,10 +298,12 @@ private:
       bool straight = isStraight(instruction.opcode);
       if (!straight || isTarget[i])
         close();
-      if (!straight || !(instruction.flags & Instruction::sharedVariable))
+      if (!(instruction.flags & Instruction::sharedVariable))
         continue;
       first = first ? first : &instruction;
       last = &instruction;
+      if (!straight)
+        close();
     }
   }
 

@@ -258,7 +258,7 @@ Status Session::writeTrace() const {
   return writeTraces(impl->options.traceFile, std::span(&process, 1));
 }
 
-void Session::abort(Status status) { impl->executor->fail(std::move(status)); }
+void Session::abort(const Status &status) { impl->executor->fail(status); }
 uint64_t Session::progress() const { return impl->executor->progress(); }
 const ProgramState *Session::currentState() const { return impl->executor->currentState(); }
 const Trace *Session::trace() const { return impl->trace.get(); }

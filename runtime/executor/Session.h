@@ -206,8 +206,8 @@ public:
   Expected<ProgramId> findProgram(std::string_view name) const;
 
   /// Lets a replica read its batch from `base`: `inputSize` bytes, aligned to `inputAlignment`,
-  /// owned by the caller, who must keep it unchanged until `run` returns. Stays bound for the
-  /// following runs until it is bound again.
+  /// owned by the caller, who must keep it unchanged until `run` returns; until the process exits if a run has missed its deadline or was
+  /// interrupted, since a kernel that was left behind may still read it. Stays bound for the following runs until it is bound again.
   Status bindInput(ProgramId program, unsigned replica, const std::byte *base);
 
   /// Gives a replica the batches that a program loads, from the first in every run. Each as in `bindInput`; all replicas must have
@@ -257,7 +257,7 @@ public:
   void commit();
   /// Ends the run at hand, if there is one; the session is poisoned. From any thread. Kernels that hang are not waited for if the
   /// status is a missed deadline or an interruption.
-  void abort(Status status);
+  void abort(const Status &status);
   /// See `Executor`. From any thread.
   uint64_t progress() const;
   const ProgramState *currentState() const;

@@ -9,12 +9,12 @@ namespace lockstep::runtime {
 void TileScheduler::takeTiles(Job &job, uint32_t worker) {
   Job &own = jobs[worker];
   own.owner.store(uint32_t(&job - jobs.data()), std::memory_order_relaxed);
-  for (;;) {
+  while (!leavesKernels.load(std::memory_order_relaxed)) {
     int64_t tile = job.next.fetch_add(1, std::memory_order_relaxed);
     if (tile >= job.tiles)
       break;
     own.tile.store(tile, std::memory_order_relaxed);
-    job.function(job.context, tile, worker);
+    job.function(tile, worker);
     own.completed.store(own.completed.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
   own.tile.store(-1, std::memory_order_relaxed);
@@ -29,16 +29,15 @@ std::vector<TileScheduler::Place> TileScheduler::tilesInProgress(uint32_t worker
   return places;
 }
 
-void TileScheduler::runTiles(uint32_t worker, int64_t tiles, Function function, void *context) {
+Status TileScheduler::runTiles(uint32_t worker, int64_t tiles, const TileFunction &function) {
   if (jobs.size() == 1 || tiles < 2) {
     for (int64_t tile = 0; tile < tiles; ++tile)
-      function(context, tile, worker);
-    return;
+      function(tile, worker);
+    return Status::success();
   }
   Job &job = jobs[worker];
   job.tiles = tiles;
   job.function = function;
-  job.context = context;
   job.next.store(0, std::memory_order_relaxed);
   job.open.store(true, std::memory_order_seq_cst);
   events.notify();
@@ -47,13 +46,18 @@ void TileScheduler::runTiles(uint32_t worker, int64_t tiles, Function function, 
   // A helper first counts itself, then looks whether the job is open; here it is the other way
   // round, and so either it is seen below or it sees that there is nothing to help with.
   job.open.store(false, std::memory_order_seq_cst);
-  for (uint32_t spins = 0; job.helpers.load(std::memory_order_seq_cst) != 0; ++spins) {
+  // Once a helper is not waited for, it may be inside of the function for ever: the job stays as it is, and is not used again.
+  for (uint32_t spins = 0; job.helpers.load(std::memory_order_seq_cst) != 0 && !leavesKernels.load(std::memory_order_relaxed); ++spins) {
     constexpr uint32_t spinsBeforeYield = 1000;
     if (spins < spinsBeforeYield)
       spinPause();
     else
       ::sched_yield();
   }
+  // Of those who have left early because of it, each has seen it before.
+  if (leavesKernels.load(std::memory_order_seq_cst))
+    return {StatusCode::interrupted, "the run was given up in the middle of tiles"};
+  return Status::success();
 }
 
 bool TileScheduler::help(uint32_t worker) {

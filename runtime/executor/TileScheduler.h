@@ -4,7 +4,7 @@
 #define LOCKSTEP_RUNTIME_EXECUTOR_TILESCHEDULER_H
 
 #include "runtime/support/Futex.h"
-#include "runtime/transport/threads/ThreadsTransport.h"
+#include "runtime/transport/TileRunner.h"
 
 #include <atomic>
 #include <cstdint>
@@ -16,9 +16,11 @@ namespace lockstep::runtime {
 /// Which worker executes a tile never matters for its result.
 class TileScheduler final : public TileRunner {
 public:
-  TileScheduler(uint32_t workers, EventCount &events) : jobs(workers), events(events) {}
+  /// Nobody is waited for any more once `leavesKernels` is true, which it stays; then nothing is offered any more.
+  TileScheduler(uint32_t workers, EventCount &events, const std::atomic<bool> &leavesKernels)
+      : jobs(workers), events(events), leavesKernels(leavesKernels) {}
 
-  void runTiles(uint32_t worker, int64_t tiles, Function function, void *context) override;
+  Status runTiles(uint32_t worker, int64_t tiles, const TileFunction &function) override;
 
   /// Executes tiles that other workers offer; false if there were none.
   bool help(uint32_t worker);
@@ -40,8 +42,7 @@ private:
     /// Workers that may be looking at the fields below.
     std::atomic<uint32_t> helpers{0};
     int64_t tiles = 0;
-    Function function = nullptr;
-    void *context = nullptr;
+    TileFunction function;
     /// Tiles completed by the worker whose job this is, in any job.
     std::atomic<uint64_t> completed{0};
     /// The tile that this worker executes, in the job of `owner`; -1: none.
@@ -53,6 +54,7 @@ private:
 
   std::vector<Job> jobs;
   EventCount &events;
+  const std::atomic<bool> &leavesKernels;
 };
 
 } // namespace lockstep::runtime

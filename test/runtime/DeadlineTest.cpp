@@ -7,6 +7,8 @@
 #include "FakeClock.h"
 #include "TestProgram.h"
 
+#include "runtime/executor/VariableMemory.h"
+
 #include <atomic>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -143,6 +145,122 @@ TEST(DeadlineKernel, hangs) {
       << status.message();
   session.reset();
   hang.load()->mayReturn = true;
+}
+
+/// A launch whose tiles are shared. Never freed, like `Hang`.
+struct SharedLaunch : Hang {
+  std::thread::id owner;
+  std::atomic<bool> hasOwner{false}, hasReturned{false};
+};
+std::atomic<SharedLaunch *> sharedLaunch;
+
+// A kernel that hangs in a tile that the caller has shared with another worker: the run returns, and what the kernel has is still there
+// when the session is not. It writes when it comes back after all.
+TEST(DeadlineKernel, hangsInASharedTile) {
+  SharedLaunch *mine = sharedLaunch = new SharedLaunch;
+  TestProgram p(2);
+  uint32_t isSecond = p.variable("is_second", ElementType::i1, {}, true);
+  uint32_t written = p.buffer(Space::replica, ElementType::i64, {});
+  uint32_t branch = p.branchUnless(isSecond);
+  // The calling thread begins with replica 0; the other one takes nothing before it has.
+  p.call(
+      [](void *const *, const int64_t *, int64_t) {
+        while (!sharedLaunch.load()->hasOwner)
+          std::this_thread::yield();
+      },
+      {}, {});
+  uint32_t end = p.jump(0);
+  p.patch(branch);
+  p.call(
+      [](void *const *, const int64_t *, int64_t) {
+        sharedLaunch.load()->owner = std::this_thread::get_id();
+        sharedLaunch.load()->hasOwner = true;
+      },
+      {}, {});
+  p.call(
+      [](void *const *buffers, const int64_t *, int64_t tile) {
+        SharedLaunch *mine = sharedLaunch;
+        bool isOwner = std::this_thread::get_id() == mine->owner;
+        mine->hangs = mine->hangs || !isOwner;
+        while (isOwner ? !mine->hangs : !mine->mayReturn)
+          std::this_thread::yield();
+        if (isOwner)
+          return;
+        *static_cast<int64_t *>(buffers[0]) = tile;
+        mine->hasReturned = true;
+      },
+      {}, {written}, {}, /*tiles=*/true);
+  p.patch(end);
+  p.barrier(p.channel());
+  p.ret();
+  auto session = p.session({.workers = 2, .clock = &mine->clock});
+  session->variable("is_second", 1)[0] = std::byte(1);
+  Status status = runWithTimeWhen(*session, mine->clock, 30s, [&] { return mine->hangs.load(); });
+  EXPECT_EQ(status.code(), StatusCode::deadline);
+  EXPECT_NE(status.message().find("replica 0: running command 4 'launch 'call_tiles'' (train.py:42) on worker 0, tile "), std::string::npos)
+      << status.message();
+  EXPECT_EQ(session->run("main").code(), StatusCode::poisoned);
+  session.reset();
+  mine->mayReturn = true;
+  while (!mine->hasReturned)
+    std::this_thread::yield();
+}
+
+// One replica fails while another one is inside of a kernel that never ends: the run returns, with the error, after the deadline.
+TEST(DeadlineKernel, hangsAfterAnError) {
+  hang = new Hang;
+  TestProgram p(2);
+  uint32_t isSecond = p.variable("is_second", ElementType::i1, {}, true);
+  uint32_t n = p.reg();
+  uint32_t bounded = p.dynamicBuffer(Space::replica, ElementType::f32, {-1}, {int32_t(n)}, 8);
+  p.setRegister(n, 100);
+  uint32_t branch = p.branchUnless(isSecond);
+  p.call(
+      [](void *const *, const int64_t *, int64_t) {
+        Hang *mine = hang;
+        mine->hangs = true;
+        while (!mine->mayReturn)
+          std::this_thread::yield();
+      },
+      {}, {});
+  p.patch(branch);
+  p.call(
+      [](void *const *, const int64_t *, int64_t) {
+        while (!hang.load()->hangs)
+          std::this_thread::yield();
+      },
+      {}, {});
+  p.launch("nothing", {bounded}, {});
+  p.ret();
+  auto session = p.session({.workers = 2, .clock = &hang.load()->clock});
+  session->variable("is_second", 1)[0] = std::byte(1);
+  Status status = runWithTimeWhen(*session, hang.load()->clock, 30s, [&] { return session->poisoned(); });
+  EXPECT_EQ(status.code(), StatusCode::outOfRange);
+  EXPECT_NE(session->deadlineReport().text.find("replica 1: running command 2 'launch 'call''"), std::string::npos)
+      << session->deadlineReport().text;
+  session.reset();
+  hang.load()->mayReturn = true;
+}
+
+// Somebody else has the variables that sessions share, and keeps them: nobody waits for them longer than for anything else.
+TEST(DeadlineVariables, stayLocked) {
+  for (bool branches : {false, true}) {
+    FakeClock clock;
+    TestProgram p(1);
+    uint32_t v = p.variable("v", ElementType::i1, {});
+    if (branches)
+      p.patch(p.branchUnless(v));
+    else
+      p.launch("nothing", {v}, {});
+    p.ret();
+    std::shared_ptr<const Artifact> artifact = p.artifact();
+    std::shared_ptr<VariableMemory> variables = *VariableMemory::create(*artifact, 0);
+    auto session = *Session::create(artifact, {.variables = variables, .workers = 1, .clock = &clock});
+    ASSERT_TRUE(session->run("main").ok());
+    std::unique_lock<std::timed_mutex> lock(variables->mutex(), std::try_to_lock);
+    ASSERT_TRUE(lock.owns_lock());
+    EXPECT_EQ(runWithTime(*session, clock, 30s, 0).code(), StatusCode::deadline);
+  }
 }
 
 FakeClock *slowClock;

@@ -78,10 +78,9 @@ private:
   std::condition_variable *waiter = nullptr;
 };
 
-/// Runs "main" of a session or cluster in another thread and lets time pass, once `idle` workers have nothing left to do, until the run
-/// returns.
-template <typename Session>
-Status runWithTime(Session &session, FakeClock &clock, Clock::Duration step, unsigned idle) {
+/// Runs "main" of a session or cluster in another thread and lets time pass, once `isReady`, until the run returns.
+template <typename Session, typename IsReady>
+Status runWithTimeWhen(Session &session, FakeClock &clock, Clock::Duration step, IsReady isReady) {
   Status status;
   std::atomic<bool> over{false};
   std::thread runner([&] {
@@ -89,15 +88,22 @@ Status runWithTime(Session &session, FakeClock &clock, Clock::Duration step, uns
     over = true;
     clock.poke();
   });
-  // A message between executors wakes a worker that was idle: seen twice, nobody is awake.
-  for (unsigned calm = 0; calm < 2 && !over;) {
-    calm = session.idleWorkers() >= idle ? calm + 1 : 0;
+  while (!over && !isReady())
     std::this_thread::yield();
-  }
   while (!over)
     clock.advance(step, [&] { return over.load(); });
   runner.join();
   return status;
+}
+
+/// The same, once `idle` workers have nothing left to do.
+template <typename Session> Status runWithTime(Session &session, FakeClock &clock, Clock::Duration step, unsigned idle) {
+  // A message between executors wakes a worker that was idle: seen twice, nobody is awake.
+  unsigned calm = 0;
+  return runWithTimeWhen(session, clock, step, [&] {
+    calm = session.idleWorkers() >= idle ? calm + 1 : 0;
+    return calm == 2;
+  });
 }
 
 } // namespace lockstep::runtime::test

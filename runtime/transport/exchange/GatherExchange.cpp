@@ -58,18 +58,8 @@ public:
     if (!writes)
       return Status::success();
     LOCKSTEP_RETURN_IF_ERROR(checkDimensions(plan, memory().dimensions));
-    struct Work {
-      const CollectivePlan &plan;
-      CollectiveMemory memory;
-    } work{plan, memory()};
-    threads.runTiles(
-        worker, plan.tiles, plan.bytes * plan.members.size(),
-        [](void *context, int64_t tile, uint32_t) {
-          const Work &w = *static_cast<const Work *>(context);
-          runCollectiveTile(w.plan, w.memory, tile, nullptr);
-        },
-        &work);
-    return Status::success();
+    auto tile = [plan = &plan, memory = memory()](int64_t number, uint32_t) { runCollectiveTile(*plan, memory, number, nullptr); };
+    return threads.runTiles(worker, plan.tiles, plan.bytes * plan.members.size(), TileFunction(tile));
   }
 
 private:

@@ -43,7 +43,7 @@ public:
   /// Reduces the members here. The operands are read once and not needed afterwards.
   Status prepare(uint32_t worker) override {
     if (!own.subtrees.empty())
-      run<&ReduceExchange::reducePiece>(worker, 0, layout.pieces.size());
+      LOCKSTEP_RETURN_IF_ERROR(run<&ReduceExchange::reducePiece>(worker, 0, layout.pieces.size()));
     size_t next = 0;
     for (uint32_t peer = 0; peer < peers.size(); ++peer) {
       if (peer == self || !owns(peer) || own.subtrees.empty())
@@ -64,7 +64,7 @@ public:
       return Status::success();
     for (uint32_t peer = 0; peer < peers.size(); ++peer)
       LOCKSTEP_RETURN_IF_ERROR(findPartials(peer));
-    run<&ReduceExchange::combinePiece>(worker, own.firstPiece, own.lastPiece);
+    LOCKSTEP_RETURN_IF_ERROR(run<&ReduceExchange::combinePiece>(worker, own.firstPiece, own.lastPiece));
     if (layout.large)
       for (Outgoing &outgoing : phases[1].outgoing)
         outgoing.pieces.assign(1, {results(), own.resultBytes});
@@ -79,18 +79,9 @@ private:
   std::byte *results() const { return partial(own.subtrees.size()); }
 
   /// Calls `function` for pieces [first, last), with the help of idle workers.
-  template <void (ReduceExchange::*function)(const ReducePiece &, uint32_t) const> void run(uint32_t worker, size_t first, size_t last) {
-    struct Work {
-      const ReduceExchange &exchange;
-      size_t first;
-    } work{*this, first};
-    threads.runTiles(
-        worker, int64_t(last - first), layout.bytes,
-        [](void *context, int64_t tile, uint32_t executor) {
-          const Work &w = *static_cast<const Work *>(context);
-          (w.exchange.*function)(w.exchange.layout.pieces[w.first + size_t(tile)], executor);
-        },
-        &work);
+  template <void (ReduceExchange::*function)(const ReducePiece &, uint32_t) const> Status run(uint32_t worker, size_t first, size_t last) {
+    auto tile = [this, first](int64_t number, uint32_t executor) { (this->*function)(layout.pieces[first + size_t(number)], executor); };
+    return threads.runTiles(worker, int64_t(last - first), layout.bytes, TileFunction(tile));
   }
 
   void reducePiece(const ReducePiece &piece, uint32_t worker) const {
@@ -187,7 +178,7 @@ private:
       arrived = reader.take(share.resultBytes);
       if (!arrived)
         return doesNotFit(peer);
-      run<&ReduceExchange::storeArrived>(worker, share.firstPiece, share.lastPiece);
+      LOCKSTEP_RETURN_IF_ERROR(run<&ReduceExchange::storeArrived>(worker, share.firstPiece, share.lastPiece));
     }
     return Status::success();
   }

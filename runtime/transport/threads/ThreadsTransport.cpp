@@ -72,28 +72,20 @@ Status ThreadsTransport::execute(const CollectivePlan &plan, uint32_t worker) {
     readCounts(plan, channel.memory());
   if (plan.dynamic)
     LOCKSTEP_RETURN_IF_ERROR(checkDimensions(plan, channel.dimensions.data()));
-  struct Work {
-    const CollectivePlan &plan;
-    ThreadsTransport &transport;
-    CollectiveMemory memory;
-  } work{plan, *this, channel.memory()};
-  runTiles(
-      worker, plan.tiles, plan.bytes * plan.members.size(),
-      [](void *context, int64_t tile, uint32_t executor) {
-        const Work &w = *static_cast<const Work *>(context);
-        runCollectiveTile(w.plan, w.memory, tile, w.transport.scratchOf(executor));
-      },
-      &work);
-  return Status::success();
+  auto tile = [plan = &plan, this, memory = channel.memory()](int64_t number, uint32_t executor) {
+    runCollectiveTile(*plan, memory, number, scratchOf(executor));
+  };
+  return runTiles(worker, plan.tiles, plan.bytes * plan.members.size(), TileFunction(tile));
 }
 
-void ThreadsTransport::runTiles(uint32_t worker, int64_t count, uint64_t bytes, TileRunner::Function function, void *context) {
+Status ThreadsTransport::runTiles(uint32_t worker, int64_t count, uint64_t bytes, const TileFunction &function) {
   // Below this, waking somebody costs more than it saves.
   constexpr uint64_t smallMessage = 4096;
   if (count > 1 && bytes > smallMessage)
-    return tiles.runTiles(worker, count, function, context);
+    return tiles.runTiles(worker, count, function);
   for (int64_t tile = 0; tile < count; ++tile)
-    function(context, tile, worker);
+    function(tile, worker);
+  return Status::success();
 }
 
 } // namespace lockstep::runtime

@@ -4,6 +4,7 @@
 #define LOCKSTEP_RUNTIME_TRANSPORT_THREADS_THREADSTRANSPORT_H
 
 #include "runtime/support/Memory.h"
+#include "runtime/transport/TileRunner.h"
 #include "runtime/transport/Transport.h"
 #include "runtime/transport/threads/Rendezvous.h"
 
@@ -11,15 +12,6 @@
 #include <vector>
 
 namespace lockstep::runtime {
-
-/// Shares the tiles of one operation among workers that have nothing else to do.
-class TileRunner {
-public:
-  using Function = void (*)(void *context, int64_t tile, uint32_t worker);
-  virtual ~TileRunner() = default;
-  /// Calls `function` once for each tile in [0, tiles); returns when all calls have returned.
-  virtual void runTiles(uint32_t worker, int64_t tiles, Function function, void *context) = 0;
-};
 
 /// What one channel needs besides its meeting point.
 struct ChannelMembers {
@@ -51,8 +43,8 @@ public:
   /// Notes the sizes of what a replica gives.
   void publish(const CollectivePlan &plan, const Arrival &arrival);
   std::byte *scratchOf(uint32_t worker) const { return scratch.data() + worker * scratchStride; }
-  /// Executes tiles, with the help of idle workers if it pays.
-  void runTiles(uint32_t worker, int64_t count, uint64_t bytes, TileRunner::Function function, void *context);
+  /// Executes tiles, with the help of idle workers if it pays. Error: as that of `TileRunner`.
+  Status runTiles(uint32_t worker, int64_t count, uint64_t bytes, const TileFunction &function);
 
 private:
   ThreadsTransport(Rendezvous &rendezvous, TileRunner &tiles)
