@@ -4,6 +4,8 @@
 
 #include "runtime/executor/Cluster.h"
 
+#include <algorithm>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <string>
@@ -70,15 +72,44 @@ Expected<VariableValue> findVariable(lockstep_session *session, const char *name
   return *variable;
 }
 
+lockstep_options defaultOptions() {
+  lockstep_options options{};
+  options.struct_size = sizeof(options);
+  options.deadline_seconds = 60;
+  options.executors = 1;
+  return options;
+}
+
+/// What this library knows of options that a program gives, which may have been compiled with fewer or more of them.
+Expected<lockstep_options> knownOptions(const lockstep_options &given) {
+  size_t size = given.struct_size;
+  if (size < sizeof(size))
+    return invalidArgument("options were not set up by lockstep_options_init");
+  lockstep_options options = defaultOptions();
+  std::memcpy(&options, &given, std::min(size, sizeof(options)));
+  auto *bytes = reinterpret_cast<const std::byte *>(&given);
+  for (size_t i = sizeof(options); i < size; ++i)
+    if (bytes[i] != std::byte(0))
+      return unsupported(
+          fmt::format("expected options of {} bytes, found {} with one set at byte {}, which this version of the library does not know",
+                      sizeof(options), size, i));
+  return options;
+}
+
 } // namespace
 
 const char *lockstep_last_error(void) { return lastError.c_str(); }
 
-void lockstep_options_init(lockstep_options *options) {
-  *options = {};
-  options->struct_size = sizeof(*options);
-  options->deadline_seconds = 60;
-  options->executors = 1;
+lockstep_status lockstep_options_init(lockstep_options *options, size_t struct_size) {
+  return guarded([&]() -> Status {
+    if (struct_size < sizeof(options->struct_size))
+      return invalidArgument(fmt::format("expected options of at least {} bytes, found {}", sizeof(options->struct_size), struct_size));
+    lockstep_options values = defaultOptions();
+    values.struct_size = struct_size;
+    std::memset(options, 0, struct_size);
+    std::memcpy(options, &values, std::min(struct_size, sizeof(values)));
+    return Status::success();
+  });
 }
 
 lockstep_status lockstep_session_open(const char *path, const lockstep_options *options,
@@ -87,24 +118,21 @@ lockstep_status lockstep_session_open(const char *path, const lockstep_options *
     *session = nullptr;
     ClusterOptions clusterOptions;
     SessionOptions &sessionOptions = clusterOptions.session;
-    if (options) {
-      if (options->struct_size < sizeof(lockstep_options))
-        return invalidArgument("options were not set up by lockstep_options_init");
-      constexpr double longest = 1e9;
-      if (!(options->deadline_seconds > 0 && options->deadline_seconds <= longest))
-        return invalidArgument(fmt::format("expected a deadline above 0 and up to {} s, found {}",
-                                           longest, options->deadline_seconds));
-      sessionOptions.workers = options->workers;
-      sessionOptions.deadline =
-          std::chrono::nanoseconds(int64_t(options->deadline_seconds * 1e9));
-      sessionOptions.target = options->target ? options->target : "";
-      sessionOptions.traceFile = options->trace_file ? options->trace_file : "";
-      sessionOptions.checkRaces = options->check_races != 0;
-      sessionOptions.checkFinite = options->check_finite != 0;
-      sessionOptions.shadowVariables = options->shadow_variables != 0;
-      sessionOptions.checkMirrored = options->check_mirrored;
-      clusterOptions.executors = options->executors;
-    }
+    Expected<lockstep_options> known = options ? knownOptions(*options) : defaultOptions();
+    if (!known)
+      return known.status();
+    constexpr double longest = 1e9;
+    if (!(known->deadline_seconds > 0 && known->deadline_seconds <= longest))
+      return invalidArgument(fmt::format("expected a deadline above 0 and up to {} s, found {}", longest, known->deadline_seconds));
+    sessionOptions.workers = known->workers;
+    sessionOptions.deadline = std::chrono::nanoseconds(int64_t(known->deadline_seconds * 1e9));
+    sessionOptions.target = known->target ? known->target : "";
+    sessionOptions.traceFile = known->trace_file ? known->trace_file : "";
+    sessionOptions.checkRaces = known->check_races != 0;
+    sessionOptions.checkFinite = known->check_finite != 0;
+    sessionOptions.shadowVariables = known->shadow_variables != 0;
+    sessionOptions.checkMirrored = known->check_mirrored;
+    clusterOptions.executors = known->executors;
     Expected<std::shared_ptr<const Artifact>> artifact = Artifact::open(path);
     if (!artifact)
       return artifact.status();

@@ -4,7 +4,7 @@
  *
  *   lockstep_session *session;
  *   lockstep_options options;
- *   lockstep_options_init(&options);
+ *   lockstep_options_init(&options, sizeof(options));
  *   if (lockstep_session_open("model.lockstep", &options, &session) != LOCKSTEP_OK)
  *     fprintf(stderr, "%s\n", lockstep_last_error());
  *
@@ -33,7 +33,7 @@ extern "C" {
 #endif
 
 /* Raised when a function changes in a way that a compiled caller would notice. */
-#define LOCKSTEP_API_VERSION 1
+#define LOCKSTEP_API_VERSION 2
 
 typedef enum lockstep_status {
   LOCKSTEP_OK = 0,
@@ -74,8 +74,11 @@ typedef enum lockstep_element {
 
 typedef struct lockstep_session lockstep_session;
 
+/* Later versions append fields. Nothing is read or written beyond struct_size, so a program may be older or newer than the library:
+ * options that it does not know are as lockstep_options_init sets them; those that the library does not know are bytes of 0, and
+ * others are an error of lockstep_session_open (LOCKSTEP_UNSUPPORTED). */
 typedef struct lockstep_options {
-  /* sizeof(lockstep_options), set by lockstep_options_init: later versions append fields. */
+  /* sizeof(lockstep_options) where the program was compiled; set by lockstep_options_init. */
   size_t struct_size;
   /* Threads, the calling one included; 0: one for each CPU. */
   uint32_t workers;
@@ -98,7 +101,7 @@ typedef struct lockstep_options {
   uint64_t check_mirrored;
 } lockstep_options;
 
-/* A tensor: its name, type and where it is. `shape` has `rank` entries. */
+/* A tensor: its name, type and where it is. `shape` has `rank` entries. This struct does not grow. */
 typedef struct lockstep_tensor {
   const char *name;
   lockstep_element element;
@@ -113,7 +116,7 @@ typedef struct lockstep_tensor {
 /* Message of the calling thread's last failure; valid until its next call. Never NULL. */
 LOCKSTEP_EXPORT const char *lockstep_last_error(void);
 
-LOCKSTEP_EXPORT void lockstep_options_init(lockstep_options *options);
+LOCKSTEP_EXPORT lockstep_status lockstep_options_init(lockstep_options *options, size_t struct_size);
 
 /* Loads and verifies an artifact, its kernels, and initial values that it holds. `options` may be
  * NULL. On success `*session` must be closed. */
@@ -160,7 +163,11 @@ LOCKSTEP_EXPORT lockstep_status lockstep_input_bind(lockstep_session *session, u
 LOCKSTEP_EXPORT lockstep_status lockstep_batches_bind(lockstep_session *session, uint32_t program,
                                                       uint32_t replica, const void *const *batches, size_t count);
 
-/* Executes a program once on all replicas. */
+/* Executes a program once on all replicas. When no replica makes progress for the deadline, it returns LOCKSTEP_DEADLINE. Kernels
+ * cannot be cancelled: those that hang in threads of the session are left behind, also by lockstep_session_close, and what they may
+ * use has to stay until the process exits. The session keeps its own memory; the caller has to keep what it has bound. The calling
+ * thread executes kernels too: if it is in the one that hangs, this function does not return. Call it on a thread that can be left
+ * behind where that matters. */
 LOCKSTEP_EXPORT lockstep_status lockstep_run(lockstep_session *session, uint32_t program);
 
 LOCKSTEP_EXPORT size_t lockstep_output_count(const lockstep_session *session, uint32_t program);

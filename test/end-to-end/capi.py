@@ -59,7 +59,7 @@ class Session:
         for name in ("variable_count", "input_count", "input_size", "output_count"):
             getattr(self.library, f"lockstep_{name}").restype = c_size_t
         settings = Options()
-        self.library.lockstep_options_init(byref(settings))
+        self.library.lockstep_options_init(byref(settings), c_size_t(ctypes.sizeof(settings)))
         for name, value in options.items():
             setattr(settings, name, value)
         self.handle = c_void_p()

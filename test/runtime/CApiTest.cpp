@@ -36,7 +36,7 @@ TEST_P(CApiWay, isWhole) {
   ASSERT_TRUE(p.writer.writeFile(path).ok());
 
   lockstep_options options;
-  lockstep_options_init(&options);
+  lockstep_options_init(&options, sizeof(options));
   EXPECT_EQ(options.executors, 1u);
   options.workers = 2;
   options.executors = GetParam();
@@ -97,7 +97,7 @@ TEST(CApi, errors) {
   EXPECT_EQ(session, nullptr);
   EXPECT_NE(std::string(lockstep_last_error()).find("cannot open artifact"), std::string::npos);
   lockstep_options options;
-  lockstep_options_init(&options);
+  lockstep_options_init(&options, sizeof(options));
   options.deadline_seconds = 0;
   EXPECT_EQ(lockstep_session_open("x", &options, &session), LOCKSTEP_INVALID_ARGUMENT);
   std::string path = temporaryFile("c-api-errors.lockstep");
@@ -105,11 +105,78 @@ TEST(CApi, errors) {
   p.ret();
   p.file();
   ASSERT_TRUE(p.writer.writeFile(path).ok());
-  lockstep_options_init(&options);
+  lockstep_options_init(&options, sizeof(options));
   options.executors = 3;
   EXPECT_EQ(lockstep_session_open(path.c_str(), &options, &session), LOCKSTEP_INVALID_ARGUMENT);
   EXPECT_STREQ(lockstep_last_error(), "expected 1 to 2 executors, at most one for each replica, found 3");
   lockstep_session_close(nullptr);
+}
+
+/// Options as an older and a newer program see them.
+struct OlderOptions {
+  size_t struct_size;
+  uint32_t workers;
+  double deadline_seconds;
+};
+struct NewerOptions {
+  lockstep_options known;
+  uint64_t unknown;
+};
+
+std::string writeEmptyProgram() {
+  std::string path = temporaryFile("c-api-options.lockstep");
+  TestProgram p(2);
+  p.ret();
+  p.file();
+  EXPECT_TRUE(p.writer.writeFile(path).ok());
+  return path;
+}
+
+// A program that was compiled with fewer options gives what it has, and nothing is written behind it.
+TEST(CApiOptions, olderProgram) {
+  std::string path = writeEmptyProgram();
+  struct {
+    OlderOptions options;
+    uint64_t behind = 0x1234567890abcdef;
+  } memory;
+  auto *options = reinterpret_cast<lockstep_options *>(&memory.options);
+  ASSERT_EQ(lockstep_options_init(options, sizeof(memory.options)), LOCKSTEP_OK);
+  EXPECT_EQ(memory.behind, 0x1234567890abcdefu);
+  EXPECT_EQ(memory.options.struct_size, sizeof(memory.options));
+  EXPECT_EQ(memory.options.deadline_seconds, 60);
+  lockstep_session *session = nullptr;
+  // What is behind it would be a target.
+  EXPECT_EQ(lockstep_session_open(path.c_str(), options, &session), LOCKSTEP_OK) << lockstep_last_error();
+  lockstep_session_close(session);
+  memory.options.deadline_seconds = -1;
+  EXPECT_EQ(lockstep_session_open(path.c_str(), options, &session), LOCKSTEP_INVALID_ARGUMENT);
+  EXPECT_STREQ(lockstep_last_error(), "expected a deadline above 0 and up to 1000000000 s, found -1");
+}
+
+// One that was compiled with more gets zeros for what the library does not know, and may leave them.
+TEST(CApiOptions, newerProgram) {
+  std::string path = writeEmptyProgram();
+  NewerOptions options;
+  std::memset(&options, 0xff, sizeof(options));
+  ASSERT_EQ(lockstep_options_init(&options.known, sizeof(options)), LOCKSTEP_OK);
+  EXPECT_EQ(options.unknown, 0u);
+  lockstep_session *session = nullptr;
+  EXPECT_EQ(lockstep_session_open(path.c_str(), &options.known, &session), LOCKSTEP_OK) << lockstep_last_error();
+  lockstep_session_close(session);
+  options.unknown = 1;
+  EXPECT_EQ(lockstep_session_open(path.c_str(), &options.known, &session), LOCKSTEP_UNSUPPORTED);
+  EXPECT_EQ(lockstep_last_error(), "expected options of " + std::to_string(sizeof(lockstep_options)) + " bytes, found " +
+                                       std::to_string(sizeof(options)) + " with one set at byte " +
+                                       std::to_string(sizeof(lockstep_options)) + ", which this version of the library does not know");
+}
+
+TEST(CApiOptions, notSetUp) {
+  lockstep_options options{};
+  lockstep_session *session = nullptr;
+  EXPECT_EQ(lockstep_options_init(&options, 4), LOCKSTEP_INVALID_ARGUMENT);
+  EXPECT_STREQ(lockstep_last_error(), "expected options of at least 8 bytes, found 4");
+  EXPECT_EQ(lockstep_session_open("x", &options, &session), LOCKSTEP_INVALID_ARGUMENT);
+  EXPECT_STREQ(lockstep_last_error(), "options were not set up by lockstep_options_init");
 }
 
 } // namespace
