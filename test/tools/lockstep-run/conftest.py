@@ -1,0 +1,28 @@
+"""What tests of lockstep-run share: the artifacts that MakeArtifact.cpp assembles, data and initial values."""
+
+import subprocess
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from run_tool import EXAMPLES, MAKE_ARTIFACT, REPLICAS, initial
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory):
+    """A folder with artifacts, data and initial values."""
+    folder = tmp_path_factory.mktemp("model")
+    for name, arguments in {
+        "model.lockstep": [str(REPLICAS)],
+        "hangs.lockstep": [str(REPLICAS), "hang"],
+        "loops.lockstep": [str(REPLICAS), "loop"],
+    }.items():
+        subprocess.run([MAKE_ARTIFACT, arguments[0], folder / name, *arguments[1:]], check=True)
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(EXAMPLES, 3)).astype(np.float32)
+    y = (x @ np.array([1, -2, 0.5]) + 3).astype(np.float32)
+    np.savez(folder / "train.npz", x=x, y=y)
+    np.savez_compressed(folder / "test.npz", x=x[:17] + 1, y=y[:17])
+    save_file(initial(), folder / "init.safetensors")
+    return folder

@@ -1,0 +1,161 @@
+"""What becomes of runs that are stopped, hang or fail in the middle of a step."""
+
+import json
+import signal
+import subprocess
+import threading
+import time
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from run_tool import RUN, initial, lines, train
+
+
+def test_stops_on_a_signal(model, tmp_path):
+    # The step is finished, the state saved, and the status tells the signal.
+    metrics = tmp_path / "metrics.jsonl"
+    process = subprocess.Popen(
+        [RUN, "model.lockstep", "--init=init.safetensors", "--data=train.npz",
+         "--set=lr=0.001", "--steps=2000000000", f"--metrics={metrics}",
+         f"--save={tmp_path}"],
+        cwd=model, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
+    while not metrics.exists() or not metrics.stat().st_size:
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(signal.SIGTERM)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert out.startswith("stopped after ")
+    steps = len(lines(metrics))
+    assert (tmp_path / f"checkpoint-{steps}.safetensors").exists()
+
+
+def test_reports_a_paused_replica(model, tmp_path):
+    # The report names the replica. The others had written the variable `tally` already, so
+    # nothing is saved, and what can be resumed from is named.
+    report = tmp_path / "report.json"
+    train(model, "--steps=2", f"--save={tmp_path}")
+    status, _, err = train(
+        model, "--steps=5", "--inject=pause:replica=2,channel=0,program=step",
+        "--deadline=0.2", f"--report={report}", f"--save={tmp_path}", "--resume",
+        check=False,
+    )  # fmt: skip
+    assert status == 3
+    assert "lockstep-run: injected: pause:replica=2,channel=0,program=step" in err
+    assert err.count("replica 2: paused") == 1 and "train.py:42" in err
+    assert json.loads(report.read_text())
+    assert "the step that failed may have updated variables: they are not saved" in err
+    assert f"last checkpoint: '{tmp_path}/checkpoint-2.safetensors'" in err
+
+
+def test_saves_variables_that_are_intact(model, tmp_path):
+    # Here nobody has begun the step.
+    faults = [f"--inject=pause:replica={r},command=0,program=step" for r in range(3)]
+    status, _, err = train(model, "--steps=5", *faults, "--deadline=0.2", f"--save={tmp_path}", check=False)
+    assert status == 3
+    path = tmp_path / "checkpoint-0.safetensors"
+    assert f"last checkpoint: '{path}'" in err
+    for name, value in initial().items():
+        assert np.array_equal(load_file(path)[name], value)
+
+
+def test_leaves_a_kernel_that_hangs(model, tmp_path):
+    status, _, err = train(
+        model, "--steps=5", "--deadline=0.2", "--threads=1", artifact="hangs.lockstep",
+        check=False,
+    )  # fmt: skip
+    assert status == 3
+    assert "a kernel does not return" in err
+
+
+def is_initial(path):
+    saved = load_file(path)
+    return all(np.array_equal(saved[name], value) for name, value in initial().items())
+
+
+@pytest.mark.parametrize("options, artifact", [
+    (["--inject=pause:replica=2,command=7,program=step"], "model.lockstep"),
+    (["--inject=return-early:replica=1,command=0,program=step", "--threads=2"], "model.lockstep"),
+    (["--threads=1"], "hangs.lockstep"),
+])  # fmt: skip
+def test_saves_the_state_before_the_step_that_fails(model, tmp_path, options, artifact):
+    # All have begun to write variables. With one thread, nobody but the watchdog's is left to save them.
+    path = tmp_path / "saved"
+    usual = ["--steps=5", "--deadline=0.3", f"--save={path}"]
+    status, _, err = train(model, *options, *usual, artifact=artifact, check=False)
+    assert status == 3
+    assert "may have updated variables: they are not saved" in err and "there is no checkpoint" in err
+    status, _, err = train(model, *options, *usual, "--shadow-variables", artifact=artifact, check=False)
+    assert status == 3
+    assert "has begun to update variables: the state before it is saved" in err
+    assert f"last checkpoint: '{path}/checkpoint-0.safetensors'" in err
+    assert is_initial(path / "checkpoint-0.safetensors")
+
+
+def test_shadows_change_nothing(model, tmp_path):
+    # What is copied is not what is computed with.
+    for name, options in {"plain": [], "shadowed": ["--shadow-variables"]}.items():
+        train(model, "--steps=7", f"--save={tmp_path / name}", *options)
+    file = "checkpoint-7.safetensors"
+    assert (tmp_path / "plain" / file).read_bytes() == (tmp_path / "shadowed" / file).read_bytes()
+
+
+class Interrupted:
+    """A run that gets signals when it says certain things."""
+
+    def __init__(self, model, *options, artifact="model.lockstep"):
+        self.process = subprocess.Popen(
+            [RUN, artifact, "--init=init.safetensors", "--data=train.npz", "--set=lr=0.1", "--steps=5", *options],
+            cwd=model, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        self.err = ""
+        # What is waited for may never be said.
+        self.timer = threading.Timer(120, self.process.kill)
+        self.timer.start()
+
+    def wait_for(self, text):
+        while text not in self.err:
+            line = self.process.stderr.readline()
+            assert line, self.err
+            self.err += line
+
+    def end(self):
+        self.err += self.process.communicate(timeout=60)[1]
+        self.timer.cancel()
+        return self.process.returncode, self.err
+
+
+@pytest.mark.parametrize("shadows", [False, True])
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_second_signal_gives_the_step_up(model, tmp_path, name, shadows):
+    number = getattr(signal, name)
+    run = Interrupted(
+        model, "--inject=pause:replica=2,channel=0,program=step", "--deadline=1000", f"--save={tmp_path}",
+        *(["--shadow-variables"] if shadows else []),
+    )  # fmt: skip
+    run.wait_for("injected: ")
+    run.process.send_signal(number)
+    run.wait_for(f"lockstep-run: {name}: stopping after the step at hand; a second signal gives it up\n")
+    run.process.send_signal(number)
+    status, err = run.end()
+    assert status == 128 + number
+    assert f"lockstep-run: error: given up at the second signal, {name}\n" in err
+    assert ("are not saved" in err) == (not shadows)
+    assert not shadows or is_initial(tmp_path / "checkpoint-0.safetensors")
+
+
+def test_a_step_that_does_not_end_is_given_up_after_a_signal(model, tmp_path):
+    # The loop makes progress for ever, so no deadline passes; the fault, which harms nobody, tells that the step has begun.
+    run = Interrupted(
+        model, "--inject=nan:replica=0,command=0,program=step", "--deadline=0.5", f"--save={tmp_path}", "--shadow-variables",
+        artifact="loops.lockstep",
+    )  # fmt: skip
+    run.wait_for("injected: ")
+    run.process.send_signal(signal.SIGTERM)
+    status, err = run.end()
+    assert status == 128 + signal.SIGTERM
+    assert "error: given up, since the step at hand has not ended 0.5 s after SIGTERM\n" in err
+    assert is_initial(tmp_path / "checkpoint-0.safetensors")
