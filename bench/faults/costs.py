@@ -1,0 +1,69 @@
+"""Measures what checks cost that find errors while a step runs, by processor time: the machine may be busy.
+
+    python bench/faults/costs.py DIGITS/digits.lockstep --bin=build/release/bin --init=... --data=... > table.md
+
+Runs with an option and without it take turns; a ratio is that of two which followed each other.
+"""
+
+import argparse
+import os
+import pathlib
+import statistics
+import subprocess
+
+#: Where threads do not spin: with one, and with more of them than CPUs.
+PLACES = {"one executor, `--threads=1`": ["--threads=1"], "four executors, `--executors=4`": ["--executors=4"]}
+CHECKS = ["--check-finite", "--shadow-variables", "--check-mirrored=10", "--check-mirrored=1"]
+
+
+def seconds(options, arguments):
+    """Processor time of a run, user's and system's."""
+    process = subprocess.Popen(
+        [
+            options.bin / "lockstep-run", options.artifact, f"--init={options.init}", f"--data={options.data}",
+            f"--steps={options.steps}", *arguments,
+        ],
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    said = process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    if status:
+        raise SystemExit(f"lockstep-run {' '.join(arguments)}: status {status}\n{said}")
+    return usage.ru_utime + usage.ru_stime
+
+
+def measure(options, place, checks):
+    """Check -> the ratios of its runs to those without it."""
+    ratios = {check: [] for check in checks}
+    for _ in range(options.runs):
+        plain = seconds(options, place)
+        for check in checks:
+            ratios[check].append(seconds(options, [*place, check]) / plain)
+    return ratios
+
+
+def cell(ratios):
+    return f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})" if ratios else ""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("artifact", type=pathlib.Path)
+    parser.add_argument("--bin", type=pathlib.Path, required=True)
+    parser.add_argument("--init", required=True)
+    parser.add_argument("--data", required=True)
+    parser.add_argument("--steps", type=int, default=2000)
+    parser.add_argument("--runs", type=int, default=5)
+    options = parser.parse_args()
+    table = {
+        # One executor has nobody to compare its variables with.
+        name: measure(options, place, [check for check in CHECKS if "--executors=4" in place or "mirrored" not in check])
+        for name, place in PLACES.items()
+    }
+    print(f"| option | {' | '.join(table)} |\n|---|{'---|' * len(table)}")
+    for check in CHECKS:
+        print(f"| `{check}` | {' | '.join(cell(ratios.get(check, [])) for ratios in table.values())} |")
+
+
+if __name__ == "__main__":
+    main()
