@@ -222,6 +222,15 @@ const artifact::Certificate *findCertificate(const artifact::Artifact &artifact,
   return nullptr;
 }
 
+CertificateState certificateState(const artifact::Artifact &artifact, std::string_view name) {
+  const artifact::Certificate *certificate = findCertificate(artifact, name);
+  if (!certificate)
+    return CertificateState::absent;
+  std::array<uint8_t, 32> digest = proofDigest(artifact, name);
+  bool same = certificate->digest() && std::memcmp(certificate->digest(), digest.data(), digest.size()) == 0;
+  return same ? CertificateState::matches : CertificateState::otherCommands;
+}
+
 Status checkProven(const artifact::Artifact &artifact, std::string_view name) {
   std::vector<std::string_view> roles;
   for (uint32_t i = 0; i < count(artifact.programs()); ++i)
@@ -241,8 +250,7 @@ Status checkProven(const artifact::Artifact &artifact, std::string_view name) {
     return unsupported(fmt::format("its ranks may wait for each other for ever: the verdict of its certificate is {} [{}]",
                                    certificate->verdict() == Verdict::wrong ? "wrong" : "not provable",
                                    certificate->verdict() == Verdict::wrong ? "E_DEADLOCK" : "E_NOT_PROVABLE"));
-  std::array<uint8_t, 32> digest = proofDigest(artifact, name);
-  if (!certificate->digest() || std::memcmp(certificate->digest(), digest.data(), digest.size()) != 0)
+  if (certificateState(artifact, name) != CertificateState::matches)
     return corrupted("its certificate is about other commands, buffers, groups or roles than these [E_NOT_PROVABLE]");
   return Status::success();
 }

@@ -36,6 +36,11 @@ Status checkFormula(const artifact::Artifact &artifact, const artifact::Formula 
 /// The certificate for a name, or null.
 const artifact::Certificate *findCertificate(const artifact::Artifact &artifact, std::string_view name);
 
+/// What an artifact itself says about the proof for the programs of one name.
+enum class CertificateState : uint8_t { absent, matches, otherCommands };
+
+CertificateState certificateState(const artifact::Artifact &artifact, std::string_view name);
+
 /// Success if the ranks of the programs called `name` provably do not wait for each other for ever: they go
 /// one way, or a certificate about them says so.
 Status checkProven(const artifact::Artifact &artifact, std::string_view name);

@@ -3,6 +3,7 @@
 #include "tools/lockstep-inspect/Inspection.h"
 
 #include "runtime/artifact/Types.h"
+#include "tools/support/Verdict.h"
 
 #include <cstring>
 
@@ -61,6 +62,30 @@ template <typename Vector, typename Function> void forEach(const Vector *vector,
   if (vector)
     for (const auto *element : *vector)
       f(*element);
+}
+
+CertificateInfo inspectCertificate(const runtime::Artifact &artifact, const std::string &program) {
+  const artifact::Artifact &tables = artifact.tables();
+  CertificateInfo info;
+  info.program = program;
+  info.state = tools::certificateText(runtime::verification::certificateState(tables, program));
+  const artifact::Certificate *certificate = runtime::verification::findCertificate(tables, program);
+  if (!certificate)
+    return info;
+  info.verdict = tools::verdictText(certificate->verdict());
+  info.method = certificate->method() ? certificate->method()->str() : "";
+  info.states = certificate->states();
+  info.steps = certificate->steps();
+  forEach(certificate->dynamic(), [&](const artifact::DynamicBranch &branch) {
+    OpenConditionInfo open{branch.role()->str(), "", branch.command(), branch.differs()};
+    forEach(tables.programs(), [&](const artifact::Program &of) {
+      if (of.name()->string_view() == program && of.role()->string_view() == open.role && of.commands() &&
+          open.command < of.commands()->size())
+        open.line = artifact.location(of.commands()->Get(open.command)->location());
+    });
+    info.open.push_back(std::move(open));
+  });
+  return info;
 }
 
 } // namespace
@@ -152,6 +177,8 @@ Inspection inspect(const runtime::Artifact &artifact, const std::string &file) {
       if (command.kernel)
         ++result.kernels[*command.kernel].launches;
   });
+  for (const std::string &name : runtime::verification::programNames(tables))
+    result.certificates.push_back(inspectCertificate(artifact, name));
   auto text = [](const flatbuffers::String *string) { return string ? string->str() : std::string(); };
   forEach(tables.remarks(), [&](const artifact::Remark &remark) {
     result.remarks.push_back({text(remark.stage()), text(remark.kind()), text(remark.message()),

@@ -176,6 +176,27 @@ struct GroupInfo {
   std::vector<uint32_t> ranks;
 };
 
+/// A condition that only the run decides, although others notice which way it goes.
+struct OpenConditionInfo {
+  std::string role, line;
+  uint32_t command = 0;
+  /// Ranks may decide it differently.
+  bool differs = false;
+};
+
+/// What has been proven about the programs of one name: whether replicas can wait for each other for ever.
+struct CertificateInfo {
+  std::string program;
+  /// "proven", "wrong" or "not provable"; empty without a certificate.
+  std::string verdict;
+  /// How it was found: docs/verification.md.
+  std::string method;
+  /// "about these commands", "about other commands", "none".
+  std::string state;
+  uint64_t states = 0, steps = 0;
+  std::vector<OpenConditionInfo> open;
+};
+
 struct RemarkInfo {
   /// `program` is empty for what is about all of them.
   std::string stage, kind, message, line, program;
@@ -193,6 +214,8 @@ struct Inspection {
   std::vector<ScalarInfo> scalars;
   std::vector<KernelInfo> kernels;
   std::vector<ProgramInfo> programs;
+  /// One for each name of programs.
+  std::vector<CertificateInfo> certificates;
   std::vector<RemarkInfo> remarks;
 };
 

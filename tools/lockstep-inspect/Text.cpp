@@ -65,6 +65,16 @@ std::string shardText(const VariableInfo &variable) {
   return fmt::format("{} to {} of {}", variable.shard->first, variable.shard->first + variable.shard->rows - 1, variable.shard->of);
 }
 
+/// "model.py:10 (alike on all ranks), command 3 of server0 (ranks may decide it differently)".
+std::string openText(const CertificateInfo &certificate) {
+  std::string text;
+  for (const OpenConditionInfo &condition : certificate.open)
+    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ",
+                        condition.line.empty() ? fmt::format("command {} of {}", condition.command, condition.role) : condition.line,
+                        condition.differs ? "ranks may decide it differently" : "alike on all ranks");
+  return text;
+}
+
 std::string summary(const Inspection &inspection) {
   std::string text;
   auto line = [&](const char *name, const std::string &value) { text += fmt::format("{:<10}{}\n", name, value); };
@@ -117,6 +127,12 @@ std::string summary(const Inspection &inspection) {
     groups.add({group.name, group.ranks.empty() ? "all" : fmt::format("{}", fmt::join(group.ranks, ", "))});
   if (inspection.groups.size() > 1)
     text += section("groups", groups);
+
+  Table certificates({"program", "verdict", "method", "certificate", "decided when it runs"});
+  for (const CertificateInfo &certificate : inspection.certificates)
+    certificates.add({certificate.program, certificate.verdict.empty() ? "unknown" : certificate.verdict, certificate.method,
+                      certificate.state, openText(certificate)});
+  text += section("replicas never wait for each other for ever", certificates);
   return text;
 }
 

@@ -2,14 +2,21 @@
 
 #include "tools/lockstep-verify/Summary.h"
 
+#include "tools/support/Verdict.h"
+
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include <fstream>
 
 namespace lockstep::verify {
 namespace {
 
+using nlohmann::ordered_json;
 using runtime::verification::CounterExample;
 using runtime::verification::Place;
-using nlohmann::ordered_json;
+using tools::certificateText;
+using tools::verdictText;
 
 ordered_json toJson(const MeetingInfo &meeting) {
   ordered_json json = {{"command", meeting.command}, {"kind", meeting.kind}, {"channel", meeting.channel}, {"group", meeting.group}};

@@ -3,10 +3,8 @@
 #include "tools/lockstep-verify/Summary.h"
 
 #include "runtime/artifact/Roles.h"
-#include "runtime/verification/Certificate.h"
 
 #include <algorithm>
-#include <cstring>
 #include <set>
 
 namespace lockstep::verify {
@@ -26,7 +24,7 @@ public:
     if (!proof)
       return proof.status().withContext("program '" + summary.name + "'");
     summary.proof = std::move(*proof);
-    findCertificate();
+    summary.certificate = verification::certificateState(artifact, summary.name);
     std::set<uint32_t> groups;
     for (const runtime::RoleInfo &role : rolesOf(artifact))
       for (uint32_t i = 0; i < count(artifact.programs()); ++i)
@@ -39,15 +37,6 @@ public:
   }
 
 private:
-  void findCertificate() {
-    const artifact::Certificate *certificate = verification::findCertificate(artifact, summary.name);
-    if (!certificate)
-      return;
-    auto digest = verification::proofDigest(artifact, summary.name);
-    bool same = certificate->digest() && std::memcmp(certificate->digest(), digest.data(), digest.size()) == 0;
-    summary.certificate = same ? CertificateState::matches : CertificateState::otherCommands;
-  }
-
   RoleInfo describe(const runtime::RoleInfo &role, const artifact::Program &program, std::set<uint32_t> &groups) {
     RoleInfo info;
     info.name = std::string(role.name);
@@ -105,16 +94,6 @@ Expected<std::vector<ProgramSummary>> summarize(const artifact::Artifact &artifa
     programs.push_back(std::move(*summary));
   }
   return programs;
-}
-
-std::string verdictText(artifact::Verdict verdict) {
-  return verdict == artifact::Verdict::proven ? "proven" : verdict == artifact::Verdict::wrong ? "wrong" : "not provable";
-}
-
-std::string certificateText(CertificateState state) {
-  return state == CertificateState::absent    ? "none"
-         : state == CertificateState::matches ? "about these commands"
-                                              : "about other commands";
 }
 
 } // namespace lockstep::verify

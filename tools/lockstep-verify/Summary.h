@@ -4,7 +4,7 @@
 #define LOCKSTEP_TOOLS_LOCKSTEP_VERIFY_SUMMARY_H
 
 #include "runtime/artifact/Artifact.h"
-#include "runtime/verification/Verification.h"
+#include "runtime/verification/Certificate.h"
 
 #include <cstdint>
 #include <optional>
@@ -34,14 +34,11 @@ struct GroupInfo {
   std::vector<uint32_t> ranks;
 };
 
-/// What the artifact itself says about the proof.
-enum class CertificateState : uint8_t { absent, matches, otherCommands };
-
 /// The programs of one name.
 struct ProgramSummary {
   std::string name;
   runtime::verification::Proof proof;
-  CertificateState certificate = CertificateState::absent;
+  runtime::verification::CertificateState certificate = runtime::verification::CertificateState::absent;
   std::vector<RoleInfo> roles;
   /// Those in which the programs meet.
   std::vector<GroupInfo> groups;
@@ -51,10 +48,6 @@ struct ProgramSummary {
 
 /// Proves all programs anew. Error: the artifact contradicts itself.
 runtime::Expected<std::vector<ProgramSummary>> summarize(const artifact::Artifact &artifact);
-
-/// "proven", "wrong", "not provable".
-std::string verdictText(artifact::Verdict verdict);
-std::string certificateText(CertificateState state);
 
 std::string toText(const std::vector<ProgramSummary> &programs, const std::string &file);
 std::string toJson(const std::vector<ProgramSummary> &programs, const std::string &file);

@@ -3,6 +3,7 @@
 #include "tools/lockstep-verify/Summary.h"
 
 #include "tools/support/Table.h"
+#include "tools/support/Verdict.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,7 +14,9 @@ namespace {
 using runtime::verification::CounterExample;
 using runtime::verification::Place;
 using tools::bytesText;
+using tools::certificateText;
 using tools::Table;
+using tools::verdictText;
 
 std::string ranksText(uint32_t first, uint32_t count) {
   return count == 1 ? fmt::format("rank {}", first) : fmt::format("ranks {} to {}", first, first + count - 1);

@@ -3,6 +3,7 @@
 // RUN: lockstep-translate --emit-artifact --allow-unproven %s -o %t.lockstep
 // RUN: not lockstep-verify %t.lockstep | FileCheck %s
 // RUN: not lockstep-verify --json %t.lockstep | FileCheck %s --check-prefix=JSON
+// RUN: lockstep-inspect %t.lockstep --show=summary | FileCheck %s --check-prefix=INSPECT
 // RUN: not lockstep-run %t.lockstep --steps=1 2>&1 | FileCheck %s --check-prefix=REFUSED
 
 // CHECK:      program 'step': wrong
@@ -19,6 +20,10 @@
 // JSON-NEXT:   "chain": [
 // JSON-NEXT:     0,
 // JSON-NEXT:     1
+
+// INSPECT:      replicas never wait for each other for ever
+// INSPECT-NEXT:   program  verdict  method
+// INSPECT-NEXT:   step     wrong    {{.*}}about these commands
 
 // REFUSED: its ranks may wait for each other for ever: the verdict of its certificate is wrong [E_DEADLOCK]
 

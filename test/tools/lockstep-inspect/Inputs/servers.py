@@ -38,3 +38,8 @@ step = next(program for program in found["programs"] if program["name"] == "step
 parameters = 4 * (math.prod((64, 128)) + 128 + math.prod((128, 10)) + 10)
 assert sum(exchange["to"] for exchange in step["exchanges"]) >= 4 * parameters
 assert sum(exchange["from"] for exchange in step["exchanges"]) >= 4 * parameters
+
+# What has been proven about the programs of each name, of all roles together.
+proofs = {proof["program"]: proof for proof in found["certificates"]}
+assert sorted(proofs) == sorted({program["name"] for program in found["programs"]})
+assert proofs["step"]["verdict"] == "proven" and proofs["step"]["certificate"] == "about these commands" and proofs["step"]["states"] > 0
