@@ -5,13 +5,11 @@
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Device/DeviceDialect.h"
 #include "dialect/Replica/ReplicaDialect.h"
-#include "passes/Kernels/Formulas.h"
 #include "passes/Passes.h"
 
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
-#include "mlir/Pass/PassRegistry.h"
 #include "mlir/Target/LLVMIR/Dialect/All.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/StringExtras.h"
@@ -157,7 +155,6 @@ void lockstep::registerDialects(DialectRegistry &registry) {
 
 void lockstep::registerPassesAndPipelines() {
   registerLockstepPasses();
-  registerPass([] { return createRecordFormulasPass(); });
   PassPipelineRegistration<>("lockstep-compile", "all stages of the compiler, at -O2, for the module's replica count",
                              [](OpPassManager &pm) { buildCompilePipeline(pm, CompileOptions()); });
 }

@@ -56,4 +56,22 @@ def FormKernelsPass : Pass<"form-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::lockstep::device::DeviceDialect", "::mlir::tensor::TensorDialect", "::mlir::linalg::LinalgDialect"];
 }
 
+def RecordFormulasPass : Pass<"record-formulas", "::mlir::ModuleOp"> {
+  let summary = "says how kernels compute single numbers, so that roles can be compared";
+  let description = [{
+    Several roles compute the conditions of what they go through together each for itself, in kernels of their own. That these are
+    the same numbers has to be known to prove that roles do not block each other. So each result of rank 0 gets a formula: its operations
+    on numbers down to the arguments of the kernel, without changes of width that keep the value. What is computed from tensors is
+    one operation, which no other kernel has. Modules of one role need none.
+
+    ```mlir
+    // before
+    device.kernel @k(%n: tensor<i32>, %i: index) -> tensor<i1> { ... %0 = arith.cmpi slt, %i, %wide : index ... }
+    // after
+    device.kernel @k(%n: tensor<i32>, %i: index) -> tensor<i1> attributes {device.formulas = [{arguments = 2 : i64, result = 0 : i64,
+      steps = [["arith.cmpi {predicate = 2 : i64} (index, index) -> i1", 1, 0]], value = 2 : i64} ]} { ... }
+    ```
+  }];
+}
+
 #endif

@@ -2,16 +2,20 @@
 
 #include "dialect/Device/DeviceDialect.h"
 #include "passes/Kernels/Formulas.h"
+#include "passes/Passes.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/Pass/Pass.h"
 
 using namespace mlir;
 
 namespace lockstep {
+#define GEN_PASS_DEF_RECORDFORMULASPASS
+#include "passes/Passes.h.inc"
+
 namespace {
 
 /// Writes the formula of one result.
@@ -159,12 +163,7 @@ private:
   llvm::DenseMap<Operation *, size_t> opaque;
 };
 
-struct RecordFormulas : PassWrapper<RecordFormulas, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(RecordFormulas)
-
-  StringRef getArgument() const override { return "record-formulas"; }
-  StringRef getDescription() const override { return "says how kernels compute single numbers, so that roles can be compared"; }
-
+struct RecordFormulas : impl::RecordFormulasPassBase<RecordFormulas> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     if (llvm::range_size(module.getOps<device::RoleOp>()) < 2)
@@ -188,6 +187,4 @@ struct RecordFormulas : PassWrapper<RecordFormulas, OperationPass<ModuleOp>> {
 };
 
 } // namespace
-
-std::unique_ptr<Pass> createRecordFormulasPass() { return std::make_unique<RecordFormulas>(); }
 } // namespace lockstep
