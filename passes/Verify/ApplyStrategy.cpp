@@ -51,8 +51,9 @@ private:
   }
 
   void check(Operation *op) {
-    TypeSwitch<Operation *>(op).Case<AllReduceOp, AllReduceSlicesOp, AllGatherOp, ReduceToOp, BatchReduceToOp, ReduceOp, ReduceSlicesOp, GatherOp,
-                                     ReadOp, ScatterOp, LookupOp>([&](auto typed) { checkOp(typed); })
+    TypeSwitch<Operation *>(op)
+        .Case<AllReduceOp, AllReduceSlicesOp, AllGatherOp, ReduceToOp, BatchReduceToOp, ReduceOp, ReduceSlicesOp, GatherOp, ReadOp,
+              ScatterOp, LookupOp>([&](auto typed) { checkOp(typed); })
         .Case<AssignOp, AssignAddOp, AssignSubOp>([&](auto typed) { checkAssignment(typed); });
   }
 
@@ -129,7 +130,8 @@ private:
     DenseIntElementsAttr ids;
     if (!matchPattern(op.getIds(), m_Constant(&ids)))
       return;
-    auto outside = llvm::find_if(ids.getValues<APInt>(), [&](const APInt &id) { return id.getSExtValue() < 0 || id.getSExtValue() >= rows; });
+    auto outside =
+        llvm::find_if(ids.getValues<APInt>(), [&](const APInt &id) { return id.getSExtValue() < 0 || id.getSExtValue() >= rows; });
     if (outside != ids.getValues<APInt>().end())
       error(op, variable) << "expected ids in [0, " << rows << "), found " << (*outside).getSExtValue() << " [E_INDEX]";
   }
