@@ -10,6 +10,7 @@
 #include "passes/Verify/SideBySide.h"
 #include "passes/Verify/Story.h"
 #include "passes/Verify/UserLocation.h"
+#include "passes/Verify/Verdict.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Dominance.h"
@@ -24,7 +25,9 @@ bool all(Operation *) { return true; }
 /// Walks one function and reports what is not proven.
 class OrderVerifier {
 public:
-  explicit OrderVerifier(const UniformityAnalysis &uniformity) : uniformity(uniformity), matcher(uniformity.getBrokenRule()) {}
+  /// With a judge it reports what it finds, without it only collects what is refused.
+  OrderVerifier(FunctionOpInterface function, const UniformityAnalysis &uniformity, const Judge *judge)
+      : uniformity(uniformity), matcher(uniformity.getBrokenRule()), judge(judge), inReplicaForm(isa<OpensContextInterface>(*function)) {}
 
   LogicalResult verify(Region &region) {
     for (Block &block : region) {
@@ -36,6 +39,9 @@ public:
     }
     return success(valid);
   }
+
+  /// Branches and loops through which replicas would go differently.
+  std::vector<Operation *> refused;
 
 private:
   void verify(Operation *op) {
@@ -96,7 +102,9 @@ private:
     } else {
       ranks = component.separated;
     }
-    reportMissing(collective, divergence, done + " they issue" + tellSideBySide({left, turn, ""}, {right, {}, after}, matcher));
+    refuse(divergence, [&] {
+      reportMissing(collective, divergence, done + " they issue" + tellSideBySide({left, turn, ""}, {right, {}, after}, matcher));
+    });
     return false;
   }
 
@@ -124,7 +132,7 @@ private:
       ranks = ways.empty() ? component.separated : RankPair(*who[*first], *who[i]);
       std::string after = describeNext(op);
       Way left{describeWay(op, *first, who[*first]), sides[*first], after}, right{describeWay(op, i, who[i]), sides[i], after};
-      report(left, right, *difference, divergence);
+      refuse(divergence, [&] { report(left, right, *difference, divergence); });
       return false;
     }
     return true;
@@ -196,7 +204,7 @@ private:
       if (!isSplit(members, divergence.partition, uniformity) || (areAllKnown && isAligned(divergence)))
         continue;
       if (reported.insert(divergence.branch).second)
-        reportUnreached(op, divergence);
+        refuse(divergence, [&] { reportUnreached(op, divergence); });
       return;
     }
   }
@@ -235,17 +243,24 @@ private:
   // Errors
   //===--------------------------------------------------------------------===//
 
+  void refuse(Divergence divergence, llvm::function_ref<void()> report) {
+    valid = false;
+    refused.push_back(divergence.branch);
+    if (judge)
+      report();
+  }
+
   void report(const Way &lhs, const Way &rhs, size_t difference, Divergence divergence) {
     auto at = [&](const Way &way) { return difference < way.sequence.size() ? findCollective(way.sequence[difference].op, all) : nullptr; };
     Operation *left = at(lhs), *right = at(rhs);
     std::string told = "; up to the first difference they issue" + tellSideBySide(lhs, rhs, matcher);
     if (!left || !right)
       return reportMissing(left ? left : right, divergence, told);
-    valid = false;
     InFlightDiagnostic diagnostic = emitUserError(left->getLoc());
     diagnostic << "'" << left->getName() << "' is issued by some replicas, while others issue "
                << (left->getName() == right->getName() ? "a different '" : "'") << right->getName()
                << "' in its place [E_COLLECTIVE_DIVERGENCE]";
+    tellVerdict(diagnostic, judge->judgeDifferent(lhs.sequence[difference], rhs.sequence[difference], divergence, ranks));
     describe(diagnostic.attachNote(getUserLocation(left->getLoc())) << "some replicas issue ", left);
     describe(diagnostic.attachNote(getUserLocation(right->getLoc())) << "other replicas issue ", right);
     tellDivergence(diagnostic, uniformity, divergence, ranks, told);
@@ -264,7 +279,6 @@ private:
   }
 
   void reportMissing(Operation *collective, Divergence divergence, const std::string &told) {
-    valid = false;
     InFlightDiagnostic diagnostic = emitUserError(collective->getLoc());
     bool loops = isa<scf::ForOp, scf::WhileOp>(divergence.branch);
     diagnostic << "'" << collective->getName() << "' is "
@@ -272,14 +286,18 @@ private:
                << " between replicas: some would wait in it for others that never come ";
     // A branch that the front end took for each replica: their programs differ, not their ways through one program.
     diagnostic << (divergence.branch->hasAttr("replica.static") ? "[E_COLLECTIVE_DIVERGENCE]" : "[E_COLLECTIVE_IN_CONTROL_FLOW]");
+    tellVerdict(diagnostic, judge->judgeMissing(collective, divergence, ranks));
     tellDivergence(diagnostic, uniformity, divergence, ranks, told);
   }
 
   void reportUnordered(Operation *collective, Operation *op) {
     valid = false;
+    if (!judge)
+      return;
     InFlightDiagnostic diagnostic = emitUserError(collective->getLoc());
     diagnostic << "'" << collective->getName() << "' is inside of '" << op->getName()
                << "', which does not say in which order or how often it is issued [E_COLLECTIVE_IN_CONTROL_FLOW]";
+    tellVerdict(diagnostic, {false, "the order and number are open", op});
     diagnostic.attachNote(getUserLocation(op->getLoc())) << "'" << op->getName() << "' is here";
   }
 
@@ -294,16 +312,20 @@ private:
   llvm::DenseSet<Operation *> reported;
   /// The ranks of the story that is told.
   std::optional<RankPair> ranks;
-  bool inReplicaForm = false;
+  const Judge *judge;
+  bool inReplicaForm;
   bool valid = true;
-
-  friend LogicalResult lockstep::verifyCollectiveOrder(FunctionOpInterface, const UniformityAnalysis &);
 };
 
 } // namespace
 
 LogicalResult lockstep::verifyCollectiveOrder(FunctionOpInterface function, const UniformityAnalysis &uniformity) {
-  OrderVerifier verifier(uniformity);
-  verifier.inReplicaForm = isa<OpensContextInterface>(*function);
-  return verifier.verify(function.getFunctionBody());
+  OrderVerifier finder(function, uniformity, nullptr);
+  if (succeeded(finder.verify(function.getFunctionBody())))
+    return success();
+  // What an error says of one branch depends on what else is refused.
+  Judge judge(function, uniformity);
+  for (Operation *branch : finder.refused)
+    judge.addRefused(branch);
+  return OrderVerifier(function, uniformity, &judge).verify(function.getFunctionBody());
 }

@@ -48,6 +48,8 @@ def VerifyUniformityPass : Pass<"verify-uniformity", "::mlir::ModuleOp"> {
     | operands of a collective whose sizes may differ between replicas, except along the axis of a gather | `E_SHAPE_MISMATCH` |
     | a metric of a step that is varying; a varying value given to a `merge_call` as a plain argument; a call that is not inlined | |
 
+    Each error ends with a verdict: `wrong`, with what shows it, or `not provable`, with the condition that could not be decided.
+
     With one replica nothing is refused. A branch that replicas may go through differently is accepted if all its sides, or all ways between
     blocks, provably issue the same sequence, and so is a collective of a group whose members go through it alike. What follows from the
     number of a replica is computed for each, of up to 64 replicas. Works on `replica.step` and on functions in collective form, so that it
@@ -67,7 +69,7 @@ def VerifyUniformityPass : Pass<"verify-uniformity", "::mlir::ModuleOp"> {
     is refused for two replicas with
     ```
     model.py:21:10: error: 'replica.all_reduce' is under a condition that may differ between replicas: some would wait in it
-        for others that never come [E_COLLECTIVE_IN_CONTROL_FLOW]
+        for others that never come [E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: replicas 0 and 1 go different ways)
     model.py:13:6: note: the condition of this branch may differ between replicas ('scf.if'); up to the first difference they issue
         replica 0 (true)                              |  replica 1 (false)
         all_reduce sum of tensor<4xf32> (model.py:21) != goes on to all_gather of tensor<4xf32> along axis 0 (model.py:25)

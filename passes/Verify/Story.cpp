@@ -19,8 +19,7 @@ static constexpr size_t kToldAtEachEnd = 6;
 
 InFlightDiagnostic lockstep::emitUserError(Location location) { return emitError(getUserLocation(location)); }
 
-/// What the user calls argument `index` of `function`.
-static std::string describeArgument(FunctionOpInterface function, unsigned index) {
+std::string lockstep::describeArgument(FunctionOpInterface function, unsigned index) {
   if (auto name = function.getArgAttrOfType<StringAttr>(index, "replica.batch"))
     return ("batch argument '" + name.getValue() + "'").str();
   if (auto binding = function.getArgAttrOfType<device::BindingAttr>(index, "device.binding")) {
@@ -75,8 +74,8 @@ static Location getLocation(Value value, const Reason &reason) {
 }
 
 /// The steps from `value` to its source, one for each line of the user's program; `told` is a line that has a note already.
-static SmallVector<std::pair<Location, std::string>> collectNotes(const UniformityAnalysis &uniformity, Value value, std::optional<RankPair> ranks,
-                                                                StringRef told) {
+static SmallVector<std::pair<Location, std::string>> collectNotes(const UniformityAnalysis &uniformity, Value value,
+                                                                  std::optional<RankPair> ranks, StringRef told) {
   SmallVector<std::pair<Location, std::string>> notes;
   std::string last = told.str();
   auto way = uniformity.explain(value, ranks);

@@ -6,11 +6,15 @@
 #include "passes/Verify/Uniformity.h"
 
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace lockstep {
 
 /// Emits an error at the user's line.
 mlir::InFlightDiagnostic emitUserError(mlir::Location location);
+
+/// What the user calls argument `index` of `function`.
+std::string describeArgument(mlir::FunctionOpInterface function, unsigned index);
 
 /// Attaches one note for each step of the way from `value` back to the source that makes it varying, between the two `ranks` if they are
 /// given. Steps on one line of the user's program are told once, and of a long way the middle is left out.

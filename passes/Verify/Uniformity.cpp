@@ -294,8 +294,7 @@ void UniformityAnalysis::visitOpaqueParents(OpOperand &use, PartitionId partitio
   }
 }
 
-/// True if `op` is a size that is the same whatever the contents of its operand.
-static bool isStaticSize(Operation *op) {
+bool lockstep::isStaticSize(Operation *op) {
   auto dim = dyn_cast<tensor::DimOp>(op);
   if (!dim)
     return isa<tensor::RankOp>(op);

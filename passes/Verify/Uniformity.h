@@ -183,6 +183,9 @@ private:
   std::unique_ptr<mlir::PostDominanceInfo> postDominance;
 };
 
+/// True if `op` is a size that is the same whatever the contents of its operand.
+bool isStaticSize(mlir::Operation *op);
+
 /// The first block that all who leave `origin` come through; null if they may end without having come together.
 mlir::Block *getJoin(mlir::PostDominanceInfo &postDominance, mlir::Block *origin);
 

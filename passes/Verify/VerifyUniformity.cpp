@@ -12,6 +12,7 @@
 #include "passes/Verify/Shapes.h"
 #include "passes/Verify/Story.h"
 #include "passes/Verify/UserLocation.h"
+#include "passes/Verify/Verdict.h"
 
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "llvm/ADT/StringExtras.h"
@@ -27,7 +28,8 @@ namespace {
 /// Checks one step, or one function in collective form.
 class StepVerifier {
 public:
-  StepVerifier(FunctionOpInterface function, const UniformityAnalysis &uniformity) : function(function), uniformity(uniformity) {}
+  StepVerifier(FunctionOpInterface function, const UniformityAnalysis &uniformity)
+      : function(function), uniformity(uniformity), judge(function, uniformity) {}
 
   LogicalResult verify() {
     function->walk([&](Operation *op) {
@@ -48,7 +50,7 @@ public:
       valid = false;
     // Sizes can be followed as long as they are not hidden in kernels.
     if (isa<replica::StepOp, replica::ProgramOp>(function) && !uniformity.isBroken(BrokenRule::SizesMayDiffer) &&
-        failed(verifyCollectiveShapes(function, uniformity)))
+        failed(verifyCollectiveShapes(function, uniformity, judge)))
       valid = false;
     return success(valid);
   }
@@ -78,6 +80,8 @@ private:
     else
       diagnostic << "variable '" << variable.getSymName() << "' is assigned a value that may differ between replicas";
     diagnostic << ", and has no aggregation: its copies would diverge [E_AGG_NONE]";
+    Verdict verdict = divergence ? judge.judgeReached(op, divergence) : judge.judgeValue(*varying, op);
+    tellVerdict(diagnostic, unlessReplaced(std::move(verdict), op));
     diagnostic.attachNote(getUserLocation(variable.getLoc())) << "the variable is declared here, without an aggregation";
     if (divergence)
       tellDivergence(diagnostic, uniformity, divergence);
@@ -100,18 +104,41 @@ private:
       else
         diagnostic << "what is computed on each of them";
       diagnostic << " would diverge; reduce it first [E_PER_REPLICA_IN_UPDATE]";
+      tellVerdict(diagnostic, unlessReplaced(judge.judgeValue(operand, op), op));
       tellWay(diagnostic, uniformity, operand);
     }
+  }
+
+  /// What somebody else assigns to the same variable may come later, and be equal on all replicas.
+  Verdict unlessReplaced(Verdict verdict, Operation *assignment) {
+    auto name = assignment->getAttrOfType<FlatSymbolRefAttr>("variable");
+    if (!verdict.isWrong || !name)
+      return verdict;
+    Operation *other = nullptr;
+    function->walk([&](Operation *op) {
+      if (op != assignment && !isa<replica::ReadOp, replica::LookupOp>(op) && op->getAttrOfType<FlatSymbolRefAttr>("variable") == name)
+        other = op;
+    });
+    if (!other)
+      return verdict;
+    std::string line = userLocation(other->getLoc());
+    return {false,
+            "whether '" + other->getName().getStringRef().str() + "'" + (line.empty() ? "" : " (" + line + ")") +
+                " replaces it could not be decided",
+            verdict.condition};
   }
 
   /// What is said to be equal on all replicas must be.
   void verifyEqualResults(Operation *op) {
     for (OpResult result : op->getResults()) {
-      if (isa<replica::PerReplicaType>(result.getType()) || uniformity.isBroken(BrokenRule::ResultsOfRunsMayDiffer) || uniformity.isEqualWhereDefined(result))
+      if (isa<replica::PerReplicaType>(result.getType()) || uniformity.isBroken(BrokenRule::ResultsOfRunsMayDiffer) ||
+          uniformity.isEqualWhereDefined(result))
         continue;
       InFlightDiagnostic diagnostic = error(op->getLoc());
       diagnostic << "result " << result.getResultNumber() << " of '" << op->getName() << "' may differ between replicas; expected type "
-                 << replica::PerReplicaType::get(op->getContext(), replica::getComponent(result.getType())) << ", found " << result.getType();
+                 << replica::PerReplicaType::get(op->getContext(), replica::getComponent(result.getType())) << ", found "
+                 << result.getType();
+      tellVerdict(diagnostic, judge.judgeValue(result, op));
       tellWay(diagnostic, uniformity, result);
     }
   }
@@ -120,12 +147,14 @@ private:
   /// plain arguments; the order of collectives sees to that.)
   void verifyMergeCall(replica::MergeCallOp op) {
     for (auto [index, operand, argument] : llvm::enumerate(op.getOperands(), op.getBody().getArguments())) {
-      if (isa<replica::PerReplicaType>(argument.getType()) || uniformity.isBroken(BrokenRule::PlainValuesMayDiffer) || uniformity.isEqualWhereDefined(operand))
+      if (isa<replica::PerReplicaType>(argument.getType()) || uniformity.isBroken(BrokenRule::PlainValuesMayDiffer) ||
+          uniformity.isEqualWhereDefined(operand))
         continue;
       InFlightDiagnostic diagnostic = error(op.getLoc());
       diagnostic << "argument " << index << " of 'replica.merge_call' may differ between replicas, but its region takes one value of type "
                  << argument.getType() << "; expected "
                  << replica::PerReplicaType::get(op.getContext(), cast<TensorType>(operand.getType()));
+      tellVerdict(diagnostic, judge.judgeValue(operand, op));
       tellWay(diagnostic, uniformity, operand);
     }
   }
@@ -133,7 +162,9 @@ private:
   void verifyCall(Operation *op) {
     if (uniformity.isBroken(BrokenRule::CallsAreAllowed))
       return;
-    error(op->getLoc()) << "'" << op->getName() << "' is not inlined, so the order of collectives cannot be proven";
+    InFlightDiagnostic diagnostic = error(op->getLoc());
+    diagnostic << "'" << op->getName() << "' is not inlined, so the order of collectives cannot be proven";
+    tellVerdict(diagnostic, {false, "what is called is not known", nullptr});
   }
 
   void verifyReturn(Operation *op) {
@@ -147,6 +178,8 @@ private:
       Location location = findUserLocation(operand.get().getLoc()) ? operand.get().getLoc() : op->getLoc();
       InFlightDiagnostic diagnostic = error(location);
       diagnostic << result << " may differ between replicas, expected a value that is equal on all of them; all_reduce it first";
+      tellVerdict(diagnostic,
+                  uniformity.isUniform(operand.get()) ? judge.judgeReached(op, divergence) : judge.judgeValue(operand.get(), op));
       if (uniformity.isUniform(operand.get()))
         tellDivergence(diagnostic, uniformity, divergence);
       else
@@ -173,6 +206,7 @@ private:
 
   FunctionOpInterface function;
   const UniformityAnalysis &uniformity;
+  Judge judge;
   bool valid = true;
 };
 

@@ -3,11 +3,13 @@
 #include "passes/Emit/EmitArtifact.h"
 #include "passes/Pipelines.h"
 #include "passes/Remarks/RemarkCollector.h"
+#include "tools/lockstep-compile/ErrorFile.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
@@ -56,6 +58,8 @@ struct CommandLine {
   cl::opt<bool> checkOrder{"check-order", cl::desc("prove the order of collectives after every pass that may move one"), cl::init(false),
                            cl::cat(category)};
   cl::opt<bool> allowUnproven{"allow-unproven", cl::desc("write what nobody has proven to end, for lockstep-verify to show; it is not run"), cl::cat(category)};
+  cl::opt<std::string> errors{"errors", cl::desc("write what is wrong with the program to a file too, as JSON"), cl::value_desc("file"),
+                              cl::cat(category)};
   cl::opt<bool> timing{"timing", cl::desc("print the time of every pass"), cl::cat(category)};
   cl::opt<std::string> remarks{"remarks",
                                cl::desc("print what was decided and why; only of a stage, or only lines that match a regular expression"),
@@ -104,6 +108,7 @@ int main(int argc, char **argv) {
   const bool printLocations = line.locations, printRemarks = line.remarks.getNumOccurrences() > 0;
   const std::string remarkFilter = line.remarks;
   const bool allowUnproven = line.allowUnproven;
+  const std::string errorsName = line.errors;
 
   // Outlives the context, which reports to it.
   RemarkCollector remarks;
@@ -130,6 +135,12 @@ int main(int argc, char **argv) {
       return mlir::failure();
     fail(diagnostic.str());
     return mlir::success();
+  });
+  ErrorFile errors(context);
+  auto writeErrors = llvm::make_scope_exit([&] {
+    std::string why;
+    if (!errorsName.empty() && mlir::failed(errors.write(errorsName, why)))
+      fail("--errors: " + why);
   });
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceFile<mlir::ModuleOp>(sourceManager, &context);
   if (!module)

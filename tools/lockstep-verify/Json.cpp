@@ -99,4 +99,13 @@ std::string toJson(const std::vector<ProgramSummary> &programs, const std::strin
   return json.dump(2) + "\n";
 }
 
+runtime::Expected<std::string> refusedToJson(const std::string &file, const std::string &errors) {
+  std::ifstream stream(errors);
+  ordered_json found = ordered_json::parse(stream, /*cb=*/nullptr, /*allow_exceptions=*/false);
+  if (!found.is_object() || !found.contains("errors"))
+    return runtime::systemError(fmt::format("expected the errors of lockstep-compile in '{}', found none", errors));
+  ordered_json json = {{"file", file}, {"programs", ordered_json::array()}, {"errors", found["errors"]}};
+  return json.dump(2) + "\n";
+}
+
 } // namespace lockstep::verify

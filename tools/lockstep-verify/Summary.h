@@ -52,6 +52,9 @@ runtime::Expected<std::vector<ProgramSummary>> summarize(const artifact::Artifac
 std::string toText(const std::vector<ProgramSummary> &programs, const std::string &file);
 std::string toJson(const std::vector<ProgramSummary> &programs, const std::string &file);
 
+/// Of a program that the compiler refuses: its errors, as `lockstep-compile --errors` has written them to the file `errors`.
+runtime::Expected<std::string> refusedToJson(const std::string &file, const std::string &errors);
+
 } // namespace lockstep::verify
 
 #endif // LOCKSTEP_TOOLS_LOCKSTEP_VERIFY_SUMMARY_H

@@ -7,7 +7,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <unistd.h>
 
 using namespace lockstep::verify;
 using lockstep::runtime::Artifact;
@@ -21,6 +26,31 @@ int fail(const std::string &message, ExitStatus status) {
   fmt::print(stderr, "lockstep-verify: error: {}\n", message);
   return status;
 }
+
+bool print(const std::string &text) { return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0; }
+
+/// An empty file, until it goes out of scope.
+class TemporaryFile {
+public:
+  TemporaryFile() {
+    std::error_code error;
+    name = (std::filesystem::temp_directory_path(error) / "lockstep-verify-XXXXXX").string();
+    descriptor = error ? -1 : mkstemp(name.data());
+  }
+  TemporaryFile(const TemporaryFile &) = delete;
+  ~TemporaryFile() {
+    if (!valid())
+      return;
+    close(descriptor);
+    unlink(name.c_str());
+  }
+  bool valid() const { return descriptor >= 0; }
+  const std::string &path() const { return name; }
+
+private:
+  std::string name;
+  int descriptor = -1;
+};
 
 } // namespace
 
@@ -59,7 +89,18 @@ int main(int argc, char **argv) {
       flags.push_back("--partitioner=" + partitioner);
     if (!optimization.empty())
       flags.push_back("-O" + optimization);
-    auto compiled = lockstep::tools::compileModel(file, flags);
+    TemporaryFile errors;
+    if (json && !errors.valid())
+      return fail(fmt::format("cannot make a temporary file: {}", std::strerror(errno)), exitError);
+    auto compiled =
+        lockstep::tools::compileModel(file, flags, json ? std::vector{"--errors=" + errors.path()} : std::vector<std::string>());
+    if (!compiled && json && compiled.status().code() == StatusCode::invalidArgument) {
+      auto text = refusedToJson(file, errors.path());
+      if (!text)
+        return fail(text.status().message(), exitError);
+      if (!print(*text))
+        return fail("cannot write to the standard output", exitError);
+    }
     if (!compiled)
       return fail(compiled.status().message(), compiled.status().code() == StatusCode::invalidArgument ? exitUnproven : exitError);
     path = *compiled;
@@ -73,7 +114,7 @@ int main(int argc, char **argv) {
   if (!programs)
     return fail(programs.status().message(), exitError);
   std::string text = json ? toJson(*programs, file) : toText(*programs, file);
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+  if (!print(text))
     return fail("cannot write to the standard output", exitError);
   bool proven = std::all_of(programs->begin(), programs->end(), [](const ProgramSummary &program) { return program.isProven(); });
   return proven ? exitProven : exitUnproven;

@@ -105,7 +105,7 @@ Status runChild(const std::vector<std::string> &arguments) {
 
 bool needsCompilation(const std::string &path) { return fs::path(path).extension() == ".mlir"; }
 
-Expected<std::string> compileModel(const std::string &model, const std::vector<std::string> &flags) {
+Expected<std::string> compileModel(const std::string &model, const std::vector<std::string> &flags, const std::vector<std::string> &more) {
   Expected<MappedFile> program = MappedFile::open(model);
   if (!program)
     return program.status();
@@ -135,6 +135,7 @@ Expected<std::string> compileModel(const std::string &model, const std::vector<s
   std::string temporary = fmt::format("{}.{}.tmp", artifact, getpid());
   std::vector<std::string> arguments = {*compiler, model};
   arguments.insert(arguments.end(), flags.begin(), flags.end());
+  arguments.insert(arguments.end(), more.begin(), more.end());
   arguments.insert(arguments.end(), {"-o", temporary});
   Status status = runChild(arguments);
   if (status.ok()) {

@@ -7,8 +7,19 @@
 // RUN: %python %S/Inputs/status.py 2 lockstep-verify %t.lockstep -O0 2>&1 | FileCheck %s --check-prefix=OPTION
 // OPTION: lockstep-verify: error: expected an .mlir for options of the compiler, found the artifact
 // RUN: env LOCKSTEP_CACHE=%t.cache %python %S/Inputs/status.py 1 lockstep-verify %s --replicas=2 2>&1 | FileCheck %s --check-prefix=REFUSED
-// REFUSED: errors.mlir:[[@LINE+7]]:{{.*}}[E_COLLECTIVE_IN_CONTROL_FLOW]
+// REFUSED: errors.mlir:[[@LINE+18]]:{{.*}}[E_COLLECTIVE_IN_CONTROL_FLOW]
 // REFUSED: lockstep-verify: error: lockstep-compile failed with status 1 (see above)
+// RUN: env LOCKSTEP_CACHE=%t.cache %python %S/Inputs/status.py 1 lockstep-verify %s --replicas=2 --json 2>%t.log | FileCheck %s --check-prefix=JSON
+// JSON:      "programs": []
+// JSON-NEXT: "errors": [
+// JSON:      "class": "E_COLLECTIVE_IN_CONTROL_FLOW"
+// JSON-NEXT: "column": {{[0-9]+}}
+// JSON-NEXT: "condition": "{{.*}}errors.mlir:[[@LINE+10]]"
+// JSON-NEXT: "file": "{{.*}}errors.mlir"
+// JSON:      "message": "'replica.all_reduce' is under a condition that may differ
+// JSON:      "notes": [
+// JSON:      "reason": "batch argument 'c' can lead replicas different ways"
+// JSON-NEXT: "verdict": "wrong"
 // RUN: env LOCKSTEP_CACHE=%t.cache %python %S/Inputs/status.py 0 lockstep-verify %S/../../end-to-end/Inputs/merge-call-loop.mlir --replicas=2
 
 replica.step @step(%x: tensor<f32> {replica.batch = "x"}, %c: tensor<i1> {replica.batch = "c"}) -> (tensor<f32> {replica.result = "r"}) {

@@ -4,7 +4,8 @@
 //
 //   * a program that is accepted ends, on all inputs and with all delays that are tried;
 //   * of a program that is refused, inputs are searched on which replicas block each other or something differs that must not. If
-//     none are found the program counts as not provable: at most one in a hundred may be.
+//     none are found the program counts as not provable: at most one in a hundred may be;
+//   * of what an error calls wrong, such inputs have to be found.
 //
 // lockstep-verify-random [--count=N] [--seed=S] [--limit=PERCENT] [--show]
 //
@@ -35,6 +36,8 @@ constexpr uint64_t kProgramsOfContext = 500;
 
 struct Counts {
   uint64_t accepted = 0, refused = 0, notProvable = 0, spoilt = 0;
+  /// Refused with an error that says "wrong", and those of them of which nothing is found.
+  uint64_t calledWrong = 0, onlyCalledWrong = 0;
   std::map<std::string, uint64_t> reasons;
 };
 
@@ -92,14 +95,18 @@ bool check(mlir::MLIRContext &context, uint64_t seed, bool show, Counts &counts)
     return false;
   }
   ++counts.refused;
+  bool calledWrong = llvm::any_of(errors, [](const std::string &error) { return error.find("(wrong: ") != std::string::npos; });
+  counts.calledWrong += calledWrong;
   if (execution.outcome != Outcome::Ends) {
     ++counts.reasons[toString(execution.outcome).str()];
     return true;
   }
   ++counts.notProvable;
+  counts.onlyCalledWrong += calledWrong;
   if (show) {
     auto holds = [&](const std::string &text) { return isNotProvable(context, text, replicas); };
-    llvm::errs() << "refused, but ends with " << replicas << " replicas; " << command(seed) << "\n" << shrink(context, program.text, holds);
+    llvm::errs() << (calledWrong ? "called wrong" : "refused") << ", but ends with " << replicas << " replicas; " << command(seed) << "\n"
+                 << shrink(context, program.text, holds);
     for (const std::string &error : errors)
       llvm::errs() << error << "\n";
   }
@@ -119,7 +126,8 @@ int run(uint64_t count, uint64_t seed, double limit, bool show) {
                << counts.refused << " refused";
   for (auto &[reason, number] : counts.reasons)
     llvm::outs() << ", " << number << " " << reason;
-  llvm::outs() << ", " << counts.notProvable << " not provable (" << llvm::format("%.2f", 100.0 * counts.notProvable / count) << " %)\n";
+  llvm::outs() << ", " << counts.notProvable << " not provable (" << llvm::format("%.2f", 100.0 * counts.notProvable / count) << " %); "
+               << counts.calledWrong << " are called wrong, of " << counts.onlyCalledWrong << " of them nothing is found\n";
   if (counts.notProvable * 100 > limit * count) {
     llvm::errs() << "expected at most " << llvm::format("%g", limit) << " % that are not provable\n";
     return 1;

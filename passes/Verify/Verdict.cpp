@@ -1,0 +1,266 @@
+//===- Verdict.cpp - Wrong, or not provable -------------------------------===//
+
+#include "passes/Verify/Verdict.h"
+
+#include "passes/Verify/UserLocation.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+
+using namespace lockstep;
+using namespace mlir;
+
+/// Of more branches, on which one error depends, nobody asks which depend on the same inputs: that is quadratic.
+static constexpr size_t kMostBranches = 32;
+
+static constexpr StringLiteral kVerdict = "verdict", kReason = "reason", kCondition = "condition";
+
+//===----------------------------------------------------------------------===//
+// Telling it
+//===----------------------------------------------------------------------===//
+
+StringRef lockstep::toString(const Verdict &verdict) { return verdict.isWrong ? "wrong" : "not provable"; }
+
+void lockstep::tellVerdict(InFlightDiagnostic &diagnostic, const Verdict &verdict) {
+  diagnostic << " (" << toString(verdict) << ": " << verdict.reason << ")";
+  Diagnostic *told = diagnostic.getUnderlyingDiagnostic();
+  if (!told)
+    return;
+  Builder builder(told->getLocation().getContext());
+  SmallVector<NamedAttribute> entries = {builder.getNamedAttr(kVerdict, builder.getStringAttr(toString(verdict))),
+                                         builder.getNamedAttr(kReason, builder.getStringAttr(verdict.reason))};
+  if (std::string line = verdict.condition ? userLocation(verdict.condition->getLoc()) : ""; !line.empty())
+    entries.push_back(builder.getNamedAttr(kCondition, builder.getStringAttr(line)));
+  told->getMetadata().push_back(DiagnosticArgument(Attribute(builder.getDictionaryAttr(entries))));
+}
+
+DictionaryAttr lockstep::findVerdict(Diagnostic &diagnostic) {
+  for (const DiagnosticArgument &argument : diagnostic.getMetadata())
+    if (argument.getKind() == DiagnosticArgument::DiagnosticArgumentKind::Attribute)
+      if (auto entries = dyn_cast<DictionaryAttr>(argument.getAsAttribute()); entries && entries.contains(kVerdict))
+        return entries;
+  return {};
+}
+
+static std::string describe(Operation *branch) {
+  std::string line = userLocation(branch->getLoc());
+  return "'" + branch->getName().getStringRef().str() + "'" + (line.empty() ? "" : " (" + line + ")");
+}
+
+static std::string describe(RankPair ranks) {
+  return "replicas " + std::to_string(std::min(ranks.first, ranks.second)) + " and " + std::to_string(std::max(ranks.first, ranks.second));
+}
+
+static Verdict isWrong(std::string reason, Operation *condition) { return {true, std::move(reason), condition}; }
+static Verdict isOpen(std::string reason, Operation *condition) { return {false, std::move(reason), condition}; }
+
+//===----------------------------------------------------------------------===//
+// Ways to a place
+//===----------------------------------------------------------------------===//
+
+/// What decides which way is taken through a branch or loop.
+static SmallVector<Value> getConditions(Operation *branch) {
+  if (auto loop = dyn_cast<scf::ForOp>(branch))
+    return {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()};
+  if (auto loop = dyn_cast<scf::WhileOp>(branch))
+    return {loop.getConditionOp().getCondition()};
+  auto between = dyn_cast<BranchOpInterface>(branch);
+  SmallVector<Value> conditions;
+  for (OpOperand &operand : branch->getOpOperands())
+    if (!between || !between.getSuccessorBlockArgument(operand.getOperandNumber()))
+      conditions.push_back(operand.get());
+  return conditions;
+}
+
+/// Branches between blocks are all taken to matter for what stands in one of the blocks.
+std::vector<Judge::Step> Judge::getWay(Operation *place) const {
+  std::vector<Step> way;
+  for (Operation *op = place; op != function; op = op->getParentOp()) {
+    Region *region = op->getParentRegion();
+    Operation *parent = region->getParentOp();
+    // What stands before the condition of a loop is executed at least once.
+    bool isAlwaysReached = isa<scf::WhileOp>(parent) && region->getRegionNumber() == 0;
+    if (isa<scf::IfOp, scf::IndexSwitchOp, scf::ForOp, scf::WhileOp>(parent) && !isAlwaysReached)
+      way.push_back({parent, region->getRegionNumber()});
+    if (!region->hasOneBlock())
+      for (Block &block : *region)
+        if (block.getNumSuccessors() > 1)
+          way.push_back({block.getTerminator(), 0});
+  }
+  return way;
+}
+
+/// Takes those out of `ranks` that are known not to go there.
+Judge::Leads Judge::leads(const Step &step, llvm::BitVector &ranks) const {
+  const RankConstants &constants = uniformity.getConstants();
+  llvm::APInt constant;
+  if (auto branch = dyn_cast<scf::IfOp>(step.branch); branch && matchPattern(branch.getCondition(), m_ConstantInt(&constant)))
+    return constant.isOne() == (step.region == 0) ? Leads::Always : Leads::Never;
+  llvm::BitVector there;
+  if (auto loop = dyn_cast<scf::ForOp>(step.branch)) {
+    if (std::optional<llvm::APInt> turns = loop.getStaticTripCount())
+      return turns->isZero() ? Leads::Never : Leads::Always;
+    for (uint64_t turns : constants.getTripCounts(loop))
+      there.push_back(turns > 0);
+  } else {
+    for (unsigned region : constants.getWays(step.branch))
+      there.push_back(region == step.region);
+  }
+  if (there.empty() || there.size() != ranks.size())
+    return Leads::ByInput;
+  ranks &= there;
+  return there.all() ? Leads::Always : there.none() ? Leads::Never : Leads::ByRank;
+}
+
+/// Branches and loops inside of `branch` may issue what is missed.
+void Judge::addInside(Operation *branch, llvm::SetVector<Operation *> &others) const {
+  branch->walk([&](Operation *inner) {
+    if (inner != branch && isa<scf::IfOp, scf::IndexSwitchOp, scf::ForOp, scf::WhileOp>(inner) &&
+        findCollective(inner, [](Operation *) { return true; }))
+      others.insert(inner);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Questions
+//===----------------------------------------------------------------------===//
+
+bool Judge::isKnown(const Divergence &divergence) const {
+  if (isa<scf::ForOp>(divergence.branch))
+    return !uniformity.getConstants().getTripCounts(divergence.branch).empty();
+  return !uniformity.getConstants().lookup(divergence.condition).empty();
+}
+
+Verdict Judge::judgeMissing(Operation *collective, const Divergence &divergence, std::optional<RankPair> ranks) const {
+  return judge({collective, divergence.condition, divergence.branch, divergence.partition, isKnown(divergence), ranks});
+}
+
+Verdict Judge::judgeDifferent(const Item &lhs, const Item &rhs, const Divergence &divergence, std::optional<RankPair> ranks) const {
+  auto isLoop = [](const Item &item) { return isa<scf::ForOp, scf::WhileOp>(item.op); };
+  if (isLoop(lhs) || isLoop(rhs) || (!lhs.isCollective() && !rhs.isCollective()))
+    return isOpen("whether " + describe(lhs.op) + " and " + describe(rhs.op) + " issue the same could not be decided",
+                  lhs.isCollective() ? rhs.op : lhs.op);
+  if (lhs.isCollective() && rhs.isCollective()) {
+    Operation *left = lhs.op, *right = rhs.op;
+    auto hasDynamic = [](Operation *op) {
+      return llvm::any_of(op->getOperandTypes(), [](Type type) {
+        auto shaped = dyn_cast<ShapedType>(type);
+        return shaped && !shaped.hasStaticShape();
+      });
+    };
+    bool areLike = left->getName() == right->getName() && left->getAttrDictionary() == right->getAttrDictionary();
+    if (areLike && (hasDynamic(left) || hasDynamic(right)))
+      return isOpen("whether the sizes of their operands are equal could not be decided", divergence.branch);
+    if (areLike && left->getOperandTypes() == right->getOperandTypes() && left->getResultTypes() == right->getResultTypes())
+      return isOpen("whether what they do with the values of all replicas is the same could not be decided", divergence.branch);
+    // In opposite orders two groups block each other only if they share two ranks that go different ways.
+    if (uniformity.getMembers(left) != uniformity.getMembers(right))
+      return isOpen("whether members of both groups go different ways could not be decided", divergence.branch);
+  }
+  Operation *place = lhs.isCollective() ? lhs.op : findCollective(lhs.op, [](Operation *) { return true; });
+  return judge({place, divergence.condition, divergence.branch, divergence.partition, isKnown(divergence), ranks});
+}
+
+Verdict Judge::judgeReached(Operation *place, const Divergence &divergence) const {
+  return judge({place, divergence.condition, divergence.branch, divergence.partition, isKnown(divergence), std::nullopt});
+}
+
+Verdict Judge::judgeValue(Value value, Operation *place) const {
+  // What is equal wherever it is defined differs in that not all come by.
+  if (uniformity.isEqualWhereDefined(value))
+    if (Divergence divergence = uniformity.getDivergenceAround(value.getDefiningOp() ? value.getDefiningOp() : place))
+      return judgeReached(place, divergence);
+  return judge({place, value, nullptr, uniformity.getPartition(value), !uniformity.getConstants().lookup(value).empty(), std::nullopt});
+}
+
+/// The constants of the ranks say how they go; what else decides on the way must not depend on the rank.
+Verdict Judge::judgeByRank(const Question &question, const llvm::BitVector &ranks) const {
+  std::optional<RankPair> pair = question.ranks;
+  if (!pair || !ranks.test(pair->first) || !ranks.test(pair->second))
+    pair = question.ranks ? std::nullopt : uniformity.getPartitions().findSeparated(question.partition, ranks);
+  if (!pair)
+    return isOpen("whether replicas that differ come there could not be decided", question.branch);
+  return isWrong(describe(*pair) + (question.branch ? " go different ways" : " have different values"), question.branch);
+}
+
+Verdict Judge::judge(const Question &question) const {
+  llvm::BitVector ranks(uniformity.getPartitions().getNumRanks(), true);
+  if (std::optional<llvm::BitVector> members = uniformity.getMembers(question.place))
+    ranks &= *members;
+  // All branches on which it depends, beside the one that is asked about.
+  llvm::SetVector<Operation *> onWay, others;
+  for (const Step &step : getWay(question.place)) {
+    if (step.branch == question.branch)
+      continue;
+    Leads known = leads(step, ranks);
+    if (known == Leads::Never)
+      return isOpen("no replica comes there: " + describe(step.branch) + " never leads to it", step.branch);
+    bool isInside = question.branch && question.branch->isProperAncestor(step.branch);
+    if (known == Leads::ByRank && isInside)
+      return isOpen("whether replicas that differ come there could not be decided", step.branch);
+    if (known == Leads::ByInput)
+      onWay.insert(step.branch);
+  }
+  if (question.branch) {
+    others.insert_range(refused);
+    addInside(question.branch, others);
+    others.remove(question.branch);
+  }
+  others.insert_range(onWay);
+  if (others.size() > kMostBranches)
+    return isOpen("it depends on " + std::to_string(others.size()) + " branches", question.branch);
+  std::vector<Inputs> inputs;
+  Inputs all;
+  for (Operation *other : others) {
+    inputs.push_back(Inputs::of(getConditions(other)));
+    all.insert(inputs.back());
+  }
+
+  auto share = [&](Operation *one, Operation *other) {
+    return isOpen("whether " + describe(one) + " and " + describe(other) + " decide alike could not be decided", one);
+  };
+  std::string name = question.branch ? "the condition of " + describe(question.branch) : "it";
+  Verdict verdict;
+  if (question.isKnown) {
+    for (auto [other, from] : llvm::zip_equal(others, inputs))
+      if (from.hasRank)
+        return question.branch ? share(question.branch, other)
+                               : isOpen("whether replicas that differ come there could not be decided", other);
+    verdict = judgeByRank(question, ranks);
+  } else {
+    if (!ranks.empty() && ranks.count() < 2)
+      return isOpen("whether replicas that differ come there could not be decided", question.branch);
+    Inputs own = Inputs::ownOf(question.value, uniformity);
+    if (own.arguments.empty()) {
+      std::string from = own.describe();
+      return isOpen("whether " + name + " differs could not be decided" + (from.empty() ? "" : ": it follows from " + from),
+                    question.branch);
+    }
+    Inputs before = own;
+    own.remove(all);
+    if (own.arguments.empty()) {
+      for (auto [other, from] : llvm::zip_equal(others, inputs))
+        if (!before.hasOther(from) || others.size() == 1)
+          return share(question.branch ? question.branch : other, other);
+      return isOpen("whether " + name + " differs could not be decided: other conditions depend on the same", question.branch);
+    }
+    own.variables.clear();
+    verdict = isWrong(own.describe() + (question.branch ? " can lead replicas different ways" : " can make it different"), question.branch);
+  }
+  if (!verdict.isWrong)
+    return verdict;
+  // Whatever else has to be true for it must be free to be so.
+  Inputs asked = Inputs::of(question.value);
+  for (auto [index, step] : llvm::enumerate(others)) {
+    if (!onWay.contains(step))
+      continue;
+    Inputs rest = asked;
+    for (auto [other, from] : llvm::enumerate(inputs))
+      if (other != index)
+        rest.insert(from);
+    if (!inputs[index].hasOther(rest))
+      return isOpen("whether " + describe(step) + " leads there could not be decided", step);
+  }
+  return verdict;
+}

@@ -1,0 +1,236 @@
+// RUN: lockstep-opt %s --set-replicas=replicas=3 --apply-strategy --verify-uniformity --split-input-file --verify-diagnostics=only-expected -o /dev/null
+
+// Each error says whether the program is wrong, or only not provable, and which condition that depends on.
+
+// Two replicas are known to go different ways.
+replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) {
+  %id = replica.id : tensor<i32>
+  %n = tensor.extract %id[] : tensor<i32>
+  %zero = arith.constant 0 : i32
+  %first = arith.cmpi eq, %n, %zero : i32
+  scf.if %first {
+    // expected-error@+1 {{[E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: replicas 0 and 1 go different ways)}}
+    %r = replica.all_reduce sum %x : tensor<4xf32>
+  }
+  replica.return
+}
+
+// -----
+
+// There is data with which they do.
+replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {replica.batch = "b"}) {
+  %c = tensor.extract %b[] : tensor<i1>
+  scf.if %c {
+    // expected-error@+1 {{[E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: batch argument 'b' can lead replicas different ways)}}
+    %r = replica.all_reduce sum %x : tensor<4xf32>
+  }
+  replica.return
+}
+
+// -----
+
+// Whether the copies of a variable differ is not known.
+replica.variable @n : tensor<i1> {synchronization = #replica.synchronization<on_read>, aggregation = #replica.aggregation<only_first_replica>}
+replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) {
+  %v = replica.read @n : tensor<i1>
+  %c = tensor.extract %v[] : tensor<i1>
+  scf.if %c {
+    // expected-error@+1 {{ differs could not be decided: it follows from variable 'n')}}
+    %r = replica.all_reduce sum %x : tensor<4xf32>
+  }
+  replica.return
+}
+
+// -----
+
+// Around the branch there is another one, on an input of its own: it can be true.
+replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {replica.batch = "b"}, %s: tensor<i1> {replica.scalar = "s"}) {
+  %h = tensor.extract %s[] : tensor<i1>
+  %c = tensor.extract %b[] : tensor<i1>
+  scf.if %h {
+    scf.if %c {
+      // expected-error@+1 {{[E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: batch argument 'b' can lead replicas different ways)}}
+      %r = replica.all_reduce sum %x : tensor<4xf32>
+    }
+  }
+  replica.return
+}
+
+// -----
+
+// Who does not meet the others in the first branch meets them in the second.
+replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {replica.batch = "b"}) {
+  %c = tensor.extract %b[] : tensor<i1>
+  %t = arith.constant true
+  %not = arith.xori %c, %t : i1
+  scf.if %c {
+    // expected-error@+1 {{decide alike could not be decided)}}
+    %r = replica.all_reduce sum %x : tensor<4xf32>
+  }
+  scf.if %not {
+    // expected-error@+1 {{decide alike could not be decided)}}
+    %q = replica.all_reduce sum %x : tensor<4xf32>
+  }
+  replica.return
+}
+
+// -----
+
+// The same by the rank.
+replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) {
+  %id = replica.id : tensor<i32>
+  %n = tensor.extract %id[] : tensor<i32>
+  %zero = arith.constant 0 : i32
+  %first = arith.cmpi eq, %n, %zero : i32
+  %t = arith.constant true
+  %not = arith.xori %first, %t : i1
+  scf.if %first {
+    // expected-error@+1 {{decide alike could not be decided)}}
+    %r = replica.all_reduce sum %x : tensor<4xf32>
+  }
+  scf.if %not {
+    // expected-error@+1 {{decide alike could not be decided)}}
+    %q = replica.all_reduce sum %x : tensor<4xf32>
+  }
+  replica.return
+}
+
+// -----
+
+// Branches on inputs of their own do not make good for each other.
+replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {replica.batch = "b"}, %d: tensor<i1> {replica.batch = "d"}) {
+  %c = tensor.extract %b[] : tensor<i1>
+  %e = tensor.extract %d[] : tensor<i1>
+  scf.if %c {
+    // expected-error@+1 {{[E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: batch argument 'b' can lead replicas different ways)}}
+    %r = replica.all_reduce sum %x : tensor<4xf32>
+  }
+  scf.if %e {
+    // expected-error@+1 {{[E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: batch argument 'd' can lead replicas different ways)}}
+    %q = replica.all_reduce sum %x : tensor<4xf32>
+  }
+  replica.return
+}
+
+// -----
+
+// Nobody comes there: the inner condition is the opposite of the outer one.
+replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {replica.batch = "b"}) {
+  %c = tensor.extract %b[] : tensor<i1>
+  %t = arith.constant true
+  %not = arith.xori %c, %t : i1
+  scf.if %c {
+    scf.if %not {
+      // expected-error@+1 {{[E_COLLECTIVE_IN_CONTROL_FLOW] (not provable: }}
+      %r = replica.all_reduce sum %x : tensor<4xf32>
+    }
+  }
+  replica.return
+}
+
+// -----
+
+// Nobody comes there.
+replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {replica.batch = "b"}) {
+  %c = tensor.extract %b[] : tensor<i1>
+  %f = arith.constant false
+  scf.if %f {
+    scf.if %c {
+      // expected-error@+1 {{(not provable: no replica comes there: 'scf.if'}}
+      %r = replica.all_reduce sum %x : tensor<4xf32>
+    }
+  }
+  replica.return
+}
+
+// -----
+
+// Two loops may have equally many turns.
+replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {replica.batch = "b"}, %s: tensor<index> {replica.scalar = "s"}, %t: tensor<index> {replica.scalar = "t"}) {
+  %c = tensor.extract %b[] : tensor<i1>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %i0 = tensor.extract %s[] : tensor<index>
+  %i1 = tensor.extract %t[] : tensor<index>
+  scf.if %c {
+    scf.for %i = %c0 to %i0 step %c1 {
+      // expected-error@+1 {{issue the same could not be decided)}}
+      %r = replica.all_reduce sum %x : tensor<4xf32>
+    }
+  } else {
+    scf.for %i = %c0 to %i1 step %c1 {
+      %q = replica.all_reduce sum %x : tensor<4xf32>
+    }
+  }
+  replica.return
+}
+
+// -----
+
+// A loop that goes on as long as the data of each replica says.
+replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %s: tensor<index> {replica.batch = "s"}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %i0 = tensor.extract %s[] : tensor<index>
+    scf.for %i = %c0 to %i0 step %c1 {
+      // expected-error@+1 {{[E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: batch argument 's' can lead replicas different ways)}}
+      %r = replica.all_reduce sum %x : tensor<4xf32>
+    }
+  replica.return
+}
+
+// -----
+
+// What one replica has others do not have.
+replica.variable @w : tensor<4xf32>
+replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) {
+  // expected-error@+1 {{[E_AGG_NONE] (wrong: batch argument 'x' can make it different)}}
+  replica.assign @w, %x : tensor<4xf32>
+  replica.return
+}
+
+// -----
+
+// The number of a replica is known to differ.
+replica.variable @n : tensor<i32>
+replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) {
+  %id = replica.id : tensor<i32>
+  // expected-error@+1 {{[E_AGG_NONE] (wrong: replicas 0 and 1 have different values)}}
+  replica.assign @n, %id : tensor<i32>
+  replica.return
+}
+
+// -----
+
+// Only some of them assign.
+replica.variable @w : tensor<4xf32>
+replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {replica.batch = "b"}) {
+  %c = tensor.extract %b[] : tensor<i1>
+  %v = arith.constant dense<1.0> : tensor<4xf32>
+  scf.if %c {
+    // expected-error@+1 {{[E_AGG_NONE] (wrong: batch argument 'b' can lead replicas different ways)}}
+    replica.assign @w, %v : tensor<4xf32>
+  }
+  replica.return
+}
+
+// -----
+
+// What differs may be replaced by something that does not.
+replica.variable @w : tensor<4xf32>
+replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) {
+  // expected-error@+1 {{[E_AGG_NONE] (not provable: whether 'replica.assign'}}
+  replica.assign @w, %x : tensor<4xf32>
+  %v = replica.all_reduce sum %x : tensor<4xf32>
+  replica.assign @w, %v : tensor<4xf32>
+  replica.return
+}
+
+// -----
+
+// Sizes of a batch differ from replica to replica.
+replica.step @step(%y: tensor<?xf32> {replica.batch = "y", replica.bounds = array<i64: 8>}) {
+  // expected-error@+1 {{[E_SHAPE_MISMATCH] (wrong: batch argument 'y' can make it different)}}
+  %r = replica.all_reduce sum %y : tensor<?xf32>
+  replica.return
+}
