@@ -1,6 +1,12 @@
-//===- CarryTensors.cpp - Scalars that loops carry go through memory ------===//
+//===- CarryTensors.cpp - Scalars of loops go where a step can keep them --===//
+//
+// A step keeps tensors in memory and indices in registers, and nothing else. So what loops and branches carry becomes tensors, and
+// their counters become indices.
+//
+//===----------------------------------------------------------------------===//
 
 #include "passes/Kernels/Grouping.h"
+#include "passes/Kernels/Scalars.h"
 #include "passes/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -16,44 +22,21 @@ namespace lockstep {
 
 namespace {
 
-/// The tensor that takes the place of a scalar; the type itself for a tensor. Memory holds no `index`.
-Type getCarriedType(Type type) {
-  if (type.isIndex())
-    return RankedTensorType::get({}, IntegerType::get(type.getContext(), 64));
-  return type.isIntOrFloat() ? RankedTensorType::get({}, type) : type;
-}
-
-Value store(OpBuilder &builder, Location loc, Value value) {
-  auto type = getCarriedType(value.getType());
-  if (type == value.getType())
-    return value;
-  if (value.getType().isIndex())
-    value = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), value);
-  return tensor::FromElementsOp::create(builder, loc, type, value);
-}
-
-Value load(OpBuilder &builder, Location loc, Value stored, Type type) {
-  if (stored.getType() == type)
-    return stored;
-  Value value = tensor::ExtractOp::create(builder, loc, stored, ValueRange());
-  return type.isIndex() ? arith::IndexCastOp::create(builder, loc, type, value).getResult() : value;
-}
-
 /// What `op` takes or forwards, from operand `first` on, is stored before it.
 void storeOperands(OpBuilder &builder, Operation *op, unsigned first) {
   builder.setInsertionPoint(op);
   for (OpOperand &operand : op->getOpOperands().drop_front(first))
-    operand.set(store(builder, op->getLoc(), operand.get()));
+    operand.set(storeScalar(builder, op->getLoc(), operand.get()));
 }
 
 /// Makes `value` a tensor; who used the scalar uses one that is loaded from it at the insertion point.
 void loadInstead(OpBuilder &builder, Value value) {
   Type type = value.getType();
-  if (getCarriedType(type) == type)
+  if (getStoredType(type) == type)
     return;
   SmallVector<OpOperand *> uses = llvm::map_to_vector(value.getUses(), [](OpOperand &use) { return &use; });
-  value.setType(getCarriedType(type));
-  Value loaded = load(builder, value.getLoc(), value, type);
+  value.setType(getStoredType(type));
+  Value loaded = loadScalar(builder, value.getLoc(), value, type);
   for (OpOperand *use : uses)
     use->set(loaded);
 }
@@ -71,6 +54,35 @@ void loadResults(OpBuilder &builder, Operation *op) {
     loadInstead(builder, result);
 }
 
+/// Makes the counter of `loop` an index, from which its own type is made where it is used. Error: it has no place in a register.
+LogicalResult countByIndex(OpBuilder &builder, scf::ForOp loop) {
+  Value counter = loop.getInductionVar();
+  Type type = counter.getType();
+  bool isWide = type.isIndex() || type.getIntOrFloatBitWidth() >= 64;
+  if (loop.getUnsignedCmp() && isWide)
+    return loop.emitError("expected a counter that is compared as a signed number, or one of less than 64 bits, found an unsigned ")
+           << type;
+  if (type.isIndex())
+    return success();
+  if (type.getIntOrFloatBitWidth() > 64)
+    return loop.emitError("expected a counter of at most 64 bits, found ") << type;
+  auto convert = [&](Value value, Type to) -> Value {
+    // An unsigned number of less than 64 bits is not negative in a register, so comparing it as a signed one is right.
+    if (loop.getUnsignedCmp())
+      return builder.createOrFold<arith::IndexCastUIOp>(loop.getLoc(), to, value);
+    return builder.createOrFold<arith::IndexCastOp>(loop.getLoc(), to, value);
+  };
+  builder.setInsertionPoint(loop);
+  for (OpOperand &bound : loop->getOpOperands().take_front(loop.getNumControlOperands()))
+    bound.set(convert(bound.get(), builder.getIndexType()));
+  counter.setType(builder.getIndexType());
+  builder.setInsertionPointToStart(loop.getBody());
+  Value narrow = convert(counter, type);
+  counter.replaceAllUsesExcept(narrow, narrow.getDefiningOp());
+  loop.setUnsignedCmp(false);
+  return success();
+}
+
 struct CarryTensors : impl::CarryTensorsPassBase<CarryTensors> {
   void runOnOperation() override {
     SmallVector<Operation *> ops;
@@ -81,6 +93,8 @@ struct CarryTensors : impl::CarryTensorsPassBase<CarryTensors> {
     OpBuilder builder(&getContext());
     for (Operation *op : ops) {
       if (auto loop = dyn_cast<scf::ForOp>(op)) {
+        if (failed(countByIndex(builder, loop)))
+          return signalPassFailure();
         storeOperands(builder, loop, loop.getNumControlOperands());
         loadArguments(builder, *loop.getBody(), loop.getNumInductionVars());
         storeOperands(builder, loop.getBody()->getTerminator(), 0);

@@ -4,6 +4,7 @@
 #include "dialect/Device/DeviceDialect.h"
 #include "passes/Kernels/DynamicSizes.h"
 #include "passes/Kernels/Grouping.h"
+#include "passes/Kernels/Scalars.h"
 #include "passes/Kernels/Structure.h"
 #include "passes/Passes.h"
 #include "passes/Remarks/Remarks.h"
@@ -193,8 +194,8 @@ private:
           outputs.push_back(result);
     }
     for (Value output : outputs)
-      if (!isa<RankedTensorType>(output.getType()))
-        return output.getDefiningOp()->emitError("expected results that are tensors, found ") << output.getType();
+      if (!isa<RankedTensorType>(output.getType()) && !output.getType().isIntOrIndexOrFloat())
+        return output.getDefiningOp()->emitError("expected results that are tensors or numbers, found ") << output.getType();
 
     // Tensors first, then registers: dynamic sizes, and what else is an index.
     SmallVector<Value> arguments;
@@ -227,21 +228,27 @@ private:
           << (countText(ops.size(), "operation") + " in kernel @" + kernel.getSymName() + ", from " + (lines > 1 ? "lines " : "line ") +
               linesText(kernel.getLoc()))
                  .str();
-    auto invoke = device::InvokeOp::create(builder, kernel.getLoc(), ValueRange(outputs).getTypes(), kernel.getSymName(), arguments);
+    auto invoke = device::InvokeOp::create(builder, kernel.getLoc(), getStoredTypes(outputs), kernel.getSymName(), arguments);
     for (auto [output, result] : llvm::zip_equal(outputs, invoke.getResults())) {
-      sizes.copy(output, result);
-      output.replaceUsesWithIf(result, [&](OpOperand &use) {
+      Value given = loadScalar(builder, kernel.getLoc(), result, output.getType());
+      sizes.copy(output, given);
+      output.replaceUsesWithIf(given, [&](OpOperand &use) {
         return llvm::none_of(inside, [&](Operation *member) { return member->isAncestor(use.getOwner()); });
       });
     }
     return success();
   }
 
+  /// Kernels leave numbers in memory, as tensors of rank 0.
+  static SmallVector<Type> getStoredTypes(ArrayRef<Value> outputs) {
+    return llvm::map_to_vector(outputs, [](Value output) { return getStoredType(output.getType()); });
+  }
+
   device::KernelOp createKernel(ArrayRef<Operation *> ops, ArrayRef<Operation *> glue, ArrayRef<Value> arguments, ArrayRef<Value> outputs) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(step);
     SmallVector<Location> locations = llvm::map_to_vector(ops, [](Operation *op) { return op->getLoc(); });
-    auto type = builder.getFunctionType(ValueRange(arguments).getTypes(), ValueRange(outputs).getTypes());
+    auto type = builder.getFunctionType(ValueRange(arguments).getTypes(), getStoredTypes(outputs));
     auto kernel = device::KernelOp::create(builder, builder.getFusedLoc(locations), nameOf(ops), type);
     SymbolTable::setSymbolVisibility(kernel, SymbolTable::Visibility::Private);
     Block *body = builder.createBlock(&kernel.getBody(), {}, type.getInputs(),
@@ -253,7 +260,8 @@ private:
     bodyOps.insert(ops.begin(), ops.end());
     for (Operation *op : ops)
       cloneWithOperands(op, bodyOps, mapping);
-    SmallVector<Value> yielded = llvm::map_to_vector(outputs, [&](Value value) { return mapping.lookup(value); });
+    SmallVector<Value> yielded =
+        llvm::map_to_vector(outputs, [&](Value value) { return storeScalar(builder, value.getLoc(), mapping.lookup(value)); });
     device::YieldOp::create(builder, kernel.getLoc(), yielded);
     setInPlace(kernel, arguments, outputs);
     return kernel;

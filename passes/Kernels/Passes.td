@@ -17,9 +17,10 @@ def FuseOperationsPass : Pass<"fuse-operations", "::mlir::func::FuncOp"> {
 }
 
 def CarryTensorsPass : Pass<"carry-tensors", "::mlir::func::FuncOp"> {
-  let summary = "makes tensors of the scalars that loops and branches of a step carry";
+  let summary = "makes tensors of the scalars that loops and branches of a step carry, and indices of their counters";
   let description = [{
-    Loops and branches that stay in the step, because they hold collectives or products, carry memory.
+    Loops and branches that stay in the step, because they hold collectives or products, carry memory. They count in registers: a
+    counter of another integer type becomes an index, from which that type is made where it is used.
 
     ```mlir
     // before

@@ -78,3 +78,41 @@ func.func @inside(%n: i32, %i: index) -> i32 {
   }
   return %r : i32
 }
+
+// A step counts in registers, as index: the counter's own type is made of it in the loop, and constants become constants.
+// CHECK-LABEL: func.func @counter
+// CHECK-SAME: %[[N:.*]]: i32, %[[X:.*]]: tensor<4xf32>
+func.func @counter(%n: i32, %x: tensor<4xf32>) -> tensor<4xf32> {
+  %from = arith.constant -2 : i32
+  %by = arith.constant 2 : i32
+  // CHECK-DAG: %[[FROM:.*]] = arith.constant -2 : index
+  // CHECK-DAG: %[[BY:.*]] = arith.constant 2 : index
+  // CHECK-DAG: %[[TO:.*]] = arith.index_cast %[[N]] : i32 to index
+  // CHECK: scf.for %[[I:.*]] = %[[FROM]] to %[[TO]] step %[[BY]] iter_args(%{{.*}} = %[[X]]) -> (tensor<4xf32>) {
+  %r = scf.for %i = %from to %n step %by iter_args(%y = %x) -> tensor<4xf32> : i32 {
+    // CHECK-NEXT: %[[C:.*]] = arith.index_cast %[[I]] : index to i32
+    // CHECK-NEXT: arith.sitofp %[[C]] : i32 to f32
+    %f = arith.sitofp %i : i32 to f32
+    %s = tensor.splat %f : tensor<4xf32>
+    %h = collective.start all_reduce sum @all (%s : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+    %z = collective.wait %h (%s : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+    scf.yield %z : tensor<4xf32>
+  }
+  return %r : tensor<4xf32>
+}
+
+// Numbers without a sign that are narrower than a register are not negative in it.
+// CHECK-LABEL: func.func @unsigned
+func.func @unsigned(%n: i8) {
+  %from = arith.constant 0 : i8
+  %by = arith.constant 50 : i8
+  // CHECK: %[[TO:.*]] = arith.index_castui %{{.*}} : i8 to index
+  // CHECK: scf.for %[[I:.*]] = %{{.*}} to %[[TO]]
+  // CHECK-NEXT: arith.index_castui %[[I]] : index to i8
+  scf.for unsigned %i = %from to %n step %by : i8 {
+    %t = tensor.from_elements %i : tensor<i8>
+    %h = collective.start all_reduce sum @all (%t : tensor<i8>) -> !collective.pending<tensor<i8>>
+    %z = collective.wait %h (%t : tensor<i8>) : !collective.pending<tensor<i8>> -> tensor<i8>
+  }
+  return
+}

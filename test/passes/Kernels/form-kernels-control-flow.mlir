@@ -168,3 +168,40 @@ func.func @condition_outside(%n: tensor<i32> {device.binding = #device.binding<s
   }
   return
 }
+
+// -----
+
+// Numbers leave a kernel in memory: a loop that ends in a float and an index gives two tensors of rank 0, from which its users read.
+collective.group @all
+// CHECK-LABEL: device.kernel private @scalars_0_
+// CHECK-SAME: -> (tensor<f32>, tensor<i64>, tensor<8xf32>)
+// CHECK: %[[L:.*]]:3 = scf.for
+// CHECK-DAG: %[[F:.*]] = tensor.from_elements %[[L]]#0 : tensor<f32>
+// CHECK-DAG: %[[C:.*]] = arith.index_cast %[[L]]#1 : index to i64
+// CHECK-DAG: %[[N:.*]] = tensor.from_elements %[[C]] : tensor<i64>
+// CHECK: device.yield %[[F]], %[[N]], %[[L]]#2
+// CHECK-LABEL: func.func @scalars(
+// CHECK: %[[K:.*]]:3 = device.invoke @scalars_0_
+// CHECK-DAG: %[[E:.*]] = tensor.extract %[[K]]#1[] : tensor<i64>
+// CHECK-DAG: %[[TO:.*]] = arith.index_cast %[[E]] : i64 to index
+// CHECK: scf.for %{{.*}} = %{{.*}} to %[[TO]]
+func.func @scalars(%x: tensor<8xf32> {device.binding = #device.binding<batch "x">})
+    -> (tensor<1024x1024xf32> {device.binding = #device.binding<result "r">}, tensor<8xf32> {device.binding = #device.binding<result "t">}) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %half = arith.constant 0.5 : f32
+  %big = arith.constant 1000000 : index
+  %l:3 = scf.for %i = %zero to %big step %one iter_args(%f = %half, %k = %zero, %t = %x) -> (f32, index, tensor<8xf32>) {
+    %g = arith.mulf %f, %f : f32
+    %n = arith.addi %k, %i : index
+    scf.yield %g, %n, %t : f32, index, tensor<8xf32>
+  }
+  %wide = tensor.generate {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %l#0 : f32
+  } : tensor<1024x1024xf32>
+  scf.for %i = %zero to %l#1 step %one {
+    collective.barrier @all
+  }
+  return %wide, %l#2 : tensor<1024x1024xf32>, tensor<8xf32>
+}
