@@ -44,6 +44,7 @@ static void addVerify(OpPassManager &pm, const CompileOptions &options) {
 }
 
 static void addLower(OpPassManager &pm, const CompileOptions &options) {
+  pm.addPass(createStructureControlFlowPass());
   pm.addPass(createFoldRankConstantsPass());
   pm.addPass(createSpliceContextsPass());
   pm.addPass(createPropagateSlicesPass());

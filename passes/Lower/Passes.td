@@ -22,6 +22,32 @@ def SetReplicasPass : Pass<"set-replicas", "::mlir::ModuleOp"> {
   let dependentDialects = ["::lockstep::replica::ReplicaDialect"];
 }
 
+def StructureControlFlowPass : Pass<"structure-control-flow", "::mlir::ModuleOp"> {
+  let summary = "makes loops and branches of blocks, and branches of switches";
+  let description = [{
+    The later stages know loops and branches with two sides. Branches between the blocks of a step become loops and branches, as by
+    `lift-cf-to-scf`; a switch becomes branches inside of each other, without those sides that no replica goes into.
+
+    ```mlir
+    // before
+    scf.index_switch %i
+    case 0 { replica.all_reduce sum %x : tensor<4xf32> ... }
+    case 1 { replica.all_reduce sum %y : tensor<4xf32> ... }
+    default { replica.all_reduce sum %z : tensor<4xf32> ... }
+    // after
+    %0 = arith.cmpi eq, %i, %c0 : index
+    scf.if %0 { replica.all_reduce sum %x : tensor<4xf32> ... } else {
+      %1 = arith.cmpi eq, %i, %c1 : index
+      scf.if %1 { replica.all_reduce sum %y : tensor<4xf32> ... } else { replica.all_reduce sum %z : tensor<4xf32> ... }
+    }
+    ```
+
+    A loop of blocks without an end is an error, and so are values of dynamic shape that only some ways between blocks have.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect", "::mlir::cf::ControlFlowDialect",
+                           "::mlir::ub::UBDialect"];
+}
+
 def BoundInputsPass : Pass<"bound-inputs", "::mlir::ModuleOp"> {
   let summary = "gives batch tensors of dynamic size memory of their largest size";
   let description = [{

@@ -20,7 +20,7 @@ replica.step @step(%loss: tensor<f32> {replica.batch = "loss"}, %x: tensor<4xf32
 
 // -----
 
-// correct, not compiled: all return together
+// correct: all return together
 replica.step @step(%loss: tensor<f32> {replica.batch = "loss"}, %x: tensor<4xf32> {replica.batch = "x"}) {
   %limit = arith.constant 1.0e+09 : f32
   %all = replica.all_reduce mean %loss : tensor<f32>
@@ -58,7 +58,7 @@ replica.variable @b : tensor<i32>
 
 // -----
 
-// correct, not compiled: decided by the loss of all
+// correct: decided by the loss of all
 replica.step @step(%loss: tensor<f32> {replica.batch = "loss"}) -> (tensor<i32> {replica.metric = "status"}) {
   %limit = arith.constant 1.0e+09 : f32
   %all = replica.all_reduce mean %loss : tensor<f32>
@@ -103,7 +103,7 @@ replica.step @step(%stop: tensor<4xi1> {replica.batch = "stop"}, %x: tensor<4xf3
 
 // -----
 
-// correct, not compiled: the host says for all of them when to leave
+// correct: the host says for all of them when to leave
 replica.step @step(%stop: tensor<4xi1> {replica.scalar = "stop"}, %x: tensor<4xf32> {replica.batch = "x"}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

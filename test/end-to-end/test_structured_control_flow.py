@@ -1,0 +1,278 @@
+"""Control flow of other forms than the compiler keeps: switches, blocks, counters that are no indices. Compiled programs give the
+interpreter's bits, and NumPy's values."""
+
+import numpy as np
+import pytest
+
+REPLICAS = [1, 2, 3, 4]
+X = np.array([[1, 2, 3, 4]], np.float32)
+T = "tensor<1x4xf32>"
+
+
+def variables(*names):
+    return "".join(f"replica.variable @{name} : {T} {{initial = dense<0.0> : {T}}}\n" for name in names)
+
+
+def combine(result, left, operation, right):
+    """Element-wise arithmetic of two tensors."""
+    return f"""%{result}_empty = tensor.empty() : {T}
+    %{result} = linalg.{operation} ins(%{left}, %{right} : {T}, {T}) outs(%{result}_empty : {T}) -> {T}"""
+
+
+def values(variables, name):
+    return np.frombuffer(variables[name][2], np.float32).reshape(1, 4)
+
+
+RANK = """%id = replica.id : tensor<i32>
+  %rank = tensor.extract %id[] : tensor<i32>
+  %own = arith.index_cast %rank : i32 to index"""
+
+
+@pytest.mark.parametrize("replicas", REPLICAS)
+@pytest.mark.parametrize("decided", ["by the rank", "by data"])
+def test_a_switch_whose_sides_issue_the_same_collectives(interpreted, replicas, decided):
+    """Each side contributes something else, and does something else with the sum. One of the sides has a switch inside."""
+    own = "%at = arith.constant 0 : index\n  %from = tensor.extract %which[%at] : tensor<1xi32>\n  %own = arith.index_cast %from : i32 to index"
+    text = variables("w") + f"""
+replica.step @step(%x: {T} {{replica.batch = "x"}}, %which: tensor<1xi32> {{replica.batch = "which"}}) {{
+  {RANK if decided == "by the rank" else own}
+  %r:2 = scf.index_switch %own -> {T}, {T}
+  case 0 {{
+    {combine("d", "x", "add", "x")}
+    %s = replica.all_reduce sum %d : {T}
+    {combine("e", "d", "add", "s")}
+    scf.yield %e, %x : {T}, {T}
+  }}
+  case 2 {{
+    %i = scf.index_switch %own -> {T}
+    case 2 {{
+      %s = replica.all_reduce sum %x : {T}
+      scf.yield %s : {T}
+    }}
+    default {{
+      {combine("d", "x", "add", "x")}
+      %s = replica.all_reduce sum %d : {T}
+      scf.yield %s : {T}
+    }}
+    {combine("q", "i", "mul", "i")}
+    scf.yield %q, %i : {T}, {T}
+  }}
+  default {{
+    %s = replica.all_reduce sum %x : {T}
+    scf.yield %s, %x : {T}, {T}
+  }}
+  {combine("both", "r#0", "add", "r#1")}
+  %t = replica.all_reduce sum %both : {T}
+  replica.assign @w, %t : {T}
+  replica.return
+}}
+"""
+    data = {"x": np.repeat(X, replicas, axis=0), "which": np.arange(replicas, dtype=np.int32)}
+    found = interpreted(text, replicas, data)
+    total = (replicas + 1) * X
+    sides = [2 * X + total + X, total + X, total * total + total, total + X]
+    np.testing.assert_allclose(values(found, "w"), sum(sides[:replicas]), rtol=1e-6)
+
+
+@pytest.mark.parametrize("replicas", [1, 3])
+@pytest.mark.parametrize("exchange", [False, True], ids=["kernel", "step"])
+def test_a_switch_that_all_take_alike(interpreted, exchange, replicas):
+    """On a number that all replicas have: with a collective on one side only, and without."""
+    one = f"%y = replica.all_reduce sum %x : {T}" if exchange else combine("y", "x", "mul", "x")
+    text = variables("w") + f"""
+replica.variable @n : tensor<i32> {{initial = dense<0> : tensor<i32>}}
+replica.step @step(%x: {T} {{replica.batch = "x"}}) {{
+  %n = replica.read @n : tensor<i32>
+  %number = tensor.extract %n[] : tensor<i32>
+  %own = arith.index_cast %number : i32 to index
+  %r = scf.index_switch %own -> {T}
+  case 0 {{
+    scf.yield %x : {T}
+  }}
+  case 1 {{
+    {one}
+    scf.yield %y : {T}
+  }}
+  default {{
+    {combine("y", "x", "add", "x")}
+    scf.yield %y : {T}
+  }}
+  %s = replica.all_reduce mean %r : {T}
+  %w = replica.read @w : {T}
+  {combine("sum", "w", "add", "s")}
+  replica.assign @w, %sum : {T}
+  %one = arith.constant 1 : i32
+  %next = arith.addi %number, %one : i32
+  %stored = tensor.from_elements %next : tensor<i32>
+  replica.assign @n, %stored : tensor<i32>
+  replica.return
+}}
+"""
+    found = interpreted(text, replicas, {"x": np.repeat(X, 3 * replicas, axis=0)}, steps=3)
+    np.testing.assert_array_equal(values(found, "w"), X + (replicas * X if exchange else X * X) + 2 * X)
+
+
+@pytest.mark.parametrize("kind", ["i8", "i32", "i64"])
+@pytest.mark.parametrize("exchange", [False, True], ids=["kernel", "step"])
+@pytest.mark.parametrize("bound", ["constant", "data"])
+def test_counters_of_loops_that_are_no_indices(interpreted, bound, exchange, kind):
+    """As in fori_loop: the counter, from -2 to 4 by 2, is a factor of what is summed."""
+    end = f"%to = arith.constant 4 : {kind}"
+    if bound == "data":
+        end = f"%stored = replica.read @end : tensor<{kind}>\n  %to = tensor.extract %stored[] : tensor<{kind}>"
+    text = variables("w") + f"""
+replica.variable @end : tensor<{kind}> {{initial = dense<4> : tensor<{kind}>}}
+replica.step @step(%x: {T} {{replica.batch = "x"}}) {{
+  %from = arith.constant -2 : {kind}
+  {end}
+  %by = arith.constant 2 : {kind}
+  %zeros = arith.constant dense<0.0> : {T}
+  %r = scf.for %k = %from to %to step %by iter_args(%total = %zeros) -> {T} : {kind} {{
+    %number = arith.sitofp %k : {kind} to f32
+    %numbers = tensor.splat %number : {T}
+    {combine("y", "x", "mul", "numbers")}
+    {"%s = replica.all_reduce sum %y : " + T if exchange else combine("s", "y", "add", "x")}
+    {combine("next", "total", "add", "s")}
+    scf.yield %next : {T}
+  }}
+  %all = replica.all_reduce mean %r : {T}
+  replica.assign @w, %all : {T}
+  replica.return
+}}
+"""
+    found = interpreted(text, 2, {"x": np.repeat(X, 2, axis=0)})
+    np.testing.assert_array_equal(values(found, "w"), 0 * X if exchange else 3 * X)
+
+
+def test_counters_that_are_unsigned(interpreted):
+    """From 0 to 250 by 50 as numbers without a sign: as signed ones, 250 is before 0."""
+    text = variables("w") + f"""
+replica.step @step(%x: {T} {{replica.batch = "x"}}) {{
+  %from = arith.constant 0 : i8
+  %to = arith.constant 250 : i8
+  %by = arith.constant 50 : i8
+  %zeros = arith.constant dense<0.0> : {T}
+  %r = scf.for unsigned %k = %from to %to step %by iter_args(%total = %zeros) -> {T} : i8 {{
+    %number = arith.uitofp %k : i8 to f32
+    %numbers = tensor.splat %number : {T}
+    {combine("y", "x", "mul", "numbers")}
+    %s = replica.all_reduce sum %y : {T}
+    {combine("next", "total", "add", "s")}
+    scf.yield %next : {T}
+  }}
+  replica.assign @w, %r : {T}
+  replica.return
+}}
+"""
+    found = interpreted(text, 2, {"x": np.repeat(X, 2, axis=0)})
+    np.testing.assert_array_equal(values(found, "w"), 2 * (50 + 100 + 150 + 200) * X)
+
+
+@pytest.mark.parametrize("kind", ["f32", "i32", "index"])
+def test_numbers_that_one_kernel_gives_to_another(interpreted, kind):
+    """A loop inside of a kernel ends in a number, which decides how often another loop exchanges, and is a factor in a third."""
+    number = {"f32": "%n = arith.fptosi %m : f32 to i32\n  %limit = arith.index_cast %n : i32 to index",
+              "i32": "%limit = arith.index_cast %m : i32 to index", "index": "%limit = arith.addi %m, %zero : index"}[kind]
+    factor = {"f32": "%factor = arith.addf %m, %m : f32",
+              "i32": "%twice = arith.addi %m, %m : i32\n  %factor = arith.sitofp %twice : i32 to f32",
+              "index": "%twice = arith.addi %m, %m : index\n  %cast = arith.index_cast %twice : index to i32\n"
+                       "  %factor = arith.sitofp %cast : i32 to f32"}[kind]
+    one = "1.0" if kind == "f32" else "1"
+    add = "arith.addf" if kind == "f32" else "arith.addi"
+    text = variables("w", "v") + f"""
+replica.variable @count : tensor<i64> {{initial = dense<3> : tensor<i64>}}
+replica.step @step(%x: {T} {{replica.batch = "x"}}) {{
+  %zero = arith.constant 0 : index
+  %by = arith.constant 1 : index
+  %first = arith.constant {one} : {kind}
+  %start = replica.all_reduce mean %x : {T}
+  %stored = replica.read @count : tensor<i64>
+  %count = tensor.extract %stored[] : tensor<i64>
+  %to = arith.index_cast %count : i64 to index
+  %m, %unused = scf.for %i = %zero to %to step %by iter_args(%a = %first, %t = %start) -> ({kind}, {T}) {{
+    %next = {add} %a, %first : {kind}
+    {combine("u", "t", "add", "start")}
+    scf.yield %next, %u : {kind}, {T}
+  }}
+  {number}
+  {factor}
+  %r = scf.for %i = %zero to %limit step %by iter_args(%total = %unused) -> {T} {{
+    %s = replica.all_reduce mean %total : {T}
+    {combine("next", "s", "add", "x")}
+    scf.yield %next : {T}
+  }}
+  %factors = tensor.splat %factor : {T}
+  {combine("v", "r", "mul", "factors")}
+  %all = replica.all_reduce mean %v : {T}
+  replica.assign @w, %r_all : {T}
+  replica.assign @v, %all : {T}
+  replica.return
+}}
+""".replace("%r_all", "%rs").replace("  replica.assign @w", f"  %rs = replica.all_reduce mean %r : {T}\n  replica.assign @w", 1)
+    found = interpreted(text, 2, {"x": np.repeat(X, 2, axis=0)})
+    # Three times x is added to x, then four times; the factor is two times four.
+    np.testing.assert_array_equal(values(found, "w"), 8 * X)
+    np.testing.assert_array_equal(values(found, "v"), 64 * X)
+
+
+@pytest.mark.parametrize("replicas", REPLICAS)
+@pytest.mark.parametrize("limit", [10.0, 1000.0])
+def test_a_step_that_is_left_early(interpreted, replicas, limit):
+    """All replicas return if the sum is too large; else there is a loop of blocks, in which they exchange."""
+    text = variables("w") + f"""
+replica.step @step(%x: {T} {{replica.batch = "x"}}) {{
+  %limit = arith.constant {limit} : f32
+  %three = arith.constant 3 : i32
+  %one = arith.constant 1 : i32
+  %zero = arith.constant 0 : i32
+  %index = arith.constant 0 : index
+  %s = replica.all_reduce sum %x : {T}
+  replica.assign @w, %s : {T}
+  %e = tensor.extract %s[%index, %index] : {T}
+  %scaled = arith.mulf %e, %limit : f32
+  %thousand = arith.constant 500.0 : f32
+  %fine = arith.cmpf olt, %scaled, %thousand : f32
+  cf.cond_br %fine, ^loop(%zero, %s : i32, {T}), ^stop
+^loop(%i: i32, %carried: {T}):
+  {combine("sum", "carried", "add", "x")}
+  %m = replica.all_reduce mean %sum : {T}
+  %next = arith.addi %i, %one : i32
+  %more = arith.cmpi slt, %next, %three : i32
+  cf.cond_br %more, ^loop(%next, %m : i32, {T}), ^done
+^done:
+  replica.assign @w, %m : {T}
+  cf.br ^stop
+^stop:
+  replica.return
+}}
+"""
+    found = interpreted(text, replicas, {"x": np.repeat(X, replicas, axis=0)})
+    np.testing.assert_allclose(values(found, "w"), replicas * X + (3 * X if limit < 100 else 0), rtol=1e-6)
+
+
+@pytest.mark.parametrize("replicas", REPLICAS)
+def test_blocks_that_replicas_go_through_differently(interpreted, replicas):
+    """All ways issue the same: a switch between blocks on data of each replica."""
+    text = variables("w") + f"""
+replica.step @step(%x: {T} {{replica.batch = "x"}}, %which: tensor<1xi1> {{replica.batch = "which"}}) {{
+  %at = arith.constant 0 : index
+  %c = tensor.extract %which[%at] : tensor<1xi1>
+  cf.cond_br %c, ^a, ^b
+^a:
+  {combine("d", "x", "add", "x")}
+  %s = replica.all_reduce sum %d : {T}
+  cf.br ^join(%s : {T})
+^b:
+  %t = replica.all_reduce sum %x : {T}
+  {combine("u", "t", "add", "t")}
+  cf.br ^join(%u : {T})
+^join(%r: {T}):
+  %all = replica.all_reduce sum %r : {T}
+  replica.assign @w, %all : {T}
+  replica.return
+}}
+"""
+    which = np.arange(replicas) % 2 == 0
+    found = interpreted(text, replicas, {"x": np.repeat(X, replicas, axis=0), "which": which})
+    total = (replicas + which.sum()) * X
+    np.testing.assert_array_equal(values(found, "w"), total * (which.sum() + 2 * (~which).sum()))
