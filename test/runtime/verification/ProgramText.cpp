@@ -448,7 +448,7 @@ std::vector<Case> readCases(const std::string &path) {
                                    : verdict == "wrong"        ? artifact::Verdict::wrong
                                    : verdict == "not provable" ? artifact::Verdict::not_provable
                                                                : throw std::runtime_error("unknown verdict: " + line);
-      cases.push_back({line.substr(line.find(':') + 2), expected, ""});
+      cases.push_back({{line.substr(line.find(':') + 2), ""}, expected});
     } else if (!cases.empty()) {
       cases.back().text += line + "\n";
     }

@@ -33,6 +33,7 @@
 #define LOCKSTEP_TEST_RUNTIME_VERIFICATION_PROGRAMTEXT_H
 
 #include "runtime/artifact/artifact_generated.h"
+#include "test/support/Suite.h"
 
 #include <string>
 #include <vector>
@@ -45,10 +46,10 @@ std::vector<uint8_t> assemble(const std::string &text);
 inline const artifact::Artifact &tablesOf(const std::vector<uint8_t> &bytes) { return *artifact::GetArtifact(bytes.data()); }
 
 /// "== VERDICT: NAME", then the lines of the case.
-struct Case {
-  std::string name;
-  artifact::Verdict verdict;
-  std::string text;
+struct Case : lockstep::test::SuiteCase {
+  artifact::Verdict verdict = artifact::Verdict::not_provable;
+
+  bool isWrong() const { return verdict == artifact::Verdict::wrong; }
 };
 std::vector<Case> readCases(const std::string &path);
 

@@ -5,15 +5,9 @@
 #include "runtime/artifact/Verifier.h"
 #include "runtime/verification/Simulator.h"
 #include "runtime/verification/Verification.h"
-
-#include <gtest/gtest.h>
-
-#include <cctype>
-#include <ostream>
+#include "test/support/Suite.h"
 
 namespace lockstep::runtime::verification::test {
-
-static void PrintTo(const Case &c, std::ostream *stream) { *stream << c.name; }
 
 namespace {
 
@@ -55,42 +49,25 @@ TEST_P(Suite, ReplaysItsCounterExample) {
   EXPECT_EQ(tellChain(simulation->end), proof->reason);
 }
 
-std::string testName(const testing::TestParamInfo<Case> &info) {
-  std::string name;
-  bool capital = true;
-  for (char c : info.param.name) {
-    if (std::isalnum(static_cast<unsigned char>(c)))
-      name += capital ? char(std::toupper(c)) : c;
-    capital = !std::isalnum(static_cast<unsigned char>(c));
-  }
-  return name;
-}
+INSTANTIATE_TEST_SUITE_P(Verification, Suite, testing::ValuesIn(suite()), lockstep::test::testNameOf<Case>);
 
-INSTANTIATE_TEST_SUITE_P(Verification, Suite, testing::ValuesIn(suite()), testName);
-
-/// Each rule of the proof is there for a reason: without it some program of the suite passes wrongly.
-class Mutation : public testing::TestWithParam<BrokenRule> {};
+using Mutation = lockstep::test::MutationTest<BrokenRule>;
 
 TEST_P(Mutation, LetsAWrongProgramPass) {
-  std::vector<std::string> passed;
-  for (const Case &c : suite()) {
-    if (c.verdict != Verdict::wrong)
-      continue;
+  expectToPassWithoutRule(suite(), [](const Case &c) {
     std::vector<uint8_t> bytes = assemble(c.text);
     Options options;
     options.brokenRule = GetParam();
     // Without its rules the proof may follow a program for ever.
     options.maxSteps = 100'000;
     Expected<Proof> proof = prove(tablesOf(bytes), "step", options);
-    ASSERT_TRUE(proof) << proof.status().message();
-    if (proof->verdict == Verdict::proven)
-      passed.push_back(c.name);
-  }
-  EXPECT_FALSE(passed.empty());
+    EXPECT_TRUE(proof) << proof.status().message();
+    return proof && proof->verdict == Verdict::proven;
+  });
 }
 
 /// Conditions of several roles that depend on the same values may be the same: without that rule, they are called wrong.
-TEST(Mutation, CallsWrongWhatIsNotKnown) {
+TEST(AllIsFeasible, CallsWrongWhatIsNotKnown) {
   std::vector<std::string> wrong;
   for (const Case &c : suite()) {
     if (c.verdict != Verdict::not_provable)

@@ -15,6 +15,7 @@
 
 #include "passes/Pipelines.h"
 #include "passes/Verify/Rules.h"
+#include "test/support/Suite.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
@@ -23,18 +24,13 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
-#include <cctype>
-#include <ostream>
 
 using namespace mlir;
 
 namespace lockstep::test {
 
-struct Program {
-  std::string name, text;
+struct Program : SuiteCase {
   bool isCompiled = false;
   /// Empty if it is correct.
   std::string outcome;
@@ -42,8 +38,6 @@ struct Program {
   bool isWrong() const { return !outcome.empty(); }
   bool canRun() const { return outcome != "cannot be executed"; }
 };
-
-static void PrintTo(const Program &program, std::ostream *stream) { *stream << program.name; }
 
 namespace {
 
@@ -164,18 +158,7 @@ TEST_P(Suite, IsCompiled) {
   EXPECT_TRUE(succeeded(pm.run(*module)));
 }
 
-std::string testName(const testing::TestParamInfo<Program> &info) {
-  std::string name = std::to_string(info.index);
-  bool capital = true;
-  for (char c : info.param.name) {
-    if (std::isalnum(static_cast<unsigned char>(c)))
-      name += capital ? char(std::toupper(c)) : c;
-    capital = !std::isalnum(static_cast<unsigned char>(c));
-  }
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(Verify, Suite, testing::ValuesIn(suite()), testName);
+INSTANTIATE_TEST_SUITE_P(Verify, Suite, testing::ValuesIn(suite()), testNameOf<Program>);
 
 /// As many programs as were promised, and each wrong one beside a correct one.
 TEST(SuiteOfPrograms, HasPairs) {
@@ -186,19 +169,14 @@ TEST(SuiteOfPrograms, HasPairs) {
   EXPECT_EQ(wrong * 2, suite().size());
 }
 
-/// Each rule of the checker is there for a reason: without it some program of the suite passes wrongly.
-class Mutation : public testing::TestWithParam<std::string> {};
+using Mutation = MutationTest<std::string>;
 
 TEST_P(Mutation, LetsAWrongProgramPass) {
   std::unique_ptr<MLIRContext> context = makeContext();
-  bool found = false;
-  for (const Program &program : suite()) {
+  expectToPassWithoutRule(suite(), [&](const Program &program) {
     Trial trial(*context, program.text, 3);
-    if (!program.isWrong() || trial.isAccepted())
-      continue;
-    found |= trial.isAccepted(GetParam());
-  }
-  EXPECT_TRUE(found);
+    return !trial.isAccepted() && trial.isAccepted(GetParam());
+  });
 }
 
 std::vector<std::string> allRules() {
@@ -208,11 +186,7 @@ std::vector<std::string> allRules() {
   return rules;
 }
 
-INSTANTIATE_TEST_SUITE_P(Verify, Mutation, testing::ValuesIn(allRules()), [](const auto &info) {
-  std::string name = info.param;
-  name.erase(std::remove_if(name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }), name.end());
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Verify, Mutation, testing::ValuesIn(allRules()), [](const auto &info) { return testName(info.param); });
 
 } // namespace
 } // namespace lockstep::test
