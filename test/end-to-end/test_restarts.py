@@ -1,10 +1,13 @@
 """Single steps, each begun from JAX's state, so that nothing accumulates: the loss and the whole next state are JAX's.
 
-The states are too large to commit: JAX computes them beside the compiled step, which runs through the C API.
+The states are too large to commit: JAX computes them beside the compiled step, which runs through the C API. Gradients are not
+continuous where two elements of a pooling window are equal up to rounding, or an activation is zero: which way such a step goes is
+chance, and different on each machine. There JAX says how far its own result moves if the state is rounded differently.
 """
 
 import numpy as np
 import pytest
+from jax import tree
 
 import capi
 import oracle
@@ -21,6 +24,22 @@ def relative_error(found, expected):
     """Of a whole tensor: by norms, since single elements may be as small as rounding errors of others."""
     norm = np.linalg.norm(expected.astype(np.float64))
     return np.linalg.norm(found.astype(np.float64) - expected) / norm if norm else np.max(np.abs(found), initial=0)
+
+
+def chance(jax, step, state, expected, seed):
+    """How far each variable is moved by relative changes of the state of the size of a rounding: the most of some."""
+    rng = np.random.default_rng(seed)
+
+    def rounded(leaf):
+        leaf = np.asarray(leaf)
+        return leaf * rng.choice([1 - 2**-24, 1, 1 + 2**-23], leaf.shape).astype(leaf.dtype) if leaf.dtype == np.float32 else leaf
+
+    most = {}
+    for _ in range(8):
+        moved, _ = jax.step(tree.map(rounded, state), *step)
+        for variable, value in leaves(moved).items():
+            most[variable] = max(most.get(variable, 0), relative_error(value, expected[variable]))
+    return most
 
 
 @pytest.mark.parametrize("name", ["digits-mlp", "digits-cnn", "language-model"])
@@ -42,10 +61,15 @@ def test_each_of_100_steps_from_jax_s_state(tools, examples, compiled, name):
             session.bind(step, batch)
             found = session.run(step)
 
+            before = state
             state, metrics = jax.step(state, batch, scalars)
             np.testing.assert_allclose(found["loss"], metrics["loss"], rtol=1e-5, err_msg=f"loss of step {number}")
-            errors = {variable: relative_error(session.get(variable), value) for variable, value in leaves(state).items()}
-            assert max(errors.values()) < 1e-5, (number, {k: v for k, v in errors.items() if v >= 1e-5})
+            expected = leaves(state)
+            errors = {variable: relative_error(session.get(variable), value) for variable, value in expected.items()}
+            wrong = {variable: error for variable, error in errors.items() if error >= 1e-5}
+            if wrong:
+                by_chance = chance(jax, (batch, scalars), before, expected, number)
+                assert all(error <= 2 * by_chance[variable] for variable, error in wrong.items()), (number, wrong, by_chance)
 
 
 def test_the_session_refuses_what_does_not_fit(tools, compiled):

@@ -131,7 +131,8 @@ def test_one_worker_is_like_all_replicas_together(tools, examples, compiled, tmp
         )
 
     assert train("alone", "--workers=1") == train("together")
-    lines, _ = train("several", "--workers=3")
+    # Gradients of values that others have changed meanwhile need a smaller step: how many there are depends on who is how fast.
+    lines, _ = train("several", "--workers=3", "--set=lr=0.005")
     losses = [line["loss"] for line in lines if "loss" in line]
     assert len(losses) == steps
     assert np.mean(losses[-10:]) < np.mean(losses[:10])
