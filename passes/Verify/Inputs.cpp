@@ -42,6 +42,9 @@ private:
     if (visitStructured(value))
       return;
     auto argument = dyn_cast<BlockArgument>(value);
+    // Each batch is data of its own.
+    if (!argument && isa<replica::NextOp, device::LoadBatchOp>(value.getDefiningOp()))
+      return void(inputs.arguments.insert(value));
     if (!argument)
       return visit(value.getDefiningOp());
     Block *block = argument.getOwner();
@@ -154,7 +157,9 @@ void Inputs::remove(const Inputs &others) {
 
 std::string Inputs::describe() const {
   if (!arguments.empty()) {
-    auto argument = cast<BlockArgument>(arguments.front());
+    auto argument = dyn_cast<BlockArgument>(arguments.front());
+    if (!argument)
+      return "a batch of '" + arguments.front().getDefiningOp()->getName().getStringRef().str() + "'";
     return describeArgument(cast<FunctionOpInterface>(argument.getOwner()->getParentOp()), argument.getArgNumber());
   }
   if (!variables.empty())

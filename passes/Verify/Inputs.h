@@ -18,7 +18,7 @@ namespace lockstep {
 
 /// The inputs of some values, in the order in which they were met.
 struct Inputs {
-  /// Arguments of functions, other than the number of the replica.
+  /// Arguments of functions, other than the number of the replica, and batches that programs take.
   llvm::SetVector<mlir::Value> arguments;
   /// Names of variables.
   llvm::SetVector<mlir::Attribute> variables;

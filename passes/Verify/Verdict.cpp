@@ -242,7 +242,9 @@ Verdict Judge::judge(const Question &question) const {
     if (own.arguments.empty()) {
       for (auto [other, from] : llvm::zip_equal(others, inputs))
         if (!before.hasOther(from) || others.size() == 1)
-          return share(question.branch ? question.branch : other, other);
+          return question.branch
+                     ? share(question.branch, other)
+                     : isOpen("whether values that differ come there through " + describe(other) + " could not be decided", other);
       return isOpen("whether " + name + " differs could not be decided: other conditions depend on the same", question.branch);
     }
     own.variables.clear();

@@ -234,3 +234,37 @@ replica.step @step(%y: tensor<?xf32> {replica.batch = "y", replica.bounds = arra
   %r = replica.all_reduce sum %y : tensor<?xf32>
   replica.return
 }
+
+// -----
+
+// A batch that a program takes is each replica's own.
+replica.program @main(%data: !replica.iterator<tensor<4xf32>, tensor<i1>> {replica.batches = ["x", "b"]}) {
+  %xs, %bs = replica.next %data : !replica.iterator<tensor<4xf32>, tensor<i1>>
+  replica.run (%xs, %bs : !replica.per_replica<tensor<4xf32>>, !replica.per_replica<tensor<i1>>) {
+  ^bb0(%x: tensor<4xf32>, %b: tensor<i1>):
+    %c = tensor.extract %b[] : tensor<i1>
+    scf.if %c {
+      // expected-error@+1 {{[E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: a batch of 'replica.next' can lead replicas different ways)}}
+      %r = replica.all_reduce sum %x : tensor<4xf32>
+    }
+    replica.yield
+  }
+  replica.return
+}
+
+// -----
+
+// The condition depends on the same input as the value.
+replica.variable @w : tensor<4xf32>
+replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) {
+  %zero = arith.constant 0 : index
+  %s = replica.all_reduce sum %x : tensor<4xf32>
+  %e = tensor.extract %s[%zero] : tensor<4xf32>
+  %limit = arith.constant 1.0 : f32
+  %c = arith.cmpf olt, %e, %limit : f32
+  scf.if %c {
+    // expected-error@+1 {{[E_AGG_NONE] (not provable: whether values that differ come there through 'scf.if'}}
+    replica.assign @w, %x : tensor<4xf32>
+  }
+  replica.return
+}
