@@ -52,23 +52,27 @@ bool isReadOnly(artifact::Space space);
 /// `allowDynamic`. `bytes` receives the size of a static type.
 Status verifyType(const artifact::TensorType *type, bool allowDynamic, uint64_t *bytes);
 
-/// Bindings, buffers, outputs and commands of one program, then its control flow.
-Status verifyProgram(const Context &context, const artifact::Program &program);
+/// Bindings, buffers, outputs and commands of one program, then its control flow. `others` gets the indices of all commands but launches,
+/// which most are: so that who has nothing to say about launches need not look through all commands again.
+Status verifyProgram(const Context &context, const artifact::Program &program, std::vector<uint32_t> &others);
 
 /// Operands, results, group and root of a collective, as far as the role of the program sees them.
 Status verifyCollective(const Context &context, const artifact::Program &program,
                         const artifact::Start &start);
 
 /// The channels that the programs of one name share: the same collective in all of them, with all of its members, and what some give
-/// fits what others get.
-Status verifyMeetings(const artifact::Artifact &artifact, const std::vector<const artifact::Program *> &programs);
+/// fits what others get. `others` of each program as from `verifyProgram`.
+Status verifyMeetings(const artifact::Artifact &artifact, const std::vector<const artifact::Program *> &programs,
+                      const std::vector<std::vector<uint32_t>> &others);
 
 /// Names, ranks and sizes of the roles.
 Status verifyRoles(const artifact::Artifact &artifact);
 /// Shards cover their variables.
 Status verifyShards(const artifact::Artifact &artifact);
 
-/// Branch targets, `once` sections and the order of starts and waits.
+/// Branch targets, `once` sections and the order of starts and waits. `others` as from `verifyProgram`.
+Status verifyFlow(const Context &context, const artifact::Program &program, const std::vector<uint32_t> &others);
+/// The same of a program whose commands have not been looked at.
 Status verifyFlow(const Context &context, const artifact::Program &program);
 
 /// "command 7 (train.py:42)".

@@ -5,9 +5,14 @@
 // twice, and nothing is pending when a replica returns. This is what a bytecode verifier does with
 // its operand stack, and takes time linear in commands and channels.
 //
+// Most commands are launches, which have no part in this: what is left are the steps.
+//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/artifact/Verifier.h"
+
+#include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -22,12 +27,13 @@ public:
   FlowVerifier(const Context &context, const artifact::Program &program)
       : context(context), program(program), size(count(program.commands())) {}
 
-  Status verify() {
+  Status verify(const std::vector<uint32_t> &others) {
     if (size == 0)
       return corrupted("it has no commands");
     CommandBody last = command(size - 1).body_type();
     if (last != CommandBody::Return && last != CommandBody::Jump)
       return error(size - 1, "the last command must be a return or a jump");
+    findSteps(others);
     LOCKSTEP_RETURN_IF_ERROR(findSections());
     LOCKSTEP_RETURN_IF_ERROR(checkChannels());
     LOCKSTEP_RETURN_IF_ERROR(findTargets());
@@ -41,101 +47,143 @@ private:
     return corrupted(commandName(context, program, index) + ": " + message);
   }
 
-  /// `section[i]` is 0 outside of once sections, else 1 + the index of the section's `Once`. The
-  /// `Once` itself lies outside, its `EndOnce` inside.
+  /// A command that branches, meets, begins or ends something; or just one that a branch leads to.
+  struct Step {
+    uint32_t index;
+    CommandBody kind;
+    /// The channel or target.
+    uint32_t operand = 0;
+    bool isTarget = false;
+    /// Of a jump or branch, the step that it leads to.
+    uint32_t next = 0;
+
+    bool branches() const {
+      return kind == CommandBody::Jump || kind == CommandBody::BranchUnless || kind == CommandBody::BranchGreaterEqual;
+    }
+  };
+
+  void findSteps(const std::vector<uint32_t> &others) {
+    for (uint32_t i : others) {
+      const Command &current = command(i);
+      CommandBody kind = current.body_type();
+      switch (kind) {
+      case CommandBody::Start:
+        steps.push_back({i, kind, current.body_as_Start()->channel()});
+        break;
+      case CommandBody::Wait:
+        steps.push_back({i, kind, current.body_as_Wait()->channel()});
+        break;
+      case CommandBody::Barrier:
+        steps.push_back({i, kind, current.body_as_Barrier()->channel()});
+        break;
+      case CommandBody::Once:
+        steps.push_back({i, kind, current.body_as_Once()->channel()});
+        break;
+      case CommandBody::Jump:
+        steps.push_back({i, kind, current.body_as_Jump()->target()});
+        break;
+      case CommandBody::BranchUnless:
+        steps.push_back({i, kind, current.body_as_BranchUnless()->target()});
+        break;
+      case CommandBody::BranchGreaterEqual:
+        steps.push_back({i, kind, current.body_as_BranchGreaterEqual()->target()});
+        break;
+      case CommandBody::EndOnce:
+      case CommandBody::Return:
+        steps.push_back({i, kind});
+        break;
+      default:
+        break;
+      }
+    }
+  }
+
+  /// A `Once` lies outside of its section, its `EndOnce` inside.
   Status findSections() {
-    section.assign(size, 0);
-    uint32_t open = 0, end = 0;
-    for (uint32_t i = 0; i < size; ++i) {
-      CommandBody kind = command(i).body_type();
-      if (kind == CommandBody::Once) {
+    bool open = false;
+    uint32_t end = 0;
+    for (const Step &step : steps) {
+      if (step.kind == CommandBody::Once) {
         if (open)
-          return error(i, "once inside of a once section");
-        end = command(i).body_as_Once()->end();
-        if (end <= i || end >= size || command(end).body_type() != CommandBody::EndOnce)
-          return error(i, fmt::format("expected its section to end at an end_once, found end {}",
-                                      end));
-        open = i + 1;
+          return error(step.index, "once inside of a once section");
+        end = command(step.index).body_as_Once()->end();
+        if (end <= step.index || end >= size || command(end).body_type() != CommandBody::EndOnce)
+          return error(step.index, fmt::format("expected its section to end at an end_once, found end {}", end));
+        open = true;
+        sections.push_back({step.index, end});
         continue;
       }
-      if (kind == CommandBody::EndOnce && (!open || i != end))
-        return error(i, "end_once without its once");
-      section[i] = open;
-      bool meets = kind == CommandBody::Start || kind == CommandBody::Wait ||
-                   kind == CommandBody::Barrier;
-      if (open && (meets || kind == CommandBody::Return))
-        return error(i, fmt::format("{} inside of a once section, which one replica executes",
-                                    artifact::EnumNameCommandBody(kind)));
-      if (i == end)
-        open = 0;
+      if (step.kind == CommandBody::EndOnce && (!open || step.index != end))
+        return error(step.index, "end_once without its once");
+      bool meets = step.kind == CommandBody::Start || step.kind == CommandBody::Wait || step.kind == CommandBody::Barrier;
+      if (open && (meets || step.kind == CommandBody::Return))
+        return error(step.index,
+                     fmt::format("{} inside of a once section, which one replica executes", artifact::EnumNameCommandBody(step.kind)));
+      if (step.kind == CommandBody::EndOnce)
+        open = false;
     }
     return Status::success();
+  }
+
+  /// 0 outside of once sections, else 1 + the number of the section.
+  size_t sectionOf(uint32_t index) const {
+    auto after =
+        std::lower_bound(sections.begin(), sections.end(), index, [](const Section &section, uint32_t i) { return section.end < i; });
+    return after != sections.end() && after->begin < index ? size_t(after - sections.begin()) + 1 : 0;
   }
 
   /// A channel is the name of one start, one barrier or one once section.
   Status checkChannels() {
     std::vector<uint32_t> owner(program.channels(), ~0u);
-    for (uint32_t i = 0; i < size; ++i) {
-      uint32_t channel;
-      switch (command(i).body_type()) {
-      case CommandBody::Start:
-        channel = command(i).body_as_Start()->channel();
-        break;
-      case CommandBody::Barrier:
-        channel = command(i).body_as_Barrier()->channel();
-        break;
-      case CommandBody::Once:
-        channel = command(i).body_as_Once()->channel();
-        break;
-      case CommandBody::Wait:
-        channel = command(i).body_as_Wait()->channel();
-        if (channel >= program.channels())
-          return error(i, fmt::format("channel {} does not exist among {}", channel,
-                                      program.channels()));
+    for (const Step &step : steps) {
+      bool owns = step.kind == CommandBody::Start || step.kind == CommandBody::Barrier || step.kind == CommandBody::Once;
+      if (!owns && step.kind != CommandBody::Wait)
         continue;
-      default:
-        continue;
-      }
+      uint32_t channel = step.operand;
       if (channel >= program.channels())
-        return error(i, fmt::format("channel {} does not exist among {}", channel,
-                                    program.channels()));
+        return error(step.index, fmt::format("channel {} does not exist among {}", channel, program.channels()));
+      if (!owns)
+        continue;
       if (owner[channel] != ~0u)
-        return error(i, fmt::format("channel {} is already used by {}", channel,
-                                    commandName(context, program, owner[channel])));
-      owner[channel] = i;
+        return error(step.index, fmt::format("channel {} is already used by {}", channel, commandName(context, program, owner[channel])));
+      owner[channel] = step.index;
     }
     return Status::success();
   }
 
-  /// The target of a jump or branch; nothing for other commands.
-  bool targetOf(uint32_t index, uint32_t &target) const {
-    switch (command(index).body_type()) {
-    case CommandBody::Jump:
-      target = command(index).body_as_Jump()->target();
-      return true;
-    case CommandBody::BranchUnless:
-      target = command(index).body_as_BranchUnless()->target();
-      return true;
-    case CommandBody::BranchGreaterEqual:
-      target = command(index).body_as_BranchGreaterEqual()->target();
-      return true;
-    default:
-      return false;
-    }
-  }
-
   Status findTargets() {
-    isTarget.assign(size, false);
-    for (uint32_t i = 0; i < size; ++i) {
-      uint32_t target;
-      if (!targetOf(i, target))
+    std::vector<uint32_t> targets = {0};
+    for (const Step &step : steps) {
+      if (!step.branches())
         continue;
-      if (target >= size)
-        return error(i, fmt::format("target {} does not exist among {} commands", target, size));
-      if (section[target] != section[i])
-        return error(i, fmt::format("target {} is on the other side of a once section", target));
-      isTarget[target] = true;
+      if (step.operand >= size)
+        return error(step.index, fmt::format("target {} does not exist among {} commands", step.operand, size));
+      if (sectionOf(step.operand) != sectionOf(step.index))
+        return error(step.index, fmt::format("target {} is on the other side of a once section", step.operand));
+      targets.push_back(step.operand);
     }
+    std::sort(targets.begin(), targets.end());
+    targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
+
+    // The targets become steps, where they are none.
+    std::vector<Step> all;
+    all.reserve(steps.size() + targets.size());
+    auto target = targets.begin();
+    for (const Step &step : steps) {
+      for (; target != targets.end() && *target < step.index; ++target)
+        all.push_back({*target, command(*target).body_type(), 0, true});
+      all.push_back(step);
+      if (target != targets.end() && *target == step.index) {
+        all.back().isTarget = true;
+        ++target;
+      }
+    }
+    steps = std::move(all);
+    for (Step &step : steps)
+      if (step.branches())
+        step.next = uint32_t(std::lower_bound(steps.begin(), steps.end(), step.operand,
+                                              [](const Step &other, uint32_t index) { return other.index < index; }) -
+                             steps.begin());
     return Status::success();
   }
 
@@ -148,7 +196,7 @@ private:
   }
 
   Status walk() {
-    stateAt.resize(size);
+    stateAt.resize(steps.size());
     Pending none((program.channels() + 63) / 64 + 1, 0);
     LOCKSTEP_RETURN_IF_ERROR(reach(0, 0, none));
     while (!work.empty()) {
@@ -159,7 +207,7 @@ private:
     return Status::success();
   }
 
-  /// Joins `state` into the start of a block, which must agree with what is known there.
+  /// Joins `state` into the start of a block, which must agree with what is known there. `from` is a command, `target` a step.
   Status reach(uint32_t from, uint32_t target, const Pending &state) {
     if (stateAt[target].empty()) {
       stateAt[target] = state;
@@ -172,40 +220,36 @@ private:
       if (has(state, channel) != has(stateAt[target], channel))
         return error(from, fmt::format("leads to {}, where channel {} is pending on one path and "
                                        "not on another",
-                                       commandName(context, program, target), channel));
+                                       commandName(context, program, steps[target].index), channel));
     return Status::success();
   }
 
+  /// The last step is a return or a jump.
   Status walkBlock(uint32_t begin) {
     Pending state = stateAt[begin];
     for (uint32_t i = begin;; ++i) {
-      if (i != begin && isTarget[i])
-        return reach(i - 1, i, state);
-      const Command &current = command(i);
-      uint32_t target;
-      if (targetOf(i, target))
-        LOCKSTEP_RETURN_IF_ERROR(reach(i, target, state));
-      switch (current.body_type()) {
+      const Step &step = steps[i];
+      if (i != begin && step.isTarget)
+        return reach(step.index - 1, i, state);
+      if (step.branches())
+        LOCKSTEP_RETURN_IF_ERROR(reach(step.index, step.next, state));
+      switch (step.kind) {
       case CommandBody::Jump:
         return Status::success();
-      case CommandBody::Start: {
-        uint32_t channel = current.body_as_Start()->channel();
-        if (has(state, channel))
-          return error(i, fmt::format("starts channel {}, which is still pending", channel));
-        flip(state, channel);
+      case CommandBody::Start:
+        if (has(state, step.operand))
+          return error(step.index, fmt::format("starts channel {}, which is still pending", step.operand));
+        flip(state, step.operand);
         break;
-      }
-      case CommandBody::Wait: {
-        uint32_t channel = current.body_as_Wait()->channel();
-        if (!has(state, channel))
-          return error(i, fmt::format("waits for channel {}, which no start precedes", channel));
-        flip(state, channel);
+      case CommandBody::Wait:
+        if (!has(state, step.operand))
+          return error(step.index, fmt::format("waits for channel {}, which no start precedes", step.operand));
+        flip(state, step.operand);
         break;
-      }
       case CommandBody::Return:
         for (uint32_t channel = 0; channel < program.channels(); ++channel)
           if (has(state, channel))
-            return error(i, fmt::format("returns while channel {} is pending", channel));
+            return error(step.index, fmt::format("returns while channel {} is pending", channel));
         return Status::success();
       default:
         break;
@@ -213,19 +257,31 @@ private:
     }
   }
 
+  /// Of commands.
+  struct Section {
+    uint32_t begin, end;
+  };
+
   const Context &context;
   const artifact::Program &program;
   uint32_t size;
-  std::vector<uint32_t> section;
-  std::vector<bool> isTarget;
+  std::vector<Step> steps;
+  std::vector<Section> sections;
+  /// Of steps that a branch leads to, and of the first.
   std::vector<Pending> stateAt;
   std::vector<uint32_t> work;
 };
 
 } // namespace
 
+Status verifyFlow(const Context &context, const artifact::Program &program, const std::vector<uint32_t> &others) {
+  return FlowVerifier(context, program).verify(others);
+}
+
 Status verifyFlow(const Context &context, const artifact::Program &program) {
-  return FlowVerifier(context, program).verify();
+  std::vector<uint32_t> all(count(program.commands()));
+  std::iota(all.begin(), all.end(), 0);
+  return verifyFlow(context, program, all);
 }
 
 } // namespace lockstep::runtime::verify

@@ -21,9 +21,9 @@ using artifact::CommandBody;
 
 /// The part of one role.
 struct Part {
-  RoleInfo role;
-  const artifact::Program *program = nullptr;
-  const artifact::Command *command = nullptr;
+  const RoleInfo &role;
+  const artifact::Program *program;
+  const artifact::Command *command;
 
   const artifact::Start *start() const { return command->body_as_Start(); }
   uint32_t group() const { return start() ? start()->group() : command->body_as_Barrier()->group(); }
@@ -202,22 +202,33 @@ private:
 
 } // namespace
 
-Status verifyMeetings(const artifact::Artifact &artifact, const std::vector<const artifact::Program *> &programs) {
+Status verifyMeetings(const artifact::Artifact &artifact, const std::vector<const artifact::Program *> &programs,
+                      const std::vector<std::vector<uint32_t>> &others) {
   uint32_t channels = 0;
   for (const artifact::Program *program : programs)
     channels = std::max(channels, program->channels());
   std::vector<std::vector<Part>> parts(channels);
   std::vector<RoleInfo> roles = rolesOf(artifact);
-  for (const artifact::Program *program : programs) {
-    RoleInfo role = *std::find_if(roles.begin(), roles.end(), [&](const RoleInfo &r) { return r.name == program->role()->string_view(); });
-    for (uint32_t i = 0; i < count(program->commands()); ++i) {
-      const artifact::Command *command = program->commands()->Get(i);
-      if (const auto *start = command->body_as_Start())
-        parts[start->channel()].push_back({role, program, command});
-      else if (const auto *barrier = command->body_as_Barrier())
-        parts[barrier->channel()].push_back({role, program, command});
-      else if (const auto *once = command->body_as_Once(); once && programs.size() > 1)
-        parts[once->channel()].push_back({role, program, command});
+  for (size_t p = 0; p < programs.size(); ++p) {
+    const artifact::Program *program = programs[p];
+    const RoleInfo &role =
+        *std::find_if(roles.begin(), roles.end(), [&](const RoleInfo &r) { return r.name == program->role()->string_view(); });
+    for (uint32_t index : others[p]) {
+      const artifact::Command *command = program->commands()->Get(index);
+      switch (command->body_type()) {
+      case CommandBody::Start:
+        parts[command->body_as_Start()->channel()].push_back({role, program, command});
+        break;
+      case CommandBody::Barrier:
+        parts[command->body_as_Barrier()->channel()].push_back({role, program, command});
+        break;
+      case CommandBody::Once:
+        if (programs.size() > 1)
+          parts[command->body_as_Once()->channel()].push_back({role, program, command});
+        break;
+      default:
+        break;
+      }
     }
   }
   for (uint32_t channel = 0; channel < channels; ++channel) {

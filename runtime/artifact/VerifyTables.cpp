@@ -270,16 +270,18 @@ Status verifyPrograms(Context &context) {
     context.commandsOfName = 0;
     for (const artifact::Program *program : programs)
       context.commandsOfName += count(program->commands());
-    for (const artifact::Program *program : programs) {
+    std::vector<std::vector<uint32_t>> others(programs.size());
+    for (size_t i = 0; i < programs.size(); ++i) {
+      const artifact::Program *program = programs[i];
       context.role = *std::find_if(roles.begin(), roles.end(),
                                    [&](const RoleInfo &role) { return role.name == program->role()->string_view(); });
       std::string where = fmt::format("program '{}'", name);
       if (roles.size() > 1)
         where += fmt::format(" of role '{}'", context.role.name);
-      if (Status status = verifyProgram(context, *program); !status.ok())
+      if (Status status = verifyProgram(context, *program, others[i]); !status.ok())
         return status.withContext(where);
     }
-    Status status = verifyMeetings(context.artifact, programs);
+    Status status = verifyMeetings(context.artifact, programs, others);
     if (status.ok() && !context.options.allowUnproven)
       status = verification::checkProven(context.artifact, name);
     if (!status.ok())

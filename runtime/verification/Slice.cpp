@@ -117,6 +117,11 @@ struct Needs {
   std::vector<bool> blockWrites;
 };
 
+/// False of a collective that has nothing to do with the slice, as most have not.
+bool touches(const Model &model, const Op &op) {
+  return (op.kind != OpKind::start && op.kind != OpKind::wait) || model.channels[op.channel].carriesDecisions;
+}
+
 class SliceFinder {
 public:
   SliceFinder(Model &model, BrokenRule brokenRule) : model(model), brokenRule(brokenRule) {}
@@ -197,16 +202,18 @@ private:
 
   /// Backwards, so that one pass is enough where there are no loops and no other roles.
   bool pass(Program &program) {
-    bool changed = false;
+    bool changed = false, writable = needsWritable(program);
     Slice &slice = program.slice;
     for (uint32_t i = program.flow.ownOps; i-- > 0;) {
       const Op &op = program.ops[i];
       // Most commands: nothing that they could write is needed.
-      if (op.kind == OpKind::compute && !needsWritable(program))
+      if ((op.kind == OpKind::compute || op.kind == OpKind::wait) && !writable)
         continue;
       if (op.kind == OpKind::start) {
-        if (model.channels[op.channel].carriesDecisions)
-          changed |= need(program, op);
+        if (model.channels[op.channel].carriesDecisions && need(program, op)) {
+          changed = true;
+          writable = needsWritable(program);
+        }
         continue;
       }
       if (op.kind == OpKind::next && !needs[program.index].memory[size_t(artifact::Space::input)].empty())
@@ -217,7 +224,10 @@ private:
         changed = model.channels[op.channel].carriesDecisions = true;
       slice.relevant[i] = true;
       needs[program.index].blockWrites[program.flow.blockOf[i]] = true;
-      changed |= need(program, op);
+      if (need(program, op)) {
+        changed = true;
+        writable = needsWritable(program);
+      }
     }
     for (Branch &branch : program.flow.branches)
       if (!branch.region.empty() && leavesSomething(program, branch))
@@ -377,7 +387,7 @@ private:
     std::vector<Bits> reads(blocks.size(), Bits(words)), writes(blocks.size(), Bits(words));
     for (uint32_t i = 0; i < blocks.size(); ++i)
       for (uint32_t j = blocks[i].end; j-- > blocks[i].begin;) {
-        if (slice.skips(program.ops[j], j))
+        if (slice.skips(program.ops[j], j) || !touches(model, program.ops[j]))
           continue;
         // Who gets nothing keeps what was there.
         bool keeps = brokenRule != BrokenRule::waitsOverwrite && program.ops[j].kind == OpKind::wait &&
@@ -434,7 +444,7 @@ void visitSlots(const Model &model, const Program &program, const Op &op, const 
     for (uint32_t i = 0; i < slice.slots.size(); ++i)
       if (!slice.slots[i].isRegister && slice.slots[i].space == artifact::Space::input)
         write(i);
-  if ((op.kind == OpKind::start || op.kind == OpKind::wait) && !model.channels[op.channel].carriesDecisions)
+  if (!touches(model, op))
     return;
   thread_local Operands operands;
   operands.collect(program, op);
