@@ -69,6 +69,23 @@ struct NarrowDouble : OpRewritePattern<arith::TruncFOp> {
   }
 };
 
+/// bf16 to f64 by way of f32, which loses nothing: upstream knows bf16 in this one pair of types only.
+struct WidenBFloat : OpRewritePattern<arith::ExtFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::ExtFOp op, PatternRewriter &rewriter) const override {
+    Type from = op.getIn().getType(), to = op.getType();
+    if (!getElementTypeOrSelf(from).isBF16() || !getElementTypeOrSelf(to).isF64())
+      return failure();
+    Type f32 = rewriter.getF32Type();
+    if (auto vector = dyn_cast<VectorType>(from))
+      f32 = vector.clone(f32);
+    Value wider = arith::ExtFOp::create(rewriter, op.getLoc(), f32, op.getIn());
+    rewriter.replaceOpWithNewOp<arith::ExtFOp>(op, to, wider);
+    return success();
+  }
+};
+
 /// Upstream's exp of f32 has no results below the normal numbers. There it is taken of x + 64, which is exact, and scaled by exp(-64).
 struct ExpOfSmall : OpRewritePattern<math::ExpOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -114,7 +131,7 @@ struct ExpandMath : lockstep::impl::ExpandMathPassBase<ExpandMath> {
     math::populateExpansionPatterns(patterns, kExpanded);
     (void)applyPatternsGreedily(getOperation(), std::move(patterns));
     RewritePatternSet arithPatterns(&getContext());
-    arithPatterns.add<NarrowDouble>(&getContext(), /*benefit=*/10);
+    arithPatterns.add<NarrowDouble, WidenBFloat>(&getContext(), /*benefit=*/10);
     arith::populateCeilFloorDivExpandOpsPatterns(arithPatterns);
     arith::populateExpandBFloat16Patterns(arithPatterns);
     (void)applyPatternsGreedily(getOperation(), std::move(arithPatterns));
