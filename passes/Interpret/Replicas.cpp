@@ -4,6 +4,7 @@
 
 #include "passes/Interpret/Machine.h"
 
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -176,6 +177,9 @@ static Value aggregate(replica::VariableOp variable, ArrayRef<Value> values) {
   replica::Aggregation aggregation = variable.getAggregation();
   bool mean = aggregation == replica::Aggregation::Mean;
   if (!mean && aggregation != replica::Aggregation::Sum)
+    return values[0];
+  // The mean of integers is only taken where replicas give one literal, which is what it comes to.
+  if (mean && isa<IntegerType>(getElementTypeOrSelf(variable.getType())))
     return values[0];
   return reduce(mean ? replica::Reduction::Mean : replica::Reduction::Sum, values, *getElement(variable.getType()), variable.getType());
 }

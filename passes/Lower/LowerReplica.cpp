@@ -344,7 +344,8 @@ private:
     case replica::Aggregation::Sum:
       return reduce(loc, replica::Reduction::Sum, value, element);
     case replica::Aggregation::Mean:
-      return reduce(loc, replica::Reduction::Mean, value, element);
+      // Of integers it is only taken where replicas give one literal, which is what it comes to.
+      return isa<IntegerType>(element) ? value : reduce(loc, replica::Reduction::Mean, value, element);
     case replica::Aggregation::OnlyFirstReplica:
       return broadcast(loc, value);
     }

@@ -54,6 +54,21 @@ replica.step @one_replica(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // -----
 
+// The mean of one literal that all replicas give, which may be an integer, is that literal.
+replica.strategy @dp {kind = #replica.kind<central_storage>, replicas = 4}
+replica.variable @count : tensor<i32> {aggregation = #replica.aggregation<mean>}
+// CHECK-LABEL: replica.step @literal_mean(
+replica.step @literal_mean() {
+  // CHECK-NEXT: %[[FIVE:.*]] = arith.constant dense<5>
+  // CHECK-NEXT: replica.assign_add @count, %[[FIVE]]
+  // CHECK-NEXT: replica.return
+  %five = arith.constant dense<5> : tensor<i32>
+  replica.assign_add @count, %five : tensor<i32>
+  replica.return
+}
+
+// -----
+
 // Read across replicas, an on_read variable is the combination of its copies; in replica context it is the replica's own.
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 4}
 replica.variable @sum : tensor<4xf32> {aggregation = #replica.aggregation<sum>, synchronization = #replica.synchronization<on_read>}
