@@ -47,8 +47,10 @@ def _parse_input(literal: dict, strategy: Strategy):
     if len(parts) != strategy.replicas:
         raise Malformed(f"expected {strategy.replicas} values, found {len(parts)}")
     for part in parts:
-        for tensor in (part.values, part.indices) if isinstance(part, IndexedSlices) else (part,):
-            tensor.varying = strategy.replicas_differ
+        tensors = (part.values, part.indices) if isinstance(part, IndexedSlices) else (part,)
+        for tensor in tensors:
+            if isinstance(tensor, Tensor):
+                tensor.varying = strategy.replicas_differ
     return PerReplica(tuple(parts))
 
 

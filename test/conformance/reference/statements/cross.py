@@ -26,6 +26,8 @@ def run(worker, s, context, scope):
 @statement("reduce", where="cross")
 def reduce(worker, s, context, scope):
     op, axis = parse_reduce_op(s["reduce_op"]), s.get("axis")
+    if isinstance(axis, dict):
+        axis = worker.resolve(axis, context, scope)
     value = worker.resolve(s["value"], context, scope)
     if axis is None:
         results = yield from reduce_leaves(worker, op, value, context, 1, worker.signature(s, scope))
@@ -73,6 +75,8 @@ def reduce_leaf(worker, op: str, value, context: Context, copies: int, signature
     if mirrored or (isinstance(value, Mirrored) and strategy.mirrors):
         if op == "SUM" and strategy.replicas_differ:
             raise Rejected("E_NON_DISTRIBUTED_SUM", "expected a value of each replica, found a mirrored one")
+        if isinstance(value, Mirrored) and copies == 1:
+            return value.components[0]
         return (yield from worker.read(value, context)) if mirrored else value
     if isinstance(value, Variable) and value.layout is Layout.ON_READ:
         value = PerReplica(tuple(Tensor(copy.copy()) for copy in value.copies))
