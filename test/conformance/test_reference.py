@@ -1,10 +1,19 @@
 """The reference comes to what was recorded, on every case that has a program."""
 
+from pathlib import Path
+
 from case_files import judge, programs, read
+
+BY_HAND = Path(__file__).parent / "driver" / "Inputs" / "Programs"
 
 
 def test_recorded_cases(case_file):
     wrong = {case["name"]: lines for case in programs([case_file]) if (lines := judge(case))}
+    assert not wrong
+
+
+def test_programs_by_hand():
+    wrong = {case["name"]: lines for case in programs(sorted(BY_HAND.glob("*.json"))) if (lines := judge(case))}
     assert not wrong
 
 

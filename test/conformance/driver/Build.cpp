@@ -74,9 +74,7 @@ Program FrontEnd::build() {
   };
   for (const Input &input : one.inputs) {
     if (!input.host.empty()) {
-      Leaf host = makeHost(input.host.front());
-      host.host = input.host;
-      globals.names[input.name] = host;
+      globals.names[input.name] = makeHost(input.host);
       continue;
     }
     Leaf leaf = makeTensor(addArgument(input.values), input.values.perReplica ? Spread::PerReplica : Spread::Plain);

@@ -46,13 +46,15 @@ static Leaf mismatch(const char *errorClass, const char *what) {
   return leaf;
 }
 
+static bool areSame(const Leaf &a, const Leaf &b) {
+  return a.kind == b.kind && a.identity == b.identity && a.value == b.value && a.host == b.host && a.component == b.component;
+}
+
 Object FrontEnd::mergeLeaves(Branches &branches, const Leaf &then, const Leaf &otherwise) {
   for (const Leaf *leaf : {&then, &otherwise})
     if (leaf->kind == Leaf::Kind::Mismatch)
       return *leaf;
-  bool areSame = then.kind == otherwise.kind && then.identity == otherwise.identity && then.value == otherwise.value &&
-                 then.host == otherwise.host && then.component == otherwise.component;
-  if (areSame)
+  if (areSame(then, otherwise))
     return then;
   if (then.isHost() && otherwise.isHost() && !branches.takesThen.empty()) {
     Leaf leaf = then;
@@ -66,8 +68,20 @@ Object FrontEnd::mergeLeaves(Branches &branches, const Leaf &then, const Leaf &o
   for (const Leaf *leaf : {&then, &otherwise})
     if (leaf->kind == Leaf::Kind::None)
       return mismatch("E_STRUCT_MISMATCH", "whether there is a value");
+  if (then.isSlices() && otherwise.isSlices()) {
+    Object merged = mergeValues(branches, then.value, otherwise.value), indices = mergeValues(branches, then.indices, otherwise.indices);
+    if (!merged.leaf.isTensor() || !indices.leaf.isTensor())
+      return merged.leaf.isTensor() ? indices : merged;
+    merged.leaf.indices = indices.leaf.value;
+    merged.leaf.denseShape = then.denseShape;
+    return merged;
+  }
   Leaf a = tensorIn(branches.then->front(), then), b = tensorIn(branches.otherwise->front(), otherwise);
-  auto first = dyn_cast<RankedTensorType>(a.value.getType()), second = dyn_cast<RankedTensorType>(b.value.getType());
+  return mergeValues(branches, a.value, b.value);
+}
+
+Object FrontEnd::mergeValues(Branches &branches, Value then, Value otherwise) {
+  auto first = dyn_cast<RankedTensorType>(then.getType()), second = dyn_cast<RankedTensorType>(otherwise.getType());
   if (!first || !second || first.getRank() != second.getRank())
     return mismatch("E_RANK_MISMATCH", "the rank");
   if (first.getElementType() != second.getElementType())
@@ -81,7 +95,7 @@ Object FrontEnd::mergeLeaves(Branches &branches, const Leaf &then, const Leaf &o
     builder.setInsertionPointToEnd(&block);
     return value.getType() == type ? value : tensor::CastOp::create(builder, location(), type, value).getResult();
   };
-  branches.yields.push_back({castIn(branches.then->front(), a.value), castIn(branches.otherwise->front(), b.value)});
+  branches.yields.push_back({castIn(branches.then->front(), then), castIn(branches.otherwise->front(), otherwise)});
   branches.types.push_back(type);
   // The result takes this value's place when the operation is there.
   return fresh(branches.yields.back().first);
@@ -112,9 +126,12 @@ Object FrontEnd::finishIf(Value condition, Branches &branches, const Object &mer
   Operation *op = frame->builder.create(state);
   return mapLeaves(merged, [&](const Leaf &leaf) -> Object {
     Leaf result = leaf;
-    for (auto [index, pair] : llvm::enumerate(branches.yields))
+    for (auto [index, pair] : llvm::enumerate(branches.yields)) {
       if (leaf.isTensor() && leaf.value == pair.first)
         result.value = op->getResult(static_cast<unsigned>(index));
+      if (leaf.isSlices() && leaf.indices == pair.first)
+        result.indices = op->getResult(static_cast<unsigned>(index));
+    }
     return result;
   });
 }
@@ -142,9 +159,17 @@ Value FrontEnd::conditionOf(ArrayRef<int64_t> ids) {
   return result;
 }
 
+/// Whether statements may be executed on replicas that do not take them: all that they do is compute.
+bool FrontEnd::computesOnly(const Json &statements) {
+  return llvm::all_of(statements, [](const Json &statement) {
+    std::string name = statement.at("op").get<std::string>();
+    return name != "gradient" && mathHandlers().count(name);
+  });
+}
+
 Object FrontEnd::staticIfStatement(const Json &statement) {
   requireReplicaContext(statement, {});
-  if (!isReplicaContext())
+  if (!isReplicaContext() && !isDefaultContext())
     refuse("E_CONTEXT", "'static_if_replica' needs replica context");
   std::vector<int64_t> ids = statement.at("ids").get<std::vector<int64_t>>();
   Json then = statement.value("then", Json::array()), otherwise = statement.value("else", Json::array());
@@ -156,8 +181,23 @@ Object FrontEnd::staticIfStatement(const Json &statement) {
     execute(branches.takesThen.front() ? then : otherwise);
     return {};
   }
-  Value condition = conditionOf(ids);
   auto before = scope->names;
+  if (!tapes.empty() && computesOnly(then) && computesOnly(otherwise)) {
+    auto namesAfter = [&](const Json &statements) {
+      scope->names = before;
+      execute(statements);
+      return scope->names;
+    };
+    auto afterThen = namesAfter(then), afterElse = namesAfter(otherwise);
+    auto type = RankedTensorType::get({}, frame->builder.getI1Type());
+    Leaf condition = fresh(tensor::FromElementsOp::create(frame->builder, location(), type, conditionOf(ids)));
+    scope->names.clear();
+    for (const auto &[name, value] : afterThen)
+      if (auto other = afterElse.find(name); other != afterElse.end())
+        scope->names[name] = selected(condition, value, other->second);
+    return {};
+  }
+  Value condition = conditionOf(ids);
   auto namesAfter = [&](std::unique_ptr<Region> &region, const Json &statements) {
     scope->names = before;
     std::vector<std::string> met;
@@ -193,7 +233,9 @@ Object FrontEnd::staticIfStatement(const Json &statement) {
 
 Object FrontEnd::outputs(const Object &object) {
   return mapLeaves(object, [&](const Leaf &leaf) -> Object {
-    bool staysAsItIs = leaf.kind == Leaf::Kind::None || leaf.kind == Leaf::Kind::Mismatch || leaf.isSlices();
+    if (leaf.isSlices())
+      return copyOf(leaf);
+    bool staysAsItIs = leaf.kind == Leaf::Kind::None || leaf.kind == Leaf::Kind::Mismatch;
     return staysAsItIs ? leaf : identity(tensorOf(leaf));
   });
 }
@@ -209,11 +251,16 @@ static Json branchOf(const Json &statement, const char *name) {
 }
 
 Object FrontEnd::condUnderTape(const Json &statement, const Leaf &condition) {
-  // Both branches are computed, and one of the results is taken: that has a gradient.
   Object then = call(branchOf(statement, "then"), "body", {}), otherwise = call(branchOf(statement, "else"), "body", {});
+  return selected(condition, then, otherwise);
+}
+
+Object FrontEnd::selected(const Leaf &condition, const Object &then, const Object &otherwise) {
   if (!haveSameStructure(then, otherwise))
     refuse("E_STRUCT_MISMATCH", "the structure of a value differs between two branches");
   return mapLeaves(then, otherwise, [&](const Leaf &x, const Leaf &y) -> Object {
+    if (areSame(x, y))
+      return x;
     Leaf a = tensorOf(x), b = tensorOf(y, elementOf(a));
     if (a.value.getType() != b.value.getType())
       unsupported("gradient through branches whose values have different types");
@@ -229,9 +276,13 @@ Object FrontEnd::condUnderTape(const Json &statement, const Leaf &condition) {
 
 Object FrontEnd::condStatement(const Json &statement) {
   Leaf given = leafOf(statement, "pred");
-  if (given.isHost() && given.host.size() == 1) {
-    bool isTrue = given.host.front().is_boolean() ? given.host.front().get<bool>() : given.host.front().get<double>() != 0;
-    return outputs(call(branchOf(statement, isTrue ? "then" : "else"), "body", {}));
+  if (given.isHost()) {
+    std::vector<Json> truths;
+    for (const Json &value : given.host)
+      truths.push_back(value.is_boolean() ? value.get<bool>() : value.get<double>() != 0);
+    given = makeHost(std::move(truths));
+    if (given.host.size() == 1)
+      return outputs(call(branchOf(statement, given.host.front().get<bool>() ? "then" : "else"), "body", {}));
   }
   Leaf condition = tensorOf(given);
   if (!elementOf(condition).isInteger(1))
@@ -267,7 +318,7 @@ Object FrontEnd::whileUnrolled(const Json &statement, int64_t trips) {
 
 Object FrontEnd::whileStatement(const Json &statement) {
   Leaf trips = leafOf(statement, "trip_count");
-  bool isStatic = trips.isHost() && trips.host.front().is_number_integer();
+  bool isStatic = trips.isHost() && trips.host.size() == 1 && trips.host.front().is_number_integer();
   // A gradient needs every turn's values.
   if (!tapes.empty()) {
     if (!isStatic)

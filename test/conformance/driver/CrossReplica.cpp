@@ -106,6 +106,8 @@ Object FrontEnd::localResults(const Leaf &leaf) {
   // The only component of a process with one replica is the value that this process has.
   if ((!isDistributed && !hasComponents && !(leaf.isHost() && leaf.host.size() > 1)) || one.strategy.localReplicas() == 1) {
     result.items.push_back(leaf);
+    if (hasComponents)
+      result.items.front().leaf.component = 0;
     return result;
   }
   for (int64_t i = 0; i < one.strategy.localReplicas(); ++i) {

@@ -47,6 +47,8 @@ Value FrontEnd::enter(Frame &at, Value outer, Type inner) {
   if (isNew) {
     at.operands.push_back(outer);
     found->second = at.region->front().addArgument(inner, location());
+    if (auto constant = constants.find(outer.getAsOpaquePointer()); constant != constants.end())
+      constants[found->second.getAsOpaquePointer()] = constant->second;
   }
   return found->second;
 }

@@ -102,6 +102,10 @@ private:
   /// The same, as operand of an operation on values of all replicas: per-replica and mirrored ones stay so.
   Leaf distributedOf(const Leaf &leaf, mlir::Type element = {});
   Leaf literal(const Leaf &host, mlir::Type element);
+  /// Slices as the tensor that they are the rows of.
+  Leaf denseOf(const Leaf &slices);
+  /// The same slices as a new object.
+  Leaf copyOf(const Leaf &slices);
   mlir::Type elementOf(const Leaf &leaf) const;
   replica::Reduction reductionOf(const Json &statement);
   /// Of `{"bytes_per_pack": 8, "timeout_seconds": 1.5, "implementation": "RING"}`, the bound on packs; 0 if there is none.
@@ -184,8 +188,10 @@ private:
   Object otherScopeStatement(const Json &);
 
   Leaf addVariable(VariableSpec spec, bool inScope);
-  /// The initial value of a variable, which is known when the program is compiled.
-  Json initialValueOf(const Json &init);
+  /// The initial value of a variable, if it is known when the program is compiled.
+  std::optional<Json> initialValueOf(const Json &init);
+  /// Assigns the initial value that the program has computed, replica 0's, to all copies.
+  void initialize(const Variable &variable, const Leaf &value);
   Leaf variableLeaf(size_t index) const;
   Leaf variableOf(const Json &statement, const char *field);
   /// A new object with the variable's value in this context.
@@ -216,6 +222,7 @@ private:
     std::vector<bool> takesThen;
   };
   Object mergeLeaves(Branches &branches, const Leaf &then, const Leaf &otherwise);
+  Object mergeValues(Branches &branches, mlir::Value then, mlir::Value otherwise);
   Object mergeBranches(Branches &branches, const Object &then, const Object &otherwise);
   Object finishIf(mlir::Value condition, Branches &branches, const Object &merged, bool isStatic);
   Leaf tensorIn(mlir::Block &block, const Leaf &leaf);
@@ -224,6 +231,9 @@ private:
   /// What leaves a sub-graph: tensors of its own.
   Object outputs(const Object &object);
   Object condUnderTape(const Json &statement, const Leaf &condition);
+  /// What two branches that have both been computed come to: that has a gradient.
+  Object selected(const Leaf &condition, const Object &then, const Object &otherwise);
+  bool computesOnly(const Json &statements);
   Object whileUnrolled(const Json &statement, int64_t trips);
 
   //===--- Math (MathStatements.cpp) --------------------------------------===//

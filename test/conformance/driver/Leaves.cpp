@@ -1,5 +1,6 @@
 //===- Leaves.cpp - Leaves as tensors -------------------------------------===//
 
+#include "passes/Lower/LowerSlices.h"
 #include "test/conformance/driver/FrontEnd.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -97,16 +98,29 @@ Leaf FrontEnd::tensorOf(const Leaf &leaf, Type element) {
   if (leaf.isVariable())
     return read(leaf);
   Leaf tensor = distributedOf(leaf, element);
-  if (tensor.isSlices())
-    unsupported("computation with slices");
   if (isa<replica::PerReplicaType>(tensor.value.getType()))
     refuse("E_CONTEXT", "expected one value in cross-replica context, found one for each replica");
   if (isa<replica::MirroredType>(tensor.value.getType())) {
     // Its component on the current device; all are equal.
     tensor.component = 0;
-    return materialize(tensor);
+    tensor = materialize(tensor);
   }
-  return tensor;
+  return tensor.isSlices() ? denseOf(tensor) : tensor;
+}
+
+Leaf FrontEnd::denseOf(const Leaf &slices) {
+  if (!slices.denseShape)
+    refuse("E_ARG_TYPE", "expected a tensor, found slices that do not say of what shape");
+  auto type = RankedTensorType::get(*slices.denseShape, elementOf(slices));
+  return fresh(makeDense(frame->builder, location(), type, slices.indices, slices.value));
+}
+
+Leaf FrontEnd::copyOf(const Leaf &slices) {
+  Leaf copy = materialize(slices);
+  copy.identity = nextIdentity++;
+  if (isReplicaContext())
+    copy.spread = frame->fresh;
+  return copy;
 }
 
 } // namespace lockstep::conformance::driver

@@ -151,15 +151,26 @@ static Json computeOnHost(const std::string &operation, const Json &a, const Jso
   return compute(number(a), number(b));
 }
 
-static bool isNumber(const Leaf &leaf) {
-  return leaf.isHost() && leaf.host.size() == 1 && (leaf.host.front().is_number() || leaf.host.front().is_boolean());
+/// One number of the host, or one for each replica.
+static bool areNumbers(const Leaf &leaf) {
+  return leaf.isHost() && llvm::all_of(leaf.host, [](const Json &value) { return value.is_number() || value.is_boolean(); });
+}
+
+static bool isNumber(const Leaf &leaf) { return areNumbers(leaf) && leaf.host.size() == 1; }
+
+/// The same where replicas may have numbers of their own.
+static Leaf computeOnHost(const std::string &operation, const Leaf &a, const Leaf &b) {
+  std::vector<Json> results;
+  for (size_t i = 0; i < std::max(a.host.size(), b.host.size()); ++i)
+    results.push_back(computeOnHost(operation, a.host[a.host.size() > 1 ? i : 0], b.host[b.host.size() > 1 ? i : 0]));
+  return makeHost(std::move(results));
 }
 
 Object FrontEnd::binaryStatement(const Json &statement) {
   std::string name = statement.at("op").get<std::string>();
   Leaf a = leafOf(statement, "a"), b = leafOf(statement, "b");
-  if (isNumber(a) && isNumber(b))
-    return makeHost(computeOnHost(name, a.host.front(), b.host.front()));
+  if (areNumbers(a) && areNumbers(b))
+    return computeOnHost(name, a, b);
   Binary op = name == "add"    ? Binary::Add
               : name == "sub"  ? Binary::Sub
               : name == "mul"  ? Binary::Mul
@@ -174,9 +185,8 @@ Object FrontEnd::binaryStatement(const Json &statement) {
 Object FrontEnd::unaryStatement(const Json &statement) {
   std::string name = statement.at("op").get<std::string>();
   Leaf given = leafOf(statement, "a");
-  if (isNumber(given) && name != "tanh")
-    return makeHost(name == "neg" ? computeOnHost("sub", 0, given.host.front())
-                                  : computeOnHost("mul", given.host.front(), given.host.front()));
+  if (areNumbers(given) && name != "tanh")
+    return name == "neg" ? computeOnHost("sub", makeHost(Json(0)), given) : computeOnHost("mul", given, given);
   Leaf a = tensorOf(given);
   return name == "square" ? binary(Binary::Mul, a, a) : unary(name == "neg" ? Unary::Neg : Unary::Tanh, a);
 }
@@ -194,15 +204,8 @@ Object FrontEnd::castStatement(const Json &statement) {
 }
 
 Object FrontEnd::identityStatement(const Json &statement) {
-  return mapLeaves(operandOf(statement, "a"), [&](const Leaf &leaf) -> Object {
-    if (!leaf.isSlices())
-      return identity(tensorOf(leaf));
-    Leaf copy = materialize(leaf);
-    copy.identity = nextIdentity++;
-    if (isReplicaContext())
-      copy.spread = frame->fresh;
-    return copy;
-  });
+  return mapLeaves(operandOf(statement, "a"),
+                   [&](const Leaf &leaf) -> Object { return leaf.isSlices() ? copyOf(leaf) : identity(tensorOf(leaf)); });
 }
 
 std::vector<int64_t> FrontEnd::axesOf(const Json &axis, int64_t rank) {
@@ -221,7 +224,7 @@ std::vector<int64_t> FrontEnd::axesOf(const Json &axis, int64_t rank) {
     if (found < 0 || found >= rank)
       refuse("E_AXIS_RANGE", "expected an axis in [{}, {}), found {}", -rank, rank, given);
     if (llvm::is_contained(axes, found))
-      refuse("E_ARG_TYPE", "axis {} stands twice in {}", given, axis.dump());
+      refuse("E_AXIS_RANGE", "axis {} stands twice in {}", given, axis.dump());
     axes.push_back(found);
   });
   std::sort(axes.begin(), axes.end());
@@ -253,12 +256,12 @@ Object FrontEnd::pythonSumStatement(const Json &statement) {
   if (list.isLeaf() || list.structure == Object::Structure::Dict)
     refuse("E_ARG_TYPE", "'python_sum': expected a list");
   // As in Python, the sum begins with the number 0, which no tensor notices.
-  Leaf sum = makeHost(0);
+  Leaf sum = makeHost(Json(0));
   for (const Object &item : list.items) {
     if (!item.isLeaf())
       refuse("E_ARG_TYPE", "'python_sum': expected numbers and tensors in the list, found a nest");
-    if (isNumber(sum) && isNumber(item.leaf)) {
-      sum = makeHost(computeOnHost("add", sum.host.front(), item.leaf.host.front()));
+    if (areNumbers(sum) && areNumbers(item.leaf)) {
+      sum = computeOnHost("add", sum, item.leaf);
       continue;
     }
     Type element = elementOf(sum) ? elementOf(sum) : elementOf(item.leaf);

@@ -2,12 +2,22 @@
 
 #include "test/conformance/driver/Object.h"
 
+#include <algorithm>
+
 namespace lockstep::conformance::driver {
 
 Leaf makeHost(Json value) {
   Leaf leaf;
   leaf.kind = Leaf::Kind::Host;
   leaf.host.push_back(std::move(value));
+  return leaf;
+}
+
+Leaf makeHost(std::vector<Json> values) {
+  bool areEqual = std::equal(values.begin() + 1, values.end(), values.begin());
+  Leaf leaf = makeHost(values.front());
+  if (!areEqual)
+    leaf.host = std::move(values);
   return leaf;
 }
 

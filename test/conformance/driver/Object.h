@@ -80,6 +80,8 @@ struct Object {
 };
 
 Leaf makeHost(Json value);
+/// A value for each replica; one, if they are equal.
+Leaf makeHost(std::vector<Json> values);
 
 /// True if lists, tuples and dictionaries nest alike, whatever the leaves are.
 bool haveSameStructure(const Object &a, const Object &b);

@@ -36,6 +36,8 @@ struct Frame {
   Spread fresh = Spread::Plain;
   /// Update: the variable, and its value so far.
   std::optional<size_t> updated;
+  /// Other variables that it has written: what they were before is not what a read finds.
+  std::set<size_t> assigned;
   mlir::Value current;
 
   bool isReplicaContext() const { return kind == Kind::Run; }

@@ -52,6 +52,8 @@ std::pair<RankedTensorType, RankedTensorType> FrontEnd::gatheredSlices(replica::
 }
 
 Leaf FrontEnd::reduceSlices(replica::Reduction reduction, const Leaf &leaf) {
+  if (isPerWorker(leaf) && !isReplicaContext() && one.strategy.localReplicas() == 1)
+    return reduceSlices(reduction, toPerReplica(leaf));
   if (leaf.spread != Spread::PerReplica) {
     if (reduction == replica::Reduction::Sum && hasSeveralReplicas())
       refuse("E_NON_DISTRIBUTED_SUM", "a sum of slices that are the same on all replicas");
@@ -66,11 +68,12 @@ Leaf FrontEnd::reduceSlices(replica::Reduction reduction, const Leaf &leaf) {
 }
 
 Leaf FrontEnd::reduceLeaf(replica::Reduction reduction, const Leaf &leaf, const std::optional<Json> &axis) {
-  if (leaf.isSlices()) {
-    if (axis)
-      refuse("E_ARG_TYPE", "expected a tensor to reduce along an axis, found slices");
+  if (leaf.isSlices() && !axis)
     return reduceSlices(reduction, leaf);
-  }
+  if (leaf.isSlices() && leaf.spread == Spread::PerReplica)
+    return reduceLeaf(reduction, run([&]() -> Object { return tensorOf(localize(leaf, *frame)); }).leaf, axis);
+  if (leaf.isSlices())
+    return reduceLeaf(reduction, tensorOf(leaf), axis);
   if (!axis)
     if (std::optional<Leaf> known = reduceWithoutExchange(reduction, leaf))
       return *known;
@@ -148,6 +151,8 @@ Leaf FrontEnd::reduceToLeaf(replica::Reduction reduction, const Leaf &leaf, cons
     return *known;
   if (leaf.isSlices()) {
     Leaf result = reduceSlices(reduction, leaf);
+    if (leaf.spread != Spread::PerReplica)
+      return result;
     auto place = [&](Value part) -> Value {
       Type type = atDestination(part.getType(), destination).first;
       return replica::BroadcastToOp::create(frame->builder, location(), type, part, FlatSymbolRefAttr());
@@ -227,11 +232,11 @@ Object FrontEnd::broadcastToStatement(const Json &statement) {
   Leaf leaf = leafOf(statement, "value");
   if (leaf.isHost())
     return leaf;
-  Leaf value = distributedOf(leaf);
+  Leaf value = leaf.isVariable() ? read(leaf) : distributedOf(leaf);
   if (value.spread == Spread::Mirrored)
     return value;
   if (value.spread == Spread::PerReplica && !isReplicaContext())
-    refuse("E_ARG_TYPE", "expected one value to broadcast, found one for each replica");
+    refuse("E_CONTEXT", "expected one value to broadcast, found one for each replica");
   auto symbol = destination.variable ? FlatSymbolRefAttr::get(&context, variables[*destination.variable].symbol) : FlatSymbolRefAttr();
   auto broadcast = [&](Value part) -> Value {
     return replica::BroadcastToOp::create(frame->builder, location(), atDestination(part.getType(), destination).first, part, symbol);

@@ -2,6 +2,8 @@
 
 #include "test/conformance/driver/FrontEnd.h"
 
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
 using namespace mlir;
 
 namespace lockstep::conformance::driver {
@@ -19,7 +21,7 @@ const FrontEnd::Handlers &FrontEnd::scopeHandlers() {
   return handlers;
 }
 
-Json FrontEnd::initialValueOf(const Json &init) {
+std::optional<Json> FrontEnd::initialValueOf(const Json &init) {
   if (isTensor(init))
     return init;
   if (init.is_object() && init.contains("const"))
@@ -29,12 +31,32 @@ Json FrontEnd::initialValueOf(const Json &init) {
   if (value.isLeaf() && value.leaf.isHost() && value.leaf.host.size() == 1) {
     const Json &number = value.leaf.host.front();
     const char *type = number.is_boolean() ? "bool" : number.is_number_integer() ? "i32" : "f32";
-    return {{"dtype", type}, {"shape", Json::array()}, {"data", {number}}};
+    return Json{{"dtype", type}, {"shape", Json::array()}, {"data", {number}}};
   }
   if (value.isLeaf() && value.leaf.isTensor())
     if (auto constant = constants.find(value.leaf.value.getAsOpaquePointer()); constant != constants.end())
       return writeTensor(constant->second);
-  unsupported("initial value {} that is computed by the program", init.dump());
+  return std::nullopt;
+}
+
+void FrontEnd::initialize(const Variable &variable, const Leaf &value) {
+  auto assign = [&](const Leaf &initial) {
+    replica::AssignOp::create(frame->builder, location(), variable.symbol, localize(initial, *frame).value);
+    return Object();
+  };
+  if (!isReplicaContext() || !hasSeveralReplicas()) {
+    // Copies that differ are each assigned by their replica: all together they would share the value out.
+    hasOwnCopies(variable) && !isReplicaContext() ? run([&] { return assign(value); }) : assign(value);
+    return;
+  }
+  Leaf zeros = zerosLike(value);
+  auto type = RankedTensorType::get({}, frame->builder.getI1Type());
+  Value isFirst = tensor::FromElementsOp::create(frame->builder, location(), type, conditionOf({0}));
+  Leaf first = allReduce(replica::Reduction::Sum, {fresh(math().select(isFirst, value.value, zeros.value))}, 0).front();
+  if (hasOwnCopies(variable))
+    assign(first);
+  else
+    mergeCall({}, [&](const std::vector<Object> &) { return assign(first); });
 }
 
 Object FrontEnd::variableStatement(const Json &statement) {
@@ -44,9 +66,25 @@ Object FrontEnd::variableStatement(const Json &statement) {
   for (size_t i = 0; i < variables.size(); ++i)
     if (variables[i].spec.name == name)
       return variableLeaf(i);
+  bool inScope = !isOutside() || one.strategy.properties().isImplicit;
   Json described = statement;
-  described["init"] = initialValueOf(statement.at("init"));
-  Leaf leaf = addVariable(readVariable(described, name), !isOutside() || one.strategy.properties().isImplicit);
+  // Without a strategy there is nothing to synchronize.
+  if (!inScope)
+    for (const char *ofStrategy : {"synchronization", "aggregation"})
+      described.erase(ofStrategy);
+  std::optional<Json> known = initialValueOf(statement.at("init"));
+  Leaf computed;
+  if (!known) {
+    computed = tensorOf(leafOf(statement, "init"));
+    auto type = dyn_cast<RankedTensorType>(computed.value.getType());
+    if (!type || !type.hasStaticShape())
+      unsupported("initial value {} whose shape is not known", statement.at("init").dump());
+    known = writeTensor(zerosOf(type));
+  }
+  described["init"] = *known;
+  Leaf leaf = addVariable(readVariable(described, name), inScope);
+  if (computed.isTensor())
+    initialize(variables[leaf.variable], computed);
   if (!out.is_string())
     scope->names[name] = leaf;
   return leaf;

@@ -135,6 +135,15 @@ Tensor makeVector(const std::vector<int64_t> &elements) {
   return readTensor({{"dtype", "i64"}, {"shape", {elements.size()}}, {"data", elements}});
 }
 
+Tensor zerosOf(RankedTensorType type) {
+  Tensor tensor;
+  tensor.type.element = *toElementType(type.getElementType(), /*isUnsigned=*/false);
+  tensor.type.shape.assign(type.getShape().begin(), type.getShape().end());
+  tensor.type.bytes = *runtime::staticBytes(tensor.type.element, tensor.type.shape);
+  tensor.bytes.resize(tensor.type.bytes);
+  return tensor;
+}
+
 Type toType(MLIRContext *context, ElementType element) {
   switch (element) {
   case ElementType::f16:

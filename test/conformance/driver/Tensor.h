@@ -29,6 +29,8 @@ Tensor readTensor(const Json &json);
 Json writeTensor(const Tensor &tensor);
 /// A vector of i64.
 Tensor makeVector(const std::vector<int64_t> &elements);
+/// Of a type with a static shape.
+Tensor zerosOf(mlir::RankedTensorType type);
 
 /// By the name that case files use; refuses types that the compiler does not have.
 artifact::ElementType elementByName(const std::string &name);

@@ -80,6 +80,11 @@ Leaf FrontEnd::copiesOf(const Leaf &variable) {
 }
 
 Leaf FrontEnd::read(const Leaf &leaf) {
+  if (leaf.component && one.strategy.localReplicas() == 1) {
+    Leaf whole = leaf;
+    whole.component.reset();
+    return hasOwnCopies(variables[leaf.variable]) ? copiesOf(whole) : read(whole);
+  }
   if (leaf.component) {
     Leaf copy = copiesOf(leaf);
     copy.component = leaf.component;
@@ -89,7 +94,8 @@ Leaf FrontEnd::read(const Leaf &leaf) {
   Leaf result;
   if (frame->updated == leaf.variable) {
     result = fresh(frame->current);
-  } else if (frame->kind == Frame::Kind::Update || frame->kind == Frame::Kind::NonSlotUpdate) {
+  } else if ((frame->kind == Frame::Kind::Update || frame->kind == Frame::Kind::NonSlotUpdate) &&
+             !frame->assigned.contains(leaf.variable)) {
     // Another variable is read outside of the update, each copy's own component if there are several.
     Frame &inner = *std::exchange(frame, frame->parent);
     Leaf outside = hasOwnCopies(variable) ? copiesOf(leaf) : read(leaf);
@@ -156,9 +162,9 @@ Object FrontEnd::assignStatement(const Json &statement) {
       refuse("E_NON_DISTRIBUTED_SUM", "a sum of the variable '{}' over replicas", variables[given.variable].spec.name);
     if (isReplicaContext() && !variable.inScope && hasSeveralReplicas())
       unsupported("assignment in replica context to a variable of no strategy");
-    Leaf value = isReplicaContext() ? tensorOf(given, element) : distributedOf(given, element);
-    if (value.isSlices())
-      refuse("E_ARG_TYPE", "'{}': expected a tensor, found slices", operation);
+    // To copies of their own goes one value; what other copies have is combined first.
+    bool isOne = isReplicaContext() || given.isSlices() || (given.isVariable() && hasOwnCopies(variable));
+    Leaf value = isOne ? tensorOf(given, element) : distributedOf(given, element);
     auto create = [&](auto op) { decltype(op)::create(frame->builder, location(), variable.symbol, value.value); };
     if (operation == "assign")
       create(replica::AssignOp());
@@ -166,6 +172,7 @@ Object FrontEnd::assignStatement(const Json &statement) {
       create(replica::AssignAddOp());
     else
       create(replica::AssignSubOp());
+    frame->assigned.insert(target.variable);
     // The value that the user gets has to be combined, even if nothing is done with it.
     bool cannotRead = hasOwnCopies(variable) && variable.spec.aggregation == replica::Aggregation::None;
     if (!isReplicaContext() && readsValue && cannotRead)
@@ -219,13 +226,19 @@ Object FrontEnd::scatterStatement(const Json &statement) {
     refuse("E_ARG_TYPE", "'{}': expected slices", nameOf(statement));
   slices = materialize(slices);
   replica::Scatter kind = *replica::symbolizeScatter(nameOf(statement).substr(strlen("scatter_")));
-  if (frame->updated == target.variable && hasOwnCopies(variable))
-    refuse("E_SCATTER_ONREAD", "variable '{}' has copies that differ", variable.spec.name);
+  bool isOrdered = kind == replica::Scatter::Min || kind == replica::Scatter::Max || kind == replica::Scatter::Update;
+  bool isCombined = variable.spec.aggregation == replica::Aggregation::Sum || variable.spec.aggregation == replica::Aggregation::Mean;
+  bool hasCopies = one.strategy.properties().placement == replica::Placement::Mirrored && variable.inScope;
+  // The class of such variables has no other scatters, in whatever context they are called.
+  if (frame->updated != target.variable && hasCopies && !hasOwnCopies(variable) && isOrdered && isCombined)
+    refuse("E_SCATTER_AGG", "'{}' into variable '{}', whose aggregation adds", nameOf(statement), variable.spec.name);
   if (frame->updated == target.variable)
     frame->current = scatterRows(frame->builder, location(), kind, frame->current, slices.indices, slices.value,
                                  math().size(slices.indices, 0));
-  else
+  else {
     replica::ScatterOp::create(frame->builder, location(), kind, variable.symbol, slices.indices, slices.value);
+    frame->assigned.insert(target.variable);
+  }
   return writtenValue(statement, target);
 }
 
