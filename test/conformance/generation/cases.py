@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from reference import evaluate
 
-from . import collectives, control, crossing, scopes, state
+from . import collectives, control, corners, crossing, scopes, state
 from .draw import Draw
 from .exactness import exact
 from .faults import fault
 from .variants import outcome_class, variant
 
-FAMILIES = {**collectives.FAMILIES, **crossing.FAMILIES, **state.FAMILIES, **control.FAMILIES, **scopes.FAMILIES}
+FAMILIES = {**collectives.FAMILIES, **crossing.FAMILIES, **state.FAMILIES, **control.FAMILIES, **scopes.FAMILIES, **corners.FAMILIES}
 SHARES = {"family": 0.65, "variant": 0.2, "fault": 0.15}
 ATTEMPTS = 200
 

@@ -44,7 +44,7 @@ def other_values(draw: Draw, case: dict) -> None:
 
 
 def other_dtype(draw: Draw, case: dict) -> None:
-    """All f32 become another element type, in casts too."""
+    """All f32 become another element type, in casts too; numbers of the host become whole beside integers, or they would not fit."""
     target = draw.pick(("f64", "f16", "bf16", "f64", "i32", "i64"))
 
     def visit(part) -> None:
@@ -53,6 +53,8 @@ def other_dtype(draw: Draw, case: dict) -> None:
                 part["dtype"] = target
                 if "data" in part and target in INTEGERS:
                     part["data"] = [draw.scalar(target) for _ in part["data"]]
+            if isinstance(part.get("py"), float) and target in INTEGERS:
+                part["py"] = int(part["py"])
             for value in part.values():
                 visit(value)
         elif isinstance(part, list):
