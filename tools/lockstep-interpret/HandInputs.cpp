@@ -55,11 +55,13 @@ static void print(const char *what, const std::string &name, int64_t replica, Te
 }
 
 /// What each replica gets of `arguments`, and, of a program with an iterator, the batches.
-static Expected<std::vector<llvm::SmallVector<Value>>> readAll(Interpreter &interpreter, const std::vector<Argument> &arguments,
-                                                               const std::optional<Dataset> &data, const std::map<std::string, Value> &scalars) {
+static Expected<std::vector<llvm::SmallVector<Value>>> readAll(Interpreter &interpreter, llvm::StringRef program,
+                                                               const std::vector<Argument> &arguments, const std::optional<Dataset> &data,
+                                                               const std::map<std::string, Value> &scalars) {
   std::vector<llvm::SmallVector<Value>> values(interpreter.replicas());
   std::vector<std::vector<Value>> batches;
   bool iterates = false;
+  std::string counted;
   for (const Argument &argument : arguments) {
     // The tensors of an iterator are one argument.
     if (argument.kind == Argument::Iterated && !std::exchange(iterates, true))
@@ -76,12 +78,19 @@ static Expected<std::vector<llvm::SmallVector<Value>>> readAll(Interpreter &inte
         return mine.status();
       if (argument.kind == Argument::Batch)
         values[replica].push_back(mine->front());
+      if (replica > 0 && argument.kind == Argument::Iterated && mine->size() != components.size())
+        return invalidArgument(fmt::format("program '{}': replica {} has {} batches, but replica 0 has {}", program.str(), replica,
+                                           mine->size(), components.size()));
       components.resize(mine->size());
       for (size_t i = 0; i < mine->size(); ++i)
         components[i].push_back((*mine)[i]);
     }
     if (argument.kind != Argument::Iterated)
       continue;
+    if (!counted.empty() && components.size() != batches.size())
+      return invalidArgument(fmt::format("'{}', array '{}': expected {} batches as in '{}', found {}", data->path(), argument.name,
+                                         batches.size(), counted, components.size()));
+    counted = argument.name;
     batches.resize(components.size());
     for (size_t i = 0; i < components.size(); ++i)
       batches[i].push_back(Value::perReplica(components[i]));
@@ -143,7 +152,7 @@ Status runOnce(Interpreter &interpreter, const Options &options) {
   if (!scalars)
     return scalars.status();
   LOCKSTEP_RETURN_IF_ERROR(loadVariables(interpreter, options.init));
-  Expected<std::vector<llvm::SmallVector<Value>>> values = readAll(interpreter, *arguments, data, *scalars);
+  Expected<std::vector<llvm::SmallVector<Value>>> values = readAll(interpreter, function.getName(), *arguments, data, *scalars);
   if (!values)
     return values.status();
   std::vector<llvm::SmallVector<Value>> results;
