@@ -64,6 +64,16 @@ def run_table(tools, folder, rows, batch, replicas, ids, *options, **strategy):
     return found, traffic and (int(traffic[1]), int(traffic[2])), bounds
 
 
+def test_the_bound_is_what_is_exchanged_if_all_rows_are_on_one_server(tools, tmp_path):
+    replicas, batch = 3, 32
+    ids = [np.arange(batch) for _ in range(replicas)]
+    strategy = {"kind": "parameter_server_sync", "servers": ", servers = 1 : i64"}
+    _, exchanged, bounds = run_table(tools, tmp_path, 1000, batch, replicas, ids, **strategy)
+    given, got = replicas * (8 + 8 + batch * (8 + 4 * 64) + 8 + 16), replicas * (batch * 4 * 64 + 8)
+    assert exchanged == (given, got)
+    assert bounds == [(f"{given / 1024:.1f} KiB", f"{got / 1024:.1f} KiB")]
+
+
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 def test_what_is_exchanged_depends_on_rows_and_not_on_the_table(tools, tmp_path, level):
     replicas, servers, batch = 3, 4, 32
@@ -88,8 +98,10 @@ def test_what_is_exchanged_depends_on_rows_and_not_on_the_table(tools, tmp_path,
         np.subtract.at(table, everything[inside], looked_up[inside] / 2)
         np.testing.assert_array_equal(np.reshape(found["variable", "table", 0][1], (size, 64)), table)
         # The bound is that all ids are on each server.
-        given, got = replicas * (8 + batch * (8 + 4 * 64)), replicas * batch * 4 * 64
+        given, got = replicas * (8 + 8 + batch * (8 + 4 * 64) + 8 + 16), replicas * (batch * 4 * 64 + 8)
         assert level == "-O0" or bounds == [(f"{given / 1024:.1f} KiB", f"{got / 1024:.1f} KiB")] * servers
+        if level == "-O2":
+            assert all(sent <= servers * most for sent, most in zip(exchanged[size], (given, got)))
     assert exchanged[1000] == exchanged[100_000]
     # Each replica tells each server how many rows it needs, and then, row by row, which; it gets them, and gives what changes. Shapes go
     # along, a number for each dimension.

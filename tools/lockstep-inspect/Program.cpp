@@ -2,6 +2,8 @@
 
 #include "tools/lockstep-inspect/Inspection.h"
 
+#include "runtime/artifact/Roles.h"
+
 #include <algorithm>
 
 namespace lockstep::inspect {
@@ -342,15 +344,29 @@ private:
     return std::count_if(group.ranks()->begin(), group.ranks()->end(), [&](uint32_t rank) { return rank < replicas.ranks; });
   }
 
+  /// The sizes that go before what one member gives in a message: all dimensions of all tensors, or of a scatter, how many rows there are.
+  uint64_t headerBytes(const artifact::Start &start) const {
+    if (runtime::isReduction(start.kind()))
+      return 0;
+    if (start.kind() == artifact::CollectiveKind::scatter)
+      return sizeof(int64_t);
+    const auto *buffers = start.operands() && start.operands()->size() ? start.operands() : start.results();
+    uint64_t dimensions = 0;
+    for (uint32_t i = 0; buffers && i < buffers->size(); ++i)
+      if (const auto *shape = program.buffers()->Get(buffers->Get(i))->type()->shape())
+        dimensions += shape->size();
+    return dimensions * sizeof(int64_t);
+  }
+
   /// What a replica gives to others in a broadcast goes to every role in it.
-  void addGiven(const CollectiveInfo &collective, const artifact::Group &group) {
+  void addGiven(const CollectiveInfo &collective, const artifact::Group &group, uint64_t header) {
     for (ExchangeInfo &exchange : result.exchanges) {
       auto role = std::find_if(roles.begin(), roles.end(), [&](const RoleInfo &known) { return known.name == exchange.role; });
       bool takesPart = group.ranks() && std::any_of(group.ranks()->begin(), group.ranks()->end(), [&](uint32_t rank) {
                          return rank >= role->firstRank && rank - role->firstRank < role->ranks;
                        });
       if (takesPart)
-        exchange.toRole += timesOf(collective.start) * collective.bytes;
+        exchange.toRole += timesOf(collective.start) * (collective.bytes + header);
     }
   }
 
@@ -368,12 +384,15 @@ private:
       const artifact::Group &group = *artifact.tables().groups()->Get(start->group());
       const RoleInfo &role = roleOfRank(roles, collective.root.value_or(0));
       if (role.name == result.role && start->kind() == artifact::CollectiveKind::broadcast)
-        addGiven(collective, group);
+        addGiven(collective, group, headerBytes(*start));
       auto exchange =
           std::find_if(result.exchanges.begin(), result.exchanges.end(), [&](const ExchangeInfo &e) { return e.role == role.name; });
       if (exchange == result.exchanges.end())
         continue;
       uint64_t times = timesOf(collective.start) * replicasIn(group);
+      // What has results only is given by the root.
+      uint64_t header = times * headerBytes(*start);
+      (collective.operands.empty() ? exchange->fromRole : exchange->toRole) += header;
       exchange->toRole += times * collective.bytes;
       for (uint32_t buffer : collective.results)
         exchange->fromRole += times * result.buffers[buffer].size;

@@ -22,6 +22,15 @@ def size(program, buffers):
     return sum(program["buffers"][buffer]["size"] for buffer in buffers)
 
 
+def header(program, collective, buffers):
+    """The dimensions that go before what is given in a message; sums are given without."""
+    return 0 if collective["kind"] == "reduce" else 8 * sum(program["buffers"][buffer]["type"].count("x") for buffer in buffers)
+
+
+def with_header(program, collective, buffers):
+    return size(program, buffers) + header(program, collective, buffers)
+
+
 for program in found["programs"]:
     if program["role"] != "worker":
         assert program["exchanges"] == []
@@ -30,8 +39,9 @@ for program in found["programs"]:
     for exchange in program["exchanges"]:
         rank = roles[exchange["role"]]["first_rank"]
         mine = [collective for collective in program["collectives"] if collective["root"] == rank]
-        assert exchange["to"] == 4 * sum(size(program, [operand["buffer"] for operand in collective["operands"]]) for collective in mine)
-        assert exchange["from"] == 4 * sum(size(program, collective["results"]) for collective in mine)
+        operands = [[operand["buffer"] for operand in collective["operands"]] for collective in mine]
+        assert exchange["to"] == 4 * sum(with_header(program, collective, buffers) for collective, buffers in zip(mine, operands))
+        assert exchange["from"] == 4 * sum(with_header(program, collective, collective["results"]) for collective in mine)
 
 # A step gives every gradient to the servers, and gets the parameters and their velocities from them.
 step = next(program for program in found["programs"] if program["name"] == "step" and program["role"] == "worker")
