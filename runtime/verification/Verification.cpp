@@ -3,6 +3,7 @@
 #include "runtime/verification/Verification.h"
 
 #include "runtime/verification/Explorer.h"
+#include "runtime/verification/Loops.h"
 #include "runtime/verification/OneOrder.h"
 #include "runtime/verification/Simulator.h"
 
@@ -143,7 +144,9 @@ Expected<Proof> prove(const artifact::Artifact &artifact, std::string_view name,
   Expected<Model> model = prepare(artifact, name, options.brokenRule);
   if (!model)
     return model.status();
-  return Prover(*model, options).prove();
+  Proof proof = Prover(*model, options).prove();
+  proof.loops = findAssumedLoops(*model);
+  return proof;
 }
 
 Expected<Proof> proveOneOrder(const artifact::Artifact &artifact, std::string_view name) {

@@ -143,6 +143,14 @@ struct DynamicBranch {
   bool differs = false;
 };
 
+/// A loop that ends when its data says so. The proof assumes that it does: who goes round in it for ever is waited for by others.
+struct AssumedLoop {
+  std::string role;
+  /// Where its way out is taken or not.
+  uint32_t command = 0;
+  std::string text;
+};
+
 struct Proof {
   Verdict verdict = Verdict::not_provable;
   /// How it was found: "one order" (one role, all ranks go the same way), "all states", "all states,
@@ -152,6 +160,8 @@ struct Proof {
   std::string reason;
   CounterExample counterExample;
   std::vector<DynamicBranch> dynamic;
+  /// Whether or not others notice what they do.
+  std::vector<AssumedLoop> loops;
   uint64_t states = 0, steps = 0;
 };
 

@@ -69,6 +69,8 @@ void addProgram(std::string &text, const ProgramSummary &program) {
   for (const auto &branch : proof.dynamic)
     text += fmt::format("  decided when it runs: role {}, {}{}\n", branch.role, branch.text,
                         branch.differs ? " (ranks may decide it differently)" : " (alike on all ranks)");
+  for (const auto &loop : proof.loops)
+    text += fmt::format("  assumed to end: role {}, {}\n", loop.role, loop.text);
   for (const RoleInfo &role : program.roles)
     addRole(text, role);
   if (!proof.counterExample.chain.empty())
