@@ -6,6 +6,7 @@
 #include "passes/Emit/EmitArtifact.h"
 #include "passes/Emit/ImportArtifact.h"
 
+#include "mlir/IR/AsmState.h"
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
 #include "mlir/Tools/mlir-translate/Translation.h"
 #include "llvm/Support/CommandLine.h"
@@ -17,7 +18,16 @@ static void registerDialects(DialectRegistry &registry) {
   registry.insert<lockstep::replica::ReplicaDialect, lockstep::collective::CollectiveDialect, lockstep::device::DeviceDialect>();
 }
 
+/// Lines of the user's program are part of an artifact: without them the text does not say all that is in it.
+static void printLocationsByDefault() {
+  registerAsmPrinterCLOptions();
+  llvm::cl::Option *option = llvm::cl::getRegisteredOptions().lookup("mlir-print-debuginfo");
+  assert(option && "expected the printer's option for locations");
+  static_cast<llvm::cl::opt<bool> *>(option)->setInitialValue(true);
+}
+
 int main(int argc, char **argv) {
+  printLocationsByDefault();
   llvm::cl::opt<bool> allowUnproven("allow-unproven", llvm::cl::desc("write what nobody has proven to end, for lockstep-verify to show"));
   TranslateToMLIRRegistration import(
       "import-artifact", "read an artifact back to device IR",
