@@ -85,6 +85,9 @@ ordered_json toJson(const ProgramSummary &program) {
   json["dynamic"] = ordered_json::array();
   for (const auto &branch : program.proof.dynamic)
     json["dynamic"].push_back({{"role", branch.role}, {"command", branch.command}, {"text", branch.text}, {"differs", branch.differs}});
+  json["assumed_to_end"] = ordered_json::array();
+  for (const auto &loop : program.proof.loops)
+    json["assumed_to_end"].push_back({{"role", loop.role}, {"command", loop.command}, {"text", loop.text}});
   if (!program.proof.counterExample.places.empty())
     json["counter_example"] = toJson(program.proof.counterExample);
   return json;
@@ -99,13 +102,20 @@ std::string toJson(const std::vector<ProgramSummary> &programs, const std::strin
   return json.dump(2) + "\n";
 }
 
-runtime::Expected<std::string> refusedToJson(const std::string &file, const std::string &errors) {
+Refusal describeRefusal(const std::string &file, const std::string &errors, const std::string &failure) {
   std::ifstream stream(errors);
   ordered_json found = ordered_json::parse(stream, /*cb=*/nullptr, /*allow_exceptions=*/false);
-  if (!found.is_object() || !found.contains("errors"))
-    return runtime::systemError(fmt::format("expected the errors of lockstep-compile in '{}', found none", errors));
-  ordered_json json = {{"file", file}, {"programs", ordered_json::array()}, {"errors", found["errors"]}};
-  return json.dump(2) + "\n";
+  ordered_json list = found.is_object() && found.contains("errors") ? found["errors"] : ordered_json::array();
+  Refusal refusal;
+  for (const ordered_json &error : list)
+    refusal.isVerdict |= error.contains("class");
+  if (list.empty())
+    list.push_back({{"message", failure}});
+  ordered_json json = {{"file", file}, {"verdict", nullptr}, {"programs", ordered_json::array()}, {"errors", list}};
+  if (refusal.isVerdict)
+    json["verdict"] = "refused by the compiler";
+  refusal.json = json.dump(2) + "\n";
+  return refusal;
 }
 
 } // namespace lockstep::verify

@@ -52,8 +52,16 @@ runtime::Expected<std::vector<ProgramSummary>> summarize(const artifact::Artifac
 std::string toText(const std::vector<ProgramSummary> &programs, const std::string &file);
 std::string toJson(const std::vector<ProgramSummary> &programs, const std::string &file);
 
-/// Of a program that the compiler refuses: its errors, as `lockstep-compile --errors` has written them to the file `errors`.
-runtime::Expected<std::string> refusedToJson(const std::string &file, const std::string &errors);
+/// What is known of a program for which there is no artifact.
+struct Refusal {
+  /// It was understood and refused: an error has a class ("E_..."). Else nothing is known about it: it could not be read, or the
+  /// compiler did not come to its end.
+  bool isVerdict = false;
+  std::string json;
+};
+
+/// `errors` is the file of `lockstep-compile --errors`; where it says nothing, `failure` is what happened.
+Refusal describeRefusal(const std::string &file, const std::string &errors, const std::string &failure);
 
 } // namespace lockstep::verify
 

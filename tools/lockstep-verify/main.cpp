@@ -90,19 +90,17 @@ int main(int argc, char **argv) {
     if (!optimization.empty())
       flags.push_back("-O" + optimization);
     TemporaryFile errors;
-    if (json && !errors.valid())
+    if (!errors.valid())
       return fail(fmt::format("cannot make a temporary file: {}", std::strerror(errno)), exitError);
-    auto compiled =
-        lockstep::tools::compileModel(file, flags, json ? std::vector{"--errors=" + errors.path()} : std::vector<std::string>());
-    if (!compiled && json && compiled.status().code() == StatusCode::invalidArgument) {
-      auto text = refusedToJson(file, errors.path());
-      if (!text)
-        return fail(text.status().message(), exitError);
-      if (!print(*text))
+    auto compiled = lockstep::tools::compileModel(file, flags, {"--errors=" + errors.path()});
+    if (!compiled && compiled.status().code() == StatusCode::invalidArgument) {
+      Refusal refusal = describeRefusal(file, errors.path(), compiled.status().message());
+      if (json && !print(refusal.json))
         return fail("cannot write to the standard output", exitError);
+      return fail(compiled.status().message(), refusal.isVerdict ? exitUnproven : exitError);
     }
     if (!compiled)
-      return fail(compiled.status().message(), compiled.status().code() == StatusCode::invalidArgument ? exitUnproven : exitError);
+      return fail(compiled.status().message(), exitError);
     path = *compiled;
   } else if (replicas || servers || !strategy.empty() || !partitioner.empty() || !optimization.empty()) {
     return fail(fmt::format("expected an .mlir for options of the compiler, found the artifact '{}'", file), exitError);

@@ -7,10 +7,11 @@
 // RUN: %python %S/Inputs/status.py 2 lockstep-verify %t.lockstep -O0 2>&1 | FileCheck %s --check-prefix=OPTION
 // OPTION: lockstep-verify: error: expected an .mlir for options of the compiler, found the artifact
 // RUN: env LOCKSTEP_CACHE=%t.cache %python %S/Inputs/status.py 1 lockstep-verify %s --replicas=2 2>&1 | FileCheck %s --check-prefix=REFUSED
-// REFUSED: errors.mlir:[[@LINE+18]]:{{.*}}[E_COLLECTIVE_IN_CONTROL_FLOW]
+// REFUSED: errors.mlir:[[@LINE+19]]:{{.*}}[E_COLLECTIVE_IN_CONTROL_FLOW]
 // REFUSED: lockstep-verify: error: lockstep-compile failed with status 1 (see above)
 // RUN: env LOCKSTEP_CACHE=%t.cache %python %S/Inputs/status.py 1 lockstep-verify %s --replicas=2 --json 2>%t.log | FileCheck %s --check-prefix=JSON
-// JSON:      "programs": []
+// JSON:      "verdict": "refused by the compiler",
+// JSON-NEXT: "programs": []
 // JSON-NEXT: "errors": [
 // JSON:      "class": "E_COLLECTIVE_IN_CONTROL_FLOW"
 // JSON-NEXT: "column": {{[0-9]+}}
