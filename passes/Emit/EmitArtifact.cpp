@@ -468,7 +468,7 @@ private:
   }
 
   uint32_t getLocation(Location loc) {
-    std::string text = userLocation(loc);
+    std::string text = userLocationOrName(loc);
     auto [it, inserted] = locations.try_emplace(text, tables.locations.size());
     if (inserted)
       tables.locations.push_back(text);

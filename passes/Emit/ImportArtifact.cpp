@@ -85,13 +85,15 @@ private:
     return builder.getDenseI64ArrayAttr(SmallVector<int64_t>(values.begin(), values.end()));
   }
 
-  /// The line "model.py:42" of the user's program.
+  /// The line "model.py:42" of the user's program, or the name of a value that has none.
   Location at(uint32_t index) {
     std::string_view line = artifact.location(index);
     auto [file, number] = StringRef(line.data(), line.size()).rsplit(':');
     unsigned row = 0;
-    if (file.empty() || number.getAsInteger(10, row))
+    if (line.empty())
       return UnknownLoc::get(builder.getContext());
+    if (file.empty() || number.getAsInteger(10, row))
+      return NameLoc::get(builder.getStringAttr(StringRef(line.data(), line.size())));
     return FileLineColLoc::get(builder.getContext(), file, row, 0);
   }
 

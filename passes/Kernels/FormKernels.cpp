@@ -247,7 +247,10 @@ private:
   device::KernelOp createKernel(ArrayRef<Operation *> ops, ArrayRef<Operation *> glue, ArrayRef<Value> arguments, ArrayRef<Value> outputs) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(step);
-    SmallVector<Location> locations = llvm::map_to_vector(ops, [](Operation *op) { return op->getLoc(); });
+    // The first line of a kernel is the one that reports name: a loop's, since that is where a kernel may stay.
+    SmallVector<Operation *> byWeight(ops);
+    std::stable_partition(byWeight.begin(), byWeight.end(), [](Operation *op) { return isa<LoopLikeOpInterface>(op); });
+    SmallVector<Location> locations = llvm::map_to_vector(byWeight, [](Operation *op) { return op->getLoc(); });
     auto type = builder.getFunctionType(ValueRange(arguments).getTypes(), getStoredTypes(outputs));
     auto kernel = device::KernelOp::create(builder, builder.getFusedLoc(locations), nameOf(ops), type);
     SymbolTable::setSymbolVisibility(kernel, SymbolTable::Visibility::Private);

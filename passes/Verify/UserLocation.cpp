@@ -32,7 +32,29 @@ Location lockstep::getUserLocation(Location location) {
   return found ? Location(*found) : location;
 }
 
+/// The name in a location without a file, which captured variables and inputs have.
+static StringRef findName(Location location) {
+  return TypeSwitch<Location, StringRef>(location)
+      .Case([](NameLoc name) { return name.getName().getValue(); })
+      .Case([](CallSiteLoc call) {
+        StringRef callee = findName(call.getCallee());
+        return callee.empty() ? findName(call.getCaller()) : callee;
+      })
+      .Case([](FusedLoc fused) {
+        for (Location part : fused.getLocations())
+          if (StringRef found = findName(part); !found.empty())
+            return found;
+        return StringRef();
+      })
+      .Default([](Location) { return StringRef(); });
+}
+
 std::string lockstep::userLocation(Location location) {
   std::optional<FileLineColLoc> found = findUserLocation(location);
   return found ? (found->getFilename().getValue() + ":" + Twine(found->getLine())).str() : std::string();
+}
+
+std::string lockstep::userLocationOrName(Location location) {
+  std::string line = userLocation(location);
+  return line.empty() ? findName(location).str() : line;
 }

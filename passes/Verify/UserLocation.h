@@ -19,6 +19,9 @@ mlir::Location getUserLocation(mlir::Location location);
 /// The same as text, "model.py:42"; empty if there is no file in it.
 std::string userLocation(mlir::Location location);
 
+/// The same; if there is no file in it the name in it, which captured variables have: "params/w1".
+std::string userLocationOrName(mlir::Location location);
+
 } // namespace lockstep
 
 #endif

@@ -13,7 +13,7 @@
 // RUN: lockstep-inspect %t.own.lockstep | FileCheck %s --check-prefix=OWN
 // OWN:      program 'step' (role worker)
 // OWN:        server0 all replicas give 32.5 KiB to it and get 32.5 KiB from it
-// OWN-NEXT:   server1 all replicas give 5.04 KiB to it and get 5.04 KiB from it
+// OWN-NEXT:   server1 all replicas give 5.06 KiB to it and get 5.06 KiB from it
 
 // CHECK:      replicas  4
 // CHECK:      roles
@@ -31,7 +31,7 @@
 // CHECK:        server0 all replicas give {{.*}} KiB to it and get {{.*}} KiB from it
 // CHECK-NEXT:   server1 all replicas give {{.*}} KiB to it and get {{.*}} KiB from it
 // CHECK:      collectives of 'step' of worker
-// CHECK-DAG:    broadcast root 4
+// CHECK-DAG:    broadcast root 4 {{.*}} params/w1
 // CHECK-DAG:    reduce sum root 5
 // CHECK:      schedule of 'step' of worker
 // CHECK:      program 'step' (role server0)
