@@ -1,10 +1,12 @@
 //===- Signless.cpp - Signs leave the types of integers -------------------===//
 
+#include "dialect/Replica/ReplicaDialect.h"
 #include "passes/Import/StableHLO.h"
 
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace lockstep;
 using namespace mlir;
@@ -27,16 +29,35 @@ static void markUnsigned(ModuleOp module) {
   });
 }
 
-/// Fails where dropping the sign would change the meaning of an operation: only the mean of integers does not say how
-/// it reads them.
+/// Whether an operation of this name, or a call with it as target, computes with its elements without saying how it reads them.
+static bool readsSigned(StringRef name) {
+  return llvm::StringSwitch<bool>(name)
+      .Cases({"replica.all_reduce", "replica.all_reduce_slices", "replica.reduce", "replica.reduce_slices"}, true)
+      .Cases({"replica.reduce_to", "replica.batch_reduce_to", "replica.scatter"}, true)
+      .Default(false);
+}
+
+/// The operand's own type, or what one replica has of it.
+static Type plainType(Type type) {
+  TensorType component = replica::getComponent(type);
+  return component ? Type(component) : type;
+}
+
+/// Fails where dropping the sign would change the meaning of an operation: only reductions of integers do not say how they
+/// read them.
 static LogicalResult verifySigns(ModuleOp module) {
   WalkResult walk = module.walk([](Operation *op) -> WalkResult {
+    if (auto variable = dyn_cast<replica::VariableOp>(op);
+        variable && variable.isOnRead() && variable.getAggregation() == replica::Aggregation::Mean && isUnsigned(variable.getType()))
+      return emitError(op->getLoc()) << "expected signed integers or floats in a variable whose copies are combined as a mean, found "
+                                     << variable.getType();
     auto target = op->getAttrOfType<StringAttr>("call_target_name");
-    if (!target || (target.getValue() != "replica.all_reduce" && target.getValue() != "replica.reduce_to"))
+    StringRef name = target ? target.getValue() : op->getName().getStringRef();
+    if (!readsSigned(name))
       return WalkResult::advance();
     for (Type type : op->getOperandTypes())
-      if (isUnsigned(type))
-        return emitError(op->getLoc()) << target << " expected signed integers or floats, found " << type;
+      if (isUnsigned(plainType(type)))
+        return emitError(op->getLoc()) << "\"" << name << "\" expected signed integers or floats, found " << type;
     return WalkResult::advance();
   });
   return failure(walk.wasInterrupted());

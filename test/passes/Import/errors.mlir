@@ -62,6 +62,19 @@ replica.step @unsigned_reduction(%x: tensor<4xui32>) {
 
 // -----
 
+replica.step @unsigned_mean(%x: tensor<4xui8> {replica.batch = "x"}) -> (tensor<4xf64> {replica.result = "m"}) {
+  // expected-error @+1 {{"replica.all_reduce" expected signed integers or floats, found 'tensor<4xui8>'}}
+  %m = replica.all_reduce mean %x : tensor<4xui8> -> tensor<4xf64>
+  replica.return %m : tensor<4xf64>
+}
+
+// -----
+
+// expected-error @+1 {{expected signed integers or floats in a variable whose copies are combined as a mean, found 'tensor<4xui8>'}}
+replica.variable @w : tensor<4xui8> {aggregation = #replica.aggregation<mean>, synchronization = #replica.synchronization<on_read>}
+
+// -----
+
 func.func @cast(%x: tensor<4xui32>) {
   // expected-error @+1 {{cannot import 'builtin.unrealized_conversion_cast': expected types that differ by signs, found ('tensor<4xi32>') and ('tensor<4xi64>')}}
   %0 = builtin.unrealized_conversion_cast %x : tensor<4xui32> to tensor<4xi64>
