@@ -88,7 +88,7 @@ private:
     while (region->getParentOp() != op)
       region = region->getParentOp()->getParentRegion();
     Sequence turn = matcher.getSequence(*region, counts);
-    std::string left = "in one more turn", right = "out of the loop", after = describeNext(op), done;
+    std::string left = "in one more turn", right = "out of the loop", after = describeNext(op), done = "; up to the first difference";
     if (SmallVector<uint64_t> counts = isa<scf::ForOp>(op) ? uniformity.getConstants().getTripCounts(op) : SmallVector<uint64_t>();
         !counts.empty()) {
       auto [more, fewer] = findDifferent(counts, component);

@@ -123,3 +123,18 @@ replica.step @early_return(%ok: tensor<i1> {replica.batch = "ok"}, %x: tensor<4x
   %1 = replica.all_reduce sum %x : tensor<4xf32> loc("model.py":9:3)
   replica.return loc("model.py":10:3)
 }
+
+// -----
+
+// Where the numbers of turns are not known, the words are those of branches.
+// CHECK: model.py:41:3: error: 'replica.all_reduce' is in a loop whose trip count may differ
+// CHECK: model.py:40:3: note: the trip count of this loop may differ between replicas ('scf.for'); up to the first difference they issue
+replica.step @unknown_turns(%x: tensor<?xf32> {replica.batch = "x", replica.bounds = array<i64: 4>}, %y: tensor<4xf32> {replica.batch = "y"}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %d = tensor.dim %x, %c0 : tensor<?xf32>
+  scf.for %k = %c0 to %d step %c1 {
+    %1 = replica.all_reduce mean %y : tensor<4xf32> loc("model.py":41:3)
+  } loc("model.py":40:3)
+  replica.return
+}
