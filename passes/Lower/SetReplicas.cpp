@@ -74,7 +74,8 @@ private:
     if (!declared && replicas == 0)
       return strategy.emitError("expected a replica count, in the strategy or by --replicas");
     if (declared && replicas != 0 && *declared != replicas)
-      return strategy.emitError("the strategy has ") << *declared << " replicas, but --replicas asks for " << replicas.getValue();
+      return strategy.emitError("the strategy has ")
+             << *declared << (*declared == 1 ? " replica" : " replicas") << ", but --replicas asks for " << replicas.getValue();
     strategy.setReplicas(declared.value_or(replicas));
     return success();
   }
@@ -90,7 +91,8 @@ private:
     if (!declared && servers == 0)
       return strategy.emitError("expected a number of servers, in the strategy or by --servers [E_CLUSTER]");
     if (declared && servers != 0 && *declared != servers)
-      return strategy.emitError("the strategy has ") << *declared << " servers, but --servers asks for " << servers.getValue() << " [E_CLUSTER]";
+      return strategy.emitError("the strategy has ")
+             << *declared << (*declared == 1 ? " server" : " servers") << ", but --servers asks for " << servers.getValue() << " [E_CLUSTER]";
     strategy.setServers(declared.value_or(servers));
     return success();
   }

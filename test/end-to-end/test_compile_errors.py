@@ -87,6 +87,9 @@ def test_reduction_of_complex_numbers(refused):
     ([], "expected a replica count, by --replicas or a 'replica.strategy'"),
     (["--replicas=-3"], "expected a replica count that is positive, found -3"),
     (["--replicas=2", "--target=x86-64-v9"], "unknown target 'x86-64-v9', expected one of 'x86-64-v3', 'x86-64-v4'"),
+    (["--replicas=0"], "expected a replica count that is positive, found 0"),
+    (["--replicas=2", "--servers=0"], "expected a number of servers that is positive, found 0 [E_CLUSTER]"),
+    (["--replicas=2", "--bytes-per-pack=-1"], "expected --bytes-per-pack of at least 0, found -1 [E_OPTION_VALUE]"),
     (["--replicas=2", "-O1"], "expected -O0 or -O2, found -O1"),
     (["--replicas=2", "--stop-after=link"], "unknown stage 'link' for --stop-after"),
 ])  # fmt: skip

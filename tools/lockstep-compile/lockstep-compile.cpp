@@ -88,6 +88,13 @@ int main(int argc, char **argv) {
   options.partitioner = line.partitioner;
   if (line.level != 0 && line.level != 2)
     return fail("expected -O0 or -O2, found -O" + llvm::Twine(line.level));
+  // Zero stands for "not given" behind the options.
+  if (line.replicas.getNumOccurrences() && line.replicas == 0)
+    return fail("expected a replica count that is positive, found 0");
+  if (line.servers.getNumOccurrences() && line.servers == 0)
+    return fail("expected a number of servers that is positive, found 0 [E_CLUSTER]");
+  if (line.bytesPerPack < 0)
+    return fail("expected --bytes-per-pack of at least 0, found " + llvm::Twine(line.bytesPerPack.getValue()) + " [E_OPTION_VALUE]");
   options.optimize = line.level != 0;
   options.simplify = line.simplify;
   options.reassociate = line.reassociate;

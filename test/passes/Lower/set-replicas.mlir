@@ -56,7 +56,7 @@ replica.step @step() -> (tensor<i32> {replica.metric = "n"}) {
 replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 3}
 
 //--- one-device-differs.mlir
-// expected-error@+1 {{the strategy has 1 replicas, but --replicas asks for 2}}
+// expected-error@+1 {{the strategy has 1 replica, but --replicas asks for 2}}
 replica.strategy @one {kind = #replica.kind<one_device>}
 
 //--- unknown.mlir
