@@ -5,7 +5,9 @@
 
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace lockstep;
 using namespace lockstep::replica;
@@ -93,6 +95,21 @@ LogicalResult StrategyOp::verify() {
   return success();
 }
 
+/// More bytes than this, no process can address.
+static constexpr int64_t kMaxTensorBytes = int64_t(1) << 47;
+
+/// Whether all elements of `type` together, as far as its sizes are static, fit into what can be addressed.
+static bool isAddressable(RankedTensorType type) {
+  Type element = type.getElementType();
+  int64_t bytes = element.isIntOrFloat() ? llvm::divideCeil(element.getIntOrFloatBitWidth(), 8) : 1;
+  if (llvm::is_contained(type.getShape(), 0))
+    return true;
+  for (int64_t size : type.getShape())
+    if (!ShapedType::isDynamic(size) && (llvm::MulOverflow(bytes, size, bytes) || bytes > kMaxTensorBytes))
+      return false;
+  return true;
+}
+
 /// Values of up to this many bytes may stand in the module itself.
 static constexpr int64_t kMaxInlineBytes = 4096;
 
@@ -100,6 +117,8 @@ LogicalResult VariableOp::verify() {
   auto type = cast<RankedTensorType>(getType());
   if (!type.getElementType().isIntOrFloat())
     return emitOpError("expected elements that are integers or floats, found ") << type.getElementType();
+  if (!isAddressable(type))
+    return emitOpError("expected at most ") << kMaxTensorBytes << " bytes, which can be addressed, found more in " << type;
   if (ElementsAttr initial = getInitialAttr()) {
     if (initial.getType() != type)
       return emitOpError("expected an initial value of type ") << type << ", found " << initial.getType();
@@ -146,7 +165,57 @@ void StepOp::print(OpAsmPrinter &printer) {
 
 Context StepOp::getOpenedContext() { return Context::Replica; }
 
+/// Results are found by their kind and name: the artifact cannot tell two of one name apart.
+static LogicalResult verifyNames(StepOp step) {
+  auto check = [&](StringRef what, unsigned count, llvm::function_ref<DictionaryAttr(unsigned)> attributesOf) -> LogicalResult {
+    llvm::StringMap<unsigned> first;
+    for (unsigned i = 0; i < count; ++i) {
+      DictionaryAttr attributes = attributesOf(i);
+      auto name = attributes ? attributes.getAs<StringAttr>(what) : StringAttr();
+      if (!name)
+        continue;
+      auto [known, isNew] = first.try_emplace(name.getValue(), i);
+      if (!isNew)
+        return step.emitOpError("expected different names in '") << what << "', found " << name << " at " << known->second << " and " << i;
+    }
+    return success();
+  };
+  auto ofArgument = [&](unsigned i) { return function_interface_impl::getArgAttrDict(step, i); };
+  auto ofResult = [&](unsigned i) { return function_interface_impl::getResultAttrDict(step, i); };
+  if (failed(check("replica.batch", step.getNumArguments(), ofArgument)))
+    return failure();
+  for (StringRef what : {"replica.metric", "replica.result"})
+    if (failed(check(what, step.getNumResults(), ofResult)))
+      return failure();
+  return success();
+}
+
+/// What a step exchanges with its environment under `roles` is ranked tensors that can be addressed.
+static LogicalResult verifyBoundType(StepOp step, const Twine &what, Type type, DictionaryAttr attributes, ArrayRef<StringRef> roles) {
+  for (StringRef role : roles) {
+    if (!attributes || !attributes.contains(role))
+      continue;
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor)
+      return step.emitOpError("expected a tensor beside '") << role << "' for " << what << ", found " << type;
+    if (!isAddressable(tensor))
+      return step.emitOpError("expected at most ")
+             << kMaxTensorBytes << " bytes, which can be addressed, for " << what << ", found more in " << type;
+  }
+  return success();
+}
+
 LogicalResult StepOp::verify() {
+  for (auto [i, type] : llvm::enumerate(getArgumentTypes()))
+    if (failed(verifyBoundType(*this, "argument " + Twine(i), type, function_interface_impl::getArgAttrDict(*this, i),
+                               {"replica.batch", "replica.scalar", "replica.variable"})))
+      return failure();
+  for (auto [i, type] : llvm::enumerate(getResultTypes()))
+    if (failed(verifyBoundType(*this, "result " + Twine(i), type, function_interface_impl::getResultAttrDict(*this, i),
+                               {"replica.metric", "replica.result"})))
+      return failure();
+  if (failed(verifyNames(*this)))
+    return failure();
   for (unsigned i = 0; i < getNumArguments(); ++i) {
     auto has = [&](StringRef name) { return static_cast<bool>(getArgAttr(i, name)); };
     int bound = has("replica.batch") + has("replica.scalar") + has("replica.variable");

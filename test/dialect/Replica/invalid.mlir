@@ -1195,3 +1195,80 @@ replica.step @s(%v: tensor<3x2xf32> {replica.batch = "v"}, %i: tensor<3xi64> {re
   %r = replica.slices_to_dense %v at %i : tensor<3x2xf32>, tensor<3xi64> -> tensor<5x4xf32>
   replica.return
 }
+
+// -----
+
+// What a step exchanges with its environment is ranked tensors.
+// expected-error@+1 {{expected a tensor beside 'replica.batch' for argument 0, found 'f32'}}
+replica.step @s(%x: f32 {replica.batch = "x"}) {
+  replica.return
+}
+
+// -----
+
+// expected-error@+1 {{expected a tensor beside 'replica.scalar' for argument 1, found 'index'}}
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}, %s: index {replica.scalar = "s"}) {
+  replica.return
+}
+
+// -----
+
+// expected-error@+1 {{expected a tensor beside 'replica.batch' for argument 0, found 'tensor<*xf32>'}}
+replica.step @s(%x: tensor<*xf32> {replica.batch = "x"}) {
+  replica.return
+}
+
+// -----
+
+// expected-error@+1 {{expected a tensor beside 'replica.batch' for argument 0, found 'memref<4xf32>'}}
+replica.step @s(%x: memref<4xf32> {replica.batch = "x"}) {
+  replica.return
+}
+
+// -----
+
+// expected-error@+1 {{expected a tensor beside 'replica.metric' for result 0, found 'f32'}}
+replica.step @s() -> (f32 {replica.metric = "m"}) {
+  %c = arith.constant 0.0 : f32
+  replica.return %c : f32
+}
+
+// -----
+
+// Names tell them apart.
+// expected-error@+1 {{expected different names in 'replica.batch', found "x" at 0 and 1}}
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}, %y: tensor<4xf32> {replica.batch = "x"}) {
+  replica.return
+}
+
+// -----
+
+// expected-error@+1 {{expected different names in 'replica.result', found "r" at 0 and 1}}
+replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) -> (tensor<4xf32> {replica.result = "r"}, tensor<4xf32> {replica.result = "r"}) {
+  replica.return %x, %x : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// expected-error@+1 {{expected different names in 'replica.metric', found "m" at 0 and 1}}
+replica.step @s(%x: tensor<f32> {replica.batch = "x"}) -> (tensor<f32> {replica.metric = "m"}, tensor<f32> {replica.metric = "m"}) {
+  replica.return %x, %x : tensor<f32>, tensor<f32>
+}
+
+// -----
+
+// A size in bytes must not wrap.
+// expected-error@+1 {{expected at most 140737488355328 bytes, which can be addressed, found more in 'tensor<4000000000x4000000000xf32>'}}
+replica.variable @w : tensor<4000000000x4000000000xf32>
+
+// -----
+
+// expected-error@+1 {{found more in 'tensor<4611686018427387905xf32>'}}
+replica.variable @w : tensor<4611686018427387905xf32> {initial = dense<0.0> : tensor<4611686018427387905xf32>}
+
+// -----
+
+// expected-error@+1 {{bytes, which can be addressed, for argument 0, found more in 'tensor<4000000000x4000000000xf32>'}}
+replica.step @s(%x: tensor<4000000000x4000000000xf32> {replica.batch = "x"}) {
+  replica.return
+}

@@ -302,7 +302,8 @@ replica.step @one_more(%x: tensor<4xf32> {replica.batch = "x"}, %c: tensor<i1> {
 // -----
 
 // Nested uniform control flow on both sides is compared by its structure: same bounds, same body.
-replica.step @same_loops(%x: tensor<4xf32> {replica.batch = "x"}, %c: tensor<i1> {replica.batch = "c"}, %n: index {replica.scalar = "n"}) {
+replica.step @same_loops(%x: tensor<4xf32> {replica.batch = "x"}, %c: tensor<i1> {replica.batch = "c"}, %n_of: tensor<index> {replica.scalar = "n"}) {
+  %n = tensor.extract %n_of[] : tensor<index>
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %b = tensor.extract %c[] : tensor<i1>
@@ -370,7 +371,8 @@ replica.step @inner_branch(%x: tensor<4xf32> {replica.batch = "x"}, %c: tensor<2
 
 // Shapes that are not known cannot be proven equal: what is the same type could be of different sizes.
 // expected-note@+1 {{batch argument 'c' is different on each replica}}
-replica.step @dynamic(%s: index {replica.scalar = "s"}, %c: tensor<i1> {replica.batch = "c"}) {
+replica.step @dynamic(%s_of: tensor<index> {replica.scalar = "s"}, %c: tensor<i1> {replica.batch = "c"}) {
+  %s = tensor.extract %s_of[] : tensor<index>
   %e = tensor.empty(%s) : tensor<?xf32>
   // expected-note@+1 {{'tensor.extract' makes it from a value that may differ}}
   %b = tensor.extract %c[] : tensor<i1>

@@ -266,7 +266,8 @@ replica.step @other_axis(%x: tensor<?x3xf32> {replica.batch = "x"}) {
 // A dynamic size that the host gives is equal on all replicas, whatever the contents are.
 #map = affine_map<(d0) -> (d0)>
 #scalar = affine_map<(d0) -> ()>
-replica.step @host_size(%n: index {replica.scalar = "n"}, %x: tensor<f32> {replica.batch = "x"}) {
+replica.step @host_size(%n_of: tensor<index> {replica.scalar = "n"}, %x: tensor<f32> {replica.batch = "x"}) {
+  %n = tensor.extract %n_of[] : tensor<index>
   %e = tensor.empty(%n) : tensor<?xf32>
   %v = linalg.generic {indexing_maps = [#scalar, #map], iterator_types = ["parallel"]}
       ins(%x : tensor<f32>) outs(%e : tensor<?xf32>) {
