@@ -95,7 +95,7 @@ Status Cluster::Impl::initialize(std::shared_ptr<const Artifact> given, ClusterO
     return Status::success();
   std::vector<Session *> members;
   Crew::Options crewOptions{options.session.deadline, options.session.clock ? options.session.clock : &Clock::system(),
-                            options.session.onDeadline, 0};
+                            options.session.onDeadline, options.session.onLongWait, 0};
   for (const std::unique_ptr<Session> &session : sessions) {
     members.push_back(session.get());
     crewOptions.workers += session->workers() * options.session.clusters;

@@ -15,6 +15,7 @@
 #include <mutex>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 namespace lockstep::runtime {
 
@@ -160,6 +161,13 @@ Status Coordinator::Impl::checkArtifact() const {
   return Status::success();
 }
 
+/// All workers have the same ranks.
+static DeadlineReport nameWorker(unsigned worker, const DeadlineReport &report) {
+  nlohmann::ordered_json json = {{"worker", worker}};
+  json.update(nlohmann::ordered_json::parse(report.json));
+  return {fmt::format("worker {}: {}", worker, report.text), json.dump(2)};
+}
+
 Expected<std::unique_ptr<Cluster>> Coordinator::Impl::createLane(unsigned worker) {
   ClusterOptions result;
   result.session = options.session;
@@ -170,11 +178,16 @@ Expected<std::unique_ptr<Cluster>> Coordinator::Impl::createLane(unsigned worker
   result.session.clusters = options.workers;
   if (options.adapt)
     options.adapt(worker, result.session);
-  result.session.onDeadline = [this, worker, report = std::move(result.session.onDeadline)](const DeadlineReport &text) {
-    if (report)
-      report(text);
-    end(worker, {StatusCode::deadline, text.text}, /*isAway=*/true);
+  result.session.onDeadline = [this, worker, tell = std::move(result.session.onDeadline)](const DeadlineReport &report) {
+    DeadlineReport named = nameWorker(worker, report);
+    if (tell)
+      tell(named);
+    end(worker, {StatusCode::deadline, named.text}, /*isAway=*/true);
   };
+  if (result.session.onLongWait)
+    result.session.onLongWait = [worker, tell = std::move(result.session.onLongWait)](const DeadlineReport &report) {
+      tell(nameWorker(worker, report));
+    };
   return Cluster::create(artifact, std::move(result));
 }
 

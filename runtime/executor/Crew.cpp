@@ -17,7 +17,8 @@ Crew::Crew(std::vector<Session *> given, const Network &network, Options givenOp
   seen.assign(sessions.size(), 0);
   team.start(unsigned(sessions.size() - 1), spinTime, [this](unsigned index) { return join(index + 1); });
   watchdog = std::make_unique<Watchdog>(
-      *options.clock, options.deadline, [this] { return sample(); }, [this](uint64_t run) { return expire(run); });
+      *options.clock, options.deadline, [this] { return sample(); }, [this](uint64_t run) { return expire(run); },
+      [this](uint64_t run, std::chrono::nanoseconds duration) { tellOfWait(run, duration); });
 }
 
 bool Crew::leaveOrAbandon() {
@@ -104,8 +105,11 @@ Watchdog::Sample Crew::sample() const {
   result.run = runs.active();
   if (result.run == 0)
     return result;
-  for (const Session *session : sessions)
+  for (const Session *session : sessions) {
     result.progress += session->progress();
+    // In another order it is another sum.
+    result.waiting = result.waiting * 31 + session->waiting();
+  }
   return result;
 }
 
@@ -113,7 +117,16 @@ bool Crew::expire(uint64_t run) {
   return runs.expire(run, ends, [this](DeadlineReport &report) { giveUp(report); });
 }
 
-void Crew::giveUp(DeadlineReport &report) {
+void Crew::tellOfWait(uint64_t run, std::chrono::nanoseconds duration) {
+  if (!options.onLongWait)
+    return;
+  runs.inspect(run, [&] {
+    auto [program, states] = statesOfRun();
+    options.onLongWait(describeLongWait(program, states, duration));
+  });
+}
+
+std::pair<std::string_view, std::vector<const ProgramState *>> Crew::statesOfRun() const {
   std::string_view program;
   std::vector<const ProgramState *> states;
   for (size_t member = 0; member < sessions.size(); ++member) {
@@ -124,6 +137,11 @@ void Crew::giveUp(DeadlineReport &report) {
     if (const ProgramState *state = sessions[member]->currentState(); state && state->program.name() == program)
       states.push_back(state);
   }
+  return {program, states};
+}
+
+void Crew::giveUp(DeadlineReport &report) {
+  auto [program, states] = statesOfRun();
   report = describeDeadline(program, states, options.deadline);
   if (options.onDeadline)
     options.onDeadline(report);

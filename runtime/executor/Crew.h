@@ -24,7 +24,7 @@ public:
   struct Options {
     std::chrono::nanoseconds deadline{};
     Clock *clock = nullptr;
-    std::function<void(const DeadlineReport &)> onDeadline;
+    std::function<void(const DeadlineReport &)> onDeadline, onLongWait;
     /// Workers of all sessions together, those of other clusters included.
     unsigned workers = 1;
   };
@@ -54,7 +54,10 @@ private:
   void execute(size_t member);
   Watchdog::Sample sample() const;
   bool expire(uint64_t run);
+  void tellOfWait(uint64_t run, std::chrono::nanoseconds duration);
   void giveUp(DeadlineReport &report);
+  /// The program at hand, and where the sessions that take part in it are.
+  std::pair<std::string_view, std::vector<const ProgramState *>> statesOfRun() const;
 
   std::vector<Session *> sessions;
   const Network &network;

@@ -35,7 +35,8 @@ Executor::Executor(Options given)
   if (options.deadline > std::chrono::nanoseconds(0))
     watchdog = std::make_unique<Watchdog>(
         *options.clock, options.deadline, [this] { return sample(); },
-        [this](uint64_t run) { return expire(run); });
+        [this](uint64_t run) { return expire(run); },
+        [this](uint64_t run, std::chrono::nanoseconds duration) { tellOfWait(run, duration); });
 }
 
 bool Executor::isInside() const {
@@ -312,6 +313,7 @@ Watchdog::Sample Executor::sample() {
   if (result.run == 0)
     return result;
   result.progress = progress();
+  result.waiting = waiting();
   // While others are busy, what this executor waits for may still come.
   if (options.network)
     result.progress += options.network->exchangeProgress(result.progress);
@@ -324,6 +326,25 @@ uint64_t Executor::progress() const {
   for (uint32_t i = 0; state && i < state->replicaCount; ++i)
     count += state->replicas[i].events.load(std::memory_order_relaxed) + state->replicas[i].tiles.load(std::memory_order_relaxed);
   return count;
+}
+
+uint64_t Executor::waiting() const {
+  const ProgramState *state = currentState();
+  uint64_t result = 0;
+  for (uint32_t i = 0; state && i < state->replicaCount; ++i)
+    if (uint64_t blocked = state->replicas[i].blocked.load(std::memory_order_relaxed); blocked != Replica::notBlocked)
+      // An odd factor keeps what differs different, and a sum of terms that are not zero is hardly ever zero.
+      result += (blocked + 1 + (uint64_t(i) << 48)) * 0x9e3779b97f4a7c15u;
+  return result;
+}
+
+void Executor::tellOfWait(uint64_t run, std::chrono::nanoseconds duration) {
+  if (!options.onLongWait)
+    return;
+  runs.inspect(run, [&] {
+    if (const ProgramState *state = currentState(); state && !awaited)
+      options.onLongWait(describeLongWait(state->program.name(), std::span(&state, 1), duration));
+  });
 }
 
 bool Executor::expire(uint64_t run) {

@@ -38,7 +38,7 @@ public:
     Network *network = nullptr;
     std::vector<Injection> injections;
     std::function<void(const std::string &)> onInjection;
-    std::function<void(const DeadlineReport &)> onDeadline;
+    std::function<void(const DeadlineReport &)> onDeadline, onLongWait;
     BrokenRule brokenRule = BrokenRule::none;
   };
 
@@ -69,6 +69,8 @@ public:
   void fail(const Status &status);
   /// Changes with every command and tile that is completed. From any thread.
   uint64_t progress() const;
+  /// See `Watchdog::Sample`. From any thread.
+  uint64_t waiting() const;
   /// What runs, or has run last; null before the first run. From any thread.
   const ProgramState *currentState() const { return current.load(std::memory_order_acquire); }
 
@@ -97,6 +99,7 @@ private:
   DeadlineReport describeAwaited() const;
   Watchdog::Sample sample();
   bool expire(uint64_t run);
+  void tellOfWait(uint64_t run, std::chrono::nanoseconds duration);
 
   Options options;
   EventCount ownEvents;

@@ -59,8 +59,11 @@ public:
 
   /// The run ends; if the watchdog was faster, when it has said what it has to say. `events` is notified then.
   void end(uint64_t run, EventCount &events) {
-    if (current.compare_exchange_strong(run, run + 1, std::memory_order_acq_rel))
+    if (current.compare_exchange_strong(run, run + 1, std::memory_order_acq_rel)) {
+      // Who looks at the run has seen enough.
+      std::lock_guard<std::mutex> lock(looking);
       return;
+    }
     while (!hasReport.load(std::memory_order_acquire)) {
       uint32_t key = events.key();
       if (!hasReport.load(std::memory_order_acquire))
@@ -84,6 +87,13 @@ public:
     return true;
   }
 
+  /// By the watchdog: `look` sees the run, which does not end meanwhile; unless it has ended before.
+  template <typename Look> void inspect(uint64_t run, Look look) {
+    std::lock_guard<std::mutex> lock(looking);
+    if (active() == run)
+      look();
+  }
+
   /// Of the run that was given up. After its end.
   const DeadlineReport &deadlineReport() const { return report; }
 
@@ -91,6 +101,7 @@ private:
   /// Even: idle; odd: a run is active.
   static constexpr uint64_t expired = ~uint64_t(0);
   std::atomic<uint64_t> current{0};
+  std::mutex looking;
   DeadlineReport report;
   std::atomic<bool> hasReport{false};
 };

@@ -220,9 +220,8 @@ std::string rankName(const artifact::Artifact &tables, uint32_t rank) {
   return fmt::format("replica {}", rank);
 }
 
-DeadlineReport describeDeadline(std::string_view name, States states, std::chrono::nanoseconds deadline) {
-  double seconds = std::chrono::duration<double>(deadline).count();
-  std::string text = fmt::format("no replica of program '{}' has made progress for {} s", name, seconds);
+/// `text` says what the matter is.
+static DeadlineReport describeRun(std::string text, std::string_view name, States states, double seconds) {
   Json json;
   json["program"] = name;
   json["deadline_seconds"] = seconds;
@@ -276,6 +275,17 @@ DeadlineReport describeDeadline(std::string_view name, States states, std::chron
       json["replicas"].push_back(describe(*states[s], replica, rank));
     }
   return {text, json.dump(2)};
+}
+
+DeadlineReport describeDeadline(std::string_view name, States states, std::chrono::nanoseconds deadline) {
+  double seconds = std::chrono::duration<double>(deadline).count();
+  return describeRun(fmt::format("no replica of program '{}' has made progress for {} s", name, seconds), name, states, seconds);
+}
+
+DeadlineReport describeLongWait(std::string_view name, States states, std::chrono::nanoseconds duration) {
+  double seconds = std::chrono::duration<double>(duration).count();
+  return describeRun(fmt::format("replicas of program '{}' have waited for {} s, while others went on without coming", name, seconds), name,
+                     states, seconds);
 }
 
 DeadlineReport describeSilence(std::string_view what, std::span<const RankRange> missing, std::chrono::nanoseconds deadline) {

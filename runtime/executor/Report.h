@@ -34,6 +34,9 @@ std::string rankName(const artifact::Artifact &tables, uint32_t rank);
 /// it is running or left. An event is the beginning of a command ("begins"), or that it "blocks"; the last one comes last.
 DeadlineReport describeDeadline(std::string_view program, std::span<const ProgramState *const> states, std::chrono::nanoseconds deadline);
 
+/// The same of a run in which some replicas have waited for `duration` while others went on. "deadline_seconds" is how long.
+DeadlineReport describeLongWait(std::string_view program, std::span<const ProgramState *const> states, std::chrono::nanoseconds duration);
+
 /// Nothing has come from executors with the ranks `missing`, of what is waited for outside of a program. JSON has the same keys: one wait of
 /// the kind `what`, no replicas.
 DeadlineReport describeSilence(std::string_view what, std::span<const RankRange> missing, std::chrono::nanoseconds deadline);

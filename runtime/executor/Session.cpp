@@ -260,6 +260,7 @@ Status Session::writeTrace() const {
 
 void Session::abort(const Status &status) { impl->executor->fail(status); }
 uint64_t Session::progress() const { return impl->executor->progress(); }
+uint64_t Session::waiting() const { return impl->executor->waiting(); }
 const ProgramState *Session::currentState() const { return impl->executor->currentState(); }
 const Trace *Session::trace() const { return impl->trace.get(); }
 

@@ -93,6 +93,9 @@ struct SessionOptions {
   /// A kernel that hangs in the calling thread cannot be cancelled: then `run` never returns and
   /// this is the place to leave the process (`_exit`).
   std::function<void(const DeadlineReport &)> onDeadline = {};
+  /// Called, from the watchdog thread, when the same replicas have waited for the deadline, for twice as long, and so on, while others
+  /// went on: these may be slow, or in a loop without an end. The run goes on.
+  std::function<void(const DeadlineReport &)> onLongWait = {};
   /// Keep vector clocks over all declared accesses and fail on unordered ones. Slow; one worker.
   bool checkRaces = false;
   /// Look at all floats that a launch or collective has written and fail on the first that is not finite: see `FiniteChecker.h`.
@@ -260,6 +263,7 @@ public:
   void abort(const Status &status);
   /// See `Executor`. From any thread.
   uint64_t progress() const;
+  uint64_t waiting() const;
   const ProgramState *currentState() const;
   /// What has been traced; null if nothing was to be.
   const Trace *trace() const;

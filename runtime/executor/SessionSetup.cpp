@@ -51,6 +51,7 @@ Status Session::Impl::initialize(std::shared_ptr<const Artifact> given,
   executorOptions.injections = injections;
   executorOptions.onInjection = options.onInjection;
   executorOptions.onDeadline = options.onDeadline;
+  executorOptions.onLongWait = options.onLongWait;
   executorOptions.network = options.network.get();
   executorOptions.clusters = options.clusters;
   executorOptions.brokenRule = options.checkRaces ? options.brokenRule : BrokenRule::none;

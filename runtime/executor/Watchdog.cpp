@@ -7,8 +7,8 @@
 namespace lockstep::runtime {
 
 Watchdog::Watchdog(Clock &clock, Clock::Duration deadline, std::function<Sample()> sample,
-                   std::function<bool(uint64_t)> expire)
-    : clock(clock), deadline(deadline), sample(std::move(sample)), expire(std::move(expire)) {
+                   std::function<bool(uint64_t)> expire, std::function<void(uint64_t, Clock::Duration)> tellOfWait)
+    : clock(clock), deadline(deadline), sample(std::move(sample)), expire(std::move(expire)), tellOfWait(std::move(tellOfWait)) {
   thread = std::thread([this] { main(); });
 }
 
@@ -24,19 +24,29 @@ Watchdog::~Watchdog() {
 void Watchdog::main() {
   Clock::Duration period = std::max<Clock::Duration>(deadline / 8, std::chrono::milliseconds(1));
   Sample last;
-  Clock::Duration lastChange = clock.now();
+  Clock::Duration lastProgress = clock.now(), lastArrival = lastProgress, patience = deadline;
   std::unique_lock<std::mutex> lock(mutex);
   while (!quit) {
     clock.waitUntil(lock, condition, clock.now() + period);
     Sample current = sample();
     Clock::Duration now = clock.now();
-    if (current.run == 0 || current.run != last.run || current.progress != last.progress) {
-      last = current;
-      lastChange = now;
-      continue;
+    bool isSameRun = current.run != 0 && current.run == last.run;
+    if (!isSameRun || current.progress != last.progress)
+      lastProgress = now;
+    if (!isSameRun || current.waiting == 0 || current.waiting != last.waiting) {
+      lastArrival = now;
+      patience = deadline;
     }
-    if (now - lastChange >= deadline && !quit && expire(current.run))
+    last = current;
+    if (quit)
       return;
+    if (now - lastProgress >= deadline) {
+      if (expire(current.run))
+        return;
+    } else if (now - lastArrival >= patience) {
+      tellOfWait(current.run, patience);
+      patience *= 2;
+    }
   }
 }
 

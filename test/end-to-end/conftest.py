@@ -4,11 +4,13 @@ The tools are taken from the folder that the environment variable LOCKSTEP_BIN n
 library from `lib` beside it.
 """
 
+import atexit
 import json
 import os
 import pathlib
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -44,6 +46,35 @@ class Tools:
     def compile(self, source, output, *options):
         self.run("lockstep-compile", source, "-o", output, "--check-order", *options)
         return output
+
+
+class Started:
+    """A run that gets signals when it says certain things."""
+
+    def __init__(self, tools, command):
+        line = [str(tools.folder / command[0]), *map(str, command[1:])]
+        self.process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        self.said = ""
+        # What is waited for may never be said, and a test that fails does not wait for the end.
+        atexit.register(self.process.kill)
+        self.timer = threading.Timer(300, self.process.kill)
+        self.timer.daemon = True
+        self.timer.start()
+
+    def wait_for(self, text):
+        while text not in self.said:
+            line = self.process.stderr.readline()
+            assert line, self.said
+            self.said += line
+
+    def signal(self, number, after):
+        self.wait_for(after)
+        self.process.send_signal(number)
+
+    def end(self):
+        self.said += self.process.communicate(timeout=300)[1]
+        self.timer.cancel()
+        return self.process.returncode
 
 
 @pytest.fixture(scope="session")

@@ -3,11 +3,12 @@
 import json
 import math
 import re
+import signal
 
 import numpy as np
 import pytest
 
-from conftest import read_metrics
+from conftest import Started, read_metrics
 
 
 # The report names the collective and its line, who has arrived, who has not, and what every replica is doing.
@@ -28,6 +29,43 @@ def test_a_paused_replica_is_reported(tools, examples, compiled, tmp_path):
     found = json.loads(report.read_text())
     assert found["waits"][0]["missing"] == [1]
     assert found["replicas"][1]["state"] == "paused"
+
+
+# Powers of a matrix, until the first element is no longer positive: of the identity, for ever.
+LOOP = """replica.step @step(%x: tensor<16x16xf32> {replica.batch = "x"}) -> (tensor<16x16xf32> {replica.result = "mean"}) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %zeros = arith.constant dense<0.0> : tensor<16x16xf32>
+  %last = scf.while (%a = %x) : (tensor<16x16xf32>) -> tensor<16x16xf32> {
+    %first = tensor.extract %a[%c0, %c0] : tensor<16x16xf32>
+    %goes_on = arith.cmpf ogt, %first, %zero : f32
+    scf.condition(%goes_on) %a : tensor<16x16xf32>
+  } do {
+  ^bb0(%a: tensor<16x16xf32>):
+    %b = linalg.matmul ins(%a, %x : tensor<16x16xf32>, tensor<16x16xf32>) outs(%zeros : tensor<16x16xf32>) -> tensor<16x16xf32>
+    scf.yield %b : tensor<16x16xf32>
+  }
+  %mean = replica.all_reduce mean %last : tensor<16x16xf32>
+  replica.return %mean : tensor<16x16xf32>
+}
+"""
+
+
+# Who is in a loop makes progress, so no deadline passes; but others wait for it, and that is said. Signals end such a step as any other.
+def test_a_loop_without_an_end_is_told(tools, tmp_path):
+    source, artifact, report = (tmp_path / name for name in ("loop.mlir", "loop.lockstep", "report.json"))
+    source.write_text(LOOP)
+    tools.compile(source, artifact, "--replicas=2")
+    np.savez(tmp_path / "x.npz", **{"x@0": np.zeros((16, 16), np.float32), "x@1": np.eye(16, dtype=np.float32)})
+    run = Started(tools, ["lockstep-run", artifact, "--inputs", tmp_path / "x.npz", "--deadline=0.5", "--report", report])
+    run.wait_for("the run goes on, as the others may still come; a signal ends it\n")
+    assert "replicas of program 'step' have waited for 0.5 s, while others went on without coming\n" in run.said
+    assert f"waiting for channel 0 (all_reduce sum, 1024 bytes, {source}:14)\n  arrived: replica 0\n  missing: replica 1\n" in run.said
+    assert json.loads(report.read_text())["waits"][0]["missing"] == [1]
+    run.process.send_signal(signal.SIGTERM)
+    assert run.end() == 128 + signal.SIGTERM, run.said
+    assert "lockstep-run: SIGTERM: stopping after the step at hand; a second signal gives it up\n" in run.said
+    assert "lockstep-run: error: given up, since the step at hand has not ended 0.5 s after SIGTERM\n" in run.said
 
 
 # The deadline is for progress, not for a step: one that takes twice as long is no hang while its kernels end one after the other.

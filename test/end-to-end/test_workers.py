@@ -2,12 +2,11 @@
 
 import re
 import signal
-import subprocess
 import time
 
 import numpy as np
 import pytest
-from conftest import read_metrics, read_variables
+from conftest import Started, read_metrics, read_variables
 
 UNDER = ["--replicas=1", "--strategy=parameter_server", "--servers=2"]
 
@@ -73,26 +72,6 @@ def counters(tools, command, tmp_path):
         return read_metrics(tmp_path / "metrics.jsonl"), saved_variables(tmp_path, steps), done.stderr
 
     return run
-
-
-class Started:
-    """A run that gets signals when it says certain things."""
-
-    def __init__(self, tools, command):
-        line = [str(tools.folder / command[0]), *map(str, command[1:])]
-        self.process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        self.said = ""
-
-    def signal(self, number, after):
-        while after not in self.said:
-            line = self.process.stderr.readline()
-            assert line, self.said
-            self.said += line
-        self.process.send_signal(number)
-
-    def end(self):
-        self.said += self.process.communicate(timeout=300)[1]
-        return self.process.returncode
 
 
 @pytest.mark.parametrize("level", ["-O0", "-O2"])

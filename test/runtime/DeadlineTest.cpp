@@ -104,6 +104,91 @@ TEST_P(Deadline, onceAndBarrier) {
   }
 }
 
+/// Lets time pass, and sees to it that between two looks of the watchdog a replica gets on, until the run returns.
+template <typename Runner> Status runWhileOneGetsOn(Runner &runner, FakeClock &clock, const std::atomic<uint64_t> &turns) {
+  Status status;
+  std::atomic<bool> over{false};
+  std::thread thread([&] {
+    status = runner.run("main");
+    over = true;
+    clock.poke();
+  });
+  while (!over) {
+    for (uint64_t before = turns; !over && turns < before + 2;)
+      std::this_thread::yield();
+    clock.advance(10s, [&] { return over.load(); });
+  }
+  thread.join();
+  return status;
+}
+
+std::atomic<uint64_t> turns;
+std::atomic<bool> mayEnd;
+
+/// Each replica turns in a loop of commands until its own variable `ends` is true, which becomes so when `mayEnd` is. Then all meet.
+void buildLoop(TestProgram &p) {
+  turns = 0;
+  mayEnd = false;
+  uint32_t ends = p.variable("ends", ElementType::i1, {}, true);
+  p.call([](void *const *buffers, const int64_t *, int64_t) {
+    ++turns;
+    bool &mine = *static_cast<bool *>(buffers[0]);
+    mine = mine || mayEnd;
+    std::this_thread::yield();
+  }, {ends}, {ends});
+  p.branchUnless(ends, 0);
+  p.barrier(p.channel());
+  p.ret();
+}
+
+// Who waits for a replica that makes progress without ever coming is not given up, but it is said, again after twice the time.
+TEST_P(Deadline, aLoopWithoutAnEndIsTold) {
+  FakeClock clock;
+  TestProgram p(2);
+  buildLoop(p);
+  std::vector<std::string> told;
+  SessionOptions options{.workers = GetParam(), .deadline = 60s, .clock = &clock};
+  options.onDeadline = [](const DeadlineReport &report) { ADD_FAILURE() << report.text; };
+  options.onLongWait = [&](const DeadlineReport &report) {
+    told.push_back(report.text);
+    EXPECT_EQ(nlohmann::json::parse(report.json)["waits"][0]["missing"], nlohmann::json::array({1}));
+    mayEnd = told.size() == 2;
+  };
+  auto session = p.session(options);
+  session->variable("ends", 0)[0] = std::byte(1);
+  Status status = runWhileOneGetsOn(*session, clock, turns);
+  EXPECT_TRUE(status.ok()) << status.message();
+  ASSERT_EQ(told.size(), 2u);
+  for (auto [text, seconds] : {std::pair(told[0], 60), std::pair(told[1], 120)}) {
+    EXPECT_EQ(text.find(fmt::format("replicas of program 'main' have waited for {} s, while others went on without coming\n"
+                                    "waiting for channel 0 (barrier, 0 bytes, train.py:42)\n"
+                                    "  arrived: replica 0\n"
+                                    "  missing: replica 1\n"
+                                    "replica 0: blocked in command 2 'barrier channel 0'",
+                                    seconds)),
+              0u)
+        << text;
+    EXPECT_NE(text.find("\nreplica 1: "), std::string::npos);
+  }
+}
+
+// Where nobody waits, a loop may take as long as it likes.
+TEST_P(Deadline, aLoopThatNobodyWaitsForIsNot) {
+  FakeClock clock;
+  TestProgram p(1);
+  buildLoop(p);
+  SessionOptions options{.workers = GetParam(), .deadline = 60s, .clock = &clock};
+  options.onDeadline = options.onLongWait = [](const DeadlineReport &report) { ADD_FAILURE() << report.text; };
+  auto session = p.session(options);
+  std::thread ender([&] {
+    while (turns < 100)
+      std::this_thread::yield();
+    mayEnd = true;
+  });
+  EXPECT_TRUE(runWhileOneGetsOn(*session, clock, turns).ok());
+  ender.join();
+}
+
 /// What a kernel that hangs shares with its test. It is never freed: the kernel and the worker that it came from outlive the test,
 /// and when the test is repeated, each repetition has its own.
 struct Hang {

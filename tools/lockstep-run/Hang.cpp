@@ -31,14 +31,23 @@ runtime::Status writeReport(const std::string &path, const std::string &json) {
 
 } // namespace
 
-void HangHandler::onDeadline(const runtime::DeadlineReport &report) {
+void HangHandler::print(const runtime::DeadlineReport &report) {
   fmt::print(stderr, "\n{}\n", report.text);
   if (!reportFile.empty()) {
     runtime::Status status = writeReport(reportFile, report.json);
     if (!status.ok())
       printError(status.message());
   }
+}
+
+void HangHandler::onDeadline(const runtime::DeadlineReport &report) {
+  print(report);
   endSoon(exitDeadline);
+}
+
+void HangHandler::onLongWait(const runtime::DeadlineReport &report) {
+  print(report);
+  printNote("the run goes on, as the others may still come; a signal ends it");
 }
 
 void HangHandler::endSoon(int status) {

@@ -24,6 +24,8 @@ public:
 
   /// Called by the watchdog: prints and writes the report.
   void onDeadline(const runtime::DeadlineReport &report);
+  /// Called by the watchdog: the same, of replicas that wait for others that go on. The run goes on.
+  void onLongWait(const runtime::DeadlineReport &report);
   /// The run is being given up for another reason: the process will end with `status`.
   void interrupted(int status) { endSoon(status); }
 
@@ -31,6 +33,7 @@ public:
   void runReturned();
 
 private:
+  void print(const runtime::DeadlineReport &report);
   void endSoon(int status);
 
   std::string reportFile;

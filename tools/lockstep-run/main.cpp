@@ -60,6 +60,7 @@ SessionOptions sessionOptions(const Options &options, HangHandler &hang) {
   session.injections = options.injections;
   session.onInjection = [](const std::string &fault) { printNote("injected: " + fault); };
   session.onDeadline = [&hang](const DeadlineReport &report) { hang.onDeadline(report); };
+  session.onLongWait = [&hang](const DeadlineReport &report) { hang.onLongWait(report); };
   session.checkRaces = options.checkRaces;
   session.checkFinite = options.checkFinite;
   session.shadowVariables = options.shadowVariables;
@@ -120,17 +121,38 @@ struct Engine {
   _exit(status);
 }
 
-/// One step by hand. Like training, it may not come back from a missed deadline.
-int runByHand(const Options &options, const Engine &engine, HangHandler &hang) {
-  Status status = runOnce(options, *engine.cluster);
+/// `run`, which signals can stop. Like a missed deadline, a second one is a reason not to wait for it.
+template <typename Run> Status untilSignals(const Options &options, const Engine &engine, HangHandler &hang, Run run) {
+  StopSignals signals(options.deadlineSeconds, [&] { engine.stop(); }, [&](int signal, const std::string &why) {
+    hang.interrupted(128 + signal);
+    engine.abort({StatusCode::interrupted, why});
+  });
+  Status status = signals.outcome(run());
   hang.runReturned();
+  return status;
+}
+
+/// Whether threads may still be inside kernels that use the memory of the cluster, so that nothing can be destroyed.
+bool leavesKernels(const Status &status) { return status.code() == StatusCode::deadline || status.code() == StatusCode::interrupted; }
+
+int exitStatus(const Status &status) {
+  if (status.code() == StatusCode::deadline)
+    return exitDeadline;
+  if (!status.ok() && status.code() != StatusCode::interrupted)
+    return exitError;
+  return stopSignal() ? 128 + stopSignal() : exitSuccess;
+}
+
+/// One step by hand.
+int runByHand(const Options &options, const Engine &engine, HangHandler &hang) {
+  Status status = untilSignals(options, engine, hang, [&] { return runOnce(options, *engine.cluster); });
   if (!status.ok())
     printError(status.message());
-  if (status.code() == StatusCode::deadline)
-    leave(exitDeadline);
+  if (leavesKernels(status))
+    leave(exitStatus(status));
   if (status.ok())
     engine.printServerTraffic();
-  return status.ok() ? exitSuccess : exitError;
+  return exitStatus(status);
 }
 
 int fail(const Status &status) {
@@ -162,12 +184,7 @@ int main(int argc, char **argv) {
   // Workers that take steps on their own may be in the middle of one while another one hangs.
   if (!engine->coordinator)
     hang.rescueBy([&] { (*training)->salvage(); });
-  StopSignals signals(options.deadlineSeconds, [&] { engine->stop(); }, [&](int signal, const std::string &why) {
-    hang.interrupted(128 + signal);
-    engine->abort({StatusCode::interrupted, why});
-  });
-  Status status = signals.outcome((*training)->run());
-  hang.runReturned();
+  Status status = untilSignals(options, *engine, hang, [&] { return (*training)->run(); });
   if (!status.ok()) {
     // After a missed deadline the rest of the message is the report, which has been printed.
     bool reported = status.code() == StatusCode::deadline;
@@ -178,12 +195,11 @@ int main(int argc, char **argv) {
     if (Status written = engine->writeTrace(); !written.ok())
       printError(written.message());
   }
-  if (status.code() == StatusCode::deadline || status.code() == StatusCode::interrupted)
-    // Threads may still be inside kernels that use the memory of the cluster: nothing is destroyed.
-    leave(status.code() == StatusCode::deadline ? exitDeadline : 128 + stopSignal());
-  if (!status.ok())
-    return exitError;
-  (*training)->printSummary();
-  engine->printServerTraffic();
-  return stopSignal() ? 128 + stopSignal() : exitSuccess;
+  if (leavesKernels(status))
+    leave(exitStatus(status));
+  if (status.ok()) {
+    (*training)->printSummary();
+    engine->printServerTraffic();
+  }
+  return exitStatus(status);
 }
