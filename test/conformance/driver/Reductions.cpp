@@ -80,7 +80,8 @@ Leaf FrontEnd::reduceLeaf(replica::Reduction reduction, const Leaf &leaf, const 
   Leaf value = distributedOf(leaf);
   // A variable is mirrored over all workers, and no value of each.
   if (isPerWorker(value) && !leaf.isVariable() && !isReplicaContext()) {
-    if (one.strategy.localReplicas() > 1 && reduction == replica::Reduction::Sum)
+    // Along an axis it is each replica's value; without one, nobody can say how often it counts.
+    if (!axis && one.strategy.localReplicas() > 1 && reduction == replica::Reduction::Sum)
       unsupported("sum over workers of a plain value, with several replicas a worker");
     value = toPerReplica(value);
   }
