@@ -139,20 +139,9 @@ Inputs Inputs::ownOf(Value value, const UniformityAnalysis &uniformity) {
   return std::move(finder.inputs);
 }
 
-void Inputs::insert(const Inputs &others) {
-  arguments.insert_range(others.arguments);
-  variables.insert_range(others.variables);
-  hasRank |= others.hasRank;
-}
-
-bool Inputs::hasOther(const Inputs &others) const {
-  return llvm::any_of(arguments, [&](Value argument) { return !others.arguments.contains(argument); }) ||
-         llvm::any_of(variables, [&](Attribute variable) { return !others.variables.contains(variable); });
-}
-
-void Inputs::remove(const Inputs &others) {
-  arguments.remove_if([&](Value argument) { return others.arguments.contains(argument); });
-  variables.remove_if([&](Attribute variable) { return others.variables.contains(variable); });
+bool Inputs::meets(const Inputs &others) const {
+  return llvm::any_of(arguments, [&](Value argument) { return others.arguments.contains(argument); }) ||
+         llvm::any_of(variables, [&](Attribute variable) { return others.variables.contains(variable); });
 }
 
 std::string Inputs::describe() const {

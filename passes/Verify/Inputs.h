@@ -31,11 +31,8 @@ struct Inputs {
   /// differ. (What goes through an all_reduce is equal behind it, whatever it was made of.)
   static Inputs ownOf(mlir::Value value, const UniformityAnalysis &uniformity);
 
-  void insert(const Inputs &others);
-  /// True if there is one here that is not among `others`.
-  bool hasOther(const Inputs &others) const;
-  /// Takes out what is among `others`.
-  void remove(const Inputs &others);
+  /// True if one of these is among `others` too.
+  bool meets(const Inputs &others) const;
   /// One of them, as the user calls it; empty if there is none.
   std::string describe() const;
 };

@@ -210,12 +210,10 @@ Verdict Judge::judge(const Question &question) const {
   others.insert_range(onWay);
   if (others.size() > kMostBranches)
     return isOpen("it depends on " + std::to_string(others.size()) + " branches", question.branch);
+  Inputs asked = Inputs::of(question.value);
   std::vector<Inputs> inputs;
-  Inputs all;
-  for (Operation *other : others) {
+  for (Operation *other : others)
     inputs.push_back(Inputs::of(getConditions(other)));
-    all.insert(inputs.back());
-  }
 
   auto share = [&](Operation *one, Operation *other) {
     return isOpen("whether " + describe(one) + " and " + describe(other) + " decide alike could not be decided", one);
@@ -237,32 +235,26 @@ Verdict Judge::judge(const Question &question) const {
       return isOpen("whether " + name + " differs could not be decided" + (from.empty() ? "" : ": it follows from " + from),
                     question.branch);
     }
-    Inputs before = own;
-    own.remove(all);
-    if (own.arguments.empty()) {
-      for (auto [other, from] : llvm::zip_equal(others, inputs))
-        if (!before.hasOther(from) || others.size() == 1)
-          return question.branch
-                     ? share(question.branch, other)
-                     : isOpen("whether values that differ come there through " + describe(other) + " could not be decided", other);
-      return isOpen("whether " + name + " differs could not be decided: other conditions depend on the same", question.branch);
-    }
+    // A condition that also depends on something that others decide may be decided by that alone.
+    for (auto [other, from] : llvm::zip_equal(others, inputs))
+      if (asked.meets(from))
+        return question.branch
+                   ? share(question.branch, other)
+                   : isOpen("whether values that differ come there through " + describe(other) + " could not be decided", other);
     own.variables.clear();
     verdict = isWrong(own.describe() + (question.branch ? " can lead replicas different ways" : " can make it different"), question.branch);
   }
   if (!verdict.isWrong)
     return verdict;
   // Whatever else has to be true for it must be free to be so.
-  Inputs asked = Inputs::of(question.value);
-  for (auto [index, step] : llvm::enumerate(others)) {
-    if (!onWay.contains(step))
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!onWay.contains(others[i]))
       continue;
-    Inputs rest = asked;
-    for (auto [other, from] : llvm::enumerate(inputs))
-      if (other != index)
-        rest.insert(from);
-    if (!inputs[index].hasOther(rest))
-      return isOpen("whether " + describe(step) + " leads there could not be decided", step);
+    bool isFree = (!inputs[i].arguments.empty() || !inputs[i].variables.empty()) && !inputs[i].meets(asked);
+    for (size_t j = 0; j < inputs.size(); ++j)
+      isFree &= i == j || !onWay.contains(others[j]) || !inputs[i].meets(inputs[j]);
+    if (!isFree)
+      return isOpen("whether " + describe(others[i]) + " leads there could not be decided", others[i]);
   }
   return verdict;
 }

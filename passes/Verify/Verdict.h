@@ -4,8 +4,8 @@
 // nobody knows, and the user is told what could not be decided.
 //
 // A branch lets replicas go different ways if the constants of two ranks differ in it, or if its condition depends on an argument that
-// each replica gets for itself, and that decides nothing else on which the error depends: then it can be chosen. As in the proof about
-// artifacts, a condition that depends on an input is taken to have both outcomes, though there are some that are always true.
+// each replica gets for itself, and on nothing that decides something else on which the error depends: then it can be chosen. As in the
+// proof about artifacts, a condition that depends on an input is taken to have both outcomes, though there are some that are always true.
 //
 //===----------------------------------------------------------------------===//
 

@@ -268,3 +268,24 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) {
   }
   replica.return
 }
+
+// -----
+
+// The loop is not entered where it stands, whatever the batches say later: a condition that has one input in common with another may
+// be decided by that one.
+replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {replica.batch = "b"}, %s: tensor<i1> {replica.scalar = "s"}) {
+  %h = tensor.extract %s[] : tensor<i1>
+  %c = tensor.extract %b[] : tensor<i1>
+  scf.if %h {
+  } else {
+    %r = scf.while (%go = %h) : (i1) -> i1 {
+      scf.condition(%go) %go : i1
+    } do {
+    ^bb0(%go: i1):
+      // expected-error@+1 {{[E_COLLECTIVE_IN_CONTROL_FLOW] (not provable: whether 'scf.while'}}
+      %q = replica.all_reduce sum %x : tensor<4xf32>
+      scf.yield %c : i1
+    }
+  }
+  replica.return
+}
