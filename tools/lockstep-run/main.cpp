@@ -13,6 +13,8 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <mutex>
+#include <set>
 #include <unistd.h>
 
 using namespace lockstep::run;
@@ -52,13 +54,34 @@ Expected<std::shared_ptr<const Artifact>> openArtifact(const Options &options) {
   return artifact;
 }
 
-SessionOptions sessionOptions(const Options &options, HangHandler &hang) {
+/// Which faults have taken effect, as far as executors say so, from any thread.
+class InjectedFaults {
+public:
+  void add(const std::string &fault) {
+    printNote("injected: " + fault);
+    std::lock_guard<std::mutex> lock(mutex);
+    seen.insert(fault);
+  }
+  /// A run in which nothing went wrong shows nothing if the fault was never there.
+  void printMissing(const std::vector<std::string> &faults) {
+    std::lock_guard<std::mutex> lock(mutex);
+    for (const std::string &fault : faults)
+      if (!seen.contains(fault))
+        printNote(fmt::format("never injected: {}, because the run has ended before", fault));
+  }
+
+private:
+  std::mutex mutex;
+  std::set<std::string> seen;
+};
+
+SessionOptions sessionOptions(const Options &options, HangHandler &hang, InjectedFaults &faults) {
   SessionOptions session;
   session.workers = options.threads;
   session.target = options.target;
   session.deadline = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(options.deadlineSeconds));
   session.injections = options.injections;
-  session.onInjection = [](const std::string &fault) { printNote("injected: " + fault); };
+  session.onInjection = [&faults](const std::string &fault) { faults.add(fault); };
   session.onDeadline = [&hang](const DeadlineReport &report) { hang.onDeadline(report); };
   session.onLongWait = [&hang](const DeadlineReport &report) { hang.onLongWait(report); };
   session.checkRaces = options.checkRaces;
@@ -74,18 +97,19 @@ struct Engine {
   std::unique_ptr<Cluster> cluster;
   std::unique_ptr<Coordinator> coordinator;
 
-  static Expected<Engine> create(const std::shared_ptr<const Artifact> &artifact, const Options &options, HangHandler &hang) {
+  static Expected<Engine> create(const std::shared_ptr<const Artifact> &artifact, const Options &options, HangHandler &hang,
+                                 InjectedFaults &faults) {
     SignalsBlocked inItsThreads;
     Engine engine;
     if (!options.workers) {
       Expected<std::unique_ptr<Cluster>> created =
-          Cluster::create(artifact, {.session = sessionOptions(options, hang), .executors = options.executors});
+          Cluster::create(artifact, {.session = sessionOptions(options, hang, faults), .executors = options.executors});
       if (!created)
         return created.status();
       engine.cluster = std::move(*created);
       return engine;
     }
-    CoordinatorOptions coordinatorOptions{.workers = *options.workers, .session = sessionOptions(options, hang)};
+    CoordinatorOptions coordinatorOptions{.workers = *options.workers, .session = sessionOptions(options, hang, faults)};
     // One of several that do the same is enough to be at fault.
     coordinatorOptions.adapt = [](unsigned worker, SessionOptions &session) {
       if (worker != 0)
@@ -172,11 +196,15 @@ int main(int argc, char **argv) {
   if (!artifact)
     return fail(artifact.status());
   HangHandler hang(options.report);
-  Expected<Engine> engine = Engine::create(*artifact, options, hang);
+  InjectedFaults faults;
+  Expected<Engine> engine = Engine::create(*artifact, options, hang, faults);
   if (!engine)
     return fail(engine.status().withContext("'" + options.model + "'"));
-  if (!options.inputs.empty())
-    return runByHand(options, *engine, hang);
+  if (!options.inputs.empty()) {
+    int status = runByHand(options, *engine, hang);
+    faults.printMissing(options.injections);
+    return status;
+  }
   Expected<std::unique_ptr<Training>> training = Training::create(options, engine->anyCluster(), engine->coordinator.get());
   if (!training)
     return fail(training.status());
@@ -201,5 +229,6 @@ int main(int argc, char **argv) {
     (*training)->printSummary();
     engine->printServerTraffic();
   }
+  faults.printMissing(options.injections);
   return exitStatus(status);
 }

@@ -51,6 +51,13 @@ def test_reports_a_paused_replica(model, tmp_path):
     assert f"last checkpoint: '{tmp_path}/checkpoint-2.safetensors'" in err
 
 
+def test_names_a_fault_that_never_acted(model):
+    # Without data to evaluate on, its program does not run.
+    fault = "pause:replica=0,command=0,program=evaluate"
+    _, _, err = train(model, "--steps=2", f"--inject={fault}")
+    assert f"lockstep-run: never injected: {fault}, because the run has ended before\n" in err
+
+
 def test_saves_variables_that_are_intact(model, tmp_path):
     # Here nobody has begun the step.
     faults = [f"--inject=pause:replica={r},command=0,program=step" for r in range(3)]
