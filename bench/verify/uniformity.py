@@ -154,13 +154,14 @@ def plot(rows):
     """The two curves as SVG, both axes logarithmic, beside lines of slope 1."""
     import math
 
-    width, height, left, bottom = 640, 420, 70, 50
+    width, height, left, right, bottom = 640, 420, 70, 40, 50
 
     def scale(values, low, high):
-        first, last = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
+        # A value just beside a power of ten needs no decade of its own.
+        first, last = math.floor(math.log10(min(values)) + 0.01), math.ceil(math.log10(max(values)) - 0.01)
         return (lambda v: low + (math.log10(v) - first) / (last - first) * (high - low)), range(first, last + 1)
 
-    x, x_ticks = scale([row[0] for row in rows], left, width - 20)
+    x, x_ticks = scale([row[0] for row in rows], left, width - right)
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{2 * height}" font-family="sans-serif" font-size="12">']
     for index, (label, column) in enumerate([("seconds", 2), ("MiB", 3)]):
         top = index * height
@@ -170,7 +171,7 @@ def plot(rows):
             parts.append(f'<line x1="{x(10**tick):.0f}" x2="{x(10**tick):.0f}" y1="{top + 20}" y2="{top + height - bottom}" stroke="#ddd"/>')
         for tick in y_ticks:
             parts.append(f'<text x="{left - 8}" y="{y(10**tick) + 4:.0f}" text-anchor="end">{10**tick:g}</text>')
-            parts.append(f'<line x1="{left}" x2="{width - 20}" y1="{y(10**tick):.0f}" y2="{y(10**tick):.0f}" stroke="#ddd"/>')
+            parts.append(f'<line x1="{left}" x2="{width - right}" y1="{y(10**tick):.0f}" y2="{y(10**tick):.0f}" stroke="#ddd"/>')
         points = " ".join(f"{x(row[0]):.1f},{y(row[column]):.1f}" for row in rows)
         linear = " ".join(f"{x(row[0]):.1f},{y(rows[-1][column] * row[0] / rows[-1][0]):.1f}" for row in rows
                           if rows[-1][column] * row[0] / rows[-1][0] >= 10 ** y_ticks[0])
