@@ -7,6 +7,7 @@
 #include "FakeClock.h"
 #include "TestProgram.h"
 
+#include "runtime/executor/Cluster.h"
 #include "runtime/executor/VariableMemory.h"
 
 #include <atomic>
@@ -141,23 +142,20 @@ void buildLoop(TestProgram &p) {
   p.ret();
 }
 
-// Who waits for a replica that makes progress without ever coming is not given up, but it is said, again after twice the time.
-TEST_P(Deadline, aLoopWithoutAnEndIsTold) {
-  FakeClock clock;
-  TestProgram p(2);
-  buildLoop(p);
-  std::vector<std::string> told;
-  SessionOptions options{.workers = GetParam(), .deadline = 60s, .clock = &clock};
+/// Options with which the second report of a long wait, none of which may be a missed deadline, ends the loop of `buildLoop`.
+SessionOptions untilToldTwice(FakeClock &clock, unsigned workers, std::vector<std::string> &told) {
+  SessionOptions options{.workers = workers, .deadline = 60s, .clock = &clock};
   options.onDeadline = [](const DeadlineReport &report) { ADD_FAILURE() << report.text; };
-  options.onLongWait = [&](const DeadlineReport &report) {
+  options.onLongWait = [&told](const DeadlineReport &report) {
     told.push_back(report.text);
     EXPECT_EQ(nlohmann::json::parse(report.json)["waits"][0]["missing"], nlohmann::json::array({1}));
     mayEnd = told.size() == 2;
   };
-  auto session = p.session(options);
-  session->variable("ends", 0)[0] = std::byte(1);
-  Status status = runWhileOneGetsOn(*session, clock, turns);
-  EXPECT_TRUE(status.ok()) << status.message();
+  return options;
+}
+
+/// Replica 0 waits, for 60 s and then for 120 s; replica 1 does something.
+void expectLongWaits(const std::vector<std::string> &told) {
   ASSERT_EQ(told.size(), 2u);
   for (auto [text, seconds] : {std::pair(told[0], 60), std::pair(told[1], 120)}) {
     EXPECT_EQ(text.find(fmt::format("replicas of program 'main' have waited for {} s, while others went on without coming\n"
@@ -170,6 +168,34 @@ TEST_P(Deadline, aLoopWithoutAnEndIsTold) {
         << text;
     EXPECT_NE(text.find("\nreplica 1: "), std::string::npos);
   }
+}
+
+// Who waits for a replica that makes progress without ever coming is not given up, but it is said, again after twice the time.
+TEST_P(Deadline, aLoopWithoutAnEndIsTold) {
+  FakeClock clock;
+  TestProgram p(2);
+  buildLoop(p);
+  std::vector<std::string> told;
+  auto session = p.session(untilToldTwice(clock, GetParam(), told));
+  session->variable("ends", 0)[0] = std::byte(1);
+  Status status = runWhileOneGetsOn(*session, clock, turns);
+  EXPECT_TRUE(status.ok()) << status.message();
+  expectLongWaits(told);
+}
+
+// The one who waits and the one who does not come may be in different executors.
+TEST_P(Deadline, aLoopOfAnotherExecutorIsTold) {
+  FakeClock clock;
+  TestProgram p(2);
+  buildLoop(p);
+  std::vector<std::string> told;
+  auto cluster = Cluster::create(p.artifact(), {.session = untilToldTwice(clock, 2 * GetParam(), told), .executors = 2});
+  ASSERT_TRUE(cluster.ok()) << cluster.status().message();
+  const std::byte yes{1};
+  (*cluster)->variable("ends", 0)->write(std::span(&yes, 1));
+  Status status = runWhileOneGetsOn(**cluster, clock, turns);
+  EXPECT_TRUE(status.ok()) << status.message();
+  expectLongWaits(told);
 }
 
 // Where nobody waits, a loop may take as long as it likes.
