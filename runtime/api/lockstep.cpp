@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -96,6 +97,12 @@ Expected<lockstep_options> knownOptions(const lockstep_options &given) {
   return options;
 }
 
+std::function<void(const DeadlineReport &)> reporter(lockstep_report_function function, void *context) {
+  if (!function)
+    return {};
+  return [function, context](const DeadlineReport &report) { function(context, report.text.c_str(), report.json.c_str()); };
+}
+
 } // namespace
 
 const char *lockstep_last_error(void) { return lastError.c_str(); }
@@ -132,6 +139,8 @@ lockstep_status lockstep_session_open(const char *path, const lockstep_options *
     sessionOptions.checkFinite = known->check_finite != 0;
     sessionOptions.shadowVariables = known->shadow_variables != 0;
     sessionOptions.checkMirrored = known->check_mirrored;
+    sessionOptions.onDeadline = reporter(known->on_deadline, known->report_context);
+    sessionOptions.onLongWait = reporter(known->on_long_wait, known->report_context);
     clusterOptions.executors = known->executors;
     Expected<std::shared_ptr<const Artifact>> artifact = Artifact::open(path);
     if (!artifact)
@@ -294,6 +303,17 @@ lockstep_status lockstep_output_get(const lockstep_session *session, uint32_t pr
     *bytes = value.size();
     return Status::success();
   });
+}
+
+lockstep_status lockstep_interrupt(lockstep_session *session) {
+  return guarded([&] {
+    session->cluster->abort({StatusCode::interrupted, "the run was given up by lockstep_interrupt"});
+    return Status::success();
+  });
+}
+
+int lockstep_variables_intact(const lockstep_session *session) {
+  return session->cluster->variablesIntact();
 }
 
 const char *lockstep_deadline_report(const lockstep_session *session) {

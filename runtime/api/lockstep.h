@@ -10,7 +10,7 @@
  *
  * Errors: every function that can fail returns a `lockstep_status`; the message of the calling
  * thread's last failure is `lockstep_last_error()`.
- * Threads: one thread at a time may use a session; different sessions are independent.
+ * Threads: one thread at a time may use a session, save for lockstep_interrupt; different sessions are independent.
  * Ownership: pointers that a session returns belong to it; pointers that it is given belong to the
  * caller and must stay valid as long as the function says.
  *
@@ -74,6 +74,10 @@ typedef enum lockstep_element {
 
 typedef struct lockstep_session lockstep_session;
 
+/* What is told while a run has not returned: a report as text of several lines and as one JSON object, both valid until the function
+ * returns. Called from a thread of the session; must not use the session, save for lockstep_interrupt. */
+typedef void (*lockstep_report_function)(void *context, const char *text, const char *json);
+
 /* Later versions append fields. Nothing is read or written beyond struct_size, so a program may be older or newer than the library:
  * options that it does not know are as lockstep_options_init sets them; those that the library does not know are bytes of 0, and
  * others are an error of lockstep_session_open (LOCKSTEP_UNSUPPORTED). */
@@ -99,6 +103,14 @@ typedef struct lockstep_options {
   int shadow_variables;
   /* After every so many runs that write variables, compare the copies that executors have of them; 0: never. */
   uint64_t check_mirrored;
+  /* Called once when the deadline has passed, before lockstep_run returns, which it does not if the calling thread itself hangs in a
+   * kernel: then this is the place to leave the process. May be NULL. */
+  lockstep_report_function on_deadline;
+  /* Called when the same replicas have waited for deadline_seconds, for twice as long, and so on, while others went on without coming:
+   * these may be slow, or in a loop without an end. The run goes on. May be NULL. */
+  lockstep_report_function on_long_wait;
+  /* First argument of both. */
+  void *report_context;
 } lockstep_options;
 
 /* A tensor: its name, type and where it is. `shape` has `rank` entries. This struct does not grow. */
@@ -183,6 +195,14 @@ LOCKSTEP_EXPORT lockstep_status lockstep_output_get(const lockstep_session *sess
 /* An output that is no tensor and the same after every run, as JSON; valid as long as the session. */
 LOCKSTEP_EXPORT lockstep_status lockstep_constant_output_get(const lockstep_session *session, uint32_t program,
                                                              const char *name, const char **json);
+
+/* Gives up the run at hand, if there is one, which returns LOCKSTEP_INTERRUPTED, and all that follow: the session is poisoned. Does not
+ * wait for kernels. From any thread, as long as the session is not being closed; not from a handler of signals. */
+LOCKSTEP_EXPORT lockstep_status lockstep_interrupt(lockstep_session *session);
+
+/* After a run that failed: not 0 if all variables have the values from before it, since it had not written any, or since
+ * lockstep_options.shadow_variables has brought these back. Not 0 as long as none has failed. */
+LOCKSTEP_EXPORT int lockstep_variables_intact(const lockstep_session *session);
 
 /* After LOCKSTEP_DEADLINE: the report as one JSON object, else "". Valid as long as the session. */
 LOCKSTEP_EXPORT const char *lockstep_deadline_report(const lockstep_session *session);

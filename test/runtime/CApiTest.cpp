@@ -4,6 +4,11 @@
 
 #include "runtime/api/lockstep.h"
 
+#include <nlohmann/json.hpp>
+
+#include <atomic>
+#include <thread>
+
 using namespace lockstep;
 using namespace lockstep::runtime;
 using namespace lockstep::runtime::test;
@@ -89,6 +94,97 @@ TEST_P(CApiWay, isWhole) {
   EXPECT_EQ(lockstep_variable_get(session, "v", 0, &value, 8), LOCKSTEP_INVALID_ARGUMENT);
   EXPECT_STREQ(lockstep_deadline_report(session), "");
   lockstep_session_close(session);
+}
+
+/// What the functions of a session that reports are called with. `calls` is what a kernel waits for.
+struct Reports {
+  std::atomic<int> calls{0};
+  std::string text, json;
+  lockstep_session *session = nullptr;
+};
+Reports *reports;
+
+void remember(void *context, const char *text, const char *json) {
+  auto *told = static_cast<Reports *>(context);
+  told->text = text;
+  told->json = json;
+  ++told->calls;
+}
+
+void rememberAndInterrupt(void *context, const char *text, const char *json) {
+  remember(context, text, json);
+  EXPECT_EQ(lockstep_interrupt(static_cast<Reports *>(context)->session), LOCKSTEP_OK) << lockstep_last_error();
+}
+
+/// A short deadline, of which no test depends on how short it is.
+lockstep_options reportingOptions(uint32_t executors, Reports &told) {
+  lockstep_options options;
+  lockstep_options_init(&options, sizeof(options));
+  options.workers = 2;
+  options.executors = executors;
+  options.deadline_seconds = 0.05;
+  options.report_context = &told;
+  return options;
+}
+
+// The thread that calls hangs in a kernel itself, here until it has been told.
+TEST_P(CApiWay, tellsOfADeadline) {
+  std::string path = temporaryFile("c-api-deadline.lockstep");
+  TestProgram p(2);
+  p.call(
+      [](void *const *, const int64_t *, int64_t) {
+        while (!reports->calls)
+          std::this_thread::yield();
+      },
+      {}, {});
+  p.barrier(p.channel());
+  p.ret();
+  p.file();
+  ASSERT_TRUE(p.writer.writeFile(path).ok());
+  Reports told;
+  reports = &told;
+  lockstep_options options = reportingOptions(GetParam(), told);
+  options.on_deadline = remember;
+  lockstep_session *session = nullptr;
+  ASSERT_EQ(lockstep_session_open(path.c_str(), &options, &session), LOCKSTEP_OK) << lockstep_last_error();
+  EXPECT_NE(lockstep_variables_intact(session), 0);
+  EXPECT_EQ(lockstep_run(session, 0), LOCKSTEP_DEADLINE);
+  EXPECT_EQ(told.calls, 1);
+  EXPECT_NE(told.text.find("running command 0 'launch 'call''"), std::string::npos) << told.text;
+  EXPECT_EQ(told.json, lockstep_deadline_report(session));
+  EXPECT_NE(lockstep_variables_intact(session), 0);
+  lockstep_session_close(session);
+}
+
+// Replica 1 turns in a loop without an end. Who is told of it can end the run.
+TEST_P(CApiWay, tellsOfALongWait) {
+  std::string path = temporaryFile("c-api-long-wait.lockstep");
+  TestProgram p(2);
+  uint32_t ends = p.variable("ends", ElementType::i1, {}, true);
+  uint32_t turns = p.variable("turns", ElementType::i64, {}, true);
+  uint32_t one = p.reg();
+  p.setRegister(one, 1);
+  p.launch("add_scalar", {turns}, {turns}, {one});
+  p.branchUnless(ends, 1);
+  p.barrier(p.channel());
+  p.ret();
+  p.file();
+  ASSERT_TRUE(p.writer.writeFile(path).ok());
+  Reports told;
+  lockstep_options options = reportingOptions(GetParam(), told);
+  options.on_deadline = remember;
+  options.on_long_wait = rememberAndInterrupt;
+  ASSERT_EQ(lockstep_session_open(path.c_str(), &options, &told.session), LOCKSTEP_OK) << lockstep_last_error();
+  char yes = 1;
+  ASSERT_EQ(lockstep_variable_set(told.session, "ends", 0, &yes, 1), LOCKSTEP_OK) << lockstep_last_error();
+  EXPECT_EQ(lockstep_run(told.session, 0), LOCKSTEP_INTERRUPTED);
+  EXPECT_STREQ(lockstep_last_error(), "the run was given up by lockstep_interrupt");
+  EXPECT_GE(told.calls, 1);
+  EXPECT_NE(told.text.find("while others went on without coming"), std::string::npos) << told.text;
+  EXPECT_EQ(nlohmann::json::parse(told.json)["waits"][0]["missing"], nlohmann::json::array({1}));
+  EXPECT_EQ(lockstep_variables_intact(told.session), 0);
+  EXPECT_EQ(lockstep_run(told.session, 0), LOCKSTEP_POISONED);
+  lockstep_session_close(told.session);
 }
 
 TEST(CApi, errors) {
