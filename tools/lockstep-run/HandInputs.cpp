@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 #include <set>
 
 namespace lockstep::run {
@@ -183,11 +184,12 @@ static Expected<std::set<std::string>> setArrays(Cluster &cluster, const Dataset
   return given;
 }
 
-Status runOnce(const Options &options, Cluster &cluster) {
+Status runOnce(const Options &options, Cluster &cluster, FileWatch &files) {
   Expected<ProgramId> id = chooseProgram(options, cluster);
   if (!id)
     return id.status();
   const ProgramInfo &program = cluster.programs()[*id];
+  std::optional<FileWatch::Scope> reading(std::in_place, files, "reading '" + options.inputs + "'");
   Expected<Dataset> data = Dataset::open(options.inputs);
   if (!data)
     return data.status();
@@ -216,6 +218,7 @@ Status runOnce(const Options &options, Cluster &cluster) {
       LOCKSTEP_RETURN_IF_ERROR(cluster.bindInput(*id, replica, bases.front()));
     kept.push_back(std::move(*batches));
   }
+  reading.reset();
   LOCKSTEP_RETURN_IF_ERROR(cluster.run(*id));
 
   for (unsigned output = 0; output < program.outputs.size(); ++output)

@@ -5,6 +5,7 @@
 
 #include "runtime/data/Dataset.h"
 #include "runtime/executor/Cluster.h"
+#include "tools/lockstep-run/FileWatch.h"
 #include "tools/lockstep-run/Options.h"
 
 #include <memory>
@@ -45,7 +46,7 @@ void printConstant(const std::string &name, const std::string &value);
 
 /// Runs the program `step` once on the arrays of `--inputs` and prints its results and the variables. An array may be
 /// smaller than the input along a dimension D for which the program has an input "x.dimD".
-runtime::Status runOnce(const Options &options, runtime::Cluster &cluster);
+runtime::Status runOnce(const Options &options, runtime::Cluster &cluster, FileWatch &files);
 
 } // namespace lockstep::run
 

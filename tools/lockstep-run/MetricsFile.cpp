@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <fstream>
+#include <optional>
 #include <unistd.h>
 
 namespace lockstep::run {
@@ -109,8 +110,11 @@ Status MetricsFile::endLine() {
 }
 
 Status MetricsFile::flush() {
-  if (!isOpen())
+  if (!isOpen() || buffer.empty())
     return Status::success();
+  std::optional<FileWatch::Scope> scope;
+  if (watch)
+    scope.emplace(*watch, "writing metrics to '" + path + "'");
   size_t done = 0;
   while (done < buffer.size()) {
     ssize_t written = write(descriptor, buffer.data() + done, buffer.size() - done);

@@ -14,6 +14,7 @@
 #define LOCKSTEP_TOOLS_LOCKSTEP_RUN_METRICSFILE_H
 
 #include "runtime/support/Status.h"
+#include "tools/lockstep-run/FileWatch.h"
 
 #include <chrono>
 #include <cstdint>
@@ -26,8 +27,8 @@ namespace lockstep::run {
 /// on `flush`: a line costs no system call in the steady state.
 class MetricsFile {
 public:
-  /// Writes nowhere.
-  MetricsFile() = default;
+  /// Writes nowhere. `watch`, which may be null, says when writing takes long.
+  explicit MetricsFile(FileWatch *watch = nullptr) : watch(watch) {}
   ~MetricsFile();
   MetricsFile(const MetricsFile &) = delete;
   MetricsFile &operator=(const MetricsFile &) = delete;
@@ -52,6 +53,7 @@ public:
 private:
   runtime::Status failure(const char *what) const;
 
+  FileWatch *watch;
   std::string path;
   int descriptor = -1;
   std::string buffer;

@@ -3,6 +3,7 @@
 #ifndef LOCKSTEP_TOOLS_LOCKSTEP_RUN_OPTIONS_H
 #define LOCKSTEP_TOOLS_LOCKSTEP_RUN_OPTIONS_H
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -60,6 +61,9 @@ struct Options {
   std::string optimization;
 
   double deadlineSeconds = 60;
+  std::chrono::nanoseconds deadline() const {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(deadlineSeconds));
+  }
   std::string report;
   std::string trace;
   bool checkRaces = false;

@@ -120,6 +120,7 @@ Status Training::saveLocked() {
   Time begin = Clock::now();
   // The metrics of the steps in a checkpoint are not written again, so they must not be lost.
   LOCKSTEP_RETURN_IF_ERROR(metricsFile.flush());
+  FileWatch::Scope scope(files, fmt::format("writing the checkpoint of step {} to '{}'", state.step, options.save));
   Expected<std::string> path = saveCheckpoint(options.save, state, variables);
   saveFailed = !path.ok();
   if (saveFailed)
@@ -146,7 +147,12 @@ bool Training::variablesAreIntact() const {
 }
 
 void Training::salvage() {
-  std::lock_guard<std::mutex> lock(savingMutex);
+  std::unique_lock<std::mutex> lock(savingMutex, std::try_to_lock);
+  if (!lock) {
+    // The thread that is in `run` is stuck in a call of the file system, and holds what would be needed.
+    printNote("a checkpoint is being written, which does not end: it is left unfinished, those before it are whole");
+    return;
+  }
   progress->clear();
   if (Status status = metricsFile.flush(); !status.ok())
     printError(status.message());

@@ -38,7 +38,7 @@ public:
   /// Sets scalars and variables, opens data, checkpoints and metrics. With a coordinator, `cluster` is a lane of it, and its workers take the
   /// steps. All must outlive the result.
   static runtime::Expected<std::unique_ptr<Training>> create(const Options &options, runtime::Cluster &cluster,
-                                                             runtime::Coordinator *coordinator = nullptr);
+                                                             FileWatch &files, runtime::Coordinator *coordinator = nullptr);
 
   /// Trains up to the goal, or until a signal asks to stop; evaluates and saves in between.
   runtime::Status run();
@@ -54,8 +54,8 @@ public:
 private:
   using Time = std::chrono::steady_clock::time_point;
 
-  Training(const Options &options, runtime::Cluster &cluster, runtime::Coordinator *coordinator)
-      : options(options), cluster(cluster), coordinator(coordinator), stepScalar(cluster) {}
+  Training(const Options &options, runtime::Cluster &cluster, FileWatch &files, runtime::Coordinator *coordinator)
+      : options(options), cluster(cluster), files(files), coordinator(coordinator), stepScalar(cluster), metricsFile(&files) {}
 
   runtime::Status prepareData();
   runtime::Status prepareVariables();
@@ -86,6 +86,7 @@ private:
 
   const Options &options;
   runtime::Cluster &cluster;
+  FileWatch &files;
   /// Null if all replicas take steps together.
   runtime::Coordinator *coordinator;
   runtime::ProgramId stepProgram = 0;

@@ -10,14 +10,6 @@ namespace lockstep::run {
 
 using namespace runtime;
 
-namespace {
-
-std::chrono::nanoseconds toNanoseconds(double seconds) {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds));
-}
-
-} // namespace
-
 Expected<ProgramId> chooseProgram(const Options &options, const Cluster &cluster) {
   if (!options.program.empty())
     return cluster.findProgram(options.program);
@@ -28,8 +20,8 @@ Expected<ProgramId> chooseProgram(const Options &options, const Cluster &cluster
   return invalidArgument("expected a program 'step', or a single one, or its name in --program");
 }
 
-Expected<std::unique_ptr<Training>> Training::create(const Options &options, Cluster &cluster, Coordinator *coordinator) {
-  std::unique_ptr<Training> training(new Training(options, cluster, coordinator));
+Expected<std::unique_ptr<Training>> Training::create(const Options &options, Cluster &cluster, FileWatch &files, Coordinator *coordinator) {
+  std::unique_ptr<Training> training(new Training(options, cluster, files, coordinator));
   Expected<ProgramId> program = chooseProgram(options, cluster);
   if (!program)
     return program.status();
@@ -70,6 +62,7 @@ Status Training::prepareData() {
     if (!options.data.empty())
       return invalidArgument("expected no --data: the step takes no data");
   } else if (!options.data.empty()) {
+    FileWatch::Scope scope(files, "reading '" + options.data + "'");
     Expected<Dataset> data = Dataset::open(options.data);
     if (!data)
       return data.status();
@@ -84,7 +77,8 @@ Status Training::prepareData() {
 
   if (options.evalData.empty())
     return Status::success();
-  Expected<std::unique_ptr<Evaluation>> created = Evaluation::create(cluster, options.evalData, toNanoseconds(options.deadlineSeconds));
+  FileWatch::Scope scope(files, "reading '" + options.evalData + "'");
+  Expected<std::unique_ptr<Evaluation>> created = Evaluation::create(cluster, options.evalData, options.deadline());
   if (!created)
     return created.status();
   evaluation = std::move(*created);
@@ -107,11 +101,13 @@ Status initializeVariables(const std::string &path, std::span<const VariableView
 Status Training::prepareVariables() {
   variables = variablesOf(cluster);
   if (!options.save.empty()) {
+    FileWatch::Scope scope(files, "preparing checkpoints in '" + options.save + "'");
     LOCKSTEP_RETURN_IF_ERROR(prepareCheckpoints(options.save));
     LOCKSTEP_RETURN_IF_ERROR(checkAggregation(variables));
   }
   state.seed = options.seed.value_or(0);
   if (options.resume) {
+    FileWatch::Scope scope(files, "restoring a checkpoint from '" + options.save + "'");
     Expected<std::optional<std::string>> latest = latestCheckpoint(options.save);
     if (!latest)
       return latest.status();
@@ -136,6 +132,7 @@ Status Training::prepareVariables() {
     printNote(fmt::format("no checkpoint in '{}': starting from the beginning", options.save));
   }
 
+  FileWatch::Scope scope(files, "reading '" + options.init + "'");
   return initializeVariables(options.init, variables);
 }
 
@@ -157,7 +154,7 @@ Status Training::startBatches() {
   batchOptions.globalBatch = options.globalBatch;
   batchOptions.seed = state.seed;
   batchOptions.start = state.cursor;
-  batchOptions.deadline = toNanoseconds(options.deadlineSeconds);
+  batchOptions.deadline = options.deadline();
   return createBatches(batchOptions);
 }
 

@@ -31,7 +31,7 @@ std::vector<std::string> compilerFlags(const Options &options) {
   return flags;
 }
 
-Expected<std::shared_ptr<const Artifact>> openArtifact(const Options &options) {
+Expected<std::shared_ptr<const Artifact>> openArtifact(const Options &options, FileWatch &files) {
   std::string path = options.model;
   if (lockstep::tools::needsCompilation(path)) {
     if (!options.replicas)
@@ -43,6 +43,7 @@ Expected<std::shared_ptr<const Artifact>> openArtifact(const Options &options) {
   } else if (!options.optimization.empty()) {
     return invalidArgument(fmt::format("expected an .mlir for -O{}, found the artifact '{}'", options.optimization, path));
   }
+  FileWatch::Scope scope(files, "reading '" + path + "'");
   Expected<std::shared_ptr<const Artifact>> artifact = Artifact::open(path);
   if (!artifact)
     return artifact.status();
@@ -52,6 +53,11 @@ Expected<std::shared_ptr<const Artifact>> openArtifact(const Options &options) {
                                        "it again, or give the .mlir)",
                                        path, replicas, *options.replicas));
   return artifact;
+}
+
+FileWatch watchFiles(const Options &options) {
+  SignalsBlocked inItsThread;
+  return FileWatch(options.deadline());
 }
 
 /// Which faults have taken effect, as far as executors say so, from any thread.
@@ -79,7 +85,7 @@ SessionOptions sessionOptions(const Options &options, HangHandler &hang, Injecte
   SessionOptions session;
   session.workers = options.threads;
   session.target = options.target;
-  session.deadline = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(options.deadlineSeconds));
+  session.deadline = options.deadline();
   session.injections = options.injections;
   session.onInjection = [&faults](const std::string &fault) { faults.add(fault); };
   session.onDeadline = [&hang](const DeadlineReport &report) { hang.onDeadline(report); };
@@ -168,8 +174,8 @@ int exitStatus(const Status &status) {
 }
 
 /// One step by hand.
-int runByHand(const Options &options, const Engine &engine, HangHandler &hang) {
-  Status status = untilSignals(options, engine, hang, [&] { return runOnce(options, *engine.cluster); });
+int runByHand(const Options &options, const Engine &engine, HangHandler &hang, FileWatch &files) {
+  Status status = untilSignals(options, engine, hang, [&] { return runOnce(options, *engine.cluster, files); });
   if (!status.ok())
     printError(status.message());
   if (leavesKernels(status))
@@ -192,7 +198,8 @@ int main(int argc, char **argv) {
     return *status;
   const Options &options = std::get<Options>(parsed);
 
-  Expected<std::shared_ptr<const Artifact>> artifact = openArtifact(options);
+  FileWatch files = watchFiles(options);
+  Expected<std::shared_ptr<const Artifact>> artifact = openArtifact(options, files);
   if (!artifact)
     return fail(artifact.status());
   HangHandler hang(options.report);
@@ -201,11 +208,11 @@ int main(int argc, char **argv) {
   if (!engine)
     return fail(engine.status().withContext("'" + options.model + "'"));
   if (!options.inputs.empty()) {
-    int status = runByHand(options, *engine, hang);
+    int status = runByHand(options, *engine, hang, files);
     faults.printMissing(options.injections);
     return status;
   }
-  Expected<std::unique_ptr<Training>> training = Training::create(options, engine->anyCluster(), engine->coordinator.get());
+  Expected<std::unique_ptr<Training>> training = Training::create(options, engine->anyCluster(), files, engine->coordinator.get());
   if (!training)
     return fail(training.status());
 

@@ -1,6 +1,7 @@
 """What becomes of runs that are stopped, hang or fail in the middle of a step."""
 
 import json
+import os
 import signal
 import subprocess
 import threading
@@ -166,3 +167,43 @@ def test_a_step_that_does_not_end_is_given_up_after_a_signal(model, tmp_path):
     assert status == 128 + signal.SIGTERM
     assert "error: given up, since the step at hand has not ended 0.5 s after SIGTERM\n" in err
     assert is_initial(tmp_path / "checkpoint-0.safetensors")
+
+
+def next_line_with(stream, text):
+    for line in stream:
+        if text in line:
+            return line
+    raise AssertionError(f"expected {text!r}")
+
+
+def test_tells_of_a_checkpoint_that_cannot_be_written(model, tmp_path):
+    # Opening a pipe waits for a reader, as a network that hangs waits for a server.
+    pipe = tmp_path / "checkpoint-2.safetensors.tmp"
+    os.mkfifo(pipe)
+    process = subprocess.Popen(
+        [RUN, "model.lockstep", "--init=init.safetensors", "--data=train.npz", "--set=lr=0.001", "--steps=2",
+         f"--save={tmp_path}", "--deadline=0.1"],
+        cwd=model, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    what = f"writing the checkpoint of step 2 to '{tmp_path}' has taken"
+    assert next_line_with(process.stderr, what).endswith(" 0.1 s so far and goes on; a signal ends the run\n")
+    assert " 0.2 s so far" in next_line_with(process.stderr, what)
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert "a checkpoint is being written, which does not end: it is left unfinished, those before it are whole\n" in err
+
+
+def test_tells_of_initial_values_that_cannot_be_read(model, tmp_path):
+    pipe = tmp_path / "init.safetensors"
+    os.mkfifo(pipe)
+    process = subprocess.Popen(
+        [RUN, "model.lockstep", f"--init={pipe}", "--data=train.npz", "--set=lr=0.001", "--steps=2", "--deadline=0.1"],
+        cwd=model, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert " 0.1 s so far" in next_line_with(process.stderr, f"reading '{pipe}' has taken")
+    with open(pipe, "w"):
+        pass
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert f"'{pipe}'" in err
