@@ -5,6 +5,7 @@
 
 #include "runtime/artifact/Artifact.h"
 #include "runtime/artifact/Roles.h"
+#include "runtime/artifact/Tables.h"
 
 #include <cstdint>
 #include <string>
@@ -13,10 +14,7 @@
 
 namespace lockstep::runtime::verify {
 
-/// Elements of a vector that may be absent.
-template <typename Vector> uint32_t count(const Vector *vector) {
-  return vector ? vector->size() : 0;
-}
+using artifact::count;
 
 /// Upper bounds that keep all later sums and products of sizes far from overflow.
 inline constexpr uint64_t maxMemory = uint64_t(1) << 46;

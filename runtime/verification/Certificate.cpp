@@ -2,6 +2,8 @@
 
 #include "runtime/verification/Certificate.h"
 
+#include "runtime/artifact/Tables.h"
+
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -13,8 +15,7 @@ namespace lockstep::runtime::verification {
 namespace {
 
 using artifact::CommandBody;
-
-template <typename Vector> uint32_t count(const Vector *vector) { return vector ? vector->size() : 0; }
+using artifact::count;
 
 /// Numbers, hashed in blocks.
 class Hash {
@@ -245,7 +246,8 @@ Status checkProven(const artifact::Artifact &artifact, std::string_view name) {
   }
   const artifact::Certificate *certificate = findCertificate(artifact, name);
   if (!certificate)
-    return unsupported(fmt::format("{}: expected a certificate that its ranks do not wait for each other for ever, found none [E_NOT_PROVABLE]", why));
+    return unsupported(
+        fmt::format("{}: expected a certificate that its ranks do not wait for each other for ever, found none [E_NOT_PROVABLE]", why));
   if (certificate->verdict() != Verdict::proven)
     return unsupported(fmt::format("its ranks may wait for each other for ever: the verdict of its certificate is {} [{}]",
                                    certificate->verdict() == Verdict::wrong ? "wrong" : "not provable",

@@ -2,12 +2,14 @@
 
 #include "runtime/verification/Rank.h"
 
+#include "runtime/artifact/Tables.h"
+#include "runtime/verification/Operands.h"
+
 namespace lockstep::runtime::verification {
 
 using artifact::CollectiveKind;
+using artifact::count;
 using artifact::Space;
-
-template <typename Vector> static uint32_t count(const Vector *vector) { return vector ? vector->size() : 0; }
 
 Machine::Machine(const Model &model, Terms &terms, BrokenRule brokenRule, Turns turns)
     : model(model), terms(terms), brokenRule(brokenRule), turns(turns), loops(model.programs.size()) {
@@ -193,8 +195,8 @@ std::vector<TermId> Machine::resultsFor(const Channel &channel, const OpenInstan
     }
     if (brokenRule == BrokenRule::groupsAreEqual)
       given.clear();
-    TermId whole = terms.make(
-        TermKind::collective, {int64_t(channel.collective), int64_t(channel.reduction), channel.axis, i}, std::move(given));
+    TermId whole =
+        terms.make(TermKind::collective, {int64_t(channel.collective), int64_t(channel.reduction), channel.axis, i}, std::move(given));
     if (!common && brokenRule != BrokenRule::partsAreEqual)
       whole = terms.make(TermKind::portion, {place}, {whole}, /*isPrivate=*/true);
     values.push_back(whole);

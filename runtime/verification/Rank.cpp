@@ -2,6 +2,9 @@
 
 #include "runtime/verification/Rank.h"
 
+#include "runtime/artifact/Tables.h"
+#include "runtime/verification/Operands.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -9,9 +12,8 @@
 
 namespace lockstep::runtime::verification {
 
+using artifact::count;
 using artifact::Space;
-
-template <typename Vector> static uint32_t count(const Vector *vector) { return vector ? vector->size() : 0; }
 
 bool Machine::Rank::run(bool mayPass, uint64_t &steps, uint64_t limit) {
   passes = mayPass;
@@ -366,8 +368,7 @@ void Machine::Rank::summarize(const Op &op, const Branch &info) {
     for (uint32_t slot : *list)
       if (test(live, slot))
         inputs.push_back(slots[slot]);
-  visitSlots(
-      model, program, op, [&](uint32_t slot) { inputs.push_back(slots[slot]); }, [](uint32_t) {});
+  visitSlots(model, program, op, [&](uint32_t slot) { inputs.push_back(slots[slot]); }, [](uint32_t) {});
   for (uint32_t slot : footprint.writes)
     slots[slot] = terms.make(TermKind::summary, {program.index, op.branch, slot}, inputs);
 }

@@ -42,12 +42,6 @@ inline bool test(const Bits &bits, uint32_t i) { return bits[i / 64] >> (i % 64)
 inline void set(Bits &bits, uint32_t i) { bits[i / 64] |= uint64_t(1) << (i % 64); }
 inline void reset(Bits &bits, uint32_t i) { bits[i / 64] &= ~(uint64_t(1) << (i % 64)); }
 
-/// Buffers and registers that a command names, in the slice or not.
-struct Operands {
-  std::vector<uint32_t> reads, writes, readRegisters, writtenRegisters;
-  void collect(const Program &program, const Op &op);
-};
-
 /// What may be read and written between a branch and its join.
 struct Footprint {
   std::vector<uint32_t> reads, writes;
@@ -93,9 +87,6 @@ void findSlices(Model &model, BrokenRule brokenRule = BrokenRule::none);
 /// Calls `read` and `write` with the slots that an op reads, then those that it writes.
 void visitSlots(const Model &model, const Program &program, const Op &op, const std::function<void(uint32_t)> &read,
                 const std::function<void(uint32_t)> &write);
-
-/// The memory that the condition of a branch reads, or `none` if it compares registers.
-uint32_t conditionBuffer(const Program &program, const Op &op);
 
 } // namespace lockstep::runtime::verification
 

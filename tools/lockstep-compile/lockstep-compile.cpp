@@ -144,7 +144,7 @@ int main(int argc, char **argv) {
     return mlir::success();
   });
   ErrorFile errors(context);
-  auto writeErrors = llvm::make_scope_exit([&] {
+  llvm::scope_exit writeErrors([&] {
     std::string why;
     if (!errorsName.empty() && mlir::failed(errors.write(errorsName, why)))
       fail("--errors: " + why);

@@ -3,6 +3,7 @@
 #include "tools/lockstep-verify/Summary.h"
 
 #include "runtime/artifact/Roles.h"
+#include "runtime/artifact/Tables.h"
 
 #include <algorithm>
 #include <set>
@@ -13,7 +14,7 @@ using namespace runtime;
 
 namespace {
 
-template <typename Vector> uint32_t count(const Vector *vector) { return vector ? vector->size() : 0; }
+using artifact::count;
 
 class Summarizer {
 public:
