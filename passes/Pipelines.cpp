@@ -80,6 +80,7 @@ static void addRoles(OpPassManager &pm, const CompileOptions &options) {
 }
 
 static void addKernels(OpPassManager &pm, const CompileOptions &options) {
+  pm.addPass(createSplitUniformResultsPass());
   pm.addNestedPass<func::FuncOp>(createCarryTensorsPass());
   pm.addNestedPass<func::FuncOp>(createCheckElementTypesPass());
   if (options.optimize) {

@@ -16,6 +16,27 @@ def FuseOperationsPass : Pass<"fuse-operations", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def SplitUniformResultsPass : Pass<"split-uniform-results", "::mlir::ModuleOp"> {
+  let summary = "divides loops and branches into those that make uniform values and those that make varying ones";
+  let description = [{
+    A loop or branch that becomes a kernel is one operation, of which nothing is known but what goes in: if a replica's own values do,
+    all of its results count as varying, also those that do not depend on them. So it is divided: what is uniform stays provably so, and
+    is computed once. What both parts need, such as the number of turns, they compute each for itself.
+
+    ```mlir
+    // before: %scale and %bad are equal on all replicas, %gradient is not
+    %s, %g = scf.if %bad -> (tensor<f32>, tensor<8xf32>) {
+      scf.yield %half, %zeros : tensor<f32>, tensor<8xf32>
+    } else {
+      scf.yield %scale, %gradient : tensor<f32>, tensor<8xf32>
+    }
+    // after
+    %s = scf.if %bad -> tensor<f32> { scf.yield %half : tensor<f32> } else { scf.yield %scale : tensor<f32> }
+    %g = scf.if %bad -> tensor<8xf32> { scf.yield %zeros : tensor<8xf32> } else { scf.yield %gradient : tensor<8xf32> }
+    ```
+  }];
+}
+
 def CarryTensorsPass : Pass<"carry-tensors", "::mlir::func::FuncOp"> {
   let summary = "makes tensors of the scalars that loops and branches of a step carry, and indices of their counters";
   let description = [{

@@ -261,3 +261,77 @@ replica.step @step(%x: {T} {{replica.batch = "x"}}, %which: tensor<1xi1> {{repli
     found = interpreted(text, replicas, {"x": np.repeat(X, replicas, axis=0), "which": which})
     total = (replicas + which.sum()) * X
     np.testing.assert_array_equal(values(found, "w"), total * (which.sum() + 2 * (~which).sum()))
+
+
+@pytest.mark.parametrize("replicas", REPLICAS)
+def test_a_branch_that_makes_the_scale_and_the_own_gradient(interpreted, replicas):
+    """Loss scaling: what a branch without collectives gives is partly the same on all replicas, and assigned to a variable or a condition."""
+    text = variables("w") + f"""
+replica.variable @scale : tensor<f32> {{initial = dense<8.0> : tensor<f32>}}
+replica.step @step(%x: {T} {{replica.batch = "x"}}, %loss: tensor<1xf32> {{replica.batch = "loss"}}) {{
+  %limit = arith.constant 5.0 : f32
+  %half = arith.constant 0.5 : f32
+  %zeros = arith.constant dense<0.0> : {T}
+  %scale = replica.read @scale : tensor<f32>
+  %sum = replica.all_reduce sum %loss : tensor<1xf32>
+  %c0 = arith.constant 0 : index
+  %total = tensor.extract %sum[%c0] : tensor<1xf32>
+  %overflows = arith.cmpf ogt, %total, %limit : f32
+  %s, %g = scf.if %overflows -> (tensor<f32>, {T}) {{
+    %old = tensor.extract %scale[] : tensor<f32>
+    %new = arith.mulf %old, %half : f32
+    %t = tensor.from_elements %new : tensor<f32>
+    scf.yield %t, %zeros : tensor<f32>, {T}
+  }} else {{
+    {combine("d", "x", "add", "x")}
+    scf.yield %scale, %d : tensor<f32>, {T}
+  }}
+  replica.assign @scale, %s : tensor<f32>
+  %now = tensor.extract %s[] : tensor<f32>
+  %isLarge = arith.cmpf ogt, %now, %limit : f32
+  scf.if %isLarge {{
+    %r = replica.all_reduce sum %g : {T}
+    replica.assign @w, %r : {T}
+  }}
+  replica.return
+}}
+"""
+    for loss in (1.0, 3.0):
+        data = {"x": np.repeat(X, replicas, axis=0), "loss": np.full(replicas, loss, np.float32)}
+        found = interpreted(text, replicas, data)
+        overflows = loss * replicas > 5
+        assert np.frombuffer(found["scale"][2], np.float32) == (4 if overflows else 8)
+        np.testing.assert_array_equal(values(found, "w"), 0 * X if overflows else 2 * replicas * X)
+
+
+@pytest.mark.parametrize("replicas", [1, 3])
+def test_a_loop_that_counts_alike_and_sums_its_own(interpreted, replicas):
+    """The count, which is the same on all replicas, decides a collective behind the loop."""
+    text = variables("w") + f"""
+replica.step @step(%x: {T} {{replica.batch = "x"}}, %n: tensor<1xi32> {{replica.batch = "n"}}) {{
+  %c0 = arith.constant 0 : index
+  %i1 = arith.constant 1 : i32
+  %i9 = arith.constant 9 : i32
+  %sum = replica.all_reduce sum %n : tensor<1xi32>
+  %from = tensor.extract %sum[%c0] : tensor<1xi32>
+  %r:2 = scf.while (%u = %from, %v = %x) : (i32, {T}) -> (i32, {T}) {{
+    %more = arith.cmpi slt, %u, %i9 : i32
+    scf.condition(%more) %u, %v : i32, {T}
+  }} do {{
+  ^bb0(%u: i32, %v: {T}):
+    {combine("d", "v", "add", "x")}
+    %next = arith.addi %u, %i1 : i32
+    scf.yield %next, %d : i32, {T}
+  }}
+  %isNine = arith.cmpi eq, %r#0, %i9 : i32
+  scf.if %isNine {{
+    %s = replica.all_reduce sum %r#1 : {T}
+    replica.assign @w, %s : {T}
+  }}
+  replica.return
+}}
+"""
+    for n in (2, 12):
+        found = interpreted(text, replicas, {"x": np.repeat(X, replicas, axis=0), "n": np.full(replicas, n, np.int32)})
+        turns = max(0, 9 - n * replicas)
+        np.testing.assert_array_equal(values(found, "w"), (replicas * (1 + turns) * X if n * replicas <= 9 else 0 * X))

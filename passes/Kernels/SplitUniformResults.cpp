@@ -1,0 +1,55 @@
+//===- SplitUniformResults.cpp - Uniform results get loops of their own ---===//
+
+#include "passes/Kernels/DeadResults.h"
+#include "passes/Kernels/Grouping.h"
+#include "passes/Passes.h"
+#include "passes/Verify/Uniformity.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace lockstep {
+#define GEN_PASS_DEF_SPLITUNIFORMRESULTSPASS
+#include "passes/Passes.h.inc"
+
+namespace {
+
+bool isLoopOrBranch(Operation *op) { return isa<scf::IfOp, scf::IndexSwitchOp, scf::ForOp, scf::WhileOp, scf::ExecuteRegionOp>(op); }
+
+/// Loops and branches that become one kernel each, though some of their results are uniform and others are not.
+SmallVector<Operation *> findMixed(ModuleOp module, const UniformityAnalysis &uniformity) {
+  SmallVector<Operation *> mixed;
+  auto isUniform = [&](Value result) { return uniformity.isUniform(result); };
+  for (auto step : module.getOps<func::FuncOp>())
+    step.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (!isLoopOrBranch(op) || isStepControlFlow(op))
+        return WalkResult::advance();
+      if (llvm::any_of(op->getResults(), isUniform) && !llvm::all_of(op->getResults(), isUniform))
+        mixed.push_back(op);
+      // What is inside becomes a part of that kernel.
+      return WalkResult::skip();
+    });
+  return mixed;
+}
+
+struct SplitUniformResults : impl::SplitUniformResultsPassBase<SplitUniformResults> {
+  void runOnOperation() override {
+    UniformityAnalysis uniformity(getOperation());
+    SmallVector<Operation *> mixed = findMixed(getOperation(), uniformity);
+    if (mixed.empty())
+      return;
+    for (Operation *op : mixed) {
+      Operation *ofUniform = OpBuilder(op).clone(*op);
+      for (auto [result, copy] : llvm::zip_equal(op->getResults(), ofUniform->getResults()))
+        if (uniformity.isUniform(result))
+          result.replaceAllUsesWith(copy);
+    }
+    // Each of the two keeps only what its own results are made of.
+    eraseDeadResults(getOperation());
+  }
+};
+
+} // namespace
+} // namespace lockstep
