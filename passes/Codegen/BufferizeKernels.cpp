@@ -2,6 +2,7 @@
 
 #include "dialect/Device/DeviceDialect.h"
 #include "passes/Codegen/BooleansAsBytes.h"
+#include "passes/Codegen/CarriedTensors.h"
 #include "passes/Codegen/InPlace.h"
 #include "passes/Codegen/PlainLoops.h"
 #include "passes/Passes.h"
@@ -16,6 +17,8 @@
 #include "mlir/Dialect/MemRef/Transforms/Transforms.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/Transforms/CSE.h"
+
+#include <thread>
 
 namespace lockstep {
 #define GEN_PASS_DEF_BUFFERIZEKERNELSPASS
@@ -58,56 +61,6 @@ static void copyIfApart(OpBuilder &builder, Location loc, Value source, Value ta
   });
 }
 
-/// True if `value` is `argument` with some elements overwritten, so that bufferization keeps it in the same place anyway.
-static bool isUpdateOf(Value value, Value argument) {
-  while (value != argument) {
-    auto result = dyn_cast<OpResult>(value);
-    if (!result)
-      return false;
-    Operation *op = result.getOwner();
-    if (auto insert = dyn_cast<tensor::InsertOp>(op))
-      value = insert.getDest();
-    else if (auto insertSlice = dyn_cast<tensor::InsertSliceOp>(op))
-      value = insertSlice.getDest();
-    else if (auto loop = dyn_cast<scf::ForOp>(op))
-      value = loop.getInitArgs()[result.getResultNumber()];
-    else if (auto structured = dyn_cast<linalg::LinalgOp>(op))
-      value = structured.getDpsInits()[result.getResultNumber()];
-    else if (auto branch = dyn_cast<scf::IfOp>(op)) {
-      unsigned number = result.getResultNumber();
-      return isUpdateOf(branch.thenYield().getOperand(number), argument) && isUpdateOf(branch.elseYield().getOperand(number), argument);
-    } else
-      return false;
-  }
-  return true;
-}
-
-/// Loop-carried tensors stay in one buffer: what is yielded is written to the place that the iteration argument came from.
-static void tieLoopCarriedTensors(Operation *root) {
-  root->walk([](Operation *op) {
-    auto tie = [](Operation *yield, unsigned index, Value argument) {
-      Value value = yield->getOperand(index);
-      if (!isa<RankedTensorType>(value.getType()) || isUpdateOf(value, argument))
-        return;
-      OpBuilder builder(yield);
-      auto tied = bufferization::MaterializeInDestinationOp::create(builder, yield->getLoc(), value.getType(), value, argument);
-      yield->setOperand(index, tied.getResult());
-    };
-    if (auto loop = dyn_cast<scf::ForOp>(op))
-      for (auto [i, argument] : llvm::enumerate(loop.getRegionIterArgs()))
-        tie(loop.getBody()->getTerminator(), i, argument);
-    if (auto loop = dyn_cast<scf::WhileOp>(op)) {
-      auto tieAll = [&](Operation *terminator, unsigned first, Block::BlockArgListType arguments) {
-        for (auto [i, argument] : llvm::enumerate(arguments))
-          if (first + i < terminator->getNumOperands() && terminator->getOperand(first + i).getType() == argument.getType())
-            tie(terminator, first + i, argument);
-      };
-      tieAll(loop.getConditionOp(), 1, loop.getBeforeArguments());
-      tieAll(loop.getYieldOp(), 0, loop.getAfterArguments());
-    }
-  });
-}
-
 /// Makes the function of `kernel`, still on tensors inside.
 static func::FuncOp createFunction(device::KernelOp kernel, ArrayRef<ResultPlace> places) {
   OpBuilder builder(kernel);
@@ -131,7 +84,8 @@ static func::FuncOp createFunction(device::KernelOp kernel, ArrayRef<ResultPlace
   SmallVector<Value> updated(kernel.getResultTypes().size()); // the tensor that a result is an updated copy of
   for (auto [i, argument] : llvm::enumerate(body.getArguments().take_front(numTensors))) {
     Value memory = entry->getArgument(i);
-    auto *place = llvm::find_if(places, [&, i = i](ResultPlace place) { return place.argument == static_cast<int64_t>(i) && place.isUpdatedCopy; });
+    auto *place =
+        llvm::find_if(places, [&, i = i](ResultPlace place) { return place.argument == static_cast<int64_t>(i) && place.isUpdatedCopy; });
     bool writable = place != places.end();
     if (writable) {
       Value result = entry->getArgument(numTensors + (place - places.begin()));
@@ -158,10 +112,10 @@ static func::FuncOp createFunction(device::KernelOp kernel, ArrayRef<ResultPlace
   return function;
 }
 
-static LogicalResult bufferize(func::FuncOp function) {
-  tieLoopCarriedTensors(function);
+static LogicalResult bufferize(func::FuncOp function, bool viaCopies) {
+  tieCarriedTensors(function, viaCopies);
   IRRewriter rewriter(function.getContext());
-  if (failed(bufferization::eliminateEmptyTensors(rewriter, function)))
+  if (!viaCopies && failed(bufferization::eliminateEmptyTensors(rewriter, function)))
     return failure();
   SmallVector<tensor::EmptyOp> empties;
   function.walk([&](tensor::EmptyOp op) { empties.push_back(op); });
@@ -176,6 +130,25 @@ static LogicalResult bufferize(func::FuncOp function) {
   };
   bufferization::BufferizationState state;
   return bufferization::runOneShotBufferize(function, options, state);
+}
+
+/// First as much in place as can be. Where loops carry tensors that are still needed, that fails; copies always work.
+static LogicalResult bufferize(func::FuncOp &function) {
+  alignWhileLoops(function);
+  OpBuilder builder(function);
+  auto untouched = cast<func::FuncOp>(builder.clone(*function));
+  {
+    ScopedDiagnosticHandler silent(function.getContext(), [thread = std::this_thread::get_id()](Diagnostic &) {
+      return success(thread == std::this_thread::get_id());
+    });
+    if (succeeded(bufferize(function, /*viaCopies=*/false))) {
+      untouched.erase();
+      return success();
+    }
+  }
+  function.erase();
+  function = untouched;
+  return bufferize(function, /*viaCopies=*/true);
 }
 
 /// Removes copies of a buffer to itself, folds views and merges equal ones.

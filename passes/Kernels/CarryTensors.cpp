@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -83,8 +84,25 @@ LogicalResult countByIndex(OpBuilder &builder, scf::ForOp loop) {
   return success();
 }
 
+/// A loop whose condition is never true is what stands before it. (One that is never false is left.)
+void inlineLoopsWithoutTurns(func::FuncOp step) {
+  SmallVector<scf::WhileOp> loops;
+  step.walk([&](scf::WhileOp loop) {
+    if (matchPattern(loop.getConditionOp().getCondition(), m_Zero()))
+      loops.push_back(loop);
+  });
+  IRRewriter rewriter(step.getContext());
+  for (scf::WhileOp loop : loops) {
+    scf::ConditionOp condition = loop.getConditionOp();
+    rewriter.inlineBlockBefore(loop.getBeforeBody(), loop, loop.getInits());
+    rewriter.replaceOp(loop, condition.getArgs());
+    rewriter.eraseOp(condition);
+  }
+}
+
 struct CarryTensors : impl::CarryTensorsPassBase<CarryTensors> {
   void runOnOperation() override {
+    inlineLoopsWithoutTurns(getOperation());
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
       if (isStepControlFlow(op))

@@ -75,3 +75,48 @@ device.kernel @positive(%a: tensor<8xf32>) -> tensor<8xi1> {
   } -> tensor<8xi1>
   device.yield %r : tensor<8xi1>
 }
+
+// -----
+
+// A loop that yields its arguments in another order: both are copied before either is written.
+// CHECK-LABEL: func.func @swap(
+// CHECK: scf.for
+// CHECK-DAG: linalg.generic {{.*}} ins(%[[A:.*]] : memref<8xf32>) outs(%[[COPY_OF_A:.*]] : memref<8xf32>)
+// CHECK-DAG: linalg.generic {{.*}} ins(%[[B:.*]] : memref<8xf32>) outs(%[[COPY_OF_B:.*]] : memref<8xf32>)
+// CHECK-DAG: linalg.generic {{.*}} ins(%[[COPY_OF_B]] : memref<8xf32>) outs(%[[A]] : memref<8xf32>)
+// CHECK-DAG: linalg.generic {{.*}} ins(%[[COPY_OF_A]] : memref<8xf32>) outs(%[[B]] : memref<8xf32>)
+device.kernel @swap(%a: tensor<8xf32>, %b: tensor<8xf32>, %n: tensor<i32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %number = tensor.extract %n[] : tensor<i32>
+  %turns = arith.index_cast %number : i32 to index
+  %r:2 = scf.for %i = %c0 to %turns step %c1 iter_args(%x = %a, %y = %b) -> (tensor<8xf32>, tensor<8xf32>) {
+    scf.yield %y, %x : tensor<8xf32>, tensor<8xf32>
+  }
+  device.yield %r#0, %r#1 : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// What a while loop hands on is brought into the order of what it carries; what it computes before its condition is carried too.
+// CHECK-LABEL: func.func @while(
+// CHECK: scf.while (%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) : (i32, i1) -> i32
+// CHECK-NOT: memref.copy
+device.kernel @while(%a: tensor<8xf32>, %n: tensor<i32>) -> tensor<8xf32> {
+  %true = arith.constant true
+  %most = arith.constant 100 : i32
+  %number = tensor.extract %n[] : tensor<i32>
+  %r:2 = scf.while (%k = %number, %first = %true, %x = %a) : (i32, i1, tensor<8xf32>) -> (tensor<8xf32>, i32) {
+    %more = arith.cmpi slt, %k, %most : i32
+    %go = arith.andi %more, %first : i1
+    scf.condition(%go) %x, %k : tensor<8xf32>, i32
+  } do {
+  ^bb0(%x: tensor<8xf32>, %k: i32):
+    %next = arith.addi %k, %k : i32
+    %even = arith.cmpi slt, %next, %k : i32
+    %e = tensor.empty() : tensor<8xf32>
+    %y = linalg.add ins(%x, %x : tensor<8xf32>, tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+    scf.yield %next, %even, %y : i32, i1, tensor<8xf32>
+  }
+  device.yield %r#0 : tensor<8xf32>
+}

@@ -116,3 +116,24 @@ func.func @unsigned(%n: i8) {
   }
   return
 }
+
+// A loop that never takes a turn is what stands before its condition.
+// CHECK-LABEL: func.func @never
+// CHECK-SAME: %[[X:.*]]: tensor<4xf32>
+func.func @never(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %false = arith.constant false
+  // CHECK-NOT: scf.while
+  // CHECK: %[[Y:.*]] = arith.addf %[[X]], %[[X]]
+  // CHECK-NOT: collective
+  // CHECK: return %[[Y]]
+  %r = scf.while (%y = %x) : (tensor<4xf32>) -> tensor<4xf32> {
+    %s = arith.addf %y, %y : tensor<4xf32>
+    scf.condition(%false) %s : tensor<4xf32>
+  } do {
+  ^bb0(%y: tensor<4xf32>):
+    %h = collective.start all_reduce sum @all (%y : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+    %z = collective.wait %h (%y : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+    scf.yield %z : tensor<4xf32>
+  }
+  return %r : tensor<4xf32>
+}

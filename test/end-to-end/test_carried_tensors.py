@@ -1,0 +1,113 @@
+"""Loops inside of kernels that carry tensors: in another order, chosen by a condition, and more or fewer of them than their results. Compiled
+programs give the interpreter's bits, and NumPy's values."""
+
+import numpy as np
+import pytest
+
+from steps_by_hand import T, X, combine, values, variables
+
+TURNS = 5
+
+
+def step(loop, results):
+    """A step whose loops run `TURNS` times, as the data say, and that assigns what they give, summed over the replicas."""
+    sums = "\n  ".join(f"%s{i} = replica.all_reduce sum %{result} : {T}\n  replica.assign @w{i}, %s{i} : {T}" for i, result in enumerate(results))
+    return variables(*[f"w{i}" for i in range(len(results))]) + f"""
+replica.step @step(%x: {T} {{replica.batch = "x"}}, %n: tensor<1xi32> {{replica.batch = "n"}}) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %i1 = arith.constant 1 : i32
+  %i0 = arith.constant 0 : i32
+  %one = arith.constant dense<1.0> : {T}
+  %two = arith.constant dense<2.0> : {T}
+  %number = tensor.extract %n[%c0] : tensor<1xi32>
+  %turns = arith.index_cast %number : i32 to index
+  {combine("y", "x", "mul", "x")}
+  {loop}
+  {sums}
+  replica.return
+}}
+"""
+
+
+def expect(interpreted, text, replicas, *expected):
+    data = {"x": np.repeat(X, replicas, axis=0), "n": np.full(replicas, TURNS, np.int32)}
+    found = interpreted(text, replicas, data)
+    for i, value in enumerate(expected):
+        np.testing.assert_array_equal(values(found, f"w{i}"), replicas * value)
+
+
+@pytest.mark.parametrize("replicas", [1, 3])
+def test_two_that_change_places(interpreted, replicas):
+    loop = f"""%a, %b = scf.for %i = %c0 to %turns step %c1 iter_args(%p = %x, %q = %y) -> ({T}, {T}) {{
+    scf.yield %q, %p : {T}, {T}
+  }}"""
+    expect(interpreted, step(loop, ["a", "b"]), replicas, X * X, X)
+
+
+@pytest.mark.parametrize("replicas", [1, 2])
+def test_each_is_made_of_the_ones_before(interpreted, replicas):
+    """As in Fibonacci's numbers, with three of them."""
+    loop = f"""%a, %b, %c = scf.for %i = %c0 to %turns step %c1 iter_args(%p = %x, %q = %y, %r = %one) -> ({T}, {T}, {T}) {{
+    {combine("t", "p", "add", "q")}
+    scf.yield %q, %r, %t : {T}, {T}, {T}
+  }}"""
+    p, q, r = X, X * X, 0 * X + 1
+    for _ in range(TURNS):
+        p, q, r = q, r, p + q
+    expect(interpreted, step(loop, ["a", "b", "c"]), replicas, p, q, r)
+
+
+def test_a_choice_between_carried_ones(interpreted):
+    """By a select, and by a branch one side of which gives what stands outside of the loop, which is needed later."""
+    loop = f"""%a, %b = scf.for %i = %c0 to %turns step %c1 iter_args(%p = %x, %q = %y) -> ({T}, {T}) {{
+    %first = arith.cmpi eq, %i, %c0 : index
+    %s = arith.select %first, %p, %y : {T}
+    %t = scf.if %first -> {T} {{
+      scf.yield %x : {T}
+    }} else {{
+      {combine("u", "p", "add", "q")}
+      scf.yield %u : {T}
+    }}
+    scf.yield %t, %s : {T}, {T}
+  }}
+  {combine("c", "x", "add", "y")}"""
+    p, q = X, X * X
+    for i in range(TURNS):
+        p, q = X if i == 0 else p + q, p if i == 0 else X * X
+    expect(interpreted, step(loop, ["a", "b", "c"]), 2, p, q, X + X * X)
+
+
+def test_a_while_loop_that_hands_on_others_than_it_carries(interpreted):
+    """Fewer, in another order, and one that is computed before the condition."""
+    loop = f"""%b, %k, %a = scf.while (%i = %i0, %p = %x, %q = %y) : (i32, {T}, {T}) -> ({T}, i32, {T}) {{
+    %more = arith.cmpi slt, %i, %number : i32
+    {combine("d", "p", "add", "one")}
+    scf.condition(%more) %q, %i, %d : {T}, i32, {T}
+  }} do {{
+  ^bb0(%q: {T}, %i: i32, %d: {T}):
+    %next = arith.addi %i, %i1 : i32
+    {combine("e", "q", "add", "d")}
+    scf.yield %next, %q, %e : i32, {T}, {T}
+  }}"""
+    p, q = X, X * X
+    for _ in range(TURNS):
+        p, q = q, q + (p + 1)
+    expect(interpreted, step(loop, ["a", "b"]), 2, p + 1, q)
+
+
+def test_a_loop_inside_of_a_loop(interpreted):
+    loop = f"""%a, %b = scf.for %i = %c0 to %turns step %c1 iter_args(%p = %x, %q = %y) -> ({T}, {T}) {{
+    %c, %d = scf.for %j = %c0 to %i step %c1 iter_args(%r = %q, %s = %p) -> ({T}, {T}) {{
+      {combine("t", "r", "add", "one")}
+      scf.yield %s, %t : {T}, {T}
+    }}
+    scf.yield %d, %c : {T}, {T}
+  }}"""
+    p, q = X, X * X
+    for i in range(TURNS):
+        r, s = q, p
+        for _ in range(i):
+            r, s = s, r + 1
+        p, q = s, r
+    expect(interpreted, step(loop, ["a", "b"]), 2, p, q)
