@@ -138,14 +138,30 @@ private:
     return success();
   }
 
+  /// What is computed for an operation that has no place in a step is outside of kernels because of that one.
+  static Operation *findUnknownUser(Operation *op) {
+    auto isUnknown = [](Operation *user) {
+      return !isView(user) && !isa<device::InvokeOp, collective::StartOp, collective::WaitOp, scf::ForOp, scf::IfOp, scf::WhileOp,
+                                   tensor::ExtractOp, arith::IndexCastOp, func::ReturnOp, scf::YieldOp, scf::ConditionOp>(user);
+    };
+    for (;;) {
+      auto user = llvm::find_if(op->getUsers(), isUnknown);
+      if (user == op->user_end())
+        return op;
+      op = *user;
+    }
+  }
+
   LogicalResult assignOther(Operation *op) {
     if (isView(op)) {
       hold(op->getResult(0), plan.storageOf.at(op->getOperand(0)), lifetimes.getFirst(op));
       return success();
     }
     DenseElementsAttr value;
-    if (!matchPattern(op, m_Constant()))
+    if (!matchPattern(op, m_Constant())) {
+      op = findUnknownUser(op);
       return op->emitError("expected a kernel invocation, a collective or control flow, found '") << op->getName() << "'";
+    }
     if (matchPattern(op, m_Constant(&value)))
       hold(op->getResult(0),
            createFixed({device::Space::Constant, layout.getModule().addConstant(value)}, op->getResult(0)),

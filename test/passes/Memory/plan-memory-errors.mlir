@@ -43,6 +43,19 @@ func.func @dynamic(%x: tensor<4xf32> {device.binding = #device.binding<batch "x"
 // -----
 
 replica.strategy @one {kind = #replica.kind<one_device>, replicas = 1}
+func.func @assert(%s: tensor<i32> {device.binding = #device.binding<scalar "s">}) {
+  %i = tensor.extract %s[] : tensor<i32>
+  %one = arith.constant 1 : i32
+  %next = arith.addi %i, %one : i32
+  %c = arith.cmpi sgt, %next, %one : i32
+  // expected-error@+1 {{expected a kernel invocation, a collective or control flow, found 'cf.assert'}}
+  cf.assert %c, "s is positive"
+  return
+}
+
+// -----
+
+replica.strategy @one {kind = #replica.kind<one_device>, replicas = 1}
 func.func @compute(%x: tensor<4xf32> {device.binding = #device.binding<batch "x">}) -> (tensor<4xf32> {device.binding = #device.binding<metric "m">}) {
   // expected-error@+1 {{expected a kernel invocation, a collective or control flow, found 'arith.negf'}}
   %d = arith.negf %x : tensor<4xf32>
