@@ -1,10 +1,13 @@
 //===- lockstep-compile.cpp - Compiles a step to an artifact --------------===//
 
+#include "dialect/Device/DeviceDialect.h"
+#include "dialect/Replica/ReplicaDialect.h"
 #include "passes/Emit/EmitArtifact.h"
 #include "passes/Pipelines.h"
 #include "passes/Remarks/RemarkCollector.h"
 #include "tools/lockstep-compile/ErrorFile.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
@@ -66,6 +69,15 @@ struct CommandLine {
                                cl::value_desc("stage|regex"), cl::ValueOptional, cl::cat(category)};
   cl::opt<bool> locations{"locations", cl::desc("print source locations with --stop-after"), cl::cat(category)};
 };
+
+/// True if there is something to run, at whatever stage.
+bool hasPrograms(mlir::ModuleOp module) {
+  return llvm::any_of(*module.getBody(), [](mlir::Operation &op) {
+    if (auto function = llvm::dyn_cast<mlir::func::FuncOp>(op))
+      return !function.isExternal();
+    return llvm::isa<replica::StepOp, replica::ProgramOp, device::ProgramOp>(op);
+  });
+}
 
 int fail(const llvm::Twine &message) {
   llvm::WithColor::error(llvm::errs(), "lockstep-compile") << message << "\n";
@@ -160,6 +172,11 @@ int main(int argc, char **argv) {
   buildCompilePipeline(pm, options);
   if (mlir::failed(pm.run(*module)))
     return 1;
+  if (!hasPrograms(*module)) {
+    mlir::emitError(mlir::UnknownLoc::get(&context),
+                    "expected a step or a program to compile ('replica.step', 'replica.program' or a public 'func.func'), found none");
+    return 1;
+  }
   if (printRemarks && mlir::failed(remarks.print(*module, remarkFilter, llvm::errs(), message)))
     return fail("--remarks: " + message);
   // A compiled step keeps its explanation.
