@@ -148,6 +148,14 @@ void lockstep::buildCompilePipeline(OpPassManager &pm, const CompileOptions &opt
     addMemory(pm, options);
 }
 
+void lockstep::buildInterpretPipeline(OpPassManager &pm, const SetReplicasPassOptions &strategy, bool verify) {
+  pm.addPass(createSetReplicasPass(strategy));
+  pm.addPass(createApplyStrategyPass());
+  if (verify)
+    pm.addPass(createVerifyUniformityPass());
+  pm.addPass(createLinalgGeneralizeNamedOpsPass());
+}
+
 void lockstep::registerDialects(DialectRegistry &registry) {
   registerAllDialects(registry);
   registerAllExtensions(registry);

@@ -3,6 +3,7 @@
 #ifndef LOCKSTEP_PASSES_PIPELINES_H
 #define LOCKSTEP_PASSES_PIPELINES_H
 
+#include "passes/Passes.h"
 #include "passes/Stage.h"
 
 #include "mlir/IR/DialectRegistry.h"
@@ -44,6 +45,11 @@ struct CompileOptions {
 
 /// Appends the passes of all stages up to `options.stopAfter`.
 void buildCompilePipeline(mlir::OpPassManager &pm, const CompileOptions &options);
+
+/// Appends what a module needs after the import stage to be interpreted: its strategy and the number of replicas (as far as the module
+/// does not say them), and named operations of `linalg` as generic ones. With `verify`, a module is refused of which the compiler cannot
+/// prove that its replicas issue the same collectives and that copies of variables stay equal; without, execution shows what comes of it.
+void buildInterpretPipeline(mlir::OpPassManager &pm, const SetReplicasPassOptions &strategy, bool verify);
 
 /// Registers every dialect, extension and translation that the compiler loads.
 void registerDialects(mlir::DialectRegistry &registry);

@@ -9,7 +9,9 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -17,12 +19,35 @@ namespace lockstep::interpret {
 
 LogicalResult Frame::fail(Operation *op, const Twine &message) { return machine.fail(replica, op, message); }
 
+LogicalResult Frame::spend(Operation *op, ArrayRef<int64_t> shape) {
+  if (!machine.options.budget)
+    return success();
+  int64_t count = 1;
+  for (int64_t size : shape)
+    if (size < 0 || llvm::MulOverflow(count, size, count))
+      count = std::numeric_limits<int64_t>::max();
+  return machine.spend(replica, op, count);
+}
+
+/// Most operations do something with each element that they get or give. Those that do more, or make tensors of any size, say so
+/// themselves.
+static LogicalResult spend(const Instruction &instruction, Frame &frame) {
+  if (!frame.machine.options.budget)
+    return success();
+  int64_t count = kOverhead;
+  // Zeros are handed on and reduced at no cost, but not computed with.
+  for (Use use : instruction.operands)
+    if (const Value &value = frame.peek(use); !value.isZero() || isMemoryEffectFree(instruction.op))
+      count += value.size();
+  return frame.machine.spend(frame.replica, instruction.op, count);
+}
+
 LogicalResult Code::execute(Frame &frame) const {
-  if (frame.machine.hasFailed())
+  if (frame.machine.hasFailed() || failed(frame.machine.spend(frame.replica, terminator, kOverhead)))
     return failure();
   for (const Instruction &instruction : instructions) {
     frame.machine.pause(frame.replica);
-    if (failed(instruction.run(instruction, frame)))
+    if (failed(spend(instruction, frame)) || failed(instruction.run(instruction, frame)))
       return failure();
     for (unsigned slot : instruction.released)
       frame.slots[slot] = Value();
@@ -72,6 +97,10 @@ LogicalResult Body::call(Frame &frame, MutableArrayRef<Value> values, SmallVecto
       return success();
     auto branch = cast<BranchOpInterface>(end);
     unsigned taken = isa<cf::CondBranchOp>(end) && !results[0].intAt(0) ? 1 : 0;
+    frame.machine.noteBranch(frame.replica, end, taken);
+    // Blocks may be empty and lead back to themselves.
+    if (failed(frame.machine.spend(frame.replica, end, kOverhead)))
+      return failure();
     OperandRange forwarded = branch.getSuccessorOperands(taken).getForwardedOperands();
     arguments.clear();
     for (unsigned i = 0; i < forwarded.size(); ++i)

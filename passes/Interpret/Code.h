@@ -43,7 +43,12 @@ struct Frame {
 
   /// Reports an error at `op`, as one of this replica; always fails. The first error of all replicas is the one that is shown.
   llvm::LogicalResult fail(mlir::Operation *op, const llvm::Twine &message);
+  /// Before `op` computes a tensor of shape `shape`: fails if there is no budget left for it.
+  llvm::LogicalResult spend(mlir::Operation *op, llvm::ArrayRef<int64_t> shape);
 };
+
+/// What an instruction counts in a budget beside its elements.
+constexpr int64_t kOverhead = 16;
 
 struct Instruction {
   using Run = std::function<llvm::LogicalResult(const Instruction &, Frame &)>;

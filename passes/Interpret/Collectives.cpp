@@ -55,8 +55,9 @@ LogicalResult exchangeParts(Machine &machine, collective::StartOp op, ArrayRef<V
   if (failed(checkShapes(machine, op, values)))
     return failure();
   if (values[0].shape()[axis] % values.size() != 0)
-    return machine.fail(-1, op, "expected a multiple of " + Twine(values.size()) + " rows, found " + Twine(values[0].shape()[axis]) +
-                                    " [E_SHAPE_MISMATCH]");
+    return machine.fail(
+        -1, op, "expected a multiple of " + Twine(values.size()) + " rows, found " + Twine(values[0].shape()[axis]) + " [E_SHAPE_MISMATCH]",
+        FailureKind::ShapesDiffer);
   for (auto [rank, mine] : llvm::enumerate(results)) {
     SmallVector<Value> parts;
     for (const Value &value : values)

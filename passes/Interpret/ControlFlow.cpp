@@ -35,6 +35,8 @@ FailureOr<Instruction::Run> translate(scf::ForOp op, CodeBuilder &builder) {
     int64_t lower = bound(0), upper = bound(1), step = bound(2);
     if (step <= 0)
       return frame.fail(instruction.op, "expected a positive step of the loop, found " + Twine(step));
+    uint64_t distance = lower < upper ? static_cast<uint64_t>(upper) - static_cast<uint64_t>(lower) : 0;
+    frame.machine.noteBranch(frame.replica, instruction.op, static_cast<int64_t>((distance + step - 1) / step));
     SmallVector<Value> carried = takeAll(frame, ArrayRef(instruction.operands).drop_front(3)), arguments;
     for (int64_t i = lower; i < upper; i += step) {
       arguments.assign(1, Value::ofInt(static_cast<uint64_t>(i) & widthMask(width)));
@@ -69,6 +71,8 @@ FailureOr<Instruction::Run> translate(scf::ParallelOp op, CodeBuilder &builder) 
       std::vector<SmallVector<Value>> more;
       for (const SmallVector<Value> &round : rounds)
         for (int64_t i = bound(loop, 0); i < bound(loop, 1); i += step) {
+          if (failed(frame.machine.spend(frame.replica, instruction.op, kOverhead)))
+            return failure();
           more.push_back(round);
           more.back().push_back(Value::ofInt(static_cast<uint64_t>(i)));
         }
@@ -94,6 +98,7 @@ FailureOr<Instruction::Run> translate(scf::WhileOp op, CodeBuilder &builder) {
       // The condition comes first, then the values that are passed on.
       if (failed(before->call(frame, carried, condition)))
         return failure();
+      frame.machine.noteBranch(frame.replica, instruction.op, condition[0].intAt(0) != 0);
       MutableArrayRef<Value> passed = MutableArrayRef(condition).drop_front();
       if (!condition[0].intAt(0)) {
         setResults(instruction, frame, passed);
@@ -122,7 +127,9 @@ FailureOr<Instruction::Run> translate(scf::IfOp op, CodeBuilder &builder) {
   if (failed(thenCode) || failed(elseCode))
     return failure();
   return Instruction::Run([thenCode = *thenCode, elseCode = *elseCode](const Instruction &instruction, Frame &frame) {
-    return runBranch(frame.peek(instruction.operands[0]).intAt(0) ? thenCode : elseCode, instruction, frame);
+    bool condition = frame.peek(instruction.operands[0]).intAt(0) != 0;
+    frame.machine.noteBranch(frame.replica, instruction.op, condition);
+    return runBranch(condition ? thenCode : elseCode, instruction, frame);
   });
 }
 
@@ -135,11 +142,12 @@ FailureOr<Instruction::Run> translate(scf::IndexSwitchOp op, CodeBuilder &builde
     branches.push_back(*code);
   }
   // The default region is the first one.
-  return Instruction::Run(
-      [branches, cases = SmallVector<int64_t>(op.getCases())](const Instruction &instruction, Frame &frame) {
-        auto chosen = llvm::find(cases, static_cast<int64_t>(frame.peek(instruction.operands[0]).intAt(0)));
-        return runBranch(branches[chosen == cases.end() ? 0 : 1 + (chosen - cases.begin())], instruction, frame);
-      });
+  return Instruction::Run([branches, cases = SmallVector<int64_t>(op.getCases())](const Instruction &instruction, Frame &frame) {
+    auto chosen = llvm::find(cases, static_cast<int64_t>(frame.peek(instruction.operands[0]).intAt(0)));
+    size_t way = chosen == cases.end() ? 0 : 1 + (chosen - cases.begin());
+    frame.machine.noteBranch(frame.replica, instruction.op, static_cast<int64_t>(way));
+    return runBranch(branches[way], instruction, frame);
+  });
 }
 
 } // namespace

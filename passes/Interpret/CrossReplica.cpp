@@ -38,8 +38,12 @@ Result translate(replica::MergeCallOp op, CodeBuilder &builder) {
         if (!perReplica[index])
           for (auto [replica, component] : llvm::enumerate(components))
             if (!component.isIdentical(components[0]))
-              return machine.fail(-1, instruction.op, "expected argument " + Twine(index) + " to be equal on all replicas, found another "
-                                                      "value on replica " + Twine(replica) + " than on replica 0");
+              return machine.fail(-1, instruction.op,
+                                  "expected argument " + Twine(index) +
+                                      " to be equal on all replicas, found another "
+                                      "value on replica " +
+                                      Twine(replica) + " than on replica 0",
+                                  FailureKind::ValuesDiffer);
         arguments.push_back(perReplica[index] ? Value::perReplica(std::move(components)) : components[0]);
       }
       Frame cross{machine, -1, std::vector<Value>(frame.slots.size()), {}};

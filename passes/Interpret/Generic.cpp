@@ -99,6 +99,8 @@ LogicalResult GenericRun::prepare() {
     sizes.push_back(values[operand].shape()[dim]);
   }
   empty = llvm::is_contained(sizes, 0);
+  if (failed(frame.spend(instruction.op, sizes)))
+    return failure();
   for (auto [access, value] : llvm::zip_equal(plan.accesses, values))
     if (failed(place(access, value)))
       return failure();

@@ -5,19 +5,9 @@
 #include "dialect/Device/DeviceDialect.h"
 #include "passes/Interpret/Code.h"
 
-#include "mlir/Dialect/Linalg/Passes.h"
-
 using namespace mlir;
 
 namespace lockstep::interpret {
-
-void buildInterpretPipeline(OpPassManager &pm, const SetReplicasPassOptions &strategy, bool verify) {
-  pm.addPass(createSetReplicasPass(strategy));
-  pm.addPass(createApplyStrategyPass());
-  if (verify)
-    pm.addPass(createVerifyUniformityPass());
-  pm.addPass(createLinalgGeneralizeNamedOpsPass());
-}
 
 Interpreter::~Interpreter() = default;
 
@@ -26,7 +16,7 @@ LogicalResult Interpreter::addVariable(replica::VariableOp op) {
   std::optional<Element> element = getElement(type);
   if (!element)
     return op.emitError("expected elements that the interpreter has, found ") << type;
-  Value initial(element->lane, type.getShape());
+  Value initial = Value::zeros(element->lane, type.getShape());
   if (Attribute attribute = op.getInitialAttr()) {
     std::optional<Value> value = fromAttribute(attribute, type);
     if (!value)
@@ -85,6 +75,10 @@ LogicalResult Interpreter::addFunction(FunctionOpInterface op) {
     return failure();
   functions.push_back({op, std::make_shared<const Body>(std::move(*body)), builder.numSlots()});
   return success();
+}
+
+bool Interpreter::canRun(FunctionOpInterface op) const {
+  return llvm::any_of(functions, [&](const Function &function) { return function.op == op; });
 }
 
 const Interpreter::Function *Interpreter::find(Operation *op) const {
@@ -185,9 +179,13 @@ LogicalResult Interpreter::checkCopies() {
     for (auto [replica, copy] : llvm::enumerate(variable.copies)) {
       if (!copy.isIdentical(variable.copies[0])) {
         Operation *place = variable.assigned ? variable.assigned : variable.op.getOperation();
-        return place->emitError("expected variable '")
-               << name.getValue() << "' to be equal on all replicas after the step, found another value on replica " << replica
-               << " than on replica 0";
+        (void)machine.fail(-1, place,
+                           "expected variable '" + name.getValue() +
+                               "' to be equal on all replicas after the step, found another value on replica " + Twine(replica) +
+                               " than on replica 0",
+                           FailureKind::ValuesDiffer);
+        machine.emitFailure();
+        return failure();
       }
       // From here on they share their elements.
       copy = variable.copies[0];

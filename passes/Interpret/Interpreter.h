@@ -8,21 +8,15 @@
 #define LOCKSTEP_PASSES_INTERPRET_INTERPRETER_H
 
 #include "passes/Interpret/Machine.h"
-#include "passes/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Pass/PassManager.h"
 
 namespace lockstep::interpret {
 
 struct Body;
 
-/// Appends what a module needs after the import stage: its strategy and the number of replicas (as far as the module does not say
-/// them), and named operations of `linalg` as generic ones. With `verify`, a module is refused of which the compiler cannot prove that
-/// its replicas issue the same collectives and that copies of variables stay equal; without, execution shows what comes of it.
-void buildInterpretPipeline(mlir::OpPassManager &pm, const SetReplicasPassOptions &strategy, bool verify);
-
-/// Executes steps and programs of one module, which must outlive it.
+/// Executes steps and programs of one module, which must outlive it. Named operations of `linalg` have to be generic ones, and the
+/// strategy and the number of replicas known (`buildInterpretPipeline` in `passes/Pipelines.h`).
 class Interpreter {
 public:
   /// Translates all steps and programs. Errors are diagnostics at the operation: one that the interpreter does not know, elements of a type
@@ -41,6 +35,9 @@ public:
   /// The module's program, if there is exactly one; otherwise null.
   replica::ProgramOp findOnlyProgram() const;
 
+  /// False for functions that are none of those that are run below, so that they have not been translated.
+  bool canRun(mlir::FunctionOpInterface function) const;
+
   /// Runs a step on all replicas: `arguments[r]` are those of replica r, their shapes fit the argument types. Gives each
   /// replica's results. Errors are diagnostics: a blocked collective, an index out of range, shapes that do not fit, copies of
   /// a variable that have become different.
@@ -57,6 +54,8 @@ public:
   llvm::LogicalResult run(replica::ProgramOp program, llvm::ArrayRef<Value> arguments, llvm::SmallVectorImpl<Value> &results);
   /// Holds for all runs from here on.
   void setOptions(const RunOptions &options) { machine.options = options; }
+  /// The error of the last run, if it failed.
+  Failure getFailure() const { return machine.getFailure(); }
   /// The batches of the iterator of programs: of each, its tensors, per replica. A run begins with the first.
   void setBatches(std::vector<std::vector<Value>> all) { batches.all = std::move(all); }
 

@@ -245,19 +245,20 @@ void Machine::reportBlocked() {
   report(waiter, first->op,
          "blocked: replica " + std::to_string(waiter) + " waits in " + quoted(first->op) + " for replica " + std::to_string(missing) +
              ", which " + describePlace(missing) + " [E_COLLECTIVE_DIVERGENCE]",
-         std::move(notes));
+         FailureKind::Blocked, std::move(notes));
 }
 
-LogicalResult Machine::fail(int64_t replica, Operation *op, const Twine &message) {
+LogicalResult Machine::fail(int64_t replica, Operation *op, const Twine &message, FailureKind kind) {
   std::lock_guard lock(mutex);
-  report(replica, op, message.str());
+  report(replica, op, message.str(), kind);
   return failure();
 }
 
-void Machine::report(int64_t replica, Operation *op, std::string message, std::vector<Note> notes) {
+void Machine::report(int64_t replica, Operation *op, std::string message, FailureKind kind, std::vector<Note> notes) {
   if (!hasFailed()) {
     failedReplica = replica;
     failedOp = op;
+    failureKind = kind;
     failureMessage = std::move(message);
     failureNotes = std::move(notes);
     failed = true;
@@ -267,7 +268,7 @@ void Machine::report(int64_t replica, Operation *op, std::string message, std::v
 
 void Machine::adoptFailure(const Machine &inner) {
   std::lock_guard lock(mutex);
-  report(inner.failedReplica, inner.failedOp, inner.failureMessage, inner.failureNotes);
+  report(inner.failedReplica, inner.failedOp, inner.failureMessage, inner.failureKind, inner.failureNotes);
 }
 
 void Machine::emitFailure() {

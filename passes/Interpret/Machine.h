@@ -46,6 +46,31 @@ struct BatchList {
 struct RunOptions {
   /// Replicas take turns, in an order drawn from this seed; without it, their threads run side by side.
   std::optional<uint64_t> scheduleSeed;
+  /// With turns: a replica goes on until it has to wait.
+  bool turnsEndAtWaits = false;
+  /// Called when `replica` goes into a branch or loop, with a number for the way that it goes. Only with turns: then never from two
+  /// threads at once.
+  std::function<void(int64_t replica, mlir::Operation *branch, int64_t way)> onBranch;
+  /// The element operations that are left, which runs count down; one that needs more fails. Only with turns; outlives the run.
+  int64_t *budget = nullptr;
+};
+
+/// What kind of error ended a run.
+enum class FailureKind {
+  /// Replicas wait for each other for ever.
+  Blocked,
+  /// What must be equal on all replicas is not.
+  ValuesDiffer,
+  /// Replicas bring different shapes to one collective.
+  ShapesDiffer,
+  /// `RunOptions::budget` is used up.
+  TooLong,
+  Other,
+};
+
+struct Failure {
+  FailureKind kind = FailureKind::Other;
+  mlir::Operation *op = nullptr;
 };
 
 /// One run of all replicas. `variables` and `batches` outlive it.
@@ -92,8 +117,24 @@ public:
   void end(int64_t replica, mlir::Operation *terminator);
   /// Between two operations of `replica`: others may have their turn.
   void pause(int64_t replica) {
-    if (turns && replica >= 0)
+    if (turns && replica >= 0 && !options.turnsEndAtWaits)
       takeTurns(replica);
+  }
+  /// Takes what `op` is about to do off the budget. Fails if that is more than is left.
+  llvm::LogicalResult spend(int64_t replica, mlir::Operation *op, int64_t operations) {
+    if (!options.budget)
+      return llvm::success();
+    if (operations <= *options.budget) {
+      *options.budget -= operations;
+      return llvm::success();
+    }
+    *options.budget = 0;
+    return fail(replica, op, "expected fewer operations", FailureKind::TooLong);
+  }
+  /// `replica` goes into `branch`.
+  void noteBranch(int64_t replica, mlir::Operation *branch, int64_t way) {
+    if (options.onBranch)
+      options.onBranch(replica, branch, way);
   }
 
   /// Brings what `replica` may do in any order into one that its schedule draws; leaves it as it is without a schedule.
@@ -106,8 +147,10 @@ public:
   }
 
   /// Records an error, if it is the first one, and wakes all replicas. Always fails.
-  llvm::LogicalResult fail(int64_t replica, mlir::Operation *op, const llvm::Twine &message);
+  llvm::LogicalResult fail(int64_t replica, mlir::Operation *op, const llvm::Twine &message, FailureKind kind = FailureKind::Other);
   bool hasFailed() const { return failed.load(std::memory_order_relaxed); }
+  /// The error, if there is one; to be called when no replica runs any more.
+  Failure getFailure() const { return {failureKind, failedOp}; }
   /// Takes over the error of a run inside of this one.
   void adoptFailure(const Machine &inner);
   /// Emits the error as a diagnostic; to be called when no replica runs any more.
@@ -153,7 +196,7 @@ private:
   /// The rank for which `replica` waits in vain.
   int64_t findMissing(int64_t replica);
   std::string describePlace(int64_t replica);
-  void report(int64_t replica, mlir::Operation *op, std::string message, std::vector<Note> notes = {});
+  void report(int64_t replica, mlir::Operation *op, std::string message, FailureKind kind, std::vector<Note> notes = {});
 
   int64_t numReplicas;
   std::mutex mutex;
@@ -172,6 +215,7 @@ private:
   std::atomic<bool> failed = false;
   int64_t failedReplica = -1;
   mlir::Operation *failedOp = nullptr;
+  FailureKind failureKind = FailureKind::Other;
   std::string failureMessage;
   std::vector<Note> failureNotes;
 };

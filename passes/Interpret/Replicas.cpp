@@ -17,6 +17,8 @@ namespace lockstep::interpret {
 //===----------------------------------------------------------------------===//
 
 void addTo(Value &to, const Value &value, const Element &element, bool subtract) {
+  if (to.isZero() && value.isZero())
+    return;
   int64_t count = to.size();
   auto add = [&](auto *a, const auto *b) {
     for (int64_t i = 0; i < count; ++i)
@@ -60,6 +62,8 @@ Value divide(const Value &sum, const Element &element, int64_t count) {
 Value reduce(replica::Reduction reduction, ArrayRef<Value> values, const Element &element, Type result) {
   if (values.size() == 1 && element.lane == Lane::Int && getElement(result)->lane == Lane::Int)
     return values[0];
+  if (llvm::all_of(values, [](const Value &value) { return value.isZero(); }))
+    return Value::zeros(getElement(result)->lane, values[0].shape());
   Value reduced = sumTree(values, element);
   if (reduction == replica::Reduction::Mean)
     reduced = divide(reduced, element, values.size());
@@ -89,9 +93,10 @@ LogicalResult checkShapes(Machine &machine, Operation *op, ArrayRef<Value> value
     for (size_t d = 0; fits && d < found.size(); ++d)
       fits = static_cast<int64_t>(d) == axis || expected[d] == found[d];
     if (!fits)
-      return machine.fail(-1, op, "expected the shape " + toText(expected) + " of replica 0 on replica " + Twine(replica) +
-                                      (axis < 0 ? Twine() : " up to dimension " + Twine(axis)) + ", found " + toText(found) +
-                                      " [E_SHAPE_MISMATCH]");
+      return machine.fail(-1, op,
+                          "expected the shape " + toText(expected) + " of replica 0 on replica " + Twine(replica) +
+                              (axis < 0 ? Twine() : " up to dimension " + Twine(axis)) + ", found " + toText(found) + " [E_SHAPE_MISMATCH]",
+                          FailureKind::ShapesDiffer);
   }
   return success();
 }
@@ -155,9 +160,10 @@ LogicalResult checkGathered(Machine &machine, Operation *op, const Value &gather
   auto expected = cast<RankedTensorType>(type);
   if (expected.isDynamicDim(axis) || expected.getDimSize(axis) == gathered.shape()[axis])
     return success();
-  return machine.fail(-1, op, "expected " + Twine(expected.getDimSize(axis)) + " rows in the result, found " +
-                                  Twine(gathered.shape()[axis]) + " from " + Twine(machine.replicas()) +
-                                  " replicas [E_SHAPE_MISMATCH]");
+  return machine.fail(-1, op,
+                      "expected " + Twine(expected.getDimSize(axis)) + " rows in the result, found " + Twine(gathered.shape()[axis]) +
+                          " from " + Twine(machine.replicas()) + " replicas [E_SHAPE_MISMATCH]",
+                      FailureKind::ShapesDiffer);
 }
 
 //===----------------------------------------------------------------------===//
@@ -167,8 +173,10 @@ LogicalResult checkGathered(Machine &machine, Operation *op, const Value &gather
 LogicalResult checkMirrored(Machine &machine, Operation *op, Variable &variable) {
   for (auto [replica, copy] : llvm::enumerate(variable.copies))
     if (!variable.op.isOnRead() && !copy.isIdentical(variable.copies[0]))
-      return machine.fail(-1, op, "expected variable '" + variable.op.getSymName() + "' to be equal on all replicas, found another value on replica " +
-                                      Twine(replica) + " than on replica 0");
+      return machine.fail(-1, op,
+                          "expected variable '" + variable.op.getSymName() +
+                              "' to be equal on all replicas, found another value on replica " + Twine(replica) + " than on replica 0",
+                          FailureKind::ValuesDiffer);
   return success();
 }
 
@@ -254,8 +262,10 @@ static void assignAll(Variable &variable, Value value, Operation *op, int64_t re
 LogicalResult checkEqual(Machine &machine, Operation *op, const Value &value) {
   for (auto [replica, component] : llvm::enumerate(value.components()))
     if (!component.isIdentical(value.components()[0]))
-      return machine.fail(-1, op, "expected a value that is equal on all replicas, found another one on replica " + Twine(replica) +
-                                      " than on replica 0 [E_PER_REPLICA_IN_UPDATE]");
+      return machine.fail(-1, op,
+                          "expected a value that is equal on all replicas, found another one on replica " + Twine(replica) +
+                              " than on replica 0 [E_PER_REPLICA_IN_UPDATE]",
+                          FailureKind::ValuesDiffer);
   return success();
 }
 

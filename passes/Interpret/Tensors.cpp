@@ -256,7 +256,10 @@ Instruction::Run translate(tensor::FromElementsOp op) {
 Instruction::Run translate(tensor::EmptyOp op) {
   return [lane = laneOf(op), sizes = mixedShape(op.getType())](const Instruction &instruction, Frame &frame) {
     unsigned next = 0;
-    frame.slots[instruction.results[0]] = Value(lane, sizes.read(instruction, frame, next));
+    Shape shape = sizes.read(instruction, frame, next);
+    if (failed(frame.spend(instruction.op, shape)))
+      return failure();
+    frame.slots[instruction.results[0]] = Value(lane, shape);
     return success();
   };
 }
@@ -264,7 +267,10 @@ Instruction::Run translate(tensor::EmptyOp op) {
 Instruction::Run translate(tensor::SplatOp op) {
   return [lane = laneOf(op), sizes = mixedShape(op.getType())](const Instruction &instruction, Frame &frame) {
     unsigned next = 1;
-    Value result(lane, sizes.read(instruction, frame, next));
+    Shape shape = sizes.read(instruction, frame, next);
+    if (failed(frame.spend(instruction.op, shape)))
+      return failure();
+    Value result(lane, shape);
     for (int64_t i = 0; i < result.size(); ++i)
       setElement(result, i, frame.peek(instruction.operands[0]));
     frame.slots[instruction.results[0]] = std::move(result);
@@ -314,7 +320,10 @@ FailureOr<Instruction::Run> translate(tensor::GenerateOp op, CodeBuilder &builde
   return Instruction::Run([body = *body, lane = laneOf(op), sizes = mixedShape(cast<RankedTensorType>(op.getType()))](
                               const Instruction &instruction, Frame &frame) {
     unsigned next = 0;
-    Value result(lane, sizes.read(instruction, frame, next));
+    Shape shape = sizes.read(instruction, frame, next);
+    if (failed(frame.spend(instruction.op, shape)))
+      return failure();
+    Value result(lane, shape);
     if (failed(generate(*body, frame, result)))
       return failure();
     frame.slots[instruction.results[0]] = std::move(result);
@@ -338,6 +347,8 @@ FailureOr<Instruction::Run> translate(tensor::PadOp op, CodeBuilder &builder) {
         return frame.fail(instruction.op, "expected padding of 0 or more, found " + Twine(std::min(before[d], shape[d])));
       shape[d] += before[d] + source.shape()[d];
     }
+    if (failed(frame.spend(instruction.op, shape)))
+      return failure();
     Value result(source.lane(), shape);
     if (isConstant) {
       SmallVector<Value> arguments(shape.size(), Value::ofInt(0)), yielded;

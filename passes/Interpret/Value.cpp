@@ -8,10 +8,14 @@
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/TypeUtilities.h"
 
+#include "llvm/Support/ErrorHandling.h"
+
 #include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <mutex>
+#include <sys/mman.h>
 
 using namespace mlir;
 
@@ -118,6 +122,35 @@ Value::Value(Lane lane, ArrayRef<int64_t> shape) : heldLane(lane), dims(shape), 
     elements = std::make_shared<std::byte[]>(bytes());
 }
 
+/// One array for all, as long as the longest that was asked for.
+static std::shared_ptr<std::byte[]> getZeros(size_t bytes) {
+  static std::mutex mutex;
+  static std::shared_ptr<std::byte[]> zeros;
+  static size_t size = 0;
+  std::lock_guard lock(mutex);
+  if (bytes > size) {
+    // Pages that are only read are never made.
+    void *pages = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (pages == MAP_FAILED)
+      llvm::report_bad_alloc_error("zeros of the interpreter");
+    zeros.reset(static_cast<std::byte *>(pages), [bytes](std::byte *data) { munmap(data, bytes); });
+    size = bytes;
+  }
+  return zeros;
+}
+
+Value Value::zeros(Lane lane, ArrayRef<int64_t> shape) {
+  Value value;
+  value.heldLane = lane;
+  value.dims.assign(shape.begin(), shape.end());
+  value.count = numElements(shape);
+  if (shape.empty())
+    return value;
+  value.elements = getZeros(std::max<size_t>(value.bytes(), 1));
+  value.knownZero = true;
+  return value;
+}
+
 Value Value::ofInt(uint64_t bits) {
   Value value;
   value.scalar = bits;
@@ -133,7 +166,10 @@ Value Value::perReplica(std::vector<Value> components) {
 void *Value::mutableData() {
   if (!elements)
     return &scalar;
-  if (elements.use_count() > 1) {
+  if (knownZero) {
+    elements = std::make_shared<std::byte[]>(bytes());
+    knownZero = false;
+  } else if (elements.use_count() > 1) {
     auto copy = std::make_shared_for_overwrite<std::byte[]>(bytes());
     std::memcpy(copy.get(), elements.get(), bytes());
     elements = std::move(copy);
@@ -150,6 +186,7 @@ Value Value::reshaped(ArrayRef<int64_t> shape) const {
   if (shape.empty() && elements) {
     std::memcpy(&result.scalar, data(), laneBytes(heldLane));
     result.elements.reset();
+    result.knownZero = false;
   } else if (!shape.empty() && !elements) {
     result.elements = std::make_shared<std::byte[]>(bytes());
     std::memcpy(result.elements.get(), &scalar, bytes());
@@ -159,11 +196,11 @@ Value Value::reshaped(ArrayRef<int64_t> shape) const {
 
 bool Value::isIdentical(const Value &other) const {
   return heldLane == other.heldLane && dims == other.dims &&
-         (data() == other.data() || std::memcmp(data(), other.data(), bytes()) == 0);
+         (data() == other.data() || (knownZero && other.knownZero) || std::memcmp(data(), other.data(), bytes()) == 0);
 }
 
-void copyStrided(std::byte *to, ArrayRef<int64_t> toStrides, const std::byte *from, ArrayRef<int64_t> fromStrides,
-                 ArrayRef<int64_t> sizes, size_t bytes) {
+void copyStrided(std::byte *to, ArrayRef<int64_t> toStrides, const std::byte *from, ArrayRef<int64_t> fromStrides, ArrayRef<int64_t> sizes,
+                 size_t bytes) {
   if (sizes.empty()) {
     std::memcpy(to, from, bytes);
     return;
@@ -182,6 +219,8 @@ Value concatenate(ArrayRef<Value> values, int64_t axis) {
   shape[axis] = 0;
   for (const Value &value : values)
     shape[axis] += value.shape()[axis];
+  if (llvm::all_of(values, [](const Value &value) { return value.isZero(); }))
+    return Value::zeros(values[0].lane(), shape);
   Value result(values[0].lane(), shape);
   size_t bytes = laneBytes(result.lane());
   Shape strides = rowMajorStrides(shape);
@@ -233,6 +272,9 @@ std::vector<std::byte> toBytes(const Element &element, const Value &value) {
   return bytes;
 }
 
+/// From so many elements on, constants that are zero share theirs.
+static constexpr int64_t kSharedZeros = 64;
+
 static void setFloat(Value &value, int64_t index, const APFloat &number) {
   if (value.lane() == Lane::Float)
     value.mutableAs<float>()[index] = number.convertToFloat();
@@ -263,6 +305,12 @@ std::optional<Value> fromAttribute(Attribute attribute, Type type) {
   auto dense = dyn_cast<DenseElementsAttr>(attribute);
   if (!dense)
     return std::nullopt;
+  if (dense.isSplat() && shaped.getNumElements() >= kSharedZeros) {
+    auto number = dyn_cast<FloatAttr>(dense.getSplatValue<Attribute>());
+    auto integer = dyn_cast<IntegerAttr>(dense.getSplatValue<Attribute>());
+    if (number ? number.getValue().isPosZero() : integer && integer.getValue().isZero())
+      return Value::zeros(element->lane, shaped.getShape());
+  }
   Value value(element->lane, shaped.getShape());
   int64_t index = 0;
   if (element->lane == Lane::Int) {

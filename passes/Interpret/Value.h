@@ -64,6 +64,8 @@ public:
   Value() = default;
   /// Zeros. A tensor of rank 0 and a scalar are the same.
   Value(Lane lane, llvm::ArrayRef<int64_t> shape);
+  /// Zeros that take no memory of their own before they are written, and of which sums and concatenations cost nothing.
+  static Value zeros(Lane lane, llvm::ArrayRef<int64_t> shape);
   static Value ofInt(uint64_t bits);
   static Value perReplica(std::vector<Value> components);
 
@@ -83,6 +85,9 @@ public:
   /// True if lane, shape and all bits are equal.
   bool isIdentical(const Value &other) const;
 
+  /// True if the elements are known to be zeros. False says nothing.
+  bool isZero() const { return knownZero; }
+
   bool isPerReplica() const { return parts != nullptr; }
   const std::vector<Value> &components() const { return *parts; }
 
@@ -95,6 +100,8 @@ private:
   /// The element, if the rank is 0.
   uint64_t scalar = 0;
   std::shared_ptr<std::byte[]> elements;
+  /// `elements` are those of `zeros`, which nobody writes.
+  bool knownZero = false;
   std::shared_ptr<const std::vector<Value>> parts;
 };
 

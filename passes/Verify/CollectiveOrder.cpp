@@ -26,7 +26,7 @@ bool all(Operation *) { return true; }
 class OrderVerifier {
 public:
   /// With a judge it reports what it finds, without it only collects what is refused.
-  OrderVerifier(FunctionOpInterface function, const UniformityAnalysis &uniformity, const Judge *judge)
+  OrderVerifier(FunctionOpInterface function, const UniformityAnalysis &uniformity, Judge *judge)
       : uniformity(uniformity), matcher(uniformity.getBrokenRule()), judge(judge), inReplicaForm(isa<OpensContextInterface>(*function)) {}
 
   LogicalResult verify(Region &region) {
@@ -312,19 +312,18 @@ private:
   llvm::DenseSet<Operation *> reported;
   /// The ranks of the story that is told.
   std::optional<RankPair> ranks;
-  const Judge *judge;
+  Judge *judge;
   bool inReplicaForm;
   bool valid = true;
 };
 
 } // namespace
 
-LogicalResult lockstep::verifyCollectiveOrder(FunctionOpInterface function, const UniformityAnalysis &uniformity) {
+LogicalResult lockstep::verifyCollectiveOrder(FunctionOpInterface function, const UniformityAnalysis &uniformity, Judge &judge) {
   OrderVerifier finder(function, uniformity, nullptr);
   if (succeeded(finder.verify(function.getFunctionBody())))
     return success();
   // What an error says of one branch depends on what else is refused.
-  Judge judge(function, uniformity);
   for (Operation *branch : finder.refused)
     judge.addRefused(branch);
   return OrderVerifier(function, uniformity, &judge).verify(function.getFunctionBody());

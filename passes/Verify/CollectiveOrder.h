@@ -10,6 +10,7 @@
 #define LOCKSTEP_PASSES_VERIFY_COLLECTIVEORDER_H
 
 #include "passes/Verify/Uniformity.h"
+#include "passes/Verify/Verdict.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
@@ -18,7 +19,7 @@ namespace lockstep {
 /// Succeeds if all replicas issue the same collectives in the same order in `function`. Otherwise emits one error for each
 /// branch or loop where they may not: [E_COLLECTIVE_IN_CONTROL_FLOW] if only some replicas would issue a collective,
 /// [E_COLLECTIVE_DIVERGENCE] if they would issue different ones.
-llvm::LogicalResult verifyCollectiveOrder(mlir::FunctionOpInterface function, const UniformityAnalysis &uniformity);
+llvm::LogicalResult verifyCollectiveOrder(mlir::FunctionOpInterface function, const UniformityAnalysis &uniformity, Judge &judge);
 
 } // namespace lockstep
 

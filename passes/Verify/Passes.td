@@ -48,7 +48,8 @@ def VerifyUniformityPass : Pass<"verify-uniformity", "::mlir::ModuleOp"> {
     | operands of a collective whose sizes may differ between replicas, except along the axis of a gather | `E_SHAPE_MISMATCH` |
     | a metric of a step that is varying; a varying value given to a `merge_call` as a plain argument; a call that is not inlined | |
 
-    Each error ends with a verdict: `wrong`, with what shows it, or `not provable`, with the condition that could not be decided.
+    Each error ends with a verdict: `wrong`, with what shows it, or `not provable`, with the condition that could not be decided. Where it depends
+    on inputs, it is wrong if the interpreter has found some on which it is, of which the error names one.
 
     With one replica nothing is refused. A branch that replicas may go through differently is accepted if all its sides, or all ways between
     blocks, provably issue the same sequence, and so is a collective of a group whose members go through it alike. What follows from the
@@ -76,6 +77,8 @@ def VerifyUniformityPass : Pass<"verify-uniformity", "::mlir::ModuleOp"> {
     model.py:12:8: note: 'replica.id' is different on each replica
     ```
   }];
+  // Of what it tries out.
+  let dependentDialects = ["::lockstep::replica::ReplicaDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect"];
 }
 
 #endif

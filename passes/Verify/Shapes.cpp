@@ -61,7 +61,7 @@ static Value findVaryingSize(Value tensor, int64_t dimension, const UniformityAn
 }
 
 /// Sizes that are numbers, and those of arguments, are known to be what they are computed from; of others nothing is known.
-static Verdict judgeSize(Value size, Operation *op, const Judge &judge) {
+static Verdict judgeSize(Value size, Operation *op, Judge &judge) {
   auto argument = dyn_cast<BlockArgument>(size);
   bool isArgument = argument && isa<FunctionOpInterface>(argument.getOwner()->getParentOp());
   if (isArgument || size.getType().isIndex())
@@ -87,7 +87,7 @@ static std::optional<SmallVector<int64_t>> getRaggedAxes(Operation *op) {
       .Default([](Operation *) { return std::nullopt; });
 }
 
-LogicalResult lockstep::verifyCollectiveShapes(FunctionOpInterface function, const UniformityAnalysis &uniformity, const Judge &judge) {
+LogicalResult lockstep::verifyCollectiveShapes(FunctionOpInterface function, const UniformityAnalysis &uniformity, Judge &judge) {
   LogicalResult valid = success();
   function->walk([&](Operation *op) {
     std::optional<SmallVector<int64_t>> ragged = getRaggedAxes(op);

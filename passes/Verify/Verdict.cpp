@@ -14,7 +14,7 @@ using namespace mlir;
 /// Of more branches, on which one error depends, nobody asks which depend on the same inputs: that is quadratic.
 static constexpr size_t kMostBranches = 32;
 
-static constexpr StringLiteral kVerdict = "verdict", kReason = "reason", kCondition = "condition";
+static constexpr StringLiteral kVerdict = "verdict", kReason = "reason", kCondition = "condition", kInputs = "arguments";
 
 //===----------------------------------------------------------------------===//
 // Telling it
@@ -33,15 +33,20 @@ void lockstep::tellVerdict(InFlightDiagnostic &diagnostic, const Verdict &verdic
   if (std::string line = verdict.condition ? userLocation(verdict.condition->getLoc()) : ""; !line.empty())
     entries.push_back(builder.getNamedAttr(kCondition, builder.getStringAttr(line)));
   told->getMetadata().push_back(DiagnosticArgument(Attribute(builder.getDictionaryAttr(entries))));
+  if (verdict.inputs)
+    told->getMetadata().push_back(DiagnosticArgument(Attribute(verdict.inputs)));
 }
 
-DictionaryAttr lockstep::findVerdict(Diagnostic &diagnostic) {
+static DictionaryAttr findEntries(Diagnostic &diagnostic, StringRef key) {
   for (const DiagnosticArgument &argument : diagnostic.getMetadata())
     if (argument.getKind() == DiagnosticArgument::DiagnosticArgumentKind::Attribute)
-      if (auto entries = dyn_cast<DictionaryAttr>(argument.getAsAttribute()); entries && entries.contains(kVerdict))
+      if (auto entries = dyn_cast<DictionaryAttr>(argument.getAsAttribute()); entries && entries.contains(key))
         return entries;
   return {};
 }
+
+DictionaryAttr lockstep::findVerdict(Diagnostic &diagnostic) { return findEntries(diagnostic, kVerdict); }
+DictionaryAttr lockstep::findInputs(Diagnostic &diagnostic) { return findEntries(diagnostic, kInputs); }
 
 static std::string describe(Operation *branch) {
   std::string line = userLocation(branch->getLoc());
@@ -132,11 +137,20 @@ bool Judge::isKnown(const Divergence &divergence) const {
   return !uniformity.getConstants().lookup(divergence.condition).empty();
 }
 
-Verdict Judge::judgeMissing(Operation *collective, const Divergence &divergence, std::optional<RankPair> ranks) const {
+Verdict Judge::judgeMissing(Operation *collective, const Divergence &divergence, std::optional<RankPair> ranks) {
   return judge({collective, divergence.condition, divergence.branch, divergence.partition, isKnown(divergence), ranks});
 }
 
-Verdict Judge::judgeDifferent(const Item &lhs, const Item &rhs, const Divergence &divergence, std::optional<RankPair> ranks) const {
+Verdict Judge::judgeDifferent(const Item &lhs, const Item &rhs, const Divergence &divergence, std::optional<RankPair> ranks) {
+  Operation *place = lhs.isCollective() ? lhs.op : findCollective(lhs.op, [](Operation *) { return true; });
+  Question question{place, divergence.condition, divergence.branch, divergence.partition, isKnown(divergence), ranks};
+  if (std::optional<Verdict> undecided = findUndecided(lhs, rhs, divergence))
+    return tryOut(question, std::move(*undecided));
+  return judge(question);
+}
+
+/// What is not known of two that stand in each other's place, whoever goes where.
+std::optional<Verdict> Judge::findUndecided(const Item &lhs, const Item &rhs, const Divergence &divergence) const {
   auto isLoop = [](const Item &item) { return isa<scf::ForOp, scf::WhileOp>(item.op); };
   if (isLoop(lhs) || isLoop(rhs) || (!lhs.isCollective() && !rhs.isCollective()))
     return isOpen("whether " + describe(lhs.op) + " and " + describe(rhs.op) + " issue the same could not be decided",
@@ -158,20 +172,51 @@ Verdict Judge::judgeDifferent(const Item &lhs, const Item &rhs, const Divergence
     if (uniformity.getMembers(left) != uniformity.getMembers(right))
       return isOpen("whether members of both groups go different ways could not be decided", divergence.branch);
   }
-  Operation *place = lhs.isCollective() ? lhs.op : findCollective(lhs.op, [](Operation *) { return true; });
-  return judge({place, divergence.condition, divergence.branch, divergence.partition, isKnown(divergence), ranks});
+  return std::nullopt;
 }
 
-Verdict Judge::judgeReached(Operation *place, const Divergence &divergence) const {
-  return judge({place, divergence.condition, divergence.branch, divergence.partition, isKnown(divergence), std::nullopt});
+Verdict Judge::judgeReached(Operation *place, const Divergence &divergence) {
+  return judge({place, divergence.condition, divergence.branch, divergence.partition, isKnown(divergence), std::nullopt, place});
 }
 
-Verdict Judge::judgeValue(Value value, Operation *place) const {
+Verdict Judge::judgeValue(Value value, Operation *place) {
   // What is equal wherever it is defined differs in that not all come by.
   if (uniformity.isEqualWhereDefined(value))
     if (Divergence divergence = uniformity.getDivergenceAround(value.getDefiningOp() ? value.getDefiningOp() : place))
       return judgeReached(place, divergence);
-  return judge({place, value, nullptr, uniformity.getPartition(value), !uniformity.getConstants().lookup(value).empty(), std::nullopt});
+  bool isKnown = !uniformity.getConstants().lookup(value).empty();
+  return judge({place, value, nullptr, uniformity.getPartition(value), isKnown, std::nullopt, place});
+}
+
+/// What the form of the program leaves open, and what it calls wrong because inputs may be so, is tried out.
+Verdict Judge::tryOut(const Question &question, Verdict byForm) {
+  std::optional<Witness> witness = question.use
+                                       ? search.findDifferent(question.use, question.branch ? Value() : question.value, question.branch)
+                                       : search.findBlocked(question.branch, refused.getArrayRef());
+  std::string does = question.branch ? " can lead replicas different ways" : " can make it different";
+  if (!witness) {
+    if (!byForm.isWrong)
+      return byForm;
+    Verdict verdict = isOpen("whether " + byForm.reason + " could not be decided: " + search.describeEffort(), byForm.condition);
+    verdict.isDoubtful = true;
+    return verdict;
+  }
+  Verdict verdict = isWrong("", question.branch);
+  verdict.isSeen = true;
+  verdict.inputs = search.getInputs(*witness);
+  Inputs inputs = Inputs::of(question.value);
+  Value differs;
+  std::string example = search.describe(*witness, inputs.arguments.getArrayRef(), &differs);
+  if (differs) {
+    Inputs named;
+    named.arguments.insert(differs);
+    verdict.reason = named.describe() + does;
+  } else {
+    verdict.reason = question.branch ? describe(witness->ranks) + " go different ways" : "replicas have different values";
+  }
+  if (!example.empty())
+    verdict.reason += ", for example " + example;
+  return verdict;
 }
 
 /// The constants of the ranks say how they go; what else decides on the way must not depend on the rank.
@@ -184,7 +229,12 @@ Verdict Judge::judgeByRank(const Question &question, const llvm::BitVector &rank
   return isWrong(describe(*pair) + (question.branch ? " go different ways" : " have different values"), question.branch);
 }
 
-Verdict Judge::judge(const Question &question) const {
+Verdict Judge::judge(const Question &question) {
+  Opinion opinion = judgeByForm(question);
+  return opinion.state == Opinion::Final ? opinion.verdict : tryOut(question, std::move(opinion.verdict));
+}
+
+Judge::Opinion Judge::judgeByForm(const Question &question) const {
   llvm::BitVector ranks(uniformity.getPartitions().getNumRanks(), true);
   if (std::optional<llvm::BitVector> members = uniformity.getMembers(question.place))
     ranks &= *members;
@@ -195,10 +245,10 @@ Verdict Judge::judge(const Question &question) const {
       continue;
     Leads known = leads(step, ranks);
     if (known == Leads::Never)
-      return isOpen("no replica comes there: " + describe(step.branch) + " never leads to it", step.branch);
+      return {isOpen("no replica comes there: " + describe(step.branch) + " never leads to it", step.branch), Opinion::Final};
     bool isInside = question.branch && question.branch->isProperAncestor(step.branch);
     if (known == Leads::ByRank && isInside)
-      return isOpen("whether replicas that differ come there could not be decided", step.branch);
+      return {isOpen("whether replicas that differ come there could not be decided", step.branch)};
     if (known == Leads::ByInput)
       onWay.insert(step.branch);
   }
@@ -209,14 +259,14 @@ Verdict Judge::judge(const Question &question) const {
   }
   others.insert_range(onWay);
   if (others.size() > kMostBranches)
-    return isOpen("it depends on " + std::to_string(others.size()) + " branches", question.branch);
+    return {isOpen("it depends on " + std::to_string(others.size()) + " branches", question.branch), Opinion::Final};
   Inputs asked = Inputs::of(question.value);
   std::vector<Inputs> inputs;
   for (Operation *other : others)
     inputs.push_back(Inputs::of(getConditions(other)));
 
-  auto share = [&](Operation *one, Operation *other) {
-    return isOpen("whether " + describe(one) + " and " + describe(other) + " decide alike could not be decided", one);
+  auto share = [&](Operation *one, Operation *other) -> Opinion {
+    return {isOpen("whether " + describe(one) + " and " + describe(other) + " decide alike could not be decided", one)};
   };
   std::string name = question.branch ? "the condition of " + describe(question.branch) : "it";
   Verdict verdict;
@@ -224,28 +274,28 @@ Verdict Judge::judge(const Question &question) const {
     for (auto [other, from] : llvm::zip_equal(others, inputs))
       if (from.hasRank)
         return question.branch ? share(question.branch, other)
-                               : isOpen("whether replicas that differ come there could not be decided", other);
+                               : Opinion{isOpen("whether replicas that differ come there could not be decided", other)};
     verdict = judgeByRank(question, ranks);
   } else {
     if (!ranks.empty() && ranks.count() < 2)
-      return isOpen("whether replicas that differ come there could not be decided", question.branch);
+      return {isOpen("whether replicas that differ come there could not be decided", question.branch)};
     Inputs own = Inputs::ownOf(question.value, uniformity);
     if (own.arguments.empty()) {
       std::string from = own.describe();
-      return isOpen("whether " + name + " differs could not be decided" + (from.empty() ? "" : ": it follows from " + from),
-                    question.branch);
+      return {
+          isOpen("whether " + name + " differs could not be decided" + (from.empty() ? "" : ": it follows from " + from), question.branch)};
     }
     // A condition that also depends on something that others decide may be decided by that alone.
     for (auto [other, from] : llvm::zip_equal(others, inputs))
       if (asked.meets(from))
         return question.branch
                    ? share(question.branch, other)
-                   : isOpen("whether values that differ come there through " + describe(other) + " could not be decided", other);
+                   : Opinion{isOpen("whether values that differ come there through " + describe(other) + " could not be decided", other)};
     own.variables.clear();
     verdict = isWrong(own.describe() + (question.branch ? " can lead replicas different ways" : " can make it different"), question.branch);
   }
   if (!verdict.isWrong)
-    return verdict;
+    return {verdict};
   // Whatever else has to be true for it must be free to be so.
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!onWay.contains(others[i]))
@@ -254,7 +304,8 @@ Verdict Judge::judge(const Question &question) const {
     for (size_t j = 0; j < inputs.size(); ++j)
       isFree &= i == j || !onWay.contains(others[j]) || !inputs[i].meets(inputs[j]);
     if (!isFree)
-      return isOpen("whether " + describe(others[i]) + " leads there could not be decided", others[i]);
+      return {isOpen("whether " + describe(others[i]) + " leads there could not be decided", others[i])};
   }
-  return verdict;
+  // What follows from the numbers of the replicas alone is so on all inputs.
+  return {verdict, question.isKnown && onWay.empty() ? Opinion::Final : Opinion::Open};
 }

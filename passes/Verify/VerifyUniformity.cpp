@@ -14,6 +14,8 @@
 #include "passes/Verify/UserLocation.h"
 #include "passes/Verify/Verdict.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -46,7 +48,7 @@ public:
       else if (op->hasTrait<OpTrait::ReturnLike>() && op->getParentOp() == function)
         verifyReturn(op);
     });
-    if (failed(verifyCollectiveOrder(function, uniformity)))
+    if (failed(verifyCollectiveOrder(function, uniformity, judge)))
       valid = false;
     // Sizes can be followed as long as they are not hidden in kernels.
     if (isa<replica::StepOp, replica::ProgramOp>(function) && !uniformity.isBroken(BrokenRule::SizesMayDiffer) &&
@@ -112,13 +114,19 @@ private:
   /// What somebody else assigns to the same variable may come later, and be equal on all replicas.
   Verdict unlessReplaced(Verdict verdict, Operation *assignment) {
     auto name = assignment->getAttrOfType<FlatSymbolRefAttr>("variable");
-    if (!verdict.isWrong || !name)
+    bool looksWrong = verdict.isDoubtful || (verdict.isWrong && !verdict.isSeen);
+    if (!looksWrong || !name)
       return verdict;
-    Operation *other = nullptr;
-    function->walk([&](Operation *op) {
-      if (op != assignment && !isa<replica::ReadOp, replica::LookupOp>(op) && op->getAttrOfType<FlatSymbolRefAttr>("variable") == name)
-        other = op;
-    });
+    if (lastWrites.empty())
+      function->walk([&](Operation *op) {
+        if (auto variable = op->getAttrOfType<FlatSymbolRefAttr>("variable"); variable && !isa<replica::ReadOp, replica::LookupOp>(op)) {
+          auto &[last, before] = lastWrites[variable];
+          before = last;
+          last = op;
+        }
+      });
+    auto [last, before] = lastWrites.lookup(name);
+    Operation *other = last == assignment ? before : last;
     if (!other)
       return verdict;
     std::string line = userLocation(other->getLoc());
@@ -207,6 +215,8 @@ private:
   FunctionOpInterface function;
   const UniformityAnalysis &uniformity;
   Judge judge;
+  /// The last two operations that write to each variable, if they have been asked for.
+  llvm::DenseMap<Attribute, std::pair<Operation *, Operation *>> lastWrites;
   bool valid = true;
 };
 

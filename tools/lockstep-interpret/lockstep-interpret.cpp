@@ -116,7 +116,7 @@ int main(int argc, char **argv) {
   strategy.replicas = line.replicas;
   strategy.strategy = line.strategy;
   strategy.servers = line.servers;
-  interpret::buildInterpretPipeline(pm, strategy, /*verify=*/!line.unverified);
+  buildInterpretPipeline(pm, strategy, /*verify=*/!line.unverified);
   if (mlir::failed(pm.run(*module)))
     return 1;
   auto interpreter = interpret::Interpreter::create(*module);

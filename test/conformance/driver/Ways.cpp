@@ -127,7 +127,7 @@ Outcome interpretProgram(const Program &program, int64_t replicas, ArrayRef<Argu
   CompileOptions import;
   import.stopAfter = Stage::Import;
   buildCompilePipeline(pm, import);
-  interpret::buildInterpretPipeline(pm, /*strategy=*/{}, /*verify=*/false);
+  buildInterpretPipeline(pm, /*strategy=*/{}, /*verify=*/false);
   if (failed(pm.run(*module)))
     return errors.take();
   FailureOr<std::unique_ptr<interpret::Interpreter>> interpreter = interpret::Interpreter::create(*module);

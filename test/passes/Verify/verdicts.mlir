@@ -21,7 +21,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) {
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {replica.batch = "b"}) {
   %c = tensor.extract %b[] : tensor<i1>
   scf.if %c {
-    // expected-error@+1 {{[E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: batch argument 'b' can lead replicas different ways)}}
+    // expected-error@+1 {{[E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: batch argument 'b' can lead replicas different ways, for example b = false on replica 0 and true on replica 1)}}
     %r = replica.all_reduce sum %x : tensor<4xf32>
   }
   replica.return
@@ -49,7 +49,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {repl
   %c = tensor.extract %b[] : tensor<i1>
   scf.if %h {
     scf.if %c {
-      // expected-error@+1 {{[E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: batch argument 'b' can lead replicas different ways)}}
+      // expected-error@+1 {{[E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: batch argument 'b' can lead replicas different ways, for example b = true on replica 0 and false on replica 2)}}
       %r = replica.all_reduce sum %x : tensor<4xf32>
     }
   }
@@ -102,11 +102,11 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {repl
   %c = tensor.extract %b[] : tensor<i1>
   %e = tensor.extract %d[] : tensor<i1>
   scf.if %c {
-    // expected-error@+1 {{[E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: batch argument 'b' can lead replicas different ways)}}
+    // expected-error@+1 {{[E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: batch argument 'b' can lead replicas different ways, for example b = }}
     %r = replica.all_reduce sum %x : tensor<4xf32>
   }
   scf.if %e {
-    // expected-error@+1 {{[E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: batch argument 'd' can lead replicas different ways)}}
+    // expected-error@+1 {{[E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: batch argument 'd' can lead replicas different ways, for example d = }}
     %q = replica.all_reduce sum %x : tensor<4xf32>
   }
   replica.return
@@ -145,7 +145,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {repl
 
 // -----
 
-// Two loops may have equally many turns.
+// Two loops may have equally many turns, but need not.
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {replica.batch = "b"}, %s: tensor<index> {replica.scalar = "s"}, %t: tensor<index> {replica.scalar = "t"}) {
   %c = tensor.extract %b[] : tensor<i1>
   %c0 = arith.constant 0 : index
@@ -154,7 +154,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {repl
   %i1 = tensor.extract %t[] : tensor<index>
   scf.if %c {
     scf.for %i = %c0 to %i0 step %c1 {
-      // expected-error@+1 {{issue the same could not be decided)}}
+      // expected-error@+1 {{(wrong: batch argument 'b' can lead replicas different ways, for example b = }}
       %r = replica.all_reduce sum %x : tensor<4xf32>
     }
   } else {
@@ -173,7 +173,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %s: tensor<index> {r
   %c1 = arith.constant 1 : index
   %i0 = tensor.extract %s[] : tensor<index>
     scf.for %i = %c0 to %i0 step %c1 {
-      // expected-error@+1 {{[E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: batch argument 's' can lead replicas different ways)}}
+      // expected-error@+1 {{[E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: batch argument 's' can lead replicas different ways, for example s = }}
       %r = replica.all_reduce sum %x : tensor<4xf32>
     }
   replica.return
@@ -184,7 +184,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %s: tensor<index> {r
 // What one replica has others do not have.
 replica.variable @w : tensor<4xf32>
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) {
-  // expected-error@+1 {{[E_AGG_NONE] (wrong: batch argument 'x' can make it different)}}
+  // expected-error@+1 {{[E_AGG_NONE] (wrong: batch argument 'x' can make it different, for example x = [3, 3, 3, 3] on replica 0 and [0.5, 0.5, 0.5, 0.5] on replica 1)}}
   replica.assign @w, %x : tensor<4xf32>
   replica.return
 }
@@ -208,7 +208,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {repl
   %c = tensor.extract %b[] : tensor<i1>
   %v = arith.constant dense<1.0> : tensor<4xf32>
   scf.if %c {
-    // expected-error@+1 {{[E_AGG_NONE] (wrong: batch argument 'b' can lead replicas different ways)}}
+    // expected-error@+1 {{[E_AGG_NONE] (wrong: batch argument 'b' can lead replicas different ways, for example b = }}
     replica.assign @w, %v : tensor<4xf32>
   }
   replica.return
@@ -230,7 +230,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) {
 
 // Sizes of a batch differ from replica to replica.
 replica.step @step(%y: tensor<?xf32> {replica.batch = "y", replica.bounds = array<i64: 8>}) {
-  // expected-error@+1 {{[E_SHAPE_MISMATCH] (wrong: batch argument 'y' can make it different)}}
+  // expected-error@+1 {{[E_SHAPE_MISMATCH] (wrong: batch argument 'y' can make it different, for example y = }}
   %r = replica.all_reduce sum %y : tensor<?xf32>
   replica.return
 }
@@ -244,7 +244,7 @@ replica.program @main(%data: !replica.iterator<tensor<4xf32>, tensor<i1>> {repli
   ^bb0(%x: tensor<4xf32>, %b: tensor<i1>):
     %c = tensor.extract %b[] : tensor<i1>
     scf.if %c {
-      // expected-error@+1 {{[E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: a batch of 'replica.next' can lead replicas different ways)}}
+      // expected-error@+1 {{[E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: a batch of 'replica.next' can lead replicas different ways, for example b = }}
       %r = replica.all_reduce sum %x : tensor<4xf32>
     }
     replica.yield
@@ -254,7 +254,7 @@ replica.program @main(%data: !replica.iterator<tensor<4xf32>, tensor<i1>> {repli
 
 // -----
 
-// The condition depends on the same input as the value.
+// The condition depends on the same input as the value, which leaves it enough room to differ.
 replica.variable @w : tensor<4xf32>
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) {
   %zero = arith.constant 0 : index
@@ -263,7 +263,7 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) {
   %limit = arith.constant 1.0 : f32
   %c = arith.cmpf olt, %e, %limit : f32
   scf.if %c {
-    // expected-error@+1 {{[E_AGG_NONE] (not provable: whether values that differ come there through 'scf.if'}}
+    // expected-error@+1 {{[E_AGG_NONE] (wrong: batch argument 'x' can make it different, for example x = }}
     replica.assign @w, %x : tensor<4xf32>
   }
   replica.return
@@ -286,6 +286,153 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {repl
       %q = replica.all_reduce sum %x : tensor<4xf32>
       scf.yield %c : i1
     }
+  }
+  replica.return
+}
+
+// -----
+
+// The first condition is false, whatever later ones would be.
+replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {replica.batch = "b"}) {
+  %c = tensor.extract %b[] : tensor<i1>
+  %false = arith.constant false
+  %r = scf.while (%go = %false) : (i1) -> i1 {
+    scf.condition(%go) %go : i1
+  } do {
+  ^bb0(%go: i1):
+    // expected-error@+1 {{(not provable: whether batch argument 'b' can lead replicas different ways could not be decided: no example was found in 200 runs)}}
+    %q = replica.all_reduce sum %x : tensor<4xf32>
+    scf.yield %c : i1
+  }
+  replica.return
+}
+
+// -----
+
+// A condition that depends on an input and has one outcome.
+replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %n: tensor<i32> {replica.batch = "n"}) {
+  %i = tensor.extract %n[] : tensor<i32>
+  %seven = arith.constant 7 : i32
+  %low = arith.andi %i, %seven : i32
+  %c = arith.cmpi sle, %low, %seven : i32
+  scf.if %c {
+    // expected-error@+1 {{(not provable: whether batch argument 'n' can lead replicas different ways could not be decided: no example was found in 200 runs)}}
+    %r = replica.all_reduce sum %x : tensor<4xf32>
+  }
+  replica.return
+}
+
+// -----
+
+// Numbers that a condition asks for are tried.
+replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %n: tensor<i32> {replica.batch = "n"}) {
+  %i = tensor.extract %n[] : tensor<i32>
+  %limit = arith.constant 123456 : i32
+  %c = arith.cmpi sge, %i, %limit : i32
+  scf.if %c {
+    // expected-error-re@+1 {{(wrong: batch argument 'n' can lead replicas different ways, for example n = {{-?[0-9]+ on replica [012] and -?[0-9]+}} on replica}}
+    %r = replica.all_reduce sum %x : tensor<4xf32>
+  }
+  replica.return
+}
+
+// -----
+
+// What is large is not told, if it does not consist of one number.
+replica.step @step(%x: tensor<2x4xf32> {replica.batch = "x"}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %first = tensor.extract %x[%c0, %c0] : tensor<2x4xf32>
+  %second = tensor.extract %x[%c1, %c1] : tensor<2x4xf32>
+  %c = arith.cmpf olt, %first, %second : f32
+  scf.if %c {
+    // expected-error@+1 {{(wrong: batch argument 'x' can lead replicas different ways)}}
+    %r = replica.all_reduce sum %x : tensor<2x4xf32>
+  }
+  replica.return
+}
+
+// -----
+
+// The number of the replica decides, where an input lets it.
+replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %s: tensor<i1> {replica.scalar = "s"}) {
+  %id = replica.id : tensor<i32>
+  %n = tensor.extract %id[] : tensor<i32>
+  %zero = arith.constant 0 : i32
+  %first = arith.cmpi eq, %n, %zero : i32
+  %h = tensor.extract %s[] : tensor<i1>
+  %c = arith.andi %first, %h : i1
+  scf.if %c {
+    // expected-error@+1 {{(wrong: replicas 0 and 1 go different ways, for example where s = true)}}
+    %r = replica.all_reduce sum %x : tensor<4xf32>
+  }
+  replica.return
+}
+
+// -----
+
+// What nobody asks for costs nothing, however large it is, and what it takes a long time to compute is not tried.
+replica.variable @w : tensor<40000x40000xf32> {aggregation = #replica.aggregation<mean>}
+replica.step @step(%x: tensor<40000x40000xf32> {replica.batch = "x"}, %b: tensor<i1> {replica.batch = "b"}) {
+  %c = tensor.extract %b[] : tensor<i1>
+  %w = replica.read @w : tensor<40000x40000xf32>
+  %zero = arith.constant dense<0.0> : tensor<40000x40000xf32>
+  %y = linalg.matmul ins(%x, %w : tensor<40000x40000xf32>, tensor<40000x40000xf32>) outs(%zero : tensor<40000x40000xf32>) -> tensor<40000x40000xf32>
+  replica.assign @w, %y : tensor<40000x40000xf32>
+  scf.if %c {
+    // expected-error@+1 {{(wrong: batch argument 'b' can lead replicas different ways, for example b = }}
+    %r = replica.all_reduce sum %y : tensor<40000x40000xf32>
+  }
+  replica.return
+}
+
+// -----
+
+replica.step @step(%x: tensor<1000x1000xf32> {replica.batch = "x"}) {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant 1.0 : f32
+  %zero = arith.constant dense<0.0> : tensor<1000x1000xf32>
+  %y = linalg.matmul ins(%x, %x : tensor<1000x1000xf32>, tensor<1000x1000xf32>) outs(%zero : tensor<1000x1000xf32>) -> tensor<1000x1000xf32>
+  %e = tensor.extract %y[%c0, %c0] : tensor<1000x1000xf32>
+  %c = arith.cmpf olt, %e, %one : f32
+  scf.if %c {
+    // expected-error@+1 {{(not provable: whether batch argument 'x' can lead replicas different ways could not be decided: what it is computed from takes too many operations to try)}}
+    %r = replica.all_reduce sum %x : tensor<1000x1000xf32>
+  }
+  replica.return
+}
+
+// -----
+
+// Elements that the interpreter does not have.
+replica.step @step(%x: tensor<f8E4M3FN> {replica.batch = "x"}, %b: tensor<i1> {replica.batch = "b"}) {
+  %c = tensor.extract %b[] : tensor<i1>
+  scf.if %c {
+    // expected-error@+1 {{(not provable: whether batch argument 'b' can lead replicas different ways could not be decided: it cannot be interpreted)}}
+    %r = replica.all_reduce sum %x : tensor<f8E4M3FN>
+  }
+  replica.return
+}
+
+// -----
+
+// Of two errors one has nothing to do with it that replicas block each other: who meets in the first two branches goes on.
+replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {replica.batch = "b"}, %d: tensor<i1> {replica.batch = "d"}) {
+  %c = tensor.extract %b[] : tensor<i1>
+  %e = tensor.extract %d[] : tensor<i1>
+  %t = arith.constant true
+  %not = arith.xori %c, %t : i1
+  scf.if %c {
+    // expected-error@+1 {{(not provable: }}
+    %r = replica.all_reduce sum %x : tensor<4xf32>
+  }
+  scf.if %not {
+    // expected-error@+1 {{(not provable: }}
+    %q = replica.all_reduce sum %x : tensor<4xf32>
+  }
+  scf.if %e {
+    // expected-error@+1 {{(wrong: batch argument 'd' can lead replicas different ways, for example d = }}
+    %p = replica.all_reduce sum %x : tensor<4xf32>
   }
   replica.return
 }

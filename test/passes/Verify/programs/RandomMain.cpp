@@ -5,7 +5,7 @@
 //   * a program that is accepted ends, on all inputs and with all delays that are tried;
 //   * of a program that is refused, inputs are searched on which replicas block each other or something differs that must not. If
 //     none are found the program counts as not provable: at most one in a hundred may be;
-//   * of what an error calls wrong, such inputs have to be found.
+//   * of what an error calls wrong, such inputs have to be found; those that the error names have to be such.
 //
 // lockstep-verify-random [--count=N] [--seed=S] [--limit=PERCENT] [--show]
 //
@@ -36,8 +36,8 @@ constexpr uint64_t kProgramsOfContext = 500;
 
 struct Counts {
   uint64_t accepted = 0, refused = 0, notProvable = 0, spoilt = 0;
-  /// Refused with an error that says "wrong", and those of them of which nothing is found.
-  uint64_t calledWrong = 0, onlyCalledWrong = 0;
+  /// Refused with an error that says "wrong", and errors that do and name inputs.
+  uint64_t calledWrong = 0, examples = 0;
   std::map<std::string, uint64_t> reasons;
 };
 
@@ -65,6 +65,21 @@ bool isNotProvable(mlir::MLIRContext &context, const std::string &text, int64_t 
   return trial.isValid() && !trial.isAccepted() && trial.findFailure(kInputsOfRefused).outcome == Outcome::Ends;
 }
 
+bool isCalledWrong(const std::string &error) { return error.find("(wrong: ") != std::string::npos; }
+
+/// What comes of the inputs that errors name; of the first that ends, if there is one. Nothing if none are named.
+std::optional<Execution> tryExamples(Trial &trial, llvm::ArrayRef<mlir::DictionaryAttr> examples, uint64_t seed) {
+  std::optional<Execution> last;
+  for (mlir::DictionaryAttr example : examples) {
+    if (!example)
+      continue;
+    last = trial.execute(example, seed);
+    if (last->outcome == Outcome::Ends || last->outcome == Outcome::Fails)
+      return last;
+  }
+  return last;
+}
+
 bool check(mlir::MLIRContext &context, uint64_t seed, bool show, Counts &counts) {
   RandomProgram program = programOf(seed);
   int64_t replicas = replicasOf(seed);
@@ -78,6 +93,7 @@ bool check(mlir::MLIRContext &context, uint64_t seed, bool show, Counts &counts)
   }
   bool accepted = trial.isAccepted();
   std::vector<std::string> errors = trial.errors();
+  std::vector<mlir::DictionaryAttr> examples = trial.examples();
   Execution execution = trial.findFailure(accepted ? kInputsOfAccepted : kInputsOfRefused);
   if (execution.outcome == Outcome::Fails) {
     llvm::errs() << "cannot be executed; " << command(seed) << "\n" << program.text << execution.message;
@@ -95,18 +111,29 @@ bool check(mlir::MLIRContext &context, uint64_t seed, bool show, Counts &counts)
     return false;
   }
   ++counts.refused;
-  bool calledWrong = llvm::any_of(errors, [](const std::string &error) { return error.find("(wrong: ") != std::string::npos; });
+  bool calledWrong = llvm::any_of(errors, isCalledWrong);
   counts.calledWrong += calledWrong;
+  counts.examples += llvm::count_if(examples, [](mlir::DictionaryAttr example) { return example != nullptr; });
+  std::optional<Execution> example = tryExamples(trial, examples, seed);
+  bool isRefuted = example && (example->outcome == Outcome::Ends || example->outcome == Outcome::Fails);
+  if (example && execution.outcome == Outcome::Ends)
+    execution = *example;
+  if (isRefuted || (calledWrong && execution.outcome == Outcome::Ends)) {
+    llvm::errs() << "called wrong, but " << (isRefuted ? "the example " + toString(example->outcome).str() : "nothing is found") << " with "
+                 << replicas << " replicas; " << command(seed) << "\n"
+                 << program.text;
+    for (const std::string &error : errors)
+      llvm::errs() << error << "\n";
+    return false;
+  }
   if (execution.outcome != Outcome::Ends) {
     ++counts.reasons[toString(execution.outcome).str()];
     return true;
   }
   ++counts.notProvable;
-  counts.onlyCalledWrong += calledWrong;
   if (show) {
     auto holds = [&](const std::string &text) { return isNotProvable(context, text, replicas); };
-    llvm::errs() << (calledWrong ? "called wrong" : "refused") << ", but ends with " << replicas << " replicas; " << command(seed) << "\n"
-                 << shrink(context, program.text, holds);
+    llvm::errs() << "refused, but ends with " << replicas << " replicas; " << command(seed) << "\n" << shrink(context, program.text, holds);
     for (const std::string &error : errors)
       llvm::errs() << error << "\n";
   }
@@ -127,7 +154,7 @@ int run(uint64_t count, uint64_t seed, double limit, bool show) {
   for (auto &[reason, number] : counts.reasons)
     llvm::outs() << ", " << number << " " << reason;
   llvm::outs() << ", " << counts.notProvable << " not provable (" << llvm::format("%.2f", 100.0 * counts.notProvable / count) << " %); "
-               << counts.calledWrong << " are called wrong, of " << counts.onlyCalledWrong << " of them nothing is found\n";
+               << counts.calledWrong << " are called wrong, all of which are, " << counts.examples << " errors name an example\n";
   if (counts.notProvable * 100 > limit * count) {
     llvm::errs() << "expected at most " << llvm::format("%g", limit) << " % that are not provable\n";
     return 1;

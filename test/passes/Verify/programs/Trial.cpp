@@ -6,6 +6,7 @@
 #include "passes/Passes.h"
 #include "passes/Pipelines.h"
 #include "passes/Verify/UserLocation.h"
+#include "passes/Verify/Verdict.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
@@ -57,9 +58,12 @@ static std::string toText(Location location, const Twine &message) {
 
 template <typename Body> bool Trial::collect(const Body &body) {
   messages.clear();
+  inputsOfErrors.clear();
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-    if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Error) {
       messages.push_back(toText(diagnostic.getLocation(), diagnostic.str()));
+      inputsOfErrors.push_back(findInputs(diagnostic));
+    }
     return success();
   });
   return succeeded(body());
@@ -164,26 +168,32 @@ void Trial::setVariables(uint64_t &state) {
   }
 }
 
-bool Trial::prepareExecution() {
-  if (prepared || !valid)
-    return interpreter != nullptr;
+bool Trial::prepareExecution(Execution &execution) {
+  if (interpreter)
+    return true;
+  bool works = valid && !prepared && collect([&]() -> LogicalResult {
+                 PassManager pm(&context);
+                 buildInterpretPipeline(pm, /*strategy=*/{}, /*verify=*/false);
+                 if (failed(pm.run(*module)))
+                   return failure();
+                 auto created = interpret::Interpreter::create(*module);
+                 if (failed(created))
+                   return failure();
+                 for (auto candidate : module->getOps<FunctionOpInterface>())
+                   if (!candidate.isExternal())
+                     function = candidate;
+                 if (!function)
+                   return module->emitError("expected a step or a program");
+                 interpreter = std::move(*created);
+                 return success();
+               });
   prepared = true;
-  return collect([&]() -> LogicalResult {
-    PassManager pm(&context);
-    interpret::buildInterpretPipeline(pm, /*strategy=*/{}, /*verify=*/false);
-    if (failed(pm.run(*module)))
-      return failure();
-    auto created = interpret::Interpreter::create(*module);
-    if (failed(created))
-      return failure();
-    for (auto candidate : module->getOps<FunctionOpInterface>())
-      if (!candidate.isExternal())
-        function = candidate;
-    if (!function)
-      return module->emitError("expected a step or a program");
-    interpreter = std::move(*created);
-    return success();
-  });
+  if (works)
+    return true;
+  execution.outcome = Outcome::Fails;
+  for (const std::string &message : messages)
+    execution.message += message + "\n";
+  return false;
 }
 
 static Outcome classify(StringRef message) {
@@ -231,22 +241,42 @@ static SmallVector<unsigned> findMetrics(FunctionOpInterface function) {
 
 Execution Trial::execute(uint64_t inputs, std::optional<uint64_t> schedule) {
   Execution execution;
-  if (!prepareExecution()) {
-    execution.outcome = Outcome::Fails;
-    for (const std::string &message : messages)
-      execution.message += message + "\n";
+  if (!prepareExecution(execution))
     return execution;
-  }
-  interpreter->setOptions({schedule});
   uint64_t state = inputs;
   uint64_t common = draw(state);
   setVariables(state);
-  std::vector<SmallVector<interpret::Value>> arguments(replicas), results;
+  std::vector<SmallVector<interpret::Value>> arguments(replicas);
   for (int64_t replica = 0; replica < replicas; ++replica)
     for (unsigned index = 0; index < function.getNumArguments(); ++index)
       if (isGiven(function, index))
         arguments[replica].push_back(drawArgument(index, state, common));
+  return executeOn(arguments, schedule);
+}
 
+static interpret::Value toValue(Attribute attribute) {
+  return *interpret::fromAttribute(attribute, cast<DenseElementsAttr>(attribute).getType());
+}
+
+Execution Trial::execute(DictionaryAttr example, std::optional<uint64_t> schedule) {
+  Execution execution;
+  if (!prepareExecution(execution))
+    return execution;
+  std::vector<SmallVector<interpret::Value>> arguments(replicas);
+  for (auto [mine, given] : llvm::zip_equal(arguments, example.getAs<ArrayAttr>("arguments")))
+    for (Attribute value : cast<ArrayAttr>(given))
+      mine.push_back(toValue(value));
+  for (NamedAttribute variable : example.getAs<DictionaryAttr>("variables"))
+    interpreter->variables()[variable.getName()].copies.assign(replicas, toValue(variable.getValue()));
+  return executeOn(arguments, schedule);
+}
+
+Execution Trial::executeOn(ArrayRef<SmallVector<interpret::Value>> arguments, std::optional<uint64_t> schedule) {
+  Execution execution;
+  interpret::RunOptions options;
+  options.scheduleSeed = schedule;
+  interpreter->setOptions(options);
+  std::vector<SmallVector<interpret::Value>> results;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
     execution.message += toText(diagnostic.getLocation(), diagnostic.str()) + "\n";
     for (Diagnostic &note : diagnostic.getNotes())

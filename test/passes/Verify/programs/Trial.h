@@ -54,9 +54,13 @@ public:
   bool isAccepted(llvm::StringRef brokenRule = "");
   /// What was refused so far and why, one line each: "LINE: message".
   const std::vector<std::string> &errors() const { return messages; }
+  /// The inputs that errors name as examples for that they are right (`findInputs`), one for each error; null if it names none.
+  const std::vector<mlir::DictionaryAttr> &examples() const { return inputsOfErrors; }
 
   /// Executes it once on inputs, and on variables, drawn from `inputs`; replicas take turns as `schedule` says, if it is there.
   Execution execute(uint64_t inputs, std::optional<uint64_t> schedule);
+  /// The same on the inputs of an error.
+  Execution execute(mlir::DictionaryAttr example, std::optional<uint64_t> schedule);
   /// The first of `count` executions that does not end; one that ended if all do.
   Execution findFailure(uint64_t count);
 
@@ -64,14 +68,17 @@ private:
   template <typename Body> bool collect(const Body &body);
   void setVariables(uint64_t &state);
   interpret::Value drawArgument(unsigned index, uint64_t &state, uint64_t common);
-  llvm::LogicalResult run(llvm::ArrayRef<llvm::SmallVector<interpret::Value>> arguments, std::vector<llvm::SmallVector<interpret::Value>> &results);
-  bool prepareExecution();
+  llvm::LogicalResult run(llvm::ArrayRef<llvm::SmallVector<interpret::Value>> arguments,
+                          std::vector<llvm::SmallVector<interpret::Value>> &results);
+  bool prepareExecution(Execution &execution);
+  Execution executeOn(llvm::ArrayRef<llvm::SmallVector<interpret::Value>> arguments, std::optional<uint64_t> schedule);
 
   mlir::MLIRContext &context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   int64_t replicas;
   bool valid = false, prepared = false;
   std::vector<std::string> messages;
+  std::vector<mlir::DictionaryAttr> inputsOfErrors;
   std::unique_ptr<interpret::Interpreter> interpreter;
   mlir::FunctionOpInterface function;
 };

@@ -1,0 +1,274 @@
+//===- ControlSlice.cpp - What decides how replicas go --------------------===//
+
+#include "passes/Verify/ControlSlice.h"
+
+#include "dialect/Collective/CollectiveDialect.h"
+#include "dialect/Replica/ReplicaDialect.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/DenseSet.h"
+
+using namespace lockstep;
+using namespace mlir;
+
+namespace {
+
+/// Finds which values matter, and makes zeros of the others.
+class Slicer {
+public:
+  explicit Slicer(FunctionOpInterface function) : function(function) {}
+
+  /// What `operand` holds is asked about.
+  void addAsked(OpOperand &operand) {
+    asked.insert(&operand);
+    addNeeded(operand.get());
+  }
+
+  void run() {
+    function->walk([&](Operation *op) {
+      if (auto variable = op->getAttrOfType<FlatSymbolRefAttr>("variable")) {
+        llvm::append_range(readsOf[variable], op->getResults());
+        for (Region &region : op->getRegions())
+          llvm::append_range(readsOf[variable], region.getArguments());
+      }
+    });
+    function->walk([&](Operation *op) { visit(op); });
+    while (!pending.empty())
+      follow(pending.pop_back_val());
+    for (auto &[operand, targets] : flows)
+      if (!asked.contains(operand) && llvm::none_of(targets, [&](Value target) { return needed.contains(target); }))
+        replace(*operand);
+  }
+
+private:
+  void addNeeded(Value value) {
+    if (needed.insert(value).second)
+      pending.push_back(value);
+  }
+
+  /// What `operand` holds matters as far as one of `targets` does, and not to anybody else.
+  void addFlow(OpOperand &operand, ValueRange targets) {
+    Type type = operand.get().getType();
+    if (auto shaped = dyn_cast<ShapedType>(type); shaped && !shaped.hasStaticShape())
+      return addNeeded(operand.get());
+    for (Value target : targets) {
+      sources[target].push_back(operand.get());
+      isFollowed.insert(target);
+    }
+    flows.emplace_back(&operand, SmallVector<Value>(targets));
+  }
+
+  /// What decides the way through `op` matters if something is done on it, or its results matter.
+  void addDecision(Operation *op, ValueRange decisions) {
+    bool acts = !wouldOpBeTriviallyDead(op);
+    for (Value decision : decisions) {
+      if (acts)
+        addNeeded(decision);
+      for (Value result : op->getResults())
+        sources[result].push_back(decision);
+    }
+    for (Value result : op->getResults())
+      isFollowed.insert(result);
+  }
+
+  void visit(Operation *op) {
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      addDecision(op, {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()});
+      for (unsigned i = 0; i < loop.getNumRegionIterArgs(); ++i) {
+        Value targets[] = {loop.getRegionIterArg(i), loop.getResult(i)};
+        addFlow(loop.getInitArgsMutable()[i], targets);
+        addFlow(loop.getBody()->getTerminator()->getOpOperand(i), targets);
+      }
+      for (Value bound : {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()})
+        sources[loop.getInductionVar()].push_back(bound);
+      isFollowed.insert(loop.getInductionVar());
+      return;
+    }
+    if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+      addDecision(op, loop.getConditionOp().getCondition());
+      for (OpOperand &init : loop.getInitsMutable())
+        addFlow(init, loop.getBeforeArguments()[init.getOperandNumber()]);
+      for (OpOperand &passed : loop.getConditionOp().getArgsMutable()) {
+        unsigned i = passed.getOperandNumber() - 1;
+        Value targets[] = {loop.getAfterArguments()[i], loop.getResult(i)};
+        addFlow(passed, targets);
+      }
+      for (OpOperand &yielded : loop.getYieldOp()->getOpOperands())
+        addFlow(yielded, loop.getBeforeArguments()[yielded.getOperandNumber()]);
+      return;
+    }
+    if (isa<scf::IfOp, scf::IndexSwitchOp, scf::ExecuteRegionOp>(op)) {
+      addDecision(op, op->getOperands());
+      return addYields(op);
+    }
+    if (isa<replica::MergeCallOp, replica::RunOp>(op)) {
+      for (OpOperand &operand : op->getOpOperands())
+        addFlow(operand, op->getRegion(0).getArgument(operand.getOperandNumber()));
+      return addYields(op);
+    }
+    if (isa<replica::AllReduceOp, replica::ReduceToOp, replica::BatchReduceToOp, replica::ReduceOp, replica::AllGatherOp>(op) &&
+        op->getNumOperands() == op->getNumResults()) {
+      for (OpOperand &operand : op->getOpOperands())
+        addFlow(operand, op->getResult(operand.getOperandNumber()));
+      return;
+    }
+    if (isa<replica::AssignOp, replica::AssignAddOp, replica::AssignSubOp>(op))
+      return addFlow(op->getOpOperand(0), readsOf[op->getAttrOfType<FlatSymbolRefAttr>("variable")]);
+    if (auto start = dyn_cast<collective::StartOp>(op))
+      return visitStart(start);
+    if (auto wait = dyn_cast<collective::WaitOp>(op)) {
+      for (auto [input, result] : llvm::zip(wait.getInputsMutable(), wait.getResults()))
+        addFlow(input, result);
+      for (Value result : wait.getResults())
+        sources[result].push_back(wait.getPending());
+      return;
+    }
+    if (auto branch = dyn_cast<BranchOpInterface>(op)) {
+      for (OpOperand &operand : op->getOpOperands())
+        if (std::optional<BlockArgument> argument = branch.getSuccessorBlockArgument(operand.getOperandNumber()))
+          addFlow(operand, *argument);
+        else
+          addNeeded(operand.get());
+      return;
+    }
+    if (isa<FunctionOpInterface>(op))
+      return;
+    if (op->hasTrait<OpTrait::IsTerminator>()) {
+      if (op->getParentOp() == function)
+        for (OpOperand &operand : op->getOpOperands())
+          addFlow(operand, {});
+      else if (!isYielding(op->getParentOp()))
+        for (Value operand : op->getOperands())
+          addNeeded(operand);
+      return;
+    }
+    if (!wouldOpBeTriviallyDead(op))
+      for (Value operand : op->getOperands())
+        addNeeded(operand);
+  }
+
+  /// True if what the region of `op` ends with flows to its results, which are seen to where `op` is, or if nothing but `op` needs it.
+  static bool isYielding(Operation *op) {
+    return isa<scf::ForOp, scf::WhileOp, scf::IfOp, scf::IndexSwitchOp, scf::ExecuteRegionOp, replica::MergeCallOp, replica::RunOp>(op) ||
+           wouldOpBeTriviallyDead(op);
+  }
+
+  void addYields(Operation *op) {
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        if (block.hasNoSuccessors())
+          for (OpOperand &operand : block.getTerminator()->getOpOperands())
+            addFlow(operand, op->getResult(operand.getOperandNumber()));
+  }
+
+  /// Its results are those of its waits, wherever they are.
+  void visitStart(collective::StartOp start) {
+    SmallVector<Value> results;
+    for (Operation *user : start.getPending().getUsers())
+      llvm::append_range(results, user->getResults());
+    bool isWaitedForHere = llvm::all_of(start.getPending().getUsers(), llvm::IsaPred<collective::WaitOp>);
+    for (OpOperand &operand : start->getOpOperands())
+      if (isa<TensorType>(operand.get().getType()) && isWaitedForHere)
+        addFlow(operand, results);
+      else
+        addNeeded(operand.get());
+  }
+
+  void follow(Value value) {
+    for (Value source : sources.lookup(value))
+      addNeeded(source);
+    if (isFollowed.contains(value))
+      return;
+    Operation *op = value.getDefiningOp();
+    if (!op)
+      op = cast<BlockArgument>(value).getOwner()->getParentOp();
+    if (isa<FunctionOpInterface>(op))
+      return;
+    // What an operation with regions gives may come from anything in it.
+    op->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        addNeeded(operand);
+    });
+  }
+
+  static void replace(OpOperand &operand) {
+    Type type = operand.get().getType();
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!(tensor ? tensor.getElementType() : type).isIntOrIndexOrFloat() || operand.get().getDefiningOp<arith::ConstantOp>())
+      return;
+    OpBuilder builder(operand.getOwner());
+    operand.set(arith::ConstantOp::create(builder, operand.getOwner()->getLoc(), builder.getZeroAttr(type)));
+  }
+
+  FunctionOpInterface function;
+  llvm::DenseMap<Attribute, SmallVector<Value>> readsOf;
+  /// What a value comes from, and the values of which that is all.
+  llvm::DenseMap<Value, SmallVector<Value>> sources;
+  llvm::DenseSet<Value> isFollowed;
+  std::vector<std::pair<OpOperand *, SmallVector<Value>>> flows;
+  llvm::DenseSet<OpOperand *> asked;
+  llvm::DenseSet<Value> needed;
+  SmallVector<Value> pending;
+};
+
+/// A module with what functions refer to, but no functions.
+ModuleOp cloneSymbols(ModuleOp original, int64_t replicas) {
+  ModuleOp module = ModuleOp::create(original.getLoc());
+  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+  bool hasStrategy = false;
+  for (Operation &op : *original.getBody()) {
+    if (op.getNumRegions() > 0)
+      continue;
+    Operation *copy = builder.clone(op);
+    if (auto variable = dyn_cast<replica::VariableOp>(copy))
+      variable.removeInitialAttr();
+    if (auto strategy = dyn_cast<replica::StrategyOp>(copy)) {
+      strategy.setReplicas(replicas);
+      hasStrategy = true;
+    }
+  }
+  if (hasStrategy)
+    return module;
+  OperationState state(original.getLoc(), replica::StrategyOp::getOperationName());
+  auto strategy = cast<replica::StrategyOp>(builder.create(state));
+  strategy.setSymName("strategy");
+  strategy.setKind(replica::Kind::Mirrored);
+  strategy.setReplicas(replicas);
+  return module;
+}
+
+} // namespace
+
+ControlSlice::ControlSlice(FunctionOpInterface original, int64_t replicas, ArrayRef<OpOperand *> asked)
+    : module(cloneSymbols(original->getParentOfType<ModuleOp>(), replicas)) {
+  IRMapping mapping;
+  Operation *copy = original->clone(mapping);
+  module->push_back(copy);
+  function = cast<FunctionOpInterface>(copy);
+  for (auto [from, to] : mapping.getOperationMap())
+    originals[to] = from;
+  Slicer slicer(function);
+  for (OpOperand *operand : asked)
+    slicer.addAsked(mapping.lookup(operand->getOwner())->getOpOperand(operand->getOperandNumber()));
+  slicer.run();
+
+  IRRewriter rewriter(copy->getContext());
+  (void)runRegionDCE(rewriter, copy->getRegions());
+  SmallVector<linalg::LinalgOp> named;
+  copy->walk([&](linalg::LinalgOp op) {
+    if (!isa<linalg::GenericOp>(op))
+      named.push_back(op);
+  });
+  for (linalg::LinalgOp op : named) {
+    rewriter.setInsertionPoint(op);
+    (void)linalg::generalizeNamedOp(rewriter, op);
+  }
+}

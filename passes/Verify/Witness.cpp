@@ -1,0 +1,302 @@
+//===- Witness.cpp - Runs that go wrong -----------------------------------===//
+
+#include "passes/Verify/Witness.h"
+
+#include "dialect/Device/DeviceDialect.h"
+#include "dialect/Replica/ReplicaDialect.h"
+#include "passes/Interpret/Interpreter.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Diagnostics.h"
+
+#include <algorithm>
+
+using namespace lockstep;
+using namespace mlir;
+using interpret::FailureKind;
+using Data = interpret::Value;
+
+/// For all errors of one function: element operations, those that one run may have (it may be one without an end), and what an operation
+/// costs that is copied into a slice.
+static constexpr int64_t kBudget = 100'000'000, kBudgetOfRun = kBudget / 8, kCopied = 64;
+/// For one search: runs, and replicas, each of which has a thread.
+static constexpr uint64_t kMostRuns = 200;
+static constexpr int64_t kMostReplicas = 64;
+
+namespace {
+/// Of the operations of a slice those that are branches of the function, with numbers; where each replica went through them.
+struct Trace {
+  llvm::DenseMap<Operation *, unsigned> numbers;
+  std::vector<std::vector<SmallVector<int64_t, 4>>> ways;
+
+  void clear(int64_t replicas, size_t branches) { ways.assign(branches, std::vector<SmallVector<int64_t, 4>>(replicas)); }
+
+  /// Two replicas that came through the branch as often, but went another way.
+  std::optional<RankPair> findSplit(unsigned branch) const {
+    for (unsigned one = 0; one < ways[branch].size(); ++one)
+      for (unsigned other = one + 1; other < ways[branch].size(); ++other) {
+        ArrayRef<int64_t> mine = ways[branch][one], others = ways[branch][other];
+        size_t both = std::min(mine.size(), others.size());
+        if (mine.take_front(both) != others.take_front(both))
+          return RankPair(one, other);
+      }
+    return std::nullopt;
+  }
+};
+} // namespace
+
+/// Executes one slice.
+class WitnessSearch::Runner {
+public:
+  Runner(FunctionOpInterface function, int64_t replicas, ArrayRef<OpOperand *> asked, ArrayRef<Operation *> branches, int64_t &budget)
+      : slice(function, replicas, asked), replicas(replicas), numBranches(branches.size()), budget(budget) {
+    ScopedDiagnosticHandler silent(function.getContext(), [](Diagnostic &) { return success(); });
+    llvm::DenseMap<Operation *, unsigned> numbers;
+    for (auto [number, branch] : llvm::enumerate(branches))
+      numbers[branch] = number;
+    for (auto [copy, original] : slice.originals)
+      if (auto found = numbers.find(original); found != numbers.end())
+        trace.numbers[copy] = found->second;
+    auto created = interpret::Interpreter::create(*slice.module);
+    if (failed(created) || !(*created)->canRun(slice.function))
+      return;
+    interpreter = std::move(*created);
+    draws.emplace(slice, replicas);
+    interpret::RunOptions options;
+    options.scheduleSeed = 0;
+    options.turnsEndAtWaits = true;
+    options.budget = &left;
+    options.onBranch = [this](int64_t replica, Operation *branch, int64_t way) {
+      if (auto found = trace.numbers.find(branch); replica >= 0 && found != trace.numbers.end())
+        trace.ways[found->second][replica].push_back(way);
+    };
+    interpreter->setOptions(options);
+  }
+
+  bool canRun() const { return interpreter != nullptr; }
+
+  /// The error of run `number`; one without an operation if it ends.
+  interpret::Failure run(uint64_t number) {
+    int64_t allowed = std::min(budget, kBudgetOfRun);
+    left = allowed;
+    interpret::Failure failure = runWithin(number);
+    budget -= allowed - left;
+    return failure;
+  }
+
+  /// The operation of the function of which `op` is a copy; null for a variable.
+  Operation *getOriginal(Operation *op) const { return slice.originals.lookup(op); }
+
+  ControlSlice slice;
+  Trace trace;
+  std::shared_ptr<Draw> draw;
+  /// Of each replica, those results that are not the new value of a variable.
+  std::vector<SmallVector<Data>> results;
+
+private:
+  interpret::Failure runWithin(uint64_t number) {
+    ScopedDiagnosticHandler silent(slice.function.getContext(), [](Diagnostic &) { return success(); });
+    if (draws->getSize() > left) {
+      left = 0;
+      return {FailureKind::TooLong, slice.function};
+    }
+    left -= draws->getSize();
+    draw = std::make_shared<Draw>(draws->draw(number));
+    trace.clear(replicas, numBranches);
+    for (auto &[name, variable] : interpreter->variables()) {
+      variable.assigned = nullptr;
+      variable.copies.assign(replicas, draw->variables[name]);
+    }
+    results.assign(replicas, {});
+    return succeeded(execute()) ? interpret::Failure() : interpreter->getFailure();
+  }
+
+  LogicalResult execute() {
+    Operation *function = slice.function;
+    if (auto program = dyn_cast<replica::ProgramOp>(function)) {
+      interpreter->setBatches(draw->batches);
+      SmallVector<Data> given, yielded;
+      for (auto [index, type] : llvm::enumerate(slice.function.getArgumentTypes())) {
+        std::vector<Data> components;
+        for (const std::vector<Data> &mine : draw->arguments)
+          components.push_back(mine[index]);
+        given.push_back(isa<replica::PerReplicaType>(type) ? Data::perReplica(std::move(components)) : components.front());
+      }
+      return interpreter->run(program, given, yielded);
+    }
+    std::vector<SmallVector<Data>> given(replicas);
+    for (auto [mine, values] : llvm::zip_equal(given, draw->arguments))
+      for (auto [index, value] : llvm::enumerate(values))
+        if (Draws::isGiven(slice.function, index))
+          mine.push_back(value);
+    if (auto step = dyn_cast<replica::StepOp>(function))
+      return interpreter->run(step, given, results);
+    return interpreter->run(cast<func::FuncOp>(function), given, results);
+  }
+
+  int64_t replicas;
+  size_t numBranches;
+  int64_t &budget;
+  /// Of this run.
+  int64_t left = 0;
+  std::unique_ptr<interpret::Interpreter> interpreter;
+  std::optional<Draws> draws;
+};
+
+/// How many replicas there are; if that is not known, as few as there may be.
+static int64_t countReplicas(FunctionOpInterface function, const UniformityAnalysis &uniformity) {
+  auto module = function->getParentOfType<ModuleOp>();
+  for (auto strategy : module.getOps<replica::StrategyOp>())
+    if (std::optional<int64_t> replicas = strategy.getReplicas())
+      return *replicas;
+  for (auto role : module.getOps<device::RoleOp>())
+    if (role.getFirstRank() == 0)
+      return role.getRanks();
+  return std::max<int64_t>(2, uniformity.getPartitions().getNumRanks());
+}
+
+WitnessSearch::WitnessSearch(FunctionOpInterface function, const UniformityAnalysis &uniformity)
+    : function(function), replicas(countReplicas(function, uniformity)), budget(kBudget) {}
+WitnessSearch::~WitnessSearch() = default;
+
+std::unique_ptr<WitnessSearch::Runner> WitnessSearch::makeRunner(ArrayRef<OpOperand *> asked, ArrayRef<Operation *> branches) {
+  effort = {replicas > kMostReplicas ? Effort::TooManyReplicas : budget == 0 ? Effort::TooLong : Effort::Tried};
+  if (effort.end != Effort::Tried)
+    return nullptr;
+  int64_t operations = 0;
+  function->walk([&](Operation *) { ++operations; });
+  budget = std::max<int64_t>(0, budget - operations * kCopied);
+  auto runner = std::make_unique<Runner>(function, replicas, asked, branches, budget);
+  if (runner->canRun())
+    return runner;
+  effort.end = Effort::NotExecuted;
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Searches
+//===----------------------------------------------------------------------===//
+
+bool WitnessSearch::note(const interpret::Failure &failure) {
+  if (failure.op && failure.kind == FailureKind::TooLong)
+    effort.end = Effort::TooLong;
+  else
+    ++effort.runs;
+  return failure.op != nullptr;
+}
+
+void WitnessSearch::searchBlocked(ArrayRef<Operation *> branches) {
+  isSearched = true;
+  for (auto [number, branch] : llvm::enumerate(branches))
+    numbers[branch] = number;
+  std::unique_ptr<Runner> runner = makeRunner({}, branches);
+  if (!runner)
+    return;
+  Branches alone;
+  for (uint64_t number = 0; number < kMostRuns && budget > 0 && alone.size() < branches.size(); ++number) {
+    interpret::Failure failure = runner->run(number);
+    if (!note(failure) || failure.kind != FailureKind::Blocked)
+      continue;
+    Branches split;
+    Blocked found{runner->draw, {}};
+    for (unsigned branch = 0; branch < branches.size(); ++branch)
+      if (std::optional<RankPair> ranks = runner->trace.findSplit(branch)) {
+        split.insert(branch);
+        found.ranks[branch] = *ranks;
+      }
+    if (split.size() == 1)
+      alone.insert(*split.begin());
+    // Whoever blocks each other where fewer branches are gone through differently shows that the others do not matter.
+    if (llvm::any_of(blocked, [&](auto &other) { return llvm::includes(split, other.first); }))
+      continue;
+    for (auto it = blocked.begin(); it != blocked.end();)
+      it = llvm::includes(it->first, split) ? blocked.erase(it) : std::next(it);
+    blocked.emplace(std::move(split), std::move(found));
+  }
+}
+
+std::optional<Witness> WitnessSearch::findBlocked(Operation *branch, ArrayRef<Operation *> branches) {
+  if (!isSearched) {
+    searchBlocked(branches);
+    effortForBlocked = effort;
+  }
+  effort = effortForBlocked;
+  auto number = numbers.find(branch);
+  if (number == numbers.end())
+    return std::nullopt;
+  for (auto &[split, found] : blocked)
+    if (split.count(number->second))
+      return Witness{found.inputs, found.ranks.at(number->second)};
+  return std::nullopt;
+}
+
+/// What a result of a function is bound to.
+static StringRef getVariable(FunctionOpInterface function, unsigned result) {
+  auto binding = function.getResultAttrOfType<device::BindingAttr>(result, "device.binding");
+  return binding && binding.getKind() == device::BindingKind::Variable ? binding.getName() : StringRef();
+}
+
+std::optional<Witness> WitnessSearch::findDifferent(Operation *place, Value value, Operation *branch) {
+  SmallVector<OpOperand *> asked;
+  for (OpOperand &operand : place->getOpOperands())
+    if (!value || operand.get() == value)
+      asked.push_back(&operand);
+  SmallVector<Operation *> branches;
+  if (branch)
+    branches.push_back(branch);
+  std::unique_ptr<Runner> runner = makeRunner(asked, branches);
+  if (!runner)
+    return std::nullopt;
+  bool returns = place->getParentOp() == function && place->hasTrait<OpTrait::ReturnLike>();
+  // Two replicas of which a result differs that is asked about.
+  auto findDifferentResults = [&]() -> std::optional<RankPair> {
+    unsigned position = 0;
+    for (unsigned result = 0; result < place->getNumOperands(); ++result) {
+      if (!getVariable(function, result).empty())
+        continue;
+      bool isAsked = llvm::is_contained(asked, &place->getOpOperand(result));
+      for (unsigned replica = 1; isAsked && replica < runner->results.size(); ++replica)
+        if (position < runner->results[replica].size() && !runner->results[replica][position].isIdentical(runner->results[0][position]))
+          return RankPair(0, replica);
+      ++position;
+    }
+    return std::nullopt;
+  };
+  for (uint64_t number = 0; number < kMostRuns && budget > 0; ++number) {
+    interpret::Failure failure = runner->run(number);
+    (void)note(failure);
+    std::optional<RankPair> ranks;
+    if (!failure.op && returns && !isa<replica::ProgramOp>(*function))
+      ranks = findDifferentResults();
+    bool isHere = failure.op && runner->getOriginal(failure.op) == place;
+    if (auto variable = dyn_cast_or_null<replica::VariableOp>(failure.op); variable && returns)
+      isHere = llvm::any_of(
+          asked, [&](OpOperand *operand) { return getVariable(function, operand->getOperandNumber()) == variable.getSymName(); });
+    if (isHere && (failure.kind == FailureKind::ValuesDiffer || failure.kind == FailureKind::ShapesDiffer))
+      ranks = RankPair(0, 1);
+    if (ranks && branch)
+      ranks = runner->trace.findSplit(0);
+    if (ranks)
+      return Witness{runner->draw, *ranks};
+  }
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Telling it
+//===----------------------------------------------------------------------===//
+
+std::string WitnessSearch::describeEffort() const {
+  if (effort.runs > 0)
+    return "no example was found in " + std::to_string(effort.runs) + (effort.runs == 1 ? " run" : " runs");
+  switch (effort.end) {
+  case Effort::Tried:
+  case Effort::TooLong:
+    return "what it is computed from takes too many operations to try";
+  case Effort::TooManyReplicas:
+    return "with more than " + std::to_string(kMostReplicas) + " replicas nothing is tried";
+  case Effort::NotExecuted:
+    return "it cannot be interpreted";
+  }
+  llvm_unreachable("unknown effort");
+}
