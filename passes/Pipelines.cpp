@@ -70,7 +70,7 @@ static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
 
 static void addRoles(OpPassManager &pm, const CompileOptions &options) {
   // From here on all that is computed element by element looks alike.
-  pm.addPass(createConvertElementwiseToLinalgPass());
+  pm.addNestedPass<func::FuncOp>(createConvertElementwisePass());
   pm.addNestedPass<func::FuncOp>(createShardUpdatesPass());
   pm.addPass(createCSEPass());
   pm.addPass(createSplitRolesPass());

@@ -4,6 +4,7 @@
 
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Replica/ReplicaDialect.h"
+#include "passes/Kernels/Scalars.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -41,6 +42,13 @@ void DynamicSizes::copy(Value tensor, Value copy) {
     sizes[copy] = SmallVector<DynamicSize, 1>(of(tensor));
 }
 
+/// The integer in memory that `index` was loaded from.
+static tensor::ExtractOp getLoad(Value index) {
+  auto cast = index.getDefiningOp<arith::IndexCastOp>();
+  auto extract = cast ? cast.getIn().getDefiningOp<tensor::ExtractOp>() : nullptr;
+  return extract && extract.getIndices().empty() ? extract : nullptr;
+}
+
 /// Memory is planned with the bounds.
 static void setBounds(collective::WaitOp wait, const DynamicSizes &sizes) {
   SmallVector<int64_t> bounds;
@@ -56,6 +64,26 @@ LogicalResult DynamicSizes::findAll(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
     if (auto dim = dyn_cast<tensor::DimOp>(op); dim && isDynamic(dim.getSource())) {
       replaceDim(dim);
+      continue;
+    }
+    if (auto select = dyn_cast<arith::SelectOp>(op); select && isDynamic(select.getResult())) {
+      builder.setInsertionPoint(select);
+      auto sideOf = [](Value value) { return [value](OpBuilder &b, Location loc) { scf::YieldOp::create(b, loc, value); }; };
+      auto branch =
+          scf::IfOp::create(builder, select.getLoc(), select.getCondition(), sideOf(select.getTrueValue()), sideOf(select.getFalseValue()));
+      select.getResult().replaceAllUsesWith(branch.getResult(0));
+      select.erase();
+      if (failed(padResults(branch)))
+        return failure();
+      continue;
+    }
+    if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      for (Region &region : branch->getRegions())
+        for (Block &inner : region)
+          if (failed(findAll(inner)))
+            return failure();
+      if (llvm::any_of(branch.getResults(), isDynamic) && failed(padResults(branch)))
+        return failure();
       continue;
     }
     if (auto start = dyn_cast<collective::StartOp>(op))
@@ -77,6 +105,82 @@ LogicalResult DynamicSizes::findAll(Block &block) {
           return failure();
       }
   }
+  return success();
+}
+
+/// A side of a branch, before it yields: what the step keeps of the size `index` to be read behind the branch.
+static Value storeSize(OpBuilder &builder, Location loc, Value index) {
+  if (std::optional<int64_t> constant = getConstantIntValue(index)) {
+    auto type = RankedTensorType::get({}, builder.getI64Type());
+    return arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, *constant));
+  }
+  if (tensor::ExtractOp load = getLoad(index))
+    return load.getTensor();
+  return storeScalar(builder, loc, index);
+}
+
+/// The sides of a branch may give tensors of different sizes. Each pads its own to the most that either can be, for which memory is
+/// planned, and says how large it is; behind the branch, the result is sliced to that.
+LogicalResult DynamicSizes::padResults(scf::IfOp branch) {
+  Location loc = branch.getLoc();
+  SmallVector<Type> types(branch.getResultTypes());
+  Operation *ends[] = {branch.thenYield(), branch.elseYield()};
+  for (OpResult result : branch.getResults()) {
+    if (!isDynamic(result))
+      continue;
+    auto type = cast<RankedTensorType>(result.getType());
+    unsigned number = result.getResultNumber();
+    SmallVector<int64_t> most(type.getShape());
+    for (int64_t d = 0; d < type.getRank(); ++d) {
+      int64_t first = boundOf(ends[0]->getOperand(number), d), second = boundOf(ends[1]->getOperand(number), d);
+      if (type.isDynamicDim(d) && (first == 0 || second == 0))
+        return branch.emitError("no bound for the size of dimension ")
+               << d << " of " << type << ", the result of '" << branch->getName() << "'";
+      most[d] = std::max(first, second);
+    }
+    types[number] = RankedTensorType::get(most, type.getElementType(), type.getEncoding());
+    types.append(type.getNumDynamicDims(), RankedTensorType::get({}, builder.getI64Type()));
+    for (Operation *end : ends) {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPoint(end);
+      Value given = end->getOperand(number);
+      SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0)), strides(type.getRank(), builder.getIndexAttr(1));
+      SmallVector<OpFoldResult> extents;
+      for (int64_t d = 0; d < type.getRank(); ++d)
+        extents.push_back(type.isDynamicDim(d) ? OpFoldResult(sizeOf(given, d).value) : builder.getIndexAttr(type.getDimSize(d)));
+      Value place = tensor::EmptyOp::create(builder, loc, most, type.getElementType());
+      Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type.getElementType()));
+      place = linalg::FillOp::create(builder, loc, zero, place).getResult(0);
+      end->setOperand(number, tensor::InsertSliceOp::create(builder, loc, given, place, offsets, extents, strides));
+      for (const DynamicSize &size : of(given))
+        end->insertOperands(end->getNumOperands(), storeSize(builder, loc, size.value));
+    }
+  }
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(branch);
+  auto padded = scf::IfOp::create(builder, loc, types, branch.getCondition(), /*addThenBlock=*/false, /*addElseBlock=*/false);
+  padded->setDiscardableAttrs(branch->getDiscardableAttrDictionary());
+  for (auto [to, from] : llvm::zip_equal(padded->getRegions(), branch->getRegions()))
+    to.takeBody(from);
+  unsigned next = branch.getNumResults();
+  for (OpResult result : branch.getResults()) {
+    Value given = padded.getResult(result.getResultNumber());
+    if (!isDynamic(result)) {
+      result.replaceAllUsesWith(given);
+      continue;
+    }
+    auto type = cast<RankedTensorType>(result.getType());
+    SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0)), strides(type.getRank(), builder.getIndexAttr(1));
+    SmallVector<OpFoldResult> extents;
+    for (int64_t d = 0; d < type.getRank(); ++d)
+      extents.push_back(type.isDynamicDim(d) ? OpFoldResult(loadScalar(builder, loc, padded.getResult(next++), builder.getIndexType()))
+                                             : builder.getIndexAttr(type.getDimSize(d)));
+    auto slice = tensor::ExtractSliceOp::create(builder, loc, type, given, offsets, extents, strides);
+    if (failed(findSizes(slice->getResult(0))))
+      return failure();
+    result.replaceAllUsesWith(slice);
+  }
+  branch.erase();
   return success();
 }
 
@@ -162,7 +266,8 @@ DynamicSize DynamicSizes::findCastSize(tensor::CastOp cast, unsigned dimension) 
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(cast);
   int64_t size = source.getDimSize(dimension);
-  return {arith::ConstantIndexOp::create(builder, cast.getLoc(), size), size};
+  // The bound of what is empty is any: 0 says that it is not known.
+  return {arith::ConstantIndexOp::create(builder, cast.getLoc(), size), std::max<int64_t>(size, 1)};
 }
 
 /// A slice has at most the size of what it is taken from. So it tells a bound of the value that its size is given by.
@@ -193,13 +298,6 @@ int64_t DynamicSizes::boundByLoops(OpResult tensor, unsigned dimension) {
         if (int64_t bound = boundOf(input->get(), i))
           least = least ? std::min(least, bound) : bound;
   return least;
-}
-
-/// The integer in memory that `index` was loaded from.
-static tensor::ExtractOp getLoad(Value index) {
-  auto cast = index.getDefiningOp<arith::IndexCastOp>();
-  auto extract = cast ? cast.getIn().getDefiningOp<tensor::ExtractOp>() : nullptr;
-  return extract && extract.getIndices().empty() ? extract : nullptr;
 }
 
 Value DynamicSizes::store(Value index) {

@@ -9,6 +9,7 @@
 #define LOCKSTEP_PASSES_KERNELS_DYNAMICSIZES_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -56,6 +57,7 @@ private:
   /// The most that any dimension can be; 0 if that is not known.
   int64_t boundOf(mlir::Value tensor, unsigned dimension);
   void replaceDim(mlir::tensor::DimOp dim);
+  llvm::LogicalResult padResults(mlir::scf::IfOp branch);
   /// The same index in a form that can be put into a register.
   mlir::Value store(mlir::Value index);
 

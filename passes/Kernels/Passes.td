@@ -11,6 +11,24 @@ def CheckElementTypesPass : Pass<"check-element-types", "::mlir::func::FuncOp"> 
   }];
 }
 
+def ConvertElementwisePass : Pass<"convert-elementwise", "::mlir::func::FuncOp"> {
+  let summary = "makes all that is computed element by element look alike";
+  let description = [{
+    As upstream's `convert-elementwise-to-linalg`, except for a choice between tensors whose sizes are known at run time only: they need not be the
+    same, and there may be nothing to read at some place of one of them. Such an operation stays, and becomes a branch where sizes are found.
+
+    ```mlir
+    // before
+    %0 = arith.addf %a, %b : tensor<?xf32>
+    %1 = arith.select %c, %0, %b : tensor<?xf32>
+    // after
+    %0 = linalg.generic ... ins(%a, %b : tensor<?xf32>, tensor<?xf32>) ...
+    %1 = arith.select %c, %0, %b : tensor<?xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def FuseOperationsPass : Pass<"fuse-operations", "::mlir::func::FuncOp"> {
   let summary = "fuses element-wise operations with each other and folds broadcasts and transposes";
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];

@@ -124,6 +124,24 @@ def test_work_on_ragged_values(runner, replicas):
     )
 
 
+@pytest.mark.parametrize("replicas", [1, 2, 3, 4])
+@pytest.mark.parametrize("uniform", [0, 1])
+def test_branches_of_different_sizes(runner, replicas, uniform):
+    random = np.random.default_rng(replicas)
+    x, w = ([random.integers(-9, 9, (random.integers(0, most), 2)).astype(np.float32) for _ in range(replicas)] for most in (6, 8))
+    taken = [replica % 2 == 0 for replica in range(replicas)]
+    inputs = per_replica("x", x) | per_replica("w", w) | per_replica("z", [np.bool_(own) for own in taken])
+    found = runner.run("ragged-branch", replicas, inputs, [("k", uniform)])
+    other = [np.ones((1, 2), np.float32) if uniform else part * part for part in w]
+    computed = [2 * x[i] if taken[i] else other[i] for i in range(replicas)]
+    gathered = np.concatenate(computed) if uniform else np.concatenate(w * replicas)
+    for replica in range(replicas):
+        chosen = x[replica] if taken[replica] else w[replica]
+        assert found["result", "chosen", replica] == (chosen.shape, list(chosen.ravel()))
+        assert found["result", "computed", replica] == (computed[replica].shape, list(computed[replica].ravel()))
+    expect(found, replicas, gathered=gathered, sums=gathered.sum(axis=0, dtype=np.float32))
+
+
 def test_merge_call_of_the_documentation(runner):
     # mc_doc_example
     found = runner.run("merge-call-doc", 2, {"unused": np.float32(0)}, [("three", 3)])

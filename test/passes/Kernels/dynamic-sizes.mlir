@@ -59,6 +59,55 @@ func.func @gather(%x: tensor<8xf32> {device.binding = #device.binding<batch "x">
 
 // -----
 
+// The sides of a branch pad what they give to the most that it can be, and say how large it is; behind the branch it is sliced to that. So is a
+// choice between two tensors, which canonicalization makes of a branch that computes nothing.
+// CHECK: device.kernel private @[[IF:.*]](%{{.*}}: tensor<?xf32>, {{.*}}) -> (tensor<8xf32>, tensor<i64>)
+// CHECK:   scf.if
+// CHECK:     %[[A:.*]] = tensor.insert_slice %{{.*}} into %{{.*}}[0] [%{{.*}}] [1] : tensor<?xf32> into tensor<8xf32>
+// CHECK:     scf.yield %[[A]], %{{.*}} : tensor<8xf32>, tensor<i64>
+// CHECK:   } else {
+// CHECK:     %[[B:.*]] = tensor.insert_slice %{{.*}} into %{{.*}}[0] [%{{.*}}] [1] : tensor<?xf32> into tensor<8xf32>
+// CHECK:     scf.yield %[[B]], %{{.*}} : tensor<8xf32>, tensor<i64>
+// CHECK: device.kernel private @[[SLICE:.*]](%{{.*}}: tensor<8xf32>, %[[N:.*]]: index) -> tensor<?xf32> attributes {bounds = array<i64: 8>
+// CHECK-LABEL: func.func @branch
+func.func @branch(%c: tensor<i1> {device.binding = #device.binding<batch "c">}, %x: tensor<8xf32> {device.binding = #device.binding<batch "x">},
+                  %y: tensor<3xf32> {device.binding = #device.binding<batch "y">}, %n: tensor<i64> {device.binding = #device.binding<batch "n">},
+                  %m: tensor<i64> {device.binding = #device.binding<batch "m">}) -> (tensor<?xf32> {device.binding = #device.binding<result "y">}) {
+  // CHECK: %[[R:.*]]:2 = device.invoke @[[IF]]
+  // CHECK: %[[E:.*]] = tensor.extract %[[R]]#1[] : tensor<i64>
+  // CHECK: %[[I:.*]] = arith.index_cast %[[E]] : i64 to index
+  // CHECK: device.invoke @[[SLICE]](%[[R]]#0, %[[I]]) : (tensor<8xf32>, index) -> tensor<?xf32>
+  %ne = tensor.extract %n[] : tensor<i64>
+  %ni = arith.index_cast %ne : i64 to index
+  %me = tensor.extract %m[] : tensor<i64>
+  %mi = arith.index_cast %me : i64 to index
+  %p = tensor.extract %c[] : tensor<i1>
+  %a = tensor.extract_slice %x[0] [%ni] [1] : tensor<8xf32> to tensor<?xf32>
+  %b = tensor.extract_slice %y[0] [%mi] [1] : tensor<3xf32> to tensor<?xf32>
+  %r = arith.select %p, %a, %b : tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+
+// -----
+
+// What a side gives has to have a bound.
+func.func @unbounded_side(%c: tensor<i1>, %x: tensor<8xf32>, %n: tensor<i64>) -> tensor<?xf32> {
+  %e = tensor.extract %n[] : tensor<i64>
+  %i = arith.index_cast %e : i64 to index
+  %p = tensor.extract %c[] : tensor<i1>
+  %init = tensor.empty(%i) : tensor<?xf32>
+  // expected-error@+1 {{no bound for the size of dimension 0 of 'tensor<?xf32>', the result of 'scf.if'}}
+  %r = scf.if %p -> tensor<?xf32> {
+    %wide = tensor.cast %x : tensor<8xf32> to tensor<?xf32>
+    scf.yield %wide : tensor<?xf32>
+  } else {
+    scf.yield %init : tensor<?xf32>
+  }
+  return %r : tensor<?xf32>
+}
+
+// -----
+
 // Nothing bounds a size that is merely given.
 func.func @unbounded(%n: tensor<i64> {device.binding = #device.binding<batch "n">}) -> (tensor<?xf32> {device.binding = #device.binding<result "y">}) {
   %e = tensor.extract %n[] : tensor<i64>
