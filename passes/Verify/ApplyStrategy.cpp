@@ -82,6 +82,12 @@ private:
     VariableOp variable = lookupVariable(op);
     Aggregation aggregation = variable.getAggregation();
     bool crossReplica = getEnclosingContext(op) == Context::CrossReplica;
+    // Sums of copies or of what replicas assign, and what is added to a variable.
+    bool adds = !isa<AssignOp>(op) || (aggregation == Aggregation::Sum && crossReplica == variable.isOnRead());
+    if (adds && getElementTypeOrSelf(variable.getType()).isInteger(1)) {
+      error(op, variable) << "expected a variable of numbers, found " << variable.getType() << " [E_DTYPE_UNSUPPORTED]";
+      return;
+    }
     if (variable.isOnRead()) {
       if (crossReplica && !isa<AssignOp>(op) && aggregation == Aggregation::Sum)
         error(op, variable) << "the variable is the sum of its copies, which one value cannot change in cross-replica context; assign "
@@ -114,8 +120,11 @@ private:
     if (getEnclosingContext(op) == Context::CrossReplica)
       return;
     Aggregation aggregation = variable.getAggregation();
-    // Whose slices come first decides what they leave, and no sum or mean says that.
+    // What variables with copies add up they do not order. One copy takes the slices of all replicas, one after the other.
     bool ordered = op.getKind() == Scatter::Min || op.getKind() == Scatter::Max || op.getKind() == Scatter::Update;
+    ordered &= !strategy.hasOwners();
+    if (aggregation == Aggregation::Mean && !hasFloats(variable))
+      error(op, variable) << "expected floats for aggregation 'mean', found " << variable.getType() << " [E_MEAN_INT_VAR]";
     if (aggregation == Aggregation::None)
       error(op, variable) << "replicas scatter into a variable without an aggregation, its copies could diverge [E_AGG_NONE]";
     else if ((aggregation == Aggregation::Sum || aggregation == Aggregation::Mean) && ordered)

@@ -111,6 +111,35 @@ replica.step @t(%v: tensor<2xf32> {replica.batch = "v"}, %i: tensor<2xi64> {repl
 
 // -----
 
+// Integers have no mean that they could keep, also where a variable has one copy [E_MEAN_INT_VAR].
+replica.strategy @s {kind = #replica.kind<central_storage>, replicas = 2}
+// expected-note@+1 {{variable 'v' is declared here}}
+replica.variable @v : tensor<4xi32> {aggregation = #replica.aggregation<mean>}
+replica.step @t(%v: tensor<2xi32> {replica.batch = "v"}, %i: tensor<2xi64> {replica.batch = "i"}) {
+  // expected-error@+1 {{expected floats for aggregation 'mean', found 'tensor<4xi32>' [E_MEAN_INT_VAR]}}
+  replica.scatter div @v, %i, %v : tensor<2xi64>, tensor<2xi32>
+  replica.return
+}
+
+// -----
+
+// Booleans are assigned, not added: to a variable, or by the aggregation of what replicas assign [E_DTYPE_UNSUPPORTED].
+replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
+// expected-note@+1 {{variable 'v' is declared here}}
+replica.variable @v : tensor<i1> {aggregation = #replica.aggregation<only_first_replica>}
+// expected-note@+1 {{variable 'w' is declared here}}
+replica.variable @w : tensor<i1> {aggregation = #replica.aggregation<sum>}
+replica.step @t(%v: tensor<i1> {replica.scalar = "v"}) {
+  replica.assign @v, %v : tensor<i1>
+  // expected-error@+1 {{expected a variable of numbers, found 'tensor<i1>' [E_DTYPE_UNSUPPORTED]}}
+  replica.assign_add @v, %v : tensor<i1>
+  // expected-error@+1 {{expected a variable of numbers, found 'tensor<i1>' [E_DTYPE_UNSUPPORTED]}}
+  replica.assign @w, %v : tensor<i1>
+  replica.return
+}
+
+// -----
+
 // A minimum of what replicas add has no meaning [E_SCATTER_AGG].
 replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
 // expected-note@+1 {{variable 'v' is declared here}}

@@ -27,6 +27,21 @@ replica.variable @none : tensor<f32> {synchronization = #replica.synchronization
 
 // -----
 
+// One copy takes the slices of all replicas one after the other, in whatever way they are combined with what is there.
+// CHECK-LABEL: replica.strategy @central_rows
+// CHECK: replica.scatter min @v
+// CHECK: replica.scatter update @m
+replica.strategy @central_rows {kind = #replica.kind<central_storage>, replicas = 2}
+replica.variable @v : tensor<4xf32> {aggregation = #replica.aggregation<sum>}
+replica.variable @m : tensor<4xf32> {aggregation = #replica.aggregation<mean>}
+replica.step @rows(%v: tensor<2xf32> {replica.batch = "v"}, %i: tensor<2xi64> {replica.batch = "i"}) {
+  replica.scatter min @v, %i, %v : tensor<2xi64>, tensor<2xf32>
+  replica.scatter update @m, %i, %v : tensor<2xi64>, tensor<2xf32>
+  replica.return
+}
+
+// -----
+
 // One device: nothing is aggregated, means keep their type, gathers need no axis.
 // CHECK-LABEL: replica.strategy @one
 // CHECK: replica.variable @n : tensor<i32>{{$}}
