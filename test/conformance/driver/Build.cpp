@@ -72,19 +72,25 @@ Program FrontEnd::build() {
     program.arguments.push_back({input.name, isBatch, input.values});
     return frame->region->front().addArgument(argumentTypes.back(), location());
   };
-  for (const Input &input : one.inputs) {
-    if (!input.host.empty()) {
-      globals.names[input.name] = makeHost(input.host);
-      continue;
+  std::function<Leaf(const Input &)> bindInput = [&](const Input &input) {
+    if (!input.ofReplica.empty()) {
+      std::vector<Leaf> parts;
+      for (const Input &part : input.ofReplica)
+        parts.push_back(bindInput(part));
+      return differing(std::move(parts));
     }
+    if (!input.host.empty())
+      return makeHost(input.host);
     Leaf leaf = makeTensor(addArgument(input.values), input.values.perReplica ? Spread::PerReplica : Spread::Plain);
     if (input.values.values.size() == 1)
       constants[leaf.value.getAsOpaquePointer()] = input.values.values.front();
     if (input.indices)
       leaf.indices = addArgument(*input.indices);
     leaf.denseShape = input.denseShape;
-    globals.names[input.name] = leaf;
-  }
+    return leaf;
+  };
+  for (const Input &input : one.inputs)
+    globals.names[input.name] = bindInput(input);
 
   for (const Json &statement : one.program) {
     ++line;
@@ -108,10 +114,10 @@ Program FrontEnd::build() {
     forEachLeaf(object, [&](const Leaf &leaf) {
       if (leaf.kind == Leaf::Kind::Mismatch && deferredError.empty())
         deferredError = leaf.message;
-      if (leaf.isTensor()) {
-        addResult(leaf.value);
-        addResult(leaf.indices);
-      }
+      forEachPart(leaf, [&](const Leaf &part) {
+        addResult(part.value);
+        addResult(part.indices);
+      });
     });
     program.observed.push_back({name, object});
   }

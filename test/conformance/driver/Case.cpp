@@ -78,6 +78,17 @@ std::optional<std::vector<int64_t>> readDenseShape(const Json &slices) {
   return (isTensor(*shape) ? shape->at("data") : *shape).get<std::vector<int64_t>>();
 }
 
+/// What the values of all replicas have to agree on to be one value of the program.
+static Json kindOf(const Json &value) {
+  auto typeOf = [](const Json &tensor) { return Json{tensor.at("dtype"), tensor.at("shape").size()}; };
+  if (isTensor(value))
+    return typeOf(value);
+  if (!value.contains("indexed_slices"))
+    return value.contains("py") ? "py" : "?";
+  const Json &slices = value.at("indexed_slices");
+  return {typeOf(slices.at("values")), typeOf(slices.at("indices")), slices.value("dense_shape", Json())};
+}
+
 static Input readInput(const std::string &name, const Json &json, const Strategy &strategy) {
   Input input;
   input.name = name;
@@ -95,6 +106,11 @@ static Input readInput(const std::string &name, const Json &json, const Strategy
       input.host.push_back(value.at("py"));
     return input;
   }
+  if (std::any_of(values.begin(), values.end(), [&](const Json &value) { return kindOf(value) != kindOf(values.front()); })) {
+    for (size_t i = 0; i < values.size(); ++i)
+      input.ofReplica.push_back(readInput(fmt::format("{}.{}", name, i), {{"shared", values[i]}}, strategy));
+    return input;
+  }
   input.values = {name, perReplica, {}};
   for (const Json &value : values) {
     if (!value.contains("indexed_slices")) {
@@ -109,8 +125,6 @@ static Input readInput(const std::string &name, const Json &json, const Strategy
     if (input.indices->values.size() == 1)
       input.denseShape = readDenseShape(slices);
   }
-  if (input.indices && input.indices->values.size() != input.values.values.size())
-    refuse("E_STRUCT_MISMATCH", "input '{}': slices on some replicas and tensors on others", name);
   if (input.indices)
     input.values.name = name + ".values";
   return input;

@@ -49,6 +49,8 @@ struct Input {
   InputTensor values;
   std::optional<InputTensor> indices;
   std::optional<std::vector<int64_t>> denseShape;
+  /// Where replicas get values of different kinds or types, what each of them gets.
+  std::vector<Input> ofReplica;
 };
 
 /// A case with a program.

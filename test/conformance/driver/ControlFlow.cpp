@@ -46,8 +46,11 @@ static Leaf mismatch(const char *errorClass, const char *what) {
   return leaf;
 }
 
-static bool areSame(const Leaf &a, const Leaf &b) {
-  return a.kind == b.kind && a.identity == b.identity && a.value == b.value && a.host == b.host && a.component == b.component;
+/// Whether two tensors can be one value of one type.
+static bool haveOneType(const Leaf &a, const Leaf &b) {
+  if (!a.isTensor() || !b.isTensor() || a.isSlices() != b.isSlices() || a.value.getType() != b.value.getType())
+    return false;
+  return !a.isSlices() || (a.indices.getType() == b.indices.getType() && a.denseShape == b.denseShape);
 }
 
 Object FrontEnd::mergeLeaves(Branches &branches, const Leaf &then, const Leaf &otherwise) {
@@ -56,14 +59,13 @@ Object FrontEnd::mergeLeaves(Branches &branches, const Leaf &then, const Leaf &o
       return *leaf;
   if (areSame(then, otherwise))
     return then;
-  if (then.isHost() && otherwise.isHost() && !branches.takesThen.empty()) {
-    Leaf leaf = then;
-    leaf.host.clear();
-    for (auto [replica, takesThen] : llvm::enumerate(branches.takesThen)) {
-      const std::vector<Json> &taken = takesThen ? then.host : otherwise.host;
-      leaf.host.push_back(taken[taken.size() > 1 ? replica : 0]);
-    }
-    return leaf;
+  if (then.isDiffering() || otherwise.isDiffering())
+    return mergeDiffering(branches, then, otherwise);
+  if (!branches.takesThen.empty()) {
+    Leaf a = then.isVariable() ? tensorIn(branches.then->front(), then) : then;
+    Leaf b = otherwise.isVariable() ? tensorIn(branches.otherwise->front(), otherwise) : otherwise;
+    if (!haveOneType(a, b))
+      return mergeDiffering(branches, a, b);
   }
   for (const Leaf *leaf : {&then, &otherwise})
     if (leaf->kind == Leaf::Kind::None)
@@ -74,6 +76,7 @@ Object FrontEnd::mergeLeaves(Branches &branches, const Leaf &then, const Leaf &o
       return merged.leaf.isTensor() ? indices : merged;
     merged.leaf.indices = indices.leaf.value;
     merged.leaf.denseShape = then.denseShape;
+    branches.results[merged.leaf.identity].second = branches.results[indices.leaf.identity].first;
     return merged;
   }
   Leaf a = tensorIn(branches.then->front(), then), b = tensorIn(branches.otherwise->front(), otherwise);
@@ -98,7 +101,9 @@ Object FrontEnd::mergeValues(Branches &branches, Value then, Value otherwise) {
   branches.yields.push_back({castIn(branches.then->front(), then), castIn(branches.otherwise->front(), otherwise)});
   branches.types.push_back(type);
   // The result takes this value's place when the operation is there.
-  return fresh(branches.yields.back().first);
+  Leaf result = fresh(branches.yields.back().first);
+  branches.results[result.identity] = {branches.yields.size() - 1, 0};
+  return result;
 }
 
 Object FrontEnd::mergeBranches(Branches &branches, const Object &then, const Object &otherwise) {
@@ -124,16 +129,17 @@ Object FrontEnd::finishIf(Value condition, Branches &branches, const Object &mer
   if (isStatic)
     state.addAttribute("replica.static", UnitAttr::get(&context));
   Operation *op = frame->builder.create(state);
-  return mapLeaves(merged, [&](const Leaf &leaf) -> Object {
+  auto resultOf = [&](const Leaf &leaf) {
+    auto place = branches.results.find(leaf.identity);
+    if (!leaf.isTensor() || place == branches.results.end())
+      return leaf;
     Leaf result = leaf;
-    for (auto [index, pair] : llvm::enumerate(branches.yields)) {
-      if (leaf.isTensor() && leaf.value == pair.first)
-        result.value = op->getResult(static_cast<unsigned>(index));
-      if (leaf.isSlices() && leaf.indices == pair.first)
-        result.indices = op->getResult(static_cast<unsigned>(index));
-    }
+    result.value = op->getResult(static_cast<unsigned>(place->second.first));
+    if (leaf.isSlices())
+      result.indices = op->getResult(static_cast<unsigned>(place->second.second));
     return result;
-  });
+  };
+  return mapLeaves(merged, [&](const Leaf &leaf) -> Object { return mapParts(leaf, resultOf); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -141,10 +147,11 @@ Object FrontEnd::finishIf(Value condition, Branches &branches, const Object &mer
 //===----------------------------------------------------------------------===//
 
 void FrontEnd::recordBarrier(const Object &object) {
-  forEachLeaf(object, [&](const Leaf &leaf) {
+  auto refuseGradient = [&](const Leaf &leaf) {
     if (leaf.isTensor() && leaf.value.getDefiningOp<scf::IfOp>())
-      record({}, {leaf}, [](const Gradients &) -> Gradients { unsupported("gradient through a branch on the replica's number"); });
-  });
+      record({}, {leaf}, [](const Gradients &) -> Gradients { unsupported("gradient through a branch that does more than compute"); });
+  };
+  forEachLeaf(object, [&](const Leaf &leaf) { forEachPart(leaf, refuseGradient); });
 }
 
 Value FrontEnd::conditionOf(ArrayRef<int64_t> ids) {
@@ -182,32 +189,46 @@ Object FrontEnd::staticIfStatement(const Json &statement) {
     return {};
   }
   auto before = scope->names;
+  // Each side is traced as by the replicas that take it.
+  auto outer = traced;
+  std::vector<int64_t> all = tracedReplicas();
+  auto takers = [&](bool ofThen) {
+    std::vector<int64_t> found;
+    for (int64_t replica : all)
+      if (branches.takesThen[replica] == ofThen)
+        found.push_back(replica);
+    return found.empty() ? all : found;
+  };
   if (!tapes.empty() && computesOnly(then) && computesOnly(otherwise)) {
-    auto namesAfter = [&](const Json &statements) {
+    auto namesAfter = [&](const Json &statements, bool ofThen) {
       scope->names = before;
+      traced = takers(ofThen);
       execute(statements);
+      traced = outer;
       return scope->names;
     };
-    auto afterThen = namesAfter(then), afterElse = namesAfter(otherwise);
+    auto afterThen = namesAfter(then, true), afterElse = namesAfter(otherwise, false);
     auto type = RankedTensorType::get({}, frame->builder.getI1Type());
     Leaf condition = fresh(tensor::FromElementsOp::create(frame->builder, location(), type, conditionOf(ids)));
     scope->names.clear();
     for (const auto &[name, value] : afterThen)
       if (auto other = afterElse.find(name); other != afterElse.end())
-        scope->names[name] = selected(condition, value, other->second);
+        scope->names[name] = selected(condition, value, other->second, branches.takesThen);
     return {};
   }
   Value condition = conditionOf(ids);
-  auto namesAfter = [&](std::unique_ptr<Region> &region, const Json &statements) {
+  auto namesAfter = [&](std::unique_ptr<Region> &region, const Json &statements, bool ofThen) {
     scope->names = before;
     std::vector<std::string> met;
-    auto *outer = std::exchange(meetings, &met);
+    auto *outerMeetings = std::exchange(meetings, &met);
+    traced = takers(ofThen);
     inNewBlock(frame->builder, region, [&] { execute(statements); });
-    meetings = outer;
+    traced = outer;
+    meetings = outerMeetings;
     return std::pair(scope->names, met);
   };
-  auto [afterThen, metInThen] = namesAfter(branches.then, then);
-  auto [afterElse, metInElse] = namesAfter(branches.otherwise, otherwise);
+  auto [afterThen, metInThen] = namesAfter(branches.then, then, true);
+  auto [afterElse, metInElse] = namesAfter(branches.otherwise, otherwise, false);
   // The verifier compares what replicas exchange; names tell also that two values change places.
   if (metInThen != metInElse && deferredError.empty())
     deferredError = "replicas do not meet in the same statements, in the same order [E_COLLECTIVE_DIVERGENCE]";
@@ -232,12 +253,13 @@ Object FrontEnd::staticIfStatement(const Json &statement) {
 //===----------------------------------------------------------------------===//
 
 Object FrontEnd::outputs(const Object &object) {
-  return mapLeaves(object, [&](const Leaf &leaf) -> Object {
+  auto output = [&](const Leaf &leaf) {
     if (leaf.isSlices())
       return copyOf(leaf);
     bool staysAsItIs = leaf.kind == Leaf::Kind::None || leaf.kind == Leaf::Kind::Mismatch;
     return staysAsItIs ? leaf : identity(tensorOf(leaf));
-  });
+  };
+  return mapLeaves(object, [&](const Leaf &leaf) -> Object { return mapParts(leaf, output); });
 }
 
 /// A branch: `{"body", "returns"}`, or statements that return nothing.
@@ -250,26 +272,49 @@ static Json branchOf(const Json &statement, const char *name) {
   return branch;
 }
 
-Object FrontEnd::condUnderTape(const Json &statement, const Leaf &condition) {
-  Object then = call(branchOf(statement, "then"), "body", {}), otherwise = call(branchOf(statement, "else"), "body", {});
-  return selected(condition, then, otherwise);
+bool FrontEnd::writesVariables(const Json &statements) {
+  if (statements.is_object() && statements.contains("op")) {
+    std::string name = statements.at("op").get<std::string>();
+    if (name == "variable" || llvm::StringRef(name).starts_with("assign") || llvm::StringRef(name).starts_with("scatter_"))
+      return true;
+  }
+  return llvm::any_of(statements, [](const Json &inner) { return inner.is_structured() && writesVariables(inner); });
 }
 
-Object FrontEnd::selected(const Leaf &condition, const Object &then, const Object &otherwise) {
+Object FrontEnd::condUnderTape(const Json &statement, const Leaf &condition, const std::vector<bool> &takesThen) {
+  Object then = call(branchOf(statement, "then"), "body", {}), otherwise = call(branchOf(statement, "else"), "body", {});
+  return selected(condition, then, otherwise, takesThen);
+}
+
+Object FrontEnd::selected(const Leaf &condition, const Object &then, const Object &otherwise, const std::vector<bool> &takesThen) {
   if (!haveSameStructure(then, otherwise))
-    refuse("E_STRUCT_MISMATCH", "the structure of a value differs between two branches");
+    return mismatch("E_STRUCT_MISMATCH", "the structure of a value");
   return mapLeaves(then, otherwise, [&](const Leaf &x, const Leaf &y) -> Object {
     if (areSame(x, y))
       return x;
+    if (!takesThen.empty() && !haveOneType(x, y)) {
+      std::vector<Leaf> parts;
+      for (auto [replica, isThen] : llvm::enumerate(takesThen))
+        parts.push_back(partOf(isThen ? x : y, replica));
+      return differing(std::move(parts));
+    }
     Leaf a = tensorOf(x), b = tensorOf(y, elementOf(a));
     if (a.value.getType() != b.value.getType())
       unsupported("gradient through branches whose values have different types");
     Leaf result = fresh(math().select(condition.value, a.value, b.value));
-    record({a, b}, {result}, [this, condition](const Gradients &upstream) -> Gradients {
-      Leaf zeros = zerosLike(*upstream.front());
-      return {fresh(math().select(condition.value, upstream.front()->value, zeros.value)),
-              fresh(math().select(condition.value, zeros.value, upstream.front()->value))};
-    });
+    std::vector<std::vector<bool>> users;
+    if (!takesThen.empty()) {
+      users = {takesThen, takesThen};
+      users.back().flip();
+    }
+    record(
+        {a, b}, {result},
+        [this, condition](const Gradients &upstream) -> Gradients {
+          Leaf zeros = zerosLike(*upstream.front());
+          return {fresh(math().select(condition.value, upstream.front()->value, zeros.value)),
+                  fresh(math().select(condition.value, zeros.value, upstream.front()->value))};
+        },
+        users);
     return result;
   });
 }
@@ -287,86 +332,24 @@ Object FrontEnd::condStatement(const Json &statement) {
   Leaf condition = tensorOf(given);
   if (!elementOf(condition).isInteger(1))
     refuse("E_DTYPE_MISMATCH", "'cond': expected a boolean");
-  if (!tapes.empty())
-    return condUnderTape(statement, condition);
+  Branches branches;
+  if (given.isHost() && isReplicaContext())
+    for (const Json &truth : given.host)
+      branches.takesThen.push_back(truth.get<bool>());
+  // Both sides are computed for a gradient, which is not to be seen.
+  bool writes = writesVariables(branchOf(statement, "then")) || writesVariables(branchOf(statement, "else"));
+  if (!tapes.empty() && !writes)
+    return condUnderTape(statement, condition, branches.takesThen);
   if (auto type = dyn_cast<RankedTensorType>(condition.value.getType()); !type || type.getRank() != 0)
     refuse("E_SHAPE_MISMATCH", "'cond': expected a scalar");
   Value predicate = math().element(condition.value);
-  Branches branches;
   auto fill = [&](std::unique_ptr<Region> &region, const char *name) {
     return inNewBlock(frame->builder, region, [&] { return call(branchOf(statement, name), "body", {}); });
   };
   Object then = fill(branches.then, "then"), otherwise = fill(branches.otherwise, "else");
-  return outputs(finishIf(predicate, branches, mergeBranches(branches, then, otherwise), /*isStatic=*/false));
-}
-
-//===----------------------------------------------------------------------===//
-// while
-//===----------------------------------------------------------------------===//
-
-Object FrontEnd::whileUnrolled(const Json &statement, int64_t trips) {
-  Object carried = outputs(operandOf(statement, "init"));
-  for (int64_t i = 0; i < trips; ++i) {
-    Scope inner{scope, {{statement.at("carry").get<std::string>(), carried}}};
-    Scope *outer = std::exchange(scope, &inner);
-    execute(statement.at("body"));
-    carried = outputs(operandOf(statement, "yield"));
-    scope = outer;
-  }
-  return carried;
-}
-
-Object FrontEnd::whileStatement(const Json &statement) {
-  Leaf trips = leafOf(statement, "trip_count");
-  bool isStatic = trips.isHost() && trips.host.size() == 1 && trips.host.front().is_number_integer();
-  // A gradient needs every turn's values.
-  if (!tapes.empty()) {
-    if (!isStatic)
-      unsupported("gradient through a loop whose trip count is not static");
-    return whileUnrolled(statement, trips.host.front().get<int64_t>());
-  }
-  OpBuilder &builder = frame->builder;
-  Location loc = location();
-  Value from = arith::ConstantIndexOp::create(builder, loc, 0), step = arith::ConstantIndexOp::create(builder, loc, 1);
-  Value to = isStatic ? arith::ConstantIndexOp::create(builder, loc, trips.host.front().get<int64_t>()).getResult()
-                      : math().toIndex(tensorOf(trips).value);
-  SmallVector<Value> initial;
-  Object init = mapLeaves(operandOf(statement, "init"), [&](const Leaf &leaf) -> Object {
-    initial.push_back(tensorOf(leaf).value);
-    return leaf;
-  });
-  auto loop = scf::ForOp::create(builder, loc, from, to, step, initial);
-  bool keepsTypes = true;
-  {
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToEnd(loop.getBody());
-    size_t next = 0;
-    Object carried = mapLeaves(init, [&](const Leaf &) -> Object { return fresh(loop.getRegionIterArg(static_cast<unsigned>(next++))); });
-    Scope inner{scope, {{statement.at("carry").get<std::string>(), carried}}};
-    Scope *outer = std::exchange(scope, &inner);
-    execute(statement.at("body"));
-    Object yielded = operandOf(statement, "yield");
-    scope = outer;
-    SmallVector<Value> yields;
-    auto yield = [&](const Leaf &before, const Leaf &after) -> Object {
-      yields.push_back(tensorOf(after, elementOf(before)).value);
-      keepsTypes &= yields.back().getType() == before.value.getType();
-      return after;
-    };
-    keepsTypes = haveSameStructure(carried, yielded);
-    if (keepsTypes)
-      mapLeaves(carried, yielded, yield);
-    scf::YieldOp::create(builder, loc, yields);
-  }
-  if (!keepsTypes) {
-    // No loop carries what changes from turn to turn; but it may be written out, if its turns are counted.
-    loop.erase();
-    if (!isStatic)
-      refuse("E_STRUCT_MISMATCH", "the structure or type of the carried value changes in a loop");
-    return whileUnrolled(statement, trips.host.front().get<int64_t>());
-  }
-  size_t next = 0;
-  return mapLeaves(init, [&](const Leaf &) -> Object { return fresh(loop.getResult(static_cast<unsigned>(next++))); });
+  Object merged = finishIf(predicate, branches, mergeBranches(branches, then, otherwise), /*isStatic=*/false);
+  recordBarrier(merged);
+  return outputs(merged);
 }
 
 //===----------------------------------------------------------------------===//

@@ -73,11 +73,16 @@ static int64_t axisOf(const Json &statement) {
 }
 
 Leaf FrontEnd::gatherLeaf(const Leaf &leaf, int64_t axis) {
-  if (leaf.isSlices())
-    refuse("E_SPARSE_GATHER", "slices cannot be gathered");
+  forEachPart(leaf, [](const Leaf &part) {
+    if (part.isSlices())
+      refuse("E_SPARSE_GATHER", "slices cannot be gathered");
+  });
+  requireOneRank(leaf);
   if (leaf.isHost())
     return leaf;
   Leaf value;
+  if (leaf.isVariable() && leaf.component)
+    return read(leaf);
   if (leaf.isVariable() && !isReplicaContext() && one.strategy.properties().placement == replica::Placement::Mirrored)
     value = copiesOf(leaf);
   else
@@ -100,6 +105,22 @@ Object FrontEnd::gatherStatement(const Json &statement) {
 
 Object FrontEnd::localResults(const Leaf &leaf) {
   Object result(Object::Structure::Tuple, {});
+  if (leaf.isDiffering() && !isReplicaContext()) {
+    if (one.strategy.localReplicas() == 1)
+      return Object(Object::Structure::Tuple, {leaf});
+    for (int64_t i = 0; one.strategy.workers > 1 && i < one.strategy.localReplicas(); ++i) {
+      result.items.push_back(leaf);
+      result.items.back().leaf.component = i;
+    }
+    if (one.strategy.workers > 1)
+      return result;
+    for (auto [replica, part] : llvm::enumerate(leaf.ofReplica)) {
+      result.items.push_back(part);
+      if (part.isTensor() && part.spread != Spread::Plain)
+        result.items.back().leaf.component = static_cast<int64_t>(replica);
+    }
+    return result;
+  }
   bool isDistributed = leaf.isTensor() && !leaf.component && leaf.spread != Spread::Plain && !isReplicaContext();
   bool hasComponents =
       leaf.isVariable() && !leaf.component && one.strategy.properties().placement == replica::Placement::Mirrored && !isReplicaContext();

@@ -54,6 +54,12 @@ Value FrontEnd::enter(Frame &at, Value outer, Type inner) {
 }
 
 Leaf FrontEnd::enter(Frame &at, const Leaf &outside, bool isArgument) {
+  if (outside.isDiffering()) {
+    // What a function in cross-replica context finds around it is what replica 0 has.
+    if (at.kind == Frame::Kind::Merge && !isArgument)
+      return enter(at, outside.ofReplica.front(), isArgument);
+    return mapParts(outside, [&](const Leaf &part) { return enter(at, part, isArgument); });
+  }
   if (!outside.isTensor())
     return outside;
   Leaf leaf = materialize(outside);
@@ -79,11 +85,21 @@ Leaf FrontEnd::enter(Frame &at, const Leaf &outside, bool isArgument) {
 }
 
 Leaf FrontEnd::localize(const Leaf &leaf, Frame &at) {
+  if (leaf.isDiffering()) {
+    auto home = llvm::find_if(leaf.ofReplica, [](const Leaf &part) { return part.isTensor(); });
+    if (home == leaf.ofReplica.end() || home->frame == &at)
+      return leaf;
+    if (!at.parent)
+      throw CaseError("a value is used outside of the function that computed it");
+    return enter(at, localize(leaf, *at.parent), /*isArgument=*/false);
+  }
   if (!leaf.isTensor() || leaf.frame == &at)
     return leaf;
   if (!at.parent)
     throw CaseError("a value is used outside of the function that computed it");
-  return enter(at, localize(leaf, *at.parent), /*isArgument=*/false);
+  // What a merge_call's function finds that was made in cross-replica context is still a value of all replicas.
+  bool isOfAll = at.kind == Frame::Kind::Merge && !leaf.frame->isReplicaContext() && leaf.spread == Spread::PerReplica && !leaf.component;
+  return enter(at, localize(leaf, *at.parent), isOfAll);
 }
 
 //===----------------------------------------------------------------------===//
@@ -127,10 +143,12 @@ Object FrontEnd::finish(Frame &closed, const Object &returned, StringRef operati
   Object inside = mapLeaves(returned, [&](const Leaf &leaf) {
     if (leaf.kind == Leaf::Kind::Mismatch && deferredError.empty())
       deferredError = leaf.message;
-    Leaf whole = materialize(leaf);
-    if (whole.isTensor())
-      outcomes.push_back({place(whole.value, whole.spread), whole.indices ? place(whole.indices, whole.spread) : Outcome()});
-    return whole;
+    return mapParts(leaf, [&](const Leaf &part) {
+      Leaf whole = materialize(part);
+      if (whole.isTensor())
+        outcomes.push_back({place(whole.value, whole.spread), whole.indices ? place(whole.indices, whole.spread) : Outcome()});
+      return whole;
+    });
   });
 
   OperationState yieldState(location(), replica::YieldOp::getOperationName());
@@ -144,7 +162,7 @@ Object FrontEnd::finish(Frame &closed, const Object &returned, StringRef operati
   Operation *op = closed.parent->builder.create(state);
 
   size_t next = 0;
-  return mapLeaves(inside, [&](const Leaf &leaf) {
+  auto outsideLeaf = [&](const Leaf &leaf) {
     if (!leaf.isTensor())
       return leaf;
     const auto &[values, indices] = outcomes[next++];
@@ -157,7 +175,8 @@ Object FrontEnd::finish(Frame &closed, const Object &returned, StringRef operati
     if (!values.known)
       outside.identity = nextIdentity++;
     return outside;
-  });
+  };
+  return mapLeaves(inside, [&](const Leaf &leaf) { return mapParts(leaf, outsideLeaf); });
 }
 
 //===----------------------------------------------------------------------===//

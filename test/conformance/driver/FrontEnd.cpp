@@ -34,13 +34,56 @@ Object FrontEnd::executeOperation(const Json &statement) {
   noteMeeting(statement);
   for (const Handlers *handlers :
        {&crossReplicaHandlers(), &updateHandlers(), &replicaHandlers(), &variableHandlers(), &scopeHandlers(), &controlFlowHandlers()})
-    if (auto found = handlers->find(name); found != handlers->end())
-      return (this->*found->second)(statement);
+    if (auto found = handlers->find(name); found != handlers->end()) {
+      auto handle = [&]() -> Object { return (this->*found->second)(statement); };
+      bool isUpdate = frame->kind == Frame::Kind::Update || frame->kind == Frame::Kind::NonSlotUpdate;
+      if (isUpdate && handlers == &crossReplicaHandlers() && isAboutOutside(statement)) {
+        Frame &inner = *std::exchange(frame, frame->parent);
+        Object result = handle();
+        frame = &inner;
+        // The function is executed once for each copy: what it computes is another object each time.
+        bool computes = name != "local_results";
+        return mapLeaves(enter(inner, result), [&](const Leaf &leaf) {
+          Leaf each = leaf;
+          if (computes && each.isTensor()) {
+            each.spread = frame->fresh;
+            each.identity = nextIdentity++;
+          }
+          return Object(each);
+        });
+      }
+      std::optional<Object> ofEach = name == "indexed_slices" ? computeForEach(statement, handle) : std::nullopt;
+      return ofEach ? *ofEach : handle();
+    }
   auto found = mathHandlers().find(name);
   if (found == mathHandlers().end())
     unsupported("operation '{}'", name);
   auto compute = [&]() -> Object { return (this->*found->second)(statement); };
+  if (std::optional<Object> ofEach = computeForEach(statement, compute))
+    return *ofEach;
   return computesPerWorker(statement) ? run(compute) : compute();
+}
+
+bool FrontEnd::isAboutOutside(const Json &statement) const {
+  bool isInside = false, hasReplicas = false;
+  std::function<void(const Json &)> visit = [&](const Json &json) {
+    const Object *found = json.is_string() ? find(json.get<std::string>()) : nullptr;
+    auto look = [&](const Leaf &leaf) {
+      isInside |= leaf.isTensor() ? leaf.frame == frame
+                                  : leaf.isVariable() && (frame->updated == leaf.variable || frame->assigned.contains(leaf.variable));
+      hasReplicas |= leaf.isTensor() ? leaf.spread != Spread::Plain : leaf.isVariable() && hasOwnCopies(variables[leaf.variable]);
+    };
+    if (found)
+      forEachLeaf(*found, [&](const Leaf &leaf) { forEachPart(leaf, look); });
+    if (json.is_structured())
+      for (const Json &inner : json)
+        visit(inner);
+  };
+  if (statement.contains("value"))
+    visit(statement.at("value"));
+  for (const Json &pair : statement.value("pairs", Json::array()))
+    visit(pair.at(0));
+  return hasReplicas && !isInside;
 }
 
 void FrontEnd::noteMeeting(const Json &statement) {
@@ -112,7 +155,7 @@ Object FrontEnd::operand(const Json &json) {
     const Object *found = find(json.get<std::string>());
     if (!found)
       throw CaseError(fmt::format("name '{}' is not defined", json.get<std::string>()));
-    return mapLeaves(*found, [&](const Leaf &leaf) { return localize(leaf, *frame); });
+    return mapLeaves(*found, [&](const Leaf &leaf) { return ofTraced(localize(leaf, *frame)); });
   }
   if (json.contains("tuple"))
     return list(json.at("tuple"), Object::Structure::Tuple);

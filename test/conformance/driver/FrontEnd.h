@@ -5,6 +5,7 @@
 // dialect, or of upstream math, for whatever a tensor depends on. One statement has one handler; they are in a table each for
 //   CrossReplica.cpp (with Reductions.cpp)   Updates.cpp          ReplicaContext.cpp   VariableStatements.cpp
 //   Scopes.cpp                               ControlFlow.cpp      MathStatements.cpp (with Gradient.cpp)
+// What replicas have of different kinds or types, because a branch on their number was taken while tracing: Differing.cpp
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,6 +48,8 @@ private:
   /// Notes that replicas meet in this statement, as far as all of them have to say the same.
   void noteMeeting(const Json &statement);
   bool computesPerWorker(const Json &statement);
+  /// Whether a statement of an update's function is about values of all replicas from around the update.
+  bool isAboutOutside(const Json &statement) const;
   void bind(const Json &destination, Object value);
   Object operand(const Json &json);
   Object operandOf(const Json &statement, const char *field) { return operand(statement.at(field)); }
@@ -116,6 +119,23 @@ private:
   mlir::RankedTensorType gatheredType(mlir::RankedTensorType type, int64_t axis) const;
   /// Slices of all replicas one after the other.
   std::pair<mlir::RankedTensorType, mlir::RankedTensorType> gatheredSlices(replica::Reduction reduction, const Leaf &slices);
+
+  //===--- Values that differ between replicas (Differing.cpp) ------------===//
+
+  /// Of what each replica has, one leaf: the object that all share, numbers of the host, or leaves that differ.
+  Leaf differing(std::vector<Leaf> ofReplica);
+  /// The replicas that execute what is being traced: all, but in a branch on their number.
+  std::vector<int64_t> tracedReplicas() const;
+  /// A leaf as the traced replicas know it: what differs only on others is one object here.
+  Leaf ofTraced(const Leaf &leaf) const;
+  /// What differs, as one tensor: of a type that holds each replica's. Refused: another element type on some replicas.
+  Leaf oneTensor(const Leaf &leaf, mlir::Type element);
+  /// Of values that are gathered, ranks are compared before element types.
+  void requireOneRank(const Leaf &leaf) const;
+  /// Executes a computation once for each group of replicas whose operands are of the same kinds and types; nothing where all are.
+  std::optional<Object> computeForEach(const Json &statement, const std::function<Object()> &compute);
+  /// What results of the replicas come to, leaf by leaf.
+  Object combine(const std::vector<Object> &ofReplica);
 
   //===--- Cross-replica context (CrossReplica.cpp) -----------------------===//
 
@@ -187,6 +207,7 @@ private:
   Object scopeStatement(const Json &);
   Object otherScopeStatement(const Json &);
 
+  void checkDeclarations();
   Leaf addVariable(VariableSpec spec, bool inScope);
   /// The initial value of a variable, if it is known when the program is compiled.
   std::optional<Json> initialValueOf(const Json &init);
@@ -201,13 +222,16 @@ private:
   bool hasOwnCopies(const Variable &variable) const;
   /// What an assignment gives back, if it is wanted.
   Object writtenValue(const Json &statement, const Leaf &target);
+  /// Writes one copy of a variable in cross-replica context; the others keep theirs.
+  Object writeComponent(const Json &statement, const Leaf &target, const Leaf &given);
+  /// What an operation leaves of the value `old`.
+  mlir::Value changedBy(const std::string &operation, const Variable &variable, mlir::Value old, const Leaf &value);
   void assignCurrent(const std::string &operation, const Variable &variable, const Leaf &value);
 
   //===--- Control flow (ControlFlow.cpp) ---------------------------------===//
 
   Object staticIfStatement(const Json &);
   Object condStatement(const Json &);
-  Object whileStatement(const Json &);
   Object nestedFunctionStatement(const Json &);
   Object pythonRaiseStatement(const Json &);
 
@@ -218,10 +242,16 @@ private:
     std::unique_ptr<mlir::Region> then, otherwise;
     std::vector<std::pair<mlir::Value, mlir::Value>> yields;
     std::vector<mlir::Type> types;
-    /// For values of the host that differ between replicas: which branch a replica takes.
+    /// Which branch each replica takes, if that is known when the program is traced.
     std::vector<bool> takesThen;
+    /// Leaves that become results when the operation is there, by identity: the numbers of their tensor and of its indices.
+    std::map<uint64_t, std::pair<size_t, size_t>> results;
+    /// Leaves of one side that the other does not have, as results.
+    std::map<std::pair<bool, uint64_t>, Leaf> ofOneSide;
   };
   Object mergeLeaves(Branches &branches, const Leaf &then, const Leaf &otherwise);
+  Object mergeDiffering(Branches &branches, const Leaf &then, const Leaf &otherwise);
+  Leaf giveFrom(Branches &branches, bool fromThen, const Leaf &leaf);
   Object mergeValues(Branches &branches, mlir::Value then, mlir::Value otherwise);
   Object mergeBranches(Branches &branches, const Object &then, const Object &otherwise);
   Object finishIf(mlir::Value condition, Branches &branches, const Object &merged, bool isStatic);
@@ -230,11 +260,24 @@ private:
   mlir::Value conditionOf(llvm::ArrayRef<int64_t> ids);
   /// What leaves a sub-graph: tensors of its own.
   Object outputs(const Object &object);
-  Object condUnderTape(const Json &statement, const Leaf &condition);
+  Object condUnderTape(const Json &statement, const Leaf &condition, const std::vector<bool> &takesThen);
   /// What two branches that have both been computed come to: that has a gradient.
-  Object selected(const Leaf &condition, const Object &then, const Object &otherwise);
+  Object selected(const Leaf &condition, const Object &then, const Object &otherwise, const std::vector<bool> &takesThen);
   bool computesOnly(const Json &statements);
+  /// Whether statements, or functions in them, write variables.
+  static bool writesVariables(const Json &statements);
+
+  //===--- Loops (Loops.cpp) ----------------------------------------------===//
+
+  /// The body of a loop, once: from what it carries to what it yields.
+  Object turn(const Json &statement, const Object &carried);
+  Object whileStatement(const Json &);
   Object whileUnrolled(const Json &statement, int64_t trips);
+  /// Nothing if the structure or type of what is carried changes.
+  std::optional<Object> countedLoop(const Json &statement, mlir::Value count, const Object &init);
+  /// With a trip count that is known at run time only.
+  Object whileUnderTape(const Json &statement, mlir::Value count);
+  void collectNames(const Json &statements, Scope &names);
 
   //===--- Math (MathStatements.cpp) --------------------------------------===//
 
@@ -275,10 +318,28 @@ private:
     std::vector<Leaf> inputs, outputs;
     /// From the gradients of the outputs to those of the inputs; nothing is zero.
     std::function<Gradients(const Gradients &)> backward;
+    /// Of each input, the replicas that computed with it; empty if all did.
+    std::vector<std::vector<bool>> users;
   };
+  /// A gradient, and which replicas have it: on others what is asked for did not depend on the value.
+  struct Flow {
+    std::optional<Leaf> gradient;
+    std::vector<bool> owners;
+  };
+  using Flows = std::map<uint64_t, Flow>;
+  void addTo(Flow &flow, const std::optional<Leaf> &gradient, const std::vector<bool> &owners);
   /// Notes how results came about, if a gradient is being taken.
-  void record(std::vector<Leaf> inputs, std::vector<Leaf> outputs, std::function<Gradients(const Gradients &)> backward);
+  void record(std::vector<Leaf> inputs, std::vector<Leaf> outputs, std::function<Gradients(const Gradients &)> backward,
+              std::vector<std::vector<bool>> users = {});
   std::optional<Leaf> add(const std::optional<Leaf> &a, const std::optional<Leaf> &b);
+  /// From the gradients of what was computed to those of what it was computed from, by the identity of leaves.
+  void propagate(const std::vector<TapeEntry> &tape, Flows &flows);
+  Leaf gradientOf(const Leaf &source, const Flows &flows);
+  bool hasGradient(const Leaf &leaf) const;
+  Gradients loopGradient(const Json &statement, mlir::Value count, const Object &init, const std::vector<Leaf> &inputs, size_t carriedCount,
+                         const Gradients &upstream);
+  /// The replicas that read a part, and ones as its gradient on them.
+  std::pair<Leaf, std::vector<bool>> seedOf(const Leaf &part, const Leaf &whole);
 
   const Case &one;
   mlir::MLIRContext &context;
@@ -294,6 +355,8 @@ private:
   /// The frame whose replica context `save_ctx` has kept.
   std::optional<const Frame *> savedContext;
   std::string deferredError;
+  /// In a branch on the replica's number, the replicas that take it.
+  std::optional<std::vector<int64_t>> traced;
   /// In a branch on the replica's number, what replicas meet in.
   std::vector<std::string> *meetings = nullptr;
   /// Inputs that are the same for all replicas, by the arguments of the program.

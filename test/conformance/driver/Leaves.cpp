@@ -90,6 +90,8 @@ Leaf FrontEnd::distributedOf(const Leaf &leaf, Type element) {
     return !isReplicaContext() && !leaf.component && hasOwnCopies(variables[leaf.variable]) ? copiesOf(leaf) : read(leaf);
   case Leaf::Kind::Tensor:
     return materialize(leaf);
+  case Leaf::Kind::Differing:
+    return isReplicaContext() ? oneTensor(leaf, element) : run([&]() -> Object { return oneTensor(localize(leaf, *frame), element); }).leaf;
   }
   llvm_unreachable("all kinds are above");
 }
@@ -97,6 +99,8 @@ Leaf FrontEnd::distributedOf(const Leaf &leaf, Type element) {
 Leaf FrontEnd::tensorOf(const Leaf &leaf, Type element) {
   if (leaf.isVariable())
     return read(leaf);
+  if (leaf.isDiffering() && !isReplicaContext())
+    refuse("E_CONTEXT", "expected one value in cross-replica context, found one for each replica");
   Leaf tensor = distributedOf(leaf, element);
   if (isa<replica::PerReplicaType>(tensor.value.getType()))
     refuse("E_CONTEXT", "expected one value in cross-replica context, found one for each replica");

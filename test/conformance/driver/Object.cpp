@@ -21,6 +21,32 @@ Leaf makeHost(std::vector<Json> values) {
   return leaf;
 }
 
+bool areSame(const Leaf &a, const Leaf &b) {
+  return a.kind == b.kind && a.identity == b.identity && a.value == b.value && a.host == b.host && a.component == b.component;
+}
+
+Leaf partOf(const Leaf &leaf, size_t replica) {
+  if (leaf.isDiffering())
+    return leaf.ofReplica[replica];
+  return leaf.isHost() && leaf.host.size() > 1 ? makeHost(leaf.host[replica]) : leaf;
+}
+
+void forEachPart(const Leaf &leaf, const std::function<void(const Leaf &)> &visit) {
+  if (!leaf.isDiffering())
+    visit(leaf);
+  for (const Leaf &part : leaf.ofReplica)
+    visit(part);
+}
+
+Leaf mapParts(const Leaf &leaf, const std::function<Leaf(const Leaf &)> &map) {
+  if (!leaf.isDiffering())
+    return map(leaf);
+  Leaf result = leaf;
+  for (Leaf &part : result.ofReplica)
+    part = map(part);
+  return result;
+}
+
 bool haveSameStructure(const Object &a, const Object &b) {
   if (a.structure != b.structure || a.items.size() != b.items.size() || a.keys != b.keys)
     return false;

@@ -37,6 +37,8 @@ struct Leaf {
     Operation,
     /// What replicas hold does not fit together; an error where it is used.
     Mismatch,
+    /// Each replica has a leaf of another kind or type.
+    Differing,
   };
   Kind kind = Kind::None;
   Spread spread = Spread::Plain;
@@ -56,6 +58,9 @@ struct Leaf {
   /// An index into the program's variables.
   size_t variable = 0;
 
+  /// Differing: of each replica, what it has. A tensor is that on this replica alone; what it is on others nobody reads.
+  std::vector<Leaf> ofReplica;
+
   /// Mismatch: the message.
   std::string message;
 
@@ -63,6 +68,7 @@ struct Leaf {
   bool isSlices() const { return kind == Kind::Tensor && indices; }
   bool isHost() const { return kind == Kind::Host; }
   bool isVariable() const { return kind == Kind::Variable; }
+  bool isDiffering() const { return kind == Kind::Differing; }
 };
 
 struct Object {
@@ -82,6 +88,14 @@ struct Object {
 Leaf makeHost(Json value);
 /// A value for each replica; one, if they are equal.
 Leaf makeHost(std::vector<Json> values);
+
+/// The same object, or numbers of the host that are equal.
+bool areSame(const Leaf &a, const Leaf &b);
+/// What a replica has of a leaf in which replicas may differ.
+Leaf partOf(const Leaf &leaf, size_t replica);
+/// The leaf itself, or what each replica has of one in which they differ.
+void forEachPart(const Leaf &leaf, const std::function<void(const Leaf &)> &visit);
+Leaf mapParts(const Leaf &leaf, const std::function<Leaf(const Leaf &)> &map);
 
 /// True if lists, tuples and dictionaries nest alike, whatever the leaves are.
 bool haveSameStructure(const Object &a, const Object &b);

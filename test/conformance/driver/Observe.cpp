@@ -51,8 +51,25 @@ private:
     return writeTensor(values[values.size() > 1 ? replica : 0]);
   }
 
+  /// Whether the replicas of this worker have one object, whatever others have.
+  bool isSharedHere(const Leaf &leaf) const {
+    Leaf first = partOf(leaf, replicaOf(0));
+    bool isObject = !first.isTensor() || first.spread == Spread::Plain;
+    for (int64_t i = 1; i < strategy.localReplicas(); ++i)
+      isObject &= areSame(partOf(leaf, replicaOf(i)), first);
+    return isObject;
+  }
+
+  static Json withoutValue(const Leaf &leaf) { return {{leaf.kind == Leaf::Kind::Operation ? "op" : "none", true}}; }
+
   /// One replica's object.
   Json objectAt(const Leaf &leaf, int64_t local) const {
+    if (leaf.isDiffering())
+      return objectAt(leaf.ofReplica[replicaOf(local)], local);
+    if (leaf.isVariable())
+      return components(leaf.variable).at("components").at(hasCopies(leaf.variable) ? local : 0);
+    if (!leaf.isTensor() && !leaf.isHost())
+      return withoutValue(leaf);
     if (leaf.isHost())
       return {{"py", leaf.host[leaf.host.size() > 1 ? replicaOf(local) : 0]}};
     Json tensor = tensorAt(leaf.value, replicaOf(local));
@@ -68,11 +85,9 @@ private:
       Json copies = components(leaf.variable);
       return hasCopies(leaf.variable) && !leaf.component ? copies : copies.at("components").at(leaf.component.value_or(0));
     }
-    if (leaf.kind == Leaf::Kind::Operation)
-      return {{"op", true}};
-    if (!leaf.isTensor() && !leaf.isHost())
-      return {{"none", true}};
-    bool isDistributed = leaf.isHost() ? leaf.host.size() > 1 : leaf.spread != Spread::Plain;
+    if (!leaf.isTensor() && !leaf.isHost() && !leaf.isDiffering())
+      return withoutValue(leaf);
+    bool isDistributed = leaf.isHost() || leaf.isDiffering() ? !isSharedHere(leaf) : leaf.spread != Spread::Plain;
     if (leaf.component || !isDistributed || strategy.localReplicas() == 1)
       return objectAt(leaf, leaf.component.value_or(0));
     Json all = Json::array();

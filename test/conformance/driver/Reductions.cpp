@@ -44,7 +44,7 @@ std::pair<RankedTensorType, RankedTensorType> FrontEnd::gatheredSlices(replica::
   auto rows = [&](Value part) {
     auto type = dyn_cast<RankedTensorType>(replica::getComponent(part.getType()));
     if (!type)
-      refuse("E_RANK_MISMATCH", "expected slices of one rank on all replicas");
+      refuse("E_SHAPE_MISMATCH", "expected slices of one rank on all replicas");
     return gatheredType(type, 0);
   };
   RankedTensorType values = rows(slices.value);
@@ -77,6 +77,13 @@ Leaf FrontEnd::reduceLeaf(replica::Reduction reduction, const Leaf &leaf, const 
   if (!axis)
     if (std::optional<Leaf> known = reduceWithoutExchange(reduction, leaf))
       return *known;
+  if (axis && leaf.isDiffering())
+    forEachPart(leaf, [&](const Leaf &part) {
+      if (auto type = part.isTensor() ? dyn_cast<RankedTensorType>(replica::getComponent(part.value.getType())) : RankedTensorType())
+        axesOf(*axis, part.isSlices() && part.denseShape ? static_cast<int64_t>(part.denseShape->size()) : type.getRank());
+      else if (part.isHost())
+        axesOf(*axis, 0);
+    });
   Leaf value = distributedOf(leaf);
   // A variable is mirrored over all workers, and no value of each.
   if (isPerWorker(value) && !leaf.isVariable() && !isReplicaContext()) {
@@ -86,6 +93,9 @@ Leaf FrontEnd::reduceLeaf(replica::Reduction reduction, const Leaf &leaf, const 
     value = toPerReplica(value);
   }
   Type component = replica::getComponent(value.value.getType());
+  // The mean of one value for all is that value, the same object.
+  if (!axis && leaf.isTensor() && value.spread == Spread::Plain && reduction == replica::Reduction::Mean && frame->updated)
+    return value;
   if (!axis) {
     Type type = reducedType(reduction, component, isIdentity() || value.spread != Spread::PerReplica);
     return makeTensor(replica::ReduceOp::create(frame->builder, location(), type, reduction, value.value, DenseI64ArrayAttr()),
@@ -93,7 +103,7 @@ Leaf FrontEnd::reduceLeaf(replica::Reduction reduction, const Leaf &leaf, const 
   }
   auto ranked = dyn_cast<RankedTensorType>(component);
   if (!ranked)
-    refuse("E_RANK_MISMATCH", "expected values of one rank on all replicas");
+    refuse("E_SHAPE_MISMATCH", "expected values of one rank on all replicas");
   std::vector<int64_t> axes = axesOf(*axis, ranked.getRank());
   SmallVector<int64_t> shape;
   for (auto [d, size] : llvm::enumerate(ranked.getShape()))
@@ -129,6 +139,18 @@ FrontEnd::Destination FrontEnd::destinationOf(const Json &json) {
     refuse("E_DEST_NONE", "expected a destination, found None");
   if (object.isLeaf() && leaf.isVariable())
     return {false, leaf.variable};
+  if (object.isLeaf() && leaf.kind == Leaf::Kind::Mismatch)
+    throw CaseError(leaf.message);
+  bool differs = object.isLeaf() && (leaf.isDiffering() || (leaf.isHost() && leaf.host.size() > 1));
+  for (int64_t replica = 0; differs && one.strategy.localReplicas() == 1 && replica < one.strategy.replicas; ++replica) {
+    Leaf part = partOf(leaf, replica);
+    if (part.kind == Leaf::Kind::None)
+      refuse("E_DEST_NONE", "expected a destination, found None");
+    if (part.isHost() && !part.host.front().is_string())
+      refuse("E_ARG_TYPE", "expected a value, a variable or a device as destination, found {}", part.host.front().dump());
+  }
+  if (differs)
+    return {false, std::nullopt};
   if (object.isLeaf() && leaf.isTensor())
     return {leaf.spread == Spread::Plain || leaf.component.has_value(), std::nullopt};
   if (object.isLeaf() && leaf.isHost() && leaf.host.front().is_string())
@@ -143,7 +165,7 @@ std::pair<Type, Spread> FrontEnd::atDestination(Type type, const Destination &de
     return mirrored(type);
   auto ranked = dyn_cast<RankedTensorType>(type);
   if (!ranked)
-    refuse("E_RANK_MISMATCH", "expected values of one rank on all replicas");
+    refuse("E_SHAPE_MISMATCH", "expected values of one rank on all replicas");
   return {replica::MirroredType::get(&context, ranked), Spread::Mirrored};
 }
 

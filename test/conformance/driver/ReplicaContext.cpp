@@ -168,8 +168,11 @@ Object FrontEnd::allGatherStatement(const Json &statement) {
   if (!axis.is_number_integer())
     refuse("E_ARG_TYPE", "expected an integer as axis, found {}", axis.dump());
   for (Leaf &leaf : leaves) {
-    if (leaf.isSlices())
-      refuse("E_SPARSE_GATHER", "slices cannot be gathered");
+    forEachPart(leaf, [](const Leaf &part) {
+      if (part.isSlices())
+        refuse("E_SPARSE_GATHER", "slices cannot be gathered");
+    });
+    requireOneRank(leaf);
     if (!isDefaultContext())
       leaf = tensorOf(leaf);
   }

@@ -27,7 +27,7 @@ std::vector<Object> FrontEnd::updateArguments(std::vector<Object> arguments) {
     return arguments;
   for (Object &argument : arguments)
     argument = mapLeaves(argument, [&](const Leaf &leaf) -> Object {
-      bool isDistributed = leaf.isTensor() && leaf.spread != Spread::Plain;
+      bool isDistributed = (leaf.isTensor() && leaf.spread != Spread::Plain) || leaf.isDiffering();
       return isDistributed ? materialize(localResults(leaf).items.front().leaf) : leaf;
     });
   return arguments;
@@ -58,7 +58,7 @@ Object FrontEnd::updateVariable(const Leaf &variable, std::vector<Object> argume
 Object FrontEnd::updateStatement(const Json &statement) {
   requireOwnStrategy("update");
   Leaf variable = variableOf(statement, "var");
-  if (!variables[variable.variable].inScope && one.strategy.properties().placement == replica::Placement::Mirrored)
+  if ((!variables[variable.variable].inScope || variable.component) && one.strategy.properties().placement == replica::Placement::Mirrored)
     refuse("E_ARG_TYPE", "'update': expected a variable of this strategy");
   std::vector<Object> arguments = listOf(statement, "args");
   // An argument that is a variable with copies of its own is a component for each copy.

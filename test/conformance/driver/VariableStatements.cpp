@@ -1,11 +1,14 @@
 //===- VariableStatements.cpp - Reading and writing variables ------------===//
 
 #include "passes/Lower/LowerSlices.h"
+#include "passes/Passes.h"
 #include "test/conformance/driver/FrontEnd.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/PassManager.h"
 
 using namespace mlir;
 
@@ -45,13 +48,30 @@ Leaf FrontEnd::addVariable(VariableSpec spec, bool inScope) {
   variable.identity = nextIdentity++;
   variable.inScope = inScope;
   OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
-  auto op = replica::VariableOp::create(builder, location(), variable.symbol, variable.type, spec.synchronization, spec.aggregation,
-                                        toAttribute(&context, spec.initial), /*is_unsigned=*/false, /*path=*/nullptr, /*colocate_with=*/nullptr);
+  auto op =
+      replica::VariableOp::create(builder, location(), variable.symbol, variable.type, spec.synchronization, spec.aggregation,
+                                  toAttribute(&context, spec.initial), /*is_unsigned=*/false, /*path=*/nullptr, /*colocate_with=*/nullptr);
   if (variable.symbol != spec.name)
     op.setPath(spec.name);
   variable.spec = std::move(spec);
   variables.push_back(std::move(variable));
+  checkDeclarations();
   return variableLeaf(variables.size() - 1);
+}
+
+/// What the strategy has against a variable is said before anything about its uses.
+void FrontEnd::checkDeclarations() {
+  OwningOpRef<ModuleOp> declarations = module->clone();
+  std::string found;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    found = diagnostic.str();
+    return success();
+  });
+  PassManager pm(&context);
+  pm.addPass(createSetReplicasPass());
+  pm.addPass(createApplyStrategyPass());
+  if (failed(pm.run(*declarations)))
+    throw CaseError(found);
 }
 
 Leaf FrontEnd::variableLeaf(size_t index) const {
@@ -88,7 +108,7 @@ Leaf FrontEnd::read(const Leaf &leaf) {
   if (leaf.component) {
     Leaf copy = copiesOf(leaf);
     copy.component = leaf.component;
-    return materialize(copy);
+    return one.strategy.workers > 1 ? copy : materialize(copy);
   }
   const Variable &variable = variables[leaf.variable];
   Leaf result;
@@ -116,8 +136,8 @@ Object FrontEnd::readStatement(const Json &statement) {
 }
 
 Object FrontEnd::handleStatement(const Json &statement) {
-  variableOf(statement, "var");
-  bool hasCopies = one.strategy.properties().placement == replica::Placement::Mirrored;
+  Leaf variable = variableOf(statement, "var");
+  bool hasCopies = !variable.component && one.strategy.properties().placement == replica::Placement::Mirrored;
   if (hasCopies && !isReplicaContext() && !frame->updated)
     refuse("E_CONTEXT", "a variable with several copies has no handle in cross-replica context");
   Leaf handle;
@@ -129,7 +149,33 @@ Object FrontEnd::handleStatement(const Json &statement) {
 // Assignments
 //===----------------------------------------------------------------------===//
 
-void FrontEnd::assignCurrent(const std::string &operation, const Variable &variable, const Leaf &value) {
+Object FrontEnd::writeComponent(const Json &statement, const Leaf &target, const Leaf &given) {
+  const Variable &variable = variables[target.variable];
+  std::string operation = nameOf(statement);
+  if (isReplicaContext() || frame->updated)
+    unsupported("'{}' of one component of a variable outside of cross-replica context", operation);
+  if (!hasOwnCopies(variable))
+    refuse("E_PER_REPLICA_IN_UPDATE", "'{}' of one copy of variable '{}' alone: its copies would differ", operation, variable.spec.name);
+  Leaf value = given.isSlices() && operation.starts_with("scatter_") ? materialize(given) : tensorOf(given, variable.type.getElementType());
+  run([&]() -> Object {
+    Leaf inside = localize(value, *frame), old = read(variableLeaf(target.variable));
+    SmallVector<int64_t> owners;
+    for (int64_t worker = 0; worker < one.strategy.workers; ++worker)
+      owners.push_back(worker * one.strategy.localReplicas() + *target.component);
+    auto type = RankedTensorType::get({}, frame->builder.getI1Type());
+    Value isOwner = tensor::FromElementsOp::create(frame->builder, location(), type, conditionOf(owners));
+    Value changed = math().select(isOwner, changedBy(operation, variable, old.value, inside), old.value);
+    replica::AssignOp::create(frame->builder, location(), variable.symbol, changed);
+    return {};
+  });
+  bool readsValue = statement.value("read_value", true) && !statement.value("out", Json()).is_null();
+  return readsValue ? Object(read(target)) : Object();
+}
+
+Value FrontEnd::changedBy(const std::string &operation, const Variable &variable, Value old, const Leaf &value) {
+  if (value.isSlices())
+    return scatterRows(frame->builder, location(), *replica::symbolizeScatter(operation.substr(strlen("scatter_"))), old, value.indices,
+                       value.value, math().size(value.indices, 0));
   auto type = dyn_cast<RankedTensorType>(value.value.getType());
   if (!type || type.getElementType() != variable.type.getElementType())
     refuse("E_DTYPE_MISMATCH", "variable '{}': another element type is assigned", variable.spec.name);
@@ -138,9 +184,11 @@ void FrontEnd::assignCurrent(const std::string &operation, const Variable &varia
   Value given = value.value;
   if (type != variable.type)
     given = tensor::CastOp::create(frame->builder, location(), variable.type, given);
-  if (operation != "assign")
-    given = math().binary(operation == "assign_add" ? Binary::Add : Binary::Sub, frame->current, given);
-  frame->current = given;
+  return operation == "assign" ? given : math().binary(operation == "assign_add" ? Binary::Add : Binary::Sub, old, given);
+}
+
+void FrontEnd::assignCurrent(const std::string &operation, const Variable &variable, const Leaf &value) {
+  frame->current = changedBy(operation, variable, frame->current, value);
 }
 
 Object FrontEnd::assignStatement(const Json &statement) {
@@ -148,9 +196,13 @@ Object FrontEnd::assignStatement(const Json &statement) {
   requireOwnStrategy(operation);
   Leaf target = variableOf(statement, "var");
   const Variable &variable = variables[target.variable];
-  if (target.component)
-    unsupported("assignment to one component of a variable");
   Leaf given = leafOf(statement, "value");
+  if (target.component && (hasSeveralReplicas() || hasOwnCopies(variable)))
+    return writeComponent(statement, target, given);
+  target.component.reset();
+  // Where there is one copy, it is what replica 0 has that is written.
+  if (!isReplicaContext() && !frame->updated)
+    given = updateArguments({given}).front().leaf;
   Type element = variable.type.getElementType();
   bool readsValue = statement.value("read_value", true);
   if (frame->updated == target.variable) {
@@ -165,18 +217,29 @@ Object FrontEnd::assignStatement(const Json &statement) {
     // To copies of their own goes one value; what other copies have is combined first.
     bool isOne = isReplicaContext() || given.isSlices() || (given.isVariable() && hasOwnCopies(variable));
     Leaf value = isOne ? tensorOf(given, element) : distributedOf(given, element);
-    auto create = [&](auto op) { decltype(op)::create(frame->builder, location(), variable.symbol, value.value); };
-    if (operation == "assign")
-      create(replica::AssignOp());
-    else if (operation == "assign_add")
-      create(replica::AssignAddOp());
-    else
-      create(replica::AssignSubOp());
+    auto create = [&](auto op) { decltype(op)::create(frame->builder, location(), variable.symbol, localize(value, *frame).value); };
+    auto assign = [&](const std::vector<Object> &) -> Object {
+      if (operation == "assign")
+        create(replica::AssignOp());
+      else if (operation == "assign_add")
+        create(replica::AssignAddOp());
+      else
+        create(replica::AssignSubOp());
+      return {};
+    };
+    // The mean of one tensor that all replicas share is that tensor, of integers too.
+    bool isShared = isReplicaContext() && hasSeveralReplicas() && !hasOwnCopies(variable) && value.spread == Spread::Plain &&
+                    variable.spec.aggregation == replica::Aggregation::Mean && !isa<FloatType>(element) && given.isTensor();
+    isShared ? mergeCall({}, assign) : assign({});
     frame->assigned.insert(target.variable);
     // The value that the user gets has to be combined, even if nothing is done with it.
     bool cannotRead = hasOwnCopies(variable) && variable.spec.aggregation == replica::Aggregation::None;
-    if (!isReplicaContext() && readsValue && cannotRead)
-      refuse("E_AGG_NONE", "'{}' gives the value of '{}', whose copies nothing combines", operation, variable.spec.name);
+    if (!isReplicaContext() && readsValue && cannotRead) {
+      if (deferredError.empty())
+        deferredError =
+            fmt::format("'{}' gives the value of '{}', whose copies nothing combines [E_AGG_NONE]", operation, variable.spec.name);
+      return {};
+    }
   }
   return readsValue ? writtenValue(statement, target) : Object();
 }
@@ -224,18 +287,23 @@ Object FrontEnd::scatterStatement(const Json &statement) {
   Leaf slices = leafOf(statement, "slices");
   if (!slices.isSlices())
     refuse("E_ARG_TYPE", "'{}': expected slices", nameOf(statement));
+  if (target.component && (hasSeveralReplicas() || hasOwnCopies(variable)))
+    return writeComponent(statement, target, slices);
+  bool isCopy = target.component.has_value();
+  target.component.reset();
+  if (!isReplicaContext() && !frame->updated)
+    slices = updateArguments({slices}).front().leaf;
   slices = materialize(slices);
   replica::Scatter kind = *replica::symbolizeScatter(nameOf(statement).substr(strlen("scatter_")));
   bool isOrdered = kind == replica::Scatter::Min || kind == replica::Scatter::Max || kind == replica::Scatter::Update;
   bool isCombined = variable.spec.aggregation == replica::Aggregation::Sum || variable.spec.aggregation == replica::Aggregation::Mean;
   bool hasCopies = one.strategy.properties().placement == replica::Placement::Mirrored && variable.inScope;
   // The class of such variables has no other scatters, in whatever context they are called.
-  if (frame->updated != target.variable && hasCopies && !hasOwnCopies(variable) && isOrdered && isCombined)
+  if (frame->updated != target.variable && !isCopy && hasCopies && !hasOwnCopies(variable) && isOrdered && isCombined)
     refuse("E_SCATTER_AGG", "'{}' into variable '{}', whose aggregation adds", nameOf(statement), variable.spec.name);
-  if (frame->updated == target.variable)
-    frame->current = scatterRows(frame->builder, location(), kind, frame->current, slices.indices, slices.value,
-                                 math().size(slices.indices, 0));
-  else {
+  if (frame->updated == target.variable) {
+    assignCurrent(nameOf(statement), variable, slices);
+  } else {
     replica::ScatterOp::create(frame->builder, location(), kind, variable.symbol, slices.indices, slices.value);
     frame->assigned.insert(target.variable);
   }

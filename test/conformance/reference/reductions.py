@@ -54,7 +54,13 @@ def reduce_slices(op: str, parts: list[IndexedSlices]) -> IndexedSlices:
     return IndexedSlices(values, concatenate([p.indices for p in parts], 0, "E_SHAPE_MISMATCH"), parts[0].dense_shape)
 
 
+def _require_values(parts: list) -> None:
+    if any(part is None for part in parts):
+        raise Rejected("E_ARG_TYPE", "expected a value of every replica, found None")
+
+
 def reduce_parts(op: str, parts: list):
+    _require_values(parts)
     sparse = [isinstance(p, IndexedSlices) for p in parts]
     if all(sparse):
         return reduce_slices(op, parts)
@@ -63,6 +69,7 @@ def reduce_parts(op: str, parts: list):
 
 def concatenate(parts: list[Tensor], axis: int, rank_code: str = "E_RANK_MISMATCH") -> Tensor:
     """Ragged along `axis`, equal in everything else."""
+    _require_values(parts)
     rank = len(parts[0].shape)
     if rank == 0 and all(not p.shape for p in parts):
         raise Rejected("E_SCALAR_GATHER", "expected at least one dimension, found a scalar")

@@ -104,6 +104,9 @@ def write_copy(worker, op: str, copy: Component, value, context: Context):
         value = value.components[context.component if context.component is not None else index]
     value = yield from plain(worker, value, context)
     refuse_varying(worker, variable, value)
+    alone = context.component is None and not context.in_replica
+    if alone and variable.layout is Layout.MIRRORED and worker.strategy.replicas_differ:
+        raise Rejected("E_PER_REPLICA_IN_UPDATE", f"the copies of `{variable.name}` would differ: one is written alone")
     store(variable, index, op, operand(variable, value, op in SCATTERS))
     return Tensor(variable.copies[index].copy(), variable.layout is Layout.ON_READ and worker.strategy.replicas_differ)
 
