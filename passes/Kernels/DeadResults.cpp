@@ -2,15 +2,111 @@
 
 #include "passes/Kernels/DeadResults.h"
 
-#include "mlir/Analysis/DataFlow/LivenessAnalysis.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Iterators.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/DenseSet.h"
 
 using namespace lockstep;
 using namespace mlir;
 
 namespace {
+
+bool isStructured(Operation *op) { return isa<scf::IfOp, scf::IndexSwitchOp, scf::ForOp, scf::WhileOp>(op); }
+
+/// Which values somebody needs. MLIR's liveness analysis takes regions for unreachable if it finds their condition to be constant, and says
+/// nothing of what is in them; here it has to stay consistent as long as it is there.
+class Needs {
+public:
+  explicit Needs(Operation *root) : root(root) {
+    root->walk([&](Operation *op) {
+      bool isHandedOn = op->hasTrait<OpTrait::IsTerminator>() && op->getParentOp() && isStructured(op->getParentOp());
+      if (op != root && !isHandedOn && !isStructured(op) && (!isMemoryEffectFree(op) || op->hasTrait<OpTrait::IsTerminator>()))
+        needOperands(op);
+    });
+    while (!pending.empty())
+      visit(pending.pop_back_val());
+  }
+
+  bool contains(Value value) const { return needed.contains(value); }
+
+private:
+  void need(Value value) {
+    if (!needed.insert(value).second)
+      return;
+    pending.push_back(value);
+    if (Operation *parent = value.getParentRegion()->getParentOp(); parent != root && root->isProperAncestor(parent))
+      needWay(parent);
+  }
+
+  /// An operation that is not one of those whose results are looked at one by one: all that goes in.
+  void needOperands(Operation *op) {
+    if (!visited.insert(op).second)
+      return;
+    op->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        need(operand);
+    });
+    if (Operation *parent = op->getParentOp(); parent && root->isProperAncestor(parent))
+      needWay(parent);
+  }
+
+  /// What decides whether and how often something inside of `op` is executed.
+  void needWay(Operation *op) {
+    if (!isStructured(op)) {
+      if (!isa<FunctionOpInterface>(op))
+        needOperands(op);
+      return;
+    }
+    if (!visited.insert(op).second)
+      return;
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      for (Value bound : {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()})
+        need(bound);
+    else if (auto loop = dyn_cast<scf::WhileOp>(op))
+      need(loop.getConditionOp().getCondition());
+    else
+      need(op->getOperand(0));
+    if (Operation *parent = op->getParentOp(); parent && root->isProperAncestor(parent))
+      needWay(parent);
+  }
+
+  void visit(Value value) {
+    auto result = dyn_cast<OpResult>(value);
+    Operation *op = result ? result.getOwner() : cast<BlockArgument>(value).getOwner()->getParentOp();
+    unsigned index = result ? result.getResultNumber() : cast<BlockArgument>(value).getArgNumber();
+    if (!isStructured(op)) {
+      if (result || !isa<FunctionOpInterface>(op))
+        needOperands(op);
+      return;
+    }
+    needWay(op);
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      if (!result && index == 0)
+        return;
+      unsigned carried = result ? index : index - 1;
+      need(loop.getInitArgs()[carried]);
+      need(loop.getYieldedValues()[carried]);
+    } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+      if (!result && cast<BlockArgument>(value).getOwner() == loop.getBeforeBody()) {
+        need(loop.getInits()[index]);
+        need(loop.getYieldOp().getOperand(index));
+      } else {
+        need(loop.getConditionOp().getArgs()[index]);
+      }
+    } else {
+      for (Region &region : op->getRegions())
+        if (!region.empty())
+          need(region.front().getTerminator()->getOperand(index));
+    }
+  }
+
+  Operation *root;
+  llvm::DenseSet<Value> needed;
+  llvm::DenseSet<Operation *> visited;
+  SmallVector<Value> pending;
+};
 
 /// What goes out of one loop or branch. Each list is about the operands of a terminator, and the arguments and results that they become.
 struct Dead {
@@ -23,11 +119,11 @@ struct Dead {
 
 class DeadResults {
 public:
-  explicit DeadResults(Operation *root) : root(root), liveness(root) {}
+  explicit DeadResults(Operation *root) : root(root), needs(root) {}
 
   void erase() {
     root->walk([&](Operation *op) {
-      if (isa<scf::IfOp, scf::IndexSwitchOp, scf::ExecuteRegionOp, scf::ForOp, scf::WhileOp>(op))
+      if (isStructured(op))
         all.push_back(find(op));
     });
     llvm::erase_if(all, [](const Dead &dead) { return dead.results.none() && dead.carried.none(); });
@@ -45,24 +141,19 @@ public:
   }
 
 private:
-  bool isLive(Value value) {
-    const dataflow::Liveness *known = liveness.getLiveness(value);
-    return known && known->isLive;
-  }
-
   Dead find(Operation *op) {
     Dead dead{op, llvm::BitVector(op->getNumResults()), {}};
     for (OpResult result : op->getResults())
-      dead.results[result.getResultNumber()] = !isLive(result);
+      dead.results[result.getResultNumber()] = !needs.contains(result);
     if (auto loop = dyn_cast<scf::ForOp>(op)) {
       for (auto [i, argument] : llvm::enumerate(loop.getRegionIterArgs()))
-        dead.results[i] = dead.results[i] && !isLive(argument);
+        dead.results[i] = dead.results[i] && !needs.contains(argument);
       dead.carried = dead.results;
     } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
       for (auto [i, argument] : llvm::enumerate(loop.getAfterArguments()))
-        dead.results[i] = dead.results[i] && !isLive(argument);
+        dead.results[i] = dead.results[i] && !needs.contains(argument);
       for (Value argument : loop.getBeforeArguments())
-        dead.carried.push_back(!isLive(argument));
+        dead.carried.push_back(!needs.contains(argument));
     }
     return dead;
   }
@@ -120,7 +211,7 @@ private:
   }
 
   Operation *root;
-  dataflow::RunLivenessAnalysis liveness;
+  Needs needs;
   std::vector<Dead> all;
 };
 

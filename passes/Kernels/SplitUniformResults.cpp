@@ -16,7 +16,7 @@ namespace lockstep {
 
 namespace {
 
-bool isLoopOrBranch(Operation *op) { return isa<scf::IfOp, scf::IndexSwitchOp, scf::ForOp, scf::WhileOp, scf::ExecuteRegionOp>(op); }
+bool isLoopOrBranch(Operation *op) { return isa<scf::IfOp, scf::IndexSwitchOp, scf::ForOp, scf::WhileOp>(op); }
 
 /// Loops and branches that become one kernel each, though some of their results are uniform and others are not.
 SmallVector<Operation *> findMixed(ModuleOp module, const UniformityAnalysis &uniformity) {
