@@ -80,8 +80,8 @@ static void addRoles(OpPassManager &pm, const CompileOptions &options) {
 }
 
 static void addKernels(OpPassManager &pm, const CompileOptions &options) {
-  pm.addPass(createSplitUniformResultsPass());
   pm.addNestedPass<func::FuncOp>(createCarryTensorsPass());
+  pm.addPass(createSplitUniformResultsPass());
   pm.addNestedPass<func::FuncOp>(createCheckElementTypesPass());
   if (options.optimize) {
     pm.addNestedPass<func::FuncOp>(createFuseOperationsPass());

@@ -21,8 +21,9 @@ class Needs {
 public:
   explicit Needs(Operation *root) : root(root) {
     root->walk([&](Operation *op) {
-      bool isHandedOn = op->hasTrait<OpTrait::IsTerminator>() && op->getParentOp() && isStructured(op->getParentOp());
-      if (op != root && !isHandedOn && !isStructured(op) && (!isMemoryEffectFree(op) || op->hasTrait<OpTrait::IsTerminator>()))
+      bool returns = op->hasTrait<OpTrait::ReturnLike>() && isa_and_nonnull<FunctionOpInterface>(op->getParentOp());
+      bool acts = !op->hasTrait<OpTrait::IsTerminator>() && !op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() && !isMemoryEffectFree(op);
+      if (op != root && !isa<FunctionOpInterface>(op) && (returns || acts))
         needOperands(op);
     });
     while (!pending.empty())
@@ -158,38 +159,36 @@ private:
     return dead;
   }
 
+  static llvm::BitVector behind(unsigned kept, const llvm::BitVector &erased) {
+    llvm::BitVector all(kept);
+    for (unsigned i = 0; i < erased.size(); ++i)
+      all.push_back(erased[i]);
+    return all;
+  }
+
   static void eraseForwarded(const Dead &dead) {
     if (auto loop = dyn_cast<scf::WhileOp>(dead.op)) {
-      llvm::BitVector condition(1);
-      for (unsigned i = 0; i < dead.results.size(); ++i)
-        condition.push_back(dead.results[i]);
-      loop.getConditionOp()->eraseOperands(condition);
+      loop.getConditionOp()->eraseOperands(behind(1, dead.results));
       loop.getYieldOp()->eraseOperands(dead.carried);
+      dead.op->eraseOperands(dead.carried);
       return;
     }
+    if (auto loop = dyn_cast<scf::ForOp>(dead.op))
+      dead.op->eraseOperands(behind(loop.getNumControlOperands(), dead.carried));
     for (Region &region : dead.op->getRegions())
       for (Block &block : region)
-        if (block.hasNoSuccessors())
-          block.getTerminator()->eraseOperands(dead.results);
+        block.getTerminator()->eraseOperands(dead.results);
   }
 
   static void eraseReceived(const Dead &dead) {
-    Operation *op = dead.op;
-    if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+    if (auto loop = dyn_cast<scf::WhileOp>(dead.op)) {
       loop.getBeforeBody()->eraseArguments(dead.carried);
       loop.getAfterBody()->eraseArguments(dead.results);
-      op->eraseOperands(dead.carried);
-    } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
-      llvm::BitVector counter(1), controls(loop.getNumControlOperands());
-      for (unsigned i = 0; i < dead.carried.size(); ++i) {
-        counter.push_back(dead.carried[i]);
-        controls.push_back(dead.carried[i]);
-      }
-      loop.getBody()->eraseArguments(counter);
-      op->eraseOperands(controls);
+    } else if (auto loop = dyn_cast<scf::ForOp>(dead.op)) {
+      loop.getBody()->eraseArguments(behind(1, dead.carried));
     }
     if (dead.results.any())
-      eraseResults(op, dead.results);
+      eraseResults(dead.op, dead.results);
   }
 
   static void eraseResults(Operation *op, const llvm::BitVector &erased) {

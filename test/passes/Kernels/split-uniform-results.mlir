@@ -128,3 +128,28 @@ func.func @step(%c: i1 {device.binding = #device.binding<scalar "c">}, %s: tenso
   }
   return %r#0, %r#1 : tensor<f32>, tensor<4xf32>
 }
+
+// Of a loop whose condition is constant it is still known what it carries: what is erased inside of it fits together.
+// CHECK-LABEL: func.func @constant
+func.func @constant(%n: index {device.binding = #device.binding<scalar "n">}, %s: f32 {device.binding = #device.binding<scalar "s">}, %x: f32 {device.binding = #device.binding<batch "x">}) -> (f32, f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %false = arith.constant false
+  // CHECK: %[[U:.*]] = scf.while (%{{.*}} = %{{.*}}) : (f32) -> f32
+  // CHECK: scf.for %{{.*}} iter_args(%{{.*}} = %{{.*}}) -> (f32)
+  // CHECK: %[[V:.*]] = scf.while (%{{.*}} = %{{.*}}) : (f32) -> f32
+  // CHECK: scf.for %{{.*}} iter_args(%{{.*}} = %{{.*}}) -> (f32)
+  // CHECK: return %[[U]], %[[V]]
+  %r:2 = scf.while (%a = %s, %b = %x) : (f32, f32) -> (f32, f32) {
+    scf.condition(%false) %a, %b : f32, f32
+  } do {
+  ^bb0(%a: f32, %b: f32):
+    %t:2 = scf.for %i = %c0 to %n step %c1 iter_args(%c = %a, %d = %b) -> (f32, f32) {
+      %u = arith.mulf %c, %s : f32
+      %v = arith.mulf %d, %x : f32
+      scf.yield %u, %v : f32, f32
+    }
+    scf.yield %t#0, %t#1 : f32, f32
+  }
+  return %r#0, %r#1 : f32, f32
+}
