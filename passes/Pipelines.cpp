@@ -40,6 +40,7 @@ static void addVerify(OpPassManager &pm, const CompileOptions &options) {
   replicas.partitioner = options.partitioner;
   pm.addPass(createSetReplicasPass(replicas));
   pm.addPass(createApplyStrategyPass());
+  pm.addPass(createVerifyIndicesPass());
   pm.addPass(createVerifyUniformityPass());
 }
 

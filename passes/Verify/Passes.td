@@ -33,6 +33,24 @@ def ApplyStrategyPass : Pass<"apply-strategy", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def VerifyIndicesPass : Pass<"verify-indices", "::mlir::ModuleOp"> {
+  let summary = "refuses indices that are known to be out of range";
+  let description = [{
+    An index out of range is undefined where it is executed. Refused are `tensor.extract`, `tensor.insert`, `tensor.extract_slice` and
+    `tensor.insert_slice` whose indices are constants outside of a dimension of static size, where they are executed whenever the step or
+    program is: in the first block of it, in other contexts, in loops that have turns, and on the side of a branch that a constant says.
+
+    ```mlir
+    %c4 = arith.constant 4 : index                                      // model.py:12
+    %0 = tensor.extract %x[%c4] : tensor<4xf32>                         // model.py:12
+    ```
+    is refused with
+    ```
+    model.py:12:5: error: expected an index in [0, 4) for dimension 0 of 'tensor<4xf32>', found 4
+    ```
+  }];
+}
+
 def VerifyUniformityPass : Pass<"verify-uniformity", "::mlir::ModuleOp"> {
   let summary = "proves that the replicas of every step issue the same collectives in the same order";
   let description = [{
