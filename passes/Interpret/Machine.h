@@ -48,6 +48,8 @@ struct RunOptions {
   std::optional<uint64_t> scheduleSeed;
   /// With turns: a replica goes on until it has to wait.
   bool turnsEndAtWaits = false;
+  /// Tensors that nobody has written yet hold other numbers on each replica, instead of zeros.
+  bool unwrittenDiffers = false;
   /// Called when `replica` goes into a branch or loop, with a number for the way that it goes. Only with turns: then never from two
   /// threads at once.
   std::function<void(int64_t replica, mlir::Operation *branch, int64_t way)> onBranch;

@@ -253,13 +253,29 @@ Instruction::Run translate(tensor::FromElementsOp op) {
   };
 }
 
+/// What may be in memory on a replica.
+Value unwritten(Lane lane, int64_t replica) {
+  Value value(lane, {});
+  if (lane == Lane::Float)
+    value.mutableAs<float>()[0] = static_cast<float>(replica + 2);
+  else if (lane == Lane::Double)
+    value.mutableAs<double>()[0] = static_cast<double>(replica + 2);
+  else
+    value.mutableAs<uint64_t>()[0] = static_cast<uint64_t>((replica + 2) % 2);
+  return value;
+}
+
 Instruction::Run translate(tensor::EmptyOp op) {
   return [lane = laneOf(op), sizes = mixedShape(op.getType())](const Instruction &instruction, Frame &frame) {
     unsigned next = 0;
     Shape shape = sizes.read(instruction, frame, next);
     if (failed(frame.spend(instruction.op, shape)))
       return failure();
-    frame.slots[instruction.results[0]] = Value(lane, shape);
+    Value result(lane, shape);
+    if (frame.machine.options.unwrittenDiffers)
+      for (int64_t i = 0; i < result.size(); ++i)
+        setElement(result, i, unwritten(lane, frame.replica));
+    frame.slots[instruction.results[0]] = std::move(result);
     return success();
   };
 }

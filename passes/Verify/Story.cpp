@@ -8,6 +8,7 @@
 #include "passes/Verify/UserLocation.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 
@@ -45,6 +46,8 @@ static std::string describeSource(Operation *op) {
     return name + " calls a function whose results may be different on each replica";
   if (llvm::any_of(op->getOperandTypes(), llvm::IsaPred<BaseMemRefType>))
     return name + " reads memory, which may be different on each replica";
+  if (isa<tensor::TensorDialect>(op->getDialect()))
+    return name + " gives elements that nobody has written, which may be different on each replica";
   return name + " is different on each replica";
 }
 

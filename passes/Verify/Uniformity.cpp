@@ -6,6 +6,7 @@
 #include "dialect/Device/DeviceDialect.h"
 #include "dialect/Interfaces/Uniformity.h"
 #include "dialect/Replica/ReplicaDialect.h"
+#include "passes/Verify/Unwritten.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -163,7 +164,8 @@ void UniformityAnalysis::addSources(Operation *root) {
       return isa<FunctionOpInterface>(op) ? WalkResult::skip() : WalkResult::advance();
     constants.evaluate(op);
     addArguments(op);
-    op->walk([&](Operation *inner) { addSource(inner); });
+    bool isReplicaForm = !isa<func::FuncOp>(op);
+    op->walk([&](Operation *inner) { addSource(inner, isReplicaForm); });
     return WalkResult::skip();
   });
 }
@@ -194,7 +196,7 @@ void UniformityAnalysis::addArguments(Operation *op) {
       mark(argument, {VaryingBy::Argument, op, Value()}, PartitionTable::kSingletons);
 }
 
-void UniformityAnalysis::addSource(Operation *op) {
+void UniformityAnalysis::addSource(Operation *op, bool isReplicaForm) {
   Reason source{VaryingBy::Source, op, Value()};
   if ((isa<replica::IdOp>(op) && isBroken(BrokenRule::IdsAreEqual)) || (isa<collective::WaitOp>(op) && isBroken(BrokenRule::PartsAreEqual)))
     return;
@@ -206,6 +208,10 @@ void UniformityAnalysis::addSource(Operation *op) {
       if (uniformity.getResultUniformity(result.getResultNumber()) == ResultUniformity::Varying)
         mark(result, source, PartitionTable::kSingletons);
   }
+  // What the compiler makes itself is never read before it is written.
+  if (auto empty = dyn_cast<tensor::EmptyOp>(op); empty && isReplicaForm && !isBroken(BrokenRule::UnwrittenIsEqual))
+    for (OpResult unwritten : findReadUnwritten(empty))
+      mark(unwritten, {VaryingBy::Source, unwritten.getOwner(), Value()}, PartitionTable::kSingletons);
   if (auto values = dyn_cast<replica::ValuesFromFunctionOp>(op))
     mark(values.getBody().getArgument(0), source, PartitionTable::kSingletons);
   if (isa<replica::ReadOp>(op))

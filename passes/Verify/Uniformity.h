@@ -126,7 +126,7 @@ public:
 private:
   void addSources(mlir::Operation *root);
   void addArguments(mlir::Operation *function);
-  void addSource(mlir::Operation *op);
+  void addSource(mlir::Operation *op, bool isReplicaForm);
   void addGroupResult(mlir::Operation *wait);
   void mark(mlir::Value value, Reason reason, PartitionId partition);
   void markAll(mlir::ValueRange values, Reason reason, PartitionId partition);

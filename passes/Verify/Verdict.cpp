@@ -204,15 +204,20 @@ Verdict Judge::tryOut(const Question &question, Verdict byForm) {
   Verdict verdict = isWrong("", question.branch);
   verdict.isSeen = true;
   verdict.inputs = search.getInputs(*witness);
-  Inputs inputs = Inputs::of(question.value);
+  // Only what comes to it as it is on each replica can be named as the cause.
+  Inputs own = Inputs::ownOf(question.value, uniformity);
   Value differs;
-  std::string example = search.describe(*witness, inputs.arguments.getArrayRef(), &differs);
+  std::string example = search.describe(*witness, own.arguments.getArrayRef(), &differs);
   if (differs) {
     Inputs named;
     named.arguments.insert(differs);
     verdict.reason = named.describe() + does;
+  } else if (question.branch) {
+    verdict.reason = describe(witness->ranks) + " go different ways";
+    example = search.describe(*witness, Inputs::of(question.value).arguments.getArrayRef(), &differs);
   } else {
-    verdict.reason = question.branch ? describe(witness->ranks) + " go different ways" : "replicas have different values";
+    verdict.reason = "replicas have different values";
+    example.clear();
   }
   if (!example.empty())
     verdict.reason += ", for example " + example;

@@ -275,6 +275,7 @@ Execution Trial::executeOn(ArrayRef<SmallVector<interpret::Value>> arguments, st
   Execution execution;
   interpret::RunOptions options;
   options.scheduleSeed = schedule;
+  options.unwrittenDiffers = true;
   interpreter->setOptions(options);
   std::vector<SmallVector<interpret::Value>> results;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
