@@ -288,7 +288,15 @@ def AlignBranchesPass : Pass<"align-branches", "::mlir::func::FuncOp"> {
     %r = scf.if %first -> tensor<4xf32> { scf.yield %s : tensor<4xf32> } else { ...%s squared }
     ```
 
-    Loops there are not cut: a collective in one is an error.
+    Loops of the same bounds on both sides, and branches on one condition, change places with the branch, if collectives are in them.
+    What begins as one value on both sides, such as a variable, or ends as one, stays one.
+
+    ```mlir
+    // before
+    scf.if %first { scf.for %i = %c0 to %n step %c1 { ...the one } } else { scf.for %i = %c0 to %n step %c1 { ...the other } }
+    // after
+    scf.for %i = %c0 to %n step %c1 { scf.if %first { ...the one } else { ...the other } }
+    ```
   }];
   let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect", "::lockstep::collective::CollectiveDialect"];
 }

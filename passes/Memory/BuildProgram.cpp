@@ -147,8 +147,8 @@ private:
       copyBefore(&op);
       LogicalResult result =
           TypeSwitch<Operation *, LogicalResult>(&op)
-              .Case<device::InvokeOp, device::LoadBatchOp, collective::StartOp, collective::WaitOp, collective::BarrierOp, scf::ForOp, scf::IfOp, scf::WhileOp,
-                    func::ReturnOp, arith::IndexCastOp>([&](auto typed) { return lower(typed); })
+              .Case<device::InvokeOp, device::LoadBatchOp, collective::StartOp, collective::WaitOp, collective::BarrierOp, scf::ForOp,
+                    scf::IfOp, scf::WhileOp, func::ReturnOp, arith::IndexCastOp>([&](auto typed) { return lower(typed); })
               .Default([](Operation *) { return success(); });
       if (failed(result))
         return failure();
@@ -339,7 +339,9 @@ private:
       return failure();
     FailureOr<Value> condition = getCondition(loop.getConditionOp().getCondition());
     if (failed(condition))
-      return loop.emitError("expected a condition that is in memory");
+      return matchPattern(loop.getConditionOp().getCondition(), m_One())
+                 ? loop.emitError("expected a loop that ends, found one whose condition is always true")
+                 : loop.emitError("expected a condition that is in memory");
     Block *beforeEnd = builder.getInsertionBlock();
     Block *after = createBlockAtEnd();
     builder.setInsertionPointToEnd(after);

@@ -335,3 +335,61 @@ replica.step @step(%x: {T} {{replica.batch = "x"}}, %n: tensor<1xi32> {{replica.
         found = interpreted(text, replicas, {"x": np.repeat(X, replicas, axis=0), "n": np.full(replicas, n, np.int32)})
         turns = max(0, 9 - n * replicas)
         np.testing.assert_array_equal(values(found, "w"), (replicas * (1 + turns) * X if n * replicas <= 9 else 0 * X))
+
+
+@pytest.mark.parametrize("replicas", REPLICAS)
+def test_loops_and_branches_on_both_sides_of_a_varying_branch(interpreted, replicas):
+    """Both sides go through the same loop and a branch in it, with collectives of their own values, and give a variable that aggregates theirs."""
+    text = variables("w") + f"""
+replica.variable @v : {T} {{initial = dense<0.0> : {T}, aggregation = #replica.aggregation<sum>}}
+replica.step @step(%x: {T} {{replica.batch = "x"}}, %n: tensor<1xi32> {{replica.batch = "n"}}) {{
+  {RANK}
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %i1 = arith.constant 1 : i32
+  %total = replica.all_reduce sum %n : tensor<1xi32>
+  %number = tensor.extract %total[%c0] : tensor<1xi32>
+  %turns = arith.index_cast %number : i32 to index
+  %isMany = arith.cmpi sgt, %number, %i1 : i32
+  %isFirst = arith.cmpi eq, %own, %c0 : index
+  %r = scf.if %isFirst -> {T} {{
+    {combine("d", "x", "add", "x")}
+    %s = scf.for %i = %c0 to %turns step %c1 iter_args(%a = %d) -> {T} {{
+      %t = scf.if %isMany -> {T} {{
+        %q = replica.all_reduce sum %a : {T}
+        scf.yield %q : {T}
+      }} else {{
+        scf.yield %a : {T}
+      }}
+      replica.assign @v, %t : {T}
+      {combine("e", "t", "add", "x")}
+      scf.yield %e : {T}
+    }}
+    scf.yield %s : {T}
+  }} else {{
+    %s = scf.for %i = %c0 to %turns step %c1 iter_args(%a = %x) -> {T} {{
+      scf.if %isMany {{
+        %q = replica.all_reduce sum %x : {T}
+      }}
+      replica.assign @v, %a : {T}
+      {combine("e", "a", "mul", "x")}
+      scf.yield %e : {T}
+    }}
+    scf.yield %s : {T}
+  }}
+  %both = replica.all_reduce sum %r : {T}
+  replica.assign @w, %both : {T}
+  replica.return
+}}
+"""
+    for turns in (0, 1, 3):
+        data = {"x": np.repeat(X, replicas, axis=0), "n": np.array([turns] + [0] * (replicas - 1), np.int32)}
+        found = interpreted(text, replicas, data)
+        first, others, v = 2 * X, X, 0 * X
+        for _ in range(turns):
+            if turns > 1:
+                first = first + (replicas - 1) * X
+            v = first + (replicas - 1) * others
+            first, others = first + X, others * X
+        np.testing.assert_array_equal(values(found, "v"), v)
+        np.testing.assert_array_equal(values(found, "w"), first + (replicas - 1) * others)

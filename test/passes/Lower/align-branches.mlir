@@ -97,3 +97,95 @@ func.func @uniform(%x: tensor<4xf32> {device.binding = #device.binding<batch "x"
   }
   return %r : tensor<4xf32>
 }
+
+// -----
+
+// Loops of the same bounds change places with the branch. What begins as one value on both sides, here a variable, stays one.
+collective.group @all
+// CHECK-LABEL: func.func @loops(
+// CHECK-SAME: %[[W:[^:]*]]: tensor<4xf32>
+// CHECK: %[[C:.*]] = tensor.extract
+// CHECK: %[[BEFORE:.*]] = scf.if %[[C]] -> (tensor<4xf32>)
+// CHECK: %[[LOOP:.*]] = scf.for {{.*}} iter_args(%[[A:.*]] = %[[W]]) -> (tensor<4xf32>) {
+// CHECK:   %[[OWN:.*]] = scf.if %[[C]] -> (tensor<4xf32>) {
+// CHECK:     yield %[[BEFORE]]
+// CHECK:   } else {
+// CHECK:     yield %[[A]]
+// CHECK:   %[[H:.*]] = collective.start all_reduce sum @all(%[[OWN]]
+// CHECK:   %[[S:.*]] = collective.wait %[[H]]
+// CHECK:   %[[N:.*]] = arith.addf %[[A]], %[[S]]
+// CHECK:   %[[Y:.*]] = scf.if %[[C]]
+// CHECK:     yield %[[N]]
+// CHECK:     yield %[[N]]
+// CHECK:   scf.yield %[[Y]]
+// CHECK: %[[R:.*]] = scf.if %[[C]]
+// CHECK:   yield %[[LOOP]]
+// CHECK:   yield %[[LOOP]]
+// CHECK: return %[[R]]
+func.func @loops(%w: tensor<4xf32> {device.binding = #device.binding<variable "w">}, %x: tensor<4xf32> {device.binding = #device.binding<batch "x">}, %id: tensor<i1> {device.binding = #device.binding<batch "c">})
+    -> (tensor<4xf32> {device.binding = #device.binding<result "y">}) {
+  %c = tensor.extract %id[] : tensor<i1>
+  %r = scf.if %c -> tensor<4xf32> {
+    %from = arith.constant 0 : index
+    %to = arith.constant 9 : index
+    %by = arith.constant 1 : index
+    %d = arith.addf %x, %x : tensor<4xf32>
+    %t = scf.for %i = %from to %to step %by iter_args(%a = %w) -> tensor<4xf32> {
+      %h = collective.start all_reduce sum @all (%d : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+      %s = collective.wait %h (%d : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+      %n = arith.addf %a, %s : tensor<4xf32>
+      scf.yield %n : tensor<4xf32>
+    }
+    scf.yield %t : tensor<4xf32>
+  } else {
+    %from = arith.constant 0 : index
+    %to = arith.constant 9 : index
+    %by = arith.constant 1 : index
+    %t = scf.for %i = %from to %to step %by iter_args(%a = %w) -> tensor<4xf32> {
+      %h = collective.start all_reduce sum @all (%a : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+      %s = collective.wait %h (%a : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+      %n = arith.addf %a, %s : tensor<4xf32>
+      scf.yield %n : tensor<4xf32>
+    }
+    scf.yield %t : tensor<4xf32>
+  }
+  return %r : tensor<4xf32>
+}
+
+// -----
+
+// So do branches on one condition, one of them without another side. A branch on one side whose own sides issue the same needs none.
+collective.group @all
+// CHECK-LABEL: func.func @branches(
+// CHECK: %[[C:.*]] = tensor.extract
+// CHECK: %[[U:.*]] = tensor.extract
+// CHECK: scf.if %[[U]] {
+// CHECK:   collective.barrier @all
+// CHECK-NOT: barrier
+// CHECK: } else {
+// CHECK-NOT: barrier
+// CHECK: }
+// CHECK: collective.barrier @all
+// CHECK-NOT: barrier
+// CHECK: return
+func.func @branches(%id: tensor<i1> {device.binding = #device.binding<batch "c">}, %common: tensor<i1> {device.binding = #device.binding<scalar "u">}) {
+  %c = tensor.extract %id[] : tensor<i1>
+  %u = tensor.extract %common[] : tensor<i1>
+  scf.if %c {
+    scf.if %u {
+      collective.barrier @all
+    }
+    scf.if %u {
+      collective.barrier @all
+    } else {
+      collective.barrier @all
+    }
+  } else {
+    scf.if %u {
+      collective.barrier @all
+    } else {
+    }
+    collective.barrier @all
+  }
+  return
+}

@@ -108,7 +108,7 @@ func.func @condition() {
 replica.strategy @one {kind = #replica.kind<one_device>, replicas = 1}
 func.func @while(%x: tensor<4xf32> {device.binding = #device.binding<batch "x">}) {
   %true = arith.constant true
-  // expected-error@+1 {{expected a condition that is in memory}}
+  // expected-error@+1 {{expected a loop that ends, found one whose condition is always true}}
   scf.while : () -> () {
     scf.condition(%true)
   } do {
