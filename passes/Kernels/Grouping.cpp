@@ -31,7 +31,12 @@ bool lockstep::isStepControlFlow(Operation *op) {
     return false;
   WalkResult result = op->walk([](Operation *inner) {
     auto linalgOp = dyn_cast<linalg::LinalgOp>(inner);
-    bool worthKernels = isOrdered(inner) || (linalgOp && isProduct(linalgOp));
+    // A kernel has no room for what a side computes in a size that is known at run time only.
+    bool needsMemory = isa_and_nonnull<scf::IfOp>(inner->getParentOp()) && llvm::any_of(inner->getResultTypes(), [](Type type) {
+                         auto tensor = dyn_cast<RankedTensorType>(type);
+                         return tensor && !tensor.hasStaticShape();
+                       });
+    bool worthKernels = needsMemory || isOrdered(inner) || (linalgOp && isProduct(linalgOp));
     return worthKernels ? WalkResult::interrupt() : WalkResult::advance();
   });
   return result.wasInterrupted();
@@ -42,7 +47,8 @@ static bool isScalar(Type type) { return type.isIntOrIndexOrFloat(); }
 OpClass lockstep::classify(Operation *op) {
   if (op->hasTrait<OpTrait::IsTerminator>() || isOrdered(op) || isStepControlFlow(op))
     return OpClass::Step;
-  if (matchPattern(op, m_Constant()) || isa<tensor::EmptyOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp, tensor::DimOp>(op))
+  if (matchPattern(op, m_Constant()) ||
+      isa<tensor::EmptyOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp, tensor::DimOp>(op))
     return OpClass::Glue;
   // A fill costs a kernel only where somebody wants to see it.
   if (isa<linalg::FillOp>(op))
@@ -107,9 +113,7 @@ public:
 
 private:
   static bool communicates(Operation *op) {
-    return op->walk([](Operation *inner) {
-               return isOrdered(inner) ? WalkResult::interrupt() : WalkResult::advance();
-             }).wasInterrupted();
+    return op->walk([](Operation *inner) { return isOrdered(inner) ? WalkResult::interrupt() : WalkResult::advance(); }).wasInterrupted();
   }
 
   static bool loadsBatch(Operation *op) {
@@ -189,9 +193,9 @@ private:
       if (epilogue && members[group[consumer]].size() == 1 && isEpilogueOf(epilogue, product) && usedOnlyBy(product, epilogue))
         return true;
     }
-    return groupWork(producer) <= kSmallGroupWork && groupWork(consumer) <= kSmallGroupWork &&
-           !holdsProduct(producer) && !holdsProduct(consumer) && work(graph.ops[producer]) <= kSmallWork &&
-           work(graph.ops[consumer]) <= kSmallWork && groupWork(producer) + groupWork(consumer) <= kSmallGroupWork;
+    return groupWork(producer) <= kSmallGroupWork && groupWork(consumer) <= kSmallGroupWork && !holdsProduct(producer) &&
+           !holdsProduct(consumer) && work(graph.ops[producer]) <= kSmallWork && work(graph.ops[consumer]) <= kSmallWork &&
+           groupWork(producer) + groupWork(consumer) <= kSmallGroupWork;
   }
 
   static bool usedOnlyBy(Operation *producer, Operation *consumer) {

@@ -90,6 +90,31 @@ func.func @branch(%c: tensor<i1> {device.binding = #device.binding<batch "c">}, 
 
 // -----
 
+// What a side computes in a size of its own needs memory that is planned: the branch stays in the step, and its sides have kernels.
+// CHECK-LABEL: func.func @computed_sides
+func.func @computed_sides(%c: tensor<i1> {device.binding = #device.binding<batch "c">}, %x: tensor<8xf32> {device.binding = #device.binding<batch "x">},
+                          %n: tensor<i64> {device.binding = #device.binding<batch "n">}) -> (tensor<?xf32> {device.binding = #device.binding<result "y">}) {
+  // CHECK: %[[R:.*]]:2 = scf.if %{{.*}} -> (tensor<8xf32>, tensor<i64>) {
+  // CHECK:   %[[Y:.*]] = device.invoke @{{.*}} -> tensor<?xf32>
+  // CHECK:   %[[P:.*]] = device.invoke @{{.*}}(%[[Y]], {{.*}}) : (tensor<?xf32>, index) -> tensor<8xf32>
+  // CHECK:   scf.yield %[[P]], %{{.*}} : tensor<8xf32>, tensor<i64>
+  // CHECK: tensor.extract %[[R]]#1[]
+  %ne = tensor.extract %n[] : tensor<i64>
+  %i = arith.index_cast %ne : i64 to index
+  %p = tensor.extract %c[] : tensor<i1>
+  %a = tensor.extract_slice %x[0] [%i] [1] : tensor<8xf32> to tensor<?xf32>
+  %r = scf.if %p -> tensor<?xf32> {
+    %init = tensor.empty(%i) : tensor<?xf32>
+    %y = linalg.exp ins(%a : tensor<?xf32>) outs(%init : tensor<?xf32>) -> tensor<?xf32>
+    scf.yield %y : tensor<?xf32>
+  } else {
+    scf.yield %a : tensor<?xf32>
+  }
+  return %r : tensor<?xf32>
+}
+
+// -----
+
 // What a side gives has to have a bound.
 func.func @unbounded_side(%c: tensor<i1>, %x: tensor<8xf32>, %n: tensor<i64>) -> tensor<?xf32> {
   %e = tensor.extract %n[] : tensor<i64>
