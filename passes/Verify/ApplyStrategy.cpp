@@ -82,23 +82,19 @@ private:
     VariableOp variable = lookupVariable(op);
     Aggregation aggregation = variable.getAggregation();
     bool crossReplica = getEnclosingContext(op) == Context::CrossReplica;
-    // Sums of copies or of what replicas assign, and what is added to a variable.
+    // Sums of copies, of what replicas assign, and of a variable and what is added to it.
     bool adds = !isa<AssignOp>(op) || (aggregation == Aggregation::Sum && crossReplica == variable.isOnRead());
-    if (adds && getElementTypeOrSelf(variable.getType()).isInteger(1)) {
-      error(op, variable) << "expected a variable of numbers, found " << variable.getType() << " [E_DTYPE_UNSUPPORTED]";
-      return;
-    }
-    if (variable.isOnRead()) {
-      if (crossReplica && !isa<AssignOp>(op) && aggregation == Aggregation::Sum)
-        error(op, variable) << "the variable is the sum of its copies, which one value cannot change in cross-replica context; assign "
-                               "the new sum instead [E_ONREAD_ASSIGN_ADD_SUM]";
-      return;
-    }
-    if (crossReplica)
-      return;
-    if (aggregation == Aggregation::None)
+    bool addsBooleans = adds && getElementTypeOrSelf(variable.getType()).isInteger(1);
+    if (variable.isOnRead() && crossReplica && !isa<AssignOp>(op) && aggregation == Aggregation::Sum)
+      error(op, variable) << "the variable is the sum of its copies, which one value cannot change in cross-replica context; assign "
+                             "the new sum instead [E_ONREAD_ASSIGN_ADD_SUM]";
+    else if (!variable.isOnRead() && !crossReplica && aggregation == Aggregation::None)
       error(op, variable) << "replicas assign a variable without an aggregation, its copies could diverge; give it one, or assign "
                              "it in a merge_call [E_AGG_NONE]";
+    else if (addsBooleans)
+      error(op, variable) << "expected a variable of numbers, found " << variable.getType() << " [E_DTYPE_UNSUPPORTED]";
+    if (variable.isOnRead() || crossReplica || addsBooleans)
+      return;
     bool literal = op.getValue().template getDefiningOp<LiteralOp>() != nullptr;
     if (aggregation == Aggregation::Sum)
       checkSum(op, op.getValue());
