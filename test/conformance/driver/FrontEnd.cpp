@@ -36,8 +36,7 @@ Object FrontEnd::executeOperation(const Json &statement) {
        {&crossReplicaHandlers(), &updateHandlers(), &replicaHandlers(), &variableHandlers(), &scopeHandlers(), &controlFlowHandlers()})
     if (auto found = handlers->find(name); found != handlers->end()) {
       auto handle = [&]() -> Object { return (this->*found->second)(statement); };
-      bool isUpdate = frame->kind == Frame::Kind::Update || frame->kind == Frame::Kind::NonSlotUpdate;
-      if (isUpdate && handlers == &crossReplicaHandlers() && isAboutOutside(statement)) {
+      if (isInUpdate() && handlers == &crossReplicaHandlers() && isAboutOutside(statement)) {
         Frame &inner = *std::exchange(frame, frame->parent);
         Object result = handle();
         frame = &inner;

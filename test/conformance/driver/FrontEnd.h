@@ -80,12 +80,15 @@ private:
 
   /// Components of local_results become tensors.
   Leaf materialize(const Leaf &leaf);
+  mlir::Value raggedComponent(mlir::Value all, int64_t component);
   bool hasSeveralReplicas() const { return one.strategy.replicas > 1; }
   /// A per-replica type; with one replica, the type itself.
   mlir::Type perReplica(mlir::Type type) const;
   /// The type and spread of what a strategy with copies has of each.
   std::pair<mlir::Type, Spread> mirrored(mlir::Type type) const;
   bool isReplicaContext() const { return frame->isReplicaContext(); }
+  /// In the function of an update, which is executed for each copy.
+  bool isInUpdate() const { return frame->kind == Frame::Kind::Update || frame->kind == Frame::Kind::NonSlotUpdate; }
   /// Outside of any scope; that of the default strategy is none.
   bool isOutside() const { return frame->kind == Frame::Kind::Program && (scopeDepth == 0 || one.strategy.properties().isImplicit); }
   /// There, the default strategy has a replica context.

@@ -19,6 +19,13 @@ Leaf FrontEnd::materialize(const Leaf &leaf) {
   auto componentOf = [&](Value part) -> Value {
     if (!part)
       return part;
+    auto type = dyn_cast<RankedTensorType>(replica::getComponent(part.getType()));
+    if (type && type.getNumDynamicDims() == 1 && isa<replica::PerReplicaType>(part.getType())) {
+      Frame *current = std::exchange(frame, leaf.frame);
+      Value component = raggedComponent(part, *leaf.component);
+      frame = current;
+      return component;
+    }
     SmallVector<Type> types(one.strategy.replicas, replica::getComponent(part.getType()));
     auto op = replica::LocalResultsOp::create(builder, location(), types, part);
     return op.getResult(static_cast<unsigned>(*leaf.component));
@@ -29,6 +36,28 @@ Leaf FrontEnd::materialize(const Leaf &leaf) {
   result.value = componentOf(leaf.value);
   result.indices = componentOf(leaf.indices);
   return result;
+}
+
+/// Of values whose sizes differ along one dimension: a slice of all of them, one after the other.
+Value FrontEnd::raggedComponent(Value all, int64_t component) {
+  auto type = mlir::cast<RankedTensorType>(replica::getComponent(all.getType()));
+  int64_t axis = llvm::find_if(type.getShape(), ShapedType::isDynamic) - type.getShape().begin();
+  Leaf whole = makeTensor(all, Spread::PerReplica);
+  Leaf sizes = gatherLeaf(run([&]() -> Object {
+                            Value size = math().toTensor(math().size(localize(whole, *frame).value, axis));
+                            return fresh(math().expandDims(size, {0}));
+                          }).leaf,
+                          /*axis=*/0);
+  OpBuilder &builder = frame->builder;
+  auto sizeOf = [&](int64_t replica) -> Value {
+    Value index = arith::ConstantIndexOp::create(builder, location(), replica);
+    Value size = tensor::ExtractOp::create(builder, location(), sizes.value, ValueRange(index));
+    return arith::IndexCastOp::create(builder, location(), builder.getIndexType(), size);
+  };
+  Value offset = arith::ConstantIndexOp::create(builder, location(), 0);
+  for (int64_t replica = 0; replica < component; ++replica)
+    offset = arith::AddIOp::create(builder, location(), offset, sizeOf(replica));
+  return math().slice(type, gatherLeaf(whole, axis).value, axis, offset, sizeOf(component));
 }
 
 Type FrontEnd::elementOf(const Leaf &leaf) const {

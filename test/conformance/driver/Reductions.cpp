@@ -94,7 +94,7 @@ Leaf FrontEnd::reduceLeaf(replica::Reduction reduction, const Leaf &leaf, const 
   }
   Type component = replica::getComponent(value.value.getType());
   // The mean of one value for all is that value, the same object.
-  if (!axis && leaf.isTensor() && value.spread == Spread::Plain && reduction == replica::Reduction::Mean && frame->updated)
+  if (!axis && leaf.isTensor() && value.spread == Spread::Plain && reduction == replica::Reduction::Mean && isInUpdate())
     return value;
   if (!axis) {
     Type type = reducedType(reduction, component, isIdentity() || value.spread != Spread::PerReplica);
@@ -159,7 +159,8 @@ FrontEnd::Destination FrontEnd::destinationOf(const Json &json) {
 }
 
 std::pair<Type, Spread> FrontEnd::atDestination(Type type, const Destination &destination) {
-  if (destination.isOneDevice || !hasSeveralReplicas())
+  // The function of an update goes on with the copy on its device.
+  if (destination.isOneDevice || !hasSeveralReplicas() || isInUpdate())
     return {type, Spread::Plain};
   if (destination.variable)
     return mirrored(type);

@@ -64,7 +64,8 @@ void FrontEnd::checkDeclarations() {
   OwningOpRef<ModuleOp> declarations = module->clone();
   std::string found;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-    found = diagnostic.str();
+    if (found.empty() && diagnostic.getSeverity() == DiagnosticSeverity::Error)
+      found = diagnostic.str();
     return success();
   });
   PassManager pm(&context);

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from reference import evaluate
 
-from . import collectives, control, corners, crossing, scopes, state
+from . import collectives, control, copies, corners, crossing, differing, scopes, state
 from .draw import Draw
 from .exactness import exact
 from .faults import fault
 from .variants import outcome_class, variant
 
-FAMILIES = {**collectives.FAMILIES, **crossing.FAMILIES, **state.FAMILIES, **control.FAMILIES, **scopes.FAMILIES, **corners.FAMILIES}
+FAMILIES = {
+    name: family
+    for module in (collectives, crossing, state, control, scopes, corners, differing, copies)
+    for name, family in module.FAMILIES.items()
+}
 SHARES = {"family": 0.65, "variant": 0.2, "fault": 0.15}
 ATTEMPTS = 200
 
