@@ -3,6 +3,8 @@
 #include "dialect/Interfaces/ReplicaContext.h"
 
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace lockstep;
 using namespace mlir;
@@ -20,10 +22,13 @@ LogicalResult lockstep::detail::verifyContext(Operation *op, ArrayRef<Context> a
   auto opener = op->getParentOfType<OpensContextInterface>();
   if (opener && llvm::is_contained(allowed, opener.getOpenedContext()))
     return success();
+  // A function has the context of whoever calls it, which is known when it has been inlined there.
+  if (auto function = op->getParentOfType<FunctionOpInterface>();
+      !opener && function && SymbolTable::getSymbolVisibility(function) == SymbolTable::Visibility::Private)
+    return success();
 
   InFlightDiagnostic diag = op->emitOpError("must be in ");
-  llvm::interleave(
-      allowed, [&](Context context) { diag << stringifyContext(context); }, [&] { diag << " or "; });
+  llvm::interleave(allowed, [&](Context context) { diag << stringifyContext(context); }, [&] { diag << " or "; });
   diag << " context, but ";
   if (opener)
     diag << "is in " << stringifyContext(opener.getOpenedContext()) << " context";

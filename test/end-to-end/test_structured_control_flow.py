@@ -393,3 +393,31 @@ replica.step @step(%x: {T} {{replica.batch = "x"}}, %n: tensor<1xi32> {{replica.
             first, others = first + X, others * X
         np.testing.assert_array_equal(values(found, "v"), v)
         np.testing.assert_array_equal(values(found, "w"), first + (replicas - 1) * others)
+
+
+@pytest.mark.parametrize("replicas", [1, 3])
+def test_functions_that_hold_collectives(interpreted, replicas):
+    """Called from the step, from each other, and from cross-replica context."""
+    text = variables("w") + f"""
+func.func private @of_all(%each: !replica.per_replica<{T}>) -> {T} {{
+  %s = replica.reduce sum %each : !replica.per_replica<{T}> -> {T}
+  return %s : {T}
+}}
+func.func private @of_one(%x: {T}) -> {T} {{
+  %a = replica.all_reduce sum %x : {T}
+  %b = replica.merge_call (%x : {T}) -> {T} {{
+  ^bb0(%each: !replica.per_replica<{T}>):
+    %s = func.call @of_all(%each) : (!replica.per_replica<{T}>) -> {T}
+    replica.yield %s : {T}
+  }}
+  {combine("c", "a", "mul", "b")}
+  return %c : {T}
+}}
+replica.step @step(%x: {T} {{replica.batch = "x"}}) {{
+  %y = func.call @of_one(%x) : ({T}) -> {T}
+  replica.assign @w, %y : {T}
+  replica.return
+}}
+"""
+    found = interpreted(text, replicas, {"x": np.repeat(X, replicas, axis=0)})
+    np.testing.assert_array_equal(values(found, "w"), (replicas * X) ** 2)
