@@ -18,7 +18,7 @@ using Data = interpret::Value;
 
 /// For all errors of one function: element operations, those that one run may have (it may be one without an end), and what an operation
 /// costs that is copied into a slice.
-static constexpr int64_t kBudget = 100'000'000, kBudgetOfRun = kBudget / 8, kCopied = 64;
+static constexpr int64_t kBudget = 400'000'000, kBudgetOfRun = kBudget / 8, kCopied = 256;
 /// For one search: runs, and replicas, each of which has a thread.
 static constexpr uint64_t kMostRuns = 200;
 static constexpr int64_t kMostReplicas = 64;
