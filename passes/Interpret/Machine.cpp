@@ -11,6 +11,9 @@ using namespace mlir;
 
 namespace lockstep::interpret {
 
+/// What it counts in a budget that another thread has its turn.
+static constexpr int64_t kSwitch = 5000;
+
 /// Whether replicas that have come to `a` and `b` are in the same collective. Two operations in two branches may be: what
 /// counts is what they say to the other replicas.
 static bool isSameCollective(Operation *a, Operation *b) {
@@ -172,6 +175,8 @@ FailureOr<uint64_t> Machine::start(int64_t replica, Operation *op, const Group &
 }
 
 LogicalResult Machine::wait(int64_t replica, Operation *op, uint64_t number, SmallVectorImpl<Value> &mine) {
+  if (mlir::failed(spend(replica, op, kSwitch)))
+    return failure();
   std::unique_lock lock(mutex);
   Exchange &exchange = exchanges[number];
   if (!exchange.done) {
