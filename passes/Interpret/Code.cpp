@@ -74,7 +74,7 @@ FailureOr<Body> CodeBuilder::buildBody(Region &region) {
   Body body;
   for (Block &block : region) {
     Operation *terminator = block.getTerminator();
-    if (terminator->getNumSuccessors() > 0 && !isa<cf::BranchOp, cf::CondBranchOp>(terminator)) {
+    if (terminator->getNumSuccessors() > 0 && !isa<cf::BranchOp, cf::CondBranchOp, cf::SwitchOp>(terminator)) {
       terminator->emitError("expected a branch that the interpreter knows, found '") << terminator->getName() << "'";
       return failure();
     }
@@ -87,6 +87,24 @@ FailureOr<Body> CodeBuilder::buildBody(Region &region) {
   return body;
 }
 
+/// The successor that a terminator goes to, of whose operands `values` are the values.
+static unsigned getTaken(Operation *terminator, ArrayRef<Value> values) {
+  if (isa<cf::CondBranchOp>(terminator))
+    return values[0].intAt(0) ? 0 : 1;
+  auto choice = dyn_cast<cf::SwitchOp>(terminator);
+  std::optional<DenseIntElementsAttr> cases = choice ? choice.getCaseValues() : std::nullopt;
+  if (!cases)
+    return 0;
+  // The first one is that of no case.
+  unsigned successor = 1;
+  for (const APInt &value : cases->getValues<APInt>()) {
+    if (value.getZExtValue() == values[0].intAt(0))
+      return successor;
+    ++successor;
+  }
+  return 0;
+}
+
 LogicalResult Body::call(Frame &frame, MutableArrayRef<Value> values, SmallVectorImpl<Value> &results, Operation *&end) const {
   SmallVector<Value> arguments(values.begin(), values.end());
   for (const Code *code = blocks.front().get();;) {
@@ -96,7 +114,7 @@ LogicalResult Body::call(Frame &frame, MutableArrayRef<Value> values, SmallVecto
     if (end->getNumSuccessors() == 0)
       return success();
     auto branch = cast<BranchOpInterface>(end);
-    unsigned taken = isa<cf::CondBranchOp>(end) && !results[0].intAt(0) ? 1 : 0;
+    unsigned taken = getTaken(end, results);
     frame.machine.noteBranch(frame.replica, end, taken);
     // Blocks may be empty and lead back to themselves.
     if (failed(frame.machine.spend(frame.replica, end, kOverhead)))
@@ -141,8 +159,8 @@ LogicalResult CodeBuilder::translate(Operation *op, Instruction &instruction) {
       return op->emitError("expected elements that the interpreter has (floats of 16, 32 and 64 bits, integers up to 64 "
                            "bits), found ")
              << result.getType();
-  for (auto family : {translateScalarOp, translateTensorOp, translateControlFlow, translateGeneric, translateReplicaOp,
-                      translateCollectiveOp}) {
+  for (auto family :
+       {translateScalarOp, translateTensorOp, translateControlFlow, translateGeneric, translateReplicaOp, translateCollectiveOp}) {
     FailureOr<Instruction::Run> run = family(op, *this);
     if (failed(run))
       return failure();
@@ -191,9 +209,7 @@ void CodeBuilder::markLastUses(Block &block, Code &code) {
 //===----------------------------------------------------------------------===//
 
 /// One condition for whole tensors.
-static bool selectsWhole(Operation *op) {
-  return isa<arith::SelectOp>(op) && !isa<ShapedType>(op->getOperand(0).getType());
-}
+static bool selectsWhole(Operation *op) { return isa<arith::SelectOp>(op) && !isa<ShapedType>(op->getOperand(0).getType()); }
 
 static LogicalResult runElementwise(const LaneKernel &kernel, const Instruction &instruction, Frame &frame) {
   SmallVector<const void *, 3> from;
@@ -234,9 +250,8 @@ FailureOr<Instruction::Run> translateScalarOp(Operation *op, CodeBuilder &) {
       return success();
     });
   if (std::optional<LaneKernel> kernel = getLaneKernel(op))
-    return Instruction::Run([kernel = *kernel](const Instruction &instruction, Frame &frame) {
-      return runElementwise(kernel, instruction, frame);
-    });
+    return Instruction::Run(
+        [kernel = *kernel](const Instruction &instruction, Frame &frame) { return runElementwise(kernel, instruction, frame); });
   return Instruction::Run();
 }
 

@@ -150,11 +150,26 @@ FailureOr<Instruction::Run> translate(scf::IndexSwitchOp op, CodeBuilder &builde
   });
 }
 
+FailureOr<Instruction::Run> translate(scf::ExecuteRegionOp op, CodeBuilder &builder) {
+  FailureOr<Body> body = builder.buildBody(op.getRegion());
+  if (failed(body))
+    return failure();
+  return Instruction::Run([body = std::move(*body)](const Instruction &instruction, Frame &frame) {
+    SmallVector<Value> results;
+    Operation *end;
+    if (failed(body.call(frame, {}, results, end)))
+      return failure();
+    setResults(instruction, frame, results);
+    return success();
+  });
+}
+
 } // namespace
 
 FailureOr<Instruction::Run> translateControlFlow(Operation *op, CodeBuilder &builder) {
   return TypeSwitch<Operation *, FailureOr<Instruction::Run>>(op)
-      .Case<scf::ForOp, scf::ParallelOp, scf::WhileOp, scf::IfOp, scf::IndexSwitchOp>([&](auto typed) { return translate(typed, builder); })
+      .Case<scf::ForOp, scf::ParallelOp, scf::WhileOp, scf::IfOp, scf::IndexSwitchOp, scf::ExecuteRegionOp>(
+          [&](auto typed) { return translate(typed, builder); })
       .Default([](Operation *) { return Instruction::Run(); });
 }
 

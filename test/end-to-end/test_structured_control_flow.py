@@ -421,3 +421,35 @@ replica.step @step(%x: {T} {{replica.batch = "x"}}) {{
 """
     found = interpreted(text, replicas, {"x": np.repeat(X, replicas, axis=0)})
     np.testing.assert_array_equal(values(found, "w"), (replicas * X) ** 2)
+
+
+@pytest.mark.parametrize("replicas", [1, 3])
+def test_blocks_inside_of_an_operation(interpreted, replicas):
+    """A switch between the blocks of a region, on a number that all replicas have, with a collective on one of its ways."""
+    text = variables("w") + f"""
+replica.variable @n : tensor<i32> {{initial = dense<0> : tensor<i32>}}
+replica.step @step(%x: {T} {{replica.batch = "x"}}) {{
+  %one = arith.constant dense<1> : tensor<i32>
+  %n = replica.read @n : tensor<i32>
+  %number = tensor.extract %n[] : tensor<i32>
+  %r = scf.execute_region -> {T} {{
+    cf.switch %number : i32, [default: ^other, 0: ^first, 1: ^second]
+  ^first:
+    %s = replica.all_reduce sum %x : {T}
+    cf.br ^join(%s : {T})
+  ^second:
+    {combine("d", "x", "add", "x")}
+    cf.br ^join(%d : {T})
+  ^other:
+    cf.br ^join(%x : {T})
+  ^join(%y: {T}):
+    scf.yield %y : {T}
+  }}
+  %all = replica.all_reduce sum %r : {T}
+  replica.assign_add @w, %all : {T}
+  replica.assign_add @n, %one : tensor<i32>
+  replica.return
+}}
+"""
+    found = interpreted(text, replicas, {"x": np.repeat(X, 3 * replicas, axis=0)}, steps=3)
+    np.testing.assert_array_equal(values(found, "w"), replicas * (replicas + 2 + 1) * X)

@@ -27,10 +27,20 @@ namespace lockstep::interpret {
 using runtime::Dataset;
 using runtime::invalidArgument;
 
-static bool fits(const TensorInfo &expected, const TensorInfo &found) {
-  return expected.element == found.element && expected.shape.size() == found.shape.size() &&
-         std::equal(expected.shape.begin(), expected.shape.end(), found.shape.begin(),
-                    [](int64_t size, int64_t actual) { return size < 0 || size == actual; });
+/// Dimensions of a size known at run time have bounds, as they have in a compiled program.
+static bool fits(const Argument &argument, const TensorInfo &found) {
+  const std::vector<int64_t> &sizes = argument.type.shape, &bounds = argument.bounded.shape;
+  if (argument.type.element != found.element || sizes.size() != found.shape.size())
+    return false;
+  for (size_t d = 0; d < sizes.size(); ++d)
+    if (sizes[d] < 0 ? bounds[d] >= 0 && found.shape[d] > bounds[d] : sizes[d] != found.shape[d])
+      return false;
+  return true;
+}
+
+static std::string describeType(const Argument &argument) {
+  bool isBounded = argument.bounded.shape != argument.type.shape;
+  return (isBounded ? "at most " : "") + typeName(isBounded ? argument.bounded : argument.type);
 }
 
 /// The array of an argument for one replica: the value, or, of a tensor of an iterator, that of each batch.
@@ -39,17 +49,16 @@ static Expected<std::vector<Value>> read(const Dataset &data, const Argument &ar
   if (!array)
     return array.status();
   const TensorInfo &found = array->type;
-  if (!fits(argument.type, found))
-    return invalidArgument(fmt::format("'{}', array '{}': expected {}, found {}", data.path(), array->name, typeName(argument.type),
-                                       typeName(found)));
+  if (!fits(argument, found))
+    return invalidArgument(
+        fmt::format("'{}', array '{}': expected {}, found {}", data.path(), array->name, describeType(argument), typeName(found)));
   std::vector<Value> values;
   for (size_t i = 0; i < array->count; ++i)
     values.push_back(fromBytes(argument.element, llvm::ArrayRef(found.shape.data(), found.shape.size()), array->value(i)));
   return values;
 }
 
-static void print(const char *what, const std::string &name, int64_t replica, TensorInfo type, const Element &element,
-                  const Value &value) {
+static void print(const char *what, const std::string &name, int64_t replica, TensorInfo type, const Element &element, const Value &value) {
   type.shape.assign(value.shape().begin(), value.shape().end());
   run::printTensor(what, name, static_cast<unsigned>(replica), type, toBytes(element, value));
 }
@@ -100,8 +109,8 @@ static Expected<std::vector<llvm::SmallVector<Value>>> readAll(Interpreter &inte
 }
 
 /// Runs a program on what replicas get, and gives what they have of its results.
-static llvm::LogicalResult runProgram(Interpreter &interpreter, replica::ProgramOp program, const std::vector<llvm::SmallVector<Value>> &values,
-                                      std::vector<llvm::SmallVector<Value>> &results) {
+static llvm::LogicalResult runProgram(Interpreter &interpreter, replica::ProgramOp program,
+                                      const std::vector<llvm::SmallVector<Value>> &values, std::vector<llvm::SmallVector<Value>> &results) {
   llvm::SmallVector<Value> arguments, yielded;
   for (auto [index, type] : llvm::enumerate(program.getArgumentTypes())) {
     std::vector<Value> components;
