@@ -111,7 +111,7 @@ std::string encode(const State &state, BrokenRule brokenRule) {
   };
   for (const RankState &rank : state.ranks) {
     add(uint64_t(rank.op) << 8 | uint64_t(rank.status));
-    add(rank.channel);
+    add(uint64_t(rank.turn) << 32 | rank.channel);
   }
   code.append(reinterpret_cast<const char *>(state.slots.data()), state.slots.size() * sizeof(TermId));
   if (brokenRule != BrokenRule::startsAreIgnored) {

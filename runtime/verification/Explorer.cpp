@@ -25,8 +25,8 @@ namespace {
 
 class Explorer {
 public:
-  Explorer(const Model &model, Exploration exploration, uint64_t maxSteps, BrokenRule brokenRule)
-      : model(model), exploration(exploration), brokenRule(brokenRule), maxSteps(maxSteps),
+  Explorer(const Model &model, Exploration exploration, uint64_t maxSteps, uint64_t maxBytes, BrokenRule brokenRule)
+      : model(model), exploration(exploration), brokenRule(brokenRule), maxSteps(maxSteps), maxBytes(maxBytes),
         machine(model, terms, brokenRule,
                 exploration == Exploration::cases    ? Machine::Turns::run
                 : exploration == Exploration::states ? Machine::Turns::rest
@@ -67,9 +67,9 @@ private:
   bool follow() {
     Pending next = std::move(pending.back());
     pending.pop_back();
+    kept -= bytesOf(next.state);
     nodes.push_back({next.node, next.term, next.value});
     machine.decide(next.state, next.term, next.value);
-    machine.resume(next.state);
     return reach(std::move(next.state), uint32_t(nodes.size() - 1));
   }
 
@@ -91,7 +91,7 @@ private:
       if (!isBlocked(state))
         return true;
       // Nothing has been forgotten on the way: what it depends on is there to be seen.
-      if (exploration == Exploration::cases && brokenRule != BrokenRule::allIsFeasible && !areFeasible(terms, state.facts)) {
+      if (exploration == Exploration::cases && brokenRule != BrokenRule::allIsFeasible && !areFeasible(terms, state.facts, steps)) {
         doubtful = true;
         return true;
       }
@@ -103,10 +103,13 @@ private:
       break;
     }
     TermId term = findUndecided(state);
-    if (brokenRule != BrokenRule::oneOutcome)
+    if (brokenRule != BrokenRule::oneOutcome) {
+      kept += bytesOf(state);
       pending.push_back({state, node, term, true});
+    }
+    kept += bytesOf(state);
     pending.push_back({std::move(state), node, term, false});
-    return true;
+    return !isFull() || giveUp();
   }
 
   /// Without one of these rules, nobody answers for what was started.
@@ -122,36 +125,72 @@ private:
   Settled settle(State &state, uint64_t &steps, bool remembers) {
     // States since the last decision, with the steps of all ranks.
     std::unordered_map<std::string, std::vector<uint64_t>> turns;
+    bool resumesAll = false;
     for (;;) {
       if (!machine.run(state, steps))
         return Settled::gaveUp;
-      bool turned = std::any_of(state.ranks.begin(), state.ranks.end(), [](const RankState &rank) { return rank.status == RankStatus::turned; });
+      bool turned =
+          std::any_of(state.ranks.begin(), state.ranks.end(), [](const RankState &rank) { return rank.status == RankStatus::turned; });
       bool undecided = findUndecided(state) != Terms::nothing;
       if (!turned && !undecided)
         return Settled::rests;
       // A look at a state costs as much as some steps.
-      steps += state.slots.size() / 8 + state.ranks.size();
+      steps += state.slots.size() / 8 + state.ranks.size() + state.facts.size();
       if (exploration == Exploration::cases)
         return Settled::undecided;
       canonicalize(model, terms, state);
       std::string code = encode(state, brokenRule);
       steps += code.size() / 64;
+      // Who has ended a turn waits until the others know where to go, so that they end theirs before it begins the next.
+      if (undecided)
+        return remembers && !remember(std::move(code)) ? Settled::known : Settled::undecided;
       std::vector<uint64_t> moved;
       for (const RankState &rank : state.ranks)
         moved.push_back(rank.moved);
       auto [first, isNew] = turns.try_emplace(code, moved);
-      if (turned && !isNew) {
+      if (!isNew && resumesAll)
         // These loops never end, which is no concern of those who go on; the others are looked at.
-        if (someoneStarves(state, first->second))
-          return Settled::gaveUp;
-        return undecided ? Settled::undecided : Settled::known;
-      }
-      if (remembers && !visited.insert(std::move(code)).second)
+        return someoneStarves(state, first->second) ? Settled::gaveUp : Settled::known;
+      // An inner loop that never ends must not hold up those in outer ones.
+      if (!isNew)
+        resumesAll = true;
+      else if (remembers && !remember(std::move(code)))
         return Settled::known;
-      if (!turned)
-        return Settled::undecided;
-      machine.resume(state);
+      machine.resume(state, resumesAll);
+      if (isFull())
+        return Settled::gaveUp;
     }
+  }
+
+  /// Whether a state is new.
+  bool remember(std::string code) {
+    size_t size = code.size();
+    bool isNew = visited.insert(std::move(code)).second;
+    if (isNew)
+      kept += size + nodeBytes;
+    return isNew;
+  }
+
+  /// Bytes that a state takes until it is followed, about.
+  static uint64_t bytesOf(const State &state) {
+    uint64_t bytes =
+        sizeof(Pending) + state.ranks.size() * sizeof(RankState) + state.slots.size() * sizeof(TermId) + state.facts.size() * nodeBytes;
+    for (const auto &[channel, instance] : state.open) {
+      bytes += nodeBytes + sizeof(OpenInstance);
+      for (const std::vector<TermId> &operands : instance.operands)
+        bytes += sizeof(operands) + operands.size() * sizeof(TermId);
+    }
+    for (const auto &[key, results] : state.results)
+      bytes += nodeBytes + sizeof(results) + results.size() * sizeof(TermId);
+    return bytes;
+  }
+
+  /// Whether as much is kept as may be. Loops whose turns are followed one by one need not end.
+  bool isFull() {
+    if (kept + nodes.size() * sizeof(Node) + terms.bytes() <= maxBytes)
+      return false;
+    machine.problem = fmt::format("more than {} MiB of states", maxBytes >> 20);
+    return true;
   }
 
   /// Whether a rank has waited all the time while others went round a loop that has no end.
@@ -201,7 +240,6 @@ private:
         break;
       // A fresh value has another name than on the first way: what is decided is found again.
       machine.decide(state, findUndecided(state), step->value);
-      machine.resume(state);
     }
     machine.onBranch = nullptr;
   }
@@ -209,7 +247,7 @@ private:
   const Model &model;
   Exploration exploration;
   BrokenRule brokenRule;
-  uint64_t maxSteps;
+  uint64_t maxSteps, maxBytes;
   Terms terms;
   Machine machine;
   Findings findings;
@@ -217,14 +255,18 @@ private:
   std::vector<Pending> pending;
   std::unordered_set<std::string> visited;
   uint64_t steps = 0;
+  /// Bytes of `pending` and `visited`, about.
+  uint64_t kept = 0;
+  /// Of an entry of a map or set, beside what it holds.
+  static constexpr uint64_t nodeBytes = 64;
   /// Ranks block on a way that data may never lead to.
   bool doubtful = false;
 };
 
 } // namespace
 
-Findings explore(const Model &model, Exploration exploration, uint64_t maxSteps, BrokenRule brokenRule) {
-  return Explorer(model, exploration, maxSteps, brokenRule).explore();
+Findings explore(const Model &model, Exploration exploration, uint64_t maxSteps, uint64_t maxBytes, BrokenRule brokenRule) {
+  return Explorer(model, exploration, maxSteps, maxBytes, brokenRule).explore();
 }
 
 /// The last ones are enough to tell where a rank is.
@@ -274,8 +316,8 @@ Replay replay(const Model &model, const std::vector<Decision> &decisions, bool l
       break;
     }
     uint32_t rank = 0;
-    while (rank < model.ranks() && (state.ranks[rank].status != RankStatus::decides ||
-                                    !fits(rank, machine.program(rank)->ops[state.ranks[rank].op].command)))
+    while (rank < model.ranks() &&
+           (state.ranks[rank].status != RankStatus::decides || !fits(rank, machine.program(rank)->ops[state.ranks[rank].op].command)))
       ++rank;
     if (result.problem || rank == model.ranks())
       break;
@@ -290,7 +332,7 @@ Replay replay(const Model &model, const std::vector<Decision> &decisions, bool l
   for (uint32_t rank = 0; rank < model.ranks(); ++rank)
     if (state.ranks[rank].status == RankStatus::decides)
       disagree(rank, machine.program(rank)->ops[state.ranks[rank].op].command);
-  result.feasible = areFeasible(terms, decided);
+  result.feasible = areFeasible(terms, decided, steps);
   result.final = std::move(state);
   return result;
 }

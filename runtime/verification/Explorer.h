@@ -35,7 +35,8 @@ struct Findings {
   uint64_t states = 0, steps = 0;
 };
 
-Findings explore(const Model &model, Exploration exploration, uint64_t maxSteps, BrokenRule brokenRule);
+/// Gives up after `maxSteps` steps, or when about `maxBytes` are kept.
+Findings explore(const Model &model, Exploration exploration, uint64_t maxSteps, uint64_t maxBytes, BrokenRule brokenRule);
 
 /// Follows one way: each rank takes its own next decision wherever a condition is not known.
 struct Replay {

@@ -38,8 +38,11 @@ Machine::Machine(const Model &model, Terms &terms, BrokenRule brokenRule, Turns 
             written.push_back(index);
       }
       if (meets)
-        loops[program.index][i] = std::move(written);
+        loops[program.index][i] = {op.target, 0, std::move(written)};
     }
+    for (auto &[last, loop] : loops[program.index])
+      for (const auto &[otherLast, other] : loops[program.index])
+        loop.depth += other.head < loop.head && otherLast > last;
   }
 }
 
@@ -111,10 +114,30 @@ void Machine::decide(State &state, TermId term, bool value) {
       state.ranks[rank].status = RankStatus::runs;
 }
 
-void Machine::resume(State &state) {
-  for (RankState &rank : state.ranks)
-    if (rank.status == RankStatus::turned)
-      rank.status = RankStatus::runs;
+bool Machine::resume(State &state, bool all) {
+  uint32_t innermost = 0;
+  auto loopOf = [&](uint32_t rank) -> const Loop & { return loops[model.programOf[rank]].at(state.ranks[rank].turn); };
+  for (uint32_t rank = 0; rank < state.ranks.size(); ++rank)
+    if (state.ranks[rank].status == RankStatus::turned)
+      innermost = std::max(innermost, loopOf(rank).depth);
+  bool resumedAll = true;
+  for (uint32_t rank = 0; rank < state.ranks.size(); ++rank) {
+    RankState &own = state.ranks[rank];
+    if (own.status != RankStatus::turned)
+      continue;
+    const Loop &loop = loopOf(rank);
+    if (!all && loop.depth < innermost) {
+      resumedAll = false;
+      continue;
+    }
+    if (turns == Turns::forget)
+      for (uint32_t index : loop.written)
+        if (TermId &value = state.slots[firstSlot(rank) + program(rank)->slice.registerSlots[index]]; terms.value(value))
+          value = terms.make(TermKind::counter, {}, {value});
+    own.status = RankStatus::runs;
+    own.turn = none;
+  }
+  return resumedAll;
 }
 
 void Machine::completeIfAllHaveArrived(State &state, uint32_t channel) {

@@ -46,6 +46,8 @@ struct RankState {
   /// The replicas that have arrived at the once section at which it stands would not all write the
   /// same in it.
   bool sectionDiffers = false;
+  /// Jump back that ended the turn after which it rests, or `none`.
+  uint32_t turn = none;
   /// Steps so far. Not a part of what the state is.
   uint64_t moved = 0;
 };
@@ -87,7 +89,7 @@ public:
     run,
     /// The rank comes to rest (`RankStatus::turned`).
     rest,
-    /// The same, and the values of its counters are forgotten.
+    /// The same, and the values of its counters are forgotten when it goes on.
     forget,
   };
 
@@ -101,8 +103,9 @@ public:
   Condition condition(const State &state, uint32_t rank);
   /// Lets the ranks go on that can, now that `condition` has been decided.
   void decide(State &state, TermId term, bool value);
-  /// Lets the ranks go on that rest after a turn.
-  void resume(State &state);
+  /// Lets ranks go on that rest after a turn: all, or those in the innermost loops. Who is in an outer one has ended its turn before others
+  /// have, and waits for them here, so that all count alike. True: all went on.
+  bool resume(State &state, bool all);
 
   uint32_t firstSlot(uint32_t rank) const { return firstSlots[rank]; }
   const Program *program(uint32_t rank) const { return model.programOf[rank] == none ? nullptr : &model.programs[model.programOf[rank]]; }
@@ -131,8 +134,15 @@ private:
   Turns turns;
   std::vector<uint32_t> firstSlots;
   std::vector<uint32_t> work;
-  /// Program, op of a jump back -> registers written in the loop; only if others are met in it.
-  std::vector<std::map<uint32_t, std::vector<uint32_t>>> loops;
+  struct Loop {
+    uint32_t head = 0;
+    /// Around it, others not counted in which nobody is met.
+    uint32_t depth = 0;
+    /// Registers that are written in it.
+    std::vector<uint32_t> written;
+  };
+  /// Program, op of a jump back -> its loop; only if others are met in it.
+  std::vector<std::map<uint32_t, Loop>> loops;
 };
 
 } // namespace lockstep::runtime::verification

@@ -134,12 +134,8 @@ bool Machine::Rank::end() {
 /// Jumps; a jump back ends a turn of a loop.
 bool Machine::Rank::go(uint32_t target) {
   if (machine.turns != Turns::run && target <= own.op) {
-    const auto &loops = machine.loops[program.index];
-    if (auto loop = loops.find(own.op); loop != loops.end()) {
-      if (machine.turns == Turns::forget)
-        for (uint32_t index : loop->second)
-          if (TermId &value = slots[slice.registerSlots[index]]; terms.value(value))
-            value = terms.make(TermKind::counter, {}, {value});
+    if (machine.loops[program.index].contains(own.op)) {
+      own.turn = own.op;
       rest(RankStatus::turned);
     }
   }

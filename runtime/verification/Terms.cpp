@@ -38,8 +38,12 @@ TermId Terms::make(Term term) {
     term.depth = std::max(term.depth, terms[operand]->depth + 1);
   }
   auto [entry, isNew] = ids.try_emplace(std::move(term), TermId(terms.size()));
-  if (isNew)
-    terms.push_back(&entry->first);
+  if (isNew) {
+    const Term &made = entry->first;
+    terms.push_back(&made);
+    constexpr uint64_t ofTable = 64;
+    taken += sizeof(Term) + ofTable + made.numbers.size() * sizeof(int64_t) + made.operands.size() * sizeof(TermId);
+  }
   return entry->second;
 }
 

@@ -90,6 +90,8 @@ public:
     return terms[id]->numbers[0];
   }
   size_t size() const { return terms.size(); }
+  /// That they take, about.
+  uint64_t bytes() const { return taken; }
 
 private:
   struct Hash {
@@ -101,6 +103,7 @@ private:
   std::unordered_map<Term, TermId, Hash, Equal> ids;
   std::vector<const Term *> terms;
   int64_t serial = 0;
+  uint64_t taken = 0;
 };
 
 } // namespace lockstep::runtime::verification

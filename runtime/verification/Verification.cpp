@@ -79,7 +79,7 @@ private:
   /// Whether that gave a verdict. A way on which ranks block counts only if it can be gone again with
   /// nothing forgotten on it: else it may be one that no data leads to.
   bool attempt(Exploration exploration, uint64_t steps, const char *method) {
-    Findings findings = explore(model, exploration, steps, options.brokenRule);
+    Findings findings = explore(model, exploration, steps, options.maxBytes, options.brokenRule);
     proof.states += findings.states;
     proof.steps += findings.steps;
     proof.method = method;

@@ -15,8 +15,8 @@
 // Cost: O(ranks * commands that matter) for a way without undecided conditions. With conditions:
 // O(states * (ranks * values that may be read + commands to the next state)), with two states for a
 // condition in a sequence of them. It is exponential only in conditions that are undecided, differ
-// between ranks and lie open at the same time, or are read again later; there a limit on steps ends
-// the search, and the verdict is "not provable".
+// between ranks and lie open at the same time, or are read again later; there limits on steps and on
+// memory end the search, and the verdict is "not provable".
 //
 // What is assumed: see docs/verification.md.
 //
@@ -89,6 +89,8 @@ enum class BrokenRule : uint8_t {
 struct Options {
   /// Steps of ranks that are followed before the verdict is "not provable".
   uint64_t maxSteps = 20'000'000;
+  /// Bytes that may be kept of states and values, about, before it is.
+  uint64_t maxBytes = uint64_t(256) << 20;
   BrokenRule brokenRule = BrokenRule::none;
 };
 

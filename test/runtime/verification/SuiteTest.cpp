@@ -83,6 +83,44 @@ TEST(AllIsFeasible, CallsWrongWhatIsNotKnown) {
   EXPECT_FALSE(wrong.empty());
 }
 
+/// Each turn may go either way, and nobody knows how many there are: what is kept of that has a bound.
+TEST(Limits, EndASearchThatKeepsTooMuch) {
+  std::vector<uint8_t> bytes = assemble(R"(
+role worker 1
+role server 1
+group both 0 1
+int scalar turns
+program worker {
+  repeat turns {
+    launch change value -> value
+    start g broadcast both root 0 value
+    wait g
+    launch small value -> less
+    if less {
+      barrier b both
+    }
+  }
+}
+program server {
+  repeat turns {
+    start g broadcast both root 0 -> value
+    wait g
+    launch alsoSmall value -> less
+    if less {
+      barrier b both
+    }
+  }
+}
+)");
+  Options options;
+  options.maxSteps = ~uint64_t(0);
+  options.maxBytes = uint64_t(4) << 20;
+  Expected<Proof> proof = prove(tablesOf(bytes), "step", options);
+  ASSERT_TRUE(proof) << proof.status().message();
+  EXPECT_EQ(proof->verdict, Verdict::not_provable);
+  EXPECT_TRUE(proof->reason.starts_with("more than 4 MiB of states; could not decide the condition of role 'worker'")) << proof->reason;
+}
+
 std::vector<BrokenRule> allRules() {
   std::vector<BrokenRule> rules;
   for (int rule = int(BrokenRule::none) + 1; rule <= int(BrokenRule::waysAreEqual); ++rule)
