@@ -97,12 +97,13 @@ def FormKernelsPass : Pass<"form-kernels", "::mlir::ModuleOp"> {
 }
 
 def RecordFormulasPass : Pass<"record-formulas", "::mlir::ModuleOp"> {
-  let summary = "says how kernels compute single numbers, so that roles can be compared";
+  let summary = "says how kernels compute what they give, so that roles can be compared";
   let description = [{
     Several roles compute the conditions of what they go through together each for itself, in kernels of their own. That these are
-    the same numbers has to be known to prove that roles do not block each other. So each result of rank 0 gets a formula: its operations
-    on numbers down to the arguments of the kernel, without changes of width that keep the value. What is computed from tensors is
-    one operation, which no other kernel has. Modules of one role need none.
+    the same numbers has to be known to prove that roles do not block each other. So results get formulas: operations on numbers down to
+    the arguments of the kernel, without changes of width that keep the value. An element of a tensor is an operation on the tensor and the
+    indices; a tensor that is computed element by element has the formula of its elements. What is computed otherwise, as sums are, is one
+    operation, which no other kernel has. Modules of one role need none.
 
     ```mlir
     // before

@@ -18,20 +18,44 @@ namespace lockstep {
 
 namespace {
 
-/// Writes the formula of one result.
+bool isScalar(Value value) {
+  auto type = dyn_cast<ShapedType>(value.getType());
+  return !type || (type.hasRank() && type.getRank() == 0);
+}
+
+bool isStatic(Value value) { return isScalar(value) || cast<ShapedType>(value.getType()).hasStaticShape(); }
+
+/// Numbers operations that are not looked into: all formulas of a kernel give them the same names.
+using OpaqueNumbers = llvm::DenseMap<Operation *, size_t>;
+
+/// Writes the formula of one result. An operation on numbers is the same one element by element where operands are tensors, all of them of
+/// one shape: so an element of a tensor that several kernels compute has one formula, whether it is taken from the tensor or from what that
+/// is computed from.
 class FormulaWriter {
 public:
-  explicit FormulaWriter(device::KernelOp kernel) : kernel(kernel), builder(kernel.getContext()), body(kernel.getBody().front()) {}
+  FormulaWriter(device::KernelOp kernel, OpaqueNumbers &opaque)
+      : kernel(kernel), builder(kernel.getContext()), body(kernel.getBody().front()), opaque(opaque) {
+    for (BlockArgument argument : body.getArguments())
+      if (!isScalar(argument))
+        shaped.insert(argument.getArgNumber());
+  }
 
-  /// Null if the formula would say no more than that the kernel computes it.
+  /// Null if there is none.
   DictionaryAttr write(unsigned result, Value value) {
     std::optional<int64_t> number = visit(value);
-    if (!number || isWholeKernel(*number))
+    if (!number)
       return {};
     auto integer = [&](int64_t i) { return builder.getI64IntegerAttr(i); };
-    return builder.getDictionaryAttr({builder.getNamedAttr("arguments", integer(body.getNumArguments())),
-                                      builder.getNamedAttr("result", integer(result)), builder.getNamedAttr("steps", builder.getArrayAttr(steps)),
-                                      builder.getNamedAttr("value", integer(*number))});
+    return builder.getDictionaryAttr(
+        {builder.getNamedAttr("arguments", integer(body.getNumArguments())), builder.getNamedAttr("result", integer(result)),
+         builder.getNamedAttr("steps", builder.getArrayAttr(steps)), builder.getNamedAttr("value", integer(*number))});
+  }
+
+  /// Operations, of which only the kernel knows how it computes them, in the formula.
+  const llvm::SmallPtrSet<Operation *, 4> &getOpaque() const { return usedOpaque; }
+  /// Whether the formula says no more than that the kernel computes the value.
+  bool isWholeKernel() const {
+    return steps.size() == 1 && !usedOpaque.empty() && cast<ArrayAttr>(steps.front()).size() == 1 + body.getNumArguments();
   }
 
 private:
@@ -53,21 +77,66 @@ private:
       return argument.getOwner() == &body ? std::optional<int64_t>(argument.getArgNumber()) : std::nullopt;
     Operation *op = value.getDefiningOp();
     if (std::optional<int64_t> constant = getConstant(value))
-      return add(kConstantOperation, *constant);
-    if (auto extract = dyn_cast<tensor::ExtractOp>(op); extract && extract.getIndices().empty())
-      return visit(extract.getTensor());
+      return add(kConstantOperation, *constant, /*isShaped=*/false);
+    if (auto extract = dyn_cast<tensor::ExtractOp>(op))
+      return visitExtract(extract);
     if (auto elements = dyn_cast<tensor::FromElementsOp>(op); elements && elements.getType().getRank() == 0)
       return visit(elements.getElements()[0]);
     if (auto generic = dyn_cast<linalg::GenericOp>(op); generic && generic.getNumLoops() == 0)
       return visitBody(generic, cast<OpResult>(value).getResultNumber());
-    if (keepsNumber(op))
-      return visit(op->getOperand(0));
-    if (isExact(op))
+    if (auto generic = dyn_cast<linalg::GenericOp>(op); generic && isElementwise(generic, cast<OpResult>(value)))
+      if (std::optional<int64_t> number = visitBody(generic, cast<OpResult>(value).getResultNumber()); !number || shaped.contains(*number))
+        return number;
+    if (keepsNumber(op)) {
+      std::optional<int64_t> number = visit(op->getOperand(0));
+      // Elements of a tensor have a width.
+      return number && shaped.contains(*number) ? visitExact(op) : number;
+    }
+    SplatElementsAttr splat;
+    if (isExact(op) || isMove(op) || matchPattern(value, m_Constant(&splat)))
       return visitExact(op);
     return addOpaque(cast<OpResult>(value));
   }
 
-  /// Without loops, its operations are executed once.
+  /// An element is a function of the bytes of its tensor and its indices.
+  std::optional<int64_t> visitExtract(tensor::ExtractOp extract) {
+    if (isScalar(extract.getTensor()))
+      return visit(extract.getTensor());
+    if (!isStatic(extract.getTensor()))
+      return addOpaque(cast<OpResult>(extract.getResult()));
+    std::string name;
+    llvm::raw_string_ostream(name) << extract->getName() << " of " << extract.getTensor().getType();
+    std::optional<SmallVector<int64_t>> operands = visitOperands(extract);
+    return operands ? add(name, *operands, /*isShaped=*/false) : std::nullopt;
+  }
+
+  /// Whether each element of a result is computed by exact operations from numbers and the elements at the same place of tensors of the
+  /// same shape.
+  static bool isElementwise(linalg::GenericOp generic, OpResult result) {
+    auto type = cast<RankedTensorType>(result.getType());
+    if (generic.getNumLoops() != generic.getNumParallelLoops() || !type.hasStaticShape() ||
+        !generic.getMatchingIndexingMap(generic.getDpsInitOperand(result.getResultNumber())).isIdentity())
+      return false;
+    for (OpOperand &operand : generic->getOpOperands()) {
+      if (generic.getMatchingBlockArgument(&operand).use_empty() || isScalar(operand.get()))
+        continue;
+      auto from = dyn_cast<RankedTensorType>(operand.get().getType());
+      if (!from || from.getShape() != type.getShape() || !generic.getMatchingIndexingMap(&operand).isIdentity())
+        return false;
+    }
+    // How other functions are computed may depend on how the loop is vectorized.
+    return llvm::all_of(generic.getBody()->without_terminator(), [](Operation &op) {
+      return isExact(&op) && (isa<arith::ArithDialect>(op.getDialect()) || isa<math::SqrtOp, math::AbsFOp, math::AbsIOp>(op));
+    });
+  }
+
+  /// Whether an operation moves elements to places that its attributes say.
+  static bool isMove(Operation *op) {
+    return isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, tensor::ExtractSliceOp>(op) && op->getNumOperands() == 1 &&
+           isStatic(op->getOperand(0)) && isStatic(op->getResult(0));
+  }
+
+  /// Without loops, its operations are executed once; else once for each element.
   std::optional<int64_t> visitBody(linalg::GenericOp generic, unsigned result) {
     for (auto [operand, argument] : llvm::zip_equal(generic.getOperands(), generic.getBody()->getArguments())) {
       if (argument.use_empty())
@@ -107,22 +176,20 @@ private:
 
   /// Whether an operation on numbers gives the same bits wherever it is compiled.
   static bool isExact(Operation *op) {
-    if (!op->getDialect() || !isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) || op->getNumRegions() || op->getNumResults() != 1)
+    if (!op->getDialect() || !isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) || op->getNumRegions() ||
+        op->getNumResults() != 1)
       return false;
-    if (auto math = dyn_cast<arith::ArithFastMathInterface>(op); math && math.getFastMathFlagsAttr().getValue() != arith::FastMathFlags::none)
+    if (auto math = dyn_cast<arith::ArithFastMathInterface>(op);
+        math && math.getFastMathFlagsAttr().getValue() != arith::FastMathFlags::none)
       return false;
     auto isNumber = [](Type type) { return type.isIntOrIndexOrFloat(); };
     return llvm::all_of(op->getOperandTypes(), isNumber) && llvm::all_of(op->getResultTypes(), isNumber);
   }
 
   std::optional<int64_t> visitExact(Operation *op) {
-    SmallVector<int64_t> operands;
-    for (Value operand : op->getOperands()) {
-      std::optional<int64_t> number = visit(operand);
-      if (!number)
-        return std::nullopt;
-      operands.push_back(*number);
-    }
+    std::optional<SmallVector<int64_t>> operands = visitOperands(op);
+    if (!operands)
+      return std::nullopt;
     std::string name;
     llvm::raw_string_ostream os(name);
     os << op->getName();
@@ -131,28 +198,64 @@ private:
     os << " (";
     llvm::interleaveComma(op->getOperandTypes(), os);
     os << ") -> " << op->getResult(0).getType();
-    return add(name, operands);
+    return add(name, *operands,
+               !isScalar(op->getResult(0)) || llvm::any_of(*operands, [&](int64_t number) { return shaped.contains(number); }));
+  }
+
+  std::optional<SmallVector<int64_t>> visitOperands(Operation *op) {
+    SmallVector<int64_t> operands;
+    for (Value operand : op->getOperands()) {
+      std::optional<int64_t> number = visit(operand);
+      if (!number)
+        return std::nullopt;
+      operands.push_back(*number);
+    }
+    return operands;
   }
 
   /// Something that only this kernel computes, from its arguments.
   std::optional<int64_t> addOpaque(OpResult value) {
     auto [it, isNew] = opaque.try_emplace(value.getOwner(), opaque.size());
     std::string name = (kernel.getSymName() + " value " + Twine(it->second) + " result " + Twine(value.getResultNumber())).str();
-    return add(name, llvm::to_vector(llvm::seq<int64_t>(0, body.getNumArguments())));
+    usedOpaque.insert(value.getOwner());
+    return add(name, argumentsOf(value.getOwner()), !isScalar(value));
   }
 
-  bool isWholeKernel(int64_t number) const {
-    return steps.size() == 1 && number == body.getNumArguments() && !opaque.empty();
+  /// What an operation is computed from. A kernel may have arguments for other results, which differ between replicas when this one does
+  /// not.
+  SmallVector<int64_t> argumentsOf(Operation *op) {
+    llvm::SetVector<Operation *> slice;
+    llvm::SmallBitVector used(body.getNumArguments());
+    slice.insert(op);
+    for (size_t i = 0; i < slice.size(); ++i)
+      slice[i]->walk([&](Operation *inner) {
+        for (Value operand : inner->getOperands()) {
+          auto argument = dyn_cast<BlockArgument>(operand);
+          if (argument && argument.getOwner() == &body)
+            used.set(argument.getArgNumber());
+          else if (Operation *from = argument ? argument.getOwner()->getParentOp() : operand.getDefiningOp(); from && from != kernel)
+            slice.insert(from);
+        }
+      });
+    // Sizes that vary are arguments too.
+    if (llvm::any_of(used.set_bits(), [&](unsigned i) { return !isStatic(body.getArgument(i)); }))
+      for (BlockArgument argument : body.getArguments())
+        if (argument.getType().isIndex())
+          used.set(argument.getArgNumber());
+    return llvm::map_to_vector(used.set_bits(), [](unsigned i) { return int64_t(i); });
   }
 
-  std::optional<int64_t> add(StringRef operation, ArrayRef<int64_t> operands) {
+  std::optional<int64_t> add(StringRef operation, ArrayRef<int64_t> operands, bool isShaped) {
     if (steps.size() >= kMostSteps)
       return std::nullopt;
     SmallVector<Attribute> step = {builder.getStringAttr(operation)};
     for (int64_t operand : operands)
       step.push_back(builder.getI64IntegerAttr(operand));
     steps.push_back(builder.getArrayAttr(step));
-    return body.getNumArguments() + steps.size() - 1;
+    int64_t number = body.getNumArguments() + steps.size() - 1;
+    if (isShaped)
+      shaped.insert(number);
+    return number;
   }
 
   device::KernelOp kernel;
@@ -160,7 +263,10 @@ private:
   Block &body;
   SmallVector<Attribute> steps;
   llvm::DenseMap<Value, int64_t> numbers;
-  llvm::DenseMap<Operation *, size_t> opaque;
+  /// Those of tensors.
+  llvm::DenseSet<int64_t> shaped;
+  OpaqueNumbers &opaque;
+  llvm::SmallPtrSet<Operation *, 4> usedOpaque;
 };
 
 struct RecordFormulas : impl::RecordFormulasPassBase<RecordFormulas> {
@@ -174,13 +280,24 @@ struct RecordFormulas : impl::RecordFormulasPassBase<RecordFormulas> {
   }
 
   void record(device::KernelOp kernel) {
-    SmallVector<Attribute> formulas;
+    OpaqueNumbers opaque;
+    SmallVector<std::pair<FormulaWriter, DictionaryAttr>> written;
+    llvm::DenseMap<Operation *, unsigned> uses;
     for (auto [result, value] : llvm::enumerate(kernel.getBody().front().getTerminator()->getOperands())) {
-      if (cast<RankedTensorType>(value.getType()).getRank() != 0)
+      if (!isStatic(value))
         continue;
-      if (DictionaryAttr formula = FormulaWriter(kernel).write(result, value))
-        formulas.push_back(formula);
+      FormulaWriter writer(kernel, opaque);
+      if (DictionaryAttr formula = writer.write(result, value)) {
+        for (Operation *op : writer.getOpaque())
+          ++uses[op];
+        written.push_back({std::move(writer), formula});
+      }
     }
+    SmallVector<Attribute> formulas;
+    for (auto &[writer, formula] : written)
+      // What nothing else is computed from needs no other name than that of the kernel's result.
+      if (!writer.isWholeKernel() || llvm::any_of(writer.getOpaque(), [&](Operation *op) { return uses.lookup(op) > 1; }))
+        formulas.push_back(formula);
     if (!formulas.empty())
       kernel->setAttr(kFormulas, ArrayAttr::get(&getContext(), formulas));
   }

@@ -110,3 +110,107 @@ def test_what_is_exchanged_depends_on_rows_and_not_on_the_table(tools, tmp_path,
     assert exchanged[1000][1] == got
     # What is optimized sends the numbers of rows once, for looking up and for changing.
     assert exchanged[1000][0] == given if level == "-O2" else given < exchanged[1000][0] < given + rows * 8 + pairs * 32
+
+
+# Servers and replicas go through branches and loops together, and find their conditions each for itself.
+TOGETHER = {
+    "an element of a mean": """
+  %g = replica.all_reduce mean %x : tensor<4xf32>
+  %e = tensor.extract %g[%c0] : tensor<4xf32>
+  %q = arith.cmpf olt, %e, %one : f32
+  scf.if %q {
+    replica.assign_add @b, %x : tensor<4xf32>
+  }""",
+    "an element of a mean, turn by turn": """
+  scf.for %i = %c0 to %turns step %c1 {
+    %v = replica.read @a : tensor<4xf32>
+    %d = arith.subf %v, %x : tensor<4xf32>
+    replica.assign_sub @a, %d : tensor<4xf32>
+    %g = replica.all_reduce mean %d : tensor<4xf32>
+    %e = tensor.extract %g[%c0] : tensor<4xf32>
+    %q = arith.cmpf olt, %e, %one : f32
+    scf.if %q {
+      replica.assign_add @b, %d : tensor<4xf32>
+    }
+  }""",
+    "an element of a variable": """
+  %v = replica.read @b : tensor<4xf32>
+  %e = tensor.extract %v[%c0] : tensor<4xf32>
+  %q = arith.cmpf olt, %e, %one : f32
+  scf.if %q {
+    replica.assign_add @b, %x : tensor<4xf32>
+  }""",
+    "elements one after another": """
+  %c4 = arith.constant 4 : index
+  %g = replica.all_reduce mean %x : tensor<4xf32>
+  scf.for %i = %c0 to %c4 step %c1 {
+    %e = tensor.extract %g[%i] : tensor<4xf32>
+    %q = arith.cmpf olt, %e, %one : f32
+    scf.if %q {
+      replica.assign_add @a, %x : tensor<4xf32>
+    } else {
+      replica.assign_sub @b, %x : tensor<4xf32>
+    }
+  }""",
+    "a scalar that is reduced in each turn": """
+  scf.for %i = %c0 to %turns step %c1 {
+    %v = replica.read @s : tensor<f32>
+    %y = tensor.extract %x[%c1] : tensor<4xf32>
+    %z = tensor.from_elements %y : tensor<f32>
+    %d = arith.subf %v, %z : tensor<f32>
+    replica.assign_sub @s, %d : tensor<f32>
+    %g = replica.all_reduce mean %d : tensor<f32>
+    %e = tensor.extract %g[] : tensor<f32>
+    %q = arith.cmpf olt, %e, %one : f32
+    scf.if %q {
+      replica.assign_add @t, %d : tensor<f32>
+    }
+  }""",
+    "a norm, and loops in one another": """
+  %zero = arith.constant dense<0.0> : tensor<f32>
+  %g = replica.all_reduce mean %x : tensor<4xf32>
+  %n = linalg.dot ins(%g, %g : tensor<4xf32>, tensor<4xf32>) outs(%zero : tensor<f32>) -> tensor<f32>
+  %e = tensor.extract %n[] : tensor<f32>
+  %q = arith.cmpf ogt, %e, %one : f32
+  scf.for %i = %c0 to %turns step %c1 {
+    scf.for %j = %c0 to %i step %c1 {
+      scf.if %q {
+        replica.assign_add @b, %x : tensor<4xf32>
+      }
+    }
+    replica.assign_add @a, %x : tensor<4xf32>
+  }""",
+}
+VARIABLES = {"a": "4xf32", "b": "4xf32", "s": "f32", "t": "f32"}
+
+
+@pytest.mark.parametrize("replicas, servers", [(1, 2), (3, 1), (3, 2), (4, 3)])
+@pytest.mark.parametrize("name", TOGETHER)
+def test_servers_and_replicas_go_the_same_way(tools, tmp_path, name, replicas, servers):
+    variables = ""
+    for variable, type in VARIABLES.items():
+        if f"@{variable} " in TOGETHER[name] or f"@{variable}," in TOGETHER[name]:
+            attributes = f"aggregation = #replica.aggregation<mean>, initial = dense<0.0> : tensor<{type}>"
+            variables += f"replica.variable @{variable} : tensor<{type}> {{{attributes}}}\n"
+    source = tmp_path / "together.mlir"
+    source.write_text(f"""{variables}
+replica.step @step(%x: tensor<4xf32> {{replica.batch = "x"}}, %k: tensor<i32> {{replica.scalar = "k"}}) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1.0 : f32
+  %kk = tensor.extract %k[] : tensor<i32>
+  %turns = arith.index_cast %kk : i32 to index
+{TOGETHER[name]}
+  replica.return
+}}
+""")
+    # Both sides of each branch, and no turn at all.
+    for value, turns in ((0.5, 3), (2.5, 3), (-2.5, 0)):
+        x = {f"x@{r}": np.array([value, -value, value / 2, 4 * value], np.float32) * (1 + r % 2) for r in range(replicas)}
+        np.savez(tmp_path / "x.npz", **x)
+        given = ("--inputs", tmp_path / "x.npz", "--set", f"k={turns}")
+        expected = results(tools.run("lockstep-interpret", source, f"--replicas={replicas}", *given).stdout)
+        for level in ("-O0", "-O2"):
+            options = (f"--replicas={replicas}", STRATEGY, f"--servers={servers}", level)
+            artifact = tools.compile(source, tmp_path / "together.lockstep", *options)
+            assert results(tools.run("lockstep-run", artifact, *given).stdout) == expected

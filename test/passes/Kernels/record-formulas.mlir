@@ -1,4 +1,4 @@
-// Single numbers that kernels compute get formulas, where several roles may compute the same.
+// What kernels compute gets formulas, where several roles may compute the same.
 
 // RUN: lockstep-opt %s --split-input-file --record-formulas | FileCheck %s
 
@@ -33,9 +33,9 @@ module {
     device.yield %r : tensor<i1>
   }
 
-  // What is made from a tensor only this kernel has.
+  // What is summed only this kernel has, and from the arguments that are summed.
   // CHECK: device.kernel @norm(
-  // CHECK-SAME{LITERAL}: steps = [["norm value 0 result 0", 0, 1], ["arith.cmpf {fastmath = #arith.fastmath<none>, predicate = 4 : i64} (f32, f32) -> i1", 2, 1]], value = 3 : i64}]
+  // CHECK-SAME{LITERAL}: steps = [["norm value 0 result 0", 0], ["arith.cmpf {fastmath = #arith.fastmath<none>, predicate = 4 : i64} (f32, f32) -> i1", 2, 1]], value = 3 : i64}]
   device.kernel @norm(%x: tensor<4xf32>, %bound: tensor<f32>) -> tensor<i1> {
     %zero = arith.constant dense<0.0> : tensor<f32>
     %sum = linalg.reduce ins(%x : tensor<4xf32>) outs(%zero : tensor<f32>) dimensions = [0] (%in: f32, %s: f32) {
@@ -49,17 +49,105 @@ module {
     device.yield %r : tensor<i1>
   }
 
-  // A formula that says no more than that the kernel computes it is left out; tensors have none.
+  // A formula that says no more than that the kernel computes it from its arguments is left out.
   // CHECK: device.kernel @whole
   // CHECK-NOT: formulas
   // CHECK: device.yield
-  device.kernel @whole(%x: tensor<4xf32>) -> (tensor<f32>, tensor<4xf32>) {
+  device.kernel @whole(%x: tensor<4xf32>) -> tensor<f32> {
     %zero = arith.constant dense<0.0> : tensor<f32>
     %sum = linalg.reduce ins(%x : tensor<4xf32>) outs(%zero : tensor<f32>) dimensions = [0] (%in: f32, %s: f32) {
       %t = arith.addf %in, %s : f32
       linalg.yield %t : f32
     }
-    device.yield %sum, %x : tensor<f32>, tensor<4xf32>
+    device.yield %sum : tensor<f32>
+  }
+
+  // If only from some of them, or if another result is computed from it, it is there: what is one value has one name. Others have others.
+  // CHECK: device.kernel @shared(
+  // CHECK-SAME{LITERAL}: {arguments = 2 : i64, result = 0 : i64, steps = [["shared value 0 result 0", 0]], value = 2 : i64}
+  // CHECK-SAME{LITERAL}: {arguments = 2 : i64, result = 1 : i64, steps = [["shared value 0 result 0", 0], ["math.sqrt {fastmath = #arith.fastmath<none>} (f32) -> f32", 2]], value = 3 : i64}
+  // CHECK-SAME{LITERAL}: {arguments = 2 : i64, result = 2 : i64, steps = [["shared value 1 result 0", 0, 1]], value = 2 : i64}
+  // CHECK-SAME{LITERAL}: {arguments = 2 : i64, result = 3 : i64, steps = [["shared value 1 result 0", 0, 1], ["math.sqrt {fastmath = #arith.fastmath<none>} (f32) -> f32", 2]], value = 3 : i64}
+  device.kernel @shared(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>) {
+    %zero = arith.constant dense<0.0> : tensor<f32>
+    %first = linalg.dot ins(%x, %x : tensor<4xf32>, tensor<4xf32>) outs(%zero : tensor<f32>) -> tensor<f32>
+    %second = linalg.dot ins(%x, %y : tensor<4xf32>, tensor<4xf32>) outs(%zero : tensor<f32>) -> tensor<f32>
+    %a = tensor.extract %first[] : tensor<f32>
+    %b = math.sqrt %a : f32
+    %c = tensor.from_elements %b : tensor<f32>
+    %d = tensor.extract %second[] : tensor<f32>
+    %e = math.sqrt %d : f32
+    %f = tensor.from_elements %e : tensor<f32>
+    device.yield %first, %c, %second, %f : tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>
+  }
+
+  // An element is a function of its tensor and its place.
+  // CHECK: device.kernel @element(
+  // CHECK-SAME{LITERAL}: steps = [["constant", 2], ["tensor.extract of tensor<4xf32>", 0, 1], ["arith.addf {fastmath = #arith.fastmath<none>} (f32, f32) -> f32", 2, 2]], value = 3 : i64}
+  device.kernel @element(%x: tensor<4xf32>) -> tensor<f32> {
+    %two = arith.constant 2 : index
+    %a = tensor.extract %x[%two] : tensor<4xf32>
+    %b = arith.addf %a, %a : f32
+    %r = tensor.from_elements %b : tensor<f32>
+    device.yield %r : tensor<f32>
+  }
+
+  // Which bytes it is of a tensor whose size is not known, the size says.
+  // CHECK: device.kernel @of_unknown_size(
+  // CHECK-SAME{LITERAL}: steps = [["of_unknown_size value 0 result 0", 0, 2, 3], ["math.absf
+  device.kernel @of_unknown_size(%x: tensor<?x?xf32>, %y: tensor<f32>, %rows: index, %columns: index) -> tensor<f32> {
+    %one = arith.constant 1 : index
+    %a = tensor.extract %x[%one, %one] : tensor<?x?xf32>
+    %b = math.absf %a : f32
+    %r = tensor.from_elements %b : tensor<f32>
+    device.yield %r : tensor<f32>
+  }
+
+  // Of what is computed element by element, the tensor has the formula that each element has.
+  // CHECK: device.kernel @elementwise(
+  // CHECK-SAME{LITERAL}: {arguments = 2 : i64, result = 0 : i64, steps = [["arith.subf {fastmath = #arith.fastmath<none>} (f32, f32) -> f32", 0, 1]], value = 2 : i64}
+  // CHECK-SAME{LITERAL}: {arguments = 2 : i64, result = 1 : i64, steps = [["arith.subf {fastmath = #arith.fastmath<none>} (f32, f32) -> f32", 0, 1], ["constant", 0], ["tensor.extract of tensor<4xf32>", 2, 3]], value = 4 : i64}
+  device.kernel @elementwise(%x: tensor<4xf32>, %y: tensor<f32>) -> (tensor<4xf32>, tensor<f32>) {
+    %zero = arith.constant 0 : index
+    %empty = tensor.empty() : tensor<4xf32>
+    %d = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+        ins(%x, %y : tensor<4xf32>, tensor<f32>) outs(%empty : tensor<4xf32>) {
+    ^bb0(%a: f32, %b: f32, %out: f32):
+      %c = arith.subf %a, %b : f32
+      linalg.yield %c : f32
+    } -> tensor<4xf32>
+    %e = tensor.extract %d[%zero] : tensor<4xf32>
+    %r = tensor.from_elements %e : tensor<f32>
+    device.yield %d, %r : tensor<4xf32>, tensor<f32>
+  }
+
+  // Not if elements go elsewhere, if they are functions that may be computed in other ways where there are more of them, or if all are one
+  // number, whose tensor has other bytes than it has.
+  // CHECK: device.kernel @not_elementwise(
+  // CHECK-SAME{LITERAL}: result = 0 : i64, steps = [["not_elementwise value 0 result 0", 0]],
+  // CHECK-SAME{LITERAL}: result = 1 : i64, steps = [["not_elementwise value 1 result 0", 1]],
+  // CHECK-SAME{LITERAL}: ["not_elementwise value 2 result 0", 2]],
+  device.kernel @not_elementwise(%x: tensor<4x4xf32>, %y: tensor<4xf32>, %z: tensor<f32>) -> (tensor<4x4xf32>, tensor<4xf32>, tensor<4xf32>) {
+    %square = tensor.empty() : tensor<4x4xf32>
+    %empty = tensor.empty() : tensor<4xf32>
+    %t = linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+        ins(%x : tensor<4x4xf32>) outs(%square : tensor<4x4xf32>) {
+    ^bb0(%a: f32, %out: f32):
+      linalg.yield %a : f32
+    } -> tensor<4x4xf32>
+    %e = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+        ins(%y : tensor<4xf32>) outs(%empty : tensor<4xf32>) {
+    ^bb0(%a: f32, %out: f32):
+      %b = math.exp %a : f32
+      linalg.yield %b : f32
+    } -> tensor<4xf32>
+    %f = linalg.generic {indexing_maps = [affine_map<(i) -> ()>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+        ins(%z : tensor<f32>) outs(%empty : tensor<4xf32>) {
+    ^bb0(%a: f32, %out: f32):
+      %b = arith.addf %a, %a : f32
+      linalg.yield %b : f32
+    } -> tensor<4xf32>
+    device.yield %t, %e, %f : tensor<4x4xf32>, tensor<4xf32>, tensor<4xf32>
   }
 }
 
