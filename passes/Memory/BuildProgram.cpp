@@ -7,6 +7,8 @@
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <map>
+
 using namespace lockstep;
 using namespace mlir;
 
@@ -368,7 +370,8 @@ private:
   llvm::DenseMap<std::tuple<StorageId, Type, Attribute>, Value> slices;
   /// Where indices are: loaded sizes and bounds, induction variables.
   llvm::DenseMap<Value, int64_t> registers;
-  llvm::DenseMap<int64_t, int64_t> constantRegisters;
+  /// Not a DenseMap, which has no room for the greatest and the least number: any may be a bound.
+  std::map<int64_t, int64_t> constantRegisters;
 };
 
 } // namespace

@@ -14,6 +14,8 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
+#include <set>
+
 namespace lockstep {
 
 /// The inputs of one run.
@@ -47,9 +49,10 @@ private:
   mlir::FunctionOpInterface function;
   mlir::ModuleOp module;
   int64_t replicas;
-  /// Constants of the slice.
-  llvm::SetVector<int64_t> integers;
-  llvm::SetVector<uint64_t> floats;
+  /// Constants of the slice. Not in a DenseSet, which has no room for some numbers.
+  template <typename T> using OrderedSet = llvm::SetVector<T, llvm::SmallVector<T>, std::set<T>>;
+  OrderedSet<int64_t> integers;
+  OrderedSet<uint64_t> floats;
   /// Variables that are read; of the others it does not matter what they hold, if it is something.
   llvm::DenseSet<mlir::StringAttr> read;
 };

@@ -11,6 +11,8 @@
 #include "mlir/IR/Dominance.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 
+#include <map>
+
 using namespace lockstep;
 using namespace mlir;
 
@@ -54,7 +56,8 @@ void UniformityAnalysis::visitBounds(OpOperand &use, PartitionId partition) {
   auto loop = cast<scf::ForOp>(use.getOwner());
   mark(loop.getInductionVar(), {VaryingBy::Operand, loop, use.get()}, partition);
   if (SmallVector<uint64_t> counts = constants.getTripCounts(loop); !counts.empty()) {
-    llvm::DenseMap<uint64_t, uint32_t> numbers;
+    // Not a DenseMap, which has no room for some counts: any may be a trip count.
+    std::map<uint64_t, uint32_t> numbers;
     SmallVector<uint32_t> classes;
     for (uint64_t count : counts)
       classes.push_back(numbers.try_emplace(count, numbers.size()).first->second);

@@ -250,3 +250,24 @@ replica.step @step(%x: {T} {{replica.batch = "x"}}) {{
     found = interpreted(text, replicas, {"x": np.repeat(X, replicas, axis=0)})
     total = sum(rank + turn for rank in range(replicas) for turn in range(3))
     np.testing.assert_array_equal(values(found, "w"), total * X)
+
+
+@pytest.mark.parametrize("lower, upper", [(2**63 - 4, 2**63 - 1), (-(2**63), -(2**63) + 3)])
+def test_a_loop_up_to_the_ends_of_the_integers(interpreted, lower, upper):
+    """Bounds that are the greatest and the least number are bounds like others."""
+    text = variables("w") + f"""
+replica.step @step(%x: {T} {{replica.batch = "x"}}) {{
+  %lower = arith.constant {lower} : index
+  %upper = arith.constant {upper} : index
+  %one = arith.constant 1 : index
+  %r = scf.for %k = %lower to %upper step %one iter_args(%q = %x) -> ({T}) {{
+    %s = replica.all_reduce sum %q : {T}
+    scf.yield %s : {T}
+  }}
+  %t = replica.all_reduce sum %r : {T}
+  replica.assign @w, %t : {T}
+  replica.return
+}}
+"""
+    found = interpreted(text, 3, {"x": np.repeat(X, 3, axis=0)})
+    np.testing.assert_array_equal(values(found, "w"), 81 * X)
