@@ -2,6 +2,8 @@
 
 #include "dialect/Collective/CollectiveDialect.h"
 
+#include "dialect/Interfaces/ElementBytes.h"
+
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -186,9 +188,7 @@ std::string StartOp::getKindName() {
   return name;
 }
 
-int64_t collective::getByteSize(RankedTensorType type) {
-  return type.getNumElements() * static_cast<int64_t>(llvm::divideCeil(type.getElementTypeBitWidth(), 8));
-}
+int64_t collective::getByteSize(RankedTensorType type) { return type.getNumElements() * getElementBytes(type.getElementType()); }
 
 std::optional<uint64_t> StartOp::getContributedBytes() {
   uint64_t bytes = 0;

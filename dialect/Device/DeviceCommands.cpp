@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/Device/DeviceDialect.h"
+#include "dialect/Interfaces/ElementBytes.h"
 #include "dialect/Interfaces/PlainValues.h"
 
 using namespace lockstep;
@@ -13,9 +14,9 @@ using namespace mlir;
 
 /// Offsets are in bytes, and a multiple of the size of an element.
 static LogicalResult verifyOffset(Operation *op, int64_t offset, RankedTensorType type) {
-  if (!type.getElementType().isIntOrFloat())
-    return op->emitOpError("expected elements that are integers or floats, found ") << type.getElementType();
-  int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  if (!type.getElementType().isIntOrIndexOrFloat())
+    return op->emitOpError("expected elements that are integers, indices or floats, found ") << type.getElementType();
+  int64_t bytes = getElementBytes(type.getElementType());
   if (offset < 0 || offset % bytes != 0)
     return op->emitOpError("expected an offset that is not negative and a multiple of the element's ")
            << bytes << " bytes, found " << offset;
@@ -139,7 +140,7 @@ int64_t SliceOp::getByteSize() {
   RankedTensorType type = getResult().getType().getTensor();
   if (std::optional<uint64_t> bound = getBound())
     return *bound;
-  return type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  return type.getNumElements() * getElementBytes(type.getElementType());
 }
 
 LogicalResult OutputOp::verify() {
@@ -200,7 +201,7 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   int64_t wanted = kernel.getScratch() * kernel.getGrid(), given = 0;
   for (Value buffer : getScratch()) {
     RankedTensorType type = cast<BufferType>(buffer.getType()).getTensor();
-    given += type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+    given += type.getNumElements() * getElementBytes(type.getElementType());
   }
   if (given < wanted)
     return emitOpError("expected ") << wanted << " bytes of scratch memory for the " << kernel.getGrid() << " tiles of kernel "

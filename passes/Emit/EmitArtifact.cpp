@@ -4,6 +4,7 @@
 
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Device/DeviceDialect.h"
+#include "dialect/Interfaces/ElementBytes.h"
 #include "dialect/Interfaces/PlainValues.h"
 #include "dialect/Replica/ReplicaDialect.h"
 #include "passes/Emit/Certify.h"
@@ -27,7 +28,8 @@ public:
   LogicalResult run(raw_ostream &os, bool allowUnproven) {
     if (failed(emitModule()))
       return failure();
-    llvm::sort(tables.constant_outputs, [](const auto &a, const auto &b) { return std::tie(a->program, a->name) < std::tie(b->program, b->name); });
+    llvm::sort(tables.constant_outputs,
+               [](const auto &a, const auto &b) { return std::tie(a->program, a->name) < std::tie(b->program, b->name); });
     auto locate = [&](StringRef name, StringRef role, uint32_t command) { return getCommandLocation(name, role, command); };
     if (failed(certify(module, tables, locate, allowUnproven)))
       return failure();
@@ -51,10 +53,10 @@ private:
     tables.replicas = *replicas;
     // By kind: the bytes do not depend on the order in which operations of different kinds stand.
     return success(
-        succeeded(emitAll<collective::GroupOp>()) && succeeded(emitAll<device::RoleOp>()) && succeeded(emitAll<device::VariableOp>()) && succeeded(emitAll<device::ScalarOp>()) &&
-        succeeded(emitAll<device::ConstantsOp>()) && succeeded(emitAll<device::KernelOp>()) && succeeded(emitAll<device::EntryOp>()) &&
-        succeeded(emitAll<device::BinaryOp>()) && succeeded(emitAll<device::ProgramOp>()) && succeeded(emitAll<device::ConstantOutputOp>()) &&
-        succeeded(emitAll<device::RemarkOp>()));
+        succeeded(emitAll<collective::GroupOp>()) && succeeded(emitAll<device::RoleOp>()) && succeeded(emitAll<device::VariableOp>()) &&
+        succeeded(emitAll<device::ScalarOp>()) && succeeded(emitAll<device::ConstantsOp>()) && succeeded(emitAll<device::KernelOp>()) &&
+        succeeded(emitAll<device::EntryOp>()) && succeeded(emitAll<device::BinaryOp>()) && succeeded(emitAll<device::ProgramOp>()) &&
+        succeeded(emitAll<device::ConstantOutputOp>()) && succeeded(emitAll<device::RemarkOp>()));
   }
 
   template <typename OpT> LogicalResult emitAll() {
@@ -439,14 +441,16 @@ private:
 
   static int64_t getByteSize(Type type) {
     auto tensor = cast<RankedTensorType>(type);
-    return tensor.getNumElements() * llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
+    return tensor.getNumElements() * getElementBytes(tensor.getElementType());
   }
 
   FailureOr<std::unique_ptr<artifact::TensorTypeT>> getTensorType(Operation *op, RankedTensorType type, bool isUnsigned) {
     auto table = std::make_unique<artifact::TensorTypeT>();
     for (int64_t size : type.getShape())
       table->shape.push_back(ShapedType::isDynamic(size) ? -1 : size);
-    FailureOr<artifact::ElementType> element = toElementType(type.getElementType(), isUnsigned);
+    // An index is the compiler's own: nothing of this type goes in or out, and in memory it has 64 bits.
+    Type stored = type.getElementType().isIndex() ? IntegerType::get(type.getContext(), 64) : type.getElementType();
+    FailureOr<artifact::ElementType> element = toElementType(stored, isUnsigned);
     if (failed(element))
       return op->emitError("element type ") << type.getElementType() << " has no place in an artifact", failure();
     table->element = *element;

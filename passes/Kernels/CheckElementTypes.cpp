@@ -27,6 +27,13 @@ struct CheckElementTypes : impl::CheckElementTypesPassBase<CheckElementTypes> {
       for (BlockArgument argument : step.getArguments())
         if (failed(check(argument, argument.getLoc())) || failed(checkBinding(step, argument)))
           return signalPassFailure();
+    for (Block &block : step.getBody())
+      for (OpOperand &operand : block.getTerminator()->getOpOperands())
+        if (isa<func::ReturnOp>(operand.getOwner()) &&
+            isBoundIndex(operand.get(), step.getResultAttr(operand.getOperandNumber(), "device.binding"))) {
+          (void)refuse(cast<RankedTensorType>(operand.get().getType()), operand.get().getLoc());
+          return signalPassFailure();
+        }
     // The first operation that makes such a value is the one to change: those behind it only follow.
     WalkResult result = step.walk<WalkOrder::PreOrder>([&](Operation *op) {
       for (Value value : op->getResults())
@@ -43,11 +50,15 @@ struct CheckElementTypes : impl::CheckElementTypesPassBase<CheckElementTypes> {
     return !tensor || hasKernels(tensor.getElementType()) ? success() : refuse(tensor, location);
   }
 
-  /// An index is as wide as the compiler likes: nothing that comes from outside has such elements.
+  /// An index is as wide as the compiler likes: nothing that comes from outside or goes there has such elements.
   static LogicalResult checkBinding(func::FuncOp step, BlockArgument argument) {
-    auto tensor = dyn_cast<RankedTensorType>(argument.getType());
-    bool isBound = step.getArgAttr(argument.getArgNumber(), "device.binding") != nullptr;
-    return tensor && isBound && tensor.getElementType().isIndex() ? refuse(tensor, argument.getLoc()) : success();
+    bool isRefused = isBoundIndex(argument, step.getArgAttr(argument.getArgNumber(), "device.binding"));
+    return isRefused ? refuse(cast<RankedTensorType>(argument.getType()), argument.getLoc()) : success();
+  }
+
+  static bool isBoundIndex(Value value, Attribute binding) {
+    auto tensor = dyn_cast<RankedTensorType>(value.getType());
+    return binding && tensor && tensor.getElementType().isIndex();
   }
 
   static LogicalResult refuse(RankedTensorType tensor, Location location) {

@@ -2,6 +2,7 @@
 
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Device/DeviceDialect.h"
+#include "dialect/Interfaces/ElementBytes.h"
 #include "passes/Kernels/DynamicSizes.h"
 #include "passes/Kernels/Grouping.h"
 #include "passes/Kernels/Scalars.h"
@@ -95,10 +96,9 @@ private:
     Value init = tensor::EmptyOp::create(builder, loc, type.getShape(), type.getElementType());
     SmallVector<AffineMap> maps(2, builder.getMultiDimIdentityMap(type.getRank()));
     SmallVector<utils::IteratorType> iterators(type.getRank(), utils::IteratorType::parallel);
-    return linalg::GenericOp::create(builder, loc, TypeRange(type), value, init, maps, iterators,
-                                     [](OpBuilder &b, Location bodyLoc, ValueRange arguments) {
-                                       linalg::YieldOp::create(b, bodyLoc, arguments[0]);
-                                     })
+    return linalg::GenericOp::create(
+               builder, loc, TypeRange(type), value, init, maps, iterators,
+               [](OpBuilder &b, Location bodyLoc, ValueRange arguments) { linalg::YieldOp::create(b, bodyLoc, arguments[0]); })
         .getResult(0);
   }
 
@@ -109,8 +109,9 @@ private:
   LogicalResult formBlock(Block &block) {
     materializeStepOperands(block);
     Grouping grouping =
-        groupOperations(block, fuse, {[&](Value value) { return uniformity.isUniform(value); }, [&](Operation *op) { return sizes.loadsSize(op); },
-                                      [&](Operation *op) { return givesVariable(op); }});
+        groupOperations(block, fuse,
+                        {[&](Value value) { return uniformity.isUniform(value); }, [&](Operation *op) { return sizes.loadsSize(op); },
+                         [&](Operation *op) { return givesVariable(op); }});
     // Constants come first; everything else follows in the order of the grouping.
     Operation *terminator = block.getTerminator();
     for (Operation &op : llvm::make_early_inc_range(block))
@@ -174,7 +175,7 @@ private:
     DenseElementsAttr value;
     if (!matchPattern(op, m_Constant(&value)))
       return true;
-    return value.isSplat() || value.getNumElements() * llvm::divideCeil(value.getElementType().getIntOrFloatBitWidth(), 8) <= kMostBytes;
+    return value.isSplat() || value.getNumElements() * getElementBytes(value.getElementType()) <= kMostBytes;
   }
 
   LogicalResult outline(ArrayRef<Operation *> ops) {
@@ -340,7 +341,8 @@ private:
     };
     for (OpOperand &use : value.getUses())
       if (isa<func::ReturnOp>(use.getOwner()))
-        if (StringRef name = getName(function.getResultAttrOfType<device::BindingAttr>(use.getOperandNumber(), "device.binding")); !name.empty())
+        if (StringRef name = getName(function.getResultAttrOfType<device::BindingAttr>(use.getOperandNumber(), "device.binding"));
+            !name.empty())
           for (BlockArgument argument : function.getArguments())
             if (getName(function.getArgAttrOfType<device::BindingAttr>(argument.getArgNumber(), "device.binding")) == name)
               return argument;

@@ -4,15 +4,14 @@
 
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Device/DeviceDialect.h"
+#include "dialect/Interfaces/ElementBytes.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace lockstep;
 using namespace mlir;
 
-int64_t lockstep::getByteSize(RankedTensorType type) {
-  return type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-}
+int64_t lockstep::getByteSize(RankedTensorType type) { return type.getNumElements() * getElementBytes(type.getElementType()); }
 
 /// What `tensor` is a view of, where that has dynamic sizes too: casts alone do not change how many elements there are.
 static Value skipCasts(Value tensor) {
@@ -35,7 +34,7 @@ int64_t lockstep::getByteSize(Value tensor) {
   tensor = skipCasts(tensor);
   auto type = cast<RankedTensorType>(tensor.getType());
   ArrayRef<int64_t> bounds = getBounds(tensor);
-  int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  int64_t bytes = getElementBytes(type.getElementType());
   for (int64_t size : type.getShape()) {
     bytes *= ShapedType::isDynamic(size) ? bounds.front() : size;
     bounds = bounds.drop_front(ShapedType::isDynamic(size));
@@ -73,5 +72,6 @@ bool lockstep::isView(Operation *op) { return isa<tensor::ExpandShapeOp, tensor:
 
 bool lockstep::hasKnownSizes(Value tensor) {
   Operation *op = skipCasts(tensor).getDefiningOp();
-  return isa_and_nonnull<device::InvokeOp, collective::WaitOp>(op) || (op && cast<RankedTensorType>(op->getResult(0).getType()).hasStaticShape());
+  return isa_and_nonnull<device::InvokeOp, collective::WaitOp>(op) ||
+         (op && cast<RankedTensorType>(op->getResult(0).getType()).hasStaticShape());
 }

@@ -2,6 +2,7 @@
 
 #include "passes/Schedule/ScheduleRemarks.h"
 
+#include "dialect/Interfaces/ElementBytes.h"
 #include "passes/Remarks/Remarks.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -148,7 +149,7 @@ void ScheduleRemarks::explainMembers(collective::StartOp start) {
     Operation *producer = producerOf(operand);
     auto type = cast<RankedTensorType>(operand.getType());
     if (type.hasStaticShape() && (!producer || position(producer) < position(producerOf(last))))
-      ready += type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+      ready += type.getNumElements() * getElementBytes(type.getElementType());
   }
   remark::analysis(start.getLoc(), decision(Stage::Schedule, "BucketReadiness", function))
       << "its bucket waits for the last member, " + valueText(last) + ": " + bytesText(ready) + " are ready before, the first " +

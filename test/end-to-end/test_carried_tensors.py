@@ -111,3 +111,33 @@ def test_a_loop_inside_of_a_loop(interpreted):
             r, s = s, r + 1
         p, q = s, r
     expect(interpreted, step(loop, ["a", "b"]), 2, p, q)
+
+
+@pytest.mark.parametrize("replicas", [1, 3])
+def test_tensors_of_indices(interpreted, replicas):
+    """Between kernels an index has 64 bits: computed from elements, counted by a kernel, and a constant."""
+    text = f"""
+replica.variable @w : tensor<4xi64> {{initial = dense<0> : tensor<4xi64>}}
+replica.step @step(%x: tensor<1x4xf32> {{replica.batch = "x"}}) {{
+  %zero = arith.constant 0 : index
+  %empty = tensor.empty() : tensor<4xindex>
+  %count = linalg.generic {{indexing_maps = [affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]}} outs(%empty : tensor<4xindex>) {{
+  ^bb0(%o: index):
+    %z = linalg.index 0 : index
+    linalg.yield %z : index
+  }} -> tensor<4xindex>
+  %element = tensor.extract %x[%zero, %zero] : tensor<1x4xf32>
+  %integer = arith.fptosi %element : f32 to i32
+  %number = arith.index_cast %integer : i32 to index
+  %same = tensor.from_elements %number, %number, %number, %number : tensor<4xindex>
+  %offset = arith.constant dense<[5, 6, 7, 1152921504606846976]> : tensor<4xindex>
+  %sum = arith.addi %count, %same : tensor<4xindex>
+  %total = arith.addi %sum, %offset : tensor<4xindex>
+  %integers = arith.index_cast %total : tensor<4xindex> to tensor<4xi64>
+  %all = replica.all_reduce sum %integers : tensor<4xi64>
+  replica.assign @w, %all : tensor<4xi64>
+  replica.return
+}}
+"""
+    found = interpreted(text, replicas, {"x": np.repeat(np.full((1, 4), 9, np.float32), replicas, axis=0)})
+    np.testing.assert_array_equal(np.frombuffer(found["w"][2], np.int64), [14 * replicas, 16 * replicas, 18 * replicas, (2**60 + 12) * replicas])
