@@ -215,15 +215,21 @@ LogicalResult WaitOp::verify() {
   return success();
 }
 
+/// The rank that alone gets what the others give is one of them, not of another role.
+static bool isRootAmongGivers(StartOp start, GroupOp group) {
+  bool isOther = group.getWithReplicas() && llvm::is_contained(*group.getRanks(), static_cast<int64_t>(*start.getRoot()));
+  return !start.getInputs().empty() && !isOther;
+}
+
 ResultUniformity WaitOp::getResultUniformity(unsigned) {
   StartOp start = getStart();
-  // What is for one rank alone is equal on all that have it.
-  if (start && start.getRoot() && (start.getKind() == Kind::Reduce || start.getKind() == Kind::Gather))
-    return ResultUniformity::Uniform;
-  if (!start || (start.getKind() != Kind::AllReduce && start.getKind() != Kind::AllGather && start.getKind() != Kind::Broadcast))
-    return ResultUniformity::Varying;
-  auto group = SymbolTable::lookupNearestSymbolFrom<GroupOp>(*this, start.getGroupAttr());
+  auto group = start ? SymbolTable::lookupNearestSymbolFrom<GroupOp>(*this, start.getGroupAttr()) : nullptr;
   if (!group)
+    return ResultUniformity::Varying;
+  // What is for one rank alone is equal on all that have it. Of those that give, the others keep what they had.
+  if (start.getRoot() && (start.getKind() == Kind::Reduce || start.getKind() == Kind::Gather))
+    return isRootAmongGivers(start, group) ? ResultUniformity::Varying : ResultUniformity::Uniform;
+  if (start.getKind() != Kind::AllReduce && start.getKind() != Kind::AllGather && start.getKind() != Kind::Broadcast)
     return ResultUniformity::Varying;
   // The ranks of a smaller group share a result that the others do not have.
   return group.hasAllReplicas() ? ResultUniformity::Uniform : ResultUniformity::Varying;

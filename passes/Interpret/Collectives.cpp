@@ -26,8 +26,8 @@ FailureOr<Machine::Group> findGroup(CollectiveOpInterface op, CodeBuilder &build
     return found;
   found.ranks.assign(group.getRanks()->begin(), group.getRanks()->end());
   if (group.getWithReplicas() || found.ranks.back() >= builder.machine.replicas()) {
-    op->emitError("expected a group of the ranks 0 to ") << builder.machine.replicas() - 1 << ", found @" << group.getSymName()
-                                                         << ": roles are not executed";
+    op->emitError("expected a group of the ranks 0 to ")
+        << builder.machine.replicas() - 1 << ", found @" << group.getSymName() << ": roles are not executed";
     return failure();
   }
   return found;
@@ -92,7 +92,8 @@ std::optional<size_t> findRoot(collective::StartOp op, const Machine::Group &gro
 
 Result translate(collective::StartOp op, CodeBuilder &builder) {
   using collective::Kind;
-  bool isKnown = llvm::is_contained({Kind::AllReduce, Kind::AllGather, Kind::Broadcast, Kind::Reduce, Kind::Gather, Kind::AllToAll}, op.getKind());
+  bool isKnown =
+      llvm::is_contained({Kind::AllReduce, Kind::AllGather, Kind::Broadcast, Kind::Reduce, Kind::Gather, Kind::AllToAll}, op.getKind());
   bool reduces = op.getReduction() == collective::Reduction::None || op.getReduction() == collective::Reduction::Sum;
   if (!isKnown || !reduces) {
     op.emitError("expected a collective that the interpreter knows, found '") << op.getKindName() << "'";
@@ -124,9 +125,10 @@ Result translate(collective::StartOp op, CodeBuilder &builder) {
         FailureOr<Value> combined = combine(frame.machine, op, ofReplicas(all, index), index, root);
         if (failed(combined))
           return failure();
-        // Where a result is for the root alone, nobody else may read it.
-        for (SmallVector<Value> &mine : results)
-          mine.push_back(*combined);
+        // A result that is for the root alone, the others do not have: what they read instead is not said, and here zeros.
+        bool isForRoot = op.getRoot() && (op.getKind() == collective::Kind::Reduce || op.getKind() == collective::Kind::Gather);
+        for (auto [member, mine] : llvm::enumerate(results))
+          mine.push_back(isForRoot && member != root ? Value::zeros(combined->lane(), combined->shape()) : *combined);
       }
       return success();
     };

@@ -35,18 +35,21 @@ static StringAttr getVariableName(Operation *op) { return op->getAttrOfType<Flat
 static constexpr unsigned kMostRanks = 4096;
 
 /// The replicas that execute what is below `root`: how many; 0 if that is not known.
-static unsigned countReplicas(Operation *root) {
+static int64_t getReplicas(Operation *root) {
   auto module = isa<ModuleOp>(root) ? cast<ModuleOp>(root) : root->getParentOfType<ModuleOp>();
   if (!module)
     return 0;
   for (auto strategy : module.getOps<replica::StrategyOp>())
-    return std::min<int64_t>(strategy.getReplicas().value_or(0), kMostRanks + 1);
+    return strategy.getReplicas().value_or(0);
   // Replicas are the first ranks.
   for (auto role : module.getOps<device::RoleOp>())
     if (role.getFirstRank() == 0)
-      return std::min<int64_t>(role.getRanks(), kMostRanks + 1);
+      return role.getRanks();
   return 0;
 }
+
+/// The same as far as ranks are told apart.
+static unsigned countReplicas(Operation *root) { return std::min<int64_t>(getReplicas(root), kMostRanks + 1); }
 
 static PartitionTable makePartitions(Operation *root) {
   unsigned replicas = countReplicas(root);
@@ -221,9 +224,18 @@ void UniformityAnalysis::addSource(Operation *op, bool isReplicaForm) {
     markAll(op->getResults(), source, PartitionTable::kSingletons);
 }
 
+/// What all give goes to the root.
+static bool isReducedOrGathered(collective::StartOp start) {
+  return start.getKind() == collective::Kind::Reduce || start.getKind() == collective::Kind::Gather;
+}
+
 /// The members of a group get one result; who is no member gets none, and has what was there before.
 void UniformityAnalysis::addGroupResult(Operation *op) {
   auto wait = cast<collective::WaitOp>(op);
+  // What a server gets alone is equal on all that have it, although the step of all roles is still one.
+  if (collective::StartOp start = wait.getStart(); start && start.getRoot() && isReducedOrGathered(start))
+    if (int64_t replicas = getReplicas(op); replicas > 0 && static_cast<int64_t>(*start.getRoot()) >= replicas)
+      return;
   for (OpResult result : op->getResults()) {
     if (wait.getResultUniformity(result.getResultNumber()) != ResultUniformity::Varying)
       continue;

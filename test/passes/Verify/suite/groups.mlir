@@ -199,6 +199,67 @@ func.func @step(%rank: tensor<i32> {device.binding = #device.binding<rank "">}, 
 
 // -----
 
+// wrong, blocks: a sum that one rank has decides for all
+// Stands for "loss = reduce(loss, dst=0); if loss > limit: barrier()": the others still have their own.
+collective.group @all
+func.func @step(%x: tensor<f32> {device.binding = #device.binding<batch "x">}) {
+  %limit = arith.constant 0.0 : f32
+  %h = collective.start reduce sum @all root 0 (%x : tensor<f32>) -> !collective.pending<tensor<f32>>
+  %g = collective.wait %h (%x : tensor<f32>) : !collective.pending<tensor<f32>> -> tensor<f32>
+  %sum = tensor.extract %g[] : tensor<f32>
+  %skip = arith.cmpf ogt, %sum, %limit : f32
+  scf.if %skip {
+    // expected-error@+1 {{'collective.barrier' is under a condition that may differ between replicas}}
+    collective.barrier @all
+  }
+  return
+}
+
+// -----
+
+// correct, lowered: a sum that the root has given to all decides for all
+collective.group @all
+func.func @step(%x: tensor<f32> {device.binding = #device.binding<batch "x">}) {
+  %limit = arith.constant 0.0 : f32
+  %h = collective.start reduce sum @all root 0 (%x : tensor<f32>) -> !collective.pending<tensor<f32>>
+  %g = collective.wait %h (%x : tensor<f32>) : !collective.pending<tensor<f32>> -> tensor<f32>
+  %b = collective.start broadcast none @all root 0 (%g : tensor<f32>) -> !collective.pending<tensor<f32>>
+  %all = collective.wait %b (%g : tensor<f32>) : !collective.pending<tensor<f32>> -> tensor<f32>
+  %sum = tensor.extract %all[] : tensor<f32>
+  %skip = arith.cmpf ogt, %sum, %limit : f32
+  scf.if %skip {
+    collective.barrier @all
+  }
+  return
+}
+
+// -----
+
+// wrong, copies differ: only the root has the rows that it gathers
+collective.group @all
+replica.variable @w : tensor<3xf32>
+func.func @step(%w: tensor<3xf32> {device.binding = #device.binding<variable "w">}, %x: tensor<1xf32> {device.binding = #device.binding<batch "x">})
+    -> (tensor<3xf32> {device.binding = #device.binding<variable "w">}) {
+  %h = collective.start gather none @all root 0 axis 0 (%x : tensor<1xf32>) -> !collective.pending<tensor<3xf32>>
+  // expected-error@+1 {{the new value of variable 'w' may differ between replicas}}
+  %g = collective.wait %h (%x : tensor<1xf32>) : !collective.pending<tensor<3xf32>> -> tensor<3xf32>
+  return %g : tensor<3xf32>
+}
+
+// -----
+
+// correct, lowered: all ranks have the rows that they gather
+collective.group @all
+replica.variable @w : tensor<3xf32>
+func.func @step(%w: tensor<3xf32> {device.binding = #device.binding<variable "w">}, %x: tensor<1xf32> {device.binding = #device.binding<batch "x">})
+    -> (tensor<3xf32> {device.binding = #device.binding<variable "w">}) {
+  %h = collective.start all_gather none @all axis 0 (%x : tensor<1xf32>) -> !collective.pending<tensor<3xf32>>
+  %g = collective.wait %h (%x : tensor<1xf32>) : !collective.pending<tensor<3xf32>> -> tensor<3xf32>
+  return %g : tensor<3xf32>
+}
+
+// -----
+
 // wrong, copies differ: the new value of a variable is computed while its gradient is on the way
 // Stands for an optimizer that reads a gradient before its reduction has been waited for.
 collective.group @all
