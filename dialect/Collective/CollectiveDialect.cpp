@@ -87,6 +87,8 @@ LogicalResult StartOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   auto group = symbolTable.lookupNearestSymbolFrom<GroupOp>(*this, getGroupAttr());
   if (!group)
     return emitOpError("unknown group ") << getGroupAttr();
+  if (!group.hasAllReplicas() && getRoot() && !llvm::is_contained(*group.getRanks(), static_cast<int64_t>(*getRoot())))
+    return emitOpError("expected a root among the ranks of group ") << getGroupAttr() << ", found " << *getRoot();
   if (getKind() != Kind::AllGather || group.hasAllReplicas())
     return success();
   int64_t axis = getAxisAttr().getInt(), ranks = group.getRanks()->size();

@@ -327,10 +327,25 @@ private:
     return it->second;
   }
 
+  /// A group without ranks is all replicas.
+  bool hasRank(const artifact::GroupT &group, uint64_t rank) const {
+    return group.ranks.empty() ? rank < tables.replicas : llvm::is_contained(group.ranks, rank);
+  }
+
+  /// Kinds that the dialect has and no runtime can execute.
+  static bool isExecutable(collective::Kind kind) {
+    using collective::Kind;
+    return kind != Kind::AllToAll && kind != Kind::Send && kind != Kind::Recv && kind != Kind::Permute;
+  }
+
   LogicalResult emitCommand(device::StartOp start) {
+    if (!isExecutable(start.getKind()))
+      return start.emitError("a collective of kind '") << stringifyKind(start.getKind()) << "' cannot be executed";
     FailureOr<uint32_t> group = getGroup(start, start.getGroup());
     if (failed(group))
       return failure();
+    if (std::optional<uint64_t> root = start.getRoot(); root && !hasRank(*tables.groups[*group], *root))
+      return start.emitError("expected a root among the ranks of group '") << start.getGroup() << "', found " << *root;
     auto *body = append<artifact::StartT>(start);
     body->kind = static_cast<artifact::CollectiveKind>(start.getKind());
     body->reduction = static_cast<artifact::Reduction>(start.getReduction());

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Replica/Strategy.h"
 #include "passes/Passes.h"
 
@@ -29,7 +30,7 @@ struct SetReplicas : impl::SetReplicasPassBase<SetReplicas> {
       return signalPassFailure();
     FailureOr<replica::StrategyOp> strategy = findStrategy();
     if (failed(strategy) || failed(setReplicas(*strategy)) || failed(setServers(*strategy)) || failed(checkRanks(*strategy)) ||
-        failed(setPartitioner(*strategy)))
+        failed(checkGroups(*strategy)) || failed(setPartitioner(*strategy)))
       signalPassFailure();
   }
 
@@ -62,7 +63,7 @@ private:
     SymbolTable symbols(module);
     OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
     auto created = replica::StrategyOp::create(builder, module.getLoc(), "strategy", kind, /*replicas=*/nullptr, /*servers=*/nullptr,
-                                                /*partitioner=*/nullptr);
+                                               /*partitioner=*/nullptr);
     symbols.insert(created);
     return created;
   }
@@ -91,8 +92,8 @@ private:
     if (!declared && servers == 0)
       return strategy.emitError("expected a number of servers, in the strategy or by --servers [E_CLUSTER]");
     if (declared && servers != 0 && *declared != servers)
-      return strategy.emitError("the strategy has ")
-             << *declared << (*declared == 1 ? " server" : " servers") << ", but --servers asks for " << servers.getValue() << " [E_CLUSTER]";
+      return strategy.emitError("the strategy has ") << *declared << (*declared == 1 ? " server" : " servers")
+                                                     << ", but --servers asks for " << servers.getValue() << " [E_CLUSTER]";
     strategy.setServers(declared.value_or(servers));
     return success();
   }
@@ -103,6 +104,20 @@ private:
     if (found <= most && ofServers <= most - found)
       return success();
     return strategy.emitError("expected at most ") << most << " replicas and servers together, found " << found << " and " << ofServers;
+  }
+
+  /// Groups and roots name ranks that there are: the replicas, then the servers.
+  LogicalResult checkGroups(replica::StrategyOp strategy) {
+    int64_t ranks = *strategy.getReplicas() + strategy.getServers().value_or(0);
+    for (auto group : getOperation().getOps<collective::GroupOp>())
+      if (group.getRanks() && group.getRanks()->back() >= ranks)
+        return group.emitOpError("expected ranks below ") << ranks << ", found " << group.getRanks()->back();
+    WalkResult result = getOperation().walk([&](collective::StartOp start) {
+      if (!start.getRoot() || static_cast<int64_t>(*start.getRoot()) < ranks)
+        return WalkResult::advance();
+      return WalkResult(start.emitOpError("expected a root below ") << ranks << ", found " << *start.getRoot());
+    });
+    return failure(result.wasInterrupted());
   }
 
   LogicalResult setPartitioner(replica::StrategyOp strategy) {
@@ -121,10 +136,12 @@ private:
       asked = dyn_cast_or_null<replica::PartitionerAttr>(parseAttribute("#replica.partitioner<" + partitioner + ">", &getContext()));
     }
     if (!asked)
-      return strategy.emitError("--partitioner: expected 'fixed N', 'min_size [bytes B] [shards M]' or 'max_size bytes B [shards M]', found '")
+      return strategy.emitError(
+                 "--partitioner: expected 'fixed N', 'min_size [bytes B] [shards M]' or 'max_size bytes B [shards M]', found '")
              << partitioner << "': " << message;
     if (strategy.getPartitioner() && strategy.getPartitionerAttr() != asked)
-      return strategy.emitError("the strategy has the partitioner ") << strategy.getPartitionerAttr() << ", but --partitioner asks for " << asked;
+      return strategy.emitError("the strategy has the partitioner ")
+             << strategy.getPartitionerAttr() << ", but --partitioner asks for " << asked;
     strategy.setPartitionerAttr(asked);
     return success();
   }

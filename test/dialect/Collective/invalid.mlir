@@ -293,6 +293,17 @@ func.func @f(%a: tensor<4xf32>) {
 
 // -----
 
+// The root is a member of the group.
+collective.group @pair {ranks = array<i64: 0, 1>}
+func.func @f(%a: tensor<4xf32>) {
+  // expected-error@+1 {{expected a root among the ranks of group @pair, found 2}}
+  %h = collective.start broadcast none @pair root 2 (%a : tensor<4xf32>) -> <tensor<4xf32>>
+  %r = collective.wait %h (%a : tensor<4xf32>) : <tensor<4xf32>> -> tensor<4xf32>
+  return
+}
+
+// -----
+
 // A part that neither gives nor gets is none.
 collective.group @all
 func.func @f() {

@@ -22,6 +22,7 @@
 // RUN: lockstep-opt %t/other-servers.mlir --set-replicas="servers=3" -verify-diagnostics
 // RUN: lockstep-opt %t/other-partitioner.mlir --set-replicas="partitioner='fixed 3'" -verify-diagnostics
 // RUN: lockstep-opt %t/bad-partitioner.mlir --set-replicas="partitioner='fixed 0'" -verify-diagnostics
+// RUN: lockstep-opt %t/groups.mlir --set-replicas=replicas=3 --split-input-file -verify-diagnostics
 
 //--- open.mlir
 // A strategy that leaves the count open gets it from the option; nothing else of it changes.
@@ -121,3 +122,19 @@ replica.strategy @ps {kind = #replica.kind<parameter_server_sync>, replicas = 2,
 //--- bad-partitioner.mlir
 // expected-error@+1 {{--partitioner: expected 'fixed N', 'min_size [bytes B] [shards M]' or 'max_size bytes B [shards M]', found 'fixed 0': expected a positive 'num_shards', found 0 [E_OPTION_VALUE]}}
 replica.strategy @ps {kind = #replica.kind<parameter_server_sync>, replicas = 2, servers = 2}
+
+//--- groups.mlir
+// Groups and roots name replicas that there are.
+collective.group @most {ranks = array<i64: 0, 2>}
+// expected-error@+1 {{'collective.group' op expected ranks below 3, found 9}}
+collective.group @some {ranks = array<i64: 0, 9>}
+
+// -----
+
+collective.group @all
+func.func @step(%x: tensor<4xf32>) {
+  // expected-error@+1 {{'collective.start' op expected a root below 3, found 3}}
+  %h = collective.start broadcast none @all root 3 (%x : tensor<4xf32>) -> <tensor<4xf32>>
+  %g = collective.wait %h (%x : tensor<4xf32>) : <tensor<4xf32>> -> tensor<4xf32>
+  return
+}
