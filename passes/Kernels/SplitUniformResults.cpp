@@ -3,6 +3,7 @@
 #include "passes/Kernels/DeadResults.h"
 #include "passes/Kernels/Grouping.h"
 #include "passes/Passes.h"
+#include "passes/Verify/InlinedSteps.h"
 #include "passes/Verify/Uniformity.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -36,6 +37,8 @@ SmallVector<Operation *> findMixed(ModuleOp module, const UniformityAnalysis &un
 
 struct SplitUniformResults : impl::SplitUniformResultsPassBase<SplitUniformResults> {
   void runOnOperation() override {
+    if (failed(checkStepsAreInlined(getOperation())))
+      return signalPassFailure();
     UniformityAnalysis uniformity(getOperation());
     SmallVector<Operation *> mixed = findMixed(getOperation(), uniformity);
     if (mixed.empty())

@@ -1,6 +1,7 @@
 //===- FoldRankConstants.cpp - What is the same number on all ranks -------===//
 
 #include "passes/Passes.h"
+#include "passes/Verify/InlinedSteps.h"
 #include "passes/Verify/Uniformity.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -32,6 +33,8 @@ void countFromZero(scf::ForOp loop, uint64_t turns) {
 
 struct FoldRankConstants : impl::FoldRankConstantsPassBase<FoldRankConstants> {
   void runOnOperation() override {
+    if (failed(checkStepsAreInlined(getOperation())))
+      return signalPassFailure();
     UniformityAnalysis uniformity(getOperation());
     const RankConstants &constants = uniformity.getConstants();
     // Loops first: their bounds are asked for before they become others.

@@ -50,6 +50,8 @@ public:
   explicit StepLowering(replica::StepOp step) : step(step), builder(step.getContext()) {}
 
   LogicalResult run() {
+    if (!step.getBody().hasOneBlock())
+      return step.emitOpError("expected a body of one block, found several; run 'structure-control-flow' first");
     Block &body = step.getBody().front();
     addVariables(body);
     Values values = variables;

@@ -13,6 +13,7 @@
 #include "dialect/Device/DeviceDialect.h"
 #include "dialect/Replica/ReplicaDialect.h"
 #include "passes/Passes.h"
+#include "passes/Verify/InlinedSteps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -100,9 +101,9 @@ private:
   void spliceOperation(Operation *op, IRMapping &mapping) {
     TypeSwitch<Operation *>(op)
         .Case([&](replica::NumBatchesOp typed) { mapping.map(typed.getResult(), mapping.lookup(typed.getIterator())); })
-        .Case<replica::RunOp, replica::NextOp, replica::ReduceToOp, replica::BatchReduceToOp, replica::ReduceOp, replica::ReduceSlicesOp, replica::BroadcastToOp,
-              replica::GatherOp, replica::LocalResultsOp, replica::UpdateOp, replica::UpdateNonSlotOp, replica::ValuesFromFunctionOp>(
-            [&](auto typed) { spliceOp(typed, mapping); })
+        .Case<replica::RunOp, replica::NextOp, replica::ReduceToOp, replica::BatchReduceToOp, replica::ReduceOp, replica::ReduceSlicesOp,
+              replica::BroadcastToOp, replica::GatherOp, replica::LocalResultsOp, replica::UpdateOp, replica::UpdateNonSlotOp,
+              replica::ValuesFromFunctionOp>([&](auto typed) { spliceOp(typed, mapping); })
         .Case([&](replica::ReadOp) { cast<replica::ReadOp>(builder.clone(*op, mapping)).setAggregated(true); })
         .Case<replica::AssignOp, replica::AssignAddOp, replica::AssignSubOp, replica::ScatterOp>(
             [&](auto) { builder.clone(*op, mapping)->setAttr(replica::kCrossReplica, builder.getUnitAttr()); })
@@ -227,7 +228,8 @@ private:
   }
 
   void spliceOp(replica::ReduceToOp op, IRMapping &mapping) {
-    mapping.map(op.getResult(), reduce(op.getLoc(), op.getReduction(), mapping.lookup(op.getValue()), op.getValue().getType(), op.getType()));
+    mapping.map(op.getResult(),
+                reduce(op.getLoc(), op.getReduction(), mapping.lookup(op.getValue()), op.getValue().getType(), op.getType()));
   }
 
   void spliceOp(replica::BatchReduceToOp op, IRMapping &mapping) {
@@ -279,12 +281,16 @@ private:
     Value init = linalg::FillOp::create(builder, loc, zero, empty).getResult(0);
     SmallVector<int64_t> sorted(axes);
     llvm::sort(sorted);
-    return linalg::ReduceOp::create(builder, loc, value, init, sorted, [&](OpBuilder &b, Location bodyLoc, ValueRange in) {
-             Value wide = type.getElementType() == element ? in[0] : arith::ExtFOp::create(b, bodyLoc, element, in[0]).getResult();
-             Value sum = isa<FloatType>(element) ? arith::AddFOp::create(b, bodyLoc, wide, in[1]).getResult()
-                                                 : arith::AddIOp::create(b, bodyLoc, wide, in[1]).getResult();
-             linalg::YieldOp::create(b, bodyLoc, sum);
-           }).getResult(0);
+    return linalg::ReduceOp::create(builder, loc, value, init, sorted,
+                                    [&](OpBuilder &b, Location bodyLoc, ValueRange in) {
+                                      Value wide = type.getElementType() == element
+                                                       ? in[0]
+                                                       : arith::ExtFOp::create(b, bodyLoc, element, in[0]).getResult();
+                                      Value sum = isa<FloatType>(element) ? arith::AddFOp::create(b, bodyLoc, wide, in[1]).getResult()
+                                                                          : arith::AddIOp::create(b, bodyLoc, wide, in[1]).getResult();
+                                      linalg::YieldOp::create(b, bodyLoc, sum);
+                                    })
+        .getResult(0);
   }
 
   /// How many elements all replicas together have along `axes`, as an i64.
@@ -298,8 +304,8 @@ private:
   }
 
   void spliceOp(replica::ReduceSlicesOp op, IRMapping &mapping) {
-    auto all = replica::AllReduceSlicesOp::create(builder, op.getLoc(), op.getResultTypes(), op.getReduction(), mapping.lookup(op.getValues()),
-                                                  mapping.lookup(op.getIndices()));
+    auto all = replica::AllReduceSlicesOp::create(builder, op.getLoc(), op.getResultTypes(), op.getReduction(),
+                                                  mapping.lookup(op.getValues()), mapping.lookup(op.getIndices()));
     mapping.map(op.getResults(), all.getResults());
   }
 
@@ -360,7 +366,7 @@ private:
 struct SpliceContexts : impl::SpliceContextsPassBase<SpliceContexts> {
   void runOnOperation() override {
     FailureOr<int64_t> replicas = replica::getReplicaCount(getOperation());
-    if (failed(replicas))
+    if (failed(replicas) || failed(checkStepsAreInlined(getOperation())))
       return signalPassFailure();
     ContextSplicer splicer(&getContext(), *replicas);
     for (Operation &op : llvm::make_early_inc_range(*getOperation().getBody())) {

@@ -7,6 +7,7 @@
 
 #include "dialect/Replica/ReplicaDialect.h"
 #include "passes/Passes.h"
+#include "passes/Verify/InlinedSteps.h"
 #include "passes/Verify/Uniformity.h"
 
 #include "mlir/Conversion/ControlFlowToSCF/ControlFlowToSCF.h"
@@ -192,6 +193,8 @@ struct StructureControlFlow : impl::StructureControlFlowPassBase<StructureContro
     });
     if (switches.empty())
       return;
+    if (failed(checkStepsAreInlined(getOperation())))
+      return signalPassFailure();
     UniformityAnalysis uniformity(getOperation());
     SmallVector<SmallVector<unsigned>> ways =
         llvm::map_to_vector(switches, [&](scf::IndexSwitchOp op) { return uniformity.getConstants().getWays(op); });

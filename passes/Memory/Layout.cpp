@@ -29,11 +29,16 @@ FailureOr<ModuleLayout> ModuleLayout::create(ModuleOp module) {
     layout.variables[variable.getSymName()] = {onRead ? device::Space::ReplicaVariable : device::Space::Variable, offset};
     offset += llvm::alignTo(getByteSize(cast<RankedTensorType>(variable.getType())), kAlignment);
   }
-  for (auto step : module.getOps<func::FuncOp>())
+  for (auto step : module.getOps<func::FuncOp>()) {
+    for (unsigned i = 0; i < step.getNumResults(); ++i)
+      if (!step.getResultAttrOfType<device::BindingAttr>(i, "device.binding"))
+        return step.emitError("result ") << i << " has no 'device.binding'";
     for (unsigned i = 0; i < step.getNumArguments(); ++i) {
       device::BindingAttr binding = getBinding(step, i);
       if (!binding)
         return step.emitError("argument ") << i << " has no 'device.binding'";
+      if (binding.getKind() == device::BindingKind::Variable && !layout.variables.contains(binding.getName()))
+        return step.emitError("unknown variable '") << binding.getName() << "' of argument " << i;
       if (binding.getKind() != device::BindingKind::Scalar)
         continue;
       auto type = cast<RankedTensorType>(step.getArgument(i).getType());
@@ -50,6 +55,7 @@ FailureOr<ModuleLayout> ModuleLayout::create(ModuleOp module) {
       layout.scalarList.push_back({binding.getName().str(), type, step.getArgAttr(i, "replica.default"),
                                    static_cast<bool>(step.getArgAttr(i, "replica.unsigned")), step.getLoc()});
     }
+  }
   return layout;
 }
 

@@ -1,5 +1,6 @@
 //===- PlanMemory.cpp - Gives every value its place in memory -------------===//
 
+#include "dialect/Interfaces/CollectiveOpInterface.h"
 #include "passes/Memory/BuildProgram.h"
 #include "passes/Memory/MemoryRemarks.h"
 #include "passes/Memory/Placement.h"
@@ -13,6 +14,16 @@ namespace lockstep {
 #include "passes/Passes.h.inc"
 
 namespace {
+/// What earlier passes see to.
+LogicalResult checkPrepared(func::FuncOp step) {
+  if (!step.getBody().hasOneBlock())
+    return step.emitOpError("expected a body of one block; run 'structure-control-flow' first");
+  WalkResult result = step.walk([](CollectiveOpInterface op) {
+    return op.getChannelNumber() ? WalkResult::advance() : WalkResult(op.emitOpError("expected a channel; run 'assign-channels' first"));
+  });
+  return failure(result.wasInterrupted());
+}
+
 struct PlanMemory : impl::PlanMemoryPassBase<PlanMemory> {
   using PlanMemoryPassBase::PlanMemoryPassBase;
 
@@ -24,6 +35,9 @@ struct PlanMemory : impl::PlanMemoryPassBase<PlanMemory> {
     FailureOr<ModuleLayout> moduleLayout = ModuleLayout::create(module);
     if (failed(moduleLayout))
       return signalPassFailure();
+    for (auto step : module.getOps<func::FuncOp>())
+      if (failed(checkPrepared(step)))
+        return signalPassFailure();
     for (func::FuncOp step : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
       StepLayout layout(*moduleLayout, step);
       device::RoleOp role = device::getRole(step);

@@ -156,6 +156,8 @@ private:
       bool isReduced = start.getKind() == Kind::AllReduce, isBroadcast = start.getKind() == Kind::Broadcast;
       int64_t ranks = getGroupSize(start);
       bool known = (isReduced && ranks > 0) || isBroadcast;
+      // What a rank of another role gives is not seen here.
+      known &= start.getInputs().size() == getWait(start).getNumResults();
       for (Value operand : start.getInputs())
         known &= isUniform(operand) && cast<RankedTensorType>(operand.getType()).hasStaticShape();
       if (!known)
@@ -211,9 +213,8 @@ private:
         continue;
       builder.setInsertionPoint(&op);
       Location loc = builder.getFusedLoc({left.getLoc(), right.getLoc(), op.getLoc()});
-      Value sum = createElementwise(builder, loc, type, {left.getInputs()[0], right.getInputs()[0]}, [&](OpBuilder &b, ValueRange in) {
-        return combine(b, loc, Reduction::Sum, in[0], in[1]);
-      });
+      Value sum = createElementwise(builder, loc, type, {left.getInputs()[0], right.getInputs()[0]},
+                                    [&](OpBuilder &b, ValueRange in) { return combine(b, loc, Reduction::Sum, in[0], in[1]); });
       auto start = cast<StartOp>(builder.clone(*left));
       start->setLoc(loc);
       start.getInputsMutable().assign(sum);
@@ -253,7 +254,8 @@ private:
         if (!isImplied)
           continue;
         previous = before ? before.getOperation() : waited.getOperation();
-        removed(barrier.getLoc(), "barrier is implied by the " + Twine(before ? "one" : "collective") + " before it" + atLine(previous->getLoc()));
+        removed(barrier.getLoc(),
+                "barrier is implied by the " + Twine(before ? "one" : "collective") + " before it" + atLine(previous->getLoc()));
         barrier.erase();
       } else if (auto start = dyn_cast<StartOp>(op); start && before && meets(start) && before.getGroupAttr() == start.getGroupAttr()) {
         removed(before.getLoc(), "barrier is implied by the collective behind it" + atLine(start.getLoc()));

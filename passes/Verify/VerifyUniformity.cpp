@@ -9,6 +9,7 @@
 #include "dialect/Replica/Strategy.h"
 #include "passes/Passes.h"
 #include "passes/Verify/CollectiveOrder.h"
+#include "passes/Verify/InlinedSteps.h"
 #include "passes/Verify/Shapes.h"
 #include "passes/Verify/Story.h"
 #include "passes/Verify/UserLocation.h"
@@ -245,6 +246,8 @@ struct VerifyUniformity : impl::VerifyUniformityPassBase<VerifyUniformity> {
     for (auto strategy : getOperation().getOps<replica::StrategyOp>())
       if (replica::StrategyProperties::of(strategy.getKind()).isSingle || strategy.getReplicas() == 1)
         return;
+    if (failed(checkStepsAreInlined(getOperation())))
+      return signalPassFailure();
     UniformityAnalysis uniformity(getOperation(), *broken);
     for (auto function : getOperation().getOps<FunctionOpInterface>())
       if (isa<replica::StepOp, replica::ProgramOp, func::FuncOp>(function) && !function.isExternal() && !isOneRank(function) &&

@@ -15,6 +15,42 @@ func.func @unbound(%x: tensor<f32> {device.binding = #device.binding<batch "x">}
 // -----
 
 replica.strategy @one {kind = #replica.kind<one_device>, replicas = 1}
+// expected-error@+1 {{result 0 has no 'device.binding'}}
+func.func @unbound(%x: tensor<f32> {device.binding = #device.binding<batch "x">}) -> tensor<f32> {
+  return %x : tensor<f32>
+}
+
+// -----
+
+replica.strategy @one {kind = #replica.kind<one_device>, replicas = 1}
+// expected-error@+1 {{unknown variable 'w' of argument 0}}
+func.func @unknown(%w: tensor<f32> {device.binding = #device.binding<variable "w">}) {
+  return
+}
+
+// -----
+
+replica.strategy @two {kind = #replica.kind<mirrored>, replicas = 2}
+collective.group @all
+func.func @unnumbered() {
+  // expected-error@+1 {{'collective.barrier' op expected a channel; run 'assign-channels' first}}
+  collective.barrier @all
+  return
+}
+
+// -----
+
+replica.strategy @one {kind = #replica.kind<one_device>, replicas = 1}
+// expected-error@+1 {{'func.func' op expected a body of one block; run 'structure-control-flow' first}}
+func.func @blocks() {
+  cf.br ^end
+^end:
+  return
+}
+
+// -----
+
+replica.strategy @one {kind = #replica.kind<one_device>, replicas = 1}
 func.func @first(%s: tensor<f32> {device.binding = #device.binding<scalar "s">}) {
   return
 }
