@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -11,8 +12,7 @@ namespace lockstep::runtime {
 
 Expected<Injection> Injection::parse(std::string_view text) {
   auto error = [&](const std::string &why) {
-    return invalidArgument(fmt::format(
-        "injection '{}': {} (expected for example 'pause:replica=2,channel=3')", text, why));
+    return invalidArgument(fmt::format("injection '{}': {} (expected for example 'pause:replica=2,channel=3')", text, why));
   };
   Injection result;
   result.text = text;
@@ -24,6 +24,7 @@ Expected<Injection> Injection::parse(std::string_view text) {
   result.fault = named->second;
   std::string_view rest = text.substr(named->first.size());
   bool hasReplica = false;
+  std::set<std::string_view> keys;
   while (!rest.empty()) {
     std::string_view item = rest.substr(0, rest.find(','));
     rest.remove_prefix(std::min(rest.size(), item.size() + 1));
@@ -31,6 +32,8 @@ Expected<Injection> Injection::parse(std::string_view text) {
     if (equals == std::string_view::npos)
       return error(fmt::format("'{}' is not of the form key=value", item));
     std::string_view key = item.substr(0, equals), value = item.substr(equals + 1);
+    if (!keys.insert(key).second)
+      return error(fmt::format("'{}' is given twice", key));
     if (key == "program") {
       result.program = value;
       continue;

@@ -125,7 +125,8 @@ Wait describeWait(States states, const ProgramState &state, uint32_t channel, ui
   }
   // Of executors that are not among `states`, their messages tell.
   for (uint32_t member : members)
-    if (std::any_of(states.begin(), states.end(), [&](const ProgramState *known) { return known->transport->hasArrived(channel, epoch, member); }))
+    if (std::any_of(states.begin(), states.end(),
+                    [&](const ProgramState *known) { return known->transport->hasArrived(channel, epoch, member); }))
       wait.arrived.insert(std::lower_bound(wait.arrived.begin(), wait.arrived.end(), member), member);
   wait.arrived.erase(std::unique(wait.arrived.begin(), wait.arrived.end()), wait.arrived.end());
   if (instruction.opcode == Opcode::start) {
@@ -184,12 +185,17 @@ std::string earlierText(const Program &program, const ReplicaView &replica) {
   return text;
 }
 
+/// `stateText` as one word.
+std::string stateWord(const ReplicaView &replica) {
+  std::string text = stateText(replica);
+  return text.substr(0, text.find(' '));
+}
+
 Json describe(const ProgramState &state, const ReplicaView &replica, uint32_t rank) {
-  static constexpr const char *states[] = {"ready", "running", "finished", "paused", "left"};
   const Program &program = state.program;
   Json entry = {{"replica", rank},
                 {"role", program.tables->role()->str()},
-                {"state", states[replica.state]},
+                {"state", stateWord(replica)},
                 {"command", replica.command},
                 {"what", program.describe(replica.command)},
                 {"location", program.location(replica.command)}};
@@ -252,9 +258,8 @@ static DeadlineReport describeRun(std::string text, std::string_view name, State
     uint32_t channel = key.first;
     const artifact::Artifact &tables = open.state->program.artifact->tables();
     Wait wait = describeWait(states, *open.state, channel, open.epoch);
-    text += fmt::format("\nwaiting for channel {} ({}{}{}, {} bytes{}{})", channel, wait.kind,
-                        wait.reduction.empty() ? "" : " ", wait.reduction, wait.bytes,
-                        wait.location.empty() ? "" : ", ", wait.location);
+    text += fmt::format("\nwaiting for channel {} ({}{}{}, {} bytes{}{})", channel, wait.kind, wait.reduction.empty() ? "" : " ",
+                        wait.reduction, wait.bytes, wait.location.empty() ? "" : ", ", wait.location);
     text += fmt::format("\n  arrived: {}\n  missing: {}", listRanks(tables, wait.arrived), listRanks(tables, wait.missing));
     json["waits"].push_back({{"channel", channel},
                              {"kind", wait.kind},
@@ -298,10 +303,8 @@ DeadlineReport describeSilence(std::string_view what, std::span<const RankRange>
     for (uint32_t rank = range.first; rank < range.end(); ++rank)
       ranks.push_back(rank);
   }
-  Json json = {{"program", ""},
-               {"deadline_seconds", seconds},
-               {"waits", {{{"kind", what}, {"missing", ranks}}}},
-               {"replicas", Json::array()}};
+  Json json = {
+      {"program", ""}, {"deadline_seconds", seconds}, {"waits", {{{"kind", what}, {"missing", ranks}}}}, {"replicas", Json::array()}};
   return {text, json.dump(2)};
 }
 

@@ -59,26 +59,28 @@ TEST_P(Deadline, pausedReplicaIsReported) {
   EXPECT_EQ(reported, 1);
   std::string blocked = "blocked in command 2 'wait channel 0' (train.py:42)\n"
                         "  before that: 1 'start all_reduce sum channel 0' (train.py:42), 0 'launch 'nothing'' (train.py:42)";
-  EXPECT_EQ(status.message(),
-            "no replica of program 'main' has made progress for 60 s\n"
-            "waiting for channel 0 (all_reduce sum, 1024 bytes, train.py:42)\n"
-            "  arrived: replicas 0-1, 3\n"
-            "  missing: replica 2\n"
-            "replica 0: " +
-                blocked + "\nreplica 1: " + blocked +
-                "\nreplica 2: paused by an injected fault before command 1 'start all_reduce sum channel 0' (train.py:42)"
-                "\n  before that: 0 'launch 'nothing'' (train.py:42)"
-                "\nreplica 3: " +
-                blocked);
+  EXPECT_EQ(status.message(), "no replica of program 'main' has made progress for 60 s\n"
+                              "waiting for channel 0 (all_reduce sum, 1024 bytes, train.py:42)\n"
+                              "  arrived: replicas 0-1, 3\n"
+                              "  missing: replica 2\n"
+                              "replica 0: " +
+                                  blocked + "\nreplica 1: " + blocked +
+                                  "\nreplica 2: paused by an injected fault before command 1 'start all_reduce sum channel 0' (train.py:42)"
+                                  "\n  before that: 0 'launch 'nothing'' (train.py:42)"
+                                  "\nreplica 3: " +
+                                  blocked);
   nlohmann::json json = nlohmann::json::parse(session->deadlineReport().json);
   EXPECT_EQ(json["waits"][0]["channel"], 0);
   EXPECT_EQ(json["waits"][0]["missing"], nlohmann::json::array({2}));
   EXPECT_EQ(json["replicas"][2]["state"], "paused");
+  EXPECT_EQ(json["replicas"][0]["state"], "blocked");
   EXPECT_EQ(json["replicas"][0]["channel"], 0);
   std::vector<std::string> events;
   for (const nlohmann::json &event : json["replicas"][0]["events"])
-    events.push_back(fmt::format("{} {} {}", event["event"].get<std::string>(), event["command"].get<int>(), event["location"].get<std::string>()));
-  EXPECT_EQ(events, (std::vector<std::string>{"begins 0 train.py:42", "begins 1 train.py:42", "begins 2 train.py:42", "blocks 2 train.py:42"}));
+    events.push_back(
+        fmt::format("{} {} {}", event["event"].get<std::string>(), event["command"].get<int>(), event["location"].get<std::string>()));
+  EXPECT_EQ(events,
+            (std::vector<std::string>{"begins 0 train.py:42", "begins 1 train.py:42", "begins 2 train.py:42", "blocks 2 train.py:42"}));
 
   // Nothing runs any more, but no variable has been touched and all can still be read.
   EXPECT_TRUE(session->poisoned());
@@ -89,10 +91,9 @@ TEST_P(Deadline, pausedReplicaIsReported) {
 
 // Once sections and barriers are waited for and reported like collectives.
 TEST_P(Deadline, onceAndBarrier) {
-  for (auto [injection, expected] :
-       {std::pair("pause:replica=1,channel=1", "waiting for channel 1 (once, 0 bytes"),
-        std::pair("pause:replica=3,channel=2", "waiting for channel 2 (barrier, 0 bytes"),
-        std::pair("pause:replica=0,command=0,program=main", "missing: replica 0")}) {
+  for (auto [injection, expected] : {std::pair("pause:replica=1,channel=1", "waiting for channel 1 (once, 0 bytes"),
+                                     std::pair("pause:replica=3,channel=2", "waiting for channel 2 (barrier, 0 bytes"),
+                                     std::pair("pause:replica=0,command=0,program=main", "missing: replica 0")}) {
     FakeClock clock;
     TestProgram p(4);
     build(p);
@@ -131,12 +132,14 @@ void buildLoop(TestProgram &p) {
   turns = 0;
   mayEnd = false;
   uint32_t ends = p.variable("ends", ElementType::i1, {}, true);
-  p.call([](void *const *buffers, const int64_t *, int64_t) {
-    ++turns;
-    bool &mine = *static_cast<bool *>(buffers[0]);
-    mine = mine || mayEnd;
-    std::this_thread::yield();
-  }, {ends}, {ends});
+  p.call(
+      [](void *const *buffers, const int64_t *, int64_t) {
+        ++turns;
+        bool &mine = *static_cast<bool *>(buffers[0]);
+        mine = mine || mayEnd;
+        std::this_thread::yield();
+      },
+      {ends}, {ends});
   p.branchUnless(ends, 0);
   p.barrier(p.channel());
   p.ret();
@@ -230,18 +233,22 @@ TEST(DeadlineKernel, hangs) {
   TestProgram p(2);
   uint32_t isSecond = p.variable("is_second", ElementType::i1, {}, true);
   uint32_t branch = p.branchUnless(isSecond);
-  p.call([](void *const *, const int64_t *, int64_t) {
-    Hang *mine = hang;
-    mine->hangs = true;
-    while (!mine->mayReturn)
-      std::this_thread::yield();
-  }, {}, {});
+  p.call(
+      [](void *const *, const int64_t *, int64_t) {
+        Hang *mine = hang;
+        mine->hangs = true;
+        while (!mine->mayReturn)
+          std::this_thread::yield();
+      },
+      {}, {});
   uint32_t end = p.jump(0);
   p.patch(branch);
-  p.call([](void *const *, const int64_t *, int64_t) {
-    while (!hang.load()->hangs)
-      std::this_thread::yield();
-  }, {}, {});
+  p.call(
+      [](void *const *, const int64_t *, int64_t) {
+        while (!hang.load()->hangs)
+          std::this_thread::yield();
+      },
+      {}, {});
   p.patch(end);
   p.barrier(p.channel());
   p.ret();
@@ -251,8 +258,7 @@ TEST(DeadlineKernel, hangs) {
   Status status = runWithTime(*session, hang.load()->clock, 30s, 1);
   EXPECT_EQ(status.code(), StatusCode::deadline);
   EXPECT_NE(status.message().find("waiting for channel 0 (barrier"), std::string::npos);
-  EXPECT_NE(status.message().find("replica 1: running command 1 'launch 'call'' (train.py:42) on worker "),
-            std::string::npos)
+  EXPECT_NE(status.message().find("replica 1: running command 1 'launch 'call'' (train.py:42) on worker "), std::string::npos)
       << status.message();
   session.reset();
   hang.load()->mayReturn = true;
@@ -384,11 +390,13 @@ TEST_P(Deadline, slowButAliveIsNoAlarm) {
   TestProgram p(64);
   uint32_t a = p.variable("a", ElementType::f32, {256}, true);
   uint32_t channel = p.channel();
-  p.call([](void *const *, const int64_t *, int64_t) {
-    // The watchdog looks several times while this kernel is running.
-    for (int i = 0; i < 4; ++i)
-      slowClock->advance(8s, [] { return false; });
-  }, {a}, {});
+  p.call(
+      [](void *const *, const int64_t *, int64_t) {
+        // The watchdog looks several times while this kernel is running.
+        for (int i = 0; i < 4; ++i)
+          slowClock->advance(8s, [] { return false; });
+      },
+      {a}, {});
   p.start(CollectiveKind::all_reduce, Reduction::sum, channel, {a}, {a});
   p.wait(channel);
   p.ret();

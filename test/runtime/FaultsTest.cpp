@@ -44,8 +44,8 @@ TEST_P(Faults, workerThatReturnsEarlyIsNamed) {
     TestProgram p(4);
     build(p);
     std::atomic<int> injected{0};
-    auto session = p.session(
-        {.workers = GetParam(), .clock = &clock, .injections = {fault}, .onInjection = [&](const std::string &) { ++injected; }});
+    auto session =
+        p.session({.workers = GetParam(), .clock = &clock, .injections = {fault}, .onInjection = [&](const std::string &) { ++injected; }});
     Status status = runWithTime(*session, clock, 30s, GetParam());
     EXPECT_EQ(status.code(), StatusCode::deadline);
     EXPECT_EQ(injected, 1);
@@ -87,17 +87,19 @@ TEST(Hang, kernelIsNamed) {
     uint32_t end = p.jump(0);
     p.patch(branch);
     // The calling thread begins with replica 0, and is kept there.
-    p.call([](void *const *, const int64_t *, int64_t) {
-      while (!hanging.load()->hangs)
-        std::this_thread::yield();
-    }, {}, {});
+    p.call(
+        [](void *const *, const int64_t *, int64_t) {
+          while (!hanging.load()->hangs)
+            std::this_thread::yield();
+        },
+        {}, {});
     p.patch(end);
     p.barrier(p.channel());
     p.ret();
-    auto session = p.session({.workers = 2,
-                              .clock = &hanging.load()->clock,
-                              .injections = {"hang:replica=1,command=1"},
-                              .onInjection = [](const std::string &) { hanging.load()->hangs = true; }});
+    auto session = p.session(
+        {.workers = 2, .clock = &hanging.load()->clock, .injections = {"hang:replica=1,command=1"}, .onInjection = [](const std::string &) {
+           hanging.load()->hangs = true;
+         }});
     session->variable("is_second", 1)[0] = std::byte(1);
     Status status = runWithTime(*session, hanging.load()->clock, 30s, 1);
     EXPECT_EQ(status.code(), StatusCode::deadline);
@@ -118,8 +120,9 @@ TEST_P(Faults, nanIsNamed) {
     EXPECT_EQ(session->poisoned(), checks);
     if (checks) {
       EXPECT_EQ(status.code(), StatusCode::nonFinite);
-      EXPECT_EQ(status.message(), "train.py:42: launch 'twice_tiles' has written nan: replica 2, buffer 1, element [16383] of 16384xf32, in "
-                                  "command 0 of program 'main'");
+      EXPECT_EQ(status.message(),
+                "train.py:42: launch 'twice_tiles' has written nan: replica 2, buffer 1, element [16383] of 16384xf32, in "
+                "command 0 of program 'main'");
       EXPECT_TRUE(session->variablesIntact());
       continue;
     }
@@ -144,8 +147,11 @@ TEST(Injections, thatCannotAct) {
   EXPECT_EQ(error("return-early:replica=1,channel=0"),
             "injection 'return-early:replica=1,channel=0': expected the command of a launch, found a channel (expected for example "
             "'pause:replica=2,channel=3')");
-  EXPECT_EQ(error("nan:replica=0,command=1"),
-            "injection 'nan:replica=0,command=1': expected a launch that writes floats, found 'launch 'nothing'' at command 1 of program 'main'");
+  EXPECT_EQ(error("pause:replica=1,replica=2,channel=0"),
+            "injection 'pause:replica=1,replica=2,channel=0': 'replica' is given twice (expected for example 'pause:replica=2,channel=3')");
+  EXPECT_EQ(
+      error("nan:replica=0,command=1"),
+      "injection 'nan:replica=0,command=1': expected a launch that writes floats, found 'launch 'nothing'' at command 1 of program 'main'");
   EXPECT_EQ(error("nan:replica=0,command=0"), "");
   EXPECT_EQ(error("hang:replica=0,command=1"), "");
 }
