@@ -7,7 +7,6 @@
 
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/Regex.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 using namespace lockstep;
 using namespace mlir;
@@ -46,11 +45,14 @@ ErrorFile::ErrorFile(MLIRContext &context)
         return failure();
       }) {}
 
-LogicalResult ErrorFile::write(StringRef path, std::string &message) const {
-  std::unique_ptr<llvm::ToolOutputFile> file = openOutputFile(path, &message);
+LogicalResult ErrorFile::open(StringRef path, std::string &message) {
+  file = openOutputFile(path, &message);
+  return success(file != nullptr);
+}
+
+ErrorFile::~ErrorFile() {
   if (!file)
-    return failure();
-  file->os() << llvm::formatv("{0:2}", llvm::json::Value(llvm::json::Object{{"errors", llvm::json::Array(errors)}})) << "\n";
+    return;
+  file->os() << llvm::formatv("{0:2}", llvm::json::Value(llvm::json::Object{{"errors", std::move(errors)}})) << "\n";
   file->keep();
-  return success();
 }

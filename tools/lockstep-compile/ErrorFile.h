@@ -5,18 +5,24 @@
 
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/ToolOutputFile.h"
 
 namespace lockstep {
 
-/// Remembers the errors of a context, which others print.
+/// Collects the errors of a context, which others print, for a file.
 class ErrorFile {
 public:
   explicit ErrorFile(mlir::MLIRContext &context);
+  /// Writes them, if there is a file, as `{errors: [{message, class, verdict, reason, condition, file, line, column, notes}]}`; what is not
+  /// known is left out.
+  ~ErrorFile();
+  ErrorFile(const ErrorFile &) = delete;
 
-  /// Writes them as `{errors: [{message, class, verdict, reason, condition, file, line, column, notes}]}`; what is not known is left out.
-  mlir::LogicalResult write(llvm::StringRef path, std::string &message) const;
+  /// Opens the file, so that one which cannot be written is noticed before anything is compiled.
+  mlir::LogicalResult open(llvm::StringRef path, std::string &message);
 
 private:
+  std::unique_ptr<llvm::ToolOutputFile> file;
   llvm::json::Array errors;
   mlir::ScopedDiagnosticHandler handler;
 };

@@ -12,7 +12,6 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
@@ -40,9 +39,11 @@ struct CommandLine {
   cl::opt<int64_t> replicas{"replicas", cl::desc("number of replicas, if the module does not say it"), cl::init(0), cl::cat(category)};
   cl::opt<std::string> strategy{"strategy", cl::desc("kind of the strategy, if the module does not say it"), cl::value_desc("kind"),
                                 cl::cat(category)};
-  cl::opt<int64_t> servers{"servers", cl::desc("number of parameter servers, if the module does not say it"), cl::init(0), cl::cat(category)};
+  cl::opt<int64_t> servers{"servers", cl::desc("number of parameter servers, if the module does not say it"), cl::init(0),
+                           cl::cat(category)};
   cl::opt<std::string> partitioner{
-      "partitioner", cl::desc("how variables are split over servers: fixed N, min_size [bytes B] [shards M] or max_size bytes B [shards M]"),
+      "partitioner",
+      cl::desc("how variables are split over servers: fixed N, min_size [bytes B] [shards M] or max_size bytes B [shards M]"),
       cl::value_desc("rule"), cl::cat(category)};
   cl::list<std::string> targets{"target", cl::desc("target of the kernels, e.g. x86-64-v3; may be repeated"), cl::CommaSeparated,
                                 cl::cat(category)};
@@ -60,7 +61,8 @@ struct CommandLine {
   cl::opt<bool> verifyEach{"verify-each", cl::desc("verify the IR after every pass"), cl::init(true), cl::cat(category)};
   cl::opt<bool> checkOrder{"check-order", cl::desc("prove the order of collectives after every pass that may move one"), cl::init(false),
                            cl::cat(category)};
-  cl::opt<bool> allowUnproven{"allow-unproven", cl::desc("write what nobody has proven to end, for lockstep-verify to show; it is not run"), cl::cat(category)};
+  cl::opt<bool> allowUnproven{"allow-unproven", cl::desc("write what nobody has proven to end, for lockstep-verify to show; it is not run"),
+                              cl::cat(category)};
   cl::opt<std::string> errors{"errors", cl::desc("write what is wrong with the program to a file too, as JSON"), cl::value_desc("file"),
                               cl::cat(category)};
   cl::opt<bool> timing{"timing", cl::desc("print the time of every pass"), cl::cat(category)};
@@ -156,11 +158,8 @@ int main(int argc, char **argv) {
     return mlir::success();
   });
   ErrorFile errors(context);
-  llvm::scope_exit writeErrors([&] {
-    std::string why;
-    if (!errorsName.empty() && mlir::failed(errors.write(errorsName, why)))
-      fail("--errors: " + why);
-  });
+  if (!errorsName.empty() && mlir::failed(errors.open(errorsName, message)))
+    return fail("--errors: " + message);
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceFile<mlir::ModuleOp>(sourceManager, &context);
   if (!module)
     return 1;

@@ -2,6 +2,8 @@
 
 #include "tools/lockstep-run/Options.h"
 
+#include "tools/support/Numbers.h"
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
@@ -30,14 +32,21 @@ void addOptions(CLI::App &app, Options &options) {
   app.add_option("--global-batch", options.globalBatch, "examples of a step (default: as many as the replicas can take)")
       ->type_name("N")
       ->group("Training")
-      ->check(CLI::PositiveNumber);
+      ->check(tools::atLeast<uint64_t>(1));
   app.add_option("--init", options.init, "initial values of the variables (safetensors)")->type_name("FILE")->group("Training");
-  CLI::Option *epochs =
-      app.add_option("--epochs", options.epochs, "train until this many epochs are done")->type_name("E")->group("Training");
-  app.add_option("--steps", options.steps, "train until this many steps are done")->type_name("N")->group("Training")->excludes(epochs);
+  CLI::Option *epochs = app.add_option("--epochs", options.epochs, "train until this many epochs are done")
+                            ->type_name("E")
+                            ->group("Training")
+                            ->check(tools::atLeast<uint64_t>(0));
+  app.add_option("--steps", options.steps, "train until this many steps are done")
+      ->type_name("N")
+      ->group("Training")
+      ->excludes(epochs)
+      ->check(tools::atLeast<uint64_t>(0));
   app.add_option("--seed", options.seed, "seed of the order of the data and of the scalar 'seed' (default 0)")
       ->type_name("S")
-      ->group("Training");
+      ->group("Training")
+      ->check(tools::atLeast<uint64_t>(0));
   app.add_option("--set", options.scalars, "value of a host scalar; may be repeated")
       ->type_name("NAME=VALUE")
       ->group("Training")
@@ -46,7 +55,7 @@ void addOptions(CLI::App &app, Options &options) {
   app.add_option("--eval-every", options.evalEvery, "epochs between evaluations (default 1)")
       ->type_name("E")
       ->group("Training")
-      ->check(CLI::PositiveNumber);
+      ->check(tools::atLeast<uint64_t>(1));
 
   CLI::Option *inputs = app.add_option("--inputs", options.inputs,
                                        "run one step or program on these arrays instead of training, and print its results as JSON lines: "
@@ -62,7 +71,7 @@ void addOptions(CLI::App &app, Options &options) {
   app.add_option("--save-every", options.saveEvery, "steps between checkpoints")
       ->type_name("N")
       ->group("Output")
-      ->check(CLI::PositiveNumber)
+      ->check(tools::atLeast<uint64_t>(1))
       ->needs(save);
   app.add_flag("--resume", options.resume, "go on from the latest checkpoint in the folder of --save, if there is one")
       ->group("Output")
@@ -75,23 +84,25 @@ void addOptions(CLI::App &app, Options &options) {
   app.add_option("--threads", options.threads, "worker threads of all executors together (default: one for each CPU)")
       ->type_name("W")
       ->group("Execution")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--executors", options.executors,
-                 "executors that the replicas are divided among, which share nothing but messages; parameter servers have their own (default 1)")
+      ->check(tools::atLeast<unsigned>(1));
+  app.add_option(
+         "--executors", options.executors,
+         "executors that the replicas are divided among, which share nothing but messages; parameter servers have their own (default 1)")
       ->type_name("E")
       ->group("Execution")
-      ->check(CLI::PositiveNumber);
-  CLI::Option *workers = app.add_option("--workers", options.workers,
-                                        "workers that take steps on their own, with the same parameter servers; for the strategy parameter_server")
-                             ->type_name("W")
-                             ->group("Execution")
-                             ->check(CLI::PositiveNumber);
+      ->check(tools::atLeast<unsigned>(1));
+  CLI::Option *workers =
+      app.add_option("--workers", options.workers,
+                     "workers that take steps on their own, with the same parameter servers; for the strategy parameter_server")
+          ->type_name("W")
+          ->group("Execution")
+          ->check(tools::atLeast<unsigned>(1));
   for (const char *other : {"--executors", "--inputs"})
     workers->excludes(app.get_option(other));
   app.add_option("--replicas", options.replicas, "replicas to compile an .mlir for; checked for an artifact")
       ->type_name("N")
       ->group("Execution")
-      ->check(CLI::PositiveNumber);
+      ->check(tools::atLeast<unsigned>(1));
   app.add_option("--target", options.target, "kernel target, for example x86-64-v3")->type_name("T")->group("Execution");
   app.add_option("-O", options.optimization, "optimization level when compiling an .mlir")
       ->type_name("0|2")
@@ -107,7 +118,7 @@ void addOptions(CLI::App &app, Options &options) {
       ->type_name("N")
       ->group("Diagnosis")
       ->excludes(workers)
-      ->check(CLI::PositiveNumber);
+      ->check(tools::atLeast<uint64_t>(1));
   app.add_option("--deadline", options.deadlineSeconds, "give up after this many seconds without progress (default 60)")
       ->type_name("SECONDS")
       ->group("Diagnosis")
@@ -121,8 +132,9 @@ void addOptions(CLI::App &app, Options &options) {
   app.add_flag("--check-races", options.checkRaces, "check all accesses to shared memory (slow)")->group("Diagnosis")->excludes(workers);
   app.add_flag("--check-finite", options.checkFinite, "name the first kernel or collective that makes a NaN or an infinity (slow)")
       ->group("Diagnosis");
-  app.add_option("--inject", options.injections,
-                 "inject a fault, for example pause:replica=2,channel=3, or return-early, hang or nan in the launch command=7; may be repeated")
+  app.add_option(
+         "--inject", options.injections,
+         "inject a fault, for example pause:replica=2,channel=3, or return-early, hang or nan in the launch command=7; may be repeated")
       ->type_name("FAULT")
       ->group("Diagnosis")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)

@@ -1,6 +1,7 @@
 //===- main.cpp - lockstep-run: trains a compiled step --------------------===//
 
 #include "runtime/artifact/Artifact.h"
+#include "runtime/checkpoint/AtomicFile.h"
 #include "runtime/executor/Cluster.h"
 #include "runtime/executor/Coordinator.h"
 #include "tools/lockstep-run/HandInputs.h"
@@ -13,6 +14,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <mutex>
 #include <set>
 #include <unistd.h>
@@ -153,10 +155,12 @@ struct Engine {
 
 /// `run`, which signals can stop. Like a missed deadline, a second one is a reason not to wait for it.
 template <typename Run> Status untilSignals(const Options &options, const Engine &engine, HangHandler &hang, Run run) {
-  StopSignals signals(options.deadlineSeconds, [&] { engine.stop(); }, [&](int signal, const std::string &why) {
-    hang.interrupted(128 + signal);
-    engine.abort({StatusCode::interrupted, why});
-  });
+  StopSignals signals(
+      options.deadlineSeconds, [&] { engine.stop(); },
+      [&](int signal, const std::string &why) {
+        hang.interrupted(128 + signal);
+        engine.abort({StatusCode::interrupted, why});
+      });
   Status status = signals.outcome(run());
   hang.runReturned();
   return status;
@@ -185,6 +189,20 @@ int runByHand(const Options &options, const Engine &engine, HangHandler &hang, F
   return exitStatus(status);
 }
 
+/// What is written at the end of a long run should not fail only then. Nothing is left behind: there may be nothing to write.
+Status checkOutputs(const Options &options) {
+  for (auto [name, path] : {std::pair("--trace", options.trace), std::pair("--report", options.report)}) {
+    std::error_code ignored;
+    if (path.empty() || std::filesystem::is_other(path, ignored))
+      continue;
+    if (std::filesystem::is_directory(path, ignored))
+      return invalidArgument(fmt::format("{}: expected a file, found the folder '{}'", name, path));
+    if (Expected<AtomicFile> file = AtomicFile::create(path); !file)
+      return file.status().withContext(name);
+  }
+  return Status::success();
+}
+
 int fail(const Status &status) {
   printError(status.message());
   return exitError;
@@ -198,6 +216,8 @@ int main(int argc, char **argv) {
     return *status;
   const Options &options = std::get<Options>(parsed);
 
+  if (Status status = checkOutputs(options); !status.ok())
+    return fail(status);
   FileWatch files = watchFiles(options);
   Expected<std::shared_ptr<const Artifact>> artifact = openArtifact(options, files);
   if (!artifact)

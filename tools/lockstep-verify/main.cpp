@@ -2,6 +2,7 @@
 
 #include "tools/lockstep-verify/Summary.h"
 #include "tools/support/Compile.h"
+#include "tools/support/Numbers.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -59,13 +60,17 @@ int main(int argc, char **argv) {
   int64_t replicas = 0, servers = 0;
   bool json = false;
 
-  CLI::App app("Proves that the replicas of a program do not wait for each other for ever, and shows how, or how they do.", "lockstep-verify");
+  CLI::App app("Proves that the replicas of a program do not wait for each other for ever, and shows how, or how they do.",
+               "lockstep-verify");
   app.add_option("file", file, "program (.mlir) or artifact (.lockstep)")->required();
   app.add_flag("--json", json, "print JSON");
-  app.add_option("--replicas", replicas, "number of replicas, for an .mlir that does not say it")->check(CLI::PositiveNumber);
+  app.add_option("--replicas", replicas, "number of replicas, for an .mlir that does not say it")
+      ->check(lockstep::tools::atLeast<int64_t>(1));
   app.add_option("--strategy", strategy, "kind of the strategy, for an .mlir that does not say it")->type_name("KIND");
-  app.add_option("--servers", servers, "number of parameter servers, for an .mlir that does not say it")->check(CLI::PositiveNumber);
-  app.add_option("--partitioner", partitioner, "how variables are split over servers, for an .mlir that does not say it")->type_name("RULE");
+  app.add_option("--servers", servers, "number of parameter servers, for an .mlir that does not say it")
+      ->check(lockstep::tools::atLeast<int64_t>(1));
+  app.add_option("--partitioner", partitioner, "how variables are split over servers, for an .mlir that does not say it")
+      ->type_name("RULE");
   app.add_option("-O", optimization, "optimization level of an .mlir: 0 or 2")->check(CLI::IsMember({"0", "2"}));
   try {
     app.parse(argc, argv);

@@ -15,6 +15,18 @@ from run_tool import USUAL, failure, initial, train
         (USUAL, "expected --epochs=E, --steps=N or --inputs=FILE.npz, found none (see --help)"),
         ([*USUAL, "--epochs=1", "--steps=1"], "--epochs excludes --steps (see --help)"),
         ([*USUAL, "--steps=x"], "could not convert: --steps = x (see --help)"),
+        ([*USUAL, "--steps=-1"], "--steps: expected a number of at least 0, found -1 (see --help)"),
+        ([*USUAL, "--epochs=-1"], "--epochs: expected a number of at least 0, found -1 (see --help)"),
+        ([*USUAL, "--steps=1", "--seed=-1"], "--seed: expected a number of at least 0, found -1 (see --help)"),
+        ([*USUAL, "--steps=99999999999999999999"], "--steps: expected a number of at most 18446744073709551615, found 99999999999999999999 (see --help)"),
+        *[
+            ([*USUAL, "--steps=1", f"--{name}=0"], f"--{name}: expected a number of at least 1, found 0 (see --help)")
+            for name in ["replicas", "threads", "executors", "workers", "check-mirrored", "global-batch", "eval-every"]
+        ],
+        ([*USUAL, "--steps=1", "--threads=4294967296"], "--threads: expected a number of at most 4294967295, found 4294967296 (see --help)"),
+        ([*USUAL, "--steps=1", "--trace=no/t"], "--trace: 'no/t': cannot create: No such file or directory"),
+        ([*USUAL, "--steps=1", "--report=no/r"], "--report: 'no/r': cannot create: No such file or directory"),
+        ([*USUAL, "--steps=1", "--report=."], "--report: expected a file, found the folder '.'"),
         ([*USUAL, "--steps=1", "--resume"], "--resume requires --save (see --help)"),
         ([*USUAL, "--steps=1", "--deadline=0"], "--deadline: expected a number of seconds above 0, found '0' (see --help)"),
         ([*USUAL, "--steps=1", "--check-mirrored=2"], "expected several executors for --check-mirrored, found 1 (see --help)"),
