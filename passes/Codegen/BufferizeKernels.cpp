@@ -171,6 +171,14 @@ static LogicalResult simplify(func::FuncOp function) {
   });
   for (linalg::CopyOp copy : copies)
     copy.erase();
+  // Of linalg, loops are made of what has a body and maps.
+  WalkResult known = function.walk([&](Operation *op) {
+    bool hasNoCode =
+        isa_and_nonnull<linalg::LinalgDialect>(op->getDialect()) && !isa<linalg::LinalgOp, linalg::YieldOp, linalg::IndexOp>(op);
+    return hasNoCode ? WalkResult(op->emitError("no code for '") << op->getName() << "'") : WalkResult::advance();
+  });
+  if (known.wasInterrupted())
+    return failure();
   SmallVector<linalg::LinalgOp> named;
   function.walk([&](linalg::LinalgOp op) {
     if (!isa<linalg::GenericOp>(op))
@@ -184,10 +192,24 @@ static LogicalResult simplify(func::FuncOp function) {
   return success();
 }
 
+/// What has no bufferization has no code.
+static LogicalResult checkOperations(device::KernelOp kernel) {
+  auto isTensor = llvm::IsaPred<TensorType>;
+  WalkResult result = kernel.getBody().walk([&](Operation *op) {
+    bool isOnTensors = llvm::any_of(op->getOperandTypes(), isTensor) || llvm::any_of(op->getResultTypes(), isTensor);
+    if (!isOnTensors || isa<device::YieldOp>(op) || isa<bufferization::BufferizableOpInterface>(op))
+      return WalkResult::advance();
+    return WalkResult(op->emitError("no code for '") << op->getName() << "'");
+  });
+  return failure(result.wasInterrupted());
+}
+
 namespace {
 struct BufferizeKernels : lockstep::impl::BufferizeKernelsPassBase<BufferizeKernels> {
   void runOnOperation() override {
     for (auto kernel : llvm::make_early_inc_range(getOperation().getOps<device::KernelOp>())) {
+      if (failed(checkOperations(kernel)))
+        return signalPassFailure();
       SmallVector<ResultPlace> places = chooseResultPlaces(kernel);
       auto function = createFunction(kernel, places);
       if (failed(bufferize(function)) || failed(simplify(function)))
