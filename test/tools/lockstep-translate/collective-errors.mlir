@@ -1,0 +1,31 @@
+// Collectives that no runtime can execute are refused at their line, not by who loads the artifact.
+
+// RUN: split-file %s %t
+// RUN: not lockstep-translate --emit-artifact %t/permute.mlir -o %t.lockstep 2>&1 | FileCheck %s --check-prefix=PERMUTE
+// RUN: not lockstep-translate --emit-artifact %t/root.mlir -o %t.lockstep 2>&1 | FileCheck %s --check-prefix=ROOT
+
+//--- permute.mlir
+// PERMUTE: error: a collective of kind 'permute' cannot be executed
+module attributes {device.replicas = 2 : i64} {
+  collective.group @all
+  device.program @step role "worker" replica 64 shared 0 input 0 registers 0 channels 1 {
+    %0 = device.slice replica[0] : <tensor<4xf32>>
+    %1 = device.slice replica[16] : <tensor<4xf32>>
+    device.start permute none @all channel 0 (%0 : !device.buffer<tensor<4xf32>>) to(%1 : !device.buffer<tensor<4xf32>>)
+    device.wait channel 0
+    device.return
+  }
+}
+
+//--- root.mlir
+// ROOT: error: expected a root among the ranks of group 'all', found 2
+module attributes {device.replicas = 2 : i64} {
+  collective.group @all
+  device.program @step role "worker" replica 64 shared 0 input 0 registers 0 channels 1 {
+    %0 = device.slice replica[0] : <tensor<4xf32>>
+    %1 = device.slice replica[16] : <tensor<4xf32>>
+    device.start broadcast none @all channel 0 (%0 : !device.buffer<tensor<4xf32>>) to(%1 : !device.buffer<tensor<4xf32>>) {root = 2 : i64}
+    device.wait channel 0
+    device.return
+  }
+}
