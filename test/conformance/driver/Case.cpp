@@ -13,6 +13,49 @@ namespace lockstep::conformance::driver {
 
 static constexpr const char *kFormat = "tfdist-neutral-1";
 
+/// Takes the place of a case that cannot be read, so that it is counted as one that fails.
+static Json malformed(const std::string &name, const std::string &why) {
+  return {{"name", name}, {"category", "malformed"}, {kMalformed, why}};
+}
+
+/// What is wrong with a case whatever it does; empty if nothing is.
+static std::string findError(const Json &one) {
+  if (!one.is_object())
+    return "expected a case that is an object, found " + one.dump();
+  for (const char *field : {"name", "category", "grading"})
+    if (!one.contains(field) || !one.at(field).is_string())
+      return fmt::format("expected the field '{}', a string", field);
+  static constexpr std::string_view gradings[] = {"match_tf", "reject", "reject_tf_silent", "clean_expected"};
+  std::string grading = one.at("grading").get<std::string>();
+  if (std::find(std::begin(gradings), std::end(gradings), grading) == std::end(gradings))
+    return fmt::format("unknown 'grading' '{}'", grading);
+  const Json strategy = one.value("strategy", Json::object());
+  if (strategy.is_object() && one.contains("replicas") && strategy.contains("replicas") && one.at("replicas") != strategy.at("replicas"))
+    return fmt::format("expected {} 'replicas' as in 'strategy', found {}", strategy.at("replicas").dump(), one.at("replicas").dump());
+  return "";
+}
+
+/// Appends the cases of `file`.
+static void readFile(const std::filesystem::path &file, std::vector<Json> &cases) {
+  std::ifstream stream(file);
+  Json content = Json::parse(stream, nullptr, /*allow_exceptions=*/false);
+  if (!content.is_object() || !content.contains("format") || content.at("format") != kFormat) {
+    cases.push_back(malformed(file.string(), fmt::format("expected a case file of format '{}'", kFormat)));
+    return;
+  }
+  if (!content.contains("cases") || !content.at("cases").is_array()) {
+    cases.push_back(malformed(file.string(), "expected the field 'cases', a list"));
+    return;
+  }
+  for (size_t i = 0; i < content.at("cases").size(); ++i) {
+    Json one = content.at("cases")[i];
+    if (one.is_object() && !one.contains("category") && content.contains("category"))
+      one["category"] = content.at("category");
+    std::string why = findError(one);
+    cases.push_back(why.empty() ? std::move(one) : malformed(fmt::format("{}: case {}", file.string(), i), why));
+  }
+}
+
 std::vector<Json> readCases(const std::filesystem::path &folder) {
   std::vector<std::filesystem::path> files;
   for (const auto &entry : std::filesystem::directory_iterator(folder))
@@ -20,18 +63,12 @@ std::vector<Json> readCases(const std::filesystem::path &folder) {
       files.push_back(entry.path());
   std::sort(files.begin(), files.end());
 
+  if (files.empty())
+    throw CaseError(fmt::format("{}: expected case files ('.json'), found none", folder.string()));
+
   std::vector<Json> cases;
-  for (const std::filesystem::path &file : files) {
-    std::ifstream stream(file);
-    Json content = Json::parse(stream, nullptr, /*allow_exceptions=*/false);
-    if (content.is_discarded() || !content.is_object() || content.value("format", "") != kFormat)
-      throw CaseError(fmt::format("{}: expected a case file of format '{}'", file.string(), kFormat));
-    for (Json &one : content.at("cases")) {
-      if (!one.contains("category"))
-        one["category"] = content.at("category");
-      cases.push_back(std::move(one));
-    }
-  }
+  for (const std::filesystem::path &file : files)
+    readFile(file, cases);
   return cases;
 }
 

@@ -66,7 +66,11 @@ struct Case {
   std::vector<std::string> observeVariables;
 };
 
-/// The cases of all files of a folder, in the order of their names. Throws CaseError for files that are not of the format.
+/// The field of a case that could not be read which says why.
+inline constexpr const char *kMalformed = "malformed";
+
+/// The cases of all files of a folder, in the order of their names; files and cases that are not of the format have a `kMalformed`. Throws
+/// CaseError if there are no files.
 std::vector<Json> readCases(const std::filesystem::path &folder);
 
 /// Errors are CaseErrors: a strategy, type or field that nothing here knows.

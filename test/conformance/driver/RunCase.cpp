@@ -3,6 +3,7 @@
 #include "test/conformance/driver/RunCase.h"
 
 #include "test/conformance/ProceduralCases.h"
+#include "test/conformance/driver/Case.h"
 #include "test/conformance/driver/Compare.h"
 #include "test/conformance/driver/ProceduralPrograms.h"
 
@@ -82,6 +83,8 @@ static void runHandler(ProgramHandler handler, const Json &one, Json &verdict) {
 }
 
 Json runCase(const Json &one, bool withIr) {
+  if (one.contains(kMalformed))
+    return failedCase(one, one.at(kMalformed).get<std::string>());
   Json verdict = describe(one);
   try {
     if (one.contains("program"))

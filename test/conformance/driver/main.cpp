@@ -41,6 +41,9 @@ std::vector<Json> selectCases(const Options &options) {
   std::vector<Json> cases = readCases(options.cases);
   std::regex filter(options.filter);
   std::erase_if(cases, [&](const Json &one) {
+    // What cannot be read may be anything.
+    if (one.contains(kMalformed))
+      return false;
     return (options.programsOnly && !one.contains("program")) ||
            !std::regex_search(one.at("category").get<std::string>() + "/" + one.at("name").get<std::string>(), filter);
   });
