@@ -38,7 +38,8 @@ static MemRefType getMemoryType(Type type) {
 /// computed in place.
 static void yieldTo(OpBuilder &builder, Location loc, Value value, Value memory) {
   while (Operation *op = value.getDefiningOp()) {
-    if (!isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op) || !value.hasOneUse())
+    if (!isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op) || !value.hasOneUse() ||
+        !cast<RankedTensorType>(value.getType()).hasStaticShape())
       break;
     auto type = getMemoryType(op->getOperand(0).getType());
     if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op))

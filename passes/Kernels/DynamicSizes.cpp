@@ -3,6 +3,7 @@
 #include "passes/Kernels/DynamicSizes.h"
 
 #include "dialect/Collective/CollectiveDialect.h"
+#include "dialect/Device/DeviceDialect.h"
 #include "dialect/Replica/ReplicaDialect.h"
 #include "passes/Kernels/Scalars.h"
 
@@ -12,6 +13,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace lockstep;
@@ -27,9 +29,29 @@ FailureOr<DynamicSizes> DynamicSizes::find(func::FuncOp step) {
   for (BlockArgument argument : step.getArguments())
     if (isDynamic(argument))
       return emitError(argument.getLoc()) << "expected arguments of static shape, found " << argument.getType();
+  sizes.findArgumentBounds(step);
   if (failed(sizes.findAll(step.getBody().front())))
     return failure();
   return sizes;
+}
+
+/// Batches come with their sizes, "x.dim0" beside "x", of which the one has the bound that the other has as its shape; also where nobody
+/// needs the batch itself.
+void DynamicSizes::findArgumentBounds(func::FuncOp step) {
+  auto getBatch = [&](BlockArgument argument) {
+    auto binding = step.getArgAttrOfType<device::BindingAttr>(argument.getArgNumber(), "device.binding");
+    return binding && binding.getKind() == device::BindingKind::Batch ? binding.getName() : StringRef();
+  };
+  llvm::StringMap<RankedTensorType> batches;
+  for (BlockArgument argument : step.getArguments())
+    if (auto type = dyn_cast<RankedTensorType>(argument.getType()); type && !getBatch(argument).empty())
+      batches[getBatch(argument)] = type;
+  for (BlockArgument argument : step.getArguments()) {
+    auto [name, dimension] = getBatch(argument).rsplit(".dim");
+    unsigned d;
+    if (auto found = batches.find(name); found != batches.end() && !dimension.getAsInteger(10, d) && d < found->second.getRank())
+      argumentBounds[argument] = found->second.getDimSize(d);
+  }
 }
 
 ArrayRef<DynamicSize> DynamicSizes::of(Value tensor) const {
@@ -62,6 +84,10 @@ static void setBounds(collective::WaitOp wait, const DynamicSizes &sizes) {
 /// Sizes are asked for after they have been found: in program order.
 LogicalResult DynamicSizes::findAll(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
+    if (auto cast = dyn_cast<arith::IndexCastOp>(op))
+      if (tensor::ExtractOp load = getLoad(cast.getResult()))
+        if (int64_t bound = argumentBounds.lookup(load.getTensor()))
+          bounds[cast.getResult()] = bound;
     if (auto dim = dyn_cast<tensor::DimOp>(op); dim && isDynamic(dim.getSource())) {
       replaceDim(dim);
       continue;
@@ -237,6 +263,10 @@ DynamicSize DynamicSizes::findSize(OpResult tensor, unsigned dimension) {
     return findSliceSize(slice, dimension);
   if (auto cast = dyn_cast<tensor::CastOp>(op))
     return findCastSize(cast, dimension);
+  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
+    return findExpandedSize(expand, dimension);
+  if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op))
+    return findCollapsedSize(collapse, dimension);
   if (auto destination = dyn_cast<DestinationStyleOpInterface>(op)) {
     DynamicSize size = sizeOf(destination.getTiedOpOperand(tensor)->get(), dimension);
     if (int64_t bound = boundByLoops(tensor, dimension))
@@ -268,6 +298,39 @@ DynamicSize DynamicSizes::findCastSize(tensor::CastOp cast, unsigned dimension) 
   int64_t size = source.getDimSize(dimension);
   // The bound of what is empty is any: 0 says that it is not known.
   return {arith::ConstantIndexOp::create(builder, cast.getLoc(), size), std::max<int64_t>(size, 1)};
+}
+
+/// One of several dimensions that one becomes.
+DynamicSize DynamicSizes::findExpandedSize(tensor::ExpandShapeOp expand, unsigned dimension) {
+  auto value = cast<Value>(expand.getMixedOutputShape()[dimension]);
+  int64_t source = expand.getCorrespondingSourceDim(dimension), bound = boundOf(expand.getSrc(), source);
+  for (int64_t other : expand.getReassociationIndices()[source])
+    if (int64_t size = expand.getType().getDimSize(other); !ShapedType::isDynamic(size))
+      bound /= std::max<int64_t>(size, 1);
+  int64_t known = bounds.lookup(value);
+  return {value, known && bound ? std::min(known, bound) : std::max(known, bound)};
+}
+
+/// What several dimensions become.
+DynamicSize DynamicSizes::findCollapsedSize(tensor::CollapseShapeOp collapse, unsigned dimension) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(collapse);
+  Location loc = collapse.getLoc();
+  DynamicSize product{Value(), 1};
+  int64_t factor = 1;
+  for (int64_t source : collapse.getReassociationIndices()[dimension]) {
+    auto type = collapse.getSrcType();
+    product.bound = static_cast<int64_t>(llvm::SaturatingMultiply<uint64_t>(product.bound, boundOf(collapse.getSrc(), source)));
+    if (!type.isDynamicDim(source)) {
+      factor *= type.getDimSize(source);
+      continue;
+    }
+    Value size = sizeOf(collapse.getSrc(), source).value;
+    product.value = product.value ? arith::MulIOp::create(builder, loc, product.value, size) : size;
+  }
+  if (factor != 1)
+    product.value = arith::MulIOp::create(builder, loc, product.value, arith::ConstantIndexOp::create(builder, loc, factor));
+  return product;
 }
 
 /// A slice has at most the size of what it is taken from. So it tells a bound of the value that its size is given by.

@@ -46,11 +46,14 @@ public:
 private:
   explicit DynamicSizes(mlir::func::FuncOp step) : builder(step.getContext()) {}
 
+  void findArgumentBounds(mlir::func::FuncOp step);
   llvm::LogicalResult findAll(mlir::Block &block);
   llvm::LogicalResult findSizes(mlir::OpResult tensor);
   DynamicSize findSize(mlir::OpResult tensor, unsigned dimension);
   DynamicSize findSliceSize(mlir::tensor::ExtractSliceOp slice, unsigned dimension);
   DynamicSize findCastSize(mlir::tensor::CastOp cast, unsigned dimension);
+  DynamicSize findExpandedSize(mlir::tensor::ExpandShapeOp expand, unsigned dimension);
+  DynamicSize findCollapsedSize(mlir::tensor::CollapseShapeOp collapse, unsigned dimension);
   int64_t boundByLoops(mlir::OpResult tensor, unsigned dimension);
   /// The size of a dynamic dimension; nothing if it has not been found.
   DynamicSize sizeOf(mlir::Value tensor, unsigned dimension);
@@ -63,6 +66,8 @@ private:
 
   mlir::OpBuilder builder;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<DynamicSize, 1>> sizes;
+  /// Arguments that are the sizes of batches.
+  llvm::DenseMap<mlir::Value, int64_t> argumentBounds;
   /// Indices with which something of a known size was sliced.
   llvm::DenseMap<mlir::Value, int64_t> bounds;
   llvm::DenseMap<mlir::Value, mlir::Value> stored;

@@ -93,13 +93,17 @@ private:
   /// A computation that copies `value`, as a kernel's anchor.
   Value createCopy(Location loc, Value value) {
     auto type = cast<RankedTensorType>(value.getType());
-    Value init = tensor::EmptyOp::create(builder, loc, type.getShape(), type.getElementType());
+    SmallVector<Value> dynamic = llvm::map_to_vector(sizes.of(value), [](const DynamicSize &size) { return size.value; });
+    Value init = tensor::EmptyOp::create(builder, loc, type, dynamic);
+    sizes.copy(value, init);
     SmallVector<AffineMap> maps(2, builder.getMultiDimIdentityMap(type.getRank()));
     SmallVector<utils::IteratorType> iterators(type.getRank(), utils::IteratorType::parallel);
-    return linalg::GenericOp::create(
-               builder, loc, TypeRange(type), value, init, maps, iterators,
-               [](OpBuilder &b, Location bodyLoc, ValueRange arguments) { linalg::YieldOp::create(b, bodyLoc, arguments[0]); })
-        .getResult(0);
+    Value copy = linalg::GenericOp::create(
+                     builder, loc, TypeRange(type), value, init, maps, iterators,
+                     [](OpBuilder &b, Location bodyLoc, ValueRange arguments) { linalg::YieldOp::create(b, bodyLoc, arguments[0]); })
+                     .getResult(0);
+    sizes.copy(value, copy);
+    return copy;
   }
 
   //===--------------------------------------------------------------------===//

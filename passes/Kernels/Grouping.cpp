@@ -47,6 +47,9 @@ static bool isScalar(Type type) { return type.isIntOrIndexOrFloat(); }
 OpClass lockstep::classify(Operation *op) {
   if (op->hasTrait<OpTrait::IsTerminator>() || isOrdered(op) || isStepControlFlow(op))
     return OpClass::Step;
+  // Of a tensor whose size is known at run time, memory has no other view.
+  if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op) && !cast<RankedTensorType>(op->getResult(0).getType()).hasStaticShape())
+    return OpClass::Compute;
   if (matchPattern(op, m_Constant()) ||
       isa<tensor::EmptyOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp, tensor::DimOp>(op))
     return OpClass::Glue;

@@ -230,3 +230,36 @@ func.func @no_epilogue(%x: tensor<8x2xf32> {device.binding = #device.binding<bat
   } -> tensor<?x4xf32>
   return %y : tensor<?x4xf32>
 }
+
+// -----
+
+// Reshapes keep bounds: what one dimension becomes has its bound without the static ones, what several become the product of theirs.
+// CHECK: device.kernel private @{{.*}} -> tensor<?x2xf32> attributes {bounds = array<i64: 3>
+// CHECK: device.kernel private @{{.*}} -> tensor<?xf32> attributes {bounds = array<i64: 6>
+// CHECK-LABEL: func.func @reshape
+func.func @reshape(%x: tensor<6xf32> {device.binding = #device.binding<batch "x">}, %n: tensor<i64> {device.binding = #device.binding<batch "x.dim0">})
+    -> (tensor<?xf32> {device.binding = #device.binding<result "y">}, tensor<?x2xf32> {device.binding = #device.binding<result "z">}) {
+  %c2 = arith.constant 2 : index
+  %e = tensor.extract %n[] : tensor<i64>
+  %i = arith.index_cast %e : i64 to index
+  %s = tensor.extract_slice %x[0] [%i] [1] : tensor<6xf32> to tensor<?xf32>
+  %half = arith.divui %i, %c2 : index
+  %z = tensor.expand_shape %s [[0, 1]] output_shape [%half, 2] : tensor<?xf32> into tensor<?x2xf32>
+  %y = tensor.collapse_shape %z [[0, 1]] : tensor<?x2xf32> into tensor<?xf32>
+  return %y, %z : tensor<?xf32>, tensor<?x2xf32>
+}
+
+// -----
+
+// The size of a batch has the batch's bound, also where nobody needs the batch itself.
+// CHECK: device.kernel private @{{.*}} -> tensor<?xf32> attributes {bounds = array<i64: 6>
+// CHECK-LABEL: func.func @size
+func.func @size(%x: tensor<6xf32> {device.binding = #device.binding<batch "x">}, %n: tensor<i64> {device.binding = #device.binding<batch "x.dim0">})
+    -> (tensor<?xf32> {device.binding = #device.binding<result "y">}) {
+  %one = arith.constant 1.0 : f32
+  %e = tensor.extract %n[] : tensor<i64>
+  %i = arith.index_cast %e : i64 to index
+  %place = tensor.empty(%i) : tensor<?xf32>
+  %y = linalg.fill ins(%one : f32) outs(%place : tensor<?xf32>) -> tensor<?xf32>
+  return %y : tensor<?xf32>
+}
