@@ -95,7 +95,8 @@ void lockstep::alignWhileLoops(Operation *root) {
 // Tensors in place
 //===----------------------------------------------------------------------===//
 
-/// True if `value` is `argument` with some elements overwritten, so that bufferization keeps it in the same place anyway.
+/// True if `value` is `argument` with some elements overwritten, so that bufferization keeps it in the same place anyway, unless somebody
+/// still needs the argument.
 static bool isUpdateOf(Value value, Value argument) {
   while (value != argument) {
     auto result = dyn_cast<OpResult>(value);
@@ -123,15 +124,16 @@ namespace {
 /// What a terminator hands to the arguments of its loop.
 class Ties {
 public:
-  explicit Ties(Operation *terminator) : terminator(terminator) {}
+  Ties(Operation *terminator, bool viaCopies) : terminator(terminator), viaCopies(viaCopies) {}
 
   void add(unsigned operand, Value argument) {
     Value value = terminator->getOperand(operand);
-    if (isa<RankedTensorType>(value.getType()) && value.getType() == argument.getType() && !isUpdateOf(value, argument))
+    if (isa<RankedTensorType>(value.getType()) && value.getType() == argument.getType() && value != argument &&
+        (viaCopies || !isUpdateOf(value, argument)))
       ties.emplace_back(operand, argument);
   }
 
-  void tie(bool viaCopies) const {
+  void tie() const {
     OpBuilder builder(terminator);
     Location loc = terminator->getLoc();
     if (viaCopies)
@@ -149,6 +151,7 @@ public:
 
 private:
   Operation *terminator;
+  bool viaCopies;
   SmallVector<std::pair<unsigned, Value>> ties;
 };
 } // namespace
@@ -185,18 +188,18 @@ void lockstep::tieCarriedTensors(Operation *root, bool viaCopies) {
     chooseCopies(root);
   root->walk([&](Operation *op) {
     if (auto loop = dyn_cast<scf::ForOp>(op)) {
-      Ties ties(loop.getBody()->getTerminator());
+      Ties ties(loop.getBody()->getTerminator(), viaCopies);
       for (auto [i, argument] : llvm::enumerate(loop.getRegionIterArgs()))
         ties.add(i, argument);
-      ties.tie(viaCopies);
+      ties.tie();
     } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
-      Ties condition(loop.getConditionOp()), yield(loop.getYieldOp());
+      Ties condition(loop.getConditionOp(), viaCopies), yield(loop.getYieldOp(), viaCopies);
       for (auto [i, argument] : llvm::enumerate(loop.getBeforeArguments()))
         condition.add(i + 1, argument);
       for (auto [i, argument] : llvm::enumerate(loop.getAfterArguments()))
         yield.add(i, argument);
-      condition.tie(viaCopies);
-      yield.tie(viaCopies);
+      condition.tie();
+      yield.tie();
     }
   });
 }

@@ -141,3 +141,20 @@ replica.step @step(%x: tensor<1x4xf32> {{replica.batch = "x"}}) {{
 """
     found = interpreted(text, replicas, {"x": np.repeat(np.full((1, 4), 9, np.float32), replicas, axis=0)})
     np.testing.assert_array_equal(np.frombuffer(found["w"][2], np.int64), [14 * replicas, 16 * replicas, 18 * replicas, (2**60 + 12) * replicas])
+
+
+def test_the_first_value_is_needed_inside_of_an_inner_loop(interpreted):
+    """The inner loop starts from what the outer one carries, and reads that in each turn."""
+    loop = f"""%k, %a = scf.while (%i = %i0, %p = %x) : (i32, {T}) -> (i32, {T}) {{
+    %more = arith.cmpi slt, %i, %number : i32
+    scf.condition(%more) %i, %p : i32, {T}
+  }} do {{
+  ^bb0(%i: i32, %p: {T}):
+    %next = arith.addi %i, %i1 : i32
+    %c = scf.for %j = %c0 to %turns step %c1 iter_args(%q = %p) -> {T} {{
+      {combine("t", "q", "add", "p")}
+      scf.yield %t : {T}
+    }}
+    scf.yield %next, %c : i32, {T}
+  }}"""
+    expect(interpreted, step(loop, ["a"]), 2, X * (1 + TURNS) ** TURNS)
