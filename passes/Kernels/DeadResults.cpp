@@ -2,8 +2,11 @@
 
 #include "passes/Kernels/DeadResults.h"
 
+#include "passes/Kernels/Grouping.h"
+
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Iterators.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/DenseSet.h"
@@ -13,14 +16,17 @@ using namespace mlir;
 
 namespace {
 
-bool isStructured(Operation *op) { return isa<scf::IfOp, scf::IndexSwitchOp, scf::ForOp, scf::WhileOp>(op); }
-
 /// Which values somebody needs. MLIR's liveness analysis takes regions for unreachable if it finds their condition to be constant, and says
 /// nothing of what is in them; here it has to stay consistent as long as it is there.
 class Needs {
 public:
   explicit Needs(Operation *root) : root(root) {
     root->walk([&](Operation *op) {
+      if (isControlFlow(op)) {
+        RegionBranchInverseSuccessorMapping own;
+        cast<RegionBranchOpInterface>(op).getSuccessorInputOperandMapping(own);
+        handedTo.insert(own.begin(), own.end());
+      }
       bool returns = op->hasTrait<OpTrait::ReturnLike>() && isa_and_nonnull<FunctionOpInterface>(op->getParentOp());
       bool acts = !op->hasTrait<OpTrait::IsTerminator>() && !op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() && !isMemoryEffectFree(op);
       if (op != root && !isa<FunctionOpInterface>(op) && (returns || acts))
@@ -55,7 +61,7 @@ private:
 
   /// What decides whether and how often something inside of `op` is executed.
   void needWay(Operation *op) {
-    if (!isStructured(op)) {
+    if (!isControlFlow(op)) {
       if (!isa<FunctionOpInterface>(op))
         needOperands(op);
       return;
@@ -76,34 +82,19 @@ private:
   void visit(Value value) {
     auto result = dyn_cast<OpResult>(value);
     Operation *op = result ? result.getOwner() : cast<BlockArgument>(value).getOwner()->getParentOp();
-    unsigned index = result ? result.getResultNumber() : cast<BlockArgument>(value).getArgNumber();
-    if (!isStructured(op)) {
+    if (!isControlFlow(op)) {
       if (result || !isa<FunctionOpInterface>(op))
         needOperands(op);
       return;
     }
     needWay(op);
-    if (auto loop = dyn_cast<scf::ForOp>(op)) {
-      if (!result && index == 0)
-        return;
-      unsigned carried = result ? index : index - 1;
-      need(loop.getInitArgs()[carried]);
-      need(loop.getYieldedValues()[carried]);
-    } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
-      if (!result && cast<BlockArgument>(value).getOwner() == loop.getBeforeBody()) {
-        need(loop.getInits()[index]);
-        need(loop.getYieldOp().getOperand(index));
-      } else {
-        need(loop.getConditionOp().getArgs()[index]);
-      }
-    } else {
-      for (Region &region : op->getRegions())
-        if (!region.empty())
-          need(region.front().getTerminator()->getOperand(index));
-    }
+    for (OpOperand *operand : handedTo.lookup(value))
+      need(operand->get());
   }
 
   Operation *root;
+  /// What loops and branches hand to their results and arguments.
+  RegionBranchInverseSuccessorMapping handedTo;
   llvm::DenseSet<Value> needed;
   llvm::DenseSet<Operation *> visited;
   SmallVector<Value> pending;
@@ -124,7 +115,7 @@ public:
 
   void erase() {
     root->walk([&](Operation *op) {
-      if (isStructured(op))
+      if (isControlFlow(op))
         all.push_back(find(op));
     });
     llvm::erase_if(all, [](const Dead &dead) { return dead.results.none() && dead.carried.none(); });

@@ -26,8 +26,10 @@ using namespace mlir;
 /// Collectives, and loads of batches: they stay in program order.
 static bool isOrdered(Operation *op) { return isa<device::LoadBatchOp>(op) || isa<collective::CollectiveDialect>(op->getDialect()); }
 
+bool lockstep::isControlFlow(Operation *op) { return isa<scf::ForOp, scf::WhileOp, scf::IfOp, scf::IndexSwitchOp>(op); }
+
 bool lockstep::isStepControlFlow(Operation *op) {
-  if (!isa<scf::ForOp, scf::WhileOp, scf::IfOp, scf::IndexSwitchOp>(op))
+  if (!isControlFlow(op))
     return false;
   WalkResult result = op->walk([](Operation *inner) {
     auto linalgOp = dyn_cast<linalg::LinalgOp>(inner);

@@ -24,6 +24,9 @@ enum class OpClass {
 
 OpClass classify(mlir::Operation *op);
 
+/// Loops and branches of the kinds that kernels and steps may hold.
+bool isControlFlow(mlir::Operation *op);
+
 /// Whether loops or branches `op` stay in the step: they hold collectives, products, or other things worth
 /// a kernel of their own.
 bool isStepControlFlow(mlir::Operation *op);

@@ -7,7 +7,6 @@
 #include "passes/Verify/Uniformity.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 
@@ -17,15 +16,13 @@ namespace lockstep {
 
 namespace {
 
-bool isLoopOrBranch(Operation *op) { return isa<scf::IfOp, scf::IndexSwitchOp, scf::ForOp, scf::WhileOp>(op); }
-
 /// Loops and branches that become one kernel each, though some of their results are uniform and others are not.
 SmallVector<Operation *> findMixed(ModuleOp module, const UniformityAnalysis &uniformity) {
   SmallVector<Operation *> mixed;
   auto isUniform = [&](Value result) { return uniformity.isUniform(result); };
   for (auto step : module.getOps<func::FuncOp>())
     step.walk<WalkOrder::PreOrder>([&](Operation *op) {
-      if (!isLoopOrBranch(op) || isStepControlFlow(op))
+      if (!isControlFlow(op) || isStepControlFlow(op))
         return WalkResult::advance();
       if (llvm::any_of(op->getResults(), isUniform) && !llvm::all_of(op->getResults(), isUniform))
         mixed.push_back(op);

@@ -81,33 +81,19 @@ private:
 
   void visit(Operation *op) {
     if (auto loop = dyn_cast<scf::ForOp>(op)) {
-      addDecision(op, {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()});
-      for (unsigned i = 0; i < loop.getNumRegionIterArgs(); ++i) {
-        Value targets[] = {loop.getRegionIterArg(i), loop.getResult(i)};
-        addFlow(loop.getInitArgsMutable()[i], targets);
-        addFlow(loop.getBody()->getTerminator()->getOpOperand(i), targets);
-      }
-      for (Value bound : {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()})
-        sources[loop.getInductionVar()].push_back(bound);
+      Value bounds[] = {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()};
+      addDecision(op, bounds);
+      llvm::append_range(sources[loop.getInductionVar()], bounds);
       isFollowed.insert(loop.getInductionVar());
-      return;
+      return addHandedOn(loop);
     }
     if (auto loop = dyn_cast<scf::WhileOp>(op)) {
       addDecision(op, loop.getConditionOp().getCondition());
-      for (OpOperand &init : loop.getInitsMutable())
-        addFlow(init, loop.getBeforeArguments()[init.getOperandNumber()]);
-      for (OpOperand &passed : loop.getConditionOp().getArgsMutable()) {
-        unsigned i = passed.getOperandNumber() - 1;
-        Value targets[] = {loop.getAfterArguments()[i], loop.getResult(i)};
-        addFlow(passed, targets);
-      }
-      for (OpOperand &yielded : loop.getYieldOp()->getOpOperands())
-        addFlow(yielded, loop.getBeforeArguments()[yielded.getOperandNumber()]);
-      return;
+      return addHandedOn(loop);
     }
     if (isa<scf::IfOp, scf::IndexSwitchOp, scf::ExecuteRegionOp>(op)) {
       addDecision(op, op->getOperands());
-      return addYields(op);
+      return addHandedOn(cast<RegionBranchOpInterface>(op));
     }
     if (isa<replica::MergeCallOp, replica::RunOp>(op)) {
       for (OpOperand &operand : op->getOpOperands())
@@ -159,6 +145,22 @@ private:
   static bool isYielding(Operation *op) {
     return isa<scf::ForOp, scf::WhileOp, scf::IfOp, scf::IndexSwitchOp, scf::ExecuteRegionOp, replica::MergeCallOp, replica::RunOp>(op) ||
            wouldOpBeTriviallyDead(op);
+  }
+
+  /// What a loop or branch hands to its arguments and results.
+  void addHandedOn(RegionBranchOpInterface op) {
+    RegionBranchSuccessorMapping mapping;
+    op.getSuccessorOperandInputMapping(mapping);
+    auto add = [&](Operation *from) {
+      for (OpOperand &operand : from->getOpOperands())
+        if (auto targets = mapping.find(&operand); targets != mapping.end())
+          addFlow(operand, targets->second);
+    };
+    add(op);
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        if (block.hasNoSuccessors())
+          add(block.getTerminator());
   }
 
   void addYields(Operation *op) {
