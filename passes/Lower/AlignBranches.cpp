@@ -116,41 +116,54 @@ private:
     return unmatched->emitError("expected the same collectives on both sides of a branch that replicas may take differently");
   }
 
-  /// Moves what comes before `left` and `right` into a branch of its own.
-  void cutBefore(Operation *left, Operation *right) {
-    SmallVector<Type> types;
-    SmallVector<Value> carried[2];
-    for (bool isThen : {true, false}) {
-      Operation *op = isThen ? left : right;
-      for (Operation &before : llvm::make_range(op->getBlock()->begin(), Block::iterator(op)))
-        llvm::append_range(carried[isThen], llvm::make_filter_range(before.getResults(), [&](Value result) {
-                             return llvm::any_of(result.getUsers(), [&](Operation *user) {
-                               Operation *ancestor = op->getBlock()->findAncestorOpInBlock(*user);
-                               return ancestor == op || op->isBeforeInBlock(ancestor);
-                             });
-                           }));
-    }
-    for (bool isThen : {true, false})
-      for (Value value : carried[isThen])
-        types.push_back(value.getType());
+  /// What a branch gives: the values that its sides have, one of which may have none.
+  struct Given {
+    Value left, right;
+    Value any() const { return left ? left : right; }
+  };
+
+  /// Moves what comes before `left` and `right` into a branch of its own, before this one. What it gives of one side alone is used instead
+  /// of that behind it.
+  scf::IfOp splitBefore(Operation *left, Operation *right, ArrayRef<Given> given) {
     builder.setInsertionPoint(branch);
-    auto first = scf::IfOp::create(builder, branch.getLoc(), types, branch.getCondition(), /*withElseRegion=*/true);
+    Location loc = branch.getLoc();
+    SmallVector<Type> types = llvm::map_to_vector(given, [](const Given &one) { return one.any().getType(); });
+    auto first = scf::IfOp::create(builder, loc, types, branch.getCondition(), /*withElseRegion=*/true);
     for (bool isThen : {true, false}) {
       Block &from = side(branch, isThen), &to = side(first, isThen);
       to.clear();
       to.getOperations().splice(to.end(), from.getOperations(), from.begin(), Block::iterator(isThen ? left : right));
       builder.setInsertionPointToEnd(&to);
       SmallVector<Value> yielded;
-      for (bool ofThen : {true, false})
-        for (Value value : carried[ofThen])
-          yielded.push_back(ofThen == isThen ? value : createUnread(builder, branch.getLoc(), value.getType()));
-      scf::YieldOp::create(builder, branch.getLoc(), yielded);
+      for (const Given &one : given) {
+        Value own = isThen ? one.left : one.right;
+        yielded.push_back(own ? own : createUnread(builder, loc, one.any().getType()));
+      }
+      scf::YieldOp::create(builder, loc, yielded);
     }
-    unsigned position = 0;
-    for (bool isThen : {true, false})
-      for (Value value : carried[isThen])
-        value.replaceUsesWithIf(first.getResult(position++), [&](OpOperand &use) { return branch->isAncestor(use.getOwner()); });
-    if (types.empty() && isMemoryEffectFree(first))
+    for (auto [one, result] : llvm::zip_equal(given, first.getResults()))
+      if (!one.left || !one.right)
+        one.any().replaceUsesWithIf(result, [&](OpOperand &use) { return branch->isAncestor(use.getOwner()); });
+    return first;
+  }
+
+  /// Moves what comes before two loops or branches into a branch of its own.
+  void cutBefore(Operation *left, Operation *right) {
+    SmallVector<Given> given;
+    for (bool isThen : {true, false}) {
+      Operation *op = isThen ? left : right;
+      auto isUsed = [&](Value result) {
+        return llvm::any_of(result.getUsers(), [&](Operation *user) {
+          Operation *ancestor = op->getBlock()->findAncestorOpInBlock(*user);
+          return ancestor == op || op->isBeforeInBlock(ancestor);
+        });
+      };
+      for (Operation &before : llvm::make_range(op->getBlock()->begin(), Block::iterator(op)))
+        for (Value result : llvm::make_filter_range(before.getResults(), isUsed))
+          given.push_back(isThen ? Given{result, {}} : Given{{}, result});
+    }
+    scf::IfOp first = splitBefore(left, right, given);
+    if (given.empty() && isMemoryEffectFree(first))
       first.erase();
   }
 
@@ -174,51 +187,25 @@ private:
       }
   }
 
-  /// Moves what comes before `left` and `right` into a branch of its own, and the two out as one.
+  /// Moves what comes before two collectives into a branch of its own, and the two out as one.
   void cut(Operation *left, Operation *right) {
-    SmallVector<Type> types;
-    SmallVector<Value> yields[2], carried[2];
-    SmallVector<unsigned> positions[2];
-    for (bool isThen : {true, false})
-      carried[isThen] = findCarried(isThen ? left : right);
+    SmallVector<Value> ofLeft = findCarried(left), ofRight = findCarried(right);
     // Operands that are the same value already need no branch.
-    SmallVector<std::optional<unsigned>> operandResults;
-    for (auto [x, y] : llvm::zip_equal(left->getOperands(), right->getOperands())) {
-      operandResults.push_back(x == y ? std::nullopt : std::optional<unsigned>(types.size()));
-      if (x == y)
-        continue;
-      types.push_back(x.getType());
-      yields[true].push_back(x);
-      yields[false].push_back(y);
-    }
-    for (bool isThen : {true, false})
-      for (Value value : carried[isThen]) {
-        positions[isThen].push_back(types.size());
-        types.push_back(value.getType());
-        yields[isThen].push_back(value);
-        yields[!isThen].push_back(Value());
+    SmallVector<unsigned> operands;
+    SmallVector<Given> given;
+    for (auto [i, pair] : llvm::enumerate(llvm::zip_equal(left->getOperands(), right->getOperands())))
+      if (auto [x, y] = pair; x != y) {
+        operands.push_back(i);
+        given.push_back({x, y});
       }
-
-    builder.setInsertionPoint(branch);
-    auto first = scf::IfOp::create(builder, branch.getLoc(), types, branch.getCondition(), /*withElseRegion=*/true);
-    for (bool isThen : {true, false}) {
-      Block &from = side(branch, isThen), &to = side(first, isThen);
-      if (!to.empty())
-        to.back().erase();
-      to.getOperations().splice(to.end(), from.getOperations(), from.begin(), Block::iterator(isThen ? left : right));
-      builder.setInsertionPointToEnd(&to);
-      SmallVector<Value> operands;
-      for (auto [value, type] : llvm::zip_equal(yields[isThen], types)) {
-        operands.push_back(value ? value : createUnread(builder, branch.getLoc(), type));
-      }
-      scf::YieldOp::create(builder, branch.getLoc(), operands);
-      for (auto [value, position] : llvm::zip_equal(carried[isThen], positions[isThen]))
-        value.replaceUsesWithIf(first.getResult(position), [&](OpOperand &use) { return branch->isAncestor(use.getOwner()); });
-    }
-    for (auto [i, result] : llvm::enumerate(operandResults))
-      if (result)
-        for (Operation *op : {left, right})
-          op->setOperand(i, first.getResult(*result));
+    for (Value value : ofLeft)
+      given.push_back({value, {}});
+    for (Value value : ofRight)
+      given.push_back({{}, value});
+    scf::IfOp first = splitBefore(left, right, given);
+    for (auto [i, result] : llvm::zip(operands, first.getResults()))
+      for (Operation *op : {left, right})
+        op->setOperand(i, result);
     Operation *leftWait = getWait(left), *rightWait = getWait(right);
     merge(left, right);
     if (!leftWait)
