@@ -114,6 +114,7 @@ static func::FuncOp createFunction(device::KernelOp kernel, ArrayRef<ResultPlace
 }
 
 static LogicalResult bufferize(func::FuncOp function, bool viaCopies) {
+  alignWhileLoops(function);
   tieCarriedTensors(function, viaCopies);
   IRRewriter rewriter(function.getContext());
   if (!viaCopies && failed(bufferization::eliminateEmptyTensors(rewriter, function)))
@@ -133,23 +134,21 @@ static LogicalResult bufferize(func::FuncOp function, bool viaCopies) {
   return bufferization::runOneShotBufferize(function, options, state);
 }
 
-/// First as much in place as can be. Where loops carry tensors that are still needed, that fails; copies always work.
-static LogicalResult bufferize(func::FuncOp &function) {
-  alignWhileLoops(function);
-  OpBuilder builder(function);
-  auto untouched = cast<func::FuncOp>(builder.clone(*function));
+/// The function of `kernel` on memory: as much in place as can be. Where loops carry tensors that are still needed, that fails; copies
+/// always work.
+static FailureOr<func::FuncOp> createOnMemory(device::KernelOp kernel, ArrayRef<ResultPlace> places) {
+  func::FuncOp function = createFunction(kernel, places);
   {
-    ScopedDiagnosticHandler silent(function.getContext(), [thread = std::this_thread::get_id()](Diagnostic &) {
-      return success(thread == std::this_thread::get_id());
-    });
-    if (succeeded(bufferize(function, /*viaCopies=*/false))) {
-      untouched.erase();
-      return success();
-    }
+    ScopedDiagnosticHandler silent(
+        kernel.getContext(), [thread = std::this_thread::get_id()](Diagnostic &) { return success(thread == std::this_thread::get_id()); });
+    if (succeeded(bufferize(function, /*viaCopies=*/false)))
+      return function;
   }
   function.erase();
-  function = untouched;
-  return bufferize(function, /*viaCopies=*/true);
+  function = createFunction(kernel, places);
+  if (failed(bufferize(function, /*viaCopies=*/true)))
+    return failure();
+  return function;
 }
 
 /// Removes copies of a buffer to itself, folds views and merges equal ones.
@@ -212,13 +211,13 @@ struct BufferizeKernels : lockstep::impl::BufferizeKernelsPassBase<BufferizeKern
       if (failed(checkOperations(kernel)))
         return signalPassFailure();
       SmallVector<ResultPlace> places = chooseResultPlaces(kernel);
-      auto function = createFunction(kernel, places);
-      if (failed(bufferize(function)) || failed(simplify(function)))
+      FailureOr<func::FuncOp> function = createOnMemory(kernel, places);
+      if (failed(function) || failed(simplify(*function)))
         return signalPassFailure();
-      storeBooleansAsBytes(function);
-      fixRounding(function);
-      confirmResultPlaces(function, kernel.getNumTensorArguments(), places);
-      function->setAttr(kInPlaceAttr, getInPlaceAttr(&getContext(), places));
+      storeBooleansAsBytes(*function);
+      fixRounding(*function);
+      confirmResultPlaces(*function, kernel.getNumTensorArguments(), places);
+      (*function)->setAttr(kInPlaceAttr, getInPlaceAttr(&getContext(), places));
       kernel.erase();
     }
   }
