@@ -1,6 +1,8 @@
 //===- ReplicaOps.cpp - Steps, variables and replica context --------------===//
 
 #include "dialect/Replica/ReplicaDialect.h"
+
+#include "dialect/Interfaces/ElementBytes.h"
 #include "dialect/Replica/Strategy.h"
 
 #include "mlir/IR/DialectImplementation.h"
@@ -101,7 +103,7 @@ static constexpr int64_t kMaxTensorBytes = int64_t(1) << 47;
 /// Whether all elements of `type` together, as far as its sizes are static, fit into what can be addressed.
 static bool isAddressable(RankedTensorType type) {
   Type element = type.getElementType();
-  int64_t bytes = element.isIntOrFloat() ? llvm::divideCeil(element.getIntOrFloatBitWidth(), 8) : 1;
+  int64_t bytes = element.isIntOrFloat() ? getElementBytes(element) : 1;
   if (llvm::is_contained(type.getShape(), 0))
     return true;
   for (int64_t size : type.getShape())
@@ -122,7 +124,7 @@ LogicalResult VariableOp::verify() {
   if (ElementsAttr initial = getInitialAttr()) {
     if (initial.getType() != type)
       return emitOpError("expected an initial value of type ") << type << ", found " << initial.getType();
-    int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8) * type.getNumElements();
+    int64_t bytes = getElementBytes(type.getElementType()) * type.getNumElements();
     if (!initial.isSplat() && bytes > kMaxInlineBytes)
       return emitOpError("expected an initial value of at most ")
              << kMaxInlineBytes << " bytes, found " << bytes << "; give it by name in a safetensors file";

@@ -2,6 +2,7 @@
 
 #include "dialect/Replica/ServerLayout.h"
 
+#include "dialect/Interfaces/ElementBytes.h"
 #include "dialect/Replica/Strategy.h"
 #include "runtime/model/ServerCluster.h"
 
@@ -74,7 +75,7 @@ static std::vector<int64_t> getPartitions(StrategyOp strategy, RankedTensorType 
   PartitionerAttr rule = strategy.getPartitionerAttr();
   if (!rule)
     return std::vector<int64_t>(type.getRank(), 1);
-  uint64_t elementBytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  uint64_t elementBytes = getElementBytes(type.getElementType());
   // The attribute's verifier has seen that this succeeds.
   return toPartitioner(rule.getRule(), rule.getBytes(), rule.getShards())->partitions(type.getShape(), elementBytes);
 }

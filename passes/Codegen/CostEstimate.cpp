@@ -2,6 +2,8 @@
 
 #include "passes/Codegen/CostEstimate.h"
 
+#include "dialect/Interfaces/ElementBytes.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -44,8 +46,7 @@ static int64_t getBytes(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor || !tensor.hasStaticShape())
     return 0;
-  Type element = tensor.getElementType();
-  return tensor.getNumElements() * (element.isIndex() ? 8 : llvm::divideCeil(element.getIntOrFloatBitWidth(), 8));
+  return tensor.getNumElements() * getElementBytes(tensor.getElementType());
 }
 
 void lockstep::estimateCost(device::KernelOp kernel) {

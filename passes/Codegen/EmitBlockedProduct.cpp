@@ -1,5 +1,6 @@
 //===- EmitBlockedProduct.cpp - Products with a long reduction ------------===//
 
+#include "dialect/Interfaces/ElementBytes.h"
 #include "passes/Codegen/PackPanel.h"
 #include "passes/Codegen/ProductEmitter.h"
 
@@ -25,7 +26,7 @@ static int64_t getStride(const Product &product, OpOperand *operand, unsigned di
   int64_t offset;
   if (!index || failed(type.getStridesAndOffset(strides, offset)) || ShapedType::isDynamic(strides[*index]))
     return 0;
-  return strides[*index] * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  return strides[*index] * getElementBytes(type.getElementType());
 }
 
 bool lockstep::wantsBlocks(const Product &product, const CodegenTarget &target) {
@@ -111,7 +112,8 @@ private:
     if (depth >= length)
       emitDepth(constant(0), constant(length));
     else
-      forLoop(constant(0), constant(length), depth, [&](Value first) { emitDepth(first, minimum(constant(depth), subtract(constant(length), first))); });
+      forLoop(constant(0), constant(length), depth,
+              [&](Value first) { emitDepth(first, minimum(constant(depth), subtract(constant(length), first))); });
     dims[k] = Value();
     forEachVector(numColumns, numRows, [&](Value r, Value c, ArrayRef<Value> point, int64_t active) {
       emitEpilogue(loadVector(sums, {r, c}, lanes), point, active);
@@ -162,14 +164,16 @@ private:
       body(offset(begin, column - first));
   }
 
-  Value getZeros() { return arith::ConstantOp::create(builder, loc, builder.getZeroAttr(VectorType::get(lanes, product.getElementType()))); }
+  Value getZeros() {
+    return arith::ConstantOp::create(builder, loc, builder.getZeroAttr(VectorType::get(lanes, product.getElementType())));
+  }
 
   void initializeSums(Value numColumns, Value numRows) {
-    forEachPaddingVector(numColumns, [&](Value c) {
-      forLoop(constant(0), numRows, 1, [&](Value r) { storeVector(getZeros(), sums, {r, c}, lanes); });
+    forEachPaddingVector(
+        numColumns, [&](Value c) { forLoop(constant(0), numRows, 1, [&](Value r) { storeVector(getZeros(), sums, {r, c}, lanes); }); });
+    forEachVector(numColumns, numRows, [&](Value r, Value c, ArrayRef<Value> point, int64_t active) {
+      storeVector(getInitial(point, active), sums, {r, c}, lanes);
     });
-    forEachVector(numColumns, numRows,
-                  [&](Value r, Value c, ArrayRef<Value> point, int64_t active) { storeVector(getInitial(point, active), sums, {r, c}, lanes); });
   }
 
   Value getNumPanels(Value numColumns) {
@@ -182,7 +186,8 @@ private:
     int64_t rest = product.getNumColumns() % lanes;
     Value column = dims[product.column];
     forEachPaddingVector(numColumns, [&](Value c) {
-      Value panel = arith::DivUIOp::create(builder, loc, c, constant(panelWidth)), inPanel = arith::RemUIOp::create(builder, loc, c, constant(panelWidth));
+      Value panel = arith::DivUIOp::create(builder, loc, c, constant(panelWidth)),
+            inPanel = arith::RemUIOp::create(builder, loc, c, constant(panelWidth));
       forLoop(constant(0), count, 1, [&](Value at) { storeVector(getZeros(), panels, {panel, at, inPanel}, lanes); });
     });
     forLoop(constant(0), count, 1, [&](Value at) {
@@ -322,6 +327,7 @@ private:
 
 } // namespace
 
-void lockstep::emitBlockedProduct(OpBuilder &builder, ProductGroup &group, const CodegenTarget &target, Value tile, ArrayRef<Split> splits) {
+void lockstep::emitBlockedProduct(OpBuilder &builder, ProductGroup &group, const CodegenTarget &target, Value tile,
+                                  ArrayRef<Split> splits) {
   BlockedEmitter(builder, group, target).emit(tile, splits);
 }

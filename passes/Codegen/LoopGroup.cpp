@@ -2,6 +2,7 @@
 
 #include "passes/Codegen/LoopGroup.h"
 
+#include "dialect/Interfaces/ElementBytes.h"
 #include "passes/Codegen/Combiner.h"
 #include "passes/Codegen/Product.h"
 #include "passes/Codegen/VectorBody.h"
@@ -29,7 +30,7 @@ int64_t LoopGroup::getWork() const {
     operations += iterations * std::max<int64_t>(own, 1);
     for (Value operand : stage.op->getOperands())
       if (auto type = dyn_cast<MemRefType>(operand.getType()))
-        bytes += type.getNumElements() * llvm::divideCeil(type.getElementType().isIndex() ? 64 : type.getElementTypeBitWidth(), 8);
+        bytes += type.getNumElements() * getElementBytes(type.getElementType());
   }
   // About as many operations a core does while it moves the bytes.
   return std::max(operations / 8, bytes);

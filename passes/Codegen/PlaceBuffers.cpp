@@ -1,5 +1,6 @@
 //===- PlaceBuffers.cpp - Stack and scratch memory of kernels -------------===//
 
+#include "dialect/Interfaces/ElementBytes.h"
 #include "passes/Codegen/InPlace.h"
 #include "passes/Passes.h"
 
@@ -20,9 +21,8 @@ static constexpr int64_t kStackBytes = 512 * 1024;
 
 static int64_t getBytes(MemRefType type) {
   Type element = type.getElementType();
-  int64_t bytes = element.isIndex() ? 8 : llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
-  if (auto vector = dyn_cast<VectorType>(element))
-    bytes = vector.getNumElements() * llvm::divideCeil(vector.getElementTypeBitWidth(), 8);
+  auto vector = dyn_cast<VectorType>(element);
+  int64_t bytes = vector ? vector.getNumElements() * getElementBytes(vector.getElementType()) : getElementBytes(element);
   return llvm::alignTo(type.getNumElements() * bytes, kAlignment);
 }
 

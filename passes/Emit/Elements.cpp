@@ -2,6 +2,8 @@
 
 #include "passes/Emit/Elements.h"
 
+#include "dialect/Interfaces/ElementBytes.h"
+
 #include "mlir/IR/Builders.h"
 
 using namespace lockstep;
@@ -88,7 +90,7 @@ std::vector<std::byte> lockstep::toBytes(DenseElementsAttr elements) {
 }
 
 FailureOr<DenseElementsAttr> lockstep::toElements(RankedTensorType type, std::span<const std::byte> bytes) {
-  size_t elementBytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  size_t elementBytes = getElementBytes(type.getElementType());
   if (bytes.size() != type.getNumElements() * elementBytes)
     return failure();
   if (type.getElementType().isInteger(1)) {
