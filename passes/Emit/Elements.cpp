@@ -37,6 +37,19 @@ FailureOr<ElementType> lockstep::toElementType(Type type, bool isUnsigned) {
   }
 }
 
+FailureOr<std::unique_ptr<artifact::TensorTypeT>> lockstep::emitTensorType(Operation *op, RankedTensorType type, bool isUnsigned) {
+  auto table = std::make_unique<artifact::TensorTypeT>();
+  for (int64_t size : type.getShape())
+    table->shape.push_back(ShapedType::isDynamic(size) ? -1 : size);
+  // An index is the compiler's own: nothing of this type goes in or out, and in memory it has 64 bits.
+  Type stored = type.getElementType().isIndex() ? IntegerType::get(type.getContext(), 64) : type.getElementType();
+  FailureOr<ElementType> element = toElementType(stored, isUnsigned);
+  if (failed(element))
+    return op->emitError("element type ") << type.getElementType() << " has no place in an artifact", failure();
+  table->element = *element;
+  return table;
+}
+
 static Type toType(MLIRContext *context, ElementType element) {
   Builder builder(context);
   switch (element) {

@@ -7,6 +7,7 @@
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Operation.h"
 
 #include <cstddef>
 #include <span>
@@ -16,6 +17,9 @@ namespace lockstep {
 
 /// The element type of an artifact; fails for types that it does not have.
 llvm::FailureOr<artifact::ElementType> toElementType(mlir::Type type, bool isUnsigned);
+
+/// The table of a type that `op` has; an error there if its elements are of a type that artifacts do not have.
+llvm::FailureOr<std::unique_ptr<artifact::TensorTypeT>> emitTensorType(mlir::Operation *op, mlir::RankedTensorType type, bool isUnsigned);
 
 /// A type as MLIR writes it, which has no signs.
 struct ImportedType {
