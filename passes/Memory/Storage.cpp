@@ -2,9 +2,8 @@
 
 #include "passes/Memory/Storage.h"
 
-#include "passes/Memory/Lifetimes.h"
 #include "passes/Memory/Sharing.h"
-#include "passes/Memory/WantedStorages.h"
+#include "passes/Memory/StorageAssigner.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -14,489 +13,321 @@
 using namespace lockstep;
 using namespace mlir;
 
-namespace {
-
-device::BindingAttr getResultBinding(func::FuncOp step, unsigned index) {
+static device::BindingAttr getResultBinding(func::FuncOp step, unsigned index) {
   return step.getResultAttrOfType<device::BindingAttr>(index, "device.binding");
 }
 
-class StorageAssigner {
-public:
-  StorageAssigner(func::FuncOp step, int64_t replicas, bool reuse, StepLayout &layout)
-      : step(step), replicas(replicas), reuse(reuse), layout(layout), lifetimes(step), uniformity(step),
-        wanted(lifetimes, plan, replicas, replica::StrategyProperties::of(step->getParentOfType<ModuleOp>())) {}
+StorageAssigner::StorageAssigner(func::FuncOp step, int64_t replicas, bool reuse, StepLayout &layout)
+    : step(step), replicas(replicas), reuse(reuse), layout(layout), lifetimes(step), uniformity(step),
+      wanted(lifetimes, plan, replicas, replica::StrategyProperties::of(step->getParentOfType<ModuleOp>())) {}
 
-  FailureOr<StoragePlan> run() {
-    WalkResult dynamic = step.walk([](Operation *op) {
-      for (Value result : op->getResults())
-        if (auto tensor = dyn_cast<RankedTensorType>(result.getType()); tensor && !tensor.hasStaticShape() && !hasKnownSizes(result)) {
-          op->emitError("expected a tensor of static shape from '") << op->getName() << "', found " << tensor;
-          return WalkResult::interrupt();
-        }
-      return WalkResult::advance();
-    });
-    if (dynamic.wasInterrupted())
+FailureOr<StoragePlan> StorageAssigner::run() {
+  WalkResult dynamic = step.walk([](Operation *op) {
+    for (Value result : op->getResults())
+      if (auto tensor = dyn_cast<RankedTensorType>(result.getType()); tensor && !tensor.hasStaticShape() && !hasKnownSizes(result)) {
+        op->emitError("expected a tensor of static shape from '") << op->getName() << "', found " << tensor;
+        return WalkResult::interrupt();
+      }
+    return WalkResult::advance();
+  });
+  if (dynamic.wasInterrupted())
+    return failure();
+
+  assignArguments();
+  Sharing sharing = findSharing(step, replicas, uniformity, layout.getModule());
+  shared = std::move(sharing.values);
+  plan.once = std::move(sharing.once);
+  wantVariables();
+  if (failed(assignBlock(step.getBody().front())))
+    return failure();
+  assignReturn(cast<func::ReturnOp>(step.getBody().front().getTerminator()));
+  return std::move(plan);
+}
+
+device::Space StorageAssigner::spaceOf(Value value) const {
+  return shared.contains(value) ? device::Space::Shared : device::Space::Replica;
+}
+
+//===----------------------------------------------------------------------===//
+// Storages
+//===----------------------------------------------------------------------===//
+
+StorageId StorageAssigner::createStorage(device::Space space, int64_t size) {
+  Storage storage;
+  storage.space = space;
+  storage.size = size;
+  plan.storages.push_back(storage);
+  return plan.storages.size() - 1;
+}
+
+StorageId StorageAssigner::createFixed(Place place, Value value) {
+  StorageId id = createStorage(place.space, getByteSize(value));
+  plan.storages[id].fixed = true;
+  plan.storages[id].offset = place.offset;
+  return id;
+}
+
+void StorageAssigner::hold(Value value, StorageId id, int64_t begin) {
+  plan.storageOf[value] = id;
+  extend(id, begin, std::max(begin, lifetimes.getLastUse(value)));
+}
+
+void StorageAssigner::extend(StorageId id, int64_t begin, int64_t end) {
+  Storage &storage = plan.storages[id];
+  storage.begin = std::min(storage.begin, begin);
+  storage.end = std::max(storage.end, end);
+}
+
+void StorageAssigner::copyBefore(Operation *op, Value source, StorageId destination) {
+  plan.copiesBefore[op].push_back({plan.storageOf.at(source), destination, source, op->getLoc()});
+  extend(plan.storageOf.at(source), lifetimes.getFirst(op), lifetimes.getFirst(op));
+  extend(destination, lifetimes.getFirst(op), lifetimes.getFirst(op));
+}
+
+void StorageAssigner::assignArguments() {
+  for (BlockArgument argument : step.getArguments())
+    hold(argument, createFixed(layout.getArgument(argument.getArgNumber()), argument), -1);
+}
+
+void StorageAssigner::wantVariables() {
+  llvm::StringMap<BlockArgument> variables;
+  for (BlockArgument argument : step.getArguments())
+    if (auto binding = step.getArgAttrOfType<device::BindingAttr>(argument.getArgNumber(), "device.binding");
+        binding.getKind() == device::BindingKind::Variable)
+      variables[binding.getName()] = argument;
+  auto returnOp = cast<func::ReturnOp>(step.getBody().front().getTerminator());
+  for (auto [i, value] : llvm::enumerate(returnOp.getOperands()))
+    if (getResultBinding(step, i).getKind() == device::BindingKind::Variable) {
+      BlockArgument old = variables.lookup(getResultBinding(step, i).getName());
+      wanted.want(value, plan.storageOf.at(old), {old});
+    }
+}
+
+void StorageAssigner::storeAtOnce(device::InvokeOp invoke, OpResult result, const Wanted &target) {
+  if (!wanted.isStoredAtOnce(invoke, target))
+    return;
+  copyBefore(invoke->getNextNode(), result, target.storage);
+  stored.insert({result, target.storage});
+}
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+LogicalResult StorageAssigner::assignBlock(Block &block) {
+  for (Operation &op : block) {
+    LogicalResult result =
+        TypeSwitch<Operation *, LogicalResult>(&op)
+            .Case<device::InvokeOp, device::LoadBatchOp, collective::StartOp, collective::WaitOp, scf::ForOp, scf::IfOp, scf::WhileOp>(
+                [&](auto typed) { return assign(typed); })
+            .Case<tensor::ExtractOp, arith::IndexCastOp, func::ReturnOp, scf::YieldOp, scf::ConditionOp, collective::BarrierOp>(
+                [](Operation *) { return success(); })
+            .Default([&](Operation *other) { return assignOther(other); });
+    if (failed(result))
       return failure();
-
-    assignArguments();
-    Sharing sharing = findSharing(step, replicas, uniformity, layout.getModule());
-    shared = std::move(sharing.values);
-    plan.once = std::move(sharing.once);
-    wantVariables();
-    if (failed(assignBlock(step.getBody().front())))
-      return failure();
-    assignReturn(cast<func::ReturnOp>(step.getBody().front().getTerminator()));
-    return std::move(plan);
   }
+  return success();
+}
 
-private:
-  device::Space spaceOf(Value value) const {
-    return shared.contains(value) ? device::Space::Shared : device::Space::Replica;
+/// What is computed for an operation that has no place in a step is outside of kernels because of that one.
+static Operation *findUnknownUser(Operation *op) {
+  auto isUnknown = [](Operation *user) {
+    return !isView(user) && !isa<device::InvokeOp, collective::StartOp, collective::WaitOp, scf::ForOp, scf::IfOp, scf::WhileOp,
+                                 tensor::ExtractOp, arith::IndexCastOp, func::ReturnOp, scf::YieldOp, scf::ConditionOp>(user);
+  };
+  for (;;) {
+    auto user = llvm::find_if(op->getUsers(), isUnknown);
+    if (user == op->user_end())
+      return op;
+    op = *user;
   }
+}
 
-  //===--------------------------------------------------------------------===//
-  // Storages
-  //===--------------------------------------------------------------------===//
-
-  StorageId createStorage(device::Space space, int64_t size) {
-    Storage storage;
-    storage.space = space;
-    storage.size = size;
-    plan.storages.push_back(storage);
-    return plan.storages.size() - 1;
-  }
-
-  StorageId createFixed(Place place, Value value) {
-    StorageId id = createStorage(place.space, getByteSize(value));
-    plan.storages[id].fixed = true;
-    plan.storages[id].offset = place.offset;
-    return id;
-  }
-
-  /// Says that `value` is in `id` from position `begin` until its last use.
-  void hold(Value value, StorageId id, int64_t begin) {
-    plan.storageOf[value] = id;
-    extend(id, begin, std::max(begin, lifetimes.getLastUse(value)));
-  }
-
-  void extend(StorageId id, int64_t begin, int64_t end) {
-    Storage &storage = plan.storages[id];
-    storage.begin = std::min(storage.begin, begin);
-    storage.end = std::max(storage.end, end);
-  }
-
-  void copyBefore(Operation *op, Value source, StorageId destination) {
-    plan.copiesBefore[op].push_back(
-        {plan.storageOf.at(source), destination, source, op->getLoc()});
-    extend(plan.storageOf.at(source), lifetimes.getFirst(op), lifetimes.getFirst(op));
-    extend(destination, lifetimes.getFirst(op), lifetimes.getFirst(op));
-  }
-
-  void assignArguments() {
-    for (BlockArgument argument : step.getArguments())
-      hold(argument, createFixed(layout.getArgument(argument.getArgNumber()), argument), -1);
-  }
-
-  void wantVariables() {
-    llvm::StringMap<BlockArgument> variables;
-    for (BlockArgument argument : step.getArguments())
-      if (auto binding = step.getArgAttrOfType<device::BindingAttr>(argument.getArgNumber(), "device.binding");
-          binding.getKind() == device::BindingKind::Variable)
-        variables[binding.getName()] = argument;
-    auto returnOp = cast<func::ReturnOp>(step.getBody().front().getTerminator());
-    for (auto [i, value] : llvm::enumerate(returnOp.getOperands()))
-      if (getResultBinding(step, i).getKind() == device::BindingKind::Variable) {
-        BlockArgument old = variables.lookup(getResultBinding(step, i).getName());
-        wanted.want(value, plan.storageOf.at(old), {old});
-      }
-  }
-
-  /// What is computed beside a variable that others change is stored at once, if it can be.
-  void storeAtOnce(device::InvokeOp invoke, OpResult result, const Wanted &target) {
-    if (!wanted.isStoredAtOnce(invoke, target))
-      return;
-    copyBefore(invoke->getNextNode(), result, target.storage);
-    stored.insert({result, target.storage});
-  }
-
-  //===--------------------------------------------------------------------===//
-  // Operations
-  //===--------------------------------------------------------------------===//
-
-  LogicalResult assignBlock(Block &block) {
-    for (Operation &op : block) {
-      LogicalResult result =
-          TypeSwitch<Operation *, LogicalResult>(&op)
-              .Case<device::InvokeOp, device::LoadBatchOp, collective::StartOp, collective::WaitOp, scf::ForOp, scf::IfOp, scf::WhileOp>(
-                  [&](auto typed) { return assign(typed); })
-              .Case<tensor::ExtractOp, arith::IndexCastOp, func::ReturnOp, scf::YieldOp, scf::ConditionOp, collective::BarrierOp>(
-                  [](Operation *) { return success(); })
-              .Default([&](Operation *other) { return assignOther(other); });
-      if (failed(result))
-        return failure();
-    }
+LogicalResult StorageAssigner::assignOther(Operation *op) {
+  if (isView(op)) {
+    hold(op->getResult(0), plan.storageOf.at(op->getOperand(0)), lifetimes.getFirst(op));
     return success();
   }
-
-  /// What is computed for an operation that has no place in a step is outside of kernels because of that one.
-  static Operation *findUnknownUser(Operation *op) {
-    auto isUnknown = [](Operation *user) {
-      return !isView(user) && !isa<device::InvokeOp, collective::StartOp, collective::WaitOp, scf::ForOp, scf::IfOp, scf::WhileOp,
-                                   tensor::ExtractOp, arith::IndexCastOp, func::ReturnOp, scf::YieldOp, scf::ConditionOp>(user);
-    };
-    for (;;) {
-      auto user = llvm::find_if(op->getUsers(), isUnknown);
-      if (user == op->user_end())
-        return op;
-      op = *user;
-    }
+  DenseElementsAttr value;
+  if (!matchPattern(op, m_Constant())) {
+    op = findUnknownUser(op);
+    return op->emitError("expected a kernel invocation, a collective or control flow, found '") << op->getName() << "'";
   }
+  if (matchPattern(op, m_Constant(&value)))
+    hold(op->getResult(0), createFixed({device::Space::Constant, layout.getModule().addConstant(value)}, op->getResult(0)),
+         lifetimes.getFirst(op));
+  return success();
+}
 
-  LogicalResult assignOther(Operation *op) {
-    if (isView(op)) {
-      hold(op->getResult(0), plan.storageOf.at(op->getOperand(0)), lifetimes.getFirst(op));
-      return success();
+LogicalResult StorageAssigner::assign(device::InvokeOp invoke) {
+  int64_t position = lifetimes.getFirst(invoke);
+  auto kernel = SymbolTable::lookupNearestSymbolFrom<device::KernelOp>(invoke, invoke.getKernelAttr());
+  for (OpResult result : invoke->getResults()) {
+    const Wanted *target = wanted.find(result);
+    if (target && wanted.mayTake(invoke, result, *target)) {
+      hold(result, target->storage, position);
+      continue;
     }
-    DenseElementsAttr value;
-    if (!matchPattern(op, m_Constant())) {
-      op = findUnknownUser(op);
-      return op->emitError("expected a kernel invocation, a collective or control flow, found '") << op->getName() << "'";
+    if (std::optional<StorageId> reused = takeOver(invoke, kernel, result)) {
+      hold(result, *reused, position);
+    } else {
+      hold(result, createStorage(spaceOf(result), getByteSize(result)), position);
     }
-    if (matchPattern(op, m_Constant(&value)))
-      hold(op->getResult(0),
-           createFixed({device::Space::Constant, layout.getModule().addConstant(value)}, op->getResult(0)),
-           lifetimes.getFirst(op));
-    return success();
+    if (target)
+      storeAtOnce(invoke, result, *target);
   }
-
-  LogicalResult assign(device::InvokeOp invoke) {
-    int64_t position = lifetimes.getFirst(invoke);
-    auto kernel = SymbolTable::lookupNearestSymbolFrom<device::KernelOp>(invoke, invoke.getKernelAttr());
-    for (OpResult result : invoke->getResults()) {
-      const Wanted *target = wanted.find(result);
-      if (target && wanted.mayTake(invoke, result, *target)) {
-        hold(result, target->storage, position);
-        continue;
-      }
-      if (std::optional<StorageId> reused = takeOver(invoke, kernel, result)) {
-        hold(result, *reused, position);
-      } else {
-        hold(result, createStorage(spaceOf(result), getByteSize(result)), position);
-      }
-      if (target)
-        storeAtOnce(invoke, result, *target);
-    }
-    if (kernel.getScratch() > 0) {
-      StorageId id = createStorage(device::Space::Replica, kernel.getScratch() * kernel.getGrid());
-      extend(id, position, position);
-      plan.scratch[invoke] = id;
-    }
-    return success();
+  if (kernel.getScratch() > 0) {
+    StorageId id = createStorage(device::Space::Replica, kernel.getScratch() * kernel.getGrid());
+    extend(id, position, position);
+    plan.scratch[invoke] = id;
   }
+  return success();
+}
 
-  /// The storage of the operand that `result` may take over, if nobody needs it afterwards.
-  std::optional<StorageId> takeOver(device::InvokeOp invoke, device::KernelOp kernel, OpResult result) {
-    std::optional<unsigned> argument = kernel.getInPlaceArgument(result.getResultNumber());
-    if (!reuse || !argument)
+std::optional<StorageId> StorageAssigner::takeOver(device::InvokeOp invoke, device::KernelOp kernel, OpResult result) {
+  std::optional<unsigned> argument = kernel.getInPlaceArgument(result.getResultNumber());
+  if (!reuse || !argument)
+    return std::nullopt;
+  Value operand = invoke.getOperand(*argument);
+  StorageId id = plan.storageOf.at(operand);
+  const Storage &storage = plan.storages[id];
+  bool isOwn = !storage.fixed && storage.bucket < 0 && operand.getParentBlock() == invoke->getBlock() && !isa<BlockArgument>(operand) &&
+               storage.space == spaceOf(result) && storage.size >= getByteSize(result) && storage.end <= lifetimes.getFirst(invoke);
+  if (!isOwn || llvm::count(invoke->getOperands(), operand) != 1 || carried.contains(id))
+    return std::nullopt;
+  // Another operand may be a view of the same bytes.
+  for (auto [i, other] : llvm::enumerate(invoke->getOperands()))
+    if (i != *argument && isa<RankedTensorType>(other.getType()) && plan.storageOf.at(other) == id)
       return std::nullopt;
-    Value operand = invoke.getOperand(*argument);
+  return id;
+}
+
+LogicalResult StorageAssigner::assign(device::LoadBatchOp load) {
+  for (unsigned i = 0; i < step.getNumArguments(); ++i)
+    if (auto binding = step.getArgAttrOfType<device::BindingAttr>(i, "device.binding"); binding.getKind() == device::BindingKind::Batch)
+      return load.emitError("expected all data of a program with an iterator to come from it, found batch tensor '")
+             << binding.getName() << "'";
+  int64_t position = lifetimes.getFirst(load);
+  for (auto [name, result] : llvm::zip_equal(load.getNames().getAsValueRange<StringAttr>(), load.getResults())) {
+    hold(result, createFixed(layout.getBatchTensor(name), result), position);
+    int64_t last = lifetimes.getLastUse(result);
+    WalkResult kept = step.walk([&](device::LoadBatchOp other) {
+      return other != load && position < lifetimes.getFirst(other) && lifetimes.getFirst(other) <= last ? WalkResult::interrupt()
+                                                                                                        : WalkResult::advance();
+    });
+    if (kept.wasInterrupted())
+      return load.emitError("tensor '") << name << "' of this batch is used after the next batch has been loaded, which is not supported";
+  }
+  return success();
+}
+
+LogicalResult StorageAssigner::assign(collective::StartOp start) {
+  int64_t position = lifetimes.getFirst(start);
+  auto wait = cast<collective::WaitOp>(*start->user_begin());
+  int64_t waited = lifetimes.getFirst(wait);
+  int64_t bucket = createBucket();
+  std::vector<StorageId> operands;
+  for (Value operand : start.getInputs()) {
     StorageId id = plan.storageOf.at(operand);
     const Storage &storage = plan.storages[id];
-    bool isOwn = !storage.fixed && storage.bucket < 0 && operand.getParentBlock() == invoke->getBlock() && !isa<BlockArgument>(operand) &&
-                 storage.space == spaceOf(result) && storage.size >= getByteSize(result) && storage.end <= lifetimes.getFirst(invoke);
-    if (!isOwn || llvm::count(invoke->getOperands(), operand) != 1 || carried.contains(id))
-      return std::nullopt;
-    // Another operand may be a view of the same bytes.
-    for (auto [i, other] : llvm::enumerate(invoke->getOperands()))
-      if (i != *argument && isa<RankedTensorType>(other.getType()) && plan.storageOf.at(other) == id)
-        return std::nullopt;
-    return id;
-  }
-
-  /// A batch is there until the next one is loaded.
-  LogicalResult assign(device::LoadBatchOp load) {
-    for (unsigned i = 0; i < step.getNumArguments(); ++i)
-      if (auto binding = step.getArgAttrOfType<device::BindingAttr>(i, "device.binding"); binding.getKind() == device::BindingKind::Batch)
-        return load.emitError("expected all data of a program with an iterator to come from it, found batch tensor '") << binding.getName() << "'";
-    int64_t position = lifetimes.getFirst(load);
-    for (auto [name, result] : llvm::zip_equal(load.getNames().getAsValueRange<StringAttr>(), load.getResults())) {
-      hold(result, createFixed(layout.getBatchTensor(name), result), position);
-      int64_t last = lifetimes.getLastUse(result);
-      WalkResult kept = step.walk([&](device::LoadBatchOp other) {
-        return other != load && position < lifetimes.getFirst(other) && lifetimes.getFirst(other) <= last ? WalkResult::interrupt() : WalkResult::advance();
-      });
-      if (kept.wasInterrupted())
-        return load.emitError("tensor '") << name << "' of this batch is used after the next batch has been loaded, which is not supported";
-    }
-    return success();
-  }
-
-  LogicalResult assign(collective::StartOp start) {
-    int64_t position = lifetimes.getFirst(start);
-    auto wait = cast<collective::WaitOp>(*start->user_begin());
-    int64_t waited = lifetimes.getFirst(wait);
-    int64_t bucket = createBucket();
-    std::vector<StorageId> operands;
-    for (Value operand : start.getInputs()) {
-      StorageId id = plan.storageOf.at(operand);
-      const Storage &storage = plan.storages[id];
-      // What a root gives to all is read where it is: nothing has to lie beside it. But a variable that other workers change at any time is
-      // copied first.
-      bool mayChange = wanted.isChangedByOthers(id);
-      if (start.getRoot() && start.getKind() == collective::Kind::Broadcast && !mayChange) {
-        extend(id, position, waited);
-        operands.push_back(id);
-        continue;
-      }
-      if (storage.space != device::Space::Replica || storage.fixed || storage.bucket >= 0) {
-        id = createStorage(device::Space::Replica, getByteSize(operand));
-        copyBefore(start, operand, id);
-      }
-      joinBucket(bucket, id);
+    // What a root gives to all is read where it is: nothing has to lie beside it. But a variable that other workers change at any time is
+    // copied first.
+    bool mayChange = wanted.isChangedByOthers(id);
+    if (start.getRoot() && start.getKind() == collective::Kind::Broadcast && !mayChange) {
       extend(id, position, waited);
       operands.push_back(id);
+      continue;
     }
-    plan.startOperands[start] = operands;
-    // Results are written from the start on: once all members have arrived.
-    int64_t resultBucket = createBucket();
-    for (OpResult result : wait->getResults()) {
-      StorageId id = createStorage(spaceOf(result), getByteSize(result));
-      joinBucket(resultBucket, id);
-      extend(id, position, waited);
-      hold(result, id, position);
+    if (storage.space != device::Space::Replica || storage.fixed || storage.bucket >= 0) {
+      id = createStorage(device::Space::Replica, getByteSize(operand));
+      copyBefore(start, operand, id);
     }
-    return success();
+    joinBucket(bucket, id);
+    extend(id, position, waited);
+    operands.push_back(id);
   }
-
-  int64_t createBucket() {
-    plan.buckets.emplace_back();
-    return plan.buckets.size() - 1;
+  plan.startOperands[start] = operands;
+  // Results are written from the start on: once all members have arrived.
+  int64_t resultBucket = createBucket();
+  for (OpResult result : wait->getResults()) {
+    StorageId id = createStorage(spaceOf(result), getByteSize(result));
+    joinBucket(resultBucket, id);
+    extend(id, position, waited);
+    hold(result, id, position);
   }
+  return success();
+}
 
-  void joinBucket(int64_t bucket, StorageId id) {
-    Storage &storage = plan.storages[id];
-    storage.bucket = bucket;
-    storage.bucketOffset = plan.buckets[bucket].size;
-    plan.buckets[bucket].size += llvm::alignTo(storage.size, kAlignment);
-    plan.buckets[bucket].members.push_back(id);
-  }
+int64_t StorageAssigner::createBucket() {
+  plan.buckets.emplace_back();
+  return plan.buckets.size() - 1;
+}
 
-  LogicalResult assign(collective::WaitOp) { return success(); }
+void StorageAssigner::joinBucket(int64_t bucket, StorageId id) {
+  Storage &storage = plan.storages[id];
+  storage.bucket = bucket;
+  storage.bucketOffset = plan.buckets[bucket].size;
+  plan.buckets[bucket].size += llvm::alignTo(storage.size, kAlignment);
+  plan.buckets[bucket].members.push_back(id);
+}
 
-  /// The storage of a value that a loop carries, with `init` in it before the loop.
-  StorageId assignCarried(Operation *loop, Value init, Value argument, OpResult result = {}) {
-    StorageId initial = plan.storageOf.at(init);
-    if (std::optional<StorageId> variable = result ? wanted.variableInPlace(loop, result, init) : std::nullopt;
-        variable && isOnlyCarried(loop, init)) {
-      plan.storageOf[argument] = *variable;
-      return *variable;
-    }
-    if (mayCarry(loop, init, spaceOf(argument))) {
-      carried.insert(initial);
-      extend(initial, lifetimes.getFirst(loop), lifetimes.getLast(loop));
-      plan.storageOf[argument] = initial;
-      return initial;
-    }
-    StorageId id = createStorage(spaceOf(argument), getByteSize(argument));
-    carried.insert(id);
-    copyBefore(loop, init, id);
-    extend(id, lifetimes.getFirst(loop), lifetimes.getLast(loop));
-    plan.storageOf[argument] = id;
-    return id;
-  }
+//===----------------------------------------------------------------------===//
+// The end of the step
+//===----------------------------------------------------------------------===//
 
-  /// Whether nobody reads `init` once the loop has begun: the value before it, not what is in its memory then.
-  bool isOnlyCarried(Operation *loop, Value init) const {
-    return llvm::all_of(init.getUsers(), [&](Operation *user) {
-      return user == loop || (lifetimes.getLast(user) < lifetimes.getFirst(loop) && !isView(user));
-    });
-  }
-
-  /// Whether the loop may work on the memory of `init` itself: a value of a kernel that nobody else reads.
-  bool mayCarry(Operation *loop, Value init, device::Space space) const {
-    const Storage &storage = plan.storages[plan.storageOf.at(init)];
-    return init.getDefiningOp<device::InvokeOp>() && init.hasOneUse() && init.getParentBlock() == loop->getBlock() && !storage.fixed &&
-           storage.bucket < 0 && storage.space == space && !carried.contains(plan.storageOf.at(init));
-  }
-
-  /// Copies what `terminator` yields to `destinations`, where it is not computed there already.
-  void copyYielded(Operation *terminator, ValueRange yielded, ArrayRef<StorageId> destinations) {
-    // A source that is itself overwritten goes through memory of its own.
-    for (auto [value, destination] : llvm::zip_equal(yielded, destinations)) {
-      StorageId source = plan.storageOf.at(value);
-      if (source == destination || stored.contains({value, destination}))
-        continue;
-      if (!llvm::is_contained(destinations, source)) {
-        copyBefore(terminator, value, destination);
-        continue;
-      }
-      StorageId temporary =
-          createStorage(isPrivate(plan.storages[source].space) ? device::Space::Replica : device::Space::Shared, getByteSize(value));
-      int64_t position = lifetimes.getFirst(terminator);
-      extend(temporary, position, position);
-      std::vector<StorageCopy> &copies = plan.copiesBefore[terminator];
-      copies.insert(copies.begin(), {source, temporary, value, terminator->getLoc()});
-      copies.push_back({temporary, destination, value, terminator->getLoc()});
+void StorageAssigner::assignReturn(func::ReturnOp returnOp) {
+  SmallVector<Value> values;
+  std::vector<StorageId> destinations;
+  for (auto [i, value] : llvm::enumerate(returnOp.getOperands())) {
+    if (getResultBinding(step, i).getKind() == device::BindingKind::Variable) {
+      values.push_back(value);
+      destinations.push_back(variableStorage(getResultBinding(step, i).getName()));
+    } else {
+      plan.outputs[i] = assignOutput(returnOp, value);
     }
   }
+  copyYielded(returnOp, values, destinations);
+}
 
-  LogicalResult assign(scf::ForOp loop) {
-    std::vector<StorageId> ids;
-    for (auto [init, argument, result, yielded] :
-         llvm::zip_equal(loop.getInitArgs(), loop.getRegionIterArgs(), loop.getResults(), loop.getYieldedValues())) {
-      if (failed(expectTensor(loop, argument)))
-        return failure();
-      ids.push_back(assignCarried(loop, init, argument, cast<OpResult>(result)));
-      hold(result, ids.back(), lifetimes.getLast(loop));
-      wanted.want(yielded, ids.back(), {argument});
-    }
-    if (failed(assignBlock(*loop.getBody())))
-      return failure();
-    copyYielded(loop.getBody()->getTerminator(), loop.getYieldedValues(), ids);
-    return success();
+bool StorageAssigner::keepsOutput(func::ReturnOp returnOp, Value value) const {
+  StorageId id = plan.storageOf.at(value);
+  switch (plan.storages[id].space) {
+  case device::Space::Input:
+  case device::Space::Scalar:
+  case device::Space::Rank:
+    return false;
+  case device::Space::Variable:
+  case device::Space::ReplicaVariable:
+    // What is in a variable then is its new value, if it gets one.
+    for (auto [i, assigned] : llvm::enumerate(returnOp.getOperands()))
+      if (getResultBinding(step, i).getKind() == device::BindingKind::Variable &&
+          variableStorage(getResultBinding(step, i).getName()) == id)
+        return plan.storageOf.at(assigned) == id;
+    return true;
+  default:
+    return true;
   }
+}
 
-  /// A branch whose result is a variable's next value works on the variable.
-  std::optional<StorageId> branchInPlace(scf::IfOp branch, OpResult result) {
-    const Wanted *target = wanted.find(result);
-    return target && !target->residents.empty() ? wanted.variableInPlace(branch, result, target->residents.front()) : std::nullopt;
+StorageId StorageAssigner::assignOutput(func::ReturnOp returnOp, Value value) {
+  StorageId id = plan.storageOf.at(value);
+  if (!keepsOutput(returnOp, value)) {
+    StorageId own = createStorage(device::Space::Replica, getByteSize(value));
+    copyBefore(returnOp, value, own);
+    id = own;
   }
+  extend(id, lifetimes.getFirst(returnOp), std::numeric_limits<int64_t>::max());
+  return id;
+}
 
-  LogicalResult assign(scf::IfOp branch) {
-    std::vector<StorageId> ids;
-    std::vector<SmallVector<Value>> residents;
-    for (OpResult result : branch.getResults()) {
-      if (failed(expectTensor(branch, result)))
-        return failure();
-      std::optional<StorageId> variable = branchInPlace(branch, result);
-      ids.push_back(variable ? *variable : createStorage(spaceOf(result), getByteSize(result)));
-      residents.push_back(variable ? wanted.find(result)->residents : SmallVector<Value>());
-      extend(ids.back(), lifetimes.getFirst(branch), lifetimes.getLast(branch));
-      hold(result, ids.back(), lifetimes.getLast(branch));
-    }
-    for (Region *region : {&branch.getThenRegion(), &branch.getElseRegion()}) {
-      if (region->empty())
-        continue;
-      Operation *yield = region->front().getTerminator();
-      for (auto [yielded, id, before] : llvm::zip_equal(yield->getOperands(), ids, residents))
-        wanted.want(yielded, id, before);
-      if (failed(assignBlock(region->front())))
-        return failure();
-      copyYielded(yield, yield->getOperands(), ids);
-    }
-    return success();
+StorageId StorageAssigner::variableStorage(StringRef name) const {
+  for (BlockArgument argument : func::FuncOp(step).getArguments()) {
+    auto binding = func::FuncOp(step).getArgAttrOfType<device::BindingAttr>(argument.getArgNumber(), "device.binding");
+    if (binding.getKind() == device::BindingKind::Variable && binding.getName() == name)
+      return plan.storageOf.at(argument);
   }
-
-  LogicalResult assign(scf::WhileOp loop) {
-    std::vector<StorageId> ids;
-    for (auto [init, argument] : llvm::zip_equal(loop.getInits(), loop.getBeforeArguments())) {
-      if (failed(expectTensor(loop, argument)))
-        return failure();
-      ids.push_back(assignCarried(loop, init, argument));
-    }
-    if (failed(assignBlock(*loop.getBeforeBody())))
-      return failure();
-    for (auto [forwarded, argument, result] :
-         llvm::zip_equal(loop.getConditionOp().getArgs(), loop.getAfterArguments(), loop.getResults())) {
-      StorageId id = plan.storageOf.at(forwarded);
-      hold(argument, id, lifetimes.getFirst(loop));
-      hold(result, id, lifetimes.getFirst(loop));
-      extend(id, lifetimes.getFirst(loop), lifetimes.getLast(loop));
-    }
-    // A carried value may be overwritten when what the condition forwarded of it has been read.
-    for (auto [i, yielded] : llvm::enumerate(loop.getYieldOp()->getOperands())) {
-      SmallVector<Value> residents;
-      for (BlockArgument argument : loop.getAfterArguments())
-        if (plan.storageOf.at(argument) == ids[i])
-          residents.push_back(argument);
-      wanted.want(yielded, ids[i], residents);
-    }
-    if (failed(assignBlock(*loop.getAfterBody())))
-      return failure();
-    copyYielded(loop.getYieldOp(), loop.getYieldOp()->getOperands(), ids);
-    return success();
-  }
-
-  LogicalResult expectTensor(Operation *op, Value carriedValue) {
-    if (auto type = dyn_cast<RankedTensorType>(carriedValue.getType()); type && type.hasStaticShape())
-      return success();
-    return op->emitError("expected values that loops and branches of a step carry to be tensors of static shape, found ")
-           << carriedValue.getType();
-  }
-
-  void assignReturn(func::ReturnOp returnOp) {
-    SmallVector<Value> values;
-    std::vector<StorageId> destinations;
-    for (auto [i, value] : llvm::enumerate(returnOp.getOperands())) {
-      if (getResultBinding(step, i).getKind() == device::BindingKind::Variable) {
-        values.push_back(value);
-        destinations.push_back(variableStorage(getResultBinding(step, i).getName()));
-      } else {
-        plan.outputs[i] = assignOutput(returnOp, value);
-      }
-    }
-    copyYielded(returnOp, values, destinations);
-  }
-
-  /// Whether `value` stays where it is after the step.
-  bool keepsOutput(func::ReturnOp returnOp, Value value) const {
-    StorageId id = plan.storageOf.at(value);
-    switch (plan.storages[id].space) {
-    case device::Space::Input:
-    case device::Space::Scalar:
-    case device::Space::Rank:
-      return false;
-    case device::Space::Variable:
-    case device::Space::ReplicaVariable:
-      // What is in a variable then is its new value, if it gets one.
-      for (auto [i, assigned] : llvm::enumerate(returnOp.getOperands()))
-        if (getResultBinding(step, i).getKind() == device::BindingKind::Variable && variableStorage(getResultBinding(step, i).getName()) == id)
-          return plan.storageOf.at(assigned) == id;
-      return true;
-    default:
-      return true;
-    }
-  }
-
-  /// The host reads an output after the end: from memory of the program, which holds it till then. What belongs to others (inputs,
-  /// scalars), and the old value of a variable, is copied first.
-  StorageId assignOutput(func::ReturnOp returnOp, Value value) {
-    StorageId id = plan.storageOf.at(value);
-    if (!keepsOutput(returnOp, value)) {
-      StorageId own = createStorage(device::Space::Replica, getByteSize(value));
-      copyBefore(returnOp, value, own);
-      id = own;
-    }
-    extend(id, lifetimes.getFirst(returnOp), std::numeric_limits<int64_t>::max());
-    return id;
-  }
-
-  StorageId variableStorage(StringRef name) const {
-    for (BlockArgument argument : func::FuncOp(step).getArguments()) {
-      auto binding = func::FuncOp(step).getArgAttrOfType<device::BindingAttr>(argument.getArgNumber(), "device.binding");
-      if (binding.getKind() == device::BindingKind::Variable && binding.getName() == name)
-        return plan.storageOf.at(argument);
-    }
-    llvm_unreachable("a variable that is assigned is an argument");
-  }
-
-  func::FuncOp step;
-  int64_t replicas;
-  bool reuse;
-  StepLayout &layout;
-  Lifetimes lifetimes;
-  UniformityAnalysis uniformity;
-  StoragePlan plan;
-  /// Values that are stored once a process.
-  llvm::DenseSet<Value> shared;
-  WantedStorages wanted;
-  /// Values that are in the storage they are wanted in already, besides their own.
-  llvm::DenseSet<std::pair<Value, StorageId>> stored;
-  /// Storages that hold loop-carried values.
-  llvm::DenseSet<StorageId> carried;
-};
-
-} // namespace
+  llvm_unreachable("a variable that is assigned is an argument");
+}
 
 FailureOr<StoragePlan> lockstep::assignStorages(func::FuncOp step, int64_t replicas, bool reuse, StepLayout &layout) {
   return StorageAssigner(step, replicas, reuse, layout).run();
