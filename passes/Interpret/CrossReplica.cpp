@@ -26,7 +26,8 @@ Result translate(replica::MergeCallOp op, CodeBuilder &builder) {
   FailureOr<std::shared_ptr<const Code>> body = builder.build(op.getBody().front());
   if (failed(body))
     return failure();
-  SmallVector<bool> perReplica = llvm::map_to_vector(op.getBody().getArgumentTypes(), [](Type type) { return isa<replica::PerReplicaType>(type); });
+  SmallVector<bool> perReplica =
+      llvm::map_to_vector(op.getBody().getArgumentTypes(), [](Type type) { return isa<replica::PerReplicaType>(type); });
   return Instruction::Run([body = *body, perReplica](const Instruction &instruction, Frame &frame) {
     Machine &machine = frame.machine;
     auto combine = [&](ArrayRef<SmallVector<Value>> all, std::vector<SmallVector<Value>> &results) {
@@ -183,8 +184,8 @@ Result translate(replica::NextOp, CodeBuilder &) {
   return Instruction::Run([](const Instruction &instruction, Frame &frame) {
     BatchList &batches = frame.machine.batches;
     if (batches.loaded == batches.all.size())
-      return frame.machine.fail(-1, instruction.op, "asks for batch " + Twine(batches.loaded + 1) + " of " + Twine(batches.all.size()) +
-                                                        " [E_OUT_OF_RANGE]");
+      return frame.machine.fail(-1, instruction.op,
+                                "asks for batch " + Twine(batches.loaded + 1) + " of " + Twine(batches.all.size()) + " [E_OUT_OF_RANGE]");
     for (auto [slot, value] : llvm::zip_equal(instruction.results, batches.all[batches.loaded]))
       frame.slots[slot] = value;
     ++batches.loaded;
@@ -291,7 +292,7 @@ Result translate(replica::UpdateOp op, CodeBuilder &builder) {
     return failure();
   }
   return Instruction::Run([body = *body, &variable, each](const Instruction &instruction, Frame &frame) {
-    if (failed(checkMirrored(frame.machine, instruction.op, variable)))
+    if (failed(frame.machine.checkCopies(variable, instruction.op)))
       return failure();
     std::vector<std::vector<Value>> results(instruction.results.size());
     for (auto [replica, copy] : llvm::enumerate(variable.copies)) {
@@ -309,6 +310,7 @@ Result translate(replica::UpdateOp op, CodeBuilder &builder) {
         results[i].push_back(yielded[i + 1]);
       if (!each) {
         llvm::fill(variable.copies, copy);
+        variable.forgetWriters();
         break;
       }
     }

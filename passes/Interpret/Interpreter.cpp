@@ -23,7 +23,7 @@ LogicalResult Interpreter::addVariable(replica::VariableOp op) {
       return op.emitError("expected dense elements as initial value");
     initial = *value;
   }
-  state[op.getSymNameAttr()] = {op, std::vector<Value>(machine.replicas(), initial), nullptr};
+  state[op.getSymNameAttr()] = {op, std::vector<Value>(machine.replicas(), initial), {}};
   return success();
 }
 
@@ -63,7 +63,8 @@ LogicalResult Interpreter::addFunction(FunctionOpInterface op) {
   for (unsigned i = 0; isCollectiveForm(op) && i < op.getNumArguments() + op.getNumResults(); ++i) {
     bool isArgument = i < op.getNumArguments();
     device::BindingAttr binding = isArgument ? bindingOf(op, i) : bindingOfResult(op, i - op.getNumArguments());
-    if (binding && binding.getKind() == device::BindingKind::Variable && !state.contains(StringAttr::get(op.getContext(), binding.getName())))
+    if (binding && binding.getKind() == device::BindingKind::Variable &&
+        !state.contains(StringAttr::get(op.getContext(), binding.getName())))
       return op->emitError("expected a variable '") << binding.getName() << "', to which the step is bound";
   }
   for (Type type : op.getArgumentTypes())
@@ -106,9 +107,15 @@ replica::ProgramOp Interpreter::findOnlyProgram() const {
   return only;
 }
 
+void Interpreter::begin() {
+  for (auto &[name, variable] : state)
+    variable.forgetWriters();
+  machine.begin();
+}
+
 LogicalResult Interpreter::run(replica::ProgramOp op, ArrayRef<Value> arguments, SmallVectorImpl<Value> &results) {
   const Function &program = *find(op);
-  machine.begin();
+  begin();
   batches.loaded = 0;
   Frame frame{machine, -1, std::vector<Value>(program.numSlots), {}};
   SmallVector<Value> values(arguments);
@@ -120,8 +127,7 @@ LogicalResult Interpreter::run(replica::ProgramOp op, ArrayRef<Value> arguments,
   return checkCopies();
 }
 
-LogicalResult Interpreter::run(replica::StepOp op, ArrayRef<SmallVector<Value>> arguments,
-                               std::vector<SmallVector<Value>> &results) {
+LogicalResult Interpreter::run(replica::StepOp op, ArrayRef<SmallVector<Value>> arguments, std::vector<SmallVector<Value>> &results) {
   return failed(runReplicas(*find(op), arguments, results)) ? failure() : checkCopies();
 }
 
@@ -155,9 +161,10 @@ LogicalResult Interpreter::run(func::FuncOp op, ArrayRef<SmallVector<Value>> arg
   return checkCopies();
 }
 
-LogicalResult Interpreter::runReplicas(const Function &step, ArrayRef<SmallVector<Value>> arguments, std::vector<SmallVector<Value>> &results) {
+LogicalResult Interpreter::runReplicas(const Function &step, ArrayRef<SmallVector<Value>> arguments,
+                                       std::vector<SmallVector<Value>> &results) {
   results.assign(replicas(), {});
-  machine.begin();
+  begin();
   machine.runReplicas([&](int64_t replica) {
     Frame frame{machine, replica, std::vector<Value>(step.numSlots), {}};
     SmallVector<Value> values(arguments[replica]);
@@ -174,22 +181,13 @@ LogicalResult Interpreter::runReplicas(const Function &step, ArrayRef<SmallVecto
 /// What replicas assign on their own must have been equal everywhere, unless the variable is one for each of them.
 LogicalResult Interpreter::checkCopies() {
   for (auto &[name, variable] : state) {
-    if (variable.op.isOnRead())
-      continue;
-    for (auto [replica, copy] : llvm::enumerate(variable.copies)) {
-      if (!copy.isIdentical(variable.copies[0])) {
-        Operation *place = variable.assigned ? variable.assigned : variable.op.getOperation();
-        (void)machine.fail(-1, place,
-                           "expected variable '" + name.getValue() +
-                               "' to be equal on all replicas after the step, found another value on replica " + Twine(replica) +
-                               " than on replica 0",
-                           FailureKind::ValuesDiffer);
-        machine.emitFailure();
-        return failure();
-      }
-      // From here on they share their elements.
-      copy = variable.copies[0];
+    if (failed(machine.checkCopies(variable, nullptr))) {
+      machine.emitFailure();
+      return failure();
     }
+    // From here on they share their elements.
+    if (!variable.op.isOnRead())
+      variable.copies.assign(variable.copies.size(), Value(variable.copies[0]));
   }
   return success();
 }

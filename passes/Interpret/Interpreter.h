@@ -55,7 +55,7 @@ public:
   /// Holds for all runs from here on.
   void setOptions(const RunOptions &options) { machine.options = options; }
   /// The error of the last run, if it failed.
-  Failure getFailure() const { return machine.getFailure(); }
+  const Failure &getFailure() const { return machine.getFailure(); }
   /// The batches of the iterator of programs: of each, its tensors, per replica. A run begins with the first.
   void setBatches(std::vector<std::vector<Value>> all) { batches.all = std::move(all); }
 
@@ -73,6 +73,7 @@ private:
   const Function *find(mlir::Operation *op) const;
   llvm::LogicalResult runReplicas(const Function &step, llvm::ArrayRef<llvm::SmallVector<Value>> arguments,
                                   std::vector<llvm::SmallVector<Value>> &results);
+  void begin();
   llvm::LogicalResult checkCopies();
 
   Variables state;

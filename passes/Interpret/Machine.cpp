@@ -160,7 +160,8 @@ LogicalResult Machine::combineAll(Exchange &exchange, const Combine &combine, st
   return success();
 }
 
-FailureOr<uint64_t> Machine::start(int64_t replica, Operation *op, const Group &group, SmallVector<Value> operands, const Combine &combine) {
+FailureOr<uint64_t> Machine::start(int64_t replica, Operation *op, const Group &group, SmallVector<Value> operands,
+                                   const Combine &combine) {
   std::unique_lock lock(mutex);
   if (hasFailed())
     return failure();
@@ -244,26 +245,51 @@ void Machine::reportBlocked() {
     if (lacking < 0)
       notes.push_back({op, toText(replicas) + (several ? " have" : " has") + " ended the step here"});
     else
-      notes.push_back({op, toText(replicas) + (several ? " wait" : " waits") + " here, in " + quoted(op) + ", for replica " +
-                               std::to_string(lacking)});
+      notes.push_back(
+          {op, toText(replicas) + (several ? " wait" : " waits") + " here, in " + quoted(op) + ", for replica " + std::to_string(lacking)});
   }
-  report(waiter, first->op,
+  report(waiter, {FailureKind::Blocked, first->op},
          "blocked: replica " + std::to_string(waiter) + " waits in " + quoted(first->op) + " for replica " + std::to_string(missing) +
              ", which " + describePlace(missing) + " [E_COLLECTIVE_DIVERGENCE]",
-         FailureKind::Blocked, std::move(notes));
+         std::move(notes));
 }
 
 LogicalResult Machine::fail(int64_t replica, Operation *op, const Twine &message, FailureKind kind) {
   std::lock_guard lock(mutex);
-  report(replica, op, message.str(), kind);
+  report(replica, {kind, op}, message.str());
   return failure();
 }
 
-void Machine::report(int64_t replica, Operation *op, std::string message, FailureKind kind, std::vector<Note> notes) {
+std::optional<std::pair<unsigned, unsigned>> Variable::findDifferentCopies() const {
+  for (unsigned replica = 1; replica < copies.size(); ++replica)
+    if (!copies[replica].isIdentical(copies[0]))
+      return std::make_pair(0U, replica);
+  return std::nullopt;
+}
+
+LogicalResult Machine::checkCopies(const Variable &variable, Operation *op) {
+  replica::VariableOp declaration = variable.op;
+  std::optional<std::pair<unsigned, unsigned>> different;
+  if (!declaration.isOnRead())
+    different = variable.findDifferentCopies();
+  if (!different)
+    return success();
+  std::string when = op ? "" : " after the step";
+  for (unsigned replica : {different->second, different->first})
+    if (!op && !variable.writers[replica].empty())
+      op = variable.writers[replica].back();
+  std::lock_guard lock(mutex);
+  report(-1, {FailureKind::ValuesDiffer, op ? op : declaration.getOperation(), &variable},
+         ("expected variable '" + declaration.getSymName() + "' to be equal on all replicas" + when + ", found another value on replica " +
+          Twine(different->second) + " than on replica " + Twine(different->first))
+             .str());
+  return failure();
+}
+
+void Machine::report(int64_t replica, const Failure &what, std::string message, std::vector<Note> notes) {
   if (!hasFailed()) {
     failedReplica = replica;
-    failedOp = op;
-    failureKind = kind;
+    error = what;
     failureMessage = std::move(message);
     failureNotes = std::move(notes);
     failed = true;
@@ -273,15 +299,15 @@ void Machine::report(int64_t replica, Operation *op, std::string message, Failur
 
 void Machine::adoptFailure(const Machine &inner) {
   std::lock_guard lock(mutex);
-  report(inner.failedReplica, inner.failedOp, inner.failureMessage, inner.failureKind, inner.failureNotes);
+  report(inner.failedReplica, inner.error, inner.failureMessage, inner.failureNotes);
 }
 
 void Machine::emitFailure() {
-  InFlightDiagnostic diagnostic = failedOp->emitError(failureMessage);
+  InFlightDiagnostic diagnostic = error.op->emitError(failureMessage);
   for (auto &[op, message] : failureNotes)
     diagnostic.attachNote(op->getLoc()) << message;
   if (failureNotes.empty() && failedReplica >= 0)
-    diagnostic.attachNote(failedOp->getLoc()) << "on replica " << failedReplica;
+    diagnostic.attachNote(error.op->getLoc()) << "on replica " << failedReplica;
 }
 
 } // namespace lockstep::interpret

@@ -30,8 +30,23 @@ struct Variable {
   replica::VariableOp op;
   /// One a replica. A replica touches its own only, except where all of them have met.
   std::vector<Value> copies;
-  /// The last assignment, for the error if copies that must be equal are not.
-  mlir::Operation *assigned = nullptr;
+  /// Of each copy, what one replica alone has written to it in this run: the last operation that replaced it, and those that changed it
+  /// since. Where copies that must be equal are not, these are to blame.
+  std::vector<llvm::SmallVector<mlir::Operation *, 2>> writers;
+
+  /// `replica` has replaced its copy, or changed it.
+  void noteWrite(int64_t replica, mlir::Operation *op, bool replaces) {
+    llvm::SmallVector<mlir::Operation *, 2> &mine = writers[replica];
+    if (replaces)
+      mine.clear();
+    if (!llvm::is_contained(mine, op))
+      mine.push_back(op);
+  }
+  /// The copy of `replica` has become what all of them are.
+  void noteEqual(int64_t replica) { writers[replica].clear(); }
+  void forgetWriters() { writers.assign(copies.size(), {}); }
+  /// Two of the copies, if not all are equal.
+  std::optional<std::pair<unsigned, unsigned>> findDifferentCopies() const;
 };
 
 using Variables = llvm::MapVector<mlir::StringAttr, Variable>;
@@ -73,6 +88,8 @@ enum class FailureKind {
 struct Failure {
   FailureKind kind = FailureKind::Other;
   mlir::Operation *op = nullptr;
+  /// Of which the copies differ; null if it is something else.
+  const Variable *variable = nullptr;
 };
 
 /// One run of all replicas. `variables` and `batches` outlive it.
@@ -89,8 +106,8 @@ public:
   RunOptions optionsOfInnerRun();
 
   /// What a collective does, with the operands of each member of the group; gives each member's results.
-  using Combine = std::function<llvm::LogicalResult(llvm::ArrayRef<llvm::SmallVector<Value>> operands,
-                                                    std::vector<llvm::SmallVector<Value>> &results)>;
+  using Combine =
+      std::function<llvm::LogicalResult(llvm::ArrayRef<llvm::SmallVector<Value>> operands, std::vector<llvm::SmallVector<Value>> &results)>;
 
   /// The ranks that take part in a collective, in order, and where they meet: its name, and the channel if there is one. Without
   /// ranks, all replicas.
@@ -150,9 +167,11 @@ public:
 
   /// Records an error, if it is the first one, and wakes all replicas. Always fails.
   llvm::LogicalResult fail(int64_t replica, mlir::Operation *op, const llvm::Twine &message, FailureKind kind = FailureKind::Other);
+  /// Fails if copies of `variable` differ that must be equal; at `op`, or if that is null at who wrote them.
+  llvm::LogicalResult checkCopies(const Variable &variable, mlir::Operation *op);
   bool hasFailed() const { return failed.load(std::memory_order_relaxed); }
   /// The error, if there is one; to be called when no replica runs any more.
-  Failure getFailure() const { return {failureKind, failedOp}; }
+  const Failure &getFailure() const { return error; }
   /// Takes over the error of a run inside of this one.
   void adoptFailure(const Machine &inner);
   /// Emits the error as a diagnostic; to be called when no replica runs any more.
@@ -198,7 +217,7 @@ private:
   /// The rank for which `replica` waits in vain.
   int64_t findMissing(int64_t replica);
   std::string describePlace(int64_t replica);
-  void report(int64_t replica, mlir::Operation *op, std::string message, FailureKind kind, std::vector<Note> notes = {});
+  void report(int64_t replica, const Failure &what, std::string message, std::vector<Note> notes = {});
 
   int64_t numReplicas;
   std::mutex mutex;
@@ -216,8 +235,7 @@ private:
 
   std::atomic<bool> failed = false;
   int64_t failedReplica = -1;
-  mlir::Operation *failedOp = nullptr;
-  FailureKind failureKind = FailureKind::Other;
+  Failure error;
   std::string failureMessage;
   std::vector<Note> failureNotes;
 };

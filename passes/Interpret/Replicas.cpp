@@ -110,8 +110,7 @@ SmallVector<Value> ofReplicas(ArrayRef<SmallVector<Value>> operands, size_t inde
 }
 
 /// Meets the other replicas; `combine` makes of all values of one operand the result that all get.
-template <typename Combine>
-static LogicalResult communicate(const Instruction &instruction, Frame &frame, const Combine &combine) {
+template <typename Combine> static LogicalResult communicate(const Instruction &instruction, Frame &frame, const Combine &combine) {
   SmallVector<Value> operands, results;
   for (Use use : instruction.operands)
     operands.push_back(frame.take(use));
@@ -170,16 +169,6 @@ LogicalResult checkGathered(Machine &machine, Operation *op, const Value &gather
 // Variables
 //===----------------------------------------------------------------------===//
 
-LogicalResult checkMirrored(Machine &machine, Operation *op, Variable &variable) {
-  for (auto [replica, copy] : llvm::enumerate(variable.copies))
-    if (!variable.op.isOnRead() && !copy.isIdentical(variable.copies[0]))
-      return machine.fail(-1, op,
-                          "expected variable '" + variable.op.getSymName() +
-                              "' to be equal on all replicas, found another value on replica " + Twine(replica) + " than on replica 0",
-                          FailureKind::ValuesDiffer);
-  return success();
-}
-
 /// One value of those of all replicas, as the variable's aggregation says.
 static Value aggregate(replica::VariableOp variable, ArrayRef<Value> values) {
   replica::Aggregation aggregation = variable.getAggregation();
@@ -220,7 +209,7 @@ static LogicalResult runRead(Variable &variable, const Instruction &instruction,
     return success();
   }
   // Where one value is read for all replicas, there must be one.
-  if (failed(checkMirrored(frame.machine, op, variable)))
+  if (failed(frame.machine.checkCopies(variable, op)))
     return failure();
   result = combines ? aggregate(variable.op, variable.copies) : variable.copies[0];
   return success();
@@ -255,8 +244,11 @@ static void assignAll(Variable &variable, Value value, Operation *op, int64_t re
     if (element.rounding != Rounding::None)
       roundLanes(element.rounding, value.mutableAs<float>(), value.size());
   }
-  for (Value &copy : variable.copies)
+  for (auto [replica, copy] : llvm::enumerate(variable.copies)) {
     assign(variable, copy, value, op);
+    if (isa<replica::AssignOp>(op))
+      variable.noteEqual(replica);
+  }
 }
 
 LogicalResult checkEqual(Machine &machine, Operation *op, const Value &value) {
@@ -282,15 +274,15 @@ static LogicalResult runAssign(Variable &variable, const Instruction &instructio
   Value &mine = variable.copies[frame.replica];
   if (variable.op.isOnRead() || aggregation == replica::Aggregation::Uniform || aggregation == replica::Aggregation::None) {
     assign(variable, mine, frame.take(instruction.operands[0]), op);
-    // Written by replica 0 alone; the others assign it in the same place, or the copies differ.
-    if (frame.replica == 0)
-      variable.assigned = op;
+    variable.noteWrite(frame.replica, op, isa<replica::AssignOp>(op));
     return success();
   }
   Value aggregated;
   if (failed(aggregateAmongReplicas(variable, frame.take(instruction.operands[0]), op, frame, aggregated)))
     return failure();
   assign(variable, mine, aggregated, op);
+  if (isa<replica::AssignOp>(op))
+    variable.noteEqual(frame.replica);
   return success();
 }
 

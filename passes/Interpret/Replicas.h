@@ -32,9 +32,6 @@ llvm::LogicalResult checkShapes(Machine &machine, mlir::Operation *op, llvm::Arr
 /// Fails if the components of a per-replica value differ.
 llvm::LogicalResult checkEqual(Machine &machine, mlir::Operation *op, const Value &value);
 
-/// Fails if the copies of a variable that is synchronized on write differ; to be called where all replicas have met.
-llvm::LogicalResult checkMirrored(Machine &machine, mlir::Operation *op, Variable &variable);
-
 /// Fails if a result type promises another size along `axis`.
 llvm::LogicalResult checkGathered(Machine &machine, mlir::Operation *op, const Value &gathered, mlir::Type type, int64_t axis);
 

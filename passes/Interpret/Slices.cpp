@@ -162,8 +162,8 @@ Result translate(replica::ScatterOp op, CodeBuilder &builder) {
     for (auto [replica, copy] : llvm::enumerate(variable.copies))
       if (frame.replica < 0 || frame.replica == static_cast<int64_t>(replica))
         scatter(kind, copy, {slices[1], slices[0]}, element, indexWidth);
-    if (frame.replica <= 0)
-      variable.assigned = instruction.op;
+    if (frame.replica >= 0 && aggregation == replica::Aggregation::Uniform)
+      variable.noteWrite(frame.replica, instruction.op, /*replaces=*/false);
     return success();
   });
 }

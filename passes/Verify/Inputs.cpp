@@ -133,9 +133,9 @@ Inputs Inputs::of(ValueRange values) {
   return std::move(finder.inputs);
 }
 
-Inputs Inputs::ownOf(Value value, const UniformityAnalysis &uniformity) {
+Inputs Inputs::ownOf(ValueRange values, const UniformityAnalysis &uniformity) {
   InputFinder finder([&](Value from) { return !uniformity.isEqualWhereDefined(from); }, /*throughCalls=*/false);
-  finder.find(value);
+  finder.find(values);
   return std::move(finder.inputs);
 }
 

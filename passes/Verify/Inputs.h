@@ -27,9 +27,9 @@ struct Inputs {
   /// Everything that `values` and what they are computed from depend on.
   static Inputs of(mlir::ValueRange values);
 
-  /// Arguments that replicas get each for itself, and from which they may get different `value`s: on the ways from them everything may
+  /// Arguments that replicas get each for itself, and from which they may get different `values`: on the ways from them everything may
   /// differ. (What goes through an all_reduce is equal behind it, whatever it was made of.)
-  static Inputs ownOf(mlir::Value value, const UniformityAnalysis &uniformity);
+  static Inputs ownOf(mlir::ValueRange values, const UniformityAnalysis &uniformity);
 
   /// True if one of these is among `others` too.
   bool meets(const Inputs &others) const;

@@ -2,6 +2,7 @@
 
 #include "passes/Verify/Verdict.h"
 
+#include "dialect/Replica/ReplicaDialect.h"
 #include "passes/Verify/UserLocation.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -201,20 +202,24 @@ Verdict Judge::tryOut(const Question &question, Verdict byForm) {
     verdict.isDoubtful = true;
     return verdict;
   }
-  Verdict verdict = isWrong("", question.branch);
+  Verdict verdict = isWrong("", witness->branch);
   verdict.isSeen = true;
   verdict.inputs = search.getInputs(*witness);
+  bool isInside = witness->branch != question.branch;
+  SmallVector<Value> values = isInside ? getConditions(witness->branch) : SmallVector<Value>{question.value};
   // Only what comes to it as it is on each replica can be named as the cause.
-  Inputs own = Inputs::ownOf(question.value, uniformity);
+  Inputs own = Inputs::ownOf(values, uniformity);
   Value differs;
   std::string example = search.describe(*witness, own.arguments.getArrayRef(), &differs);
   if (differs) {
     Inputs named;
     named.arguments.insert(differs);
     verdict.reason = named.describe() + does;
+    if (isInside)
+      verdict.reason += " in " + describe(witness->branch);
   } else if (question.branch) {
-    verdict.reason = describe(witness->ranks) + " go different ways";
-    example = search.describe(*witness, Inputs::of(question.value).arguments.getArrayRef(), &differs);
+    verdict.reason = describe(witness->ranks) + " go different ways" + (isInside ? " in " + describe(witness->branch) : "");
+    example = search.describe(*witness, Inputs::of(values).arguments.getArrayRef(), &differs);
   } else {
     verdict.reason = "replicas have different values";
     example.clear();
@@ -236,7 +241,32 @@ Verdict Judge::judgeByRank(const Question &question, const llvm::BitVector &rank
 
 Verdict Judge::judge(const Question &question) {
   Opinion opinion = judgeByForm(question);
-  return opinion.state == Opinion::Final ? opinion.verdict : tryOut(question, std::move(opinion.verdict));
+  Operation *other = question.use ? findOtherWriter(question.use) : nullptr;
+  if (opinion.state == Opinion::Final && !(opinion.verdict.isWrong && other))
+    return opinion.verdict;
+  Verdict verdict = tryOut(question, std::move(opinion.verdict));
+  // What somebody else assigns to the same variable may come later, and be equal on all replicas.
+  if (verdict.isDoubtful && other)
+    return isOpen("whether " + describe(other) + " replaces it could not be decided", verdict.condition);
+  return verdict;
+}
+
+/// The last operation that writes to the variable to which `op` does, other than `op`; null if there is none.
+Operation *Judge::findOtherWriter(Operation *op) {
+  auto name = op->getAttrOfType<FlatSymbolRefAttr>("variable");
+  if (!name)
+    return nullptr;
+  if (lastWrites.empty())
+    function->walk([&](Operation *writer) {
+      if (auto variable = writer->getAttrOfType<FlatSymbolRefAttr>("variable");
+          variable && !isa<replica::ReadOp, replica::LookupOp>(writer)) {
+        auto &[last, before] = lastWrites[variable];
+        before = last;
+        last = writer;
+      }
+    });
+  auto [last, before] = lastWrites.lookup(name);
+  return last == op ? before : last;
 }
 
 Judge::Opinion Judge::judgeByForm(const Question &question) const {

@@ -106,10 +106,13 @@ private:
   Leads leads(const Step &step, llvm::BitVector &ranks) const;
   void addInside(mlir::Operation *branch, llvm::SetVector<mlir::Operation *> &others) const;
   bool isKnown(const Divergence &divergence) const;
+  mlir::Operation *findOtherWriter(mlir::Operation *op);
 
   mlir::FunctionOpInterface function;
   const UniformityAnalysis &uniformity;
   llvm::SetVector<mlir::Operation *> refused;
+  /// The last two operations that write to each variable, if they have been asked for.
+  llvm::DenseMap<mlir::Attribute, std::pair<mlir::Operation *, mlir::Operation *>> lastWrites;
   WitnessSearch search;
 };
 

@@ -84,7 +84,7 @@ private:
       diagnostic << "variable '" << variable.getSymName() << "' is assigned a value that may differ between replicas";
     diagnostic << ", and has no aggregation: its copies would diverge [E_AGG_NONE]";
     Verdict verdict = divergence ? judge.judgeReached(op, divergence) : judge.judgeValue(*varying, op);
-    tellVerdict(diagnostic, unlessReplaced(std::move(verdict), op));
+    tellVerdict(diagnostic, verdict);
     diagnostic.attachNote(getUserLocation(variable.getLoc())) << "the variable is declared here, without an aggregation";
     if (divergence)
       tellDivergence(diagnostic, uniformity, divergence);
@@ -107,34 +107,9 @@ private:
       else
         diagnostic << "what is computed on each of them";
       diagnostic << " would diverge; reduce it first [E_PER_REPLICA_IN_UPDATE]";
-      tellVerdict(diagnostic, unlessReplaced(judge.judgeValue(operand, op), op));
+      tellVerdict(diagnostic, judge.judgeValue(operand, op));
       tellWay(diagnostic, uniformity, operand);
     }
-  }
-
-  /// What somebody else assigns to the same variable may come later, and be equal on all replicas.
-  Verdict unlessReplaced(Verdict verdict, Operation *assignment) {
-    auto name = assignment->getAttrOfType<FlatSymbolRefAttr>("variable");
-    bool looksWrong = verdict.isDoubtful || (verdict.isWrong && !verdict.isSeen);
-    if (!looksWrong || !name)
-      return verdict;
-    if (lastWrites.empty())
-      function->walk([&](Operation *op) {
-        if (auto variable = op->getAttrOfType<FlatSymbolRefAttr>("variable"); variable && !isa<replica::ReadOp, replica::LookupOp>(op)) {
-          auto &[last, before] = lastWrites[variable];
-          before = last;
-          last = op;
-        }
-      });
-    auto [last, before] = lastWrites.lookup(name);
-    Operation *other = last == assignment ? before : last;
-    if (!other)
-      return verdict;
-    std::string line = userLocation(other->getLoc());
-    return {false,
-            "whether '" + other->getName().getStringRef().str() + "'" + (line.empty() ? "" : " (" + line + ")") +
-                " replaces it could not be decided",
-            verdict.condition};
   }
 
   /// What is said to be equal on all replicas must be.
@@ -216,8 +191,6 @@ private:
   FunctionOpInterface function;
   const UniformityAnalysis &uniformity;
   Judge judge;
-  /// The last two operations that write to each variable, if they have been asked for.
-  llvm::DenseMap<Attribute, std::pair<Operation *, Operation *>> lastWrites;
   bool valid = true;
 };
 

@@ -8,6 +8,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
 
 #include <algorithm>
 
@@ -16,9 +17,9 @@ using namespace mlir;
 using interpret::FailureKind;
 using Data = interpret::Value;
 
-/// For all errors of one function: element operations, those that one run may have (it may be one without an end), and what an operation
-/// costs that is copied into a slice.
-static constexpr int64_t kBudget = 400'000'000, kBudgetOfRun = kBudget / 8, kCopied = 256;
+/// For all errors of one function: element operations, those that one run may have at most and at first (it may be one without an end), and
+/// what an operation costs that is copied into a slice.
+static constexpr int64_t kBudget = 400'000'000, kMostOfRun = kBudget / 8, kLeastOfRun = kBudget / 400, kCopied = 256;
 /// For one search: runs, and replicas, each of which has a thread.
 static constexpr uint64_t kMostRuns = 200;
 static constexpr int64_t kMostReplicas = 64;
@@ -78,10 +79,16 @@ public:
 
   /// The error of run `number`; one without an operation if it ends.
   interpret::Failure run(uint64_t number) {
-    int64_t allowed = std::min(budget, kBudgetOfRun);
+    int64_t allowed = std::min(budget, ofRun);
     left = allowed;
     interpret::Failure failure = runWithin(number);
-    budget -= allowed - left;
+    int64_t used = allowed - left;
+    budget -= used;
+    // As long as none has ended, longer ones may be what it takes.
+    bool isTooLong = failure.op && failure.kind == FailureKind::TooLong;
+    if (!isTooLong)
+      longest = std::max(longest, used);
+    ofRun = std::min(kMostOfRun, isTooLong && longest == 0 ? ofRun * 2 : std::max(ofRun, longest * 4));
     return failure;
   }
 
@@ -104,10 +111,8 @@ private:
     left -= draws->getSize();
     draw = std::make_shared<Draw>(draws->draw(number));
     trace.clear(replicas, numBranches);
-    for (auto &[name, variable] : interpreter->variables()) {
-      variable.assigned = nullptr;
+    for (auto &[name, variable] : interpreter->variables())
       variable.copies.assign(replicas, draw->variables[name]);
-    }
     results.assign(replicas, {});
     return succeeded(execute()) ? interpret::Failure() : interpreter->getFailure();
   }
@@ -138,8 +143,8 @@ private:
   int64_t replicas;
   size_t numBranches;
   int64_t &budget;
-  /// Of this run.
-  int64_t left = 0;
+  /// What the next run may use, what this one has left, and the most that one which ended has used.
+  int64_t ofRun = kLeastOfRun, left = 0, longest = 0;
   std::unique_ptr<interpret::Interpreter> interpreter;
   std::optional<Draws> draws;
 };
@@ -186,15 +191,20 @@ bool WitnessSearch::note(const interpret::Failure &failure) {
   return failure.op != nullptr;
 }
 
-void WitnessSearch::searchBlocked(ArrayRef<Operation *> branches) {
+void WitnessSearch::searchBlocked(ArrayRef<Operation *> refused) {
   isSearched = true;
-  for (auto [number, branch] : llvm::enumerate(branches))
-    numbers[branch] = number;
-  std::unique_ptr<Runner> runner = makeRunner({}, branches);
+  branches.insert_range(refused);
+  // What stands inside of one that is refused is not looked at any more: it may be at fault.
+  for (Operation *branch : refused)
+    branch->walk([&](Operation *inner) {
+      if (isa<RegionBranchOpInterface, BranchOpInterface>(inner))
+        branches.insert(inner);
+    });
+  std::unique_ptr<Runner> runner = makeRunner({}, branches.getArrayRef());
   if (!runner)
     return;
   Branches alone;
-  for (uint64_t number = 0; number < kMostRuns && budget > 0 && alone.size() < branches.size(); ++number) {
+  for (uint64_t number = 0; number < kMostRuns && budget > 0 && alone.size() < refused.size(); ++number) {
     interpret::Failure failure = runner->run(number);
     if (!note(failure) || failure.kind != FailureKind::Blocked)
       continue;
@@ -205,7 +215,7 @@ void WitnessSearch::searchBlocked(ArrayRef<Operation *> branches) {
         split.insert(branch);
         found.ranks[branch] = *ranks;
       }
-    if (split.size() == 1)
+    if (split.size() == 1 && *split.begin() < refused.size())
       alone.insert(*split.begin());
     // Whoever blocks each other where fewer branches are gone through differently shows that the others do not matter.
     if (llvm::any_of(blocked, [&](auto &other) { return llvm::includes(split, other.first); }))
@@ -216,19 +226,26 @@ void WitnessSearch::searchBlocked(ArrayRef<Operation *> branches) {
   }
 }
 
-std::optional<Witness> WitnessSearch::findBlocked(Operation *branch, ArrayRef<Operation *> branches) {
+std::optional<Witness> WitnessSearch::findBlocked(Operation *branch, ArrayRef<Operation *> refused) {
   if (!isSearched) {
-    searchBlocked(branches);
+    searchBlocked(refused);
     effortForBlocked = effort;
   }
   effort = effortForBlocked;
-  auto number = numbers.find(branch);
-  if (number == numbers.end())
-    return std::nullopt;
+  const Blocked *inside = nullptr;
+  unsigned fault = 0;
   for (auto &[split, found] : blocked)
-    if (split.count(number->second))
-      return Witness{found.inputs, found.ranks.at(number->second)};
-  return std::nullopt;
+    for (unsigned number : split) {
+      if (branches[number] == branch)
+        return Witness{found.inputs, found.ranks.at(number), branch};
+      if (!inside && branch->isProperAncestor(branches[number])) {
+        inside = &found;
+        fault = number;
+      }
+    }
+  if (!inside)
+    return std::nullopt;
+  return Witness{inside->inputs, inside->ranks.at(fault), branches[fault]};
 }
 
 /// What a result of a function is bound to.
@@ -242,6 +259,13 @@ std::optional<Witness> WitnessSearch::findDifferent(Operation *place, Value valu
   for (OpOperand &operand : place->getOpOperands())
     if (!value || operand.get() == value)
       asked.push_back(&operand);
+  // Whatever else is written to a variable decides what is left of that.
+  if (auto variable = place->getAttrOfType<FlatSymbolRefAttr>("variable"))
+    function->walk([&](Operation *op) {
+      if (op != place && op->getAttr("variable") == variable)
+        for (OpOperand &operand : op->getOpOperands())
+          asked.push_back(&operand);
+    });
   SmallVector<Operation *> branches;
   if (branch)
     branches.push_back(branch);
@@ -263,22 +287,32 @@ std::optional<Witness> WitnessSearch::findDifferent(Operation *place, Value valu
     }
     return std::nullopt;
   };
+  // Two replicas of which the copies differ because of what stands at `place`.
+  auto findDifferentCopies = [&](const interpret::Variable &variable) -> std::optional<RankPair> {
+    auto [one, other] = *variable.findDifferentCopies();
+    auto hasWritten = [&](unsigned replica) {
+      return llvm::any_of(variable.writers[replica], [&](Operation *op) { return runner->getOriginal(op) == place; });
+    };
+    replica::VariableOp declaration = variable.op;
+    auto isBound = [&](OpOperand *operand) { return getVariable(function, operand->getOperandNumber()) == declaration.getSymName(); };
+    bool isHere = returns ? llvm::any_of(asked, isBound) : hasWritten(one) || hasWritten(other);
+    return isHere ? std::optional(RankPair(one, other)) : std::nullopt;
+  };
   for (uint64_t number = 0; number < kMostRuns && budget > 0; ++number) {
     interpret::Failure failure = runner->run(number);
     (void)note(failure);
     std::optional<RankPair> ranks;
     if (!failure.op && returns && !isa<replica::ProgramOp>(*function))
       ranks = findDifferentResults();
-    bool isHere = failure.op && runner->getOriginal(failure.op) == place;
-    if (auto variable = dyn_cast_or_null<replica::VariableOp>(failure.op); variable && returns)
-      isHere = llvm::any_of(
-          asked, [&](OpOperand *operand) { return getVariable(function, operand->getOperandNumber()) == variable.getSymName(); });
-    if (isHere && (failure.kind == FailureKind::ValuesDiffer || failure.kind == FailureKind::ShapesDiffer))
+    else if (failure.variable)
+      ranks = findDifferentCopies(*failure.variable);
+    else if (failure.op && runner->getOriginal(failure.op) == place &&
+             (failure.kind == FailureKind::ValuesDiffer || failure.kind == FailureKind::ShapesDiffer))
       ranks = RankPair(0, 1);
     if (ranks && branch)
       ranks = runner->trace.findSplit(0);
     if (ranks)
-      return Witness{runner->draw, *ranks};
+      return Witness{runner->draw, *ranks, branch};
   }
   return std::nullopt;
 }

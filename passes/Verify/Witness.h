@@ -23,6 +23,8 @@ namespace lockstep {
 struct Witness {
   std::shared_ptr<const Draw> inputs;
   RankPair ranks;
+  /// Through which they go different ways; null if they hold different values.
+  mlir::Operation *branch = nullptr;
 };
 
 /// Searches in one function.
@@ -31,9 +33,10 @@ public:
   WitnessSearch(mlir::FunctionOpInterface function, const UniformityAnalysis &uniformity);
   ~WitnessSearch();
 
-  /// A run in which replicas block each other, and two of them go different ways through `branch`, and through as few as possible of the
-  /// others in `branches`: of two branches that are gone through differently, one may have nothing to do with it.
-  std::optional<Witness> findBlocked(mlir::Operation *branch, llvm::ArrayRef<mlir::Operation *> branches);
+  /// A run in which replicas block each other, and two of them go different ways through `branch`, or else through one inside of it, and
+  /// through as few as possible of the others in `refused`, or inside of these: of two branches that are gone through differently, one may
+  /// have nothing to do with it.
+  std::optional<Witness> findBlocked(mlir::Operation *branch, llvm::ArrayRef<mlir::Operation *> refused);
 
   /// A run in which what must be equal on all replicas differs at `place`: its operand `value`, or any if that is null. If there is a
   /// `branch`, two replicas go different ways through it.
@@ -56,7 +59,7 @@ private:
 
   /// Counts a run that ended with `failure`; false if it ended without one.
   bool note(const interpret::Failure &failure);
-  void searchBlocked(llvm::ArrayRef<mlir::Operation *> branches);
+  void searchBlocked(llvm::ArrayRef<mlir::Operation *> refused);
   std::unique_ptr<Runner> makeRunner(llvm::ArrayRef<mlir::OpOperand *> asked, llvm::ArrayRef<mlir::Operation *> branches);
 
   mlir::FunctionOpInterface function;
@@ -70,7 +73,8 @@ private:
     std::map<unsigned, RankPair> ranks;
   };
   std::map<Branches, Blocked> blocked;
-  llvm::DenseMap<mlir::Operation *, unsigned> numbers;
+  /// The branches that are refused, then those inside of them; their numbers are their positions.
+  llvm::SetVector<mlir::Operation *> branches;
   bool isSearched = false;
   /// What has been done in a search.
   struct Effort {

@@ -436,3 +436,64 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {repl
   }
   replica.return
 }
+
+// -----
+
+// All replicas that come into the loop have as many turns: what blocks them is the branch inside.
+replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {replica.batch = "b"}, %n: tensor<i32> {replica.batch = "n"}) {
+  %c = tensor.extract %b[] : tensor<i1>
+  %i = tensor.extract %n[] : tensor<i32>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0 : i32
+  %none = arith.muli %i, %zero : i32
+  %turns = arith.index_cast %none : i32 to index
+  %more = arith.addi %turns, %c1 : index
+  scf.for %j = %c0 to %more step %c1 {
+    scf.if %c {
+      // expected-error@+1 {{is in a loop whose trip count may differ between replicas: some would wait in it for others that never come [E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: batch argument 'b' can lead replicas different ways in 'scf.if' (}}
+      %r = replica.all_reduce sum %x : tensor<4xf32>
+    }
+  }
+  replica.return
+}
+
+// -----
+
+// What is added later replaces nothing.
+replica.variable @w : tensor<4xf32>
+replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) {
+  // expected-error@+1 {{[E_AGG_NONE] (wrong: batch argument 'x' can make it different, for example x = }}
+  replica.assign @w, %x : tensor<4xf32>
+  %v = replica.all_reduce sum %x : tensor<4xf32>
+  replica.assign_add @w, %v : tensor<4xf32>
+  replica.return
+}
+
+// -----
+
+// What another branch assigns later replaces it only if that is gone through.
+replica.variable @n : tensor<i32>
+replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %s: tensor<i1> {replica.scalar = "s"}) {
+  %id = replica.id : tensor<i32>
+  %c = tensor.extract %s[] : tensor<i1>
+  %one = arith.constant dense<1> : tensor<i32>
+  // expected-error@+1 {{[E_AGG_NONE] (wrong: replicas have different values)}}
+  replica.assign @n, %id : tensor<i32>
+  scf.if %c {
+    replica.assign @n, %one : tensor<i32>
+  }
+  replica.return
+}
+
+// -----
+
+// The copies differ at the end, but not because of the first assignment.
+replica.variable @w : tensor<4xf32>
+replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %y: tensor<4xf32> {replica.batch = "y"}) {
+  // expected-error@+1 {{[E_AGG_NONE] (not provable: whether 'replica.assign' (}}
+  replica.assign @w, %x : tensor<4xf32>
+  // expected-error@+1 {{[E_AGG_NONE] (wrong: batch argument 'y' can make it different, for example y = }}
+  replica.assign @w, %y : tensor<4xf32>
+  replica.return
+}

@@ -4,6 +4,7 @@
 // RUN: %python %S/Inputs/npz.py %t/x.npz x@0=f32[]:1 x@1=f32[]:2
 // RUN: lockstep-interpret %t/assign.mlir --replicas=2 --inputs=%t/x.npz | FileCheck %s
 // RUN: not lockstep-interpret %t/diverge.mlir --unverified --replicas=2 --inputs=%t/x.npz 2>&1 | FileCheck %s --check-prefix=DIVERGE
+// RUN: not lockstep-interpret %t/other.mlir --unverified --replicas=2 --inputs=%t/x.npz 2>&1 | FileCheck %s --check-prefix=OTHER
 
 //--- assign.mlir
 // CHECK-DAG: {"result":"read","replica":0,"type":"f32","shape":[],"values":[11]}
@@ -50,5 +51,20 @@ replica.step @step(%x: tensor<f32> {replica.batch = "x"}) -> (tensor<f32> {repli
 replica.variable @w : tensor<f32> {initial = dense<10.0> : tensor<f32>}
 replica.step @step(%x: tensor<f32> {replica.batch = "x"}) -> (tensor<f32> {replica.result = "y"}) {
   replica.assign @w, %x : tensor<f32>
+  replica.return %x : tensor<f32>
+}
+
+//--- other.mlir
+// The error stands where the copy was written, though replica 0 never came there.
+// OTHER: other.mlir:10:5: error: expected variable 'w' to be equal on all replicas after the step, found another value on replica 1 than on replica 0
+replica.variable @w : tensor<f32> {initial = dense<10.0> : tensor<f32>}
+replica.step @step(%x: tensor<f32> {replica.batch = "x"}) -> (tensor<f32> {replica.result = "y"}) {
+  %id = replica.id : tensor<i32>
+  %n = tensor.extract %id[] : tensor<i32>
+  %zero = arith.constant 0 : i32
+  %others = arith.cmpi ne, %n, %zero : i32
+  scf.if %others {
+    replica.assign_add @w, %x : tensor<f32>
+  }
   replica.return %x : tensor<f32>
 }

@@ -128,6 +128,13 @@ bool check(mlir::MLIRContext &context, uint64_t seed, bool show, Counts &counts)
   }
   if (execution.outcome != Outcome::Ends) {
     ++counts.reasons[toString(execution.outcome).str()];
+    if (show && !calledWrong) {
+      llvm::errs() << "called not provable, but " << toString(execution.outcome) << " with " << replicas << " replicas; " << command(seed)
+                   << "\n"
+                   << program.text << execution.message;
+      for (const std::string &error : errors)
+        llvm::errs() << error << "\n";
+    }
     return true;
   }
   ++counts.notProvable;
@@ -173,7 +180,7 @@ int main(int argc, char **argv) {
   cl::opt<uint64_t> count("count", cl::desc("programs to check"), cl::init(2000));
   cl::opt<uint64_t> seed("seed", cl::desc("the first of them"), cl::init(1));
   cl::opt<double> limit("limit", cl::desc("how many may be not provable, in percent"), cl::init(1));
-  cl::opt<bool> show("show", cl::desc("print programs that are refused though nothing is found to be wrong with them"));
+  cl::opt<bool> show("show", cl::desc("print programs that are refused and not called wrong"));
   cl::opt<bool> print("print", cl::desc("print the first program, and check nothing"));
   cl::ParseCommandLineOptions(argc, argv, "Compares the verdicts on random programs with their execution.\n");
   if (print) {
