@@ -161,6 +161,8 @@ struct PartitionVariables : impl::PartitionVariablesPassBase<PartitionVariables>
     createRoles(*replicas, *(*module.getOps<replica::StrategyOp>().begin()).getServers());
     llvm::DenseMap<StringAttr, ShardedVariable> sharded;
     for (replica::PlacedVariable &placed : *layout) {
+      // It has its place; the variable beside which that is may be split.
+      placed.variable.removeColocateWithAttr();
       if (placed.variable.isOnRead())
         continue;
       ElementsAttr initial = placed.variable.getInitialAttr();

@@ -16,6 +16,9 @@ replica.variable @w : tensor<5x2xf32> {path = "params/w",
 // CHECK: replica.variable @table.shard0 : tensor<2x1xf32> {aggregation = #replica.aggregation<sum>, device.role = @server1
 // CHECK: replica.variable @table.shard1 : tensor<2x1xf32> {aggregation = #replica.aggregation<sum>, device.role = @server0
 replica.variable @table : tensor<4x1xf32> {aggregation = #replica.aggregation<sum>}
+// What lives beside a variable that is split is on the server of its first shard, in one piece.
+// CHECK: replica.variable @momentum : tensor<5x2xf32> {device.role = @server1}
+replica.variable @momentum : tensor<5x2xf32> {colocate_with = @w}
 
 // CHECK-LABEL: replica.step @step_
 replica.step @step_(%x: tensor<5x2xf32> {replica.batch = "x"}, %i: tensor<3xi32> {replica.batch = "i"}, %v: tensor<3x1xf32> {replica.batch = "v"}) {
