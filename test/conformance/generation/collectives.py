@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from building import case, const, op, run, slices
+from building import case, const, op, run
 
 from .draw import FLOATS, Draw
 
@@ -90,11 +90,7 @@ def sparse(draw: Draw) -> dict:
     spec = draw.strategy()
     dtype, width, rows = draw.dtype(), draw.shape(draw.number(0, 2)), draw.number(2, 6)
 
-    def part() -> dict:
-        count = draw.number(0, 4)
-        return slices(draw.tensor(dtype, [count, *width]), [draw.number(0, rows - 1) for _ in range(count)], [rows, *width])
-
-    inputs = {"s": {"per_replica": [part() for _ in range(spec["replicas"])]}}
+    inputs = {"s": draw.sparse(spec["replicas"], dtype, [rows, *width], most=4)}
     names, value = ["s"], "s"
     if draw.chance(0.3):
         inputs["d"] = draw.per_replica(spec["replicas"], draw.dtype(), draw.shape())

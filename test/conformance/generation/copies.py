@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from building import case, op, py, run, slices, variable
+from building import case, op, py, run, variable
 
 from .draw import Draw
 
@@ -17,10 +17,10 @@ def one_copy(draw: Draw) -> dict:
     program = [
         run([op("assign", var="v", value="x")], None, ["x", "v"], out=None),
         op("component", "c", var="v", index=draw.number(0, local - 1)),
-        op(draw.pick(("assign", "assign_add", "assign_sub")), var="c", value="k"),
+        op(draw.write(), var="c", value="k"),
         op("read", "r", var="v"),
     ]
-    variables = [variable("v", draw.tensor(dtype, shape), "ON_READ", draw.pick(("SUM", "MEAN", "ONLY_FIRST_REPLICA")))]
+    variables = [variable("v", draw.tensor(dtype, shape), "ON_READ", draw.aggregation())]
     return case(program, inputs=inputs, variables=variables, observe=["r"], observe_vars=["v"], **spec)
 
 
@@ -29,14 +29,10 @@ def rows_of_central(draw: Draw) -> dict:
     replicas, dtype, rows = draw.number(2, 4), draw.pick(("f32", "f64")), draw.number(2, 4)
     kind = draw.pick(("add", "sub", "mul", "min", "max", "update"))
 
-    def part() -> dict:
-        count = draw.number(0, 3)
-        return slices(draw.tensor(dtype, [count, 2]), [draw.number(0, rows - 1) for _ in range(count)], [rows, 2])
-
-    inputs = {"s": {"per_replica": [part() for _ in range(replicas)]}}
+    inputs = {"s": draw.sparse(replicas, dtype, [rows, 2], most=3)}
     write = op(f"scatter_{kind}", var="v", slices="s")
     program = [run([write], None, ["s", "v"], out=None)] if draw.chance(0.7) else [write]
-    aggregation = draw.pick(("SUM", "MEAN", "ONLY_FIRST_REPLICA"))
+    aggregation = draw.aggregation()
     variables = [variable("v", draw.tensor(dtype, [rows, 2]), None, aggregation)]
     return case(program, kind="central_storage", replicas=replicas, inputs=inputs, variables=variables, observe_vars=["v"])
 
@@ -46,7 +42,7 @@ def replicas_values_for_central(draw: Draw) -> dict:
     dtype, shape = draw.dtype(), draw.shape()
     replicas = draw.number(2, 4)
     inputs = {"x": draw.per_replica(replicas, dtype, shape)}
-    program = [op(draw.pick(("assign", "assign_add", "assign_sub")), var="v", value="x"), op("read", "r", var="v")]
+    program = [op(draw.write(), var="v", value="x"), op("read", "r", var="v")]
     variables = [variable("v", draw.tensor(dtype, shape), None, draw.pick(("NONE", "SUM", "ONLY_FIRST_REPLICA")))]
     return case(program, kind="central_storage", replicas=replicas, inputs=inputs, variables=variables, observe=["r"], observe_vars=["v"])
 

@@ -3,7 +3,7 @@ variables that replicas make, updates that write another variable."""
 
 from __future__ import annotations
 
-from building import case, op, py, run, slices, variable
+from building import case, op, py, run, variable
 
 from .draw import FLOATS, INTEGERS, Draw
 
@@ -62,11 +62,7 @@ def dense_slices(draw: Draw) -> dict:
     """Slices where a tensor is wanted: they are the rows of one."""
     spec, dtype, rows = draw.strategy(), draw.float_dtype(), draw.number(2, 4)
 
-    def part() -> dict:
-        count = draw.number(0, 3)
-        return slices(draw.tensor(dtype, [count, 2]), [draw.number(0, rows - 1) for _ in range(count)], [rows, 2])
-
-    inputs = {"s": {"per_replica": [part() for _ in range(spec["replicas"])]}, "x": draw.per_replica(spec["replicas"], dtype, [rows, 2])}
+    inputs = {"s": draw.sparse(spec["replicas"], dtype, [rows, 2], most=3), "x": draw.per_replica(spec["replicas"], dtype, [rows, 2])}
     kind = draw.pick(("math", "axis", "write"))
     if kind == "axis":
         axis = draw.pick((0, 1, [0, 1], {"tuple": [0, -1]}))
@@ -74,7 +70,7 @@ def dense_slices(draw: Draw) -> dict:
     if kind == "math":
         body = [op(draw.pick(("add", "sub", "mul")), "y", a="s", b="x"), op("all_reduce", "z", reduce_op="SUM", value="y")]
         return case([run(body, ["y", "z"], ["s", "x"])], inputs=inputs, observe=["r"], **spec)
-    write = op(draw.pick(("assign", "assign_add", "assign_sub")), var="v", value="s")
+    write = op(draw.write(), var="v", value="s")
     variables = [variable("v", draw.tensor(dtype, [rows, 2]), draw.pick((None, "ON_READ")), draw.pick(("SUM", "MEAN")))]
     program = [run([write], None, ["s", "v"], out=None), op("read", "r", var="v")]
     return case(program, inputs=inputs, variables=variables, observe=["r"], observe_vars=["v"], **spec)
@@ -84,10 +80,10 @@ def made_by_replicas(draw: Draw) -> dict:
     """A variable that replicas make together begins with what replica 0 has; then each writes it."""
     spec, dtype, shape = draw.strategy(), draw.float_dtype(), draw.shape()
     inputs = {"x": draw.per_replica(spec["replicas"], dtype, shape), "k": {"shared": draw.tensor(dtype, shape)}}
-    made = {"synchronization": draw.pick(("AUTO", "ON_READ")), "aggregation": draw.pick(("SUM", "MEAN", "ONLY_FIRST_REPLICA"))}
+    made = {"synchronization": draw.pick(("AUTO", "ON_READ")), "aggregation": draw.aggregation()}
     body = [op("neg", "n", a="x"), op("variable", "q", name="q", init=draw.pick(("n", "x", "k")), **made)]
     if draw.chance(0.5):
-        body.append(op(draw.pick(("assign", "assign_add", "assign_sub")), var="q", value="x"))
+        body.append(op(draw.write(), var="q", value="x"))
     body.append(op("read", "t", var="q"))
     return case([run(body, "t", ["x", "k"])], inputs=inputs, observe=["r"], **spec)
 
@@ -96,12 +92,11 @@ def update_of_another(draw: Draw) -> dict:
     """An update whose function writes and reads a variable that it was not called for."""
     spec, dtype, shape = draw.strategy(), draw.float_dtype(), draw.shape()
     inputs = {"k": {"shared": draw.tensor(dtype, shape)}}
-    writes = ("assign", "assign_add", "assign_sub")
     fn = [
         op("read", "b", var="w"),
-        op(draw.pick(writes), var="w", value="g"),
+        op(draw.write(), var="w", value="g"),
         op("read", "c", var="w"),
-        op(draw.pick(writes), "d", var="a", value=draw.pick(("b", "c"))),
+        op(draw.write(), "d", var="a", value=draw.pick(("b", "c"))),
     ]
     program = [op("update", "r", var="v", args=["k"], params=["a", "g"], fn=fn, returns=draw.pick((["b", "c", "d"], "c")), group=True)]
     variables = [variable(name, draw.tensor(dtype, shape), None, draw.pick(("NONE", "SUM"))) for name in ("v", "w")]
@@ -112,7 +107,7 @@ def literal_means(draw: Draw) -> dict:
     """One literal that every replica writes where writes are averaged: integers too, if there is one copy."""
     spec = draw.strategy()
     dtype = draw.pick(INTEGERS if spec["kind"] in ("central_storage", "one_device", "default") else FLOATS)
-    write = op(draw.pick(("assign", "assign_add", "assign_sub")), var="v", value=py(draw.number(-9, 9)))
+    write = op(draw.write(), var="v", value=py(draw.number(-9, 9)))
     program = [run([write, op("read", "t", var="v")], "t", ["v"])]
     return case(program, variables=[variable("v", draw.tensor(dtype, []), None, "MEAN")], observe=["r"], observe_vars=["v"], **spec)
 

@@ -121,7 +121,7 @@ def update(draw: Draw) -> dict:
     spec, dtype, shape = draw.strategy(), draw.float_dtype(), draw.shape()
     inputs = {"k": {"shared": draw.tensor(dtype, shape)}, "x": draw.per_replica(spec["replicas"], dtype, shape)}
     variables = [variable("v", draw.tensor(dtype, shape)), variable("w", draw.tensor(dtype, shape))]
-    write = op(draw.pick(("assign", "assign_add", "assign_sub")), var="vv", value="g")
+    write = op(draw.write(), var="vv", value="g")
     function = {"params": ["vv", "g"], "fn": [write]}
     where = draw.pick(("cross", "merge", "replica"))
     if where == "cross":

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from building import tensor
+from building import slices, tensor
 
 FLOATS = ("f32", "f64", "f16", "bf16")
 INTEGERS = ("i32", "i64")
@@ -59,6 +59,16 @@ class Draw:
         shapes = [[self.pick((0, 1, 2, 3, 4), (1, 3, 3, 2, 1)) if i == axis else n for i, n in enumerate(shape)] for _ in range(replicas)]
         return {"per_replica": [self.tensor(dtype, s) for s in shapes]}
 
+    def sparse(self, replicas: int, dtype: str, shape: Sequence[int], most: int) -> dict:
+        """Slices of up to `most` rows of a tensor of that shape, where one row may stand several times."""
+
+        def part() -> dict:
+            count = self.number(0, most)
+            values = self.tensor(dtype, [count, *shape[1:]])
+            return slices(values, [self.number(0, shape[0] - 1) for _ in range(count)], list(shape))
+
+        return {"per_replica": [part() for _ in range(replicas)]}
+
     def strategy(self, trivial: bool = True) -> dict:
         """Arguments of `building.case`."""
         weights = (55, 15, 15, 6 * trivial, 6 * trivial)
@@ -79,6 +89,14 @@ class Draw:
 
     def reduce_op(self) -> str:
         return self.pick(("SUM", "MEAN", "sum", "Mean"), (6, 5, 1, 1))
+
+    def write(self) -> str:
+        """A statement that writes a whole variable."""
+        return self.pick(("assign", "assign_add", "assign_sub"))
+
+    def aggregation(self) -> str:
+        """What makes one value of those of several replicas."""
+        return self.pick(("SUM", "MEAN", "ONLY_FIRST_REPLICA"))
 
     def nest(self, names: Sequence[str], depth: int = 2):
         """An operand that holds every one of the names once, in order."""

@@ -141,13 +141,13 @@ def sum_of_one_value(draw: Draw, given: Given) -> list[dict]:
 
 
 def per_replica_write(draw: Draw, given: Given) -> list[dict]:
-    write = draw.pick(("assign", "assign_add", "assign_sub"))
+    write = draw.write()
     crossing = op("update", var="v", args=["z"], params=["w", "g"], fn=[op(write, var="w", value="g")])
     return [draw.pick((op(write, var="v", value="z"), crossing))]
 
 
 def no_aggregation(draw: Draw, given: Given) -> list[dict]:
-    write = op(draw.pick(("assign", "assign_add", "assign_sub")), var="v", value="z")
+    write = op(draw.write(), var="v", value="z")
     return [run([write], None, ["z", "v"], out=None)]
 
 
@@ -160,13 +160,17 @@ def on_read_sum(draw: Draw, given: Given) -> list[dict]:
     return [op(draw.pick(("assign_add", "assign_sub")), var="o", value=py(1.0), read_value=False)]
 
 
+def _one_row(draw: Draw, given: Given) -> dict:
+    return {"per_replica": [slices(draw.tensor("f32", [1]), [0], [2]) for _ in range(given.replicas)]}
+
+
 def on_read_scatter(draw: Draw, given: Given) -> list[dict]:
-    given.inputs["s"] = {"per_replica": [slices(draw.tensor("f32", [1]), [0], [2]) for _ in range(given.replicas)]}
+    given.inputs["s"] = _one_row(draw, given)
     return [run([op(draw.pick(("scatter_add", "scatter_sub", "scatter_max")), var="q", slices="s")], None, ["s", "q"], out=None)]
 
 
 def unsummable_scatter(draw: Draw, given: Given) -> list[dict]:
-    given.inputs["s"] = {"per_replica": [slices(draw.tensor("f32", [1]), [0], [2]) for _ in range(given.replicas)]}
+    given.inputs["s"] = _one_row(draw, given)
     return [run([op(draw.pick(("scatter_min", "scatter_max", "scatter_update")), var="m", slices="s")], None, ["s", "m"], out=None)]
 
 

@@ -26,13 +26,13 @@ def flags(draw: Draw) -> dict:
 def made_in_scope(draw: Draw) -> dict:
     """A variable made in the strategy's scope is its own; one made beside another likewise."""
     spec, dtype, shape = draw.strategy(), draw.float_dtype(), draw.shape()
-    made = variable("w", draw.tensor(dtype, shape), None, draw.pick(("SUM", "MEAN", "ONLY_FIRST_REPLICA")))
+    made = variable("w", draw.tensor(dtype, shape), None, draw.aggregation())
     body = [op("variable", "w", **made)]
     if draw.chance(0.5):
         body = [op("colocate_vars_with", var="v", body=body)]
     program = [op("scope", body=body)]
     if draw.chance(0.7):
-        program.append(run([op(draw.pick(("assign", "assign_add", "assign_sub")), var="w", value="x")], None, ["x", "w"], out=None))
+        program.append(run([op(draw.write(), var="w", value="x")], None, ["x", "w"], out=None))
     program += [op("variable_created_in_scope", "c", var=draw.pick(("v", "w"))), op("read", "r", var="w")]
     inputs = {"x": draw.per_replica(spec["replicas"], dtype, shape)}
     return case(program, inputs=inputs, variables=[variable("v", tensor("f32", 0))], observe=["c", "r"], observe_vars=["w"], **spec)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from building import case, const, op, py, run, slices, tensor, variable
+from building import case, const, op, py, run, tensor, variable
 
 from .draw import FLOATS, Draw
 
 AGGREGATIONS = ("NONE", "SUM", "MEAN", "ONLY_FIRST_REPLICA")
-WRITES = ("assign", "assign_add", "assign_sub")
 
 
 def _aggregation(draw: Draw, dtype: str, allow_none: bool) -> str:
@@ -39,7 +38,7 @@ def mirrored(draw: Draw) -> dict:
     body: list[dict] = []
     for _ in range(draw.pick((1, 2), (3, 1))):
         value = _value(draw, body, dtype, shape, literal=aggregation != "SUM" or spec["replicas"] == 1)
-        body.append(op(draw.pick(WRITES), var="v", value=value))
+        body.append(op(draw.write(), var="v", value=value))
     returns = None
     if draw.chance(0.7):
         body += [op("read", "a", var="v"), op("mul", "b", a="a", b="x")]
@@ -63,7 +62,7 @@ def across(draw: Draw) -> dict:
         value: object = {"shared": "k", "variable": "w", "reduced": f"t{step}", "host": py(draw.number(-3, 3))}[kind]
         if kind == "reduced":
             program.append(op("reduce", value, reduce_op="SUM", value="x", axis=None))
-        program.append(op(draw.pick(WRITES), var="v", value=value))
+        program.append(op(draw.write(), var="v", value=value))
     program.append(op("read", "r", var="v"))
     return case(program, inputs=inputs, variables=variables, observe=["r"], observe_vars=["v"], **spec)
 
@@ -76,7 +75,7 @@ def on_read(draw: Draw) -> dict:
     body: list[dict] = []
     for _ in range(draw.pick((1, 2), (3, 1))):
         value = _value(draw, body, dtype, shape, literal=True)
-        body.append(op(draw.pick(WRITES), var="v", value=value))
+        body.append(op(draw.write(), var="v", value=value))
     body.append(op("read", "a", var="v"))
     program = [run(body, draw.pick(("a", None)), ["x", "v"])]
     readable = aggregation != "NONE" or spec["kind"] in ("one_device", "default")
@@ -89,7 +88,7 @@ def on_read(draw: Draw) -> dict:
             if isinstance(s.get("value"), dict):
                 s["value"] = "x"
     if draw.chance(0.5):
-        write = "assign" if aggregation == "SUM" else draw.pick(WRITES)
+        write = "assign" if aggregation == "SUM" else draw.write()
         program.append(op(write, var="v", value="k", read_value=False))
     if readable:
         program.append(op(draw.pick(("read", "value", "read_var")), "t", var="v"))
@@ -105,22 +104,19 @@ def scatter(draw: Draw) -> dict:
     """Rows of a variable, with duplicates, from replicas or across them."""
     spec = draw.strategy()
     dtype, width, rows = draw.float_dtype(), draw.pick(([], [2], [3])), draw.number(2, 6)
-    aggregation = draw.pick(("SUM", "MEAN", "ONLY_FIRST_REPLICA"))
+    aggregation = draw.aggregation()
     write = draw.pick(("scatter_add", "scatter_sub"))
     if aggregation == "ONLY_FIRST_REPLICA" and draw.chance(0.6):
         write = draw.pick(("scatter_min", "scatter_max", "scatter_update"))
     crossing = draw.chance(0.3)
 
-    def part() -> dict:
-        count = draw.number(0, 4)
-        return slices(draw.tensor(dtype, [count, *width]), [draw.number(0, rows - 1) for _ in range(count)], [rows, *width])
-
-    parts = [part() for _ in range(spec["replicas"])]
+    sparse = draw.sparse(spec["replicas"], dtype, [rows, *width], most=4)
+    parts = sparse["per_replica"]
     if crossing:
         inputs = {"s": {"shared": parts[0]}}
         program = [op(write, var="v", slices="s")]
     elif draw.chance(0.5):
-        inputs = {"s": {"per_replica": parts}}
+        inputs = {"s": sparse}
         program = [run([op(write, var="v", slices="s")], None, ["s", "v"], out=None)]
     else:
         pieces = [p["indexed_slices"] for p in parts]
