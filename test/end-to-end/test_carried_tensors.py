@@ -1,19 +1,20 @@
-"""Loops inside of kernels that carry tensors: in another order, chosen by a condition, and more or fewer of them than their results. Compiled
-programs give the interpreter's bits, and NumPy's values."""
+"""Loops inside of kernels that carry tensors: in another order, chosen by a condition, and more or fewer of them than their results.
+Compiled programs give the interpreter's bits, and NumPy's values."""
 
 import numpy as np
 import pytest
 
-from steps_by_hand import T, X, combine, values, variables
+from steps_by_hand import T, X, combine, rows, step, values, variable, variables
 
 TURNS = 5
 
 
-def step(loop, results):
+def loops(loop, results):
     """A step whose loops run `TURNS` times, as the data say, and that assigns what they give, summed over the replicas."""
-    sums = "\n  ".join(f"%s{i} = replica.all_reduce sum %{result} : {T}\n  replica.assign @w{i}, %s{i} : {T}" for i, result in enumerate(results))
-    return variables(*[f"w{i}" for i in range(len(results))]) + f"""
-replica.step @step(%x: {T} {{replica.batch = "x"}}, %n: tensor<1xi32> {{replica.batch = "n"}}) {{
+    sums = "\n  ".join(
+        f"%s{i} = replica.all_reduce sum %{result} : {T}\n  replica.assign @w{i}, %s{i} : {T}" for i, result in enumerate(results)
+    )
+    body = f"""
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %i1 = arith.constant 1 : i32
@@ -25,13 +26,12 @@ replica.step @step(%x: {T} {{replica.batch = "x"}}, %n: tensor<1xi32> {{replica.
   {combine("y", "x", "mul", "x")}
   {loop}
   {sums}
-  replica.return
-}}
 """
+    return step(variables(*[f"w{i}" for i in range(len(results))]), body, given={"n": "tensor<1xi32>"})
 
 
 def expect(interpreted, text, replicas, *expected):
-    data = {"x": np.repeat(X, replicas, axis=0), "n": np.full(replicas, TURNS, np.int32)}
+    data = {"x": rows(replicas), "n": np.full(replicas, TURNS, np.int32)}
     found = interpreted(text, replicas, data)
     for i, value in enumerate(expected):
         np.testing.assert_array_equal(values(found, f"w{i}"), replicas * value)
@@ -42,7 +42,7 @@ def test_two_that_change_places(interpreted, replicas):
     loop = f"""%a, %b = scf.for %i = %c0 to %turns step %c1 iter_args(%p = %x, %q = %y) -> ({T}, {T}) {{
     scf.yield %q, %p : {T}, {T}
   }}"""
-    expect(interpreted, step(loop, ["a", "b"]), replicas, X * X, X)
+    expect(interpreted, loops(loop, ["a", "b"]), replicas, X * X, X)
 
 
 @pytest.mark.parametrize("replicas", [1, 2])
@@ -55,7 +55,7 @@ def test_each_is_made_of_the_ones_before(interpreted, replicas):
     p, q, r = X, X * X, 0 * X + 1
     for _ in range(TURNS):
         p, q, r = q, r, p + q
-    expect(interpreted, step(loop, ["a", "b", "c"]), replicas, p, q, r)
+    expect(interpreted, loops(loop, ["a", "b", "c"]), replicas, p, q, r)
 
 
 def test_a_choice_between_carried_ones(interpreted):
@@ -75,7 +75,7 @@ def test_a_choice_between_carried_ones(interpreted):
     p, q = X, X * X
     for i in range(TURNS):
         p, q = X if i == 0 else p + q, p if i == 0 else X * X
-    expect(interpreted, step(loop, ["a", "b", "c"]), 2, p, q, X + X * X)
+    expect(interpreted, loops(loop, ["a", "b", "c"]), 2, p, q, X + X * X)
 
 
 def test_a_while_loop_that_hands_on_others_than_it_carries(interpreted):
@@ -93,7 +93,7 @@ def test_a_while_loop_that_hands_on_others_than_it_carries(interpreted):
     p, q = X, X * X
     for _ in range(TURNS):
         p, q = q, q + (p + 1)
-    expect(interpreted, step(loop, ["a", "b"]), 2, p + 1, q)
+    expect(interpreted, loops(loop, ["a", "b"]), 2, p + 1, q)
 
 
 def test_a_loop_inside_of_a_loop(interpreted):
@@ -110,22 +110,20 @@ def test_a_loop_inside_of_a_loop(interpreted):
         for _ in range(i):
             r, s = s, r + 1
         p, q = s, r
-    expect(interpreted, step(loop, ["a", "b"]), 2, p, q)
+    expect(interpreted, loops(loop, ["a", "b"]), 2, p, q)
 
 
 @pytest.mark.parametrize("replicas", [1, 3])
 def test_tensors_of_indices(interpreted, replicas):
     """Between kernels an index has 64 bits: computed from elements, counted by a kernel, and a constant."""
-    text = f"""
-replica.variable @w : tensor<4xi64> {{initial = dense<0> : tensor<4xi64>}}
-replica.step @step(%x: tensor<1x4xf32> {{replica.batch = "x"}}) {{
+    body = """
   %zero = arith.constant 0 : index
   %empty = tensor.empty() : tensor<4xindex>
-  %count = linalg.generic {{indexing_maps = [affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]}} outs(%empty : tensor<4xindex>) {{
+  %count = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} outs(%empty : tensor<4xindex>) {
   ^bb0(%o: index):
     %z = linalg.index 0 : index
     linalg.yield %z : index
-  }} -> tensor<4xindex>
+  } -> tensor<4xindex>
   %element = tensor.extract %x[%zero, %zero] : tensor<1x4xf32>
   %integer = arith.fptosi %element : f32 to i32
   %number = arith.index_cast %integer : i32 to index
@@ -136,11 +134,11 @@ replica.step @step(%x: tensor<1x4xf32> {{replica.batch = "x"}}) {{
   %integers = arith.index_cast %total : tensor<4xindex> to tensor<4xi64>
   %all = replica.all_reduce sum %integers : tensor<4xi64>
   replica.assign @w, %all : tensor<4xi64>
-  replica.return
-}}
 """
+    text = step(variable("w", "tensor<4xi64>", initial="0"), body)
     found = interpreted(text, replicas, {"x": np.repeat(np.full((1, 4), 9, np.float32), replicas, axis=0)})
-    np.testing.assert_array_equal(np.frombuffer(found["w"][2], np.int64), [14 * replicas, 16 * replicas, 18 * replicas, (2**60 + 12) * replicas])
+    expected = replicas * np.array([14, 16, 18, 2**60 + 12])
+    np.testing.assert_array_equal(np.frombuffer(found["w"][2], np.int64), expected)
 
 
 def test_the_first_value_is_needed_inside_of_an_inner_loop(interpreted):
@@ -157,4 +155,4 @@ def test_the_first_value_is_needed_inside_of_an_inner_loop(interpreted):
     }}
     scf.yield %next, %c : i32, {T}
   }}"""
-    expect(interpreted, step(loop, ["a"]), 2, X * (1 + TURNS) ** TURNS)
+    expect(interpreted, loops(loop, ["a"]), 2, X * (1 + TURNS) ** TURNS)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from steps_by_hand import T, X, combine, values, variables
+from steps_by_hand import T, X, combine, rows, step, values, variable, variables
 
 REPLICAS = [1, 2, 3, 4, 8]
 
@@ -16,9 +16,7 @@ FIRST = """%id = replica.id : tensor<i32>
 @pytest.mark.parametrize("replicas", REPLICAS)
 def test_a_varying_branch_whose_sides_issue_the_same_collectives(interpreted, replicas):
     """Replica 0 contributes 2x where the others contribute x, and goes on with other work; both add to one variable."""
-    text = variables("w") + f"""
-replica.variable @count : {T} {{aggregation = #replica.aggregation<sum>, initial = dense<0.0> : {T}}}
-replica.step @step(%x: {T} {{replica.batch = "x"}}) {{
+    body = f"""
   {FIRST}
   %r = scf.if %first -> {T} {{
     {combine("d", "x", "add", "x")}
@@ -37,10 +35,9 @@ replica.step @step(%x: {T} {{replica.batch = "x"}}) {{
   }}
   %t = replica.all_reduce sum %r : {T}
   replica.assign @w, %t : {T}
-  replica.return
-}}
 """
-    found = interpreted(text, replicas, {"x": np.repeat(X, replicas, axis=0)})
+    text = step(variables("w") + variable("count", aggregation="sum"), body)
+    found = interpreted(text, replicas, {"x": rows(replicas)})
     total = (replicas + 1) * X
     e, q = 2 * X + total, total * total
     mean = (e + (replicas - 1) * q) / replicas
@@ -51,8 +48,7 @@ replica.step @step(%x: {T} {{replica.batch = "x"}}) {{
 @pytest.mark.parametrize("replicas", REPLICAS)
 def test_branches_inside_of_a_varying_branch(interpreted, replicas):
     """One side's collective is under a branch of its own, whose sides issue the same again."""
-    text = variables("w") + f"""
-replica.step @step(%x: {T} {{replica.batch = "x"}}) {{
+    body = f"""
   {FIRST}
   %one = arith.constant 1 : i32
   %second = arith.cmpi eq, %rank, %one : i32
@@ -73,10 +69,9 @@ replica.step @step(%x: {T} {{replica.batch = "x"}}) {{
   }}
   %t = replica.all_reduce sum %r : {T}
   replica.assign @w, %t : {T}
-  replica.return
-}}
 """
-    found = interpreted(text, replicas, {"x": np.repeat(X, replicas, axis=0)})
+    text = step(variables("w"), body)
+    found = interpreted(text, replicas, {"x": rows(replicas)})
     total = (replicas + (replicas > 1)) * X
     np.testing.assert_allclose(values(found, "w"), total * (min(replicas, 2) + 2 * max(replicas - 2, 0)), rtol=1e-6)
 
@@ -84,9 +79,7 @@ replica.step @step(%x: {T} {{replica.batch = "x"}}) {{
 @pytest.mark.parametrize("replicas", REPLICAS)
 def test_assignments_inside_of_a_while(interpreted, replicas):
     """Both regions assign: the condition region once more than the body."""
-    text = variables("before", "after", "sum") + f"""
-replica.variable @n : tensor<i32> {{initial = dense<0> : tensor<i32>}}
-replica.step @step(%x: {T} {{replica.batch = "x"}}) {{
+    body = f"""
   %s = replica.all_reduce sum %x : {T}
   %limit = arith.constant 3 : i32
   %one = arith.constant dense<1> : tensor<i32>
@@ -106,10 +99,9 @@ replica.step @step(%x: {T} {{replica.batch = "x"}}) {{
     scf.yield %r : {T}
   }}
   replica.assign @sum, %last : {T}
-  replica.return
-}}
 """
-    found = interpreted(text, replicas, {"x": np.repeat(X, 2 * replicas, axis=0)}, steps=2)
+    text = step(variables("before", "after", "sum") + variable("n", "tensor<i32>", initial="0"), body)
+    found = interpreted(text, replicas, {"x": rows(2 * replicas)}, steps=2)
     before, after, last, n = 0 * X, 0 * X, None, 0
     for _ in range(2):
         last = replicas * X
@@ -136,8 +128,7 @@ INITS = {
 def test_carried_values_that_start_from_one_value(interpreted, init, exchange, replicas):
     """Three values that a loop carries start from one and are rotated: each has memory of its own. With a collective in it the
     loop is control flow of the step, else the body of a kernel."""
-    text = variables("w", "a", "b", "c") + f"""replica.variable @start : {T} {{initial = dense<0.5> : {T}}}
-replica.step @step(%x: {T} {{replica.batch = "x"}}) {{
+    body = f"""
   {INITS[init]}
   %s = replica.all_reduce mean %x : {T}
   %from = arith.constant 0 : index
@@ -156,10 +147,9 @@ replica.step @step(%x: {T} {{replica.batch = "x"}}) {{
   replica.assign @a, %u#0 : {T}
   replica.assign @b, %u#1 : {T}
   replica.assign @c, %r#2 : {T}
-  replica.return
-}}
 """
-    found = interpreted(text, replicas, {"x": np.repeat(X, 2 * replicas, axis=0)}, steps=2)
+    text = step(variables("w", "a", "b", "c") + variable("start", initial="0.5"), body)
+    found = interpreted(text, replicas, {"x": rows(2 * replicas)}, steps=2)
     a = b = c = np.full_like(X, 0.5)
     for _ in range(4):
         a, b, c = b, c, (a + X) * (1 if exchange else X)
@@ -174,8 +164,7 @@ replica.step @step(%x: {T} {{replica.batch = "x"}}) {{
 def test_carried_values_without_a_start(interpreted, exchange):
     """Both loops start from memory that nobody has written, and write it before they read it; equal memory is one value after CSE."""
     exchanged = f"%m = replica.all_reduce mean %f : {T}" if exchange else combine("m", "f", "add", "g")
-    text = variables("a", "b") + f"""
-replica.step @step(%x: {T} {{replica.batch = "x"}}) {{
+    body = f"""
   %s = replica.all_reduce mean %x : {T}
   %from = arith.constant 0 : index
   %to = arith.constant 3 : index
@@ -193,10 +182,9 @@ replica.step @step(%x: {T} {{replica.batch = "x"}}) {{
   }}
   replica.assign @a, %r#0 : {T}
   replica.assign @b, %r#1 : {T}
-  replica.return
-}}
 """
-    found = interpreted(text, 2, {"x": np.repeat(X, 2, axis=0)})
+    text = step(variables("a", "b"), body)
+    found = interpreted(text, 2, {"x": rows(2)})
     np.testing.assert_allclose(values(found, "a"), np.full_like(X, 3))
     np.testing.assert_allclose(values(found, "b"), X + (2 if exchange else 5))
 
@@ -204,8 +192,7 @@ replica.step @step(%x: {T} {{replica.batch = "x"}}) {{
 @pytest.mark.parametrize("replicas", REPLICAS)
 def test_a_branch_on_the_rank_that_all_replicas_take(interpreted, replicas):
     """Whether a collective is reached follows from the number of the replica, and is the same for all."""
-    text = variables("w") + f"""
-replica.step @step(%x: {T} {{replica.batch = "x"}}) {{
+    body = f"""
   {FIRST}
   %many = arith.constant 8 : i32
   %below = arith.cmpi slt, %rank, %many : i32
@@ -216,58 +203,7 @@ replica.step @step(%x: {T} {{replica.batch = "x"}}) {{
     scf.yield %x : {T}
   }}
   replica.assign @w, %r : {T}
-  replica.return
-}}
 """
-    found = interpreted(text, replicas, {"x": np.repeat(X, replicas, axis=0)})
+    text = step(variables("w"), body)
+    found = interpreted(text, replicas, {"x": rows(replicas)})
     np.testing.assert_array_equal(values(found, "w"), replicas * X)
-
-
-@pytest.mark.parametrize("replicas", REPLICAS)
-def test_a_loop_over_numbers_of_the_rank(interpreted, replicas):
-    """Each replica counts from its own number to three more: three collectives on all of them, of their own numbers' sums."""
-    text = variables("w") + f"""
-replica.step @step(%x: {T} {{replica.batch = "x"}}) {{
-  {FIRST}
-  %one = arith.constant 1 : index
-  %three = arith.constant 3 : index
-  %own = arith.index_cast %rank : i32 to index
-  %end = arith.addi %own, %three : index
-  %zeros = arith.constant dense<0.0> : {T}
-  %r = scf.for %k = %own to %end step %one iter_args(%total = %zeros) -> {T} {{
-    %integer = arith.index_cast %k : index to i32
-    %number = arith.sitofp %integer : i32 to f32
-    %numbers = tensor.splat %number : {T}
-    {combine("y", "x", "mul", "numbers")}
-    %s = replica.all_reduce sum %y : {T}
-    {combine("next", "total", "add", "s")}
-    scf.yield %next : {T}
-  }}
-  replica.assign @w, %r : {T}
-  replica.return
-}}
-"""
-    found = interpreted(text, replicas, {"x": np.repeat(X, replicas, axis=0)})
-    total = sum(rank + turn for rank in range(replicas) for turn in range(3))
-    np.testing.assert_array_equal(values(found, "w"), total * X)
-
-
-@pytest.mark.parametrize("lower, upper", [(2**63 - 4, 2**63 - 1), (-(2**63), -(2**63) + 3)])
-def test_a_loop_up_to_the_ends_of_the_integers(interpreted, lower, upper):
-    """Bounds that are the greatest and the least number are bounds like others."""
-    text = variables("w") + f"""
-replica.step @step(%x: {T} {{replica.batch = "x"}}) {{
-  %lower = arith.constant {lower} : index
-  %upper = arith.constant {upper} : index
-  %one = arith.constant 1 : index
-  %r = scf.for %k = %lower to %upper step %one iter_args(%q = %x) -> ({T}) {{
-    %s = replica.all_reduce sum %q : {T}
-    scf.yield %s : {T}
-  }}
-  %t = replica.all_reduce sum %r : {T}
-  replica.assign @w, %t : {T}
-  replica.return
-}}
-"""
-    found = interpreted(text, 3, {"x": np.repeat(X, 3, axis=0)})
-    np.testing.assert_array_equal(values(found, "w"), 81 * X)

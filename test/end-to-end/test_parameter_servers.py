@@ -112,60 +112,49 @@ def test_what_is_exchanged_depends_on_rows_and_not_on_the_table(tools, tmp_path,
     assert exchanged[1000][0] == given if level == "-O2" else given < exchanged[1000][0] < given + rows * 8 + pairs * 32
 
 
+def if_below_one(number, then):
+    """A branch on an element of a tensor."""
+    return f"""%e = tensor.extract {number}
+  %q = arith.cmpf olt, %e, %one : f32
+  scf.if %q {{
+    {then}
+  }}"""
+
+
 # Servers and replicas go through branches and loops together, and find their conditions each for itself.
 TOGETHER = {
-    "an element of a mean": """
+    "an element of a mean": f"""
   %g = replica.all_reduce mean %x : tensor<4xf32>
-  %e = tensor.extract %g[%c0] : tensor<4xf32>
-  %q = arith.cmpf olt, %e, %one : f32
-  scf.if %q {
-    replica.assign_add @b, %x : tensor<4xf32>
-  }""",
-    "an element of a mean, turn by turn": """
-  scf.for %i = %c0 to %turns step %c1 {
+  {if_below_one("%g[%c0] : tensor<4xf32>", "replica.assign_add @b, %x : tensor<4xf32>")}""",
+    "an element of a mean, turn by turn": f"""
+  scf.for %i = %c0 to %turns step %c1 {{
     %v = replica.read @a : tensor<4xf32>
     %d = arith.subf %v, %x : tensor<4xf32>
     replica.assign_sub @a, %d : tensor<4xf32>
     %g = replica.all_reduce mean %d : tensor<4xf32>
-    %e = tensor.extract %g[%c0] : tensor<4xf32>
-    %q = arith.cmpf olt, %e, %one : f32
-    scf.if %q {
-      replica.assign_add @b, %d : tensor<4xf32>
-    }
-  }""",
-    "an element of a variable": """
+    {if_below_one("%g[%c0] : tensor<4xf32>", "replica.assign_add @b, %d : tensor<4xf32>")}
+  }}""",
+    "an element of a variable": f"""
   %v = replica.read @b : tensor<4xf32>
-  %e = tensor.extract %v[%c0] : tensor<4xf32>
-  %q = arith.cmpf olt, %e, %one : f32
-  scf.if %q {
-    replica.assign_add @b, %x : tensor<4xf32>
-  }""",
-    "elements one after another": """
+  {if_below_one("%v[%c0] : tensor<4xf32>", "replica.assign_add @b, %x : tensor<4xf32>")}""",
+    "elements one after another": f"""
   %c4 = arith.constant 4 : index
   %g = replica.all_reduce mean %x : tensor<4xf32>
-  scf.for %i = %c0 to %c4 step %c1 {
-    %e = tensor.extract %g[%i] : tensor<4xf32>
-    %q = arith.cmpf olt, %e, %one : f32
-    scf.if %q {
-      replica.assign_add @a, %x : tensor<4xf32>
-    } else {
+  scf.for %i = %c0 to %c4 step %c1 {{
+    {if_below_one("%g[%i] : tensor<4xf32>", "replica.assign_add @a, %x : tensor<4xf32>")} else {{
       replica.assign_sub @b, %x : tensor<4xf32>
-    }
-  }""",
-    "a scalar that is reduced in each turn": """
-  scf.for %i = %c0 to %turns step %c1 {
+    }}
+  }}""",
+    "a scalar that is reduced in each turn": f"""
+  scf.for %i = %c0 to %turns step %c1 {{
     %v = replica.read @s : tensor<f32>
     %y = tensor.extract %x[%c1] : tensor<4xf32>
     %z = tensor.from_elements %y : tensor<f32>
     %d = arith.subf %v, %z : tensor<f32>
     replica.assign_sub @s, %d : tensor<f32>
     %g = replica.all_reduce mean %d : tensor<f32>
-    %e = tensor.extract %g[] : tensor<f32>
-    %q = arith.cmpf olt, %e, %one : f32
-    scf.if %q {
-      replica.assign_add @t, %d : tensor<f32>
-    }
-  }""",
+    {if_below_one("%g[] : tensor<f32>", "replica.assign_add @t, %d : tensor<f32>")}
+  }}""",
     "a norm, and loops in one another": """
   %zero = arith.constant dense<0.0> : tensor<f32>
   %g = replica.all_reduce mean %x : tensor<4xf32>

@@ -1,25 +1,22 @@
-"""Control flow of other forms than the compiler keeps: switches, blocks, counters that are no indices. Compiled programs give the
-interpreter's bits, and NumPy's values."""
+"""Control flow of other forms than the compiler keeps: switches and blocks. Compiled programs give the interpreter's bits, and NumPy's
+values."""
 
 import numpy as np
 import pytest
 
-from steps_by_hand import T, X, combine, values, variables
+from steps_by_hand import RANK, T, X, combine, rows, step, values, variable, variables
 
 REPLICAS = [1, 2, 3, 4]
-
-RANK = """%id = replica.id : tensor<i32>
-  %rank = tensor.extract %id[] : tensor<i32>
-  %own = arith.index_cast %rank : i32 to index"""
 
 
 @pytest.mark.parametrize("replicas", REPLICAS)
 @pytest.mark.parametrize("decided", ["by the rank", "by data"])
 def test_a_switch_whose_sides_issue_the_same_collectives(interpreted, replicas, decided):
     """Each side contributes something else, and does something else with the sum. One of the sides has a switch inside."""
-    own = "%at = arith.constant 0 : index\n  %from = tensor.extract %which[%at] : tensor<1xi32>\n  %own = arith.index_cast %from : i32 to index"
-    text = variables("w") + f"""
-replica.step @step(%x: {T} {{replica.batch = "x"}}, %which: tensor<1xi32> {{replica.batch = "which"}}) {{
+    own = """%at = arith.constant 0 : index
+  %from = tensor.extract %which[%at] : tensor<1xi32>
+  %own = arith.index_cast %from : i32 to index"""
+    body = f"""
   {RANK if decided == "by the rank" else own}
   %r:2 = scf.index_switch %own -> {T}, {T}
   case 0 {{
@@ -49,10 +46,9 @@ replica.step @step(%x: {T} {{replica.batch = "x"}}, %which: tensor<1xi32> {{repl
   {combine("both", "r#0", "add", "r#1")}
   %t = replica.all_reduce sum %both : {T}
   replica.assign @w, %t : {T}
-  replica.return
-}}
 """
-    data = {"x": np.repeat(X, replicas, axis=0), "which": np.arange(replicas, dtype=np.int32)}
+    text = step(variables("w"), body, given={"which": "tensor<1xi32>"})
+    data = {"x": rows(replicas), "which": np.arange(replicas, dtype=np.int32)}
     found = interpreted(text, replicas, data)
     total = (replicas + 1) * X
     sides = [2 * X + total + X, total + X, total * total + total, total + X]
@@ -64,9 +60,7 @@ replica.step @step(%x: {T} {{replica.batch = "x"}}, %which: tensor<1xi32> {{repl
 def test_a_switch_that_all_take_alike(interpreted, exchange, replicas):
     """On a number that all replicas have: with a collective on one side only, and without."""
     one = f"%y = replica.all_reduce sum %x : {T}" if exchange else combine("y", "x", "mul", "x")
-    text = variables("w") + f"""
-replica.variable @n : tensor<i32> {{initial = dense<0> : tensor<i32>}}
-replica.step @step(%x: {T} {{replica.batch = "x"}}) {{
+    body = f"""
   %n = replica.read @n : tensor<i32>
   %number = tensor.extract %n[] : tensor<i32>
   %own = arith.index_cast %number : i32 to index
@@ -90,122 +84,17 @@ replica.step @step(%x: {T} {{replica.batch = "x"}}) {{
   %next = arith.addi %number, %one : i32
   %stored = tensor.from_elements %next : tensor<i32>
   replica.assign @n, %stored : tensor<i32>
-  replica.return
-}}
 """
-    found = interpreted(text, replicas, {"x": np.repeat(X, 3 * replicas, axis=0)}, steps=3)
+    text = step(variables("w") + variable("n", "tensor<i32>", initial="0"), body)
+    found = interpreted(text, replicas, {"x": rows(3 * replicas)}, steps=3)
     np.testing.assert_array_equal(values(found, "w"), X + (replicas * X if exchange else X * X) + 2 * X)
-
-
-@pytest.mark.parametrize("kind", ["i8", "i32", "i64"])
-@pytest.mark.parametrize("exchange", [False, True], ids=["kernel", "step"])
-@pytest.mark.parametrize("bound", ["constant", "data"])
-def test_counters_of_loops_that_are_no_indices(interpreted, bound, exchange, kind):
-    """As in fori_loop: the counter, from -2 to 4 by 2, is a factor of what is summed."""
-    end = f"%to = arith.constant 4 : {kind}"
-    if bound == "data":
-        end = f"%stored = replica.read @end : tensor<{kind}>\n  %to = tensor.extract %stored[] : tensor<{kind}>"
-    text = variables("w") + f"""
-replica.variable @end : tensor<{kind}> {{initial = dense<4> : tensor<{kind}>}}
-replica.step @step(%x: {T} {{replica.batch = "x"}}) {{
-  %from = arith.constant -2 : {kind}
-  {end}
-  %by = arith.constant 2 : {kind}
-  %zeros = arith.constant dense<0.0> : {T}
-  %r = scf.for %k = %from to %to step %by iter_args(%total = %zeros) -> {T} : {kind} {{
-    %number = arith.sitofp %k : {kind} to f32
-    %numbers = tensor.splat %number : {T}
-    {combine("y", "x", "mul", "numbers")}
-    {"%s = replica.all_reduce sum %y : " + T if exchange else combine("s", "y", "add", "x")}
-    {combine("next", "total", "add", "s")}
-    scf.yield %next : {T}
-  }}
-  %all = replica.all_reduce mean %r : {T}
-  replica.assign @w, %all : {T}
-  replica.return
-}}
-"""
-    found = interpreted(text, 2, {"x": np.repeat(X, 2, axis=0)})
-    np.testing.assert_array_equal(values(found, "w"), 0 * X if exchange else 3 * X)
-
-
-def test_counters_that_are_unsigned(interpreted):
-    """From 0 to 250 by 50 as numbers without a sign: as signed ones, 250 is before 0."""
-    text = variables("w") + f"""
-replica.step @step(%x: {T} {{replica.batch = "x"}}) {{
-  %from = arith.constant 0 : i8
-  %to = arith.constant 250 : i8
-  %by = arith.constant 50 : i8
-  %zeros = arith.constant dense<0.0> : {T}
-  %r = scf.for unsigned %k = %from to %to step %by iter_args(%total = %zeros) -> {T} : i8 {{
-    %number = arith.uitofp %k : i8 to f32
-    %numbers = tensor.splat %number : {T}
-    {combine("y", "x", "mul", "numbers")}
-    %s = replica.all_reduce sum %y : {T}
-    {combine("next", "total", "add", "s")}
-    scf.yield %next : {T}
-  }}
-  replica.assign @w, %r : {T}
-  replica.return
-}}
-"""
-    found = interpreted(text, 2, {"x": np.repeat(X, 2, axis=0)})
-    np.testing.assert_array_equal(values(found, "w"), 2 * (50 + 100 + 150 + 200) * X)
-
-
-@pytest.mark.parametrize("kind", ["f32", "i32", "index"])
-def test_numbers_that_one_kernel_gives_to_another(interpreted, kind):
-    """A loop inside of a kernel ends in a number, which decides how often another loop exchanges, and is a factor in a third."""
-    number = {"f32": "%n = arith.fptosi %m : f32 to i32\n  %limit = arith.index_cast %n : i32 to index",
-              "i32": "%limit = arith.index_cast %m : i32 to index", "index": "%limit = arith.addi %m, %zero : index"}[kind]
-    factor = {"f32": "%factor = arith.addf %m, %m : f32",
-              "i32": "%twice = arith.addi %m, %m : i32\n  %factor = arith.sitofp %twice : i32 to f32",
-              "index": "%twice = arith.addi %m, %m : index\n  %cast = arith.index_cast %twice : index to i32\n"
-                       "  %factor = arith.sitofp %cast : i32 to f32"}[kind]
-    one = "1.0" if kind == "f32" else "1"
-    add = "arith.addf" if kind == "f32" else "arith.addi"
-    text = variables("w", "v") + f"""
-replica.variable @count : tensor<i64> {{initial = dense<3> : tensor<i64>}}
-replica.step @step(%x: {T} {{replica.batch = "x"}}) {{
-  %zero = arith.constant 0 : index
-  %by = arith.constant 1 : index
-  %first = arith.constant {one} : {kind}
-  %start = replica.all_reduce mean %x : {T}
-  %stored = replica.read @count : tensor<i64>
-  %count = tensor.extract %stored[] : tensor<i64>
-  %to = arith.index_cast %count : i64 to index
-  %m, %unused = scf.for %i = %zero to %to step %by iter_args(%a = %first, %t = %start) -> ({kind}, {T}) {{
-    %next = {add} %a, %first : {kind}
-    {combine("u", "t", "add", "start")}
-    scf.yield %next, %u : {kind}, {T}
-  }}
-  {number}
-  {factor}
-  %r = scf.for %i = %zero to %limit step %by iter_args(%total = %unused) -> {T} {{
-    %s = replica.all_reduce mean %total : {T}
-    {combine("next", "s", "add", "x")}
-    scf.yield %next : {T}
-  }}
-  %factors = tensor.splat %factor : {T}
-  {combine("v", "r", "mul", "factors")}
-  %all = replica.all_reduce mean %v : {T}
-  replica.assign @w, %r_all : {T}
-  replica.assign @v, %all : {T}
-  replica.return
-}}
-""".replace("%r_all", "%rs").replace("  replica.assign @w", f"  %rs = replica.all_reduce mean %r : {T}\n  replica.assign @w", 1)
-    found = interpreted(text, 2, {"x": np.repeat(X, 2, axis=0)})
-    # Three times x is added to x, then four times; the factor is two times four.
-    np.testing.assert_array_equal(values(found, "w"), 8 * X)
-    np.testing.assert_array_equal(values(found, "v"), 64 * X)
 
 
 @pytest.mark.parametrize("replicas", REPLICAS)
 @pytest.mark.parametrize("limit", [10.0, 1000.0])
 def test_a_step_that_is_left_early(interpreted, replicas, limit):
     """All replicas return if the sum is too large; else there is a loop of blocks, in which they exchange."""
-    text = variables("w") + f"""
-replica.step @step(%x: {T} {{replica.batch = "x"}}) {{
+    body = f"""
   %limit = arith.constant {limit} : f32
   %three = arith.constant 3 : i32
   %one = arith.constant 1 : i32
@@ -228,18 +117,16 @@ replica.step @step(%x: {T} {{replica.batch = "x"}}) {{
   replica.assign @w, %m : {T}
   cf.br ^stop
 ^stop:
-  replica.return
-}}
 """
-    found = interpreted(text, replicas, {"x": np.repeat(X, replicas, axis=0)})
+    text = step(variables("w"), body)
+    found = interpreted(text, replicas, {"x": rows(replicas)})
     np.testing.assert_allclose(values(found, "w"), replicas * X + (3 * X if limit < 100 else 0), rtol=1e-6)
 
 
 @pytest.mark.parametrize("replicas", REPLICAS)
 def test_blocks_that_replicas_go_through_differently(interpreted, replicas):
     """All ways issue the same: a switch between blocks on data of each replica."""
-    text = variables("w") + f"""
-replica.step @step(%x: {T} {{replica.batch = "x"}}, %which: tensor<1xi1> {{replica.batch = "which"}}) {{
+    body = f"""
   %at = arith.constant 0 : index
   %c = tensor.extract %which[%at] : tensor<1xi1>
   cf.cond_br %c, ^a, ^b
@@ -254,21 +141,18 @@ replica.step @step(%x: {T} {{replica.batch = "x"}}, %which: tensor<1xi1> {{repli
 ^join(%r: {T}):
   %all = replica.all_reduce sum %r : {T}
   replica.assign @w, %all : {T}
-  replica.return
-}}
 """
+    text = step(variables("w"), body, given={"which": "tensor<1xi1>"})
     which = np.arange(replicas) % 2 == 0
-    found = interpreted(text, replicas, {"x": np.repeat(X, replicas, axis=0), "which": which})
+    found = interpreted(text, replicas, {"x": rows(replicas), "which": which})
     total = (replicas + which.sum()) * X
     np.testing.assert_array_equal(values(found, "w"), total * (which.sum() + 2 * (~which).sum()))
 
 
 @pytest.mark.parametrize("replicas", REPLICAS)
 def test_a_branch_that_makes_the_scale_and_the_own_gradient(interpreted, replicas):
-    """Loss scaling: what a branch without collectives gives is partly the same on all replicas, and assigned to a variable or a condition."""
-    text = variables("w") + f"""
-replica.variable @scale : tensor<f32> {{initial = dense<8.0> : tensor<f32>}}
-replica.step @step(%x: {T} {{replica.batch = "x"}}, %loss: tensor<1xf32> {{replica.batch = "loss"}}) {{
+    """Loss scaling: what a branch without collectives gives is partly equal on all replicas. It is assigned, and decides a collective."""
+    body = f"""
   %limit = arith.constant 5.0 : f32
   %half = arith.constant 0.5 : f32
   %zeros = arith.constant dense<0.0> : {T}
@@ -293,11 +177,10 @@ replica.step @step(%x: {T} {{replica.batch = "x"}}, %loss: tensor<1xf32> {{repli
     %r = replica.all_reduce sum %g : {T}
     replica.assign @w, %r : {T}
   }}
-  replica.return
-}}
 """
+    text = step(variables("w") + variable("scale", "tensor<f32>", initial="8.0"), body, given={"loss": "tensor<1xf32>"})
     for loss in (1.0, 3.0):
-        data = {"x": np.repeat(X, replicas, axis=0), "loss": np.full(replicas, loss, np.float32)}
+        data = {"x": rows(replicas), "loss": np.full(replicas, loss, np.float32)}
         found = interpreted(text, replicas, data)
         overflows = loss * replicas > 5
         assert np.frombuffer(found["scale"][2], np.float32) == (4 if overflows else 8)
@@ -307,8 +190,7 @@ replica.step @step(%x: {T} {{replica.batch = "x"}}, %loss: tensor<1xf32> {{repli
 @pytest.mark.parametrize("replicas", [1, 3])
 def test_a_loop_that_counts_alike_and_sums_its_own(interpreted, replicas):
     """The count, which is the same on all replicas, decides a collective behind the loop."""
-    text = variables("w") + f"""
-replica.step @step(%x: {T} {{replica.batch = "x"}}, %n: tensor<1xi32> {{replica.batch = "n"}}) {{
+    body = f"""
   %c0 = arith.constant 0 : index
   %i1 = arith.constant 1 : i32
   %i9 = arith.constant 9 : i32
@@ -328,21 +210,18 @@ replica.step @step(%x: {T} {{replica.batch = "x"}}, %n: tensor<1xi32> {{replica.
     %s = replica.all_reduce sum %r#1 : {T}
     replica.assign @w, %s : {T}
   }}
-  replica.return
-}}
 """
+    text = step(variables("w"), body, given={"n": "tensor<1xi32>"})
     for n in (2, 12):
-        found = interpreted(text, replicas, {"x": np.repeat(X, replicas, axis=0), "n": np.full(replicas, n, np.int32)})
+        found = interpreted(text, replicas, {"x": rows(replicas), "n": np.full(replicas, n, np.int32)})
         turns = max(0, 9 - n * replicas)
         np.testing.assert_array_equal(values(found, "w"), (replicas * (1 + turns) * X if n * replicas <= 9 else 0 * X))
 
 
 @pytest.mark.parametrize("replicas", REPLICAS)
 def test_loops_and_branches_on_both_sides_of_a_varying_branch(interpreted, replicas):
-    """Both sides go through the same loop and a branch in it, with collectives of their own values, and give a variable that aggregates theirs."""
-    text = variables("w") + f"""
-replica.variable @v : {T} {{initial = dense<0.0> : {T}, aggregation = #replica.aggregation<sum>}}
-replica.step @step(%x: {T} {{replica.batch = "x"}}, %n: tensor<1xi32> {{replica.batch = "n"}}) {{
+    """Both sides go through the same loop and a branch in it, with collectives of their own values, and assign to one variable."""
+    body = f"""
   {RANK}
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -379,11 +258,10 @@ replica.step @step(%x: {T} {{replica.batch = "x"}}, %n: tensor<1xi32> {{replica.
   }}
   %both = replica.all_reduce sum %r : {T}
   replica.assign @w, %both : {T}
-  replica.return
-}}
 """
+    text = step(variables("w") + variable("v", aggregation="sum"), body, given={"n": "tensor<1xi32>"})
     for turns in (0, 1, 3):
-        data = {"x": np.repeat(X, replicas, axis=0), "n": np.array([turns] + [0] * (replicas - 1), np.int32)}
+        data = {"x": rows(replicas), "n": np.array([turns] + [0] * (replicas - 1), np.int32)}
         found = interpreted(text, replicas, data)
         first, others, v = 2 * X, X, 0 * X
         for _ in range(turns):
@@ -398,7 +276,7 @@ replica.step @step(%x: {T} {{replica.batch = "x"}}, %n: tensor<1xi32> {{replica.
 @pytest.mark.parametrize("replicas", [1, 3])
 def test_functions_that_hold_collectives(interpreted, replicas):
     """Called from the step, from each other, and from cross-replica context."""
-    text = variables("w") + f"""
+    functions = f"""
 func.func private @of_all(%each: !replica.per_replica<{T}>) -> {T} {{
   %s = replica.reduce sum %each : !replica.per_replica<{T}> -> {T}
   return %s : {T}
@@ -413,22 +291,20 @@ func.func private @of_one(%x: {T}) -> {T} {{
   {combine("c", "a", "mul", "b")}
   return %c : {T}
 }}
-replica.step @step(%x: {T} {{replica.batch = "x"}}) {{
+"""
+    body = f"""
   %y = func.call @of_one(%x) : ({T}) -> {T}
   replica.assign @w, %y : {T}
-  replica.return
-}}
 """
-    found = interpreted(text, replicas, {"x": np.repeat(X, replicas, axis=0)})
+    text = step(variables("w") + functions, body)
+    found = interpreted(text, replicas, {"x": rows(replicas)})
     np.testing.assert_array_equal(values(found, "w"), (replicas * X) ** 2)
 
 
 @pytest.mark.parametrize("replicas", [1, 3])
 def test_blocks_inside_of_an_operation(interpreted, replicas):
     """A switch between the blocks of a region, on a number that all replicas have, with a collective on one of its ways."""
-    text = variables("w") + f"""
-replica.variable @n : tensor<i32> {{initial = dense<0> : tensor<i32>}}
-replica.step @step(%x: {T} {{replica.batch = "x"}}) {{
+    body = f"""
   %one = arith.constant dense<1> : tensor<i32>
   %n = replica.read @n : tensor<i32>
   %number = tensor.extract %n[] : tensor<i32>
@@ -448,8 +324,7 @@ replica.step @step(%x: {T} {{replica.batch = "x"}}) {{
   %all = replica.all_reduce sum %r : {T}
   replica.assign_add @w, %all : {T}
   replica.assign_add @n, %one : tensor<i32>
-  replica.return
-}}
 """
-    found = interpreted(text, replicas, {"x": np.repeat(X, 3 * replicas, axis=0)}, steps=3)
+    text = step(variables("w") + variable("n", "tensor<i32>", initial="0"), body)
+    found = interpreted(text, replicas, {"x": rows(3 * replicas)}, steps=3)
     np.testing.assert_array_equal(values(found, "w"), replicas * (replicas + 2 + 1) * X)
