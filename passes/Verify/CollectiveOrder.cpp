@@ -261,8 +261,17 @@ private:
                << (left->getName() == right->getName() ? "a different '" : "'") << right->getName()
                << "' in its place [E_COLLECTIVE_DIVERGENCE]";
     tellVerdict(diagnostic, judge->judgeDifferent(lhs.sequence[difference], rhs.sequence[difference], divergence, ranks));
-    describe(diagnostic.attachNote(getUserLocation(left->getLoc())) << "some replicas issue ", left);
-    describe(diagnostic.attachNote(getUserLocation(right->getLoc())) << "other replicas issue ", right);
+    auto tell = [&](Operation *collective, const char *who, const Item &item, const Item &other) {
+      Diagnostic &note = diagnostic.attachNote(getUserLocation(collective->getLoc())) << who << " issue ";
+      describe(note, collective);
+      bool isInside =
+          item.regions.size() == other.regions.size() &&
+          !llvm::all_of_zip(item.regions, other.regions, [&](auto &mine, auto &theirs) { return matcher.areEqual(mine, theirs); });
+      if (std::string detail = isInside ? "" : describeDetail(item, other); !detail.empty())
+        note << (item.isCollective() ? "" : isa<LoopLikeOpInterface>(item.op) ? " in a loop" : " in a branch") << detail;
+    };
+    tell(left, "some replicas", lhs.sequence[difference], rhs.sequence[difference]);
+    tell(right, "other replicas", rhs.sequence[difference], lhs.sequence[difference]);
     tellDivergence(diagnostic, uniformity, divergence, ranks, told);
   }
 

@@ -7,6 +7,7 @@
 #include "passes/Verify/UserLocation.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
@@ -56,6 +57,66 @@ std::string lockstep::describeNext(Operation *op) {
   return "goes on to the end";
 }
 
+//===----------------------------------------------------------------------===//
+// Details
+//===----------------------------------------------------------------------===//
+
+static std::string describeAttributes(Operation *op, Operation *other) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  for (Operation *owner : {op, other})
+    for (NamedAttribute named : owner->getAttrs()) {
+      StringRef name = named.getName();
+      // Which of these there are is said of every collective; what is not there on the other side is seen when it comes to that.
+      if (llvm::is_contained({"kind", "reduction", "group", "variable", "channel", "axis", "operandSegmentSizes"}, name) ||
+          (owner == other && op->hasAttr(name)))
+        continue;
+      if (owner == op && other->getAttr(name) != named.getValue())
+        out << ", " << name << " = " << named.getValue();
+      else if (owner == other)
+        out << ", no " << name;
+    }
+  return text;
+}
+
+static std::string describeBounds(scf::ForOp loop, scf::ForOp other) {
+  static constexpr StringLiteral kNames[] = {"from", "to", "step"};
+  std::string text;
+  for (unsigned i = 0; i < 3; ++i) {
+    if (loop->getOperand(i) == other->getOperand(i))
+      continue;
+    std::optional<int64_t> mine = getConstantIntValue(loop->getOperand(i)), theirs = getConstantIntValue(other->getOperand(i));
+    if (!mine || mine != theirs)
+      text += " " + kNames[i].str() + " " + (mine ? std::to_string(*mine) : theirs ? "a value" : "another value");
+  }
+  return text;
+}
+
+std::string lockstep::describeDetail(const Item &item, const Item &other) {
+  Operation *op = item.op, *there = other.op;
+  if (item.isCollective() != other.isCollective() || op->getName() != there->getName())
+    return "";
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return describeBounds(loop, cast<scf::ForOp>(there));
+  if (isa<scf::WhileOp>(op))
+    return " of an unknown number of turns";
+  if (!item.isCollective())
+    return op->getOperand(0) == there->getOperand(0) ? "" : " on another condition";
+  std::string text = describeAttributes(op, there);
+  if (!text.empty() || describeCollective(op) != describeCollective(there))
+    return text;
+  if (op->getResultTypes() != there->getResultTypes()) {
+    llvm::raw_string_ostream out(text);
+    llvm::interleaveComma(op->getResultTypes(), out << " to ");
+    return text;
+  }
+  return isa<replica::MergeCallOp>(op) ? " with another region or argument" : " of sizes that may differ";
+}
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
 namespace {
 
 /// Lines of two columns.
@@ -82,7 +143,7 @@ public:
           add(depth, describe(*left), describe(*right), false);
           return compare({"", mine, "(nothing more in it)"}, {"", other, "(nothing more in it)"}, depth + 1);
         }
-    add(depth, left ? describe(*left) : lhs.after, right ? describe(*right) : rhs.after, true);
+    add(depth, left ? describe(*left, right) : lhs.after, right ? describe(*right, left) : rhs.after, true);
   }
 
   void add(unsigned depth, std::string left, std::string right, bool differs) {
@@ -109,10 +170,14 @@ private:
     bool differs;
   };
 
-  static std::string describe(const Item &item) {
+  /// Beside `other`, from which it differs.
+  static std::string describe(const Item &item, const Item *other = nullptr) {
+    std::string line = userLocation(item.op->getLoc()), detail = other ? describeDetail(item, *other) : "";
+    if (!line.empty())
+      line = " (" + line + ")";
     if (item.isCollective())
-      return describeWithLine(item.op);
-    std::string text = isa<LoopLikeOpInterface>(item.op) ? "loop" : "branch";
+      return describeCollective(item.op) + detail + line;
+    std::string text = (isa<LoopLikeOpInterface>(item.op) ? "loop" : "branch") + detail;
     if (auto loop = dyn_cast<scf::ForOp>(item.op))
       if (std::optional<llvm::APInt> turns = loop.getStaticTripCount())
         text += " of " + std::to_string(turns->getZExtValue()) + (turns->isOne() ? " turn" : " turns");
@@ -126,8 +191,7 @@ private:
       return WalkResult::skip();
     });
     text += " with " + describeCollective(first) + (inside > 1 ? " and " + std::to_string(inside - 1) + " more" : "");
-    std::string line = userLocation(item.op->getLoc());
-    return text + (line.empty() ? "" : " (" + line + ")");
+    return text + line;
   }
 
   SequenceMatcher &matcher;

@@ -27,6 +27,10 @@ std::string describeWithLine(mlir::Operation *collective);
 /// The collective that who has come through `op` comes to next, as a sentence: the next in program order, or the end of the function.
 std::string describeNext(mlir::Operation *op);
 
+/// What tells `item` from `other`, in whose place it is issued, and is not said of a collective, loop or branch anyway: other attributes,
+/// bounds or conditions. Empty if there is nothing more to say.
+std::string describeDetail(const Item &item, const Item &other);
+
 /// A table with a column for each way, up to and with the first line in which they differ:
 ///
 ///     replica 0 (true)                                 | replica 1 (false)

@@ -138,3 +138,88 @@ replica.step @unknown_turns(%x: tensor<?xf32> {replica.batch = "x", replica.boun
   } loc("model.py":40:3)
   replica.return
 }
+
+// -----
+
+// What differs is said, if it is not a thing that is always said of a collective.
+// CHECK: model.py:4:3: note: some replicas issue 'replica.all_reduce' sum of 'tensor<f32>', bytes_per_pack = 64 : i64
+// CHECK: model.py:6:3: note: other replicas issue 'replica.all_reduce' sum of 'tensor<f32>', bytes_per_pack = 128 : i64
+// CHECK: all_reduce sum of tensor<f32>, bytes_per_pack = 64 : i64 (model.py:4) != all_reduce sum of tensor<f32>, bytes_per_pack = 128 : i64 (model.py:6)
+replica.step @packs(%x: tensor<f32> {replica.batch = "x"}, %c: tensor<i1> {replica.batch = "c"}) {
+  %b = tensor.extract %c[] : tensor<i1> loc("model.py":2:3)
+  scf.if %b {
+    %1 = replica.all_reduce sum %x {bytes_per_pack = 64 : i64} : tensor<f32> loc("model.py":4:3)
+  } else {
+    %1 = replica.all_reduce sum %x {bytes_per_pack = 128 : i64} : tensor<f32> loc("model.py":6:3)
+  } loc("model.py":3:3)
+  replica.return
+}
+
+// -----
+
+// The bounds of loops whose turns are the same.
+// CHECK: model.py:5:3: note: some replicas issue 'replica.all_reduce' sum of 'tensor<f32>' in a loop from 0 to a value
+// CHECK: model.py:7:3: note: other replicas issue 'replica.all_reduce' sum of 'tensor<f32>' in a loop from 1 to 9
+// CHECK: loop from 0 to a value with all_reduce sum of tensor<f32> (model.py:4) != loop from 1 to 9 of 8 turns with all_reduce sum of tensor<f32> (model.py:6)
+replica.step @bounds(%x: tensor<f32> {replica.batch = "x"}, %c: tensor<i1> {replica.batch = "c"}, %k: tensor<index> {replica.batch = "k"}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c9 = arith.constant 9 : index
+  %n = tensor.extract %k[] : tensor<index>
+  %b = tensor.extract %c[] : tensor<i1> loc("model.py":2:3)
+  scf.if %b {
+    scf.for %i = %c0 to %n step %c1 {
+      %1 = replica.all_reduce sum %x : tensor<f32> loc("model.py":5:3)
+    } loc("model.py":4:3)
+  } else {
+    scf.for %i = %c1 to %c9 step %c1 {
+      %1 = replica.all_reduce sum %x : tensor<f32> loc("model.py":7:3)
+    } loc("model.py":6:3)
+  } loc("model.py":3:3)
+  replica.return
+}
+
+// -----
+
+// The conditions of branches whose sides are the same.
+// CHECK: branch on another condition with all_reduce sum of tensor<f32> (model.py:4) != branch on another condition with all_reduce sum of tensor<f32> (model.py:6)
+replica.step @conditions(%x: tensor<f32> {replica.batch = "x"}, %c: tensor<i1> {replica.batch = "c"}, %k: tensor<i1> {replica.scalar = "k"}, %l: tensor<i1> {replica.scalar = "l"}) {
+  %b = tensor.extract %c[] : tensor<i1> loc("model.py":2:3)
+  %d = tensor.extract %k[] : tensor<i1>
+  %e = tensor.extract %l[] : tensor<i1>
+  scf.if %b {
+    scf.if %d {
+      %1 = replica.all_reduce sum %x : tensor<f32> loc("model.py":5:3)
+    } loc("model.py":4:3)
+  } else {
+    scf.if %e {
+      %1 = replica.all_reduce sum %x : tensor<f32> loc("model.py":7:3)
+    } loc("model.py":6:3)
+  } loc("model.py":3:3)
+  replica.return
+}
+
+// -----
+
+// Loops of which nobody knows how often they turn.
+// CHECK: loop of an unknown number of turns with all_reduce sum of tensor<f32> (model.py:4) != loop of an unknown number of turns with all_reduce sum of tensor<f32> (model.py:6)
+replica.step @whiles(%x: tensor<f32> {replica.batch = "x"}, %c: tensor<i1> {replica.batch = "c"}, %k: tensor<i1> {replica.scalar = "k"}) {
+  %b = tensor.extract %c[] : tensor<i1> loc("model.py":2:3)
+  %d = tensor.extract %k[] : tensor<i1>
+  scf.if %b {
+    scf.while : () -> () {
+      scf.condition(%d)
+    } do {
+      %1 = replica.all_reduce sum %x : tensor<f32> loc("model.py":5:3)
+      scf.yield
+    } loc("model.py":4:3)
+  } else {
+    scf.while : () -> () {
+      scf.condition(%d)
+    } do {
+      %1 = replica.all_reduce sum %x : tensor<f32> loc("model.py":7:3)
+      scf.yield
+    } loc("model.py":6:3)
+  } loc("model.py":3:3)
+  replica.return
+}
