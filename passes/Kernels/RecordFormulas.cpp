@@ -179,9 +179,10 @@ private:
     if (!op->getDialect() || !isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) || op->getNumRegions() ||
         op->getNumResults() != 1)
       return false;
-    if (auto math = dyn_cast<arith::ArithFastMathInterface>(op);
-        math && math.getFastMathFlagsAttr().getValue() != arith::FastMathFlags::none)
-      return false;
+    // Some operations, as conversions, need not say it.
+    if (auto math = dyn_cast<arith::ArithFastMathInterface>(op))
+      if (arith::FastMathFlagsAttr flags = math.getFastMathFlagsAttr(); flags && flags.getValue() != arith::FastMathFlags::none)
+        return false;
     auto isNumber = [](Type type) { return type.isIntOrIndexOrFloat(); };
     return llvm::all_of(op->getOperandTypes(), isNumber) && llvm::all_of(op->getResultTypes(), isNumber);
   }

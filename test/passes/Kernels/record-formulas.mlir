@@ -149,6 +149,16 @@ module {
     } -> tensor<4xf32>
     device.yield %t, %e, %f : tensor<4x4xf32>, tensor<4xf32>, tensor<4xf32>
   }
+
+  // A conversion need not say what fast-math flags it has.
+  // CHECK: device.kernel @narrow(
+  // CHECK-SAME{LITERAL}: steps = [["arith.truncf (f32) -> bf16", 0]], value = 1 : i64}
+  device.kernel @narrow(%x: tensor<f32>) -> tensor<bf16> {
+    %a = tensor.extract %x[] : tensor<f32>
+    %b = arith.truncf %a : f32 to bf16
+    %r = tensor.from_elements %b : tensor<bf16>
+    device.yield %r : tensor<bf16>
+  }
 }
 
 // -----
