@@ -226,13 +226,8 @@ struct Hang {
 };
 std::atomic<Hang *> hang;
 
-// A kernel that hangs in another thread than the caller's: the run returns, the report says which
-// kernel it is, and the session can be destroyed while the kernel is still running.
-TEST(DeadlineKernel, hangs) {
-  hang = new Hang;
-  TestProgram p(2);
-  uint32_t isSecond = p.variable("is_second", ElementType::i1, {}, true);
-  uint32_t branch = p.branchUnless(isSecond);
+/// Hangs until the test lets it return.
+void callHanging(TestProgram &p) {
   p.call(
       [](void *const *, const int64_t *, int64_t) {
         Hang *mine = hang;
@@ -241,14 +236,29 @@ TEST(DeadlineKernel, hangs) {
           std::this_thread::yield();
       },
       {}, {});
-  uint32_t end = p.jump(0);
-  p.patch(branch);
+}
+
+/// Keeps its worker until the other one hangs.
+void callWaitingForHang(TestProgram &p) {
   p.call(
       [](void *const *, const int64_t *, int64_t) {
         while (!hang.load()->hangs)
           std::this_thread::yield();
       },
       {}, {});
+}
+
+// A kernel that hangs in another thread than the caller's: the run returns, the report says which
+// kernel it is, and the session can be destroyed while the kernel is still running.
+TEST(DeadlineKernel, hangs) {
+  hang = new Hang;
+  TestProgram p(2);
+  uint32_t isSecond = p.variable("is_second", ElementType::i1, {}, true);
+  uint32_t branch = p.branchUnless(isSecond);
+  callHanging(p);
+  uint32_t end = p.jump(0);
+  p.patch(branch);
+  callWaitingForHang(p);
   p.patch(end);
   p.barrier(p.channel());
   p.ret();
@@ -332,21 +342,9 @@ TEST(DeadlineKernel, hangsAfterAnError) {
   uint32_t bounded = p.dynamicBuffer(Space::replica, ElementType::f32, {-1}, {int32_t(n)}, 8);
   p.setRegister(n, 100);
   uint32_t branch = p.branchUnless(isSecond);
-  p.call(
-      [](void *const *, const int64_t *, int64_t) {
-        Hang *mine = hang;
-        mine->hangs = true;
-        while (!mine->mayReturn)
-          std::this_thread::yield();
-      },
-      {}, {});
+  callHanging(p);
   p.patch(branch);
-  p.call(
-      [](void *const *, const int64_t *, int64_t) {
-        while (!hang.load()->hangs)
-          std::this_thread::yield();
-      },
-      {}, {});
+  callWaitingForHang(p);
   p.launch("nothing", {bounded}, {});
   p.ret();
   auto session = p.session({.workers = 2, .clock = &hang.load()->clock});
