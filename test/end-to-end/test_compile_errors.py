@@ -91,6 +91,11 @@ def test_reduction_of_complex_numbers(refused):
     (["--replicas=2", "--servers=0"], "expected a number of servers that is positive, found 0 [E_CLUSTER]"),
     (["--replicas=2", "--bytes-per-pack=-1"], "expected --bytes-per-pack of at least 0, found -1 [E_OPTION_VALUE]"),
     (["--replicas=2", "-O1"], "expected -O0 or -O2, found -O1"),
+    (["--replicas=2", "-Ofast"], "expected -O0 or -O2, found -Ofast"),
+    (["--replicas=four"], "--replicas: expected a number, found 'four' (see --help)"),
+    (["--replicas=2", "--servers="], "--servers: expected a number, found '' (see --help)"),
+    (["--replicas=2", "--bytes-per-pack=0x10"], "--bytes-per-pack: expected a number, found '0x10' (see --help)"),
+    (["--replicas=9223372036854775808"], "--replicas: expected a number of at most 9223372036854775807, found 9223372036854775808 (see --help)"),
     (["--replicas=2", "--stop-after=link"], "unknown stage 'link' for --stop-after"),
 ])  # fmt: skip
 def test_options(refused, examples, options, text):

@@ -6,6 +6,7 @@
 #include "passes/Pipelines.h"
 #include "passes/Remarks/RemarkCollector.h"
 #include "tools/lockstep-compile/ErrorFile.h"
+#include "tools/support/NumberParser.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AsmState.h"
@@ -23,6 +24,13 @@ using namespace lockstep;
 
 namespace {
 
+int fail(const llvm::Twine &message) {
+  llvm::WithColor::error(llvm::errs(), "lockstep-compile") << message << "\n";
+  return 1;
+}
+
+template <typename T> using NumberOption = cl::opt<T, /*ExternalStorage=*/false, tools::NumberParser<T, fail>>;
+
 /// Takes back the name of an option of libLLVM's code generator, which registers it when the library is loaded; it is
 /// for debugging that code generator, and cannot be reached from here.
 void releaseOptionName(llvm::StringRef name) {
@@ -36,25 +44,27 @@ struct CommandLine {
   cl::OptionCategory category{"lockstep-compile options"};
   cl::opt<std::string> input{cl::Positional, cl::desc("<step.mlir>"), cl::init("-"), cl::cat(category)};
   cl::opt<std::string> output{"o", cl::desc("file to write"), cl::value_desc("file"), cl::init("-"), cl::cat(category)};
-  cl::opt<int64_t> replicas{"replicas", cl::desc("number of replicas, if the module does not say it"), cl::init(0), cl::cat(category)};
+  NumberOption<long long> replicas{"replicas", cl::desc("number of replicas, if the module does not say it"), cl::init(0),
+                                   cl::cat(category)};
   cl::opt<std::string> strategy{"strategy", cl::desc("kind of the strategy, if the module does not say it"), cl::value_desc("kind"),
                                 cl::cat(category)};
-  cl::opt<int64_t> servers{"servers", cl::desc("number of parameter servers, if the module does not say it"), cl::init(0),
-                           cl::cat(category)};
+  NumberOption<long long> servers{"servers", cl::desc("number of parameter servers, if the module does not say it"), cl::init(0),
+                                  cl::cat(category)};
   cl::opt<std::string> partitioner{
       "partitioner",
       cl::desc("how variables are split over servers: fixed N, min_size [bytes B] [shards M] or max_size bytes B [shards M]"),
       cl::value_desc("rule"), cl::cat(category)};
   cl::list<std::string> targets{"target", cl::desc("target of the kernels, e.g. x86-64-v3; may be repeated"), cl::CommaSeparated,
                                 cl::cat(category)};
-  cl::opt<unsigned> level{"O", cl::desc("optimization level: 0 or 2"), cl::Prefix, cl::init(2), cl::cat(category)};
+  cl::opt<std::string> level{"O", cl::desc("optimization level"), cl::value_desc("0|2"), cl::Prefix, cl::init("2"), cl::cat(category)};
   cl::opt<bool> simplify{"simplify", cl::desc("leave out exchanges whose outcome is known without them"), cl::init(true),
                          cl::cat(category)};
   cl::opt<bool> reassociate{"reassociate", cl::desc("add floats in another order where that saves an exchange"), cl::init(false),
                             cl::cat(category)};
   cl::opt<bool> bucket{"bucket", cl::desc("merge collectives into buckets"), cl::init(true), cl::cat(category)};
   cl::opt<bool> overlap{"overlap", cl::desc("start collectives early, wait late"), cl::init(true), cl::cat(category)};
-  cl::opt<int64_t> bytesPerPack{"bytes-per-pack", cl::desc("bound on the size of a bucket in bytes"), cl::init(0), cl::cat(category)};
+  NumberOption<long long> bytesPerPack{"bytes-per-pack", cl::desc("bound on the size of a bucket in bytes"), cl::init(0),
+                                       cl::cat(category)};
   cl::opt<std::string> stopAfter{
       "stop-after", cl::desc("print the IR after a stage: import, verify, lower, simplify, kernels, bucket, schedule, codegen or memory"),
       cl::value_desc("stage"), cl::cat(category)};
@@ -81,11 +91,6 @@ bool hasPrograms(mlir::ModuleOp module) {
   });
 }
 
-int fail(const llvm::Twine &message) {
-  llvm::WithColor::error(llvm::errs(), "lockstep-compile") << message << "\n";
-  return 1;
-}
-
 } // namespace
 
 int main(int argc, char **argv) {
@@ -100,8 +105,8 @@ int main(int argc, char **argv) {
   options.strategy = line.strategy;
   options.servers = line.servers;
   options.partitioner = line.partitioner;
-  if (line.level != 0 && line.level != 2)
-    return fail("expected -O0 or -O2, found -O" + llvm::Twine(line.level));
+  if (line.level != "0" && line.level != "2")
+    return fail("expected -O0 or -O2, found -O" + line.level);
   // Zero stands for "not given" behind the options.
   if (line.replicas.getNumOccurrences() && line.replicas == 0)
     return fail("expected a replica count that is positive, found 0");
@@ -109,7 +114,7 @@ int main(int argc, char **argv) {
     return fail("expected a number of servers that is positive, found 0 [E_CLUSTER]");
   if (line.bytesPerPack < 0)
     return fail("expected --bytes-per-pack of at least 0, found " + llvm::Twine(line.bytesPerPack.getValue()) + " [E_OPTION_VALUE]");
-  options.optimize = line.level != 0;
+  options.optimize = line.level != "0";
   options.simplify = line.simplify;
   options.reassociate = line.reassociate;
   options.bucket = line.bucket;

@@ -1,6 +1,7 @@
 //===- main.cpp - lockstep-inspect: shows what is in an artifact ----------===//
 
 #include "tools/lockstep-inspect/Sections.h"
+#include "tools/support/Numbers.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -57,7 +58,7 @@ int main(int argc, char **argv) {
   } catch (const CLI::ParseError &error) {
     if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success))
       return app.exit(error);
-    return fail(std::string(error.what()) + " (see --help)", exitUsage);
+    return fail(lockstep::tools::describeUsageError(error.what()), exitUsage);
   }
 
   auto artifact = Artifact::open(file, {.allowUnproven = true});

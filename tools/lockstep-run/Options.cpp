@@ -7,7 +7,6 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include <cctype>
 #include <cmath>
 #include <cstdio>
 
@@ -156,10 +155,7 @@ std::variant<Options, int> parseOptions(int argc, const char *const *argv) {
   } catch (const CLI::ParseError &error) {
     if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success))
       return app.exit(error);
-    std::string message = error.what();
-    if (message.size() > 1 && std::islower(static_cast<unsigned char>(message[1])))
-      message[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(message[0])));
-    printError(message + " (see --help)");
+    printError(tools::describeUsageError(error.what()));
     return exitUsage;
   }
   if (!options.epochs && !options.steps && options.inputs.empty()) {

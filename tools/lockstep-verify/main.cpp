@@ -77,7 +77,7 @@ int main(int argc, char **argv) {
   } catch (const CLI::ParseError &error) {
     if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success))
       return app.exit(error);
-    return fail(std::string(error.what()) + " (see --help)", exitError);
+    return fail(lockstep::tools::describeUsageError(error.what()), exitError);
   }
 
   std::string path = file;

@@ -11,6 +11,8 @@
 // RUN: not lockstep-inspect %t.flipped 2>&1 | FileCheck %s --check-prefix=FLIPPED
 // FLIPPED: corrupted: its bytes do not have the SHA-256 digest it names
 
+// RUN: not lockstep-inspect %t.lockstep --shows=lanes 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// UNKNOWN: lockstep-inspect: error: the following argument was not expected: --shows=lanes (see --help)
 // RUN: not lockstep-inspect %t.lockstep --format=xml 2>&1 | FileCheck %s --check-prefix=FORMAT
 // FORMAT: lockstep-inspect: error: --format: xml not in {text,json,html}
 // RUN: not lockstep-inspect %t.lockstep --show=lanes 2>&1 | FileCheck %s --check-prefix=SHOW

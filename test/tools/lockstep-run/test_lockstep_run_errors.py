@@ -14,7 +14,7 @@ from run_tool import USUAL, failure, initial, train
     [
         (USUAL, "expected --epochs=E, --steps=N or --inputs=FILE.npz, found none (see --help)"),
         ([*USUAL, "--epochs=1", "--steps=1"], "--epochs excludes --steps (see --help)"),
-        ([*USUAL, "--steps=x"], "could not convert: --steps = x (see --help)"),
+        ([*USUAL, "--steps=x"], "--steps: expected a number, found 'x' (see --help)"),
         ([*USUAL, "--steps=-1"], "--steps: expected a number of at least 0, found -1 (see --help)"),
         ([*USUAL, "--epochs=-1"], "--epochs: expected a number of at least 0, found -1 (see --help)"),
         ([*USUAL, "--steps=1", "--seed=-1"], "--seed: expected a number of at least 0, found -1 (see --help)"),

@@ -2,6 +2,10 @@
 
 // RUN: %python %S/Inputs/status.py 2 lockstep-verify 2>&1 | FileCheck %s --check-prefix=USAGE
 // USAGE: lockstep-verify: error: file is required (see --help)
+// RUN: %python %S/Inputs/status.py 2 lockstep-verify %s --replicas=two 2>&1 | FileCheck %s --check-prefix=NUMBER
+// NUMBER: lockstep-verify: error: --replicas: expected a number, found 'two' (see --help)
+// RUN: %python %S/Inputs/status.py 2 lockstep-verify %s --replica=2 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// UNKNOWN: lockstep-verify: error: the following argument was not expected: --replica=2 (see --help)
 // RUN: %python %S/Inputs/status.py 2 lockstep-verify %t.missing 2>&1 | FileCheck %s --check-prefix=MISSING
 // MISSING: lockstep-verify: error: cannot open artifact '{{.*}}.missing'
 // RUN: %python %S/Inputs/status.py 2 lockstep-verify %t.lockstep -O0 2>&1 | FileCheck %s --check-prefix=OPTION
