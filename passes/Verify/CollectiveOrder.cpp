@@ -57,7 +57,8 @@ private:
     if (Divergence divergence = uniformity.getDivergence(op); divergence && !verifyDivergent(op, divergence))
       return;
     for (Region &region : op->getRegions())
-      (void)verify(region);
+      if (!uniformity.getConstants().isNeverEntered(region))
+        (void)verify(region);
   }
 
   //===--------------------------------------------------------------------===//

@@ -8,6 +8,7 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace lockstep;
@@ -61,6 +62,26 @@ SmallVector<unsigned> RankConstants::getWays(Operation *branch) const {
     }
   }
   return ways;
+}
+
+bool RankConstants::isNeverEntered(Region &region) const {
+  Operation *parent = region.getParentOp();
+  if (auto loop = dyn_cast<scf::ForOp>(parent)) {
+    if (std::optional<APInt> turns = loop.getStaticTripCount())
+      return turns->isZero();
+    SmallVector<uint64_t> counts = getTripCounts(loop);
+    return !counts.empty() && llvm::all_of(counts, [](uint64_t turns) { return turns == 0; });
+  }
+  if (!isa<scf::IfOp, scf::IndexSwitchOp>(parent))
+    return false;
+  if (SmallVector<unsigned> ways = getWays(parent); !ways.empty())
+    return !llvm::is_contained(ways, region.getRegionNumber());
+  Attribute constant;
+  if (!matchPattern(parent->getOperand(0), m_Constant(&constant)))
+    return false;
+  SmallVector<RegionSuccessor> entered;
+  cast<RegionBranchOpInterface>(parent).getEntrySuccessorRegions(constant, entered);
+  return llvm::none_of(entered, [&](const RegionSuccessor &successor) { return successor.getSuccessor() == &region; });
 }
 
 //===----------------------------------------------------------------------===//

@@ -41,6 +41,10 @@ public:
   /// The region of an `scf.if` or `scf.index_switch` that each rank goes into; empty if that is not known.
   llvm::SmallVector<unsigned> getWays(mlir::Operation *branch) const;
 
+  /// True if constants say that no rank goes into `region` from around it. Constants that are written in the program count also where those
+  /// of the ranks are not known.
+  bool isNeverEntered(mlir::Region &region) const;
+
 private:
   using Constants = llvm::SmallVector<mlir::Attribute>;
 

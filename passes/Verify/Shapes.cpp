@@ -89,7 +89,7 @@ static std::optional<SmallVector<int64_t>> getRaggedAxes(Operation *op) {
 
 LogicalResult lockstep::verifyCollectiveShapes(FunctionOpInterface function, const UniformityAnalysis &uniformity, Judge &judge) {
   LogicalResult valid = success();
-  function->walk([&](Operation *op) {
+  uniformity.walkEntered(function, [&](Operation *op) {
     std::optional<SmallVector<int64_t>> ragged = getRaggedAxes(op);
     if (!ragged)
       return;

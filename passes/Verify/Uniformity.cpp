@@ -143,6 +143,25 @@ std::optional<llvm::BitVector> UniformityAnalysis::getMembers(Operation *op) con
   return members;
 }
 
+void UniformityAnalysis::walkEntered(Operation *op, llvm::function_ref<void(Operation *)> visit) const {
+  for (Region &region : op->getRegions()) {
+    if (constants.isNeverEntered(region))
+      continue;
+    for (Operation &inner : region.getOps()) {
+      visit(&inner);
+      walkEntered(&inner, visit);
+    }
+  }
+}
+
+bool UniformityAnalysis::isEntered(Operation *op) const {
+  for (Region *region = op->getParentRegion(); region && !isa<FunctionOpInterface>(region->getParentOp());
+       region = region->getParentRegion())
+    if (constants.isNeverEntered(*region))
+      return false;
+  return true;
+}
+
 Divergence UniformityAnalysis::getDivergenceAround(Operation *op) const {
   Divergence outermost;
   for (Block *block = op->getBlock(); block; block = block->getParentOp()->getBlock()) {
@@ -366,7 +385,7 @@ void UniformityAnalysis::visitYield(OpOperand &use, PartitionId partition) {
 }
 
 void UniformityAnalysis::visitAssignment(Operation *assignment, Value from, PartitionId partition) {
-  if (!isAssignment(assignment))
+  if (!isAssignment(assignment) || !isEntered(assignment))
     return;
   replica::VariableOp variable = replica::lookupVariable(assignment);
   if (!variable || variable.isOnRead())

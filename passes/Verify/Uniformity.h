@@ -101,6 +101,9 @@ public:
   /// replicas execute `op` equally often.
   Divergence getDivergenceAround(mlir::Operation *op) const;
 
+  /// Calls `visit` for the operations inside of `op`, each before those in it; without those that constants keep all replicas from.
+  void walkEntered(mlir::Operation *op, llvm::function_ref<void(mlir::Operation *)> visit) const;
+
   /// How replicas go through `branch`, a branch or loop; false if all of them go through it alike.
   Divergence getDivergence(mlir::Operation *branch) const { return divergent.lookup(branch); }
 
@@ -135,7 +138,9 @@ private:
   void visitOpaqueParents(mlir::OpOperand &use, PartitionId partition);
   void visitOperation(mlir::OpOperand &use, PartitionId partition);
   void visitYield(mlir::OpOperand &use, PartitionId partition);
-  /// Does nothing for other operations than assignments.
+  /// False if constants keep all replicas from `op`.
+  bool isEntered(mlir::Operation *op) const;
+  /// Does nothing for other operations than assignments, and those that no replica comes to.
   void visitAssignment(mlir::Operation *assignment, mlir::Value from, PartitionId partition);
   void visitRegionBranch(mlir::OpOperand &use, mlir::Operation *branch, PartitionId partition);
   void visitBounds(mlir::OpOperand &use, PartitionId partition);

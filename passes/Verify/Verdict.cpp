@@ -97,16 +97,15 @@ std::vector<Judge::Step> Judge::getWay(Operation *place) const {
   return way;
 }
 
-/// Takes those out of `ranks` that are known not to go there.
+/// Takes those out of `ranks` that are known not to go there. Some do: nothing is asked about a place that no rank comes to.
 Judge::Leads Judge::leads(const Step &step, llvm::BitVector &ranks) const {
   const RankConstants &constants = uniformity.getConstants();
-  llvm::APInt constant;
-  if (auto branch = dyn_cast<scf::IfOp>(step.branch); branch && matchPattern(branch.getCondition(), m_ConstantInt(&constant)))
-    return constant.isOne() == (step.region == 0) ? Leads::Always : Leads::Never;
+  if (isa<scf::IfOp, scf::IndexSwitchOp>(step.branch) && matchPattern(step.branch->getOperand(0), m_Constant()))
+    return Leads::Always;
   llvm::BitVector there;
   if (auto loop = dyn_cast<scf::ForOp>(step.branch)) {
-    if (std::optional<llvm::APInt> turns = loop.getStaticTripCount())
-      return turns->isZero() ? Leads::Never : Leads::Always;
+    if (loop.getStaticTripCount())
+      return Leads::Always;
     for (uint64_t turns : constants.getTripCounts(loop))
       there.push_back(turns > 0);
   } else {
@@ -116,7 +115,7 @@ Judge::Leads Judge::leads(const Step &step, llvm::BitVector &ranks) const {
   if (there.empty() || there.size() != ranks.size())
     return Leads::ByInput;
   ranks &= there;
-  return there.all() ? Leads::Always : there.none() ? Leads::Never : Leads::ByRank;
+  return there.all() ? Leads::Always : Leads::ByRank;
 }
 
 /// Branches and loops inside of `branch` may issue what is missed.
@@ -279,8 +278,6 @@ Judge::Opinion Judge::judgeByForm(const Question &question) const {
     if (step.branch == question.branch)
       continue;
     Leads known = leads(step, ranks);
-    if (known == Leads::Never)
-      return {isOpen("no replica comes there: " + describe(step.branch) + " never leads to it", step.branch), Opinion::Final};
     bool isInside = question.branch && question.branch->isProperAncestor(step.branch);
     if (known == Leads::ByRank && isInside)
       return {isOpen("whether replicas that differ come there could not be decided", step.branch)};

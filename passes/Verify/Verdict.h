@@ -72,7 +72,7 @@ private:
     mlir::Operation *branch;
     unsigned region;
   };
-  enum class Leads { Always, Never, ByRank, ByInput };
+  enum class Leads { Always, ByRank, ByInput };
   /// Whether `value` makes two replicas that come to `place` differ.
   struct Question {
     mlir::Operation *place;

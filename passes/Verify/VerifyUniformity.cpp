@@ -35,7 +35,7 @@ public:
       : function(function), uniformity(uniformity), judge(function, uniformity) {}
 
   LogicalResult verify() {
-    function->walk([&](Operation *op) {
+    uniformity.walkEntered(function, [&](Operation *op) {
       if (isa<replica::AssignOp, replica::AssignAddOp, replica::AssignSubOp, replica::ScatterOp, replica::UpdateOp>(op))
         getEnclosingContext(op) == Context::Replica ? verifyAssignment(op) : verifyUpdate(op);
       else if (auto merge = dyn_cast<replica::MergeCallOp>(op))

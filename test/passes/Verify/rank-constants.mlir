@@ -198,3 +198,44 @@ func.func @step(%rank: tensor<i32> {device.binding = #device.binding<rank "">}) 
   }
   return
 }
+
+// -----
+
+// Where nobody comes nothing goes wrong: a constant keeps all replicas away, however many there are.
+replica.variable @w : tensor<4xf32>
+replica.step @debug(%x: tensor<4xf32> {replica.batch = "x"}, %y: tensor<?xf32> {replica.batch = "y", replica.bounds = array<i64: 8>},
+    %b: tensor<i1> {replica.batch = "b"}, %n: tensor<index> {replica.batch = "n"}) {
+  %c = tensor.extract %b[] : tensor<i1>
+  %turns = tensor.extract %n[] : tensor<index>
+  %debug = arith.constant false
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.if %debug {
+    replica.assign @w, %x : tensor<4xf32>
+    %0 = replica.all_reduce sum %y : tensor<?xf32>
+    scf.if %c {
+      %1 = replica.all_reduce sum %x : tensor<4xf32>
+    }
+  }
+  scf.for %i = %c1 to %c1 step %c1 {
+    scf.for %j = %c0 to %turns step %c1 {
+      %2 = replica.all_reduce sum %x : tensor<4xf32>
+    }
+  }
+  scf.index_switch %c1
+  case 0 {
+    replica.assign @w, %x : tensor<4xf32>
+    scf.yield
+  }
+  default {
+  }
+  // What it was assigned there does not matter here.
+  %w = replica.read @w : tensor<4xf32>
+  %e = tensor.extract %w[%c0] : tensor<4xf32>
+  %zero = arith.constant 0.0 : f32
+  %some = arith.cmpf ogt, %e, %zero : f32
+  scf.if %some {
+    %3 = replica.all_reduce sum %x : tensor<4xf32>
+  }
+  replica.return
+}

@@ -130,21 +130,6 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {repl
 
 // -----
 
-// Nobody comes there.
-replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {replica.batch = "b"}) {
-  %c = tensor.extract %b[] : tensor<i1>
-  %f = arith.constant false
-  scf.if %f {
-    scf.if %c {
-      // expected-error@+1 {{(not provable: no replica comes there: 'scf.if'}}
-      %r = replica.all_reduce sum %x : tensor<4xf32>
-    }
-  }
-  replica.return
-}
-
-// -----
-
 // Two loops may have equally many turns, but need not.
 replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {replica.batch = "b"}, %s: tensor<index> {replica.scalar = "s"}, %t: tensor<index> {replica.scalar = "t"}) {
   %c = tensor.extract %b[] : tensor<i1>
