@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Lower/RolePlacement.h"
+#include "passes/Lower/Roles.h"
 
 #include "dialect/Device/DeviceDialect.h"
 #include "passes/Lower/SizeBounds.h"
@@ -24,60 +25,6 @@ namespace lockstep {
 
 namespace {
 
-/// The roles of a module, the replicas first, and the groups in which they meet.
-class Roles {
-public:
-  explicit Roles(ModuleOp module) : module(module), roles(module.getOps<device::RoleOp>()) {
-    llvm::sort(roles, [](device::RoleOp a, device::RoleOp b) { return a.getFirstRank() < b.getFirstRank(); });
-  }
-
-  Role size() const { return roles.size(); }
-  device::RoleOp get(Role role) const { return roles[role]; }
-  int64_t getRank(Role role) const { return get(role).getFirstRank(); }
-
-  /// All replicas and one server.
-  FlatSymbolRefAttr getGroupWithReplicas(Role server) {
-    return getGroup(("replicas_and_" + get(server).getSymName()).str(), {getRank(server)}, /*withReplicas=*/true);
-  }
-  /// The first ranks of two roles.
-  FlatSymbolRefAttr getPair(Role a, Role b) {
-    // One replica is all of them.
-    if (get(kReplicas).getRanks() == 1 && std::min(a, b) == kReplicas)
-      return getGroupWithReplicas(std::max(a, b));
-    auto [low, high] = std::minmax(a, b);
-    return getGroup((get(low).getSymName() + "_and_" + get(high).getSymName()).str(), {getRank(low), getRank(high)}, /*withReplicas=*/false);
-  }
-
-private:
-  FlatSymbolRefAttr getGroup(const std::string &name, ArrayRef<int64_t> ranks, bool withReplicas) {
-    if (!module.lookupSymbol<collective::GroupOp>(name)) {
-      OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
-      collective::GroupOp::create(builder, module.getLoc(), name, builder.getDenseI64ArrayAttr(ranks), withReplicas);
-    }
-    return FlatSymbolRefAttr::get(module.getContext(), name);
-  }
-
-  ModuleOp module;
-  SmallVector<device::RoleOp> roles;
-};
-
-/// Numbers the exchanges between roles, in the order of the whole step. All parts ask for the same numbers.
-class Channels {
-public:
-  int64_t of(Value value, Role to) { return number({value.getAsOpaquePointer(), to, -1}); }
-  /// Of the size of a dimension of a value.
-  int64_t of(Value value, Role to, int64_t dimension) { return number({value.getAsOpaquePointer(), to, dimension}); }
-  int64_t of(Operation *exchange) { return number({exchange, kReplicas, -1}); }
-
-  int64_t size() const { return numbers.size(); }
-
-private:
-  using Key = std::tuple<void *, Role, int64_t>;
-  int64_t number(Key exchange) { return numbers.try_emplace(exchange, static_cast<int64_t>(numbers.size())).first->second; }
-
-  llvm::DenseMap<Key, int64_t> numbers;
-};
-
 /// Writes the part of one role.
 class PartBuilder {
 public:
@@ -87,9 +34,7 @@ public:
   func::FuncOp run() {
     builder.setInsertionPoint(step);
     SmallVector<unsigned> arguments = getArguments(), results = getResults();
-    auto types = [](auto range, ArrayRef<unsigned> kept) {
-      return llvm::map_to_vector(kept, [&](unsigned i) { return Type(range[i]); });
-    };
+    auto types = [](auto range, ArrayRef<unsigned> kept) { return llvm::map_to_vector(kept, [&](unsigned i) { return Type(range[i]); }); };
     auto type = builder.getFunctionType(types(step.getArgumentTypes(), arguments), types(step.getResultTypes(), results));
     std::string name = step.getSymName().str();
     if (role != kReplicas)
@@ -138,9 +83,8 @@ private:
   }
 
   bool isAssigned(device::BindingAttr variable) {
-    return llvm::any_of(llvm::seq(step.getNumResults()), [&](unsigned i) {
-      return step.getResultAttrOfType<device::BindingAttr>(i, "device.binding") == variable;
-    });
+    return llvm::any_of(llvm::seq(step.getNumResults()),
+                        [&](unsigned i) { return step.getResultAttrOfType<device::BindingAttr>(i, "device.binding") == variable; });
   }
 
   /// Whether the role has the variable that is bound; what is no variable is of the replicas.
@@ -183,10 +127,11 @@ private:
 
   //===--- Exchanges ------------------------------------------------------===//
 
-  collective::StartOp createStart(Location loc, collective::Kind kind, collective::Reduction reduction, FlatSymbolRefAttr group, int64_t root,
-                                  int64_t channel, ValueRange inputs, TypeRange results, ValueRange sizes) {
-    return collective::StartOp::create(builder, loc, collective::PendingType::get(builder.getContext(), llvm::to_vector(results)), kind, reduction,
-                                       group.getValue(), builder.getI64IntegerAttr(channel), inputs, sizes, /*axis=*/IntegerAttr(),
+  collective::StartOp createStart(Location loc, collective::Kind kind, collective::Reduction reduction, FlatSymbolRefAttr group,
+                                  int64_t root, int64_t channel, ValueRange inputs, TypeRange results, ValueRange sizes) {
+    return collective::StartOp::create(builder, loc, collective::PendingType::get(builder.getContext(), llvm::to_vector(results)), kind,
+                                       reduction, group.getValue(), builder.getI64IntegerAttr(channel), inputs, sizes,
+                                       /*axis=*/IntegerAttr(),
                                        /*bytes_per_pack=*/0, /*bounds=*/DenseI64ArrayAttr(), builder.getI64IntegerAttr(root));
   }
 
@@ -244,7 +189,8 @@ private:
             sizes.push_back(transferSize(value, dimension, from, to));
             bounds.push_back(*findSizeBound(value, dimension, roles.get(kReplicas).getRanks()));
           }
-        Value given = giveOrGet(value.getLoc(), type, role == from ? mapping.lookup(value) : Value(), from, to, channels.of(value, to), sizes, bounds);
+        Value given = giveOrGet(value.getLoc(), type, role == from ? mapping.lookup(value) : Value(), from, to, channels.of(value, to),
+                                sizes, bounds);
         if (role == to)
           mapping.map(value, given);
       }
@@ -257,7 +203,8 @@ private:
     Value size, own;
     if (role == from) {
       size = tensor::DimOp::create(builder, loc, mapping.lookup(value), dimension);
-      own = tensor::FromElementsOp::create(builder, loc, type, arith::IndexCastOp::create(builder, loc, builder.getI64Type(), size).getResult());
+      own = tensor::FromElementsOp::create(builder, loc, type,
+                                           arith::IndexCastOp::create(builder, loc, builder.getI64Type(), size).getResult());
     }
     Value given = giveOrGet(loc, type, own, from, to, channels.of(value, to, dimension), {}, {});
     if (role == from)
@@ -266,7 +213,8 @@ private:
   }
 
   /// One end of a transfer: gives `own`, or gets a value of type `type`, which it returns.
-  Value giveOrGet(Location loc, RankedTensorType type, Value own, Role from, Role to, int64_t channel, ValueRange sizes, ArrayRef<int64_t> bounds) {
+  Value giveOrGet(Location loc, RankedTensorType type, Value own, Role from, Role to, int64_t channel, ValueRange sizes,
+                  ArrayRef<int64_t> bounds) {
     FlatSymbolRefAttr group = to == kReplicas ? roles.getGroupWithReplicas(from) : roles.getPair(from, to);
     SmallVector<Value, 1> inputs;
     SmallVector<Type, 1> results;
@@ -274,8 +222,8 @@ private:
       inputs.push_back(own);
     else
       results.push_back(type);
-    auto start = createStart(loc, collective::Kind::Broadcast, collective::Reduction::None, group, roles.getRank(from), channel, inputs, results,
-                             own ? ValueRange() : sizes);
+    auto start = createStart(loc, collective::Kind::Broadcast, collective::Reduction::None, group, roles.getRank(from), channel, inputs,
+                             results, own ? ValueRange() : sizes);
     if (!own && !bounds.empty())
       start.setBounds(bounds);
     auto wait = collective::WaitOp::create(builder, loc, results, start, inputs);
