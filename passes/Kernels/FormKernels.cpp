@@ -7,6 +7,7 @@
 #include "passes/Kernels/Grouping.h"
 #include "passes/Kernels/Scalars.h"
 #include "passes/Kernels/Structure.h"
+#include "passes/Kernels/TakeOver.h"
 #include "passes/Passes.h"
 #include "passes/Remarks/Remarks.h"
 #include "passes/Verify/Uniformity.h"
@@ -146,7 +147,7 @@ private:
 
   /// Whether a result of `op` is what a variable holds after the step.
   bool givesVariable(Operation *op) const {
-    return llvm::any_of(op->getResults(), [&](Value result) { return static_cast<bool>(getOldValue(result)); });
+    return llvm::any_of(op->getResults(), [&](Value result) { return static_cast<bool>(getOldValue(step, result)); });
   }
 
   //===--------------------------------------------------------------------===//
@@ -271,7 +272,7 @@ private:
     SmallVector<Value> yielded =
         llvm::map_to_vector(outputs, [&](Value value) { return storeScalar(builder, value.getLoc(), mapping.lookup(value)); });
     device::YieldOp::create(builder, kernel.getLoc(), yielded);
-    setInPlace(kernel, arguments, outputs);
+    takeOverArguments(kernel, step, arguments, outputs);
     return kernel;
   }
 
@@ -298,59 +299,6 @@ private:
       kind = isProduct(generic) ? "product" : isElementwise(generic) ? "elementwise" : "reduction";
     llvm::replace(kind, '.', '_');
     return (step.getSymName() + "_" + Twine(number++) + "_" + kind).str();
-  }
-
-  /// A result may take over the memory of an argument that only one element-wise operation reads, at the positions at which it writes:
-  /// first of all a variable's new value that of the old one. Code generation withdraws that where other operations of the
-  /// kernel write to the result before.
-  void setInPlace(device::KernelOp kernel, ArrayRef<Value> arguments, ArrayRef<Value> outputs) {
-    auto yielded = kernel.getBody().front().getTerminator()->getOperands();
-    SmallVector<int64_t> inPlace(yielded.size(), -1);
-    auto tryArgument = [&](unsigned result, BlockArgument argument) {
-      if (inPlace[result] < 0 && mayTakeOver(yielded[result], argument) && !llvm::is_contained(inPlace, argument.getArgNumber()))
-        inPlace[result] = argument.getArgNumber();
-    };
-    auto inputs = kernel.getBody().getArguments().take_front(arguments.size());
-    for (auto [result, output] : llvm::enumerate(outputs))
-      if (Value old = getOldValue(output))
-        for (auto [argument, input] : llvm::zip_equal(arguments, inputs))
-          if (argument == old)
-            tryArgument(result, input);
-    for (unsigned result = 0; result < outputs.size(); ++result)
-      for (BlockArgument input : inputs)
-        tryArgument(result, input);
-    if (llvm::any_of(inPlace, [](int64_t argument) { return argument >= 0; }))
-      kernel.setInPlace(inPlace);
-  }
-
-  /// Whether computing `result` only overwrites elements of `argument` that nobody reads any more.
-  static bool mayTakeOver(Value result, BlockArgument argument) {
-    if (!argument.hasOneUse() || argument.getType() != result.getType())
-      return false;
-    OpOperand &use = *argument.use_begin();
-    if (use.getOwner() != result.getDefiningOp())
-      return false;
-    if (auto loop = dyn_cast<scf::ForOp>(use.getOwner()))
-      return loop.getTiedLoopInit(cast<OpResult>(result)) == &use;
-    auto generic = dyn_cast<linalg::GenericOp>(use.getOwner());
-    return generic && isElementwise(generic) && !generic.isDpsInit(&use) && generic.getMatchingIndexingMap(&use).isIdentity() &&
-           generic.getMatchingIndexingMap(generic.getTiedOpOperand(cast<OpResult>(result))).isIdentity();
-  }
-
-  /// What the variable holds before the step that holds `value` after it; null if `value` is not one's new value.
-  Value getOldValue(Value value) const {
-    func::FuncOp function = step;
-    auto getName = [](device::BindingAttr binding) {
-      return binding && binding.getKind() == device::BindingKind::Variable ? binding.getName() : StringRef();
-    };
-    for (OpOperand &use : value.getUses())
-      if (isa<func::ReturnOp>(use.getOwner()))
-        if (StringRef name = getName(function.getResultAttrOfType<device::BindingAttr>(use.getOperandNumber(), "device.binding"));
-            !name.empty())
-          for (BlockArgument argument : function.getArguments())
-            if (getName(function.getArgAttrOfType<device::BindingAttr>(argument.getArgNumber(), "device.binding")) == name)
-              return argument;
-    return {};
   }
 
 public:

@@ -1,0 +1,58 @@
+//===- TakeOver.cpp - Results in the memory of arguments ------------------===//
+
+#include "passes/Kernels/TakeOver.h"
+
+#include "passes/Kernels/Structure.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace lockstep;
+using namespace mlir;
+
+Value lockstep::getOldValue(func::FuncOp step, Value value) {
+  auto getName = [](device::BindingAttr binding) {
+    return binding && binding.getKind() == device::BindingKind::Variable ? binding.getName() : StringRef();
+  };
+  for (OpOperand &use : value.getUses())
+    if (isa<func::ReturnOp>(use.getOwner()))
+      if (StringRef name = getName(step.getResultAttrOfType<device::BindingAttr>(use.getOperandNumber(), "device.binding")); !name.empty())
+        for (BlockArgument argument : step.getArguments())
+          if (getName(step.getArgAttrOfType<device::BindingAttr>(argument.getArgNumber(), "device.binding")) == name)
+            return argument;
+  return {};
+}
+
+/// Whether computing `result` only overwrites elements of `argument` that nobody reads any more.
+static bool mayTakeOver(Value result, BlockArgument argument) {
+  if (!argument.hasOneUse() || argument.getType() != result.getType())
+    return false;
+  OpOperand &use = *argument.use_begin();
+  if (use.getOwner() != result.getDefiningOp())
+    return false;
+  if (auto loop = dyn_cast<scf::ForOp>(use.getOwner()))
+    return loop.getTiedLoopInit(cast<OpResult>(result)) == &use;
+  auto generic = dyn_cast<linalg::GenericOp>(use.getOwner());
+  return generic && isElementwise(generic) && !generic.isDpsInit(&use) && generic.getMatchingIndexingMap(&use).isIdentity() &&
+         generic.getMatchingIndexingMap(generic.getTiedOpOperand(cast<OpResult>(result))).isIdentity();
+}
+
+void lockstep::takeOverArguments(device::KernelOp kernel, func::FuncOp step, ArrayRef<Value> arguments, ArrayRef<Value> outputs) {
+  auto yielded = kernel.getBody().front().getTerminator()->getOperands();
+  SmallVector<int64_t> inPlace(yielded.size(), -1);
+  auto tryArgument = [&](unsigned result, BlockArgument argument) {
+    if (inPlace[result] < 0 && mayTakeOver(yielded[result], argument) && !llvm::is_contained(inPlace, argument.getArgNumber()))
+      inPlace[result] = argument.getArgNumber();
+  };
+  auto inputs = kernel.getBody().getArguments().take_front(arguments.size());
+  for (auto [result, output] : llvm::enumerate(outputs))
+    if (Value old = getOldValue(step, output))
+      for (auto [argument, input] : llvm::zip_equal(arguments, inputs))
+        if (argument == old)
+          tryArgument(result, input);
+  for (unsigned result = 0; result < outputs.size(); ++result)
+    for (BlockArgument input : inputs)
+      tryArgument(result, input);
+  if (llvm::any_of(inPlace, [](int64_t argument) { return argument >= 0; }))
+    kernel.setInPlace(inPlace);
+}
