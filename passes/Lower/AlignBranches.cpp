@@ -210,8 +210,8 @@ private:
     merge(left, right);
     if (!leftWait)
       return;
-    // A wait names the operands of its start again, and depends on nothing else.
-    cast<collective::WaitOp>(leftWait).getInputsMutable().assign(left->getOperands());
+    // A wait names the inputs of its start again, and depends on nothing else.
+    cast<collective::WaitOp>(leftWait).getInputsMutable().assign(cast<collective::StartOp>(left).getInputs());
     merge(leftWait, rightWait);
   }
 

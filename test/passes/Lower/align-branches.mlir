@@ -189,3 +189,29 @@ func.func @branches(%id: tensor<i1> {device.binding = #device.binding<batch "c">
   }
   return
 }
+
+// -----
+
+// A wait names again what its start has sent, not the sizes of what comes.
+collective.group @all
+// CHECK-LABEL: func.func @sizes(
+// CHECK: %[[FIRST:.*]]:2 = scf.if %{{.*}} -> (tensor<?xf32>, index)
+// CHECK: %[[H:.*]] = collective.start all_gather none @all axis 0(%[[FIRST]]#0 : tensor<?xf32>) sizes(%[[FIRST]]#1)
+// CHECK: collective.wait %[[H]](%[[FIRST]]#0 : tensor<?xf32>)
+// CHECK-NOT: collective
+// CHECK: return
+func.func @sizes(%x: tensor<?xf32> {device.binding = #device.binding<batch "x">}, %y: tensor<?xf32> {device.binding = #device.binding<batch "y">},
+                 %id: tensor<i1> {device.binding = #device.binding<batch "c">}, %n: index, %m: index)
+    -> (tensor<?xf32> {device.binding = #device.binding<result "y">}) {
+  %c = tensor.extract %id[] : tensor<i1>
+  %r = scf.if %c -> tensor<?xf32> {
+    %h = collective.start all_gather none @all axis 0 (%x : tensor<?xf32>) sizes(%n) -> !collective.pending<tensor<?xf32>>
+    %s = collective.wait %h (%x : tensor<?xf32>) : !collective.pending<tensor<?xf32>> -> tensor<?xf32>
+    scf.yield %s : tensor<?xf32>
+  } else {
+    %h = collective.start all_gather none @all axis 0 (%y : tensor<?xf32>) sizes(%m) -> !collective.pending<tensor<?xf32>>
+    %s = collective.wait %h (%y : tensor<?xf32>) : !collective.pending<tensor<?xf32>> -> tensor<?xf32>
+    scf.yield %s : tensor<?xf32>
+  }
+  return %r : tensor<?xf32>
+}
