@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 
@@ -87,6 +88,8 @@ private:
     if (auto generic = dyn_cast<linalg::GenericOp>(op); generic && isElementwise(generic, cast<OpResult>(value)))
       if (std::optional<int64_t> number = visitBody(generic, cast<OpResult>(value).getResultNumber()); !number || shaped.contains(*number))
         return number;
+    if (isa<scf::IfOp, scf::IndexSwitchOp>(op) && isScalar(value))
+      return visitBranch(cast<OpResult>(value));
     if (keepsNumber(op)) {
       std::optional<int64_t> number = visit(op->getOperand(0));
       // Elements of a tensor have a width.
@@ -96,6 +99,32 @@ private:
     if (isExact(op) || isMove(op) || matchPattern(value, m_Constant(&splat)))
       return visitExact(op);
     return addOpaque(cast<OpResult>(value));
+  }
+
+  /// A choice among what the sides of a branch give.
+  std::optional<int64_t> visitBranch(OpResult value) {
+    Operation *op = value.getOwner();
+    SmallVector<int64_t> operands;
+    SmallVector<Value> chosen = {op->getOperand(0)};
+    for (Region &side : op->getRegions())
+      chosen.push_back(side.front().getTerminator()->getOperand(value.getResultNumber()));
+    for (Value from : chosen) {
+      std::optional<int64_t> number = visit(from);
+      if (!number)
+        return std::nullopt;
+      operands.push_back(*number);
+    }
+    Type type = getElementTypeOrSelf(value.getType());
+    std::string name;
+    llvm::raw_string_ostream os(name);
+    if (auto branch = dyn_cast<scf::IndexSwitchOp>(op)) {
+      llvm::interleaveComma(branch.getCases(), os << op->getName() << " [");
+      os << "] -> " << type;
+    } else {
+      // What the same choice is as an operation on numbers.
+      os << arith::SelectOp::getOperationName() << " (i1, " << type << ", " << type << ") -> " << type;
+    }
+    return add(name, operands, llvm::any_of(operands, [&](int64_t number) { return shaped.contains(number); }));
   }
 
   /// An element is a function of the bytes of its tensor and its indices.

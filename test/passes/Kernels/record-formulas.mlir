@@ -150,6 +150,42 @@ module {
     device.yield %t, %e, %f : tensor<4x4xf32>, tensor<4xf32>, tensor<4xf32>
   }
 
+  // A branch chooses among what its sides give, as a select does.
+  // CHECK: device.kernel @branch(
+  // CHECK-SAME{LITERAL}: steps = [["constant", 0], ["arith.addi {overflowFlags = #arith.overflow<none>} (i32, i32) -> i32", 1, 1], ["arith.select (i1, i32, i32) -> i32", 0, 2, 3]], value = 4 : i64}
+  device.kernel @branch(%c: tensor<i1>, %x: tensor<i32>) -> tensor<i32> {
+    %zero = arith.constant 0 : i32
+    %b = tensor.extract %c[] : tensor<i1>
+    %a = tensor.extract %x[] : tensor<i32>
+    %v = scf.if %b -> i32 {
+      scf.yield %zero : i32
+    } else {
+      %s = arith.addi %a, %a : i32
+      scf.yield %s : i32
+    }
+    %r = tensor.from_elements %v : tensor<i32>
+    device.yield %r : tensor<i32>
+  }
+
+  // CHECK: device.kernel @switch(
+  // CHECK-SAME{LITERAL}: steps = [["constant", 7], ["scf.index_switch [2, 5] -> i32", 1, 0, 2, 0]], value = 3 : i64}
+  device.kernel @switch(%x: tensor<i32>, %i: index) -> tensor<i32> {
+    %seven = arith.constant 7 : i32
+    %a = tensor.extract %x[] : tensor<i32>
+    %v = scf.index_switch %i -> i32
+    case 2 {
+      scf.yield %seven : i32
+    }
+    case 5 {
+      scf.yield %a : i32
+    }
+    default {
+      scf.yield %a : i32
+    }
+    %r = tensor.from_elements %v : tensor<i32>
+    device.yield %r : tensor<i32>
+  }
+
   // A conversion need not say what fast-math flags it has.
   // CHECK: device.kernel @narrow(
   // CHECK-SAME{LITERAL}: steps = [["arith.truncf (f32) -> bf16", 0]], value = 1 : i64}
