@@ -28,9 +28,10 @@ public:
   Explorer(const Model &model, Exploration exploration, uint64_t maxSteps, uint64_t maxBytes, BrokenRule brokenRule)
       : model(model), exploration(exploration), brokenRule(brokenRule), maxSteps(maxSteps), maxBytes(maxBytes),
         machine(model, terms, brokenRule,
-                exploration == Exploration::cases    ? Machine::Turns::run
-                : exploration == Exploration::states ? Machine::Turns::rest
-                                                     : Machine::Turns::forget) {
+                exploration == Exploration::cases                 ? Machine::Turns::run
+                : exploration == Exploration::states              ? Machine::Turns::rest
+                : exploration == Exploration::statesWithoutMemory ? Machine::Turns::forgetMemory
+                                                                  : Machine::Turns::forget) {
     machine.stepLimit = maxSteps;
   }
 

@@ -17,6 +17,8 @@ enum class Exploration : uint8_t {
   states,
   /// The same, but counters of loops in which others are met are forgotten at each turn.
   statesWithoutCounters,
+  /// The same, and so is whatever else they carry from turn to turn, in memory.
+  statesWithoutMemory,
   /// Every combination of outcomes is followed to its end; nothing is forgotten.
   cases,
 };

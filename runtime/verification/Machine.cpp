@@ -26,7 +26,7 @@ Machine::Machine(const Model &model, Terms &terms, BrokenRule brokenRule, Turns 
       if (op.target == none || op.target > i)
         continue;
       bool meets = false;
-      std::vector<uint32_t> written;
+      Loop loop{.head = op.target};
       Operands operands;
       for (uint32_t j = op.target; j <= i; ++j) {
         meets |= meetsOthers(model, program.ops[j]);
@@ -35,10 +35,17 @@ Machine::Machine(const Model &model, Terms &terms, BrokenRule brokenRule, Turns 
         operands.collect(program, program.ops[j]);
         for (uint32_t index : operands.writtenRegisters)
           if (program.slice.registerSlots[index] != none)
-            written.push_back(index);
+            loop.written.push_back(index);
+        if (turns == Turns::forgetMemory)
+          visitSlots(
+              model, program, program.ops[j], [](uint32_t) {},
+              [&](uint32_t slot) {
+                if (!program.slice.slots[slot].isRegister)
+                  loop.writtenMemory.push_back(slot);
+              });
       }
       if (meets)
-        loops[program.index][i] = {op.target, 0, std::move(written)};
+        loops[program.index][i] = std::move(loop);
     }
     for (auto &[last, loop] : loops[program.index])
       for (const auto &[otherLast, other] : loops[program.index])
@@ -130,10 +137,15 @@ bool Machine::resume(State &state, bool all) {
       resumedAll = false;
       continue;
     }
-    if (turns == Turns::forget)
+    // Equal values have equal names afterwards. Nothing that has been found out about them is known any more.
+    auto forget = [&](TermId &value) { value = terms.make(TermKind::counter, {}, {value}); };
+    if (forgets())
       for (uint32_t index : loop.written)
         if (TermId &value = state.slots[firstSlot(rank) + program(rank)->slice.registerSlots[index]]; terms.value(value))
-          value = terms.make(TermKind::counter, {}, {value});
+          forget(value);
+    for (uint32_t slot : loop.writtenMemory)
+      if (TermId &value = state.slots[firstSlot(rank) + slot]; value != Terms::nothing && terms[value].kind != TermKind::counter)
+        forget(value);
     own.status = RankStatus::runs;
     own.turn = none;
   }

@@ -91,6 +91,8 @@ public:
     rest,
     /// The same, and the values of its counters are forgotten when it goes on.
     forget,
+    /// The same of all values that are written in the loop, as those of counters in memory.
+    forgetMemory,
   };
 
   Machine(const Model &model, Terms &terms, BrokenRule brokenRule, Turns turns);
@@ -121,6 +123,7 @@ public:
 private:
   class Rank;
   void initialize(State &state, uint32_t rank);
+  bool forgets() const { return turns == Turns::forget || turns == Turns::forgetMemory; }
   void completeIfAllHaveArrived(State &state, uint32_t channel);
   void completeAll(State &state);
   bool sectionDiffers(const State &state, uint32_t channel) const;
@@ -140,6 +143,8 @@ private:
     uint32_t depth = 0;
     /// Registers that are written in it.
     std::vector<uint32_t> written;
+    /// Slots of memory that are written in it.
+    std::vector<uint32_t> writtenMemory;
   };
   /// Program, op of a jump back -> its loop; only if others are met in it.
   std::vector<std::map<uint32_t, Loop>> loops;

@@ -147,7 +147,7 @@ bool Machine::Rank::branch(const Op &op) {
   const Branch &info = program.flow.branches[op.branch];
   Condition found = condition();
   // Where turns are not followed one by one, those of local loops are not either.
-  bool isLoop = info.local && machine.turns == Turns::forget &&
+  bool isLoop = info.local && machine.forgets() &&
                 std::find(info.region.begin(), info.region.end(), program.flow.blockOf[info.op]) != info.region.end();
   if (info.local && (!found.known || isLoop)) {
     summarize(op, info);

@@ -37,8 +37,9 @@ public:
       listBranches();
       return proven("one order");
     }
-    // Turns are followed one by one only where their number turns out to matter.
-    if (attempt(Exploration::statesWithoutCounters, options.maxSteps, "all states") ||
+    // What loops carry is looked at, and turns are followed one by one, only where that turns out to matter.
+    if (attempt(Exploration::statesWithoutMemory, options.maxSteps, "all states") ||
+        attempt(Exploration::statesWithoutCounters, options.maxSteps, "all states, with what loops carry") ||
         attempt(Exploration::states, options.maxSteps, "all states, turn by turn") ||
         attempt(Exploration::cases, options.maxSteps, "all cases"))
       return std::move(proof);
