@@ -2,42 +2,27 @@
 
 #include "ProgramText.h"
 
-#include <algorithm>
+#include "ProgramDeclarations.h"
+
 #include <fstream>
 #include <map>
-#include <sstream>
 #include <stdexcept>
 
 namespace lockstep::runtime::verification::test {
 namespace {
 
-using artifact::ElementType;
-using artifact::Space;
-using Words = std::vector<std::string>;
-
-struct Memory {
-  Space space = Space::replica;
-  ElementType element = ElementType::i1;
-  uint64_t offset = 0, size = 1;
-  bool isWide = false;
-};
-
-class Assembler {
+class Assembler : ProgramDeclarations {
 public:
   std::vector<uint8_t> assemble(const std::string &text) {
-    std::istringstream stream(text);
-    for (std::string line; std::getline(stream, line);) {
-      line = line.substr(0, line.find('#'));
-      std::istringstream words(line);
-      lines.emplace_back();
-      for (std::string word; words >> word;)
-        lines.back().push_back(word);
-    }
+    read(text);
     tables.locations.push_back("");
     for (size_t i = 0; i < lines.size(); ++i)
       tables.locations.push_back("line:" + std::to_string(i + 1));
     while (at < lines.size())
-      declaration();
+      if (!lines[at].empty() && lines[at][0] == "program")
+        program(lines[at].at(1));
+      else
+        declaration();
     for (auto &program : tables.programs)
       program->channels = uint32_t(channels.size());
     tables.format_version = 1;
@@ -47,111 +32,6 @@ public:
   }
 
 private:
-  [[noreturn]] void fail(const std::string &message) const {
-    throw std::runtime_error("line " + std::to_string(at + 1) + ": " + message);
-  }
-
-  void declaration() {
-    Words words = lines[at];
-    if (words.empty()) {
-      ++at;
-      return;
-    }
-    if (words[0] == "program")
-      return program(words.at(1));
-    ++at;
-    if (words[0] == "role")
-      return role(words.at(1), uint32_t(std::stoul(words.at(2))));
-    if (words[0] == "group") {
-      auto group = std::make_unique<artifact::GroupT>();
-      group->name = words.at(1);
-      for (size_t i = 2; i < words.size(); ++i)
-        group->ranks.push_back(uint32_t(std::stoul(words[i])));
-      groups[words[1]] = uint32_t(tables.groups.size());
-      tables.groups.push_back(std::move(group));
-      return;
-    }
-    if (words[0] == "formula")
-      return formula(words.at(1), words.at(2));
-    Memory memory;
-    if (words[0] == "part") {
-      memory = memories.at(words.at(2));
-      memory.offset += std::stoul(words.at(3));
-      memory.size = 1;
-      memory.isWide = false;
-      memories[words.at(1)] = memory;
-      return;
-    }
-    bool wide = words[0] == "wide";
-    if (words[0] == "int") {
-      memory.element = ElementType::i32;
-      memory.size = 4;
-    }
-    if (wide || words[0] == "int")
-      words.erase(words.begin());
-    static const std::map<std::string, Space> spaces = {
-        {"replica", Space::replica},         {"shared", Space::shared}, {"variable", Space::variable}, {"private", Space::replica_variable},
-        {"constant", Space::constant},       {"input", Space::input},   {"scalar", Space::scalar},     {"rank", Space::rank},
-    };
-    auto space = spaces.find(words.at(0));
-    if (space == spaces.end())
-      fail("unknown word '" + words[0] + "'");
-    memory.space = space->second;
-    if (wide) {
-      memory.isWide = true;
-      memory.size = std::stoul(words.at(2));
-    }
-    place(memory);
-    memories[words.at(1)] = memory;
-  }
-
-  void formula(const std::string &kernel, const std::string &operation) {
-    auto step = std::make_unique<artifact::FormulaStepT>();
-    step->operation = uint32_t(std::find(tables.operations.begin(), tables.operations.end(), operation) - tables.operations.begin());
-    if (step->operation == tables.operations.size())
-      tables.operations.push_back(operation);
-    step->operands = {0};
-    auto formula = std::make_unique<artifact::FormulaT>();
-    formula->arguments = formula->value = 1;
-    formula->steps.push_back(std::move(step));
-    tables.kernels.at(kernelNumber(kernel))->formulas.push_back(std::move(formula));
-  }
-
-  uint32_t kernelNumber(const std::string &name) {
-    auto [kernel, isNew] = kernels.emplace(name, uint32_t(kernels.size()));
-    if (isNew) {
-      tables.kernels.push_back(std::make_unique<artifact::KernelT>());
-      tables.kernels.back()->symbol = name;
-    }
-    return kernel->second;
-  }
-
-  void place(Memory &memory) {
-    uint64_t &end = ends[memory.space];
-    memory.offset = memory.space == Space::rank ? 0 : (end + 3) / 4 * 4;
-    end = memory.offset + memory.size;
-  }
-
-  void role(const std::string &name, uint32_t ranks) {
-    auto role = std::make_unique<artifact::RoleT>();
-    role->name = name;
-    role->first_rank = nextRank;
-    role->ranks = ranks;
-    nextRank += ranks;
-    if (tables.roles.empty()) {
-      tables.replicas = ranks;
-      auto all = std::make_unique<artifact::GroupT>();
-      all->name = "all";
-      groups["all"] = 0;
-      tables.groups.push_back(std::move(all));
-    }
-    tables.roles.push_back(std::move(role));
-  }
-
-  //===--------------------------------------------------------------------===//
-  // Programs
-  //===--------------------------------------------------------------------===//
-
   void program(const std::string &role) {
     auto owned = std::make_unique<artifact::ProgramT>();
     current = owned.get();
@@ -421,14 +301,9 @@ private:
     breaks.pop_back();
   }
 
-  std::vector<Words> lines;
-  size_t at = 0;
-  artifact::ArtifactT tables;
   artifact::ProgramT *current = nullptr;
-  uint32_t nextRank = 0, temporaries = 0;
-  std::map<std::string, Memory> memories;
-  std::map<Space, uint64_t> ends;
-  std::map<std::string, uint32_t> groups, channels, kernels, buffers, registers;
+  uint32_t temporaries = 0;
+  std::map<std::string, uint32_t> channels, buffers, registers;
   std::vector<std::vector<uint32_t>> breaks;
 };
 
