@@ -1,0 +1,159 @@
+//===- DeadlineKernelTest.cpp - the watchdog and kernels that hang --------===//
+//
+// Time is a fake clock's. Nothing here sleeps: a test waits until a kernel hangs.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FakeClock.h"
+#include "TestProgram.h"
+
+#include <atomic>
+#include <thread>
+
+using namespace lockstep;
+using namespace lockstep::runtime;
+using namespace lockstep::runtime::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// What a kernel that hangs shares with its test. It is never freed: the kernel and the worker that it came from outlive the test,
+/// and when the test is repeated, each repetition has its own.
+struct Hang {
+  FakeClock clock;
+  std::atomic<bool> hangs{false}, mayReturn{false};
+};
+std::atomic<Hang *> hang;
+
+/// Hangs until the test lets it return.
+void callHanging(TestProgram &p) {
+  p.call(
+      [](void *const *, const int64_t *, int64_t) {
+        Hang *mine = hang;
+        mine->hangs = true;
+        while (!mine->mayReturn)
+          std::this_thread::yield();
+      },
+      {}, {});
+}
+
+/// Keeps its worker until the other one hangs.
+void callWaitingForHang(TestProgram &p) {
+  p.call(
+      [](void *const *, const int64_t *, int64_t) {
+        while (!hang.load()->hangs)
+          std::this_thread::yield();
+      },
+      {}, {});
+}
+
+// A kernel that hangs in another thread than the caller's: the run returns, the report says which
+// kernel it is, and the session can be destroyed while the kernel is still running.
+TEST(DeadlineKernel, hangs) {
+  hang = new Hang;
+  TestProgram p(2);
+  uint32_t isSecond = p.variable("is_second", ElementType::i1, {}, true);
+  uint32_t branch = p.branchUnless(isSecond);
+  callHanging(p);
+  uint32_t end = p.jump(0);
+  p.patch(branch);
+  callWaitingForHang(p);
+  p.patch(end);
+  p.barrier(p.channel());
+  p.ret();
+  // The calling thread begins with replica 0, which keeps it busy until the other one hangs.
+  auto session = p.session({.workers = 2, .clock = &hang.load()->clock});
+  session->variable("is_second", 1)[0] = std::byte(1);
+  Status status = runWithTime(*session, hang.load()->clock, 30s, 1);
+  EXPECT_EQ(status.code(), StatusCode::deadline);
+  EXPECT_NE(status.message().find("waiting for channel 0 (barrier"), std::string::npos);
+  EXPECT_NE(status.message().find("replica 1: running command 1 'launch 'call'' (train.py:42) on worker "), std::string::npos)
+      << status.message();
+  session.reset();
+  hang.load()->mayReturn = true;
+}
+
+/// A launch whose tiles are shared. Never freed, like `Hang`.
+struct SharedLaunch : Hang {
+  std::thread::id owner;
+  std::atomic<bool> hasOwner{false}, hasReturned{false};
+};
+std::atomic<SharedLaunch *> sharedLaunch;
+
+// A kernel that hangs in a tile that the caller has shared with another worker: the run returns, and what the kernel has is still there
+// when the session is not. It writes when it comes back after all.
+TEST(DeadlineKernel, hangsInASharedTile) {
+  SharedLaunch *mine = sharedLaunch = new SharedLaunch;
+  TestProgram p(2);
+  uint32_t isSecond = p.variable("is_second", ElementType::i1, {}, true);
+  uint32_t written = p.buffer(Space::replica, ElementType::i64, {});
+  uint32_t branch = p.branchUnless(isSecond);
+  // The calling thread begins with replica 0; the other one takes nothing before it has.
+  p.call(
+      [](void *const *, const int64_t *, int64_t) {
+        while (!sharedLaunch.load()->hasOwner)
+          std::this_thread::yield();
+      },
+      {}, {});
+  uint32_t end = p.jump(0);
+  p.patch(branch);
+  p.call(
+      [](void *const *, const int64_t *, int64_t) {
+        sharedLaunch.load()->owner = std::this_thread::get_id();
+        sharedLaunch.load()->hasOwner = true;
+      },
+      {}, {});
+  p.call(
+      [](void *const *buffers, const int64_t *, int64_t tile) {
+        SharedLaunch *mine = sharedLaunch;
+        bool isOwner = std::this_thread::get_id() == mine->owner;
+        mine->hangs = mine->hangs || !isOwner;
+        while (isOwner ? !mine->hangs : !mine->mayReturn)
+          std::this_thread::yield();
+        if (isOwner)
+          return;
+        *static_cast<int64_t *>(buffers[0]) = tile;
+        mine->hasReturned = true;
+      },
+      {}, {written}, {}, /*tiles=*/true);
+  p.patch(end);
+  p.barrier(p.channel());
+  p.ret();
+  auto session = p.session({.workers = 2, .clock = &mine->clock});
+  session->variable("is_second", 1)[0] = std::byte(1);
+  Status status = runWithTimeWhen(*session, mine->clock, 30s, [&] { return mine->hangs.load(); });
+  EXPECT_EQ(status.code(), StatusCode::deadline);
+  EXPECT_NE(status.message().find("replica 0: running command 4 'launch 'call_tiles'' (train.py:42) on worker 0, tile "), std::string::npos)
+      << status.message();
+  EXPECT_EQ(session->run("main").code(), StatusCode::poisoned);
+  session.reset();
+  mine->mayReturn = true;
+  while (!mine->hasReturned)
+    std::this_thread::yield();
+}
+
+// One replica fails while another one is inside of a kernel that never ends: the run returns, with the error, after the deadline.
+TEST(DeadlineKernel, hangsAfterAnError) {
+  hang = new Hang;
+  TestProgram p(2);
+  uint32_t isSecond = p.variable("is_second", ElementType::i1, {}, true);
+  uint32_t n = p.reg();
+  uint32_t bounded = p.dynamicBuffer(Space::replica, ElementType::f32, {-1}, {int32_t(n)}, 8);
+  p.setRegister(n, 100);
+  uint32_t branch = p.branchUnless(isSecond);
+  callHanging(p);
+  p.patch(branch);
+  callWaitingForHang(p);
+  p.launch("nothing", {bounded}, {});
+  p.ret();
+  auto session = p.session({.workers = 2, .clock = &hang.load()->clock});
+  session->variable("is_second", 1)[0] = std::byte(1);
+  Status status = runWithTimeWhen(*session, hang.load()->clock, 30s, [&] { return session->poisoned(); });
+  EXPECT_EQ(status.code(), StatusCode::outOfRange);
+  EXPECT_NE(session->deadlineReport().text.find("replica 1: running command 2 'launch 'call''"), std::string::npos)
+      << session->deadlineReport().text;
+  session.reset();
+  hang.load()->mayReturn = true;
+}
+
+} // namespace
