@@ -97,7 +97,7 @@ def main():
     for fault in FAULTS:
         drawn = [(rng.randrange(replicas), *rng.choice(places), rng.choice([1, 2])) for _ in range(options.runs)]
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            outcomes = list(pool.map(lambda place: run(options, fault, *place), drawn))
+            outcomes = list(pool.map(lambda place, fault=fault: run(options, fault, *place), drawn))
         found = sum(outcome.found for outcome in outcomes)
         timely = sum(outcome.seconds <= options.deadline + 1 for outcome in outcomes)
         longest = max(outcome.seconds for outcome in outcomes)

@@ -25,7 +25,9 @@ scalar_spec = {"lr": 0.1}
 def init(seed):
     """Returns the parameters (He's initialization) and zero velocities."""
     params = {}
-    for i, (key, (m, n)) in enumerate(zip(jax.random.split(jax.random.key(seed), len(LAYERS) - 1), itertools.pairwise(LAYERS), strict=True)):
+    for i, (key, (m, n)) in enumerate(
+        zip(jax.random.split(jax.random.key(seed), len(LAYERS) - 1), itertools.pairwise(LAYERS), strict=True)
+    ):
         params[f"w{i}"] = jax.random.normal(key, (m, n)) * (2 / m) ** 0.5
         params[f"b{i}"] = jnp.zeros(n)
     return {"params": params, "velocity": jax.tree.map(jnp.zeros_like, params)}

@@ -168,13 +168,18 @@ def plot(rows):
         y, y_ticks = scale([row[column] for row in rows], top + height - bottom, top + 20)
         for tick in x_ticks:
             parts.append(f'<text x="{x(10**tick):.0f}" y="{top + height - bottom + 18}" text-anchor="middle">{10**tick:,}</text>')
-            parts.append(f'<line x1="{x(10**tick):.0f}" x2="{x(10**tick):.0f}" y1="{top + 20}" y2="{top + height - bottom}" stroke="#ddd"/>')
+            parts.append(
+                f'<line x1="{x(10**tick):.0f}" x2="{x(10**tick):.0f}" y1="{top + 20}" y2="{top + height - bottom}" stroke="#ddd"/>'
+            )
         for tick in y_ticks:
             parts.append(f'<text x="{left - 8}" y="{y(10**tick) + 4:.0f}" text-anchor="end">{10**tick:g}</text>')
             parts.append(f'<line x1="{left}" x2="{width - right}" y1="{y(10**tick):.0f}" y2="{y(10**tick):.0f}" stroke="#ddd"/>')
         points = " ".join(f"{x(row[0]):.1f},{y(row[column]):.1f}" for row in rows)
-        linear = " ".join(f"{x(row[0]):.1f},{y(rows[-1][column] * row[0] / rows[-1][0]):.1f}" for row in rows
-                          if rows[-1][column] * row[0] / rows[-1][0] >= 10 ** y_ticks[0])
+        linear = " ".join(
+            f"{x(row[0]):.1f},{y(rows[-1][column] * row[0] / rows[-1][0]):.1f}"
+            for row in rows
+            if rows[-1][column] * row[0] / rows[-1][0] >= 10 ** y_ticks[0]
+        )
         parts.append(f'<polyline points="{linear}" fill="none" stroke="#999" stroke-dasharray="4"/>')
         parts.append(f'<polyline points="{points}" fill="none" stroke="#06c" stroke-width="2"/>')
         parts.append(f'<text x="{left}" y="{top + 14}">{label}; dashed: linear in the number of operations</text>')

@@ -22,6 +22,11 @@ sys.path[:0] = [str(ROOT / "python-bindings"), str(ROOT / "test" / "oracle")]
 
 import oracle  # noqa: E402
 
+# Helpers that assert explain what they found, as tests do.
+pytest.register_assert_rewrite("modules_by_hand")
+
+import modules_by_hand  # noqa: E402
+
 oracle.set_devices(REPLICAS)  # before any test imports JAX
 
 #: What an example's `data.py` is given. The language model's text is this project's licence here: unlike those that
@@ -184,6 +189,11 @@ def read_variables(path):
     header.pop("__metadata__", None)
     data = content[8 + length :]
     return {name: (entry["dtype"], entry["shape"], data[slice(*entry["data_offsets"])]) for name, entry in header.items()}
+
+
+@pytest.fixture
+def runner(tools, tmp_path):
+    return modules_by_hand.Runner(tools, tmp_path)
 
 
 @pytest.fixture

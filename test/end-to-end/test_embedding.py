@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+
 from conftest import ROOT, read_metrics, read_variables, steps_of
 
 ROWS, WIDTH, BATCH, STEPS = 50, 4, 6, 8
@@ -63,7 +64,6 @@ def data():
 def trained_by_jax(folder, data, replicas):
     """Losses and the state after some steps of the model with dense gradients."""
     import oracle
-
     from lockstep import model as models
 
     path = folder / "dense" / "model.py"
@@ -72,7 +72,7 @@ def trained_by_jax(folder, data, replicas):
     reference = oracle.Oracle(models.load(str(path)), replicas)
     state = reference.model.init(0)
     losses = []
-    for number, batch in zip(range(STEPS), oracle.batches(data, reference.rows_per_step, 0)):
+    for number, batch in zip(range(STEPS), oracle.batches(data, reference.rows_per_step, 0), strict=False):
         state, metrics = reference.step(state, batch, reference.scalars(number, 0, {}))
         losses.append(float(metrics["loss"]))
     return losses, {name: np.asarray(value) for name, value in state.items()}

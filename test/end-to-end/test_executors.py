@@ -7,7 +7,7 @@ import pytest
 
 import capi
 from conftest import read_metrics, read_variables
-from test_by_hand import MODULES
+from modules_by_hand import MODULES
 
 REPLICAS = 4
 EXECUTORS = [1, 2, 3]
@@ -126,7 +126,17 @@ def test_programs_are_fed_from_data(tools, tmp_path, executors):
     options = ["--data", data, f"--executors={executors}", "--seed=4"]
 
     def run(name, epochs, *more):
-        tools.run("lockstep-run", artifact, *options, f"--epochs={epochs}", "--metrics", tmp_path / name, "--save", tmp_path / f"{name}-saved", *more)
+        tools.run(
+            "lockstep-run",
+            artifact,
+            *options,
+            f"--epochs={epochs}",
+            "--metrics",
+            tmp_path / name,
+            "--save",
+            tmp_path / f"{name}-saved",
+            *more,
+        )
         return read_metrics(tmp_path / name)
 
     found = run("straight", 4)

@@ -154,7 +154,9 @@ def test_the_kernel_that_makes_a_nan_is_named(tools, examples, compiled, tmp_pat
     assert re.search(named, done.stderr), done.stderr
     assert f"in command {first_launch['pc']} of program 'step'\n" in done.stderr
     # Nothing to find, nothing found.
-    tools.run("lockstep-run", compiled("digits-mlp", "--replicas=4"), *examples("digits-mlp").arguments(3, tmp_path / "metrics"), "--check-finite")
+    tools.run(
+        "lockstep-run", compiled("digits-mlp", "--replicas=4"), *examples("digits-mlp").arguments(3, tmp_path / "metrics"), "--check-finite"
+    )
 
 
 # What comes with the data is told apart from what a kernel makes of it.

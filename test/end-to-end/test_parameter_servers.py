@@ -4,8 +4,9 @@ import re
 
 import numpy as np
 import pytest
+
 from conftest import read_variables
-from test_by_hand import results
+from modules_by_hand import results
 
 STRATEGY = "--strategy=parameter_server_sync"
 
@@ -82,7 +83,10 @@ def test_what_is_exchanged_depends_on_rows_and_not_on_the_table(tools, tmp_path,
     # Half of what one replica asks for does not exist: nobody is asked for it.
     ids[2][::2] = -1
     rows = sum(int((each >= 0).sum()) for each in ids)
-    strategy = {"kind": "parameter_server_sync", "servers": f", servers = {servers} : i64, partitioner = #replica.partitioner<fixed {servers}>"}
+    strategy = {
+        "kind": "parameter_server_sync",
+        "servers": f", servers = {servers} : i64, partitioner = #replica.partitioner<fixed {servers}>",
+    }
     exchanged = {}
     for size in (1000, 100_000):
         found, exchanged[size], bounds = run_table(tools, tmp_path, size, batch, replicas, ids, level, **strategy)
@@ -101,7 +105,7 @@ def test_what_is_exchanged_depends_on_rows_and_not_on_the_table(tools, tmp_path,
         given, got = replicas * (8 + 8 + batch * (8 + 4 * 64) + 8 + 16), replicas * (batch * 4 * 64 + 8)
         assert level == "-O0" or bounds == [(f"{given / 1024:.1f} KiB", f"{got / 1024:.1f} KiB")] * servers
         if level == "-O2":
-            assert all(sent <= servers * most for sent, most in zip(exchanged[size], (given, got)))
+            assert all(sent <= servers * most for sent, most in zip(exchanged[size], (given, got), strict=True))
     assert exchanged[1000] == exchanged[100_000]
     # Each replica tells each server how many rows it needs, and then, row by row, which; it gets them, and gives what changes. Shapes go
     # along, a number for each dimension.

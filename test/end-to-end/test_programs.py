@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from test_by_hand import expect, per_replica, runner  # noqa: F401 (a fixture)
+
+from modules_by_hand import expect, per_replica
 
 COUNTS = [1, 2, 3, 4, 8]
 

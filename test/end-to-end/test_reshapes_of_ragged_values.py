@@ -40,7 +40,9 @@ replica.step @step(%x: tensor<?x2xf32> {{replica.batch = "x", replica.bounds = a
 @pytest.mark.parametrize("replicas", [1, 2, 3])
 def test_one_dimension_more(results, replicas):
     arrays, found = results(
-        """%y = tensor.expand_shape %x [[0, 1], [2]] output_shape [%n, 1, 2] : tensor<?x2xf32> into tensor<?x1x2xf32>""", "tensor<?x1x2xf32>", replicas
+        """%y = tensor.expand_shape %x [[0, 1], [2]] output_shape [%n, 1, 2] : tensor<?x2xf32> into tensor<?x1x2xf32>""",
+        "tensor<?x1x2xf32>",
+        replicas,
     )
     for replica, value in enumerate(found):
         np.testing.assert_array_equal(value, arrays[f"x@{replica}"][:, None, :])

@@ -48,7 +48,12 @@ def test_on_read_variables_across_replicas(interpreted, element, replicas):
     """Each replica adds its own row; merge_calls read the combination, as do all replicas together, and give the copies of a sum equal parts of a value."""
     tensor = f"tensor<1x4x{element}>"
     kinds = ["sum", "only_first_replica"] + (["mean"] if element != "i32" else [])
-    text = "".join(variable(f"own_{kind}", element, ON_READ, aggregation(kind)) + variable(f"read_{kind}", element) + variable(f"together_{kind}", element) for kind in kinds)
+    text = "".join(
+        variable(f"own_{kind}", element, ON_READ, aggregation(kind))
+        + variable(f"read_{kind}", element)
+        + variable(f"together_{kind}", element)
+        for kind in kinds
+    )
     text += variable("parts", element, ON_READ, aggregation("sum")) + variable("whole", element)
     convert = {"f32": "", "f64": "arith.extf", "bf16": "arith.truncf", "i32": "arith.fptosi"}[element]
     given = "%in" if not convert else "%0"

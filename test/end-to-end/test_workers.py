@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 import pytest
+
 from conftest import Started, read_metrics, read_variables
 
 UNDER = ["--replicas=1", "--strategy=parameter_server", "--servers=2"]

@@ -28,7 +28,15 @@ def test_a_pass_alone_does_not_crash(name, anchor):
     for module in MODULES:
         for before in ["", "set-replicas{replicas=8},"]:
             pipeline = f"builtin.module({before}{ANCHORS[anchor].format(name)})"
-            command = [OPT, ROOT / "test" / module, "--split-input-file", "--allow-unregistered-dialect", f"--pass-pipeline={pipeline}", "-o", os.devnull]
+            command = [
+                OPT,
+                ROOT / "test" / module,
+                "--split-input-file",
+                "--allow-unregistered-dialect",
+                f"--pass-pipeline={pipeline}",
+                "-o",
+                os.devnull,
+            ]
             done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
             assert done.returncode in (0, 1), f"{module}: {pipeline}\n{done.stderr[-4000:]}"
             assert done.returncode == 0 or "error:" in done.stderr, f"{module}: {pipeline}\n{done.stderr}"

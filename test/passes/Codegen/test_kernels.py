@@ -199,8 +199,15 @@ def test_scatter_updates_a_copy_or_the_argument(level):
 
 
 FUNCTIONS = {
-    "exp": (np.exp, -80, 80), "log": (np.log, 1e-6, 1e6), "tanh": (np.tanh, -10, 10), "sin": (np.sin, -1e4, 1e4), "cos": (np.cos, -1e4, 1e4),
-    "log1p": (np.log1p, -0.9, 100), "expm1": (np.expm1, -5, 5), "rsqrt": (lambda x: 1 / np.sqrt(x), 1e-3, 1e3), "sqrt": (np.sqrt, 0, 1e3),
+    "exp": (np.exp, -80, 80),
+    "log": (np.log, 1e-6, 1e6),
+    "tanh": (np.tanh, -10, 10),
+    "sin": (np.sin, -1e4, 1e4),
+    "cos": (np.cos, -1e4, 1e4),
+    "log1p": (np.log1p, -0.9, 100),
+    "expm1": (np.expm1, -5, 5),
+    "rsqrt": (lambda x: 1 / np.sqrt(x), 1e-3, 1e3),
+    "sqrt": (np.sqrt, 0, 1e3),
 }
 
 
@@ -227,7 +234,9 @@ def test_functions_are_exact_to_a_few_units_in_the_last_place(element, dtype, un
         x = np.linspace(low, high, 5000).astype(dtype)
         exact = reference(x.astype(np.longdouble))
         for target in TARGETS:
-            error = np.abs(module[target][name](x).astype(np.longdouble) - exact) / np.spacing(np.abs(exact).astype(dtype)).astype(np.longdouble)
+            error = np.abs(module[target][name](x).astype(np.longdouble) - exact) / np.spacing(np.abs(exact).astype(dtype)).astype(
+                np.longdouble
+            )
             assert np.nanmax(error) <= units, (name, target, x[np.nanargmax(error)])
 
 
@@ -318,7 +327,9 @@ def convolution(name, stride):
     """A convolution of 9x9 images with 3x3 filters, 5 to 19 channels."""
     size = (9 - 3) // stride + 1
     out = tensor(2, size, size, 19)
-    return size, f"""device.kernel @{name}(%x: tensor<2x9x9x5xf32>, %w: tensor<3x3x5x19xf32>) -> {out} {{
+    return (
+        size,
+        f"""device.kernel @{name}(%x: tensor<2x9x9x5xf32>, %w: tensor<3x3x5x19xf32>) -> {out} {{
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : {out}
   %f = linalg.fill ins(%zero : f32) outs(%e : {out}) -> {out}
@@ -326,7 +337,8 @@ def convolution(name, stride):
       ins(%x, %w : tensor<2x9x9x5xf32>, tensor<3x3x5x19xf32>) outs(%f : {out}) -> {out}
   device.yield %r : {out}
 }}
-"""
+""",
+    )
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -1,12 +1,17 @@
 """The JSON of digits-mlp on two servers: shards cover the variables, and exchanges are those of its collectives."""
 
+import itertools
 import json
 import math
 import sys
 
 found = json.load(open(sys.argv[1]))
 roles = {role["name"]: role for role in found["roles"]}
-assert [(role["name"], role["first_rank"], role["ranks"]) for role in found["roles"]] == [("worker", 0, 4), ("server0", 4, 1), ("server1", 5, 1)]
+assert [(role["name"], role["first_rank"], role["ranks"]) for role in found["roles"]] == [
+    ("worker", 0, 4),
+    ("server0", 4, 1),
+    ("server1", 5, 1),
+]
 
 shards = {}
 for variable in found["variables"]:
@@ -15,7 +20,7 @@ for variable in found["variables"]:
 assert sorted(shards["params/w1"]) == [(0, 32, "server0"), (32, 32, "server1")]
 for name, parts in shards.items():
     parts.sort()
-    assert parts[0][0] == 0 and all(a[0] + a[1] == b[0] for a, b in zip(parts, parts[1:])), name
+    assert parts[0][0] == 0 and all(a[0] + a[1] == b[0] for a, b in itertools.pairwise(parts)), name
 
 
 def size(program, buffers):
@@ -40,7 +45,9 @@ for program in found["programs"]:
         rank = roles[exchange["role"]]["first_rank"]
         mine = [collective for collective in program["collectives"] if collective["root"] == rank]
         operands = [[operand["buffer"] for operand in collective["operands"]] for collective in mine]
-        assert exchange["to"] == 4 * sum(with_header(program, collective, buffers) for collective, buffers in zip(mine, operands))
+        assert exchange["to"] == 4 * sum(
+            with_header(program, collective, buffers) for collective, buffers in zip(mine, operands, strict=True)
+        )
         assert exchange["from"] == 4 * sum(with_header(program, collective, collective["results"]) for collective in mine)
 
 # A step gives every gradient to the servers, and gets the parameters and their velocities from them.
