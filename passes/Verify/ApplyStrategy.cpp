@@ -133,7 +133,11 @@ private:
     VariableOp variable = lookupVariable(op);
     int64_t rows = cast<RankedTensorType>(variable.getType()).getDimSize(0);
     DenseIntElementsAttr ids;
-    if (!matchPattern(op.getIds(), m_Constant(&ids)))
+    if (auto literal = op.getIds().getDefiningOp<LiteralOp>())
+      ids = dyn_cast<DenseIntElementsAttr>(literal.getValue());
+    else
+      matchPattern(op.getIds(), m_Constant(&ids));
+    if (!ids)
       return;
     auto outside =
         llvm::find_if(ids.getValues<APInt>(), [&](const APInt &id) { return id.getSExtValue() < 0 || id.getSExtValue() >= rows; });

@@ -322,3 +322,16 @@ replica.step @t_step() {
   %rows = replica.lookup @t, %ids : tensor<2xi64> -> tensor<2x2xf32>
   replica.return
 }
+
+// -----
+
+// So is a number of the program.
+replica.strategy @s {kind = #replica.kind<mirrored>, replicas = 2}
+// expected-note@+1 {{variable 't' is declared here}}
+replica.variable @t : tensor<5x2xf32>
+replica.step @t_step() {
+  %ids = replica.literal dense<[1, 7]> : tensor<2xi32>
+  // expected-error@+1 {{expected ids in [0, 5), found 7 [E_INDEX]}}
+  %rows = replica.lookup @t, %ids : tensor<2xi32> -> tensor<2x2xf32>
+  replica.return
+}
