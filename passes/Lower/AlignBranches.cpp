@@ -78,8 +78,9 @@ public:
       builder.createBlock(&branch.getElseRegion());
       scf::YieldOp::create(builder, branch.getLoc());
     }
-    shareFree();
     for (;;) {
+      // Again after each branch inside that has been aligned, which leaves what it shares here.
+      shareFree();
       hoistCommon();
       Operation *left = findFirst(branch.getThenRegion()), *right = findFirst(branch.getElseRegion());
       if (!left && !right)
@@ -169,7 +170,6 @@ private:
 
   /// Takes constants and unwritten memory out, one for both sides: what is computed from them alike is then alike.
   void shareFree() {
-    SmallVector<Operation *> shared;
     for (Region &region : branch->getRegions())
       for (Operation &op : llvm::make_early_inc_range(region.getOps())) {
         if (op.getNumOperands() > 0 || !(op.hasTrait<OpTrait::ConstantLike>() || isa<tensor::EmptyOp>(op)))
@@ -273,6 +273,8 @@ private:
 
   scf::IfOp branch;
   OpBuilder builder;
+  /// What has been taken out, one of each.
+  SmallVector<Operation *> shared;
 };
 
 struct AlignBranches : impl::AlignBranchesPassBase<AlignBranches> {

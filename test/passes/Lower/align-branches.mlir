@@ -215,3 +215,46 @@ func.func @sizes(%x: tensor<?xf32> {device.binding = #device.binding<batch "x">}
   }
   return %r : tensor<?xf32>
 }
+
+// -----
+
+// Three ways: the inner branch is aligned first, and what begins without operands on all of them is one. So is the result.
+collective.group @all
+// CHECK-LABEL: func.func @three_ways(
+// CHECK-SAME: %[[W:[a-z0-9]*]]: tensor<4xf32>
+// CHECK: %[[S:.*]] = collective.wait
+// CHECK-NEXT: %[[NEW:.*]] = linalg.add ins(%[[W]], %[[S]] :
+// CHECK-NOT: {{collective|linalg}}
+// CHECK-COUNT-3: scf.yield %[[NEW]]
+// CHECK-NOT: {{collective|linalg}}
+// CHECK: return
+func.func @three_ways(%w: tensor<4xf32> {device.binding = #device.binding<variable "w">}, %x: tensor<4xf32> {device.binding = #device.binding<batch "x">},
+                      %first: tensor<i1> {device.binding = #device.binding<batch "c">}, %second: tensor<i1> {device.binding = #device.binding<batch "d">})
+    -> (tensor<4xf32> {device.binding = #device.binding<variable "w">}) {
+  %c = tensor.extract %first[] : tensor<i1>
+  %d = tensor.extract %second[] : tensor<i1>
+  %r = scf.if %c -> tensor<4xf32> {
+    %e = tensor.empty() : tensor<4xf32>
+    %h = collective.start all_reduce sum @all (%x : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+    %s = collective.wait %h (%x : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+    %n = linalg.add ins(%w, %s : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+    scf.yield %n : tensor<4xf32>
+  } else {
+    %q = scf.if %d -> tensor<4xf32> {
+      %e = tensor.empty() : tensor<4xf32>
+      %h = collective.start all_reduce sum @all (%w : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+      %s = collective.wait %h (%w : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+      %n = linalg.add ins(%w, %s : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+      scf.yield %n : tensor<4xf32>
+    } else {
+      %e = tensor.empty() : tensor<4xf32>
+      %z = arith.constant dense<0.0> : tensor<4xf32>
+      %h = collective.start all_reduce sum @all (%z : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+      %s = collective.wait %h (%z : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+      %n = linalg.add ins(%w, %s : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+      scf.yield %n : tensor<4xf32>
+    }
+    scf.yield %q : tensor<4xf32>
+  }
+  return %r : tensor<4xf32>
+}
