@@ -95,7 +95,8 @@ def Collective_WaitOp : Collective_CommunicationOp<"wait", [DeclareOpInterfaceMe
   let summary = "waits for a collective and returns its results";
   let description = [{
     Stands in the block of its start, and is the only one to use its pending value. Results of an all_reduce, an all_gather or a
-    broadcast over all ranks are equal on all of them.
+    broadcast over all ranks are equal on all of them. Who is no member of the group passes by, and what it has as a result nobody has
+    written, as of a `tensor.empty`.
 
     ```mlir
     %g:2 = collective.wait %h (%dw, %db : tensor<64x10xf32>, tensor<10xf32>)
