@@ -1,5 +1,5 @@
-"""Steps and programs whose variables are on servers, in many forms: executed, they give what the interpreter says, and what arithmetic says of
-workers on their own.
+"""Many forms of steps and programs whose variables are on servers: executed, they give what the interpreter says, and workers on
+their own what arithmetic says.
 
 The modules are in `Inputs/servers`. Numbers are small integers, so that sums are exact in every order, and means of two.
 """
@@ -9,7 +9,7 @@ import re
 import numpy as np
 import pytest
 from conftest import read_metrics, read_variables
-from test_by_hand import MODULES, results
+from modules_by_hand import MODULES, results
 
 FORMS = sorted(path.stem for path in (MODULES / "servers").glob("*.mlir"))
 TYPES = {"f32": np.float32, "f64": np.float64, "i1": np.bool_, "i32": np.int32, "i64": np.int64}
