@@ -11,9 +11,6 @@ using namespace mlir;
 
 namespace lockstep::interpret {
 
-/// What it counts in a budget that another thread has its turn.
-static constexpr int64_t kSwitch = 5000;
-
 /// Whether replicas that have come to `a` and `b` are in the same collective. Two operations in two branches may be: what
 /// counts is what they say to the other replicas.
 static bool isSameCollective(Operation *a, Operation *b) {
@@ -32,6 +29,15 @@ Machine::Exchange::Member &Machine::Exchange::of(int64_t rank) {
 
 bool Machine::Exchange::isComplete() const {
   return llvm::all_of(members, [&](const Member &member) { return member.op && isSameCollective(members.front().op, member.op); });
+}
+
+bool Machine::Exchange::isMismatched() const {
+  auto first = llvm::find_if(members, [](const Member &member) { return member.op; });
+  return llvm::any_of(members, [&](const Member &member) { return member.op && !isSameCollective(first->op, member.op); });
+}
+
+bool isWithoutUse(Operation *op) {
+  return isa<replica::AllReduceOp, replica::AllGatherOp, replica::AllReduceSlicesOp>(op) && op->use_empty();
 }
 
 //===----------------------------------------------------------------------===//
@@ -115,6 +121,11 @@ void Machine::stop(int64_t replica, Place::State state, Operation *op) {
 }
 
 void Machine::end(int64_t replica, Operation *terminator) {
+  for (auto [op, number] : places[replica].late) {
+    SmallVector<Value> results;
+    if (mlir::failed(wait(replica, op, number, results)))
+      break;
+  }
   std::lock_guard lock(mutex);
   stop(replica, Place::Ended, terminator);
 }
@@ -176,10 +187,14 @@ FailureOr<uint64_t> Machine::start(int64_t replica, Operation *op, const Group &
 }
 
 LogicalResult Machine::wait(int64_t replica, Operation *op, uint64_t number, SmallVectorImpl<Value> &mine) {
-  if (mlir::failed(spend(replica, op, kSwitch)))
-    return failure();
   std::unique_lock lock(mutex);
   Exchange &exchange = exchanges[number];
+  if (!exchange.done) {
+    lock.unlock();
+    if (mlir::failed(spend(replica, op, kCostOfWait)))
+      return failure();
+    lock.lock();
+  }
   if (!exchange.done) {
     places[replica].number = number;
     stop(replica, Place::Waiting, op);
@@ -195,7 +210,21 @@ LogicalResult Machine::wait(int64_t replica, Operation *op, uint64_t number, Sma
 LogicalResult Machine::meet(int64_t replica, Operation *op, SmallVector<Value> operands, const Combine &combine,
                             SmallVectorImpl<Value> &results) {
   FailureOr<uint64_t> number = start(replica, op, Group(), std::move(operands), combine);
-  return mlir::failed(number) ? failure() : wait(replica, op, *number, results);
+  if (mlir::failed(number))
+    return failure();
+  if (!options.unusedCollectivesWaitLate || !isWithoutUse(op) || !mayBecomeComplete(*number))
+    return wait(replica, op, *number, results);
+  places[replica].late.emplace_back(op, *number);
+  results.resize(op->getNumResults());
+  return success();
+}
+
+/// False if members are in another collective, or have ended before.
+bool Machine::mayBecomeComplete(uint64_t number) {
+  std::lock_guard lock(mutex);
+  const Exchange &exchange = exchanges[number];
+  auto hasLeft = [&](const Exchange::Member &member) { return !member.op && places[member.rank].state == Place::Ended; };
+  return !exchange.isMismatched() && llvm::none_of(exchange.members, hasLeft);
 }
 
 //===----------------------------------------------------------------------===//

@@ -57,12 +57,19 @@ struct BatchList {
   size_t loaded = 0;
 };
 
+/// What it counts in `RunOptions::budget` that a replica waits in a collective: another thread has its turn.
+inline constexpr int64_t kCostOfWait = 5000;
+
 /// What a run may be told beside its arguments.
 struct RunOptions {
   /// Replicas take turns, in an order drawn from this seed; without it, their threads run side by side.
   std::optional<uint64_t> scheduleSeed;
   /// With turns: a replica goes on until it has to wait.
   bool turnsEndAtWaits = false;
+  /// A replica does not wait in a collective of all of them whose results nobody uses (`isWithoutUse`), but goes on as long as the
+  /// others may still come; at its end it waits. Replicas block each other on the same inputs as otherwise, and what takes the time,
+  /// handing over to another thread, is done less often.
+  bool unusedCollectivesWaitLate = false;
   /// Tensors that nobody has written yet hold other numbers on each replica, instead of zeros.
   bool unwrittenDiffers = false;
   /// Called when `replica` goes into a branch or loop, with a number for the way that it goes. Only with turns: then never from two
@@ -91,6 +98,9 @@ struct Failure {
   /// Of which the copies differ; null if it is something else.
   const Variable *variable = nullptr;
 };
+
+/// True if `op`, a collective of all replicas, does nothing but give results, and nobody uses them.
+bool isWithoutUse(mlir::Operation *op);
 
 /// One run of all replicas. `variables` and `batches` outlive it.
 class Machine {
@@ -124,7 +134,7 @@ public:
   /// Waits, at `op`, until all members of the group have begun the collective `number`. If that cannot happen, because some of them
   /// have ended their step or wait for others, it is an error that tells where all are and what each of them waits for.
   llvm::LogicalResult wait(int64_t replica, mlir::Operation *op, uint64_t number, llvm::SmallVectorImpl<Value> &mine);
-  /// A collective of all replicas: both at once.
+  /// A collective of all replicas: both at once, unless it may wait late (`RunOptions`). Then its results, which nobody uses, are missing.
   llvm::LogicalResult meet(int64_t replica, mlir::Operation *op, llvm::SmallVector<Value> operands, const Combine &combine,
                            llvm::SmallVectorImpl<Value> &results);
 
@@ -186,6 +196,8 @@ private:
     uint64_t number = 0;
     /// Collectives that it has begun, by group and channel.
     std::map<std::pair<std::string, int64_t>, uint64_t> begun;
+    /// Those that it has still to wait for at its end.
+    std::vector<std::pair<mlir::Operation *, uint64_t>> late;
   };
 
   /// One collective: who has begun it, with what.
@@ -200,11 +212,14 @@ private:
 
     Member &of(int64_t rank);
     bool isComplete() const;
+    /// Two members are in different collectives: it cannot become complete.
+    bool isMismatched() const;
   };
 
   using Note = std::pair<mlir::Operation *, std::string>;
 
   Exchange &find(int64_t replica, const Group &group, uint64_t &number);
+  bool mayBecomeComplete(uint64_t number);
   llvm::LogicalResult combineAll(Exchange &exchange, const Combine &combine, std::unique_lock<std::mutex> &lock);
   void takeTurns(int64_t replica);
   void waitForTurn(int64_t replica, std::unique_lock<std::mutex> &lock);

@@ -5,6 +5,7 @@
 #include "dialect/Device/DeviceDialect.h"
 #include "dialect/Replica/ReplicaDialect.h"
 #include "passes/Interpret/Interpreter.h"
+#include "passes/Verify/Sequence.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
@@ -19,7 +20,7 @@ using Data = interpret::Value;
 
 /// For all errors of one function: element operations, those that one run may have at most and at first (it may be one without an end), and
 /// what an operation costs that is copied into a slice.
-static constexpr int64_t kBudget = 400'000'000, kMostOfRun = kBudget / 8, kLeastOfRun = kBudget / 400, kCopied = 256;
+static constexpr int64_t kBudget = 1'000'000'000, kMostOfRun = kBudget / 4, kLeastOfRun = 1'000'000, kCopied = 256;
 /// For one search: runs, and replicas, each of which has a thread.
 static constexpr uint64_t kMostRuns = 200;
 static constexpr int64_t kMostReplicas = 64;
@@ -61,11 +62,16 @@ public:
     auto created = interpret::Interpreter::create(*slice.module);
     if (failed(created) || !(*created)->canRun(slice.function))
       return;
+    // As if no loop were around a collective.
+    slice.function->walk(
+        [&](Operation *op) { ofRun += isCollective(op) && !interpret::isWithoutUse(op) ? replicas * interpret::kCostOfWait : 0; });
+    ofRun = std::min(ofRun, kMostOfRun);
     interpreter = std::move(*created);
     draws.emplace(slice, replicas);
     interpret::RunOptions options;
     options.scheduleSeed = 0;
     options.turnsEndAtWaits = true;
+    options.unusedCollectivesWaitLate = true;
     options.unwrittenDiffers = true;
     options.budget = &left;
     options.onBranch = [this](int64_t replica, Operation *branch, int64_t way) {

@@ -482,3 +482,21 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %y: tensor<4xf32> {r
   replica.assign @w, %y : tensor<4xf32>
   replica.return
 }
+
+// -----
+
+// Replicas do not wait for each other where nobody needs what they meet for: many collectives around it do not keep it from being tried.
+replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {replica.batch = "b"}) {
+  %c = tensor.extract %b[] : tensor<i1>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %many = arith.constant 100000 : index
+  scf.for %i = %c0 to %many step %c1 {
+    %r = replica.all_reduce sum %x : tensor<4xf32>
+  }
+  scf.if %c {
+    // expected-error@+1 {{[E_COLLECTIVE_IN_CONTROL_FLOW] (wrong: batch argument 'b' can lead replicas different ways, for example b = }}
+    %r = replica.all_reduce sum %x : tensor<4xf32>
+  }
+  replica.return
+}
