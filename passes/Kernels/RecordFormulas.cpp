@@ -1,6 +1,7 @@
 //===- RecordFormulas.cpp - How kernels compute single numbers ------------===//
 
 #include "dialect/Device/DeviceDialect.h"
+#include "dialect/Interfaces/ExactOperations.h"
 #include "passes/Kernels/Formulas.h"
 #include "passes/Passes.h"
 
@@ -19,12 +20,7 @@ namespace lockstep {
 
 namespace {
 
-bool isScalar(Value value) {
-  auto type = dyn_cast<ShapedType>(value.getType());
-  return !type || (type.hasRank() && type.getRank() == 0);
-}
-
-bool isStatic(Value value) { return isScalar(value) || cast<ShapedType>(value.getType()).hasStaticShape(); }
+bool isStatic(Value value) { return isSingleNumber(value) || cast<ShapedType>(value.getType()).hasStaticShape(); }
 
 /// Numbers operations that are not looked into: all formulas of a kernel give them the same names.
 using OpaqueNumbers = llvm::DenseMap<Operation *, size_t>;
@@ -37,7 +33,7 @@ public:
   FormulaWriter(device::KernelOp kernel, OpaqueNumbers &opaque)
       : kernel(kernel), builder(kernel.getContext()), body(kernel.getBody().front()), opaque(opaque) {
     for (BlockArgument argument : body.getArguments())
-      if (!isScalar(argument))
+      if (!isSingleNumber(argument))
         shaped.insert(argument.getArgNumber());
   }
 
@@ -85,10 +81,10 @@ private:
       return visit(elements.getElements()[0]);
     if (auto generic = dyn_cast<linalg::GenericOp>(op); generic && generic.getNumLoops() == 0)
       return visitBody(generic, cast<OpResult>(value).getResultNumber());
-    if (auto generic = dyn_cast<linalg::GenericOp>(op); generic && isElementwise(generic, cast<OpResult>(value)))
+    if (auto generic = dyn_cast<linalg::GenericOp>(op); generic && isExactByElements(generic, cast<OpResult>(value)))
       if (std::optional<int64_t> number = visitBody(generic, cast<OpResult>(value).getResultNumber()); !number || shaped.contains(*number))
         return number;
-    if (isa<scf::IfOp, scf::IndexSwitchOp>(op) && isScalar(value))
+    if (isa<scf::IfOp, scf::IndexSwitchOp>(op) && isSingleNumber(value))
       return visitBranch(cast<OpResult>(value));
     if (keepsNumber(op)) {
       std::optional<int64_t> number = visit(op->getOperand(0));
@@ -129,7 +125,7 @@ private:
 
   /// An element is a function of the bytes of its tensor and its indices.
   std::optional<int64_t> visitExtract(tensor::ExtractOp extract) {
-    if (isScalar(extract.getTensor()))
+    if (isSingleNumber(extract.getTensor()))
       return visit(extract.getTensor());
     if (!isStatic(extract.getTensor()))
       return addOpaque(cast<OpResult>(extract.getResult()));
@@ -137,32 +133,6 @@ private:
     llvm::raw_string_ostream(name) << extract->getName() << " of " << extract.getTensor().getType();
     std::optional<SmallVector<int64_t>> operands = visitOperands(extract);
     return operands ? add(name, *operands, /*isShaped=*/false) : std::nullopt;
-  }
-
-  /// Whether each element of a result is computed by exact operations from numbers and the elements at the same place of tensors of the
-  /// same shape.
-  static bool isElementwise(linalg::GenericOp generic, OpResult result) {
-    auto type = cast<RankedTensorType>(result.getType());
-    if (generic.getNumLoops() != generic.getNumParallelLoops() || !type.hasStaticShape() ||
-        !generic.getMatchingIndexingMap(generic.getDpsInitOperand(result.getResultNumber())).isIdentity())
-      return false;
-    for (OpOperand &operand : generic->getOpOperands()) {
-      if (generic.getMatchingBlockArgument(&operand).use_empty() || isScalar(operand.get()))
-        continue;
-      auto from = dyn_cast<RankedTensorType>(operand.get().getType());
-      if (!from || from.getShape() != type.getShape() || !generic.getMatchingIndexingMap(&operand).isIdentity())
-        return false;
-    }
-    // How other functions are computed may depend on how the loop is vectorized.
-    return llvm::all_of(generic.getBody()->without_terminator(), [](Operation &op) {
-      return isExact(&op) && (isa<arith::ArithDialect>(op.getDialect()) || isa<math::SqrtOp, math::AbsFOp, math::AbsIOp>(op));
-    });
-  }
-
-  /// Whether an operation moves elements to places that its attributes say.
-  static bool isMove(Operation *op) {
-    return isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, tensor::ExtractSliceOp>(op) && op->getNumOperands() == 1 &&
-           isStatic(op->getOperand(0)) && isStatic(op->getResult(0));
   }
 
   /// Without loops, its operations are executed once; else once for each element.
@@ -203,19 +173,6 @@ private:
     return widthOf(from) == 1 ? isa<arith::ExtUIOp, arith::IndexCastUIOp>(op) : isa<arith::ExtSIOp, arith::IndexCastOp>(op);
   }
 
-  /// Whether an operation on numbers gives the same bits wherever it is compiled.
-  static bool isExact(Operation *op) {
-    if (!op->getDialect() || !isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) || op->getNumRegions() ||
-        op->getNumResults() != 1)
-      return false;
-    // Some operations, as conversions, need not say it.
-    if (auto math = dyn_cast<arith::ArithFastMathInterface>(op))
-      if (arith::FastMathFlagsAttr flags = math.getFastMathFlagsAttr(); flags && flags.getValue() != arith::FastMathFlags::none)
-        return false;
-    auto isNumber = [](Type type) { return type.isIntOrIndexOrFloat(); };
-    return llvm::all_of(op->getOperandTypes(), isNumber) && llvm::all_of(op->getResultTypes(), isNumber);
-  }
-
   std::optional<int64_t> visitExact(Operation *op) {
     std::optional<SmallVector<int64_t>> operands = visitOperands(op);
     if (!operands)
@@ -229,7 +186,7 @@ private:
     llvm::interleaveComma(op->getOperandTypes(), os);
     os << ") -> " << op->getResult(0).getType();
     return add(name, *operands,
-               !isScalar(op->getResult(0)) || llvm::any_of(*operands, [&](int64_t number) { return shaped.contains(number); }));
+               !isSingleNumber(op->getResult(0)) || llvm::any_of(*operands, [&](int64_t number) { return shaped.contains(number); }));
   }
 
   std::optional<SmallVector<int64_t>> visitOperands(Operation *op) {
@@ -248,7 +205,7 @@ private:
     auto [it, isNew] = opaque.try_emplace(value.getOwner(), opaque.size());
     std::string name = (kernel.getSymName() + " value " + Twine(it->second) + " result " + Twine(value.getResultNumber())).str();
     usedOpaque.insert(value.getOwner());
-    return add(name, argumentsOf(value.getOwner()), !isScalar(value));
+    return add(name, argumentsOf(value.getOwner()), !isSingleNumber(value));
   }
 
   /// What an operation is computed from. A kernel may have arguments for other results, which differ between replicas when this one does

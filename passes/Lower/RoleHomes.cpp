@@ -3,6 +3,7 @@
 #include "passes/Lower/RoleHomes.h"
 
 #include "dialect/Device/DeviceDialect.h"
+#include "passes/Lower/RoleDecisions.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -104,6 +105,10 @@ public:
     });
     aim();
     settle();
+    // What replicas compute and give then is not everywhere any more, nor is what is computed from it.
+    for (SmallVector<Value> given; !(given = findUnlikeDecisions(step, found)).empty(); settle())
+      for (Value value : given)
+        found.homes[value] = kReplicas;
     return std::move(found);
   }
 

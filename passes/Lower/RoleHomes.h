@@ -29,7 +29,8 @@ struct Exchange {
 ///
 /// A variable of a server, and what is computed from it to become its next value, is *at home* with that server; what replicas
 /// compute from their batches is at home with them. What depends on constants and host scalars alone is at home everywhere, and so are
-/// single numbers: whoever needs it computes it.
+/// single numbers: whoever needs it computes it. Unless it would not be the same everywhere, and roles go different ways then: it is at
+/// home with the replicas (`RoleDecisions.h`).
 class RoleHomes {
 public:
   static RoleHomes compute(mlir::func::FuncOp step, const UniformityAnalysis &uniformity, int64_t replicas);

@@ -4,10 +4,8 @@
 
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Device/DeviceDialect.h"
+#include "passes/Lower/RoleDecisions.h"
 #include "passes/Lower/SizeBounds.h"
-
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 #include <deque>
 
@@ -47,15 +45,6 @@ SmallVector<Role> RolePlacement::getTransfers(Value value) const {
 }
 
 namespace {
-
-/// The values that decide where control flow goes.
-SmallVector<Value> getDecisions(Operation *op) {
-  return TypeSwitch<Operation *, SmallVector<Value>>(op)
-      .Case([](scf::ForOp loop) { return SmallVector<Value>{loop.getLowerBound(), loop.getUpperBound(), loop.getStep()}; })
-      .Case([](scf::IfOp branch) { return SmallVector<Value>{branch.getCondition()}; })
-      .Case([](scf::WhileOp loop) { return SmallVector<Value>{loop.getConditionOp().getCondition()}; })
-      .Default([](Operation *) { return SmallVector<Value>(); });
-}
 
 collective::WaitOp getWait(collective::StartOp start) { return cast<collective::WaitOp>(*start->user_begin()); }
 

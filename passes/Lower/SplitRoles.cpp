@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/Lower/RoleDecisions.h"
 #include "passes/Lower/RolePlacement.h"
 #include "passes/Lower/Roles.h"
 
@@ -343,6 +344,8 @@ struct SplitRoles : impl::SplitRolesPassBase<SplitRoles> {
     module.walk([&](collective::StartOp start) { starts.push_back(start); });
     for (collective::StartOp start : starts)
       unbundle(start);
+    for (auto step : module.getOps<func::FuncOp>())
+      wrapNumbersOfLoops(step);
     UniformityAnalysis uniformity(module);
     for (auto step : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
       FailureOr<RolePlacement> placement = RolePlacement::compute(step, uniformity, roles.size(), roles.get(kReplicas).getRanks());

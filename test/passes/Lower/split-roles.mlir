@@ -266,3 +266,45 @@ func.func @bundle(%x: tensor<4xf32> {device.binding = #device.binding<batch "x">
   %s:2 = collective.wait %h (%x, %y : tensor<4xf32>, tensor<2xf32>) : <tensor<4xf32>, tensor<2xf32>> -> tensor<4xf32>, tensor<2xf32>
   return %s#0, %s#1 : tensor<4xf32>, tensor<2xf32>
 }
+
+// -----
+
+// Where all go together must not depend on what each would compute in its own way: the replicas give what a loop ends with.
+module {
+  device.role @worker ranks 0 count 2
+  device.role @server0 ranks 2 count 1
+  collective.group @all
+  replica.variable @w : tensor<2xf32> {device.role = @server0}
+  // CHECK-LABEL: func.func @loop_decides(
+  // CHECK: %[[N:.*]] = scf.for
+  // CHECK: %[[GIVEN:.*]] = tensor.from_elements %[[N]] : tensor<i32>
+  // CHECK: collective.start broadcast none @worker_and_server0 root 0 channel 0(%[[GIVEN]] : tensor<i32>)
+  // CHECK: scf.if
+  // CHECK-LABEL: func.func @loop_decides.server0(
+  // CHECK-NOT: scf.for
+  // CHECK: %[[GOT:.*]] = collective.wait %{{.*}}() : <tensor<i32>> -> tensor<i32>
+  // CHECK: %[[NUMBER:.*]] = tensor.extract %[[GOT]][]
+  // CHECK: arith.cmpi sgt, %[[NUMBER]]
+  func.func @loop_decides(%w: tensor<2xf32> {device.binding = #device.binding<variable "w">}, %x: tensor<2xf32> {device.binding = #device.binding<batch "x">},
+                          %k: tensor<i32> {device.binding = #device.binding<scalar "k">}) -> (tensor<2xf32> {device.binding = #device.binding<variable "w">}) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c5 = arith.constant 5 : index
+    %limit = arith.constant 7 : i32
+    %start = tensor.extract %k[] : tensor<i32>
+    %n = scf.for %i = %c0 to %c5 step %c1 iter_args(%a = %start) -> i32 {
+      %b = arith.muli %a, %a : i32
+      scf.yield %b : i32
+    }
+    %many = arith.cmpi sgt, %n, %limit : i32
+    %new = scf.if %many -> tensor<2xf32> {
+      %h = collective.start all_reduce sum @all (%x : tensor<2xf32>) -> <tensor<2xf32>>
+      %g = collective.wait %h (%x : tensor<2xf32>) : <tensor<2xf32>> -> tensor<2xf32>
+      %s = arith.addf %w, %g : tensor<2xf32>
+      scf.yield %s : tensor<2xf32>
+    } else {
+      scf.yield %w : tensor<2xf32>
+    }
+    return %new : tensor<2xf32>
+  }
+}
