@@ -75,7 +75,9 @@ static void addRoles(OpPassManager &pm, const CompileOptions &options) {
   pm.addNestedPass<func::FuncOp>(createShardUpdatesPass());
   pm.addPass(createCSEPass());
   pm.addPass(createSplitRolesPass());
-  pm.addPass(createCanonicalizerPass());
+  // A branch in a branch is left as it is: a role that has something in the outer one alone could not make one of them, and would then find
+  // its way by other questions than those that can.
+  pm.addPass(createCanonicalizerPass(GreedyRewriteConfig(), /*disabledPatterns=*/{"(anonymous namespace)::CombineNestedIfs"}));
   pm.addPass(createCSEPass());
   checkOrder(pm, options);
 }
