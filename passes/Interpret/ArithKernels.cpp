@@ -69,21 +69,15 @@ static LaneKernel::Function getIntegerFunction(Operation *op) {
       .Case([](arith::MinUIOp) { return &unsignedLoop<[](uint64_t a, uint64_t b) { return a < b ? a : b; }>; })
       .Case([](arith::DivUIOp) { return &unsignedLoop<divideUnsigned>; })
       .Case([](arith::RemUIOp) { return &unsignedLoop<remainderUnsigned>; })
-      .Case([](arith::CeilDivUIOp) {
-        return &unsignedLoop<[](uint64_t a, uint64_t b) { return divideUnsigned(a, b) + (b && a % b); }>;
-      })
+      .Case([](arith::CeilDivUIOp) { return &unsignedLoop<[](uint64_t a, uint64_t b) { return divideUnsigned(a, b) + (b && a % b); }>; })
       .Case([](arith::MaxSIOp) { return &signedLoop<[](int64_t a, int64_t b) { return a < b ? b : a; }>; })
       .Case([](arith::MinSIOp) { return &signedLoop<[](int64_t a, int64_t b) { return a < b ? a : b; }>; })
       .Case([](arith::DivSIOp) { return &signedLoop<divideSigned>; })
       .Case([](arith::RemSIOp) { return &signedLoop<remainderSigned>; })
       .Case([](arith::CeilDivSIOp) { return &signedLoop<[](int64_t a, int64_t b) { return divideRounded(a, b, true); }>; })
       .Case([](arith::FloorDivSIOp) { return &signedLoop<[](int64_t a, int64_t b) { return divideRounded(a, b, false); }>; })
-      .Case([](arith::ShLIOp) {
-        return &shiftLoop<[](uint64_t a, uint64_t b, unsigned width) { return b < width ? a << b : 0; }>;
-      })
-      .Case([](arith::ShRUIOp) {
-        return &shiftLoop<[](uint64_t a, uint64_t b, unsigned width) { return b < width ? a >> b : 0; }>;
-      })
+      .Case([](arith::ShLIOp) { return &shiftLoop<[](uint64_t a, uint64_t b, unsigned width) { return b < width ? a << b : 0; }>; })
+      .Case([](arith::ShRUIOp) { return &shiftLoop<[](uint64_t a, uint64_t b, unsigned width) { return b < width ? a >> b : 0; }>; })
       .Case([](arith::ShRSIOp) {
         return &shiftLoop<[](uint64_t a, uint64_t b, unsigned width) {
           return static_cast<uint64_t>(signExtend(a, width) >> (b < width ? b : width - 1));
@@ -117,41 +111,79 @@ static void compareSigned(const LaneKernel &kernel, void *to, const void *const 
   }
 }
 
+/// The outcomes for which a comparison is true.
+static unsigned getAccepted(arith::CmpIPredicate predicate) {
+  using P = arith::CmpIPredicate;
+  switch (predicate) {
+  case P::eq:
+    return Equal;
+  case P::ne:
+    return Less | Greater;
+  case P::slt:
+  case P::ult:
+    return Less;
+  case P::sle:
+  case P::ule:
+    return Less | Equal;
+  case P::sgt:
+  case P::ugt:
+    return Greater;
+  case P::sge:
+  case P::uge:
+    return Greater | Equal;
+  }
+  llvm_unreachable("unknown comparison of integers");
+}
+
+static unsigned getAccepted(arith::CmpFPredicate predicate) {
+  using P = arith::CmpFPredicate;
+  switch (predicate) {
+  case P::AlwaysFalse:
+    return 0;
+  case P::OEQ:
+    return Equal;
+  case P::OGT:
+    return Greater;
+  case P::OGE:
+    return Greater | Equal;
+  case P::OLT:
+    return Less;
+  case P::OLE:
+    return Less | Equal;
+  case P::ONE:
+    return Less | Greater;
+  case P::ORD:
+    return Less | Equal | Greater;
+  case P::UEQ:
+    return Unordered | Equal;
+  case P::UGT:
+    return Unordered | Greater;
+  case P::UGE:
+    return Unordered | Greater | Equal;
+  case P::ULT:
+    return Unordered | Less;
+  case P::ULE:
+    return Unordered | Less | Equal;
+  case P::UNE:
+    return Unordered | Less | Greater;
+  case P::UNO:
+    return Unordered;
+  case P::AlwaysTrue:
+    return Unordered | Less | Equal | Greater;
+  }
+  llvm_unreachable("unknown comparison of floats");
+}
+
 static LaneKernel::Function getComparison(arith::CmpIOp op, LaneKernel &kernel) {
   using P = arith::CmpIPredicate;
   P predicate = op.getPredicate();
-  switch (predicate) {
-  case P::eq: kernel.accepted = Equal; break;
-  case P::ne: kernel.accepted = Less | Greater; break;
-  case P::slt: case P::ult: kernel.accepted = Less; break;
-  case P::sle: case P::ule: kernel.accepted = Less | Equal; break;
-  case P::sgt: case P::ugt: kernel.accepted = Greater; break;
-  case P::sge: case P::uge: kernel.accepted = Greater | Equal; break;
-  }
+  kernel.accepted = getAccepted(predicate);
   bool isSigned = predicate == P::slt || predicate == P::sle || predicate == P::sgt || predicate == P::sge;
   return isSigned ? &compareSigned : &compareLoop<uint64_t>;
 }
 
 static LaneKernel::Function getComparison(arith::CmpFOp op, LaneKernel &kernel) {
-  using P = arith::CmpFPredicate;
-  switch (op.getPredicate()) {
-  case P::AlwaysFalse: kernel.accepted = 0; break;
-  case P::OEQ: kernel.accepted = Equal; break;
-  case P::OGT: kernel.accepted = Greater; break;
-  case P::OGE: kernel.accepted = Greater | Equal; break;
-  case P::OLT: kernel.accepted = Less; break;
-  case P::OLE: kernel.accepted = Less | Equal; break;
-  case P::ONE: kernel.accepted = Less | Greater; break;
-  case P::ORD: kernel.accepted = Less | Equal | Greater; break;
-  case P::UEQ: kernel.accepted = Unordered | Equal; break;
-  case P::UGT: kernel.accepted = Unordered | Greater; break;
-  case P::UGE: kernel.accepted = Unordered | Greater | Equal; break;
-  case P::ULT: kernel.accepted = Unordered | Less; break;
-  case P::ULE: kernel.accepted = Unordered | Less | Equal; break;
-  case P::UNE: kernel.accepted = Unordered | Less | Greater; break;
-  case P::UNO: kernel.accepted = Unordered; break;
-  case P::AlwaysTrue: kernel.accepted = Unordered | Less | Equal | Greater; break;
-  }
+  kernel.accepted = getAccepted(op.getPredicate());
   return kernel.operand.lane == Lane::Float ? &compareLoop<float> : &compareLoop<double>;
 }
 
@@ -200,16 +232,14 @@ template <bool Signed> static void resizeLoop(const LaneKernel &kernel, void *to
   }
 }
 
-template <typename T, bool Signed>
-static void toFloatLoop(const LaneKernel &kernel, void *to, const void *const *from, int64_t count) {
+template <typename T, bool Signed> static void toFloatLoop(const LaneKernel &kernel, void *to, const void *const *from, int64_t count) {
   auto *result = static_cast<T *>(to);
   auto *a = static_cast<const uint64_t *>(from[0]);
   for (int64_t i = 0; i < count; ++i)
     result[i] = Signed ? static_cast<T>(signExtend(a[i], kernel.operand.width)) : static_cast<T>(a[i]);
 }
 
-template <typename T, bool Signed>
-static void toIntLoop(const LaneKernel &kernel, void *to, const void *const *from, int64_t count) {
+template <typename T, bool Signed> static void toIntLoop(const LaneKernel &kernel, void *to, const void *const *from, int64_t count) {
   auto *result = static_cast<uint64_t *>(to);
   auto *a = static_cast<const T *>(from[0]);
   unsigned width = kernel.result.width, bits = Signed ? width - 1 : width;
