@@ -9,9 +9,9 @@
 #include "runtime/verification/Certificate.h"
 
 #include <algorithm>
-#include <ctime>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <functional>
 #include <malloc.h>
 #include <new>
@@ -216,13 +216,14 @@ int main(int argc, char **argv) {
       builder.Finish(artifact::CreateArtifact(builder, &object));
       const auto &tables = *flatbuffers::GetRoot<artifact::Artifact>(builder.GetBufferPointer());
       // What a load does, and for several roles what the compiler does.
-      Measured found = measure([&] { return shape == Shape::server ? prove(tables, "step")->verdict == Verdict::proven : checkProven(tables, "step").ok(); });
+      Measured found = measure(
+          [&] { return shape == Shape::server ? prove(tables, "step")->verdict == Verdict::proven : checkProven(tables, "step").ok(); });
       uint32_t collectives = size / commandsOfCollective;
       if (json)
-        fmt::print("{{\"programs\": \"{}\", \"commands\": {}, \"collectives\": {}, \"seconds\": {:.9f}, \"bytes\": {}}}\n", name, size, collectives,
-                   found.seconds, found.bytes);
+        fmt::print("{{\"programs\": \"{}\", \"commands\": {}, \"collectives\": {}, \"seconds\": {:.9f}, \"bytes\": {}}}\n", name, size,
+                   collectives, found.seconds, found.bytes);
       else
-        fmt::print("{:<9} {:>9} {:>12} {:>10.3f} {:>12.1f} {:>12.1f}\n", name, size, collectives, found.seconds * 1e3, found.seconds * 1e9 / size,
-                   double(found.bytes) / size);
+        fmt::print("{:<9} {:>9} {:>12} {:>10.3f} {:>12.1f} {:>12.1f}\n", name, size, collectives, found.seconds * 1e3,
+                   found.seconds * 1e9 / size, double(found.bytes) / size);
     }
 }

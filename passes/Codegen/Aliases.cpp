@@ -29,16 +29,18 @@ Value Aliases::getRoot(Value view) const {
 bool Aliases::mayTouch(Operation *op, Value view) const {
   if (isa<memref::AllocOp>(op) || (isMemoryEffectFree(op) && op->getNumRegions() == 0))
     return false;
-  return op->walk([&](Operation *inner) {
-             for (Value operand : inner->getOperands())
-               if (isa<BaseMemRefType>(operand.getType()) && mayAlias(operand, view))
-                 return WalkResult::interrupt();
-             return WalkResult::advance();
-           })
+  return op
+      ->walk([&](Operation *inner) {
+        for (Value operand : inner->getOperands())
+          if (isa<BaseMemRefType>(operand.getType()) && mayAlias(operand, view))
+            return WalkResult::interrupt();
+        return WalkResult::advance();
+      })
       .wasInterrupted();
 }
 
 bool Aliases::isWholeBuffer(Value view) const {
   auto type = cast<MemRefType>(view.getType()), whole = cast<MemRefType>(getBuffer(view).getType());
-  return type.getLayout().isIdentity() && type.hasStaticShape() && whole.hasStaticShape() && type.getNumElements() == whole.getNumElements();
+  return type.getLayout().isIdentity() && type.hasStaticShape() && whole.hasStaticShape() &&
+         type.getNumElements() == whole.getNumElements();
 }

@@ -58,7 +58,8 @@ static memref::GlobalOp convertGlobal(memref::GlobalOp global) {
   converted.setType(cast<MemRefType>(toBytes(global.getType())));
   auto values = cast<DenseElementsAttr>(*global.getInitialValue());
   SmallVector<int8_t> bytes = llvm::map_to_vector(values.getValues<bool>(), [](bool value) { return static_cast<int8_t>(value); });
-  converted.setInitialValueAttr(DenseElementsAttr::get(RankedTensorType::get(global.getType().getShape(), builder.getI8Type()), ArrayRef(bytes)));
+  converted.setInitialValueAttr(
+      DenseElementsAttr::get(RankedTensorType::get(global.getType().getShape(), builder.getI8Type()), ArrayRef(bytes)));
   return converted;
 }
 

@@ -22,7 +22,7 @@ struct KernelAlias {
 
 /// Compiles a module of the LLVM dialect to a relocatable object in memory. Errors go to the module's diagnostics.
 mlir::FailureOr<llvm::SmallVector<char, 0>> compileToObject(mlir::ModuleOp module, const CodegenTarget &target,
-                                                              llvm::ArrayRef<KernelAlias> aliases, bool optimize);
+                                                            llvm::ArrayRef<KernelAlias> aliases, bool optimize);
 
 /// Links objects to one shared object that needs no library. lld keeps global state: one call at a time, the function sees to it.
 /// Its messages are put after `error`.

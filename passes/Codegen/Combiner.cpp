@@ -29,8 +29,9 @@ std::optional<Combiner> lockstep::matchCombiner(linalg::GenericOp op) {
     OpBuilder builder(op.getContext());
     return Combiner{OperationName(arith::AddFOp::getOperationName(), op.getContext()), builder.getFloatAttr(accumulator.getType(), -0.0)};
   }
-  if (!isa<arith::AddFOp, arith::AddIOp, arith::MulFOp, arith::MulIOp, arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp,
-           arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp, arith::MinUIOp, arith::AndIOp, arith::OrIOp, arith::XOrIOp>(last))
+  if (!isa<arith::AddFOp, arith::AddIOp, arith::MulFOp, arith::MulIOp, arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp,
+           arith::MinNumFOp, arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp, arith::MinUIOp, arith::AndIOp, arith::OrIOp, arith::XOrIOp>(
+          last))
     return std::nullopt;
   std::optional<TypedAttr> neutral = arith::getNeutralElement(last);
   if (!neutral)

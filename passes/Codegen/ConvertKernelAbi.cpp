@@ -21,14 +21,16 @@ using namespace mlir;
 static Value makeMemRef(OpBuilder &builder, Location loc, const LLVMTypeConverter &converter, MemRefType type, Value pointer,
                         llvm::function_ref<Value()> nextSize) {
   if (type.hasStaticShape())
-    return UnrealizedConversionCastOp::create(builder, loc, type, Value(MemRefDescriptor::fromStaticShape(builder, loc, converter, type, pointer)))
+    return UnrealizedConversionCastOp::create(builder, loc, type,
+                                              Value(MemRefDescriptor::fromStaticShape(builder, loc, converter, type, pointer)))
         .getResult(0);
   auto made = MemRefDescriptor::poison(builder, loc, converter.convertType(type));
   made.setAllocatedPtr(builder, loc, pointer);
   made.setAlignedPtr(builder, loc, pointer);
   made.setConstantOffset(builder, loc, 0);
   auto constant = [&](int64_t value) -> Value { return LLVM::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(value)); };
-  SmallVector<Value> sizes = llvm::map_to_vector(type.getShape(), [&](int64_t size) { return ShapedType::isDynamic(size) ? nextSize() : constant(size); });
+  SmallVector<Value> sizes =
+      llvm::map_to_vector(type.getShape(), [&](int64_t size) { return ShapedType::isDynamic(size) ? nextSize() : constant(size); });
   Value stride = constant(1);
   for (int64_t i = type.getRank() - 1; i >= 0; --i) {
     made.setSize(builder, loc, i, sizes[i]);
@@ -57,7 +59,8 @@ struct ConvertKernelAbi : lockstep::impl::ConvertKernelAbiPassBase<ConvertKernel
     Value tile = entry.addArgument(builder.getI64Type(), loc);
     auto load = [&](Value array, unsigned index, Type type) -> Value {
       Value address = LLVM::GEPOp::create(builder, loc, pointerType, type, array, ArrayRef<LLVM::GEPArg>(static_cast<int32_t>(index)));
-      return LLVM::LoadOp::create(builder, loc, type, address, /*alignment=*/8, /*isVolatile=*/false, /*isNonTemporal=*/false, /*isInvariant=*/true);
+      return LLVM::LoadOp::create(builder, loc, type, address, /*alignment=*/8, /*isVolatile=*/false, /*isNonTemporal=*/false,
+                                  /*isInvariant=*/true);
     };
     // The sizes of dynamic dimensions are the first scalars. Scratch memory, the last buffer, is only looked at through views.
     unsigned nextScalar = 0;

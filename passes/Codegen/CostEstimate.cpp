@@ -16,9 +16,7 @@ using namespace mlir;
 
 static constexpr int64_t kFunctionFlops = 16;
 
-static int64_t saturatingMultiply(int64_t a, int64_t b) {
-  return llvm::SaturatingMultiply<uint64_t>(a, b) > INT64_MAX ? INT64_MAX : a * b;
-}
+static int64_t saturatingMultiply(int64_t a, int64_t b) { return llvm::SaturatingMultiply<uint64_t>(a, b) > INT64_MAX ? INT64_MAX : a * b; }
 
 /// Operations done once by what is in `region`, with loops multiplied by their trip counts where they are known.
 static int64_t countFlops(Region &region) {

@@ -111,8 +111,9 @@ public:
 };
 
 Value Doubles::exp(Value x) {
-  static constexpr double kTaylor[] = {1.0,         1.0,         1.0 / 2,      1.0 / 6,       1.0 / 24,       1.0 / 120,       1.0 / 720,
-                                       1.0 / 5040,  1.0 / 40320, 1.0 / 362880, 1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800.0};
+  static constexpr double kTaylor[] = {
+      1.0,        1.0,         1.0 / 2,      1.0 / 6,       1.0 / 24,       1.0 / 120,       1.0 / 720,
+      1.0 / 5040, 1.0 / 40320, 1.0 / 362880, 1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800.0};
   Value isLarge = isGreater(x, 709.782712893384), isSmall = isLess(x, -745.1332191019412);
   Value outside = arith::OrIOp::create(b, loc, arith::OrIOp::create(b, loc, isLarge, isSmall), isNaN(x));
   Value inside = select(outside, number(0), x);
@@ -128,8 +129,9 @@ Value Doubles::exp(Value x) {
 }
 
 Value Doubles::expm1(Value x) {
-  static constexpr double kTaylor[] = {1.0,          1.0 / 2,       1.0 / 6,        1.0 / 24,        1.0 / 120,          1.0 / 720,           1.0 / 5040,
-                                       1.0 / 40320,  1.0 / 362880,  1.0 / 3628800,  1.0 / 39916800,  1.0 / 479001600,    1.0 / 6227020800.0,  1.0 / 87178291200.0};
+  static constexpr double kTaylor[] = {
+      1.0,         1.0 / 2,      1.0 / 6,       1.0 / 24,       1.0 / 120,       1.0 / 720,          1.0 / 5040,
+      1.0 / 40320, 1.0 / 362880, 1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800.0, 1.0 / 87178291200.0};
   return select(isLess(abs(x), 0.4), mul(x, polynomial(x, kTaylor)), sub(exp(x), number(1)));
 }
 
@@ -138,7 +140,8 @@ Doubles::Scaled Doubles::split(Value x) {
   Value pattern = bits(select(isTiny, mul(x, number(18014398509481984.0)), x));
   Value exponent = arith::SubIOp::create(b, loc, arith::ShRUIOp::create(b, loc, pattern, integer(52)), integer(1023));
   Value e = sub(fromInteger(exponent), select(isTiny, number(54), number(0)));
-  Value m = fromBits(arith::OrIOp::create(b, loc, arith::AndIOp::create(b, loc, pattern, integer(0xfffffffffffff)), integer(0x3ff0000000000000)));
+  Value m =
+      fromBits(arith::OrIOp::create(b, loc, arith::AndIOp::create(b, loc, pattern, integer(0xfffffffffffff)), integer(0x3ff0000000000000)));
   Value isUpper = isGreater(m, 1.4142135623730951);
   return {select(isUpper, mul(m, number(0.5)), m), select(isUpper, add(e, number(1)), e)};
 }
@@ -147,7 +150,8 @@ Value Doubles::log(Value x) {
   auto [m, e] = split(x);
   Value f = sub(m, number(1)), s = div(f, add(f, number(2))), z = mul(s, s), w = mul(z, z);
   Value even = mul(w, polynomial(w, {3.999999999940941908e-01, 2.222219843214978396e-01, 1.531383769920937332e-01}));
-  Value odd = mul(z, polynomial(w, {6.666666666666735130e-01, 2.857142874366239149e-01, 1.818357216161805012e-01, 1.479819860511658591e-01}));
+  Value odd =
+      mul(z, polynomial(w, {6.666666666666735130e-01, 2.857142874366239149e-01, 1.818357216161805012e-01, 1.479819860511658591e-01}));
   Value half = mul(number(0.5), mul(f, f));
   Value correction = fma(e, number(1.90821492927058770002e-10), mul(s, add(half, add(even, odd))));
   Value result = sub(mul(e, number(6.93147180369123816490e-01)), sub(sub(half, correction), f));
@@ -188,12 +192,12 @@ Value Doubles::sinOrCos(Value x, bool isCos) {
   r = fma(n, number(1.4973849048591833e-33), r);
   Value z = mul(r, r);
   Value sine = fma(mul(r, z),
-                   polynomial(z, {-1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04, 2.75573137070700676789e-06,
-                                  -2.50507602534068634195e-08, 1.58969099521155010221e-10}),
+                   polynomial(z, {-1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04,
+                                  2.75573137070700676789e-06, -2.50507602534068634195e-08, 1.58969099521155010221e-10}),
                    r);
   Value cosine = fma(mul(z, z),
-                     polynomial(z, {4.16666666666666019037e-02, -1.38888888888741095749e-03, 2.48015872894767294178e-05, -2.75573143513906633035e-07,
-                                    2.08757232129817482790e-09, -1.13596475577881948265e-11}),
+                     polynomial(z, {4.16666666666666019037e-02, -1.38888888888741095749e-03, 2.48015872894767294178e-05,
+                                    -2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.13596475577881948265e-11}),
                      fma(z, number(-0.5), number(1)));
   Value quarter = toInteger(n);
   if (isCos)
@@ -204,8 +208,8 @@ Value Doubles::sinOrCos(Value x, bool isCos) {
   return select(isBad, nan(), result);
 }
 
-/// The logarithm to about 2^-64 of itself: log m = 2 (s + s^3/3 + s^5/5 + ...) with s = (m - 1) / (m + 1), where s and the first two terms are
-/// pairs of numbers.
+/// The logarithm to about 2^-64 of itself: log m = 2 (s + s^3/3 + s^5/5 + ...) with s = (m - 1) / (m + 1), where s and the first two terms
+/// are pairs of numbers.
 Doubles::Pair Doubles::logOfPositive(Value x) {
   auto [m, e] = split(x);
   Value f = sub(m, number(1));
@@ -254,7 +258,8 @@ Value Doubles::pow(Value x, Value y, bool isPrecise) {
   result = select(flips, arith::NegFOp::create(b, loc, result), result);
   // A finite negative base has no power that is not whole.
   Value isFinite = compare(arith::CmpFPredicate::ONE, size, infinity());
-  Value hasNone = arith::AndIOp::create(b, loc, isLess(x, 0), arith::AndIOp::create(b, loc, isFinite, arith::XOrIOp::create(b, loc, isWhole, constant(b.getBoolAttr(true)))));
+  Value hasNone = arith::AndIOp::create(
+      b, loc, isLess(x, 0), arith::AndIOp::create(b, loc, isFinite, arith::XOrIOp::create(b, loc, isWhole, constant(b.getBoolAttr(true)))));
   result = select(hasNone, nan(), result);
   Value isNumber = arith::OrIOp::create(b, loc, isNaN(x), isNaN(y));
   result = select(isNumber, nan(), result);
@@ -265,8 +270,7 @@ Value Doubles::pow(Value x, Value y, bool isPrecise) {
 }
 
 /// Replaces a function of f64; of f32 too if `extends`.
-template <typename OpTy, Value (*compute)(Doubles &, ValueRange), bool extends>
-struct Expand : OpRewritePattern<OpTy> {
+template <typename OpTy, Value (*compute)(Doubles &, ValueRange), bool extends> struct Expand : OpRewritePattern<OpTy> {
   using OpRewritePattern<OpTy>::OpRewritePattern;
 
   LogicalResult matchAndRewrite(OpTy op, PatternRewriter &rewriter) const override {
@@ -305,9 +309,9 @@ void lockstep::populateDoubleMathPatterns(RewritePatternSet &patterns) {
   // Before upstream's patterns for the same operations.
   PatternBenefit benefit = 10;
   patterns.add<Expand<math::ExpOp, computeExp, false>, Expand<math::ExpM1Op, computeExpM1, false>, Expand<math::LogOp, computeLog, false>,
-               Expand<math::Log2Op, computeLog2, false>, Expand<math::Log1pOp, computeLog1p, false>, Expand<math::TanhOp, computeTanh, false>,
-               Expand<math::SinOp, computeSin, true>, Expand<math::CosOp, computeCos, true>, Expand<math::TanOp, computeTan, true>,
-               Expand<math::PowFOp, computePowOfFloats, true>>(patterns.getContext(), benefit);
+               Expand<math::Log2Op, computeLog2, false>, Expand<math::Log1pOp, computeLog1p, false>,
+               Expand<math::TanhOp, computeTanh, false>, Expand<math::SinOp, computeSin, true>, Expand<math::CosOp, computeCos, true>,
+               Expand<math::TanOp, computeTan, true>, Expand<math::PowFOp, computePowOfFloats, true>>(patterns.getContext(), benefit);
   // f64 itself needs more than the f64 that f32 is extended to.
   patterns.add<Expand<math::PowFOp, computePow, false>>(patterns.getContext(), 2 * benefit.getBenefit());
 }

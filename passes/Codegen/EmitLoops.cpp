@@ -107,7 +107,8 @@ private:
     if (!inner.empty() && runsAlongRows(stage)) {
       // Whole rows are added to the result.
       unsigned row = inner.pop_back_val();
-      return emitParallel(inner, [&] { emitReductionLoops(stage.reductionDims, [&] { emitParallel({row}, [&] { emitScalarBody(); }, true); }); }, false);
+      return emitParallel(
+          inner, [&] { emitReductionLoops(stage.reductionDims, [&] { emitParallel({row}, [&] { emitScalarBody(); }, true); }); }, false);
     }
     emitParallel(inner, [&] { emitOrderedReduction(); }, false);
   }
@@ -143,8 +144,8 @@ private:
       if (!value)
         value = constant(0);
     AffineMap map = current->op.getMatchingIndexingMap(&operand);
-    SmallVector<Value> indices =
-        llvm::map_to_vector(map.getResults(), [&](AffineExpr result) { return affine::expandAffineExpr(builder, loc, result, filled, {}); });
+    SmallVector<Value> indices = llvm::map_to_vector(
+        map.getResults(), [&](AffineExpr result) { return affine::expandAffineExpr(builder, loc, result, filled, {}); });
     if (auto row = rows.find(operand.get()); row != rows.end())
       for (unsigned index : row->second)
         indices[index] = constant(0);
@@ -225,14 +226,16 @@ private:
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToStart(loop.getBody());
       dims[dim] = loop.getInductionVar();
-      Value next = isInnermost ? evaluateVectors(loop.getRegionIterArg(0), dim, kReductionLanes) : emitLaneLoops(order.drop_front(), loop.getRegionIterArg(0));
+      Value next = isInnermost ? evaluateVectors(loop.getRegionIterArg(0), dim, kReductionLanes)
+                               : emitLaneLoops(order.drop_front(), loop.getRegionIterArg(0));
       scf::YieldOp::create(builder, loc, next);
     }
     Value result = loop.getResult(0);
     if (full < size) {
       dims[dim] = constant(full);
       Value last = evaluateVectors(result, dim, size - full);
-      Value mask = vector::ConstantMaskOp::create(builder, loc, VectorType::get(kReductionLanes, builder.getI1Type()), ArrayRef<int64_t>{size - full});
+      Value mask = vector::ConstantMaskOp::create(builder, loc, VectorType::get(kReductionLanes, builder.getI1Type()),
+                                                  ArrayRef<int64_t>{size - full});
       result = arith::SelectOp::create(builder, loc, mask, last, result);
     }
     return result;
@@ -257,7 +260,8 @@ private:
         continue;
       }
       Value zeros = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
-      Value mask = vector::ConstantMaskOp::create(builder, loc, VectorType::get(kReductionLanes, builder.getI1Type()), ArrayRef<int64_t>{active});
+      Value mask =
+          vector::ConstantMaskOp::create(builder, loc, VectorType::get(kReductionLanes, builder.getI1Type()), ArrayRef<int64_t>{active});
       arguments.push_back(vector::MaskedLoadOp::create(builder, loc, type, input->get(), getIndices(*input), mask, zeros));
     }
     arguments.push_back(accumulator);

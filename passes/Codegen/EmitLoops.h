@@ -14,8 +14,8 @@ llvm::SmallVector<Split> splitLoops(const LoopGroup &group);
 
 /// Writes the loops of the group before its last operation, and removes its operations.
 ///
-/// A reduction along contiguous memory keeps `kReductionLanes` partial results that are added in a fixed tree, whatever the target; one along
-/// another dimension adds whole rows to the result; short ones are done in order.
+/// A reduction along contiguous memory keeps `kReductionLanes` partial results that are added in a fixed tree, whatever the target; one
+/// along another dimension adds whole rows to the result; short ones are done in order.
 void emitLoops(mlir::OpBuilder &builder, LoopGroup &group, mlir::Value tile, llvm::ArrayRef<Split> splits);
 
 } // namespace lockstep

@@ -43,7 +43,8 @@ SmallVector<Split> lockstep::splitProduct(const Product &product) {
   for (unsigned dim : product.kDims)
     length *= product.sizes[dim];
   if (length > kLongReduction)
-    rowParts = std::min<int64_t>(rowParts, std::max<double>(1, std::round(std::sqrt(double(wanted) * product.getPanelRows() / product.getNumColumns()))));
+    rowParts = std::min<int64_t>(
+        rowParts, std::max<double>(1, std::round(std::sqrt(double(wanted) * product.getPanelRows() / product.getNumColumns()))));
   SmallVector<unsigned> rows(product.rowDims);
   if (product.row)
     rows.push_back(*product.row);

@@ -17,7 +17,8 @@ llvm::SmallVector<Split> splitProduct(const Product &product);
 /// The recipe: panels of the right operand, as wide as one or two vectors, are packed to be contiguous; blocks of rows are multiplied
 /// with a panel in registers, one broadcast element of the left operand at a time; the epilogue is applied to the block before it
 /// is stored. Every element of the result is one chain of multiply-adds in the order of the reduction, whatever the tiling.
-void emitProduct(mlir::OpBuilder &builder, ProductGroup &group, const CodegenTarget &target, mlir::Value tile, llvm::ArrayRef<Split> splits);
+void emitProduct(mlir::OpBuilder &builder, ProductGroup &group, const CodegenTarget &target, mlir::Value tile,
+                 llvm::ArrayRef<Split> splits);
 
 } // namespace lockstep
 

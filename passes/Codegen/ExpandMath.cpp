@@ -27,7 +27,8 @@ static bool isNative(Operation *op) {
   if (isa<math::CountLeadingZerosOp, math::CountTrailingZerosOp, math::CtPopOp, math::AbsIOp, math::AbsFOp, math::CopySignOp, math::IsNaNOp,
           math::IsInfOp, math::IsFiniteOp, math::IsNormalOp>(op))
     return true;
-  return isa<math::SqrtOp, math::FmaOp, math::FloorOp, math::CeilOp, math::TruncOp, math::RoundEvenOp>(op) && (type.isF32() || type.isF64());
+  return isa<math::SqrtOp, math::FmaOp, math::FloorOp, math::CeilOp, math::TruncOp, math::RoundEvenOp>(op) &&
+         (type.isF32() || type.isF64());
 }
 
 namespace {
@@ -115,7 +116,8 @@ struct ExpOfSmall : OpRewritePattern<math::ExpOp> {
 } // namespace
 
 /// Upstream's expansions that are as exact as the operation; not that of `fma`, which would round twice.
-static constexpr StringRef kExpanded[] = {"sinh", "cosh", "tan", "asinh", "acosh", "atanh", "rsqrt", "exp2", "fpowi", "ipowi", "round", "clampf"};
+static constexpr StringRef kExpanded[] = {"sinh",  "cosh", "tan",   "asinh", "acosh", "atanh",
+                                          "rsqrt", "exp2", "fpowi", "ipowi", "round", "clampf"};
 
 namespace {
 struct ExpandMath : lockstep::impl::ExpandMathPassBase<ExpandMath> {

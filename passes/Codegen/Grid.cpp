@@ -15,8 +15,8 @@ int64_t lockstep::getNumTiles(ArrayRef<Split> splits) {
   return tiles;
 }
 
-SmallVector<TileRange> lockstep::getTileRanges(OpBuilder &builder, Location loc, Value tile, ArrayRef<int64_t> sizes, ArrayRef<Split> splits,
-                                           ArrayRef<int64_t> multiples) {
+SmallVector<TileRange> lockstep::getTileRanges(OpBuilder &builder, Location loc, Value tile, ArrayRef<int64_t> sizes,
+                                               ArrayRef<Split> splits, ArrayRef<int64_t> multiples) {
   auto constant = [&](int64_t value) -> Value { return arith::ConstantIndexOp::create(builder, loc, value); };
   SmallVector<TileRange> ranges;
   for (int64_t size : sizes)

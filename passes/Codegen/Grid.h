@@ -23,7 +23,7 @@ struct Split {
 /// The ranges of a tile. Tiles are numbered with the last split fastest. `multiples` gives for each split a number of which every
 /// part but the last must be a multiple.
 llvm::SmallVector<TileRange> getTileRanges(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value tile, llvm::ArrayRef<int64_t> sizes,
-                                       llvm::ArrayRef<Split> splits, llvm::ArrayRef<int64_t> multiples);
+                                           llvm::ArrayRef<Split> splits, llvm::ArrayRef<int64_t> multiples);
 
 /// Number of tiles of all splits together.
 int64_t getNumTiles(llvm::ArrayRef<Split> splits);

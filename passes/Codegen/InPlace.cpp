@@ -56,7 +56,8 @@ static bool isElementwise(Operation *op, Value argument, Value result) {
     if (getBuffer(operand.get()) != argument && getBuffer(operand.get()) != result)
       continue;
     // A view with a layout of its own could shift the elements.
-    if (!cast<MemRefType>(operand.get().getType()).getLayout().isIdentity() || cast<MemRefType>(operand.get().getType()).getNumElements() != cast<MemRefType>(result.getType()).getNumElements())
+    if (!cast<MemRefType>(operand.get().getType()).getLayout().isIdentity() ||
+        cast<MemRefType>(operand.get().getType()).getNumElements() != cast<MemRefType>(result.getType()).getNumElements())
       return false;
     AffineMap map = generic.getMatchingIndexingMap(&operand);
     if (!map.isPermutation() || (written && *written != map))
@@ -102,7 +103,8 @@ static bool canShareMemory(Block &block, Value argument, Value result) {
 void lockstep::confirmResultPlaces(func::FuncOp function, unsigned numArguments, MutableArrayRef<ResultPlace> places) {
   Block &block = function.getBody().front();
   for (auto [r, place] : llvm::enumerate(places))
-    if (place.argument >= 0 && !place.isUpdatedCopy && !canShareMemory(block, block.getArgument(place.argument), block.getArgument(numArguments + r)))
+    if (place.argument >= 0 && !place.isUpdatedCopy &&
+        !canShareMemory(block, block.getArgument(place.argument), block.getArgument(numArguments + r)))
       place = {};
 }
 

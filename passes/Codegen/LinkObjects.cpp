@@ -39,8 +39,9 @@ FailureOr<std::string> lockstep::linkObjects(ArrayRef<ArrayRef<char>> objects, s
   }
   std::string output = (folder + "/kernels.so").str();
   // Nothing in the output may depend on where or when it was made, nor on a library.
-  SmallVector<const char *> arguments = {"ld.lld", "-shared", "--no-undefined", "--gc-sections", "-O1", "-s", "--hash-style=gnu", "--build-id=none",
-                                         "--no-rosegment", "-z", "now", "-z", "noexecstack", "--threads=1", "-o", output.c_str()};
+  SmallVector<const char *> arguments = {"ld.lld", "-shared", "--no-undefined", "--gc-sections", "-O1", "-s", "--hash-style=gnu"};
+  llvm::append_values(arguments, "--build-id=none", "--no-rosegment", "-z", "now", "-z", "noexecstack", "--threads=1");
+  llvm::append_values(arguments, "-o", output.c_str());
   for (const std::string &file : files)
     arguments.push_back(file.c_str());
   llvm::raw_string_ostream messages(error);

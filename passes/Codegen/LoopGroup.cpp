@@ -134,7 +134,8 @@ static std::optional<SmallVector<unsigned>> getOuterIndices(AffineMap map, Array
 
 static bool loadsInBody(linalg::GenericOp op, Value buffer, const Aliases &aliases) {
   return op.getBlock()
-      ->walk([&](memref::LoadOp load) { return aliases.mayAlias(load.getMemRef(), buffer) ? WalkResult::interrupt() : WalkResult::advance(); })
+      ->walk(
+          [&](memref::LoadOp load) { return aliases.mayAlias(load.getMemRef(), buffer) ? WalkResult::interrupt() : WalkResult::advance(); })
       .wasInterrupted();
 }
 
@@ -149,8 +150,8 @@ static bool isIndependent(const LoopStage &first, const LoopStage &second, unsig
       for (OpOperand &operand : otherOp->getOpOperands()) {
         if (!isa<MemRefType>(operand.get().getType()) || !aliases.mayAlias(operand.get(), init.get()))
           continue;
-        bool isSame = operand.get() == init.get() || (operand.get().getType() == init.get().getType() && aliases.isWholeBuffer(operand.get()) &&
-                                                      aliases.isWholeBuffer(init.get()));
+        bool isSame = operand.get() == init.get() || (operand.get().getType() == init.get().getType() &&
+                                                      aliases.isWholeBuffer(operand.get()) && aliases.isWholeBuffer(init.get()));
         auto otherIndices = getOuterIndices(otherOp.getMatchingIndexingMap(&operand), ArrayRef(other.parallelDims).take_front(depth));
         if (!isSame || !indices || indices != otherIndices)
           return true;
@@ -180,7 +181,8 @@ static unsigned getCommonDepth(const LoopGroup &group, const LoopStage &stage, u
 
 /// Leaves at least one stage a loop of its own, for vectors.
 static void finish(LoopGroup &group) {
-  bool isConsumed = llvm::all_of(group.stages, [&](const LoopStage &stage) { return stage.reductionDims.empty() && stage.parallelDims.size() == group.depth; });
+  bool isConsumed = llvm::all_of(
+      group.stages, [&](const LoopStage &stage) { return stage.reductionDims.empty() && stage.parallelDims.size() == group.depth; });
   group.canSplitOwnLoop = group.depth == 1 && isConsumed;
   if (isConsumed && group.depth > 0)
     --group.depth;
@@ -233,7 +235,8 @@ llvm::DenseMap<Value, SmallVector<unsigned>> lockstep::findRowBuffers(const Loop
       bool isPrivate = llvm::all_of(buffer.getUsers(), [&](Operation *user) {
         return llvm::any_of(group.stages, [&](const LoopStage &member) { return member.op == user; });
       });
-      auto indices = getOuterIndices(linalg::GenericOp(stage.op).getMatchingIndexingMap(&init), ArrayRef(stage.parallelDims).take_front(group.depth));
+      auto indices =
+          getOuterIndices(linalg::GenericOp(stage.op).getMatchingIndexingMap(&init), ArrayRef(stage.parallelDims).take_front(group.depth));
       if (isPrivate && indices)
         rows[buffer] = *indices;
     }

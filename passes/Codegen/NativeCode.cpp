@@ -87,7 +87,7 @@ static void runOptimizations(llvm::Module &module, llvm::TargetMachine &machine,
 }
 
 FailureOr<SmallVector<char, 0>> lockstep::compileToObject(ModuleOp module, const CodegenTarget &target, ArrayRef<KernelAlias> aliases,
-                                                         bool optimize) {
+                                                          bool optimize) {
   std::unique_ptr<llvm::TargetMachine> machine = createTargetMachine(target, optimize);
   if (!machine)
     return module.emitError("LLVM has no code generator for '") << target.name << "'";

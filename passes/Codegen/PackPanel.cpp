@@ -34,8 +34,7 @@ SmallVector<Value> lockstep::transposeSquare(OpBuilder &builder, Location loc, A
 namespace {
 class Packer {
 public:
-  Packer(OpBuilder &builder, Location loc, const Product &product, ArrayRef<Value> dims, int64_t width, int64_t lanes,
-         Value panel)
+  Packer(OpBuilder &builder, Location loc, const Product &product, ArrayRef<Value> dims, int64_t width, int64_t lanes, Value panel)
       : builder(builder), loc(loc), product(product), dims(dims), width(width), lanes(lanes), panel(panel), source(product.rhs->get()),
         map(product.getMap(product.rhs)), element(product.getElementType()) {
     Value zero = constant(0);
@@ -89,7 +88,8 @@ private:
   }
 
   SmallVector<Value> getSourceIndices(ArrayRef<Value> point) {
-    return llvm::map_to_vector(map.getResults(), [&](AffineExpr result) { return affine::expandAffineExpr(builder, loc, result, point, {}); });
+    return llvm::map_to_vector(map.getResults(),
+                               [&](AffineExpr result) { return affine::expandAffineExpr(builder, loc, result, point, {}); });
   }
 
   SmallVector<Value> getPanelIndices(ArrayRef<Value> point, Value column) {
@@ -195,8 +195,8 @@ private:
 };
 } // namespace
 
-void lockstep::packPanel(OpBuilder &builder, Location loc, const Product &product, ArrayRef<Value> dims, int64_t width,
-                         int64_t lanes, Value panel) {
+void lockstep::packPanel(OpBuilder &builder, Location loc, const Product &product, ArrayRef<Value> dims, int64_t width, int64_t lanes,
+                         Value panel) {
   Packer(builder, loc, product, dims, width, lanes, panel).pack();
 }
 

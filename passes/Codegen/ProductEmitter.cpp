@@ -38,7 +38,9 @@ ProductEmitter::ProductEmitter(OpBuilder &builder, ProductGroup &group, const Co
 
 Value ProductEmitter::constant(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
 
-Value ProductEmitter::offset(Value index, int64_t by) { return by == 0 ? index : Value(arith::AddIOp::create(builder, loc, index, constant(by))); }
+Value ProductEmitter::offset(Value index, int64_t by) {
+  return by == 0 ? index : Value(arith::AddIOp::create(builder, loc, index, constant(by)));
+}
 
 void ProductEmitter::forLoop(Value begin, Value end, int64_t step, llvm::function_ref<void(Value)> body) {
   auto loop = scf::ForOp::create(builder, loc, begin, end, constant(step));
@@ -101,7 +103,8 @@ SmallVector<Value> ProductEmitter::getIndices(AffineMap map, ArrayRef<Value> val
   for (Value &value : filled)
     if (!value)
       value = constant(0);
-  return llvm::map_to_vector(map.getResults(), [&](AffineExpr result) { return affine::expandAffineExpr(builder, loc, result, filled, {}); });
+  return llvm::map_to_vector(map.getResults(),
+                             [&](AffineExpr result) { return affine::expandAffineExpr(builder, loc, result, filled, {}); });
 }
 
 Value ProductEmitter::getMask(int64_t active) {

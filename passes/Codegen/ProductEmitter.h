@@ -69,7 +69,8 @@ private:
 /// Products of a long reduction: blocks of both operands are packed so that they stay in the caches, and partial results are kept in
 /// memory between blocks. Every element is still one chain of multiply-adds in order.
 bool wantsBlocks(const Product &product, const CodegenTarget &target);
-void emitBlockedProduct(mlir::OpBuilder &builder, ProductGroup &group, const CodegenTarget &target, mlir::Value tile, llvm::ArrayRef<Split> splits);
+void emitBlockedProduct(mlir::OpBuilder &builder, ProductGroup &group, const CodegenTarget &target, mlir::Value tile,
+                        llvm::ArrayRef<Split> splits);
 
 } // namespace lockstep
 

@@ -85,7 +85,8 @@ static bool canReadVectors(linalg::GenericOp op, ArrayRef<unsigned> dims, unsign
 /// True if the two operands, of operations whose dimensions are those of the product, are the same element.
 static bool isSameElement(linalg::GenericOp first, OpOperand *a, ArrayRef<unsigned> firstDims, linalg::GenericOp second, OpOperand *b,
                           ArrayRef<unsigned> secondDims, const Aliases &aliases) {
-  bool isSameView = a->get() == b->get() || (a->get().getType() == b->get().getType() && aliases.isWholeBuffer(a->get()) && aliases.isWholeBuffer(b->get()));
+  bool isSameView = a->get() == b->get() ||
+                    (a->get().getType() == b->get().getType() && aliases.isWholeBuffer(a->get()) && aliases.isWholeBuffer(b->get()));
   SmallVector<int> indices = getIndexDims(first, a, firstDims);
   return isSameView && !llvm::is_contained(indices, -1) && indices == getIndexDims(second, b, secondDims);
 }
@@ -142,7 +143,8 @@ ProductGroup lockstep::collectProductGroup(const Product &product, func::FuncOp 
       SmallVector<unsigned> dims = group.getDims(generic);
       group.epilogue.push_back(generic);
       for (OpOperand &init : generic.getDpsInitsMutable())
-        group.buffers[init.get()] = llvm::map_to_vector(getIndexDims(generic, &init, dims), [](int dim) { return static_cast<unsigned>(dim); });
+        group.buffers[init.get()] =
+            llvm::map_to_vector(getIndexDims(generic, &init, dims), [](int dim) { return static_cast<unsigned>(dim); });
     } else if (!isMemoryEffectFree(op) && !isa<memref::AllocOp>(op)) {
       break;
     }

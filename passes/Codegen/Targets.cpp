@@ -19,7 +19,8 @@ llvm::Expected<const CodegenTarget *> lockstep::lookupTarget(llvm::StringRef nam
   for (const CodegenTarget &target : kTargets)
     if (target.name == name)
       return &target;
-  std::string known = llvm::join(llvm::map_range(kTargets, [](const CodegenTarget &target) { return "'" + target.name.str() + "'"; }), ", ");
+  std::string known =
+      llvm::join(llvm::map_range(kTargets, [](const CodegenTarget &target) { return "'" + target.name.str() + "'"; }), ", ");
   return llvm::createStringError("unknown target '" + name.str() + "', expected one of " + known);
 }
 

@@ -21,13 +21,15 @@ namespace {
 
 class Story {
 public:
-  Story(ModuleOp module, const NamedProof &named, CommandLocator locate) : module(module), named(named), proof(named.proof), locate(locate) {}
+  Story(ModuleOp module, const NamedProof &named, CommandLocator locate)
+      : module(module), named(named), proof(named.proof), locate(locate) {}
 
   void tell() const {
     if (proof.verdict == Verdict::wrong)
       return proof.counterExample.chain.empty() ? tellMismatch() : tellWrong();
     InFlightDiagnostic error = module->emitError("expected that the replicas of program '")
-                               << named.program << "' provably do not wait for each other for ever: " << proof.reason << " [E_NOT_PROVABLE]";
+                               << named.program << "' provably do not wait for each other for ever: " << proof.reason
+                               << " [E_NOT_PROVABLE]";
     for (const auto &branch : llvm::ArrayRef(proof.dynamic).take_front(kMostNotes))
       error.attachNote(at(branch.role, branch.command)) << "this condition of role '" << branch.role << "' is decided when it is executed"
                                                         << (branch.differs ? ", and ranks may decide it differently" : "");
@@ -40,7 +42,8 @@ private:
   Location at(const Place &place) const { return at(place.role, place.command); }
 
   void tellMismatch() const {
-    module->emitError("replicas of program '") << named.program << "' may wait for each other for ever: " << proof.reason << " [E_DEADLOCK]";
+    module->emitError("replicas of program '") << named.program << "' may wait for each other for ever: " << proof.reason
+                                               << " [E_DEADLOCK]";
   }
 
   /// Each rank of the chain in its turn: where it stands, whom it waits for and what it has met before; then what it takes to get there.
@@ -57,8 +60,7 @@ private:
       note << "rank " << rank << " (" << place.role << ") " << (place.status == Place::Status::waits ? "waits here" : "has ended here");
       size_t skipped = place.met.size() - std::min(place.met.size(), kMostNotes);
       note << (place.met.empty() ? ", and has met nobody before" : skipped ? ", after ... " : ", after ");
-      llvm::interleave(
-          llvm::ArrayRef(place.met).drop_front(skipped), [&](const auto &met) { note << met.text; }, [&] { note << "; "; });
+      llvm::interleave(llvm::ArrayRef(place.met).drop_front(skipped), [&](const auto &met) { note << met.text; }, [&] { note << "; "; });
     }
     for (const auto &decision : llvm::ArrayRef(example.decisions).take_front(kMostNotes))
       error.attachNote(at(example.places[decision.rank].role, decision.command))

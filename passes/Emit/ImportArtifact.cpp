@@ -8,8 +8,8 @@
 #include "passes/Emit/Elements.h"
 #include "passes/Emit/EmitArtifact.h"
 #include "passes/Emit/Formulas.h"
-#include "passes/Kernels/Formulas.h"
 #include "passes/Emit/SealModule.h"
+#include "passes/Kernels/Formulas.h"
 
 #include "runtime/artifact/Artifact.h"
 
@@ -62,9 +62,10 @@ public:
     for (const artifact::ConstantOutput *output : elements(tables.constant_outputs())) {
       Attribute value = plainValueFromJson(text(output->value()), builder.getContext());
       if (!value)
-        return emitError(location, "expected output '") << text(output->name()) << "' of program '" << text(output->program())
-                                                        << "' to be made of strings, booleans, i64 and finite f64, found '"
-                                                        << text(output->value()) << "'", nullptr;
+        return emitError(location, "expected output '")
+                   << text(output->name()) << "' of program '" << text(output->program())
+                   << "' to be made of strings, booleans, i64 and finite f64, found '" << text(output->value()) << "'",
+               nullptr;
       device::ConstantOutputOp::create(builder, location, text(output->name()), value, text(output->program()));
     }
     for (const artifact::Remark *remark : elements(tables.remarks()))
@@ -110,7 +111,8 @@ private:
   }
 
   void import(const artifact::Kernel &kernel) {
-    auto entry = device::EntryOp::create(builder, at(kernel.location()), text(kernel.symbol()), kernel.grid(), kernel.flops(), kernel.bytes());
+    auto entry =
+        device::EntryOp::create(builder, at(kernel.location()), text(kernel.symbol()), kernel.grid(), kernel.flops(), kernel.bytes());
     if (ArrayAttr formulas = importFormulas(builder, kernel, tables))
       entry->setAttr(kFormulas, formulas);
   }

@@ -67,8 +67,8 @@ FailureOr<stablehlo::Parameters> stablehlo::parseParameters(Operation *op, Strin
     return emitCannotImport(op) << ": expected attribute '" << attribute << "'";
   Parameters parameters;
   if (!ParameterReader(opaque.getAttrData()).read(mnemonic, parameters))
-    return emitCannotImport(op) << ": expected '" << attribute << "' to be #stablehlo." << mnemonic
-                                << "<name = [numbers], ...>, found " << Attribute(opaque);
+    return emitCannotImport(op) << ": expected '" << attribute << "' to be #stablehlo." << mnemonic << "<name = [numbers], ...>, found "
+                                << Attribute(opaque);
   return parameters;
 }
 
@@ -102,8 +102,7 @@ LogicalResult stablehlo::verifyStaticShapes(Operation *op) {
 }
 
 bool stablehlo::isReturning(Region &region) {
-  return region.hasOneBlock() && !region.front().empty() &&
-         region.front().back().getName().getStringRef() == "stablehlo.return";
+  return region.hasOneBlock() && !region.front().empty() && region.front().back().getName().getStringRef() == "stablehlo.return";
 }
 
 LogicalResult stablehlo::verifyComputation(Operation *op, unsigned region, unsigned arguments, unsigned results) {
@@ -111,13 +110,10 @@ LogicalResult stablehlo::verifyComputation(Operation *op, unsigned region, unsig
     auto tensor = dyn_cast<RankedTensorType>(type);
     return tensor && tensor.getRank() == 0;
   };
-  auto areScalars = [&](TypeRange types, unsigned count) {
-    return types.size() == count && llvm::all_of(types, isScalar);
-  };
+  auto areScalars = [&](TypeRange types, unsigned count) { return types.size() == count && llvm::all_of(types, isScalar); };
   if (region < op->getNumRegions() && isReturning(op->getRegion(region)) &&
       areScalars(op->getRegion(region).getArgumentTypes(), arguments) &&
       areScalars(op->getRegion(region).front().back().getOperandTypes(), results))
     return success();
-  return emitCannotImport(op) << ": expected region " << region << " to take " << arguments << " scalars and return "
-                              << results;
+  return emitCannotImport(op) << ": expected region " << region << " to take " << arguments << " scalars and return " << results;
 }

@@ -41,8 +41,7 @@ static void moveBody(Region &region, Block *block) {
 }
 
 /// Builds `if condition then else` with the given regions, of which the second may be built by `buildElse`.
-static scf::IfOp buildIf(OpBuilder &builder, Operation *op, Value condition, Region &thenRegion,
-                         function_ref<void(Block *)> buildElse) {
+static scf::IfOp buildIf(OpBuilder &builder, Operation *op, Value condition, Region &thenRegion, function_ref<void(Block *)> buildElse) {
   auto ifOp = scf::IfOp::create(builder, op->getLoc(), op->getResultTypes(), condition, /*addThenBlock=*/true,
                                 /*addElseBlock=*/true);
   moveBody(thenRegion, ifOp.thenBlock());
@@ -56,8 +55,7 @@ static LogicalResult verifyBranches(Operation *op, unsigned minimum) {
   for (Region &region : op->getRegions())
     if (!stablehlo::isReturning(region) || region.getNumArguments() != 0 ||
         region.front().getTerminator()->getOperandTypes() != op->getResultTypes())
-      return stablehlo::emitCannotImport(op)
-             << ": expected branches without arguments that return (" << op->getResultTypes() << ")";
+      return stablehlo::emitCannotImport(op) << ": expected branches without arguments that return (" << op->getResultTypes() << ")";
   return success();
 }
 
@@ -71,8 +69,7 @@ LogicalResult stablehlo::importIf(Operation *op) {
     return failure();
   OpBuilder builder(op);
   Value condition = tensor::ExtractOp::create(builder, op->getLoc(), op->getOperand(0), ValueRange());
-  replace(op,
-          buildIf(builder, op, condition, op->getRegion(0), [&](Block *block) { moveBody(op->getRegion(1), block); }));
+  replace(op, buildIf(builder, op, condition, op->getRegion(0), [&](Block *block) { moveBody(op->getRegion(1), block); }));
   return success();
 }
 
@@ -102,8 +99,7 @@ LogicalResult stablehlo::importCase(Operation *op) {
   }
   if (Value predicate = getConvertedPredicate(op->getOperand(0)); predicate && op->getNumRegions() == 2) {
     Value condition = tensor::ExtractOp::create(builder, op->getLoc(), predicate, ValueRange());
-    replace(op, buildIf(builder, op, condition, op->getRegion(1),
-                        [&](Block *block) { moveBody(op->getRegion(0), block); }));
+    replace(op, buildIf(builder, op, condition, op->getRegion(1), [&](Block *block) { moveBody(op->getRegion(0), block); }));
     return success();
   }
   replace(op, buildBranches(builder, op, 0));

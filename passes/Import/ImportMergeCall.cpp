@@ -15,8 +15,7 @@ namespace {
 /// `replica.merge_call`.
 class MergeCall {
 public:
-  MergeCall(Operation *call, func::FuncOp function)
-      : call(call), function(function), outside(call), inside(call->getContext()) {}
+  MergeCall(Operation *call, func::FuncOp function) : call(call), function(function), outside(call), inside(call->getContext()) {}
 
   LogicalResult import();
 
@@ -58,8 +57,7 @@ static StringRef getTarget(Operation *op) {
 bool stablehlo::isMergeCall(Operation *op) { return getTarget(op) == "replica.merge_call"; }
 
 bool stablehlo::isCrossReplica(Operation *op) {
-  return llvm::is_contained({"replica.reduce_to", "replica.gather", "replica.broadcast_to", "replica.local_results"},
-                            getTarget(op));
+  return llvm::is_contained({"replica.reduce_to", "replica.gather", "replica.broadcast_to", "replica.local_results"}, getTarget(op));
 }
 
 LogicalResult MergeCall::findPerReplica() {
@@ -78,10 +76,9 @@ LogicalResult MergeCall::findPerReplica() {
     if (isCross || !usesPerReplica)
       continue;
     if (usesMerged || !isMemoryEffectFree(&op))
-      return emitError(getLoc(&op))
-             << "cannot import the merge_call: expected 'replica.reduce_to', 'replica.gather' or "
-                "'replica.local_results' of a per-replica value, found '"
-             << op.getName() << "' of one and of merged values";
+      return emitError(getLoc(&op)) << "cannot import the merge_call: expected 'replica.reduce_to', 'replica.gather' or "
+                                       "'replica.local_results' of a per-replica value, found '"
+                                    << op.getName() << "' of one and of merged values";
     perReplica.insert_range(op.getResults());
   }
   return success();
@@ -105,8 +102,8 @@ Value MergeCall::getPerReplica(Value value) {
   Value component = getComponent(value);
   auto [it, isNew] = arguments.try_emplace(component);
   if (isNew)
-    it->second = region->addArgument(
-        replica::PerReplicaType::get(value.getContext(), cast<RankedTensorType>(component.getType())), call->getLoc());
+    it->second =
+        region->addArgument(replica::PerReplicaType::get(value.getContext(), cast<RankedTensorType>(component.getType())), call->getLoc());
   return it->second;
 }
 
@@ -141,8 +138,7 @@ LogicalResult MergeCall::importGather(Operation *op) {
   if (!axis)
     return emitError(getLoc(op)) << "'replica.gather' expected an integer 'axis', found none";
   for (auto [operand, result] : llvm::zip_equal(op->getOperands(), op->getResults()))
-    values.map(result,
-               replica::GatherOp::create(inside, getLoc(op), result.getType(), getPerReplica(operand), axis.getInt()));
+    values.map(result, replica::GatherOp::create(inside, getLoc(op), result.getType(), getPerReplica(operand), axis.getInt()));
   return success();
 }
 
@@ -151,15 +147,13 @@ LogicalResult MergeCall::importOperation(Operation *op) {
   bool wantsPerReplica = target == "replica.gather" || target == "replica.local_results";
   for (Value operand : op->getOperands())
     if (wantsPerReplica && !perReplica.contains(operand))
-      return emitError(getLoc(op)) << "'" << target
-                                   << "' expected a per-replica value, found one that is equal on all replicas";
+      return emitError(getLoc(op)) << "'" << target << "' expected a per-replica value, found one that is equal on all replicas";
   if (target == "replica.reduce_to")
     return importReduceTo(op);
   if (target == "replica.gather")
     return importGather(op);
   if (target == "replica.local_results") {
-    auto list =
-        replica::LocalResultsOp::create(inside, getLoc(op), op->getResultTypes(), getPerReplica(op->getOperand(0)));
+    auto list = replica::LocalResultsOp::create(inside, getLoc(op), op->getResultTypes(), getPerReplica(op->getOperand(0)));
     values.map(op->getResults(), list.getResults());
     return success();
   }
@@ -168,8 +162,7 @@ LogicalResult MergeCall::importOperation(Operation *op) {
       if (perReplica.contains(operand))
         return emitError(getLoc(op)) << "'" << target << "' expected a plain value, found a per-replica one";
       auto type = replica::MirroredType::get(op->getContext(), cast<RankedTensorType>(result.getType()));
-      values.map(result,
-                 replica::BroadcastToOp::create(inside, getLoc(op), type, getPlain(operand), FlatSymbolRefAttr()));
+      values.map(result, replica::BroadcastToOp::create(inside, getLoc(op), type, getPlain(operand), FlatSymbolRefAttr()));
     }
     return success();
   }
@@ -216,11 +209,10 @@ LogicalResult stablehlo::importMergeCall(Operation *op) {
   auto callees = op->getAttrOfType<ArrayAttr>("called_computations");
   auto callee = callees && callees.size() == 1 ? dyn_cast<FlatSymbolRefAttr>(callees[0]) : FlatSymbolRefAttr();
   auto function = callee ? op->getParentOfType<ModuleOp>().lookupSymbol<func::FuncOp>(callee) : func::FuncOp();
-  if (!function || function.isExternal() || !function.getBody().hasOneBlock() ||
-      function.getArgumentTypes() != op->getOperandTypes() || function.getResultTypes() != op->getResultTypes())
-    return emitError(op->getLoc())
-           << "'replica.merge_call' expected one function of the operands' and results' types in "
-              "'called_computations', found "
-           << op->getAttr("called_computations");
+  if (!function || function.isExternal() || !function.getBody().hasOneBlock() || function.getArgumentTypes() != op->getOperandTypes() ||
+      function.getResultTypes() != op->getResultTypes())
+    return emitError(op->getLoc()) << "'replica.merge_call' expected one function of the operands' and results' types in "
+                                      "'called_computations', found "
+                                   << op->getAttr("called_computations");
   return MergeCall(op, function).import();
 }

@@ -14,11 +14,10 @@ static DictionaryAttr getConfig(Operation *op) {
 
 FailureOr<replica::Reduction> stablehlo::getReduction(Operation *op) {
   auto name = getConfig(op).getAs<StringAttr>("reduction");
-  std::optional<replica::Reduction> reduction =
-      name ? replica::symbolizeReduction(name.getValue().lower()) : std::nullopt;
+  std::optional<replica::Reduction> reduction = name ? replica::symbolizeReduction(name.getValue().lower()) : std::nullopt;
   if (!reduction) {
-    InFlightDiagnostic diag = emitError(op->getLoc()) << op->getAttr("call_target_name")
-                                                      << " expected 'reduction' to be \"SUM\" or \"MEAN\", found ";
+    InFlightDiagnostic diag = emitError(op->getLoc())
+                              << op->getAttr("call_target_name") << " expected 'reduction' to be \"SUM\" or \"MEAN\", found ";
     return name ? diag << name : diag << "none";
   }
   return *reduction;
@@ -29,8 +28,7 @@ static FailureOr<Operation *> createAllReduce(OpBuilder &builder, Operation *op)
   if (failed(reduction))
     return failure();
   auto bytesPerPack = getConfig(op).getAs<IntegerAttr>("bytes_per_pack");
-  return replica::AllReduceOp::create(builder, op->getLoc(), *reduction, op->getOperands(),
-                                      bytesPerPack ? bytesPerPack.getInt() : 0)
+  return replica::AllReduceOp::create(builder, op->getLoc(), *reduction, op->getOperands(), bytesPerPack ? bytesPerPack.getInt() : 0)
       .getOperation();
 }
 
@@ -38,8 +36,7 @@ static FailureOr<Operation *> createAllGather(OpBuilder &builder, Operation *op)
   auto axis = getConfig(op).getAs<IntegerAttr>("axis");
   if (!axis)
     return emitError(op->getLoc()) << "'replica.all_gather' expected an integer 'axis', found none";
-  return replica::AllGatherOp::create(builder, op->getLoc(), op->getResultTypes(), op->getOperands(), axis.getInt())
-      .getOperation();
+  return replica::AllGatherOp::create(builder, op->getLoc(), op->getResultTypes(), op->getOperands(), axis.getInt()).getOperation();
 }
 
 /// Of a variable as it was read, a lookup; of another table, code that takes the rows.
@@ -59,7 +56,8 @@ static FailureOr<Operation *> createLookup(OpBuilder &builder, Operation *op) {
 
 static FailureOr<Operation *> createSlicesToDense(OpBuilder &builder, Operation *op) {
   if (op->getNumOperands() != 2 || op->getNumResults() != 1)
-    return emitError(op->getLoc()) << "'replica.slices_to_dense' expected values and indices, found " << op->getNumOperands() << " operands";
+    return emitError(op->getLoc()) << "'replica.slices_to_dense' expected values and indices, found " << op->getNumOperands()
+                                   << " operands";
   return replica::SlicesToDenseOp::create(builder, op->getLoc(), op->getResult(0).getType(), op->getOperand(0), op->getOperand(1))
       .getOperation();
 }
@@ -89,9 +87,8 @@ LogicalResult stablehlo::importCustomCall(Operation *op) {
   if (failed(replacement))
     return failure();
   if ((*replacement)->getResultTypes() != op->getResultTypes()) {
-    InFlightDiagnostic diag = emitError(op->getLoc())
-                              << "'" << target << "' expected results of types (" << (*replacement)->getResultTypes()
-                              << "), found (" << op->getResultTypes() << ")";
+    InFlightDiagnostic diag = emitError(op->getLoc()) << "'" << target << "' expected results of types ("
+                                                      << (*replacement)->getResultTypes() << "), found (" << op->getResultTypes() << ")";
     (*replacement)->erase();
     return diag;
   }

@@ -55,9 +55,7 @@ private:
 } // namespace
 
 bool Scatter::dimensionsFit() const {
-  auto areDims = [](ArrayRef<int64_t> dims, int64_t rank) {
-    return llvm::all_of(dims, [&](int64_t d) { return d >= 0 && d < rank; });
-  };
+  auto areDims = [](ArrayRef<int64_t> dims, int64_t rank) { return llvm::all_of(dims, [&](int64_t d) { return d >= 0 && d < rank; }); };
   int64_t indexRank = getIndicesType().getRank();
   bool hasVector = indexVectorDim < indexRank;
   int64_t indexSize = hasVector ? getIndicesType().getDimSize(indexVectorDim) : 1;
@@ -88,8 +86,8 @@ LogicalResult Scatter::readDimensions() {
     if (!llvm::is_contained(insertedWindowDims, d) && !llvm::is_contained(inputBatchingDims, d))
       inputWindowDims.push_back(d);
   if (!dimensionsFit())
-    return stablehlo::emitCannotImport(op)
-           << ": the dimension numbers " << op->getAttr("scatter_dimension_numbers") << " do not fit the operands";
+    return stablehlo::emitCannotImport(op) << ": the dimension numbers " << op->getAttr("scatter_dimension_numbers")
+                                           << " do not fit the operands";
 
   windowSizes.assign(getInputType().getRank(), 1);
   for (auto [input, update] : llvm::zip_equal(inputWindowDims, updateWindowDims))
@@ -129,33 +127,31 @@ Value Scatter::isInside(OpBuilder &builder, ArrayRef<Value> starts) {
   return inside;
 }
 
-SmallVector<Value> Scatter::buildWindow(OpBuilder &builder, ValueRange scatterIvs, ArrayRef<Value> starts,
-                                        ValueRange results) {
+SmallVector<Value> Scatter::buildWindow(OpBuilder &builder, ValueRange scatterIvs, ArrayRef<Value> starts, ValueRange results) {
   Location loc = op->getLoc();
   SmallVector<int64_t> sizes = llvm::map_to_vector(inputWindowDims, [&](int64_t dim) { return windowSizes[dim]; });
-  return stablehlo::buildLoops(
-      builder, loc, sizes, results, [&](OpBuilder &nested, ValueRange windowIvs, ValueRange carried) {
-        SmallVector<Value> target(starts), source(getUpdateType().getRank());
-        for (auto [dim, iv] : llvm::zip_equal(inputWindowDims, windowIvs))
-          target[dim] = target[dim] ? arith::AddIOp::create(nested, loc, target[dim], iv).getResult() : iv;
-        for (auto [dim, iv] : llvm::zip_equal(updateWindowDims, windowIvs))
-          source[dim] = iv;
-        for (auto [dim, iv] : llvm::zip_equal(updateScatterDims, scatterIvs))
-          source[dim] = iv;
-        for (Value &start : target)
-          if (!start)
-            start = stablehlo::getIndex(nested, loc, 0);
-        SmallVector<Value> arguments;
-        for (Value result : carried)
-          arguments.push_back(tensor::ExtractOp::create(nested, loc, result, target));
-        for (Value update : updates)
-          arguments.push_back(tensor::ExtractOp::create(nested, loc, update, source));
-        SmallVector<Value> combined = stablehlo::inlineOnScalars(nested, op->getRegion(0).front(), arguments);
-        SmallVector<Value> written;
-        for (auto [value, result] : llvm::zip_equal(combined, carried))
-          written.push_back(tensor::InsertOp::create(nested, loc, value, result, target));
-        return written;
-      });
+  return stablehlo::buildLoops(builder, loc, sizes, results, [&](OpBuilder &nested, ValueRange windowIvs, ValueRange carried) {
+    SmallVector<Value> target(starts), source(getUpdateType().getRank());
+    for (auto [dim, iv] : llvm::zip_equal(inputWindowDims, windowIvs))
+      target[dim] = target[dim] ? arith::AddIOp::create(nested, loc, target[dim], iv).getResult() : iv;
+    for (auto [dim, iv] : llvm::zip_equal(updateWindowDims, windowIvs))
+      source[dim] = iv;
+    for (auto [dim, iv] : llvm::zip_equal(updateScatterDims, scatterIvs))
+      source[dim] = iv;
+    for (Value &start : target)
+      if (!start)
+        start = stablehlo::getIndex(nested, loc, 0);
+    SmallVector<Value> arguments;
+    for (Value result : carried)
+      arguments.push_back(tensor::ExtractOp::create(nested, loc, result, target));
+    for (Value update : updates)
+      arguments.push_back(tensor::ExtractOp::create(nested, loc, update, source));
+    SmallVector<Value> combined = stablehlo::inlineOnScalars(nested, op->getRegion(0).front(), arguments);
+    SmallVector<Value> written;
+    for (auto [value, result] : llvm::zip_equal(combined, carried))
+      written.push_back(tensor::InsertOp::create(nested, loc, value, result, target));
+    return written;
+  });
 }
 
 /// XLA, whose results JAX programs are written against, drops an update whose window is not wholly inside; the
@@ -167,9 +163,7 @@ SmallVector<Value> Scatter::buildUpdates(OpBuilder &builder, ValueRange scatterI
     return buildWindow(builder, scatterIvs, starts, results);
   auto ifOp = scf::IfOp::create(
       builder, op->getLoc(), inside,
-      [&](OpBuilder &nested, Location loc) {
-        scf::YieldOp::create(nested, loc, buildWindow(nested, scatterIvs, starts, results));
-      },
+      [&](OpBuilder &nested, Location loc) { scf::YieldOp::create(nested, loc, buildWindow(nested, scatterIvs, starts, results)); },
       [&](OpBuilder &nested, Location loc) { scf::YieldOp::create(nested, loc, results); });
   return ifOp.getResults();
 }
@@ -178,11 +172,10 @@ LogicalResult Scatter::import() {
   if (failed(stablehlo::verifyStaticShapes(op)) || failed(readDimensions()))
     return failure();
   OpBuilder builder(op);
-  SmallVector<int64_t> sizes =
-      llvm::map_to_vector(updateScatterDims, [&](int64_t dim) { return getUpdateType().getDimSize(dim); });
-  op->replaceAllUsesWith(stablehlo::buildLoops(
-      builder, op->getLoc(), sizes, inputs,
-      [&](OpBuilder &nested, ValueRange ivs, ValueRange results) { return buildUpdates(nested, ivs, results); }));
+  SmallVector<int64_t> sizes = llvm::map_to_vector(updateScatterDims, [&](int64_t dim) { return getUpdateType().getDimSize(dim); });
+  op->replaceAllUsesWith(
+      stablehlo::buildLoops(builder, op->getLoc(), sizes, inputs,
+                            [&](OpBuilder &nested, ValueRange ivs, ValueRange results) { return buildUpdates(nested, ivs, results); }));
   op->erase();
   return success();
 }
@@ -190,8 +183,7 @@ LogicalResult Scatter::import() {
 LogicalResult stablehlo::importScatter(Operation *op) {
   unsigned count = op->getNumOperands() / 2;
   if (op->getNumOperands() != 2 * count + 1 || count == 0)
-    return emitCannotImport(op) << ": expected inputs, indices and as many updates, found " << op->getNumOperands()
-                                << " operands";
+    return emitCannotImport(op) << ": expected inputs, indices and as many updates, found " << op->getNumOperands() << " operands";
   if (failed(verifyComputation(op, 0, 2 * count, count)))
     return failure();
   return Scatter(op).import();

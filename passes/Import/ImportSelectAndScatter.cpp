@@ -62,8 +62,7 @@ LogicalResult SelectAndScatter::readWindow() {
   return success();
 }
 
-std::pair<SmallVector<Value>, Value> SelectAndScatter::getPlace(OpBuilder &builder, ValueRange sourceIvs,
-                                                                ValueRange windowIvs) {
+std::pair<SmallVector<Value>, Value> SelectAndScatter::getPlace(OpBuilder &builder, ValueRange sourceIvs, ValueRange windowIvs) {
   Location loc = op->getLoc();
   SmallVector<Value> place;
   Value inside;
@@ -83,8 +82,7 @@ std::pair<SmallVector<Value>, Value> SelectAndScatter::getPlace(OpBuilder &build
   return {place, inside};
 }
 
-SmallVector<Value> SelectAndScatter::visit(OpBuilder &builder, ValueRange sourceIvs, ValueRange windowIvs,
-                                           ValueRange best) {
+SmallVector<Value> SelectAndScatter::visit(OpBuilder &builder, ValueRange sourceIvs, ValueRange windowIvs, ValueRange best) {
   Location loc = op->getLoc();
   auto [place, inside] = getPlace(builder, sourceIvs, windowIvs);
   auto select = [&, &place = place](OpBuilder &nested) {

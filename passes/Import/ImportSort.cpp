@@ -38,8 +38,7 @@ private:
 
 /// Takes the next element of the result from the left run or the right one. `state` is the next index in each, and the
 /// results; `ends` is where the runs end.
-SmallVector<Value> Sort::mergeStep(OpBuilder &builder, Value k, ArrayRef<Value> ends, ValueRange state,
-                                   ValueRange rows) {
+SmallVector<Value> Sort::mergeStep(OpBuilder &builder, Value k, ArrayRef<Value> ends, ValueRange state, ValueRange rows) {
   Location loc = op->getLoc();
   Value last = stablehlo::getIndex(builder, loc, getSize() - 1), one = stablehlo::getIndex(builder, loc, 1);
   Value hasLeft = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, state[0], ends[0]);
@@ -55,8 +54,7 @@ SmallVector<Value> Sort::mergeStep(OpBuilder &builder, Value k, ArrayRef<Value> 
   }
   // The right element goes first only if it is less: so equal elements keep their order.
   Value isLess = stablehlo::inlineOnScalars(builder, op->getRegion(0).front(), arguments).front();
-  Value noLeft =
-      arith::XOrIOp::create(builder, loc, hasLeft, arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true)));
+  Value noLeft = arith::XOrIOp::create(builder, loc, hasLeft, arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true)));
   Value takeRight = arith::AndIOp::create(builder, loc, hasRight, arith::OrIOp::create(builder, loc, noLeft, isLess));
   Value leftNext = arith::AddIOp::create(builder, loc, state[0], one);
   Value rightNext = arith::AddIOp::create(builder, loc, state[1], one);
@@ -80,11 +78,10 @@ SmallVector<Value> Sort::mergeRuns(OpBuilder &builder, Value low, Value width, V
   Value high = cut(middle);
   SmallVector<Value> state = {low, middle};
   llvm::append_range(state, scratch);
-  auto loop =
-      scf::ForOp::create(builder, loc, low, high, stablehlo::getIndex(builder, loc, 1), state,
-                         [&](OpBuilder &nested, Location, Value k, ValueRange carried) {
-                           scf::YieldOp::create(nested, loc, mergeStep(nested, k, {middle, high}, carried, rows));
-                         });
+  auto loop = scf::ForOp::create(builder, loc, low, high, stablehlo::getIndex(builder, loc, 1), state,
+                                 [&](OpBuilder &nested, Location, Value k, ValueRange carried) {
+                                   scf::YieldOp::create(nested, loc, mergeStep(nested, k, {middle, high}, carried, rows));
+                                 });
   return llvm::to_vector<4>(ValueRange(loop.getResults()).drop_front(2));
 }
 
@@ -93,10 +90,9 @@ SmallVector<Value> Sort::mergeAll(OpBuilder &builder, Value width, ValueRange ro
   Location loc = op->getLoc();
   Value zero = stablehlo::getIndex(builder, loc, 0), size = stablehlo::getIndex(builder, loc, getSize());
   Value twice = arith::AddIOp::create(builder, loc, width, width);
-  auto loop = scf::ForOp::create(builder, loc, zero, size, twice, scratch,
-                                 [&](OpBuilder &nested, Location, Value low, ValueRange carried) {
-                                   scf::YieldOp::create(nested, loc, mergeRuns(nested, low, width, rows, carried));
-                                 });
+  auto loop = scf::ForOp::create(builder, loc, zero, size, twice, scratch, [&](OpBuilder &nested, Location, Value low, ValueRange carried) {
+    scf::YieldOp::create(nested, loc, mergeRuns(nested, low, width, rows, carried));
+  });
   SmallVector<Value> next;
   for (auto [merged, row] : llvm::zip_equal(loop.getResults(), rows))
     next.push_back(linalg::CopyOp::create(builder, loc, merged, row).getResult(0));
@@ -123,13 +119,13 @@ SmallVector<Value> Sort::sortRows(OpBuilder &builder, ValueRange ivs, ValueRange
 
   Value one = stablehlo::getIndex(builder, loc, 1);
   Value passes = stablehlo::getIndex(builder, loc, llvm::Log2_64_Ceil(std::max<int64_t>(getSize(), 1)));
-  auto loop = scf::ForOp::create(
-      builder, loc, stablehlo::getIndex(builder, loc, 0), passes, one, state,
-      [&](OpBuilder &nested, Location, Value pass, ValueRange carried) {
-        Value width = arith::ShLIOp::create(nested, loc, one, pass);
-        unsigned half = carried.size() / 2;
-        scf::YieldOp::create(nested, loc, mergeAll(nested, width, carried.take_front(half), carried.drop_front(half)));
-      });
+  auto loop =
+      scf::ForOp::create(builder, loc, stablehlo::getIndex(builder, loc, 0), passes, one, state,
+                         [&](OpBuilder &nested, Location, Value pass, ValueRange carried) {
+                           Value width = arith::ShLIOp::create(nested, loc, one, pass);
+                           unsigned half = carried.size() / 2;
+                           scf::YieldOp::create(nested, loc, mergeAll(nested, width, carried.take_front(half), carried.drop_front(half)));
+                         });
   SmallVector<Value> sorted;
   for (auto [row, tensor] : llvm::zip(loop.getResults(), tensors))
     sorted.push_back(tensor::InsertSliceOp::create(builder, loc, row, tensor, offsets, sizes, strides));
@@ -140,9 +136,9 @@ void Sort::import() {
   OpBuilder builder(op);
   SmallVector<int64_t> sizes(cast<RankedTensorType>(op->getOperand(0).getType()).getShape());
   sizes[dimension] = 1;
-  op->replaceAllUsesWith(stablehlo::buildLoops(
-      builder, op->getLoc(), sizes, op->getOperands(),
-      [&](OpBuilder &nested, ValueRange ivs, ValueRange tensors) { return sortRows(nested, ivs, tensors); }));
+  op->replaceAllUsesWith(
+      stablehlo::buildLoops(builder, op->getLoc(), sizes, op->getOperands(),
+                            [&](OpBuilder &nested, ValueRange ivs, ValueRange tensors) { return sortRows(nested, ivs, tensors); }));
   op->erase();
 }
 

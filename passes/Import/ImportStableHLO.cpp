@@ -115,8 +115,7 @@ namespace {
 struct ImportStableHLOPass : lockstep::impl::ImportStableHLOPassBase<ImportStableHLOPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    if (failed(stablehlo::makeSignless(module)) || failed(stablehlo::inlineCalls(module)) ||
-        failed(importOperations(module)))
+    if (failed(stablehlo::makeSignless(module)) || failed(stablehlo::inlineCalls(module)) || failed(importOperations(module)))
       return signalPassFailure();
     stripForeignAttributes(module);
   }

@@ -17,8 +17,7 @@ using namespace mlir;
 
 static constexpr StringLiteral kVariable = "replica.variable";
 static constexpr StringRef kArgumentRoles[] = {kVariable, "replica.batch", "replica.scalar"};
-static constexpr StringRef kResultRoles[] = {kVariable, "replica.metric", "replica.sum", "replica.count",
-                                             "replica.result"};
+static constexpr StringRef kResultRoles[] = {kVariable, "replica.metric", "replica.sum", "replica.count", "replica.result"};
 
 namespace {
 
@@ -41,7 +40,9 @@ private:
   void createStep(func::FuncOp function);
   void createReturn(func::ReturnOp returnOp, ArrayRef<FlatSymbolRefAttr> assigned);
   /// The variable of an argument or result that is one; else null.
-  FlatSymbolRefAttr getVariable(StringAttr name) { return name ? FlatSymbolRefAttr::get(variables.lookup(name).getSymNameAttr()) : FlatSymbolRefAttr(); }
+  FlatSymbolRefAttr getVariable(StringAttr name) {
+    return name ? FlatSymbolRefAttr::get(variables.lookup(name).getSymNameAttr()) : FlatSymbolRefAttr();
+  }
 
   ModuleOp module;
   /// Where variables are declared: at the beginning of the module, in the order in which functions name them.
@@ -53,9 +54,7 @@ private:
 
 } // namespace
 
-static func::ReturnOp getReturn(func::FuncOp function) {
-  return cast<func::ReturnOp>(function.getBody().front().getTerminator());
-}
+static func::ReturnOp getReturn(func::FuncOp function) { return cast<func::ReturnOp>(function.getBody().front().getTerminator()); }
 
 /// Where the user computed result `index`.
 static Location getResultLoc(func::FuncOp function, unsigned index) {
@@ -71,15 +70,13 @@ static LogicalResult verifyRole(Location loc, const Twine &what, DictionaryAttr 
     if (attributes && attributes.get(role))
       found.append(role, attributes.get(role));
   if (found.getAttrs().size() != 1) {
-    InFlightDiagnostic diag = emitError(loc)
-                              << what << " expected one of '" << llvm::join(roles, "', '") << "', found ";
+    InFlightDiagnostic diag = emitError(loc) << what << " expected one of '" << llvm::join(roles, "', '") << "', found ";
     return found.empty() ? diag << "none" : diag << found.getAttrs().size();
   }
   NamedAttribute role = found.getAttrs().front();
   auto name = dyn_cast<StringAttr>(role.getValue());
   if (!name || name.empty())
-    return emitError(loc) << what << " expected '" << role.getName().getValue() << "' to be a non-empty string, found "
-                          << role.getValue();
+    return emitError(loc) << what << " expected '" << role.getName().getValue() << "' to be a non-empty string, found " << role.getValue();
   if (!seen.insert({role.getName().getValue(), name}).second)
     return emitError(loc) << what << " has the same '" << role.getName().getValue() << "' as another one: " << name;
   return success();
@@ -91,8 +88,7 @@ LogicalResult StepImporter::verifyFunction(func::FuncOp function) {
   bool ok = true;
   llvm::DenseSet<std::pair<StringRef, Attribute>> seenArguments, seenResults;
   for (BlockArgument argument : function.getArguments())
-    ok &= succeeded(verifyRole(argument.getLoc(),
-                               "argument " + Twine(argument.getArgNumber()) + " of '@" + function.getName() + "'",
+    ok &= succeeded(verifyRole(argument.getLoc(), "argument " + Twine(argument.getArgNumber()) + " of '@" + function.getName() + "'",
                                function.getArgAttrDict(argument.getArgNumber()), kArgumentRoles, seenArguments));
   for (unsigned i = 0; i < function.getNumResults(); ++i)
     ok &= succeeded(verifyRole(getResultLoc(function, i), "result " + Twine(i) + " of '@" + function.getName() + "'",
@@ -105,8 +101,7 @@ LogicalResult StepImporter::declareVariable(Location loc, StringAttr name, Type 
   if (replica::VariableOp variable = variables.lookup(name)) {
     if (variable.getType() == type)
       return success();
-    InFlightDiagnostic diag = emitError(loc)
-                              << "variable " << name << " expected type " << variable.getType() << ", found " << type;
+    InFlightDiagnostic diag = emitError(loc) << "variable " << name << " expected type " << variable.getType() << ", found " << type;
     diag.attachNote(variable.getLoc()) << "the variable comes from here";
     return diag;
   }
@@ -116,8 +111,7 @@ LogicalResult StepImporter::declareVariable(Location loc, StringAttr name, Type 
   for (unsigned i = 0; module.lookupSymbol(symbol); ++i)
     symbol = StringAttr::get(context, name.getValue() + "_" + Twine(i));
   variables[name] = replica::VariableOp::create(
-      builder, loc, symbol, TypeAttr::get(type),
-      replica::SynchronizationAttr::get(context, replica::Synchronization::OnWrite),
+      builder, loc, symbol, TypeAttr::get(type), replica::SynchronizationAttr::get(context, replica::Synchronization::OnWrite),
       replica::AggregationAttr::get(context, replica::Aggregation::Uniform), /*initial=*/ElementsAttr(),
       getElementTypeOrSelf(type).isUnsignedInteger() ? builder.getUnitAttr() : UnitAttr(), symbol == name ? StringAttr() : name,
       /*colocate_with=*/FlatSymbolRefAttr());
@@ -148,8 +142,7 @@ void StepImporter::createReturn(func::ReturnOp returnOp, ArrayRef<FlatSymbolRefA
     // A variable that the step hands through is left alone.
     auto read = value.getDefiningOp<replica::ReadOp>();
     if (!read || read.getVariableAttr() != variable)
-      replica::AssignOp::create(atReturn, isa<UnknownLoc>(value.getLoc()) ? returnOp.getLoc() : value.getLoc(),
-                                variable, value);
+      replica::AssignOp::create(atReturn, isa<UnknownLoc>(value.getLoc()) ? returnOp.getLoc() : value.getLoc(), variable, value);
   }
   replica::ReturnOp::create(atReturn, returnOp.getLoc(), returned);
   returnOp.erase();
@@ -166,8 +159,7 @@ void StepImporter::createStep(func::FuncOp function) {
     if (auto name = function.getArgAttrOfType<StringAttr>(i, kVariable)) {
       isVariable.set(i);
       if (!argument.use_empty())
-        argument.replaceAllUsesWith(
-            replica::ReadOp::create(atBody, argument.getLoc(), argument.getType(), getVariable(name)));
+        argument.replaceAllUsesWith(replica::ReadOp::create(atBody, argument.getLoc(), argument.getType(), getVariable(name)));
       continue;
     }
     argumentTypes.push_back(argument.getType());
@@ -186,8 +178,8 @@ void StepImporter::createStep(func::FuncOp function) {
   createReturn(getReturn(function), assigned);
 
   OpBuilder atFunction(function);
-  auto step = replica::StepOp::create(atFunction, function.getLoc(), function.getName(),
-                                      atFunction.getFunctionType(argumentTypes, resultTypes));
+  auto step =
+      replica::StepOp::create(atFunction, function.getLoc(), function.getName(), atFunction.getFunctionType(argumentTypes, resultTypes));
   if (!argumentAttrs.empty())
     step.setArgAttrsAttr(atFunction.getArrayAttr(argumentAttrs));
   if (!resultAttrs.empty())

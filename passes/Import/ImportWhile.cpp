@@ -143,8 +143,7 @@ static Value getCount(OpBuilder &builder, Location loc, Value initial, int64_t s
   Type element = type.getElementType();
   Value count = arith::IndexCastOp::create(builder, loc, element, trips);
   if (step != 1)
-    count = arith::MulIOp::create(builder, loc, count,
-                                  arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(element, step)));
+    count = arith::MulIOp::create(builder, loc, count, arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(element, step)));
   if (getConstant(initial) != 0)
     count = arith::AddIOp::create(builder, loc, tensor::ExtractOp::create(builder, loc, initial, ValueRange()), count);
   return tensor::FromElementsOp::create(builder, loc, type, count);
@@ -194,13 +193,11 @@ void While::buildFor(const Counted &counted) {
   for (auto [index, step] : counters) {
     BlockArgument argument = body.getArgument(index);
     if (!argument.use_empty())
-      argument.replaceAllUsesWith(
-          getCount(inside, loc, op->getOperand(index), step, getTrips(inside, loop.getInductionVar())));
+      argument.replaceAllUsesWith(getCount(inside, loc, op->getOperand(index), step, getTrips(inside, loop.getInductionVar())));
     if (op->getResult(index).use_empty())
       continue;
     Value end = arith::MaxSIOp::create(builder, loc, lower, upper);
-    op->getResult(index).replaceAllUsesWith(
-        getCount(builder, loc, op->getOperand(index), step, getTrips(builder, end)));
+    op->getResult(index).replaceAllUsesWith(getCount(builder, loc, op->getOperand(index), step, getTrips(builder, end)));
   }
   moveBody<scf::YieldOp>(target, loop.getRegionIterArgs());
   for (auto [index, result] : llvm::zip_equal(carried, loop.getResults()))
@@ -245,8 +242,7 @@ LogicalResult stablehlo::importWhile(Operation *op) {
   if (op->getNumRegions() != 2 || !llvm::all_of(op->getRegions(), fits) ||
       op->getRegion(0).front().getTerminator()->getNumOperands() != 1 ||
       op->getRegion(1).front().getTerminator()->getOperandTypes() != op->getOperandTypes())
-    return emitCannotImport(op) << ": expected a condition and a body on the operands' types (" << op->getOperandTypes()
-                                << ")";
+    return emitCannotImport(op) << ": expected a condition and a body on the operands' types (" << op->getOperandTypes() << ")";
   While(op).import();
   return success();
 }

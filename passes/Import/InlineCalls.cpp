@@ -19,9 +19,7 @@ struct InlineAnything : InlinerInterface {
   bool isLegalToInline(Region *, Region *, bool, IRMapping &) const override { return true; }
   bool isLegalToInline(Operation *, Region *, bool, IRMapping &) const override { return true; }
   bool shouldAnalyzeRecursively(Operation *) const override { return false; }
-  bool allowSingleBlockOptimization(iterator_range<Region::iterator> blocks) const override {
-    return llvm::hasSingleElement(blocks);
-  }
+  bool allowSingleBlockOptimization(iterator_range<Region::iterator> blocks) const override { return llvm::hasSingleElement(blocks); }
 };
 
 /// Inlines the calls in functions, callees first.
@@ -41,8 +39,7 @@ public:
         return call.emitOpError("expected a function with a body, found ") << call.getCalleeAttr();
       if (active.contains(callee))
         return call.emitOpError("cannot import the recursive call of ") << call.getCalleeAttr();
-      if (failed(inlineIn(callee)) ||
-          failed(inlineCall(interface, config.getCloneCallback(), call, callee, &callee.getBody())))
+      if (failed(inlineIn(callee)) || failed(inlineCall(interface, config.getCloneCallback(), call, callee, &callee.getBody())))
         return failure();
       call.erase();
     }

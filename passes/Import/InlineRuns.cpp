@@ -78,14 +78,15 @@ LogicalResult expandSteps(replica::RunStepsOp steps) {
     auto next = replica::NextOp::create(b, loc, steps.getIterator());
     SmallVector<Value> operands(next.getResults());
     llvm::append_range(operands, steps.getParameters());
-    SmallVector<Type> types = llvm::map_to_vector(step.getResultTypes(), [&](Type type) -> Type {
-      return replica::PerReplicaType::get(b.getContext(), cast<TensorType>(type));
-    });
+    SmallVector<Type> types = llvm::map_to_vector(
+        step.getResultTypes(), [&](Type type) -> Type { return replica::PerReplicaType::get(b.getContext(), cast<TensorType>(type)); });
     auto run = replica::RunOp::create(b, loc, types, steps.getCalleeAttr(), operands);
     SmallVector<Value> results;
-    for (auto [each, name, type] : llvm::zip_equal(run.getResults(), steps.getReductions().getAsValueRange<StringAttr>(), steps.getResultTypes())) {
+    for (auto [each, name, type] :
+         llvm::zip_equal(run.getResults(), steps.getReductions().getAsValueRange<StringAttr>(), steps.getResultTypes())) {
       std::optional<replica::Reduction> reduction = replica::symbolizeReduction(name);
-      results.push_back(reduction ? replica::ReduceOp::create(b, loc, type, *reduction, each, DenseI64ArrayAttr()).getResult() : Value(each));
+      results.push_back(reduction ? replica::ReduceOp::create(b, loc, type, *reduction, each, DenseI64ArrayAttr()).getResult()
+                                  : Value(each));
     }
     scf::YieldOp::create(b, loc, results);
   });

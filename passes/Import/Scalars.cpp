@@ -55,8 +55,7 @@ private:
         mapping.map(argument, getScalar(operand));
     for (Operation &op : generic.getBody()->without_terminator())
       builder.clone(op, mapping);
-    for (auto [result, yielded] :
-         llvm::zip_equal(generic.getResults(), generic.getBody()->getTerminator()->getOperands()))
+    for (auto [result, yielded] : llvm::zip_equal(generic.getResults(), generic.getBody()->getTerminator()->getOperands()))
       scalars.map(result, mapping.lookupOrDefault(yielded));
   }
 
@@ -90,13 +89,10 @@ private:
 
 SmallVector<Value> stablehlo::inlineOnScalars(OpBuilder &builder, Block &body, ValueRange arguments) {
   ScalarEvaluator evaluator(builder, body, arguments);
-  return llvm::map_to_vector(body.getTerminator()->getOperands(),
-                             [&](Value result) { return evaluator.getScalar(result); });
+  return llvm::map_to_vector(body.getTerminator()->getOperands(), [&](Value result) { return evaluator.getScalar(result); });
 }
 
-Value stablehlo::getIndex(OpBuilder &builder, Location loc, int64_t value) {
-  return arith::ConstantIndexOp::create(builder, loc, value);
-}
+Value stablehlo::getIndex(OpBuilder &builder, Location loc, int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
 
 SmallVector<Value> stablehlo::buildLoops(OpBuilder &builder, Location loc, ArrayRef<int64_t> sizes, ValueRange carried,
                                          function_ref<SmallVector<Value>(OpBuilder &, ValueRange, ValueRange)> body) {

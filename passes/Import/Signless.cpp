@@ -22,8 +22,7 @@ static void markUnsigned(ModuleOp module) {
       for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
         if (isUnsigned(type))
           function.setArgAttr(i, "replica.unsigned", unit);
-    } else if (op->getName().getStringRef() == "stablehlo.scatter" &&
-               isUnsigned(op->getOperand(op->getNumOperands() / 2).getType())) {
+    } else if (op->getName().getStringRef() == "stablehlo.scatter" && isUnsigned(op->getOperand(op->getNumOperands() / 2).getType())) {
       op->setAttr(stablehlo::kUnsignedIndices, unit);
     }
   });
@@ -69,8 +68,7 @@ LogicalResult stablehlo::makeSignless(ModuleOp module) {
   markUnsigned(module);
 
   AttrTypeReplacer replacer;
-  replacer.addReplacement(
-      [](IntegerType type) -> std::optional<Type> { return IntegerType::get(type.getContext(), type.getWidth()); });
+  replacer.addReplacement([](IntegerType type) -> std::optional<Type> { return IntegerType::get(type.getContext(), type.getWidth()); });
   replacer.addReplacement([&](DenseIntOrFPElementsAttr elements) -> std::optional<std::pair<Attribute, WalkResult>> {
     Type element = elements.getElementType();
     if (element.isSignlessIntOrFloat())
@@ -86,8 +84,8 @@ LogicalResult stablehlo::makeSignless(ModuleOp module) {
   });
   for (UnrealizedConversionCastOp cast : casts) {
     if (cast.getOperandTypes() != cast.getResultTypes())
-      return emitCannotImport(cast) << ": expected types that differ by signs, found (" << cast.getOperandTypes()
-                                    << ") and (" << cast.getResultTypes() << ")";
+      return emitCannotImport(cast) << ": expected types that differ by signs, found (" << cast.getOperandTypes() << ") and ("
+                                    << cast.getResultTypes() << ")";
     cast.replaceAllUsesWith(cast.getInputs());
     cast.erase();
   }

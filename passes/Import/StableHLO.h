@@ -69,9 +69,7 @@ mlir::Value getIndex(mlir::OpBuilder &builder, mlir::Location loc, int64_t value
 /// over one value is not built: its induction variable is the constant 0.
 llvm::SmallVector<mlir::Value>
 buildLoops(mlir::OpBuilder &builder, mlir::Location loc, llvm::ArrayRef<int64_t> sizes, mlir::ValueRange carried,
-           llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::OpBuilder &, mlir::ValueRange ivs,
-                                                             mlir::ValueRange carried)>
-               body);
+           llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::OpBuilder &, mlir::ValueRange ivs, mlir::ValueRange carried)> body);
 
 //===----------------------------------------------------------------------===//
 // Operations. Each function replaces `op` by what it means, or reports an error.

@@ -36,7 +36,8 @@ static void transposeResult(IRRewriter &rewriter, linalg::GenericOp product, lin
   Value init = linalg::FillOp::create(rewriter, loc, fill.getInputs(), empty).getResult(0);
   SmallVector<AffineMap> maps = product.getIndexingMapsArray();
   maps.back() = inverse.compose(maps.back());
-  auto transposed = linalg::GenericOp::create(rewriter, loc, init.getType(), product.getInputs(), init, maps, product.getIteratorTypesArray());
+  auto transposed =
+      linalg::GenericOp::create(rewriter, loc, init.getType(), product.getInputs(), init, maps, product.getIteratorTypesArray());
   rewriter.inlineRegionBefore(product.getRegion(), transposed.getRegion(), transposed.getRegion().begin());
   for (OpOperand &use : llvm::make_early_inc_range(product.getResult(0).getUses())) {
     auto user = cast<linalg::GenericOp>(use.getOwner());

@@ -29,8 +29,8 @@ static linalg::GenericOp fuseSideBySide(IRRewriter &rewriter, linalg::GenericOp 
 
   rewriter.setInsertionPoint(second);
   auto fused = linalg::GenericOp::create(
-      rewriter, rewriter.getFusedLoc({first.getLoc(), second.getLoc()}), ValueRange(inits).getTypes(), inputs, inits,
-      maps, first.getIteratorTypesArray(), [&](OpBuilder &b, Location loc, ValueRange arguments) {
+      rewriter, rewriter.getFusedLoc({first.getLoc(), second.getLoc()}), ValueRange(inits).getTypes(), inputs, inits, maps,
+      first.getIteratorTypesArray(), [&](OpBuilder &b, Location loc, ValueRange arguments) {
         SmallVector<Value> yielded;
         unsigned inputOffset = 0, initOffset = inputs.size();
         for (linalg::GenericOp op : {first, second}) {
@@ -74,8 +74,7 @@ void lockstep::fuseEpilogues(func::FuncOp function) {
     SmallVector<linalg::GenericOp> epilogues;
     for (Operation *user : product->getUsers())
       if (auto generic = dyn_cast<linalg::GenericOp>(user); generic && generic->getBlock() == product->getBlock() &&
-                                                            isEpilogueOf(generic, product) &&
-                                                            !llvm::is_contained(epilogues, generic))
+                                                            isEpilogueOf(generic, product) && !llvm::is_contained(epilogues, generic))
         epilogues.push_back(generic);
     llvm::sort(epilogues, [](linalg::GenericOp a, linalg::GenericOp b) { return a->isBeforeInBlock(b); });
     if (epilogues.size() == 2 && mayMoveTo(epilogues[0], epilogues[1]))

@@ -45,8 +45,7 @@ template <typename Body> lockstep_status guarded(Body body) noexcept {
   }
 }
 
-void describe(lockstep_tensor &info, const std::string &name, const TensorInfo &type,
-              bool perReplica) {
+void describe(lockstep_tensor &info, const std::string &name, const TensorInfo &type, bool perReplica) {
   info.name = name.c_str();
   info.element = static_cast<lockstep_element>(type.element);
   info.shape = type.shape.data();
@@ -55,9 +54,7 @@ void describe(lockstep_tensor &info, const std::string &name, const TensorInfo &
   info.per_replica = perReplica;
 }
 
-Status missing(const char *what, size_t index) {
-  return invalidArgument(fmt::format("{} {} does not exist", what, index));
-}
+Status missing(const char *what, size_t index) { return invalidArgument(fmt::format("{} {} does not exist", what, index)); }
 
 const ProgramInfo *programInfo(const lockstep_session *session, uint32_t program) {
   auto programs = session->cluster->programs();
@@ -119,8 +116,7 @@ lockstep_status lockstep_options_init(lockstep_options *options, size_t struct_s
   });
 }
 
-lockstep_status lockstep_session_open(const char *path, const lockstep_options *options,
-                                      lockstep_session **session) {
+lockstep_status lockstep_session_open(const char *path, const lockstep_options *options, lockstep_session **session) {
   return guarded([&]() -> Status {
     *session = nullptr;
     ClusterOptions clusterOptions;
@@ -155,16 +151,11 @@ lockstep_status lockstep_session_open(const char *path, const lockstep_options *
 
 void lockstep_session_close(lockstep_session *session) { delete session; }
 
-uint32_t lockstep_replicas(const lockstep_session *session) {
-  return session->cluster->replicas();
-}
+uint32_t lockstep_replicas(const lockstep_session *session) { return session->cluster->replicas(); }
 
-size_t lockstep_variable_count(const lockstep_session *session) {
-  return session->cluster->variables().size();
-}
+size_t lockstep_variable_count(const lockstep_session *session) { return session->cluster->variables().size(); }
 
-lockstep_status lockstep_variable_info(const lockstep_session *session, size_t index,
-                                       lockstep_tensor *info) {
+lockstep_status lockstep_variable_info(const lockstep_session *session, size_t index, lockstep_tensor *info) {
   return guarded([&]() -> Status {
     auto variables = session->cluster->variables();
     if (index >= variables.size())
@@ -174,8 +165,7 @@ lockstep_status lockstep_variable_info(const lockstep_session *session, size_t i
   });
 }
 
-lockstep_status lockstep_variable_get(lockstep_session *session, const char *name,
-                                      uint32_t replica, void *data, size_t bytes) {
+lockstep_status lockstep_variable_get(lockstep_session *session, const char *name, uint32_t replica, void *data, size_t bytes) {
   return guarded([&]() -> Status {
     auto variable = findVariable(session, name, replica, bytes);
     if (!variable)
@@ -185,8 +175,7 @@ lockstep_status lockstep_variable_get(lockstep_session *session, const char *nam
   });
 }
 
-lockstep_status lockstep_variable_set(lockstep_session *session, const char *name,
-                                      uint32_t replica, const void *data, size_t bytes) {
+lockstep_status lockstep_variable_set(lockstep_session *session, const char *name, uint32_t replica, const void *data, size_t bytes) {
   return guarded([&]() -> Status {
     auto variable = findVariable(session, name, replica, bytes);
     if (!variable)
@@ -196,15 +185,11 @@ lockstep_status lockstep_variable_set(lockstep_session *session, const char *nam
   });
 }
 
-lockstep_status lockstep_scalar_set(lockstep_session *session, const char *name, const void *data,
-                                    size_t bytes) {
-  return guarded([&] {
-    return session->cluster->setScalar(name, {static_cast<const std::byte *>(data), bytes});
-  });
+lockstep_status lockstep_scalar_set(lockstep_session *session, const char *name, const void *data, size_t bytes) {
+  return guarded([&] { return session->cluster->setScalar(name, {static_cast<const std::byte *>(data), bytes}); });
 }
 
-lockstep_status lockstep_program_find(const lockstep_session *session, const char *name,
-                                      uint32_t *program) {
+lockstep_status lockstep_program_find(const lockstep_session *session, const char *name, uint32_t *program) {
   return guarded([&]() -> Status {
     Expected<ProgramId> found = session->cluster->findProgram(name);
     if (found)
@@ -218,8 +203,8 @@ size_t lockstep_input_count(const lockstep_session *session, uint32_t program) {
   return info ? info->inputs.size() : 0;
 }
 
-lockstep_status lockstep_input_info(const lockstep_session *session, uint32_t program,
-                                    size_t index, lockstep_tensor *info, size_t *offset) {
+lockstep_status lockstep_input_info(const lockstep_session *session, uint32_t program, size_t index, lockstep_tensor *info,
+                                    size_t *offset) {
   return guarded([&]() -> Status {
     const ProgramInfo *owner = programInfo(session, program);
     if (!owner || index >= owner->inputs.size())
@@ -235,11 +220,8 @@ size_t lockstep_input_size(const lockstep_session *session, uint32_t program) {
   return info ? info->inputSize : 0;
 }
 
-lockstep_status lockstep_input_bind(lockstep_session *session, uint32_t program, uint32_t replica,
-                                    const void *data) {
-  return guarded([&] {
-    return session->cluster->bindInput(program, replica, static_cast<const std::byte *>(data));
-  });
+lockstep_status lockstep_input_bind(lockstep_session *session, uint32_t program, uint32_t replica, const void *data) {
+  return guarded([&] { return session->cluster->bindInput(program, replica, static_cast<const std::byte *>(data)); });
 }
 
 lockstep_status lockstep_batches_bind(lockstep_session *session, uint32_t program, uint32_t replica, const void *const *batches,
@@ -275,30 +257,25 @@ size_t lockstep_output_count(const lockstep_session *session, uint32_t program) 
   return info ? info->outputs.size() : 0;
 }
 
-lockstep_status lockstep_output_info(const lockstep_session *session, uint32_t program,
-                                     size_t index, lockstep_tensor *info) {
+lockstep_status lockstep_output_info(const lockstep_session *session, uint32_t program, size_t index, lockstep_tensor *info) {
   return guarded([&]() -> Status {
     const ProgramInfo *owner = programInfo(session, program);
     if (!owner || index >= owner->outputs.size())
       return missing("output", index);
-    describe(*info, owner->outputs[index].name, owner->outputs[index].type,
-             owner->outputs[index].perReplica);
+    describe(*info, owner->outputs[index].name, owner->outputs[index].type, owner->outputs[index].perReplica);
     return Status::success();
   });
 }
 
-lockstep_status lockstep_output_get(const lockstep_session *session, uint32_t program,
-                                    size_t index, uint32_t replica, const void **data,
+lockstep_status lockstep_output_get(const lockstep_session *session, uint32_t program, size_t index, uint32_t replica, const void **data,
                                     size_t *bytes) {
   return guarded([&]() -> Status {
     const ProgramInfo *owner = programInfo(session, program);
     if (!owner || index >= owner->outputs.size() || replica >= session->cluster->replicas())
       return missing("output or replica of output", index);
-    std::span<const std::byte> value =
-        session->cluster->output(program, static_cast<unsigned>(index), replica);
+    std::span<const std::byte> value = session->cluster->output(program, static_cast<unsigned>(index), replica);
     if (!value.data())
-      return invalidArgument(fmt::format("output '{}' has no value before its program has run",
-                                         owner->outputs[index].name));
+      return invalidArgument(fmt::format("output '{}' has no value before its program has run", owner->outputs[index].name));
     *data = value.data();
     *bytes = value.size();
     return Status::success();
@@ -312,10 +289,6 @@ lockstep_status lockstep_interrupt(lockstep_session *session) {
   });
 }
 
-int lockstep_variables_intact(const lockstep_session *session) {
-  return session->cluster->variablesIntact();
-}
+int lockstep_variables_intact(const lockstep_session *session) { return session->cluster->variablesIntact(); }
 
-const char *lockstep_deadline_report(const lockstep_session *session) {
-  return session->cluster->deadlineReport().json.c_str();
-}
+const char *lockstep_deadline_report(const lockstep_session *session) { return session->cluster->deadlineReport().json.c_str(); }

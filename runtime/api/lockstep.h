@@ -132,9 +132,7 @@ LOCKSTEP_EXPORT lockstep_status lockstep_options_init(lockstep_options *options,
 
 /* Loads and verifies an artifact, its kernels, and initial values that it holds. `options` may be
  * NULL. On success `*session` must be closed. */
-LOCKSTEP_EXPORT lockstep_status lockstep_session_open(const char *path,
-                                                      const lockstep_options *options,
-                                                      lockstep_session **session);
+LOCKSTEP_EXPORT lockstep_status lockstep_session_open(const char *path, const lockstep_options *options, lockstep_session **session);
 /* NULL is allowed. */
 LOCKSTEP_EXPORT void lockstep_session_close(lockstep_session *session);
 
@@ -142,38 +140,32 @@ LOCKSTEP_EXPORT uint32_t lockstep_replicas(const lockstep_session *session);
 
 /* Variables by index in [0, count). Descriptions stay valid as long as the session. */
 LOCKSTEP_EXPORT size_t lockstep_variable_count(const lockstep_session *session);
-LOCKSTEP_EXPORT lockstep_status lockstep_variable_info(const lockstep_session *session,
-                                                       size_t index, lockstep_tensor *info);
+LOCKSTEP_EXPORT lockstep_status lockstep_variable_info(const lockstep_session *session, size_t index, lockstep_tensor *info);
 /* Copies a whole variable; `bytes` must be its size. `replica` is ignored where all share one. */
-LOCKSTEP_EXPORT lockstep_status lockstep_variable_get(lockstep_session *session, const char *name,
-                                                      uint32_t replica, void *data, size_t bytes);
-LOCKSTEP_EXPORT lockstep_status lockstep_variable_set(lockstep_session *session, const char *name,
-                                                      uint32_t replica, const void *data,
+LOCKSTEP_EXPORT lockstep_status lockstep_variable_get(lockstep_session *session, const char *name, uint32_t replica, void *data,
+                                                      size_t bytes);
+LOCKSTEP_EXPORT lockstep_status lockstep_variable_set(lockstep_session *session, const char *name, uint32_t replica, const void *data,
                                                       size_t bytes);
 
 /* Sets a host scalar for all following runs; `bytes` must be the size of its type. */
-LOCKSTEP_EXPORT lockstep_status lockstep_scalar_set(lockstep_session *session, const char *name,
-                                                    const void *data, size_t bytes);
+LOCKSTEP_EXPORT lockstep_status lockstep_scalar_set(lockstep_session *session, const char *name, const void *data, size_t bytes);
 
 /* Programs by name. */
-LOCKSTEP_EXPORT lockstep_status lockstep_program_find(const lockstep_session *session,
-                                                      const char *name, uint32_t *program);
+LOCKSTEP_EXPORT lockstep_status lockstep_program_find(const lockstep_session *session, const char *name, uint32_t *program);
 LOCKSTEP_EXPORT size_t lockstep_input_count(const lockstep_session *session, uint32_t program);
 /* One tensor of a batch and its offset in the memory given to lockstep_input_bind. */
-LOCKSTEP_EXPORT lockstep_status lockstep_input_info(const lockstep_session *session,
-                                                    uint32_t program, size_t index,
-                                                    lockstep_tensor *info, size_t *offset);
+LOCKSTEP_EXPORT lockstep_status lockstep_input_info(const lockstep_session *session, uint32_t program, size_t index, lockstep_tensor *info,
+                                                    size_t *offset);
 /* Bytes of one replica's batch. */
 LOCKSTEP_EXPORT size_t lockstep_input_size(const lockstep_session *session, uint32_t program);
 /* Lets a replica read its batch from `data`: lockstep_input_size bytes, aligned to 64, which must
  * stay valid and unchanged during following runs, until bound again. */
-LOCKSTEP_EXPORT lockstep_status lockstep_input_bind(lockstep_session *session, uint32_t program,
-                                                    uint32_t replica, const void *data);
+LOCKSTEP_EXPORT lockstep_status lockstep_input_bind(lockstep_session *session, uint32_t program, uint32_t replica, const void *data);
 
 /* Gives a replica the batches that a program loads by itself, in order, from the first in every run. Each as in
  * lockstep_input_bind; all replicas must have as many. */
-LOCKSTEP_EXPORT lockstep_status lockstep_batches_bind(lockstep_session *session, uint32_t program,
-                                                      uint32_t replica, const void *const *batches, size_t count);
+LOCKSTEP_EXPORT lockstep_status lockstep_batches_bind(lockstep_session *session, uint32_t program, uint32_t replica,
+                                                      const void *const *batches, size_t count);
 
 /* Executes a program once on all replicas. When no replica makes progress for the deadline, it returns LOCKSTEP_DEADLINE. Kernels
  * cannot be cancelled: those that hang in threads of the session are left behind, also by lockstep_session_close, and what they may
@@ -183,18 +175,15 @@ LOCKSTEP_EXPORT lockstep_status lockstep_batches_bind(lockstep_session *session,
 LOCKSTEP_EXPORT lockstep_status lockstep_run(lockstep_session *session, uint32_t program);
 
 LOCKSTEP_EXPORT size_t lockstep_output_count(const lockstep_session *session, uint32_t program);
-LOCKSTEP_EXPORT lockstep_status lockstep_output_info(const lockstep_session *session,
-                                                     uint32_t program, size_t index,
+LOCKSTEP_EXPORT lockstep_status lockstep_output_info(const lockstep_session *session, uint32_t program, size_t index,
                                                      lockstep_tensor *info);
 /* The value of an output after a run; `*data` is valid until the next run. */
-LOCKSTEP_EXPORT lockstep_status lockstep_output_get(const lockstep_session *session,
-                                                    uint32_t program, size_t index,
-                                                    uint32_t replica, const void **data,
-                                                    size_t *bytes);
+LOCKSTEP_EXPORT lockstep_status lockstep_output_get(const lockstep_session *session, uint32_t program, size_t index, uint32_t replica,
+                                                    const void **data, size_t *bytes);
 
 /* An output that is no tensor and the same after every run, as JSON; valid as long as the session. */
-LOCKSTEP_EXPORT lockstep_status lockstep_constant_output_get(const lockstep_session *session, uint32_t program,
-                                                             const char *name, const char **json);
+LOCKSTEP_EXPORT lockstep_status lockstep_constant_output_get(const lockstep_session *session, uint32_t program, const char *name,
+                                                             const char **json);
 
 /* Gives up the run at hand, if there is one, which returns LOCKSTEP_INTERRUPTED, and all that follow: the session is poisoned. Does not
  * wait for kernels. From any thread, as long as the session is not being closed; not from a handler of signals. */

@@ -42,8 +42,7 @@ Artifact::~Artifact() {
     ::munmap(mapping, mappingSize);
 }
 
-Expected<std::shared_ptr<const Artifact>> Artifact::open(const std::string &path,
-                                                         const VerifyOptions &options) {
+Expected<std::shared_ptr<const Artifact>> Artifact::open(const std::string &path, const VerifyOptions &options) {
   int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0)
     return systemError(fmt::format("cannot open artifact '{}': {}", path, std::strerror(errno)));
@@ -71,13 +70,11 @@ Expected<std::shared_ptr<const Artifact>> Artifact::open(const std::string &path
   return std::shared_ptr<const Artifact>(std::move(result));
 }
 
-Expected<std::shared_ptr<const Artifact>> Artifact::fromMemory(std::span<const std::byte> bytes,
-                                                               const VerifyOptions &options) {
+Expected<std::shared_ptr<const Artifact>> Artifact::fromMemory(std::span<const std::byte> bytes, const VerifyOptions &options) {
   std::shared_ptr<Artifact> result(new Artifact);
   if (!bytes.empty()) {
     // An anonymous mapping is page-aligned, as the constants have to be.
-    void *copy = ::mmap(nullptr, bytes.size(), PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *copy = ::mmap(nullptr, bytes.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (copy == MAP_FAILED)
       return systemError(fmt::format("cannot allocate {} bytes for an artifact", bytes.size()));
     std::memcpy(copy, bytes.data(), bytes.size());
@@ -95,40 +92,34 @@ Expected<std::shared_ptr<const Artifact>> Artifact::fromMemory(std::span<const s
 Status Artifact::verify(const VerifyOptions &options) {
   constexpr size_t smallestFile = 64;
   if (bytes.size() < smallestFile)
-    return corrupted(fmt::format("truncated: expected at least {} bytes, found {}", smallestFile,
-                                 bytes.size()));
+    return corrupted(fmt::format("truncated: expected at least {} bytes, found {}", smallestFile, bytes.size()));
   if (!artifact::ArtifactBufferHasIdentifier(bytes.data())) {
     std::string found;
     for (size_t i = 4; i < 8; ++i) {
       char c = static_cast<char>(bytes[i]);
       found += c >= 32 && c < 127 ? std::string(1, c) : fmt::format("\\x{:02x}", uint8_t(c));
     }
-    return corrupted(fmt::format("not a Lockstep artifact: expected identifier '{}', found '{}'",
-                                 artifact::ArtifactIdentifier(), found));
+    return corrupted(fmt::format("not a Lockstep artifact: expected identifier '{}', found '{}'", artifact::ArtifactIdentifier(), found));
   }
   // FlatBuffers addresses 2 GiB; the segments behind the tables may lie beyond.
   size_t tableBytes = std::min<size_t>(bytes.size(), FLATBUFFERS_MAX_BUFFER_SIZE - 1);
   flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t *>(bytes.data()), tableBytes,
                                  /*max_depth=*/16, /*max_tables=*/100'000'000);
   if (!artifact::VerifyArtifactBuffer(verifier))
-    return corrupted(fmt::format(
-        "truncated or corrupted: the tables are malformed ({} bytes found)", bytes.size()));
+    return corrupted(fmt::format("truncated or corrupted: the tables are malformed ({} bytes found)", bytes.size()));
   root = artifact::GetArtifact(bytes.data());
 
   if (root->format_version() > artifactFormatVersion)
-    return unsupported(fmt::format("format version {} is too new: this runtime reads up to {}",
-                                   root->format_version(), artifactFormatVersion));
+    return unsupported(
+        fmt::format("format version {} is too new: this runtime reads up to {}", root->format_version(), artifactFormatVersion));
   if (root->file_size() > bytes.size())
-    return corrupted(fmt::format("truncated: expected {} bytes, found {}", root->file_size(),
-                                 bytes.size()));
+    return corrupted(fmt::format("truncated: expected {} bytes, found {}", root->file_size(), bytes.size()));
   if (root->file_size() < bytes.size())
-    return corrupted(fmt::format("corrupted: expected {} bytes, found {}", root->file_size(),
-                                 bytes.size()));
+    return corrupted(fmt::format("corrupted: expected {} bytes, found {}", root->file_size(), bytes.size()));
   if (!root->digest())
     return corrupted("corrupted: it has no digest");
   const auto *digestBytes = reinterpret_cast<const std::byte *>(root->digest());
-  std::array<uint8_t, 32> actual =
-      artifactDigest(bytes, static_cast<size_t>(digestBytes - bytes.data()));
+  std::array<uint8_t, 32> actual = artifactDigest(bytes, static_cast<size_t>(digestBytes - bytes.data()));
   if (std::memcmp(actual.data(), digestBytes, actual.size()) != 0)
     return corrupted("corrupted: its bytes do not have the SHA-256 digest it names");
   if (root->format_version() == 0)

@@ -38,11 +38,9 @@ class Artifact {
 public:
   /// Maps a file. Errors name the file: not readable, not an artifact, truncated, corrupted, too
   /// new, or contradicting itself.
-  static Expected<std::shared_ptr<const Artifact>> open(const std::string &path,
-                                                        const VerifyOptions &options = {});
+  static Expected<std::shared_ptr<const Artifact>> open(const std::string &path, const VerifyOptions &options = {});
   /// Copies `bytes`; the same errors without a file name.
-  static Expected<std::shared_ptr<const Artifact>> fromMemory(std::span<const std::byte> bytes,
-                                                              const VerifyOptions &options = {});
+  static Expected<std::shared_ptr<const Artifact>> fromMemory(std::span<const std::byte> bytes, const VerifyOptions &options = {});
 
   ~Artifact();
   Artifact(const Artifact &) = delete;
@@ -72,8 +70,7 @@ private:
 std::array<uint8_t, 32> artifactDigest(std::span<const std::byte> file, size_t digestOffset);
 
 /// The second verification: meaning. The first one (structure) must have passed.
-Status verifyArtifact(const artifact::Artifact &artifact, uint64_t fileSize,
-                      const VerifyOptions &options = {});
+Status verifyArtifact(const artifact::Artifact &artifact, uint64_t fileSize, const VerifyOptions &options = {});
 
 } // namespace lockstep::runtime
 

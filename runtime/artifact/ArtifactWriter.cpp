@@ -20,8 +20,7 @@ uint32_t ArtifactWriter::addSegment(std::vector<std::byte> bytes) {
 
 /// Serializes the tables. FlatBuffers leaves out fields that equal their default, so a table's
 /// size depends on its values: offsets are never 0, hence always present.
-static size_t buildTables(flatbuffers::FlatBufferBuilder &builder,
-                          const artifact::ArtifactT &tables) {
+static size_t buildTables(flatbuffers::FlatBufferBuilder &builder, const artifact::ArtifactT &tables) {
   builder.Clear();
   FinishArtifactBuffer(builder, artifact::CreateArtifact(builder, &tables));
   return builder.GetSize();
@@ -43,8 +42,7 @@ Expected<std::vector<std::byte>> ArtifactWriter::finish() {
   flatbuffers::FlatBufferBuilder builder(1 << 16);
   size_t tableSize = buildTables(builder, tables);
   if (tableSize >= FLATBUFFERS_MAX_BUFFER_SIZE - segmentAlignment)
-    return unsupported(fmt::format(
-        "tables of an artifact are limited to 2 GiB, found {} bytes", tableSize));
+    return unsupported(fmt::format("tables of an artifact are limited to 2 GiB, found {} bytes", tableSize));
   uint64_t offset = tableSize;
   for (size_t i = 0; i < segments.size(); ++i) {
     offset = alignUp(offset, segmentAlignment);
@@ -59,11 +57,9 @@ Expected<std::vector<std::byte>> ArtifactWriter::finish() {
   std::memcpy(file.data(), builder.GetBufferPointer(), tableSize);
   for (size_t i = 0; i < segments.size(); ++i)
     if (!segments[i].empty())
-      std::memcpy(file.data() + tables.segments[i]->offset, segments[i].data(),
-                  segments[i].size());
+      std::memcpy(file.data() + tables.segments[i]->offset, segments[i].data(), segments[i].size());
 
-  const auto *digest = reinterpret_cast<const std::byte *>(
-      artifact::GetArtifact(file.data())->digest());
+  const auto *digest = reinterpret_cast<const std::byte *>(artifact::GetArtifact(file.data())->digest());
   size_t digestOffset = static_cast<size_t>(digest - file.data());
   std::array<uint8_t, 32> hash = artifactDigest(file, digestOffset);
   std::memcpy(file.data() + digestOffset, hash.data(), hash.size());

@@ -26,9 +26,7 @@ public:
   /// Adds the bytes of a segment and returns its index, for `Binary.segment`,
   /// `Artifact.constants` or `Variable.initial`.
   uint32_t addSegment(std::vector<std::byte> bytes);
-  uint32_t addSegment(std::span<const std::byte> bytes) {
-    return addSegment(std::vector<std::byte>(bytes.begin(), bytes.end()));
-  }
+  uint32_t addSegment(std::span<const std::byte> bytes) { return addSegment(std::vector<std::byte>(bytes.begin(), bytes.end())); }
 
   /// The whole file. Error: the tables exceed 2 GiB.
   Expected<std::vector<std::byte>> finish();

@@ -52,13 +52,10 @@ inline bool isFloat(artifact::ElementType type) {
 }
 
 /// Name as in MLIR, for example "bf16".
-inline const char *elementName(artifact::ElementType type) {
-  return artifact::EnumNameElementType(type);
-}
+inline const char *elementName(artifact::ElementType type) { return artifact::EnumNameElementType(type); }
 
 /// Bytes of a static shape; nothing if a dimension is negative or the size does not fit.
-template <typename Shape>
-std::optional<uint64_t> staticBytes(artifact::ElementType element, const Shape &shape) {
+template <typename Shape> std::optional<uint64_t> staticBytes(artifact::ElementType element, const Shape &shape) {
   uint64_t bytes = elementSize(element);
   for (int64_t dimension : shape) {
     if (dimension < 0)

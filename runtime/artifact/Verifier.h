@@ -36,12 +36,10 @@ struct Context {
 };
 
 /// The bytes of a memory as seen by one program.
-uint64_t spaceSize(const Context &context, const artifact::Program &program,
-                   artifact::Space space);
+uint64_t spaceSize(const Context &context, const artifact::Program &program, artifact::Space space);
 
 /// Space, range, type and registers of one buffer of `program`.
-Status verifyBuffer(const Context &context, const artifact::Program &program,
-                    const artifact::Buffer *buffer);
+Status verifyBuffer(const Context &context, const artifact::Program &program, const artifact::Buffer *buffer);
 
 /// Whether `space` is a memory that no command may write.
 bool isReadOnly(artifact::Space space);
@@ -55,8 +53,7 @@ Status verifyType(const artifact::TensorType *type, bool allowDynamic, uint64_t 
 Status verifyProgram(const Context &context, const artifact::Program &program, std::vector<uint32_t> &others);
 
 /// Operands, results, group and root of a collective, as far as the role of the program sees them.
-Status verifyCollective(const Context &context, const artifact::Program &program,
-                        const artifact::Start &start);
+Status verifyCollective(const Context &context, const artifact::Program &program, const artifact::Start &start);
 
 /// The channels that the programs of one name share: the same collective in all of them, with all of its members, and what some give
 /// fits what others get. `others` of each program as from `verifyProgram`.

@@ -42,8 +42,7 @@ Status sameShape(const Buffer *operand, const Buffer *result, uint32_t index) {
 }
 
 /// The result is the operands of all members side by side along `axis`.
-Status gatherShape(const Buffer *operand, const Buffer *result, int32_t axis, uint32_t members,
-                   uint32_t index) {
+Status gatherShape(const Buffer *operand, const Buffer *result, int32_t axis, uint32_t members, uint32_t index) {
   const auto *left = operand->type()->shape(), *right = result->type()->shape();
   if (count(left) != count(right) || axis < 0 || uint32_t(axis) >= count(left))
     return corrupted(fmt::format("operand {}: axis {} does not exist in both, operand (rank {}) "
@@ -60,8 +59,7 @@ Status gatherShape(const Buffer *operand, const Buffer *result, int32_t axis, ui
   return Status::success();
 }
 
-Status scatterShape(const Buffer *operand, const Buffer *result, int32_t axis, uint32_t members,
-                    uint32_t index) {
+Status scatterShape(const Buffer *operand, const Buffer *result, int32_t axis, uint32_t members, uint32_t index) {
   if (axis != 0)
     return unsupported(fmt::format("reduce_scatter along axis {}, only 0 is supported", axis));
   if (isDynamic(operand) || isDynamic(result) || capacity(operand) != capacity(result) * members)
@@ -80,8 +78,7 @@ struct Range {
 
 /// A collective reads operands while it writes results, block by block: the two may only be the
 /// same bytes (in place), and only where the block that is read is the one that is written.
-Status verifyAliasing(const artifact::Program &program, const artifact::Start &start,
-                      bool inPlace) {
+Status verifyAliasing(const artifact::Program &program, const artifact::Start &start, bool inPlace) {
   std::vector<Range> ranges;
   auto add = [&](const flatbuffers::Vector<uint32_t> *indices, bool areOperands) {
     for (uint32_t i = 0; i < count(indices); ++i)
@@ -90,13 +87,10 @@ Status verifyAliasing(const artifact::Program &program, const artifact::Start &s
   };
   add(start.operands(), true);
   add(start.results(), false);
-  std::sort(ranges.begin(), ranges.end(), [](const Range &a, const Range &b) {
-    return std::tie(a.space, a.begin, a.end) < std::tie(b.space, b.begin, b.end);
-  });
+  std::sort(ranges.begin(), ranges.end(),
+            [](const Range &a, const Range &b) { return std::tie(a.space, a.begin, a.end) < std::tie(b.space, b.begin, b.end); });
   for (size_t i = 0; i < ranges.size(); ++i)
-    for (size_t j = i + 1; j < ranges.size() && ranges[j].space == ranges[i].space &&
-                           ranges[j].begin < ranges[i].end;
-         ++j) {
+    for (size_t j = i + 1; j < ranges.size() && ranges[j].space == ranges[i].space && ranges[j].begin < ranges[i].end; ++j) {
       const Range &a = ranges[i], &b = ranges[j];
       if (a.operand >= 0 && b.operand >= 0)
         continue;
@@ -104,8 +98,7 @@ Status verifyAliasing(const artifact::Program &program, const artifact::Start &s
       if (own && inPlace && a.begin == b.begin && a.end == b.end)
         continue;
       return corrupted(fmt::format("a result overlaps the {} {} of the same collective",
-                                   a.operand >= 0 || b.operand >= 0 ? "operand" : "result",
-                                   a.operand >= 0 ? a.index : b.index));
+                                   a.operand >= 0 || b.operand >= 0 ? "operand" : "result", a.operand >= 0 ? a.index : b.index));
     }
   return Status::success();
 }
@@ -121,7 +114,8 @@ Status verifyCounts(const artifact::Start &start, const Membership &group, const
   uint32_t operands = count(start.operands()), results = count(start.results());
   bool isRoot = group.rootInRole, hasOthers = group.ofRole > (isRoot ? 1 : 0);
   auto error = [&](std::string_view expected) {
-    return corrupted(fmt::format("{} with root {}: expected {}, found {} operands and {} results", kind, group.root, expected, operands, results));
+    return corrupted(
+        fmt::format("{} with root {}: expected {}, found {} operands and {} results", kind, group.root, expected, operands, results));
   };
   switch (start.kind()) {
   case CollectiveKind::broadcast:
@@ -204,7 +198,7 @@ Status verifyPair(const artifact::Start &start, const Membership &group, const B
   if (start.kind() == CollectiveKind::gather && group.ofRole < group.members)
     return Status::success();
   bool gathers = start.kind() == CollectiveKind::all_gather || start.kind() == CollectiveKind::gather;
-  Status shape = gathers ? gatherShape(operand, result, start.axis(), group.members, i)
+  Status shape = gathers                                          ? gatherShape(operand, result, start.axis(), group.members, i)
                  : start.kind() == CollectiveKind::reduce_scatter ? scatterShape(operand, result, start.axis(), group.members, i)
                                                                   : sameShape(operand, result, i);
   return shape.withContext(kind);
@@ -212,8 +206,7 @@ Status verifyPair(const artifact::Start &start, const Membership &group, const B
 
 } // namespace
 
-Status verifyCollective(const Context &context, const artifact::Program &program,
-                        const artifact::Start &start) {
+Status verifyCollective(const Context &context, const artifact::Program &program, const artifact::Start &start) {
   if (start.kind() > CollectiveKind::MAX || start.reduction() > Reduction::MAX)
     return corrupted("unknown collective or reduction");
   std::string kind = artifact::EnumNameCollectiveKind(start.kind());
@@ -222,8 +215,7 @@ Status verifyCollective(const Context &context, const artifact::Program &program
                                    "broadcast, reduce, gather or scatter)",
                                    kind));
   if (isReduction(start.kind()) != (start.reduction() != Reduction::none))
-    return corrupted(fmt::format("{} with reduction {}", kind,
-                                 artifact::EnumNameReduction(start.reduction())));
+    return corrupted(fmt::format("{} with reduction {}", kind, artifact::EnumNameReduction(start.reduction())));
   Membership group = membershipOf(context.artifact, start.group(), start.root(), context.role.ranks);
   if (group.ofRole == 0)
     return corrupted(fmt::format("{} of a group in which role '{}' has no rank", kind, context.role.name));
@@ -246,8 +238,7 @@ Status verifyCollective(const Context &context, const artifact::Program &program
     const Buffer *result = i < results ? bufferOf(start.results(), i) : nullptr;
     const Buffer *either = operand ? operand : result;
     if (isReduction(start.kind()) && !reducible(either->type()->element(), start.reduction()))
-      return unsupported(fmt::format("{} {} of {} is not supported", kind,
-                                     artifact::EnumNameReduction(start.reduction()),
+      return unsupported(fmt::format("{} {} of {} is not supported", kind, artifact::EnumNameReduction(start.reduction()),
                                      elementName(either->type()->element())));
     if (start.kind() == CollectiveKind::gather && (start.axis() < 0 || uint32_t(start.axis()) >= count(either->type()->shape())))
       return corrupted(fmt::format("gather: axis {} does not exist in a buffer of rank {}", start.axis(), count(either->type()->shape())));

@@ -188,12 +188,8 @@ private:
   }
 
   using Pending = std::vector<uint64_t>;
-  static bool has(const Pending &set, uint32_t channel) {
-    return set[channel / 64] >> (channel % 64) & 1;
-  }
-  static void flip(Pending &set, uint32_t channel) {
-    set[channel / 64] ^= uint64_t(1) << (channel % 64);
-  }
+  static bool has(const Pending &set, uint32_t channel) { return set[channel / 64] >> (channel % 64) & 1; }
+  static void flip(Pending &set, uint32_t channel) { set[channel / 64] ^= uint64_t(1) << (channel % 64); }
 
   Status walk() {
     stateAt.resize(steps.size());

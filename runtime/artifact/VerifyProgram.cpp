@@ -9,8 +9,7 @@
 
 namespace lockstep::runtime::verify {
 
-uint64_t spaceSize(const Context &context, const artifact::Program &program,
-                   artifact::Space space) {
+uint64_t spaceSize(const Context &context, const artifact::Program &program, artifact::Space space) {
   switch (space) {
   case artifact::Space::replica:
     return program.replica_size();
@@ -32,14 +31,12 @@ uint64_t spaceSize(const Context &context, const artifact::Program &program,
   return 0;
 }
 
-Status verifyBuffer(const Context &context, const artifact::Program &program,
-                    const artifact::Buffer *buffer) {
+Status verifyBuffer(const Context &context, const artifact::Program &program, const artifact::Buffer *buffer) {
   if (buffer->space() > artifact::Space::MAX)
     return corrupted(fmt::format("unknown space {}", unsigned(buffer->space())));
   uint64_t limit = spaceSize(context, program, buffer->space());
   if (!rangeFits(buffer->offset(), buffer->size(), limit))
-    return corrupted(fmt::format("{} bytes at {} lie outside of space {} of {} bytes",
-                                 buffer->size(), buffer->offset(),
+    return corrupted(fmt::format("{} bytes at {} lie outside of space {} of {} bytes", buffer->size(), buffer->offset(),
                                  artifact::EnumNameSpace(buffer->space()), limit));
   const artifact::TensorType *type = buffer->type();
   if (!type)
@@ -48,17 +45,15 @@ Status verifyBuffer(const Context &context, const artifact::Program &program,
   uint64_t bytes = unknown;
   LOCKSTEP_RETURN_IF_ERROR(verifyType(type, /*allowDynamic=*/true, &bytes));
   if (buffer->offset() % elementSize(type->element()) != 0)
-    return corrupted(fmt::format("offset {} is not aligned to its element type {}",
-                                 buffer->offset(), elementName(type->element())));
+    return corrupted(fmt::format("offset {} is not aligned to its element type {}", buffer->offset(), elementName(type->element())));
   if (bytes != unknown) {
     if (bytes != buffer->size())
-      return corrupted(
-          fmt::format("its type takes {} bytes, its size is {}", bytes, buffer->size()));
+      return corrupted(fmt::format("its type takes {} bytes, its size is {}", bytes, buffer->size()));
     return Status::success();
   }
   if (count(buffer->size_registers()) != count(type->shape()))
-    return corrupted(fmt::format("expected a size register for each of {} dimensions, found {}",
-                                 count(type->shape()), count(buffer->size_registers())));
+    return corrupted(
+        fmt::format("expected a size register for each of {} dimensions, found {}", count(type->shape()), count(buffer->size_registers())));
   for (uint32_t i = 0; i < count(type->shape()); ++i) {
     int32_t index = buffer->size_registers()->Get(i);
     if (type->shape()->Get(i) == -1 && (index < 0 || uint32_t(index) >= program.registers()))
@@ -67,25 +62,21 @@ Status verifyBuffer(const Context &context, const artifact::Program &program,
   return Status::success();
 }
 
-std::string commandName(const Context &context, const artifact::Program &program,
-                        uint32_t index) {
+std::string commandName(const Context &context, const artifact::Program &program, uint32_t index) {
   uint32_t location = program.commands()->Get(index)->location();
   if (location < count(context.artifact.locations()))
-    return fmt::format("command {} ({})", index,
-                       context.artifact.locations()->Get(location)->string_view());
+    return fmt::format("command {} ({})", index, context.artifact.locations()->Get(location)->string_view());
   return fmt::format("command {}", index);
 }
 
 bool isReadOnly(artifact::Space space) {
-  return space == artifact::Space::constant || space == artifact::Space::input ||
-         space == artifact::Space::scalar || space == artifact::Space::rank;
+  return space == artifact::Space::constant || space == artifact::Space::input || space == artifact::Space::scalar ||
+         space == artifact::Space::rank;
 }
 
 namespace {
 
-bool isSharedSpace(artifact::Space space) {
-  return space == artifact::Space::shared || space == artifact::Space::variable;
-}
+bool isSharedSpace(artifact::Space space) { return space == artifact::Space::shared || space == artifact::Space::variable; }
 
 /// Checks the commands of one program one by one; `verifyFlow` checks how they follow each other.
 class CommandVerifier {
@@ -175,8 +166,7 @@ private:
 
   Status reg(uint32_t index) {
     if (index >= program.registers())
-      return corrupted(fmt::format("register {} does not exist among {}", index,
-                                   program.registers()));
+      return corrupted(fmt::format("register {} does not exist among {}", index, program.registers()));
     return Status::success();
   }
 
@@ -196,8 +186,7 @@ private:
       return Status::success();
     artifact::Space space = program.buffers()->Get(index)->space();
     if (isReadOnly(space))
-      return corrupted(fmt::format("writes buffer {}, which is in space {}", index,
-                                   artifact::EnumNameSpace(space)));
+      return corrupted(fmt::format("writes buffer {}, which is in space {}", index, artifact::EnumNameSpace(space)));
     return corrupted(fmt::format("writes buffer {} in space {}, which all replicas share, "
                                  "outside of a once section",
                                  index, artifact::EnumNameSpace(space)));
@@ -208,8 +197,7 @@ private:
       return corrupted(fmt::format("kernel {} does not exist", launch.kernel()));
     uint32_t total = count(launch.buffers());
     if (uint64_t(launch.reads()) + launch.writes() > total)
-      return corrupted(fmt::format("reads {} and writes {} buffers, but names {}", launch.reads(),
-                                   launch.writes(), total));
+      return corrupted(fmt::format("reads {} and writes {} buffers, but names {}", launch.reads(), launch.writes(), total));
     if (total > 0xffff || count(launch.registers()) > 0xffff)
       return corrupted("expected at most 65535 buffers and registers");
     for (uint32_t i = 0; i < total; ++i) {
@@ -230,11 +218,9 @@ private:
     const artifact::Buffer *destination = program.buffers()->Get(copy.destination());
     bool dynamic = count(source->size_registers()) || count(destination->size_registers());
     if (!dynamic && source->size() != destination->size())
-      return corrupted(fmt::format("copies {} bytes to a buffer of {} bytes", source->size(),
-                                   destination->size()));
+      return corrupted(fmt::format("copies {} bytes to a buffer of {} bytes", source->size(), destination->size()));
     if (source->space() == destination->space() && source->offset() != destination->offset() &&
-        source->offset() < destination->offset() + destination->size() &&
-        destination->offset() < source->offset() + source->size())
+        source->offset() < destination->offset() + destination->size() && destination->offset() < source->offset() + source->size())
       return corrupted("copies between buffers that overlap");
     return Status::success();
   }
@@ -248,8 +234,7 @@ private:
     artifact::ElementType type = source->type()->element();
     bool isInteger = type <= artifact::ElementType::u64;
     if (onlyBoolean ? type != artifact::ElementType::i1 : !isInteger)
-      return corrupted(fmt::format("expected an element of {} in buffer {}, found {}",
-                                   onlyBoolean ? "type i1" : "an integer type", index,
+      return corrupted(fmt::format("expected an element of {} in buffer {}, found {}", onlyBoolean ? "type i1" : "an integer type", index,
                                    elementName(type)));
     if (source->size() < elementSize(type))
       return corrupted(fmt::format("buffer {} is empty", index));
@@ -274,8 +259,7 @@ Status verifyInputs(const artifact::Program &program) {
       return corrupted(fmt::format("input '{}': the name is empty or given twice", name));
     if (Status status = verifyType(input->type(), /*allowDynamic=*/false, &bytes); !status.ok())
       return status.withContext(fmt::format("input '{}'", name));
-    if (input->offset() % elementSize(input->type()->element()) != 0 ||
-        !rangeFits(input->offset(), bytes, program.input_size()))
+    if (input->offset() % elementSize(input->type()->element()) != 0 || !rangeFits(input->offset(), bytes, program.input_size()))
       return corrupted(fmt::format("input '{}': {} bytes at {} are not aligned or lie outside of "
                                    "the batch of {} bytes",
                                    name, bytes, input->offset(), program.input_size()));
@@ -294,12 +278,11 @@ Status verifyOutputs(const artifact::Program &program) {
     if (name.empty() || !names.insert({name, output->kind()}).second)
       return corrupted(fmt::format("output '{}': the name is empty or given twice", name));
     if (output->buffer() >= count(program.buffers()))
-      return corrupted(fmt::format("output '{}': buffer {} does not exist", name,
-                                   output->buffer()));
+      return corrupted(fmt::format("output '{}': buffer {} does not exist", name, output->buffer()));
     const artifact::Buffer *buffer = program.buffers()->Get(output->buffer());
     if (buffer->space() == artifact::Space::input || buffer->space() == artifact::Space::scalar)
-      return corrupted(fmt::format("output '{}' is in space {}, which belongs to the caller", name,
-                                   artifact::EnumNameSpace(buffer->space())));
+      return corrupted(
+          fmt::format("output '{}' is in space {}, which belongs to the caller", name, artifact::EnumNameSpace(buffer->space())));
     if (!buffer->type())
       return corrupted(fmt::format("output '{}': buffer {} has no type", name, output->buffer()));
   }
@@ -312,10 +295,8 @@ Status verifyProgram(const Context &context, const artifact::Program &program, s
   for (uint64_t size : {program.replica_size(), program.shared_size(), program.input_size()})
     if (size > maxMemory / context.role.ranks.count)
       return corrupted(fmt::format("a memory of {} bytes is too large", size));
-  if (program.registers() > maxRegisters ||
-      uint64_t(program.channels()) * context.role.ranks.count > maxChannelStates)
-    return corrupted(fmt::format("{} registers or {} channels are too many", program.registers(),
-                                 program.channels()));
+  if (program.registers() > maxRegisters || uint64_t(program.channels()) * context.role.ranks.count > maxChannelStates)
+    return corrupted(fmt::format("{} registers or {} channels are too many", program.registers(), program.channels()));
   // Each has a start, a barrier or a once section, here or in another role; what is checked for each must not cost more than the file
   // has bytes.
   if (program.channels() > context.commandsOfName)

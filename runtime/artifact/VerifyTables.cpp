@@ -18,8 +18,7 @@ Status verifyType(const artifact::TensorType *type, bool allowDynamic, uint64_t 
   if (elementSize(type->element()) == 0)
     return corrupted(fmt::format("unknown element type {}", unsigned(type->element())));
   if (count(type->shape()) > maxDimensions)
-    return corrupted(fmt::format("expected at most {} dimensions, found {}", maxDimensions,
-                                 count(type->shape())));
+    return corrupted(fmt::format("expected at most {} dimensions, found {}", maxDimensions, count(type->shape())));
   // FlatBuffers' verifier looks at the place of a vector's length, not at that of its elements.
   if (count(type->shape()) > 0 && reinterpret_cast<uintptr_t>(type->shape()->Data()) % alignof(int64_t) != 0)
     return corrupted("a shape is not aligned");
@@ -45,12 +44,10 @@ Status verifyType(const artifact::TensorType *type, bool allowDynamic, uint64_t 
 
 Status verifyDisjoint(std::vector<NamedRange> ranges, std::string_view what) {
   std::erase_if(ranges, [](const NamedRange &range) { return range.size == 0; });
-  std::sort(ranges.begin(), ranges.end(),
-            [](const NamedRange &a, const NamedRange &b) { return a.offset < b.offset; });
+  std::sort(ranges.begin(), ranges.end(), [](const NamedRange &a, const NamedRange &b) { return a.offset < b.offset; });
   for (size_t i = 1; i < ranges.size(); ++i)
     if (ranges[i].offset < ranges[i - 1].offset + ranges[i - 1].size)
-      return corrupted(fmt::format("{} '{}' and '{}' overlap at byte {}", what, ranges[i - 1].name,
-                                   ranges[i].name, ranges[i].offset));
+      return corrupted(fmt::format("{} '{}' and '{}' overlap at byte {}", what, ranges[i - 1].name, ranges[i].name, ranges[i].offset));
   return Status::success();
 }
 
@@ -60,7 +57,8 @@ Membership membershipOf(const artifact::Artifact &artifact, uint32_t group, int3
   Membership result;
   result.members = count(listed) ? listed->size() : artifact.replicas();
   auto before = [&](uint32_t rank) {
-    return count(listed) ? uint32_t(std::lower_bound(listed->begin(), listed->end(), rank) - listed->begin()) : std::min(rank, result.members);
+    return count(listed) ? uint32_t(std::lower_bound(listed->begin(), listed->end(), rank) - listed->begin())
+                         : std::min(rank, result.members);
   };
   result.ofRole = before(role.end()) - before(role.first);
   result.root = root != -1 ? uint32_t(root) : count(listed) ? listed->Get(0) : 0;
@@ -82,21 +80,18 @@ Status verifySegments(const artifact::Artifact &artifact, uint64_t fileSize) {
                                    "found {}",
                                    i, segmentAlignment, segment->offset()));
     if (segment->offset() == 0 || !rangeFits(segment->offset(), segment->size(), fileSize))
-      return corrupted(fmt::format("segment {}: {} bytes at {} lie outside of the file of {} bytes",
-                                   i, segment->size(), segment->offset(), fileSize));
+      return corrupted(
+          fmt::format("segment {}: {} bytes at {} lie outside of the file of {} bytes", i, segment->size(), segment->offset(), fileSize));
     ranges.push_back({segment->offset(), segment->size(), names[i]});
   }
   return verifyDisjoint(std::move(ranges), "segments");
 }
 
 bool isSymbol(std::string_view text) {
-  auto isLetter = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '.' || c == '$';
-  };
+  auto isLetter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '.' || c == '$'; };
   if (text.empty() || text.size() > 1024 || !isLetter(text.front()))
     return false;
-  return std::all_of(text.begin(), text.end(),
-                     [&](char c) { return isLetter(c) || (c >= '0' && c <= '9'); });
+  return std::all_of(text.begin(), text.end(), [&](char c) { return isLetter(c) || (c >= '0' && c <= '9'); });
 }
 
 Status verifyKernels(const artifact::Artifact &artifact) {
@@ -107,8 +102,7 @@ Status verifyKernels(const artifact::Artifact &artifact) {
     if (target.empty() || !targets.insert(target).second)
       return corrupted(fmt::format("binary {}: target '{}' is empty or given twice", i, target));
     if (binary->segment() >= count(artifact.segments()))
-      return corrupted(fmt::format("binary '{}': segment {} does not exist", target,
-                                   binary->segment()));
+      return corrupted(fmt::format("binary '{}': segment {} does not exist", target, binary->segment()));
   }
   std::set<std::string_view> symbols;
   for (uint32_t i = 0; i < count(artifact.kernels()); ++i) {
@@ -119,15 +113,12 @@ Status verifyKernels(const artifact::Artifact &artifact) {
     if (!symbols.insert(symbol).second)
       return corrupted(fmt::format("kernel '{}' is given twice", symbol));
     if (kernel->grid() == 0 || kernel->grid() > maxGrid)
-      return corrupted(fmt::format("kernel '{}': expected a grid of 1 to {} tiles, found {}",
-                                   symbol, maxGrid, kernel->grid()));
+      return corrupted(fmt::format("kernel '{}': expected a grid of 1 to {} tiles, found {}", symbol, maxGrid, kernel->grid()));
     if (kernel->location() && kernel->location() >= count(artifact.locations()))
-      return corrupted(fmt::format("kernel '{}': location {} does not exist", symbol,
-                                   kernel->location()));
+      return corrupted(fmt::format("kernel '{}': location {} does not exist", symbol, kernel->location()));
   }
   if (count(artifact.kernels()) && !count(artifact.binaries()))
-    return corrupted(fmt::format("{} kernels, but no binary holds them",
-                                 count(artifact.kernels())));
+    return corrupted(fmt::format("{} kernels, but no binary holds them", count(artifact.kernels())));
   return Status::success();
 }
 
@@ -151,11 +142,9 @@ Status verifyGroups(const artifact::Artifact &artifact) {
     for (uint32_t j = 0; j < count(group->ranks()); ++j) {
       uint32_t rank = group->ranks()->Get(j);
       if (rank >= total)
-        return corrupted(fmt::format("group '{}': rank {} does not exist among {}",
-                                     group->name()->string_view(), rank, total));
+        return corrupted(fmt::format("group '{}': rank {} does not exist among {}", group->name()->string_view(), rank, total));
       if (j && rank <= group->ranks()->Get(j - 1))
-        return corrupted(fmt::format("group '{}': expected ascending ranks, found {} after {}",
-                                     group->name()->string_view(), rank,
+        return corrupted(fmt::format("group '{}': expected ascending ranks, found {} after {}", group->name()->string_view(), rank,
                                      group->ranks()->Get(j - 1)));
     }
   }
@@ -163,15 +152,12 @@ Status verifyGroups(const artifact::Artifact &artifact) {
 }
 
 /// Shared by variables and scalars: a static type at an aligned offset inside of its memory.
-Status verifyPlacement(const artifact::TensorType *type, uint64_t offset, uint64_t limit,
-                       uint64_t *bytes) {
+Status verifyPlacement(const artifact::TensorType *type, uint64_t offset, uint64_t limit, uint64_t *bytes) {
   LOCKSTEP_RETURN_IF_ERROR(verifyType(type, /*allowDynamic=*/false, bytes));
   if (offset % elementSize(type->element()) != 0)
-    return corrupted(fmt::format("offset {} is not aligned to its element type {}", offset,
-                                 elementName(type->element())));
+    return corrupted(fmt::format("offset {} is not aligned to its element type {}", offset, elementName(type->element())));
   if (!rangeFits(offset, *bytes, limit))
-    return corrupted(fmt::format("{} bytes at {} lie outside of its memory of {} bytes", *bytes,
-                                 offset, limit));
+    return corrupted(fmt::format("{} bytes at {} lie outside of its memory of {} bytes", *bytes, offset, limit));
   return Status::success();
 }
 
@@ -187,18 +173,15 @@ Status verifyVariables(const artifact::Artifact &artifact) {
       return corrupted(context + ": the name is empty or given twice");
     bool isShared = variable->space() == artifact::Space::variable;
     if (!isShared && variable->space() != artifact::Space::replica_variable)
-      return corrupted(fmt::format("{}: expected space variable or replica_variable, found {}",
-                                   context, unsigned(variable->space())));
-    if (variable->synchronization() > artifact::Synchronization::MAX ||
-        variable->aggregation() > artifact::Aggregation::MAX)
+      return corrupted(fmt::format("{}: expected space variable or replica_variable, found {}", context, unsigned(variable->space())));
+    if (variable->synchronization() > artifact::Synchronization::MAX || variable->aggregation() > artifact::Aggregation::MAX)
       return corrupted(context + ": unknown synchronization or aggregation");
     if (variable->role() >= roles.size())
       return corrupted(fmt::format("{}: role {} does not exist among {}", context, variable->role(), roles.size()));
     const RoleInfo &role = roles[variable->role()];
     uint64_t bytes = 0;
     uint64_t limit = isShared ? role.variableSize : role.replicaVariableSize;
-    if (Status status = verifyPlacement(variable->type(), variable->offset(), limit, &bytes);
-        !status.ok())
+    if (Status status = verifyPlacement(variable->type(), variable->offset(), limit, &bytes); !status.ok())
       return status.withContext(context);
     (isShared ? shared : replica)[variable->role()].push_back({variable->offset(), bytes, name});
     if (variable->initial() == -1)
@@ -207,8 +190,7 @@ Status verifyVariables(const artifact::Artifact &artifact) {
       return corrupted(fmt::format("{}: segment {} does not exist", context, variable->initial()));
     uint64_t found = artifact.segments()->Get(uint32_t(variable->initial()))->size();
     if (found != bytes)
-      return corrupted(fmt::format("{}: expected an initial value of {} bytes, found {}", context,
-                                   bytes, found));
+      return corrupted(fmt::format("{}: expected an initial value of {} bytes, found {}", context, bytes, found));
   }
   for (auto *ranges : {&shared, &replica})
     for (std::vector<NamedRange> &ofRole : *ranges)
@@ -226,14 +208,11 @@ Status verifyScalars(const artifact::Artifact &artifact) {
     if (name.empty() || !names.insert(name).second)
       return corrupted(context + ": the name is empty or given twice");
     uint64_t bytes = 0;
-    if (Status status =
-            verifyPlacement(scalar->type(), scalar->offset(), artifact.scalar_size(), &bytes);
-        !status.ok())
+    if (Status status = verifyPlacement(scalar->type(), scalar->offset(), artifact.scalar_size(), &bytes); !status.ok())
       return status.withContext(context);
     uint32_t found = count(scalar->default_value());
     if (found != 0 && found != bytes)
-      return corrupted(fmt::format("{}: expected a default of {} bytes, found {}", context, bytes,
-                                   found));
+      return corrupted(fmt::format("{}: expected a default of {} bytes, found {}", context, bytes, found));
     ranges.push_back({scalar->offset(), bytes, name});
   }
   return verifyDisjoint(std::move(ranges), "scalars");
@@ -241,10 +220,8 @@ Status verifyScalars(const artifact::Artifact &artifact) {
 
 Status verifySizes(const artifact::Artifact &artifact) {
   if (artifact.replicas() == 0 || artifact.replicas() > maxReplicas)
-    return corrupted(fmt::format("expected 1 to {} replicas, found {}", maxReplicas,
-                                 artifact.replicas()));
-  for (uint64_t size :
-       {artifact.variable_size(), artifact.replica_variable_size(), artifact.scalar_size()})
+    return corrupted(fmt::format("expected 1 to {} replicas, found {}", maxReplicas, artifact.replicas()));
+  for (uint64_t size : {artifact.variable_size(), artifact.replica_variable_size(), artifact.scalar_size()})
     if (size > maxMemory / artifact.replicas())
       return corrupted(fmt::format("a memory of {} bytes is too large", size));
   return Status::success();
@@ -273,8 +250,8 @@ Status verifyPrograms(Context &context) {
     std::vector<std::vector<uint32_t>> others(programs.size());
     for (size_t i = 0; i < programs.size(); ++i) {
       const artifact::Program *program = programs[i];
-      context.role = *std::find_if(roles.begin(), roles.end(),
-                                   [&](const RoleInfo &role) { return role.name == program->role()->string_view(); });
+      context.role =
+          *std::find_if(roles.begin(), roles.end(), [&](const RoleInfo &role) { return role.name == program->role()->string_view(); });
       std::string where = fmt::format("program '{}'", name);
       if (roles.size() > 1)
         where += fmt::format(" of role '{}'", context.role.name);
@@ -313,8 +290,7 @@ Status verifyConstantOutputs(const artifact::Artifact &artifact) {
 } // namespace
 } // namespace verify
 
-Status verifyArtifact(const artifact::Artifact &artifact, uint64_t fileSize,
-                      const VerifyOptions &options) {
+Status verifyArtifact(const artifact::Artifact &artifact, uint64_t fileSize, const VerifyOptions &options) {
   using namespace verify;
   LOCKSTEP_RETURN_IF_ERROR(verifySizes(artifact));
   LOCKSTEP_RETURN_IF_ERROR(verifyRoles(artifact));
@@ -328,8 +304,7 @@ Status verifyArtifact(const artifact::Artifact &artifact, uint64_t fileSize,
   Context context{artifact, options, 0};
   if (artifact.constants() != -1) {
     if (artifact.constants() < 0 || uint32_t(artifact.constants()) >= count(artifact.segments()))
-      return corrupted(fmt::format("segment {} of the constants does not exist",
-                                   artifact.constants()));
+      return corrupted(fmt::format("segment {} of the constants does not exist", artifact.constants()));
     context.constantSize = artifact.segments()->Get(uint32_t(artifact.constants()))->size();
   }
   return verifyPrograms(context);

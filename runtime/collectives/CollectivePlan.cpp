@@ -11,9 +11,7 @@ namespace lockstep::runtime {
 using artifact::Buffer;
 using artifact::CollectiveKind;
 
-static Slice sliceOf(const Buffer *buffer) {
-  return {buffer->offset(), uint32_t(buffer->space())};
-}
+static Slice sliceOf(const Buffer *buffer) { return {buffer->offset(), uint32_t(buffer->space())}; }
 
 static bool isShared(const Buffer *buffer) {
   return buffer->space() == artifact::Space::shared || buffer->space() == artifact::Space::variable;
@@ -42,8 +40,7 @@ static void addRange(CollectivePlan &plan, const Buffer *operand, const Buffer *
   // Slices of a reduce_scatter are strided by member, which merging would break; and executors with other memories would merge others.
   if (!plan.ranges.empty() && plan.kind == CollectiveKind::all_reduce && plan.isLocal()) {
     ReduceRange &last = plan.ranges.back();
-    if (last.functions == range.functions && last.resultSize == range.resultSize &&
-        last.direct == range.direct &&
+    if (last.functions == range.functions && last.resultSize == range.resultSize && last.direct == range.direct &&
         continues(last.operand, last.elements * last.functions->elementSize, range.operand) &&
         continues(last.result, last.elements * last.resultSize, range.result)) {
       last.elements += range.elements;
@@ -53,8 +50,7 @@ static void addRange(CollectivePlan &plan, const Buffer *operand, const Buffer *
   plan.ranges.push_back(range);
 }
 
-static void addGather(CollectivePlan &plan, const Buffer *operand, const Buffer *result,
-                      int32_t axis) {
+static void addGather(CollectivePlan &plan, const Buffer *operand, const Buffer *result, int32_t axis) {
   const Buffer *either = operand ? operand : result;
   GatherOperand gather;
   gather.operand = operand ? sliceOf(operand) : Slice();
@@ -114,7 +110,8 @@ static bool rootHasOperands(const artifact::Artifact &artifact, const artifact::
   return false;
 }
 
-static void setRoot(CollectivePlan &plan, const artifact::Artifact &artifact, const artifact::Program &program, const artifact::Start &start) {
+static void setRoot(CollectivePlan &plan, const artifact::Artifact &artifact, const artifact::Program &program,
+                    const artifact::Start &start) {
   if (start.root() != -1)
     plan.root = uint32_t(std::lower_bound(plan.members.begin(), plan.members.end(), uint32_t(start.root())) - plan.members.begin());
   if (plan.kind == CollectiveKind::reduce || plan.kind == CollectiveKind::gather)
@@ -138,9 +135,8 @@ static void countTiles(CollectivePlan &plan) {
     plan.tiles = int64_t(plan.localCount);
 }
 
-Expected<CollectivePlan> planCollective(const artifact::Artifact &artifact,
-                                        const artifact::Program &program,
-                                        const artifact::Start &start, const RankRange &here) {
+Expected<CollectivePlan> planCollective(const artifact::Artifact &artifact, const artifact::Program &program, const artifact::Start &start,
+                                        const RankRange &here) {
   CollectivePlan plan;
   plan.kind = start.kind();
   plan.reduction = start.reduction();
@@ -178,8 +174,7 @@ Expected<CollectivePlan> planCollective(const artifact::Artifact &artifact,
 }
 
 uint64_t collectiveScratchBytes(uint32_t members) {
-  return (uint64_t(scratchBlocks(members)) + 2) * reduceBlockBytes +
-         members * sizeof(void *);
+  return (uint64_t(scratchBlocks(members)) + 2) * reduceBlockBytes + members * sizeof(void *);
 }
 
 } // namespace lockstep::runtime

@@ -88,9 +88,7 @@ struct CollectivePlan {
 
   /// Sets `members` and what follows from them for a session with the ranks `here`.
   void setMembers(const artifact::Artifact &artifact, uint32_t group, const RankRange &here);
-  bool isMember(uint32_t rank) const {
-    return everybody || std::binary_search(members.begin(), members.end(), rank);
-  }
+  bool isMember(uint32_t rank) const { return everybody || std::binary_search(members.begin(), members.end(), rank); }
   /// All members are in this session.
   bool isLocal() const { return localCount == members.size(); }
   bool isLocal(uint32_t position) const { return position - firstLocal < localCount; }
@@ -99,9 +97,8 @@ struct CollectivePlan {
 };
 
 /// Decodes a start that has been verified, for a session with the ranks `here`. Error: some results are shared and others are private.
-Expected<CollectivePlan> planCollective(const artifact::Artifact &artifact,
-                                        const artifact::Program &program,
-                                        const artifact::Start &start, const RankRange &here);
+Expected<CollectivePlan> planCollective(const artifact::Artifact &artifact, const artifact::Program &program, const artifact::Start &start,
+                                        const RankRange &here);
 
 /// Memories of the members of this session, in the order of `CollectivePlan::members`.
 using MemberBases = std::byte *const *const *;

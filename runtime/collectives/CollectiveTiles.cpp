@@ -17,9 +17,8 @@ namespace lockstep::runtime {
 using artifact::CollectiveKind;
 
 /// Writes a finished block to `result` of the member, or of all of them.
-static void storeBlock(const CollectivePlan &plan, MemberBases bases, const ReduceRange &range,
-                       uint64_t firstElement, uint64_t count, const std::byte *acc,
-                       std::byte *rounded, uint32_t onlyMember) {
+static void storeBlock(const CollectivePlan &plan, MemberBases bases, const ReduceRange &range, uint64_t firstElement, uint64_t count,
+                       const std::byte *acc, std::byte *rounded, uint32_t onlyMember) {
   const ReduceFunctions &functions = *range.functions;
   uint64_t bytes = count * range.resultSize;
   const std::byte *block = acc;
@@ -35,11 +34,9 @@ static void storeBlock(const CollectivePlan &plan, MemberBases bases, const Redu
     functions.copy(range.result.in(bases[i]) + offset, block, int64_t(bytes));
 }
 
-static void reduceTile(const CollectivePlan &plan, MemberBases bases, int64_t tile,
-                       std::byte *scratch) {
-  auto next = std::upper_bound(
-      plan.ranges.begin(), plan.ranges.end(), tile,
-      [](int64_t value, const ReduceRange &range) { return value < range.firstTile; });
+static void reduceTile(const CollectivePlan &plan, MemberBases bases, int64_t tile, std::byte *scratch) {
+  auto next = std::upper_bound(plan.ranges.begin(), plan.ranges.end(), tile,
+                               [](int64_t value, const ReduceRange &range) { return value < range.firstTile; });
   const ReduceRange &range = *std::prev(next);
   uint64_t block = uint64_t(tile - range.firstTile);
   uint32_t members = uint32_t(plan.members.size());
@@ -59,8 +56,7 @@ static void reduceTile(const CollectivePlan &plan, MemberBases bases, int64_t ti
   const std::byte *fewSources[64];
   const std::byte **sources = fewSources;
   if (members > std::size(fewSources))
-    sources = reinterpret_cast<const std::byte **>(
-        scratch + (uint64_t(scratchBlocks(members)) + 2) * reduceBlockBytes);
+    sources = reinterpret_cast<const std::byte **>(scratch + (uint64_t(scratchBlocks(members)) + 2) * reduceBlockBytes);
   for (uint32_t i = 0; i < members; ++i)
     sources[i] = range.operand.in(bases[i]) + offset;
 
@@ -73,8 +69,7 @@ static void reduceTile(const CollectivePlan &plan, MemberBases bases, int64_t ti
     return;
   }
   if (range.direct)
-    return reduceTree(functions, range.result.in(bases[0]) + first * range.resultSize,
-                      sources, members, int64_t(count), scratch);
+    return reduceTree(functions, range.result.in(bases[0]) + first * range.resultSize, sources, members, int64_t(count), scratch);
   std::byte *acc = scratch, *rounded = scratch + reduceBlockBytes;
   reduceTree(functions, acc, sources, members, int64_t(count), scratch + 2 * reduceBlockBytes);
   storeBlock(plan, bases, range, first, count, acc, rounded, onlyMember);
@@ -89,8 +84,7 @@ static GatherExtent extentOf(const GatherOperand &gather, const int64_t *dimensi
   GatherExtent extent;
   for (size_t i = 0; i < gather.shape.size(); ++i) {
     uint64_t size = uint64_t(dimensions[gather.firstDimension + i]);
-    (i < size_t(gather.axis) ? extent.outer : i == size_t(gather.axis) ? extent.axis
-                                                                       : extent.inner) *= size;
+    (i < size_t(gather.axis) ? extent.outer : i == size_t(gather.axis) ? extent.axis : extent.inner) *= size;
   }
   return extent;
 }
@@ -259,11 +253,10 @@ static Status checkGather(const CollectivePlan &plan, const GatherOperand &gathe
   if (!plan.hasResults || (plan.kind == CollectiveKind::gather && !plan.isLocal(plan.root)))
     return Status::success();
   if (gather.resultRows >= 0 && rows != gather.resultRows)
-    return outOfRange(fmt::format("expected {} rows in the result, found {} from {} replicas",
-                                  gather.resultRows, rows, plan.members.size()));
+    return outOfRange(
+        fmt::format("expected {} rows in the result, found {} from {} replicas", gather.resultRows, rows, plan.members.size()));
   if (total > gather.resultBytes)
-    return outOfRange(fmt::format("the operands have {} bytes, the bound of the result is {}",
-                                  total, gather.resultBytes));
+    return outOfRange(fmt::format("the operands have {} bytes, the bound of the result is {}", total, gather.resultBytes));
   return Status::success();
 }
 

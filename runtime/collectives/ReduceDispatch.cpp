@@ -14,8 +14,7 @@ static const ReduceFunctions &orNothing(const ReduceFunctions *functions) {
   return functions ? *functions : nothing;
 }
 
-const ReduceFunctions &reduceFunctions(artifact::ElementType element,
-                                       artifact::Reduction reduction) {
+const ReduceFunctions &reduceFunctions(artifact::ElementType element, artifact::Reduction reduction) {
   static Picker *const picker = [] {
     __builtin_cpu_init();
     if (__builtin_cpu_supports("x86-64-v4"))
@@ -27,8 +26,7 @@ const ReduceFunctions &reduceFunctions(artifact::ElementType element,
   return orNothing(picker(element, reduction));
 }
 
-const ReduceFunctions &reduceFunctions(artifact::ElementType element,
-                                       artifact::Reduction reduction, const char *level) {
+const ReduceFunctions &reduceFunctions(artifact::ElementType element, artifact::Reduction reduction, const char *level) {
   Picker *picker = std::strcmp(level, "x86-64-v4") == 0   ? &reduceFunctions_v4
                    : std::strcmp(level, "x86-64-v3") == 0 ? &reduceFunctions_v3
                                                           : &reduceFunctions_baseline;

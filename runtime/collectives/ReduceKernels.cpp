@@ -20,9 +20,15 @@ struct BFloat {
   uint16_t bits;
 };
 
-template <typename T> struct AccumulatorOf { using Type = T; };
-template <> struct AccumulatorOf<Half> { using Type = float; };
-template <> struct AccumulatorOf<BFloat> { using Type = float; };
+template <typename T> struct AccumulatorOf {
+  using Type = T;
+};
+template <> struct AccumulatorOf<Half> {
+  using Type = float;
+};
+template <> struct AccumulatorOf<BFloat> {
+  using Type = float;
+};
 
 template <typename T> inline T widen(T value) { return value; }
 inline float widen(Half value) {
@@ -52,11 +58,21 @@ inline void narrow(BFloat &out, float value) {
 }
 
 /// Integers wrap around: computed without a sign, where overflow is defined.
-template <typename T> struct Unsigned { using Type = T; };
-template <> struct Unsigned<int8_t> { using Type = uint8_t; };
-template <> struct Unsigned<int16_t> { using Type = uint16_t; };
-template <> struct Unsigned<int32_t> { using Type = uint32_t; };
-template <> struct Unsigned<int64_t> { using Type = uint64_t; };
+template <typename T> struct Unsigned {
+  using Type = T;
+};
+template <> struct Unsigned<int8_t> {
+  using Type = uint8_t;
+};
+template <> struct Unsigned<int16_t> {
+  using Type = uint16_t;
+};
+template <> struct Unsigned<int32_t> {
+  using Type = uint32_t;
+};
+template <> struct Unsigned<int64_t> {
+  using Type = uint64_t;
+};
 
 struct Sum {
   template <typename A> static A apply(A a, A b) {
@@ -108,16 +124,14 @@ template <typename T, typename Op> struct Loops {
     for (int64_t i = 0; i < n; ++i)
       acc[i] = Op::apply(widen(a[i]), widen(b[i]));
   }
-  static void reduce4(void *accPointer, const void *aPointer, const void *bPointer,
-                      const void *cPointer, const void *dPointer, int64_t n) {
+  static void reduce4(void *accPointer, const void *aPointer, const void *bPointer, const void *cPointer, const void *dPointer, int64_t n) {
     A *__restrict acc = static_cast<A *>(accPointer);
     const T *a = static_cast<const T *>(aPointer);
     const T *b = static_cast<const T *>(bPointer);
     const T *c = static_cast<const T *>(cPointer);
     const T *d = static_cast<const T *>(dPointer);
     for (int64_t i = 0; i < n; ++i)
-      acc[i] = Op::apply(Op::apply(widen(a[i]), widen(b[i])),
-                         Op::apply(widen(c[i]), widen(d[i])));
+      acc[i] = Op::apply(Op::apply(widen(a[i]), widen(b[i])), Op::apply(widen(c[i]), widen(d[i])));
   }
   static void addElement(void *accPointer, const void *aPointer, int64_t n) {
     A *__restrict acc = static_cast<A *>(accPointer);
@@ -138,8 +152,7 @@ template <typename T, typename Op> struct Loops {
       narrow(out[i], acc[i]);
   }
 
-  static constexpr ReduceFunctions functions = {
-      sizeof(T), sizeof(A), load, reduce2, reduce4, addElement, addAccumulator, store, copyBytes};
+  static constexpr ReduceFunctions functions = {sizeof(T), sizeof(A), load, reduce2, reduce4, addElement, addAccumulator, store, copyBytes};
 };
 
 template <typename T> const ReduceFunctions *pick(artifact::Reduction reduction) {
@@ -195,12 +208,8 @@ const ReduceFunctions *pick(artifact::ElementType element, artifact::Reduction r
 #define LOCKSTEP_CONCAT_(a, b) a##b
 #define LOCKSTEP_CONCAT(a, b) LOCKSTEP_CONCAT_(a, b)
 
-const ReduceFunctions *LOCKSTEP_CONCAT(reduceFunctions_,
-                                       LOCKSTEP_LEVEL)(artifact::ElementType element,
-                                                       artifact::Reduction reduction);
-const ReduceFunctions *LOCKSTEP_CONCAT(reduceFunctions_,
-                                       LOCKSTEP_LEVEL)(artifact::ElementType element,
-                                                       artifact::Reduction reduction) {
+const ReduceFunctions *LOCKSTEP_CONCAT(reduceFunctions_, LOCKSTEP_LEVEL)(artifact::ElementType element, artifact::Reduction reduction);
+const ReduceFunctions *LOCKSTEP_CONCAT(reduceFunctions_, LOCKSTEP_LEVEL)(artifact::ElementType element, artifact::Reduction reduction) {
   return pick(element, reduction);
 }
 

@@ -24,8 +24,7 @@ struct ReduceFunctions {
   /// acc[i] = a[i] + b[i]
   void (*reduce2)(void *acc, const void *a, const void *b, int64_t n) = nullptr;
   /// acc[i] = (a[i] + b[i]) + (c[i] + d[i])
-  void (*reduce4)(void *acc, const void *a, const void *b, const void *c, const void *d,
-                  int64_t n) = nullptr;
+  void (*reduce4)(void *acc, const void *a, const void *b, const void *c, const void *d, int64_t n) = nullptr;
   /// acc[i] = acc[i] + a[i], where a is of T
   void (*addElement)(void *acc, const void *a, int64_t n) = nullptr;
   /// acc[i] = acc[i] + other[i], where other is of A
@@ -38,12 +37,10 @@ struct ReduceFunctions {
 };
 
 /// The loops for this CPU; `load` is null where the verifier refuses the combination.
-const ReduceFunctions &reduceFunctions(artifact::ElementType element,
-                                       artifact::Reduction reduction);
+const ReduceFunctions &reduceFunctions(artifact::ElementType element, artifact::Reduction reduction);
 
 /// The same for one level ("x86-64", "x86-64-v3", "x86-64-v4"), for tests; the CPU must have it.
-const ReduceFunctions &reduceFunctions(artifact::ElementType element,
-                                       artifact::Reduction reduction, const char *level);
+const ReduceFunctions &reduceFunctions(artifact::ElementType element, artifact::Reduction reduction, const char *level);
 
 } // namespace lockstep::runtime
 

@@ -27,17 +27,14 @@ namespace lockstep::runtime {
 inline constexpr uint64_t reduceBlockBytes = 16 * 1024;
 
 /// Scratch blocks that `reduceTree` needs for n ranks, the accumulator not counted.
-inline uint32_t reduceScratchBlocks(uint32_t n) {
-  return n <= 4 ? 0 : uint32_t(std::bit_width(n - 1));
-}
+inline uint32_t reduceScratchBlocks(uint32_t n) { return n <= 4 ? 0 : uint32_t(std::bit_width(n - 1)); }
 
 /// Blocks of scratch for n ranks: for `reduceTree`, and for the same tree over partial results.
 inline uint32_t scratchBlocks(uint32_t n) { return uint32_t(std::bit_width(n)) + 1; }
 
 /// acc[0, count) = reduction of sources[0..n)[0, count). `scratch` holds `reduceScratchBlocks(n)`
 /// blocks of `reduceBlockBytes`; `acc` overlaps no source.
-inline void reduceTree(const ReduceFunctions &functions, std::byte *acc,
-                       const std::byte *const *sources, uint32_t n, int64_t count,
+inline void reduceTree(const ReduceFunctions &functions, std::byte *acc, const std::byte *const *sources, uint32_t n, int64_t count,
                        std::byte *scratch) {
   if (n == 1)
     return functions.load(acc, sources[0], count);

@@ -99,8 +99,8 @@ Fingerprint fingerprintOf(std::span<const std::byte> bytes) {
 
 Status compareCopies(std::span<const Statement> statements, std::span<const std::string> names, const std::string &when) {
   for (size_t i = 0; i < names.size(); ++i) {
-    std::vector<Camp> camps =
-        campsOf(statements, [&](const Statement &statement) { return statement.text.substr(i * sizeof(Fingerprint), sizeof(Fingerprint)); });
+    std::vector<Camp> camps = campsOf(
+        statements, [&](const Statement &statement) { return statement.text.substr(i * sizeof(Fingerprint), sizeof(Fingerprint)); });
     if (camps.size() < 2)
       continue;
     // Without a majority nobody can tell who is right.
@@ -108,8 +108,8 @@ Status compareCopies(std::span<const Statement> statements, std::span<const std:
     std::string text = fmt::format("{}, the copies of the mirrored variable '{}' differ: ", when, names[i]);
     for (size_t k = 0; k + 1 < camps.size(); ++k)
       text += fmt::format("{}{}", k ? "; " : "", namesOf(camps[k].members));
-    text += fmt::format("{} what {} {}", camps.size() == 2 && camps[0].members.size() == 1 ? " has not" : " have not", namesOf(camps.back().members),
-                        camps.back().members.size() == 1 ? "has" : "have");
+    text += fmt::format("{} what {} {}", camps.size() == 2 && camps[0].members.size() == 1 ? " has not" : " have not",
+                        namesOf(camps.back().members), camps.back().members.size() == 1 ? "has" : "have");
     return {StatusCode::diverged, text + (hasMajority ? "" : " (there is no majority)")};
   }
   return Status::success();

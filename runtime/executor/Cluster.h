@@ -120,8 +120,8 @@ public:
   /// Completed runs of all programs.
   uint64_t completedRuns() const;
 
-  /// For who must not wait for a thread that is inside of `run` and never comes back: lets go of the cluster's own threads. The cluster must
-  /// be kept until the process exits.
+  /// For who must not wait for a thread that is inside of `run` and never comes back: lets go of the cluster's own threads. The cluster
+  /// must be kept until the process exits.
   void leaveBehind();
 
   /// What replicas have given to the servers and got from them in all runs, in bytes. Replicas of one executor get what is for all of

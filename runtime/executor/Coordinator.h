@@ -56,8 +56,8 @@ private:
   std::shared_ptr<State> state;
 };
 
-/// `schedule`, `join`, `done`, `read` and `write` may be called from any thread but those of the functions themselves, by several at a time:
-/// then one of them gets an error, and the others go on.
+/// `schedule`, `join`, `done`, `read` and `write` may be called from any thread but those of the functions themselves, by several at a
+/// time: then one of them gets an error, and the others go on.
 class Coordinator {
 public:
   /// Called on a thread of the worker's, with its lane, in which it may bind data, set scalars, run programs and read outputs.
@@ -65,7 +65,8 @@ public:
   using Function = std::function<Status(Cluster &lane, unsigned worker)>;
 
   /// Errors: those of `Cluster::create`, and an artifact of another strategy: one with several replicas, without servers, with variables
-  /// that are not on a server, or with collectives on the memory of variables. `checkRaces`, since each lane would only see its own accesses.
+  /// that are not on a server, or with collectives on the memory of variables. `checkRaces`, since each lane would only see its own
+  /// accesses.
   static Expected<std::unique_ptr<Coordinator>> create(std::shared_ptr<const Artifact> artifact, CoordinatorOptions options);
 
   /// Cancels what has not begun, and waits for what has. A worker inside of a kernel that never ends is left behind, with all memory.

@@ -34,14 +34,11 @@ Executor::Executor(Options given)
   team.start(options.workers - 1, spinTime, [this](unsigned index) { return enterAndWork(index + 1); });
   if (options.deadline > std::chrono::nanoseconds(0))
     watchdog = std::make_unique<Watchdog>(
-        *options.clock, options.deadline, [this] { return sample(); },
-        [this](uint64_t run) { return expire(run); },
+        *options.clock, options.deadline, [this] { return sample(); }, [this](uint64_t run) { return expire(run); },
         [this](uint64_t run, std::chrono::nanoseconds duration) { tellOfWait(run, duration); });
 }
 
-bool Executor::isInside() const {
-  return (gate.load(std::memory_order_acquire) & gateInside) != 0;
-}
+bool Executor::isInside() const { return (gate.load(std::memory_order_acquire) & gateInside) != 0; }
 
 bool Executor::leaveOrAbandon() {
   if (ThreadTeam::becomesEmpty([this] { return isInside(); }))
@@ -111,8 +108,7 @@ Status Executor::run(ProgramState &state) {
   stop.store(false, std::memory_order_seq_cst);
   if (failed())
     stop.store(true, std::memory_order_relaxed);
-  runHasOtherWorkers =
-      options.workers > 1 && (state.replicaCount > 1 || state.program.hasShareableWork);
+  runHasOtherWorkers = options.workers > 1 && (state.replicaCount > 1 || state.program.hasShareableWork);
   if (options.network)
     if (Status status = state.transport->begin(); !status.ok())
       fail(status);
@@ -176,8 +172,7 @@ void Executor::fail(const Status &status) {
 bool Executor::claim(ProgramState &state, Replica &replica) {
   auto canGoOn = [&] {
     uint64_t blocked = replica.blocked.load(std::memory_order_relaxed);
-    return blocked == Replica::notBlocked ||
-           state.rendezvous->isComplete(uint32_t(blocked >> 32), uint32_t(blocked));
+    return blocked == Replica::notBlocked || state.rendezvous->isComplete(uint32_t(blocked >> 32), uint32_t(blocked));
   };
   if (replica.state.load(std::memory_order_relaxed) != Replica::ready || !canGoOn())
     return false;
@@ -186,8 +181,7 @@ bool Executor::claim(ProgramState &state, Replica &replica) {
     return true;
   }
   uint32_t expected = Replica::ready;
-  if (!replica.state.compare_exchange_strong(expected, Replica::running,
-                                             std::memory_order_acquire))
+  if (!replica.state.compare_exchange_strong(expected, Replica::running, std::memory_order_acquire))
     return false;
   // Another worker may have had it in between, and it may be blocked on something else now.
   if (canGoOn())
@@ -197,8 +191,7 @@ bool Executor::claim(ProgramState &state, Replica &replica) {
 }
 
 /// Executes the replicas of [first, last) that can go on; true if there was one.
-bool Executor::executeSome(const Execution &execution, uint32_t worker, uint32_t first,
-                           uint32_t last) {
+bool Executor::executeSome(const Execution &execution, uint32_t worker, uint32_t first, uint32_t last) {
   bool any = false;
   for (uint32_t i = first; i < last && !stop.load(std::memory_order_relaxed); ++i) {
     Replica &replica = execution.state.replicas[i];
@@ -224,8 +217,7 @@ bool Executor::executeSome(const Execution &execution, uint32_t worker, uint32_t
       break;
     case Outcome::finished:
       replica.state.store(Replica::finished, std::memory_order_release);
-      if (finishedReplicas.fetch_add(1, std::memory_order_acq_rel) + 1 ==
-          execution.state.replicaCount) {
+      if (finishedReplicas.fetch_add(1, std::memory_order_acq_rel) + 1 == execution.state.replicaCount) {
         stop.store(true, std::memory_order_release);
         if (execution.hasOtherWorkers)
           events.notify();
@@ -238,17 +230,9 @@ bool Executor::executeSome(const Execution &execution, uint32_t worker, uint32_t
 
 void Executor::work(uint32_t worker) {
   ProgramState &state = *current.load(std::memory_order_acquire);
-  Execution execution{state,
-                      tileScheduler,
-                      events,
-                      runHasOtherWorkers,
-                      stop,
-                      touched,
-                      options.network,
-                      options.injections,
-                      options.onInjection,
-                      observers,
-                      options.brokenRule};
+  Execution execution{
+      state,     tileScheduler,     events, runHasOtherWorkers, stop, touched, options.network, options.injections, options.onInjection,
+      observers, options.brokenRule};
   uint32_t workers = runHasOtherWorkers ? options.workers : 1;
   uint32_t count = state.replicaCount;
   uint32_t first = uint32_t(uint64_t(count) * worker / workers);
@@ -262,8 +246,7 @@ void Executor::work(uint32_t worker) {
     bool stolen = false;
     for (uint32_t i = 0; i < count && !stolen; ++i) {
       uint32_t victim = (last + i) % count;
-      stolen = (victim < first || victim >= last) &&
-               executeSome(execution, worker, victim, victim + 1);
+      stolen = (victim < first || victim >= last) && executeSome(execution, worker, victim, victim + 1);
     }
     if (stolen || (workers > 1 && tileScheduler.help(worker)))
       continue;

@@ -68,9 +68,9 @@ Status checkFaults(std::span<const Injection> injections, std::span<const std::u
       std::optional<uint32_t> command = commandOf(injection, *program);
       acts |= command && fits(injection, *program, *command);
       if (command)
-        found = fmt::format("expected a launch{}, found '{}' at command {} of program '{}'",
-                            injection.fault == Fault::nan ? " that writes floats" : "", program->describe(*command), *command,
-                            program->name());
+        found =
+            fmt::format("expected a launch{}, found '{}' at command {} of program '{}'",
+                        injection.fault == Fault::nan ? " that writes floats" : "", program->describe(*command), *command, program->name());
     }
     if (acts)
       continue;

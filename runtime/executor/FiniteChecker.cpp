@@ -127,9 +127,8 @@ Status FiniteChecker::checkCollective(const Replica &replica, uint32_t command) 
 std::optional<FiniteChecker::Finding> FiniteChecker::find(const Replica &replica, Buffers buffers, Buffers overwritten) const {
   for (uint32_t index : buffers) {
     const artifact::Buffer &buffer = *state->program.tables->buffers()->Get(index);
-    bool isOverwritten = std::ranges::any_of(overwritten, [&](uint32_t other) {
-      return overlap(buffer, *state->program.tables->buffers()->Get(other));
-    });
+    bool isOverwritten =
+        std::ranges::any_of(overwritten, [&](uint32_t other) { return overlap(buffer, *state->program.tables->buffers()->Get(other)); });
     if (!buffer.type() || !isFloat(buffer.type()->element()) || isOverwritten)
       continue;
     ElementType element = buffer.type()->element();

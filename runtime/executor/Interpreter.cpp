@@ -45,8 +45,8 @@ int64_t loadInteger(artifact::ElementType element, const std::byte *address) {
 template <bool observed, bool networked> class Interpreter {
 public:
   Interpreter(const Execution &execution, Replica &replica, uint32_t worker, Status &error)
-      : execution(execution), program(execution.state.program), replica(replica), worker(worker),
-        error(error), variables(*execution.state.variablesMutex, std::defer_lock) {}
+      : execution(execution), program(execution.state.program), replica(replica), worker(worker), error(error),
+        variables(*execution.state.variablesMutex, std::defer_lock) {}
 
   Outcome run() {
     resume();
@@ -126,13 +126,10 @@ public:
         replica.registers[instruction.a] = instruction.value;
         break;
       case Opcode::addRegister:
-        replica.registers[instruction.a] =
-            int64_t(uint64_t(replica.registers[instruction.a]) +
-                    uint64_t(replica.registers[instruction.b]));
+        replica.registers[instruction.a] = int64_t(uint64_t(replica.registers[instruction.a]) + uint64_t(replica.registers[instruction.b]));
         break;
       case Opcode::loadRegister:
-        replica.registers[instruction.a] =
-            loadInteger(instruction.element, address(instruction, 0));
+        replica.registers[instruction.a] = loadInteger(instruction.element, address(instruction, 0));
         break;
       case Opcode::copy:
         copy(instruction, pc);
@@ -239,18 +236,16 @@ private:
 
   std::string place(uint32_t pc) const {
     std::string_view location = program.location(pc);
-    return fmt::format("{}{} in command {} of program '{}', replica {}", location,
-                       location.empty() ? "" : ":", pc, program.name(), replica.rank);
+    return fmt::format("{}{} in command {} of program '{}', replica {}", location, location.empty() ? "" : ":", pc, program.name(),
+                       replica.rank);
   }
 
   Status breaksBound(const DynamicSlice &slice, uint32_t pc) const {
     std::vector<int64_t> dimensions;
     for (uint32_t index : slice.registers)
       dimensions.push_back(replica.registers[index]);
-    return {StatusCode::outOfRange,
-            fmt::format("{}: {}: dynamic dimensions [{}] of buffer {} break its bound of {} bytes",
-                        place(pc), program.describe(pc), fmt::join(dimensions, ", "), slice.buffer,
-                        slice.bound)};
+    return {StatusCode::outOfRange, fmt::format("{}: {}: dynamic dimensions [{}] of buffer {} break its bound of {} bytes", place(pc),
+                                                program.describe(pc), fmt::join(dimensions, ", "), slice.buffer, slice.bound)};
   }
 
   /// False if the run was given up meanwhile: who has the variables may be inside of a kernel that never ends.
@@ -335,8 +330,8 @@ private:
 
   bool loadBatch(uint32_t pc) {
     if (replica.loaded == replica.batches.size()) {
-      error = {StatusCode::outOfRange, fmt::format("{}: asks for batch {} of {} [E_OUT_OF_RANGE]", place(pc), replica.loaded + 1,
-                                                   replica.batches.size())};
+      error = {StatusCode::outOfRange,
+               fmt::format("{}: asks for batch {} of {} [E_OUT_OF_RANGE]", place(pc), replica.loaded + 1, replica.batches.size())};
       return false;
     }
     replica.bases[size_t(artifact::Space::input)] = replica.batches[replica.loaded++];
@@ -354,23 +349,18 @@ private:
     }
   }
 
-  bool willBeLast(uint32_t channel) const {
-    return execution.state.rendezvous->willBeLast(channel);
-  }
+  bool willBeLast(uint32_t channel) const { return execution.state.rendezvous->willBeLast(channel); }
 
   /// Starts a collective or arrives at a barrier; false on an error.
   bool start(const Instruction &instruction, uint32_t pc) {
     if (!instruction.plan->isMember(uint32_t(replica.rank)))
       return true;
     if constexpr (observed)
-      if (!observe([&](Observer &o) {
-            return o.arrives(replica, pc, willBeLast(instruction.a));
-          }))
+      if (!observe([&](Observer &o) { return o.arrives(replica, pc, willBeLast(instruction.a)); }))
         return false;
     uint32_t epoch = replica.startNext(instruction.a);
     Arrival arrival{replica.index, worker, replica.registers.data()};
-    if (Status status = execution.state.transport->start(*instruction.plan, arrival);
-        !status.ok()) {
+    if (Status status = execution.state.transport->start(*instruction.plan, arrival); !status.ok()) {
       error = status.withContext(fmt::format("{}: {}", place(pc), program.describe(pc)));
       return false;
     }
@@ -413,9 +403,7 @@ private:
     bool early = observed && execution.brokenRule == BrokenRule::onceRunsEarly;
     bool first = rendezvous.isEmpty(channel);
     if constexpr (observed)
-      if (!observe([&](Observer &o) {
-            return o.arrives(replica, pc, early ? first : willBeLast(channel));
-          }))
+      if (!observe([&](Observer &o) { return o.arrives(replica, pc, early ? first : willBeLast(channel)); }))
         return Entry::fail;
     uint32_t epoch = replica.startNext(channel);
     bool last = rendezvous.arrive(channel);

@@ -15,10 +15,8 @@ using artifact::CommandBody;
 
 std::string_view opcodeName(Opcode opcode) {
   static constexpr std::string_view names[] = {
-      "launch",        "start",        "wait",         "barrier",
-      "once",          "end_once",     "jump",         "branch_unless",
-      "branch_greater_equal", "set_register", "add_register", "load_register",
-      "copy",          "return",       "next"};
+      "launch",       "start",        "wait",          "barrier", "once",   "end_once", "jump", "branch_unless", "branch_greater_equal",
+      "set_register", "add_register", "load_register", "copy",    "return", "next"};
   return names[size_t(opcode)];
 }
 
@@ -53,8 +51,7 @@ static bool worthSharing(const artifact::Kernel *kernel) {
     return false;
   if (kernel->flops() == 0 && kernel->bytes() == 0)
     return true;
-  return std::max(double(kernel->flops()) / flopsPerNanosecond,
-                  double(kernel->bytes()) / bytesPerNanosecond) >= worthwhileNanoseconds;
+  return std::max(double(kernel->flops()) / flopsPerNanosecond, double(kernel->bytes()) / bytesPerNanosecond) >= worthwhileNanoseconds;
 }
 
 class ProgramDecoder {
@@ -84,9 +81,7 @@ public:
   }
 
 private:
-  const artifact::Buffer *buffer(uint32_t number) const {
-    return program.tables->buffers()->Get(number);
-  }
+  const artifact::Buffer *buffer(uint32_t number) const { return program.tables->buffers()->Get(number); }
 
   void addSlice(Instruction &instruction, uint32_t number, bool written) {
     const artifact::Buffer *slice = buffer(number);
@@ -100,8 +95,7 @@ private:
   }
 
   static void noteWrite(Instruction &instruction, const artifact::Buffer *slice) {
-    if (slice->space() == artifact::Space::variable ||
-        slice->space() == artifact::Space::replica_variable)
+    if (slice->space() == artifact::Space::variable || slice->space() == artifact::Space::replica_variable)
       instruction.flags |= Instruction::writesVariable;
   }
 
@@ -232,8 +226,7 @@ private:
   }
 
   Status start(Instruction &instruction, const artifact::Start &start) {
-    Expected<CollectivePlan> plan =
-        planCollective(program.artifact->tables(), *program.tables, start, program.ranks);
+    Expected<CollectivePlan> plan = planCollective(program.artifact->tables(), *program.tables, start, program.ranks);
     if (!plan)
       return plan.status();
     instruction.opcode = Opcode::start;
@@ -283,7 +276,8 @@ private:
   void findUpdates() {
     std::vector<bool> isTarget(program.code.size() + 1);
     for (const Instruction &instruction : program.code)
-      if (instruction.opcode == Opcode::jump || instruction.opcode == Opcode::branchUnless || instruction.opcode == Opcode::branchGreaterEqual)
+      if (instruction.opcode == Opcode::jump || instruction.opcode == Opcode::branchUnless ||
+          instruction.opcode == Opcode::branchGreaterEqual)
         isTarget[instruction.b] = true;
     Instruction *first = nullptr, *last = nullptr;
     auto close = [&] {
@@ -310,8 +304,7 @@ private:
   void findShareableWork() {
     for (const Instruction &instruction : program.code)
       program.hasShareableWork |=
-          (instruction.flags & Instruction::parallel) ||
-          (instruction.opcode == Opcode::start && instruction.plan->tiles > 1);
+          (instruction.flags & Instruction::parallel) || (instruction.opcode == Opcode::start && instruction.plan->tiles > 1);
   }
 
   void findUsedScalars() {
@@ -322,12 +315,9 @@ private:
       uint64_t begin = scalars->Get(i)->offset();
       uint64_t end = begin + elementSize(scalars->Get(i)->type()->element());
       bool used = program.tables->buffers() &&
-                  std::any_of(program.tables->buffers()->begin(), program.tables->buffers()->end(),
-                              [&](const artifact::Buffer *slice) {
-                                return slice->space() == artifact::Space::scalar &&
-                                       slice->offset() < end &&
-                                       begin < slice->offset() + slice->size();
-                              });
+                  std::any_of(program.tables->buffers()->begin(), program.tables->buffers()->end(), [&](const artifact::Buffer *slice) {
+                    return slice->space() == artifact::Space::scalar && slice->offset() < end && begin < slice->offset() + slice->size();
+                  });
       if (used)
         program.usedScalars.push_back(i);
     }
@@ -340,10 +330,9 @@ private:
   uint32_t openOnce = 0;
 };
 
-Expected<std::unique_ptr<Program>> Program::decode(const Artifact &artifact,
-                                                   const artifact::Program &tables, const RankRange &here,
-                                                   const CpuBinary &binary,
-                                                   const std::vector<Injection> &injections, bool sharesVariables) {
+Expected<std::unique_ptr<Program>> Program::decode(const Artifact &artifact, const artifact::Program &tables, const RankRange &here,
+                                                   const CpuBinary &binary, const std::vector<Injection> &injections,
+                                                   bool sharesVariables) {
   auto program = std::make_unique<Program>();
   program->artifact = &artifact;
   program->tables = &tables;

@@ -95,10 +95,9 @@ class Program {
 public:
   /// For replicas with the ranks `here`, which are of the program's role. Resolves kernels, plans collectives, marks commands at which a
   /// fault of `injections` acts, and, if others `sharesVariables`, those that take them.
-  static Expected<std::unique_ptr<Program>> decode(const Artifact &artifact,
-                                                   const artifact::Program &tables, const RankRange &here,
-                                                   const CpuBinary &binary,
-                                                   const std::vector<Injection> &injections, bool sharesVariables = false);
+  static Expected<std::unique_ptr<Program>> decode(const Artifact &artifact, const artifact::Program &tables, const RankRange &here,
+                                                   const CpuBinary &binary, const std::vector<Injection> &injections,
+                                                   bool sharesVariables = false);
 
   const Artifact *artifact = nullptr;
   const artifact::Program *tables = nullptr;
@@ -125,9 +124,7 @@ public:
 
   std::string_view name() const { return tables->name()->string_view(); }
   /// Source location of a command, or an empty string.
-  std::string_view location(uint32_t command) const {
-    return artifact->location(tables->commands()->Get(command)->location());
-  }
+  std::string_view location(uint32_t command) const { return artifact->location(tables->commands()->Get(command)->location()); }
   /// For errors: "train.py:42: program 'step': start all_reduce sum channel 3".
   std::string place(uint32_t command) const;
   /// Kernel symbol of a launch.

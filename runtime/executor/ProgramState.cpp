@@ -20,11 +20,8 @@ static uint32_t programNumber(const Program &program) {
   return number;
 }
 
-Expected<std::unique_ptr<ProgramState>> ProgramState::create(const Program &program,
-                                                             const SessionMemory &memory,
-                                                             uint32_t workers,
-                                                             TileScheduler &tiles,
-                                                             NetworkInbox *inbox) {
+Expected<std::unique_ptr<ProgramState>> ProgramState::create(const Program &program, const SessionMemory &memory, uint32_t workers,
+                                                             TileScheduler &tiles, NetworkInbox *inbox) {
   std::unique_ptr<ProgramState> state(new ProgramState(program, tiles));
   const artifact::Artifact &tables = program.artifact->tables();
   uint32_t count = state->replicaCount = program.ranks.count;
@@ -41,9 +38,7 @@ Expected<std::unique_ptr<ProgramState>> ProgramState::create(const Program &prog
 
   // Nobody writes to the constants: the verifier refuses a program that tries to.
   auto *constants =
-      tables.constants() < 0
-          ? nullptr
-          : const_cast<std::byte *>(program.artifact->segment(uint32_t(tables.constants())).data());
+      tables.constants() < 0 ? nullptr : const_cast<std::byte *>(program.artifact->segment(uint32_t(tables.constants())).data());
   state->replicas = std::make_unique<Replica[]>(count);
   std::vector<std::byte *const *> bases;
   for (uint32_t i = 0; i < count; ++i) {
@@ -54,8 +49,7 @@ Expected<std::unique_ptr<ProgramState>> ProgramState::create(const Program &prog
     base(artifact::Space::shared) = state->arena.data() + sharedOffset;
     base(artifact::Space::constant) = constants;
     base(artifact::Space::variable) = memory.variables->data();
-    base(artifact::Space::replica_variable) =
-        memory.replicaVariables.data() + i * memory.replicaVariableStride;
+    base(artifact::Space::replica_variable) = memory.replicaVariables.data() + i * memory.replicaVariableStride;
     base(artifact::Space::scalar) = memory.scalars.data();
     replica.rank = static_cast<int32_t>(program.ranks.first + i);
     base(artifact::Space::rank) = reinterpret_cast<std::byte *>(&replica.rank);

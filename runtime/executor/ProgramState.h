@@ -8,8 +8,8 @@
 #include "runtime/executor/TileScheduler.h"
 #include "runtime/executor/VariableMemory.h"
 #include "runtime/support/Memory.h"
-#include "runtime/transport/threads/Rendezvous.h"
 #include "runtime/transport/Transport.h"
+#include "runtime/transport/threads/Rendezvous.h"
 
 #include <array>
 #include <memory>
@@ -32,10 +32,8 @@ struct NetworkInbox;
 class ProgramState {
 public:
   /// `inbox` is null for a session that has all ranks it needs.
-  static Expected<std::unique_ptr<ProgramState>> create(const Program &program,
-                                                        const SessionMemory &memory,
-                                                        uint32_t workers, TileScheduler &tiles,
-                                                        NetworkInbox *inbox = nullptr);
+  static Expected<std::unique_ptr<ProgramState>> create(const Program &program, const SessionMemory &memory, uint32_t workers,
+                                                        TileScheduler &tiles, NetworkInbox *inbox = nullptr);
 
   /// Puts all replicas at the beginning of the program. Their memories keep what is in them.
   void rewind();

@@ -32,8 +32,7 @@ Status RaceChecker::commandBegins(const Replica &replica, uint32_t command) {
   uint32_t agent = replica.index;
   VectorClock *clock = &clocks[agent];
   auto touch = [&](uint32_t buffer, bool writes) {
-    return access(*clock, {agent, (*clock)[agent], command, replica.index},
-                  tables.buffers()->Get(buffer), writes);
+    return access(*clock, {agent, (*clock)[agent], command, replica.index}, tables.buffers()->Get(buffer), writes);
   };
   switch (body->body_type()) {
   case artifact::CommandBody::Launch: {
@@ -91,8 +90,7 @@ Status RaceChecker::arrives(const Replica &replica, uint32_t command, bool last)
 }
 
 /// The collective reads the operands of all members and writes their results.
-Status RaceChecker::collective(const Replica &replica, uint32_t command,
-                               const VectorClock &clock) {
+Status RaceChecker::collective(const Replica &replica, uint32_t command, const VectorClock &clock) {
   const artifact::Program &tables = *state->program.tables;
   const artifact::Start *start = tables.commands()->Get(command)->body_as_Start();
   const CollectivePlan &plan = *state->program.code[command].plan;
@@ -103,11 +101,9 @@ Status RaceChecker::collective(const Replica &replica, uint32_t command,
     Access access{agent, clock[agent], command, member};
     for (uint32_t k = 0; k < std::max(operands, results); ++k) {
       if (k < operands)
-        LOCKSTEP_RETURN_IF_ERROR(
-            this->access(clock, access, tables.buffers()->Get(start->operands()->Get(k)), false));
+        LOCKSTEP_RETURN_IF_ERROR(this->access(clock, access, tables.buffers()->Get(start->operands()->Get(k)), false));
       if (k < results && (!plan.sharedResults || member == replica.index))
-        LOCKSTEP_RETURN_IF_ERROR(
-            this->access(clock, access, tables.buffers()->Get(start->results()->Get(k)), true));
+        LOCKSTEP_RETURN_IF_ERROR(this->access(clock, access, tables.buffers()->Get(start->results()->Get(k)), true));
     }
   }
   return Status::success();
@@ -118,9 +114,7 @@ void RaceChecker::sectionEnds(const Replica &replica, uint32_t channel) {
   ++clocks[replica.index][replica.index];
 }
 
-void RaceChecker::passes(const Replica &replica, uint32_t channel) {
-  join(clocks[replica.index], done[channel]);
-}
+void RaceChecker::passes(const Replica &replica, uint32_t channel) { join(clocks[replica.index], done[channel]); }
 
 void RaceChecker::split(uintptr_t address) {
   auto next = cells.upper_bound(address);
@@ -134,8 +128,7 @@ void RaceChecker::split(uintptr_t address) {
   cells.emplace_hint(next, address, std::move(rest));
 }
 
-Status RaceChecker::access(const VectorClock &clock, const Access &access,
-                           const artifact::Buffer *buffer, bool writes) {
+Status RaceChecker::access(const VectorClock &clock, const Access &access, const artifact::Buffer *buffer, bool writes) {
   if (buffer->size() == 0)
     return Status::success();
   auto begin = reinterpret_cast<uintptr_t>(state->address(access.replica, buffer));
@@ -169,21 +162,17 @@ Status RaceChecker::access(const VectorClock &clock, const Access &access,
 
 std::string RaceChecker::name(const Access &access) const {
   std::string_view location = state->program.location(access.command);
-  return fmt::format("command {} '{}'{} of replica {}", access.command,
-                     state->program.describe(access.command),
-                     location.empty() ? "" : fmt::format(" ({})", location),
-                     state->program.ranks.first + access.replica);
+  return fmt::format("command {} '{}'{} of replica {}", access.command, state->program.describe(access.command),
+                     location.empty() ? "" : fmt::format(" ({})", location), state->program.ranks.first + access.replica);
 }
 
-Status RaceChecker::conflict(const Access &now, bool nowWrites, const Access &before,
-                             bool beforeWrites, const artifact::Buffer *buffer) const {
+Status RaceChecker::conflict(const Access &now, bool nowWrites, const Access &before, bool beforeWrites,
+                             const artifact::Buffer *buffer) const {
   return {StatusCode::race,
           fmt::format("race in program '{}': {} {} bytes {} to {} of space {}, which {} {}, and "
                       "nothing orders the two",
-                      state->program.name(), name(now), nowWrites ? "writes" : "reads",
-                      buffer->offset(), buffer->offset() + buffer->size(),
-                      artifact::EnumNameSpace(buffer->space()), name(before),
-                      beforeWrites ? "writes" : "reads")};
+                      state->program.name(), name(now), nowWrites ? "writes" : "reads", buffer->offset(), buffer->offset() + buffer->size(),
+                      artifact::EnumNameSpace(buffer->space()), name(before), beforeWrites ? "writes" : "reads")};
 }
 
 } // namespace lockstep::runtime

@@ -56,11 +56,9 @@ private:
   uint32_t helperAgent(uint32_t replica) const { return replicaCount + replica; }
   uint32_t channelAgent(uint32_t channel) const { return 2 * replicaCount + channel; }
 
-  Status access(const VectorClock &clock, const Access &access, const artifact::Buffer *buffer,
-                bool writes);
+  Status access(const VectorClock &clock, const Access &access, const artifact::Buffer *buffer, bool writes);
   Status collective(const Replica &replica, uint32_t command, const VectorClock &clock);
-  Status conflict(const Access &now, bool nowWrites, const Access &before, bool beforeWrites,
-                  const artifact::Buffer *buffer) const;
+  Status conflict(const Access &now, bool nowWrites, const Access &before, bool beforeWrites, const artifact::Buffer *buffer) const;
   std::string name(const Access &access) const;
   /// Makes `address` the beginning of a cell, if it lies in one.
   void split(uintptr_t address);

@@ -12,8 +12,7 @@ namespace lockstep::runtime {
 
 Status Session::Impl::checkReady(ProgramId program) {
   if (program >= programs.size())
-    return invalidArgument(fmt::format("program {} does not exist among {}", program,
-                                       programs.size()));
+    return invalidArgument(fmt::format("program {} does not exist among {}", program, programs.size()));
   if (programs[program]->loadsBatches) {
     for (uint32_t i = 0; i < batches[program].size(); ++i)
       if (batches[program][i].size() != batches[program][0].size())
@@ -22,12 +21,11 @@ Status Session::Impl::checkReady(ProgramId program) {
   } else if (programInfos[program].inputSize)
     for (uint32_t i = 0; i < inputs[program].size(); ++i)
       if (!inputs[program][i])
-        return invalidArgument(fmt::format("program '{}': replica {} has no input bound",
-                                           programInfos[program].name, ranks.first + i));
+        return invalidArgument(fmt::format("program '{}': replica {} has no input bound", programInfos[program].name, ranks.first + i));
   for (uint32_t index : programs[program]->usedScalars)
     if (!scalarIsSet[index])
-      return invalidArgument(fmt::format("program '{}': scalar '{}' is not set and has no default",
-                                         programInfos[program].name, scalars[index].name));
+      return invalidArgument(
+          fmt::format("program '{}': scalar '{}' is not set and has no default", programInfos[program].name, scalars[index].name));
   return Status::success();
 }
 
@@ -52,8 +50,7 @@ Session::~Session() {
     keepUntilExit(std::move(impl));
 }
 
-Expected<std::unique_ptr<Session>> Session::create(std::shared_ptr<const Artifact> artifact,
-                                                   SessionOptions options) {
+Expected<std::unique_ptr<Session>> Session::create(std::shared_ptr<const Artifact> artifact, SessionOptions options) {
   auto impl = std::make_unique<Impl>();
   if (Status status = impl->initialize(std::move(artifact), std::move(options)); !status.ok())
     return status;
@@ -87,7 +84,8 @@ std::span<std::byte> Session::variable(std::string_view name, unsigned replica) 
   bool restored = impl->variablesRestored();
   std::byte *base = info.perReplica
                         ? (restored ? memory.replicaShadow : memory.replicaVariables).data() + replica * memory.replicaVariableStride
-                        : restored ? memory.shadow.data() : memory.variables->data();
+                    : restored ? memory.shadow.data()
+                               : memory.variables->data();
   return {base + impl->variableOffsets[it->second], info.type.bytes};
 }
 
@@ -97,8 +95,8 @@ Status Session::setScalar(std::string_view name, std::span<const std::byte> byte
     return invalidArgument(fmt::format("there is no scalar '{}'", name));
   const ScalarInfo &info = impl->scalars[it->second];
   if (bytes.size() != info.type.bytes)
-    return invalidArgument(fmt::format("scalar '{}' is of {}: expected {} bytes, found {}", name,
-                                       typeName(info.type), info.type.bytes, bytes.size()));
+    return invalidArgument(
+        fmt::format("scalar '{}' is of {}: expected {} bytes, found {}", name, typeName(info.type), info.type.bytes, bytes.size()));
   uint64_t offset = impl->artifact->tables().scalars()->Get(it->second)->offset();
   if (!bytes.empty())
     std::memcpy(impl->memory.scalars.data() + offset, bytes.data(), bytes.size());
@@ -113,17 +111,15 @@ Expected<ProgramId> Session::findProgram(std::string_view name) const {
   std::string known;
   for (const ProgramInfo &info : impl->programInfos)
     known += fmt::format("{}'{}'", known.empty() ? "" : ", ", info.name);
-  return invalidArgument(fmt::format("there is no program '{}': the artifact has {}", name,
-                                     known.empty() ? "none" : known));
+  return invalidArgument(fmt::format("there is no program '{}': the artifact has {}", name, known.empty() ? "none" : known));
 }
 
 Status Session::bindInput(ProgramId program, unsigned replica, const std::byte *base) {
   if (program >= impl->programs.size() || replica >= replicas())
-    return invalidArgument(
-        fmt::format("program {} or replica {} does not exist", program, replica));
+    return invalidArgument(fmt::format("program {} or replica {} does not exist", program, replica));
   if (reinterpret_cast<uintptr_t>(base) % inputAlignment != 0)
-    return invalidArgument(fmt::format("expected input aligned to {} bytes, found address {}",
-                                       inputAlignment, static_cast<const void *>(base)));
+    return invalidArgument(
+        fmt::format("expected input aligned to {} bytes, found address {}", inputAlignment, static_cast<const void *>(base)));
   // Nobody writes to inputs: the verifier refuses a program that tries to.
   auto *address = const_cast<std::byte *>(base);
   impl->inputs[program][replica] = address;
@@ -141,7 +137,8 @@ Status Session::bindBatches(ProgramId program, unsigned replica, std::vector<con
   bound.clear();
   for (const std::byte *base : batches) {
     if (reinterpret_cast<uintptr_t>(base) % inputAlignment != 0)
-      return invalidArgument(fmt::format("expected a batch aligned to {} bytes, found address {}", inputAlignment, static_cast<const void *>(base)));
+      return invalidArgument(
+          fmt::format("expected a batch aligned to {} bytes, found address {}", inputAlignment, static_cast<const void *>(base)));
     // Nobody writes to inputs: the verifier refuses a program that tries to.
     bound.push_back(const_cast<std::byte *>(base));
   }
@@ -178,8 +175,7 @@ Status Session::prepare(ProgramId program) {
   LOCKSTEP_RETURN_IF_ERROR(impl->meetNow());
   if (!impl->states[program]) {
     Expected<std::unique_ptr<ProgramState>> state =
-        ProgramState::create(*impl->programs[program], impl->memory, impl->executor->workers(),
-                             impl->executor->tiles(), impl->inbox.get());
+        ProgramState::create(*impl->programs[program], impl->memory, impl->executor->workers(), impl->executor->tiles(), impl->inbox.get());
     if (!state) {
       impl->memoryFailed = true;
       return state.status();
@@ -213,8 +209,7 @@ Status Session::run(std::string_view program) {
   return id ? run(*id) : id.status();
 }
 
-std::vector<int64_t> Session::outputShape(ProgramId program, unsigned output,
-                                          unsigned replica) const {
+std::vector<int64_t> Session::outputShape(ProgramId program, unsigned output, unsigned replica) const {
   const artifact::Buffer *buffer = impl->outputBuffer(program, output);
   if (!buffer)
     return {};
@@ -228,20 +223,17 @@ std::vector<int64_t> Session::outputShape(ProgramId program, unsigned output,
   return shape;
 }
 
-std::span<const std::byte> Session::output(ProgramId program, unsigned output,
-                                           unsigned replica) const {
+std::span<const std::byte> Session::output(ProgramId program, unsigned output, unsigned replica) const {
   const artifact::Buffer *buffer = impl->outputBuffer(program, output);
   if (!buffer || !impl->states[program] || replica >= replicas())
     return {};
-  std::optional<uint64_t> bytes =
-      staticBytes(buffer->type()->element(), outputShape(program, output, replica));
+  std::optional<uint64_t> bytes = staticBytes(buffer->type()->element(), outputShape(program, output, replica));
   if (!bytes || *bytes > buffer->size())
     return {};
   return {impl->states[program]->address(replica, buffer), *bytes};
 }
 
-std::span<const std::byte> Session::output(ProgramId program, std::string_view name,
-                                           unsigned replica) const {
+std::span<const std::byte> Session::output(ProgramId program, std::string_view name, unsigned replica) const {
   if (program >= impl->programInfos.size())
     return {};
   const auto &outputs = impl->programInfos[program].outputs;

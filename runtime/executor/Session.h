@@ -180,8 +180,7 @@ public:
   /// Loads the kernels, allocates and initializes the variables, starts the workers. Variables
   /// without an initial value in the artifact are zero. Errors: no kernels for this CPU or
   /// `target`, a malformed injection, out of memory.
-  static Expected<std::unique_ptr<Session>> create(std::shared_ptr<const Artifact> artifact,
-                                                   SessionOptions options = {});
+  static Expected<std::unique_ptr<Session>> create(std::shared_ptr<const Artifact> artifact, SessionOptions options = {});
 
   /// Stops the workers and writes the trace. If a kernel still runs after a deadline, its thread
   /// and all memory are left behind on purpose.
@@ -227,8 +226,7 @@ public:
   /// The value of an output after a successful run of `program`; valid until its next run, or, for
   /// an output that is a variable, until any run. Empty if there is no such output or replica.
   std::span<const std::byte> output(ProgramId program, unsigned output, unsigned replica = 0) const;
-  std::span<const std::byte> output(ProgramId program, std::string_view name,
-                                    unsigned replica = 0) const;
+  std::span<const std::byte> output(ProgramId program, std::string_view name, unsigned replica = 0) const;
   /// The shape of an output after a run, dynamic dimensions filled in.
   std::vector<int64_t> outputShape(ProgramId program, unsigned output, unsigned replica = 0) const;
 

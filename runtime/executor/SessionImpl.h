@@ -46,7 +46,8 @@ public:
   Status meetNow();
   /// After a run that may have written variables.
   Status compareMirrored(const Program &program);
-  Status exchange(std::string_view topic, uint64_t round, const RankRange &among, std::string_view what, std::vector<Statement> &statements);
+  Status exchange(std::string_view topic, uint64_t round, const RankRange &among, std::string_view what,
+                  std::vector<Statement> &statements);
 
   void keepShadow(const Program &program);
   bool variablesRestored() const { return options.shadowVariables && executor->failed() && executor->variablesTouched(); }

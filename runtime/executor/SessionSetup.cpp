@@ -21,8 +21,7 @@ static TensorInfo tensorInfo(const artifact::TensorType *type, uint64_t bytes) {
   return info;
 }
 
-Status Session::Impl::initialize(std::shared_ptr<const Artifact> given,
-                                 SessionOptions givenOptions) {
+Status Session::Impl::initialize(std::shared_ptr<const Artifact> given, SessionOptions givenOptions) {
   artifact = std::move(given);
   options = std::move(givenOptions);
   LOCKSTEP_RETURN_IF_ERROR(findRanks());
@@ -30,8 +29,7 @@ Status Session::Impl::initialize(std::shared_ptr<const Artifact> given,
     return invalidArgument("expected a deadline above 0");
   constexpr unsigned mostWorkers = 4096;
   if (options.workers > mostWorkers)
-    return invalidArgument(fmt::format("expected at most {} workers, found {}", mostWorkers,
-                                       options.workers));
+    return invalidArgument(fmt::format("expected at most {} workers, found {}", mostWorkers, options.workers));
   LOCKSTEP_RETURN_IF_ERROR(parseInjections());
   Expected<CpuBinary> loaded = CpuBinary::load(*artifact, options.target);
   if (!loaded)
@@ -130,8 +128,7 @@ Status Session::Impl::parseInjections() {
     for (const RoleInfo &known : rolesOf(artifact->tables()))
       total = std::max(total, known.ranks.end());
     if (injection->replica >= total)
-      return invalidArgument(fmt::format("injection '{}': replica {} does not exist among {}", text,
-                                         injection->replica, total));
+      return invalidArgument(fmt::format("injection '{}': replica {} does not exist among {}", text, injection->replica, total));
     injections.push_back(std::move(*injection));
   }
   return Status::success();
@@ -180,8 +177,7 @@ void Session::Impl::initializeVariables() {
   if (tables.scalars())
     for (const artifact::Scalar *scalar : *tables.scalars())
       if (scalar->default_value() && scalar->default_value()->size())
-        std::memcpy(memory.scalars.data() + scalar->offset(), scalar->default_value()->data(),
-                    scalar->default_value()->size());
+        std::memcpy(memory.scalars.data() + scalar->offset(), scalar->default_value()->data(), scalar->default_value()->size());
 }
 
 Status Session::Impl::loadPrograms() {
@@ -219,10 +215,8 @@ void Session::Impl::describe() {
       continue;
     variableIndex.emplace(variable->name()->string_view(), uint32_t(variables.size()));
     variableOffsets.push_back(variable->offset());
-    variables.push_back({variable->name()->str(), tensorInfo(variable->type(), 0),
-                         variable->space() == artifact::Space::replica_variable,
-                         variable->synchronization(), variable->aggregation(),
-                         variable->initial() >= 0});
+    variables.push_back({variable->name()->str(), tensorInfo(variable->type(), 0), variable->space() == artifact::Space::replica_variable,
+                         variable->synchronization(), variable->aggregation(), variable->initial() >= 0});
   }
   for (uint32_t i = 0; tables.scalars() && i < tables.scalars()->size(); ++i) {
     const artifact::Scalar *scalar = tables.scalars()->Get(i);
@@ -236,16 +230,13 @@ void Session::Impl::describe() {
     ProgramInfo info{program.name()->str(), program.role()->str(), program.input_size(), programs[i]->loadsBatches, {}, {}, {}};
     if (program.inputs())
       for (const artifact::Binding *input : *program.inputs())
-        info.inputs.push_back(
-            {input->name()->str(), tensorInfo(input->type(), 0), input->offset()});
+        info.inputs.push_back({input->name()->str(), tensorInfo(input->type(), 0), input->offset()});
     if (program.outputs())
       for (const artifact::Output *output : *program.outputs()) {
         const artifact::Buffer *buffer = program.buffers()->Get(output->buffer());
-        bool perReplica = buffer->space() == artifact::Space::replica ||
-                          buffer->space() == artifact::Space::replica_variable ||
+        bool perReplica = buffer->space() == artifact::Space::replica || buffer->space() == artifact::Space::replica_variable ||
                           buffer->space() == artifact::Space::rank;
-        info.outputs.push_back({output->name()->str(), output->kind(),
-                                tensorInfo(buffer->type(), buffer->size()), perReplica});
+        info.outputs.push_back({output->name()->str(), output->kind(), tensorInfo(buffer->type(), buffer->size()), perReplica});
       }
     if (tables.constant_outputs())
       for (const artifact::ConstantOutput *output : *tables.constant_outputs())

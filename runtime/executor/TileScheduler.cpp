@@ -66,8 +66,7 @@ bool TileScheduler::help(uint32_t worker) {
     if (!job.open.load(std::memory_order_relaxed))
       continue;
     job.helpers.fetch_add(1, std::memory_order_seq_cst);
-    if (job.open.load(std::memory_order_seq_cst) &&
-        job.next.load(std::memory_order_relaxed) < job.tiles) {
+    if (job.open.load(std::memory_order_seq_cst) && job.next.load(std::memory_order_relaxed) < job.tiles) {
       takeTiles(job, worker);
       helped = true;
     }

@@ -19,9 +19,7 @@ Trace::Trace(uint32_t replicas) : epoch(std::chrono::steady_clock::now()), track
 }
 
 int64_t Trace::now() const {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() -
-                                                              epoch)
-      .count();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - epoch).count();
 }
 
 void Trace::runBegins(const ProgramState &state) {
@@ -64,13 +62,12 @@ void Trace::passes(const Replica &replica, uint32_t channel) {
 
 namespace {
 
-std::string jsonText(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+std::string jsonText(std::string_view text) { return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace); }
 
 /// A line that names a process or a thread.
 std::string nameLine(const char *what, size_t process, size_t thread, std::string_view name) {
-  return fmt::format("{{\"ph\":\"M\",\"pid\":{},\"tid\":{},\"name\":\"{}\",\"args\":{{\"name\":{}}}}}", process, thread, what, jsonText(name));
+  return fmt::format("{{\"ph\":\"M\",\"pid\":{},\"tid\":{},\"name\":\"{}\",\"args\":{{\"name\":{}}}}}", process, thread, what,
+                     jsonText(name));
 }
 
 } // namespace
@@ -92,20 +89,18 @@ Status writeTraces(const std::string &path, std::span<const TraceProcess> proces
       text += ",\n" + nameLine("thread_name", pid, tid, track.name);
       for (const Trace::Event &event : track.events) {
         const Instruction &instruction = event.program->code[event.command];
-        std::string_view category = event.isWait                              ? "wait"
-                                    : instruction.opcode == Opcode::launch    ? "kernel"
-                                    : instruction.opcode == Opcode::start     ? "collective"
-                                                                              : "copy";
-        std::string name = event.isWait ? fmt::format("wait channel {}", instruction.a)
-                           : instruction.opcode == Opcode::launch
-                               ? std::string(event.program->kernelName(event.command))
-                               : event.program->describe(event.command);
+        std::string_view category = event.isWait                           ? "wait"
+                                    : instruction.opcode == Opcode::launch ? "kernel"
+                                    : instruction.opcode == Opcode::start  ? "collective"
+                                                                           : "copy";
+        std::string name = event.isWait                           ? fmt::format("wait channel {}", instruction.a)
+                           : instruction.opcode == Opcode::launch ? std::string(event.program->kernelName(event.command))
+                                                                  : event.program->describe(event.command);
         text += fmt::format(",\n{{\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":{:.3f},\"dur\":{:.3f},"
                             "\"name\":{},\"cat\":\"{}\",\"args\":{{\"command\":{},\"program\":{},"
                             "\"location\":{}}}}}",
-                            pid, tid, double(event.begin + shift) / 1000, double(event.end - event.begin) / 1000,
-                            jsonText(name), category, event.command, jsonText(event.program->name()),
-                            jsonText(event.program->location(event.command)));
+                            pid, tid, double(event.begin + shift) / 1000, double(event.end - event.begin) / 1000, jsonText(name), category,
+                            event.command, jsonText(event.program->name()), jsonText(event.program->location(event.command)));
       }
       good = good && std::fwrite(text.data(), 1, text.size(), stream) == text.size();
       text.clear();

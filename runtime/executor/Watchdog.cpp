@@ -6,8 +6,8 @@
 
 namespace lockstep::runtime {
 
-Watchdog::Watchdog(Clock &clock, Clock::Duration deadline, std::function<Sample()> sample,
-                   std::function<bool(uint64_t)> expire, std::function<void(uint64_t, Clock::Duration)> tellOfWait)
+Watchdog::Watchdog(Clock &clock, Clock::Duration deadline, std::function<Sample()> sample, std::function<bool(uint64_t)> expire,
+                   std::function<void(uint64_t, Clock::Duration)> tellOfWait)
     : clock(clock), deadline(deadline), sample(std::move(sample)), expire(std::move(expire)), tellOfWait(std::move(tellOfWait)) {
   thread = std::thread([this] { main(); });
 }

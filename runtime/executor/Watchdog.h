@@ -33,8 +33,8 @@ public:
   /// `deadline`; it returns whether the run was really given up. After that the watchdog ends.
   /// `tellOfWait(run, duration)` is called when the same replicas wait for `deadline`, for twice as
   /// long, and so on, while others make progress.
-  Watchdog(Clock &clock, Clock::Duration deadline, std::function<Sample()> sample,
-           std::function<bool(uint64_t)> expire, std::function<void(uint64_t, Clock::Duration)> tellOfWait);
+  Watchdog(Clock &clock, Clock::Duration deadline, std::function<Sample()> sample, std::function<bool(uint64_t)> expire,
+           std::function<void(uint64_t, Clock::Duration)> tellOfWait);
   ~Watchdog();
 
 private:

@@ -23,8 +23,7 @@ public:
 
   /// Blocks on `condition` until it is notified or `time` is reached; may return early.
   /// `lock` is held on entry and on return.
-  virtual void waitUntil(std::unique_lock<std::mutex> &lock, std::condition_variable &condition,
-                         Duration time) = 0;
+  virtual void waitUntil(std::unique_lock<std::mutex> &lock, std::condition_variable &condition, Duration time) = 0;
 
   /// The operating system's monotonic clock.
   static Clock &system();

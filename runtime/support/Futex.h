@@ -17,9 +17,7 @@ inline void futexWait(std::atomic<uint32_t> &word, uint32_t expected) {
   ::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
 }
 
-inline void futexWakeAll(std::atomic<uint32_t> &word) {
-  ::syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
-}
+inline void futexWakeAll(std::atomic<uint32_t> &word) { ::syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0); }
 
 /// Tells the core that this is a spin loop.
 inline void spinPause() { __builtin_ia32_pause(); }

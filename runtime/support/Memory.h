@@ -16,8 +16,7 @@ class Memory {
 public:
   Memory() = default;
   static Expected<Memory> allocate(uint64_t bytes);
-  Memory(Memory &&other) noexcept
-      : address(std::exchange(other.address, nullptr)), bytes(std::exchange(other.bytes, 0)) {}
+  Memory(Memory &&other) noexcept : address(std::exchange(other.address, nullptr)), bytes(std::exchange(other.bytes, 0)) {}
   Memory &operator=(Memory &&other) noexcept {
     std::swap(address, other.address);
     std::swap(bytes, other.bytes);

@@ -60,22 +60,16 @@ public:
   const std::string &message() const { return text; }
 
   /// The same error, told from further out: "CONTEXT: message".
-  Status withContext(const std::string &context) const {
-    return ok() ? Status() : Status(statusCode, context + ": " + text);
-  }
+  Status withContext(const std::string &context) const { return ok() ? Status() : Status(statusCode, context + ": " + text); }
 
 private:
   StatusCode statusCode = StatusCode::ok;
   std::string text;
 };
 
-inline Status invalidArgument(std::string message) {
-  return {StatusCode::invalidArgument, std::move(message)};
-}
+inline Status invalidArgument(std::string message) { return {StatusCode::invalidArgument, std::move(message)}; }
 inline Status corrupted(std::string message) { return {StatusCode::corrupted, std::move(message)}; }
-inline Status unsupported(std::string message) {
-  return {StatusCode::unsupported, std::move(message)};
-}
+inline Status unsupported(std::string message) { return {StatusCode::unsupported, std::move(message)}; }
 inline Status systemError(std::string message) { return {StatusCode::system, std::move(message)}; }
 
 /// A `T`, or the reason why there is none. Access to the value of an error is a programming
@@ -83,9 +77,7 @@ inline Status systemError(std::string message) { return {StatusCode::system, std
 template <typename T> class [[nodiscard]] Expected {
 public:
   Expected(T value) : state(std::in_place_index<0>, std::move(value)) {}
-  Expected(Status error) : state(std::in_place_index<1>, std::move(error)) {
-    assert(!std::get<1>(state).ok() && "success needs a value");
-  }
+  Expected(Status error) : state(std::in_place_index<1>, std::move(error)) { assert(!std::get<1>(state).ok() && "success needs a value"); }
 
   bool ok() const { return state.index() == 0; }
   explicit operator bool() const { return ok(); }
@@ -113,10 +105,10 @@ private:
 };
 
 /// Returns from the enclosing function if `expression` is an error.
-#define LOCKSTEP_RETURN_IF_ERROR(expression)                                                       \
-  do {                                                                                             \
-    if (::lockstep::runtime::Status lockstepStatus = (expression); !lockstepStatus.ok())           \
-      return lockstepStatus;                                                                       \
+#define LOCKSTEP_RETURN_IF_ERROR(expression)                                                                                               \
+  do {                                                                                                                                     \
+    if (::lockstep::runtime::Status lockstepStatus = (expression); !lockstepStatus.ok())                                                   \
+      return lockstepStatus;                                                                                                               \
   } while (false)
 
 } // namespace lockstep::runtime

@@ -121,7 +121,8 @@ public:
   /// After an abort: returns when no other executor reads bytes of this one any more, so that they can be freed.
   virtual void settle() = 0;
 
-  /// Tells all executors something that belongs to no program, once for each round of a topic; does not wait. Rounds of a topic are 0, 1, 2,
+  /// Tells all executors something that belongs to no program, once for each round of a topic; does not wait. Rounds of a topic are 0, 1,
+  /// 2,
   /// ..., and nobody begins one before having read the last one of all others: an endpoint keeps the last two. Behind this, MPI sends a
   /// message with a tag of its own to everybody, or gathers where all are known to be at the same place.
   virtual void post(std::string_view topic, uint64_t round, std::string text) = 0;

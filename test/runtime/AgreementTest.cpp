@@ -26,8 +26,9 @@ std::string factsError(std::vector<Facts> all) {
 // The minority comes first; who says nothing differs too.
 TEST(Agreement, namesWhoDiffers) {
   EXPECT_EQ(factsError({{{"seed", "1"}}, {{"seed", "1"}}, {{"seed", "1"}}}), "");
-  EXPECT_EQ(factsError({{{"a", "x"}, {"seed", "1"}}, {{"a", "x"}, {"seed", "2"}}, {{"a", "x"}, {"seed", "1"}}}),
-            "executors must have the same seed: found '2' in executor 1 (ranks 2-3), '1' in executor 0 (ranks 0-1) and executor 2 (rank 4)");
+  EXPECT_EQ(
+      factsError({{{"a", "x"}, {"seed", "1"}}, {{"a", "x"}, {"seed", "2"}}, {{"a", "x"}, {"seed", "1"}}}),
+      "executors must have the same seed: found '2' in executor 1 (ranks 2-3), '1' in executor 0 (ranks 0-1) and executor 2 (rank 4)");
   EXPECT_EQ(factsError({{{"seed", "1"}}, {}}), "executors must have the same seed: found none in executor 1 (ranks 2-3), '1' in executor 0 "
                                                "(ranks 0-1)");
   Facts facts = {{"a", ""}, {"b", "c d"}};
@@ -50,8 +51,9 @@ TEST(Agreement, copies) {
     return compareCopies(statements, names, "after run 7").message();
   };
   EXPECT_EQ(error({"ab", "ab"}), "");
-  EXPECT_EQ(error({"ab", "ac", "ab"}), "after run 7, the copies of the mirrored variable 'w' differ: executor 1 (rank 1) has not what executor "
-                                       "0 (rank 0) and executor 2 (rank 2) have");
+  EXPECT_EQ(error({"ab", "ac", "ab"}),
+            "after run 7, the copies of the mirrored variable 'w' differ: executor 1 (rank 1) has not what executor "
+            "0 (rank 0) and executor 2 (rank 2) have");
   EXPECT_EQ(error({"ab", "cb"}), "after run 7, the copies of the mirrored variable 'v' differ: executor 1 (rank 1) has not what executor 0 "
                                  "(rank 0) has (there is no majority)");
 }

@@ -75,18 +75,13 @@ TEST(Artifact, everyTruncationIsRefused) {
 }
 
 TEST(Artifact, messagesSayWhatIsWrong) {
-  auto message = [](std::span<const std::byte> bytes) {
-    return Artifact::fromMemory(bytes).status().message();
-  };
+  auto message = [](std::span<const std::byte> bytes) { return Artifact::fromMemory(bytes).status().message(); };
   std::vector<std::byte> file = smallFile();
   EXPECT_EQ(message({}), "artifact: truncated: expected at least 64 bytes, found 0");
-  EXPECT_NE(message({file.data(), file.size() - 1})
-                .find("truncated: expected " + std::to_string(file.size())),
-            std::string::npos);
+  EXPECT_NE(message({file.data(), file.size() - 1}).find("truncated: expected " + std::to_string(file.size())), std::string::npos);
   std::vector<std::byte> other = file;
   other[4] = std::byte('E');
-  EXPECT_EQ(message(other),
-            "artifact: not a Lockstep artifact: expected identifier 'LKST', found 'EKST'");
+  EXPECT_EQ(message(other), "artifact: not a Lockstep artifact: expected identifier 'LKST', found 'EKST'");
   other = file;
   other.back() ^= std::byte(1);
   EXPECT_NE(message(other).find("SHA-256"), std::string::npos);
@@ -96,25 +91,21 @@ TEST(Artifact, messagesSayWhatIsWrong) {
 TEST(Artifact, newerVersionIsRefused) {
   std::vector<std::byte> file = smallFile();
   auto *root = artifact::GetArtifact(file.data());
-  auto *version = const_cast<uint8_t *>(
-      reinterpret_cast<const flatbuffers::Table *>(root)->GetAddressOf(
-          artifact::Artifact::VT_FORMAT_VERSION));
+  auto *version =
+      const_cast<uint8_t *>(reinterpret_cast<const flatbuffers::Table *>(root)->GetAddressOf(artifact::Artifact::VT_FORMAT_VERSION));
   *version = 3;
   Status status = Artifact::fromMemory(file).status();
   EXPECT_EQ(status.code(), StatusCode::unsupported);
-  EXPECT_EQ(status.message(),
-            "artifact: format version 3 is too new: this runtime reads up to 2");
+  EXPECT_EQ(status.message(), "artifact: format version 3 is too new: this runtime reads up to 2");
 }
 
 TEST(Artifact, filesAreMappedAndNamedInErrors) {
   std::string path = temporaryFile("artifact-test.lockstep");
   std::vector<std::byte> file = smallFile();
-  std::ofstream(path, std::ios::binary)
-      .write(reinterpret_cast<const char *>(file.data()), std::streamsize(file.size()));
+  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char *>(file.data()), std::streamsize(file.size()));
   EXPECT_TRUE(Artifact::open(path).ok());
   std::filesystem::resize_file(path, file.size() / 2);
-  EXPECT_NE(Artifact::open(path).status().message().find("artifact '" + path + "': truncated"),
-            std::string::npos);
+  EXPECT_NE(Artifact::open(path).status().message().find("artifact '" + path + "': truncated"), std::string::npos);
   std::filesystem::resize_file(path, 0);
   EXPECT_FALSE(Artifact::open(path).ok());
   std::filesystem::remove(path);
@@ -141,12 +132,9 @@ TEST(CpuBinary, targets) {
   auto best = create("x86-64", "");
   ASSERT_TRUE(best.ok());
   EXPECT_EQ((*best)->target(), "x86-64");
-  EXPECT_EQ(create("sm_90", "").status().message(),
-            "no kernels for this CPU: the artifact has 'sm_90', none of which it can execute");
-  EXPECT_EQ(create("x86-64", "x86-64-v3").status().message(),
-            "no kernels for target 'x86-64-v3': the artifact has 'x86-64'");
-  EXPECT_EQ(create("sm_90", "sm_90").status().message(),
-            "this CPU cannot execute kernels for target 'sm_90'");
+  EXPECT_EQ(create("sm_90", "").status().message(), "no kernels for this CPU: the artifact has 'sm_90', none of which it can execute");
+  EXPECT_EQ(create("x86-64", "x86-64-v3").status().message(), "no kernels for target 'x86-64-v3': the artifact has 'x86-64'");
+  EXPECT_EQ(create("sm_90", "sm_90").status().message(), "this CPU cannot execute kernels for target 'sm_90'");
 }
 
 TEST(CpuBinary, brokenObjectsAndMissingKernels) {
@@ -154,12 +142,10 @@ TEST(CpuBinary, brokenObjectsAndMissingKernels) {
   missing.writer.tables.kernels[0]->symbol = "no_such_kernel";
   missing.launch("no_such_kernel", {}, {});
   missing.ret();
-  EXPECT_NE(Session::create(missing.artifact()).status().message().find(
-                "kernel 'no_such_kernel' is not in the binary for target 'x86-64'"),
+  EXPECT_NE(Session::create(missing.artifact()).status().message().find("kernel 'no_such_kernel' is not in the binary for target 'x86-64'"),
             std::string::npos);
   TestProgram broken(1);
-  broken.writer.tables.binaries[0]->segment =
-      broken.writer.addSegment(std::vector<std::byte>(100));
+  broken.writer.tables.binaries[0]->segment = broken.writer.addSegment(std::vector<std::byte>(100));
   broken.ret();
   EXPECT_EQ(Session::create(broken.artifact()).status().code(), StatusCode::corrupted);
 }

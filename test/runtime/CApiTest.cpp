@@ -46,8 +46,7 @@ TEST_P(CApiWay, isWhole) {
   options.workers = 2;
   options.executors = GetParam();
   lockstep_session *session = nullptr;
-  ASSERT_EQ(lockstep_session_open(path.c_str(), &options, &session), LOCKSTEP_OK)
-      << lockstep_last_error();
+  ASSERT_EQ(lockstep_session_open(path.c_str(), &options, &session), LOCKSTEP_OK) << lockstep_last_error();
   EXPECT_EQ(lockstep_replicas(session), 2u);
   uint32_t program = 99;
   ASSERT_EQ(lockstep_program_find(session, "main", &program), LOCKSTEP_OK);

@@ -44,10 +44,11 @@ TEST(Certificate, isMissing) {
   TestProgram p(2);
   TwoBarriers b(p);
   p.certifies = false;
-  EXPECT_TRUE(contains(p.error(), "program 'main': the programs of roles server, worker meet each other: expected a certificate that its ranks "
-                                  "do not wait for each other for ever, found none [E_NOT_PROVABLE]") ||
-              contains(p.error(), "program 'main': the programs of roles worker, server meet each other: expected a certificate that its ranks "
-                                  "do not wait for each other for ever, found none [E_NOT_PROVABLE]"))
+  EXPECT_TRUE(
+      contains(p.error(), "program 'main': the programs of roles server, worker meet each other: expected a certificate that its ranks "
+                          "do not wait for each other for ever, found none [E_NOT_PROVABLE]") ||
+      contains(p.error(), "program 'main': the programs of roles worker, server meet each other: expected a certificate that its ranks "
+                          "do not wait for each other for ever, found none [E_NOT_PROVABLE]"))
       << p.error();
   EXPECT_EQ(p.error({.allowUnproven = true}), "");
 }
@@ -59,14 +60,16 @@ TEST(Certificate, isAboutOtherCommands) {
   p.certifies = false;
   EXPECT_EQ(p.error(), "");
   std::swap(p.program->commands[0], p.program->commands[1]);
-  EXPECT_TRUE(contains(p.error(), "program 'main': its certificate is about other commands, buffers, groups or roles than these [E_NOT_PROVABLE]"))
+  EXPECT_TRUE(
+      contains(p.error(), "program 'main': its certificate is about other commands, buffers, groups or roles than these [E_NOT_PROVABLE]"))
       << p.error();
 }
 
 TEST(Certificate, saysThatRanksBlock) {
   TestProgram p(2);
   TwoBarriers b(p, /*inOrder=*/false);
-  EXPECT_TRUE(contains(p.error(), "program 'main': its ranks may wait for each other for ever: the verdict of its certificate is wrong [E_DEADLOCK]"))
+  EXPECT_TRUE(contains(p.error(),
+                       "program 'main': its ranks may wait for each other for ever: the verdict of its certificate is wrong [E_DEADLOCK]"))
       << p.error();
   EXPECT_EQ(p.error({.allowUnproven = true}), "");
 }

@@ -229,8 +229,7 @@ TEST_P(ClusterOf, deadlineReportIsAboutAll) {
                 blocked + "\nreplica 1: " + blocked + "\nreplica 2: " + blocked +
                 "\nreplica 3: paused by an injected fault before command 2 'start all_reduce sum channel 0' (train.py:42)\n"
                 "  before that: " +
-                before + "\nreplica 4: " +
-                blocked);
+                before + "\nreplica 4: " + blocked);
   nlohmann::json json = nlohmann::json::parse(cluster->deadlineReport().json);
   EXPECT_EQ(json["waits"][0]["missing"], nlohmann::json::array({3}));
   EXPECT_EQ(json["replicas"][3]["state"], "paused");
@@ -251,13 +250,15 @@ TEST(Cluster, threadThatHangsIsAbandoned) {
   TestProgram p(2);
   uint32_t isSecond = p.variable("is_second", ElementType::i1, {}, /*perReplica=*/true);
   uint32_t branch = p.branchUnless(isSecond);
-  p.call([](void *const *, const int64_t *, int64_t) {
-    Hang *mine = hang;
-    mine->hangs = true;
-    while (!mine->mayReturn)
-      std::this_thread::yield();
-    mine->returned = true;
-  }, {}, {});
+  p.call(
+      [](void *const *, const int64_t *, int64_t) {
+        Hang *mine = hang;
+        mine->hangs = true;
+        while (!mine->mayReturn)
+          std::this_thread::yield();
+        mine->returned = true;
+      },
+      {}, {});
   p.patch(branch);
   p.barrier(p.channel());
   p.ret();

@@ -92,8 +92,7 @@ template <typename S> S randomValue(std::mt19937 &random, bool isBFloat) {
 /// One all_reduce of two operands that lie side by side and one that does not, on `replicas`
 /// replicas and `workers` workers; results must equal the reference bit for bit.
 template <typename Type>
-void checkAllReduce(ElementType element, Reduction reduction, uint32_t replicas, unsigned workers,
-                    int64_t size, bool shared) {
+void checkAllReduce(ElementType element, Reduction reduction, uint32_t replicas, unsigned workers, int64_t size, bool shared) {
   using S = typename Type::Storage;
   using R = typename Type::Result;
   ElementType resultElement = std::is_same_v<S, R> ? element : ElementType::f32;
@@ -136,8 +135,7 @@ void checkAllReduce(ElementType element, Reduction reduction, uint32_t replicas,
       std::span<const std::byte> found = session->output(0, operand, r);
       ASSERT_EQ(found.size(), expected.size() * sizeof(R));
       ASSERT_EQ(std::memcmp(found.data(), expected.data(), found.size()), 0)
-          << elementName(element) << " operand " << operand << " replica " << r << " of "
-          << replicas << ", " << workers << " workers";
+          << elementName(element) << " operand " << operand << " replica " << r << " of " << replicas << ", " << workers << " workers";
     }
   }
 }
@@ -149,9 +147,7 @@ protected:
   unsigned workers = std::get<1>(GetParam());
 };
 
-INSTANTIATE_TEST_SUITE_P(All, Collectives,
-                         testing::Combine(testing::Values(1, 2, 3, 4, 5, 8, 64),
-                                          testing::Values(1, 2)));
+INSTANTIATE_TEST_SUITE_P(All, Collectives, testing::Combine(testing::Values(1, 2, 3, 4, 5, 8, 64), testing::Values(1, 2)));
 
 // A large one has several tiles and a ragged last block; the result is written once.
 TEST_P(Collectives, allReduceSharedResult) {
@@ -167,22 +163,17 @@ TEST_P(Collectives, allReduceSixteenBitFloats) {
   checkAllReduce<BFloat>(ElementType::bf16, Reduction::sum, replicas, workers, 5003, true);
   checkAllReduce<BFloat>(ElementType::bf16, Reduction::max, replicas, workers, 77, false);
   for (bool shared : {true, false}) {
-    checkAllReduce<Unrounded<Half>>(ElementType::f16, Reduction::sum, replicas, workers, 5003,
-                                    shared);
-    checkAllReduce<Unrounded<BFloat>>(ElementType::bf16, Reduction::sum, replicas, workers, 5003,
-                                      shared);
+    checkAllReduce<Unrounded<Half>>(ElementType::f16, Reduction::sum, replicas, workers, 5003, shared);
+    checkAllReduce<Unrounded<BFloat>>(ElementType::bf16, Reduction::sum, replicas, workers, 5003, shared);
   }
 }
 
 TEST_P(Collectives, allReduceEveryReduction) {
-  for (Reduction reduction :
-       {Reduction::sum, Reduction::product, Reduction::min, Reduction::max}) {
+  for (Reduction reduction : {Reduction::sum, Reduction::product, Reduction::min, Reduction::max}) {
     checkAllReduce<Plain<float>>(ElementType::f32, reduction, replicas, workers, 100, true);
     checkAllReduce<Plain<double>>(ElementType::f64, reduction, replicas, workers, 100, true);
-    checkAllReduce<Plain<int32_t>>(ElementType::i32, reduction == Reduction::product
-                                                         ? Reduction::sum
-                                                         : reduction,
-                                   replicas, workers, 100, true);
+    checkAllReduce<Plain<int32_t>>(ElementType::i32, reduction == Reduction::product ? Reduction::sum : reduction, replicas, workers, 100,
+                                   true);
     checkAllReduce<Plain<uint64_t>>(ElementType::u64, reduction, replicas, workers, 100, false);
     checkAllReduce<Plain<uint8_t>>(ElementType::u8, reduction, replicas, workers, 100, true);
     checkAllReduce<Plain<uint16_t>>(ElementType::u16, Reduction::sum, replicas, workers, 100, true);
@@ -230,8 +221,7 @@ TEST_P(Collectives, allGatherAlongAxes) {
       auto session = p.session({.workers = workers});
       for (uint32_t i = 0; i < replicas; ++i)
         std::iota(reinterpret_cast<int32_t *>(session->variable("a", i).data()),
-                  reinterpret_cast<int32_t *>(session->variable("a", i).data()) + 60,
-                  int(i) * 1000);
+                  reinterpret_cast<int32_t *>(session->variable("a", i).data()) + 60, int(i) * 1000);
       ASSERT_TRUE(session->run("main").ok());
       for (uint32_t i = 0; i < replicas; ++i) {
         auto *found = reinterpret_cast<const int32_t *>(session->output(0, "r", i).data());
@@ -241,8 +231,7 @@ TEST_P(Collectives, allGatherAlongAxes) {
               int64_t position[3] = {x, y, z};
               int64_t rank = position[axis] / shape[size_t(axis)];
               position[axis] %= shape[size_t(axis)];
-              int64_t expected =
-                  rank * 1000 + (position[0] * 4 + position[1]) * 5 + position[2];
+              int64_t expected = rank * 1000 + (position[0] * 4 + position[1]) * 5 + position[2];
               ASSERT_EQ(found[(x * gathered[1] + y) * gathered[2] + z], expected);
             }
       }
@@ -257,18 +246,14 @@ TEST_P(Collectives, allGatherRagged) {
     uint32_t size = p.reg(), all = p.reg();
     uint32_t count = p.variable("count", ElementType::i64, {}, true);
     uint32_t sum = p.variable("sum", ElementType::i64, {});
-    auto shape = [&](int64_t) {
-      return axis == 0 ? std::vector<int64_t>{-1, 3} : std::vector<int64_t>{3, -1};
-    };
+    auto shape = [&](int64_t) { return axis == 0 ? std::vector<int64_t>{-1, 3} : std::vector<int64_t>{3, -1}; };
     auto registers = [&](uint32_t index) {
-      return axis == 0 ? std::vector<int32_t>{int32_t(index), -1}
-                       : std::vector<int32_t>{-1, int32_t(index)};
+      return axis == 0 ? std::vector<int32_t>{int32_t(index), -1} : std::vector<int32_t>{-1, int32_t(index)};
     };
     uint32_t data = p.variable("data", ElementType::i32, {3 * most}, true);
     p.program->buffers[data]->type->shape = shape(0);
     p.program->buffers[data]->size_registers = registers(size);
-    uint32_t result = p.dynamicBuffer(Space::shared, ElementType::i32, shape(0), registers(all),
-                                      uint64_t(12 * total));
+    uint32_t result = p.dynamicBuffer(Space::shared, ElementType::i32, shape(0), registers(all), uint64_t(12 * total));
     p.output("result", result);
     p.loadRegister(size, count);
     p.loadRegister(all, sum);
@@ -289,8 +274,7 @@ TEST_P(Collectives, allGatherRagged) {
     ASSERT_TRUE(status.ok()) << status.message();
     std::span<const std::byte> bytes = session->output(0, "result");
     ASSERT_EQ(bytes.size(), size_t(12 * total));
-    EXPECT_EQ(session->outputShape(0, 0), axis == 0 ? (std::vector<int64_t>{total, 3})
-                                                    : (std::vector<int64_t>{3, total}));
+    EXPECT_EQ(session->outputShape(0, 0), axis == 0 ? (std::vector<int64_t>{total, 3}) : (std::vector<int64_t>{3, total}));
     auto *found = reinterpret_cast<const int32_t *>(bytes.data());
     for (int64_t row = 0, at = 0; row < (axis == 0 ? 1 : 3); ++row)
       for (int64_t r = 0; r < int64_t(replicas); ++r)
@@ -356,8 +340,7 @@ TEST_P(Collectives, subgroups) {
     ASSERT_TRUE(session->run("main").ok());
     for (uint32_t r = 0; r < replicas; ++r) {
       const auto &ranks = r < replicas / 2 ? low : high;
-      EXPECT_EQ(reinterpret_cast<int32_t *>(session->variable("a", r).data())[9],
-                std::accumulate(ranks.begin(), ranks.end(), 0));
+      EXPECT_EQ(reinterpret_cast<int32_t *>(session->variable("a", r).data())[9], std::accumulate(ranks.begin(), ranks.end(), 0));
     }
   }
 }

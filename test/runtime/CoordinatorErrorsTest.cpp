@@ -58,13 +58,15 @@ TEST(Coordinator, errorWaitsForOthers) {
   build(p);
   auto coordinator = coordinatorOf(p, {.workers = 2});
   std::atomic<bool> begun{false}, mayEnd{false}, ended{false};
-  ASSERT_TRUE(coordinator->schedule([&](Cluster &, unsigned) {
-    begun = true;
-    while (!mayEnd)
-      std::this_thread::yield();
-    ended = true;
-    return Status::success();
-  }).ok());
+  ASSERT_TRUE(coordinator
+                  ->schedule([&](Cluster &, unsigned) {
+                    begun = true;
+                    while (!mayEnd)
+                      std::this_thread::yield();
+                    ended = true;
+                    return Status::success();
+                  })
+                  .ok());
   while (!begun)
     std::this_thread::yield();
   Expected<ScheduledFunction> bad = coordinator->schedule(fails("no"));

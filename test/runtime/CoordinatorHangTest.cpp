@@ -32,12 +32,14 @@ TEST(Coordinator, workerThatHangsIsLeftBehind) {
   p.in("worker");
   uint32_t hangs = p.input("hangs", ElementType::i1, {});
   uint32_t branch = p.branchUnless(hangs);
-  p.call([](void *const *, const int64_t *, int64_t) {
-    Hang *mine = hang;
-    mine->hangs = true;
-    while (!mine->mayReturn)
-      std::this_thread::yield();
-  }, {}, {});
+  p.call(
+      [](void *const *, const int64_t *, int64_t) {
+        Hang *mine = hang;
+        mine->hangs = true;
+        while (!mine->mayReturn)
+          std::this_thread::yield();
+      },
+      {}, {});
   p.patch(branch);
   p.barrier(p.channel(0), 1);
   p.ret();
@@ -80,12 +82,14 @@ TEST(Coordinator, serverThatHangs) {
   uint32_t group = p.group({0, rank}), begin = p.channel();
   uint32_t v = p.variable("v", ElementType::i64, {});
   p.barrier(begin, group);
-  p.call([](void *const *, const int64_t *, int64_t) {
-    Hang *mine = hang;
-    mine->hangs = true;
-    while (!mine->mayReturn)
-      std::this_thread::yield();
-  }, {v}, {v});
+  p.call(
+      [](void *const *, const int64_t *, int64_t) {
+        Hang *mine = hang;
+        mine->hangs = true;
+        while (!mine->mayReturn)
+          std::this_thread::yield();
+      },
+      {v}, {v});
   p.ret();
   p.in("worker");
   p.barrier(p.channel(begin), group);

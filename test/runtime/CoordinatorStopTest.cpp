@@ -35,8 +35,8 @@ TEST(Coordinator, cancels) {
 
 const Status givenUp(StatusCode::interrupted, "given up");
 
-// Nobody goes on in a lane that was aborted, and it is not replaced by one that knows nothing of it: neither for what has begun nor for what
-// would come next.
+// Nobody goes on in a lane that was aborted, and it is not replaced by one that knows nothing of it: neither for what has begun nor for
+// what would come next.
 TEST_P(CoordinatorOf, abortIsForGood) {
   TestProgram p(1);
   build(p);
@@ -55,10 +55,14 @@ TEST_P(CoordinatorOf, abortIsForGood) {
   gate.mayEnd = true;
   EXPECT_FALSE(first->wait().ok());
   for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(coordinator->schedule([&](Cluster &, unsigned) {
-      called = true;
-      return Status::success();
-    }).status().message(), "given up");
+    EXPECT_EQ(coordinator
+                  ->schedule([&](Cluster &, unsigned) {
+                    called = true;
+                    return Status::success();
+                  })
+                  .status()
+                  .message(),
+              "given up");
     EXPECT_EQ(coordinator->join().code(), StatusCode::interrupted);
     EXPECT_EQ(coordinator->done().status().message(), "given up");
   }

@@ -96,11 +96,13 @@ TEST_P(CoordinatorOf, commandsBetweenWaitsAreOneUpdate) {
   auto coordinator = coordinatorOf(p, options());
   constexpr int64_t steps = 300;
   for (int64_t i = 1; i <= steps; ++i)
-    ASSERT_TRUE(coordinator->schedule([i](Cluster &lane, unsigned) {
-      Status status = step(lane, i);
-      EXPECT_EQ(wholeValue(lane.output(0, "a")), wholeValue(lane.output(0, "b")));
-      return status;
-    }).ok());
+    ASSERT_TRUE(coordinator
+                    ->schedule([i](Cluster &lane, unsigned) {
+                      Status status = step(lane, i);
+                      EXPECT_EQ(wholeValue(lane.output(0, "a")), wholeValue(lane.output(0, "b")));
+                      return status;
+                    })
+                    .ok());
   ASSERT_TRUE(coordinator->join().ok());
   for (std::string_view name : {"a", "b"})
     EXPECT_EQ(wholeValue(*coordinator->read(name)), steps * (steps + 1) / 2);
@@ -113,11 +115,13 @@ TEST(Coordinator, oneWorkerIsInOrder) {
   auto coordinator = coordinatorOf(p, {});
   std::vector<int64_t> seen;
   for (int64_t i = 1; i <= 20; ++i)
-    ASSERT_TRUE(coordinator->schedule([&, i](Cluster &lane, unsigned) {
-      Status status = step(lane, i);
-      seen.push_back(wholeValue(lane.output(0, "v0")));
-      return status;
-    }).ok());
+    ASSERT_TRUE(coordinator
+                    ->schedule([&, i](Cluster &lane, unsigned) {
+                      Status status = step(lane, i);
+                      seen.push_back(wholeValue(lane.output(0, "v0")));
+                      return status;
+                    })
+                    .ok());
   ASSERT_TRUE(coordinator->join().ok());
   for (int64_t i = 0; i < 20; ++i)
     EXPECT_EQ(seen[size_t(i)], i * (i + 1) / 2);
@@ -131,11 +135,13 @@ TEST(Coordinator, workersAreIndependent) {
   std::barrier meeting(3);
   std::array<std::atomic<int>, 3> calls{};
   for (int i = 0; i < 3; ++i)
-    ASSERT_TRUE(coordinator->schedule([&](Cluster &lane, unsigned worker) {
-      meeting.arrive_and_wait();
-      ++calls[worker];
-      return step(lane, 1);
-    }).ok());
+    ASSERT_TRUE(coordinator
+                    ->schedule([&](Cluster &lane, unsigned worker) {
+                      meeting.arrive_and_wait();
+                      ++calls[worker];
+                      return step(lane, 1);
+                    })
+                    .ok());
   ASSERT_TRUE(coordinator->join().ok());
   for (const std::atomic<int> &count : calls)
     EXPECT_EQ(count, 1);

@@ -92,7 +92,8 @@ TEST(Coordinator, refusesOtherStrategies) {
   direct.start(CollectiveKind::broadcast, Reduction::none, direct.channel(pull), {}, {pulled}, group, 0, int32_t(rank));
   direct.wait(pull);
   direct.ret();
-  EXPECT_EQ(errorOf(good, {.session = {.checkMirrored = 2}}), "expected no checkMirrored with variables that other sessions change at any time");
+  EXPECT_EQ(errorOf(good, {.session = {.checkMirrored = 2}}),
+            "expected no checkMirrored with variables that other sessions change at any time");
   EXPECT_EQ(errorOf(good, {.session = {.checkRaces = true}}), "expected no checkRaces: accesses of different workers are not compared");
   EXPECT_EQ(errorOf(direct), "train.py:42: program 'main': start broadcast channel 0: it works on a variable itself, not on a copy, which "
                              "several workers may change at any time: compile the step with --strategy=parameter_server");

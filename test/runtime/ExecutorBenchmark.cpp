@@ -42,8 +42,7 @@ static void emptyRun(uint32_t replicas, unsigned workers) {
   TestProgram p(replicas);
   p.ret();
   auto session = makeSession(p, workers);
-  std::printf("empty run, %2u replicas, %u workers: %8.1f ns\n", replicas, workers,
-              bestSeconds(*session, 20, 2000) * 1e9);
+  std::printf("empty run, %2u replicas, %u workers: %8.1f ns\n", replicas, workers, bestSeconds(*session, 20, 2000) * 1e9);
 }
 
 static void launches(uint32_t replicas, unsigned workers) {
@@ -53,12 +52,11 @@ static void launches(uint32_t replicas, unsigned workers) {
   for (int i = 0; i < 16; ++i)
     buffers.push_back(p.buffer(Space::replica, ElementType::f32, {16}));
   for (uint32_t i = 0; i < count; ++i)
-    p.launch("nothing", {buffers[i % 16], buffers[(i + 3) % 16], buffers[(i + 5) % 16]},
-             {buffers[(i + 7) % 16]});
+    p.launch("nothing", {buffers[i % 16], buffers[(i + 3) % 16], buffers[(i + 5) % 16]}, {buffers[(i + 7) % 16]});
   p.ret();
   auto session = makeSession(p, workers);
-  std::printf("launch of 4 buffers, %2u replicas, %u workers: %6.1f ns a command\n", replicas,
-              workers, bestSeconds(*session, 10, 5) * 1e9 / count / replicas);
+  std::printf("launch of 4 buffers, %2u replicas, %u workers: %6.1f ns a command\n", replicas, workers,
+              bestSeconds(*session, 10, 5) * 1e9 / count / replicas);
 }
 
 static void allReduce(uint32_t replicas, unsigned workers, int64_t elements, bool shared) {
@@ -78,8 +76,7 @@ static void allReduce(uint32_t replicas, unsigned workers, int64_t elements, boo
   double traffic = operandBytes * (shared ? replicas + 1 : 2 * replicas);
   std::printf("all_reduce, %2u replicas, %u workers, %8.0f bytes, %s: %10.2f us, %6.1f GB/s of "
               "traffic\n",
-              replicas, workers, operandBytes, shared ? "shared " : "private", seconds * 1e6,
-              traffic / seconds * 1e-9);
+              replicas, workers, operandBytes, shared ? "shared " : "private", seconds * 1e6, traffic / seconds * 1e-9);
 }
 
 /// The same with the replicas in several executors of one worker each, which run in threads of their own.

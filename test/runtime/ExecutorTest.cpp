@@ -14,12 +14,8 @@ using namespace lockstep::runtime::test;
 
 namespace {
 
-template <typename T> T &at(std::span<std::byte> bytes, size_t index = 0) {
-  return reinterpret_cast<T *>(bytes.data())[index];
-}
-template <typename T> T at(std::span<const std::byte> bytes, size_t index = 0) {
-  return reinterpret_cast<const T *>(bytes.data())[index];
-}
+template <typename T> T &at(std::span<std::byte> bytes, size_t index = 0) { return reinterpret_cast<T *>(bytes.data())[index]; }
+template <typename T> T at(std::span<const std::byte> bytes, size_t index = 0) { return reinterpret_cast<const T *>(bytes.data())[index]; }
 
 /// Replicas and workers.
 class Executor : public testing::TestWithParam<std::tuple<uint32_t, unsigned>> {
@@ -28,9 +24,7 @@ protected:
   SessionOptions options() const { return {.workers = std::get<1>(GetParam())}; }
 };
 
-INSTANTIATE_TEST_SUITE_P(All, Executor,
-                         testing::Combine(testing::Values(1, 2, 3, 8, 64),
-                                          testing::Values(1, 2, 3)));
+INSTANTIATE_TEST_SUITE_P(All, Executor, testing::Combine(testing::Values(1, 2, 3, 8, 64), testing::Values(1, 2, 3)));
 
 // for (i = 0; i < 5; ++i) { shared += all_reduce(x); x += 1 }, the sum in a once section.
 TEST_P(Executor, loopWithCollectiveAndOnce) {
@@ -47,9 +41,9 @@ TEST_P(Executor, loopWithCollectiveAndOnce) {
   p.start(CollectiveKind::all_reduce, Reduction::sum, channel, {x}, {sum});
   p.wait(channel);
   p.once(p.channel());
-  p.call([](void *const *b, const int64_t *, int64_t) {
-    *static_cast<int64_t *>(b[2]) = *static_cast<int64_t *>(b[0]) + *static_cast<int64_t *>(b[1]);
-  }, {sum, total}, {total});
+  p.call([](void *const *b, const int64_t *,
+            int64_t) { *static_cast<int64_t *>(b[2]) = *static_cast<int64_t *>(b[0]) + *static_cast<int64_t *>(b[1]); },
+         {sum, total}, {total});
   p.endOnce();
   p.launch("add_scalar", {x}, {x}, {one});
   p.addRegister(i, one);
@@ -103,8 +97,7 @@ TEST_P(Executor, grids) {
   uint32_t data = p.variable("data", ElementType::f32, {64 * 256}, true);
   uint32_t twice = p.buffer(Space::replica, ElementType::f32, {64 * 256});
   p.output("twice", twice);
-  p.call([](void *const *b, const int64_t *, int64_t tile) { ++static_cast<int32_t *>(b[0])[tile]; },
-         {}, {counts}, {}, /*tiles=*/true);
+  p.call([](void *const *b, const int64_t *, int64_t tile) { ++static_cast<int32_t *>(b[0])[tile]; }, {}, {counts}, {}, /*tiles=*/true);
   p.launch("twice_tiles", {data}, {twice});
   p.ret();
   auto session = p.session(options());
@@ -138,9 +131,9 @@ TEST_P(Executor, loadsBatches) {
   uint32_t channel = p.channel();
   p.start(CollectiveKind::all_reduce, Reduction::sum, channel, {mine}, {sum});
   p.wait(channel);
-  p.call([](void *const *b, const int64_t *, int64_t) {
-    *static_cast<int64_t *>(b[2]) = *static_cast<int64_t *>(b[0]) + *static_cast<int64_t *>(b[1]);
-  }, {sum, total}, {total});
+  p.call([](void *const *b, const int64_t *,
+            int64_t) { *static_cast<int64_t *>(b[2]) = *static_cast<int64_t *>(b[0]) + *static_cast<int64_t *>(b[1]); },
+         {sum, total}, {total});
   p.addRegister(i, one);
   p.jump(head);
   p.patch(head);
@@ -221,8 +214,7 @@ TEST_P(Executor, inputsScalarsAndInitialValues) {
   uint32_t x = p.input("x", ElementType::i64, {});
   uint32_t lr = p.scalar("lr", ElementType::i64);
   uint32_t w = p.variable("w", ElementType::i64, {});
-  p.writer.tables.variables[0]->initial =
-      int32_t(p.writer.addSegment(std::vector<std::byte>(8, std::byte(1))));
+  p.writer.tables.variables[0]->initial = int32_t(p.writer.addSegment(std::vector<std::byte>(8, std::byte(1))));
   uint32_t r = p.buffer(Space::replica, ElementType::i64, {});
   p.output("r", r);
   uint32_t add = p.reg();
@@ -240,8 +232,7 @@ TEST_P(Executor, inputsScalarsAndInitialValues) {
     ASSERT_TRUE(session->bindInput(0, i, reinterpret_cast<std::byte *>(batches[i])).ok());
   }
   EXPECT_FALSE(session->bindInput(0, 0, reinterpret_cast<std::byte *>(batches[0]) + 8).ok());
-  EXPECT_EQ(session->run("main").message(),
-            "program 'main': scalar 'lr' is not set and has no default");
+  EXPECT_EQ(session->run("main").message(), "program 'main': scalar 'lr' is not set and has no default");
   int64_t value = 1000;
   EXPECT_FALSE(session->setScalar("lr", bytesOf(int32_t(1))).ok());
   EXPECT_FALSE(session->setScalar("rate", bytesOf(value)).ok());
@@ -259,10 +250,8 @@ TEST(ExecutorBounds, dynamicSizes) {
   for (int64_t size : {0, 10, 11, -1}) {
     TestProgram p(1);
     uint32_t n = p.reg();
-    uint32_t source = p.dynamicBuffer(Space::replica, ElementType::f32, {-1, 2}, {int32_t(n), -1},
-                                      80);
-    uint32_t copy = p.dynamicBuffer(Space::replica, ElementType::f32, {-1, 2}, {int32_t(n), -1},
-                                    80);
+    uint32_t source = p.dynamicBuffer(Space::replica, ElementType::f32, {-1, 2}, {int32_t(n), -1}, 80);
+    uint32_t copy = p.dynamicBuffer(Space::replica, ElementType::f32, {-1, 2}, {int32_t(n), -1}, 80);
     p.output("copy", copy);
     p.setRegister(n, size);
     p.copy(source, copy);
@@ -277,9 +266,8 @@ TEST(ExecutorBounds, dynamicSizes) {
       continue;
     }
     EXPECT_EQ(status.code(), StatusCode::outOfRange);
-    EXPECT_EQ(status.message(),
-              "train.py:42: in command 1 of program 'main', replica 0: copy: dynamic dimensions [" +
-                  std::to_string(size) + "] of buffer 0 break its bound of 80 bytes");
+    EXPECT_EQ(status.message(), "train.py:42: in command 1 of program 'main', replica 0: copy: dynamic dimensions [" +
+                                    std::to_string(size) + "] of buffer 0 break its bound of 80 bytes");
     EXPECT_TRUE(session->poisoned());
     EXPECT_TRUE(session->variablesIntact());
     EXPECT_EQ(session->run("main").code(), StatusCode::poisoned);
@@ -305,9 +293,7 @@ TEST(ExecutorBounds, raggedGatherBeyondItsBound) {
     at<int64_t>(session->variable("count", 1)) = 5;
     Status status = session->run("main");
     EXPECT_EQ(status.code(), StatusCode::outOfRange);
-    EXPECT_NE(status.message().find("the operands have 44 bytes, the bound of the result is 40"),
-              std::string::npos)
-        << status.message();
+    EXPECT_NE(status.message().find("the operands have 44 bytes, the bound of the result is 40"), std::string::npos) << status.message();
   }
 }
 
@@ -369,8 +355,7 @@ TEST(Session, unknownNames) {
   p.variable("a", ElementType::f32, {4}, true);
   p.ret();
   auto session = p.session({.workers = 1});
-  EXPECT_EQ(session->run("other").message(),
-            "there is no program 'other': the artifact has 'main'");
+  EXPECT_EQ(session->run("other").message(), "there is no program 'other': the artifact has 'main'");
   EXPECT_FALSE(session->run(7).ok());
   EXPECT_TRUE(session->variable("b").empty());
   EXPECT_TRUE(session->variable("a", 2).empty());
@@ -382,19 +367,12 @@ TEST(Session, unknownNames) {
 TEST(Session, badOptions) {
   TestProgram p(2);
   p.ret();
-  auto create = [&](SessionOptions options) {
-    return Session::create(p.artifact(), std::move(options)).status().message();
-  };
-  EXPECT_NE(create({.deadline = std::chrono::seconds(0)}).find("deadline above 0"),
-            std::string::npos);
-  EXPECT_NE(create({.injections = {"explode:replica=1"}}).find("unknown fault"),
-            std::string::npos);
-  EXPECT_NE(create({.injections = {"pause:replica=x,channel=1"}}).find("'x' is not a number"),
-            std::string::npos);
-  EXPECT_NE(create({.injections = {"pause:replica=1"}}).find("one of channel and command"),
-            std::string::npos);
-  EXPECT_NE(create({.injections = {"pause:replica=2,channel=0"}}).find("does not exist among 2"),
-            std::string::npos);
+  auto create = [&](SessionOptions options) { return Session::create(p.artifact(), std::move(options)).status().message(); };
+  EXPECT_NE(create({.deadline = std::chrono::seconds(0)}).find("deadline above 0"), std::string::npos);
+  EXPECT_NE(create({.injections = {"explode:replica=1"}}).find("unknown fault"), std::string::npos);
+  EXPECT_NE(create({.injections = {"pause:replica=x,channel=1"}}).find("'x' is not a number"), std::string::npos);
+  EXPECT_NE(create({.injections = {"pause:replica=1"}}).find("one of channel and command"), std::string::npos);
+  EXPECT_NE(create({.injections = {"pause:replica=2,channel=0"}}).find("does not exist among 2"), std::string::npos);
 }
 
 } // namespace

@@ -20,8 +20,7 @@ public:
     return time;
   }
 
-  void waitUntil(std::unique_lock<std::mutex> &lock, std::condition_variable &condition,
-                 Duration until) override {
+  void waitUntil(std::unique_lock<std::mutex> &lock, std::condition_variable &condition, Duration until) override {
     std::unique_lock<std::mutex> own(mutex);
     if (until <= time)
       return;

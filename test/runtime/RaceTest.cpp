@@ -94,10 +94,9 @@ TEST(Races, sharedWritesAnywhere) {
   p.ret();
   Status status = check(p, BrokenRule::sharedWritesAnywhere);
   EXPECT_EQ(status.code(), StatusCode::race);
-  EXPECT_EQ(status.message(),
-            "race in program 'main': command 0 'launch 'nothing'' (train.py:42) of replica 1 writes "
-            "bytes 0 to 1024 of space shared, which command 0 'launch 'nothing'' (train.py:42) of "
-            "replica 0 writes, and nothing orders the two");
+  EXPECT_EQ(status.message(), "race in program 'main': command 0 'launch 'nothing'' (train.py:42) of replica 1 writes "
+                              "bytes 0 to 1024 of space shared, which command 0 'launch 'nothing'' (train.py:42) of "
+                              "replica 0 writes, and nothing orders the two");
 }
 
 // "Results of a sub-group stay private unless the group covers the process."

@@ -77,11 +77,7 @@ const Rule rules[] = {
     {"hugeRole", [](TestProgram &p, PushPull &) { role(p, 1).variable_size = ~uint64_t(0); }, "role 'server': a memory of"},
     {"sizesTwice", [](TestProgram &p, PushPull &) { p.writer.tables.variable_size = 16; },
      "sizes of variables are given by the artifact and by its roles"},
-    {"groupRank",
-     [](TestProgram &p, PushPull &) {
-       p.group({0, 3});
-     },
-     "group 'part': rank 3 does not exist among 3"},
+    {"groupRank", [](TestProgram &p, PushPull &) { p.group({0, 3}); }, "group 'part': rank 3 does not exist among 3"},
     // Variables
     {"variableOfNoRole", [](TestProgram &p, PushPull &) { p.writer.tables.variables[1]->role = 2; },
      "variable 'shard': role 2 does not exist among 2"},
@@ -100,10 +96,7 @@ const Rule rules[] = {
     {"firstShard", [](TestProgram &p, PushPull &) { shard(p, 1, 3); }, "expected shard 'table/1' to begin at row 0, found 1"},
     {"shardTypes", [](TestProgram &p, PushPull &) { shard(p, 0, 3), shard(p, 3, 3, 5); },
      "variable 'table': shards 'table/0' and 'table/3' differ in more than their first rows"},
-    {"shardAndWhole",
-     [](TestProgram &p, PushPull &) {
-       shard(p, 0, 5), p.variable("table", ElementType::f32, {3, 2});
-     },
+    {"shardAndWhole", [](TestProgram &p, PushPull &) { shard(p, 0, 5), p.variable("table", ElementType::f32, {3, 2}); },
      "variable 'table' has shards and an empty name, or is whole as well"},
     // Programs
     {"programOfNoRole", [](TestProgram &, PushPull &o) { o.server->role = "evaluator"; }, "program 'main': there is no role 'evaluator'"},

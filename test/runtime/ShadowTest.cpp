@@ -88,8 +88,7 @@ TEST_P(Shadow, successIsKept) {
   for (bool shadows : {false, true}) {
     TestProgram p(4);
     build(p);
-    auto cluster = *Cluster::create(
-        p.artifact(), {.session = {.workers = 2, .shadowVariables = shadows}, .executors = GetParam()});
+    auto cluster = *Cluster::create(p.artifact(), {.session = {.workers = 2, .shadowVariables = shadows}, .executors = GetParam()});
     int64_t ten = 10;
     for (unsigned replica = 0; replica < 4; ++replica)
       cluster->variable("own", replica)->write(bytesOf(ten));

@@ -12,9 +12,7 @@ void call(void *const *buffers, const int64_t *scalars, int64_t tile) {
 }
 
 /* The same as a launch with 64 tiles. */
-void call_tiles(void *const *buffers, const int64_t *scalars, int64_t tile) {
-  call(buffers, scalars, tile);
-}
+void call_tiles(void *const *buffers, const int64_t *scalars, int64_t tile) { call(buffers, scalars, tile); }
 
 /* out[0] = in[0] + scalars[0] */
 void add_scalar(void *const *buffers, const int64_t *scalars, int64_t tile) {

@@ -12,14 +12,12 @@ namespace lockstep::runtime::test {
 std::vector<std::byte> readFile(const std::string &path) {
   std::ifstream stream(path, std::ios::binary);
   EXPECT_TRUE(stream.good()) << path;
-  std::vector<char> bytes((std::istreambuf_iterator<char>(stream)),
-                          std::istreambuf_iterator<char>());
+  std::vector<char> bytes((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
   const auto *begin = reinterpret_cast<const std::byte *>(bytes.data());
   return {begin, begin + bytes.size()};
 }
 
-static std::unique_ptr<artifact::TensorTypeT> type(ElementType element,
-                                                   std::vector<int64_t> shape) {
+static std::unique_ptr<artifact::TensorTypeT> type(ElementType element, std::vector<int64_t> shape) {
   auto result = std::make_unique<artifact::TensorTypeT>();
   result->element = element;
   result->shape = std::move(shape);
@@ -116,8 +114,8 @@ uint32_t TestProgram::buffer(Space space, ElementType element, std::vector<int64
   return dynamicBuffer(space, element, std::move(shape), {}, bytes);
 }
 
-uint32_t TestProgram::dynamicBuffer(Space space, ElementType element, std::vector<int64_t> shape,
-                                    std::vector<int32_t> registers, uint64_t bytes) {
+uint32_t TestProgram::dynamicBuffer(Space space, ElementType element, std::vector<int64_t> shape, std::vector<int32_t> registers,
+                                    uint64_t bytes) {
   auto buffer = std::make_unique<artifact::BufferT>();
   buffer->space = space;
   buffer->offset = spaceSize(space) = alignUp(spaceSize(space), 64);
@@ -129,8 +127,7 @@ uint32_t TestProgram::dynamicBuffer(Space space, ElementType element, std::vecto
   return uint32_t(program->buffers.size() - 1);
 }
 
-uint32_t TestProgram::variable(const std::string &name, ElementType element,
-                               std::vector<int64_t> shape, bool perReplica) {
+uint32_t TestProgram::variable(const std::string &name, ElementType element, std::vector<int64_t> shape, bool perReplica) {
   Space space = perReplica ? Space::replica_variable : Space::variable;
   uint32_t index = buffer(space, element, shape);
   auto variable = std::make_unique<artifact::VariableT>();
@@ -143,8 +140,7 @@ uint32_t TestProgram::variable(const std::string &name, ElementType element,
   return index;
 }
 
-uint32_t TestProgram::scalar(const std::string &name, ElementType element,
-                             std::vector<uint8_t> defaultValue) {
+uint32_t TestProgram::scalar(const std::string &name, ElementType element, std::vector<uint8_t> defaultValue) {
   uint32_t index = buffer(Space::scalar, element, {});
   auto scalar = std::make_unique<artifact::ScalarT>();
   scalar->name = name;
@@ -155,8 +151,7 @@ uint32_t TestProgram::scalar(const std::string &name, ElementType element,
   return index;
 }
 
-uint32_t TestProgram::input(const std::string &name, ElementType element,
-                            std::vector<int64_t> shape) {
+uint32_t TestProgram::input(const std::string &name, ElementType element, std::vector<int64_t> shape) {
   uint32_t index = buffer(Space::input, element, shape);
   auto binding = std::make_unique<artifact::BindingT>();
   binding->name = name;
@@ -197,8 +192,8 @@ template <typename T> uint32_t TestProgram::add(T body) {
   return uint32_t(program->commands.size() - 1);
 }
 
-uint32_t TestProgram::launch(const std::string &symbol, std::vector<uint32_t> reads,
-                             std::vector<uint32_t> writes, std::vector<uint32_t> registers) {
+uint32_t TestProgram::launch(const std::string &symbol, std::vector<uint32_t> reads, std::vector<uint32_t> writes,
+                             std::vector<uint32_t> registers) {
   artifact::LaunchT body;
   for (uint32_t i = 0; i < writer.tables.kernels.size(); ++i)
     if (writer.tables.kernels[i]->symbol == symbol)
@@ -211,9 +206,8 @@ uint32_t TestProgram::launch(const std::string &symbol, std::vector<uint32_t> re
   return add(std::move(body));
 }
 
-uint32_t TestProgram::call(KernelFunction function, std::vector<uint32_t> reads,
-                           std::vector<uint32_t> writes, std::vector<uint32_t> registers,
-                           bool tiles) {
+uint32_t TestProgram::call(KernelFunction function, std::vector<uint32_t> reads, std::vector<uint32_t> writes,
+                           std::vector<uint32_t> registers, bool tiles) {
   // The address is a constant of the artifact: it is loaded by the process that has built it.
   auto address = std::make_unique<artifact::BufferT>();
   address->space = Space::constant;
@@ -224,13 +218,11 @@ uint32_t TestProgram::call(KernelFunction function, std::vector<uint32_t> reads,
   constants.insert(constants.end(), bytes.begin(), bytes.end());
   program->buffers.push_back(std::move(address));
   reads.insert(reads.begin(), uint32_t(program->buffers.size() - 1));
-  return launch(tiles ? "call_tiles" : "call", std::move(reads), std::move(writes),
-                std::move(registers));
+  return launch(tiles ? "call_tiles" : "call", std::move(reads), std::move(writes), std::move(registers));
 }
 
-uint32_t TestProgram::start(CollectiveKind kind, Reduction reduction, uint32_t channel,
-                            std::vector<uint32_t> operands, std::vector<uint32_t> results,
-                            uint32_t group, int32_t axis, int32_t root) {
+uint32_t TestProgram::start(CollectiveKind kind, Reduction reduction, uint32_t channel, std::vector<uint32_t> operands,
+                            std::vector<uint32_t> results, uint32_t group, int32_t axis, int32_t root) {
   artifact::StartT body;
   body.kind = kind;
   body.reduction = reduction;
@@ -347,14 +339,10 @@ std::shared_ptr<const Artifact> TestProgram::artifact(const VerifyOptions &optio
   return result ? *result : nullptr;
 }
 
-std::string TestProgram::error(const VerifyOptions &options) {
-  return Artifact::fromMemory(file(), options).status().message();
-}
+std::string TestProgram::error(const VerifyOptions &options) { return Artifact::fromMemory(file(), options).status().message(); }
 
-std::unique_ptr<Session> TestProgram::session(SessionOptions options,
-                                              const VerifyOptions &verify) {
-  Expected<std::unique_ptr<Session>> result =
-      Session::create(artifact(verify), std::move(options));
+std::unique_ptr<Session> TestProgram::session(SessionOptions options, const VerifyOptions &verify) {
+  Expected<std::unique_ptr<Session>> result = Session::create(artifact(verify), std::move(options));
   EXPECT_TRUE(result.ok()) << result.status().message();
   return result ? std::move(*result) : nullptr;
 }

@@ -14,8 +14,8 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
-#include <vector>
 #include <unistd.h>
+#include <vector>
 
 namespace lockstep::runtime::test {
 
@@ -27,9 +27,7 @@ using artifact::Space;
 /// The bytes of a file; fails the test if it cannot be read.
 std::vector<std::byte> readFile(const std::string &path);
 
-template <typename T> std::span<const std::byte> bytesOf(const T &value) {
-  return std::as_bytes(std::span<const T, 1>(&value, 1));
-}
+template <typename T> std::span<const std::byte> bytesOf(const T &value) { return std::as_bytes(std::span<const T, 1>(&value, 1)); }
 
 /// Assembles an artifact with one program ("main" unless said otherwise), command by command.
 /// Kernels are those of TestKernels.c; buffers are placed one after the other, 64-byte aligned.
@@ -46,13 +44,10 @@ public:
   /// A new buffer; returns its index.
   uint32_t buffer(Space space, ElementType element, std::vector<int64_t> shape);
   /// A buffer with dimensions of -1 held in `registers`, and room for `bytes`.
-  uint32_t dynamicBuffer(Space space, ElementType element, std::vector<int64_t> shape,
-                         std::vector<int32_t> registers, uint64_t bytes);
+  uint32_t dynamicBuffer(Space space, ElementType element, std::vector<int64_t> shape, std::vector<int32_t> registers, uint64_t bytes);
   /// A variable and a buffer for it.
-  uint32_t variable(const std::string &name, ElementType element, std::vector<int64_t> shape,
-                    bool perReplica = false);
-  uint32_t scalar(const std::string &name, ElementType element,
-                  std::vector<uint8_t> defaultValue = {});
+  uint32_t variable(const std::string &name, ElementType element, std::vector<int64_t> shape, bool perReplica = false);
+  uint32_t scalar(const std::string &name, ElementType element, std::vector<uint8_t> defaultValue = {});
   uint32_t input(const std::string &name, ElementType element, std::vector<int64_t> shape);
   void output(const std::string &name, uint32_t buffer);
   /// An output of `program` that is no tensor; `value` is JSON.
@@ -67,13 +62,12 @@ public:
   uint32_t reg() { return program->registers++; }
 
   /// Commands return their index, which is a branch target.
-  uint32_t launch(const std::string &symbol, std::vector<uint32_t> reads,
-                  std::vector<uint32_t> writes, std::vector<uint32_t> registers = {});
+  uint32_t launch(const std::string &symbol, std::vector<uint32_t> reads, std::vector<uint32_t> writes,
+                  std::vector<uint32_t> registers = {});
   /// Launches `function`, which then gets `buffers` without the one that holds its address.
-  uint32_t call(KernelFunction function, std::vector<uint32_t> reads, std::vector<uint32_t> writes,
-                std::vector<uint32_t> registers = {}, bool tiles = false);
-  uint32_t start(CollectiveKind kind, Reduction reduction, uint32_t channel,
-                 std::vector<uint32_t> operands, std::vector<uint32_t> results,
+  uint32_t call(KernelFunction function, std::vector<uint32_t> reads, std::vector<uint32_t> writes, std::vector<uint32_t> registers = {},
+                bool tiles = false);
+  uint32_t start(CollectiveKind kind, Reduction reduction, uint32_t channel, std::vector<uint32_t> operands, std::vector<uint32_t> results,
                  uint32_t group = 0, int32_t axis = 0, int32_t root = -1);
   uint32_t wait(uint32_t channel);
   uint32_t barrier(uint32_t channel, uint32_t group = 0);
@@ -98,8 +92,7 @@ public:
   std::shared_ptr<const Artifact> artifact(const VerifyOptions &options = {});
   /// The message with which loading fails.
   std::string error(const VerifyOptions &options = {});
-  std::unique_ptr<Session> session(SessionOptions options = {},
-                                   const VerifyOptions &verify = {});
+  std::unique_ptr<Session> session(SessionOptions options = {}, const VerifyOptions &verify = {});
 
   ArtifactWriter writer;
   /// Whether `file` proves programs and keeps what it found; else certificates stay as they are.
@@ -117,9 +110,7 @@ private:
 };
 
 /// A path for a file of this test alone: others may run at the same time.
-inline std::string temporaryFile(const std::string &name) {
-  return testing::TempDir() + "/" + std::to_string(::getpid()) + "-" + name;
-}
+inline std::string temporaryFile(const std::string &name) { return testing::TempDir() + "/" + std::to_string(::getpid()) + "-" + name; }
 
 } // namespace lockstep::runtime::test
 

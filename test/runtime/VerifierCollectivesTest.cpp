@@ -9,10 +9,7 @@ using namespace lockstep::runtime::test;
 namespace {
 
 const Rule collectives[] = {
-    {"collectiveKind",
-     [](TestProgram &p) {
-       p.start(CollectiveKind::all_to_all, Reduction::none, p.channel(), {}, {});
-     },
+    {"collectiveKind", [](TestProgram &p) { p.start(CollectiveKind::all_to_all, Reduction::none, p.channel(), {}, {}); },
      "collective all_to_all is not supported by this runtime"},
     {"rootOfAllReduce",
      [](TestProgram &p) {
@@ -35,8 +32,7 @@ const Rule collectives[] = {
     {"broadcastCounts",
      [](TestProgram &p) { p.start(CollectiveKind::broadcast, Reduction::none, p.channel(), {f32(p, Space::replica, 4)}, {}); },
      "broadcast with root 0: expected as many results as operands, or none at a root on its own, found 1 operands and 0 results"},
-    {"reduceCounts",
-     [](TestProgram &p) { p.start(CollectiveKind::reduce, Reduction::sum, p.channel(), {}, {f32(p, Space::replica, 4)}); },
+    {"reduceCounts", [](TestProgram &p) { p.start(CollectiveKind::reduce, Reduction::sum, p.channel(), {}, {f32(p, Space::replica, 4)}); },
      "reduce with root 0: expected as many operands as results, or none at a root on its own, found 0 operands and 1 results"},
     {"scatterCounts",
      [](TestProgram &p) {
@@ -92,51 +88,43 @@ const Rule collectives[] = {
        p.start(CollectiveKind::gather, Reduction::none, p.channel(), {a}, {a});
      },
      "gather: axis 0 does not exist in a buffer of rank 0"},
-    {"collectiveReduction",
-     [](TestProgram &p) {
-       p.start(CollectiveKind::all_reduce, Reduction::none, p.channel(), {}, {});
-     },
+    {"collectiveReduction", [](TestProgram &p) { p.start(CollectiveKind::all_reduce, Reduction::none, p.channel(), {}, {}); },
      "all_reduce with reduction none"},
     {"collectiveCounts",
-     [](TestProgram &p) {
-       p.start(CollectiveKind::all_reduce, Reduction::sum, p.channel(),
-               {f32(p, Space::replica, 4)}, {});
-     },
+     [](TestProgram &p) { p.start(CollectiveKind::all_reduce, Reduction::sum, p.channel(), {f32(p, Space::replica, 4)}, {}); },
      "1 operands and 0 results"},
     {"collectiveShape",
      [](TestProgram &p) {
-       p.start(CollectiveKind::all_reduce, Reduction::sum, p.channel(),
-               {f32(p, Space::replica, 4)}, {f32(p, Space::replica, 5)});
+       p.start(CollectiveKind::all_reduce, Reduction::sum, p.channel(), {f32(p, Space::replica, 4)}, {f32(p, Space::replica, 5)});
      },
      "differ in shape or size (16 and 20 bytes)"},
     {"collectiveElement",
      [](TestProgram &p) {
-       p.start(CollectiveKind::all_reduce, Reduction::sum, p.channel(),
-               {f32(p, Space::replica, 4)}, {p.buffer(Space::replica, ElementType::i32, {4})});
+       p.start(CollectiveKind::all_reduce, Reduction::sum, p.channel(), {f32(p, Space::replica, 4)},
+               {p.buffer(Space::replica, ElementType::i32, {4})});
      },
      "operand 0 is of f32, its result of i32"},
     {"collectiveNarrowsItsAccumulator",
      [](TestProgram &p) {
-       p.start(CollectiveKind::all_reduce, Reduction::sum, p.channel(),
-               {f32(p, Space::replica, 4)}, {p.buffer(Space::replica, ElementType::bf16, {4})});
+       p.start(CollectiveKind::all_reduce, Reduction::sum, p.channel(), {f32(p, Space::replica, 4)},
+               {p.buffer(Space::replica, ElementType::bf16, {4})});
      },
      "operand 0 is of f32, its result of bf16"},
     {"gatherWidens",
      [](TestProgram &p) {
-       p.start(CollectiveKind::all_gather, Reduction::none, p.channel(),
-               {p.buffer(Space::replica, ElementType::bf16, {4})}, {f32(p, Space::replica, 8)});
+       p.start(CollectiveKind::all_gather, Reduction::none, p.channel(), {p.buffer(Space::replica, ElementType::bf16, {4})},
+               {f32(p, Space::replica, 8)});
      },
      "operand 0 is of bf16, its result of f32"},
     {"unroundedShape",
      [](TestProgram &p) {
-       p.start(CollectiveKind::all_reduce, Reduction::sum, p.channel(),
-               {p.buffer(Space::replica, ElementType::bf16, {4})}, {f32(p, Space::replica, 2)});
+       p.start(CollectiveKind::all_reduce, Reduction::sum, p.channel(), {p.buffer(Space::replica, ElementType::bf16, {4})},
+               {f32(p, Space::replica, 2)});
      },
      "differ in shape or size (8 and 8 bytes)"},
     {"collectiveWritesInput",
      [](TestProgram &p) {
-       p.start(CollectiveKind::all_reduce, Reduction::sum, p.channel(),
-               {f32(p, Space::replica, 4)}, {p.input("x", ElementType::f32, {4})});
+       p.start(CollectiveKind::all_reduce, Reduction::sum, p.channel(), {f32(p, Space::replica, 4)}, {p.input("x", ElementType::f32, {4})});
      },
      "which is in space input"},
     {"collectiveOfBooleans",
@@ -147,20 +135,18 @@ const Rule collectives[] = {
      "all_reduce sum of i1 is not supported"},
     {"gatherShape",
      [](TestProgram &p) {
-       p.start(CollectiveKind::all_gather, Reduction::none, p.channel(),
-               {f32(p, Space::replica, 4)}, {f32(p, Space::shared, 9)});
+       p.start(CollectiveKind::all_gather, Reduction::none, p.channel(), {f32(p, Space::replica, 4)}, {f32(p, Space::shared, 9)});
      },
      "expected 8 in the result of 2 members, found 9"},
     {"gatherAxis",
      [](TestProgram &p) {
-       p.start(CollectiveKind::all_gather, Reduction::none, p.channel(),
-               {f32(p, Space::replica, 4)}, {f32(p, Space::shared, 8)}, 0, 1);
+       p.start(CollectiveKind::all_gather, Reduction::none, p.channel(), {f32(p, Space::replica, 4)}, {f32(p, Space::shared, 8)}, 0, 1);
      },
      "axis 1 does not exist in both"},
     {"subgroupShared",
      [](TestProgram &p) {
-       p.start(CollectiveKind::all_reduce, Reduction::sum, p.channel(),
-               {f32(p, Space::replica, 4)}, {f32(p, Space::shared, 4)}, p.group({1}));
+       p.start(CollectiveKind::all_reduce, Reduction::sum, p.channel(), {f32(p, Space::replica, 4)}, {f32(p, Space::shared, 4)},
+               p.group({1}));
      },
      "of a part of the replicas has a result in space shared"},
     {"partialOverlap",

@@ -21,24 +21,18 @@ const Rule commands[] = {
        p.program->commands[0]->body.AsLaunch()->kernel = 99;
      },
      "command 0 (train.py:42): kernel 99 does not exist"},
-    {"launchBuffer", [](TestProgram &p) { p.launch("nothing", {5}, {}); },
-     "buffer 5 does not exist"},
+    {"launchBuffer", [](TestProgram &p) { p.launch("nothing", {5}, {}); }, "buffer 5 does not exist"},
     {"launchCounts",
      [](TestProgram &p) {
        p.launch("nothing", {}, {});
        p.program->commands[0]->body.AsLaunch()->writes = 0xffffffff;
      },
      "but names 0"},
-    {"launchWritesConstant",
-     [](TestProgram &p) { p.launch("nothing", {}, {p.input("x", ElementType::f32, {4})}); },
-     "in space input"},
-    {"launchWritesShared",
-     [](TestProgram &p) { p.launch("nothing", {}, {f32(p, Space::shared, 4)}); },
+    {"launchWritesConstant", [](TestProgram &p) { p.launch("nothing", {}, {p.input("x", ElementType::f32, {4})}); }, "in space input"},
+    {"launchWritesShared", [](TestProgram &p) { p.launch("nothing", {}, {f32(p, Space::shared, 4)}); },
      "in space shared, which all replicas share, outside of a once section"},
-    {"launchRegister", [](TestProgram &p) { p.launch("nothing", {}, {}, {0}); },
-     "register 0 does not exist"},
-    {"copySize",
-     [](TestProgram &p) { p.copy(f32(p, Space::replica, 4), f32(p, Space::replica, 5)); },
+    {"launchRegister", [](TestProgram &p) { p.launch("nothing", {}, {}, {0}); }, "register 0 does not exist"},
+    {"copySize", [](TestProgram &p) { p.copy(f32(p, Space::replica, 4), f32(p, Space::replica, 5)); },
      "copies 16 bytes to a buffer of 20 bytes"},
     {"copyOverlap",
      [](TestProgram &p) {
@@ -49,20 +43,17 @@ const Rule commands[] = {
      "copies between buffers that overlap"},
     {"branchCondition", [](TestProgram &p) { p.branchUnless(f32(p, Space::replica, 1)); },
      "expected an element of type i1 in buffer 0, found f32"},
-    {"loadRegister",
-     [](TestProgram &p) { p.loadRegister(p.reg(), f32(p, Space::replica, 1)); },
+    {"loadRegister", [](TestProgram &p) { p.loadRegister(p.reg(), f32(p, Space::replica, 1)); },
      "expected an element of an integer type in buffer 0, found f32"},
     {"setRegister", [](TestProgram &p) { p.setRegister(3, 1); }, "register 3 does not exist"},
-    {"barrierGroup", [](TestProgram &p) { p.barrier(p.channel(), 4); },
-     "group 4 does not exist"},
+    {"barrierGroup", [](TestProgram &p) { p.barrier(p.channel(), 4); }, "group 4 does not exist"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Commands, Verifier, testing::ValuesIn(commands), ruleName);
 
 const Rule flow[] = {
     {"noCommands", [](TestProgram &) {}, "it has no commands"},
-    {"lastCommand", [](TestProgram &p) { p.launch("nothing", {}, {}); },
-     "the last command must be a return or a jump"},
+    {"lastCommand", [](TestProgram &p) { p.launch("nothing", {}, {}); }, "the last command must be a return or a jump"},
     {"target", [](TestProgram &p) { p.jump(8); }, "target 8 does not exist among 1 commands"},
     {"waitWithoutStart",
      [](TestProgram &p) {

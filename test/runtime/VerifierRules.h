@@ -21,9 +21,7 @@ struct Rule {
 
 inline std::ostream &operator<<(std::ostream &stream, const Rule &rule) { return stream << rule.name; }
 
-inline uint32_t f32(TestProgram &p, Space space, int64_t size) {
-  return p.buffer(space, ElementType::f32, {size});
-}
+inline uint32_t f32(TestProgram &p, Space space, int64_t size) { return p.buffer(space, ElementType::f32, {size}); }
 
 /// Each rule refuses the artifact that breaks it (VerifierTest.cpp).
 class Verifier : public testing::TestWithParam<Rule> {};

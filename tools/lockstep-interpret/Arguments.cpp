@@ -69,7 +69,8 @@ Expected<std::vector<Argument>> argumentsOf(FunctionOpInterface function) {
       }
       continue;
     }
-    auto batch = function.getArgAttrOfType<StringAttr>(index, "replica.batch"), scalar = function.getArgAttrOfType<StringAttr>(index, "replica.scalar");
+    auto batch = function.getArgAttrOfType<StringAttr>(index, "replica.batch"),
+         scalar = function.getArgAttrOfType<StringAttr>(index, "replica.scalar");
     std::string name = scalar ? scalar.str() : batch ? batch.str() : "arg" + std::to_string(index);
     Expected<Argument> argument = describe(scalar ? Argument::Scalar : Argument::Batch, name, type, isUnsigned);
     if (!argument)

@@ -27,7 +27,8 @@ Expected<std::string> arrayName(const Dataset &data, const std::string &input, u
     return own;
   if (data.contains(input))
     return input;
-  return invalidArgument(fmt::format("'{}': expected an array '{}' or '{}', found {}", data.path(), input, own, fmt::join(data.names(), ", ")));
+  return invalidArgument(
+      fmt::format("'{}': expected an array '{}' or '{}', found {}", data.path(), input, own, fmt::join(data.names(), ", ")));
 }
 
 Expected<HandArray> readArray(const Dataset &data, const std::string &input, unsigned replica, bool isBatched) {
@@ -102,8 +103,8 @@ public:
       if (!array)
         return array.status();
       if (!counted.empty() && array->count != batches.size())
-        return invalidArgument(fmt::format("'{}', array '{}': expected {} batches as in '{}', found {}", data.path(), array->name, batches.size(),
-                                           counted, array->count));
+        return invalidArgument(fmt::format("'{}', array '{}': expected {} batches as in '{}', found {}", data.path(), array->name,
+                                           batches.size(), counted, array->count));
       for (size_t i = batches.size(); i < array->count; ++i) {
         Expected<AlignedBytes> batch = AlignedBytes::allocate(program.inputSize);
         if (!batch)
@@ -147,12 +148,13 @@ private:
         std::memcpy(batch + size->offset, &found.shape[d], sizeof(int64_t));
     }
     if (!fits)
-      return invalidArgument(fmt::format("'{}', array '{}': expected {}, found {}", data.path(), array.name, expectedType(input), typeName(found)));
+      return invalidArgument(
+          fmt::format("'{}', array '{}': expected {}, found {}", data.path(), array.name, expectedType(input), typeName(found)));
     copyToCorner(batch + input.offset, input.type.shape, array.value(index).data(), found.shape, elementSize(found.element));
     return Status::success();
   }
 
-/// "<=3x2xf32": up to three rows of two.
+  /// "<=3x2xf32": up to three rows of two.
   std::string expectedType(const InputInfo &input) const {
     std::string text;
     for (size_t d = 0; d < input.type.shape.size(); ++d)
@@ -177,7 +179,8 @@ static Expected<std::set<std::string>> setArrays(Cluster &cluster, const Dataset
       return array.status();
     const TensorInfo &found = (*array)->type();
     if (found.element != scalar.type.element || found.shape != scalar.type.shape)
-      return invalidArgument(fmt::format("'{}', array '{}': expected {}, found {}", data.path(), scalar.name, typeName(scalar.type), typeName(found)));
+      return invalidArgument(
+          fmt::format("'{}', array '{}': expected {}, found {}", data.path(), scalar.name, typeName(scalar.type), typeName(found)));
     LOCKSTEP_RETURN_IF_ERROR(cluster.setScalar(scalar.name, (*array)->data()));
     given.insert(scalar.name);
   }

@@ -13,9 +13,9 @@
 
 namespace lockstep::run {
 
+using runtime::Cluster;
 using runtime::invalidArgument;
 using runtime::ScalarInfo;
-using runtime::Cluster;
 
 namespace {
 

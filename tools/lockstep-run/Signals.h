@@ -15,8 +15,8 @@
 
 namespace lockstep::run {
 
-/// While it lives, this thread gets neither SIGINT nor SIGTERM, nor do the threads that it creates, for all their lives. Threads that execute
-/// kernels wait in ways that a sanitizer does not take for waiting, and would put a signal off for as long.
+/// While it lives, this thread gets neither SIGINT nor SIGTERM, nor do the threads that it creates, for all their lives. Threads that
+/// execute kernels wait in ways that a sanitizer does not take for waiting, and would put a signal off for as long.
 class SignalsBlocked {
 public:
   SignalsBlocked();
@@ -31,7 +31,8 @@ private:
 /// time, the run is given up; the next one after that ends the process as usual. Signals go to a thread of its own.
 class StopSignals {
 public:
-  /// On another thread `stop()` is called at the first signal, and `giveUp(signal, why)` at most once, `seconds` later or at the second one.
+  /// On another thread `stop()` is called at the first signal, and `giveUp(signal, why)` at most once, `seconds` later or at the second
+  /// one.
   StopSignals(double seconds, std::function<void()> stop, std::function<void(int, const std::string &)> giveUp);
   ~StopSignals();
   StopSignals(const StopSignals &) = delete;

@@ -29,7 +29,8 @@ StepMetrics::StepMetrics(const Cluster &cluster, ProgramId program) : program(pr
   }
 }
 
-void StepMetrics::appendLine(std::string &out, const Cluster &cluster, uint64_t step, uint64_t epoch, std::optional<unsigned> worker) const {
+void StepMetrics::appendLine(std::string &out, const Cluster &cluster, uint64_t step, uint64_t epoch,
+                             std::optional<unsigned> worker) const {
   out += "{\"step\":";
   out += std::to_string(step);
   out += ",\"epoch\":";

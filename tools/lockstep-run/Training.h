@@ -35,10 +35,10 @@ runtime::Status initializeVariables(const std::string &path, std::span<const run
 /// Everything of a run: set up by `create` (TrainingSetup.cpp), then `run` (Training.cpp).
 class Training {
 public:
-  /// Sets scalars and variables, opens data, checkpoints and metrics. With a coordinator, `cluster` is a lane of it, and its workers take the
-  /// steps. All must outlive the result.
-  static runtime::Expected<std::unique_ptr<Training>> create(const Options &options, runtime::Cluster &cluster,
-                                                             FileWatch &files, runtime::Coordinator *coordinator = nullptr);
+  /// Sets scalars and variables, opens data, checkpoints and metrics. With a coordinator, `cluster` is a lane of it, and its workers take
+  /// the steps. All must outlive the result.
+  static runtime::Expected<std::unique_ptr<Training>> create(const Options &options, runtime::Cluster &cluster, FileWatch &files,
+                                                             runtime::Coordinator *coordinator = nullptr);
 
   /// Trains up to the goal, or until a signal asks to stop; evaluates and saves in between.
   runtime::Status run();

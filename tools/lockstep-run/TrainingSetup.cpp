@@ -29,8 +29,9 @@ Expected<std::unique_ptr<Training>> Training::create(const Options &options, Clu
   // Binding the batches says how many there are.
   LOCKSTEP_RETURN_IF_ERROR(training->forEachLane([&](Cluster &lane) { return setScalars(lane, options.scalars, {"num_batches"}); }));
   if (coordinator)
-    training->workers = std::make_unique<WorkerSteps>(*coordinator, *program, !options.metrics.empty(),
-                                                      [training = training.get()](const StepRecord &record) { return training->endStep(record); });
+    training->workers =
+        std::make_unique<WorkerSteps>(*coordinator, *program, !options.metrics.empty(),
+                                      [training = training.get()](const StepRecord &record) { return training->endStep(record); });
   LOCKSTEP_RETURN_IF_ERROR(training->prepareData());
   LOCKSTEP_RETURN_IF_ERROR(training->prepareVariables());
   LOCKSTEP_RETURN_IF_ERROR(training->startBatches());
@@ -171,8 +172,8 @@ Status Training::createBatches(const BatchOptions &batchOptions) {
   uint64_t globalBatch = data().globalBatch(), perEpoch = data().batchesFrom(0), dropped = data().droppedExamples();
   std::string who = coordinator ? fmt::format("each of {} worker{}", coordinator->workers(), coordinator->workers() == 1 ? "" : "s")
                                 : fmt::format("{} replicas", cluster.replicas());
-  std::string text = fmt::format("{} examples, {} a {} ({} with {}{}): {}", layout->examples, globalBatch, wholeEpochs ? "batch" : "step", who,
-                                 layout->rowsVary() ? "up to " : "", layout->rows,
+  std::string text = fmt::format("{} examples, {} a {} ({} with {}{}): {}", layout->examples, globalBatch, wholeEpochs ? "batch" : "step",
+                                 who, layout->rowsVary() ? "up to " : "", layout->rows,
                                  wholeEpochs ? fmt::format("{} batches in a run of '{}'", perEpoch, program().name)
                                              : fmt::format("{} steps an epoch", perEpoch));
   uint64_t last = layout->examples % globalBatch;

@@ -32,8 +32,8 @@ struct StepRecord {
   double shown = 0;
 };
 
-/// Schedules steps on the workers of a coordinator, each of which has data of its own. They are taken in any order, and end, for who looks at
-/// them from outside, in the order of their numbers.
+/// Schedules steps on the workers of a coordinator, each of which has data of its own. They are taken in any order, and end, for who looks
+/// at them from outside, in the order of their numbers.
 class WorkerSteps {
 public:
   /// `ended` is called by the thread that calls `schedule` and `finish`, for each step in order. `coordinator` must outlive the result.

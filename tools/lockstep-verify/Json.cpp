@@ -48,8 +48,8 @@ ordered_json toJson(const CounterExample &example) {
   for (const auto &decision : example.decisions)
     json["decisions"].push_back({{"rank", decision.rank}, {"command", decision.command}, {"held", decision.held}});
   for (const Place &place : example.places) {
-    ordered_json entry = {{"rank", place.rank}, {"role", place.role}, {"status", nameOf(place.status)}, {"command", place.command},
-                          {"text", place.text}};
+    ordered_json entry = {
+        {"rank", place.rank}, {"role", place.role}, {"status", nameOf(place.status)}, {"command", place.command}, {"text", place.text}};
     if (place.status == Place::Status::waits) {
       entry["channel"] = place.channel;
       entry["missing"] = place.missing;
@@ -63,12 +63,9 @@ ordered_json toJson(const CounterExample &example) {
 }
 
 ordered_json toJson(const ProgramSummary &program) {
-  ordered_json json = {{"name", program.name},
-                       {"verdict", verdictText(program.proof.verdict)},
-                       {"method", program.proof.method},
-                       {"states", program.proof.states},
-                       {"steps", program.proof.steps},
-                       {"certificate", certificateText(program.certificate)}};
+  ordered_json json = {{"name", program.name},           {"verdict", verdictText(program.proof.verdict)},
+                       {"method", program.proof.method}, {"states", program.proof.states},
+                       {"steps", program.proof.steps},   {"certificate", certificateText(program.certificate)}};
   if (!program.isProven())
     json["reason"] = program.proof.reason;
   json["roles"] = ordered_json::array();

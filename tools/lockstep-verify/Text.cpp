@@ -46,14 +46,16 @@ void addCounterExample(std::string &text, const CounterExample &example) {
     for (const auto &met : place.met)
       text += fmt::format("    passes  {}\n", met.text);
     if (place.status == Place::Status::waits)
-      text += fmt::format("    waits   {}, for {} {}\n", place.text, place.missing.size() == 1 ? "rank" : "ranks", fmt::join(place.missing, ", "));
+      text += fmt::format("    waits   {}, for {} {}\n", place.text, place.missing.size() == 1 ? "rank" : "ranks",
+                          fmt::join(place.missing, ", "));
     else
       text += fmt::format("    {}  {}\n", place.status == Place::Status::undecided ? "stands" : "ends  ", place.text);
   }
   if (!example.decisions.empty())
     text += "  on the way where\n";
   for (const auto &decision : example.decisions)
-    text += fmt::format("    rank {} finds the condition of command {} {}\n", decision.rank, decision.command, decision.held ? "true" : "false");
+    text += fmt::format("    rank {} finds the condition of command {} {}\n", decision.rank, decision.command,
+                        decision.held ? "true" : "false");
 }
 
 void addProgram(std::string &text, const ProgramSummary &program) {
@@ -62,7 +64,8 @@ void addProgram(std::string &text, const ProgramSummary &program) {
   if (!program.isProven())
     text += fmt::format("  reason       {}\n", proof.reason);
   if (!proof.method.empty())
-    text += fmt::format("  method       {}", proof.method) + (proof.steps ? fmt::format(" ({} states, {} steps)\n", proof.states, proof.steps) : "\n");
+    text += fmt::format("  method       {}", proof.method) +
+            (proof.steps ? fmt::format(" ({} states, {} steps)\n", proof.states, proof.steps) : "\n");
   text += fmt::format("  certificate  {}\n", certificateText(program.certificate));
   for (const GroupInfo &group : program.groups)
     text += fmt::format("  group        {}: {} {}\n", group.name, group.ranks.size() == 1 ? "rank" : "ranks", fmt::join(group.ranks, ", "));

@@ -37,8 +37,8 @@ Expected<std::string> findCompiler() {
     return systemError("cannot find the own executable: " + error.message());
   fs::path compiler = self.parent_path() / compilerName;
   if (!fs::exists(compiler, error))
-    return systemError(fmt::format("expected {} beside this executable to compile an .mlir, found none at '{}'", compilerName,
-                                   compiler.string()));
+    return systemError(
+        fmt::format("expected {} beside this executable to compile an .mlir, found none at '{}'", compilerName, compiler.string()));
   return compiler.string();
 }
 

@@ -15,8 +15,7 @@
 namespace lockstep::runtime {
 
 /// Best first.
-static constexpr std::array<std::string_view, 4> knownTargets = {"x86-64-v4", "x86-64-v3",
-                                                                 "x86-64-v2", "x86-64"};
+static constexpr std::array<std::string_view, 4> knownTargets = {"x86-64-v4", "x86-64-v3", "x86-64-v2", "x86-64"};
 
 bool cpuSupportsTarget(std::string_view target) {
   __builtin_cpu_init();
@@ -45,8 +44,7 @@ CpuBinary::~CpuBinary() {
     ::close(file);
 }
 
-static const artifact::Binary *findBinary(const artifact::Artifact &tables,
-                                          std::string_view target) {
+static const artifact::Binary *findBinary(const artifact::Artifact &tables, std::string_view target) {
   for (const artifact::Binary *binary : *tables.binaries())
     if (binary->target()->string_view() == target)
       return binary;
@@ -60,8 +58,7 @@ static std::string listTargets(const artifact::Artifact &tables) {
   return list;
 }
 
-static Expected<const artifact::Binary *> pickBinary(const artifact::Artifact &tables,
-                                                     std::string_view target) {
+static Expected<const artifact::Binary *> pickBinary(const artifact::Artifact &tables, std::string_view target) {
   if (const char *variable = std::getenv("LOCKSTEP_TARGET"); target.empty() && variable)
     target = variable;
   if (target.empty()) {
@@ -75,8 +72,7 @@ static Expected<const artifact::Binary *> pickBinary(const artifact::Artifact &t
   }
   const artifact::Binary *binary = findBinary(tables, target);
   if (!binary)
-    return unsupported(fmt::format("no kernels for target '{}': the artifact has {}", target,
-                                   listTargets(tables)));
+    return unsupported(fmt::format("no kernels for target '{}': the artifact has {}", target, listTargets(tables)));
   if (!cpuSupportsTarget(target))
     return unsupported(fmt::format("this CPU cannot execute kernels for target '{}'", target));
   return binary;
@@ -107,8 +103,7 @@ Expected<CpuBinary> CpuBinary::load(const Artifact &artifact, std::string_view t
   std::string path = fmt::format("/proc/self/fd/{}", result.file);
   result.handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!result.handle)
-    return corrupted(fmt::format("kernels for target '{}' cannot be loaded: {}", result.name,
-                                 ::dlerror()));
+    return corrupted(fmt::format("kernels for target '{}' cannot be loaded: {}", result.name, ::dlerror()));
   return result;
 }
 

@@ -35,9 +35,7 @@ public:
   }
 
   /// Whether nobody has arrived for the current instance yet.
-  bool isEmpty(uint32_t channel) const {
-    return channels[channel].arrived.load(std::memory_order_relaxed) == 0;
-  }
+  bool isEmpty(uint32_t channel) const { return channels[channel].arrived.load(std::memory_order_relaxed) == 0; }
 
   /// Whether the next one to arrive is the last. Only meaningful while nobody else arrives.
   bool willBeLast(uint32_t channel) const {
@@ -50,12 +48,8 @@ public:
     c.completed.store(c.completed.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
 
-  bool isComplete(uint32_t channel, uint32_t epoch) const {
-    return int32_t(completed(channel) - epoch) >= 0;
-  }
-  uint32_t completed(uint32_t channel) const {
-    return channels[channel].completed.load(std::memory_order_acquire);
-  }
+  bool isComplete(uint32_t channel, uint32_t epoch) const { return int32_t(completed(channel) - epoch) >= 0; }
+  uint32_t completed(uint32_t channel) const { return channels[channel].completed.load(std::memory_order_acquire); }
   uint32_t members(uint32_t channel) const { return channels[channel].members; }
 
 private:

@@ -8,10 +8,10 @@
 
 namespace lockstep::runtime {
 
-Expected<std::unique_ptr<ThreadsTransport>>
-ThreadsTransport::create(Rendezvous &rendezvous, const std::vector<const CollectivePlan *> &plans,
-                         std::vector<std::byte *const *> bases, uint32_t firstRank, uint32_t workers,
-                         TileRunner &tiles) {
+Expected<std::unique_ptr<ThreadsTransport>> ThreadsTransport::create(Rendezvous &rendezvous,
+                                                                     const std::vector<const CollectivePlan *> &plans,
+                                                                     std::vector<std::byte *const *> bases, uint32_t firstRank,
+                                                                     uint32_t workers, TileRunner &tiles) {
   std::unique_ptr<ThreadsTransport> transport(new ThreadsTransport(rendezvous, tiles));
   uint32_t mostMembers = 1;
   for (const CollectivePlan *plan : plans) {
@@ -29,8 +29,7 @@ ThreadsTransport::create(Rendezvous &rendezvous, const std::vector<const Collect
     for (uint32_t i = 0; i < plan->members.size(); ++i)
       for (const GatherOperand &gather : plan->gathers)
         std::copy(gather.shape.begin(), gather.shape.end(),
-                  channel.dimensions.begin() +
-                      ptrdiff_t(i * size_t(plan->publishedDimensions) + gather.firstDimension));
+                  channel.dimensions.begin() + ptrdiff_t(i * size_t(plan->publishedDimensions) + gather.firstDimension));
     mostMembers = std::max(mostMembers, uint32_t(plan->members.size()));
   }
   transport->scratchStride = alignUp(collectiveScratchBytes(mostMembers), 4096);

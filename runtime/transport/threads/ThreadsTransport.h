@@ -29,11 +29,11 @@ struct ChannelMembers {
 /// cache-sized tiles that idle workers share.
 class ThreadsTransport final : public Transport {
 public:
-  /// `bases[replica]` are the memories of a replica of this session; they and `rendezvous` outlive the transport. `firstRank` is that of replica 0.
-  /// Scratch is allocated here: nothing allocates while a program runs.
-  static Expected<std::unique_ptr<ThreadsTransport>>
-  create(Rendezvous &rendezvous, const std::vector<const CollectivePlan *> &plans,
-         std::vector<std::byte *const *> bases, uint32_t firstRank, uint32_t workers, TileRunner &tiles);
+  /// `bases[replica]` are the memories of a replica of this session; they and `rendezvous` outlive the transport. `firstRank` is that of
+  /// replica 0. Scratch is allocated here: nothing allocates while a program runs.
+  static Expected<std::unique_ptr<ThreadsTransport>> create(Rendezvous &rendezvous, const std::vector<const CollectivePlan *> &plans,
+                                                            std::vector<std::byte *const *> bases, uint32_t firstRank, uint32_t workers,
+                                                            TileRunner &tiles);
 
   Status start(const CollectivePlan &plan, const Arrival &arrival) override;
 
@@ -47,8 +47,7 @@ public:
   Status runTiles(uint32_t worker, int64_t count, uint64_t bytes, const TileFunction &function);
 
 private:
-  ThreadsTransport(Rendezvous &rendezvous, TileRunner &tiles)
-      : rendezvous(rendezvous), tiles(tiles) {}
+  ThreadsTransport(Rendezvous &rendezvous, TileRunner &tiles) : rendezvous(rendezvous), tiles(tiles) {}
   Status execute(const CollectivePlan &plan, uint32_t worker);
 
   Rendezvous &rendezvous;

@@ -9,8 +9,8 @@ using namespace mlir;
 namespace lockstep::conformance::driver {
 
 static constexpr std::pair<const char *, ProgramHandler> kHandlers[] = {
-    {"training", runTraining}, {"experimental_run_steps_on_iterator", runSteps}, {"hazard", runHazard},
-    {"run", runWithArguments}, {"strategy_attributes", strategyAttributes},      {"variable_init", variableInit},
+    {"training", runTraining},    {"experimental_run_steps_on_iterator", runSteps}, {"hazard", runHazard},
+    {"run", runWithArguments},    {"strategy_attributes", strategyAttributes},      {"variable_init", variableInit},
     {"ps_schedule", runSchedule},
 };
 

@@ -4,13 +4,14 @@
 //
 //   k=1..4: n+=k; all_reduce(SUM,2k); all_gather([k]); w+=k*ones; returns (reduce SUM, reduce MEAN axis0, gather)
 //
-// A step is one scheduled function, for one value of k each. Its amounts are products of a number, k and `ones`, which have the shape of the
-// variable. What is returned are reductions over replicas of what was reduced before, those with an axis and gathers of what was gathered.
+// A step is one scheduled function, for one value of k each. Its amounts are products of a number, k and `ones`, which have the shape of
+// the variable. What is returned are reductions over replicas of what was reduced before, those with an axis and gathers of what was
+// gathered.
 //
 //===----------------------------------------------------------------------===//
 
-#include "test/conformance/driver/ProceduralPrograms.h"
 #include "test/conformance/driver/Error.h"
+#include "test/conformance/driver/ProceduralPrograms.h"
 #include "test/conformance/driver/Statements.h"
 
 #include <regex>
@@ -90,8 +91,8 @@ void ScheduledCase::parse() {
 }
 
 void ScheduledCase::parseStatement(const std::string &text) {
-  static const std::regex update(R"((\w+) *([+-])= *(.*))"), reduce(R"(all_reduce\( *(\w+) *, *(.*)\))"), gather(R"(all_gather\( *\[(.*)\] *\))"),
-      returns(R"(returns *\((.*)\))");
+  static const std::regex update(R"((\w+) *([+-])= *(.*))"), reduce(R"(all_reduce\( *(\w+) *, *(.*)\))"),
+      gather(R"(all_gather\( *\[(.*)\] *\))"), returns(R"(returns *\((.*)\))");
   std::smatch match;
   if (std::regex_match(text, match, update)) {
     std::string name = match[1];
@@ -165,7 +166,8 @@ Json ScheduledCase::withProgram() const {
   for (const std::string &name : {reduced, gathered})
     if (!name.empty())
       returned.push_back(name);
-  Json run = {{"op", "run"}, {"args", {counter}}, {"params", {counter}}, {"fn", replica.statements()}, {"returns", returned}, {"out", returned}};
+  Json run = {{"op", "run"},         {"args", {counter}}, {"params", {counter}}, {"fn", replica.statements()},
+              {"returns", returned}, {"out", returned}};
   result["program"] = Json::array({run});
   for (const Json &statement : outside.statements())
     result["program"].push_back(statement);

@@ -11,8 +11,8 @@
 
 #include "runtime/data/Distribution.h"
 
-#include <regex>
 #include <map>
+#include <regex>
 
 namespace lockstep::conformance::driver {
 

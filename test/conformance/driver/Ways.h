@@ -41,8 +41,8 @@ std::vector<WayOutcome> executeInAllWays(const Program &program, int64_t replica
 /// The same, once for each of `runs`, which are the program's arguments each time. Variables keep their values in between.
 std::vector<WayOutcome> executeInAllWays(const Program &program, int64_t replicas, const std::vector<std::vector<ArgumentBinding>> &runs);
 
-/// Compiled without and with optimizations, each of `runs` scheduled on some worker of a coordinator; for each number of workers. Of a program
-/// that `executeInAllWays` accepts. What the variables are after a run is what they are in the end.
+/// Compiled without and with optimizations, each of `runs` scheduled on some worker of a coordinator; for each number of workers. Of a
+/// program that `executeInAllWays` accepts. What the variables are after a run is what they are in the end.
 std::vector<WayOutcome> executeOnWorkers(const Program &program, const std::vector<unsigned> &workers,
                                          const std::vector<std::vector<ArgumentBinding>> &runs);
 

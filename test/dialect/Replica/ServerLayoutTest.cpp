@@ -47,7 +47,9 @@ const std::string kVariables = "replica.variable @s : tensor<f32>\n"
                                "replica.variable @m : tensor<13x2xf32> {colocate_with = @a}\n"
                                "replica.variable @b : tensor<3xf32>\n";
 
-std::string strategy(const std::string &attributes) { return "replica.strategy @ps {kind = #replica.kind<parameter_server_sync>" + attributes + "}\n"; }
+std::string strategy(const std::string &attributes) {
+  return "replica.strategy @ps {kind = #replica.kind<parameter_server_sync>" + attributes + "}\n";
+}
 
 // Whole variables take the servers one after the other; what is beside another variable takes none.
 TEST(ServerLayout, PlacesWholeVariables) {
@@ -69,7 +71,8 @@ TEST(ServerLayout, SplitsByFirstAxis) {
 // Sizes are in bytes of the variable's own type.
 TEST(ServerLayout, CountsBytes) {
   const std::string rule = ", servers = 3 : i64, partitioner = #replica.partitioner<min_size bytes 16 shards 3>";
-  EXPECT_EQ(layoutOf(strategy(rule) + "replica.variable @f : tensor<8xf32>\nreplica.variable @d : tensor<8xf64>\nreplica.variable @i : tensor<8xi1>\n"),
+  EXPECT_EQ(layoutOf(strategy(rule) +
+                     "replica.variable @f : tensor<8xf32>\nreplica.variable @d : tensor<8xf64>\nreplica.variable @i : tensor<8xi1>\n"),
             "f: rows 0-3 on 0, rows 4-7 on 1\n"
             "d: rows 0-2 on 2, rows 3-5 on 0, rows 6-7 on 1\n"
             "i: rows 0-7 on 2\n");
@@ -77,7 +80,8 @@ TEST(ServerLayout, CountsBytes) {
 
 // By themselves, sizes are those of the reference: one shard.
 TEST(ServerLayout, DefaultsToWholeVariables) {
-  EXPECT_EQ(layoutOf(strategy(", servers = 2 : i64, partitioner = #replica.partitioner<min_size>") + "replica.variable @t : tensor<100000x64xf32>\n"),
+  EXPECT_EQ(layoutOf(strategy(", servers = 2 : i64, partitioner = #replica.partitioner<min_size>") +
+                     "replica.variable @t : tensor<100000x64xf32>\n"),
             "t: rows 0-99999 on 0\n");
 }
 

@@ -53,7 +53,8 @@ std::string program(const std::string &body, unsigned channels = 0) {
   return kStrategy + "collective.group @all\n" +
          "device.kernel @k(tensor<4xf32>, index, index) -> tensor<4xf32>\n"
          "device.binary @v3 target \"x86-64-v3\" {object = dense<[127, 69, 76, 70]> : tensor<4xi8>}\n" +
-         "device.program @step role \"worker\" replica 1024 shared 1024 input 1024 registers 3 channels " + std::to_string(channels) + " {\n" + body + "}\n";
+         "device.program @step role \"worker\" replica 1024 shared 1024 input 1024 registers 3 channels " + std::to_string(channels) +
+         " {\n" + body + "}\n";
 }
 
 std::string_view bytesOf(const Emitted &emitted, uint32_t segment) {
@@ -88,7 +89,8 @@ TEST(Emit, tablesHoldWhatTheModuleDeclares) {
   EXPECT_EQ(kernel.bytes(), 11u);
   EXPECT_EQ(e.artifact->location(kernel.location()), "train.py:42");
   EXPECT_EQ(t.binaries()->Get(0)->target()->str(), "x86-64-v3");
-  EXPECT_EQ(bytesOf(e, t.binaries()->Get(0)->segment()), "\x7f" "ELF");
+  EXPECT_EQ(bytesOf(e, t.binaries()->Get(0)->segment()), "\x7f"
+                                                         "ELF");
   const artifact::Variable &w = *t.variables()->Get(0), &n = *t.variables()->Get(1);
   EXPECT_EQ(w.name()->str(), "w");
   EXPECT_EQ(w.offset(), 64u);
@@ -134,7 +136,7 @@ TEST(Emit, commandsAreThoseOfTheProgramInItsOrder) {
     device.output <count "seen"> %b : !device.buffer<tensor<4xf32>>
     device.return
   )",
-                         4));
+                           4));
   ASSERT_TRUE(e.artifact) << e.error;
   const artifact::Program &p = e.program();
   EXPECT_EQ(p.name()->str(), "step");
@@ -145,8 +147,8 @@ TEST(Emit, commandsAreThoseOfTheProgramInItsOrder) {
   std::vector<Body> kinds;
   for (const artifact::Command *command : *p.commands())
     kinds.push_back(command->body_type());
-  EXPECT_EQ(kinds, (std::vector<Body>{Body::SetRegister, Body::LoadRegister, Body::AddRegister, Body::Launch, Body::Start, Body::Wait, Body::Once,
-                                      Body::Copy, Body::EndOnce, Body::Barrier, Body::Return}));
+  EXPECT_EQ(kinds, (std::vector<Body>{Body::SetRegister, Body::LoadRegister, Body::AddRegister, Body::Launch, Body::Start, Body::Wait,
+                                      Body::Once, Body::Copy, Body::EndOnce, Body::Barrier, Body::Return}));
   EXPECT_EQ(p.commands()->Get(0)->body_as_SetRegister()->value(), -5);
   // Buffers are handed to a kernel as reads, writes, scratch.
   const artifact::Launch &launch = *p.commands()->Get(3)->body_as_Launch();
@@ -198,9 +200,10 @@ TEST(Emit, aJumpToWhatFollowsIsNoCommand) {
 TEST(Emit, elementTypesKeepTheirSign) {
   using artifact::ElementType;
   std::vector<std::tuple<std::string, bool, ElementType>> types = {
-      {"i1", false, ElementType::i1},    {"i8", false, ElementType::i8},   {"i8", true, ElementType::u8},   {"i16", false, ElementType::i16},
-      {"i16", true, ElementType::u16},   {"i32", false, ElementType::i32}, {"i32", true, ElementType::u32}, {"i64", false, ElementType::i64},
-      {"i64", true, ElementType::u64},   {"f16", false, ElementType::f16}, {"bf16", false, ElementType::bf16}, {"f32", false, ElementType::f32},
+      {"i1", false, ElementType::i1},   {"i8", false, ElementType::i8},     {"i8", true, ElementType::u8},
+      {"i16", false, ElementType::i16}, {"i16", true, ElementType::u16},    {"i32", false, ElementType::i32},
+      {"i32", true, ElementType::u32},  {"i64", false, ElementType::i64},   {"i64", true, ElementType::u64},
+      {"f16", false, ElementType::f16}, {"bf16", false, ElementType::bf16}, {"f32", false, ElementType::f32},
       {"f64", false, ElementType::f64}};
   std::string text = kStrategy;
   for (size_t i = 0; i < types.size(); ++i)
@@ -249,11 +252,13 @@ TEST(Emit, theSameModuleGivesTheSameBytes) {
 
 TEST(Emit, errorsNameWhatHasNoPlace) {
   EXPECT_EQ(emit("module {}").error, "expected a 'replica.strategy' with a replica count; run 'set-replicas' first");
-  EXPECT_EQ(emit("replica.strategy @dp {kind = #replica.kind<mirrored>}").error, "expected a 'replica.strategy' with a replica count; run 'set-replicas' first");
+  EXPECT_EQ(emit("replica.strategy @dp {kind = #replica.kind<mirrored>}").error,
+            "expected a 'replica.strategy' with a replica count; run 'set-replicas' first");
   EXPECT_EQ(emit(kStrategy + "device.variable @w variable[0] : tensor<2xi4> {synchronization = 0 : i32, aggregation = 0 : i32}").error,
             "element type 'i4' has no place in an artifact");
-  EXPECT_EQ(emit(kStrategy + "device.variable @w variable[0] : tensor<2xf32> {initial = dense_resource<r> : tensor<2xf32>, synchronization = 0 : i32, "
-                             "aggregation = 0 : i32}\n{-# dialect_resources: {builtin: {r: \"0x040000000000000000000000\"}} #-}")
+  EXPECT_EQ(emit(kStrategy +
+                 "device.variable @w variable[0] : tensor<2xf32> {initial = dense_resource<r> : tensor<2xf32>, synchronization = 0 : i32, "
+                 "aggregation = 0 : i32}\n{-# dialect_resources: {builtin: {r: \"0x040000000000000000000000\"}} #-}")
                 .error,
             "expected dense elements, found dense_resource<r> : tensor<2xf32>");
   EXPECT_EQ(emit(program("device.branch_ge 0, 1 ^a else ^b\n^a:\ndevice.return\n^b:\ndevice.return\n")).error,

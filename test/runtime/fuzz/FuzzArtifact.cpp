@@ -20,8 +20,7 @@ using namespace lockstep::runtime;
 
 static void repair(std::vector<std::byte> &file) {
   flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t *>(file.data()), file.size(), 16);
-  if (file.size() < 64 || !artifact::ArtifactBufferHasIdentifier(file.data()) ||
-      !artifact::VerifyArtifactBuffer(verifier))
+  if (file.size() < 64 || !artifact::ArtifactBufferHasIdentifier(file.data()) || !artifact::VerifyArtifactBuffer(verifier))
     return;
   const artifact::Artifact *root = artifact::GetArtifact(file.data());
   if (!root->digest())

@@ -23,8 +23,7 @@ static void build(TestProgram &p, int variant) {
   p.setRegister(one, 1);
   p.setRegister(two, 2);
   uint32_t head = p.branchGreaterEqual(n, two);
-  p.start(CollectiveKind::all_reduce, Reduction::sum, channel, {a}, {r},
-          variant == 1 ? p.group({0, 1}) : 0);
+  p.start(CollectiveKind::all_reduce, Reduction::sum, channel, {a}, {r}, variant == 1 ? p.group({0, 1}) : 0);
   p.wait(channel);
   if (variant == 2) {
     uint32_t gathered = p.dynamicBuffer(Space::shared, ElementType::f32, {-1}, {int32_t(n)}, 32);
@@ -89,10 +88,8 @@ int main(int argc, char **argv) {
     build(p, variant);
     if (variant == 3)
       buildServer(p);
-    Status status = p.file().empty()
-                        ? Status()
-                        : p.writer.writeFile(std::string(argv[1]) + "/small" +
-                                             std::to_string(variant) + ".lockstep");
+    Status status =
+        p.file().empty() ? Status() : p.writer.writeFile(std::string(argv[1]) + "/small" + std::to_string(variant) + ".lockstep");
     if (!status.ok() || !p.error().empty()) {
       std::fprintf(stderr, "%s %s\n", status.message().c_str(), p.error().c_str());
       return 1;

@@ -120,9 +120,7 @@ private:
     return std::find(ranks.begin(), ranks.end(), replica.rank) != ranks.end();
   }
 
-  const artifact::Start *startOf(const Replica &replica, uint32_t channel) const {
-    return starts.at({replica.program, channel});
-  }
+  const artifact::Start *startOf(const Replica &replica, uint32_t channel) const { return starts.at({replica.program, channel}); }
 
   bool isComplete(Replica &replica, uint32_t channel, const std::vector<uint32_t> &ranks) {
     return instances[{channel, replica.epochs[channel]}].operands.size() == ranks.size();
@@ -223,8 +221,7 @@ private:
       for (uint32_t i = 0; launch->registers() && i < launch->registers()->size(); ++i)
         given.push_back(uint8_t(replica.registers[launch->registers()->Get(i)]));
       for (uint32_t i = launch->reads(); launch->buffers() && i < launch->buffers()->size(); ++i)
-        write(replica, launch->buffers()->Get(i),
-              compute(launch->kernel() * 16 + i, given, sizeOf(replica, launch->buffers()->Get(i))));
+        write(replica, launch->buffers()->Get(i), compute(launch->kernel() * 16 + i, given, sizeOf(replica, launch->buffers()->Get(i))));
       break;
     }
     case CommandBody::Copy:

@@ -313,12 +313,14 @@ private:
       case 2:
         if (word != "if" || lines[at].find('<') != std::string::npos)
           continue;
-        lines[at] = std::string(lines[at].find_first_not_of(' '), ' ') + "if " + any(std::vector<std::string>{"bad", "own", "s0", "t", "y0"}) + " {";
+        lines[at] = std::string(lines[at].find_first_not_of(' '), ' ') + "if " +
+                    any(std::vector<std::string>{"bad", "own", "s0", "t", "y0"}) + " {";
         return;
       case 3:
         if (word != "repeat")
           continue;
-        lines[at] = std::string(lines[at].find_first_not_of(' '), ' ') + "repeat " + any(std::vector<std::string>{"2", "3", "n0", "me"}) + " {";
+        lines[at] =
+            std::string(lines[at].find_first_not_of(' '), ' ') + "repeat " + any(std::vector<std::string>{"2", "3", "n0", "me"}) + " {";
         return;
       case 4:
         lines.insert(lines.begin() + long(at), "launch " + number("k") + " bad -> u" + std::to_string(below(4)));

@@ -75,8 +75,8 @@ TEST(RandomPrograms, VerdictsHold) {
       break;
     }
   }
-  std::cout << checked << " programs: " << proven << " proven, " << wrong << " wrong (" << seen << " of them seen to block on random data), "
-            << notProvable << " not provable\n";
+  std::cout << checked << " programs: " << proven << " proven, " << wrong << " wrong (" << seen
+            << " of them seen to block on random data), " << notProvable << " not provable\n";
   EXPECT_LE(notProvable * 100, checked);
   // Programs of both kinds were there, and most of what is called wrong blocks on data soon found.
   EXPECT_GT(proven * 4, checked);

@@ -120,8 +120,8 @@ private:
     for (const Entry &entry : memory)
       if (entry.range == range)
         return entry.term;
-    InFlightDiagnostic diag = op->emitError("reads bytes ") << range.begin << " to " << range.end << " of space '" << device::stringifySpace(range.space)
-                                                            << "', which do not hold one value";
+    InFlightDiagnostic diag = op->emitError("reads bytes ") << range.begin << " to " << range.end << " of space '"
+                                                            << device::stringifySpace(range.space) << "', which do not hold one value";
     for (const Entry &entry : memory)
       if (entry.range.overlaps(range))
         diag.attachNote() << "bytes " << entry.range.begin << " to " << entry.range.end << " hold " << terms.print(entry.term);
@@ -222,8 +222,7 @@ private:
   };
 
   LogicalResult run(device::StartOp start) {
-    Flight flight{static_cast<int64_t>(start.getChannel()), "", getRanges(start.getInputs()),
-                  getRanges(start.getOutputs())};
+    Flight flight{static_cast<int64_t>(start.getChannel()), "", getRanges(start.getInputs()), getRanges(start.getOutputs())};
     flight.text = (collective::stringifyKind(start.getKind()) + " " + collective::stringifyReduction(start.getReduction()) + " @" +
                    start.getGroup() + " channel " + Twine(start.getChannel()) + " axis " + Twine(start.getAxis().value_or(0)))
                       .str();

@@ -65,15 +65,16 @@ public:
 private:
   LogicalResult runBlock(Block &block) {
     for (Operation &op : block.without_terminator()) {
-      LogicalResult result = TypeSwitch<Operation *, LogicalResult>(&op)
-                                 .Case<device::InvokeOp, collective::StartOp, collective::WaitOp, collective::BarrierOp, scf::ForOp, scf::IfOp,
-                                       scf::WhileOp>([&](auto typed) { return run(typed); })
-                                 .Case<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp, tensor::ExtractOp, arith::IndexCastOp>(
-                                     [&](Operation *same) {
-                                       values[same->getResult(0)] = values.at(same->getOperand(0));
-                                       return success();
-                                     })
-                                 .Default([&](Operation *other) { return runConstant(other); });
+      LogicalResult result =
+          TypeSwitch<Operation *, LogicalResult>(&op)
+              .Case<device::InvokeOp, collective::StartOp, collective::WaitOp, collective::BarrierOp, scf::ForOp, scf::IfOp, scf::WhileOp>(
+                  [&](auto typed) { return run(typed); })
+              .Case<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp, tensor::ExtractOp, arith::IndexCastOp>(
+                  [&](Operation *same) {
+                    values[same->getResult(0)] = values.at(same->getOperand(0));
+                    return success();
+                  })
+              .Default([&](Operation *other) { return runConstant(other); });
       if (failed(result))
         return failure();
     }

@@ -67,8 +67,8 @@ private:
     auto argument = [](const std::string &name, const std::string &binding) {
       return name + ": tensor<i32> {device.binding = #device.binding<" + binding + ">}";
     };
-    text += "func.func @step(" + argument("%rank", "rank \"\"") + ", " + argument("%n", "batch \"n\"") + ", " + argument("%b", "batch \"b\"") + ",\n    " +
-            argument("%k", "scalar \"k\"") + ", " + argument("%s", "scalar \"s\"") + ") {\n";
+    text += "func.func @step(" + argument("%rank", "rank \"\"") + ", " + argument("%n", "batch \"n\"") + ", " +
+            argument("%b", "batch \"b\"") + ",\n    " + argument("%k", "scalar \"k\"") + ", " + argument("%s", "scalar \"s\"") + ") {\n";
   }
 
   /// A number that is equal among `ranks`, or, in a spoilt program, one that is not.
@@ -170,9 +170,11 @@ private:
     } else {
       std::string give = any(scope).name, pend = fresh(), get = fresh();
       bool broadcasts = chance(30);
-      std::string kind = broadcasts ? "broadcast none @" + group.name + " root " + std::to_string(rootOf(group)) : "all_reduce sum @" + group.name;
+      std::string kind =
+          broadcasts ? "broadcast none @" + group.name + " root " + std::to_string(rootOf(group)) : "all_reduce sum @" + group.name;
       line(pend + " = collective.start " + kind + " (" + give + " : tensor<i32>) -> !collective.pending<tensor<i32>>");
-      std::string wait = get + " = collective.wait " + pend + " (" + give + " : tensor<i32>) : !collective.pending<tensor<i32>> -> tensor<i32>";
+      std::string wait =
+          get + " = collective.wait " + pend + " (" + give + " : tensor<i32>) : !collective.pending<tensor<i32>> -> tensor<i32>";
       if (chance(30)) {
         // What has not come yet cannot be used.
         (some ? line(wait) : pending.push_back(wait));
