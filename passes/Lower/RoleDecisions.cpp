@@ -76,7 +76,7 @@ private:
       reach(value);
   }
 
-  /// Whether several roles have something in `op`.
+  /// Whether several roles have something in `op`, so that one may give something to another there.
   bool isShared(Operation *op) {
     if (auto known = shared.find(op); known != shared.end())
       return known->second;
@@ -99,7 +99,8 @@ private:
       return;
     Operation *op = value.getDefiningOp();
     ArrayRef<Value> flows = homes.getFlows(value);
-    if (!op || (isTakenApart(op) && isShared(op)))
+    // In a loop with collectives all go round together.
+    if (!op || (isTakenApart(op) && holdsCollectives(op)))
       return reachAll(flows);
     if (isa<scf::IfOp>(op) && isSingleNumber(value)) {
       reachAll(getDecisions(op));
@@ -119,7 +120,7 @@ private:
       Operation *loop = elements.getElements()[0].getDefiningOp();
       if (auto cast = dyn_cast_or_null<arith::IndexCastOp>(loop))
         loop = cast.getIn().getDefiningOp();
-      return elements.getType().getRank() == 0 && !(isa_and_nonnull<LoopLikeOpInterface>(loop) && !isShared(loop));
+      return elements.getType().getRank() == 0 && !(isa_and_nonnull<LoopLikeOpInterface>(loop) && !holdsCollectives(loop));
     }
     if (auto generic = dyn_cast<linalg::GenericOp>(op))
       return generic.getNumLoops() == 0
