@@ -13,7 +13,12 @@ class Renamer {
 public:
   explicit Renamer(Terms &terms) : terms(terms) {}
 
-  void hold(TermId id) { held.insert(id); }
+  /// Who holds a piece of a value knows that it is one of that.
+  void hold(TermId id) {
+    held.insert(id);
+    if (terms[id].kind == TermKind::part)
+      held.insert(terms[id].operands[0]);
+  }
 
   /// The new name of a value that is held.
   TermId rename(TermId id) {
@@ -33,6 +38,8 @@ public:
       result = id;
     // Terms that grow from turn to turn of a loop must not keep states apart: deep ones lose their
     // parts and keep their identity.
+    else if (term.kind == TermKind::part && held.count(id))
+      result = rebuild(term, level);
     else if (!term.operands.empty() && term.kind != TermKind::counter && level < deepest && term.depth <= deepest)
       result = rebuild(term, level);
     if (!result && held.count(id))

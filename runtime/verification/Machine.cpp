@@ -137,8 +137,17 @@ bool Machine::resume(State &state, bool all) {
       resumedAll = false;
       continue;
     }
-    // Equal values have equal names afterwards. Nothing that has been found out about them is known any more.
-    auto forget = [&](TermId &value) { value = terms.make(TermKind::counter, {}, {value}); };
+    // Equal values have equal names afterwards, in one piece or in several. Nothing that has been found out about them is known any more.
+    auto forget = [&](TermId &value) {
+      Term piece = terms[value];
+      if (piece.kind != TermKind::part) {
+        value = terms.make(TermKind::counter, {}, {value});
+        return;
+      }
+      if (terms[piece.operands[0]].kind != TermKind::counter)
+        piece.operands[0] = terms.make(TermKind::counter, {}, {piece.operands[0]});
+      value = terms.make(std::move(piece));
+    };
     if (forgets())
       for (uint32_t index : loop.written)
         if (TermId &value = state.slots[firstSlot(rank) + program(rank)->slice.registerSlots[index]]; terms.value(value))

@@ -4,6 +4,7 @@
 // RUN: env LOCKSTEP_CACHE=%t.cache lockstep-verify %t/counters.mlir --replicas=2 --strategy=parameter_server_sync --servers=2 --partitioner="fixed 2" | FileCheck %s
 // RUN: env LOCKSTEP_CACHE=%t.cache lockstep-verify %t/break.mlir --replicas=2 --strategy=parameter_server_sync --servers=2 --partitioner="fixed 2" | FileCheck %s
 // RUN: env LOCKSTEP_CACHE=%t.cache lockstep-verify %t/break.mlir --replicas=2 -O0 --strategy=parameter_server_sync --servers=1 | FileCheck %s
+// RUN: env LOCKSTEP_CACHE=%t.cache lockstep-verify %t/one-after-another.mlir --replicas=2 --strategy=parameter_server_sync --servers=1 | FileCheck %s
 
 // CHECK:      program 'step': proven
 // CHECK-NEXT: method all states ({{[0-9]?[0-9]?[0-9]}} states,
@@ -68,4 +69,36 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %t: tensor<i32> {rep
 ^end(%all: i32):
   %r = tensor.from_elements %all : tensor<i32>
   replica.return %r : tensor<i32>
+}
+
+//--- one-after-another.mlir
+// Booleans are stored where counters were: a counter that is forgotten in pieces is still the one that others have in one.
+replica.variable @w : tensor<2xf32> {aggregation = #replica.aggregation<sum>}
+replica.step @step(%x: tensor<2xf32> {replica.batch = "x"}, %s: tensor<i1> {replica.scalar = "s"}, %t: tensor<i1> {replica.scalar = "t"}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %again = tensor.extract %s[] : tensor<i1>
+  %first = tensor.extract %t[] : tensor<i1>
+  %a:2 = scf.while (%i = %c0, %go = %first) : (index, i1) -> (index, i1) {
+    %in = arith.cmpi slt, %i, %c3 : index
+    %both = arith.andi %in, %go : i1
+    scf.condition(%both) %i, %go : index, i1
+  } do {
+  ^bb0(%i: index, %go: i1):
+    replica.assign_add @w, %x : tensor<2xf32>
+    %next = arith.addi %i, %c1 : index
+    scf.yield %next, %again : index, i1
+  }
+  %b:2 = scf.while (%i = %c0, %go = %first) : (index, i1) -> (index, i1) {
+    %in = arith.cmpi slt, %i, %c3 : index
+    %both = arith.andi %in, %go : i1
+    scf.condition(%both) %i, %go : index, i1
+  } do {
+  ^bb0(%i: index, %go: i1):
+    replica.assign_add @w, %x : tensor<2xf32>
+    %next = arith.addi %i, %c1 : index
+    scf.yield %next, %go : index, i1
+  }
+  replica.return
 }
