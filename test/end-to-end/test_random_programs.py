@@ -1,4 +1,4 @@
-"""Random programs: what `verify-uniformity` accepts compiles, at both levels, and gives the interpreter's bits.
+"""Random programs: what `verify-uniformity` accepts compiles, at both levels, and gives the interpreter's bits; with parameter servers too.
 
 `LOCKSTEP_RANDOM_PROGRAMS=1000 LOCKSTEP_RANDOM_SEED=7000` tries that many, from that seed on.
 """
@@ -46,22 +46,29 @@ def random_variables(rng, text):
     return {name: kinds[kind]() for name, kind in re.findall(r"replica\.variable @(\w+) : tensor<(\S+?)>", text)}
 
 
-def check(tools, folder, seed):
+def servers_of(seed):
+    """Options for one to three servers, and for variables in one piece, in two, or in two if they are large enough."""
+    rule = ("fixed 1", "fixed 2", "min_size bytes 4 shards 2")[seed % 3]
+    return ["--strategy=parameter_server_sync", f"--servers={1 + seed % 3}"], [f"--partitioner={rule}"]
+
+
+def check(tools, folder, seed, strategy=(), partitioner=(), more=("--check-races",)):
     """False if the program is refused."""
     text = tools.run("lockstep-verify-random", f"--seed={seed}", "--print").stdout
     replicas = replicas_of(seed)
     source = folder / "step.mlir"
     source.write_text(text)
-    if tools.run("lockstep-compile", source, f"--replicas={replicas}", "--stop-after=verify", "-o", os.devnull, check=False).returncode:
+    options = [f"--replicas={replicas}", *strategy]
+    if tools.run("lockstep-compile", source, *options, *partitioner, "--stop-after=verify", "-o", os.devnull, check=False).returncode:
         return False
     rng = np.random.default_rng(seed)
     save_file(random_variables(rng, text), folder / "init.safetensors")
     np.savez(folder / "inputs.npz", **random_inputs(rng, replicas))
     arguments = [f"--inputs={folder / 'inputs.npz'}", f"--init={folder / 'init.safetensors'}"]
-    expected = tools.run("lockstep-interpret", source, f"--replicas={replicas}", *arguments).stdout.splitlines()
+    expected = tools.run("lockstep-interpret", source, *options, *arguments).stdout.splitlines()
     for level in ("-O0", "-O2"):
-        artifact = tools.compile(source, folder / "step.lockstep", f"--replicas={replicas}", level)
-        for ways in (["--threads=2"], ["--check-races"]):
+        artifact = tools.compile(source, folder / "step.lockstep", *options, *partitioner, level)
+        for ways in (["--threads=2"], more):
             found = tools.run("lockstep-run", artifact, *arguments, *ways).stdout.splitlines()
             assert sorted(found) == sorted(expected), f"seed {seed}, {level}, {ways}\n{text}"
     return True
@@ -72,4 +79,11 @@ def test_what_is_accepted_compiles_and_gives_the_same(tools, tmp_path, first):
     # Every fourth one is in collective form, which is not compiled.
     seeds = [seed for seed in range(first, first + CHUNK) if seed % 4 != 3]
     accepted = sum(check(tools, tmp_path, seed) for seed in seeds)
+    assert accepted > 0
+
+
+@pytest.mark.parametrize("first", range(SEED, SEED + COUNT, CHUNK))
+def test_what_is_accepted_with_servers_compiles_and_gives_the_same(tools, tmp_path, first):
+    seeds = [seed for seed in range(first, first + CHUNK) if seed % 4 != 3]
+    accepted = sum(check(tools, tmp_path, seed, *servers_of(seed), ["--executors=2"]) for seed in seeds)
     assert accepted > 0
