@@ -1,7 +1,6 @@
 //===- ClusterTest.cpp - several executors are like one -------------------===//
 
-#include "FakeClock.h"
-#include "TestProgram.h"
+#include "HangingKernel.h"
 
 #include "runtime/executor/Cluster.h"
 
@@ -237,28 +236,13 @@ TEST_P(ClusterOf, deadlineReportIsAboutAll) {
   EXPECT_TRUE(cluster->variablesIntact());
 }
 
-/// What a kernel that hangs shares with its test; never freed, because both outlive it.
-struct Hang {
-  FakeClock clock;
-  std::atomic<bool> hangs{false}, mayReturn{false}, returned{false};
-};
-std::atomic<Hang *> hang;
-
 // A kernel that hangs in the thread of another executor: the run returns, and the cluster can be destroyed while the kernel is running.
 TEST(Cluster, threadThatHangsIsAbandoned) {
   Hang *mine = hang = new Hang;
   TestProgram p(2);
   uint32_t isSecond = p.variable("is_second", ElementType::i1, {}, /*perReplica=*/true);
   uint32_t branch = p.branchUnless(isSecond);
-  p.call(
-      [](void *const *, const int64_t *, int64_t) {
-        Hang *mine = hang;
-        mine->hangs = true;
-        while (!mine->mayReturn)
-          std::this_thread::yield();
-        mine->returned = true;
-      },
-      {}, {});
+  callHanging(p);
   p.patch(branch);
   p.barrier(p.channel());
   p.ret();
@@ -281,9 +265,9 @@ TEST(Cluster, threadThatHangsIsAbandoned) {
   EXPECT_NE(status.message().find("replica 1: running command 1 'launch 'call''"), std::string::npos) << status.message();
   EXPECT_TRUE(cluster->poisoned());
   cluster.reset();
-  EXPECT_FALSE(mine->returned);
+  EXPECT_FALSE(mine->hasReturned);
   mine->mayReturn = true;
-  while (!mine->returned)
+  while (!mine->hasReturned)
     std::this_thread::yield();
 }
 

@@ -1,7 +1,7 @@
 //===- CoordinatorHangTest.cpp - kernels that never end -------------------===//
 
 #include "Coordinators.h"
-#include "FakeClock.h"
+#include "HangingKernel.h"
 
 #include <atomic>
 #include <barrier>
@@ -14,13 +14,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// What a kernel that hangs shares with its test; never freed, because both outlive it.
-struct Hang {
-  FakeClock clock;
-  std::atomic<bool> hangs{false}, mayReturn{false};
-};
-std::atomic<Hang *> hang;
-
 // A kernel that never ends, on the worker's own thread: join returns, others go on, and the coordinator can be destroyed.
 TEST(Coordinator, workerThatHangsIsLeftBehind) {
   Hang *mine = hang = new Hang;
@@ -32,14 +25,7 @@ TEST(Coordinator, workerThatHangsIsLeftBehind) {
   p.in("worker");
   uint32_t hangs = p.input("hangs", ElementType::i1, {});
   uint32_t branch = p.branchUnless(hangs);
-  p.call(
-      [](void *const *, const int64_t *, int64_t) {
-        Hang *mine = hang;
-        mine->hangs = true;
-        while (!mine->mayReturn)
-          std::this_thread::yield();
-      },
-      {}, {});
+  callHanging(p);
   p.patch(branch);
   p.barrier(p.channel(0), 1);
   p.ret();

@@ -4,8 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "FakeClock.h"
-#include "TestProgram.h"
+#include "HangingKernel.h"
 
 #include <atomic>
 #include <thread>
@@ -16,36 +15,6 @@ using namespace lockstep::runtime::test;
 using namespace std::chrono_literals;
 
 namespace {
-
-/// What a kernel that hangs shares with its test. It is never freed: the kernel and the worker that it came from outlive the test,
-/// and when the test is repeated, each repetition has its own.
-struct Hang {
-  FakeClock clock;
-  std::atomic<bool> hangs{false}, mayReturn{false};
-};
-std::atomic<Hang *> hang;
-
-/// Hangs until the test lets it return.
-void callHanging(TestProgram &p) {
-  p.call(
-      [](void *const *, const int64_t *, int64_t) {
-        Hang *mine = hang;
-        mine->hangs = true;
-        while (!mine->mayReturn)
-          std::this_thread::yield();
-      },
-      {}, {});
-}
-
-/// Keeps its worker until the other one hangs.
-void callWaitingForHang(TestProgram &p) {
-  p.call(
-      [](void *const *, const int64_t *, int64_t) {
-        while (!hang.load()->hangs)
-          std::this_thread::yield();
-      },
-      {}, {});
-}
 
 // A kernel that hangs in another thread than the caller's: the run returns, the report says which
 // kernel it is, and the session can be destroyed while the kernel is still running.
@@ -76,7 +45,7 @@ TEST(DeadlineKernel, hangs) {
 /// A launch whose tiles are shared. Never freed, like `Hang`.
 struct SharedLaunch : Hang {
   std::thread::id owner;
-  std::atomic<bool> hasOwner{false}, hasReturned{false};
+  std::atomic<bool> hasOwner{false};
 };
 std::atomic<SharedLaunch *> sharedLaunch;
 

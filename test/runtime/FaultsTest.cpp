@@ -4,8 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "FakeClock.h"
-#include "TestProgram.h"
+#include "HangingKernel.h"
 
 #include <atomic>
 #include <nlohmann/json.hpp>
@@ -62,17 +61,10 @@ TEST_P(Faults, workerThatReturnsEarlyIsNamed) {
   }
 }
 
-/// What a hanging kernel shares with its test; never freed, since the worker that hangs outlives the test.
-struct Hanging {
-  FakeClock clock;
-  std::atomic<bool> hangs{false};
-};
-std::atomic<Hanging *> hanging;
-
 // A kernel never returns: the run does, and the report says which kernel of which replica it is, and who is in it.
 TEST(Hang, kernelIsNamed) {
   for (bool tiles : {false, true}) {
-    hanging = new Hanging;
+    hang = new Hang;
     TestProgram p(2);
     // Tiles of a kernel that is known to be short are not shared: the calling thread must not be the one that hangs.
     p.writer.tables.kernels[3]->flops = 1;
@@ -87,21 +79,16 @@ TEST(Hang, kernelIsNamed) {
     uint32_t end = p.jump(0);
     p.patch(branch);
     // The calling thread begins with replica 0, and is kept there.
-    p.call(
-        [](void *const *, const int64_t *, int64_t) {
-          while (!hanging.load()->hangs)
-            std::this_thread::yield();
-        },
-        {}, {});
+    callWaitingForHang(p);
     p.patch(end);
     p.barrier(p.channel());
     p.ret();
     auto session = p.session(
-        {.workers = 2, .clock = &hanging.load()->clock, .injections = {"hang:replica=1,command=1"}, .onInjection = [](const std::string &) {
-           hanging.load()->hangs = true;
+        {.workers = 2, .clock = &hang.load()->clock, .injections = {"hang:replica=1,command=1"}, .onInjection = [](const std::string &) {
+           hang.load()->hangs = true;
          }});
     session->variable("is_second", 1)[0] = std::byte(1);
-    Status status = runWithTime(*session, hanging.load()->clock, 30s, 1);
+    Status status = runWithTime(*session, hang.load()->clock, 30s, 1);
     EXPECT_EQ(status.code(), StatusCode::deadline);
     std::string expected = std::string("\nreplica 1: running command 1 'launch '") + (tiles ? "twice_tiles" : "nothing") +
                            "'' (train.py:42) on worker 1" + (tiles ? ", tile 63 of 64" : "\n");

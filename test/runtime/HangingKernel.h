@@ -1,0 +1,48 @@
+//===- HangingKernel.h - a kernel that hangs, for tests ---------*- C++ -*-===//
+
+#ifndef LOCKSTEP_TEST_RUNTIME_HANGINGKERNEL_H
+#define LOCKSTEP_TEST_RUNTIME_HANGINGKERNEL_H
+
+#include "FakeClock.h"
+#include "TestProgram.h"
+
+#include <atomic>
+#include <thread>
+
+namespace lockstep::runtime::test {
+
+/// What a kernel that hangs shares with its test. It is never freed: the kernel and the worker that it came from outlive the test,
+/// and when the test is repeated, each repetition has its own.
+struct Hang {
+  FakeClock clock;
+  std::atomic<bool> hangs{false}, mayReturn{false}, hasReturned{false};
+};
+/// Of the test at hand.
+inline std::atomic<Hang *> hang;
+
+/// Hangs until the test lets it return.
+inline void callHanging(TestProgram &p) {
+  p.call(
+      [](void *const *, const int64_t *, int64_t) {
+        Hang *mine = hang;
+        mine->hangs = true;
+        while (!mine->mayReturn)
+          std::this_thread::yield();
+        mine->hasReturned = true;
+      },
+      {}, {});
+}
+
+/// Keeps its worker until the other one hangs.
+inline void callWaitingForHang(TestProgram &p) {
+  p.call(
+      [](void *const *, const int64_t *, int64_t) {
+        while (!hang.load()->hangs)
+          std::this_thread::yield();
+      },
+      {}, {});
+}
+
+} // namespace lockstep::runtime::test
+
+#endif // LOCKSTEP_TEST_RUNTIME_HANGINGKERNEL_H
