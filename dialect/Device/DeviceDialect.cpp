@@ -113,7 +113,8 @@ LogicalResult KernelOp::verify() {
     return emitOpError("expected an argument of type 'index' for each of ") << dynamic << " dynamic dimensions, found " << indices;
   auto bounds = static_cast<int64_t>(getBounds() ? getBounds()->size() : 0);
   if (bounds != dynamicResults)
-    return emitOpError("expected 'bounds' to have ") << dynamicResults << " entries, one for each dynamic dimension of the results, found " << bounds;
+    return emitOpError("expected 'bounds' to have ")
+           << dynamicResults << " entries, one for each dynamic dimension of the results, found " << bounds;
   if (std::optional<ArrayRef<int64_t>> inPlace = getInPlace()) {
     if (inPlace->size() != getResultTypes().size())
       return emitOpError("expected 'in_place' to have ") << getResultTypes().size() << " entries, found " << inPlace->size();

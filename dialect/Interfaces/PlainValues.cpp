@@ -23,8 +23,9 @@ bool lockstep::isPlainValue(Attribute value) {
       .Case([](IntegerAttr number) { return number.getType().isSignlessInteger(64); })
       .Case([](FloatAttr number) { return number.getType().isF64() && std::isfinite(number.getValueAsDouble()); })
       .Case([](ArrayAttr values) { return llvm::all_of(values, isPlainValue); })
-      .Case([](DictionaryAttr entries) { 
-        return llvm::all_of(entries, [](NamedAttribute entry) { return llvm::json::isUTF8(entry.getName()) && isPlainValue(entry.getValue()); });
+      .Case([](DictionaryAttr entries) {
+        return llvm::all_of(entries,
+                            [](NamedAttribute entry) { return llvm::json::isUTF8(entry.getName()) && isPlainValue(entry.getValue()); });
       })
       .Default(false);
 }

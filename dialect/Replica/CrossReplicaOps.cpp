@@ -157,20 +157,22 @@ LogicalResult RunStepsOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   if (TypeRange(inputs) != TypeRange(step.getArgumentTypes()))
     return emitOpError("expected a batch and parameters for (") << step.getArgumentTypes() << "), found (" << inputs << ")";
   if (getReductions().size() != getNumResults() || step.getNumResults() != getNumResults())
-    return emitOpError("expected a reduction and a result for each of ") << step.getNumResults() << " results of the step, found "
-                                                                        << getReductions().size() << " and " << getNumResults();
-  for (auto [type, name, result] : llvm::zip_equal(step.getResultTypes(), getReductions().getAsValueRange<StringAttr>(), getResultTypes())) {
+    return emitOpError("expected a reduction and a result for each of ")
+           << step.getNumResults() << " results of the step, found " << getReductions().size() << " and " << getNumResults();
+  for (auto [type, name, result] :
+       llvm::zip_equal(step.getResultTypes(), getReductions().getAsValueRange<StringAttr>(), getResultTypes())) {
     std::optional<Reduction> reduction = symbolizeReduction(name);
     if (!reduction && name != "none")
       return emitOpError("expected a reduction 'sum', 'mean' or 'none', found '") << name << "' [E_REDUCE_OP]";
-    Type expected = reduction ? Type(getReducedType(*reduction, cast<TensorType>(type))) : PerReplicaType::get(getContext(), cast<TensorType>(type));
+    Type expected =
+        reduction ? Type(getReducedType(*reduction, cast<TensorType>(type))) : PerReplicaType::get(getContext(), cast<TensorType>(type));
     if (result != expected)
       return emitOpError("expected a result of type ") << expected << " for '" << name << "' of " << type << ", found " << result;
   }
   for (NamedAttribute output : getNonTensorOutputs().value_or(DictionaryAttr::get(getContext())))
     if (!isPlainValue(output.getValue()))
-      return emitOpError("expected output '") << output.getName().getValue() << "' to be made of strings, booleans, i64 and finite f64, found "
-                                              << output.getValue();
+      return emitOpError("expected output '") << output.getName().getValue()
+                                              << "' to be made of strings, booleans, i64 and finite f64, found " << output.getValue();
   return success();
 }
 

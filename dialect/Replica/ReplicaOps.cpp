@@ -54,7 +54,8 @@ TensorType lockstep::replica::getReducedType(Reduction reduction, TensorType typ
 }
 
 /// Types of results stand behind an arrow where they are not what the reduction usually gives.
-static ParseResult parseReducedTypes(OpAsmParser &parser, ReductionAttr reduction, ArrayRef<Type> operands, SmallVectorImpl<Type> &results) {
+static ParseResult parseReducedTypes(OpAsmParser &parser, ReductionAttr reduction, ArrayRef<Type> operands,
+                                     SmallVectorImpl<Type> &results) {
   if (succeeded(parser.parseOptionalArrow()))
     return parser.parseTypeList(results);
   for (Type type : operands) {
@@ -88,7 +89,8 @@ LogicalResult StrategyOp::verify() {
     return emitOpError("expected 1 replica for strategy '") << stringifyKind(getKind()) << "', found " << *getReplicas();
   if (properties.placement != Placement::Servers) {
     if (getServers())
-      return emitOpError("expected no servers for strategy '") << stringifyKind(getKind()) << "', found " << *getServers() << " [E_CLUSTER]";
+      return emitOpError("expected no servers for strategy '")
+             << stringifyKind(getKind()) << "', found " << *getServers() << " [E_CLUSTER]";
     if (getPartitioner())
       return emitOpError("expected no partitioner for strategy '") << stringifyKind(getKind()) << "', which has no servers";
   }

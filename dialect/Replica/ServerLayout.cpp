@@ -16,7 +16,8 @@ using namespace mlir;
 // PartitionerAttr
 //===----------------------------------------------------------------------===//
 
-static runtime::Expected<runtime::Partitioner> toPartitioner(PartitionRule rule, std::optional<int64_t> bytes, std::optional<int64_t> shards) {
+static runtime::Expected<runtime::Partitioner> toPartitioner(PartitionRule rule, std::optional<int64_t> bytes,
+                                                             std::optional<int64_t> shards) {
   switch (rule) {
   case PartitionRule::Fixed:
     return runtime::Partitioner::fixedShards(shards.value_or(0));

@@ -21,7 +21,8 @@ static LogicalResult verifySlices(Operation *op, Type values, Type indices) {
   if (!places || places.getRank() != 1 || !places.getElementType().isSignlessInteger())
     return op->emitOpError("expected a vector of integer indices, found ") << indices;
   if (!rows.isDynamicDim(0) && !places.isDynamicDim(0) && rows.getDimSize(0) != places.getDimSize(0))
-    return op->emitOpError("expected as many indices as values, ") << rows.getDimSize(0) << ", found " << places.getDimSize(0) << " [E_SHAPE_MISMATCH]";
+    return op->emitOpError("expected as many indices as values, ")
+           << rows.getDimSize(0) << ", found " << places.getDimSize(0) << " [E_SHAPE_MISMATCH]";
   return success();
 }
 

@@ -79,7 +79,8 @@ struct Body {
   llvm::DenseMap<mlir::Block *, size_t> numbers;
 
   /// Sets the arguments, executes, and returns what the function does; `end` is the terminator that ended it.
-  llvm::LogicalResult call(Frame &frame, llvm::MutableArrayRef<Value> values, llvm::SmallVectorImpl<Value> &results, mlir::Operation *&end) const;
+  llvm::LogicalResult call(Frame &frame, llvm::MutableArrayRef<Value> values, llvm::SmallVectorImpl<Value> &results,
+                           mlir::Operation *&end) const;
 };
 
 /// Translates the blocks of a step.

@@ -128,8 +128,7 @@ LogicalResult GenericRun::place(const Access &access, const Value &value) {
                                             " of operand " + Twine(placements.size()) + ", found " + Twine(value.shape()[dim]));
     if (!empty && (least < 0 || greatest >= value.shape()[dim]))
       return frame.fail(instruction.op, "expected indices in [0, " + Twine(value.shape()[dim]) + ") for dimension " + Twine(dim) +
-                                            " of operand " + Twine(placements.size()) + ", found " +
-                                            Twine(least < 0 ? least : greatest));
+                                            " of operand " + Twine(placements.size()) + ", found " + Twine(least < 0 ? least : greatest));
   }
   placements.push_back(std::move(placement));
   return success();
@@ -147,8 +146,8 @@ FailureOr<int64_t> GenericRun::offsetOf(unsigned operand, ArrayRef<int64_t> poin
   for (auto [dim, expr] : llvm::enumerate(plan.accesses[operand].map.getResults())) {
     int64_t index = evaluate(expr, point);
     if (index < 0 || index >= shape[dim]) {
-      (void)frame.fail(instruction.op, "expected an index in [0, " + Twine(shape[dim]) + ") for dimension " + Twine(dim) +
-                                           " of operand " + Twine(operand) + ", found " + Twine(index));
+      (void)frame.fail(instruction.op, "expected an index in [0, " + Twine(shape[dim]) + ") for dimension " + Twine(dim) + " of operand " +
+                                           Twine(operand) + ", found " + Twine(index));
       return failure();
     }
     offset = offset * shape[dim] + index;

@@ -44,8 +44,7 @@ LaneKernel::Function getMathFunction(mlir::Operation *op, LaneKernel &kernel);
 // Loops
 //===----------------------------------------------------------------------===//
 
-template <typename To, typename From, auto F>
-void unaryLoop(const LaneKernel &, void *to, const void *const *from, int64_t count) {
+template <typename To, typename From, auto F> void unaryLoop(const LaneKernel &, void *to, const void *const *from, int64_t count) {
   auto *result = static_cast<To *>(to);
   auto *a = static_cast<const From *>(from[0]);
   for (int64_t i = 0; i < count; ++i)

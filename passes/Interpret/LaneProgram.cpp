@@ -143,8 +143,7 @@ LogicalResult LaneProgram::execute(GenericRun &run) const {
   return success();
 }
 
-LogicalResult LaneProgram::executeStrip(GenericRun &run, Registers &registers, ArrayRef<int64_t> point, int64_t loop,
-                                        int64_t count) const {
+LogicalResult LaneProgram::executeStrip(GenericRun &run, Registers &registers, ArrayRef<int64_t> point, int64_t loop, int64_t count) const {
   auto strideOf = [&](unsigned operand) { return loop < 0 ? 1 : run.placements[operand].strides[loop]; };
   SmallVector<int64_t> offsets(run.values.size(), 0);
   for (auto [index, value] : llvm::enumerate(run.values)) {
@@ -220,8 +219,8 @@ LogicalResult LaneProgram::extract(const Operation &operation, GenericRun &run, 
       int64_t size = source.shape()[dim];
       auto index = static_cast<int64_t>(static_cast<const uint64_t *>(registers.pointers[reg])[i]);
       if (index < 0 || index >= size)
-        return run.frame.fail(operation.op, "expected an index in [0, " + Twine(size) + ") for dimension " + Twine(dim) +
-                                                ", found " + Twine(index));
+        return run.frame.fail(operation.op,
+                              "expected an index in [0, " + Twine(size) + ") for dimension " + Twine(dim) + ", found " + Twine(index));
       offset = offset * size + index;
     }
     std::memcpy(to + i * bytes, source.as<std::byte>() + offset * bytes, bytes);

@@ -74,9 +74,7 @@ static LaneKernel::Function getRoundingFunction(Operation *op, LaneKernel &kerne
 
 static LaneKernel::Function getIntegerFunction(Operation *op) {
   return TypeSwitch<Operation *, LaneKernel::Function>(op)
-      .Case([](math::AbsIOp) {
-        return &intLoop<[](uint64_t a, unsigned width) { return signExtend(a, width) < 0 ? -a : a; }>;
-      })
+      .Case([](math::AbsIOp) { return &intLoop<[](uint64_t a, unsigned width) { return signExtend(a, width) < 0 ? -a : a; }>; })
       .Case([](math::CtPopOp) { return &intLoop<[](uint64_t a, unsigned) { return uint64_t(std::popcount(a)); }>; })
       .Case([](math::CountLeadingZerosOp) {
         return &intLoop<[](uint64_t a, unsigned width) { return uint64_t(std::countl_zero(a)) - (64 - width); }>;

@@ -54,8 +54,8 @@ FailureOr<int64_t> elementOffset(const Instruction &instruction, Frame &frame, c
   for (auto [dim, size] : llvm::enumerate(tensor.shape())) {
     auto index = static_cast<int64_t>(frame.peek(instruction.operands[first + dim]).intAt(0));
     if (index < 0 || index >= size) {
-      (void)frame.fail(instruction.op, "expected an index in [0, " + Twine(size) + ") for dimension " + Twine(dim) + ", found " +
-                                           Twine(index));
+      (void)frame.fail(instruction.op,
+                       "expected an index in [0, " + Twine(size) + ") for dimension " + Twine(dim) + ", found " + Twine(index));
       return failure();
     }
     offset = offset * size + index;
@@ -102,8 +102,8 @@ struct Slice {
   explicit Slice(OpTy op) : offsets(op.getMixedOffsets()), sizes(op.getMixedSizes()), strides(op.getMixedStrides()) {}
 
   /// Reads the operands from `next` on. Error: outside of `shape`.
-  LogicalResult read(const Instruction &instruction, Frame &frame, ArrayRef<int64_t> shape, unsigned next, Shape &extent,
-                     Shape &steps, int64_t &start) const {
+  LogicalResult read(const Instruction &instruction, Frame &frame, ArrayRef<int64_t> shape, unsigned next, Shape &extent, Shape &steps,
+                     int64_t &start) const {
     Shape offset = offsets.read(instruction, frame, next);
     extent = sizes.read(instruction, frame, next);
     steps = strides.read(instruction, frame, next);
@@ -113,8 +113,8 @@ struct Slice {
       int64_t last = offset[d] + (extent[d] - 1) * steps[d];
       if (extent[d] < 0 || (extent[d] > 0 && (std::min(offset[d], last) < 0 || std::max(offset[d], last) >= shape[d])))
         return frame.fail(instruction.op, "expected a slice inside of size " + Twine(shape[d]) + " of dimension " + Twine(d) +
-                                              ", found offset " + Twine(offset[d]) + ", size " + Twine(extent[d]) +
-                                              " and stride " + Twine(steps[d]));
+                                              ", found offset " + Twine(offset[d]) + ", size " + Twine(extent[d]) + " and stride " +
+                                              Twine(steps[d]));
       start += offset[d] * elementStrides[d];
       steps[d] *= elementStrides[d];
     }
@@ -141,8 +141,7 @@ Instruction::Run translate(tensor::ExtractSliceOp op) {
     Value result(source.lane(), extent);
     size_t bytes = laneBytes(source.lane());
     if (result.size() > 0)
-      copyStrided(result.mutableAs<std::byte>(), rowMajorStrides(extent), source.as<std::byte>() + start * bytes, steps, extent,
-                  bytes);
+      copyStrided(result.mutableAs<std::byte>(), rowMajorStrides(extent), source.as<std::byte>() + start * bytes, steps, extent, bytes);
     frame.slots[instruction.results[0]] = result.reshaped(reduceRank(extent, dropped));
     return success();
   };
@@ -157,12 +156,10 @@ Instruction::Run translate(tensor::InsertSliceOp op) {
     if (failed(slice.read(instruction, frame, result.shape(), 2, extent, steps, start)))
       return failure();
     if (numElements(extent) != source.size())
-      return frame.fail(instruction.op, "expected a source of " + Twine(numElements(extent)) + " elements, found " +
-                                            Twine(source.size()));
+      return frame.fail(instruction.op, "expected a source of " + Twine(numElements(extent)) + " elements, found " + Twine(source.size()));
     size_t bytes = laneBytes(result.lane());
     if (source.size() > 0)
-      copyStrided(result.mutableAs<std::byte>() + start * bytes, steps, source.as<std::byte>(), rowMajorStrides(extent), extent,
-                  bytes);
+      copyStrided(result.mutableAs<std::byte>() + start * bytes, steps, source.as<std::byte>(), rowMajorStrides(extent), extent, bytes);
     frame.slots[instruction.results[0]] = std::move(result);
     return success();
   };
@@ -174,8 +171,8 @@ Instruction::Run translate(tensor::InsertSliceOp op) {
 
 LogicalResult setReshaped(const Instruction &instruction, Frame &frame, const Value &source, ArrayRef<int64_t> shape) {
   if (numElements(shape) != source.size())
-    return frame.fail(instruction.op, "expected a shape of " + Twine(source.size()) + " elements, found one of " +
-                                          Twine(numElements(shape)));
+    return frame.fail(instruction.op,
+                      "expected a shape of " + Twine(source.size()) + " elements, found one of " + Twine(numElements(shape)));
   frame.slots[instruction.results[0]] = source.reshaped(shape);
   return success();
 }
@@ -300,8 +297,8 @@ Instruction::Run translate(tensor::ConcatOp op) {
     for (const Value &part : parts)
       for (size_t d = 0; d < part.shape().size(); ++d)
         if (d != axis && part.shape()[d] != parts[0].shape()[d])
-          return frame.fail(instruction.op, "expected size " + Twine(parts[0].shape()[d]) + " of dimension " + Twine(d) +
-                                                ", found " + Twine(part.shape()[d]));
+          return frame.fail(instruction.op, "expected size " + Twine(parts[0].shape()[d]) + " of dimension " + Twine(d) + ", found " +
+                                                Twine(part.shape()[d]));
     frame.slots[instruction.results[0]] = concatenate(parts, axis);
     return success();
   };
@@ -333,8 +330,8 @@ FailureOr<Instruction::Run> translate(tensor::GenerateOp op, CodeBuilder &builde
   FailureOr<std::shared_ptr<const Code>> body = builder.build(op.getBody().front());
   if (failed(body))
     return failure();
-  return Instruction::Run([body = *body, lane = laneOf(op), sizes = mixedShape(cast<RankedTensorType>(op.getType()))](
-                              const Instruction &instruction, Frame &frame) {
+  return Instruction::Run([body = *body, lane = laneOf(op),
+                           sizes = mixedShape(cast<RankedTensorType>(op.getType()))](const Instruction &instruction, Frame &frame) {
     unsigned next = 0;
     Shape shape = sizes.read(instruction, frame, next);
     if (failed(frame.spend(instruction.op, shape)))
@@ -398,8 +395,7 @@ FailureOr<Instruction::Run> translateTensorOp(Operation *op, CodeBuilder &builde
       .Case([](tensor::ReshapeOp) { return Result(Instruction::Run(&runReshape)); })
       .Case([](tensor::DimOp) { return Result(Instruction::Run(&runDim)); })
       .Case<tensor::ExtractSliceOp, tensor::InsertSliceOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp,
-            tensor::FromElementsOp, tensor::EmptyOp, tensor::SplatOp, tensor::ConcatOp>(
-          [](auto typed) { return Result(translate(typed)); })
+            tensor::FromElementsOp, tensor::EmptyOp, tensor::SplatOp, tensor::ConcatOp>([](auto typed) { return Result(translate(typed)); })
       .Case<tensor::GenerateOp, tensor::PadOp>([&](auto typed) { return translate(typed, builder); })
       .Default([](Operation *) { return Result(Instruction::Run()); });
 }

@@ -89,10 +89,10 @@ static uint16_t halfBits(float value) {
 static float fromHalfBits(uint16_t bits) {
   int exponent = (bits >> 10) & 0x1f;
   int mantissa = bits & 0x3ff;
-  float magnitude = exponent == 0    ? std::ldexp(static_cast<float>(mantissa), -24)
-                    : exponent < 31  ? std::ldexp(static_cast<float>(mantissa + 1024), exponent - 25)
+  float magnitude = exponent == 0   ? std::ldexp(static_cast<float>(mantissa), -24)
+                    : exponent < 31 ? std::ldexp(static_cast<float>(mantissa + 1024), exponent - 25)
                     : mantissa == 0 ? INFINITY
-                                     : NAN;
+                                    : NAN;
   return bits & 0x8000 ? -magnitude : magnitude;
 }
 
@@ -210,8 +210,8 @@ void copyStrided(std::byte *to, ArrayRef<int64_t> toStrides, const std::byte *fr
     return;
   }
   for (int64_t i = 0; i < sizes[0]; ++i)
-    copyStrided(to + i * toStrides[0] * bytes, toStrides.drop_front(), from + i * fromStrides[0] * bytes,
-                fromStrides.drop_front(), sizes.drop_front(), bytes);
+    copyStrided(to + i * toStrides[0] * bytes, toStrides.drop_front(), from + i * fromStrides[0] * bytes, fromStrides.drop_front(),
+                sizes.drop_front(), bytes);
 }
 
 Value concatenate(ArrayRef<Value> values, int64_t axis) {

@@ -33,8 +33,8 @@ struct BoundInputs : impl::BoundInputsPassBase<BoundInputs> {
     int64_t dynamic = type.getNumDynamicDims();
     if (!name || !bounds || bounds.size() != dynamic)
       return emitError(step.getArgument(index).getLoc())
-             << "expected a batch tensor with '" << kBounds << "', a bound for each of " << dynamic
-             << " dynamic dimensions of " << type << ", found " << (bounds ? "another number of them" : "none");
+             << "expected a batch tensor with '" << kBounds << "', a bound for each of " << dynamic << " dynamic dimensions of " << type
+             << ", found " << (bounds ? "another number of them" : "none");
     BlockArgument argument = step.getArgument(index);
     // What used the batch uses the part of it that is there.
     OpBuilder builder = OpBuilder::atBlockBegin(&step.getBody().front());

@@ -15,7 +15,7 @@ static Operation *getOnlyOperation(Block &body) {
   if (!llvm::hasNItems(body, 2) || body.front().getNumResults() != 1)
     return nullptr;
   return body.getTerminator()->getNumOperands() == 1 && body.getTerminator()->getOperand(0) == body.front().getResult(0) ? &body.front()
-                                                                                                                      : nullptr;
+                                                                                                                         : nullptr;
 }
 
 /// The input of `op` that is `value` in its body; null if `value` comes from outside of it.

@@ -9,8 +9,8 @@
 
 namespace lockstep {
 
-/// An element-wise operation on floats that gives zero for zero, unless the number is zero or not finite: a sum or difference of two tensors, or a negation, a conversion, or a
-/// multiplication or division by one number for all elements.
+/// An element-wise operation on floats that gives zero for zero, unless the number is zero or not finite: a sum or difference of two
+/// tensors, or a negation, a conversion, or a multiplication or division by one number for all elements.
 struct LinearOperation {
   /// The first operand of a sum or difference; otherwise the tensor that is changed.
   mlir::Value operand;

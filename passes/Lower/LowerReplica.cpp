@@ -40,7 +40,8 @@ public:
       builder.setInsertionPointToStart(module.getBody());
       // A variable may have the name already.
       SymbolTable symbols(module);
-      group = symbols.insert(collective::GroupOp::create(builder, module.getLoc(), "all", /*ranks=*/DenseI64ArrayAttr(), /*with_replicas=*/false));
+      group = symbols.insert(
+          collective::GroupOp::create(builder, module.getLoc(), "all", /*ranks=*/DenseI64ArrayAttr(), /*with_replicas=*/false));
     }
     SmallVector<Operation *> ops;
     module.walk([&](Operation *op) {
@@ -73,8 +74,7 @@ private:
           if (replicas > 1)
             return success();
           auto type = RankedTensorType::get({}, builder.getI32Type());
-          typed.replaceAllUsesWith(
-              arith::ConstantOp::create(builder, typed.getLoc(), type, DenseElementsAttr::get(type, 0)).getResult());
+          typed.replaceAllUsesWith(arith::ConstantOp::create(builder, typed.getLoc(), type, DenseElementsAttr::get(type, 0)).getResult());
           typed.erase();
           return success();
         })
@@ -82,11 +82,11 @@ private:
   }
 
   /// Starts a collective over all ranks and waits for it. `sizes` are those of the results' dynamic dimensions.
-  ValueRange communicate(Location loc, collective::Kind kind, collective::Reduction reduction, ValueRange operands,
-                         TypeRange results, IntegerAttr axis = {}, int64_t bytesPerPack = 0, ValueRange sizes = {}) {
+  ValueRange communicate(Location loc, collective::Kind kind, collective::Reduction reduction, ValueRange operands, TypeRange results,
+                         IntegerAttr axis = {}, int64_t bytesPerPack = 0, ValueRange sizes = {}) {
     auto pending = collective::PendingType::get(builder.getContext(), llvm::to_vector(results));
-    auto start = collective::StartOp::create(builder, loc, pending, kind, reduction, group, /*channel=*/IntegerAttr(),
-                                             operands, sizes, axis, bytesPerPack, /*bounds=*/DenseI64ArrayAttr(), /*root=*/IntegerAttr());
+    auto start = collective::StartOp::create(builder, loc, pending, kind, reduction, group, /*channel=*/IntegerAttr(), operands, sizes,
+                                             axis, bytesPerPack, /*bounds=*/DenseI64ArrayAttr(), /*root=*/IntegerAttr());
     return collective::WaitOp::create(builder, loc, results, start, operands).getResults();
   }
 
@@ -137,7 +137,8 @@ private:
     llvm::MapVector<Value, Value> totals;
     if (replicas > 1 && !ragged.empty()) {
       // How many rows all replicas together have of each: they tell each other, and all of them add up.
-      SmallVector<Value> counts = llvm::map_to_vector(ragged, [&](Value value) -> Value { return tensor::DimOp::create(builder, op.getLoc(), value, axis); });
+      SmallVector<Value> counts =
+          llvm::map_to_vector(ragged, [&](Value value) -> Value { return tensor::DimOp::create(builder, op.getLoc(), value, axis); });
       for (auto [value, total] : llvm::zip_equal(ragged, addCounts(op.getLoc(), exchangeCounts(op.getLoc(), counts))))
         totals[value] = total;
     }
@@ -153,7 +154,8 @@ private:
   Value exchangeCounts(Location loc, ValueRange counts) {
     auto number = static_cast<int64_t>(counts.size());
     Type i64 = builder.getI64Type();
-    SmallVector<Value> own = llvm::map_to_vector(counts, [&](Value count) -> Value { return arith::IndexCastOp::create(builder, loc, i64, count); });
+    SmallVector<Value> own =
+        llvm::map_to_vector(counts, [&](Value count) -> Value { return arith::IndexCastOp::create(builder, loc, i64, count); });
     Value row = tensor::FromElementsOp::create(builder, loc, RankedTensorType::get({1, number}, i64), own);
     auto allType = RankedTensorType::get({replicas, number}, i64);
     return communicate(loc, collective::Kind::AllGather, collective::Reduction::None, row, allType, builder.getI64IntegerAttr(0))[0];
@@ -164,9 +166,10 @@ private:
     int64_t number = cast<RankedTensorType>(counts.getType()).getDimSize(1);
     Value zero = tensor::FromElementsOp::create(builder, loc, RankedTensorType::get({number}, builder.getI64Type()),
                                                 SmallVector<Value>(number, arith::ConstantIntOp::create(builder, loc, 0, 64)));
-    Value sums = linalg::ReduceOp::create(builder, loc, counts, zero, ArrayRef<int64_t>{0}, [&](OpBuilder &b, Location bodyLoc, ValueRange in) {
-                   linalg::YieldOp::create(b, bodyLoc, arith::AddIOp::create(b, bodyLoc, in[0], in[1]).getResult());
-                 }).getResult(0);
+    Value sums =
+        linalg::ReduceOp::create(builder, loc, counts, zero, ArrayRef<int64_t>{0}, [&](OpBuilder &b, Location bodyLoc, ValueRange in) {
+          linalg::YieldOp::create(b, bodyLoc, arith::AddIOp::create(b, bodyLoc, in[0], in[1]).getResult());
+        }).getResult(0);
     SmallVector<Value> totals;
     for (int64_t i = 0; i < number; ++i) {
       Value sum = tensor::ExtractOp::create(builder, loc, sums, arith::ConstantIndexOp::create(builder, loc, i).getResult());
@@ -324,7 +327,8 @@ private:
   /// context one value goes to all copies; those of an on_read variable that is their sum get an equal part each.
   template <typename AssignOpTy> LogicalResult lowerOp(AssignOpTy op) {
     replica::VariableOp variable = replica::lookupVariable(op);
-    bool ownCopy = static_cast<bool>(op->removeAttr(replica::kOwnCopy)), crossReplica = static_cast<bool>(op->removeAttr(replica::kCrossReplica));
+    bool ownCopy = static_cast<bool>(op->removeAttr(replica::kOwnCopy)),
+         crossReplica = static_cast<bool>(op->removeAttr(replica::kCrossReplica));
     if (ownCopy || replicas == 1)
       return success();
     if (crossReplica && variable.isOnRead() && variable.getAggregation() == replica::Aggregation::Sum)

@@ -51,13 +51,15 @@ static Value scatterRow(OpBuilder &builder, Location loc, replica::Scatter kind,
       .getResult(0);
 }
 
-Value lockstep::scatterRows(OpBuilder &builder, Location loc, replica::Scatter kind, Value table, Value indices, Value values, Value count) {
+Value lockstep::scatterRows(OpBuilder &builder, Location loc, replica::Scatter kind, Value table, Value indices, Value values,
+                            Value count) {
   auto type = cast<RankedTensorType>(table.getType());
   Value zero = arith::ConstantIndexOp::create(builder, loc, 0), one = arith::ConstantIndexOp::create(builder, loc, 1);
   Value rows = arith::ConstantIndexOp::create(builder, loc, type.getDimSize(0));
   return scf::ForOp::create(builder, loc, zero, count, one, table,
                             [&](OpBuilder &b, Location, Value i, ValueRange carried) {
-                              Value index = arith::IndexCastOp::create(b, loc, b.getIndexType(), tensor::ExtractOp::create(b, loc, indices, i));
+                              Value index =
+                                  arith::IndexCastOp::create(b, loc, b.getIndexType(), tensor::ExtractOp::create(b, loc, indices, i));
                               // Compared as unsigned, a negative index is too large.
                               Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, index, rows);
                               auto written = scf::IfOp::create(

@@ -9,9 +9,7 @@
 using namespace lockstep;
 using namespace mlir;
 
-Type lockstep::getSumType(Type element) {
-  return element.isF16() || element.isBF16() ? Float32Type::get(element.getContext()) : element;
-}
+Type lockstep::getSumType(Type element) { return element.isF16() || element.isBF16() ? Float32Type::get(element.getContext()) : element; }
 
 /// Each element of `sum` as a float that is as wide as `element` at least, given to `divide`, and rounded to `element`.
 static Value divide(OpBuilder &builder, Location loc, Value sum, Type element, function_ref<Value(OpBuilder &, Value)> divide) {
@@ -35,7 +33,8 @@ Value lockstep::divideBy(OpBuilder &builder, Location loc, Value sum, int64_t co
   double factor = multiply ? 1.0 / static_cast<double>(count) : static_cast<double>(count);
   return divide(builder, loc, sum, element, [&](OpBuilder &b, Value value) -> Value {
     Value constant = arith::ConstantOp::create(b, loc, b.getFloatAttr(value.getType(), factor));
-    return multiply ? arith::MulFOp::create(b, loc, value, constant).getResult() : arith::DivFOp::create(b, loc, value, constant).getResult();
+    return multiply ? arith::MulFOp::create(b, loc, value, constant).getResult()
+                    : arith::DivFOp::create(b, loc, value, constant).getResult();
   });
 }
 

@@ -51,9 +51,9 @@ public:
   UseRewriter(Operation *op, const ShardedVariable &sharded) : op(op), sharded(sharded), builder(op) {}
 
   void run() {
-    TypeSwitch<Operation *>(op).Case<replica::ReadOp, replica::ScatterOp, replica::LookupOp>([&](auto typed) { rewrite(typed); }).Default([&](Operation *) {
-      rewriteAssignment();
-    });
+    TypeSwitch<Operation *>(op)
+        .Case<replica::ReadOp, replica::ScatterOp, replica::LookupOp>([&](auto typed) { rewrite(typed); })
+        .Default([&](Operation *) { rewriteAssignment(); });
     op->erase();
   }
 
@@ -118,13 +118,12 @@ private:
     Value init = tensor::EmptyOp::create(builder, loc, tensor::getMixedSizes(builder, loc, here), type.getElementType());
     AffineMap all = builder.getMultiDimIdentityMap(type.getRank()), first = all.getMajorSubMap(1);
     SmallVector<utils::IteratorType> iterators(type.getRank(), utils::IteratorType::parallel);
-    return linalg::GenericOp::create(builder, loc, TypeRange(type), ValueRange{ids, here, before}, init,
-                                     ArrayRef<AffineMap>{first, all, all, all}, iterators,
-                                     [&](OpBuilder &b, Location, ValueRange in) {
-                                       Value isBehind = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, in[0],
-                                                                              getFirstRow(b, part, in[0].getType()));
-                                       linalg::YieldOp::create(b, loc, arith::SelectOp::create(b, loc, isBehind, in[1], in[2]).getResult());
-                                     })
+    return linalg::GenericOp::create(
+               builder, loc, TypeRange(type), ValueRange{ids, here, before}, init, ArrayRef<AffineMap>{first, all, all, all}, iterators,
+               [&](OpBuilder &b, Location, ValueRange in) {
+                 Value isBehind = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, in[0], getFirstRow(b, part, in[0].getType()));
+                 linalg::YieldOp::create(b, loc, arith::SelectOp::create(b, loc, isBehind, in[1], in[2]).getResult());
+               })
         .getResult(0);
   }
 

@@ -90,9 +90,7 @@ private:
 
   /// Those of all replicas, by an exchange of rows; what is dense stays in one of its own.
   bool propagate(replica::AllReduceOp op) {
-    auto isReduced = [&](unsigned i) {
-      return lookupSlices(op.getOperand(i)) && op.getOperand(i).getType() == op.getResult(i).getType();
-    };
+    auto isReduced = [&](unsigned i) { return lookupSlices(op.getOperand(i)) && op.getOperand(i).getType() == op.getResult(i).getType(); };
     auto numbers = llvm::seq<unsigned>(0, op.getNumOperands());
     if (llvm::none_of(numbers, isReduced))
       return false;
@@ -126,8 +124,8 @@ private:
       shape[0] = type.isDynamicDim(0) ? ShapedType::kDynamic : type.getDimSize(0) * replicas;
       return type.clone(shape);
     };
-    auto reduced = replica::AllReduceSlicesOp::create(builder, op.getLoc(), all(own.values), all(own.indices), op.getReduction(), own.values,
-                                                      own.indices);
+    auto reduced = replica::AllReduceSlicesOp::create(builder, op.getLoc(), all(own.values), all(own.indices), op.getReduction(),
+                                                      own.values, own.indices);
     return {reduced.getAllValues(), reduced.getAllIndices()};
   }
 
@@ -202,12 +200,13 @@ private:
   void scatter(Operation *op, replica::VariableOp variable, const Sum &sum, bool subtracts) {
     for (const Sum::Term &term : sum.terms) {
       auto kind = term.subtracted != subtracts ? replica::Scatter::Sub : replica::Scatter::Add;
-      auto scatter = replica::ScatterOp::create(builder, op->getLoc(), kind, variable.getSymName(), term.slices.indices, term.slices.values);
+      auto scatter =
+          replica::ScatterOp::create(builder, op->getLoc(), kind, variable.getSymName(), term.slices.indices, term.slices.values);
       if (Attribute mark = op->getAttr(replica::kCrossReplica))
         scatter->setAttr(replica::kCrossReplica, mark);
       remark::passed(op->getLoc(), decision(Stage::Lower, "Rows", step.getSymName()))
-          << "variable '" + variable.getStoredName().str() + "' is changed by the rows " + valueText(term.slices.values) + ", not by all of " +
-                 typeText(cast<RankedTensorType>(variable.getType()));
+          << "variable '" + variable.getStoredName().str() + "' is changed by the rows " + valueText(term.slices.values) +
+                 ", not by all of " + typeText(cast<RankedTensorType>(variable.getType()));
     }
     replaced.push_back(op);
   }
@@ -221,7 +220,8 @@ private:
              other->getAttrOfType<FlatSymbolRefAttr>("variable") == read.getVariableAttr();
     };
     for (Operation *between = read->getNextNode(); between != op; between = between->getNextNode())
-      if (between->walk([&](Operation *inner) { return changes(inner) ? WalkResult::interrupt() : WalkResult::advance(); }).wasInterrupted())
+      if (between->walk([&](Operation *inner) { return changes(inner) ? WalkResult::interrupt() : WalkResult::advance(); })
+              .wasInterrupted())
         return false;
     return true;
   }

@@ -31,26 +31,32 @@ FailureOr<ServerRows::Selected> ServerRows::select(Value ids) {
   // One loop fills the list: an id is written behind those that are selected, and stays there if it is one of them.
   Value list = tensor::EmptyOp::create(builder, loc, ArrayRef<int64_t>{number}, type.getElementType());
   Value places = tensor::EmptyOp::create(builder, loc, ArrayRef<int64_t>{2, number}, i64);
-  Value none = arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(RankedTensorType::get({}, i64), builder.getI64IntegerAttr(0)));
+  Value none =
+      arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(RankedTensorType::get({}, i64), builder.getI64IntegerAttr(0)));
   Value zero = constant(0), one = constant(1), size = constant(rows);
-  auto loop = scf::ForOp::create(builder, loc, zero, countRows(builder, loc, ids), one, ValueRange{list, places, none}, [&](OpBuilder &b, Location, Value i, ValueRange carried) {
-    Value id = tensor::ExtractOp::create(b, loc, ids, i);
-    // Compared as unsigned, a negative id is too large.
-    Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, arith::IndexCastOp::create(b, loc, b.getIndexType(), id), size);
-    Value count = tensor::ExtractOp::create(b, loc, carried[2], ValueRange());
-    Value end = arith::IndexCastOp::create(b, loc, b.getIndexType(), count);
-    Value newList = tensor::InsertOp::create(b, loc, id, carried[0], end);
-    Value source = arith::IndexCastOp::create(b, loc, i64, i);
-    Value withSource = tensor::InsertOp::create(b, loc, source, carried[1], ValueRange{zero, end});
-    Value position = arith::SelectOp::create(b, loc, inside, count, arith::ConstantIntOp::create(b, loc, -1, 64));
-    Value newPlaces = tensor::InsertOp::create(b, loc, position, withSource, ValueRange{one, i});
-    Value newCount = arith::AddIOp::create(b, loc, count, arith::ExtUIOp::create(b, loc, i64, inside));
-    scf::YieldOp::create(b, loc, ValueRange{newList, newPlaces, tensor::InsertOp::create(b, loc, newCount, carried[2], ValueRange()).getResult()});
-  });
-  Value count = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), tensor::ExtractOp::create(builder, loc, loop.getResult(2), ValueRange()));
+  auto loop = scf::ForOp::create(
+      builder, loc, zero, countRows(builder, loc, ids), one, ValueRange{list, places, none},
+      [&](OpBuilder &b, Location, Value i, ValueRange carried) {
+        Value id = tensor::ExtractOp::create(b, loc, ids, i);
+        // Compared as unsigned, a negative id is too large.
+        Value inside =
+            arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, arith::IndexCastOp::create(b, loc, b.getIndexType(), id), size);
+        Value count = tensor::ExtractOp::create(b, loc, carried[2], ValueRange());
+        Value end = arith::IndexCastOp::create(b, loc, b.getIndexType(), count);
+        Value newList = tensor::InsertOp::create(b, loc, id, carried[0], end);
+        Value source = arith::IndexCastOp::create(b, loc, i64, i);
+        Value withSource = tensor::InsertOp::create(b, loc, source, carried[1], ValueRange{zero, end});
+        Value position = arith::SelectOp::create(b, loc, inside, count, arith::ConstantIntOp::create(b, loc, -1, 64));
+        Value newPlaces = tensor::InsertOp::create(b, loc, position, withSource, ValueRange{one, i});
+        Value newCount = arith::AddIOp::create(b, loc, count, arith::ExtUIOp::create(b, loc, i64, inside));
+        scf::YieldOp::create(
+            b, loc, ValueRange{newList, newPlaces, tensor::InsertOp::create(b, loc, newCount, carried[2], ValueRange()).getResult()});
+      });
+  Value count = arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
+                                           tensor::ExtractOp::create(builder, loc, loop.getResult(2), ValueRange()));
   auto line = [&](int64_t index) -> Value {
-    SmallVector<OpFoldResult> offsets{builder.getIndexAttr(index), builder.getIndexAttr(0)}, sizes{builder.getIndexAttr(1), builder.getIndexAttr(number)},
-        strides(2, builder.getIndexAttr(1));
+    SmallVector<OpFoldResult> offsets{builder.getIndexAttr(index), builder.getIndexAttr(0)},
+        sizes{builder.getIndexAttr(1), builder.getIndexAttr(number)}, strides(2, builder.getIndexAttr(1));
     return tensor::ExtractSliceOp::create(builder, loc, RankedTensorType::get({number}, i64), loop.getResult(1), offsets, sizes, strides);
   };
   Value positions = type.hasStaticShape() ? line(1) : takeFirst(line(1), countRows(builder, loc, ids));
@@ -65,22 +71,25 @@ Value ServerRows::takeFirst(Value buffer, Value count) {
 }
 
 Value ServerRows::exchange(collective::Kind kind, ValueRange inputs, RankedTensorType result, ValueRange sizes, int64_t bound) {
-  auto start = collective::StartOp::create(builder, loc, collective::PendingType::get(builder.getContext(), Type(result)), kind,
-                                           collective::Reduction::None, group.getValue(), /*channel=*/IntegerAttr(), inputs, sizes,
-                                           builder.getI64IntegerAttr(0), /*bytes_per_pack=*/0,
-                                           sizes.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(bound), builder.getI64IntegerAttr(server));
+  auto start = collective::StartOp::create(
+      builder, loc, collective::PendingType::get(builder.getContext(), Type(result)), kind, collective::Reduction::None, group.getValue(),
+      /*channel=*/IntegerAttr(), inputs, sizes, builder.getI64IntegerAttr(0), /*bytes_per_pack=*/0,
+      sizes.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(bound), builder.getI64IntegerAttr(server));
   return collective::WaitOp::create(builder, loc, Type(result), start, inputs).getResult(0);
 }
 
 ServerRows::Counts ServerRows::gatherCounts(Value count) {
   Type i64 = builder.getI64Type();
-  Value own = tensor::FromElementsOp::create(builder, loc, RankedTensorType::get({1}, i64), arith::IndexCastOp::create(builder, loc, i64, count).getResult());
+  Value own = tensor::FromElementsOp::create(builder, loc, RankedTensorType::get({1}, i64),
+                                             arith::IndexCastOp::create(builder, loc, i64, count).getResult());
   Counts counts;
   counts.all = exchange(collective::Kind::Gather, own, RankedTensorType::get({replicas}, i64), {}, 0);
-  Value zero = arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(RankedTensorType::get({}, i64), builder.getI64IntegerAttr(0)));
-  Value sum = linalg::ReduceOp::create(builder, loc, counts.all, zero, ArrayRef<int64_t>{0}, [&](OpBuilder &b, Location bodyLoc, ValueRange in) {
-                linalg::YieldOp::create(b, bodyLoc, arith::AddIOp::create(b, bodyLoc, in[0], in[1]).getResult());
-              }).getResult(0);
+  Value zero =
+      arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(RankedTensorType::get({}, i64), builder.getI64IntegerAttr(0)));
+  Value sum =
+      linalg::ReduceOp::create(builder, loc, counts.all, zero, ArrayRef<int64_t>{0}, [&](OpBuilder &b, Location bodyLoc, ValueRange in) {
+        linalg::YieldOp::create(b, bodyLoc, arith::AddIOp::create(b, bodyLoc, in[0], in[1]).getResult());
+      }).getResult(0);
   auto load = [&](Value tensor, ValueRange place) -> Value {
     return arith::IndexCastOp::create(builder, loc, builder.getIndexType(), tensor::ExtractOp::create(builder, loc, tensor, place));
   };
@@ -103,7 +112,8 @@ FailureOr<Value> ServerRows::lookUp(Value table, Value ids) {
   Counts counts = gatherCounts(selected->count);
   Value asked = gatherRows(selected->ids, counts.total, selected->bound);
   Value found = lookUpRows(builder, loc, table, asked);
-  Value given = exchange(collective::Kind::Scatter, {found, counts.all}, cast<RankedTensorType>(found.getType()), selected->count, selected->bound);
+  Value given =
+      exchange(collective::Kind::Scatter, {found, counts.all}, cast<RankedTensorType>(found.getType()), selected->count, selected->bound);
   return lookUpRows(builder, loc, given, selected->positions);
 }
 
@@ -113,5 +123,6 @@ FailureOr<ServerRows::Slices> ServerRows::gather(Value values, Value indices) {
     return failure();
   Counts counts = gatherCounts(selected->count);
   Value own = lookUpRows(builder, loc, values, selected->sources);
-  return Slices{gatherRows(own, counts.total, selected->bound), gatherRows(selected->ids, counts.total, selected->bound), counts.total, counts.first};
+  return Slices{gatherRows(own, counts.total, selected->bound), gatherRows(selected->ids, counts.total, selected->bound), counts.total,
+                counts.first};
 }

@@ -20,7 +20,8 @@ public:
   /// `group` names the group of all replicas.
   ServerRows(mlir::OpBuilder &builder, mlir::Location loc, replica::VariableOp variable, mlir::StringAttr group, int64_t replicas);
 
-  /// The rows that this replica's `ids` name, one after the other; zeros for an id outside of the table. Error: no bound for the number of ids.
+  /// The rows that this replica's `ids` name, one after the other; zeros for an id outside of the table. Error: no bound for the number of
+  /// ids.
   llvm::FailureOr<mlir::Value> lookUp(mlir::Value table, mlir::Value ids);
 
   /// Slices of all replicas at the server, one after the other.
@@ -49,7 +50,8 @@ private:
   };
   Counts gatherCounts(mlir::Value count);
   mlir::Value gatherRows(mlir::Value rows, mlir::Value total, int64_t bound);
-  mlir::Value exchange(collective::Kind kind, mlir::ValueRange inputs, mlir::RankedTensorType result, mlir::ValueRange sizes, int64_t bound);
+  mlir::Value exchange(collective::Kind kind, mlir::ValueRange inputs, mlir::RankedTensorType result, mlir::ValueRange sizes,
+                       int64_t bound);
   mlir::Value takeFirst(mlir::Value buffer, mlir::Value count);
   mlir::Value constant(int64_t value);
 

@@ -57,7 +57,8 @@ private:
       return takePiece(slice, concat);
     if (isa<tensor::EmptyOp>(source)) {
       OpBuilder builder(slice);
-      slice.replaceAllUsesWith(tensor::EmptyOp::create(builder, slice.getLoc(), slice.getType().getShape(), slice.getType().getElementType()).getResult());
+      slice.replaceAllUsesWith(
+          tensor::EmptyOp::create(builder, slice.getLoc(), slice.getType().getShape(), slice.getType().getElementType()).getResult());
       return;
     }
     DenseElementsAttr constant;
@@ -90,7 +91,8 @@ private:
       for (tensor::ExtractSliceOp cut : cuts)
         cut->removeAttr(replica::kShardOfValue);
       collective::StartOp start = wait.getStart();
-      if (start.getKind() != collective::Kind::AllReduce || start.getInputs().size() != 1 || llvm::range_size(wait->getUsers()) != cuts.size())
+      if (start.getKind() != collective::Kind::AllReduce || start.getInputs().size() != 1 ||
+          llvm::range_size(wait->getUsers()) != cuts.size())
         continue;
       // Rows that several updates need are exchanged once.
       llvm::MapVector<std::pair<ArrayRef<int64_t>, ArrayRef<int64_t>>, Value> exchanged;
@@ -109,8 +111,8 @@ private:
 
   Value exchange(tensor::ExtractSliceOp cut, collective::StartOp start, collective::WaitOp wait) {
     OpBuilder builder(start);
-    Value input = tensor::ExtractSliceOp::create(builder, cut.getLoc(), start.getInputs().front(), cut.getMixedOffsets(), cut.getMixedSizes(),
-                                                 cut.getMixedStrides());
+    Value input = tensor::ExtractSliceOp::create(builder, cut.getLoc(), start.getInputs().front(), cut.getMixedOffsets(),
+                                                 cut.getMixedSizes(), cut.getMixedStrides());
     collective::StartOp own = createWithOperand(builder, start, input, cut.getType());
     builder.setInsertionPoint(wait);
     return collective::WaitOp::create(builder, wait.getLoc(), cut.getType(), own, input).getResult(0);

@@ -69,9 +69,8 @@ int64_t placeItems(std::vector<Item> &items, bool reuse) {
   for (Item &item : items)
     order.push_back(&item);
   if (reuse)
-    std::sort(order.begin(), order.end(), [](Item *a, Item *b) {
-      return a->size != b->size ? a->size > b->size : a->members.front() < b->members.front();
-    });
+    std::sort(order.begin(), order.end(),
+              [](Item *a, Item *b) { return a->size != b->size ? a->size > b->size : a->members.front() < b->members.front(); });
   int64_t total = 0;
   std::vector<Item *> placed;
   for (Item *item : order) {

@@ -57,8 +57,7 @@ private:
         share(to);
     };
     if (auto loop = dyn_cast<scf::ForOp>(op)) {
-      for (auto [yielded, argument, result] :
-           llvm::zip_equal(loop.getYieldedValues(), loop.getRegionIterArgs(), loop.getResults())) {
+      for (auto [yielded, argument, result] : llvm::zip_equal(loop.getYieldedValues(), loop.getRegionIterArgs(), loop.getResults())) {
         carry(yielded, argument);
         carry(argument, result);
       }

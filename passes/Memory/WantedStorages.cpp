@@ -60,7 +60,8 @@ bool WantedStorages::isReadLater(Value value, Operation *op) const {
 }
 
 bool WantedStorages::isStoredAtOnce(device::InvokeOp invoke, const Wanted &target) const {
-  return isChangedByOthers(target.storage) && llvm::none_of(target.residents, [&](Value resident) { return isReadLater(resident, invoke); });
+  return isChangedByOthers(target.storage) &&
+         llvm::none_of(target.residents, [&](Value resident) { return isReadLater(resident, invoke); });
 }
 
 std::optional<StorageId> WantedStorages::variableInPlace(Operation *op, OpResult result, Value init) const {

@@ -21,9 +21,9 @@ struct Wanted {
 
 /// What is wanted where, and whether it may be computed there.
 ///
-/// Where workers take steps on their own, others change variables at any time. Then a step must not work on a copy and store it in the end: it
-/// would undo what others have done meanwhile. What reads and writes a variable stays together, without a wait in between, and who changes
-/// nothing stores nothing.
+/// Where workers take steps on their own, others change variables at any time. Then a step must not work on a copy and store it in the end:
+/// it would undo what others have done meanwhile. What reads and writes a variable stays together, without a wait in between, and who
+/// changes nothing stores nothing.
 class WantedStorages {
 public:
   /// All must outlive the result; `plan` may grow.
@@ -47,7 +47,8 @@ public:
   bool isChangedByOthers(StorageId id) const {
     return plan.storages[id].space == device::Space::Variable && !strategy.collectivesCrossWorkers;
   }
-  /// Whether what `invoke` computes beside a variable is to be stored there at once: others change it, and nobody reads the old value later.
+  /// Whether what `invoke` computes beside a variable is to be stored there at once: others change it, and nobody reads the old value
+  /// later.
   bool isStoredAtOnce(device::InvokeOp invoke, const Wanted &target) const;
   /// The variable that `result` of the loop or branch `op` is wanted in, if others change it and the operation may work on it in place of a
   /// copy: `init` is its old value, which nobody needs behind the operation.

@@ -40,7 +40,8 @@ Condition Machine::compare(TermId left, TermId right) {
     return {std::nullopt, terms.make(TermKind::atLeast, {int64_t(uint64_t(rightOffset) - uint64_t(leftOffset))}, {leftBase}), true};
   if (leftBase == Terms::nothing)
     return {std::nullopt, terms.make(TermKind::atLeast, {int64_t(uint64_t(leftOffset) - uint64_t(rightOffset) + 1)}, {rightBase}), false};
-  return {std::nullopt, terms.make(TermKind::atLeast, {int64_t(uint64_t(rightOffset) - uint64_t(leftOffset))}, {leftBase, rightBase}), true};
+  return {std::nullopt, terms.make(TermKind::atLeast, {int64_t(uint64_t(rightOffset) - uint64_t(leftOffset))}, {leftBase, rightBase}),
+          true};
 }
 
 } // namespace lockstep::runtime::verification

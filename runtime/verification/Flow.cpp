@@ -243,8 +243,7 @@ private:
         return;
       if (left == atJoin && right == atJoin)
         break;
-      bool same =
-          left != atJoin && right != atJoin && ops[left].kind == ops[right].kind && ops[left].channel == ops[right].channel;
+      bool same = left != atJoin && right != atJoin && ops[left].kind == ops[right].kind && ops[left].channel == ops[right].channel;
       if (!same && !anySidesAreEqual)
         return;
       if (left == atJoin)
@@ -276,8 +275,6 @@ private:
 
 } // namespace
 
-void findFlow(const Model &model, Program &program, bool anySidesAreEqual) {
-  FlowFinder(model, program).find(anySidesAreEqual);
-}
+void findFlow(const Model &model, Program &program, bool anySidesAreEqual) { FlowFinder(model, program).find(anySidesAreEqual); }
 
 } // namespace lockstep::runtime::verification

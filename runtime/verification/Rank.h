@@ -11,8 +11,8 @@ namespace lockstep::runtime::verification {
 class Machine::Rank {
 public:
   Rank(Machine &machine, State &state, uint32_t rank)
-      : machine(machine), model(machine.model), terms(machine.terms), program(*machine.program(rank)), slice(program.slice),
-        state(state), own(state.ranks[rank]), rank(rank), slots(state.slots.data() + machine.firstSlot(rank)) {}
+      : machine(machine), model(machine.model), terms(machine.terms), program(*machine.program(rank)), slice(program.slice), state(state),
+        own(state.ranks[rank]), rank(rank), slots(state.slots.data() + machine.firstSlot(rank)) {}
 
   /// Goes on until it rests. `passes`: it has been let go from the barrier or once section at which it
   /// stands. False: a problem.
