@@ -27,14 +27,17 @@ static bool holdsCollectives(Operation *op) {
   return op->walk([](CollectiveOpInterface) { return WalkResult::interrupt(); }).wasInterrupted();
 }
 
-void lockstep::wrapNumbersOfLoops(func::FuncOp step) {
-  step.walk([](LoopLikeOpInterface loop) {
-    if (!isTakenApart(loop) || holdsCollectives(loop))
+/// Whether all who know where it goes have the same of `op`: a branch that is no more than a choice.
+static bool isChoice(Operation *op) { return isa<scf::IfOp>(op) && !holdsCollectives(op); }
+
+void lockstep::wrapNumbers(func::FuncOp step) {
+  step.walk([](Operation *op) {
+    if (!isTakenApart(op) || isChoice(op))
       return;
-    OpBuilder builder(loop->getContext());
-    builder.setInsertionPointAfter(loop);
-    Location loc = loop.getLoc();
-    for (OpResult result : loop->getResults()) {
+    OpBuilder builder(op->getContext());
+    builder.setInsertionPointAfter(op);
+    Location loc = op->getLoc();
+    for (OpResult result : op->getResults()) {
       Type type = result.getType();
       if (result.use_empty() || !type.isIntOrIndexOrFloat())
         continue;
@@ -99,10 +102,9 @@ private:
       return;
     Operation *op = value.getDefiningOp();
     ArrayRef<Value> flows = homes.getFlows(value);
-    // In a loop with collectives all go round together.
-    if (!op || (isTakenApart(op) && holdsCollectives(op)))
+    if (!op)
       return reachAll(flows);
-    if (isa<scf::IfOp>(op) && isSingleNumber(value)) {
+    if (isChoice(op) && isSingleNumber(value)) {
       reachAll(getDecisions(op));
       return reachAll(flows);
     }
@@ -117,10 +119,10 @@ private:
   bool isAlike(OpResult value) {
     Operation *op = value.getOwner();
     if (auto elements = dyn_cast<tensor::FromElementsOp>(op)) {
-      Operation *loop = elements.getElements()[0].getDefiningOp();
-      if (auto cast = dyn_cast_or_null<arith::IndexCastOp>(loop))
-        loop = cast.getIn().getDefiningOp();
-      return elements.getType().getRank() == 0 && !(isa_and_nonnull<LoopLikeOpInterface>(loop) && !holdsCollectives(loop));
+      Operation *from = elements.getElements()[0].getDefiningOp();
+      if (auto cast = dyn_cast_or_null<arith::IndexCastOp>(from))
+        from = cast.getIn().getDefiningOp();
+      return elements.getType().getRank() == 0 && !(from && isTakenApart(from) && !isChoice(from));
     }
     if (auto generic = dyn_cast<linalg::GenericOp>(op))
       return generic.getNumLoops() == 0

@@ -2,7 +2,8 @@
 //
 // Workers and servers compute the conditions of what they go through together each for itself, where what they are computed from is
 // known to everyone: constants, host scalars, what has been given. They go the same way if operations that give the same bits everywhere
-// lead there. What else is on the way, as a sum or the result of a loop, one role computes and gives to the others.
+// lead there. What else is on the way, as a sum or the result of a loop, which not
+// all go through in the same way, one role computes and gives to the others.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,8 +19,8 @@ class RoleHomes;
 /// The values that decide where control flow goes.
 llvm::SmallVector<mlir::Value> getDecisions(mlir::Operation *op);
 
-/// Makes tensors of the numbers that loops of `step` without collectives end with, and numbers of these: so they can be given.
-void wrapNumbersOfLoops(mlir::func::FuncOp step);
+/// Makes tensors of the numbers that loops of `step` end with, and branches with collectives, and numbers of these: so they can be given.
+void wrapNumbers(mlir::func::FuncOp step);
 
 /// The tensors that everyone would compute, but perhaps not alike, and on which it depends where several roles go.
 llvm::SmallVector<mlir::Value> findUnlikeDecisions(mlir::func::FuncOp step, const RoleHomes &homes);

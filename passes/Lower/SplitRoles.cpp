@@ -345,7 +345,7 @@ struct SplitRoles : impl::SplitRolesPassBase<SplitRoles> {
     for (collective::StartOp start : starts)
       unbundle(start);
     for (auto step : module.getOps<func::FuncOp>())
-      wrapNumbersOfLoops(step);
+      wrapNumbers(step);
     UniformityAnalysis uniformity(module);
     for (auto step : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
       FailureOr<RolePlacement> placement = RolePlacement::compute(step, uniformity, roles.size(), roles.get(kReplicas).getRanks());
