@@ -123,29 +123,32 @@ private:
   /// Vectors of the chunk; the last of a row may reach beyond the product's last column.
   void forEachVector(Value numColumns, Value numRows, llvm::function_ref<void(Value, Value, ArrayRef<Value>, int64_t)> body) {
     Value column = dims[product.column], firstRow = dims[row];
-    int64_t rest = product.getNumColumns() % lanes;
     forLoop(constant(0), numRows, 1, [&](Value r) {
-      auto emit = [&](Value c, int64_t active) {
+      forEachVectorOfRow(numColumns, [&](Value c, int64_t active) {
         SmallVector<Value> point(dims);
         point[row] = add(firstRow, r);
         point[product.column] = add(column, c);
         body(r, c, point, active);
-      };
-      Value full = numColumns;
-      if (rest != 0) {
-        Value vectors = arith::DivUIOp::create(builder, loc, numColumns, constant(lanes));
-        full = arith::MulIOp::create(builder, loc, vectors, constant(lanes));
-      }
-      forLoop(constant(0), full, lanes, [&](Value c) { emit(c, lanes); });
-      if (rest == 0)
-        return;
-      // Only the last columns of the product are no whole vector.
-      Value isRagged = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, full, numColumns);
-      auto branch = scf::IfOp::create(builder, loc, isRagged);
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToStart(branch.thenBlock());
-      emit(full, rest);
+      });
     });
+  }
+
+  /// The vectors of a row of the chunk, and how many lanes of each are columns of the product: fewer than all in the last one of all.
+  void forEachVectorOfRow(Value numColumns, llvm::function_ref<void(Value, int64_t)> emit) {
+    int64_t rest = product.getNumColumns() % lanes;
+    Value full = numColumns;
+    if (rest != 0) {
+      Value vectors = arith::DivUIOp::create(builder, loc, numColumns, constant(lanes));
+      full = arith::MulIOp::create(builder, loc, vectors, constant(lanes));
+    }
+    forLoop(constant(0), full, lanes, [&](Value c) { emit(c, lanes); });
+    if (rest == 0)
+      return;
+    Value isRagged = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, full, numColumns);
+    auto branch = scf::IfOp::create(builder, loc, isRagged);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(branch.thenBlock());
+    emit(full, rest);
   }
 
   /// Vectors of the last panel that lie wholly beyond the product's last column; they are computed too, and must be numbers.
@@ -183,7 +186,6 @@ private:
   /// Copies rows of the right operand where it is contiguous along the column. All panels get their part of a row before the next
   /// row is read, since rows may lie on different pages.
   void copyRight(Value numColumns, Value count) {
-    int64_t rest = product.getNumColumns() % lanes;
     Value column = dims[product.column];
     forEachPaddingVector(numColumns, [&](Value c) {
       Value panel = arith::DivUIOp::create(builder, loc, c, constant(panelWidth)),
@@ -191,7 +193,7 @@ private:
       forLoop(constant(0), count, 1, [&](Value at) { storeVector(getZeros(), panels, {panel, at, inPanel}, lanes); });
     });
     forLoop(constant(0), count, 1, [&](Value at) {
-      auto copy = [&](Value c, int64_t active) {
+      forEachVectorOfRow(numColumns, [&](Value c, int64_t active) {
         SmallVector<Value> point(dims);
         point[k] = add(dims[k], at);
         point[product.column] = add(column, c);
@@ -201,18 +203,7 @@ private:
         Value panel = arith::DivUIOp::create(builder, loc, c, constant(panelWidth));
         Value inPanel = arith::RemUIOp::create(builder, loc, c, constant(panelWidth));
         storeVector(elements, panels, {panel, at, inPanel}, lanes);
-      };
-      Value full = numColumns;
-      if (rest != 0)
-        full = arith::MulIOp::create(builder, loc, arith::DivUIOp::create(builder, loc, numColumns, constant(lanes)), constant(lanes));
-      forLoop(constant(0), full, lanes, [&](Value c) { copy(c, lanes); });
-      if (rest == 0)
-        return;
-      Value isRagged = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, full, numColumns);
-      auto branch = scf::IfOp::create(builder, loc, isRagged);
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToStart(branch.thenBlock());
-      copy(full, rest);
+      });
     });
   }
 
