@@ -8,6 +8,7 @@ import re
 
 import numpy as np
 import pytest
+
 from conftest import read_metrics, read_variables
 from modules_by_hand import MODULES, results
 
