@@ -22,7 +22,9 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/OperationSupport.h"
+#include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -277,8 +279,26 @@ private:
   SmallVector<Operation *> shared;
 };
 
+/// Puts what is executed of branches whose conditions are constants in their places: nobody has to match the rest.
+void takeKnownWays(func::FuncOp function) {
+  IRRewriter rewriter(function.getContext());
+  function.walk([&](scf::IfOp branch) {
+    llvm::APInt condition;
+    if (!matchPattern(branch.getCondition(), m_ConstantInt(&condition)))
+      return;
+    Region &taken = condition.isZero() ? branch.getElseRegion() : branch.getThenRegion();
+    if (taken.empty())
+      return rewriter.eraseOp(branch);
+    Operation *yield = taken.front().getTerminator();
+    rewriter.inlineBlockBefore(&taken.front(), branch);
+    rewriter.replaceOp(branch, yield->getOperands());
+    rewriter.eraseOp(yield);
+  });
+}
+
 struct AlignBranches : impl::AlignBranchesPassBase<AlignBranches> {
   void runOnOperation() override {
+    takeKnownWays(getOperation());
     UniformityAnalysis uniformity(getOperation());
     // What is inside of them is aligned with them.
     SmallVector<scf::IfOp> branches;

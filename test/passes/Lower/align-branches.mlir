@@ -258,3 +258,28 @@ func.func @three_ways(%w: tensor<4xf32> {device.binding = #device.binding<variab
   }
   return %r : tensor<4xf32>
 }
+
+// -----
+
+// What nobody comes to has no counterpart, and needs none.
+collective.group @all
+// CHECK-LABEL: func.func @never(
+// CHECK-NOT: scf.if
+// CHECK: collective.barrier @all channel 1
+// CHECK-NOT: {{scf|collective}}
+// CHECK: return
+func.func @never(%id: tensor<i1> {device.binding = #device.binding<batch "c">}) {
+  %false = arith.constant false
+  %c = tensor.extract %id[] : tensor<i1>
+  scf.if %false {
+    scf.if %c {
+      collective.barrier @all channel 0
+    }
+  } else {
+    collective.barrier @all channel 1
+  }
+  scf.if %false {
+    collective.barrier @all channel 2
+  }
+  return
+}
