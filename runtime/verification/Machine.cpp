@@ -26,7 +26,8 @@ Machine::Machine(const Model &model, Terms &terms, BrokenRule brokenRule, Turns 
       if (op.target == none || op.target > i)
         continue;
       bool meets = false;
-      Loop loop{.head = op.target};
+      Loop loop;
+      loop.head = op.target;
       Operands operands;
       for (uint32_t j = op.target; j <= i; ++j) {
         meets |= meetsOthers(model, program.ops[j]);
