@@ -265,6 +265,12 @@ std::optional<Witness> WitnessSearch::findDifferent(Operation *place, Value valu
   for (OpOperand &operand : place->getOpOperands())
     if (!value || operand.get() == value)
       asked.push_back(&operand);
+  // A result of the place is what its region ends with.
+  if (auto result = dyn_cast_or_null<OpResult>(value); result && result.getOwner() == place)
+    for (Region &region : place->getRegions())
+      for (Block &block : region)
+        if (block.hasNoSuccessors())
+          asked.push_back(&block.getTerminator()->getOpOperand(result.getResultNumber()));
   // Whatever else is written to a variable decides what is left of that.
   if (auto variable = place->getAttrOfType<FlatSymbolRefAttr>("variable"))
     function->walk([&](Operation *op) {

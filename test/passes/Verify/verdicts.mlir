@@ -500,3 +500,16 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}, %b: tensor<i1> {repl
   }
   replica.return
 }
+
+// -----
+
+// What is said to be one value for all replicas is what each of them ends with.
+replica.program @main(%x: !replica.per_replica<tensor<2xf32>> {replica.batch = "x"}) -> (tensor<2xf32> {replica.result = "y"}) {
+  // expected-error@+1 {{result 0 of 'replica.run' may differ between replicas; expected type '!replica.per_replica<tensor<2xf32>>', found 'tensor<2xf32>' (wrong: batch argument 'x' can make it different, for example x = }}
+  %y = replica.run (%x : !replica.per_replica<tensor<2xf32>>) -> tensor<2xf32> {
+  ^bb0(%mine: tensor<2xf32>):
+    %s = arith.addf %mine, %mine : tensor<2xf32>
+    replica.yield %s : tensor<2xf32>
+  }
+  replica.return %y : tensor<2xf32>
+}
