@@ -68,14 +68,7 @@ TEST(Coordinator, serverThatHangs) {
   uint32_t group = p.group({0, rank}), begin = p.channel();
   uint32_t v = p.variable("v", ElementType::i64, {});
   p.barrier(begin, group);
-  p.call(
-      [](void *const *, const int64_t *, int64_t) {
-        Hang *mine = hang;
-        mine->hangs = true;
-        while (!mine->mayReturn)
-          std::this_thread::yield();
-      },
-      {v}, {v});
+  callHanging(p, {v});
   p.ret();
   p.in("worker");
   p.barrier(p.channel(begin), group);

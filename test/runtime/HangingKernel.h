@@ -20,8 +20,8 @@ struct Hang {
 /// Of the test at hand.
 inline std::atomic<Hang *> hang;
 
-/// Hangs until the test lets it return.
-inline void callHanging(TestProgram &p) {
+/// Hangs until the test lets it return; as if it read and wrote `operands`.
+inline void callHanging(TestProgram &p, const std::vector<uint32_t> &operands = {}) {
   p.call(
       [](void *const *, const int64_t *, int64_t) {
         Hang *mine = hang;
@@ -30,7 +30,7 @@ inline void callHanging(TestProgram &p) {
           std::this_thread::yield();
         mine->hasReturned = true;
       },
-      {}, {});
+      operands, operands);
 }
 
 /// Keeps its worker until the other one hangs.
