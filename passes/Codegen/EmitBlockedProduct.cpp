@@ -135,16 +135,21 @@ private:
 
   /// The vectors of a row of the chunk, and how many lanes of each are columns of the product: fewer than all in the last one of all.
   void forEachVectorOfRow(Value numColumns, llvm::function_ref<void(Value, int64_t)> emit) {
-    int64_t rest = product.getNumColumns() % lanes;
-    Value full = numColumns;
+    forEachBlock(numColumns, product.getNumColumns(), lanes, emit);
+  }
+
+  /// Goes through `count` things in blocks of `size`, and says how many are in each: fewer in the last block of all, if there are `total`.
+  void forEachBlock(Value count, int64_t total, int64_t size, llvm::function_ref<void(Value, int64_t)> emit) {
+    int64_t rest = total % size;
+    Value full = count;
     if (rest != 0) {
-      Value vectors = arith::DivUIOp::create(builder, loc, numColumns, constant(lanes));
-      full = arith::MulIOp::create(builder, loc, vectors, constant(lanes));
+      Value blocks = arith::DivUIOp::create(builder, loc, count, constant(size));
+      full = arith::MulIOp::create(builder, loc, blocks, constant(size));
     }
-    forLoop(constant(0), full, lanes, [&](Value c) { emit(c, lanes); });
+    forLoop(constant(0), full, size, [&](Value i) { emit(i, size); });
     if (rest == 0)
       return;
-    Value isRagged = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, full, numColumns);
+    Value isRagged = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, full, count);
     auto branch = scf::IfOp::create(builder, loc, isRagged);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(branch.thenBlock());
@@ -265,20 +270,7 @@ private:
 
   void multiply(Value numColumns, Value numRows, Value count) {
     forLoop(constant(0), getNumPanels(numColumns), 1, [&](Value panel) {
-      Value full = numRows;
-      int64_t rest = product.getNumRows() % block.rows;
-      if (rest != 0) {
-        Value blocks = arith::DivUIOp::create(builder, loc, numRows, constant(block.rows));
-        full = arith::MulIOp::create(builder, loc, blocks, constant(block.rows));
-      }
-      forLoop(constant(0), full, block.rows, [&](Value r) { emitBlock(panel, r, block.rows, count); });
-      if (rest == 0)
-        return;
-      Value isRagged = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, full, numRows);
-      auto branch = scf::IfOp::create(builder, loc, isRagged);
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToStart(branch.thenBlock());
-      emitBlock(panel, full, rest, count);
+      forEachBlock(numRows, product.getNumRows(), block.rows, [&](Value r, int64_t rows) { emitBlock(panel, r, rows, count); });
     });
   }
 
