@@ -26,6 +26,7 @@ static void checkOrder(OpPassManager &pm, const CompileOptions &options) {
 static void addImport(OpPassManager &pm) {
   pm.addPass(createImportStepsPass());
   pm.addPass(createImportStableHLOPass());
+  pm.addPass(createWidenAccumulationPass());
   pm.addPass(createUnrollSmallLoopsPass());
   pm.addPass(createInlineRunsPass());
   pm.addPass(createCanonicalizerPass());
@@ -45,6 +46,7 @@ static void addVerify(OpPassManager &pm, const CompileOptions &options) {
 }
 
 static void addLower(OpPassManager &pm, const CompileOptions &options) {
+  pm.addPass(createCheckCastsPass());
   pm.addPass(createStructureControlFlowPass());
   pm.addPass(createFoldRankConstantsPass());
   pm.addPass(createSpliceContextsPass());
@@ -83,6 +85,7 @@ static void addRoles(OpPassManager &pm, const CompileOptions &options) {
 }
 
 static void addKernels(OpPassManager &pm, const CompileOptions &options) {
+  pm.addNestedPass<func::FuncOp>(createNormalizeTensorsPass());
   pm.addNestedPass<func::FuncOp>(createCarryTensorsPass());
   pm.addPass(createSplitUniformResultsPass());
   pm.addNestedPass<func::FuncOp>(createCheckElementTypesPass());
@@ -116,6 +119,7 @@ static void addCodegen(OpPassManager &pm, const CompileOptions &options) {
   GenerateCodePassOptions codegen;
   codegen.targets = llvm::join(options.targets, ",");
   codegen.level = options.optimize ? "O2" : "O0";
+  codegen.checkBounds = options.checkBounds;
   pm.addPass(createGenerateCodePass(codegen));
 }
 

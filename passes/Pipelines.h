@@ -36,6 +36,8 @@ struct CompileOptions {
   bool overlap = true;
   /// Bound on the size of a bucket in bytes where the program gives none; 0: no bound.
   int64_t bytesPerPack = 0;
+  /// Whether kernels check every access against its buffer, and end with an error where one does not fit.
+  bool checkBounds = false;
   /// Targets for which kernels are compiled.
   std::vector<std::string> targets = {"x86-64-v3", "x86-64-v4"};
   /// Whether the order of collectives is proven again after every pass that may move one, not only at the end.

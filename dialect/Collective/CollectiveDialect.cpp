@@ -136,7 +136,9 @@ LogicalResult StartOp::verify() {
     return emitOpError("expected operands or results, found neither");
   for (auto [operand, result] : llvm::zip(getInputs().getTypes(), results)) {
     Type element = cast<RankedTensorType>(operand).getElementType();
-    if (reduces && (!element.isIntOrFloat() || element.isInteger(1)))
+    // The least and the greatest of booleans are "and" and "or".
+    bool isOrdered = getReduction() == Reduction::Min || getReduction() == Reduction::Max;
+    if (reduces && (!element.isIntOrFloat() || (element.isInteger(1) && !isOrdered)))
       return emitOpError("expected elements that are numbers, found ") << element << " [E_DTYPE_UNSUPPORTED]";
     if (getKind() == Kind::AllReduce && !isReductionResult(cast<RankedTensorType>(operand), result))
       return emitOpError("expected a pending result of type ") << operand << ", found " << result;

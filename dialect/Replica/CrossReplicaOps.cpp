@@ -162,7 +162,7 @@ LogicalResult RunStepsOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   for (auto [type, name, result] :
        llvm::zip_equal(step.getResultTypes(), getReductions().getAsValueRange<StringAttr>(), getResultTypes())) {
     std::optional<Reduction> reduction = symbolizeReduction(name);
-    if (!reduction && name != "none")
+    if (name != "none" && reduction != Reduction::Sum && reduction != Reduction::Mean)
       return emitOpError("expected a reduction 'sum', 'mean' or 'none', found '") << name << "' [E_REDUCE_OP]";
     Type expected =
         reduction ? Type(getReducedType(*reduction, cast<TensorType>(type))) : PerReplicaType::get(getContext(), cast<TensorType>(type));

@@ -104,7 +104,8 @@ def Replica_Partitioner : AttrDef<Replica_Dialect, "Partitioner"> {
 }
 
 def Replica_Reduction : Replica_Enum<"Reduction", "how values of several replicas become one", [
-  I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Mean", 1, "mean">]>;
+  I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Mean", 1, "mean">, I32EnumAttrCase<"Product", 2, "product">,
+  I32EnumAttrCase<"Min", 3, "min">, I32EnumAttrCase<"Max", 4, "max">]>;
 def Replica_ReductionAttr : EnumAttr<Replica_Dialect, Replica_Reduction, "reduction">;
 
 def Replica_Synchronization : Replica_Enum<"Synchronization", "when the copies of a variable are made equal", [

@@ -15,22 +15,34 @@ using namespace lockstep;
 using namespace lockstep::replica;
 using namespace mlir;
 
-/// A reduction by its name.
-static ParseResult parseReduction(OpAsmParser &parser, ReductionAttr &reduction) {
+/// A reduction by its name, one of `allowed`, which `expected` lists.
+static ParseResult parseReduction(OpAsmParser &parser, ReductionAttr &reduction, ArrayRef<Reduction> allowed, StringRef expected) {
   SMLoc loc = parser.getCurrentLocation();
   StringRef name;
   if (parser.parseKeyword(&name))
     return failure();
   std::optional<Reduction> value = symbolizeReduction(name);
-  if (!value)
-    return parser.emitError(loc) << "expected a reduction 'sum' or 'mean', found '" << name << "' [E_REDUCE_OP]";
+  if (!value || !llvm::is_contained(allowed, *value))
+    return parser.emitError(loc) << "expected a reduction " << expected << ", found '" << name << "' [E_REDUCE_OP]";
   reduction = ReductionAttr::get(parser.getContext(), *value);
   return success();
+}
+
+/// What `tf.distribute` has.
+static ParseResult parseReduction(OpAsmParser &parser, ReductionAttr &reduction) {
+  return parseReduction(parser, reduction, {Reduction::Sum, Reduction::Mean}, "'sum' or 'mean'");
+}
+
+static ParseResult parseAnyReduction(OpAsmParser &parser, ReductionAttr &reduction) {
+  return parseReduction(parser, reduction, {Reduction::Sum, Reduction::Mean, Reduction::Product, Reduction::Min, Reduction::Max},
+                        "'sum', 'mean', 'product', 'min' or 'max'");
 }
 
 static void printReduction(OpAsmPrinter &printer, Operation *, ReductionAttr reduction) {
   printer << stringifyReduction(reduction.getValue());
 }
+
+static void printAnyReduction(OpAsmPrinter &printer, Operation *op, ReductionAttr reduction) { printReduction(printer, op, reduction); }
 
 /// The way of scattering by its name.
 static ParseResult parseScatter(OpAsmParser &parser, ScatterAttr &kind) {
@@ -324,8 +336,9 @@ LogicalResult AllReduceOp::verify() {
   if (int64_t bytes = getBytesPerPackAttr().getInt(); bytes < 0)
     return emitOpError("expected 'bytes_per_pack' of at least 0, found ") << bytes << " [E_OPTION_VALUE]";
   for (auto [operand, result] : llvm::zip_equal(getOperands(), getResults()))
-    if (getReduction() == Reduction::Sum && operand.getType() != result.getType())
-      return emitOpError("expected a sum of type ") << operand.getType() << ", found " << result.getType();
+    if (getReduction() != Reduction::Mean && operand.getType() != result.getType())
+      return emitOpError("expected a ") << stringifyReduction(getReduction()) << " of type " << operand.getType() << ", found "
+                                        << result.getType();
   return success();
 }
 

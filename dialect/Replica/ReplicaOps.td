@@ -266,6 +266,9 @@ def Replica_AllReduceOp : Replica_CommunicationOp<"all_reduce", [InReplicaContex
     after sum   replica 0: [4 6]   replica 1: [4 6]
     ```
 
+    Reductions are `sum`, `mean`, `product`, `min` and `max`; of booleans, `min` (all of them) and `max` (any of them). A NaN of one
+    replica is the result of `min` and `max`. Products of f16 and bf16 are rounded once, as sums are.
+
     `bytes_per_pack` is a bound on the size of the buckets, in bytes; 0 leaves it to the compiler.
 
     ```mlir
@@ -275,7 +278,7 @@ def Replica_AllReduceOp : Replica_CommunicationOp<"all_reduce", [InReplicaContex
   let arguments = (ins Replica_ReductionAttr:$reduction, Variadic<AnyTensor>:$operands,
     DefaultValuedAttr<I64Attr, "0">:$bytes_per_pack);
   let results = (outs Variadic<AnyTensor>:$results);
-  let assemblyFormat = "custom<Reduction>($reduction) $operands attr-dict `:` type($operands) "
+  let assemblyFormat = "custom<AnyReduction>($reduction) $operands attr-dict `:` type($operands) "
                        "`` custom<ReducedTypes>(ref($reduction), ref(type($operands)), type($results))";
   let extraClassDeclaration = [{
     static bool isCompatibleReturnTypes(::mlir::TypeRange inferred, ::mlir::TypeRange actual);

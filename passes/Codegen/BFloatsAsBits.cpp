@@ -42,6 +42,13 @@ struct BFloatsAsBits : impl::BFloatsAsBitsPassBase<BFloatsAsBits> {
           if (auto constant = dyn_cast<LLVM::ConstantOp>(op))
             constant.setValueAttr(toBits(constant.getValue(), bits));
         }
+      // Memory of such values, too: LLVM keeps small buffers in registers, as what they are declared to hold.
+      if (auto memory = dyn_cast<LLVM::AllocaOp>(op))
+        if (Type bits = toBits(memory.getElemType()))
+          memory.setElemType(bits);
+      if (auto element = dyn_cast<LLVM::GEPOp>(op))
+        if (Type bits = toBits(element.getElemType()))
+          element.setElemType(bits);
       if (auto cast = dyn_cast<LLVM::BitcastOp>(op))
         casts.push_back(cast);
     });

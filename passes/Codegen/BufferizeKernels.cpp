@@ -34,21 +34,26 @@ static MemRefType getMemoryType(Type type) {
   return MemRefType::get(tensor.getShape(), tensor.getElementType());
 }
 
-/// Writes `value` to `memory`. Reshapes at the end are undone on the memory, where they are free, so that what is below them is
+/// A result of the kernel: the tensor that is yielded, its memory, and that memory as a tensor.
+struct Destination {
+  Value value, memory, tensor;
+};
+
+/// Reshapes at the end of what computes `value` are undone on the memory, where they cost nothing, so that what is before them is
 /// computed in place.
-static void yieldTo(OpBuilder &builder, Location loc, Value value, Value memory) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (!isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op) || !value.hasOneUse() ||
-        !cast<RankedTensorType>(value.getType()).hasStaticShape())
-      break;
+static void undoReshapes(OpBuilder &builder, Location loc, Destination &destination) {
+  while (Operation *op = destination.value.getDefiningOp()) {
+    if (!isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op) || !destination.value.hasOneUse() ||
+        !cast<RankedTensorType>(destination.value.getType()).hasStaticShape())
+      return;
     auto type = getMemoryType(op->getOperand(0).getType());
+    Value &memory = destination.memory;
     if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op))
       memory = memref::ExpandShapeOp::create(builder, loc, type, memory, collapse.getReassociationIndices());
     else
       memory = memref::CollapseShapeOp::create(builder, loc, type, memory, cast<tensor::ExpandShapeOp>(op).getReassociationIndices());
-    value = op->getOperand(0);
+    destination.value = op->getOperand(0);
   }
-  bufferization::MaterializeInDestinationOp::create(builder, loc, TypeRange(), value, memory, /*restrict=*/true, /*writable=*/true);
 }
 
 /// Copies `source` to `target` unless they are the same memory.
@@ -102,18 +107,65 @@ static func::FuncOp createFunction(device::KernelOp kernel, ArrayRef<ResultPlace
     mapping.map(argument, entry->getArgument(numBuffers + i));
   for (Operation &op : body.without_terminator())
     builder.clone(op, mapping);
+  // All writes to results go through tensors: of these alone does the analysis know which values are still needed, so that nothing is
+  // computed in the memory of a result that another value is stored to later.
+  SmallVector<Destination> destinations;
   for (auto [r, operand] : llvm::enumerate(body.getTerminator()->getOperands())) {
-    Value value = mapping.lookup(operand);
-    // The analysis knows of writes to an argument through tensors only.
-    if (updated[r])
-      value = bufferization::MaterializeInDestinationOp::create(builder, loc, value.getType(), value, updated[r]).getResult();
-    yieldTo(builder, loc, value, entry->getArgument(numTensors + r));
+    Destination destination{mapping.lookup(operand), entry->getArgument(numTensors + r), updated[r]};
+    if (!destination.tensor) {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(entry);
+      undoReshapes(builder, loc, destination);
+      destination.tensor = bufferization::ToTensorOp::create(builder, loc, destination.value.getType(), destination.memory,
+                                                             /*restrict=*/true, /*writable=*/true);
+    }
+    destinations.push_back(destination);
   }
+  for (Destination &destination : destinations)
+    destination.value =
+        bufferization::MaterializeInDestinationOp::create(builder, loc, destination.value.getType(), destination.value, destination.tensor)
+            .getResult();
+  for (Destination &destination : destinations)
+    bufferization::MaterializeInDestinationOp::create(builder, loc, TypeRange(), destination.value, destination.memory, /*restrict=*/true,
+                                                      /*writable=*/true);
   func::ReturnOp::create(builder, loc);
   return function;
 }
 
+/// Whether `op` makes a tensor out of nothing but scalars: it costs no more to do so again than to copy what it has made.
+static bool isFill(Operation *op) {
+  if (isa<tensor::EmptyOp>(op))
+    return true;
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  return linalgOp && linalgOp.getNumDpsInits() == 1 && linalgOp.getNumReductionLoops() == 0 &&
+         llvm::none_of(linalgOp.getDpsInputs(), [](Value input) { return isa<ShapedType>(input.getType()); }) &&
+         linalgOp.getBlock()->getOperations().size() == 1;
+}
+
+/// Each operation that writes to a filled or empty tensor gets one of its own: shared, it would be in the place of one of the results, and
+/// copied for the others.
+static void separateInits(func::FuncOp function) {
+  SmallVector<DestinationStyleOpInterface> ops;
+  function.walk<WalkOrder::PreOrder>([&](DestinationStyleOpInterface op) { ops.push_back(op); });
+  // Users first: a fill that has been repeated is filled into a tensor of its own.
+  for (DestinationStyleOpInterface op : llvm::reverse(ops))
+    for (OpOperand &init : op.getDpsInitsMutable()) {
+      Operation *source = init.get().getDefiningOp();
+      if (!source || init.get().hasOneUse() || !isFill(source))
+        continue;
+      OpBuilder builder(op);
+      Operation *own = builder.clone(*source);
+      init.set(own->getResult(0));
+      if (auto fill = dyn_cast<linalg::LinalgOp>(own))
+        if (auto empty = fill.getDpsInits().front().getDefiningOp<tensor::EmptyOp>()) {
+          builder.setInsertionPoint(own);
+          fill.setDpsInitOperand(0, builder.clone(*empty)->getResult(0));
+        }
+    }
+}
+
 static LogicalResult bufferize(func::FuncOp function, bool viaCopies) {
+  separateInits(function);
   alignWhileLoops(function);
   tieCarriedTensors(function, viaCopies);
   IRRewriter rewriter(function.getContext());
@@ -134,19 +186,30 @@ static LogicalResult bufferize(func::FuncOp function, bool viaCopies) {
   return bufferization::runOneShotBufferize(function, options, state);
 }
 
-/// The function of `kernel` on memory: as much in place as can be. Where loops carry tensors that are still needed, that fails; copies
-/// always work.
-static FailureOr<func::FuncOp> createOnMemory(device::KernelOp kernel, ArrayRef<ResultPlace> places) {
+/// The function of `kernel` on memory, or null.
+static func::FuncOp tryOnMemory(device::KernelOp kernel, ArrayRef<ResultPlace> places, bool viaCopies) {
   func::FuncOp function = createFunction(kernel, places);
+  if (succeeded(bufferize(function, viaCopies)))
+    return function;
+  function.erase();
+  return {};
+}
+
+/// The function of `kernel` on memory: as much in place as can be. Where loops carry tensors that are still needed, that fails, and where
+/// an argument is read after the result has taken over its memory; copies, and results of their own, always work.
+static FailureOr<func::FuncOp> createOnMemory(device::KernelOp kernel, MutableArrayRef<ResultPlace> places) {
   {
     ScopedDiagnosticHandler silent(
         kernel.getContext(), [thread = std::this_thread::get_id()](Diagnostic &) { return success(thread == std::this_thread::get_id()); });
-    if (succeeded(bufferize(function, /*viaCopies=*/false)))
+    for (bool viaCopies : {false, true})
+      if (func::FuncOp function = tryOnMemory(kernel, places, viaCopies))
+        return function;
+    llvm::fill(places, ResultPlace());
+    if (func::FuncOp function = tryOnMemory(kernel, places, /*viaCopies=*/false))
       return function;
   }
-  function.erase();
-  function = createFunction(kernel, places);
-  if (failed(bufferize(function, /*viaCopies=*/true)))
+  func::FuncOp function = tryOnMemory(kernel, places, /*viaCopies=*/true);
+  if (!function)
     return failure();
   return function;
 }

@@ -12,8 +12,18 @@
 
 namespace lockstep {
 
+/// What kernels are compiled for.
+struct KernelOptions {
+  /// Name of an instruction set.
+  std::string target = "x86-64-v3";
+  /// Tile, fuse and vectorize.
+  bool optimize = true;
+  /// Check every access against its buffer.
+  bool checkBounds = false;
+};
+
 /// Adds the passes from kernels on tensors to the LLVM dialect.
-void buildLowerKernelsPipeline(mlir::OpPassManager &pm, llvm::StringRef target, bool optimize);
+void buildLowerKernelsPipeline(mlir::OpPassManager &pm, const KernelOptions &options);
 
 /// A second name for a kernel's code.
 struct KernelAlias {
@@ -22,7 +32,7 @@ struct KernelAlias {
 
 /// Compiles a module of the LLVM dialect to a relocatable object in memory. Errors go to the module's diagnostics.
 mlir::FailureOr<llvm::SmallVector<char, 0>> compileToObject(mlir::ModuleOp module, const CodegenTarget &target,
-                                                            llvm::ArrayRef<KernelAlias> aliases, bool optimize);
+                                                            llvm::ArrayRef<KernelAlias> aliases, const KernelOptions &options);
 
 /// Links objects to one shared object that needs no library. lld keeps global state: one call at a time, the function sees to it.
 /// Its messages are put after `error`.

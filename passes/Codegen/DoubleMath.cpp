@@ -49,6 +49,12 @@ public:
     return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, arith::AndIOp::create(b, loc, x, integer(bit)), integer(0));
   }
 
+  /// `size`, which is not negative, with the sign of `x`. LLVM has no code for a `copysign` whose result is rounded to f16 afterwards.
+  Value withSign(Value size, Value x) {
+    Value isNegative = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, bits(x), integer(0));
+    return select(isNegative, arith::NegFOp::create(b, loc, size), size);
+  }
+
   /// A whole number below 2^31 as an integer; the conversion of 32 bits is one instruction everywhere.
   Value toInteger(Value x) {
     Value narrow = arith::FPToSIOp::create(b, loc, getType(b.getI32Type()), x);
@@ -103,6 +109,10 @@ public:
   Value sinOrCos(Value x, bool isCos);
   /// x^y, and size^y by what it is for numbers that are neither zero nor infinite.
   Value pow(Value x, Value y, bool isPrecise);
+  Value cbrt(Value x);
+  Value round(Value x);
+  Value atan(Value x);
+  Value atan2(Value y, Value x);
   Value powOfPositive(Value size, Value y);
 
   PatternRewriter &b;
@@ -165,7 +175,8 @@ Value Doubles::log1p(Value x) {
   Value lost = div(sub(x, sub(sum, number(1))), sum); // what rounding the sum has lost
   Value result = add(log(sum), lost);
   Value isEnd = arith::OrIOp::create(b, loc, isEqual(sum, number(0)), isEqual(sum, infinity()));
-  return select(isEnd, log(sum), result);
+  result = select(isEnd, log(sum), result);
+  return select(isEqual(x, number(0)), x, result); // with its sign
 }
 
 Value Doubles::tanh(Value x) {
@@ -173,7 +184,7 @@ Value Doubles::tanh(Value x) {
   Value isLarge = isGreater(size, 22);
   Value t = expm1(mul(number(2), select(isLarge, number(22), size)));
   Value result = select(isLarge, number(1), div(t, add(t, number(2))));
-  return math::CopySignOp::create(b, loc, result, x);
+  return withSign(result, x);
 }
 
 Value Doubles::sinOrCos(Value x, bool isCos) {
@@ -204,6 +215,8 @@ Value Doubles::sinOrCos(Value x, bool isCos) {
     quarter = arith::AddIOp::create(b, loc, quarter, integer(1));
   Value result = select(isBitSet(quarter, 1), cosine, sine);
   result = select(isBitSet(quarter, 2), arith::NegFOp::create(b, loc, result), result);
+  if (!isCos)
+    result = select(isEqual(x, number(0)), x, result); // with its sign
   Value isBad = arith::OrIOp::create(b, loc, isNaN(x), isEqual(abs(x), infinity()));
   return select(isBad, nan(), result);
 }
@@ -269,6 +282,74 @@ Value Doubles::pow(Value x, Value y, bool isPrecise) {
   return select(isOne, number(1), result);
 }
 
+/// The power of 1/3, and one step of Newton's method, since 1/3 has been rounded.
+Value Doubles::cbrt(Value x) {
+  Value size = abs(x);
+  Value root = powOfPositive(size, number(1.0 / 3));
+  Value square = mul(root, root);
+  Value excess = fma(square, root, arith::NegFOp::create(b, loc, size));
+  Value better = sub(root, div(excess, mul(number(3), square)));
+  // Zeros, infinities and NaN are their own roots.
+  Value isOrdinary = arith::AndIOp::create(b, loc, isGreater(size, 0), isLess(size, std::numeric_limits<double>::infinity()));
+  return withSign(select(isOrdinary, better, size), x);
+}
+
+/// To the nearest whole number, halves away from zero. The difference to the whole part is exact.
+Value Doubles::round(Value x) {
+  Value whole = math::TruncOp::create(b, loc, x);
+  Value isAway = compare(arith::CmpFPredicate::OGE, abs(sub(x, whole)), number(0.5));
+  return select(isAway, add(whole, withSign(number(1), x)), whole);
+}
+
+/// The arctangent of the difference to the nearest of 0, 1/2, 1, 3/2 and infinity, whose arctangents are known, by the polynomial of
+/// fdlibm's s_atan.c (Sun Microsystems).
+Value Doubles::atan(Value x) {
+  struct Interval {
+    double end; // of the absolute value
+    Value numerator, denominator;
+    double high, low; // the known arctangent
+  };
+  Value size = abs(x), one = number(1);
+  const Interval intervals[] = {
+      {11.0 / 16, fma(number(2), size, number(-1)), add(number(2), size), 4.63647609000806093515e-01, 2.26987774529616870924e-17},
+      {19.0 / 16, sub(size, one), add(size, one), 7.85398163397448278999e-01, 3.06161699786838301793e-17},
+      {39.0 / 16, sub(size, number(1.5)), fma(number(1.5), size, one), 9.82793723247329054082e-01, 1.39033110312309984516e-17},
+      {std::numeric_limits<double>::infinity(), number(-1), size, 1.57079632679489655800e+00, 6.12323399573676603587e-17}};
+  Value numerator = size, denominator = one, high = number(0), low = number(0), begin = number(7.0 / 16);
+  for (const Interval &interval : intervals) {
+    Value isHere = compare(arith::CmpFPredicate::OGE, size, begin);
+    numerator = select(isHere, interval.numerator, numerator);
+    denominator = select(isHere, interval.denominator, denominator);
+    high = select(isHere, number(interval.high), high);
+    low = select(isHere, number(interval.low), low);
+    begin = number(interval.end);
+  }
+  Value r = div(numerator, denominator), z = mul(r, r);
+  Value rest = mul(mul(r, z), polynomial(z, {3.33333333333329318027e-01, -1.99999999998764832476e-01, 1.42857142725034663711e-01,
+                                             -1.11111104054623557880e-01, 9.09088713343650656196e-02, -7.69187620504482999495e-02,
+                                             6.66107313738753120669e-02, -5.83357013379057348645e-02, 4.97687799461593236017e-02,
+                                             -3.65315727442169155270e-02, 1.62858201153657823623e-02}));
+  Value result = sub(high, sub(sub(rest, low), r));
+  return select(isNaN(x), x, withSign(result, x));
+}
+
+/// The angle of the point (x, y), from the arctangent of the smaller coordinate by the larger one.
+Value Doubles::atan2(Value y, Value x) {
+  Value width = abs(x), height = abs(y);
+  Value isSteep = compare(arith::CmpFPredicate::OGT, height, width);
+  Value smaller = select(isSteep, width, height), larger = select(isSteep, height, width);
+  Value ratio = div(smaller, larger);
+  // Two zeros, or two infinities.
+  ratio = select(isEqual(larger, number(0)), number(0), ratio);
+  ratio = select(isEqual(smaller, infinity()), number(1), ratio);
+  Value angle = atan(ratio);
+  angle = select(isSteep, sub(number(1.57079632679489655800e+00), sub(angle, number(6.12323399573676603587e-17))), angle);
+  Value isLeft = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, bits(x), integer(0));
+  angle = select(isLeft, sub(number(3.14159265358979311600e+00), sub(angle, number(1.22464679914735317720e-16))), angle);
+  Value isNumber = arith::OrIOp::create(b, loc, isNaN(x), isNaN(y));
+  return select(isNumber, nan(), withSign(angle, y));
+}
+
 /// Replaces a function of f64; of f32 too if `extends`.
 template <typename OpTy, Value (*compute)(Doubles &, ValueRange), bool extends> struct Expand : OpRewritePattern<OpTy> {
   using OpRewritePattern<OpTy>::OpRewritePattern;
@@ -302,16 +383,22 @@ static Value computeTanh(Doubles &d, ValueRange x) { return d.tanh(x[0]); }
 static Value computeSin(Doubles &d, ValueRange x) { return d.sinOrCos(x[0], false); }
 static Value computeCos(Doubles &d, ValueRange x) { return d.sinOrCos(x[0], true); }
 static Value computeTan(Doubles &d, ValueRange x) { return d.div(d.sinOrCos(x[0], false), d.sinOrCos(x[0], true)); }
+static Value computeCbrt(Doubles &d, ValueRange x) { return d.cbrt(x[0]); }
+static Value computeAtan(Doubles &d, ValueRange x) { return d.atan(x[0]); }
+static Value computeAtan2(Doubles &d, ValueRange x) { return d.atan2(x[0], x[1]); }
+static Value computeRound(Doubles &d, ValueRange x) { return d.round(x[0]); }
 static Value computePow(Doubles &d, ValueRange x) { return d.pow(x[0], x[1], /*isPrecise=*/true); }
 static Value computePowOfFloats(Doubles &d, ValueRange x) { return d.pow(x[0], x[1], /*isPrecise=*/false); }
 
 void lockstep::populateDoubleMathPatterns(RewritePatternSet &patterns) {
   // Before upstream's patterns for the same operations.
   PatternBenefit benefit = 10;
-  patterns.add<Expand<math::ExpOp, computeExp, false>, Expand<math::ExpM1Op, computeExpM1, false>, Expand<math::LogOp, computeLog, false>,
-               Expand<math::Log2Op, computeLog2, false>, Expand<math::Log1pOp, computeLog1p, false>,
-               Expand<math::TanhOp, computeTanh, false>, Expand<math::SinOp, computeSin, true>, Expand<math::CosOp, computeCos, true>,
-               Expand<math::TanOp, computeTan, true>, Expand<math::PowFOp, computePowOfFloats, true>>(patterns.getContext(), benefit);
+  patterns
+      .add<Expand<math::ExpOp, computeExp, false>, Expand<math::ExpM1Op, computeExpM1, false>, Expand<math::LogOp, computeLog, false>,
+           Expand<math::Log2Op, computeLog2, false>, Expand<math::Log1pOp, computeLog1p, false>, Expand<math::TanhOp, computeTanh, false>,
+           Expand<math::CbrtOp, computeCbrt, true>, Expand<math::RoundOp, computeRound, false>, Expand<math::AtanOp, computeAtan, true>,
+           Expand<math::Atan2Op, computeAtan2, true>, Expand<math::SinOp, computeSin, true>, Expand<math::CosOp, computeCos, true>,
+           Expand<math::TanOp, computeTan, true>, Expand<math::PowFOp, computePowOfFloats, true>>(patterns.getContext(), benefit);
   // f64 itself needs more than the f64 that f32 is extended to.
   patterns.add<Expand<math::PowFOp, computePow, false>>(patterns.getContext(), 2 * benefit.getBenefit());
 }

@@ -2,6 +2,7 @@
 
 #include "passes/Codegen/DoubleMath.h"
 #include "passes/Codegen/PlainLoops.h"
+#include "passes/Codegen/TotalArithmetic.h"
 #include "passes/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -24,8 +25,7 @@ using namespace mlir;
 /// What the instruction sets can do themselves, or what LLVM expands without a call.
 static bool isNative(Operation *op) {
   Type type = getElementTypeOrSelf(op->getOperand(0).getType());
-  if (isa<math::CountLeadingZerosOp, math::CountTrailingZerosOp, math::CtPopOp, math::AbsIOp, math::AbsFOp, math::CopySignOp, math::IsNaNOp,
-          math::IsInfOp, math::IsFiniteOp, math::IsNormalOp>(op))
+  if (isa<math::CountLeadingZerosOp, math::CountTrailingZerosOp, math::CtPopOp, math::AbsIOp, math::AbsFOp, math::CopySignOp>(op))
     return true;
   return isa<math::SqrtOp, math::FmaOp, math::FloorOp, math::CeilOp, math::TruncOp, math::RoundEvenOp>(op) &&
          (type.isF32() || type.isF64());
@@ -66,6 +66,54 @@ struct NarrowDouble : OpRewritePattern<arith::TruncFOp> {
     Value isChanged = arith::AndIOp::create(rewriter, loc, isInexact, isEven);
     bits = arith::SelectOp::create(rewriter, loc, isChanged, odd, bits);
     rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(), arith::BitcastOp::create(rewriter, loc, rounded.getType(), bits));
+    return success();
+  }
+};
+
+/// The multiply-add of small floats, which upstream does not extend: the product is exact in f32.
+struct ExtendMultiplyAdd : OpRewritePattern<math::FmaOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::FmaOp op, PatternRewriter &rewriter) const override {
+    Type element = getElementTypeOrSelf(op.getType());
+    if (!element.isF16() && !element.isBF16())
+      return failure();
+    auto vector = dyn_cast<VectorType>(op.getType());
+    Type wide = vector ? Type(vector.clone(rewriter.getF32Type())) : rewriter.getF32Type();
+    SmallVector<Value> operands = llvm::map_to_vector(
+        op->getOperands(), [&](Value operand) -> Value { return arith::ExtFOp::create(rewriter, op.getLoc(), wide, operand); });
+    Value result = math::FmaOp::create(rewriter, op.getLoc(), wide, operands);
+    rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(), result);
+    return success();
+  }
+};
+
+/// The greater or the smaller of two numbers, of which one may be NaN: LLVM would call a library.
+template <typename OpTy, arith::CmpFPredicate predicate> struct ExpandExtreme : OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(OpTy op, PatternRewriter &rewriter) const override {
+    Value a = op.getLhs(), b = op.getRhs();
+    Value isFirst = arith::CmpFOp::create(rewriter, op.getLoc(), predicate, a, b);
+    Value isNaN = arith::CmpFOp::create(rewriter, op.getLoc(), arith::CmpFPredicate::UNO, b, b);
+    rewriter.replaceOpWithNewOp<arith::SelectOp>(op, arith::OrIOp::create(rewriter, op.getLoc(), isFirst, isNaN), a, b);
+    return success();
+  }
+};
+
+/// What kind of number it is, by comparisons.
+template <typename OpTy, arith::CmpFPredicate predicate> struct ExpandTest : OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(OpTy op, PatternRewriter &rewriter) const override {
+    Type type = op.getOperand().getType();
+    auto element = cast<FloatType>(getElementTypeOrSelf(type));
+    TypedAttr infinity = rewriter.getFloatAttr(element, APFloat::getInf(element.getFloatSemantics()));
+    if (auto vector = dyn_cast<VectorType>(type))
+      infinity = DenseElementsAttr::get(vector, Attribute(infinity));
+    Value size = math::AbsFOp::create(rewriter, op.getLoc(), op.getOperand());
+    Value limit = arith::ConstantOp::create(rewriter, op.getLoc(), infinity);
+    rewriter.replaceOpWithNewOp<arith::CmpFOp>(op, predicate, size, limit);
     return success();
   }
 };
@@ -122,10 +170,21 @@ static constexpr StringRef kExpanded[] = {"sinh",  "cosh", "tan",   "asinh", "ac
 namespace {
 struct ExpandMath : lockstep::impl::ExpandMathPassBase<ExpandMath> {
   void runOnOperation() override {
+    RewritePatternSet simple(&getContext());
+    simple.add<ExtendMultiplyAdd, ExpandExtreme<arith::MaxNumFOp, arith::CmpFPredicate::OGT>,
+               ExpandExtreme<arith::MinNumFOp, arith::CmpFPredicate::OLT>, ExpandTest<math::IsInfOp, arith::CmpFPredicate::OEQ>,
+               ExpandTest<math::IsFiniteOp, arith::CmpFPredicate::OLT>, ExpandTest<math::IsNaNOp, arith::CmpFPredicate::UNO>>(
+        &getContext());
+    (void)applyPatternsGreedily(getOperation(), std::move(simple));
     if (failed(extendSmallFloats()))
       return signalPassFailure();
     // The casts that were inserted round: they must not fold with each other.
     lockstep::fixRounding(getOperation());
+    // What the program computes is defined for all operands; expansions below stay in the range of theirs.
+    RewritePatternSet divisions(&getContext());
+    arith::populateCeilFloorDivExpandOpsPatterns(divisions);
+    (void)applyPatternsGreedily(getOperation(), std::move(divisions));
+    lockstep::defineArithmetic(getOperation());
     RewritePatternSet patterns(&getContext());
     lockstep::populateDoubleMathPatterns(patterns);
     patterns.add<ExpOfSmall>(&getContext(), /*benefit=*/10);
@@ -134,15 +193,11 @@ struct ExpandMath : lockstep::impl::ExpandMathPassBase<ExpandMath> {
     (void)applyPatternsGreedily(getOperation(), std::move(patterns));
     RewritePatternSet arithPatterns(&getContext());
     arithPatterns.add<NarrowDouble, WidenBFloat>(&getContext(), /*benefit=*/10);
-    arith::populateCeilFloorDivExpandOpsPatterns(arithPatterns);
     arith::populateExpandBFloat16Patterns(arithPatterns);
     (void)applyPatternsGreedily(getOperation(), std::move(arithPatterns));
     bool failed = false;
     getOperation().walk([&](Operation *op) {
       if (isa_and_nonnull<math::MathDialect>(op->getDialect()) && !isNative(op)) {
-        op->emitError("no code for '") << op->getName() << "' on " << op->getOperand(0).getType();
-        failed = true;
-      } else if (auto remainder = dyn_cast<arith::RemFOp>(op)) {
         op->emitError("no code for '") << op->getName() << "' on " << op->getOperand(0).getType();
         failed = true;
       }

@@ -26,7 +26,7 @@ struct GenerateCode : lockstep::impl::GenerateCodePassBase<GenerateCode> {
   void getDependentDialects(DialectRegistry &registry) const override {
     GenerateCodePassBase::getDependentDialects(registry);
     OpPassManager pm(ModuleOp::getOperationName());
-    buildLowerKernelsPipeline(pm, "x86-64-v3", true);
+    buildLowerKernelsPipeline(pm, KernelOptions());
     pm.getDependentDialects(registry);
   }
 
@@ -51,9 +51,8 @@ struct GenerateCode : lockstep::impl::GenerateCodePassBase<GenerateCode> {
       if (failed(lower(*target, /*isFirst=*/i == 0, chunks)))
         return signalPassFailure();
     // LLVM takes most of the time. Chunks do not depend on the number of threads, so neither do the objects.
-    bool optimize = level != "O0";
     if (failed(failableParallelForEach(&getContext(), chunks, [&](Chunk &chunk) {
-          FailureOr<SmallVector<char, 0>> object = compileToObject(*chunk.module, *chunk.target, chunk.aliases, optimize);
+          FailureOr<SmallVector<char, 0>> object = compileToObject(*chunk.module, *chunk.target, chunk.aliases, getOptions(*chunk.target));
           if (succeeded(object))
             chunk.object = std::move(*object);
           return object;
@@ -74,6 +73,8 @@ private:
     SmallVector<char, 0> object;
   };
   static constexpr size_t kChunkKernels = 24;
+
+  KernelOptions getOptions(const CodegenTarget &target) { return {target.name.str(), level != "O0", checkBounds}; }
 
   /// Kernels that differ in name and location only are compiled once.
   void findEqualKernels() {
@@ -108,7 +109,7 @@ private:
       if (!equals.contains(kernel.getSymName()))
         inner.clone(*kernel);
     OpPassManager pm(ModuleOp::getOperationName());
-    buildLowerKernelsPipeline(pm, target.name, level != "O0");
+    buildLowerKernelsPipeline(pm, getOptions(target));
     LogicalResult result = runPipeline(pm, lowered);
     lowered->remove();
     OwningOpRef<ModuleOp> owned(lowered);
@@ -121,7 +122,7 @@ private:
     llvm::StringMap<size_t> chunkOf;
     for (Operation &op : llvm::make_early_inc_range(*lowered.getBody())) {
       auto function = dyn_cast<LLVM::LLVMFuncOp>(op);
-      if (!function) {
+      if (!function || function.isExternal()) {
         globals.push_back(&op);
         continue;
       }

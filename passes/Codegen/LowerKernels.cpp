@@ -5,7 +5,6 @@
 #include "passes/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
-#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
@@ -28,7 +27,6 @@ static void addConversionsToLLVM(OpPassManager &pm) {
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(createConvertVectorToLLVMPass());
   pm.addPass(createConvertMathToLLVMPass());
-  pm.addPass(arith::createArithExpandOpsPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
   pm.addPass(createFinalizeMemRefToLLVMConversionPass());
@@ -41,20 +39,23 @@ static void addConversionsToLLVM(OpPassManager &pm) {
   pm.addNestedPass<LLVM::LLVMFuncOp>(createBFloatsAsBitsPass());
 }
 
-void lockstep::buildLowerKernelsPipeline(OpPassManager &pm, StringRef target, bool optimize) {
+void lockstep::buildLowerKernelsPipeline(OpPassManager &pm, const KernelOptions &options) {
   PrepareKernelsPassOptions prepare;
-  prepare.optimize = optimize;
+  prepare.optimize = options.optimize;
   pm.addPass(createPrepareKernelsPass(prepare));
   pm.addPass(createBufferizeKernelsPass());
   LowerKernelLoopsPassOptions loops;
-  loops.target = target.str();
-  loops.optimize = optimize;
+  loops.target = options.target;
+  loops.optimize = options.optimize;
   OpPassManager &function = pm.nest<func::FuncOp>();
   function.addPass(createLowerKernelLoopsPass(loops));
   function.addPass(createExpandMathPass());
   function.addPass(createPlaceBuffersPass());
   function.addPass(createLoopInvariantCodeMotionPass());
   function.addPass(createCSEPass());
+  CheckBoundsPassOptions checks;
+  checks.accesses = options.checkBounds;
+  pm.addPass(createCheckBoundsPass(checks));
   pm.addPass(createConvertKernelAbiPass());
   addConversionsToLLVM(pm);
 }
@@ -66,13 +67,13 @@ struct LowerKernels : lockstep::impl::LowerKernelsPassBase<LowerKernels> {
   void getDependentDialects(DialectRegistry &registry) const override {
     LowerKernelsPassBase::getDependentDialects(registry);
     OpPassManager pm(ModuleOp::getOperationName());
-    buildLowerKernelsPipeline(pm, "x86-64-v3", true);
+    buildLowerKernelsPipeline(pm, KernelOptions());
     pm.getDependentDialects(registry);
   }
 
   void runOnOperation() override {
     OpPassManager pm(ModuleOp::getOperationName());
-    buildLowerKernelsPipeline(pm, target, level != "O0");
+    buildLowerKernelsPipeline(pm, {target, level != "O0", checkBounds});
     if (failed(runPipeline(pm, getOperation())))
       signalPassFailure();
   }

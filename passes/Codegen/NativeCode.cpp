@@ -16,14 +16,14 @@
 using namespace lockstep;
 using namespace mlir;
 
-/// LLVM may call these even where no library is named, e.g. to copy a large struct. The object brings its own; the linker drops them
-/// where they are not used.
+/// LLVM may call these even where no library is named, e.g. to copy a large struct or for `frem`. The object brings its own; the linker
+/// drops them where they are not used.
 static constexpr StringLiteral kSupport = R"(
-define linkonce_odr hidden ptr @memcpy(ptr %to, ptr %from, i64 %size) nounwind {
+define weak_odr hidden ptr @memcpy(ptr %to, ptr %from, i64 %size) nounwind {
   %r = call { ptr, ptr, i64 } asm sideeffect "rep movsb", "={di},={si},={cx},0,1,2,~{memory},~{dirflag},~{fpsr},~{flags}"(ptr %to, ptr %from, i64 %size)
   ret ptr %to
 }
-define linkonce_odr hidden ptr @memmove(ptr %to, ptr %from, i64 %size) nounwind {
+define weak_odr hidden ptr @memmove(ptr %to, ptr %from, i64 %size) nounwind {
   %a = ptrtoint ptr %to to i64
   %b = ptrtoint ptr %from to i64
   %d = sub i64 %a, %b
@@ -39,10 +39,47 @@ down:
   %s = call { ptr, ptr, i64 } asm sideeffect "std; rep movsb; cld", "={di},={si},={cx},0,1,2,~{memory},~{dirflag},~{fpsr},~{flags}"(ptr %tl, ptr %fl, i64 %size)
   ret ptr %to
 }
-define linkonce_odr hidden ptr @memset(ptr %to, i32 %value, i64 %size) nounwind {
+define weak_odr hidden ptr @memset(ptr %to, i32 %value, i64 %size) nounwind {
   %byte = trunc i32 %value to i8
   %r = call { ptr, i64 } asm sideeffect "rep stosb", "={di},={cx},{ax},0,1,~{memory},~{dirflag},~{fpsr},~{flags}"(i8 %byte, ptr %to, i64 %size)
   ret ptr %to
+}
+
+; The processor's own remainder, which is exact: it is repeated until no partial remainder is left.
+define weak_odr hidden double @fmod(double %x, double %y) nounwind {
+  %a = alloca double
+  %b = alloca double
+  store double %x, ptr %a
+  store double %y, ptr %b
+  call void asm sideeffect "fldl $1\0Afldl $0\0A1:\0Afprem\0Afnstsw %ax\0Atestb $$4, %ah\0Ajne 1b\0Afstp %st(1)\0Afstpl $0", "=*m,*m,~{ax},~{st},~{st(1)},~{memory},~{dirflag},~{fpsr},~{flags}"(ptr elementtype(double) %a, ptr elementtype(double) %b)
+  %r = load double, ptr %a
+  ret double %r
+}
+define weak_odr hidden float @fmodf(float %x, float %y) nounwind {
+  %a = fpext float %x to double
+  %b = fpext float %y to double
+  %r = call double @fmod(double %a, double %b)
+  %narrow = fptrunc double %r to float
+  ret float %narrow
+}
+)";
+
+/// Where checked kernels note the first access that does not fit: a state (0: none, 1: being written, 2: there), the text of the message,
+/// and the two numbers in it. `runtime/device/cpu/CpuBinary.h` has the same.
+static constexpr StringLiteral kFaultSupport = R"(
+@lockstep_fault = weak_odr global { i64, ptr, i64, i64 } zeroinitializer, align 64
+define weak_odr hidden void @lockstep_fail(ptr %message, i64 %value, i64 %bound) nounwind {
+  %exchange = cmpxchg ptr @lockstep_fault, i64 0, i64 1 acq_rel monotonic
+  %first = extractvalue { i64, i1 } %exchange, 1
+  br i1 %first, label %note, label %done
+note:
+  store ptr %message, ptr getelementptr (i8, ptr @lockstep_fault, i64 8)
+  store i64 %value, ptr getelementptr (i8, ptr @lockstep_fault, i64 16)
+  store i64 %bound, ptr getelementptr (i8, ptr @lockstep_fault, i64 24)
+  store atomic i64 2, ptr @lockstep_fault release, align 8
+  ret void
+done:
+  ret void
 }
 )";
 
@@ -87,8 +124,8 @@ static void runOptimizations(llvm::Module &module, llvm::TargetMachine &machine,
 }
 
 FailureOr<SmallVector<char, 0>> lockstep::compileToObject(ModuleOp module, const CodegenTarget &target, ArrayRef<KernelAlias> aliases,
-                                                          bool optimize) {
-  std::unique_ptr<llvm::TargetMachine> machine = createTargetMachine(target, optimize);
+                                                          const KernelOptions &options) {
+  std::unique_ptr<llvm::TargetMachine> machine = createTargetMachine(target, options.optimize);
   if (!machine)
     return module.emitError("LLVM has no code generator for '") << target.name << "'";
   llvm::LLVMContext context;
@@ -97,16 +134,27 @@ FailureOr<SmallVector<char, 0>> lockstep::compileToObject(ModuleOp module, const
     return failure();
   for (const KernelAlias &alias : aliases)
     llvm::GlobalAlias::create(alias.name, native->getFunction(alias.kernel));
-  llvm::SMDiagnostic diagnostic;
-  std::unique_ptr<llvm::Module> support = llvm::parseAssemblyString(kSupport, diagnostic, context);
-  if (!support || llvm::Linker::linkModules(*native, std::move(support)))
-    return module.emitError("support code: ") << diagnostic.getMessage();
   native->setTargetTriple(machine->getTargetTriple());
   native->setDataLayout(machine->createDataLayout());
   native->setPICLevel(llvm::PICLevel::BigPIC);
   setFunctionAttributes(*native, target, *machine);
   markParallelLoops(*native);
-  runOptimizations(*native, *machine, optimize);
+  runOptimizations(*native, *machine, options.optimize);
+  // Only now: of calls that the code generator makes, optimizations know nothing, and would drop what nobody seems to use.
+  SmallVector<StringRef, 2> texts = {kSupport};
+  if (native->getFunction("lockstep_fail"))
+    texts.push_back(kFaultSupport);
+  for (StringRef text : texts) {
+    llvm::SMDiagnostic diagnostic;
+    std::unique_ptr<llvm::Module> support = llvm::parseAssemblyString(text, diagnostic, context);
+    if (!support)
+      return module.emitError("support code: ") << diagnostic.getMessage();
+    support->setTargetTriple(native->getTargetTriple());
+    support->setDataLayout(native->getDataLayout());
+    setFunctionAttributes(*support, target, *machine);
+    if (llvm::Linker::linkModules(*native, std::move(support)))
+      return module.emitError("support code cannot be linked");
+  }
   SmallVector<char, 0> object;
   llvm::raw_svector_ostream stream(object);
   llvm::legacy::PassManager emit;

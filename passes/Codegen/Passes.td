@@ -74,6 +74,35 @@ def ExpandMathPass : Pass<"expand-math", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect", "::mlir::scf::SCFDialect"];
 }
 
+def CheckBoundsPass : Pass<"check-bounds", "::mlir::ModuleOp"> {
+  let summary = "ends a kernel where an assertion does not hold, or an access would leave its buffer";
+  let description = [{
+    `cf.assert` becomes a branch out of the kernel, which notes the message; so does, with `accesses`, every access. Before an element, a vector or a slice of a buffer is accessed, its indices are compared with the sizes of the buffer; before a size is
+    taken to be known, it is compared with the real one. If one does not fit, the kernel notes what it has found and returns, so that
+    no memory outside of its buffers is read or written. The runtime looks for such a note after each launch.
+
+    ```mlir
+    // before
+    %0 = memref.load %m[%i] : memref<8xf32>
+    // after
+      %c8 = arith.constant 8 : index
+      %fits = arith.cmpi ult, %i, %c8 : index
+      %text = llvm.mlir.addressof @lockstep_check_0 : !llvm.ptr
+      cf.cond_br %fits, ^access, ^failure(%text, %i, %c8 : !llvm.ptr, index, index)
+    ^access:
+      %0 = memref.load %m[%i] : memref<8xf32>
+      ...
+    ^failure(%message: !llvm.ptr, %value: index, %bound: index):
+      ...
+      llvm.call @lockstep_fail(%message, %value64, %bound64) : (!llvm.ptr, i64, i64) -> ()
+      return
+    ```
+  }];
+  let options = [Option<"accesses", "accesses", "bool", /*default=*/"true", "check every access, not assertions alone">];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+}
+
 def ConvertKernelAbiPass : Pass<"convert-kernel-abi", "::mlir::ModuleOp"> {
   let summary = "gives functions the form `void kernel(void *const *buffers, const int64_t *scalars, int64_t tile)`";
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
@@ -99,7 +128,8 @@ def BFloatsAsBitsPass : Pass<"bfloats-as-bits", "::mlir::LLVM::LLVMFuncOp"> {
 def LowerKernelsPass : Pass<"lower-kernels", "::mlir::ModuleOp"> {
   let summary = "lowers kernels to the LLVM dialect: all of the passes above, then the conversions";
   let options = [Option<"target", "target", "std::string", /*default=*/"\"x86-64-v3\"", "instruction set to generate code for">,
-                 Option<"level", "level", "std::string", /*default=*/"\"O2\"", "O0: plain loops, O2: tiled, fused and vectorized">];
+                 Option<"level", "level", "std::string", /*default=*/"\"O2\"", "O0: plain loops, O2: tiled, fused and vectorized">,
+                 Option<"checkBounds", "check-bounds", "bool", /*default=*/"false", "check every access against its buffer">];
   let dependentDialects = ["::lockstep::device::DeviceDialect"];
 }
 
@@ -114,7 +144,8 @@ def GenerateCodePass : Pass<"generate-code", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [Option<"targets", "targets", "std::string", /*default=*/"\"x86-64-v3,x86-64-v4\"", "instruction sets, separated by commas">,
-                 Option<"level", "level", "std::string", /*default=*/"\"O2\"", "O0: plain loops, O2: tiled, fused and vectorized">];
+                 Option<"level", "level", "std::string", /*default=*/"\"O2\"", "O0: plain loops, O2: tiled, fused and vectorized">,
+                 Option<"checkBounds", "check-bounds", "bool", /*default=*/"false", "check every access against its buffer">];
   let dependentDialects = ["::lockstep::device::DeviceDialect", "::mlir::LLVM::LLVMDialect"];
 }
 

@@ -7,6 +7,7 @@
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/Scalar/LoopIdiomRecognize.h"
 
 using namespace lockstep;
 
@@ -47,6 +48,8 @@ std::unique_ptr<llvm::TargetMachine> lockstep::createTargetMachine(const Codegen
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
     LLVMInitializeX86AsmParser();
+    // There are no checksums in kernels, and looking for them takes time exponential in the size of a loop's expressions.
+    llvm::DisableLIRP::HashRecognize = true;
     return true;
   }();
   (void)initialized;
@@ -55,7 +58,10 @@ std::unique_ptr<llvm::TargetMachine> lockstep::createTargetMachine(const Codegen
   const llvm::Target *backend = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!backend)
     return nullptr;
+  llvm::TargetOptions options;
+  // The linker drops what no kernel uses.
+  options.FunctionSections = true;
   return std::unique_ptr<llvm::TargetMachine>(
-      backend->createTargetMachine(triple, target.name, /*Features=*/"", llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt,
+      backend->createTargetMachine(triple, target.name, /*Features=*/"", options, llvm::Reloc::PIC_, std::nullopt,
                                    optimize ? llvm::CodeGenOptLevel::Aggressive : llvm::CodeGenOptLevel::Default));
 }

@@ -12,19 +12,22 @@ static DictionaryAttr getConfig(Operation *op) {
   return config ? config : DictionaryAttr::get(op->getContext());
 }
 
-FailureOr<replica::Reduction> stablehlo::getReduction(Operation *op) {
+FailureOr<replica::Reduction> stablehlo::getReduction(Operation *op, ArrayRef<replica::Reduction> allowed) {
   auto name = getConfig(op).getAs<StringAttr>("reduction");
   std::optional<replica::Reduction> reduction = name ? replica::symbolizeReduction(name.getValue().lower()) : std::nullopt;
-  if (!reduction) {
-    InFlightDiagnostic diag = emitError(op->getLoc())
-                              << op->getAttr("call_target_name") << " expected 'reduction' to be \"SUM\" or \"MEAN\", found ";
+  if (!reduction || !llvm::is_contained(allowed, *reduction)) {
+    InFlightDiagnostic diag = emitError(op->getLoc()) << op->getAttr("call_target_name") << " expected 'reduction' to be one of ";
+    llvm::interleaveComma(allowed, diag, [&](replica::Reduction one) { diag << "\"" << replica::stringifyReduction(one).upper() << "\""; });
+    diag << ", found ";
     return name ? diag << name : diag << "none";
   }
   return *reduction;
 }
 
 static FailureOr<Operation *> createAllReduce(OpBuilder &builder, Operation *op) {
-  FailureOr<replica::Reduction> reduction = stablehlo::getReduction(op);
+  FailureOr<replica::Reduction> reduction =
+      stablehlo::getReduction(op, {replica::Reduction::Sum, replica::Reduction::Mean, replica::Reduction::Product, replica::Reduction::Min,
+                                   replica::Reduction::Max});
   if (failed(reduction))
     return failure();
   auto bytesPerPack = getConfig(op).getAs<IntegerAttr>("bytes_per_pack");

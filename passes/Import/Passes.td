@@ -49,6 +49,33 @@ def ImportStableHLOPass : Pass<"import-stablehlo", "::mlir::ModuleOp"> {
     "::mlir::tensor::TensorDialect", "::mlir::math::MathDialect", "::lockstep::replica::ReplicaDialect"];
 }
 
+def WidenAccumulationPass : Pass<"widen-accumulation", "::mlir::ModuleOp"> {
+  let summary = "takes sums and products of f16 and bf16 in f32";
+  let description = [{
+    A reduction of half precision that rounds after every element loses most digits: a sum of ones in bf16 stays at 256. So reductions
+    by addition or multiplication (products of matrices, convolutions, windows) accumulate in f32 and round once, at the end. The product
+    of two elements that is added is not rounded either. Other combinations, such as the maximum, are exact as they are.
+
+    This is part of what a program means, not an optimization: the interpreter sees the same.
+
+    ```mlir
+    // before
+    %0 = linalg.matmul ins(%a, %b : tensor<2x8xbf16>, tensor<8x3xbf16>) outs(%zero : tensor<2x3xbf16>) -> tensor<2x3xbf16>
+    // after
+    %1 = linalg.generic ... ins(%a, %b : tensor<2x8xbf16>, tensor<8x3xbf16>) outs(%wide_zero : tensor<2x3xf32>) {
+    ^bb0(%x: bf16, %y: bf16, %sum: f32):
+      %x32 = arith.extf %x : bf16 to f32
+      %y32 = arith.extf %y : bf16 to f32
+      %product = arith.mulf %x32, %y32 : f32
+      %next = arith.addf %sum, %product : f32
+      linalg.yield %next : f32
+    } -> tensor<2x3xf32>
+    %0 = linalg.generic ... ins(%1 : tensor<2x3xf32>) ... { ... arith.truncf ... } -> tensor<2x3xbf16>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def UnrollSmallLoopsPass : Pass<"unroll-small-loops", "::mlir::ModuleOp"> {
   let summary = "unrolls loops of a few trips over a few cheap operations";
   let description = [{

@@ -92,8 +92,8 @@ mlir::LogicalResult importMergeCall(mlir::Operation *op);
 /// Whether `op` is a custom call that only the function of a merge call may hold. It is imported with that call.
 bool isCrossReplica(mlir::Operation *op);
 
-/// The reduction that a custom call names by `reduction = "SUM" | "MEAN"`.
-mlir::FailureOr<replica::Reduction> getReduction(mlir::Operation *customCall);
+/// The reduction that a custom call names by `reduction = "SUM"`, say, in letters of either case. Error: it is none of `allowed`.
+mlir::FailureOr<replica::Reduction> getReduction(mlir::Operation *customCall, llvm::ArrayRef<replica::Reduction> allowed);
 
 //===----------------------------------------------------------------------===//
 // Whole modules

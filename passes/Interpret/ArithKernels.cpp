@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -260,11 +261,23 @@ template <typename T, bool Signed> static void toIntLoop(const LaneKernel &kerne
 
 template <typename To, typename From> constexpr auto convertLoop = &unaryLoop<To, From, [](From a) { return static_cast<To>(a); }>;
 
+/// The number if it is a float, else the one of the two floats beside it whose last bit is set: rounded once more, to 16 bits, it becomes
+/// what the number itself does (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums").
+static float roundToOdd(double number) {
+  auto nearest = static_cast<float>(number);
+  bool isOdd = std::bit_cast<uint32_t>(nearest) & 1;
+  if (isOdd || std::isnan(number) || std::isinf(nearest) || static_cast<double>(nearest) == number)
+    return nearest;
+  return std::nextafter(nearest, static_cast<double>(nearest) < number ? INFINITY : -INFINITY);
+}
+
 /// Floats to floats; the result's rounding comes after.
 static LaneKernel::Function getFloatResize(const LaneKernel &kernel) {
   bool fromFloat = kernel.operand.lane == Lane::Float, toFloat = kernel.result.lane == Lane::Float;
   if (fromFloat)
     return toFloat ? convertLoop<float, float> : convertLoop<double, float>;
+  if (toFloat && kernel.result.rounding != Rounding::None)
+    return &unaryLoop<float, double, roundToOdd>;
   return toFloat ? convertLoop<float, double> : convertLoop<double, double>;
 }
 

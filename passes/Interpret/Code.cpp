@@ -131,6 +131,13 @@ LogicalResult Body::call(Frame &frame, MutableArrayRef<Value> values, SmallVecto
 // One block
 //===----------------------------------------------------------------------===//
 
+FailureOr<std::shared_ptr<const Code>> CodeBuilder::buildRegion(Region &region) {
+  if (!region.empty())
+    return build(region.front());
+  region.getParentOp()->emitError("expected '") << region.getParentOp()->getName() << "' to have a body, found none";
+  return failure();
+}
+
 FailureOr<std::shared_ptr<const Code>> CodeBuilder::build(Block &block) {
   auto code = std::make_shared<Code>();
   for (BlockArgument argument : block.getArguments())

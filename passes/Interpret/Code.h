@@ -93,6 +93,8 @@ public:
 
   /// Fails with an error at the first operation that the interpreter does not know.
   llvm::FailureOr<std::shared_ptr<const Code>> build(mlir::Block &block);
+  /// The same of the only block of a region; fails too if there is none yet (`inline-runs` makes it).
+  llvm::FailureOr<std::shared_ptr<const Code>> buildRegion(mlir::Region &region);
 
   unsigned slotOf(mlir::Value value) { return slots.try_emplace(value, slots.size()).first->second; }
   unsigned numSlots() const { return slots.size(); }

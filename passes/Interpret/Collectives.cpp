@@ -67,6 +67,21 @@ LogicalResult exchangeParts(Machine &machine, collective::StartOp op, ArrayRef<V
   return success();
 }
 
+replica::Reduction getReduction(collective::StartOp op) {
+  switch (op.getReduction()) {
+  case collective::Reduction::None:
+  case collective::Reduction::Sum:
+    return replica::Reduction::Sum;
+  case collective::Reduction::Product:
+    return replica::Reduction::Product;
+  case collective::Reduction::Min:
+    return replica::Reduction::Min;
+  case collective::Reduction::Max:
+    return replica::Reduction::Max;
+  }
+  llvm_unreachable("all reductions are listed");
+}
+
 /// What all ranks get for operand `index`, of which each of them has one.
 FailureOr<Value> combine(Machine &machine, collective::StartOp op, ArrayRef<Value> values, size_t index, size_t root) {
   bool gathers = op.getKind() == collective::Kind::AllGather || op.getKind() == collective::Kind::Gather;
@@ -77,7 +92,7 @@ FailureOr<Value> combine(Machine &machine, collective::StartOp op, ArrayRef<Valu
   if (op.getKind() == collective::Kind::Broadcast)
     return values[root];
   Type type = op.getInputs()[index].getType();
-  return reduce(replica::Reduction::Sum, values, *getElement(type), type);
+  return reduce(getReduction(op), values, *getElement(type), type);
 }
 
 /// The position of the root among the ranks of the group; none where it is not one of them.
@@ -94,8 +109,7 @@ Result translate(collective::StartOp op, CodeBuilder &builder) {
   using collective::Kind;
   bool isKnown =
       llvm::is_contained({Kind::AllReduce, Kind::AllGather, Kind::Broadcast, Kind::Reduce, Kind::Gather, Kind::AllToAll}, op.getKind());
-  bool reduces = op.getReduction() == collective::Reduction::None || op.getReduction() == collective::Reduction::Sum;
-  if (!isKnown || !reduces) {
+  if (!isKnown) {
     op.emitError("expected a collective that the interpreter knows, found '") << op.getKindName() << "'";
     return failure();
   }

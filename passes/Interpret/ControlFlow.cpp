@@ -3,6 +3,9 @@
 #include "passes/Interpret/Code.h"
 #include "passes/Interpret/Machine.h"
 
+#include "dialect/Device/DeviceDialect.h"
+
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -164,11 +167,37 @@ FailureOr<Instruction::Run> translate(scf::ExecuteRegionOp op, CodeBuilder &buil
   });
 }
 
+/// A kernel is a function on tensors.
+FailureOr<Instruction::Run> translate(device::InvokeOp op, CodeBuilder &builder) {
+  auto kernel = SymbolTable::lookupNearestSymbolFrom<device::KernelOp>(op, op.getKernelAttr());
+  if (!kernel || kernel.getBody().empty()) {
+    op.emitError("expected the body of kernel ") << op.getKernelAttr() << ", found none";
+    return failure();
+  }
+  FailureOr<Body> body = builder.buildBody(kernel.getBody());
+  if (failed(body))
+    return failure();
+  return Instruction::Run([body = std::move(*body)](const Instruction &instruction, Frame &frame) {
+    SmallVector<Value> arguments = takeAll(frame, instruction.operands), results;
+    Operation *end;
+    if (failed(body.call(frame, arguments, results, end)))
+      return failure();
+    setResults(instruction, frame, results);
+    return success();
+  });
+}
+
+FailureOr<Instruction::Run> translate(cf::AssertOp op, CodeBuilder &) {
+  return Instruction::Run([message = op.getMsg().str()](const Instruction &instruction, Frame &frame) {
+    return frame.peek(instruction.operands[0]).intAt(0) ? success() : frame.fail(instruction.op, message);
+  });
+}
+
 } // namespace
 
 FailureOr<Instruction::Run> translateControlFlow(Operation *op, CodeBuilder &builder) {
   return TypeSwitch<Operation *, FailureOr<Instruction::Run>>(op)
-      .Case<scf::ForOp, scf::ParallelOp, scf::WhileOp, scf::IfOp, scf::IndexSwitchOp, scf::ExecuteRegionOp>(
+      .Case<scf::ForOp, scf::ParallelOp, scf::WhileOp, scf::IfOp, scf::IndexSwitchOp, scf::ExecuteRegionOp, device::InvokeOp, cf::AssertOp>(
           [&](auto typed) { return translate(typed, builder); })
       .Default([](Operation *) { return Instruction::Run(); });
 }

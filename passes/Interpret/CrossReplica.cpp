@@ -23,7 +23,7 @@ Value componentOf(const Value &value, int64_t replica) { return value.isPerRepli
 
 /// Replicas meet; the last one executes the region, in a frame of its own, and gives each its component.
 Result translate(replica::MergeCallOp op, CodeBuilder &builder) {
-  FailureOr<std::shared_ptr<const Code>> body = builder.build(op.getBody().front());
+  FailureOr<std::shared_ptr<const Code>> body = builder.buildRegion(op.getBody());
   if (failed(body))
     return failure();
   SmallVector<bool> perReplica =
@@ -68,7 +68,7 @@ Result translate(replica::MergeCallOp op, CodeBuilder &builder) {
 
 /// Each replica executes the region on a thread of its own, in a run inside of this one.
 Result translate(replica::RunOp op, CodeBuilder &builder) {
-  FailureOr<std::shared_ptr<const Code>> body = builder.build(op.getBody().front());
+  FailureOr<std::shared_ptr<const Code>> body = builder.buildRegion(op.getBody());
   if (failed(body))
     return failure();
   SmallVector<bool> perReplica = llvm::map_to_vector(op.getResultTypes(), llvm::IsaPred<replica::PerReplicaType>);
@@ -201,7 +201,7 @@ Result translate(replica::NumBatchesOp, CodeBuilder &) {
 }
 
 Result translate(replica::ValuesFromFunctionOp op, CodeBuilder &builder) {
-  FailureOr<std::shared_ptr<const Code>> body = builder.build(op.getBody().front());
+  FailureOr<std::shared_ptr<const Code>> body = builder.buildRegion(op.getBody());
   if (failed(body))
     return failure();
   return Instruction::Run([body = *body](const Instruction &instruction, Frame &frame) {
@@ -220,7 +220,7 @@ Result translate(replica::ValuesFromFunctionOp op, CodeBuilder &builder) {
 }
 
 Result translate(replica::UpdateNonSlotOp op, CodeBuilder &builder) {
-  FailureOr<std::shared_ptr<const Code>> body = builder.build(op.getBody().front());
+  FailureOr<std::shared_ptr<const Code>> body = builder.buildRegion(op.getBody());
   if (failed(body))
     return failure();
   return Instruction::Run([body = *body](const Instruction &instruction, Frame &frame) {
@@ -281,7 +281,7 @@ Result translate(replica::LocalResultsOp op, CodeBuilder &builder) {
 
 /// Once for all copies that are equal; for the copies of an on_read variable one after the other.
 Result translate(replica::UpdateOp op, CodeBuilder &builder) {
-  FailureOr<std::shared_ptr<const Code>> body = builder.build(op.getBody().front());
+  FailureOr<std::shared_ptr<const Code>> body = builder.buildRegion(op.getBody());
   if (failed(body))
     return failure();
   Variable &variable = findVariable(op, builder);

@@ -45,7 +45,7 @@ static bool isCollectiveForm(FunctionOpInterface function) {
   return true;
 }
 
-FailureOr<std::unique_ptr<Interpreter>> Interpreter::create(ModuleOp module) {
+FailureOr<std::unique_ptr<Interpreter>> Interpreter::create(ModuleOp module, bool withFunctions) {
   FailureOr<int64_t> replicas = replica::getReplicaCount(module);
   if (failed(replicas))
     return failure();
@@ -53,9 +53,13 @@ FailureOr<std::unique_ptr<Interpreter>> Interpreter::create(ModuleOp module) {
   for (auto op : module.getOps<replica::VariableOp>())
     if (failed(interpreter->addVariable(op)))
       return failure();
-  for (auto op : module.getOps<FunctionOpInterface>())
-    if ((isa<replica::StepOp, replica::ProgramOp>(op) || isCollectiveForm(op)) && failed(interpreter->addFunction(op)))
+  for (auto op : module.getOps<FunctionOpInterface>()) {
+    bool isStep = isa<replica::StepOp, replica::ProgramOp>(op) || isCollectiveForm(op);
+    if (!isStep && !(withFunctions && isa<func::FuncOp, device::KernelOp>(op) && !op.isExternal()))
+      continue;
+    if (failed(interpreter->addFunction(op)) && !withFunctions)
       return failure();
+  }
   return interpreter;
 }
 
@@ -132,6 +136,8 @@ LogicalResult Interpreter::run(replica::StepOp op, ArrayRef<SmallVector<Value>> 
 }
 
 LogicalResult Interpreter::run(func::FuncOp op, ArrayRef<SmallVector<Value>> arguments, std::vector<SmallVector<Value>> &results) {
+  if (!isCollectiveForm(op))
+    return runFunction(op, arguments, results);
   std::vector<SmallVector<Value>> given(replicas()), made;
   for (auto [replica, mine] : llvm::enumerate(given)) {
     size_t next = 0;
@@ -159,6 +165,11 @@ LogicalResult Interpreter::run(func::FuncOp op, ArrayRef<SmallVector<Value>> arg
         results[replica].push_back(made[replica][i]);
   }
   return checkCopies();
+}
+
+LogicalResult Interpreter::runFunction(FunctionOpInterface op, ArrayRef<SmallVector<Value>> arguments,
+                                       std::vector<SmallVector<Value>> &results) {
+  return runReplicas(*find(op), arguments, results);
 }
 
 LogicalResult Interpreter::runReplicas(const Function &step, ArrayRef<SmallVector<Value>> arguments,

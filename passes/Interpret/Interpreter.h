@@ -21,7 +21,8 @@ class Interpreter {
 public:
   /// Translates all steps and programs. Errors are diagnostics at the operation: one that the interpreter does not know, elements of a type
   /// that it does not have, no replica count.
-  static llvm::FailureOr<std::unique_ptr<Interpreter>> create(mlir::ModuleOp module);
+  /// With `withFunctions`, functions on tensors and kernels are translated too; those of all functions that cannot be are left out.
+  static llvm::FailureOr<std::unique_ptr<Interpreter>> create(mlir::ModuleOp module, bool withFunctions = false);
   ~Interpreter();
 
   int64_t replicas() const { return machine.replicas(); }
@@ -48,6 +49,10 @@ public:
   /// not bound to a variable. Variables and the number of the replica are supplied.
   llvm::LogicalResult run(mlir::func::FuncOp step, llvm::ArrayRef<llvm::SmallVector<Value>> arguments,
                           std::vector<llvm::SmallVector<Value>> &results);
+
+  /// The same of a function on tensors or a kernel: all arguments are given, all results returned.
+  llvm::LogicalResult runFunction(mlir::FunctionOpInterface function, llvm::ArrayRef<llvm::SmallVector<Value>> arguments,
+                                  std::vector<llvm::SmallVector<Value>> &results);
 
   /// Runs a program once for all replicas: per-replica arguments and results are `Value::perReplica`, an iterator is any value.
   /// Errors as above.

@@ -36,14 +36,56 @@ void addTo(Value &to, const Value &value, const Element &element, bool subtract)
   }
 }
 
-/// The sum along the tree that depends on the number of values alone: split at the largest power of two below it.
-static Value sumTree(ArrayRef<Value> values, const Element &element) {
+/// Replaces each element `a` of `to` by `combine(a, b)`, with the element `b` of `value`; integers are given as numbers with a sign.
+template <typename Combine> static void combineElements(Value &to, const Value &value, const Element &element, Combine combine) {
+  auto combineAll = [&](auto *a, const auto *b) {
+    for (int64_t i = 0; i < to.size(); ++i)
+      a[i] = combine(a[i], b[i]);
+  };
+  switch (element.lane) {
+  case Lane::Float:
+    return combineAll(to.mutableAs<float>(), value.as<float>());
+  case Lane::Double:
+    return combineAll(to.mutableAs<double>(), value.as<double>());
+  case Lane::Int: {
+    auto *a = to.mutableAs<uint64_t>();
+    for (int64_t i = 0; i < to.size(); ++i) {
+      // The number of an i1 is its bit.
+      auto number = [&](uint64_t bits) { return element.width == 1 ? static_cast<int64_t>(bits) : signExtend(bits, element.width); };
+      a[i] = static_cast<uint64_t>(combine(number(a[i]), number(value.intAt(i)))) & widthMask(element.width);
+    }
+  }
+  }
+}
+
+/// The reduction along the tree that depends on the number of values alone: split at the largest power of two below it.
+static Value reduceTree(replica::Reduction reduction, ArrayRef<Value> values, const Element &element) {
   if (values.size() == 1)
     return values[0];
   size_t low = llvm::bit_floor(values.size() - 1);
-  Value sum = sumTree(values.take_front(low), element);
-  addTo(sum, sumTree(values.drop_front(low), element), element, /*subtract=*/false);
-  return sum;
+  Value reduced = reduceTree(reduction, values.take_front(low), element);
+  Value other = reduceTree(reduction, values.drop_front(low), element);
+  switch (reduction) {
+  case replica::Reduction::Sum:
+  case replica::Reduction::Mean:
+    addTo(reduced, other, element, /*subtract=*/false);
+    break;
+  case replica::Reduction::Product:
+    combineElements(reduced, other, element, [](auto a, auto b) {
+      if constexpr (std::is_integral_v<decltype(a)>)
+        return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+      else
+        return a * b;
+    });
+    break;
+  case replica::Reduction::Min:
+    combineElements(reduced, other, element, [](auto a, auto b) { return a < b || a != a ? a : b; });
+    break;
+  case replica::Reduction::Max:
+    combineElements(reduced, other, element, [](auto a, auto b) { return a > b || a != a ? a : b; });
+    break;
+  }
+  return reduced;
 }
 
 Value divide(const Value &sum, const Element &element, int64_t count) {
@@ -64,7 +106,7 @@ Value reduce(replica::Reduction reduction, ArrayRef<Value> values, const Element
     return values[0];
   if (llvm::all_of(values, [](const Value &value) { return value.isZero(); }))
     return Value::zeros(getElement(result)->lane, values[0].shape());
-  Value reduced = sumTree(values, element);
+  Value reduced = reduceTree(reduction, values, element);
   if (reduction == replica::Reduction::Mean)
     reduced = divide(reduced, element, values.size());
   // Values of 16 bits are added in float and rounded once.

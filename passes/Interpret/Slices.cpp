@@ -205,6 +205,10 @@ Result translate(replica::SlicesToDenseOp op, CodeBuilder &) {
   unsigned indexWidth = getElement(op.getIndices().getType())->width;
   return Instruction::Run([type, element, indexWidth](const Instruction &instruction, Frame &frame) {
     Value dense(element.lane, type.getShape());
+    int64_t rows = frame.peek(instruction.operands[0]).shape()[0], indices = frame.peek(instruction.operands[1]).shape()[0];
+    if (rows != indices)
+      return frame.fail(instruction.op,
+                        "expected an index for each of " + Twine(rows) + " rows, found " + Twine(indices) + " [E_SHAPE_MISMATCH]");
     scatter(replica::Scatter::Add, dense, {frame.peek(instruction.operands[0]), frame.peek(instruction.operands[1])}, element, indexWidth);
     frame.slots[instruction.results[0]] = std::move(dense);
     return success();

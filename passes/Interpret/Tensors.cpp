@@ -149,8 +149,8 @@ Instruction::Run translate(tensor::ExtractSliceOp op) {
 
 Instruction::Run translate(tensor::InsertSliceOp op) {
   return [slice = Slice(op)](const Instruction &instruction, Frame &frame) {
-    Value result = frame.take(instruction.operands[1]);
-    const Value &source = frame.peek(instruction.operands[0]);
+    // Before the destination is taken: it may be the same value.
+    Value source = frame.peek(instruction.operands[0]), result = frame.take(instruction.operands[1]);
     Shape extent, steps;
     int64_t start;
     if (failed(slice.read(instruction, frame, result.shape(), 2, extent, steps, start)))

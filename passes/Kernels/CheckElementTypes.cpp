@@ -34,20 +34,22 @@ struct CheckElementTypes : impl::CheckElementTypesPassBase<CheckElementTypes> {
           (void)refuse(cast<RankedTensorType>(operand.get().getType()), operand.get().getLoc());
           return signalPassFailure();
         }
-    // The first operation that makes such a value is the one to change: those behind it only follow.
-    WalkResult result = step.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    step.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      // Operations behind the one that makes such a value only follow.
+      bool follows = llvm::any_of(op->getOperands(), [](Value operand) { return !isSupported(operand.getType()); });
       for (Value value : op->getResults())
-        if (failed(check(value, op->getLoc())))
-          return WalkResult::interrupt();
-      return WalkResult::advance();
+        if (!follows && failed(check(value, op->getLoc())))
+          return signalPassFailure();
     });
-    if (result.wasInterrupted())
-      signalPassFailure();
+  }
+
+  static bool isSupported(Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return !tensor || hasKernels(tensor.getElementType());
   }
 
   static LogicalResult check(Value value, Location location) {
-    auto tensor = dyn_cast<RankedTensorType>(value.getType());
-    return !tensor || hasKernels(tensor.getElementType()) ? success() : refuse(tensor, location);
+    return isSupported(value.getType()) ? success() : refuse(cast<RankedTensorType>(value.getType()), location);
   }
 
   /// An index is as wide as the compiler likes: nothing that comes from outside or goes there has such elements.
@@ -62,6 +64,11 @@ struct CheckElementTypes : impl::CheckElementTypesPassBase<CheckElementTypes> {
   }
 
   static LogicalResult refuse(RankedTensorType tensor, Location location) {
+    if (isa<ComplexType>(tensor.getElementType()))
+      return emitError(location)
+             << "complex numbers are not supported: expected elements of type i1, i8, i16, i32, i64, f16, bf16, f32 or f64, "
+                "found "
+             << tensor.getElementType() << " [E_DTYPE_UNSUPPORTED]";
     return emitError(location) << "there are no kernels for elements of type " << tensor.getElementType()
                                << ": expected i1, i8, i16, i32, i64, f16, bf16, f32 or f64 [E_DTYPE_UNSUPPORTED]";
   }

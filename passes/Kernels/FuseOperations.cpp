@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Kernels/Fusion.h"
+#include "passes/Kernels/InitsAsInputs.h"
 #include "passes/Kernels/Structure.h"
 #include "passes/Passes.h"
 
@@ -59,6 +60,11 @@ bool shouldFuse(OpOperand *operand) {
 struct FuseOperations : impl::FuseOperationsPassBase<FuseOperations> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
+    // First of all: fused, an operation that updates its destination would update what it has written itself.
+    RewritePatternSet inputs(context);
+    populateInitsAsInputsPatterns(inputs);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(inputs))))
+      return signalPassFailure();
     RewritePatternSet patterns(context);
     linalg::populateElementwiseOpsFusionPatterns(patterns, shouldFuse);
     linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);

@@ -29,6 +29,23 @@ def ConvertElementwisePass : Pass<"convert-elementwise", "::mlir::func::FuncOp">
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def NormalizeTensorsPass : Pass<"normalize-tensors", "::mlir::func::FuncOp"> {
+  let summary = "drops what computes no elements, and strides that mean nothing";
+  let description = [{
+    A tensor without elements is empty, whatever it was computed from. The stride of a slice in a dimension of size one becomes one.
+
+    ```mlir
+    // before
+    %0 = tensor.collapse_shape %a [[0, 1]] : tensor<4x0xf32> into tensor<0xf32>
+    %1 = tensor.extract_slice %b[7, 1] [1, 2] [3, 1] : tensor<8x4xf32> to tensor<2xf32>
+    // after
+    %0 = tensor.empty() : tensor<0xf32>
+    %1 = tensor.extract_slice %b[7, 1] [1, 2] [1, 1] : tensor<8x4xf32> to tensor<2xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::tensor::TensorDialect"];
+}
+
 def FuseOperationsPass : Pass<"fuse-operations", "::mlir::func::FuncOp"> {
   let summary = "fuses element-wise operations with each other and folds broadcasts and transposes";
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];

@@ -90,20 +90,35 @@ private:
     return collective::WaitOp::create(builder, loc, results, start, operands).getResults();
   }
 
-  /// Sum or mean of `operand` over all replicas, in elements of type `element`.
+  static collective::Reduction getExchanged(replica::Reduction reduction) {
+    switch (reduction) {
+    case replica::Reduction::Sum:
+    case replica::Reduction::Mean:
+      return collective::Reduction::Sum;
+    case replica::Reduction::Product:
+      return collective::Reduction::Product;
+    case replica::Reduction::Min:
+      return collective::Reduction::Min;
+    case replica::Reduction::Max:
+      return collective::Reduction::Max;
+    }
+    llvm_unreachable("all reductions are listed");
+  }
+
+  /// Reduction of `operand` over all replicas, in elements of type `element`.
   Value reduce(Location loc, replica::Reduction reduction, Value operand, Type element, int64_t bytesPerPack = 0) {
     auto type = cast<RankedTensorType>(operand.getType());
     bool mean = reduction == replica::Reduction::Mean;
-    Value sum = operand;
+    Value reduced = operand;
     if (replicas > 1) {
       RankedTensorType sumType = mean ? type.clone(getSumType(type.getElementType())) : type;
       SmallVector<Value> sizes;
       for (int64_t d = 0; d < type.getRank(); ++d)
         if (type.isDynamicDim(d))
           sizes.push_back(tensor::DimOp::create(builder, loc, operand, d));
-      sum = communicate(loc, collective::Kind::AllReduce, collective::Reduction::Sum, operand, sumType, {}, bytesPerPack, sizes)[0];
+      reduced = communicate(loc, collective::Kind::AllReduce, getExchanged(reduction), operand, sumType, {}, bytesPerPack, sizes)[0];
     }
-    return mean ? divideBy(builder, loc, sum, replicas, element) : sum;
+    return mean ? divideBy(builder, loc, reduced, replicas, element) : reduced;
   }
 
   /// The value of replica 0.

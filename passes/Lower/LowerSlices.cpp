@@ -96,9 +96,19 @@ Value lockstep::lookUpRows(OpBuilder &builder, Location loc, Value table, Value 
                                      Value id = arith::IndexCastOp::create(b, loc, b.getIndexType(), in[0]);
                                      // Compared as unsigned, a negative id is too large.
                                      Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, id, rows);
-                                     SmallVector<Value> place{arith::SelectOp::create(b, loc, inside, id, noRow)};
+                                     SmallVector<Value> place{id};
                                      for (int64_t d = 1; d < rank; ++d)
                                        place.push_back(linalg::IndexOp::create(b, loc, d));
+                                     if (tableType.isDynamicDim(0)) {
+                                       // There may be no row 0 to read instead.
+                                       auto read = [&](OpBuilder &b, Location) {
+                                         scf::YieldOp::create(b, loc, tensor::ExtractOp::create(b, loc, table, place).getResult());
+                                       };
+                                       auto skip = [&](OpBuilder &b, Location) { scf::YieldOp::create(b, loc, zero); };
+                                       linalg::YieldOp::create(b, loc, scf::IfOp::create(b, loc, inside, read, skip).getResults());
+                                       return;
+                                     }
+                                     place[0] = arith::SelectOp::create(b, loc, inside, id, noRow);
                                      Value element = tensor::ExtractOp::create(b, loc, table, place);
                                      linalg::YieldOp::create(b, loc, arith::SelectOp::create(b, loc, inside, element, zero).getResult());
                                    })

@@ -3,6 +3,32 @@
 
 include "mlir/Pass/PassBase.td"
 
+def CheckCastsPass : Pass<"check-casts", "::mlir::ModuleOp"> {
+  let summary = "checks the sizes that casts of tensors promise";
+  let description = [{
+    A cast to a static size is undefined if the value has another one. Here it becomes a branch: either the size is right, or the run ends
+    with an error at the line of the cast.
+
+    ```mlir
+    // before
+    %y = tensor.cast %x : tensor<?xf32> to tensor<4xf32>
+    // after
+    %size = tensor.dim %x, %c0 : tensor<?xf32>
+    %fits = arith.cmpi eq, %size, %c4 : index
+    %y = scf.if %fits -> tensor<4xf32> {
+      %0 = tensor.cast %x : tensor<?xf32> to tensor<4xf32>
+      scf.yield %0 : tensor<4xf32>
+    } else {
+      cf.assert %fits, "train.py:7: expected {bound} elements along dimension 0 ..., found {value} [E_SHAPE_MISMATCH]"
+      %0 = tensor.empty() : tensor<4xf32>
+      scf.yield %0 : tensor<4xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def SetReplicasPass : Pass<"set-replicas", "::mlir::ModuleOp"> {
   let summary = "fixes the strategy, the number of replicas and of servers";
   let description = [{

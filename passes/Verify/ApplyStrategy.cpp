@@ -159,10 +159,10 @@ private:
   static bool isZero(ElementsAttr value) { return matchPattern(value, m_AnyZeroFloat()) || matchPattern(value, m_Zero()); }
 
   /// Values that are added must be numbers of equal shapes (sections 2.1 and 3.1).
-  void checkNumbers(Operation *op, Type type) {
+  void checkNumbers(Operation *op, Type type, bool orBooleans = false) {
     auto tensor = getComponent(type);
     Type element = tensor.getElementType();
-    if (!element.isIntOrFloat() || element.isInteger(1))
+    if (!element.isIntOrFloat() || (element.isInteger(1) && !orBooleans))
       error(op) << "expected elements that are numbers, found " << element << " [E_DTYPE_UNSUPPORTED]";
     if (!tensor.hasRank())
       error(op) << "expected equal shapes on all replicas, found different ranks [E_SHAPE_MISMATCH]";
@@ -181,7 +181,7 @@ private:
       return;
     for (auto [operand, result] : llvm::zip_equal(op.getOperands(), op.getResults())) {
       checkType(op, op.getReduction(), operand.getType(), result.getType());
-      checkNumbers(op, operand.getType());
+      checkNumbers(op, operand.getType(), /*orBooleans=*/op.getReduction() == Reduction::Min || op.getReduction() == Reduction::Max);
       if (op.getReduction() == Reduction::Sum)
         checkSum(op, operand);
     }

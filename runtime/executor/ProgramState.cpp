@@ -6,6 +6,7 @@
 #include "runtime/transport/exchange/ExchangeTransport.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace lockstep::runtime {
 
@@ -80,6 +81,13 @@ Expected<std::unique_ptr<ProgramState>> ProgramState::create(const Program &prog
     return exchange.status();
   state->transport = std::move(*exchange);
   return state;
+}
+
+void ProgramState::fillMemory() {
+  constexpr uint32_t pattern = 0x7ff47ff4;
+  std::byte *memory = arena.data();
+  for (uint64_t i = 0; i + sizeof pattern <= arena.size(); i += sizeof pattern)
+    std::memcpy(memory + i, &pattern, sizeof pattern);
 }
 
 void ProgramState::rewind() {

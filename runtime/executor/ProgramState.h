@@ -35,6 +35,9 @@ public:
   static Expected<std::unique_ptr<ProgramState>> create(const Program &program, const SessionMemory &memory, uint32_t workers,
                                                         TileScheduler &tiles, NetworkInbox *inbox = nullptr);
 
+  /// Fills the memory in which a program keeps what it computes with bytes that are NaN as floats of every width, large integers, and
+  /// booleans that are neither 0 nor 1: what reads them before it writes them shows.
+  void fillMemory();
   /// Puts all replicas at the beginning of the program. Their memories keep what is in them.
   void rewind();
 

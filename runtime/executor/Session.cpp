@@ -198,6 +198,8 @@ Status Session::prepare(ProgramId program) {
 Status Session::execute(ProgramId program) {
   LOCKSTEP_RETURN_IF_ERROR(impl->meet());
   impl->keepShadow(*impl->programs[program]);
+  if (impl->options.fillMemory)
+    impl->states[program]->fillMemory();
   LOCKSTEP_RETURN_IF_ERROR(impl->executor->run(*impl->states[program]));
   LOCKSTEP_RETURN_IF_ERROR(impl->compareMirrored(*impl->programs[program]));
   ++impl->runs;

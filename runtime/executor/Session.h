@@ -100,6 +100,8 @@ struct SessionOptions {
   bool checkRaces = false;
   /// Look at all floats that a launch or collective has written and fail on the first that is not finite: see `FiniteChecker.h`.
   bool checkFinite = false;
+  /// Before each run, overwrite the memory of programs, which outlives runs, with what is no number: results must not change (slow).
+  bool fillMemory = false;
   /// Keep a copy of what the variables held before each run that writes them: a run that fails leaves them as they were. Costs their
   /// bytes once more, and copying these. Not with memory that is shared with other sessions.
   bool shadowVariables = false;

@@ -11,6 +11,7 @@
 #include "runtime/device/cpu/CpuBinary.h"
 #include "runtime/executor/Agreement.h"
 #include "runtime/executor/Executor.h"
+#include "runtime/executor/BoundsChecker.h"
 #include "runtime/executor/FiniteChecker.h"
 #include "runtime/executor/RaceChecker.h"
 #include "runtime/executor/Session.h"
@@ -78,6 +79,7 @@ public:
   /// What such a program reads before it has loaded one.
   Memory noBatch;
   std::unique_ptr<Trace> trace;
+  std::unique_ptr<BoundsChecker> bounds;
   std::unique_ptr<FiniteChecker> finite;
   std::unique_ptr<RaceChecker> races;
   std::vector<std::unique_ptr<ProgramState>> states;

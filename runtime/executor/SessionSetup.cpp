@@ -58,6 +58,10 @@ Status Session::Impl::initialize(std::shared_ptr<const Artifact> given, SessionO
     trace = std::make_unique<Trace>(ranks.count);
     executor->observe(trace.get());
   }
+  if (const KernelFault *fault = binary.fault()) {
+    bounds = std::make_unique<BoundsChecker>(*fault);
+    executor->observe(bounds.get());
+  }
   if (options.checkFinite) {
     finite = std::make_unique<FiniteChecker>();
     executor->observe(finite.get());

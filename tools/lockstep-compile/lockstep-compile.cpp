@@ -63,6 +63,10 @@ struct CommandLine {
                             cl::cat(category)};
   cl::opt<bool> bucket{"bucket", cl::desc("merge collectives into buckets"), cl::init(true), cl::cat(category)};
   cl::opt<bool> overlap{"overlap", cl::desc("start collectives early, wait late"), cl::init(true), cl::cat(category)};
+  cl::opt<bool> checkBounds{"check-bounds",
+                            cl::desc("check every access of kernels against its buffer; the run ends with an error where one "
+                                     "does not fit (slow)"),
+                            cl::cat(category)};
   NumberOption<long long> bytesPerPack{"bytes-per-pack", cl::desc("bound on the size of a bucket in bytes"), cl::init(0),
                                        cl::cat(category)};
   cl::opt<std::string> stopAfter{
@@ -117,6 +121,7 @@ int main(int argc, char **argv) {
   options.optimize = line.level != "0";
   options.simplify = line.simplify;
   options.reassociate = line.reassociate;
+  options.checkBounds = line.checkBounds;
   options.bucket = line.bucket;
   options.overlap = line.overlap;
   options.bytesPerPack = line.bytesPerPack;

@@ -2,9 +2,24 @@
 
 #include "tools/lockstep-run/DataSource.h"
 
+#include "tools/lockstep-run/Options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
 namespace lockstep::run {
 
 using namespace runtime;
+
+void noteUnusedArrays(const Dataset &data, const BatchLayout &layout) {
+  std::string unused;
+  for (const std::string &name : data.names())
+    if (std::ranges::none_of(layout.fields, [&](const BatchField &field) { return field.name == name; }))
+      unused += fmt::format("{}'{}'", unused.empty() ? "" : ", ", name);
+  if (!unused.empty())
+    printNote(fmt::format("'{}': no input has the name of {}", data.path(), unused));
+}
 
 Expected<DataSource> DataSource::create(const BatchLayout &layout, const BatchOptions &options, bool wholeEpochs) {
   DataSource source;

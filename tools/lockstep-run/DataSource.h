@@ -18,6 +18,9 @@ struct DataPlace {
   bool endsEpoch = false;
 };
 
+/// Says which arrays of `data` no input has the name of: nothing reads them.
+void noteUnusedArrays(const runtime::Dataset &data, const runtime::BatchLayout &layout);
+
 /// The batches of a step that takes one, or of a program that goes through an epoch of them in each run; or no data at all.
 class DataSource {
 public:

@@ -2,6 +2,7 @@
 
 #include "tools/lockstep-run/Evaluation.h"
 
+#include "tools/lockstep-run/DataSource.h"
 #include "tools/lockstep-run/Elements.h"
 
 #include <fmt/format.h>
@@ -30,6 +31,7 @@ Expected<std::unique_ptr<Evaluation>> Evaluation::create(Cluster &cluster, const
   Expected<BatchLayout> layout = planBatches(*data, result->info(), /*supplyMask=*/true);
   if (!layout)
     return layout.status();
+  noteUnusedArrays(*data, *layout);
   BatchOptions options;
   options.mode = BatchMode::evaluate;
   options.replicas = cluster.replicas();

@@ -131,6 +131,9 @@ void addOptions(CLI::App &app, Options &options) {
   app.add_flag("--check-races", options.checkRaces, "check all accesses to shared memory (slow)")->group("Diagnosis")->excludes(workers);
   app.add_flag("--check-finite", options.checkFinite, "name the first kernel or collective that makes a NaN or an infinity (slow)")
       ->group("Diagnosis");
+  app.add_flag("--fill-memory", options.fillMemory,
+               "before each step, fill the memory of programs with what is no number: results must not change (slow)")
+      ->group("Diagnosis");
   app.add_option(
          "--inject", options.injections,
          "inject a fault, for example pause:replica=2,channel=3, or return-early, hang or nan in the launch command=7; may be repeated")

@@ -68,6 +68,7 @@ struct Options {
   std::string trace;
   bool checkRaces = false;
   bool checkFinite = false;
+  bool fillMemory = false;
   bool shadowVariables = false;
   /// Steps between comparisons; 0: none.
   uint64_t checkMirrored = 0;

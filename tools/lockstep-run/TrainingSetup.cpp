@@ -70,6 +70,7 @@ Status Training::prepareData() {
     Expected<BatchLayout> planned = planBatches(*data, program(), /*supplyMask=*/false);
     if (!planned)
       return planned.status();
+    noteUnusedArrays(*data, *planned);
     layout = std::move(*planned);
     state.examples = layout->examples;
   } else if (trains) {

@@ -94,6 +94,7 @@ SessionOptions sessionOptions(const Options &options, HangHandler &hang, Injecte
   session.onLongWait = [&hang](const DeadlineReport &report) { hang.onLongWait(report); };
   session.checkRaces = options.checkRaces;
   session.checkFinite = options.checkFinite;
+  session.fillMemory = options.fillMemory;
   session.shadowVariables = options.shadowVariables;
   session.checkMirrored = options.checkMirrored;
   session.traceFile = options.trace;

@@ -107,6 +107,10 @@ Expected<CpuBinary> CpuBinary::load(const Artifact &artifact, std::string_view t
   return result;
 }
 
+const KernelFault *CpuBinary::fault() const {
+  return handle ? static_cast<const KernelFault *>(::dlsym(handle, "lockstep_fault")) : nullptr;
+}
+
 Expected<KernelFunction> CpuBinary::kernel(const char *symbol) const {
   void *address = handle ? ::dlsym(handle, symbol) : nullptr;
   if (!address)

@@ -6,6 +6,7 @@
 #include "runtime/artifact/Artifact.h"
 #include "runtime/support/Status.h"
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -15,6 +16,16 @@ namespace lockstep::runtime {
 /// One tile of a kernel. `buffers` are the pointers of the launch's slices, in its order, and
 /// `scalars` the values of its registers.
 using KernelFunction = void (*)(void *const *buffers, const int64_t *scalars, int64_t tile);
+
+/// What a kernel that was compiled with checks has noted: the first access that would have left its buffer. The kernel has returned
+/// instead, its results unfinished.
+struct KernelFault {
+  /// 0: there is none; 1: it is being written; 2: the rest can be read.
+  std::atomic<int64_t> state;
+  /// Text in which `{value}` and `{bound}` stand for the numbers.
+  const char *message;
+  int64_t value, bound;
+};
 
 /// Whether this CPU has all instructions of a target ("x86-64", "x86-64-v2", "-v3", "-v4").
 /// False for names it does not know.
@@ -36,6 +47,8 @@ public:
   /// The address of a kernel. Error: the object does not define it.
   Expected<KernelFunction> kernel(const char *symbol) const;
   const std::string &target() const { return name; }
+  /// Where kernels note faults, as long as the binary lives; null if they were compiled without checks.
+  const KernelFault *fault() const;
 
 private:
   void *handle = nullptr;

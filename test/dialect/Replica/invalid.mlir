@@ -406,10 +406,28 @@ func.func @f() {
 
 // -----
 
-// Sum and mean are all there is [E_REDUCE_OP].
+// There are five reductions [E_REDUCE_OP].
 replica.step @s(%x: tensor<4xf32> {replica.batch = "x"}) {
+  // expected-error@+1 {{expected a reduction 'sum', 'mean', 'product', 'min' or 'max', found 'median' [E_REDUCE_OP]}}
+  %0 = replica.all_reduce median %x : tensor<4xf32>
+  replica.return
+}
+
+// -----
+
+// In cross-replica context there are sum and mean alone [E_REDUCE_OP].
+replica.program @p(%x: !replica.per_replica<tensor<4xf32>> {replica.batch = "x"}) {
   // expected-error@+1 {{expected a reduction 'sum' or 'mean', found 'max' [E_REDUCE_OP]}}
-  %0 = replica.all_reduce max %x : tensor<4xf32>
+  %0 = replica.reduce_to max %x : !replica.per_replica<tensor<4xf32>> -> !replica.mirrored<tensor<4xf32>>
+  replica.return
+}
+
+// -----
+
+// Only a mean of integers has another type than the values.
+replica.step @s(%x: tensor<4xi32> {replica.batch = "x"}) {
+  // expected-error@+1 {{expected a max of type 'tensor<4xi32>', found 'tensor<4xf64>'}}
+  %0 = replica.all_reduce max %x : tensor<4xi32> -> tensor<4xf64>
   replica.return
 }
 

@@ -30,6 +30,12 @@ replica.step @train(%x: tensor<4xf32> {replica.batch = "x"}, %v: tensor<?x3xf32>
   // CHECK: replica.all_reduce sum %{{.*}}, %{{.*}} {bytes_per_pack = 1024 : i64} : tensor<4xf32>, tensor<f32>
   %r:2 = replica.all_reduce sum %x, %lr {bytes_per_pack = 1024 : i64} : tensor<4xf32>, tensor<f32>
   // The mean of integers is f64.
+  // CHECK: replica.all_reduce product %{{.*}} : tensor<4xf32>
+  %product = replica.all_reduce product %x : tensor<4xf32>
+  // CHECK: replica.all_reduce min %{{.*}} : tensor<4xf32>
+  %min = replica.all_reduce min %x : tensor<4xf32>
+  // CHECK: replica.all_reduce max %{{.*}} : tensor<4xf32>
+  %max = replica.all_reduce max %x : tensor<4xf32>
   // CHECK: %[[MEAN:.*]] = replica.all_reduce mean %{{.*}} : tensor<4xi32>
   %m = replica.all_reduce mean %n : tensor<4xi32>
   // CHECK: math.absf %[[MEAN]] : tensor<4xf64>

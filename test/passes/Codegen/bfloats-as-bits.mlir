@@ -24,3 +24,14 @@ llvm.func @moves(%c: i1, %p: !llvm.ptr) {
   llvm.store %two, %p : vector<2xbf16>, !llvm.ptr
   llvm.return
 }
+
+// Small buffers too, which LLVM keeps in registers of the type that they are declared to hold.
+// CHECK-LABEL: llvm.func @buffer(
+llvm.func @buffer(%i: i64) {
+  %n = llvm.mlir.constant(4 : i64) : i64
+  // CHECK: %[[M:.*]] = llvm.alloca %{{.*}} x i16
+  %m = llvm.alloca %n x bf16 : (i64) -> !llvm.ptr
+  // CHECK: llvm.getelementptr %[[M]][%{{.*}}] : (!llvm.ptr, i64) -> !llvm.ptr, i16
+  %p = llvm.getelementptr %m[%i] : (!llvm.ptr, i64) -> !llvm.ptr, bf16
+  llvm.return
+}

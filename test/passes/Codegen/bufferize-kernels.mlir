@@ -120,3 +120,39 @@ device.kernel @while(%a: tensor<8xf32>, %n: tensor<i32>) -> tensor<8xf32> {
   }
   device.yield %r#0 : tensor<8xf32>
 }
+
+// -----
+
+// Two results begin with the same zeros: each is filled and computed in its own memory, and none is copied.
+// CHECK-LABEL: func.func @two_sums(
+// CHECK-SAME: %[[X:.*]]: memref<4x6xf32>, %[[A:.*]]: memref<6xf32>, %[[B:.*]]: memref<6xf32>
+// CHECK-NOT: memref.alloc
+// CHECK: linalg.generic {{.*}}["parallel"]} outs(%[[A]] : memref<6xf32>)
+// CHECK: %[[UPPER:.*]] = memref.subview %[[X]][0, 0]
+// CHECK: linalg.generic {{.*}} ins(%[[UPPER]] : {{.*}}) outs(%[[A]] : memref<6xf32>)
+// CHECK: %[[LOWER:.*]] = memref.subview %[[X]][2, 0]
+// CHECK: linalg.generic {{.*}}["parallel"]} outs(%[[B]] : memref<6xf32>)
+// CHECK: linalg.generic {{.*}} ins(%[[LOWER]] : {{.*}}) outs(%[[B]] : memref<6xf32>)
+// CHECK-NOT: linalg.generic
+#read = affine_map<(i, j) -> (j, i)>
+#kept = affine_map<(i, j) -> (i)>
+device.kernel @two_sums(%x: tensor<4x6xf32>) -> (tensor<6xf32>, tensor<6xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<6xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<6xf32>) -> tensor<6xf32>
+  %upper = tensor.extract_slice %x[0, 0] [2, 6] [1, 1] : tensor<4x6xf32> to tensor<2x6xf32>
+  %a = linalg.generic {indexing_maps = [#read, #kept], iterator_types = ["parallel", "reduction"]}
+      ins(%upper : tensor<2x6xf32>) outs(%f : tensor<6xf32>) {
+  ^bb0(%in: f32, %sum: f32):
+    %s = arith.addf %sum, %in : f32
+    linalg.yield %s : f32
+  } -> tensor<6xf32>
+  %lower = tensor.extract_slice %x[2, 0] [2, 6] [1, 1] : tensor<4x6xf32> to tensor<2x6xf32>
+  %b = linalg.generic {indexing_maps = [#read, #kept], iterator_types = ["parallel", "reduction"]}
+      ins(%lower : tensor<2x6xf32>) outs(%f : tensor<6xf32>) {
+  ^bb0(%in: f32, %sum: f32):
+    %s = arith.addf %sum, %in : f32
+    linalg.yield %s : f32
+  } -> tensor<6xf32>
+  device.yield %a, %b : tensor<6xf32>, tensor<6xf32>
+}

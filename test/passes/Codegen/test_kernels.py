@@ -208,6 +208,9 @@ FUNCTIONS = {
     "expm1": (np.expm1, -5, 5),
     "rsqrt": (lambda x: 1 / np.sqrt(x), 1e-3, 1e3),
     "sqrt": (np.sqrt, 0, 1e3),
+    "cbrt": (np.cbrt, -1e3, 1e3),
+    "atan": (np.arctan, -10, 10),
+    "round": (lambda x: np.copysign(np.floor(np.abs(x) + 0.5), x), -100, 100),
 }
 
 
@@ -289,17 +292,45 @@ def test_powers_are_exact_to_two_units_in_the_last_place():
         assert units(module[target]["f"](x, y), exact, np.float64).max() <= 2
 
 
+SPECIAL = [0, -0.0, 1, -1, 2, -2, 0.5, -0.5, 3, -3, 1e30, -1e30, 1e-30, np.inf, -np.inf, np.nan]
+
+
 @pytest.mark.parametrize("element, dtype", [("f32", np.float32), ("f64", np.float64)])
-def test_powers_of_special_numbers(element, dtype):
-    numbers = np.array([0, -0.0, 1, -1, 2, -2, 0.5, -0.5, 3, -3, 1e30, -1e30, 1e-30, np.inf, -np.inf, np.nan], dtype)
-    x, y = (grid.ravel() for grid in np.meshgrid(numbers, numbers))
+@pytest.mark.parametrize("name, reference", [("atan2", np.arctan2), ("powf", np.power)])
+def test_functions_of_two_special_numbers(name, reference, element, dtype):
+    x, y = (grid.ravel() for grid in np.meshgrid(np.array(SPECIAL, dtype), np.array(SPECIAL, dtype)))
     with np.errstate(all="ignore"):
-        expected = np.power(x, y)
-    module = functions(element, f"math.powf %a0, %a1 : {element}", 2, x.size)
+        expected = reference(x, y)
+    module = functions(element, f"math.{name} %a0, %a1 : {element}", 2, x.size)
     for target in TARGETS:
         found = module[target]["f"](x, y)
         np.testing.assert_allclose(found, expected, rtol=4 * np.finfo(dtype).eps, atol=0)
         np.testing.assert_array_equal(np.signbit(found[expected == 0]), np.signbit(expected[expected == 0]))
+
+
+@pytest.mark.parametrize("element, dtype", [("f32", np.float32), ("f64", np.float64)])
+@pytest.mark.parametrize("name", ["sin", "tan", "log1p", "cbrt", "atan", "tanh", "expm1"])
+def test_functions_keep_the_sign_of_zero(name, element, dtype):
+    module = functions(element, f"math.{name} %a0 : {element}", 1, 2)
+    for target in TARGETS:
+        found = module[target]["f"](np.array([0.0, -0.0], dtype))
+        np.testing.assert_array_equal(found, 0)
+        np.testing.assert_array_equal(np.signbit(found), [False, True])
+
+
+@pytest.mark.parametrize("element, dtype", [("f32", np.float32), ("f64", np.float64)])
+@pytest.mark.parametrize("name, reference", [("maximumf", np.maximum), ("minimumf", np.minimum)])
+def test_the_greater_of_two_zeros_has_no_sign(name, reference, element, dtype):
+    numbers = np.array(SPECIAL, dtype)
+    x, y = (grid.ravel() for grid in np.meshgrid(numbers, numbers))
+    expected = reference(x, y)
+    zeros = (x == 0) & (y == 0)
+    both, either = np.signbit(x) & np.signbit(y), np.signbit(x) | np.signbit(y)
+    module = functions(element, f"arith.{name} %a0, %a1 : {element}", 2, x.size)
+    for target in TARGETS:
+        found = module[target]["f"](x, y)
+        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(np.signbit(found[zeros]), (both if name == "maximumf" else either)[zeros])
 
 
 def test_conversions_round_once():
@@ -321,6 +352,99 @@ def test_conversions_round_once():
         expected = x.astype(np.float16)
     for target in TARGETS:
         np.testing.assert_array_equal(module[target]["narrow"](x), expected)
+
+
+INTEGERS = [0, 1, -1, 2, -7, 5, 63, 64, 100, -(2**31), 2**31 - 1]
+
+
+def test_integer_operations_are_defined_for_all_operands():
+    """Division by zero and of the least number by -1, and shifts by the width or more."""
+    x, y = (grid.ravel().astype(np.int32) for grid in np.meshgrid(INTEGERS, INTEGERS))
+    a, b, unsigned = x.astype(np.int64), y.astype(np.int64), y.view(np.uint32).astype(np.int64)
+    safe = np.where(b == 0, 1, b)
+    quotient = (np.abs(a) // np.abs(safe)) * np.sign(a) * np.sign(safe)
+    in_range = unsigned < 32
+    amount = np.where(in_range, unsigned, 0)
+    bits = a & 0xFFFFFFFF
+    expected = {
+        "divsi": np.where(b == 0, -1, quotient),
+        "remsi": np.where(b == 0, a, a - quotient * safe),
+        "divui": np.where(b == 0, -1, bits // np.where(b == 0, 1, unsigned)),
+        "remui": np.where(b == 0, bits, bits % np.where(b == 0, 1, unsigned)),
+        "shli": np.where(in_range, bits << amount, 0),
+        "shrui": np.where(in_range, bits >> amount, 0),
+        "shrsi": np.where(in_range, a >> amount, np.where(a < 0, -1, 0)),
+    }
+    for name, wide in expected.items():
+        module = functions("i32", f"arith.{name} %a0, %a1 : i32", 2, x.size)
+        for target in TARGETS:
+            np.testing.assert_array_equal(module[target]["f"](x, y), wide.astype(np.uint32).view(np.int32), err_msg=name)
+
+
+@pytest.mark.parametrize("element, dtype", [("f16", np.float16), ("f32", np.float32), ("f64", np.float64)])
+@pytest.mark.parametrize("bits", [8, 16, 32, 64])
+@pytest.mark.parametrize("sign", ["s", "u"])
+@pytest.mark.parametrize("level", LEVELS)
+def test_conversions_to_integers_saturate(level, sign, bits, element, dtype):
+    limits = np.iinfo(f"{'int' if sign == 's' else 'uint'}{bits}")
+    numbers = [0.0, -0.0, 0.9, -0.9, 1.5, -1.5, 100.7, -100.7, 2.0**7, 2.0**8, 2.0**31, -(2.0**31), 2.0**32, 2.0**63, -(2.0**63), 2.0**64, 1e30]
+    with np.errstate(over="ignore"):
+        x = np.array([*numbers, -1e30, np.inf, -np.inf, np.nan] * 3, np.float64).astype(dtype)
+    expected = [0 if np.isnan(v) else limits.max if v >= limits.max else limits.min if v <= limits.min else int(v) for v in x.tolist()]
+    a, r = tensor(x.size, element=element), tensor(x.size, element=f"i{bits}")
+    module = kernels.Module(
+        f"""device.kernel @f(%x: {a}) -> {r} {{
+  %e = tensor.empty() : {r}
+  %r = linalg.generic {{indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}}
+      ins(%x : {a}) outs(%e : {r}) {{
+  ^bb0(%a: {element}, %o: i{bits}):
+    %0 = arith.fpto{sign}i %a : {element} to i{bits}
+    linalg.yield %0 : i{bits}
+  }} -> {r}
+  device.yield %r : {r}
+}}
+""",
+        level=level,
+    )
+    for target in TARGETS:
+        np.testing.assert_array_equal(module[target]["f"](x).view(limits.dtype), np.array(expected, limits.dtype))
+
+
+@pytest.mark.parametrize("element, dtype", [("f32", np.float32), ("f64", np.float64)])
+def test_remainders_of_floats_are_exact(element, dtype):
+    numbers = np.array([0, -0.0, 1, -1, 0.3, -0.7, 1e30, -1e30, 1e-30, np.finfo(dtype).tiny / 8, 5, 3, np.inf, -np.inf, np.nan], dtype)
+    x, y = (grid.ravel() for grid in np.meshgrid(numbers, numbers))
+    x = np.concatenate([x, np.exp(RANDOM.uniform(-60, 60, 2000)).astype(dtype)])
+    y = np.concatenate([y, np.exp(RANDOM.uniform(-60, 60, 2000)).astype(dtype)])
+    with np.errstate(all="ignore"):
+        expected = np.fmod(x, y)
+    module = functions(element, f"arith.remf %a0, %a1 : {element}", 2, x.size)
+    for target in TARGETS:
+        np.testing.assert_array_equal(module[target]["f"](x, y), expected)
+
+
+def test_two_results_that_begin_with_the_same_fill():
+    """Sums of two slices: neither is computed in the memory that the other is stored to."""
+    text = f"""device.kernel @f(%x: {tensor(4, 6)}) -> ({tensor(4)}, {tensor(4)}) {{
+  %zero = arith.constant 0.0 : f32
+  %t = tensor.empty() : {tensor(6, 4)}
+  %y = linalg.transpose ins(%x : {tensor(4, 6)}) outs(%t : {tensor(6, 4)}) permutation = [1, 0]
+  %e = tensor.empty() : {tensor(4)}
+  %f = linalg.fill ins(%zero : f32) outs(%e : {tensor(4)}) -> {tensor(4)}
+  %s0 = tensor.extract_slice %y[0, 0] [1, 4] [1, 1] : {tensor(6, 4)} to {tensor(1, 4)}
+  %r0 = linalg.reduce {{ arith.addf }} ins(%s0 : {tensor(1, 4)}) outs(%f : {tensor(4)}) dimensions = [0]
+  %s1 = tensor.extract_slice %y[1, 0] [1, 4] [1, 1] : {tensor(6, 4)} to {tensor(1, 4)}
+  %r1 = linalg.reduce {{ arith.addf }} ins(%s1 : {tensor(1, 4)}) outs(%f : {tensor(4)}) dimensions = [0]
+  device.yield %r0, %r1 : {tensor(4)}, {tensor(4)}
+}}
+"""
+    x = normal(4, 6)
+    for level in LEVELS:
+        module = kernels.Module(text, level=level)
+        for target in TARGETS:
+            first, second = module[target]["f"](x)
+            np.testing.assert_array_equal(first, x[:, 0])
+            np.testing.assert_array_equal(second, x[:, 1])
 
 
 def convolution(name, stride):

@@ -23,7 +23,7 @@ func.func @custom_call(%x: tensor<4xf32>) {
 // -----
 
 replica.step @no_reduction(%x: tensor<4xf32>) {
-  // expected-error @+1 {{"replica.all_reduce" expected 'reduction' to be "SUM" or "MEAN", found none}}
+  // expected-error @+1 {{"replica.all_reduce" expected 'reduction' to be one of "SUM", "MEAN", "PRODUCT", "MIN", "MAX", found none}}
   %0 = "stablehlo.custom_call"(%x) <{call_target_name = "replica.all_reduce", backend_config = {}}> : (tensor<4xf32>) -> tensor<4xf32>
   replica.return
 }
@@ -31,8 +31,8 @@ replica.step @no_reduction(%x: tensor<4xf32>) {
 // -----
 
 replica.step @unknown_reduction(%x: tensor<4xf32>) {
-  // expected-error @+1 {{"replica.all_reduce" expected 'reduction' to be "SUM" or "MEAN", found "MAX"}}
-  %0 = "stablehlo.custom_call"(%x) <{call_target_name = "replica.all_reduce", backend_config = {reduction = "MAX"}}> : (tensor<4xf32>) -> tensor<4xf32>
+  // expected-error @+1 {{"replica.all_reduce" expected 'reduction' to be one of "SUM", "MEAN", "PRODUCT", "MIN", "MAX", found "MEDIAN"}}
+  %0 = "stablehlo.custom_call"(%x) <{call_target_name = "replica.all_reduce", backend_config = {reduction = "MEDIAN"}}> : (tensor<4xf32>) -> tensor<4xf32>
   replica.return
 }
 

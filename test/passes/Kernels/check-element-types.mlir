@@ -44,7 +44,7 @@ func.func @inside(%p: i1, %x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 func.func @complex() {
-  // expected-error@+1 {{there are no kernels for elements of type 'complex<f32>'}}
+  // expected-error@+1 {{complex numbers are not supported: expected elements of type i1, i8, i16, i32, i64, f16, bf16, f32 or f64, found 'complex<f32>' [E_DTYPE_UNSUPPORTED]}}
   %0 = tensor.empty() : tensor<4xcomplex<f32>>
   return
 }

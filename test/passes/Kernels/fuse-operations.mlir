@@ -278,3 +278,27 @@ func.func @both_ways(%dy: tensor<64x128xf32>, %x: tensor<64x32xf32>, %w: tensor<
   } -> tensor<32x128xf32>
   return %s, %g : tensor<32x128xf32>, tensor<128x32xf32>
 }
+
+// -----
+
+// What updates its destination reads it as an input: fused, it is computed once for each element of the result, from the same values.
+#id = affine_map<(i) -> (i)>
+#read = affine_map<(i, j) -> (i)>
+#kept = affine_map<(i, j) -> (j)>
+// CHECK-LABEL: func.func @update_then_sum
+func.func @update_then_sum(%a: tensor<1xf32>, %b: tensor<1xf32>, %start: tensor<2xf32>) -> tensor<2xf32> {
+  // CHECK: linalg.generic {{.*}} ins(%arg1, %arg0 : tensor<1xf32>, tensor<1xf32>) outs(%arg2 : tensor<2xf32>)
+  // CHECK-NOT: linalg.generic
+  %u = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%b : tensor<1xf32>) outs(%a : tensor<1xf32>) {
+  ^bb0(%x: f32, %old: f32):
+    %s = arith.addf %old, %x : f32
+    linalg.yield %s : f32
+  } -> tensor<1xf32>
+  %r = linalg.generic {indexing_maps = [#read, #kept], iterator_types = ["reduction", "parallel"]}
+      ins(%u : tensor<1xf32>) outs(%start : tensor<2xf32>) {
+  ^bb0(%x: f32, %sum: f32):
+    %s = arith.addf %sum, %x : f32
+    linalg.yield %s : f32
+  } -> tensor<2xf32>
+  return %r : tensor<2xf32>
+}

@@ -31,6 +31,15 @@ def reference_losses(model, seed, epochs):
     return losses, errors
 
 
+def test_arrays_that_nothing_reads_are_named(model, tmp_path):
+    data = dict(np.load(model / "train.npz"))
+    np.savez(tmp_path / "more.npz", **data, labels=np.zeros(3), extra=np.zeros(3))
+    _, _, err = train(model, "--steps=1", f"--data={tmp_path}/more.npz", f"--eval-data={tmp_path}/more.npz")
+    assert err.count(f"lockstep-run: '{tmp_path}/more.npz': no input has the name of 'labels', 'extra'\n") == 2
+    _, _, err = train(model, "--steps=1")
+    assert "no input has the name" not in err
+
+
 def test_trains_like_numpy(model, tmp_path):
     # Losses of every step and the evaluation after every epoch, which counts 17 examples in
     # batches of 12 once each.

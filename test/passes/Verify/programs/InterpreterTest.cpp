@@ -85,9 +85,9 @@ TEST_F(Interpreter, OthersPassBy) {
 TEST_F(Interpreter, RefusesWhatItDoesNotKnow) {
   const std::pair<std::string, std::string> cases[] = {
       {lowered("collective.group @all\n",
-               "  %h = collective.start all_reduce max @all (%rank : tensor<i32>) -> !collective.pending<tensor<i32>>\n"
+               "  %h = collective.start scatter none @all (%rank : tensor<i32>) -> !collective.pending<tensor<i32>>\n"
                "  %g = collective.wait %h (%rank : tensor<i32>) : !collective.pending<tensor<i32>> -> tensor<i32>\n"),
-       "expected a collective that the interpreter knows, found 'all_reduce max'"},
+       "expected a collective that the interpreter knows, found 'scatter'"},
       {"func.func @step(%w: tensor<i32> {device.binding = #device.binding<variable \"w\">}) {\n  return\n}\n",
        "expected a variable 'w', to which the step is bound"},
       {"replica.step @step(%n: tensor<i32> {replica.batch = \"n\"}) {\n  llvm.br ^a\n^a:\n  replica.return\n}\n",

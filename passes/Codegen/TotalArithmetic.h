@@ -1,0 +1,27 @@
+//===- TotalArithmetic.h - Arithmetic that is defined everywhere -*- C++ -*-===//
+
+#ifndef LOCKSTEP_PASSES_CODEGEN_TOTALARITHMETIC_H
+#define LOCKSTEP_PASSES_CODEGEN_TOTALARITHMETIC_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace lockstep {
+
+/// Gives operations of `arith` a result where MLIR leaves it undefined, or the processor signals an error. The results are those of XLA and
+/// of the reference interpreter:
+///
+/// | operation | operands | result |
+/// |---|---|---|
+/// | `divsi`, `divui` | divisor 0 | all bits set |
+/// | `remsi`, `remui` | divisor 0 | the dividend |
+/// | `divsi`, `remsi` | the least number and -1 | the least number, 0 |
+/// | `shli`, `shrui`, `shrsi` | at least the width | 0, 0, the sign |
+/// | `fptosi`, `fptoui` | NaN | 0 |
+/// | `fptosi`, `fptoui` | out of range | the nearest integer of the type |
+///
+/// Operations whose constant operand excludes these cases are left as they are.
+void defineArithmetic(mlir::func::FuncOp function);
+
+} // namespace lockstep
+
+#endif

@@ -1,0 +1,37 @@
+//===- BoundsChecker.h - reports accesses out of bounds ---------*- C++ -*-===//
+//
+// Kernels that were compiled with `--check-bounds` return before they access memory outside of their buffers, and note what they have
+// found. Here the note becomes the error of the run, before anybody reads what the kernel has left unfinished.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LOCKSTEP_RUNTIME_EXECUTOR_BOUNDSCHECKER_H
+#define LOCKSTEP_RUNTIME_EXECUTOR_BOUNDSCHECKER_H
+
+#include "runtime/device/cpu/CpuBinary.h"
+#include "runtime/executor/Observer.h"
+
+namespace lockstep::runtime {
+
+class BoundsChecker final : public Observer {
+public:
+  /// `fault` outlives the checker.
+  explicit BoundsChecker(const KernelFault &fault) : fault(fault) {}
+
+  void runBegins(const ProgramState &) override {}
+  void runEnds(const ProgramState &) override {}
+  Status commandBegins(const Replica &, uint32_t) override { return Status::success(); }
+  /// Error (out of range): a kernel has noted a fault, this replica's or another one's.
+  Status commandEnds(const Replica &replica, uint32_t command) override;
+  Status arrives(const Replica &, uint32_t, bool) override { return Status::success(); }
+  void sectionEnds(const Replica &, uint32_t) override {}
+  void blocks(const Replica &, uint32_t) override {}
+  void passes(const Replica &, uint32_t) override {}
+
+private:
+  const KernelFault &fault;
+};
+
+} // namespace lockstep::runtime
+
+#endif // LOCKSTEP_RUNTIME_EXECUTOR_BOUNDSCHECKER_H

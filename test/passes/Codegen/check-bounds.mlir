@@ -1,0 +1,74 @@
+// RUN: lockstep-opt %s --check-bounds --split-input-file | FileCheck %s
+// RUN: lockstep-opt %s --check-bounds=accesses=false --split-input-file | FileCheck %s --check-prefix=NONE
+
+// Each index of an element is compared with its size; the message names the line.
+// CHECK: llvm.mlir.global internal constant @[[TEXT:.*]]("model.py:7: expected an index in [0, {bound}) for dimension 1 of tensor<4x8xf32>, found {value} [E_OUT_OF_RANGE]
+// CHECK: llvm.func @lockstep_fail(!llvm.ptr, i64, i64)
+// CHECK-LABEL: func.func @element(
+// CHECK: %[[ROW:.*]] = arith.cmpi ult, %arg1, %{{.*}} : index
+// CHECK: cf.cond_br %[[ROW]], ^[[NEXT:.*]], ^[[FAIL:.*]](
+// CHECK: ^[[NEXT]]:
+// CHECK: %[[COLUMN:.*]] = arith.cmpi ult, %arg2, %{{.*}} : index
+// CHECK: llvm.mlir.addressof @[[TEXT]]
+// CHECK: cf.cond_br %[[COLUMN]], ^[[ACCESS:.*]], ^[[FAIL]](
+// CHECK: ^[[ACCESS]]:
+// CHECK-NEXT: memref.load
+// CHECK: ^[[FAIL]](%[[MESSAGE:.*]]: !llvm.ptr, %{{.*}}: index, %{{.*}}: index):
+// CHECK: llvm.call @lockstep_fail(%[[MESSAGE]]
+// CHECK-NEXT: return
+// NONE-NOT: lockstep_fail
+func.func @element(%m: memref<4x8xf32>, %i: index, %j: index, %out: memref<f32>) {
+  %0 = memref.load %m[%i, %j] : memref<4x8xf32> loc("model.py":7:3)
+  memref.store %0, %out[] : memref<f32>
+  return
+}
+
+// -----
+
+// What is known to fit is not compared.
+// CHECK-LABEL: func.func @known(
+// CHECK-NOT: cf.cond_br
+func.func @known(%m: memref<4xf32>, %out: memref<f32>) {
+  %c3 = arith.constant 3 : index
+  %0 = memref.load %m[%c3] : memref<4xf32>
+  memref.store %0, %out[] : memref<f32>
+  return
+}
+
+// -----
+
+// The first and the last lane of a vector; of a masked one, the last that is set.
+// CHECK-LABEL: func.func @vectors(
+// CHECK: arith.cmpi ult, %arg1
+// CHECK: arith.cmpi ult
+// CHECK: vector.load
+// CHECK: arith.cmpi ult, %arg1
+// CHECK: arith.cmpi ult
+// CHECK: vector.maskedstore
+func.func @vectors(%m: memref<20xf32>, %i: index) {
+  %0 = vector.load %m[%i] : memref<20xf32>, vector<8xf32>
+  %mask = vector.constant_mask [3] : vector<8xi1>
+  vector.maskedstore %m[%i], %mask, %0 : memref<20xf32>, vector<8xi1>, vector<8xf32>
+  return
+}
+
+// -----
+
+// Assertions are checked with and without accesses, inside of loops too, and name the numbers that they compare.
+// CHECK-LABEL: func.func @assertion(
+// NONE: llvm.mlir.global internal constant @[[NONETEXT:.*]]("expected {bound}, found {value}\00")
+// NONE-LABEL: func.func @assertion(
+// NONE-NOT: scf.for
+// NONE: %[[HOLDS:.*]] = arith.cmpi eq, %arg0, %arg1
+// NONE: llvm.mlir.addressof @[[NONETEXT]]
+// NONE: cf.cond_br %[[HOLDS]], ^{{.*}}, ^{{.*}}(%{{.*}}, %arg0, %arg1
+// NONE-NOT: cf.assert
+func.func @assertion(%n: index, %m: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %holds = arith.cmpi eq, %n, %m : index
+    cf.assert %holds, "expected {bound}, found {value}"
+  }
+  return
+}

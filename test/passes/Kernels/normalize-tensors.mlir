@@ -1,0 +1,39 @@
+// RUN: lockstep-opt %s --normalize-tensors --split-input-file | FileCheck %s
+
+// Tensors without elements come from nowhere, loops that make them go.
+// CHECK-LABEL: @empty(
+// CHECK-NEXT: %[[A:.*]] = tensor.empty() : tensor<0xf32>
+// CHECK-NEXT: %[[B:.*]] = tensor.empty() : tensor<0xf32>
+// CHECK-NEXT: return %[[A]], %[[B]]
+func.func @empty(%a: tensor<4x0xf32>, %lb: index, %ub: index, %step: index) -> (tensor<0xf32>, tensor<0xf32>) {
+  %0 = tensor.collapse_shape %a [[0, 1]] : tensor<4x0xf32> into tensor<0xf32>
+  %1 = scf.for %i = %lb to %ub step %step iter_args(%t = %0) -> tensor<0xf32> {
+    %2 = arith.addf %t, %t : tensor<0xf32>
+    scf.yield %2 : tensor<0xf32>
+  }
+  return %0, %1 : tensor<0xf32>, tensor<0xf32>
+}
+
+// -----
+
+// An exchange is never dropped, whatever it exchanges.
+// CHECK-LABEL: @exchange(
+// CHECK: collective.start all_gather
+collective.group @all
+func.func @exchange(%a: tensor<0xf32>) -> tensor<0xf32> {
+  %h = collective.start all_gather none @all axis 0 (%a : tensor<0xf32>) -> !collective.pending<tensor<0xf32>>
+  %g = collective.wait %h (%a : tensor<0xf32>) : !collective.pending<tensor<0xf32>> -> tensor<0xf32>
+  return %g : tensor<0xf32>
+}
+
+// -----
+
+// Strides of dimensions of size one become one, others stay.
+// CHECK-LABEL: @strides(
+// CHECK: tensor.extract_slice %{{.*}}[7, 1] [1, 2] [1, 2] : tensor<8x4xf32> to tensor<2xf32>
+// CHECK: tensor.insert_slice %{{.*}} into %{{.*}}[7, 0] [1, 2] [1, 3]
+func.func @strides(%b: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %0 = tensor.extract_slice %b[7, 1] [1, 2] [3, 2] : tensor<8x4xf32> to tensor<2xf32>
+  %1 = tensor.insert_slice %0 into %b[7, 0] [1, 2] [2, 3] : tensor<2xf32> into tensor<8x4xf32>
+  return %1 : tensor<8x4xf32>
+}
