@@ -18,5 +18,9 @@ path = [config.lockstep_tools_dir, config.llvm_tools_dir, config.environment.get
 config.environment["PATH"] = os.pathsep.join(path)
 # A failing FileCheck shows what it looked for and what it found.
 config.environment["FILECHECK_OPTS"] = "--dump-input-filter=all --allow-unused-prefixes=false"
+# `lit --param check_values=1`: every pass that a test runs is checked on random data.
+if lit_config.params.get("check_values"):  # noqa: F821
+    config.substitutions.append((r"\blockstep-opt\b", "lockstep-opt --check-values"))
+    config.available_features.add("check-values")
 config.substitutions.append(("%python", config.python or "python3"))
 config.substitutions.append(("%examples", os.path.join(config.lockstep_source_dir, "examples")))

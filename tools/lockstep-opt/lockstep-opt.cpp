@@ -1,14 +1,73 @@
 //===- lockstep-opt.cpp - Runs single passes and stages -------------------===//
 
 #include "passes/Pipelines.h"
+#include "tools/lockstep-opt/CheckValues.h"
 
 #include "mlir/InitAllPasses.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/ToolOutputFile.h"
+#include "llvm/Support/WithColor.h"
+
+namespace cl = llvm::cl;
+using namespace lockstep;
+
+namespace {
+
+constexpr const char *kToolName = "lockstep-opt";
+
+/// The configuration of the command line, with every pass checked.
+struct CheckedConfig : mlir::MlirOptMainConfig {
+  CheckedConfig(mlir::MlirOptMainConfig base, opt::CheckValues::Summary &summary) : MlirOptMainConfig(std::move(base)) {
+    passPipelineCallback = [&summary, addPasses = passPipelineCallback](mlir::PassManager &pm) {
+      pm.getContext()->disableMultithreading();
+      pm.addInstrumentation(std::make_unique<opt::CheckValues>(summary));
+      return addPasses(pm);
+    };
+  }
+};
+
+int fail(const llvm::Twine &message) {
+  llvm::WithColor::error(llvm::errs(), kToolName) << message << "\n";
+  return 1;
+}
+
+int runChecked(llvm::StringRef input, llvm::StringRef output, mlir::DialectRegistry &registry) {
+  std::string message;
+  std::unique_ptr<llvm::MemoryBuffer> buffer = mlir::openInputFile(input, &message);
+  if (!buffer)
+    return fail(message);
+  std::unique_ptr<llvm::ToolOutputFile> file = mlir::openOutputFile(output, &message);
+  if (!file)
+    return fail(message);
+  opt::CheckValues::Summary summary;
+  CheckedConfig config(mlir::MlirOptMainConfig::createFromCLOptions(), summary);
+  mlir::LogicalResult result = mlir::MlirOptMain(file->os(), std::move(buffer), registry, config);
+  llvm::errs() << kToolName << ": values compared after " << summary.compared << " of " << summary.compared + summary.skipped
+               << " passes\n";
+  if (mlir::failed(result) || summary.foundDifference)
+    return 1;
+  file->keep();
+  return 0;
+}
+
+} // namespace
 
 int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  static cl::opt<bool> checkValues(
+      "check-values", cl::desc("execute the module before and after each pass on random data, and compare: an error says which "
+                               "pass changes what is computed"));
   mlir::registerAllPasses();
-  lockstep::registerPassesAndPipelines();
+  registerPassesAndPipelines();
   mlir::DialectRegistry registry;
-  lockstep::registerDialects(registry);
-  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "Lockstep's optimizer driver\n", registry));
+  registerDialects(registry);
+  auto [input, output] = mlir::registerAndParseCLIOptions(argc, argv, "Lockstep's optimizer driver\n", registry);
+  if (checkValues)
+    return runChecked(input, output, registry);
+  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, input, output, registry));
 }

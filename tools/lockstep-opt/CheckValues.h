@@ -1,0 +1,40 @@
+//===- CheckValues.h - Passes that keep what is computed --------*- C++ -*-===//
+
+#ifndef LOCKSTEP_TOOLS_LOCKSTEP_OPT_CHECKVALUES_H
+#define LOCKSTEP_TOOLS_LOCKSTEP_OPT_CHECKVALUES_H
+
+#include "tools/lockstep-opt/Execution.h"
+
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Pass/PassInstrumentation.h"
+
+namespace lockstep::opt {
+
+/// Executes the module before and after each pass, on the same random data, and reports what has become another value. After
+/// `generate-code`, kernels are compared with their native code too. Passes must not run in parallel.
+class CheckValues : public mlir::PassInstrumentation {
+public:
+  /// What was checked, of all pass managers of the process.
+  struct Summary {
+    /// Passes after which something was compared, and after which nothing could be.
+    unsigned compared = 0, skipped = 0;
+    bool foundDifference = false;
+  };
+
+  explicit CheckValues(Summary &summary) : summary(summary) {}
+
+  void runBeforePass(mlir::Pass *pass, mlir::Operation *op) override;
+  void runAfterPass(mlir::Pass *pass, mlir::Operation *op) override;
+  void runAfterPassFailed(mlir::Pass *pass, mlir::Operation *op) override;
+
+private:
+  void compare(mlir::Pass *pass, mlir::Operation *op, const std::string &name, const Outcome &expected, const Outcome &found);
+
+  Summary &summary;
+  /// The modules before the passes that are running, inner ones last.
+  std::vector<mlir::OwningOpRef<mlir::ModuleOp>> before;
+};
+
+} // namespace lockstep::opt
+
+#endif
