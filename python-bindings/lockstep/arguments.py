@@ -3,14 +3,15 @@
 import jax
 import jax.numpy as jnp
 
-_REDUCTIONS = ("SUM", "MEAN")
-_DTYPES = ("bfloat16", "float16", "float32", "float64", "int32", "int64")
+#: What `tf.distribute` has.
+SUM_OR_MEAN = ("SUM", "MEAN")
+REDUCTIONS = (*SUM_OR_MEAN, "PRODUCT", "MIN", "MAX")
 
 
-def reduction_name(reduction):
-    """Returns "SUM" or "MEAN"; ValueError for anything else."""
+def reduction_name(reduction, allowed=REDUCTIONS):
+    """Returns the reduction in upper case; ValueError if it is none of `allowed`."""
     name = str(reduction).upper()
-    if name not in _REDUCTIONS:
+    if name not in allowed:
         raise ValueError(f"'{reduction}' is not a valid ReduceOp")
     return name
 
@@ -41,14 +42,16 @@ def array(leaf, function):
 def reducible(leaf, reduction, function):
     """Converts a leaf to an array that `reduction` can take.
 
-    The mean of integers is that of doubles.
+    The mean of integers is that of doubles. Booleans have "MIN" (all of them)
+    and "MAX" (any of them).
 
     Raises:
       TypeError: if its dtype has no such reduction.
     """
     value = array(leaf, function)
-    if value.dtype.name not in _DTYPES:
-        raise TypeError(f"{function}: expected a dtype of {', '.join(_DTYPES)}, found {value.dtype.name}")
+    is_number = jnp.issubdtype(value.dtype, jnp.integer) or jnp.issubdtype(value.dtype, jnp.floating)
+    if not is_number and not (value.dtype == bool and reduction in ("MIN", "MAX")):
+        raise TypeError(f"{function}: expected integers or floats for reduction '{reduction}', found {value.dtype.name}")
     if reduction == "MEAN" and jnp.issubdtype(value.dtype, jnp.integer):
         if not jax.config.jax_enable_x64:
             raise TypeError(f"{function}: the mean of {value.dtype.name} is float64, which needs jax.config.update('jax_enable_x64', True)")

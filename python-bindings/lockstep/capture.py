@@ -8,6 +8,7 @@ the same bytes wherever and whenever they are made.
 import argparse
 import os
 import sys
+import traceback
 
 import jax
 import numpy as np
@@ -44,9 +45,9 @@ def capture(model: models.Model, replicas: int | None = None, seed: int = 0):
         functions = [contract.step_function(model, state)]
         if model.evaluate is not None:
             functions.append(contract.evaluate_function(model, state))
-        lowered = [_lower(f) for f in functions]
+        lowered = [_lower(f, model.path) for f in functions]
     text = legalize.legalize(model.name, functions, lowered, locations)
-    names = models.named_leaves(state, "init")
+    names = models.named_leaves(contract.stored(state), "init")
     return text, {name: np.array(leaf, order="C") for name, leaf in names.items()}
 
 
@@ -60,15 +61,23 @@ def write(folder, text, state):
         file.write(save(state))
 
 
-def _lower(function):
-    """Lowers a function to StableHLO, as text in generic form."""
+def _lower(function, path):
+    """Lowers a function of the model file `path` to StableHLO, as text in generic form."""
     traced = jax.jit(function.call, keep_unused=True).trace(*function.arguments)
     try:
         lowered = traced.lower(lowering_platforms=(PLATFORM,))
-    except NotImplementedError as error:
-        raise models.ModelError(f"{function.name}: an operation has no portable lowering: {error}") from error
+    except (NotImplementedError, ValueError) as error:
+        what = "a step cannot call back to Python" if "Callback" in str(error) else "an operation has no portable lowering"
+        raise models.ModelError(f"{_place(error, path)}{function.name}: {what}: {error}") from error
     module = lowered.compiler_ir("stablehlo")
     return module.operation.get_asm(enable_debug_info=True, print_generic_op_form=True)
+
+
+def _place(error, path):
+    """Where the operation that JAX cannot lower is in the model, as `model.py:15: `; nothing if JAX does not say it."""
+    trace = traceback.extract_tb(error.__cause__.__traceback__) if error.__cause__ else []
+    lines = [frame.lineno for frame in trace if os.path.realpath(frame.filename) == os.path.realpath(path)]
+    return f"{os.path.basename(path)}:{lines[-1]}: " if lines else ""
 
 
 def main(arguments=None):

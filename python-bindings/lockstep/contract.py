@@ -2,7 +2,8 @@
 
 The flat functions are what is lowered: their arguments are the leaves of the
 state, the batch's entries and the scalars; their results the leaves of the new
-state and the metrics, in the order of their names' pytree.
+state and the metrics, in the order of their names' pytree. A typed random key
+of the state is kept as the integers that it is made of.
 """
 
 import dataclasses
@@ -65,11 +66,29 @@ def initial_state(model: Model, seed: int):
             array = jnp.asarray(leaf)
         except (TypeError, ValueError):
             raise ModelError(f"{where}: expected an array, found a {type(leaf).__name__}") from None
-        if jax.dtypes.issubdtype(array.dtype, jax.dtypes.prng_key):
-            raise ModelError(f"{where}: a typed random key cannot be kept; keep jax.random.key_data(key), an array of uint32")
-        check_dtype(where, array.dtype)
+        if not _is_key(array):
+            check_dtype(where, array.dtype)
     # Python numbers make weak types, which a step would not give back.
     return jax.tree.map(lambda x: jnp.asarray(x, jnp.asarray(x).dtype), state)
+
+
+def _is_key(value):
+    """Whether a value, or its shape and dtype, is of typed random keys."""
+    return jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key)
+
+
+def stored(state):
+    """Replaces typed random keys by the arrays of uint32 that they are kept as."""
+    return jax.tree.map(lambda x: jax.random.key_data(x) if _is_key(x) else x, state)
+
+
+def _with_keys(kept, state):
+    """Undoes `stored`: makes typed random keys of the arrays where `state` has such keys."""
+
+    def restore(value, original):
+        return jax.random.wrap_key_data(value, impl=jax.random.key_impl(original)) if _is_key(original) else value
+
+    return jax.tree.map(restore, kept, state)
 
 
 def step_function(model: Model, state) -> Function:
@@ -78,20 +97,21 @@ def step_function(model: Model, state) -> Function:
     Raises:
       ModelError: if `step` returns something else than (state, metrics), a
         state of another structure, shape or dtype, or metrics that are no dict
-        of scalars.
+        of arrays.
     """
     shapes = _shapes(state)
     result = jax.eval_shape(model.step, shapes, model.batch, model.scalars)
     if not isinstance(result, tuple) or len(result) != 2:
         raise ModelError(f"step: expected (state, metrics), found {_describe(result)}")
     _check_state(shapes, result[0])
-    metrics = _check_scalars(result[1], "step: metrics")
+    metrics = _check_values(result[1], "step: metrics")
 
     def call(*leaves):
-        new_state, new_metrics = model.step(*unflatten(leaves))
-        return [*jax.tree.leaves(new_state), *_in_order(new_metrics, metrics)]
+        kept, batch, scalars = unflatten(leaves)
+        new_state, new_metrics = model.step(_with_keys(kept, state), batch, scalars)
+        return [*jax.tree.leaves(stored(new_state)), *_in_order(new_metrics, metrics)]
 
-    arguments, unflatten = _flatten(shapes, model.batch, model.scalars)
+    arguments, unflatten = _flatten(_stored_shapes(shapes), model.batch, model.scalars)
     variables = [Value("variable", name) for name in named_leaves(state, "state")]
     return Function(
         "step",
@@ -123,13 +143,14 @@ def evaluate_function(model: Model, state) -> Function:
         pair = result[name]
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise ModelError(f"evaluate: '{name}': expected (sum, count), found {_describe(pair)}")
-        _check_scalars(dict(zip(("sum", "count"), pair, strict=True)), f"evaluate: '{name}'")
+        _check_values(dict(zip(("sum", "count"), pair, strict=True)), f"evaluate: '{name}'", scalars=True)
 
     def call(*leaves):
-        pairs = model.evaluate(*unflatten(leaves))
+        kept, rows = unflatten(leaves)
+        pairs = model.evaluate(_with_keys(kept, state), rows)
         return [jnp.asarray(part) for name in names for part in pairs[name]]
 
-    arguments, unflatten = _flatten(shapes, batch)
+    arguments, unflatten = _flatten(_stored_shapes(shapes), batch)
     return Function(
         "evaluate",
         model.evaluate,
@@ -145,6 +166,10 @@ def evaluate_function(model: Model, state) -> Function:
 
 def _shapes(tree):
     return jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), tree)
+
+
+def _stored_shapes(shapes):
+    return jax.eval_shape(stored, shapes)
 
 
 def _flatten(*trees):
@@ -172,15 +197,17 @@ def _check_state(before, after):
         raise ModelError(f"step: expected a state of the same structure as init's, found {jax.tree.structure(after)}")
 
 
-def _check_scalars(values, where):
-    """Checks a dict of scalars; returns its names, sorted."""
+def _check_values(values, where, scalars=False):
+    """Checks a dict of arrays, or of scalars only; returns its names, sorted."""
+    kind = "a scalar" if scalars else "an array"
     if not isinstance(values, dict):
-        raise ModelError(f"{where}: expected a dict of name -> scalar, found {_describe(values)}")
+        raise ModelError(f"{where}: expected a dict of name -> {kind.split()[1]}, found {_describe(values)}")
     for name, value in values.items():
         if not isinstance(name, str):
             raise ModelError(f"{where}: expected names to be strings, found {name!r}")
-        if getattr(value, "shape", None) != ():
-            raise ModelError(f"{where}: '{name}': expected a scalar, found {_describe(value)}")
+        shape = getattr(value, "shape", None)
+        if shape is None or (scalars and shape != ()):
+            raise ModelError(f"{where}: '{name}': expected {kind}, found {_describe(value)}")
         check_dtype(f"{where}: '{name}'", value.dtype)
     return sorted(values)
 

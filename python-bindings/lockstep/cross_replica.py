@@ -69,7 +69,7 @@ class CrossReplica:
         """
         del destinations
         mode = _cross_replica("reduce_to")
-        name = arguments.reduction_name(reduction)
+        name = arguments.reduction_name(reduction, arguments.SUM_OR_MEAN)
         leaves, structure = jax.tree.flatten(value)
         for leaf in leaves:
             if not isinstance(leaf, PerReplica) and name == "SUM" and mode["size"] != 1:

@@ -5,6 +5,9 @@ by jaxlib's own passes. What those leave (`stablehlo.while`, `case`, `scatter`,
 the `replica.*` custom calls) stays, for the compiler's import.
 """
 
+import math
+import re
+
 from jax.interpreters import mlir
 from jaxlib.mlir import ir, passmanager
 from jaxlib.mlir._mlir_libs import _stablehlo
@@ -13,7 +16,7 @@ from lockstep import inlining
 from lockstep.locations import Locations
 from lockstep.model import ModelError
 from lockstep.signless import make_signless
-from lockstep.simplify import simplify
+from lockstep.simplify import describe, simplify
 
 _PIPELINE = (
     "builtin.module("
@@ -47,7 +50,29 @@ def legalize(name, functions, lowered, locations: Locations) -> str:
         for op in module.body.operations:
             make_signless(op.operation)
         _relocate(module, locations)
-        return module.operation.get_asm(enable_debug_info=True, print_generic_op_form=True)
+        return _pack_booleans(module.operation.get_asm(enable_debug_info=True, print_generic_op_form=True))
+
+
+_BOOLEANS = re.compile(r'dense<"0x([0-9A-F]+)"> : tensor<((?:[0-9]+x)+)i1>')
+
+
+def _pack_booleans(text):
+    """Writes large constants of booleans as LLVM 22 reads them.
+
+    It takes eight elements of a hexadecimal constant from a byte, the first
+    from the lowest bit, where jaxlib's newer MLIR writes a byte an element.
+    """
+
+    def pack(match):
+        elements = bytes.fromhex(match[1])
+        if len(elements) != math.prod(map(int, match[2].removesuffix("x").split("x"))):
+            return match[0]
+        packed = bytearray(-(-len(elements) // 8))
+        for index, element in enumerate(elements):
+            packed[index // 8] |= (element & 1) << index % 8
+        return f'dense<"0x{packed.hex().upper()}"> : tensor<{match[2]}i1>'
+
+    return _BOOLEANS.sub(pack, text)
 
 
 def _append(module, function, source, locations):
@@ -112,8 +137,7 @@ def _run(passes, module):
         passes.run(module.operation)
     except ir.MLIRError as error:
         first = error.error_diagnostics[0]
-        where = str(first.location).removeprefix("loc(").removesuffix(")")
-        raise ModelError(f"{where.replace(chr(34), '')}: {first.message}") from None
+        raise ModelError(f"{describe(first.location)}: cannot capture this operation: {first.message}") from None
 
 
 def _attributes(values, function, which):

@@ -41,7 +41,8 @@ class Model:
     Attributes:
       path: absolute path of the file.
       init, step, evaluate: the user's functions; `evaluate` may be None.
-      batch: name -> shape and dtype of one replica's batch, sorted by name.
+      batch: name -> shape and dtype of one replica's batch, sorted by name;
+        empty for a step without a batch.
       defaults: name -> default of a scalar, a NumPy scalar; sorted by name.
       scalars: name -> shape and dtype of all scalars, `step` and `seed`
         included; sorted by name.
@@ -112,6 +113,8 @@ def check(module, path):
     if evaluate is not None and not callable(evaluate):
         raise ModelError("expected 'evaluate' to be a function")
     batch = _batch(getattr(module, "batch_spec", None))
+    if evaluate is not None and not batch:
+        raise ModelError("evaluate: expected a 'batch_spec' with entries, whose rows it evaluates, found an empty one")
     defaults = _defaults(getattr(module, "scalar_spec", {}))
     scalars = {**{k: v.dtype for k, v in defaults.items()}}
     for name, dtype in SUPPLIED.items():
@@ -131,8 +134,8 @@ def check(module, path):
 
 
 def _batch(spec):
-    """Normalizes `batch_spec`."""
-    if not isinstance(spec, dict) or not spec:
+    """Normalizes `batch_spec`; empty for a step without a batch."""
+    if not isinstance(spec, dict):
         raise ModelError(f"expected 'batch_spec', a dict of name -> jax.ShapeDtypeStruct or (shape, dtype), found {_kind(spec)}")
     result = {}
     for name, entry in sorted(spec.items()):
@@ -150,7 +153,7 @@ def _batch(spec):
             raise ModelError(f"batch_spec['{name}']: expected a shape with rows, found {entry.shape}")
         result[name] = entry
     rows = {name: entry.shape[0] for name, entry in result.items()}
-    if len(set(rows.values())) != 1:
+    if len(set(rows.values())) > 1:
         raise ModelError(
             f"batch_spec: expected the same number of rows in all entries, found {', '.join(f'{k}: {v}' for k, v in rows.items())}"
         )

@@ -1,6 +1,7 @@
 """The functions of the replica context that a step calls."""
 
 import jax
+import jax.numpy as jnp
 
 from lockstep import arguments, context, primitives
 
@@ -9,14 +10,16 @@ def all_reduce(tree, reduction):
     """Reduces every leaf of `tree` over the replicas.
 
     All leaves travel in one collective. 16-bit floats are accumulated in 32
-    bits and rounded once. The gradient is the all-reduce, by the same
-    reduction, of the incoming gradients: it is the gradient of the sum of all
-    replicas' losses.
+    bits and rounded once. The gradient of a sum or mean is the all-reduce, by
+    the same reduction, of the incoming gradients: it is the gradient of the sum
+    of all replicas' losses. Other reductions have none.
 
     Args:
       tree: pytree of arrays, of the same shapes on all replicas. Python
         numbers become arrays.
-      reduction: "SUM" or "MEAN", in upper or lower case.
+      reduction: "SUM", "MEAN", "PRODUCT", "MIN" or "MAX", in upper or lower
+        case. A NaN of one replica is the result of "MIN" and "MAX". Of
+        booleans, "MIN" tells whether all are true, "MAX" whether any is.
 
     Returns:
       A pytree of the same structure, shapes and dtypes; equal on all replicas.
@@ -24,9 +27,10 @@ def all_reduce(tree, reduction):
 
     Raises:
       ValueError: if `reduction` is something else.
-      TypeError: if a leaf has a dtype that has no reduction, or is an integer
-        under "MEAN" while `jax_enable_x64` is off.
-      NotImplementedError: under `jax.vmap`.
+      TypeError: if a leaf has a dtype that has no such reduction, or is an
+        integer under "MEAN" while `jax_enable_x64` is off.
+      NotImplementedError: under `jax.vmap`, and for gradients through
+        "PRODUCT", "MIN" and "MAX".
       RuntimeError: outside `shard_map` and capture, or in the function of a
         `merge_call`.
     """
@@ -36,8 +40,30 @@ def all_reduce(tree, reduction):
         return tree
     mode = _replica_context("all_reduce")
     values = [arguments.reducible(leaf, name, "all_reduce") for leaf in leaves]
-    results = primitives.all_reduce_p.bind(*values, reduction=name, **mode)
+    signed = [_to_signed(value, name) for value in values]
+    results = primitives.all_reduce_p.bind(*signed, reduction=name, **mode)
+    results = [_from_signed(result, value.dtype, name) for result, value in zip(results, values, strict=True)]
     return jax.tree.unflatten(structure, results)
+
+
+def _to_signed(value, reduction):
+    """Maps unsigned integers to signed ones, whose reduction is that of the originals.
+
+    The compiler's integers have no sign. Sums and products do not depend on it;
+    an offset of half the range keeps the order.
+    """
+    if not jnp.issubdtype(value.dtype, jnp.unsignedinteger):
+        return value
+    bits = jax.lax.bitcast_convert_type(value, jnp.dtype(f"int{value.dtype.itemsize * 8}"))
+    return bits ^ jnp.iinfo(bits.dtype).min if reduction in ("MIN", "MAX") else bits
+
+
+def _from_signed(value, dtype, reduction):
+    """Undoes `_to_signed`."""
+    if not jnp.issubdtype(dtype, jnp.unsignedinteger):
+        return value
+    bits = value ^ jnp.iinfo(value.dtype).min if reduction in ("MIN", "MAX") else value
+    return jax.lax.bitcast_convert_type(bits, dtype)
 
 
 def all_gather(tree, axis):

@@ -69,12 +69,27 @@ def _all_reduce_abstract(*avals, reduction, captured, size):
     return [aval.update(weak_type=False) for aval in avals]
 
 
+_JAX_REDUCTIONS = {
+    "SUM": jax.lax.psum,
+    "MEAN": jax.lax.pmean,
+    "PRODUCT": lambda value, axis: jnp.prod(jax.lax.all_gather(value, axis), axis=0, dtype=value.dtype),
+    "MIN": jax.lax.pmin,
+    "MAX": jax.lax.pmax,
+}
+
+
 def all_reduce_jax(*values, reduction, captured, size):
     del captured, size
-    reduce = jax.lax.psum if reduction == "SUM" else jax.lax.pmean
-    wide = [v.astype(jnp.float32) if v.dtype.itemsize == 2 else v for v in values]
-    sums = reduce(wide, context.AXIS)
-    return [s.astype(v.dtype) for s, v in zip(sums, values, strict=True)]
+    return [_reduce_jax(value, reduction) for value in values]
+
+
+def _reduce_jax(value, reduction):
+    wide = value
+    if value.dtype == bool:
+        wide = value.astype(jnp.int32)
+    elif jnp.issubdtype(value.dtype, jnp.floating) and value.dtype.itemsize == 2:
+        wide = value.astype(jnp.float32)
+    return _JAX_REDUCTIONS[reduction](wide, context.AXIS).astype(value.dtype)
 
 
 def _all_reduce_lowering(ctx, *operands, reduction, captured, size):
@@ -86,6 +101,9 @@ def _all_reduce_lowering(ctx, *operands, reduction, captured, size):
 
 
 def _all_reduce_jvp(primals, tangents, **params):
+    reduction = params["reduction"]
+    if reduction not in ("SUM", "MEAN") and any(type(t) is not ad.Zero for t in tangents):
+        raise NotImplementedError(f"all_reduce: the reduction '{reduction}' has no gradient; put jax.lax.stop_gradient around its operand")
     results = all_reduce_p.bind(*primals, **params)
     out = [ad.Zero(jax.typeof(r).to_tangent_aval()) for r in results]
     values, live = _map_linear(all_reduce_p, tangents, params)

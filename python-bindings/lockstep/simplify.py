@@ -1,18 +1,54 @@
-"""Removes operations that do nothing, before legalization trips over them."""
+"""Rewrites operations that legalization trips over, and removes those that do nothing."""
+
+import re
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
+from lockstep.model import ModelError
+
 
 def simplify(function: ir.Operation):
-    """Applies the rules of this file to all operations of a function."""
+    """Applies the rules of this file to all operations of a function.
+
+    Raises:
+      ModelError: if an operation has no meaning in a step.
+    """
     for op in _operations(function):
-        rule = _RULES.get(op.name)
+        rule = _no_elements if _makes_nothing(op) else _RULES.get(op.name)
         values = rule(op) if rule else None
         if values is not None:
             for old, new in zip(op.results, values, strict=True):
                 old.replace_all_uses_with(new)
             op.erase()
+
+
+def _is_empty(value):
+    """Whether a value is a tensor without elements."""
+    return isinstance(value.type, ir.RankedTensorType) and 0 in value.type.shape
+
+
+# Operations whose results have no elements
+
+
+def _makes_nothing(op):
+    """Whether an operation computes tensors without elements, and has no other effect."""
+    if not op.name.startswith(("stablehlo.", "chlo.")) or op.name in ("stablehlo.constant", "stablehlo.custom_call"):
+        return False
+    return len(op.results) > 0 and all(_is_empty(result) and _has_kernels(result) for result in op.results)
+
+
+def _has_kernels(value):
+    """Whether elements are integers or floats; others are refused later, by the name of their type."""
+    return isinstance(ir.RankedTensorType(value.type).element_type, ir.IntegerType | ir.FloatType)
+
+
+def _no_elements(op):
+    with ir.InsertionPoint(op), op.location:
+        return [stablehlo.ConstantOp(ir.Attribute.parse(f"dense<> : {result.type}")).result for result in op.results]
+
+
+# Operations that leave their operands as they are, or do not read some of them
 
 
 def _barrier(op):
@@ -21,26 +57,115 @@ def _barrier(op):
 
 
 def _reduction(op):
-    """A reduction over no dimension, as of a scalar: the operands."""
+    """A reduction over no dimension, as of a scalar, or of no elements."""
+    count = len(op.results)
+    if _is_empty(op.operands[0]):
+        return _filled(op, list(op.operands)[count:])
     if len(ir.DenseI64ArrayAttr(op.attributes["dimensions"])):
         return None
-    return list(op.operands)[: len(op.results)]
+    return list(op.operands)[:count]
 
 
-def _slice(op):
-    """A slice without elements: a constant (its offsets may be past the end)."""
-    type_ = ir.RankedTensorType(op.results[0].type)
-    if 0 not in type_.shape:
+def _pad(op):
+    """A pad around no elements."""
+    return _filled(op, [op.operands[1]]) if _is_empty(op.operands[0]) else None
+
+
+def _concatenate(op):
+    """A concatenation of which some parts have no elements."""
+    parts = [operand for operand in op.operands if not _is_empty(operand)]
+    if len(parts) == len(op.operands):
         return None
     with ir.InsertionPoint(op), op.location:
-        empty = ir.Attribute.parse(f"dense<> : {type_}")
-        return list(stablehlo.ConstantOp(empty).results)
+        return [stablehlo.ConcatenateOp(parts, op.attributes["dimension"]).result]
+
+
+def _update(op):
+    """An update of no elements."""
+    return [op.operands[0]] if _is_empty(op.operands[1]) else None
+
+
+def _scatter(op):
+    """A scatter of no updates."""
+    count = len(op.results)
+    return list(op.operands)[:count] if _is_empty(op.operands[count + 1]) else None
+
+
+def _select_and_scatter(op):
+    """A scatter of no elements to those that windows select."""
+    return _filled(op, [op.operands[2]]) if _is_empty(op.operands[1]) else None
+
+
+# Operations that legalization gets wrong, or refuses
+
+
+def _add(op):
+    """A sum of booleans is "or"; legalization adds their bits."""
+    if ir.RankedTensorType(op.results[0].type).element_type != ir.IntegerType.get_signless(1):
+        return None
+    with ir.InsertionPoint(op), op.location:
+        return [stablehlo.OrOp(op.operands[0], op.operands[1]).result]
+
+
+def _dot_general(op):
+    """A product whose algorithm asks for an accumulation in f32 or f64: all products have one."""
+    if re.search(r"accumulation_type = f(32|64)\b", str(op.attributes["algorithm"]) if "algorithm" in op.attributes else ""):
+        del op.attributes["algorithm"]
+
+
+def _convolution(op):
+    """A convolution of unsigned integers has the bits of that of signed ones."""
+    result = ir.RankedTensorType(op.results[0].type)
+    if not isinstance(result.element_type, ir.IntegerType) or not result.element_type.is_unsigned:
+        return None
+    signless = ir.IntegerType.get_signless(result.element_type.width)
+
+    def cast(value, element):
+        type_ = ir.RankedTensorType.get(ir.RankedTensorType(value.type).shape, element)
+        return stablehlo.BitcastConvertOp(type_, value).result
+
+    with ir.InsertionPoint(op), op.location:
+        operands = [cast(operand, signless) for operand in op.operands]
+        copy = op.clone()
+        for i, operand in enumerate(operands):
+            copy.operands[i] = operand
+        copy.results[0].set_type(ir.RankedTensorType.get(result.shape, signless))
+        return [cast(copy.results[0], result.element_type)]
+
+
+def _random_numbers(op):
+    """Numbers that XLA draws from a generator of its own, without a key."""
+    raise ModelError(f"{describe(op.location)}: cannot capture '{op.name}': its numbers depend on XLA's own state; use jax.random")
+
+
+def describe(location):
+    """The innermost line of the user's program in a location, as text."""
+    text = str(location).removeprefix("loc(").removesuffix(")")
+    return text.replace("callsite(", "").split(" at ")[0].replace('"', "")
+
+
+def _filled(op, scalars):
+    """Tensors of the types of the results, filled with scalars."""
+    none = ir.DenseI64ArrayAttr.get([])
+    with ir.InsertionPoint(op), op.location:
+        return [
+            stablehlo.BroadcastInDimOp(result.type, scalar, none).result
+            for result, scalar in zip(op.results, scalars, strict=True)
+        ]  # fmt: skip
 
 
 _RULES = {
+    "stablehlo.add": _add,
+    "stablehlo.concatenate": _concatenate,
+    "stablehlo.convolution": _convolution,
+    "stablehlo.dot_general": _dot_general,
+    "stablehlo.dynamic_update_slice": _update,
     "stablehlo.optimization_barrier": _barrier,
+    "stablehlo.pad": _pad,
     "stablehlo.reduce": _reduction,
-    "stablehlo.slice": _slice,
+    "stablehlo.rng": _random_numbers,
+    "stablehlo.scatter": _scatter,
+    "stablehlo.select_and_scatter": _select_and_scatter,
 }
 
 

@@ -34,6 +34,12 @@ oracle.set_devices(REPLICAS)  # before any test imports JAX
 DATA_OPTIONS = {"language-model": ["--text", ROOT / "LICENSE"]}
 
 
+#: With LOCKSTEP_CHECK_MEMORY=1, kernels check every access against its buffer, and the memory of programs is filled with what is no
+#: number before each step. Nothing may change.
+CHECKS_MEMORY = os.environ.get("LOCKSTEP_CHECK_MEMORY") == "1"
+MEMORY_OPTIONS = {"lockstep-compile": ["--check-bounds"], "lockstep-run": ["--fill-memory"]} if CHECKS_MEMORY else {}
+
+
 class Tools:
     """Runs the built tools; `check=False` returns what a failing one said."""
 
@@ -42,7 +48,7 @@ class Tools:
         self.library = self.folder.parent / "lib" / "liblockstep.so"
 
     def run(self, tool, *arguments, check=True):
-        command = [str(self.folder / tool), *map(str, arguments)]
+        command = [str(self.folder / tool), *map(str, arguments), *MEMORY_OPTIONS.get(tool, [])]
         done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
         if check:
             assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"

@@ -76,6 +76,53 @@ def test_sums_of_integers_wrap_and_means_are_f64(interpreted, dtype, replicas):
     np.testing.assert_array_equal(np.frombuffer(variables["shared"][2], np.float64), total.astype(np.float64))
 
 
+OTHERS = {"product": np.multiply, "min": np.minimum, "max": np.maximum}
+
+
+def other_reductions(element, kinds, initial):
+    """A step that keeps other reductions of its batch, and of what is equal on all replicas."""
+    tensor = f"tensor<1x64x{element}>"
+    text = "".join(
+        f"replica.variable @{name} : {tensor} {{initial = dense<{initial}> : {tensor}}}\n" for kind in kinds for name in (kind, f"{kind}_of_equal")
+    )
+    body = "".join(
+        f"""
+  %{kind} = replica.all_reduce {kind} %x : {tensor}
+  %{kind}_of_equal = replica.all_reduce {kind} %{kind} : {tensor}
+  replica.assign @{kind}, %{kind} : {tensor}
+  replica.assign @{kind}_of_equal, %{kind}_of_equal : {tensor}"""
+        for kind in kinds
+    )
+    return f'{text}replica.step @step(%x: {tensor} {{replica.batch = "x"}}) {{{body}\n  replica.return\n}}\n'
+
+
+@pytest.mark.parametrize("replicas", REPLICAS)
+@pytest.mark.parametrize("dtype, element", [(np.float32, "f32"), (np.float64, "f64"), (np.int32, "i32"), (np.int8, "i8")])
+def test_products_and_extremes(interpreted, dtype, element, replicas):
+    rng = np.random.default_rng(0)
+    is_float = np.issubdtype(dtype, np.floating)
+    rows = rng.standard_normal((replicas, 64)).astype(dtype) if is_float else rng.integers(-100, 100, (replicas, 64), dtype)
+    if is_float:
+        rows[-1, :3] = np.nan, np.inf, -np.inf
+    text = other_reductions(element, OTHERS, "0.0" if is_float else "0")
+    variables = interpreted(text, replicas, {"x": rows}, options=[(), ("--simplify=false",)])
+    for kind, function in OTHERS.items():
+        with np.errstate(all="ignore"):
+            expected = function.reduce(rows, axis=0, dtype=dtype)
+        found = np.frombuffer(variables[kind][2], dtype)
+        np.testing.assert_allclose(found, expected, rtol=replicas * np.finfo(dtype).eps if is_float else 0)
+        if kind != "product":
+            np.testing.assert_array_equal(np.frombuffer(variables[f"{kind}_of_equal"][2], dtype), found)
+
+
+@pytest.mark.parametrize("replicas", REPLICAS)
+def test_extremes_of_booleans_are_all_and_any(interpreted, replicas):
+    rows = np.random.default_rng(0).integers(0, 2, (replicas, 64)).astype(bool)
+    variables = interpreted(other_reductions("i1", ["min", "max"], "false"), replicas, {"x": rows})
+    np.testing.assert_array_equal(np.frombuffer(variables["min"][2], bool), rows.all(axis=0))
+    np.testing.assert_array_equal(np.frombuffer(variables["max"][2], bool), rows.any(axis=0))
+
+
 @pytest.mark.parametrize("replicas", [1, 2, 3, 7, 8])
 @pytest.mark.parametrize("element", ["f32", "bf16"])
 def test_leaving_out_exchanges_changes_no_bit(interpreted, element, replicas):

@@ -259,3 +259,47 @@ def test_a_capture_after_a_run_is_the_same(make, run, replicas):
     scalars = {k: np.ones((), v.dtype) for k, v in model.scalars.items()}
     run(lambda v: model.step(state, {"x": v}, scalars)[1]["loss"], x)
     assert captured(model) == before
+
+
+def test_booleans_are_packed(make):
+    """Eight elements a byte, which is how LLVM 22 reads constants of booleans."""
+    mask = np.tril(np.ones((31, 31), bool))
+    text, _ = capture.capture(
+        make(
+            SMALL.replace("x @ w", "jnp.where(np.tril(np.ones((31, 31), bool)), (x @ w)[0], 0)").replace(
+                "import jax\n", "import jax\nimport numpy as np\n", 1
+            )
+        )
+    )
+    constant = re.search(r'dense<"0x([0-9A-F]+)"> : tensor<31x31xi1>', text)
+    bits = np.unpackbits(np.frombuffer(bytes.fromhex(constant[1]), np.uint8), bitorder="little")[: mask.size]
+    np.testing.assert_array_equal(bits.reshape(mask.shape), mask)
+
+
+def test_typed_keys_are_kept_as_integers(make):
+    text, state = capture.capture(
+        make(
+            """
+            import jax
+
+            batch_spec = {}
+
+            def init(seed):
+                return {"key": jax.random.key(seed), "x": jax.numpy.zeros(3)}
+
+            def step(state, batch, scalars):
+                key, own = jax.random.split(state["key"])
+                return {"key": key, "x": jax.random.normal(own, 3)}, {"x": state["x"]}
+            """
+        ),
+        seed=7,
+    )
+    np.testing.assert_array_equal(state["key"], jax.random.key_data(jax.random.key(7)))
+    assert 'replica.variable = "key"' in text
+    # Metrics may be arrays.
+    assert re.search(r'replica\.metric = "x"', text)
+
+
+def test_numbers_without_a_key_are_refused(make):
+    with pytest.raises(models.ModelError, match=r"model.py:\d+:\d+: cannot capture 'stablehlo.rng'.*use jax.random"):
+        capture.capture(make(SMALL.replace("x @ w", "x @ w * jax.lax.rng_uniform(0.0, 1.0, (4,))")))

@@ -25,6 +25,24 @@ def test_all_reduce_gives_every_replica_the_same(run, replicas, reduction, jit):
     np.testing.assert_allclose(result, [expected] * replicas, rtol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint32", "float16", "bfloat16", "float32"])
+@pytest.mark.parametrize("reduction, function", [("PRODUCT", np.multiply), ("MIN", np.minimum), ("MAX", np.maximum)])
+def test_other_reductions(run, replicas, reduction, function, dtype):
+    bits = np.random.default_rng(0).integers(0, 256, (replicas, 16))
+    x = (bits / 128 if "float" in dtype else bits * 0x1010101).astype(jnp.dtype(dtype))
+    result = run(lambda v: lockstep.all_reduce(v, reduction), x)
+    assert result.dtype == x.dtype
+    wide = x.astype(np.float32) if "float" in dtype else x
+    expected = function.reduce(wide, axis=0, dtype=wide.dtype).astype(x.dtype)
+    np.testing.assert_array_equal(result, [expected] * replicas)
+
+
+def test_reductions_of_booleans(run, replicas):
+    x = np.random.default_rng(0).integers(0, 2, (replicas, 16)).astype(bool)
+    np.testing.assert_array_equal(run(lambda v: lockstep.all_reduce(v, "MIN"), x), [x.all(0)] * replicas)
+    np.testing.assert_array_equal(run(lambda v: lockstep.all_reduce(v, "MAX"), x), [x.any(0)] * replicas)
+
+
 def test_all_reduce_takes_a_tree_of_shapes_and_dtypes(run, replicas):
     tree = {"a": values(replicas, 3), "b": [np.arange(replicas, dtype=np.int32)]}
     result = run(lambda t: lockstep.all_reduce(t, "SUM"), tree)
@@ -176,13 +194,22 @@ def test_in_a_branch_a_jitted_helper_and_a_checkpoint(run, replicas):
 # Errors.
 
 
-@pytest.mark.parametrize("reduction", ["MAX", "prod", None])
+@pytest.mark.parametrize("reduction", ["PRODUCT", "MIN", "MAX"])
+def test_reductions_without_a_gradient(run, replicas, reduction):
+    x = values(replicas, 3)
+    with pytest.raises(NotImplementedError, match=f"the reduction '{reduction}' has no gradient"):
+        run(jax.grad(lambda v: jnp.sum(lockstep.all_reduce(v, reduction))), x)
+    stopped = run(jax.grad(lambda v: jnp.sum(v * lockstep.all_reduce(jax.lax.stop_gradient(v), reduction))), x)
+    np.testing.assert_array_equal(stopped, run(lambda v: lockstep.all_reduce(v, reduction), x))
+
+
+@pytest.mark.parametrize("reduction", ["MEDIAN", "prod", None])
 def test_unknown_reduction(reduction):
     with pytest.raises(ValueError, match=f"'{reduction}' is not a valid ReduceOp"):
         lockstep.all_reduce(jnp.ones(3), reduction)
 
 
-@pytest.mark.parametrize("value", [np.array([True]), np.array([1j]), np.zeros(1, np.uint8)])
+@pytest.mark.parametrize("value", [np.array([True]), np.array([1j])])
 def test_dtypes_without_a_reduction(run, replicas, value):
     with pytest.raises(TypeError, match=f"found {jnp.asarray(value).dtype.name}"):
         run(lambda v: lockstep.all_reduce(v, "SUM"), np.stack([value] * replicas))

@@ -1,0 +1,89 @@
+"""Accesses out of bounds and sizes that are not there: errors at the line, not memory of somebody else's."""
+
+import numpy as np
+import pytest
+
+LEVELS = ["-O0", "-O2"]
+
+#: What a step does with the index `%k`, at line 7 of model.py.
+ACCESSES = {
+    "read": '%r = tensor.extract %x[%c0, %k] : tensor<1x4xf32> loc("model.py":7:3)\n  %y = tensor.from_elements %r, %r : tensor<2xf32>',
+    "write": """%e = arith.constant 1.0 : f32
+  %z = arith.constant dense<0.0> : tensor<2xf32>
+  %y = tensor.insert %e into %z[%k] : tensor<2xf32> loc("model.py":7:3)""",
+    "slice": '%y = tensor.extract_slice %x[0, %k] [1, 2] [1, 1] : tensor<1x4xf32> to tensor<2xf32> loc("model.py":7:3)',
+    "in a body": """%e = tensor.empty() : tensor<2xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} outs(%e : tensor<2xf32>) {
+  ^bb0(%o: f32):
+    %l = linalg.index 0 : index
+    %j = arith.addi %l, %k : index
+    %v = tensor.extract %x[%c0, %j] : tensor<1x4xf32> loc("model.py":7:3)
+    linalg.yield %v : f32
+  } -> tensor<2xf32>""",
+}
+#: The least index that is too large, and what is found too large then.
+ENDS = {"read": (4, 4), "write": (2, 2), "slice": (3, 4), "in a body": (3, 4)}
+
+
+def step(access):
+    return f"""
+replica.step @step(%i: tensor<1xi32> {{replica.batch = "i"}}, %x: tensor<1x4xf32> {{replica.batch = "x"}})
+    -> (tensor<2xf32> {{replica.result = "y"}}) {{
+  %c0 = arith.constant 0 : index
+  %n = tensor.extract %i[%c0] : tensor<1xi32>
+  %k = arith.index_cast %n : i32 to index
+  {ACCESSES[access]}
+  replica.return %y : tensor<2xf32>
+}}
+"""
+
+
+@pytest.fixture
+def run(tools, tmp_path):
+    """Compiles a step and runs it once; returns the finished process."""
+
+    def runner(text, inputs, *options):
+        source, file = tmp_path / "step.mlir", tmp_path / "inputs.npz"
+        source.write_text(text)
+        np.savez(file, **inputs)
+        artifact = tools.compile(source, tmp_path / "step.lockstep", "--replicas=2", *options)
+        return tools.run("lockstep-run", artifact, "--inputs", file, check=False)
+
+    return runner
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("access", ACCESSES)
+def test_accesses_are_checked(run, access, level):
+    x = np.arange(4, dtype=np.float32)[None]
+    end, found = ENDS[access]
+    for index in (0, end - 1):
+        assert run(step(access), {"i": np.array([index], np.int32), "x": x}, level, "--check-bounds").returncode == 0
+    for index, number in ((end, found), (-1, -1), (2**31 - 1, None)):
+        done = run(step(access), {"i": np.array([index], np.int32), "x": x}, level, "--check-bounds")
+        assert done.returncode == 1
+        size, dimension, kind = ("2", 0, "tensor<2xf32>") if access == "write" else ("4", 1, "tensor<1x4xf32>")
+        expected = f"model.py:7: expected an index in [0, {size}) for dimension {dimension} of {kind}, found "
+        assert expected + (f"{number} [E_OUT_OF_RANGE]" if number is not None else "") in done.stderr
+
+
+CAST = """
+replica.step @step(%x: tensor<?xf32> {replica.batch = "x", replica.bounds = array<i64: 8>}) -> (tensor<4xf32> {replica.result = "y"}) {
+  %c = tensor.cast %x : tensor<?xf32> to tensor<4xf32> loc("model.py":7:3)
+  %e = tensor.empty() : tensor<4xf32>
+  %y = linalg.add ins(%c, %c : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  replica.return %y : tensor<4xf32>
+}
+"""
+
+
+# With or without checks of accesses: a cast is a promise that the program makes.
+@pytest.mark.parametrize("options", [(), ("--check-bounds",)], ids=["unchecked", "checked"])
+@pytest.mark.parametrize("level", LEVELS)
+def test_casts_to_a_size_that_is_not_there(run, level, options):
+    assert run(CAST, {"x": np.ones(4, np.float32)}, level, *options).returncode == 0
+    for size in (0, 2, 6):
+        done = run(CAST, {"x": np.ones(size, np.float32)}, level, *options)
+        assert done.returncode == 1
+        expected = "model.py:7: expected 4 elements along dimension 0 of a value that is cast to tensor<4xf32>, found "
+        assert f"{expected}{size} [E_SHAPE_MISMATCH]" in done.stderr
