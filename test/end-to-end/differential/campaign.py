@@ -1,0 +1,190 @@
+"""Many programs: workers that check them side by side, and the summary of what they found."""
+
+import collections
+import concurrent.futures
+import dataclasses
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Sequence
+
+import jax
+
+from differential.check import EQUAL, Checker, Configuration, Outcome, configurations
+from differential.culprit import Suspects
+from differential.execution import Executor
+from differential.generate import generate
+from differential.rendering import render
+from differential.shrink import shrink
+
+#: Programs of one worker process; JAX keeps memory of each.
+CHUNK = 50
+
+#: How many of the failures that look alike are shrunk.
+SHRUNK = 2
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """How programs are checked; see the command's options."""
+
+    tools: pathlib.Path
+    target: str
+    thorough: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Failure:
+    """A program that is not equal everywhere.
+
+    Attributes:
+      seed: of the program.
+      outcome: what has become of it.
+      model: its text as a model file.
+      culprit: what is at fault, if that was looked for.
+    """
+
+    seed: int
+    outcome: Outcome
+    model: str
+    culprit: str = ""
+
+    def __str__(self):
+        lines = [f"seed {self.seed}: {self.outcome}", *([f"at fault: {self.culprit}"] if self.culprit else [])]
+        return "\n".join([*lines, f"reproduce: python test/end-to-end/differential --replay={self.seed}", self.model])
+
+    @property
+    def likeness(self) -> tuple[str, str, str]:
+        """Equal for failures that may have one cause: how it was executed, and the message without places, names and numbers."""
+        message = re.sub(r"^.*?error: ", "", self.outcome.message)
+        words = re.sub(r"0x\w+|%\w+|-?\d[\d.e+-]*|\bnan\b|-?\binf\b|\[.*?\]", "_", message)
+        return self.outcome.kind, self.outcome.configuration.name if self.outcome.configuration else "JAX", words[:160]
+
+
+def best_target() -> str:
+    """The best instruction set that this machine executes and code is generated for."""
+    flags = pathlib.Path("/proc/cpuinfo").read_text().partition("flags")[2].partition("\n")[0].split()
+    return "x86-64-v4" if "avx512vl" in flags else "x86-64-v3"
+
+
+def examine(seed: int, checker: Checker, thorough: bool = False, shrinks: bool = True) -> Failure | None:
+    """Checks the program of a seed; None if it is equal everywhere."""
+    program = generate(seed)
+    outcome = checker.check(program, configurations(seed, thorough))
+    if outcome == EQUAL:
+        return None
+    culprit = ""
+    if shrinks and outcome.configuration:
+        decisive = outcome.decisive_configurations
+        program = shrink(program, lambda candidate: outcome.is_like(checker.check(candidate, decisive)))
+        outcome = checker.check(program, decisive)
+        if outcome.kind == "different":
+            culprit = Suspects(checker, program, outcome.configuration).name()
+    return Failure(seed, outcome, render(program), culprit)
+
+
+def work(seeds: Iterable[int], settings: Settings, shrinks: bool) -> int:
+    """Checks programs and prints a line of JSON for each: what a worker process does."""
+    with tempfile.TemporaryDirectory() as folder:
+        executor = Executor(settings.tools, pathlib.Path(folder))
+        checker = Checker(executor, settings.target)
+        try:
+            for seed in seeds:
+                failure = examine(seed, checker, settings.thorough, shrinks)
+                print(json.dumps([seed, failure and dataclasses.asdict(failure)]), flush=True)
+                jax.clear_caches()
+        finally:
+            executor.close()
+    return 0
+
+
+def run(seeds: Sequence[int], jobs: int, settings: Settings, folder: pathlib.Path | None) -> int:
+    """Checks programs in workers, then shrinks some of each kind of failure; prints all of it and returns the exit status."""
+    start = time.monotonic()
+    failures, count = collections.defaultdict(list), 0
+    for seed, failure in _side_by_side(seeds, jobs, settings, shrinks=False):
+        count += 1
+        if failure:
+            failures[failure.likeness].append(failure)
+            print(f"seed {seed}: {failure.outcome}", flush=True)
+        if count % CHUNK == 0 or count == len(seeds):
+            failed = sum(map(len, failures.values()))
+            print(f"{count} of {len(seeds)}: {failed} failed, {(time.monotonic() - start) / count:.2f} s each", flush=True)
+    chosen = [failure.seed for group in failures.values() for failure in group[:SHRUNK]]
+    for seed, failure in _side_by_side(chosen, jobs, settings, shrinks=True):
+        if failure:
+            print(f"\n{failure}", flush=True)
+            if folder:
+                folder.mkdir(parents=True, exist_ok=True)
+                (folder / f"seed-{seed}.py").write_text(failure.model)
+    print(summary(count, failures))
+    return 1 if failures else 0
+
+
+def summary(count: int, failures: dict[tuple[str, str, str], list[Failure]]) -> str:
+    """A table of the kinds of failures, the most frequent ones first."""
+    lines = [f"{count} programs, {count - sum(map(len, failures.values()))} equal"]
+    for (kind, configuration, words), group in sorted(failures.items(), key=lambda item: (item[0][0], -len(item[1]))):
+        seeds = ", ".join(str(failure.seed) for failure in group[:4]) + (", ..." if len(group) > 4 else "")
+        lines.append(f"{len(group):6} {kind:10} {configuration:28} {words}  (seed {seeds})")
+    return "\n".join(lines)
+
+
+def check_file(path: pathlib.Path, settings: Settings) -> int:
+    """Checks a model file with `data(replicas)` in every configuration and prints what differs; returns the exit status."""
+    with tempfile.TemporaryDirectory() as folder:
+        executor = Executor(settings.tools, pathlib.Path(folder))
+        checker = Checker(executor, settings.target)
+        try:
+            status = 0
+            for configuration in configurations(0, thorough=True):
+                outcome = checker.check_text(path.read_text(), [configuration])
+                print(f"{configuration}: {outcome}")
+                status |= outcome != EQUAL
+            return status
+        finally:
+            executor.close()
+
+
+def _side_by_side(seeds: Sequence[int], jobs: int, settings: Settings, shrinks: bool) -> Iterator[tuple[int, Failure | None]]:
+    """What workers find, in any order."""
+    size = max(1, min(CHUNK, -(-len(seeds) // jobs)))
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        found = collections.deque()
+        pending = {pool.submit(_worker, seeds[i : i + size], settings, shrinks, found) for i in range(0, len(seeds), size)}
+        while pending or found:
+            while found:
+                yield found.popleft()
+            done, pending = concurrent.futures.wait(pending, timeout=1, return_when=concurrent.futures.FIRST_COMPLETED)
+            for future in done:
+                future.result()
+
+
+def _worker(seeds: Sequence[int], settings: Settings, shrinks: bool, found: collections.deque):
+    """Checks programs in a process of its own; where JAX ends it, the next one goes on behind that program."""
+    seeds = list(seeds)
+    while seeds:
+        command = [sys.executable, str(pathlib.Path(__file__).parent), "--worker", *map(str, seeds)]
+        command += [f"--target={settings.target}", *["--thorough"] * settings.thorough]
+        command += ["--no-shrink"] * (not shrinks)
+        environment = dict(os.environ, LOCKSTEP_BIN=str(settings.tools))
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+            for line in process.stdout:
+                seed, failure = json.loads(line)
+                seeds.remove(seed)
+                found.append((seed, failure and _failure(failure)))
+        if process.returncode and seeds:
+            seed = seeds.pop(0)
+            found.append((seed, Failure(seed, Outcome("invalid", message=f"the worker ends with status {process.returncode}"), "")))
+
+
+def _failure(fields: dict) -> Failure:
+    """The failure of what `dataclasses.asdict` made of one."""
+    outcome = fields["outcome"]
+    configuration = outcome["configuration"] and Configuration(**outcome["configuration"])
+    return Failure(**{**fields, "outcome": Outcome(**{**outcome, "configuration": configuration})})
