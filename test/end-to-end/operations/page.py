@@ -1,0 +1,131 @@
+"""Writes the reference page from the outcomes of all cases."""
+
+import pathlib
+
+from operations.element_types import ALL, STORABLE
+from operations.outcomes import Kind
+
+PATH = pathlib.Path(__file__).resolve().parents[3] / "docs" / "reference" / "operations.md"
+
+#: How the page is made, from the root of the repository after `make build`.
+COMMAND = "LOCKSTEP_BIN=$PWD/build/release/bin build/venv/bin/python test/end-to-end/operations"
+
+_HEAD = f"""\
+# StableHLO operations
+
+Which operations of StableHLO a step may have, with which element types. The tests try each operation in the forms that are listed below its table: captured from JAX,
+compiled at `-O0` and at `-O2`, and interpreted. This page says what they found; it is written by
+
+```
+{COMMAND}
+```
+
+| | |
+|---|---|
+| ✓ | gives JAX's results at both levels and in the interpreter, infinities, NaN and the signs of zeros included |
+| ✗ | is refused; the error is below the table, or, where it is about the type, in the next section |
+| part | some forms are refused, the others are right |
+| | is not tried: the operation is not defined for elements of this type, or nothing in JAX makes it |
+
+The first form of an operation is tried with every type, further ones with types of each kind and width.
+How exactly results agree, and when they are rounded, is in [numerics](../numerics.md).
+
+## Element types
+"""
+
+_NAMES = {
+    "i4": "`i4` stands for integers of two and four bits",
+    "f8": "`f8` for floats of up to eight bits",
+    "complex": "`complex` for complex numbers",
+}
+
+
+def render(groups, outcomes):
+    """Writes the page.
+
+    Args:
+      groups: the groups of operations, in order.
+      outcomes: the outcome of every case of them, none of which is wrong.
+    """
+    operations = {}
+    for case, outcome in outcomes.items():
+        operations.setdefault(case.form.operation, []).append((case, outcome))
+    parts = [_HEAD, _types(outcomes)]
+    for group in groups:
+        parts.append(f"## {group.title}\n")
+        if group.about:
+            parts.append(f"{group.about}\n")
+        own = {name.removeprefix("stablehlo."): operations[name] for name in dict.fromkeys(form.operation for form in group.forms)}
+        parts += [_table(own), _forms(own), _errors(own)]
+    return "\n".join(filter(None, parts))
+
+
+def _types(outcomes):
+    """What is said about types that are refused wherever they appear."""
+    lines = [
+        f"All values of a step may have elements of type {', '.join(f'`{name}`' for name in STORABLE)}. "
+        f"In the tables, {', '.join(_NAMES.values())}. They are refused:\n"
+    ]
+    for type_ in _NAMES:
+        texts = sorted({outcome.text for case, outcome in outcomes.items() if case.type == type_ and _is_about_type(outcome)})
+        lines += [f"- `{type_}`: {_quoted(text)}" for text in texts]
+    return "\n".join(lines) + "\n"
+
+
+def _is_about_type(outcome):
+    return "E_DTYPE_UNSUPPORTED" in outcome.text
+
+
+# The functions below take the operations of a group: {name: [(case, outcome)]}.
+
+
+def _table(operations):
+    """A row for each operation, a column for each type that any of them is tried with."""
+    tried = {case.type for outcomes in operations.values() for case, _ in outcomes}
+    types = [type_ for type_ in ALL if type_ in tried]
+    lines = [f"| operation | {' | '.join(types)} |", "|---|" + ":-:|" * len(types)]
+    for name, outcomes in operations.items():
+        cells = [_cell({outcome.kind for case, outcome in outcomes if case.type == type_}) for type_ in types]
+        lines.append(f"| `{name}` | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _cell(kinds):
+    if len(kinds) > 1:
+        return "part"
+    return {Kind.SUPPORTED: "✓", Kind.REFUSED: "✗"}[kinds.pop()] if kinds else ""
+
+
+def _forms(operations):
+    """The forms of the operations that have several."""
+    lines = []
+    for name, outcomes in operations.items():
+        forms = _names(outcomes)
+        if len(forms) > 1:
+            lines.append(f"- `{name}`: {'; '.join(forms)}")
+    return "Forms:\n\n" + "\n".join(lines) + "\n" if lines else ""
+
+
+def _errors(operations):
+    """The errors by operation; the same error for several forms and types is there once."""
+    lines = []
+    for name, outcomes in operations.items():
+        texts = {}
+        for case, outcome in outcomes:
+            if outcome.kind is Kind.REFUSED and not _is_about_type(outcome):
+                texts.setdefault(outcome.text, []).append((case, outcome))
+        for text, refused in texts.items():
+            forms = _names(refused)
+            which = f" ({'; '.join(forms)})" if forms != _names(outcomes) else ""
+            types = ", ".join(f"`{type_}`" for type_ in dict.fromkeys(case.type for case, _ in refused))
+            lines.append(f"- `{name}`{which}, {types}: {_quoted(text)}")
+    return "Refused:\n\n" + "\n".join(lines) + "\n" if lines else ""
+
+
+def _names(outcomes):
+    """The names of the forms, each once."""
+    return list(dict.fromkeys(case.form.name for case, _ in outcomes))
+
+
+def _quoted(text):
+    return f"“{text.strip()}”"

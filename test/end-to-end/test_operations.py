@@ -1,0 +1,130 @@
+"""Every StableHLO operation against JAX, and the reference page that says which are supported.
+
+`operations` has the table of what is tried; `python test/end-to-end/operations` writes the page.
+"""
+
+import ml_dtypes
+import numpy as np
+import pytest
+from jax import lax
+
+from operations import outcomes, page, table
+from operations.emitted import emit_like
+from operations.forms import Case, operation
+from operations.special_values import of_shape
+from operations.tolerances import ACCUMULATED, EXACT, Ulps
+
+#: Operations that have faults which are known. One that is mended has to be taken out.
+KNOWN = {
+    "stablehlo.sine": "arguments beyond 1e9 lose digits, and give 0 beyond the integers",
+    "stablehlo.cosine": "arguments beyond 1e9 lose digits, and give 1 beyond the integers",
+    "stablehlo.tan": "arguments beyond 1e9 lose digits, and give 0 beyond the integers",
+    "stablehlo.composite": "the error names the decomposition and not the operation",
+    "stablehlo.einsum": "the error does not name the operation",
+    "stablehlo.set_dimension_size": "the error does not name the operation",
+}
+
+GROUPS = {group.title: group for group in table.GROUPS}
+
+
+@pytest.fixture(scope="module")
+def found(tools):
+    """The outcomes of the cases of a group, by its title; each group is tried once."""
+    made = {}
+
+    def get(title):
+        if title not in made:
+            made[title] = outcomes.outcomes(tools, GROUPS[title].cases())
+        return made[title]
+
+    return get
+
+
+def operation_of(fault):
+    return fault.split(",")[0]
+
+
+def test_every_operation_has_a_form():
+    forms = [form for group in table.GROUPS for form in group.forms]
+    assert table.all_operations() - {form.operation for form in forms} == set()
+    assert all(form.types for form in forms)
+    names = [(form.operation, form.name) for form in forms]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("title", GROUPS)
+def test_results_are_those_of_jax_or_errors_are_clear(found, title):
+    faults = outcomes.faults(found(title))
+    assert [fault for fault in faults if operation_of(fault) not in KNOWN] == []
+    tried = {str(case).split(",")[0] for case in found(title)}
+    assert KNOWN.keys() & tried == {operation_of(fault) for fault in faults}
+
+
+def test_page_says_what_was_found(found):
+    together = {case: outcome for title in GROUPS for case, outcome in found(title).items()}
+    if outcomes.faults(together):
+        pytest.skip("the page cannot be written before results are right")
+    expected = page.render(table.GROUPS, together)
+    assert page.PATH.read_text(encoding="utf-8") == expected, f"the page is written by\n{page.COMMAND}"
+
+
+# Of cases in one step, a wrong result and an error are told apart from what is right, and the wrong case is named.
+def test_wrong_and_refused_cases_are_found(tools):
+    inputs = of_shape((5,))
+    forms = [
+        *operation("negate", ("f32",), inputs, ("right", lax.neg)),
+        *operation("negate", ("f32",), inputs, ("wrong", lax.neg, {"reference": lambda x: 2 - x})),
+        *operation("unary_einsum", ("f32",), inputs, ("refused", emit_like("unary_einsum", 'einsum_config = "a->a"'))),
+    ]
+    found = outcomes.outcomes(tools, [Case(form, "f32") for form in forms])
+    assert {case.form.name: outcome.kind.name for case, outcome in found.items()} == {
+        "right": "SUPPORTED",
+        "wrong": "WRONG",
+        "refused": "REFUSED",
+    }
+    (fault,) = outcomes.faults(found)
+    assert fault.startswith("stablehlo.negate, wrong, f32: wrong: -O0, result 0: 5 of 5 elements differ; [0]: expected ")
+
+
+def test_function_without_its_operation_is_an_error(tools):
+    (form,) = operation("sine", ("f32",), of_shape((5,)), ("cosine", lax.cos))
+    with pytest.raises(AssertionError, match="stablehlo.sine, cosine, f32: it is not lowered to it"):
+        outcomes.outcomes(tools, [Case(form, "f32")])
+
+
+NEAR = [
+    (EXACT, np.float32, [1, np.nan, np.inf, -0.0], [1, np.nan, np.inf, -0.0]),
+    (EXACT, np.float32, [1e-40], [0]),  # JAX has no subnormal numbers.
+    (Ulps(1), np.float32, [1 + 2**-23], [1]),
+    (Ulps(4), ml_dtypes.bfloat16, [1 + 2**-6], [1]),
+    (ACCUMULATED, np.float32, [100, 1e-6], [100, 0]),
+    (ACCUMULATED, np.float16, [1 + 2**-9], [1]),
+]
+FAR = [
+    (EXACT, np.float32, [0.0], [-0.0]),
+    (EXACT, np.float32, [np.inf], [3e38]),
+    (EXACT, np.float32, [np.nan], [0]),
+    (EXACT, np.float32, [1e-37], [0]),
+    (EXACT, np.float16, [2**-24], [0]),
+    (EXACT, np.int32, [1], [2]),
+    (Ulps(1), np.float32, [1 + 2**-22], [1]),
+    (Ulps(4), ml_dtypes.bfloat16, [1 + 3 * 2**-7], [1]),
+    (ACCUMULATED, np.float32, [100, 1e-2], [100, 0]),
+    (ACCUMULATED, np.float64, [1 + 1e-11], [1]),
+    (ACCUMULATED, np.float16, [1 + 3 * 2**-10], [1]),
+]
+
+
+@pytest.mark.parametrize("tolerance, dtype, found, expected", NEAR)
+def test_near_results_are_accepted(tolerance, dtype, found, expected):
+    assert tolerance.difference(np.array(found, dtype), np.array(expected, dtype)) is None
+
+
+@pytest.mark.parametrize("tolerance, dtype, found, expected", FAR)
+def test_far_results_are_not_accepted(tolerance, dtype, found, expected):
+    assert "1 of" in tolerance.difference(np.array(found, dtype), np.array(expected, dtype))
+
+
+def test_results_of_other_types_and_shapes_are_not_accepted():
+    assert EXACT.difference(np.zeros(2, np.float32), np.zeros(2, np.float64)) == "expected float64[2], found float32[2]"
+    assert EXACT.difference(np.zeros((2, 1)), np.zeros(2)) == "expected float64[2], found float64[2, 1]"
