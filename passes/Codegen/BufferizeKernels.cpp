@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/MemRef/Transforms/Transforms.h"
+#include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/Transforms/CSE.h"
 
@@ -214,8 +215,32 @@ static FailureOr<func::FuncOp> createOnMemory(device::KernelOp kernel, MutableAr
   return function;
 }
 
+/// Divides views that step over elements and drop dimensions of size one into two operations. MLIR finds the dimensions that a view drops by
+/// comparing its strides with those of its source, where strides of its own leave nothing to compare.
+static void separateDroppedDimensions(func::FuncOp function) {
+  SmallVector<memref::SubViewOp> views;
+  function.walk([&](memref::SubViewOp view) {
+    if (!view.hasUnitStride() && view.getSourceType().getRank() != view.getType().getRank())
+      views.push_back(view);
+  });
+  for (memref::SubViewOp view : views) {
+    OpBuilder builder(view);
+    auto whole = memref::SubViewOp::create(builder, view.getLoc(), view.getSource(), view.getMixedOffsets(), view.getMixedSizes(),
+                                           view.getMixedStrides());
+    std::optional<SmallVector<ReassociationIndices>> groups = getReassociationIndicesForReshape(whole.getType(), view.getType());
+    assert(groups && "a view drops nothing but dimensions of size one");
+    Value result = memref::CollapseShapeOp::create(builder, view.getLoc(), whole, *groups);
+    // Its layout may say more than that of the view.
+    if (result.getType() != view.getType())
+      result = memref::CastOp::create(builder, view.getLoc(), view.getType(), result);
+    view.replaceAllUsesWith(result);
+    view.erase();
+  }
+}
+
 /// Removes copies of a buffer to itself, folds views and merges equal ones.
 static LogicalResult simplify(func::FuncOp function) {
+  separateDroppedDimensions(function);
   MLIRContext *context = function.getContext();
   SmallVector<linalg::CopyOp> copies;
   RewritePatternSet patterns(context);

@@ -3,6 +3,7 @@
 #include "passes/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -24,6 +25,11 @@ bool isWithoutElements(Type type) {
 bool computesNothing(Operation *op) {
   return op->getNumResults() > 0 && llvm::all_of(op->getResultTypes(), isWithoutElements) && isMemoryEffectFree(op) &&
          !isa<tensor::EmptyOp>(op) && !op->hasTrait<OpTrait::IsTerminator>();
+}
+
+/// Whether `op` is executed for no element at all, as a reduction of nothing, which leaves what it begins with.
+bool hasNoIterations(linalg::LinalgOp op) {
+  return op.hasPureTensorSemantics() && llvm::is_contained(op.getStaticLoopRanges(), 0);
 }
 
 void replaceByEmpty(OpBuilder &builder, Operation *op) {
@@ -52,6 +58,11 @@ struct NormalizeTensors : impl::NormalizeTensorsPassBase<NormalizeTensors> {
     getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (computesNothing(op)) {
         empty.push_back(op);
+        return WalkResult::skip();
+      }
+      if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op); linalgOp && hasNoIterations(linalgOp)) {
+        op->replaceAllUsesWith(linalgOp.getDpsInits());
+        op->erase();
         return WalkResult::skip();
       }
       if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))

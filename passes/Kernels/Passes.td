@@ -32,7 +32,8 @@ def ConvertElementwisePass : Pass<"convert-elementwise", "::mlir::func::FuncOp">
 def NormalizeTensorsPass : Pass<"normalize-tensors", "::mlir::func::FuncOp"> {
   let summary = "drops what computes no elements, and strides that mean nothing";
   let description = [{
-    A tensor without elements is empty, whatever it was computed from. The stride of a slice in a dimension of size one becomes one.
+    A tensor without elements is empty, whatever it was computed from. A reduction over no elements gives what it begins with. The stride of a
+    slice in a dimension of size one becomes one.
 
     ```mlir
     // before
@@ -43,7 +44,7 @@ def NormalizeTensorsPass : Pass<"normalize-tensors", "::mlir::func::FuncOp"> {
     %1 = tensor.extract_slice %b[7, 1] [1, 2] [1, 1] : tensor<8x4xf32> to tensor<2xf32>
     ```
   }];
-  let dependentDialects = ["::mlir::tensor::TensorDialect"];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
 def FuseOperationsPass : Pass<"fuse-operations", "::mlir::func::FuncOp"> {

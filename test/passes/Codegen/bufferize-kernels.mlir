@@ -156,3 +156,14 @@ device.kernel @two_sums(%x: tensor<4x6xf32>) -> (tensor<6xf32>, tensor<6xf32>) {
   } -> tensor<6xf32>
   device.yield %a, %b : tensor<6xf32>, tensor<6xf32>
 }
+
+// -----
+
+// A view that steps over elements keeps all its dimensions; another one drops those of size one.
+// CHECK-LABEL: func.func @strided_view(
+// CHECK: %[[VIEW:.*]] = memref.subview %{{.*}}[0, 0, 0, 0] [1, 4, 2, 1] [1, 1, 3, 1] : memref<1x4x4x1xi32> to memref<1x4x2x1xi32
+// CHECK: memref.collapse_shape %[[VIEW]] {{\[}}[0, 1], [2], [3]]
+device.kernel @strided_view(%a: tensor<1x4x4x1xi32>) -> tensor<4x2x1xi32> {
+  %0 = tensor.extract_slice %a[0, 0, 0, 0] [1, 4, 2, 1] [1, 1, 3, 1] : tensor<1x4x4x1xi32> to tensor<4x2x1xi32>
+  device.yield %0 : tensor<4x2x1xi32>
+}

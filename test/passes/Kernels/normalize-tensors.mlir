@@ -28,6 +28,23 @@ func.func @exchange(%a: tensor<0xf32>) -> tensor<0xf32> {
 
 // -----
 
+// A reduction of nothing gives what it begins with, whatever it combines.
+// CHECK-LABEL: @no_elements(
+// CHECK-SAME: %{{.*}}: tensor<3x0xi64>, %[[INIT:.*]]: tensor<3xi64>)
+// CHECK-NEXT: return %[[INIT]]
+func.func @no_elements(%a: tensor<3x0xi64>, %init: tensor<3xi64>) -> tensor<3xi64> {
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%a : tensor<3x0xi64>) outs(%init : tensor<3xi64>) {
+  ^bb0(%x: i64, %sum: i64):
+    %zero = arith.constant 0 : i64
+    %1 = arith.minui %sum, %zero : i64
+    linalg.yield %1 : i64
+  } -> tensor<3xi64>
+  return %0 : tensor<3xi64>
+}
+
+// -----
+
 // Strides of dimensions of size one become one, others stay.
 // CHECK-LABEL: @strides(
 // CHECK: tensor.extract_slice %{{.*}}[7, 1] [1, 2] [1, 2] : tensor<8x4xf32> to tensor<2xf32>

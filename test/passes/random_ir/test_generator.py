@@ -16,7 +16,7 @@ from random_ir.program import Argument, Operation, Program, analyze
 from random_ir.rewriting import all_statements, merged, without_unused
 from random_ir.types import ELEMENTS, FLOATS, Type
 
-SEEDS = range(1200)
+SEEDS = range(2000)
 
 
 @pytest.fixture(scope="module")

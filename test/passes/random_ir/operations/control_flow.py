@@ -24,6 +24,20 @@ def varying_unless(is_uniform, values):
     return [replace(value, is_uniform=value.is_uniform and is_uniform) for value in values]
 
 
+def uniform_throughout(initial, iterate):
+    """What a loop begins with, uniform only where what is carried is so in every iteration, however many there are.
+
+    `iterate`: what is carried after an iteration -> what is carried after the next one.
+    """
+    while True:
+        carried = iterate(initial)
+        check_types(carried, initial)
+        joined = [replace(value, is_uniform=value.is_uniform and after.is_uniform) for value, after in zip(initial, carried, strict=True)]
+        if joined == initial:
+            return initial
+        initial = joined
+
+
 def render_results(statement, printer, text):
     names = printer.names(statement.results)
     printer.line(f"{names} = {text}" if names else text)
@@ -68,6 +82,8 @@ class For(Operation):
             least, most = int(count.facts.low), int(count.facts.high)
         require(most <= 12, "too many iterations")
         is_uniform = count is None or count.is_uniform
+        first = index_of(self.lower, self.lower)
+        initial = uniform_throughout(initial, lambda carried: context.run_region(self.body, [first, *carried]))
         states, carried = [initial], initial
         for trip in range(max(most, 1)):
             counter = self.lower + trip * self.step
@@ -119,7 +135,12 @@ class While(Operation):
             yield replace(self, limit=self.limit - 1)
 
     def infer(self, operands, context):
-        carried, ends = list(operands), []
+        def iterate(carried):
+            _, *passed = context.run_region(self.before, carried)
+            check_types(passed, operands)
+            return context.run_region(self.after, passed)
+
+        carried, ends = uniform_throughout(list(operands), iterate), []
         is_uniform = True
         for _ in range(self.limit + 1):
             condition, *passed = context.run_region(self.before, carried)

@@ -119,6 +119,16 @@ def function(low, high, results, slope=inf):
     return rule
 
 
+def except_f64(rule):
+    """A rule for the narrower floats only."""
+
+    def narrow(element, *operands):
+        require(element != "f64", "no operation on f64")
+        return rule(element, *operands)
+
+    return narrow
+
+
 def power(element, a, b):
     require(0.25 <= a.low and a.high <= 4 and b.magnitude <= 4, "a power outside of the range where it is tested")
     require(a.is_exact and b.is_exact, "an operand that is not exact")

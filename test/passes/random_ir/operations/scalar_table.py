@@ -54,7 +54,8 @@ ARITHMETIC = {
     "math.cos": ScalarOp(1, "float", rules.function(*TESTED, lambda low, high: (-1.0, 1.0), 1.0)),
     "math.tanh": ScalarOp(1, "float", rules.function(*TESTED, lambda low, high: (-1.0, 1.0), 1.0)),
     "math.atan": ScalarOp(1, "float", rules.function(*TESTED, lambda low, high: (-1.6, 1.6), 1.0)),
-    "math.erf": ScalarOp(1, "float", rules.function(*TESTED, lambda low, high: (-1.0, 1.0), 1.2)),
+    # There is no code for `math.erf` on f64; what JAX makes of its own is other operations.
+    "math.erf": ScalarOp(1, "float", rules.except_f64(rules.function(*TESTED, lambda low, high: (-1.0, 1.0), 1.2))),
     "math.cbrt": ScalarOp(1, "float", rules.function(*TESTED, lambda low, high: (-22.0, 22.0))),
     "math.powf": ScalarOp(2, "float", rules.power),
     "arith.addi": ScalarOp(2, "int", rules.of_corners(lambda x, y: x + y)),
