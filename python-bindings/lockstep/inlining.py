@@ -9,8 +9,9 @@ from jaxlib.mlir import ir
 
 from lockstep.locations import Locations
 
-#: Calls by name, of functions that JAX makes.
-_CALLS = ("func.call",)
+#: Operations that call functions of the module, and the attribute that names the function. What a composite operation computes is what
+#: its decomposition computes.
+_CALLEES = {"func.call": "callee", "stablehlo.composite": "decomposition"}
 
 
 def inline_calls(module: ir.Module, entries: list[str], locations: Locations):
@@ -42,7 +43,7 @@ def _calls(function):
     found = []
 
     def visit(op):
-        if op.operation.name in _CALLS:
+        if op.operation.name in _CALLEES:
             found.append(op.operation)
         return ir.WalkResult.ADVANCE
 
@@ -51,7 +52,7 @@ def _calls(function):
 
 
 def _callee(call):
-    return ir.FlatSymbolRefAttr(call.attributes["callee"]).value
+    return ir.FlatSymbolRefAttr(call.attributes[_CALLEES[call.name]]).value
 
 
 def _inline(call, function, locations):

@@ -138,6 +138,16 @@ def _random_numbers(op):
     raise ModelError(f"{describe(op.location)}: cannot capture '{op.name}': its numbers depend on XLA's own state; use jax.random")
 
 
+def _einsum(op):
+    """An operation that JAX does not make: its products are `dot_general`, which all element types have."""
+    raise ModelError(f"{describe(op.location)}: cannot capture '{op.name}': expected 'stablehlo.dot_general', as jnp.einsum makes it")
+
+
+def _set_dimension_size(op):
+    """A bounded size, which only XLA's types can hold."""
+    raise ModelError(f"{describe(op.location)}: cannot capture '{op.name}': the type of its result does not have the size that it sets")
+
+
 def describe(location):
     """The innermost line of the user's program in a location, as text."""
     text = str(location).removeprefix("loc(").removesuffix(")")
@@ -160,12 +170,15 @@ _RULES = {
     "stablehlo.convolution": _convolution,
     "stablehlo.dot_general": _dot_general,
     "stablehlo.dynamic_update_slice": _update,
+    "stablehlo.einsum": _einsum,
     "stablehlo.optimization_barrier": _barrier,
     "stablehlo.pad": _pad,
     "stablehlo.reduce": _reduction,
     "stablehlo.rng": _random_numbers,
     "stablehlo.scatter": _scatter,
     "stablehlo.select_and_scatter": _select_and_scatter,
+    "stablehlo.set_dimension_size": _set_dimension_size,
+    "stablehlo.unary_einsum": _einsum,
 }
 
 

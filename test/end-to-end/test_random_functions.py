@@ -7,18 +7,15 @@ that many, from that seed on; `python test/end-to-end/differential` tries many m
 import os
 import subprocess
 
-import jax
 import pytest
 
 from conftest import ROOT
 from differential import campaign
-from differential.check import Checker
-from differential.execution import Executor
 
 COUNT = int(os.environ.get("LOCKSTEP_RANDOM_FUNCTIONS", 300))
 
 #: Programs of one test.
-CHUNK = 10
+CHUNK = 50
 
 #: Seeds of one day.
 SEEDS_OF_A_DAY = 1000
@@ -39,16 +36,12 @@ def first_seed():
 SEED = first_seed()
 
 
-@pytest.fixture
-def checker(tools, tmp_path):
-    executor = Executor(tools.folder, tmp_path)
-    yield Checker(executor, campaign.best_target())
-    executor.close()
-    jax.clear_caches()
-
-
 @pytest.mark.parametrize("first", range(SEED, SEED + COUNT, CHUNK))
-def test_random_functions(checker, first):
-    for seed in range(first, min(first + CHUNK, SEED + COUNT)):
-        failure = campaign.examine(seed, checker)
-        assert failure is None, str(failure)
+def test_random_functions(tools, first):
+    settings = campaign.Settings(tools.folder, campaign.best_target())
+    seeds = range(first, min(first + CHUNK, SEED + COUNT))
+    found = dict(campaign.side_by_side(seeds, os.cpu_count(), settings))
+    assert found.keys() == set(seeds)
+    failures = [failure for failure in found.values() if failure]
+    texts = [f"seed {failure.seed}: {failure.outcome}" for failure in failures]
+    assert not failures, "\n".join([*texts, *map(str, campaign.shrunk(failures, os.cpu_count(), settings))])

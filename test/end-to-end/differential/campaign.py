@@ -106,30 +106,40 @@ def work(seeds: Iterable[int], settings: Settings, shrinks: bool) -> int:
 def run(seeds: Sequence[int], jobs: int, settings: Settings, folder: pathlib.Path | None) -> int:
     """Checks programs in workers, then shrinks some of each kind of failure; prints all of it and returns the exit status."""
     start = time.monotonic()
-    failures, count = collections.defaultdict(list), 0
-    for seed, failure in _side_by_side(seeds, jobs, settings, shrinks=False):
+    failures, count = [], 0
+    for seed, failure in side_by_side(seeds, jobs, settings):
         count += 1
         if failure:
-            failures[failure.likeness].append(failure)
+            failures.append(failure)
             print(f"seed {seed}: {failure.outcome}", flush=True)
         if count % CHUNK == 0 or count == len(seeds):
-            failed = sum(map(len, failures.values()))
-            print(f"{count} of {len(seeds)}: {failed} failed, {(time.monotonic() - start) / count:.2f} s each", flush=True)
-    chosen = [failure.seed for group in failures.values() for failure in group[:SHRUNK]]
-    for seed, failure in _side_by_side(chosen, jobs, settings, shrinks=True):
-        if failure:
-            print(f"\n{failure}", flush=True)
-            if folder:
-                folder.mkdir(parents=True, exist_ok=True)
-                (folder / f"seed-{seed}.py").write_text(failure.model)
+            print(f"{count} of {len(seeds)}: {len(failures)} failed, {(time.monotonic() - start) / count:.2f} s each", flush=True)
+    for failure in shrunk(failures, jobs, settings):
+        print(f"\n{failure}", flush=True)
+        if folder:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / f"seed-{failure.seed}.py").write_text(failure.model)
     print(summary(count, failures))
     return 1 if failures else 0
 
 
-def summary(count: int, failures: dict[tuple[str, str, str], list[Failure]]) -> str:
+def shrunk(failures: Iterable[Failure], jobs: int, settings: Settings) -> Iterator[Failure]:
+    """Some of each kind of failures, as small as they can be made."""
+    chosen = [failure.seed for group in _alike(failures).values() for failure in group[:SHRUNK]]
+    return (failure for _, failure in side_by_side(chosen, jobs, settings, shrinks=True) if failure)
+
+
+def _alike(failures: Iterable[Failure]) -> dict[tuple[str, str, str], list[Failure]]:
+    groups = collections.defaultdict(list)
+    for failure in failures:
+        groups[failure.likeness].append(failure)
+    return groups
+
+
+def summary(count: int, failures: Sequence[Failure]) -> str:
     """A table of the kinds of failures, the most frequent ones first."""
-    lines = [f"{count} programs, {count - sum(map(len, failures.values()))} equal"]
-    for (kind, configuration, words), group in sorted(failures.items(), key=lambda item: (item[0][0], -len(item[1]))):
+    lines = [f"{count} programs, {count - len(failures)} equal"]
+    for (kind, configuration, words), group in sorted(_alike(failures).items(), key=lambda item: (item[0][0], -len(item[1]))):
         seeds = ", ".join(str(failure.seed) for failure in group[:4]) + (", ..." if len(group) > 4 else "")
         lines.append(f"{len(group):6} {kind:10} {configuration:28} {words}  (seed {seeds})")
     return "\n".join(lines)
@@ -151,8 +161,8 @@ def check_file(path: pathlib.Path, settings: Settings) -> int:
             executor.close()
 
 
-def _side_by_side(seeds: Sequence[int], jobs: int, settings: Settings, shrinks: bool) -> Iterator[tuple[int, Failure | None]]:
-    """What workers find, in any order."""
+def side_by_side(seeds: Sequence[int], jobs: int, settings: Settings, shrinks: bool = False) -> Iterator[tuple[int, Failure | None]]:
+    """Checks programs in so many worker processes at a time; what they find, in any order."""
     size = max(1, min(CHUNK, -(-len(seeds) // jobs)))
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         found = collections.deque()
@@ -166,21 +176,29 @@ def _side_by_side(seeds: Sequence[int], jobs: int, settings: Settings, shrinks: 
 
 
 def _worker(seeds: Sequence[int], settings: Settings, shrinks: bool, found: collections.deque):
-    """Checks programs in a process of its own; where JAX ends it, the next one goes on behind that program."""
-    seeds = list(seeds)
+    """Checks programs in a process of its own. Where JAX ends it, another one tries that program again and goes on behind it."""
+    seeds, tried = list(seeds), set()
     while seeds:
-        command = [sys.executable, str(pathlib.Path(__file__).parent), "--worker", *map(str, seeds)]
+        command = [sys.executable, "-X", "faulthandler", str(pathlib.Path(__file__).parent), "--worker", *map(str, seeds)]
         command += [f"--target={settings.target}", *["--thorough"] * settings.thorough]
         command += ["--no-shrink"] * (not shrinks)
         environment = dict(os.environ, LOCKSTEP_BIN=str(settings.tools))
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        with (
+            tempfile.TemporaryFile("w+") as errors,
+            subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment) as process,
+        ):
             for line in process.stdout:
                 seed, failure = json.loads(line)
                 seeds.remove(seed)
                 found.append((seed, failure and _failure(failure)))
-        if process.returncode and seeds:
+            status = process.wait()
+            errors.seek(0)
+            said = errors.read()
+        if status and seeds and seeds[0] not in tried:
+            tried.add(seeds[0])
+        elif status and seeds:
             seed = seeds.pop(0)
-            found.append((seed, Failure(seed, Outcome("invalid", message=f"the worker ends with status {process.returncode}"), "")))
+            found.append((seed, Failure(seed, Outcome("invalid", message=f"the worker ends twice, with status {status}:\n{said[-4000:]}"), "")))
 
 
 def _failure(fields: dict) -> Failure:

@@ -292,6 +292,21 @@ def test_powers_are_exact_to_two_units_in_the_last_place():
         assert units(module[target]["f"](x, y), exact, np.float64).max() <= 2
 
 
+@pytest.mark.parametrize("element, dtype, largest", [("f32", np.float32, 127), ("f64", np.float64, 1023)])
+@pytest.mark.parametrize("name, reference", [("sin", np.sin), ("cos", np.cos), ("tan", np.tan)])
+def test_angles_of_any_size(name, reference, element, dtype, largest):
+    x = np.ldexp(RANDOM.uniform(-2, 2, 20000), RANDOM.integers(-2, largest, 20000)).astype(dtype)
+    # The number of f64 that is nearest to a multiple of pi/2; and vectors of which only one number is large.
+    x[0] = np.ldexp(6381956970095103.0, 797 if dtype == np.float64 else 60)
+    x[-4000:] = RANDOM.uniform(-10, 10, 4000)
+    x[-4000::50] = np.finfo(dtype).max
+    exact = reference(x.astype(np.longdouble))
+    module = functions(element, f"math.{name} %a0 : {element}", 1, x.size)
+    for target in TARGETS:
+        error = units(module[target]["f"](x), exact, dtype)
+        assert error.max() <= (4 if dtype == np.float64 else 1), (target, x[error.argmax()])
+
+
 SPECIAL = [0, -0.0, 1, -1, 2, -2, 0.5, -0.5, 3, -3, 1e30, -1e30, 1e-30, np.inf, -np.inf, np.nan]
 
 
