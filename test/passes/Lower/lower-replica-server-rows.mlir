@@ -21,8 +21,12 @@ replica.step @look_up(%ids: tensor<4xi64> {replica.batch = "ids"}) -> (tensor<4x
   // CHECK: %[[FOUND:.*]] = linalg.generic {{.*}} ins(%[[ASKED]] : tensor<?xi64>)
   // CHECK: collective.start scatter none @all root 2 axis 0(%[[FOUND]], %[[COUNTS]] : tensor<?x3xf32>, tensor<2xi64>) sizes(%[[COUNT]]) {bounds = array<i64: 4>} -> <tensor<?x3xf32>>
   // CHECK: %[[GIVEN:.*]] = collective.wait
-  // Each goes where its number stands; zeros where that is not in the table.
+  // Each goes where its number stands; zeros where that is not in the table. There may be no row at all: then none is read.
   // CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<4x3xf32>)
+  // CHECK: %[[INSIDE:.*]] = arith.cmpi ult
+  // CHECK: scf.if %[[INSIDE]] -> (f32)
+  // CHECK-NEXT: tensor.extract %[[GIVEN]][
+  // CHECK: } else {
   %rows = replica.lookup @table, %ids : tensor<4xi64> -> tensor<4x3xf32>
   replica.return %rows : tensor<4x3xf32>
 }
