@@ -87,12 +87,13 @@ static void addRoles(OpPassManager &pm, const CompileOptions &options) {
 static void addKernels(OpPassManager &pm, const CompileOptions &options) {
   pm.addNestedPass<func::FuncOp>(createNormalizeTensorsPass());
   pm.addNestedPass<func::FuncOp>(createCarryTensorsPass());
-  pm.addPass(createSplitUniformResultsPass());
   pm.addNestedPass<func::FuncOp>(createCheckElementTypesPass());
   if (options.optimize) {
     pm.addNestedPass<func::FuncOp>(createFuseOperationsPass());
     pm.addPass(createCSEPass());
   }
+  // Behind the fusion, which may decide whether a loop becomes one kernel.
+  pm.addPass(createSplitUniformResultsPass());
   FormKernelsPassOptions form;
   form.fuse = options.optimize;
   pm.addPass(createFormKernelsPass(form));

@@ -215,8 +215,30 @@ static FailureOr<func::FuncOp> createOnMemory(device::KernelOp kernel, MutableAr
   return function;
 }
 
-/// Divides views that step over elements and drop dimensions of size one into two operations. MLIR finds the dimensions that a view drops by
-/// comparing its strides with those of its source, where strides of its own leave nothing to compare.
+/// A view of no elements: where it begins does not matter.
+static Value createEmptyView(OpBuilder &builder, memref::SubViewOp view) {
+  auto [strides, offset] = view.getType().getStridesAndOffset();
+  auto orZero = [](int64_t number) { return ShapedType::isDynamic(number) ? 0 : number; };
+  return memref::ReinterpretCastOp::create(builder, view.getLoc(), view.getType(), view.getSource(), orZero(offset),
+                                           view.getType().getShape(), llvm::map_to_vector(strides, orZero));
+}
+
+/// Divides a view that steps over elements and drops dimensions of size one into two operations. MLIR finds the dimensions that a view
+/// drops by comparing its strides with those of its source, where strides of its own leave nothing to compare.
+static Value separateDroppedDimensions(OpBuilder &builder, memref::SubViewOp view) {
+  if (view.getType().hasStaticShape() && view.getType().getNumElements() == 0)
+    return createEmptyView(builder, view);
+  auto whole = memref::SubViewOp::create(builder, view.getLoc(), view.getSource(), view.getMixedOffsets(), view.getMixedSizes(),
+                                         view.getMixedStrides());
+  std::optional<SmallVector<ReassociationIndices>> groups = getReassociationIndicesForReshape(whole.getType(), view.getType());
+  assert(groups && "a view drops nothing but dimensions of size one");
+  Value result = memref::CollapseShapeOp::create(builder, view.getLoc(), whole, *groups);
+  // Its layout may say more than that of the view.
+  if (result.getType() != view.getType())
+    result = memref::CastOp::create(builder, view.getLoc(), view.getType(), result);
+  return result;
+}
+
 static void separateDroppedDimensions(func::FuncOp function) {
   SmallVector<memref::SubViewOp> views;
   function.walk([&](memref::SubViewOp view) {
@@ -225,15 +247,7 @@ static void separateDroppedDimensions(func::FuncOp function) {
   });
   for (memref::SubViewOp view : views) {
     OpBuilder builder(view);
-    auto whole = memref::SubViewOp::create(builder, view.getLoc(), view.getSource(), view.getMixedOffsets(), view.getMixedSizes(),
-                                           view.getMixedStrides());
-    std::optional<SmallVector<ReassociationIndices>> groups = getReassociationIndicesForReshape(whole.getType(), view.getType());
-    assert(groups && "a view drops nothing but dimensions of size one");
-    Value result = memref::CollapseShapeOp::create(builder, view.getLoc(), whole, *groups);
-    // Its layout may say more than that of the view.
-    if (result.getType() != view.getType())
-      result = memref::CastOp::create(builder, view.getLoc(), view.getType(), result);
-    view.replaceAllUsesWith(result);
+    view.replaceAllUsesWith(separateDroppedDimensions(builder, view));
     view.erase();
   }
 }

@@ -167,3 +167,13 @@ device.kernel @strided_view(%a: tensor<1x4x4x1xi32>) -> tensor<4x2x1xi32> {
   %0 = tensor.extract_slice %a[0, 0, 0, 0] [1, 4, 2, 1] [1, 1, 3, 1] : tensor<1x4x4x1xi32> to tensor<4x2x1xi32>
   device.yield %0 : tensor<4x2x1xi32>
 }
+
+// -----
+
+// One of no elements may begin anywhere.
+// CHECK-LABEL: func.func @empty_view(
+// CHECK: memref.reinterpret_cast %arg0 to offset: [0], sizes: [0], strides: [2] : memref<1x4xi32> to memref<0xi32, strided<[2], offset: ?>>
+device.kernel @empty_view(%a: tensor<1x4xi32>, %i: index) -> tensor<0xi32> {
+  %0 = tensor.extract_slice %a[0, %i] [1, 0] [1, 2] : tensor<1x4xi32> to tensor<0xi32>
+  device.yield %0 : tensor<0xi32>
+}

@@ -111,15 +111,15 @@ class Kernel:
 
 
 class Module:
-    """All kernels of a module for all targets: `module[target][name]`."""
+    """All kernels of a module for all targets: `module[target][name]`. `passes` run before code is generated."""
 
-    def __init__(self, text, targets=None, level="O2", arguments=()):
+    def __init__(self, text, targets=None, level="O2", passes=()):
         targets = targets or host_targets()
         command = [
             OPT,
+            *passes,
             f"--generate-code=targets={','.join(targets)} level={level}",
             "--verify-each",
-            *arguments,
             "-",
         ]
         done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)

@@ -101,7 +101,7 @@ def compile_and_call(opt, programs, expected, level):
     text = "".join(render(program, f"kernel{number}") for number, program in enumerate(programs))
     target = kernels.host_targets()[0]
     try:
-        compiled = kernels.Module(text, targets=[target], level=level)[target]
+        compiled = kernels.Module(text, targets=[target], level=level, passes=["--widen-accumulation"])[target]
     except kernels.CompileError as error:
         return of_tool(f"kernel -{level}", ToolFailure("lockstep-opt", "fails", str(error)))
     for number, program in enumerate(programs):
