@@ -16,8 +16,8 @@ from differential.rendering import render
 #: Numbers of replicas that every program is executed with.
 REPLICAS = (1, 3)
 
-#: `-O2` with one optional pass changed.
-VARIANTS = ("--simplify=false", "--bucket=false", "--overlap=false", "--bytes-per-pack=256", "--reassociate")
+#: `-O2` with one optional pass changed, or with checks.
+VARIANTS = ("--simplify=false", "--bucket=false", "--overlap=false", "--bytes-per-pack=256", "--reassociate", "--check-bounds")
 
 #: What may round differently than plain `-O2`.
 REASSOCIATING = ("--reassociate",)

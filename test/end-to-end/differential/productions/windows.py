@@ -1,9 +1,14 @@
 """Productions: reductions of windows, pooling and convolutions."""
 
 from differential.block import Block
-from differential.builder import FLOATS, INTEGERS, LARGE, Draft
+from differential.builder import FLOATS, INTEGERS, LARGE, Draft, Value
 from differential.facts import BITS, ROUNDED, Facts
 from differential.table import production
+
+
+def finite(x: Value) -> str:
+    """Without infinities and NaN: XLA on CPUs leaves the zeros between dilated elements out, whose products with them are NaN."""
+    return f"jnp.where(jnp.isfinite({x}), {x}, 1)"
 
 
 def tuple_of(make, rank: int) -> tuple:
@@ -65,13 +70,14 @@ def convolution(block: Block) -> Draft:
         options.append(f"rhs_dilation={tuple_of(lambda: block.random.choice((1, 2)), rank)}")
     if block.chance(0.25):
         options.append(f"lhs_dilation={tuple_of(lambda: block.random.choice((1, 2)), rank)}")
+    # The derivative of a convolution with strides is one of dilated elements.
+    is_dilated = block.differentiated or any("lhs_dilation" in option for option in options)
+    x_text, y_text = (finite(value) if is_dilated else str(value) for value in (x, y))
     if block.chance(0.3):
         # As most networks have it: features last.
         letters = "HW"[:rank]
-        x_text, y_text = f"jnp.moveaxis({x}, 1, -1)", f"{y}.transpose({(*range(2, rank + 2), 1, 0)})"
+        x_text, y_text = f"jnp.moveaxis({x_text}, 1, -1)", f"({y_text}).transpose({(*range(2, rank + 2), 1, 0)})"
         options.append(f"dimension_numbers=('N{letters}C', '{letters}IO', 'N{letters}C')")
-    else:
-        x_text, y_text = str(x), str(y)
     text = f"lax.conv_general_dilated({', '.join([x_text, y_text, str(strides), str(padding), *options])})"
     count = inputs // groups * max(1, _product(kernel))
     return Draft(text, _sum_of_products(x, y, count), arithmetic=True)
@@ -89,7 +95,7 @@ def transposed_convolution(block: Block) -> Draft:
     strides = tuple_of(lambda: block.random.choice((1, 2)), rank)
     numbers = f"('N{letters}C', '{letters}IO', 'N{letters}C')"
     padding = block.random.choice(("SAME", "VALID"))
-    text = f"lax.conv_transpose({x}, {y}, {strides}, {padding!r}, dimension_numbers={numbers})"
+    text = f"lax.conv_transpose({finite(x)}, {finite(y)}, {strides}, {padding!r}, dimension_numbers={numbers})"
     return Draft(text, _sum_of_products(x, y, inputs * _product(kernel)), arithmetic=True)
 
 
