@@ -10,7 +10,7 @@ PYTHON  := $(VENV)/bin/python
 PACKAGES := cmake ninja-build g++ llvm-22-dev libmlir-22-dev mlir-22-tools llvm-22-tools clang-22 lld-22 liblld-22-dev \
   libclang-rt-22-dev libzstd-dev zlib1g-dev flatbuffers-compiler libflatbuffers-dev libfmt-dev nlohmann-json3-dev \
   libssl-dev libzip-dev libcli11-dev libgtest-dev libgmock-dev libbenchmark-dev python3-venv
-PYTHON_PACKAGES := jax==0.10.2 numpy safetensors scikit-learn pytest pytest-timeout
+PYTHON_PACKAGES := jax==0.10.2 numpy safetensors scikit-learn pytest pytest-timeout pytest-xdist
 
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 CCACHE := $(if $(shell command -v ccache),-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
@@ -60,6 +60,8 @@ digits: build
 
 CTEST  := ctest --output-on-failure --parallel $(CPUS) --timeout 600
 PYTEST := LOCKSTEP_BIN="$(CURDIR)/$(BIN)" $(PYTHON) -m pytest --timeout=900
+# The tests of one file share what they have prepared.
+SIDE_BY_SIDE := --numprocesses=$(CPUS) --dist=loadfile
 # What is executed once more with generated code that checks each access: not what compiles for minutes, or compares by itself.
 UNCHECKED := models random_functions operations numerics refused_functions
 
@@ -67,8 +69,8 @@ test: build test-gcc test-asan test-tsan
 	$(CTEST) --test-dir $(RELEASE)
 	$(PYTEST) test/python test/conformance
 	$(PYTEST) test/passes/random_ir
-	$(PYTEST) test/end-to-end
-	LOCKSTEP_CHECK_MEMORY=1 $(PYTEST) test/end-to-end $(UNCHECKED:%=--ignore=test/end-to-end/test_%.py) --ignore=test/end-to-end/differential -k "not language"
+	$(PYTEST) $(SIDE_BY_SIDE) test/end-to-end
+	LOCKSTEP_CHECK_MEMORY=1 $(PYTEST) $(SIDE_BY_SIDE) test/end-to-end $(UNCHECKED:%=--ignore=test/end-to-end/test_%.py) --ignore=test/end-to-end/differential -k "not language"
 
 test-gcc: setup
 	cmake --preset gcc $(CCACHE) > $(BUILD)/configure-gcc.log 2>&1 || { cat $(BUILD)/configure-gcc.log; exit 1; }

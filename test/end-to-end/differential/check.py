@@ -46,7 +46,7 @@ class Outcome:
     """What has become of a program.
 
     Attributes:
-      kind: "equal", "different", "refused", "crashed", or "invalid" if JAX itself does not execute it.
+      kind: "equal", "different", "refused", "crashed", "invalid" if JAX itself does not execute it, or "ended" if JAX ends its process.
       configuration: how it was executed, unless it is equal everywhere.
       message: what differs, or the error.
       result: the result that differs.

@@ -1,0 +1,37 @@
+"""Workers: what they find is told apart from what JAX itself does not survive."""
+
+import pytest
+
+from differential import campaign
+
+LIKE_A_WORKER = """\
+import sys, os
+for seed in map(int, sys.argv[2:-2]):
+    if seed in {ends}:
+        print("Fatal Python error: Floating point exception", file=sys.stderr)
+        os._exit(3)
+    print(f"[{{seed}}, null]", flush=True)
+"""
+
+
+@pytest.fixture
+def workers(tmp_path, monkeypatch):
+    """Makes processes that end at some programs stand for workers."""
+
+    def replace(ends):
+        (tmp_path / "__main__.py").write_text(LIKE_A_WORKER.format(ends=ends))
+        monkeypatch.setattr(campaign, "__file__", str(tmp_path / "campaign.py"))
+
+    return replace
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_a_program_that_ends_jax_is_tried_again_and_passed_over(workers, jobs):
+    workers({12, 15})
+    found = dict(campaign.side_by_side(range(10, 20), jobs, campaign.Settings("bin", "x86-64-v3")))
+    assert found.keys() == set(range(10, 20))
+    failures = [failure for failure in found.values() if failure]
+    assert sorted(failure.seed for failure in failures) == [12, 15]
+    assert all(failure.is_of_jax for failure in failures)
+    assert failures[0].outcome.message == "JAX ends with status 3: Fatal Python error: Floating point exception"
+    assert "2 ended" in " ".join(campaign.summary(10, failures).split())
