@@ -66,8 +66,10 @@ def work(library, artifact, model, folder):
     with Session(library, artifact) as session:
         for name, value in load_file(pathlib.Path(folder) / "init.safetensors").items():
             session.set(name, value)
-        batch = {}
-        for name, entry in models.load(model).batch.items():
+        loaded, batch = models.load(model), {}
+        for name, entry in loaded.scalars.items():
+            session.set_scalar(name, np.asarray(loaded.defaults.get(name, 0), entry.dtype))
+        for name, entry in loaded.batch.items():
             shape = (session.replicas * entry.shape[0], *entry.shape[1:])
             is_float = np.issubdtype(entry.dtype, np.floating)
             batch[name] = (random.standard_normal(shape) if is_float else random.integers(0, 2, shape)).astype(entry.dtype)

@@ -101,6 +101,35 @@ template <typename OpTy, arith::CmpFPredicate predicate> struct ExpandExtreme : 
   }
 };
 
+/// The greater or the smaller of two numbers; a NaN if one of them is, and +0 is greater than -0. Either order of the operands gives what
+/// the processor's instruction gives, the second one of two zeros or if there is a NaN: both results agree in all other cases, and of two
+/// zeros their bits say which is wanted. LLVM's own code takes twice as long.
+template <typename OpTy, arith::CmpFPredicate predicate, typename CombineOp> struct ExpandOrdered : OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(OpTy op, PatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    Type type = op.getType();
+    auto element = cast<FloatType>(getElementTypeOrSelf(type));
+    Type bits = rewriter.getIntegerType(element.getWidth());
+    TypedAttr nan = rewriter.getFloatAttr(element, APFloat::getNaN(element.getFloatSemantics()));
+    if (auto vector = dyn_cast<VectorType>(type)) {
+      bits = vector.clone(bits);
+      nan = DenseElementsAttr::get(vector, Attribute(nan));
+    }
+    auto getBits = [&](Value x, Value y) -> Value {
+      Value isFirst = arith::CmpFOp::create(rewriter, loc, predicate, x, y);
+      return arith::BitcastOp::create(rewriter, loc, bits, arith::SelectOp::create(rewriter, loc, isFirst, x, y));
+    };
+    Value a = op.getLhs(), b = op.getRhs();
+    Value combined = CombineOp::create(rewriter, loc, getBits(a, b), getBits(b, a));
+    Value isNaN = arith::CmpFOp::create(rewriter, loc, arith::CmpFPredicate::UNO, a, b);
+    rewriter.replaceOpWithNewOp<arith::SelectOp>(op, isNaN, arith::ConstantOp::create(rewriter, loc, nan),
+                                                 arith::BitcastOp::create(rewriter, loc, type, combined));
+    return success();
+  }
+};
+
 /// What kind of number it is, by comparisons.
 template <typename OpTy, arith::CmpFPredicate predicate> struct ExpandTest : OpRewritePattern<OpTy> {
   using OpRewritePattern<OpTy>::OpRewritePattern;
@@ -187,7 +216,8 @@ struct ExpandMath : lockstep::impl::ExpandMathPassBase<ExpandMath> {
     lockstep::defineArithmetic(getOperation());
     RewritePatternSet patterns(&getContext());
     lockstep::populateDoubleMathPatterns(patterns);
-    patterns.add<ExpOfSmall>(&getContext(), /*benefit=*/10);
+    patterns.add<ExpOfSmall, ExpandOrdered<arith::MaximumFOp, arith::CmpFPredicate::OGT, arith::AndIOp>,
+                 ExpandOrdered<arith::MinimumFOp, arith::CmpFPredicate::OLT, arith::OrIOp>>(&getContext(), /*benefit=*/10);
     populateMathPolynomialApproximationPatterns(patterns);
     math::populateExpansionPatterns(patterns, kExpanded);
     (void)applyPatternsGreedily(getOperation(), std::move(patterns));

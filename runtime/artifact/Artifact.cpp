@@ -1,4 +1,4 @@
-//===- Artifact.cpp - mapping, integrity, structure -----------------------===//
+//===- Artifact.cpp - reading, integrity, structure -----------------------===//
 
 #include "runtime/artifact/Artifact.h"
 
@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -37,9 +36,17 @@ std::string typeName(artifact::ElementType element, const std::vector<int64_t> &
   return name + elementName(element);
 }
 
-Artifact::~Artifact() {
-  if (mapping)
-    ::munmap(mapping, mappingSize);
+/// Reads a file to its end into `memory`, which is as large as it was.
+static Status readAll(int file, const Memory &memory) {
+  for (uint64_t done = 0; done < memory.size();) {
+    ssize_t count = ::pread(file, memory.data() + done, memory.size() - done, static_cast<off_t>(done));
+    if (count < 0 && errno != EINTR)
+      return systemError(fmt::format("cannot read: {}", std::strerror(errno)));
+    if (count == 0)
+      return corrupted(fmt::format("truncated while it was read: expected {} bytes, found {}", memory.size(), done));
+    done += count > 0 ? static_cast<uint64_t>(count) : 0;
+  }
+  return Status::success();
 }
 
 Expected<std::shared_ptr<const Artifact>> Artifact::open(const std::string &path, const VerifyOptions &options) {
@@ -51,39 +58,28 @@ Expected<std::shared_ptr<const Artifact>> Artifact::open(const std::string &path
     ::close(file);
     return systemError(fmt::format("cannot open artifact '{}': not a regular file", path));
   }
-  std::shared_ptr<Artifact> result(new Artifact);
-  size_t size = static_cast<size_t>(info.st_size);
-  if (size > 0) {
-    void *mapping = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
-    if (mapping == MAP_FAILED) {
-      int error = errno;
-      ::close(file);
-      return systemError(fmt::format("cannot map artifact '{}': {}", path, std::strerror(error)));
-    }
-    result->mapping = mapping;
-    result->mappingSize = size;
-    result->bytes = {static_cast<const std::byte *>(mapping), size};
-  }
+  // A copy: the file may be replaced or cut off while its programs run, and pages of a mapping would go with it.
+  Expected<Memory> memory = Memory::allocate(static_cast<uint64_t>(info.st_size));
+  Status status = memory ? readAll(file, *memory) : memory.status();
   ::close(file);
-  if (Status status = result->verify(options); !status.ok())
+  if (!status.ok())
     return status.withContext(fmt::format("artifact '{}'", path));
-  return std::shared_ptr<const Artifact>(std::move(result));
+  return create(std::move(*memory), options, fmt::format("artifact '{}'", path));
 }
 
 Expected<std::shared_ptr<const Artifact>> Artifact::fromMemory(std::span<const std::byte> bytes, const VerifyOptions &options) {
-  std::shared_ptr<Artifact> result(new Artifact);
-  if (!bytes.empty()) {
-    // An anonymous mapping is page-aligned, as the constants have to be.
-    void *copy = ::mmap(nullptr, bytes.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (copy == MAP_FAILED)
-      return systemError(fmt::format("cannot allocate {} bytes for an artifact", bytes.size()));
-    std::memcpy(copy, bytes.data(), bytes.size());
-    result->mapping = copy;
-    result->mappingSize = bytes.size();
-    result->bytes = {static_cast<const std::byte *>(copy), bytes.size()};
-  }
+  Expected<Memory> memory = Memory::allocate(bytes.size());
+  if (!memory)
+    return memory.status();
+  std::copy(bytes.begin(), bytes.end(), memory->data());
+  return create(std::move(*memory), options, "artifact");
+}
+
+Expected<std::shared_ptr<const Artifact>> Artifact::create(Memory memory, const VerifyOptions &options, const std::string &name) {
+  memory.makeReadOnly();
+  std::shared_ptr<Artifact> result(new Artifact(std::move(memory)));
   if (Status status = result->verify(options); !status.ok())
-    return status.withContext("artifact");
+    return status.withContext(name);
   return std::shared_ptr<const Artifact>(std::move(result));
 }
 

@@ -4,6 +4,7 @@
 #define LOCKSTEP_RUNTIME_ARTIFACT_ARTIFACT_H
 
 #include "runtime/artifact/artifact_generated.h"
+#include "runtime/support/Memory.h"
 #include "runtime/support/Status.h"
 
 #include <array>
@@ -19,7 +20,7 @@ namespace lockstep::runtime {
 /// What readers accept at most and what the writer writes.
 inline constexpr uint32_t artifactFormatVersion = 2;
 
-/// Segments start at multiples of this, so that a mapped file has its constants page-aligned.
+/// Segments start at multiples of this, so that a file in page-aligned memory has its constants page-aligned.
 inline constexpr uint64_t segmentAlignment = 4096;
 
 struct VerifyOptions {
@@ -36,13 +37,12 @@ struct VerifyOptions {
 /// memories. Immutable, may be used by several sessions and threads.
 class Artifact {
 public:
-  /// Maps a file. Errors name the file: not readable, not an artifact, truncated, corrupted, too
-  /// new, or contradicting itself.
+  /// Reads a file, which may be replaced or removed afterwards. Errors name the file: not readable, not an artifact, truncated, corrupted,
+  /// too new, or contradicting itself.
   static Expected<std::shared_ptr<const Artifact>> open(const std::string &path, const VerifyOptions &options = {});
   /// Copies `bytes`; the same errors without a file name.
   static Expected<std::shared_ptr<const Artifact>> fromMemory(std::span<const std::byte> bytes, const VerifyOptions &options = {});
 
-  ~Artifact();
   Artifact(const Artifact &) = delete;
   Artifact &operator=(const Artifact &) = delete;
 
@@ -57,12 +57,13 @@ public:
   std::string digestHex() const;
 
 private:
-  Artifact() = default;
+  explicit Artifact(Memory memory) : memory(std::move(memory)), bytes(this->memory.data(), this->memory.size()) {}
+  /// Errors begin with `name`.
+  static Expected<std::shared_ptr<const Artifact>> create(Memory memory, const VerifyOptions &options, const std::string &name);
   Status verify(const VerifyOptions &options);
 
+  Memory memory;
   std::span<const std::byte> bytes;
-  void *mapping = nullptr;
-  size_t mappingSize = 0;
   const artifact::Artifact *root = nullptr;
 };
 

@@ -26,6 +26,11 @@ Expected<Memory> Memory::allocate(uint64_t bytes) {
   return memory;
 }
 
+void Memory::makeReadOnly() const {
+  if (address)
+    ::mprotect(address, bytes, PROT_READ);
+}
+
 Memory::~Memory() {
   if (address)
     ::munmap(address, bytes);

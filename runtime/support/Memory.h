@@ -24,6 +24,9 @@ public:
   }
   ~Memory();
 
+  /// From now on, writing to it is a fault.
+  void makeReadOnly() const;
+
   std::byte *data() const { return static_cast<std::byte *>(address); }
   uint64_t size() const { return bytes; }
 

@@ -113,3 +113,21 @@ def test_output_that_cannot_be_written(tools, examples, tmp_path):
     done = tools.run("lockstep-compile", examples("digits-mlp").source, "--replicas=2", "-o", output, check=False)
     assert done.returncode == 1
     assert f"cannot open output file '{output}': No such file or directory" in done.stderr
+
+
+def test_a_failing_compilation_leaves_the_artifact_that_is_there(tools, examples, tmp_path):
+    output = tools.compile(examples("digits-mlp").source, tmp_path / "x.lockstep", "--replicas=2")
+    before = output.read_bytes()
+    assert tools.run("lockstep-compile", examples("digits-mlp").source, "--replicas=0", "-o", output, check=False).returncode == 1
+    assert output.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["x.lockstep"]
+
+
+def test_a_run_is_not_disturbed_by_a_new_artifact(tools, examples, tmp_path):
+    """The new one is another file: who has the old one open keeps it."""
+    output = tools.compile(examples("digits-mlp").source, tmp_path / "x.lockstep", "--replicas=2")
+    before = output.read_bytes()
+    with output.open("rb") as old:
+        tools.compile(examples("digits-mlp").source, output, "--replicas=3")
+        assert old.read() == before
+    assert output.read_bytes() != before

@@ -99,7 +99,7 @@ TEST(Artifact, newerVersionIsRefused) {
   EXPECT_EQ(status.message(), "artifact: format version 3 is too new: this runtime reads up to 2");
 }
 
-TEST(Artifact, filesAreMappedAndNamedInErrors) {
+TEST(Artifact, filesAreNamedInErrors) {
   std::string path = temporaryFile("artifact-test.lockstep");
   std::vector<std::byte> file = smallFile();
   std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char *>(file.data()), std::streamsize(file.size()));
@@ -111,6 +111,24 @@ TEST(Artifact, filesAreMappedAndNamedInErrors) {
   std::filesystem::remove(path);
   EXPECT_EQ(Artifact::open(path).status().code(), StatusCode::system);
   EXPECT_FALSE(Artifact::open(testing::TempDir()).ok());
+}
+
+// A file that is cut off or replaced while it runs takes nothing away.
+TEST(Artifact, doesNotDependOnItsFile) {
+  std::string path = temporaryFile("artifact-test.lockstep");
+  std::vector<std::byte> file = smallFile();
+  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char *>(file.data()), std::streamsize(file.size()));
+  Expected<std::shared_ptr<const Artifact>> artifact = Artifact::open(path);
+  ASSERT_TRUE(artifact.ok());
+  std::string digest = (*artifact)->digestHex();
+  std::filesystem::resize_file(path, 0);
+  EXPECT_EQ((*artifact)->digestHex(), digest);
+  for (uint32_t i = 0; i < (*artifact)->tables().segments()->size(); ++i)
+    for (std::byte byte : (*artifact)->segment(i))
+      digest += static_cast<char>(byte);
+  EXPECT_FALSE(Artifact::open(path).ok());
+  std::filesystem::remove(path);
+  EXPECT_GE(digest.size(), 64u);
 }
 
 TEST(Artifact, writerReportsWhatItCannotWrite) {

@@ -14,9 +14,9 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/WithColor.h"
 
 namespace cl = llvm::cl;
@@ -93,6 +93,18 @@ bool hasPrograms(mlir::ModuleOp module) {
       return !function.isExternal();
     return llvm::isa<replica::StepOp, replica::ProgramOp, device::ProgramOp>(op);
   });
+}
+
+/// Writes a file beside `name` and puts it in its place when it is complete, so that a run that has the old one is not disturbed. What is no
+/// file, such as a pipe, is written to as it is.
+llvm::Error writeOutput(llvm::StringRef name, const std::function<llvm::Error(llvm::raw_ostream &)> &write) {
+  llvm::sys::fs::file_status status;
+  bool exists = !llvm::sys::fs::status(name, status);
+  if (name == "-" || !exists || llvm::sys::fs::is_regular_file(status))
+    return llvm::writeToOutput(name, write);
+  std::error_code code;
+  llvm::raw_fd_ostream stream(name, code);
+  return code ? llvm::errorCodeToError(code) : write(stream);
 }
 
 } // namespace
@@ -192,18 +204,23 @@ int main(int argc, char **argv) {
   if (options.stopAfter == Stage::Memory)
     remarks.record(*module);
 
-  std::unique_ptr<llvm::ToolOutputFile> file = mlir::openOutputFile(outputName, &message);
-  if (!file)
-    return fail(message);
-  if (!stopStage.empty()) {
-    mlir::OpPrintingFlags flags;
-    if (printLocations)
-      flags.enableDebugInfo(/*enable=*/true, /*prettyForm=*/false);
-    flags.elideLargeElementsAttrs(64);
-    module->print(file->os(), flags);
-  } else if (mlir::failed(emitArtifact(*module, file->os(), allowUnproven))) {
-    return 1;
-  }
-  file->keep();
-  return 0;
+  bool isWritten = false;
+  llvm::Error error = writeOutput(outputName, [&](llvm::raw_ostream &os) {
+    if (stopStage.empty()) {
+      isWritten = mlir::succeeded(emitArtifact(*module, os, allowUnproven));
+    } else {
+      mlir::OpPrintingFlags flags;
+      if (printLocations)
+        flags.enableDebugInfo(/*enable=*/true, /*prettyForm=*/false);
+      flags.elideLargeElementsAttrs(64);
+      module->print(os, flags);
+      isWritten = true;
+    }
+    // What has been reported needs no second message.
+    return isWritten ? llvm::Error::success() : llvm::createStringError("no artifact");
+  });
+  if (!error)
+    return 0;
+  std::string reason = llvm::toString(std::move(error));
+  return isWritten ? fail("cannot open output file '" + outputName + "': " + reason) : 1;
 }
