@@ -57,9 +57,9 @@ def work(library, artifact, model, folder):
     import time
 
     import numpy as np
-    from capi import Session
     from safetensors.numpy import load_file
 
+    from capi import Session
     from lockstep import model as models
 
     random = np.random.default_rng(0)

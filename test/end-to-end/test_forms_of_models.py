@@ -30,7 +30,9 @@ def step(state, batch, scalars):
 def test_a_random_walk_without_data(tools, tmp_path, replicas):
     (tmp_path / "model.py").write_text(MODEL)
     environment = dict(os.environ, JAX_PLATFORMS="cpu", PYTHONPATH=str(ROOT / "python-bindings"))
-    subprocess.run([sys.executable, "-m", "lockstep.capture", tmp_path / "model.py", "-o", tmp_path, "--seed=5"], check=True, env=environment)
+    subprocess.run(
+        [sys.executable, "-m", "lockstep.capture", tmp_path / "model.py", "-o", tmp_path, "--seed=5"], check=True, env=environment
+    )
     source, init = tmp_path / "step.mlir", f"--init={tmp_path / 'init.safetensors'}"
 
     key, x, expected = jax.random.key(5), np.zeros(3, np.float32), []

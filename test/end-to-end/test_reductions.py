@@ -83,7 +83,9 @@ def other_reductions(element, kinds, initial):
     """A step that keeps other reductions of its batch, and of what is equal on all replicas."""
     tensor = f"tensor<1x64x{element}>"
     text = "".join(
-        f"replica.variable @{name} : {tensor} {{initial = dense<{initial}> : {tensor}}}\n" for kind in kinds for name in (kind, f"{kind}_of_equal")
+        f"replica.variable @{name} : {tensor} {{initial = dense<{initial}> : {tensor}}}\n"
+        for kind in kinds
+        for name in (kind, f"{kind}_of_equal")
     )
     body = "".join(
         f"""

@@ -95,8 +95,8 @@ bool hasPrograms(mlir::ModuleOp module) {
   });
 }
 
-/// Writes a file beside `name` and puts it in its place when it is complete, so that a run that has the old one is not disturbed. What is no
-/// file, such as a pipe, is written to as it is.
+/// Writes a file beside `name` and puts it in its place when it is complete, so that a run that has the old one is not disturbed. What is
+/// no file, such as a pipe, is written to as it is.
 llvm::Error writeOutput(llvm::StringRef name, const std::function<llvm::Error(llvm::raw_ostream &)> &write) {
   llvm::sys::fs::file_status status;
   bool exists = !llvm::sys::fs::status(name, status);
@@ -204,23 +204,21 @@ int main(int argc, char **argv) {
   if (options.stopAfter == Stage::Memory)
     remarks.record(*module);
 
-  bool isWritten = false;
+  bool isReported = false;
   llvm::Error error = writeOutput(outputName, [&](llvm::raw_ostream &os) {
     if (stopStage.empty()) {
-      isWritten = mlir::succeeded(emitArtifact(*module, os, allowUnproven));
-    } else {
-      mlir::OpPrintingFlags flags;
-      if (printLocations)
-        flags.enableDebugInfo(/*enable=*/true, /*prettyForm=*/false);
-      flags.elideLargeElementsAttrs(64);
-      module->print(os, flags);
-      isWritten = true;
+      isReported = mlir::failed(emitArtifact(*module, os, allowUnproven));
+      return isReported ? llvm::createStringError("no artifact") : llvm::Error::success();
     }
-    // What has been reported needs no second message.
-    return isWritten ? llvm::Error::success() : llvm::createStringError("no artifact");
+    mlir::OpPrintingFlags flags;
+    if (printLocations)
+      flags.enableDebugInfo(/*enable=*/true, /*prettyForm=*/false);
+    flags.elideLargeElementsAttrs(64);
+    module->print(os, flags);
+    return llvm::Error::success();
   });
   if (!error)
     return 0;
   std::string reason = llvm::toString(std::move(error));
-  return isWritten ? fail("cannot open output file '" + outputName + "': " + reason) : 1;
+  return isReported ? 1 : fail("cannot open output file '" + outputName + "': " + reason);
 }

@@ -402,7 +402,25 @@ def test_integer_operations_are_defined_for_all_operands():
 @pytest.mark.parametrize("level", LEVELS)
 def test_conversions_to_integers_saturate(level, sign, bits, element, dtype):
     limits = np.iinfo(f"{'int' if sign == 's' else 'uint'}{bits}")
-    numbers = [0.0, -0.0, 0.9, -0.9, 1.5, -1.5, 100.7, -100.7, 2.0**7, 2.0**8, 2.0**31, -(2.0**31), 2.0**32, 2.0**63, -(2.0**63), 2.0**64, 1e30]
+    numbers = [
+        0.0,
+        -0.0,
+        0.9,
+        -0.9,
+        1.5,
+        -1.5,
+        100.7,
+        -100.7,
+        2.0**7,
+        2.0**8,
+        2.0**31,
+        -(2.0**31),
+        2.0**32,
+        2.0**63,
+        -(2.0**63),
+        2.0**64,
+        1e30,
+    ]
     with np.errstate(over="ignore"):
         x = np.array([*numbers, -1e30, np.inf, -np.inf, np.nan] * 3, np.float64).astype(dtype)
     expected = [0 if np.isnan(v) else limits.max if v >= limits.max else limits.min if v <= limits.min else int(v) for v in x.tolist()]
