@@ -205,7 +205,7 @@ int main(int argc, char **argv) {
     remarks.record(*module);
 
   bool isReported = false;
-  llvm::Error error = writeOutput(outputName, [&](llvm::raw_ostream &os) {
+  llvm::Error error = writeOutput(outputName, [&](llvm::raw_ostream &os) -> llvm::Error {
     if (stopStage.empty()) {
       isReported = mlir::failed(emitArtifact(*module, os, allowUnproven));
       return isReported ? llvm::createStringError("no artifact") : llvm::Error::success();
@@ -219,6 +219,9 @@ int main(int argc, char **argv) {
   });
   if (!error)
     return 0;
-  std::string reason = llvm::toString(std::move(error));
-  return isReported ? 1 : fail("cannot open output file '" + outputName + "': " + reason);
+  if (isReported) {
+    llvm::consumeError(std::move(error));
+    return 1;
+  }
+  return fail("cannot open output file '" + outputName + "': " + llvm::errorToErrorCode(std::move(error)).message());
 }
