@@ -63,8 +63,9 @@ class Failure:
 
     @property
     def is_of_jax(self) -> bool:
-        """Whether JAX's own process ended, as where XLA folds a division of constants by zero: nothing could be compared then."""
-        return self.outcome.kind == ENDED
+        """Whether XLA ended the process while it compiled, as where it folds a division of constants by zero: nothing could be compared
+        then. A process that ends in the capture is a failure of ours."""
+        return self.outcome.kind == ENDED and "in backend_compile_and_load" in self.outcome.message
 
     @property
     def likeness(self) -> tuple[str, str, str]:
