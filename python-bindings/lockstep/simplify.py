@@ -113,6 +113,11 @@ def _dot_general(op):
         del op.attributes["algorithm"]
 
 
+def _reshape(op):
+    """A reshape to the same shape, of which legalization makes, for unsigned scalars, what it cannot read."""
+    return [op.operands[0]] if op.operands[0].type == op.results[0].type else None
+
+
 def _convolution(op):
     """A convolution of unsigned integers has the bits of that of signed ones."""
     result = ir.RankedTensorType(op.results[0].type)
@@ -174,6 +179,7 @@ _RULES = {
     "stablehlo.optimization_barrier": _barrier,
     "stablehlo.pad": _pad,
     "stablehlo.reduce": _reduction,
+    "stablehlo.reshape": _reshape,
     "stablehlo.rng": _random_numbers,
     "stablehlo.scatter": _scatter,
     "stablehlo.select_and_scatter": _select_and_scatter,

@@ -70,6 +70,7 @@ return {
 }"""
 
 CASES = {
+    "scalar reshaped to a scalar": 'u = jnp.sum(jnp.abs(x)).astype(jnp.uint32); return {"u": lax.reshape(u, ()).reshape(())}',
     # Two results of a kernel that begin with the same fill.
     "two slices": 'return {"a": x[0:2].sum(0), "b": x[2:4].sum(0)}',
     "two slices of a transpose": 'return {"a": x.T[0:1].sum(0), "b": x.T[1:2].sum(0)}',
