@@ -46,6 +46,11 @@ struct VariableResource : mlir::SideEffects::Resource::Base<VariableResource> {
 
 namespace lockstep::replica {
 
+/// The reductions of `tf.distribute`.
+constexpr Reduction kSumOrMean[] = {Reduction::Sum, Reduction::Mean};
+/// What replicas can reduce their values with.
+constexpr Reduction kReductions[] = {Reduction::Sum, Reduction::Mean, Reduction::Product, Reduction::Min, Reduction::Max};
+
 /// The number of replicas that `module` is compiled for; emits an error if its strategy does not say it.
 llvm::FailureOr<int64_t> getReplicaCount(mlir::ModuleOp module);
 

@@ -15,27 +15,27 @@ using namespace lockstep;
 using namespace lockstep::replica;
 using namespace mlir;
 
-/// A reduction by its name, one of `allowed`, which `expected` lists.
-static ParseResult parseReduction(OpAsmParser &parser, ReductionAttr &reduction, ArrayRef<Reduction> allowed, StringRef expected) {
+/// A reduction by its name, one of `allowed`.
+static ParseResult parseReduction(OpAsmParser &parser, ReductionAttr &reduction, ArrayRef<Reduction> allowed) {
   SMLoc loc = parser.getCurrentLocation();
   StringRef name;
   if (parser.parseKeyword(&name))
     return failure();
   std::optional<Reduction> value = symbolizeReduction(name);
-  if (!value || !llvm::is_contained(allowed, *value))
-    return parser.emitError(loc) << "expected a reduction " << expected << ", found '" << name << "' [E_REDUCE_OP]";
+  if (!value || !llvm::is_contained(allowed, *value)) {
+    InFlightDiagnostic diag = parser.emitError(loc) << "expected a reduction ";
+    for (auto [i, one] : llvm::enumerate(allowed))
+      diag << (i == 0 ? "'" : i + 1 < allowed.size() ? ", '" : " or '") << stringifyReduction(one) << "'";
+    return diag << ", found '" << name << "' [E_REDUCE_OP]";
+  }
   reduction = ReductionAttr::get(parser.getContext(), *value);
   return success();
 }
 
-/// What `tf.distribute` has.
-static ParseResult parseReduction(OpAsmParser &parser, ReductionAttr &reduction) {
-  return parseReduction(parser, reduction, {Reduction::Sum, Reduction::Mean}, "'sum' or 'mean'");
-}
+static ParseResult parseReduction(OpAsmParser &parser, ReductionAttr &reduction) { return parseReduction(parser, reduction, kSumOrMean); }
 
 static ParseResult parseAnyReduction(OpAsmParser &parser, ReductionAttr &reduction) {
-  return parseReduction(parser, reduction, {Reduction::Sum, Reduction::Mean, Reduction::Product, Reduction::Min, Reduction::Max},
-                        "'sum', 'mean', 'product', 'min' or 'max'");
+  return parseReduction(parser, reduction, kReductions);
 }
 
 static void printReduction(OpAsmPrinter &printer, Operation *, ReductionAttr reduction) {

@@ -50,6 +50,18 @@ def LowerKernelLoopsPass : Pass<"lower-kernel-loops", "::mlir::func::FuncOp"> {
     reductions become loops, those with the same outer dimension in one loop, whose iterations are divided among tiles; a reduction along
     a contiguous dimension keeps a fixed number of partial results. Without `optimize`, every operation becomes plain loops.
     The number of tiles is left in the attribute `lockstep.grid`; it does not depend on the target.
+
+    ```mlir
+    // before
+    linalg.generic {indexing_maps = [(i) -> (i), (i) -> (i)], iterator_types = ["parallel"]}
+        ins(%a : memref<64xf32>) outs(%r : memref<64xf32>) { ... %0 = arith.mulf %x, %x : f32 ... }
+    // after
+    scf.for %i = %c0 to %c64 step %c8 {
+      %0 = vector.load %a[%i] : memref<64xf32>, vector<8xf32>
+      %1 = arith.mulf %0, %0 : vector<8xf32>
+      vector.store %1, %r[%i] : memref<64xf32>, vector<8xf32>
+    }
+    ```
   }];
   let options = [Option<"target", "target", "std::string", /*default=*/"\"x86-64-v3\"", "instruction set whose registers are filled">,
                  Option<"optimize", "optimize", "bool", /*default=*/"true", "tile, fuse and vectorize">];
@@ -60,8 +72,18 @@ def LowerKernelLoopsPass : Pass<"lower-kernel-loops", "::mlir::func::FuncOp"> {
 def PlaceBuffersPass : Pass<"place-buffers", "::mlir::func::FuncOp"> {
   let summary = "gives every intermediate buffer of a kernel a place on the stack or in scratch memory";
   let description = [{
-    Buffers share up to 512 KB of stack, which a worker reuses for every tile and so finds in its cache; the rest becomes slices of one more argument, `lockstep.scratch` bytes for each tile.
-    Nothing is allocated while a kernel runs.
+    Buffers share up to 512 KB of stack, which a worker reuses for every tile and so finds in its cache; the rest becomes slices of one
+    more argument, `lockstep.scratch` bytes for each tile. Nothing is allocated while a kernel runs.
+
+    ```mlir
+    // before
+    %0 = memref.alloc() : memref<1024xf32>
+    %1 = memref.alloc() : memref<262144xf32>
+    // after: the function has the argument %scratch and the attribute lockstep.scratch = 1048576
+    %stack = memref.alloca() {alignment = 64 : i64} : memref<4096xi8>
+    %0 = memref.view %stack[%c0][] : memref<4096xi8> to memref<1024xf32>
+    %1 = memref.view %scratch[%c0][] : memref<?xi8> to memref<262144xf32>
+    ```
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect"];
 }
@@ -70,6 +92,15 @@ def ExpandMathPass : Pass<"expand-math", "::mlir::func::FuncOp"> {
   let summary = "replaces mathematical functions by arithmetic, so that no library is called";
   let description = [{
     Polynomial approximations for f32 and f64; f16 and bf16 go through f32. An operation without an expansion is an error at its location.
+
+    ```mlir
+    // before
+    %0 = math.rsqrt %x : f32
+    // after
+    %one = arith.constant 1.0 : f32
+    %1 = math.sqrt %x : f32
+    %0 = arith.divf %one, %1 : f32
+    ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect", "::mlir::scf::SCFDialect"];
 }
@@ -77,9 +108,10 @@ def ExpandMathPass : Pass<"expand-math", "::mlir::func::FuncOp"> {
 def CheckBoundsPass : Pass<"check-bounds", "::mlir::ModuleOp"> {
   let summary = "ends a kernel where an assertion does not hold, or an access would leave its buffer";
   let description = [{
-    `cf.assert` becomes a branch out of the kernel, which notes the message; so does, with `accesses`, every access. Before an element, a vector or a slice of a buffer is accessed, its indices are compared with the sizes of the buffer; before a size is
-    taken to be known, it is compared with the real one. If one does not fit, the kernel notes what it has found and returns, so that
-    no memory outside of its buffers is read or written. The runtime looks for such a note after each launch.
+    `cf.assert` becomes a branch out of the kernel, which notes the message; so does, with `accesses`, every access. Before an element, a
+    vector or a slice of a buffer is accessed, its indices are compared with the sizes of the buffer; before a size is taken to be known,
+    it is compared with the real one. If one does not fit, the kernel notes what it has found and returns, so that no memory outside of
+    its buffers is read or written. The runtime looks for such a note after each launch.
 
     ```mlir
     // before
@@ -105,6 +137,20 @@ def CheckBoundsPass : Pass<"check-bounds", "::mlir::ModuleOp"> {
 
 def ConvertKernelAbiPass : Pass<"convert-kernel-abi", "::mlir::ModuleOp"> {
   let summary = "gives functions the form `void kernel(void *const *buffers, const int64_t *scalars, int64_t tile)`";
+  let description = [{
+    The runtime calls every kernel with the addresses of its arguments and results, its scalars, and the number of the tile. Sizes that
+    are known at run time only come with the scalars. An external memory is an address, and its type says the rest.
+
+    ```mlir
+    // before
+    func.func @twice(%a: memref<8xf32>, %r: memref<8xf32>, %n: index, %tile: index) { ... }
+    // after
+    llvm.func @twice(%buffers: !llvm.ptr, %scalars: !llvm.ptr, %tile: i64) {
+      %a = llvm.load %buffers : !llvm.ptr -> !llvm.ptr
+      ...
+    }
+    ```
+  }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
 }
 
@@ -127,6 +173,17 @@ def BFloatsAsBitsPass : Pass<"bfloats-as-bits", "::mlir::LLVM::LLVMFuncOp"> {
 
 def LowerKernelsPass : Pass<"lower-kernels", "::mlir::ModuleOp"> {
   let summary = "lowers kernels to the LLVM dialect: all of the passes above, then the conversions";
+  let description = [{
+    What `generate-code` does for each target, up to the translation to LLVM IR: for tests, and to read the code of a kernel. Only
+    kernels are left in the module.
+
+    ```mlir
+    // before
+    device.kernel @twice(%a: tensor<8xf32>) -> tensor<8xf32> { ... device.yield %0 : tensor<8xf32> }
+    // after
+    llvm.func @twice(%buffers: !llvm.ptr, %scalars: !llvm.ptr, %tile: i64) { ... }
+    ```
+  }];
   let options = [Option<"target", "target", "std::string", /*default=*/"\"x86-64-v3\"", "instruction set to generate code for">,
                  Option<"level", "level", "std::string", /*default=*/"\"O2\"", "O0: plain loops, O2: tiled, fused and vectorized">,
                  Option<"checkBounds", "check-bounds", "bool", /*default=*/"false", "check every access against its buffer">];

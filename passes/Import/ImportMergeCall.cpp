@@ -121,7 +121,7 @@ Value MergeCall::getPlain(Value value) {
 }
 
 LogicalResult MergeCall::importReduceTo(Operation *op) {
-  FailureOr<replica::Reduction> reduction = stablehlo::getReduction(op, {replica::Reduction::Sum, replica::Reduction::Mean});
+  FailureOr<replica::Reduction> reduction = stablehlo::getReduction(op, replica::kSumOrMean);
   if (failed(reduction))
     return failure();
   for (auto [operand, result] : llvm::zip_equal(op->getOperands(), op->getResults())) {

@@ -25,9 +25,7 @@ FailureOr<replica::Reduction> stablehlo::getReduction(Operation *op, ArrayRef<re
 }
 
 static FailureOr<Operation *> createAllReduce(OpBuilder &builder, Operation *op) {
-  FailureOr<replica::Reduction> reduction =
-      stablehlo::getReduction(op, {replica::Reduction::Sum, replica::Reduction::Mean, replica::Reduction::Product, replica::Reduction::Min,
-                                   replica::Reduction::Max});
+  FailureOr<replica::Reduction> reduction = stablehlo::getReduction(op, replica::kReductions);
   if (failed(reduction))
     return failure();
   auto bytesPerPack = getConfig(op).getAs<IntegerAttr>("bytes_per_pack");

@@ -13,6 +13,8 @@ namespace lockstep {
 
 namespace {
 
+constexpr StringLiteral kTypes = "i1, i8, i16, i32, i64, f16, bf16, f32 or f64";
+
 /// Memory holds whole bytes, and the runtime knows what they mean; an index is the compiler's own.
 bool hasKernels(Type element) {
   if (auto integer = dyn_cast<IntegerType>(element))
@@ -64,13 +66,13 @@ struct CheckElementTypes : impl::CheckElementTypesPassBase<CheckElementTypes> {
   }
 
   static LogicalResult refuse(RankedTensorType tensor, Location location) {
-    if (isa<ComplexType>(tensor.getElementType()))
-      return emitError(location)
-             << "complex numbers are not supported: expected elements of type i1, i8, i16, i32, i64, f16, bf16, f32 or f64, "
-                "found "
-             << tensor.getElementType() << " [E_DTYPE_UNSUPPORTED]";
-    return emitError(location) << "there are no kernels for elements of type " << tensor.getElementType()
-                               << ": expected i1, i8, i16, i32, i64, f16, bf16, f32 or f64 [E_DTYPE_UNSUPPORTED]";
+    Type element = tensor.getElementType();
+    InFlightDiagnostic diag = emitError(location);
+    if (isa<ComplexType>(element))
+      diag << "complex numbers are not supported: expected elements of type " << kTypes << ", found " << element;
+    else
+      diag << "there are no kernels for elements of type " << element << ": expected " << kTypes;
+    return diag << " [E_DTYPE_UNSUPPORTED]";
   }
 };
 

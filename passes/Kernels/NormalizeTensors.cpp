@@ -5,7 +5,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -28,9 +27,7 @@ bool computesNothing(Operation *op) {
 }
 
 /// Whether `op` is executed for no element at all, as a reduction of nothing, which leaves what it begins with.
-bool hasNoIterations(linalg::LinalgOp op) {
-  return op.hasPureTensorSemantics() && llvm::is_contained(op.getStaticLoopRanges(), 0);
-}
+bool hasNoIterations(linalg::LinalgOp op) { return op.hasPureTensorSemantics() && llvm::is_contained(op.getStaticLoopRanges(), 0); }
 
 void replaceByEmpty(OpBuilder &builder, Operation *op) {
   builder.setInsertionPoint(op);
@@ -41,7 +38,8 @@ void replaceByEmpty(OpBuilder &builder, Operation *op) {
   op->erase();
 }
 
-/// The stride of a dimension of size one means nothing. Where it is not one, views that drop the dimension cannot be told from others.
+/// The stride of a dimension of size one means nothing. Where it is not one, a view that drops the dimension takes two operations on
+/// memory, with a stride of one it takes one.
 template <typename SliceOp> void normalizeStrides(SliceOp op) {
   SmallVector<int64_t> strides(op.getStaticStrides());
   for (auto [stride, size] : llvm::zip_equal(strides, op.getStaticSizes()))

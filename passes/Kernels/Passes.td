@@ -6,8 +6,14 @@ include "mlir/Pass/PassBase.td"
 def CheckElementTypesPass : Pass<"check-element-types", "::mlir::func::FuncOp"> {
   let summary = "refuses element types that there are no kernels for";
   let description = [{
-    Elements in memory take whole bytes, and the artifact, the collectives and the data have names for them: i1, i8, i16, i32, i64, f16, bf16, f32 and f64.
-    A tensor of anything else, such as `i4`, `f8E4M3FN` or `complex<f32>`, is an error at the operation that makes it. Changes nothing.
+    Elements in memory take whole bytes, and the artifact, the collectives and the data have names for them: i1, i8, i16, i32, i64, f16,
+    bf16, f32 and f64. A tensor of anything else, such as `i4`, `f8E4M3FN` or `complex<f32>`, is an error at the operation that makes it.
+    Changes nothing.
+
+    ```mlir
+    // error: there are no kernels for elements of type 'i4': expected i1, i8, i16, i32, i64, f16, bf16, f32 or f64
+    %0 = arith.trunci %a : tensor<8xi8> to tensor<8xi4>
+    ```
   }];
 }
 
@@ -49,6 +55,23 @@ def NormalizeTensorsPass : Pass<"normalize-tensors", "::mlir::func::FuncOp"> {
 
 def FuseOperationsPass : Pass<"fuse-operations", "::mlir::func::FuncOp"> {
   let summary = "fuses element-wise operations with each other and folds broadcasts and transposes";
+  let description = [{
+    What is computed element by element is computed where it is read, unless that would repeat more work than it saves memory. Broadcasts
+    and transposes become the maps by which operations index what they read.
+
+    ```mlir
+    // before
+    %0 = linalg.generic ... ins(%a : tensor<8xf32>) ... { ... %2 = math.exp %x : f32 ... } -> tensor<8xf32>
+    %1 = linalg.generic ... ins(%0, %b : tensor<8xf32>, tensor<8xf32>) ... { ... %3 = arith.addf %y, %z : f32 ... } -> tensor<8xf32>
+    // after
+    %1 = linalg.generic ... ins(%a, %b : tensor<8xf32>, tensor<8xf32>) ... {
+      ...
+      %2 = math.exp %x : f32
+      %3 = arith.addf %2, %z : f32
+      linalg.yield %3 : f32
+    } -> tensor<8xf32>
+    ```
+  }];
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
@@ -57,7 +80,7 @@ def SplitUniformResultsPass : Pass<"split-uniform-results", "::mlir::ModuleOp"> 
   let description = [{
     A loop or branch that becomes a kernel is one operation, of which nothing is known but what goes in: if a replica's own values do,
     all of its results count as varying, also those that do not depend on them. So it is divided: what is uniform stays provably so, and
-    is computed once. What both parts need, such as the number of turns, they compute each for itself.
+    is computed once. What both parts need, such as the number of iterations, they compute each for itself.
 
     ```mlir
     // before: %scale and %bad are equal on all replicas, %gradient is not

@@ -7,7 +7,25 @@ def PlanMemoryPass : Pass<"plan-memory", "::mlir::ModuleOp"> {
   let summary = "gives every value its place in memory, and turns steps into programs";
   let description = [{
     Lifetimes come from the schedule. Members of a bucket lie side by side; an updated variable is written in place where its old value is
-    no longer needed, and costs a copy, with a remark, where it is; values that are equal on all replicas are stored once a process, computed in `device.once`.
+    no longer needed, and costs a copy, with a remark, where it is; values that are equal on all replicas are stored once a process,
+    computed in `device.once`.
+
+    ```mlir
+    // before
+    func.func @step(%x: tensor<5xf32> {device.binding = #device.binding<batch "x">})
+        -> (tensor<5xf32> {device.binding = #device.binding<metric "a">}) {
+      %0 = device.invoke @k(%x) : (tensor<5xf32>) -> tensor<5xf32>
+      return %0 : tensor<5xf32>
+    }
+    // after
+    device.program @step role "worker" replica 64 shared 0 input 64 registers 0 channels 0 {
+      %x = device.slice input[0] "x" : <tensor<5xf32>>
+      %0 = device.slice replica[0] : <tensor<5xf32>>
+      device.launch @k reads(%x) writes(%0) ...
+      device.output <metric "a"> %0
+      device.return
+    }
+    ```
   }];
   let options = [Option<"reuse", "reuse", "bool", /*default=*/"true", "let values whose lifetimes do not overlap share memory">];
   let dependentDialects = ["::lockstep::device::DeviceDialect"];

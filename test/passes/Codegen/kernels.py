@@ -13,6 +13,7 @@ import tempfile
 import numpy as np
 
 OPT = os.environ.get("LOCKSTEP_OPT", "lockstep-opt")
+LEVELS = ["O0", "O2"]
 TYPES = {
     "f32": np.float32,
     "f64": np.float64,
@@ -41,6 +42,11 @@ def host_targets():
 
 class CompileError(Exception):
     """lockstep-opt refused the input; the text is what it printed."""
+
+
+def tensor(*shape, element="f32"):
+    """The type of a tensor: (2, 3) -> `tensor<2x3xf32>`."""
+    return f"tensor<{'x'.join(map(str, (*shape, element)))}>"
 
 
 def parse_tensor(text):
