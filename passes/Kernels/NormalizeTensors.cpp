@@ -2,8 +2,11 @@
 
 #include "passes/Passes.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -38,6 +41,37 @@ void replaceByEmpty(OpBuilder &builder, Operation *op) {
   op->erase();
 }
 
+/// Whether a result of `op` may keep elements of its destination that `op` does not come to, such as those beside a diagonal. Bufferization
+/// and fusion take all of a destination that is not read to be overwritten.
+bool keepsElements(linalg::LinalgOp op) {
+  if (!op.hasPureTensorSemantics())
+    return false;
+  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+  bool isOneElement = llvm::all_of(ranges, [](int64_t range) { return range == 1; });
+  return llvm::any_of(op.getDpsInitsMutable(), [&](OpOperand &init) {
+    AffineMap map = op.getMatchingIndexingMap(&init);
+    if (!map.isProjectedPermutation())
+      return !isOneElement;
+    // A loop that the destination does not have may have no iterations.
+    for (auto [loop, range] : llvm::enumerate(ranges))
+      if (ShapedType::isDynamic(range) && !map.isFunctionOfDim(loop) && !op.payloadUsesValueFromOperand(&init))
+        return true;
+    return false;
+  });
+}
+
+/// Makes loops that insert one element after the other.
+LogicalResult insertByElement(RewriterBase &rewriter, linalg::LinalgOp op) {
+  scf::SCFTilingOptions options;
+  options.setTileSizes(SmallVector<OpFoldResult>(op.getNumLoops(), rewriter.getIndexAttr(1)));
+  rewriter.setInsertionPoint(op);
+  FailureOr<scf::SCFTilingResult> tiled = scf::tileUsingSCF(rewriter, cast<TilingInterface>(op.getOperation()), options);
+  if (failed(tiled))
+    return op.emitError("expected an operation that can be divided into its elements, since it does not come to all of its result");
+  rewriter.replaceOp(op, tiled->replacements);
+  return success();
+}
+
 /// The stride of a dimension of size one means nothing. Where it is not one, a view that drops the dimension takes two operations on
 /// memory, with a stride of one it takes one.
 template <typename SliceOp> void normalizeStrides(SliceOp op) {
@@ -50,8 +84,9 @@ template <typename SliceOp> void normalizeStrides(SliceOp op) {
 
 struct NormalizeTensors : impl::NormalizeTensorsPassBase<NormalizeTensors> {
   void runOnOperation() override {
-    OpBuilder builder(&getContext());
+    IRRewriter builder(&getContext());
     SmallVector<Operation *> empty;
+    SmallVector<linalg::LinalgOp> partial;
     // Outer operations first: what is in them goes with them.
     getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (computesNothing(op)) {
@@ -63,6 +98,8 @@ struct NormalizeTensors : impl::NormalizeTensorsPassBase<NormalizeTensors> {
         op->erase();
         return WalkResult::skip();
       }
+      if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op); linalgOp && keepsElements(linalgOp))
+        partial.push_back(linalgOp);
       if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
         normalizeStrides(slice);
       else if (auto slice = dyn_cast<tensor::InsertSliceOp>(op))
@@ -71,6 +108,9 @@ struct NormalizeTensors : impl::NormalizeTensorsPassBase<NormalizeTensors> {
     });
     for (Operation *op : empty)
       replaceByEmpty(builder, op);
+    for (linalg::LinalgOp op : partial)
+      if (failed(insertByElement(builder, op)))
+        return signalPassFailure();
   }
 };
 

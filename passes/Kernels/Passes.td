@@ -36,10 +36,12 @@ def ConvertElementwisePass : Pass<"convert-elementwise", "::mlir::func::FuncOp">
 }
 
 def NormalizeTensorsPass : Pass<"normalize-tensors", "::mlir::func::FuncOp"> {
-  let summary = "drops what computes no elements, and strides that mean nothing";
+  let summary = "drops what computes no elements, and brings rare forms into those that later passes know";
   let description = [{
     A tensor without elements is empty, whatever it was computed from. A reduction over no elements gives what it begins with. The stride of a
-    slice in a dimension of size one becomes one.
+    slice in a dimension of size one becomes one. An operation that does not come to all elements of its result, such as one that writes a
+    diagonal, becomes loops that insert one element after the other: later passes, also upstream's, take a destination that is not read to
+    be overwritten as a whole.
 
     ```mlir
     // before
@@ -50,7 +52,8 @@ def NormalizeTensorsPass : Pass<"normalize-tensors", "::mlir::func::FuncOp"> {
     %1 = tensor.extract_slice %b[7, 1] [1, 2] [1, 1] : tensor<8x4xf32> to tensor<2xf32>
     ```
   }];
-  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
 }
 
 def FuseOperationsPass : Pass<"fuse-operations", "::mlir::func::FuncOp"> {

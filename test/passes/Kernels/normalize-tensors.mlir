@@ -54,3 +54,31 @@ func.func @strides(%b: tensor<8x4xf32>) -> tensor<8x4xf32> {
   %1 = tensor.insert_slice %0 into %b[7, 0] [1, 2] [2, 3] : tensor<2xf32> into tensor<8x4xf32>
   return %1 : tensor<8x4xf32>
 }
+
+// -----
+
+// What does not come to all elements of its result inserts one after the other: a diagonal, and a maximum of each row over columns of
+// which there may be none, without looking at what it begins with.
+// CHECK-LABEL: func.func @diagonal
+// CHECK: scf.for %[[I:.*]] = %{{.*}} to %{{.*}} step %{{.*}} iter_args(%[[HELD:.*]] = %arg1) -> (tensor<3x3xf32>) {
+// CHECK:   tensor.insert_slice %{{.*}} into %[[HELD]][%[[I]], %[[I]]] [1, 1] [1, 1] : tensor<1x1xf32> into tensor<3x3xf32>
+func.func @diagonal(%x: tensor<3xf32>, %into: tensor<3x3xf32>) -> tensor<3x3xf32> {
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i, i)>], iterator_types = ["parallel"]}
+      ins(%x : tensor<3xf32>) outs(%into : tensor<3x3xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<3x3xf32>
+  return %0 : tensor<3x3xf32>
+}
+
+// CHECK-LABEL: func.func @last_of_each_row
+// CHECK: scf.for
+// CHECK: scf.for
+func.func @last_of_each_row(%x: tensor<3x?xf32>, %into: tensor<3xf32>) -> tensor<3xf32> {
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<3x?xf32>) outs(%into : tensor<3xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<3xf32>
+  return %0 : tensor<3xf32>
+}
