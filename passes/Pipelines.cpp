@@ -24,6 +24,7 @@ static void checkOrder(OpPassManager &pm, const CompileOptions &options) {
 }
 
 static void addImport(OpPassManager &pm) {
+  pm.addPass(createFillUnwrittenPass());
   pm.addPass(createImportStepsPass());
   pm.addPass(createImportStableHLOPass());
   pm.addPass(createWidenAccumulationPass());

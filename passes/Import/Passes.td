@@ -3,6 +3,30 @@
 
 include "mlir/Pass/PassBase.td"
 
+def FillUnwrittenPass : Pass<"fill-unwritten", "::mlir::ModuleOp"> {
+  let summary = "makes zeros of memory that may be read before it is written";
+  let description = [{
+    What a program reads of a `tensor.empty` or a `bufferization.alloc_tensor` before it is written is zero, on all replicas: so a
+    program always computes the same, and a replica does not decide by what its memory happened to hold. A tensor is filled unless all of
+    its elements are provably overwritten first: by an operation that does not read its destination and has a loop for each dimension
+    of it, or by insertions at constant places that do not overlap.
+
+    This comes first of all passes, since upstream's take the elements of a `tensor.empty` to be any that suit them.
+
+    ```mlir
+    // before
+    %0 = tensor.empty() : tensor<8xf32>
+    %1 = tensor.insert %x into %0[%i] : tensor<8xf32>
+    // after
+    %zero = arith.constant 0.0 : f32
+    %0 = tensor.empty() : tensor<8xf32>
+    %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<8xf32>) -> tensor<8xf32>
+    %2 = tensor.insert %x into %1[%i] : tensor<8xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def ImportStepsPass : Pass<"import-steps", "::mlir::ModuleOp"> {
   let summary = "turns captured functions into variables and steps";
   let description = [{

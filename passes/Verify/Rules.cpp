@@ -14,7 +14,6 @@ static constexpr StringRef kNames[] = {
     "private-variables-are-equal",
     "parts-are-equal",
     "ranks-are-equal",
-    "unwritten-is-equal",
     "captures-are-ignored",
     "ways-are-ignored",
     "turns-are-ignored",

@@ -30,8 +30,6 @@ enum class BrokenRule : uint8_t {
   PartsAreEqual,
   /// The constants of all ranks are those of rank 0.
   RanksAreEqual,
-  /// What nobody has written is equal.
-  UnwrittenIsEqual,
   /// What an operation with a body uses in it does not count as its operand.
   CapturesAreIgnored,
   /// The value of a branch or loop does not depend on the way through it.

@@ -46,8 +46,10 @@ static std::string describeSource(Operation *op) {
     return name + " calls a function whose results may be different on each replica";
   if (llvm::any_of(op->getOperandTypes(), llvm::IsaPred<BaseMemRefType>))
     return name + " reads memory, which may be different on each replica";
-  if (isa<tensor::TensorDialect>(op->getDialect()))
-    return name + " gives elements that nobody has written, which may be different on each replica";
+  if (!isFunctionOfOperands(op))
+    return name + " is not known to give equal results for equal operands";
+  if (isa<device::InvokeOp>(op))
+    return name + " invokes a kernel that is not known to give equal results for equal operands";
   return name + " is different on each replica";
 }
 

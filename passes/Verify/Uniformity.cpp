@@ -6,7 +6,6 @@
 #include "dialect/Device/DeviceDialect.h"
 #include "dialect/Interfaces/Uniformity.h"
 #include "dialect/Replica/ReplicaDialect.h"
-#include "passes/Verify/Unwritten.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -181,13 +180,16 @@ Divergence UniformityAnalysis::getDivergenceAround(Operation *op) const {
 //===----------------------------------------------------------------------===//
 
 void UniformityAnalysis::addSources(Operation *root) {
+  if (auto module = isa<ModuleOp>(root) ? cast<ModuleOp>(root) : root->getParentOfType<ModuleOp>())
+    for (auto kernel : module.getOps<device::KernelOp>())
+      if (kernel.walk([](Operation *op) { return WalkResult(success(isFunctionOfOperands(op))); }).wasInterrupted())
+        unknownKernels.insert(kernel.getSymNameAttr());
   root->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (!isa<replica::StepOp, replica::ProgramOp, func::FuncOp>(op))
       return isa<FunctionOpInterface>(op) ? WalkResult::skip() : WalkResult::advance();
     constants.evaluate(op);
     addArguments(op);
-    bool isReplicaForm = !isa<func::FuncOp>(op);
-    op->walk([&](Operation *inner) { addSource(inner, isReplicaForm); });
+    op->walk([&](Operation *inner) { addSource(inner); });
     return WalkResult::skip();
   });
 }
@@ -218,7 +220,7 @@ void UniformityAnalysis::addArguments(Operation *op) {
       mark(argument, {VaryingBy::Argument, op, Value()}, PartitionTable::kSingletons);
 }
 
-void UniformityAnalysis::addSource(Operation *op, bool isReplicaForm) {
+void UniformityAnalysis::addSource(Operation *op) {
   Reason source{VaryingBy::Source, op, Value()};
   if ((isa<replica::IdOp>(op) && isBroken(BrokenRule::IdsAreEqual)) || (isa<collective::WaitOp>(op) && isBroken(BrokenRule::PartsAreEqual)))
     return;
@@ -230,16 +232,14 @@ void UniformityAnalysis::addSource(Operation *op, bool isReplicaForm) {
       if (uniformity.getResultUniformity(result.getResultNumber()) == ResultUniformity::Varying)
         mark(result, source, PartitionTable::kSingletons);
   }
-  // What the compiler makes itself is never read before it is written.
-  if (auto empty = dyn_cast<tensor::EmptyOp>(op); empty && isReplicaForm && !isBroken(BrokenRule::UnwrittenIsEqual))
-    for (OpResult unwritten : findReadUnwritten(empty))
-      mark(unwritten, {VaryingBy::Source, unwritten.getOwner(), Value()}, PartitionTable::kSingletons);
   if (auto values = dyn_cast<replica::ValuesFromFunctionOp>(op))
     mark(values.getBody().getArgument(0), source, PartitionTable::kSingletons);
   if (isa<replica::ReadOp>(op))
     reads[getVariableName(op)].push_back(op->getResult(0));
   // What is called may hold any source; and memory is not tracked.
-  if (isa<CallOpInterface>(op) || llvm::any_of(op->getOperandTypes(), llvm::IsaPred<BaseMemRefType>))
+  auto invoke = dyn_cast<device::InvokeOp>(op);
+  bool isUnknown = invoke ? unknownKernels.contains(invoke.getKernelAttr().getAttr()) : !isFunctionOfOperands(op);
+  if (isUnknown || isa<CallOpInterface>(op) || llvm::any_of(op->getOperandTypes(), llvm::IsaPred<BaseMemRefType>))
     markAll(op->getResults(), source, PartitionTable::kSingletons);
 }
 

@@ -129,7 +129,7 @@ public:
 private:
   void addSources(mlir::Operation *root);
   void addArguments(mlir::Operation *function);
-  void addSource(mlir::Operation *op, bool isReplicaForm);
+  void addSource(mlir::Operation *op);
   void addGroupResult(mlir::Operation *wait);
   void mark(mlir::Value value, Reason reason, PartitionId partition);
   void markAll(mlir::ValueRange values, Reason reason, PartitionId partition);
@@ -181,6 +181,8 @@ private:
   /// Reads of variables whose copies must be equal, by the name of the variable.
   llvm::DenseMap<mlir::StringAttr, llvm::SmallVector<mlir::Value>> reads;
   llvm::DenseMap<mlir::StringAttr, PartitionId> varyingVariables;
+  /// Names of kernels with operations whose results may differ on equal operands.
+  llvm::DenseSet<mlir::StringAttr> unknownKernels;
   /// The members of groups by their names, as far as they have been asked for.
   mutable llvm::DenseMap<mlir::Attribute, std::optional<llvm::BitVector>> groups;
   /// First in, first out: the first reason found is the shortest way to a source, which makes the best explanation.

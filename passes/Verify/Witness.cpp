@@ -72,7 +72,6 @@ public:
     options.scheduleSeed = 0;
     options.turnsEndAtWaits = true;
     options.unusedCollectivesWaitLate = true;
-    options.unwrittenDiffers = true;
     options.budget = &left;
     options.onBranch = [this](int64_t replica, Operation *branch, int64_t way) {
       if (auto found = trace.numbers.find(branch); replica >= 0 && found != trace.numbers.end())

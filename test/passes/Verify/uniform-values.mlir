@@ -430,3 +430,47 @@ replica.step @rows(%x: tensor<?xf32> {replica.batch = "x"}) {
   }
   replica.return
 }
+
+// -----
+
+// An operation of which nothing is known may give each replica something else, also in what becomes a kernel.
+replica.step @clock(%x: tensor<2xf32> {replica.batch = "x"}) {
+  %e = tensor.empty() : tensor<i64>
+  %zero = arith.constant 0 : i64
+  // expected-note@+1 {{'linalg.generic' makes it from a value that may differ}}
+  %time = linalg.generic {indexing_maps = [affine_map<() -> ()>], iterator_types = []} outs(%e : tensor<i64>) {
+  ^bb0(%out: i64):
+    // expected-note@+1 {{'llvm.call_intrinsic' is not known to give equal results for equal operands}}
+    %0 = llvm.call_intrinsic "llvm.readcyclecounter"() : () -> i64
+    linalg.yield %0 : i64
+  } -> tensor<i64>
+  // expected-note@+1 {{'tensor.extract' makes it from a value that may differ}}
+  %ticks = tensor.extract %time[] : tensor<i64>
+  // expected-note@+1 {{'arith.cmpi' makes it from a value that may differ}}
+  %c = arith.cmpi eq, %ticks, %zero : i64
+  // expected-note@+1 {{the condition of this branch may differ between replicas}}
+  scf.if %c {
+    // expected-error@+1 {{'replica.all_reduce' is under a condition that may differ between replicas}}
+    %s = replica.all_reduce sum %x : tensor<2xf32>
+  }
+  replica.return
+}
+
+// -----
+
+// A kernel with such an operation.
+device.kernel @time() -> tensor<i64> {
+  %e = tensor.empty() : tensor<i64>
+  %time = linalg.generic {indexing_maps = [affine_map<() -> ()>], iterator_types = []} outs(%e : tensor<i64>) {
+  ^bb0(%out: i64):
+    %0 = llvm.call_intrinsic "llvm.readcyclecounter"() : () -> i64
+    linalg.yield %0 : i64
+  } -> tensor<i64>
+  device.yield %time : tensor<i64>
+}
+func.func @step() -> (tensor<i64> {device.binding = #device.binding<metric "m">}) {
+  // expected-error@+2 {{metric 'm' may differ between replicas}}
+  // expected-note@+1 {{'device.invoke' invokes a kernel that is not known to give equal results for equal operands}}
+  %0 = device.invoke @time() : () -> tensor<i64>
+  return %0 : tensor<i64>
+}

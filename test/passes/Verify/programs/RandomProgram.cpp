@@ -33,7 +33,7 @@ private:
   /// Statements that all replicas come to alike.
   void block(Scope &scope, uint64_t length, unsigned nested) {
     for (uint64_t i = 0; i < length; ++i) {
-      switch (below(nested < 3 ? 14 : 8)) {
+      switch (below(nested < 3 ? 15 : 9)) {
       case 0:
         computeEqual(scope);
         break;
@@ -57,19 +57,22 @@ private:
         local(scope, nested);
         break;
       case 8:
+        computePartly(scope);
+        break;
       case 9:
+      case 10:
         branch(scope, nested);
         break;
-      case 10:
+      case 11:
         loop(scope, nested);
         break;
-      case 11:
+      case 12:
         iterate(scope, nested);
         break;
-      case 12:
+      case 13:
         bothSides(scope);
         break;
-      case 13:
+      case 14:
         choose(scope, nested);
         break;
       }

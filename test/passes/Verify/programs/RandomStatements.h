@@ -40,11 +40,25 @@ protected:
   void computeOwn(Scope &scope, bool inside);
   std::string anyVector(Scope &scope) { return chance(70) ? any(scope.own.vectors) : any(scope.equal.vectors); }
   std::string anyNumber(Scope &scope) { return chance(70) ? any(scope.own.numbers) : any(scope.equal.numbers); }
+  /// A vector of which a part is never written, for all or for each replica, and perhaps a flag from an element of it.
+  void computePartly(Scope &scope);
   void communicate(Scope &scope);
   /// Rows of which each replica has as many as it has.
   void gather(Scope &scope);
   void merge(Scope &scope);
   void assign(Scope &scope);
+
+private:
+  /// A vector that is made of `names` alone, so that it is equal on all replicas if they are; of the forms below.
+  std::string writePartly(Names &names);
+  std::string newTensor();
+  std::string insertSlice(const std::string &vector, const std::string &into);
+  std::string insertInLoop(const std::string &vector, const std::string &trips);
+  std::string insertOnOneSide(const std::string &vector, const std::string &flag);
+  std::string insertInParallel(const std::string &vector);
+  std::string insertDiagonal(const std::string &vector);
+  std::string insertStrided(const std::string &vector);
+  std::string sumIntoNew(const std::string &vector);
 };
 
 } // namespace lockstep::test
