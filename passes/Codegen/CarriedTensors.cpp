@@ -96,7 +96,8 @@ void lockstep::alignWhileLoops(Operation *root) {
 //===----------------------------------------------------------------------===//
 
 /// True if `value` is `argument` with some elements overwritten, so that bufferization keeps it in the same place anyway, unless somebody
-/// still needs the argument.
+/// still needs the argument. False where there is a branch between them: of a branch, upstream asks both sides for the type of the memory,
+/// and of a carried value the loop, so that the time for a chain of branches in a loop doubles with each.
 static bool isUpdateOf(Value value, Value argument) {
   while (value != argument) {
     auto result = dyn_cast<OpResult>(value);
@@ -111,10 +112,7 @@ static bool isUpdateOf(Value value, Value argument) {
       value = loop.getInitArgs()[result.getResultNumber()];
     else if (auto structured = dyn_cast<linalg::LinalgOp>(op))
       value = structured.getDpsInits()[result.getResultNumber()];
-    else if (auto branch = dyn_cast<scf::IfOp>(op)) {
-      unsigned number = result.getResultNumber();
-      return isUpdateOf(branch.thenYield().getOperand(number), argument) && isUpdateOf(branch.elseYield().getOperand(number), argument);
-    } else
+    else
       return false;
   }
   return true;
