@@ -51,7 +51,7 @@ void lockstep::buildLowerKernelsPipeline(OpPassManager &pm, const KernelOptions 
   function.addPass(createLowerKernelLoopsPass(loops));
   function.addPass(createExpandMathPass());
   function.addPass(createPlaceBuffersPass());
-  function.addPass(createLoopInvariantCodeMotionPass());
+  function.addPass(createHoistInvariantsPass());
   function.addPass(createCSEPass());
   CheckBoundsPassOptions checks;
   checks.accesses = options.checkBounds;

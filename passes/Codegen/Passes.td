@@ -105,6 +105,33 @@ def ExpandMathPass : Pass<"expand-math", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect", "::mlir::scf::SCFDialect"];
 }
 
+def HoistInvariantsPass : Pass<"hoist-invariants", "::mlir::func::FuncOp"> {
+  let summary = "moves what is the same in all iterations in front of a loop, loads among it";
+  let description = [{
+    As upstream's `loop-invariant-code-motion`, and for loads of elements that the loop does not write: buffers of a kernel are apart,
+    except for a result in the place of an argument. What is computed from a number that all elements share is so computed once.
+
+    ```mlir
+    // before
+    scf.for %i = %c0 to %c8 step %c1 {
+      %0 = memref.load %rate[] : memref<f32>
+      %1 = math.exp %0 : f32
+      %2 = memref.load %a[%i] : memref<8xf32>
+      %3 = arith.mulf %2, %1 : f32
+      memref.store %3, %r[%i] : memref<8xf32>
+    }
+    // after
+    %0 = memref.load %rate[] : memref<f32>
+    %1 = math.exp %0 : f32
+    scf.for %i = %c0 to %c8 step %c1 {
+      %2 = memref.load %a[%i] : memref<8xf32>
+      %3 = arith.mulf %2, %1 : f32
+      memref.store %3, %r[%i] : memref<8xf32>
+    }
+    ```
+  }];
+}
+
 def CheckBoundsPass : Pass<"check-bounds", "::mlir::ModuleOp"> {
   let summary = "ends a kernel where an assertion does not hold, or an access would leave its buffer";
   let description = [{

@@ -69,7 +69,21 @@ return {
     "update": lax.dynamic_update_slice(x, jnp.ones((2, 2)), (i[0], i[1])),
 }"""
 
+# What took time that doubled with every operation: sums of one number with itself, and branches behind each other in a loop.
+SUMS = """number = x[0, 0]
+for _ in range(40):
+    number = jnp.tanh(number + number)
+return {"y": x * number}"""
+BRANCHES = """def body(i, y):
+    for k in range(40):
+        y = lax.cond(y[k % 8] > 0, lambda y, k=k: y.at[(i + k) % 8].add(-0.5), lambda y: y, y)
+    return y
+
+return {"y": lax.fori_loop(0, 3, body, x[0])}"""
+
 CASES = {
+    "many sums of one number": SUMS,
+    "many branches in a loop": BRANCHES,
     "scalar reshaped to a scalar": 'u = jnp.sum(jnp.abs(x)).astype(jnp.uint32); return {"u": lax.reshape(u, ()).reshape(())}',
     # Two results of a kernel that begin with the same fill.
     "two slices": 'return {"a": x[0:2].sum(0), "b": x[2:4].sum(0)}',
