@@ -122,8 +122,23 @@ private:
     } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
       buildWhile(loop);
     } else {
-      builder.clone(op, mapping);
+      cloneOperation(op);
     }
+  }
+
+  /// Numbers of a tensor that this role has given are taken from what was given: others decide by that.
+  void cloneOperation(Operation &op) {
+    bool makesNumbers = llvm::none_of(op.getResultTypes(), llvm::IsaPred<TensorType>);
+    SmallVector<std::pair<Value, Value>> replaced;
+    if (makesNumbers)
+      for (Value operand : getNeededValues(&op))
+        if (Value asGiven = given.lookup(operand)) {
+          replaced.emplace_back(operand, mapping.lookup(operand));
+          mapping.map(operand, asGiven);
+        }
+    builder.clone(op, mapping);
+    for (auto [operand, own] : replaced)
+      mapping.map(operand, own);
   }
 
   //===--- Exchanges ------------------------------------------------------===//
@@ -190,11 +205,22 @@ private:
             sizes.push_back(transferSize(value, dimension, from, to));
             bounds.push_back(*findSizeBound(value, dimension, roles.get(kReplicas).getRanks()));
           }
-        Value given = giveOrGet(value.getLoc(), type, role == from ? mapping.lookup(value) : Value(), from, to, channels.of(value, to),
-                                sizes, bounds);
+        Value own = role != from ? Value() : given.contains(value) ? given.lookup(value) : mapping.lookup(value);
+        bool keepsGiven = role == from && isDecidedByAtServer(value) && !given.contains(value);
+        Value result = giveOrGet(value.getLoc(), type, own, from, to, channels.of(value, to), sizes, bounds, keepsGiven);
         if (role == to)
-          mapping.map(value, given);
+          mapping.map(value, result);
+        else if (keepsGiven)
+          given[value] = result;
       }
+  }
+
+  /// Whether a server takes numbers of a value that it gives, by which it may decide where to go. The memory of its variables is not only
+  /// its own: when it has waited, another worker may have changed them.
+  bool isDecidedByAtServer(Value value) const {
+    return role != kReplicas && llvm::any_of(value.getUsers(), [](Operation *user) {
+             return user->getNumResults() > 0 && llvm::none_of(user->getResultTypes(), llvm::IsaPred<TensorType>);
+           });
   }
 
   /// The size of a dimension, an index, at both ends.
@@ -213,22 +239,23 @@ private:
     return arith::IndexCastOp::create(builder, loc, builder.getIndexType(), tensor::ExtractOp::create(builder, loc, given, ValueRange()));
   }
 
-  /// One end of a transfer: gives `own`, or gets a value of type `type`, which it returns.
+  /// One end of a transfer: gives `own`, or gets a value of type `type`, which it returns. Who gives gets it too if it `keepsGiven`, in
+  /// memory of its own.
   Value giveOrGet(Location loc, RankedTensorType type, Value own, Role from, Role to, int64_t channel, ValueRange sizes,
-                  ArrayRef<int64_t> bounds) {
+                  ArrayRef<int64_t> bounds, bool keepsGiven = false) {
     FlatSymbolRefAttr group = to == kReplicas ? roles.getGroupWithReplicas(from) : roles.getPair(from, to);
     SmallVector<Value, 1> inputs;
     SmallVector<Type, 1> results;
     if (own)
       inputs.push_back(own);
-    else
+    if (!own || keepsGiven)
       results.push_back(type);
     auto start = createStart(loc, collective::Kind::Broadcast, collective::Reduction::None, group, roles.getRank(from), channel, inputs,
-                             results, own ? ValueRange() : sizes);
-    if (!own && !bounds.empty())
+                             results, results.empty() ? ValueRange() : sizes);
+    if (!results.empty() && !bounds.empty())
       start.setBounds(bounds);
     auto wait = collective::WaitOp::create(builder, loc, results, start, inputs);
-    return own ? Value() : wait.getResult(0);
+    return results.empty() ? Value() : wait.getResult(0);
   }
 
   //===--- Control flow: with the values that the role carries ------------===//
@@ -315,6 +342,8 @@ private:
   Role role;
   OpBuilder builder;
   IRMapping mapping;
+  /// Values that this role has given, as they were then.
+  llvm::DenseMap<Value, Value> given;
 };
 
 /// Makes an exchange of each operand, so that each can go its own way.

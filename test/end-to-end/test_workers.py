@@ -178,3 +178,39 @@ def test_other_strategies_are_refused(tools, compiled, counters):
     assert "it works on a variable itself, not on a copy" in error(together, "--steps=1", "--workers=2")
     assert "--executors excludes --workers" in error(mirrored, "--steps=1", "--workers=2", "--executors=2")
     assert "--workers" in error(mirrored, "--steps=1", "--workers=0")
+
+
+# The server of `n` and its workers decide by the same value whether they exchange anything more, whatever others make of `n` meanwhile.
+DECISION = """
+replica.strategy @strategy {kind = #replica.kind<parameter_server>}
+replica.variable @n : tensor<4xf32> {initial = dense<0.0> : tensor<4xf32>}
+replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) -> (tensor<4xf32> {replica.metric = "seen"}) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %n = replica.read @n : tensor<4xf32>
+  %first = tensor.extract %n[%c0] : tensor<4xf32>
+  %positive = arith.cmpf ogt, %first, %zero : f32
+  %product = arith.mulf %n, %x : tensor<4xf32>
+  %seen = scf.if %positive -> tensor<4xf32> {
+    %square = arith.mulf %product, %x : tensor<4xf32>
+    replica.assign_sub @n, %square : tensor<4xf32>
+    scf.yield %square : tensor<4xf32>
+  } else {
+    replica.assign_add @n, %x : tensor<4xf32>
+    scf.yield %x : tensor<4xf32>
+  }
+  replica.return %seen : tensor<4xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+@pytest.mark.parametrize("workers", [2, 4])
+def test_a_server_decides_by_what_it_has_given(tools, tmp_path, level, workers):
+    source = tmp_path / "step.mlir"
+    source.write_text(DECISION)
+    np.savez(tmp_path / "data.npz", x=np.random.default_rng(0).normal(size=4 * 64).astype(np.float32))
+    artifact = tools.compile(source, tmp_path / "step.lockstep", "--replicas=1", "--servers=1", level)
+    metrics = tmp_path / "metrics.jsonl"
+    tools.run("lockstep-run", artifact, "--data", tmp_path / "data.npz", "--steps=2000", f"--workers={workers}", "--metrics", metrics)
+    assert len(read_metrics(metrics)) == 2000
