@@ -31,6 +31,18 @@ inline std::vector<RoleInfo> rolesOf(const artifact::Artifact &tables) {
   return roles;
 }
 
+/// Whether several workers can take steps on their own, with servers that they share: there is one replica, and all variables are in the
+/// memory of servers. Then the steps of other workers may change variables whenever a step waits.
+inline bool canShareServers(const artifact::Artifact &tables) {
+  if (tables.replicas() != 1 || rolesOf(tables).size() < 2)
+    return false;
+  for (uint32_t i = 0; tables.variables() && i < tables.variables()->size(); ++i)
+    if (const artifact::Variable *variable = tables.variables()->Get(i);
+        variable->role() == 0 || variable->space() != artifact::Space::variable)
+      return false;
+  return true;
+}
+
 /// The ranks of a group, ascending.
 inline std::vector<uint32_t> ranksOf(const artifact::Artifact &tables, uint32_t group) {
   const auto *listed = tables.groups()->Get(group)->ranks();

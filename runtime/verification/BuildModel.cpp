@@ -1,5 +1,6 @@
 //===- BuildModel.cpp - from tables to the model --------------------------===//
 
+#include "runtime/artifact/Roles.h"
 #include "runtime/artifact/Tables.h"
 #include "runtime/verification/Certificate.h"
 #include "runtime/verification/Model.h"
@@ -107,6 +108,7 @@ private:
     }
     if (ranks > maxRanks)
       return {StatusCode::corrupted, fmt::format("{} ranks are too many", ranks)};
+    model.serversAreShared = canShareServers(*model.tables);
     model.programOf.assign(ranks, none);
     model.roleOf.assign(ranks, "worker");
     for (uint32_t i = 0; i < count(roles); ++i)

@@ -111,6 +111,8 @@ struct Model {
   /// Rank -> index of its program, or `none` if its role takes no part.
   std::vector<uint32_t> programOf;
   std::vector<std::string> roleOf;
+  /// Whether other workers change the variables of servers whenever a step waits.
+  bool serversAreShared = false;
   /// Programs that disagree on what a channel is: wrong without any execution.
   std::optional<std::string> mismatch;
 

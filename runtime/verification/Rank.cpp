@@ -61,11 +61,13 @@ bool Machine::Rank::step(const Op &op) {
       return rest(RankStatus::waits, op.channel);
     noteMeeting(op);
     receive(op);
+    loseVariables(op);
     break;
   case OpKind::barrier:
   case OpKind::once: {
     if (std::exchange(passes, false)) {
       noteMeeting(op);
+      loseVariables(op);
       break;
     }
     bool once = op.kind == OpKind::once;
@@ -74,6 +76,7 @@ bool Machine::Rank::step(const Op &op) {
     if (mustWait(op.channel, once ? BrokenRule::onceReturns : BrokenRule::barriersReturn))
       return rest(RankStatus::waits, op.channel);
     noteMeeting(op);
+    loseVariables(op);
     break;
   }
   case OpKind::endOnce:
@@ -337,6 +340,15 @@ void Machine::Rank::loadBatch() {
     return;
   for (uint32_t i = 0; i < slice.slots.size(); ++i)
     if (!slice.slots[i].isRegister && slice.slots[i].space == Space::input)
+      slots[i] = terms.given();
+}
+
+/// What a server's variables hold after others have had them.
+void Machine::Rank::loseVariables(const Op &op) {
+  if (!changesVariables(model, program, op) || machine.brokenRule == BrokenRule::variablesAreKept)
+    return;
+  for (uint32_t i = 0; i < slice.slots.size(); ++i)
+    if (!slice.slots[i].isRegister && slice.slots[i].space == Space::variable)
       slots[i] = terms.given();
 }
 

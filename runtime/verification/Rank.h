@@ -44,6 +44,7 @@ private:
   void launch(const artifact::Launch &launch);
   TermId evaluate(const artifact::Formula &formula, const std::vector<TermId> &arguments);
   void loadBatch();
+  void loseVariables(const Op &op);
   void lose(const std::vector<uint32_t> &list);
   void forget(const std::vector<uint32_t> &list);
   void summarize(const Op &op, const Branch &info);

@@ -154,6 +154,8 @@ private:
       }
       if (op.kind == OpKind::next && !needs[program.index].memory[size_t(artifact::Space::input)].empty())
         needs[program.index].blockWrites[program.flow.blockOf[i]] = slice.relevant[i] = true;
+      if (changesVariables(model, program, op) && !needs[program.index].memory[size_t(artifact::Space::variable)].empty())
+        needs[program.index].blockWrites[program.flow.blockOf[i]] = true;
       if (op.kind == OpKind::branch || op.kind == OpKind::jump || (!slice.relevant[i] && !writesNeeded(program, op)))
         continue;
       if (op.kind == OpKind::wait && !model.channels[op.channel].carriesDecisions)
@@ -322,7 +324,7 @@ private:
     std::vector<Bits> reads(blocks.size(), Bits(words)), writes(blocks.size(), Bits(words));
     for (uint32_t i = 0; i < blocks.size(); ++i)
       for (uint32_t j = blocks[i].end; j-- > blocks[i].begin;) {
-        if (slice.skips(program.ops[j], j) || !touches(model, program.ops[j]))
+        if (slice.skips(program.ops[j], j) || !(touches(model, program.ops[j]) || changesVariables(model, program, program.ops[j])))
           continue;
         // Who gets nothing keeps what was there.
         bool keeps = brokenRule != BrokenRule::waitsOverwrite && program.ops[j].kind == OpKind::wait &&
@@ -331,7 +333,8 @@ private:
         visitSlots(
             model, program, program.ops[j], [&](uint32_t slot) { read.push_back(slot); },
             [&](uint32_t slot) {
-              if (keeps)
+              bool isVariable = !slice.slots[slot].isRegister && slice.slots[slot].space == artifact::Space::variable;
+              if (keeps && !(isVariable && changesVariables(model, program, program.ops[j])))
                 return;
               set(writes[i], slot);
               reset(reads[i], slot);
@@ -366,6 +369,11 @@ private:
 
 bool Slice::skips(const Op &op, uint32_t index) const { return op.kind == OpKind::compute && !relevant[index]; }
 
+bool changesVariables(const Model &model, const Program &program, const Op &op) {
+  bool waits = op.kind == OpKind::wait || op.kind == OpKind::barrier || op.kind == OpKind::once;
+  return waits && model.serversAreShared && program.firstRank > 0;
+}
+
 void visitSlots(const Model &model, const Program &program, const Op &op, const std::function<void(uint32_t)> &read,
                 const std::function<void(uint32_t)> &write) {
   const Slice &slice = program.slice;
@@ -378,6 +386,10 @@ void visitSlots(const Model &model, const Program &program, const Op &op, const 
   if (op.kind == OpKind::next)
     for (uint32_t i = 0; i < slice.slots.size(); ++i)
       if (!slice.slots[i].isRegister && slice.slots[i].space == artifact::Space::input)
+        write(i);
+  if (changesVariables(model, program, op))
+    for (uint32_t i = 0; i < slice.slots.size(); ++i)
+      if (!slice.slots[i].isRegister && slice.slots[i].space == artifact::Space::variable)
         write(i);
   if (!touches(model, op))
     return;

@@ -85,6 +85,9 @@ struct Slice {
 void findSlices(Model &model, BrokenRule brokenRule = BrokenRule::none);
 
 /// Calls `read` and `write` with the slots that an op reads, then those that it writes.
+/// Whether variables may have been changed by others when the program goes on behind `op`.
+bool changesVariables(const Model &model, const Program &program, const Op &op);
+
 void visitSlots(const Model &model, const Program &program, const Op &op, const std::function<void(uint32_t)> &read,
                 const std::function<void(uint32_t)> &write);
 

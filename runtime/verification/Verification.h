@@ -80,6 +80,8 @@ enum class BrokenRule : uint8_t {
   waitsOverwrite,
   /// It makes no difference which replica executes a once section.
   onceReadsForAll,
+  /// While a server waits, other workers leave its variables as they are.
+  variablesAreKept,
   /// One role: values written on ways that differ are equal if what they are made from is.
   waysAreEqual,
   /// Conditions that depend on the same values may have any outcomes. Lets nothing pass, but calls wrong what is not known.

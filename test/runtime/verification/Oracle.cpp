@@ -2,6 +2,8 @@
 
 #include "Oracle.h"
 
+#include "runtime/artifact/Roles.h"
+
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -283,7 +285,16 @@ private:
     default:
       break;
     }
+    bool waits = c.body_type() == CommandBody::Wait || c.body_type() == CommandBody::Barrier;
+    if (waits && replica.firstRank > 0 && canShareServers(tables))
+      changeVariables(replica);
     replica.pc = next;
+  }
+
+  /// What steps of other workers leave in the memory of a server.
+  void changeVariables(Replica &replica) {
+    if (random() % 2)
+      *replica.memory[size_t(Space::variable)] = *newMemory(true);
   }
 
   /// The last to arrive executes the section for all.
@@ -303,6 +314,8 @@ private:
       return;
     }
     replica.hasArrived = false;
+    if (replica.firstRank > 0 && canShareServers(tables))
+      changeVariables(replica);
     replica.pc = section.end() + 1;
   }
 
