@@ -2,6 +2,7 @@
 
 #include "runtime/artifact/Artifact.h"
 
+#include "runtime/artifact/Signature.h"
 #include "runtime/artifact/Types.h"
 
 #include <algorithm>
@@ -83,9 +84,12 @@ Expected<std::shared_ptr<const Artifact>> Artifact::create(Memory memory, const 
   return std::shared_ptr<const Artifact>(std::move(result));
 }
 
-/// The first verification (structure, integrity, version), then the second (meaning). The order
-/// matters: nothing is read from tables before FlatBuffers' verifier has accepted them.
+/// The signature, then the first verification (structure, integrity, version), then the second (meaning). The order
+/// matters: nothing but the identifier is looked at before whoever has signed the file is known to be trusted, and nothing is read from
+/// tables before FlatBuffers' verifier has accepted them.
 Status Artifact::verify(const VerifyOptions &options) {
+  SplitFile file = splitSignature({memory.data(), memory.size()});
+  bytes = file.content;
   constexpr size_t smallestFile = 64;
   if (bytes.size() < smallestFile)
     return corrupted(fmt::format("truncated: expected at least {} bytes, found {}", smallestFile, bytes.size()));
@@ -97,6 +101,10 @@ Status Artifact::verify(const VerifyOptions &options) {
     }
     return corrupted(fmt::format("not a Lockstep artifact: expected identifier '{}', found '{}'", artifact::ArtifactIdentifier(), found));
   }
+  LOCKSTEP_RETURN_IF_ERROR(checkSignature(file, options.trustedKeys));
+  if (file.signature)
+    signedBy = file.signature->key;
+
   // FlatBuffers addresses 2 GiB; the segments behind the tables may lie beyond.
   size_t tableBytes = std::min<size_t>(bytes.size(), FLATBUFFERS_MAX_BUFFER_SIZE - 1);
   flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t *>(bytes.data()), tableBytes,

@@ -3,6 +3,7 @@
 #ifndef LOCKSTEP_RUNTIME_ARTIFACT_ARTIFACT_H
 #define LOCKSTEP_RUNTIME_ARTIFACT_ARTIFACT_H
 
+#include "runtime/artifact/Keys.h"
 #include "runtime/artifact/artifact_generated.h"
 #include "runtime/support/Memory.h"
 #include "runtime/support/Status.h"
@@ -11,9 +12,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace lockstep::runtime {
 
@@ -31,14 +34,18 @@ struct VerifyOptions {
   /// Loads programs of which nobody has proven that their ranks do not wait for each other for ever: to look at them, or to see them
   /// do it in tests.
   bool allowUnproven = false;
+  /// Loads what one of these keys has signed, and nothing else. Without it, signed or not: then a signature that is there has to hold, but
+  /// anybody may have made it.
+  std::optional<std::vector<PublicKey>> trustedKeys = std::nullopt;
 };
 
 /// An artifact that has passed both verifications: an executor that follows it cannot leave its
-/// memories. Immutable, may be used by several sessions and threads.
+/// memories. Its kernels are native code, which nobody has verified: who loads one from somebody else executes their program.
+/// Immutable, may be used by several sessions and threads.
 class Artifact {
 public:
-  /// Reads a file, which may be replaced or removed afterwards. Errors name the file: not readable, not an artifact, truncated, corrupted,
-  /// too new, or contradicting itself.
+  /// Reads a file, which may be replaced or removed afterwards. Errors name the file: not readable, not an artifact, not signed by a
+  /// trusted key, truncated, corrupted, too new, or contradicting itself.
   static Expected<std::shared_ptr<const Artifact>> open(const std::string &path, const VerifyOptions &options = {});
   /// Copies `bytes`; the same errors without a file name.
   static Expected<std::shared_ptr<const Artifact>> fromMemory(std::span<const std::byte> bytes, const VerifyOptions &options = {});
@@ -52,18 +59,24 @@ public:
   std::span<const std::byte> segment(uint32_t index) const;
   /// Source location "file.py:42" by index, or an empty string.
   std::string_view location(uint32_t index) const;
-  /// SHA-256 of the file without the digest itself.
+  /// The whole file without its signature.
+  std::span<const std::byte> content() const { return bytes; }
+  /// Who has signed it, if anybody: the signature holds. Whether the key is trusted is a matter of `VerifyOptions`.
+  const std::optional<PublicKey> &signer() const { return signedBy; }
+  /// SHA-256 of the content without the digest itself.
   std::span<const uint8_t, 32> digest() const;
   std::string digestHex() const;
 
 private:
-  explicit Artifact(Memory memory) : memory(std::move(memory)), bytes(this->memory.data(), this->memory.size()) {}
+  explicit Artifact(Memory memory) : memory(std::move(memory)) {}
   /// Errors begin with `name`.
   static Expected<std::shared_ptr<const Artifact>> create(Memory memory, const VerifyOptions &options, const std::string &name);
   Status verify(const VerifyOptions &options);
 
+  /// The file, and what of it is not the signature.
   Memory memory;
   std::span<const std::byte> bytes;
+  std::optional<PublicKey> signedBy;
   const artifact::Artifact *root = nullptr;
 };
 

@@ -3,6 +3,7 @@
 #include "runtime/artifact/ArtifactWriter.h"
 
 #include "runtime/artifact/Artifact.h"
+#include "runtime/artifact/Signature.h"
 #include "runtime/support/Checked.h"
 
 #include <cstdio>
@@ -63,6 +64,9 @@ Expected<std::vector<std::byte>> ArtifactWriter::finish() {
   size_t digestOffset = static_cast<size_t>(digest - file.data());
   std::array<uint8_t, 32> hash = artifactDigest(file, digestOffset);
   std::memcpy(file.data() + digestOffset, hash.data(), hash.size());
+  // Readers would take the end of the last segment away.
+  if (splitSignature(file).signature)
+    return unsupported("an artifact must not end in bytes that look like a signature of it");
   return file;
 }
 

@@ -28,7 +28,8 @@ public:
   uint32_t addSegment(std::vector<std::byte> bytes);
   uint32_t addSegment(std::span<const std::byte> bytes) { return addSegment(std::vector<std::byte>(bytes.begin(), bytes.end())); }
 
-  /// The whole file. Error: the tables exceed 2 GiB.
+  /// The whole file, without a signature. Errors: the tables exceed 2 GiB; the last segment ends in what readers would take for a
+  /// signature.
   Expected<std::vector<std::byte>> finish();
 
   /// Writes `finish()` to a file beside `path` and renames it, so that nobody ever sees half of

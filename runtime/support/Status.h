@@ -42,6 +42,8 @@ enum class StatusCode : uint8_t {
   diverged = 10,
   /// The caller has given the run up; the session is poisoned.
   interrupted = 11,
+  /// An artifact is not signed by a key that is trusted.
+  untrusted = 12,
 };
 
 /// Success, or a code with a message. Cheap to return on success: no allocation.
@@ -70,6 +72,7 @@ private:
 inline Status invalidArgument(std::string message) { return {StatusCode::invalidArgument, std::move(message)}; }
 inline Status corrupted(std::string message) { return {StatusCode::corrupted, std::move(message)}; }
 inline Status unsupported(std::string message) { return {StatusCode::unsupported, std::move(message)}; }
+inline Status untrusted(std::string message) { return {StatusCode::untrusted, std::move(message)}; }
 inline Status systemError(std::string message) { return {StatusCode::system, std::move(message)}; }
 
 /// A `T`, or the reason why there is none. Access to the value of an error is a programming

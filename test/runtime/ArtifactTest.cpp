@@ -11,32 +11,6 @@ using namespace lockstep::runtime::test;
 
 namespace {
 
-/// A small artifact that uses most tables, without native code, so that tests may try every byte.
-std::vector<std::byte> smallFile() {
-  TestProgram p(2);
-  p.writer = ArtifactWriter();
-  auto owned = std::make_unique<artifact::ProgramT>();
-  owned->name = "main";
-  owned->role = "worker";
-  p.program = owned.get();
-  p.writer.tables.replicas = 2;
-  p.writer.tables.locations = {"", "train.py:42"};
-  p.writer.tables.programs.push_back(std::move(owned));
-  p.group({0, 1});
-  std::vector<std::byte> constants = {std::byte(1), std::byte(2), std::byte(3), std::byte(4)};
-  p.writer.tables.constants = int32_t(p.writer.addSegment(constants));
-  uint32_t a = p.variable("a", ElementType::f32, {4}, true);
-  uint32_t r = p.buffer(Space::shared, ElementType::f32, {4});
-  p.scalar("lr", ElementType::f32, {0, 0, 0, 0});
-  p.input("x", ElementType::f32, {4});
-  p.output("r", r);
-  uint32_t channel = p.channel();
-  p.start(CollectiveKind::all_reduce, Reduction::sum, channel, {a}, {r});
-  p.wait(channel);
-  p.ret();
-  return p.file();
-}
-
 TEST(Artifact, roundTrip) {
   auto loaded = Artifact::fromMemory(smallFile());
   ASSERT_TRUE(loaded.ok()) << loaded.status().message();

@@ -109,6 +109,9 @@ private:
   std::vector<std::byte> constants;
 };
 
+/// A small artifact that uses most tables, without native code, so that tests may try every byte.
+std::vector<std::byte> smallFile();
+
 /// A path for a file of this test alone: others may run at the same time.
 inline std::string temporaryFile(const std::string &name) { return testing::TempDir() + "/" + std::to_string(::getpid()) + "-" + name; }
 

@@ -1,11 +1,13 @@
 //===- FuzzArtifact.cpp - any bytes as an artifact ------------------------===//
 //
-// The digest is repaired before each load: otherwise nothing behind it would ever be reached. What
+// The digest and the signature are repaired before each load: otherwise nothing behind them would ever be reached. What
 // is accepted is decoded too, as far as that needs no kernels.
 //
 // `lockstep-fuzz-corpus FOLDER` writes artifacts to start from.
 //
 //===----------------------------------------------------------------------===//
+
+#include "TestKeys.h"
 
 #include "runtime/artifact/Artifact.h"
 #include "runtime/artifact/Roles.h"
@@ -18,7 +20,8 @@
 using namespace lockstep;
 using namespace lockstep::runtime;
 
-static void repair(std::vector<std::byte> &file) {
+/// Gives the artifact the size and the digest that it should have.
+static void repairContent(std::vector<std::byte> &file) {
   flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t *>(file.data()), file.size(), 16);
   if (file.size() < 64 || !artifact::ArtifactBufferHasIdentifier(file.data()) || !artifact::VerifyArtifactBuffer(verifier))
     return;
@@ -35,10 +38,30 @@ static void repair(std::vector<std::byte> &file) {
   std::memcpy(digest, hash.data(), hash.size());
 }
 
+static const test::TestKey key(1);
+static const std::optional trusted = std::vector{key.publicKey()};
+
+/// Repairs the content, and signs again what was signed.
+static void repair(std::vector<std::byte> &file) {
+  SplitFile parts = splitSignature(file);
+  bool isSigned = parts.signature.has_value();
+  file.resize(parts.content.size());
+  repairContent(file);
+  static const SigningKey signingKey = key.signingKey();
+  if (isSigned && !signArtifact(file, signingKey).ok())
+    std::abort();
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const auto *begin = reinterpret_cast<const std::byte *>(data);
   std::vector<std::byte> file(begin, begin + size);
+  (void)Artifact::fromMemory(file).ok();
+  // Nobody but the key makes what is accepted under it.
+  auto isAccepted = [&] { return Artifact::fromMemory(file, {.allowUnproven = true, .trustedKeys = trusted}).ok(); };
+  if (isAccepted() && file != test::signedBy(key, file))
+    std::abort();
   repair(file);
+  (void)isAccepted();
   // What nobody has proven is decoded all the same, and proven here.
   (void)Artifact::fromMemory(file).ok();
   auto artifact = Artifact::fromMemory(file, {.allowUnproven = true});

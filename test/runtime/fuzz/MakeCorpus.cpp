@@ -1,9 +1,11 @@
 //===- MakeCorpus.cpp - small artifacts to start fuzzing from -------------===//
 
+#include "TestKeys.h"
 #include "TestProgram.h"
 
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 
 using namespace lockstep::runtime;
 using namespace lockstep::runtime::test;
@@ -94,6 +96,10 @@ int main(int argc, char **argv) {
       std::fprintf(stderr, "%s %s\n", status.message().c_str(), p.error().c_str());
       return 1;
     }
+    // By the key that the fuzz target trusts.
+    std::vector<std::byte> file = signedBy(TestKey(1), p.file());
+    std::ofstream(std::string(argv[1]) + "/signed" + std::to_string(variant) + ".lockstep", std::ios::binary)
+        .write(reinterpret_cast<const char *>(file.data()), std::streamsize(file.size()));
   }
   return 0;
 }
