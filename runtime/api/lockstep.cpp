@@ -138,7 +138,11 @@ lockstep_status lockstep_session_open(const char *path, const lockstep_options *
     sessionOptions.onDeadline = reporter(known->on_deadline, known->report_context);
     sessionOptions.onLongWait = reporter(known->on_long_wait, known->report_context);
     clusterOptions.executors = known->executors;
-    Expected<std::shared_ptr<const Artifact>> artifact = Artifact::open(path);
+    auto trustedKeys =
+        findTrustedKeys(known->trusted_keys ? std::optional<std::string>(known->trusted_keys) : std::nullopt, "trusted_keys");
+    if (!trustedKeys)
+      return trustedKeys.status();
+    Expected<std::shared_ptr<const Artifact>> artifact = Artifact::open(path, {.trustedKeys = std::move(*trustedKeys)});
     if (!artifact)
       return artifact.status();
     Expected<std::unique_ptr<Cluster>> created = Cluster::create(std::move(*artifact), std::move(clusterOptions));

@@ -2,6 +2,10 @@
  *
  * Opens an artifact and runs its programs. Nothing here throws, nothing prints.
  *
+ * An artifact is native code: who opens one from somebody else runs their program, with all that the process may do. It is verified when it
+ * is opened, which finds damaged and inconsistent files but no bad intent. lockstep_options.trusted_keys accepts only artifacts that
+ * somebody who is trusted has signed.
+ *
  *   lockstep_session *session;
  *   lockstep_options options;
  *   lockstep_options_init(&options, sizeof(options));
@@ -52,7 +56,9 @@ typedef enum lockstep_status {
   /* Copies of a variable that have to be the same are not; the session is poisoned. */
   LOCKSTEP_DIVERGED = 10,
   /* The run was given up from outside. */
-  LOCKSTEP_INTERRUPTED = 11
+  LOCKSTEP_INTERRUPTED = 11,
+  /* The artifact is not signed by a key that is trusted. */
+  LOCKSTEP_UNTRUSTED = 12
 } lockstep_status;
 
 /* Element types, as in the artifact. An i1 is one byte, 0 or 1. */
@@ -111,6 +117,11 @@ typedef struct lockstep_options {
   lockstep_report_function on_long_wait;
   /* First argument of both. */
   void *report_context;
+  /* PEM file with one or more Ed25519 public keys: only an artifact that one of them has signed is opened, others are
+   * LOCKSTEP_UNTRUSTED, or LOCKSTEP_CORRUPTED if the signature is not of these bytes. NULL: the file that the environment variable
+   * LOCKSTEP_TRUST names; if that is not set either, any artifact is opened. An empty name, here or in the environment, is
+   * LOCKSTEP_INVALID_ARGUMENT. Both are read by lockstep_session_open alone. */
+  const char *trusted_keys;
 } lockstep_options;
 
 /* A tensor: its name, type and where it is. `shape` has `rank` entries. This struct does not grow. */
@@ -130,8 +141,8 @@ LOCKSTEP_EXPORT const char *lockstep_last_error(void);
 
 LOCKSTEP_EXPORT lockstep_status lockstep_options_init(lockstep_options *options, size_t struct_size);
 
-/* Loads and verifies an artifact, its kernels, and initial values that it holds. `options` may be
- * NULL. On success `*session` must be closed. */
+/* Loads and verifies an artifact, its kernels, and initial values that it holds. Code of the kernels may run from here on. `options` may
+ * be NULL. On success `*session` must be closed. */
 LOCKSTEP_EXPORT lockstep_status lockstep_session_open(const char *path, const lockstep_options *options, lockstep_session **session);
 /* NULL is allowed. */
 LOCKSTEP_EXPORT void lockstep_session_close(lockstep_session *session);
