@@ -127,6 +127,7 @@ Inspection inspect(const runtime::Artifact &artifact, const std::string &file) {
   result.file = file;
   result.name = tables.name() ? tables.name()->str() : "";
   result.digest = artifact.digestHex();
+  result.signer = artifact.signer() ? artifact.signer()->fingerprint() : "";
   result.formatVersion = tables.format_version();
   result.replicas = tables.replicas();
   result.fileSize = tables.file_size();

@@ -204,6 +204,8 @@ struct RemarkInfo {
 
 struct Inspection {
   std::string file, name, digest;
+  /// Fingerprint of the key that has signed it; empty: nobody has.
+  std::string signer;
   uint32_t formatVersion = 0, replicas = 0;
   uint64_t fileSize = 0, variableSize = 0, replicaVariableSize = 0, scalarSize = 0, constantSize = 0;
   std::vector<BinaryInfo> binaries;

@@ -124,6 +124,7 @@ std::string toJson(const Inspection &inspection) {
                {"name", inspection.name},
                {"format_version", inspection.formatVersion},
                {"digest", inspection.digest},
+               {"signer", inspection.signer.empty() ? Json() : Json(inspection.signer)},
                {"file_size", inspection.fileSize},
                {"replicas", inspection.replicas},
                {"memory",

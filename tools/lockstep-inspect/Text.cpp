@@ -81,6 +81,7 @@ std::string summary(const Inspection &inspection) {
   line("artifact", fmt::format("{} ({}, {}, format version {})", inspection.name.empty() ? "unnamed" : inspection.name, inspection.file,
                                bytesText(inspection.fileSize), inspection.formatVersion));
   line("digest", "sha256 " + inspection.digest);
+  line("signed", inspection.signer.empty() ? "no" : "by key " + inspection.signer);
   line("replicas", fmt::format("{}", inspection.replicas));
   std::vector<std::string> targets;
   for (const BinaryInfo &binary : inspection.binaries)

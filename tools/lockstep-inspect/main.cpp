@@ -12,6 +12,7 @@
 using namespace lockstep::inspect;
 using lockstep::runtime::Artifact;
 using lockstep::runtime::Status;
+using lockstep::runtime::VerifyOptions;
 
 namespace {
 
@@ -40,6 +41,7 @@ Status write(const std::string &path, const std::string &text) {
 
 int main(int argc, char **argv) {
   std::string file, format = "text", output = "-";
+  std::optional<std::string> trust;
   std::vector<std::string> shown;
   std::map<std::string, Section> sections;
   for (auto [name, section] : sectionNames)
@@ -52,6 +54,7 @@ int main(int argc, char **argv) {
       ->type_name("SECTION,...")
       ->delimiter(',')
       ->check(CLI::IsMember(sections));
+  app.add_option("--trust", trust, "show only what one of the Ed25519 public keys in this PEM file has signed")->type_name("FILE");
   app.add_option("-o", output, "file to write")->type_name("FILE");
   try {
     app.parse(argc, argv);
@@ -61,7 +64,14 @@ int main(int argc, char **argv) {
     return fail(lockstep::tools::describeUsageError(error.what()), exitUsage);
   }
 
-  auto artifact = Artifact::open(file, {.allowUnproven = true});
+  VerifyOptions options{.allowUnproven = true};
+  if (trust) {
+    auto keys = lockstep::runtime::readPublicKeys(*trust);
+    if (!keys)
+      return fail(keys.status().withContext("--trust").message());
+    options.trustedKeys = std::move(*keys);
+  }
+  auto artifact = Artifact::open(file, options);
   if (!artifact)
     return fail(artifact.status().message());
   Inspection inspection = inspect(**artifact, file);

@@ -103,6 +103,11 @@ void addOptions(CLI::App &app, Options &options) {
       ->group("Execution")
       ->check(tools::atLeast<unsigned>(1));
   app.add_option("--target", options.target, "kernel target, for example x86-64-v3")->type_name("T")->group("Execution");
+  app.add_option("--trust", options.trust,
+                 "execute only artifacts that one of the Ed25519 public keys in this PEM file has signed (default: LOCKSTEP_TRUST of the "
+                 "environment names the file; any artifact if it is not set)")
+      ->type_name("FILE")
+      ->group("Execution");
   app.add_option("-O", options.optimization, "optimization level when compiling an .mlir")
       ->type_name("0|2")
       ->group("Execution")

@@ -57,6 +57,8 @@ struct Options {
   std::optional<unsigned> workers;
   std::optional<unsigned> replicas;
   std::string target;
+  /// File with the keys of those whose artifacts are executed.
+  std::optional<std::string> trust;
   /// Level for `lockstep-compile`, "0" or "2".
   std::string optimization;
 

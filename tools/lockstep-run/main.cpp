@@ -35,7 +35,13 @@ std::vector<std::string> compilerFlags(const Options &options) {
 
 Expected<std::shared_ptr<const Artifact>> openArtifact(const Options &options, FileWatch &files) {
   std::string path = options.model;
+  auto trustedKeys = findTrustedKeys(options.trust, "--trust");
+  if (!trustedKeys)
+    return trustedKeys.status();
   if (lockstep::tools::needsCompilation(path)) {
+    if (*trustedKeys)
+      return untrusted(fmt::format("expected a signed artifact for {}, found '{}', whose artifact nobody has signed",
+                                   options.trust ? "--trust" : "LOCKSTEP_TRUST", path));
     if (!options.replicas)
       return invalidArgument(fmt::format("expected --replicas=N to compile '{}' for", path));
     Expected<std::string> compiled = lockstep::tools::compileModel(path, compilerFlags(options));
@@ -46,7 +52,7 @@ Expected<std::shared_ptr<const Artifact>> openArtifact(const Options &options, F
     return invalidArgument(fmt::format("expected an .mlir for -O{}, found the artifact '{}'", options.optimization, path));
   }
   FileWatch::Scope scope(files, "reading '" + path + "'");
-  Expected<std::shared_ptr<const Artifact>> artifact = Artifact::open(path);
+  Expected<std::shared_ptr<const Artifact>> artifact = Artifact::open(path, {.trustedKeys = std::move(*trustedKeys)});
   if (!artifact)
     return artifact.status();
   unsigned replicas = (*artifact)->tables().replicas();

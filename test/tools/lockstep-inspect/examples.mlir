@@ -14,6 +14,7 @@
 
 // CHECK:      artifact  digits_mlp ({{.*}}.mlp.lockstep, {{.*}} KiB, format version 2)
 // CHECK-NEXT: digest    sha256 {{[0-9a-f]+$}}
+// CHECK-NEXT: signed    no
 // CHECK-NEXT: replicas  4
 // CHECK-NEXT: targets   x86-64-v3 (
 // CHECK:      variables

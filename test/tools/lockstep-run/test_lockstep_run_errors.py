@@ -46,6 +46,9 @@ from run_tool import USUAL, failure, initial, train
         (["--data=init.safetensors", USUAL[0], USUAL[2], "--steps=1"], "'init.safetensors': not an .npz file, or a truncated one: Not a zip archive"),
         ([*USUAL[1:], "--steps=1"], "expected --init=FILE, because these variables have no initial value:\n  'params/w' (3xf32)\n  'params/b' (f32)\n  'tally' (f32)"),
         (["--init=no.safetensors", *USUAL[1:], "--steps=1"], "'no.safetensors': cannot open: No such file or directory"),
+        ([*USUAL, "--steps=1", "--trust=no.pem"], "--trust: 'no.pem': cannot open: No such file or directory"),
+        ([*USUAL, "--steps=1", "--trust=train.npz"], "--trust: 'train.npz': expected public keys in PEM, found none"),
+        ([*USUAL, "--steps=1", "--trust", ""], "--trust: expected a file with public keys, found an empty name"),
         ([*USUAL, "--steps=1", "-O0"], "expected an .mlir for -O0, found the artifact 'model.lockstep'"),
     ],
 )  # fmt: skip
