@@ -5,6 +5,7 @@
 #include "passes/Emit/EmitArtifact.h"
 #include "passes/Pipelines.h"
 #include "passes/Remarks/RemarkCollector.h"
+#include "runtime/artifact/Signature.h"
 #include "tools/lockstep-compile/ErrorFile.h"
 #include "tools/support/NumberParser.h"
 
@@ -77,6 +78,8 @@ struct CommandLine {
                            cl::cat(category)};
   cl::opt<bool> allowUnproven{"allow-unproven", cl::desc("write what nobody has proven to end, for lockstep-verify to show; it is not run"),
                               cl::cat(category)};
+  cl::opt<std::string> sign{"sign", cl::desc("sign the artifact with an Ed25519 private key (PEM)"), cl::value_desc("file"),
+                            cl::cat(category)};
   cl::opt<std::string> errors{"errors", cl::desc("write what is wrong with the program to a file too, as JSON"), cl::value_desc("file"),
                               cl::cat(category)};
   cl::opt<bool> timing{"timing", cl::desc("print the time of every pass"), cl::cat(category)};
@@ -93,6 +96,35 @@ bool hasPrograms(mlir::ModuleOp module) {
       return !function.isExternal();
     return llvm::isa<replica::StepOp, replica::ProgramOp, device::ProgramOp>(op);
   });
+}
+
+/// The key of --sign; nothing without the option.
+runtime::Expected<std::optional<runtime::SigningKey>> readSigningKey(const CommandLine &line) {
+  if (!line.sign.getNumOccurrences())
+    return std::optional<runtime::SigningKey>();
+  if (!line.stopAfter.empty())
+    return runtime::invalidArgument("expected an artifact to sign, found --stop-after=" + line.stopAfter);
+  runtime::Expected<runtime::SigningKey> key = runtime::SigningKey::read(line.sign);
+  if (!key)
+    return key.status();
+  return std::optional(std::move(*key));
+}
+
+/// Writes the artifact of `module`, and the signature of `key` behind it if there is one. Errors have been reported.
+llvm::LogicalResult writeArtifact(mlir::ModuleOp module, llvm::raw_ostream &os, bool allowUnproven,
+                                  const std::optional<runtime::SigningKey> &key) {
+  if (!key)
+    return emitArtifact(module, os, allowUnproven);
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  if (mlir::failed(emitArtifact(module, stream, allowUnproven)))
+    return mlir::failure();
+  std::span<const std::byte> bytes = std::as_bytes(std::span(text));
+  std::vector<std::byte> file(bytes.begin(), bytes.end());
+  if (runtime::Status status = runtime::signArtifact(file, *key); !status.ok())
+    return fail(status.message()), mlir::failure();
+  os.write(reinterpret_cast<const char *>(file.data()), file.size());
+  return mlir::success();
 }
 
 /// Writes a file beside `name` and puts it in its place when it is complete, so that a run that has the old one is not disturbed. What is
@@ -153,6 +185,11 @@ int main(int argc, char **argv) {
   const bool allowUnproven = line.allowUnproven;
   const std::string errorsName = line.errors;
 
+  // A key that is not there is not found out after minutes of compilation.
+  auto key = readSigningKey(line);
+  if (!key)
+    return fail("--sign: " + key.status().message());
+
   // Outlives the context, which reports to it.
   RemarkCollector remarks;
   mlir::DialectRegistry registry;
@@ -207,7 +244,7 @@ int main(int argc, char **argv) {
   bool isReported = false;
   llvm::Error error = writeOutput(outputName, [&](llvm::raw_ostream &os) -> llvm::Error {
     if (stopStage.empty()) {
-      isReported = mlir::failed(emitArtifact(*module, os, allowUnproven));
+      isReported = mlir::failed(writeArtifact(*module, os, allowUnproven, *key));
       return isReported ? llvm::createStringError("no artifact") : llvm::Error::success();
     }
     mlir::OpPrintingFlags flags;
