@@ -58,10 +58,11 @@ def load(text: str) -> Loaded:
         jax.config.update("jax_enable_x64", before)
 
 
-def execute_by_jax(loaded: Loaded, replicas: int, shared: bool = True) -> Arrays:
+def execute_by_jax(loaded: Loaded, replicas: int, shared: bool = True, simplified: bool = True) -> Arrays:
     """The state after a step under plain JAX, with one device for each replica.
 
-    If it is not `shared`, that of each replica, along a dimension before the others.
+    If it is not `shared`, that of each replica, along a dimension before the others. XLA simplifies algebraically where it is `simplified`: it
+    joins constants, among other things, whose product may be infinite where all that was written is finite.
     """
     mesh = Mesh(np.array(jax.devices("cpu")[:replicas]), ("replica",))
     everywhere, own = PartitionSpec(), PartitionSpec("replica")
@@ -73,7 +74,8 @@ def execute_by_jax(loaded: Loaded, replicas: int, shared: bool = True) -> Arrays
     mapped = jax.shard_map(step, mesh=mesh, in_specs=(everywhere, own), out_specs=everywhere if shared else own, check_vma=False)
     with jax.enable_x64(loaded.x64):
         arguments = (loaded.state, loaded.data(replicas))
-        compiled = jax.jit(mapped).lower(*arguments).compile(compiler_options=XLA_OPTIONS)
+        options = XLA_OPTIONS if simplified else {**XLA_OPTIONS, "xla_disable_hlo_passes": "algsimp"}
+        compiled = jax.jit(mapped).lower(*arguments).compile(compiler_options=options)
         return {name: np.asarray(value) for name, value in compiled(*arguments).items()}
 
 

@@ -70,9 +70,10 @@ def convolution(block: Block) -> Draft:
         options.append(f"rhs_dilation={tuple_of(lambda: block.random.choice((1, 2)), rank)}")
     if block.chance(0.25):
         options.append(f"lhs_dilation={tuple_of(lambda: block.random.choice((1, 2)), rank)}")
-    # The derivative of a convolution with strides is one of dilated elements.
-    is_dilated = block.differentiated or any("lhs_dilation" in option for option in options)
-    x_text, y_text = (finite(value) if is_dilated else str(value) for value in (x, y))
+    # Which zeros are multiplied is not the same everywhere: those between dilated elements, and those of other groups. The derivative of a
+    # convolution with strides is one of dilated elements.
+    has_zeros = block.differentiated or groups > 1 or any("dilation" in option for option in options)
+    x_text, y_text = (finite(value) if has_zeros else str(value) for value in (x, y))
     if block.chance(0.3):
         # As most networks have it: features last.
         letters = "HW"[:rank]
