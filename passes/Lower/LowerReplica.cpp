@@ -36,13 +36,8 @@ public:
 
   LogicalResult run() {
     // One replica alone meets parameter servers.
-    if (replicas > 1 || !module.getOps<device::RoleOp>().empty()) {
-      builder.setInsertionPointToStart(module.getBody());
-      // A variable may have the name already.
-      SymbolTable symbols(module);
-      group = symbols.insert(
-          collective::GroupOp::create(builder, module.getLoc(), "all", /*ranks=*/DenseI64ArrayAttr(), /*with_replicas=*/false));
-    }
+    if (replicas > 1 || !module.getOps<device::RoleOp>().empty())
+      group = getGroupOfAll();
     SmallVector<Operation *> ops;
     module.walk([&](Operation *op) {
       if (isa<replica::ReplicaDialect>(op->getDialect()))
@@ -57,6 +52,19 @@ public:
   }
 
 private:
+  /// The group of all replicas: one that the module has already, so that its collectives and barriers are seen to be of the same ranks.
+  StringAttr getGroupOfAll() {
+    auto everybody = llvm::to_vector(llvm::seq<int64_t>(replicas));
+    for (auto existing : module.getOps<collective::GroupOp>())
+      if (!existing.getWithReplicas() && (!existing.getRanks() || llvm::equal(*existing.getRanks(), everybody)))
+        return existing.getSymNameAttr();
+    builder.setInsertionPointToStart(module.getBody());
+    // A variable may have the name already.
+    SymbolTable symbols(module);
+    return symbols.insert(
+        collective::GroupOp::create(builder, module.getLoc(), "all", /*ranks=*/DenseI64ArrayAttr(), /*with_replicas=*/false));
+  }
+
   LogicalResult lower(Operation *op) {
     return TypeSwitch<Operation *, LogicalResult>(op)
         .Case<replica::AllReduceOp, replica::AllReduceSlicesOp, replica::AllGatherOp, replica::ScatterOp, replica::LookupOp,

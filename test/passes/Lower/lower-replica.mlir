@@ -151,3 +151,21 @@ replica.step @loop(%x: tensor<4xf32> {replica.batch = "x"}) -> (tensor<4xf32> {r
   }
   replica.return %r : tensor<4xf32>
 }
+
+// -----
+
+// A group of all replicas that the module has already, whether its ranks are listed or not, is the one that is used.
+replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 2}
+// CHECK-NOT: collective.group @all
+// CHECK: collective.group @everybody
+// CHECK-NOT: collective.group @all
+// CHECK-LABEL: replica.step @with_barrier(
+collective.group @first {ranks = array<i64: 0>}
+collective.group @everybody {ranks = array<i64: 0, 1>}
+replica.step @with_barrier(%x: tensor<4xf32> {replica.batch = "x"}) -> (tensor<4xf32> {replica.metric = "m"}) {
+  // CHECK: collective.barrier @everybody
+  // CHECK-NEXT: collective.start all_reduce sum @everybody
+  collective.barrier @everybody
+  %r = replica.all_reduce sum %x : tensor<4xf32>
+  replica.return %r : tensor<4xf32>
+}
