@@ -1,6 +1,7 @@
 //===- BucketCollectives.cpp - Merges collectives into buckets ------------===//
 
 #include "dialect/Collective/CollectiveDialect.h"
+#include "dialect/Device/DeviceDialect.h"
 #include "passes/Passes.h"
 #include "passes/Remarks/Remarks.h"
 
@@ -46,6 +47,39 @@ llvm::SetVector<Operation *> getDependents(Operation *root) {
   return dependents;
 }
 
+/// Whether other roles take part in `op`, or in an operation in it: exchanges with them are in one order on both sides.
+bool isWithOtherRoles(Operation *op) {
+  return op
+      ->walk([](CollectiveOpInterface collective) {
+        auto name = collective->getAttrOfType<FlatSymbolRefAttr>("group");
+        auto group = name ? SymbolTable::lookupNearestSymbolFrom<collective::GroupOp>(collective, name) : nullptr;
+        auto role = device::getRole(collective->getParentOfType<func::FuncOp>());
+        if (!group || !role)
+          return WalkResult::advance();
+        // The group of all replicas, without a list, is that of a role.
+        int64_t first = role.getFirstRank(), end = first + role.getRanks();
+        ArrayRef<int64_t> ranks = group.getRanks().value_or(ArrayRef<int64_t>());
+        bool isOwn = !group.getWithReplicas() && llvm::all_of(ranks, [&](int64_t rank) { return first <= rank && rank < end; });
+        return isOwn ? WalkResult::advance() : WalkResult::interrupt();
+      })
+      .wasInterrupted();
+}
+
+/// Whether an exchange with another role that depends on the members of a bucket would move behind another one if `next` became a member:
+/// the other role, which the first may tell what to give in the second, would wait for ever.
+bool wouldReorderExchanges(collective::StartOp first, collective::StartOp next, const llvm::DenseSet<Operation *> &dependents) {
+  bool moves = false;
+  for (Operation *op = first->getNextNode(); op != next; op = op->getNextNode()) {
+    bool isMoved = dependents.contains(op);
+    if (!(isMoved && moves) && isWithOtherRoles(op)) {
+      if (!isMoved && moves)
+        return true;
+      moves |= isMoved;
+    }
+  }
+  return false;
+}
+
 struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
   using BucketCollectivesPassBase::BucketCollectivesPassBase;
 
@@ -77,8 +111,11 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
       for (collective::StartOp start : starts) {
         int64_t bytes = *start.getContributedBytes();
         bool full = bound > 0 && size + bytes > bound;
-        if (!bucket.empty() && (full || dependents.contains(start))) {
-          if (full)
+        bool reorders = !bucket.empty() && wouldReorderExchanges(bucket.front(), start, dependents);
+        if (!bucket.empty() && (full || reorders || dependents.contains(start))) {
+          if (reorders)
+            missed(start, "begins a new bucket: with the one before, an exchange with a server would move behind another one");
+          else if (full)
             missed(start,
                    "begins a new bucket: with the " + bytesText(size) + " before it would exceed bytes_per_pack, " + bytesText(bound));
           else

@@ -173,3 +173,53 @@ func.func @blocks(%x: tensor<4xf32>) -> tensor<4xf32> {
   %e = collective.wait %h3 (%l : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
   return %e : tensor<4xf32>
 }
+
+// -----
+
+// What the first sum decides is told to a server before the server gives what the second one needs: with both in one bucket, the server
+// would wait for the first exchange, and the replicas for the second one.
+device.kernel @k(tensor<2xf32>) -> tensor<2xf32>
+collective.group @all
+collective.group @replicas_and_server0 {ranks = array<i64: 2>, with_replicas}
+collective.group @worker_and_server0 {ranks = array<i64: 0, 2>}
+device.role @worker ranks 0 count 2
+device.role @server0 ranks 2 count 1
+// CHECK-LABEL: func.func @with_a_server(
+// CHECK: collective.start all_reduce sum @all(%{{.*}} : tensor<2xf32>)
+// CHECK: collective.start broadcast none @worker_and_server0
+// CHECK: collective.start broadcast none @replicas_and_server0
+// CHECK: collective.start all_reduce sum @all(%{{.*}} : tensor<2xf32>)
+func.func @with_a_server(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) attributes {device.role = @worker} {
+  %h0 = collective.start all_reduce sum @all (%x : tensor<2xf32>) -> !collective.pending<tensor<2xf32>>
+  %a = collective.wait %h0 (%x : tensor<2xf32>) : !collective.pending<tensor<2xf32>> -> tensor<2xf32>
+  %h1 = collective.start broadcast none @worker_and_server0 root 0 channel 0 (%a : tensor<2xf32>) -> !collective.pending<>
+  collective.wait %h1 (%a : tensor<2xf32>) : !collective.pending<>
+  %h2 = collective.start broadcast none @replicas_and_server0 root 2 channel 1 () -> !collective.pending<tensor<2xf32>>
+  %v = collective.wait %h2 () : !collective.pending<tensor<2xf32>> -> tensor<2xf32>
+  %y = device.invoke @k(%v) : (tensor<2xf32>) -> tensor<2xf32>
+  %h3 = collective.start all_reduce sum @all (%y : tensor<2xf32>) -> !collective.pending<tensor<2xf32>>
+  %b = collective.wait %h3 (%y : tensor<2xf32>) : !collective.pending<tensor<2xf32>> -> tensor<2xf32>
+  return %a, %b : tensor<2xf32>, tensor<2xf32>
+}
+
+// -----
+
+// Exchanges that all come behind the bucket keep their order.
+device.kernel @k(tensor<2xf32>) -> tensor<2xf32>
+collective.group @all
+collective.group @replicas_and_server0 {ranks = array<i64: 2>, with_replicas}
+collective.group @worker_and_server0 {ranks = array<i64: 0, 2>}
+device.role @worker ranks 0 count 2
+device.role @server0 ranks 2 count 1
+// FREE-LABEL: func.func @told_afterwards(
+// FREE: collective.start all_reduce sum @all(%{{.*}}, %{{.*}} : tensor<2xf32>, tensor<2xf32>)
+// FREE: collective.start broadcast none @worker_and_server0
+func.func @told_afterwards(%x: tensor<2xf32>, %y: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) attributes {device.role = @worker} {
+  %h0 = collective.start all_reduce sum @all (%x : tensor<2xf32>) -> !collective.pending<tensor<2xf32>>
+  %a = collective.wait %h0 (%x : tensor<2xf32>) : !collective.pending<tensor<2xf32>> -> tensor<2xf32>
+  %h1 = collective.start broadcast none @worker_and_server0 root 0 channel 0 (%a : tensor<2xf32>) -> !collective.pending<>
+  collective.wait %h1 (%a : tensor<2xf32>) : !collective.pending<>
+  %h3 = collective.start all_reduce sum @all (%y : tensor<2xf32>) -> !collective.pending<tensor<2xf32>>
+  %b = collective.wait %h3 (%y : tensor<2xf32>) : !collective.pending<tensor<2xf32>> -> tensor<2xf32>
+  return %a, %b : tensor<2xf32>, tensor<2xf32>
+}
