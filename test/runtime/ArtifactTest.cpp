@@ -74,7 +74,8 @@ TEST(Artifact, newerVersionIsRefused) {
 }
 
 TEST(Artifact, filesAreNamedInErrors) {
-  std::string path = temporaryFile("artifact-test.lockstep");
+  TemporaryFile saved("artifact-test.lockstep");
+  const std::string &path = saved.path;
   std::vector<std::byte> file = smallFile();
   std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char *>(file.data()), std::streamsize(file.size()));
   EXPECT_TRUE(Artifact::open(path).ok());
@@ -89,7 +90,8 @@ TEST(Artifact, filesAreNamedInErrors) {
 
 // A file that is cut off or replaced while it runs takes nothing away.
 TEST(Artifact, doesNotDependOnItsFile) {
-  std::string path = temporaryFile("artifact-test.lockstep");
+  TemporaryFile saved("artifact-test.lockstep");
+  const std::string &path = saved.path;
   std::vector<std::byte> file = smallFile();
   std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char *>(file.data()), std::streamsize(file.size()));
   Expected<std::shared_ptr<const Artifact>> artifact = Artifact::open(path);
@@ -101,7 +103,6 @@ TEST(Artifact, doesNotDependOnItsFile) {
     for (std::byte byte : (*artifact)->segment(i))
       digest += static_cast<char>(byte);
   EXPECT_FALSE(Artifact::open(path).ok());
-  std::filesystem::remove(path);
   EXPECT_GE(digest.size(), 64u);
 }
 

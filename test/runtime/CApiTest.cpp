@@ -19,7 +19,8 @@ class CApiWay : public testing::TestWithParam<uint32_t> {};
 INSTANTIATE_TEST_SUITE_P(Executors, CApiWay, testing::Values(1, 2));
 
 TEST_P(CApiWay, isWhole) {
-  std::string path = temporaryFile("c-api.lockstep");
+  TemporaryFile file("c-api.lockstep");
+  const std::string &path = file.path;
   TestProgram p(2);
   uint32_t x = p.input("x", ElementType::i64, {});
   uint32_t lr = p.scalar("lr", ElementType::i64);
@@ -128,7 +129,8 @@ lockstep_options reportingOptions(uint32_t executors, Reports &told) {
 
 // The thread that calls hangs in a kernel itself, here until it has been told.
 TEST_P(CApiWay, tellsOfADeadline) {
-  std::string path = temporaryFile("c-api-deadline.lockstep");
+  TemporaryFile file("c-api-deadline.lockstep");
+  const std::string &path = file.path;
   TestProgram p(2);
   p.call(
       [](void *const *, const int64_t *, int64_t) {
@@ -157,7 +159,8 @@ TEST_P(CApiWay, tellsOfADeadline) {
 
 // Replica 1 turns in a loop without an end. Who is told of it can end the run.
 TEST_P(CApiWay, tellsOfALongWait) {
-  std::string path = temporaryFile("c-api-long-wait.lockstep");
+  TemporaryFile file("c-api-long-wait.lockstep");
+  const std::string &path = file.path;
   TestProgram p(2);
   uint32_t ends = p.variable("ends", ElementType::i1, {}, true);
   uint32_t turns = p.variable("turns", ElementType::i64, {}, true);
@@ -195,7 +198,8 @@ TEST(CApi, errors) {
   lockstep_options_init(&options, sizeof(options));
   options.deadline_seconds = 0;
   EXPECT_EQ(lockstep_session_open("x", &options, &session), LOCKSTEP_INVALID_ARGUMENT);
-  std::string path = temporaryFile("c-api-errors.lockstep");
+  TemporaryFile file("c-api-errors.lockstep");
+  const std::string &path = file.path;
   TestProgram p(2);
   p.ret();
   p.file();
@@ -218,18 +222,19 @@ struct NewerOptions {
   uint64_t unknown;
 };
 
-std::string writeEmptyProgram() {
-  std::string path = temporaryFile("c-api-options.lockstep");
+TemporaryFile writeEmptyProgram() {
+  TemporaryFile file("c-api-options.lockstep");
   TestProgram p(2);
   p.ret();
   p.file();
-  EXPECT_TRUE(p.writer.writeFile(path).ok());
-  return path;
+  EXPECT_TRUE(p.writer.writeFile(file.path).ok());
+  return file;
 }
 
 // A program that was compiled with fewer options gives what it has, and nothing is written behind it.
 TEST(CApiOptions, olderProgram) {
-  std::string path = writeEmptyProgram();
+  TemporaryFile file = writeEmptyProgram();
+  const std::string &path = file.path;
   struct {
     OlderOptions options;
     uint64_t behind = 0x1234567890abcdef;
@@ -250,7 +255,8 @@ TEST(CApiOptions, olderProgram) {
 
 // One that was compiled with more gets zeros for what the library does not know, and may leave them.
 TEST(CApiOptions, newerProgram) {
-  std::string path = writeEmptyProgram();
+  TemporaryFile file = writeEmptyProgram();
+  const std::string &path = file.path;
   NewerOptions options;
   std::memset(&options, 0xff, sizeof(options));
   ASSERT_EQ(lockstep_options_init(&options.known, sizeof(options)), LOCKSTEP_OK);

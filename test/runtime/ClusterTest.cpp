@@ -273,7 +273,8 @@ TEST(Cluster, threadThatHangsIsAbandoned) {
 
 // One file, a process for each executor, with the replicas that it has.
 TEST_P(ClusterOf, traceHasAProcessForEachExecutor) {
-  std::string path = temporaryFile("cluster-trace.json");
+  TemporaryFile file("cluster-trace.json");
+  const std::string &path = file.path;
   TestProgram p(replicaCount);
   build(p);
   ClusterOptions given = options();

@@ -100,7 +100,8 @@ TEST(Coordinator, refusesOtherStrategies) {
 }
 
 TEST(Coordinator, traceHasAllWorkers) {
-  std::string path = temporaryFile("coordinator-trace.json");
+  TemporaryFile file("coordinator-trace.json");
+  const std::string &path = file.path;
   TestProgram p(1);
   build(p);
   auto coordinator = coordinatorOf(p, {.workers = 2, .session = {.traceFile = path}});

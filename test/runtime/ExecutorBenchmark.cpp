@@ -144,7 +144,8 @@ static void load(uint32_t commands, bool loops) {
     }
   }
   p.ret();
-  std::string path = temporaryFile("load.lockstep");
+  TemporaryFile saved("load.lockstep");
+  const std::string &path = saved.path;
   std::vector<std::byte> file = p.file();
   if (!p.writer.writeFile(path).ok())
     std::abort();
@@ -167,7 +168,6 @@ static void load(uint32_t commands, bool loops) {
     measure(proof, [&] { return verification::checkProven(artifact->tables(), "main").ok(); });
     measure(session, [&] { return *Session::create(artifact, {.workers = 1}); });
   }
-  std::remove(path.c_str());
   std::printf("load of %6u commands%s, %8zu bytes: %6.2f ms, of that hash %5.2f, structure %5.2f, proof %5.2f; a session %6.2f ms\n",
               p.here(), loops ? " with loops" : "", file.size(), best[opening] * 1e3, best[hash] * 1e3, best[structure] * 1e3,
               best[proof] * 1e3, best[session] * 1e3);

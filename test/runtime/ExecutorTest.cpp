@@ -303,7 +303,8 @@ TEST(ExecutorBounds, raggedGatherBeyondItsBound) {
 
 TEST(Trace, isValidJsonWithAllEvents) {
   for (unsigned workers : {1, 2}) {
-    std::string path = temporaryFile("lockstep-trace.json");
+    TemporaryFile file("lockstep-trace.json");
+    const std::string &path = file.path;
     {
       TestProgram p(4);
       uint32_t a = p.variable("a", ElementType::f32, {1000}, true);

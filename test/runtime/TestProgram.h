@@ -13,8 +13,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <string>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace lockstep::runtime::test {
@@ -112,8 +114,18 @@ private:
 /// A small artifact that uses most tables, without native code, so that tests may try every byte.
 std::vector<std::byte> smallFile();
 
-/// A path for a file of this test alone: others may run at the same time.
-inline std::string temporaryFile(const std::string &name) { return testing::TempDir() + "/" + std::to_string(::getpid()) + "-" + name; }
+/// The path of a file of this test alone, since others may run at the same time; the file is removed with the object.
+class TemporaryFile {
+public:
+  explicit TemporaryFile(const std::string &name) : path(testing::TempDir() + "/" + std::to_string(::getpid()) + "-" + name) {}
+  TemporaryFile(TemporaryFile &&other) noexcept : path(std::exchange(other.path, {})) {}
+  ~TemporaryFile() {
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
+  }
+
+  std::string path;
+};
 
 } // namespace lockstep::runtime::test
 
