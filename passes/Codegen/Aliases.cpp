@@ -20,10 +20,23 @@ Aliases::Aliases(func::FuncOp function) {
       inPlace[function.getArgument(firstResult + r)] = function.getArgument(argument);
 }
 
+/// Whether `buffer` is memory of its own, not one of several buffers that a select, a branch, or a loop hands on.
+static bool isOneBuffer(Value buffer) {
+  if (auto argument = dyn_cast<BlockArgument>(buffer))
+    return isa<func::FuncOp>(argument.getOwner()->getParentOp());
+  return isa<memref::AllocOp, memref::AllocaOp, memref::GetGlobalOp>(buffer.getDefiningOp());
+}
+
 Value Aliases::getRoot(Value view) const {
   Value buffer = getBuffer(view);
-  Value argument = inPlace.lookup(buffer);
-  return argument ? argument : buffer;
+  if (Value argument = inPlace.lookup(buffer))
+    return argument;
+  return isOneBuffer(buffer) ? buffer : Value();
+}
+
+bool Aliases::mayAlias(Value a, Value b) const {
+  Value first = getRoot(a), second = getRoot(b);
+  return !first || !second || first == second;
 }
 
 bool Aliases::mayTouch(Operation *op, Value view) const {
@@ -40,7 +53,8 @@ bool Aliases::mayTouch(Operation *op, Value view) const {
 }
 
 bool Aliases::isWholeBuffer(Value view) const {
-  auto type = cast<MemRefType>(view.getType()), whole = cast<MemRefType>(getBuffer(view).getType());
-  return type.getLayout().isIdentity() && type.hasStaticShape() && whole.hasStaticShape() &&
+  Value buffer = getBuffer(view);
+  auto type = cast<MemRefType>(view.getType()), whole = cast<MemRefType>(buffer.getType());
+  return isOneBuffer(buffer) && type.getLayout().isIdentity() && type.hasStaticShape() && whole.hasStaticShape() &&
          type.getNumElements() == whole.getNumElements();
 }

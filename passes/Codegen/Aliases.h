@@ -12,15 +12,16 @@ class Aliases {
 public:
   explicit Aliases(mlir::func::FuncOp function);
 
-  bool mayAlias(mlir::Value a, mlir::Value b) const { return getRoot(a) == getRoot(b); }
+  bool mayAlias(mlir::Value a, mlir::Value b) const;
   /// True if `op`, or an operation in it, may read or write the buffer of `view`.
   bool mayTouch(mlir::Operation *op, mlir::Value view) const;
   /// True if the view has all elements of its buffer in the same order.
   bool isWholeBuffer(mlir::Value view) const;
-  /// The buffer of a view; for a result in place, the argument.
-  mlir::Value getRoot(mlir::Value view) const;
 
 private:
+  /// The buffer of a view; for a result in place, the argument. Null for what is only chosen at run time, by a branch or a loop.
+  mlir::Value getRoot(mlir::Value view) const;
+
   llvm::DenseMap<mlir::Value, mlir::Value> inPlace;
 };
 

@@ -77,20 +77,27 @@ static bool isElementwise(Operation *op, Value argument, Value result) {
   return generic.getBody()->walk([](memref::LoadOp) { return WalkResult::interrupt(); }).wasInterrupted() == false;
 }
 
-/// All operations that touch the buffer, not those that only make a view of it.
-static void collectAccesses(Value buffer, SmallVectorImpl<Operation *> &accesses) {
-  for (Operation *user : buffer.getUsers())
-    if (auto view = dyn_cast<ViewLikeOpInterface>(user); view && view.getViewSource() == buffer)
+/// All operations that touch the buffer, not those that only make a view of it. Fails if one hands it on (a select, a branch, a loop):
+/// who reads it then is not known.
+static LogicalResult collectAccesses(Value buffer, SmallVectorImpl<Operation *> &accesses) {
+  for (Operation *user : buffer.getUsers()) {
+    if (auto view = dyn_cast<ViewLikeOpInterface>(user); view && view.getViewSource() == buffer) {
       for (Value result : user->getResults())
-        collectAccesses(result, accesses);
-    else
+        if (failed(collectAccesses(result, accesses)))
+          return failure();
+    } else if (user->hasTrait<OpTrait::IsTerminator>() || llvm::any_of(user->getResultTypes(), llvm::IsaPred<BaseMemRefType>)) {
+      return failure();
+    } else {
       accesses.push_back(user);
+    }
+  }
+  return success();
 }
 
 static bool canShareMemory(Block &block, Value argument, Value result) {
   SmallVector<Operation *> reads, writes;
-  collectAccesses(argument, reads);
-  collectAccesses(result, writes);
+  if (failed(collectAccesses(argument, reads)) || failed(collectAccesses(result, writes)))
+    return false;
   for (Operation *write : writes)
     for (Operation *read : reads) {
       Operation *first = getTopLevel(block, read), *second = getTopLevel(block, write);

@@ -112,9 +112,7 @@ bool mayBeSeen(Value tensor, ArrayRef<Box> written) {
 struct FillUnwritten : impl::FillUnwrittenPassBase<FillUnwritten> {
   void runOnOperation() override {
     getOperation()->walk([](bufferization::AllocTensorOp alloc) { replace(alloc); });
-    WalkResult result = getOperation()->walk([](tensor::EmptyOp empty) { return fill(empty); });
-    if (result.wasInterrupted())
-      signalPassFailure();
+    getOperation()->walk([](tensor::EmptyOp empty) { fill(empty); });
   }
 
   /// Says by operations on tensors what an allocation holds.
@@ -128,25 +126,22 @@ struct FillUnwritten : impl::FillUnwrittenPassBase<FillUnwritten> {
   }
 
   /// Gives zeros to those who may see what was not written.
-  static WalkResult fill(tensor::EmptyOp empty) {
+  static void fill(tensor::EmptyOp empty) {
     llvm::SmallPtrSet<OpOperand *, 4> seeing;
     for (OpOperand &use : empty->getUses())
       if (mayBeSeen(use, {}))
         seeing.insert(&use);
     if (seeing.empty())
-      return WalkResult::advance();
+      return;
     OpBuilder builder(empty->getContext());
     builder.setInsertionPointAfter(empty);
-    Type element = empty.getType().getElementType();
-    TypedAttr zero = builder.getZeroAttr(element);
-    if (!zero) {
-      empty.emitError("expected elements that have a zero, since some are read before they are written, found ") << element;
-      return WalkResult::interrupt();
-    }
+    // Nothing computes with elements that have no such constant; who reads them refuses them by name.
+    TypedAttr zero = builder.getZeroAttr(empty.getType().getElementType());
+    if (!zero)
+      return;
     Value constant = arith::ConstantOp::create(builder, empty.getLoc(), zero);
     auto filled = linalg::FillOp::create(builder, empty.getLoc(), constant, empty.getResult());
     empty->replaceUsesWithIf(filled->getResults(), [&](OpOperand &use) { return seeing.contains(&use); });
-    return WalkResult::advance();
   }
 };
 

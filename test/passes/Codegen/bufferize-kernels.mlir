@@ -177,3 +177,30 @@ device.kernel @empty_view(%a: tensor<1x4xi32>, %i: index) -> tensor<0xi32> {
   %0 = tensor.extract_slice %a[0, %i] [1, 0] [1, 2] : tensor<1x4xi32> to tensor<0xi32>
   device.yield %0 : tensor<0xi32>
 }
+
+// -----
+
+// An argument that may be read through a buffer chosen at run time keeps its memory.
+// CHECK-LABEL: func.func @chosen(
+// CHECK-SAME: lockstep.in_place = array<i64: -1, -1>
+#id = affine_map<(i) -> (i)>
+device.kernel @chosen(%a: tensor<8xf32>, %b: tensor<8xf32>, %c: i1) -> (tensor<8xf32>, tensor<8xf32>)
+    attributes {in_place = array<i64: 0, -1>} {
+  %either = scf.if %c -> tensor<8xf32> {
+    scf.yield %a : tensor<8xf32>
+  } else {
+    scf.yield %b : tensor<8xf32>
+  }
+  %e = tensor.empty() : tensor<8xf32>
+  %doubled = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%a : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %s = arith.addf %x, %x : f32
+    linalg.yield %s : f32
+  } -> tensor<8xf32>
+  %negated = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%either : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %s = arith.negf %x : f32
+    linalg.yield %s : f32
+  } -> tensor<8xf32>
+  device.yield %doubled, %negated : tensor<8xf32>, tensor<8xf32>
+}

@@ -80,3 +80,21 @@ func.func @written(%a: memref<8xf32>, %b: memref<8xf32>, %r: memref<8xf32>, %c: 
   }
   return
 }
+
+// -----
+
+// A buffer that is chosen at run time may be the one that the loop writes.
+// CHECK-LABEL: func.func @chosen(
+// CHECK: scf.for
+// CHECK: memref.load %{{.*}}[%c0]
+func.func @chosen(%a: memref<8xf32>, %r: memref<8xf32>, %c: i1) attributes {lockstep.in_place = array<i64: -1>, lockstep.num_buffers = 2 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %either = arith.select %c, %a, %r : memref<8xf32>
+  scf.for %i = %c0 to %c8 step %c1 {
+    %0 = memref.load %either[%c0] : memref<8xf32>
+    memref.store %0, %r[%i] : memref<8xf32>
+  }
+  return
+}
