@@ -62,6 +62,23 @@ def Device_Shard : AttrDef<Device_Dialect, "Shard"> {
   let assemblyFormat = "`<` $of `row` $first_row `of` $rows `>`";
 }
 
+def Device_Arguments : AttrDef<Device_Dialect, "Arguments"> {
+  let mnemonic = "arguments";
+  let summary = "what a launch gives to a kernel whose body is not there any more";
+  let description = [{
+    Sizes in bytes of the tensors that the kernel reads and of its results; of a tensor with dynamic dimensions, without these: of one
+    element times the static dimensions. `dynamic` has the number of dynamic dimensions of each read and result, or is empty if there are
+    none; their sizes are the first of the `registers`. `in_place` has for each result the read whose memory it may take over, or -1, or
+    is empty. `scratch` are the bytes of working memory of all tiles.
+
+    `#device.arguments<reads [32, 32] writes [32] in_place [0] dynamic [] scratch 0 registers 0>`
+  }];
+  let parameters = (ins "::mlir::DenseI64ArrayAttr":$reads, "::mlir::DenseI64ArrayAttr":$writes, "::mlir::DenseI64ArrayAttr":$in_place,
+    "::mlir::DenseI64ArrayAttr":$dynamic, "int64_t":$scratch, "int64_t":$registers);
+  let assemblyFormat = "`<` `reads` $reads `writes` $writes `in_place` $in_place `dynamic` $dynamic `scratch` $scratch `registers` $registers `>`";
+  let genVerifyDecl = 1;
+}
+
 def Device_Buffer : TypeDef<Device_Dialect, "Buffer"> {
   let mnemonic = "buffer";
   let summary = "a slice of a memory that holds a tensor in row-major order";

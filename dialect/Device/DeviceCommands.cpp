@@ -174,38 +174,64 @@ LogicalResult LaunchOp::verify() {
   return success();
 }
 
-LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
-  // Of native code, no more is known than its name.
-  if (symbolTable.lookupNearestSymbolFrom<EntryOp>(*this, getKernelAttr()))
-    return success();
-  auto kernel = symbolTable.lookupNearestSymbolFrom<KernelOp>(*this, getKernelAttr());
-  if (!kernel)
-    return emitOpError("unknown kernel ") << getKernelAttr();
-  auto verifyBuffers = [&](StringRef name, ValueRange buffers, ArrayRef<Type> types) -> LogicalResult {
-    if (buffers.size() != types.size())
-      return emitOpError("expected ") << types.size() << " " << name << " for kernel " << getKernelAttr() << ", found " << buffers.size();
-    for (auto [index, buffer, type] : llvm::enumerate(buffers, types))
-      if (cast<BufferType>(buffer.getType()).getTensor() != type)
-        return emitOpError("expected a buffer of ") << type << " at position " << index << " of the " << name << " of kernel "
-                                                    << getKernelAttr() << ", found " << buffer.getType();
+/// What code takes of which nobody has the types any more.
+static LogicalResult verifySizes(LaunchOp launch, ArgumentsAttr arguments) {
+  size_t position = 0;
+  auto verify = [&](StringRef name, ValueRange buffers, ArrayRef<int64_t> sizes) -> LogicalResult {
+    if (buffers.size() != sizes.size())
+      return launch.emitOpError("expected ") << sizes.size() << " " << name << " for kernel " << launch.getKernelAttr() << ", found "
+                                             << buffers.size();
+    for (auto [index, buffer, bytes] : llvm::enumerate(buffers, sizes)) {
+      RankedTensorType type = cast<BufferType>(buffer.getType()).getTensor();
+      int64_t dynamic = arguments.getDynamic().empty() ? 0 : arguments.getDynamic()[position++];
+      if (getStaticBytes(type) != bytes || type.getNumDynamicDims() != static_cast<size_t>(dynamic))
+        return launch.emitOpError("expected a buffer of ")
+               << bytes << " bytes" << (dynamic ? " times " + std::to_string(dynamic) + " sizes" : "") << " at position " << index
+               << " of the " << name << " of kernel " << launch.getKernelAttr() << ", found " << buffer.getType();
+    }
     return success();
   };
-  unsigned tensors = kernel.getNumTensorArguments();
-  if (failed(verifyBuffers("reads", getReads(), kernel.getArgumentTypes().take_front(tensors))) ||
-      failed(verifyBuffers("writes", getWrites(), kernel.getResultTypes())))
+  return success(succeeded(verify("reads", launch.getReads(), arguments.getReads())) &&
+                 succeeded(verify("writes", launch.getWrites(), arguments.getWrites())));
+}
+
+static LogicalResult verifyTypes(LaunchOp launch, KernelOp kernel) {
+  auto verify = [&](StringRef name, ValueRange buffers, ArrayRef<Type> types) -> LogicalResult {
+    if (buffers.size() != types.size())
+      return launch.emitOpError("expected ") << types.size() << " " << name << " for kernel " << launch.getKernelAttr() << ", found "
+                                             << buffers.size();
+    for (auto [index, buffer, type] : llvm::enumerate(buffers, types))
+      if (cast<BufferType>(buffer.getType()).getTensor() != type)
+        return launch.emitOpError("expected a buffer of ") << type << " at position " << index << " of the " << name << " of kernel "
+                                                           << launch.getKernelAttr() << ", found " << buffer.getType();
+    return success();
+  };
+  return success(succeeded(verify("reads", launch.getReads(), kernel.getArgumentTypes().take_front(kernel.getNumTensorArguments()))) &&
+                 succeeded(verify("writes", launch.getWrites(), kernel.getResultTypes())));
+}
+
+LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  auto kernel = symbolTable.lookupNearestSymbolFrom<KernelOp>(*this, getKernelAttr());
+  auto entry = symbolTable.lookupNearestSymbolFrom<EntryOp>(*this, getKernelAttr());
+  if (!kernel && !entry)
+    return emitOpError("unknown kernel ") << getKernelAttr();
+  ArgumentsAttr arguments = kernel ? kernel.getLaunchArguments() : entry.getArgumentsAttr();
+  if (!arguments)
+    return success();
+  if (failed(kernel ? verifyTypes(*this, kernel) : verifySizes(*this, arguments)))
     return failure();
-  size_t registers = getRegisters().value_or(ArrayRef<int64_t>()).size();
-  if (registers != kernel.getArgumentTypes().size() - tensors)
-    return emitOpError("expected ") << kernel.getArgumentTypes().size() - tensors << " registers for kernel " << getKernelAttr()
-                                    << ", found " << registers;
-  int64_t wanted = kernel.getScratch() * kernel.getGrid(), given = 0;
-  for (Value buffer : getScratch()) {
-    RankedTensorType type = cast<BufferType>(buffer.getType()).getTensor();
-    given += type.getNumElements() * getElementBytes(type.getElementType());
-  }
-  if (given < wanted)
-    return emitOpError("expected ") << wanted << " bytes of scratch memory for the " << kernel.getGrid() << " tiles of kernel "
-                                    << getKernelAttr() << ", found " << given;
+  auto registers = static_cast<int64_t>(getRegisters().value_or(ArrayRef<int64_t>()).size());
+  if (registers != arguments.getRegisters())
+    return emitOpError("expected ") << arguments.getRegisters() << " registers for kernel " << getKernelAttr() << ", found " << registers;
+  size_t scratch = arguments.getScratch() > 0;
+  if (getScratch().size() != scratch)
+    return emitOpError("expected ") << scratch << " buffers of scratch memory for kernel " << getKernelAttr() << ", found "
+                                    << getScratch().size();
+  int64_t given = scratch ? getStaticBytes(cast<BufferType>(getScratch()[0].getType()).getTensor()) : 0;
+  if (given < arguments.getScratch())
+    return emitOpError("expected ") << arguments.getScratch() << " bytes of scratch memory for the "
+                                    << (kernel ? kernel.getGrid() : entry.getGrid()) << " tiles of kernel " << getKernelAttr() << ", found "
+                                    << given;
   return success();
 }
 

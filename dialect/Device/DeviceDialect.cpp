@@ -2,10 +2,13 @@
 
 #include "dialect/Device/DeviceDialect.h"
 
+#include "dialect/Interfaces/ElementBytes.h"
+
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+using namespace lockstep;
 using namespace lockstep::device;
 using namespace mlir;
 
@@ -75,6 +78,49 @@ std::optional<unsigned> KernelOp::getInPlaceArgument(unsigned result) {
   if (!inPlace || (*inPlace)[result] < 0)
     return std::nullopt;
   return (*inPlace)[result];
+}
+
+ArgumentsAttr KernelOp::getLaunchArguments() {
+  SmallVector<int64_t> reads, writes, dynamic;
+  auto append = [&](TypeRange types, SmallVectorImpl<int64_t> &bytes) {
+    for (Type type : types) {
+      auto tensor = cast<RankedTensorType>(type);
+      bytes.push_back(getStaticBytes(tensor));
+      dynamic.push_back(tensor.getNumDynamicDims());
+    }
+  };
+  unsigned tensors = getNumTensorArguments();
+  append(getArgumentTypes().take_front(tensors), reads);
+  append(getResultTypes(), writes);
+  if (llvm::all_of(dynamic, [](int64_t count) { return count == 0; }))
+    dynamic.clear();
+  Builder builder(getContext());
+  return ArgumentsAttr::get(getContext(), builder.getDenseI64ArrayAttr(reads), builder.getDenseI64ArrayAttr(writes),
+                            builder.getDenseI64ArrayAttr(getInPlace().value_or(ArrayRef<int64_t>())), builder.getDenseI64ArrayAttr(dynamic),
+                            static_cast<int64_t>(getScratch() * getGrid()), static_cast<int64_t>(getArgumentTypes().size() - tensors));
+}
+
+LogicalResult ArgumentsAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, DenseI64ArrayAttr reads, DenseI64ArrayAttr writes,
+                                    DenseI64ArrayAttr inPlace, DenseI64ArrayAttr dynamic, int64_t scratch, int64_t registers) {
+  auto isNegative = [](int64_t number) { return number < 0; };
+  if (scratch < 0 || registers < 0 || llvm::any_of(reads.asArrayRef(), isNegative) || llvm::any_of(writes.asArrayRef(), isNegative))
+    return emitError() << "expected sizes and counts that are not negative";
+  if (!inPlace.empty() && inPlace.size() != writes.size())
+    return emitError() << "expected 'in_place' for " << writes.size() << " results, found " << inPlace.size();
+  for (int64_t place : inPlace.asArrayRef())
+    if (place < -1 || place >= reads.size())
+      return emitError() << "expected 'in_place' to name a read or -1, found " << place;
+  if (!dynamic.empty() && dynamic.size() != reads.size() + writes.size())
+    return emitError() << "expected 'dynamic' for " << reads.size() + writes.size() << " tensors, found " << dynamic.size();
+  int64_t sizes = 0;
+  for (int64_t count : dynamic.asArrayRef()) {
+    if (count < 0 || count > 64)
+      return emitError() << "expected 0 to 64 dynamic dimensions, found " << count;
+    sizes += count;
+  }
+  if (sizes > registers)
+    return emitError() << "expected a register for each of " << sizes << " dynamic dimensions, found " << registers;
+  return success();
 }
 
 static int64_t countDynamicDims(TypeRange types) {

@@ -50,6 +50,8 @@ def Device_KernelOp : Device_Op<"kernel", [FunctionOpInterface, IsolatedFromAbov
     std::optional<unsigned> getInPlaceArgument(unsigned result);
     /// Number of arguments that are tensors; they come before the scalars.
     unsigned getNumTensorArguments();
+    /// What a launch of the native code has to give.
+    ArgumentsAttr getLaunchArguments();
     /// Bounds of the dynamic dimensions of one result, in order.
     ::llvm::ArrayRef<int64_t> getResultBounds(unsigned result);
   }];
@@ -124,14 +126,16 @@ def Device_EntryOp : Device_Op<"entry", [Symbol, HasParent<"::mlir::ModuleOp">]>
   let summary = "a kernel that is native code, by its symbol in the binaries";
   let description = [{
     What a `device.kernel` becomes when its body is not needed any more. A launch runs `grid` tiles; `flops` and `bytes` are
-    estimates for one launch.
+    estimates for one launch. `takes` is what every launch has to give; without it, the code has to take whatever it is given, and to
+    say so in its constant `<symbol>.arguments`.
 
     ```mlir
-    device.entry @step_0_matmul grid 2 flops 262144 bytes 45056
+    device.entry @step_0_matmul takes <reads [8192, 8192] writes [32768] in_place [-1] dynamic [] scratch 0 registers 0>
+        grid 2 flops 262144 bytes 45056
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$grid, I64Attr:$flops, I64Attr:$bytes);
-  let assemblyFormat = "$sym_name `grid` $grid `flops` $flops `bytes` $bytes attr-dict";
+  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<Device_Arguments>:$arguments, I64Attr:$grid, I64Attr:$flops, I64Attr:$bytes);
+  let assemblyFormat = "$sym_name (`takes` $arguments^)? `grid` $grid `flops` $flops `bytes` $bytes attr-dict";
   let hasVerifier = 1;
 }
 

@@ -4,8 +4,10 @@
 #include "passes/Codegen/Codegen.h"
 #include "passes/Codegen/CostEstimate.h"
 #include "passes/Codegen/InPlace.h"
+#include "passes/Emit/KernelArguments.h"
 #include "passes/Passes.h"
 #include "passes/Remarks/Remarks.h"
+#include "runtime/artifact/KernelArguments.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Threading.h"
@@ -50,6 +52,7 @@ struct GenerateCode : lockstep::impl::GenerateCodePassBase<GenerateCode> {
     for (auto [i, target] : llvm::enumerate(*targets))
       if (failed(lower(*target, /*isFirst=*/i == 0, chunks)))
         return signalPassFailure();
+    addArgumentConstants(chunks);
     // LLVM takes most of the time. Chunks do not depend on the number of threads, so neither do the objects.
     if (failed(failableParallelForEach(&getContext(), chunks, [&](Chunk &chunk) {
           FailureOr<SmallVector<char, 0>> object = compileToObject(*chunk.module, *chunk.target, chunk.aliases, getOptions(*chunk.target));
@@ -143,6 +146,25 @@ private:
         chunks[chunkOf.lookup(representative)].aliases.push_back({kernel.getSymName().str(), representative.str()});
       }
     return success();
+  }
+
+  /// Says in the code of each kernel what it takes, now that all targets have decided how much working memory that is.
+  void addArgumentConstants(MutableArrayRef<Chunk> chunks) {
+    SymbolTable kernels(getOperation());
+    for (Chunk &chunk : chunks) {
+      SmallVector<StringRef> names;
+      for (auto function : chunk.module->getOps<LLVM::LLVMFuncOp>())
+        if (!function.isExternal())
+          names.push_back(function.getSymName());
+      for (const KernelAlias &alias : chunk.aliases)
+        names.push_back(alias.name);
+      OpBuilder builder = OpBuilder::atBlockEnd(chunk.module->getBody());
+      for (StringRef name : names)
+        if (auto kernel = kernels.lookup<device::KernelOp>(name))
+          LLVM::GlobalOp::create(builder, kernel.getLoc(), builder.getI64Type(), /*isConstant=*/true, LLVM::Linkage::External,
+                                 (name + runtime::argumentsSuffix).str(), builder.getI64IntegerAttr(getArgumentsCode(kernel)),
+                                 /*alignment=*/8);
+    }
   }
 
   LogicalResult link(const CodegenTarget &target, ArrayRef<Chunk> chunks) {

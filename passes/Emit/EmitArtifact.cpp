@@ -11,6 +11,7 @@
 #include "passes/Emit/Elements.h"
 #include "passes/Emit/EmitProgram.h"
 #include "passes/Emit/Formulas.h"
+#include "passes/Emit/KernelArguments.h"
 
 #include "runtime/artifact/ArtifactWriter.h"
 
@@ -93,6 +94,9 @@ private:
     return success();
   }
 
+  static device::ArgumentsAttr getArguments(device::KernelOp kernel) { return kernel.getLaunchArguments(); }
+  static device::ArgumentsAttr getArguments(device::EntryOp kernel) { return kernel.getArgumentsAttr(); }
+
   /// A kernel, or what stands for it when its body is native code.
   template <typename OpT>
     requires std::is_same_v<OpT, device::KernelOp> || std::is_same_v<OpT, device::EntryOp>
@@ -104,6 +108,8 @@ private:
     table->flops = kernel.getFlops();
     table->bytes = kernel.getBytes();
     table->location = context.getLocation(kernel.getLoc());
+    if (device::ArgumentsAttr arguments = getArguments(kernel))
+      table->arguments = emitArguments(arguments);
     if (failed(emitFormulas(kernel, *table, tables)))
       return failure();
     tables.kernels.push_back(std::move(table));

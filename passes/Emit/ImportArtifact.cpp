@@ -8,6 +8,7 @@
 #include "passes/Emit/Elements.h"
 #include "passes/Emit/EmitArtifact.h"
 #include "passes/Emit/Formulas.h"
+#include "passes/Emit/KernelArguments.h"
 #include "passes/Emit/SealModule.h"
 #include "passes/Kernels/Formulas.h"
 
@@ -111,8 +112,10 @@ private:
   }
 
   void import(const artifact::Kernel &kernel) {
-    auto entry =
-        device::EntryOp::create(builder, at(kernel.location()), text(kernel.symbol()), kernel.grid(), kernel.flops(), kernel.bytes());
+    device::ArgumentsAttr arguments =
+        kernel.arguments() ? importArguments(builder.getContext(), *kernel.arguments()) : device::ArgumentsAttr();
+    auto entry = device::EntryOp::create(builder, at(kernel.location()), text(kernel.symbol()), arguments, kernel.grid(), kernel.flops(),
+                                         kernel.bytes());
     if (ArrayAttr formulas = importFormulas(builder, kernel, tables))
       entry->setAttr(kFormulas, formulas);
   }

@@ -78,8 +78,8 @@ struct SealModule : impl::SealModulePassBase<SealModule> {
     OpBuilder builder(&getContext());
     for (auto kernel : llvm::make_early_inc_range(module.getOps<device::KernelOp>())) {
       builder.setInsertionPoint(kernel);
-      auto entry =
-          device::EntryOp::create(builder, kernel.getLoc(), kernel.getSymName(), kernel.getGrid(), kernel.getFlops(), kernel.getBytes());
+      auto entry = device::EntryOp::create(builder, kernel.getLoc(), kernel.getSymName(), kernel.getLaunchArguments(), kernel.getGrid(),
+                                           kernel.getFlops(), kernel.getBytes());
       if (Attribute formulas = kernel->getAttr(kFormulas))
         entry->setAttr(kFormulas, formulas);
       kernel.erase();

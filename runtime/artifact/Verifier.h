@@ -52,6 +52,44 @@ Status verifyType(const artifact::TensorType *type, bool allowDynamic, uint64_t 
 /// which most are: so that who has nothing to say about launches need not look through all commands again.
 Status verifyProgram(const Context &context, const artifact::Program &program, std::vector<uint32_t> &others);
 
+/// Whether the launches of a program give their kernels what these take: buffers by number, size and access, and registers. The kernels
+/// and buffers that they name exist.
+class LaunchVerifier {
+public:
+  /// The buffers of `program` have been verified.
+  LaunchVerifier(const Context &context, const artifact::Program &program);
+
+  Status verify(const artifact::Launch &launch) const;
+  /// False if `verify` has to look at the launch: most are simple, and to see that takes much less time.
+  bool isSimple(const artifact::Launch &launch) const;
+
+private:
+  /// Bytes of a memory.
+  struct Range {
+    artifact::Space space;
+    bool isDynamic;
+    uint64_t begin, end;
+
+    bool overlaps(const Range &other) const { return space == other.space && begin < other.end && other.begin < end; }
+  };
+  struct NumberedRange;
+  /// What a kernel takes, if all of it is tensors of known sizes.
+  struct Plain {
+    const uint64_t *bytes = nullptr;
+    uint32_t total = 0, reads = 0, registers = 0;
+  };
+
+  Status verifySize(const artifact::Kernel &kernel, uint32_t argument, const artifact::Launch &launch, uint32_t &registers) const;
+  Status verifyDisjoint(const artifact::Kernel &kernel, const artifact::Launch &launch) const;
+
+  const Context &context;
+  const artifact::Program &program;
+  /// Of each buffer.
+  std::vector<Range> ranges;
+  /// Of each kernel; without `bytes` where a launch has to be looked at more closely.
+  std::vector<Plain> kernels;
+};
+
 /// Operands, results, group and root of a collective, as far as the role of the program sees them.
 Status verifyCollective(const Context &context, const artifact::Program &program, const artifact::Start &start);
 

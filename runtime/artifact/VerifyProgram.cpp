@@ -82,13 +82,13 @@ bool isSharedSpace(artifact::Space space) { return space == artifact::Space::sha
 class CommandVerifier {
 public:
   CommandVerifier(const Context &context, const artifact::Program &program)
-      : context(context), program(program), buffers(count(program.buffers())) {
+      : context(context), program(program), launches(context, program), buffers(count(program.buffers())) {
     for (bool inOnce : {false, true})
       for (uint32_t i = 0; i < buffers; ++i)
         writable[inOnce].push_back(mayBeWritten(program.buffers()->Get(i)->space(), inOnce));
   }
 
-  /// Whether a command is a launch that `verify` accepts: most are, and to say no more than that takes much less time.
+  /// Whether a command is a launch that `verify` accepts, as far as that is seen at once: most are.
   bool isGoodLaunch(const artifact::Command &command, bool inOnce) const {
     const artifact::Launch *launch = command.body_as_Launch();
     if (!launch || (command.location() && command.location() >= count(context.artifact.locations())))
@@ -104,7 +104,7 @@ public:
     for (uint32_t i = 0; i < registers; ++i)
       if (launch->registers()->Get(i) >= program.registers())
         return false;
-    return true;
+    return launches.isSimple(*launch);
   }
 
   Status verify(const artifact::Command &command, bool inOnce) {
@@ -207,7 +207,7 @@ private:
     }
     for (uint32_t i = 0; i < count(launch.registers()); ++i)
       LOCKSTEP_RETURN_IF_ERROR(reg(launch.registers()->Get(i)));
-    return Status::success();
+    return launches.verify(launch);
   }
 
   Status copy(const artifact::Copy &copy, bool inOnce) {
@@ -243,6 +243,7 @@ private:
 
   const Context &context;
   const artifact::Program &program;
+  LaunchVerifier launches;
   uint32_t buffers;
   /// Whether each buffer may be written: outside of once sections, and inside.
   std::vector<uint8_t> writable[2];

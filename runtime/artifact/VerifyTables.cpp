@@ -94,6 +94,26 @@ bool isSymbol(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [&](char c) { return isLetter(c) || (c >= '0' && c <= '9'); });
 }
 
+/// What a kernel says of its arguments does not contradict itself.
+Status verifyArguments(const artifact::Arguments &arguments) {
+  uint32_t total = count(arguments.bytes()), reads = arguments.reads();
+  if (reads > total)
+    return corrupted(fmt::format("reads {} of {} arguments", reads, total));
+  if (count(arguments.dynamic()) && count(arguments.dynamic()) != total)
+    return corrupted(fmt::format("expected numbers of dynamic dimensions for {} arguments, found {}", total, count(arguments.dynamic())));
+  if (count(arguments.in_place()) && count(arguments.in_place()) != total - reads)
+    return corrupted(fmt::format("expected the places of {} results, found {}", total - reads, count(arguments.in_place())));
+  for (uint32_t i = 0; i < count(arguments.in_place()); ++i)
+    if (int32_t place = arguments.in_place()->Get(i); place < -1 || (place >= 0 && uint32_t(place) >= reads))
+      return corrupted(fmt::format("expected a read or -1 as the place of result {}, found {}", i, place));
+  uint64_t sizes = 0;
+  for (uint32_t i = 0; i < count(arguments.dynamic()); ++i)
+    sizes += arguments.dynamic()->Get(i);
+  if (sizes > arguments.registers())
+    return corrupted(fmt::format("expected a register for each of {} dynamic dimensions, found {}", sizes, arguments.registers()));
+  return Status::success();
+}
+
 Status verifyKernels(const artifact::Artifact &artifact) {
   std::set<std::string_view> targets;
   for (uint32_t i = 0; i < count(artifact.binaries()); ++i) {
@@ -116,6 +136,8 @@ Status verifyKernels(const artifact::Artifact &artifact) {
       return corrupted(fmt::format("kernel '{}': expected a grid of 1 to {} tiles, found {}", symbol, maxGrid, kernel->grid()));
     if (kernel->location() && kernel->location() >= count(artifact.locations()))
       return corrupted(fmt::format("kernel '{}': location {} does not exist", symbol, kernel->location()));
+    if (Status status = kernel->arguments() ? verifyArguments(*kernel->arguments()) : Status::success(); !status.ok())
+      return status.withContext(fmt::format("kernel '{}'", symbol));
   }
   if (count(artifact.kernels()) && !count(artifact.binaries()))
     return corrupted(fmt::format("{} kernels, but no binary holds them", count(artifact.kernels())));

@@ -2,6 +2,7 @@
 
 #include "runtime/executor/Program.h"
 
+#include "runtime/artifact/Tables.h"
 #include "runtime/artifact/Types.h"
 #include "runtime/executor/Faults.h"
 
@@ -57,7 +58,8 @@ static bool worthSharing(const artifact::Kernel *kernel) {
 class ProgramDecoder {
 public:
   ProgramDecoder(Program &program, const CpuBinary &binary, bool sharesVariables)
-      : program(program), binary(binary), sharesVariables(sharesVariables) {}
+      : program(program), binary(binary), sharesVariables(sharesVariables), kernels(artifact::count(program.artifact->tables().kernels())) {
+  }
 
   Status decode() {
     const artifact::Program &tables = *program.tables;
@@ -208,11 +210,15 @@ private:
 
   Status launch(Instruction &instruction, const artifact::Launch &launch) {
     const artifact::Kernel *kernel = program.artifact->tables().kernels()->Get(launch.kernel());
-    Expected<KernelFunction> function = binary.kernel(kernel->symbol()->c_str());
-    if (!function)
-      return function.status();
+    KernelFunction &function = kernels[launch.kernel()];
+    if (!function) {
+      Expected<KernelFunction> found = binary.kernel(*kernel);
+      if (!found)
+        return found.status();
+      function = *found;
+    }
     instruction.opcode = Opcode::launch;
-    instruction.kernel = *function;
+    instruction.kernel = function;
     instruction.a = kernel->grid();
     if (worthSharing(kernel))
       instruction.flags |= Instruction::parallel;
@@ -326,6 +332,8 @@ private:
   Program &program;
   const CpuBinary &binary;
   bool sharesVariables;
+  /// Those that launches have named so far.
+  std::vector<KernelFunction> kernels;
   uint32_t index = 0;
   uint32_t openOnce = 0;
 };

@@ -2,6 +2,8 @@
 
 #include "TestProgram.h"
 
+#include "runtime/artifact/KernelArguments.h"
+
 #include <filesystem>
 #include <fstream>
 
@@ -141,6 +143,43 @@ TEST(CpuBinary, brokenObjectsAndMissingKernels) {
   broken.writer.tables.binaries[0]->segment = broken.writer.addSegment(std::vector<std::byte>(100));
   broken.ret();
   EXPECT_EQ(Session::create(broken.artifact()).status().code(), StatusCode::corrupted);
+}
+
+// The code says what it takes: other arguments in the tables, or none, are refused.
+TEST(CpuBinary, codeOfOtherArguments) {
+  TestProgram p(1);
+  for (auto &kernel : p.writer.tables.kernels)
+    if (kernel->symbol == "nothing")
+      kernel->arguments = std::make_unique<artifact::ArgumentsT>();
+  p.launch("nothing", {}, {});
+  p.ret();
+  EXPECT_EQ(Session::create(p.artifact()).status().message(), "program 'main': kernel 'nothing': the binary for target 'x86-64' has code "
+                                                              "for other arguments or another grid than the artifact's tables say");
+  TestProgram silent(1);
+  silent.writer.tables.kernels[0]->symbol = "silent";
+  silent.launch("silent", {}, {});
+  silent.ret();
+  EXPECT_EQ(Session::create(silent.artifact()).status().message(), "program 'main': kernel 'silent' does not say what arguments its code "
+                                                                   "takes: expected 'silent.arguments' in the binary for target 'x86-64' "
+                                                                   "(artifacts of earlier compilers lack it: compile the step again)");
+}
+
+TEST(KernelArguments, codesDiffer) {
+  artifact::ArgumentsT arguments;
+  arguments.bytes = {16, 16};
+  arguments.reads = 1;
+  uint64_t code = argumentsCode(arguments, 1);
+  EXPECT_EQ(code, argumentsCode(artifact::ArgumentsT(arguments), 1));
+  EXPECT_NE(code, argumentsCode(arguments, 2));
+  std::vector<std::function<void(artifact::ArgumentsT &)>> changes = {
+      [](auto &other) { other.bytes[1] = 17; },    [](auto &other) { other.bytes.pop_back(); }, [](auto &other) { other.reads = 2; },
+      [](auto &other) { other.dynamic = {0, 1}; }, [](auto &other) { other.in_place = {0}; },   [](auto &other) { other.scratch = 1; },
+      [](auto &other) { other.in_place = {-1}; },  [](auto &other) { other.registers = 1; }};
+  for (const auto &change : changes) {
+    artifact::ArgumentsT other = arguments;
+    change(other);
+    EXPECT_NE(code, argumentsCode(other, 1));
+  }
 }
 
 // Two artifacts with different code are loaded at the same time without being mixed up.

@@ -8,6 +8,142 @@ using namespace lockstep::runtime::test;
 
 namespace {
 
+/// What the kernel "nothing" takes from now on: `bytes`, of which the first `reads` are read.
+artifact::ArgumentsT &takes(TestProgram &p, std::vector<uint64_t> bytes, uint32_t reads) {
+  for (auto &kernel : p.writer.tables.kernels)
+    if (kernel->symbol == "nothing") {
+      kernel->arguments = std::make_unique<artifact::ArgumentsT>();
+      kernel->arguments->bytes = std::move(bytes);
+      kernel->arguments->reads = reads;
+      return *kernel->arguments;
+    }
+  std::abort();
+}
+
+/// Two buffers of 16 bytes, of which the second begins `offset` bytes behind the first.
+std::pair<uint32_t, uint32_t> buffersApart(TestProgram &p, uint64_t offset) {
+  uint32_t a = f32(p, Space::replica, 4), b = f32(p, Space::replica, 4);
+  p.program->buffers[b]->offset = p.program->buffers[a]->offset + offset;
+  return {a, b};
+}
+
+const Rule arguments[] = {
+    {"reads", [](TestProgram &p) { takes(p, {16}, 2); }, "kernel 'nothing': reads 2 of 1 arguments"},
+    {"dynamic", [](TestProgram &p) { takes(p, {16, 16}, 1).dynamic = {0}; },
+     "kernel 'nothing': expected numbers of dynamic dimensions for 2 arguments, found 1"},
+    {"inPlace", [](TestProgram &p) { takes(p, {16, 16}, 1).in_place = {0, 0}; },
+     "kernel 'nothing': expected the places of 1 results, found 2"},
+    {"inPlaceOfNothing", [](TestProgram &p) { takes(p, {16, 16}, 1).in_place = {1}; },
+     "kernel 'nothing': expected a read or -1 as the place of result 0, found 1"},
+    {"registers", [](TestProgram &p) { takes(p, {4}, 0).dynamic = {2}; },
+     "kernel 'nothing': expected a register for each of 2 dynamic dimensions, found 0"},
+    {"missingArgument",
+     [](TestProgram &p) {
+       takes(p, {16, 16, 16}, 2);
+       p.launch("nothing", {f32(p, Space::replica, 4)}, {f32(p, Space::replica, 4)});
+     },
+     "command 0 (train.py:42): expected 2 reads, 1 writes and 0 of working memory for kernel 'nothing', found 1, 1 and 0"},
+    {"readInsteadOfWrite",
+     [](TestProgram &p) {
+       takes(p, {16, 16}, 1);
+       p.launch("nothing", {f32(p, Space::replica, 4), f32(p, Space::replica, 4)}, {});
+     },
+     "expected 1 reads, 1 writes and 0 of working memory for kernel 'nothing', found 2, 0 and 0"},
+    {"launchRegisters",
+     [](TestProgram &p) {
+       takes(p, {}, 0).registers = 1;
+       p.launch("nothing", {}, {});
+     },
+     "expected 1 registers for kernel 'nothing', found 0"},
+    {"size",
+     [](TestProgram &p) {
+       takes(p, {16, 32768}, 1);
+       p.launch("nothing", {f32(p, Space::replica, 4)}, {f32(p, Space::replica, 2048)});
+     },
+     "expected 32768 bytes as argument 1 of kernel 'nothing', found 8192"},
+    {"sizeOnlyKnownLater",
+     [](TestProgram &p) {
+       takes(p, {16}, 1);
+       p.launch("nothing", {p.dynamicBuffer(Space::replica, ElementType::f32, {-1}, {int32_t(p.reg())}, 16)}, {});
+     },
+     "expected 16 bytes as argument 0 of kernel 'nothing', found up to 16"},
+    {"dynamicSize",
+     [](TestProgram &p) {
+       artifact::ArgumentsT &taken = takes(p, {4}, 1);
+       taken.dynamic = {2};
+       taken.registers = 2;
+       uint32_t rows = p.reg();
+       p.launch("nothing", {p.dynamicBuffer(Space::replica, ElementType::f32, {-1}, {int32_t(rows)}, 16)}, {}, {rows, rows});
+     },
+     "expected 2 dynamic dimensions and 4 bytes for each of their elements as argument 0 of kernel 'nothing', found 1 and 4"},
+    {"dynamicElement",
+     [](TestProgram &p) {
+       artifact::ArgumentsT &taken = takes(p, {8}, 1);
+       taken.dynamic = {1};
+       taken.registers = 1;
+       uint32_t rows = p.reg();
+       p.launch("nothing", {p.dynamicBuffer(Space::replica, ElementType::f32, {-1}, {int32_t(rows)}, 16)}, {}, {rows});
+     },
+     "expected 1 dynamic dimensions and 8 bytes for each of their elements as argument 0 of kernel 'nothing', found 1 and 4"},
+    {"sizeOfAnother",
+     [](TestProgram &p) {
+       artifact::ArgumentsT &taken = takes(p, {4}, 1);
+       taken.dynamic = {1};
+       taken.registers = 1;
+       uint32_t rows = p.reg(), other = p.reg();
+       p.launch("nothing", {p.dynamicBuffer(Space::replica, ElementType::f32, {-1}, {int32_t(rows)}, 16)}, {}, {other});
+     },
+     "expected register 0 for a size of argument 0 of kernel 'nothing', found register 1"},
+    {"scratch",
+     [](TestProgram &p) {
+       takes(p, {}, 0).scratch = 64;
+       p.launch("nothing", {}, {f32(p, Space::replica, 4)});
+       p.program->commands[0]->body.AsLaunch()->writes = 0;
+     },
+     "expected 64 bytes of working memory for kernel 'nothing', found 16"},
+    {"resultsOverlap",
+     [](TestProgram &p) {
+       takes(p, {16, 16}, 0);
+       auto [a, b] = buffersApart(p, 12);
+       p.launch("nothing", {}, {a, b});
+     },
+     "argument 0 of kernel 'nothing' and argument 1 of kernel 'nothing' overlap"},
+    {"readOverlapsResult",
+     [](TestProgram &p) {
+       takes(p, {16, 16}, 1).in_place = {0};
+       auto [a, b] = buffersApart(p, 4);
+       p.launch("nothing", {a}, {b});
+     },
+     "argument 0 of kernel 'nothing' and argument 1 of kernel 'nothing' overlap"},
+    {"resultInPlaceOfAnotherRead",
+     [](TestProgram &p) {
+       takes(p, {16, 16, 16}, 2).in_place = {0};
+       uint32_t a = f32(p, Space::replica, 4), b = f32(p, Space::replica, 4);
+       p.launch("nothing", {a, b}, {b});
+     },
+     "argument 1 of kernel 'nothing' and argument 2 of kernel 'nothing' overlap"},
+};
+INSTANTIATE_TEST_SUITE_P(Arguments, Verifier, testing::ValuesIn(arguments), ruleName);
+
+// What fits is accepted: sizes that are known and others, working memory, a result in the place of what is read, and the same read twice.
+TEST(Verifier, launchesThatFit) {
+  TestProgram p(1);
+  artifact::ArgumentsT &taken = takes(p, {16, 16, 4, 16}, 3);
+  taken.dynamic = {0, 0, 1, 0};
+  taken.in_place = {0};
+  taken.scratch = 16;
+  taken.registers = 2;
+  uint32_t rows = p.reg(), other = p.reg();
+  uint32_t a = f32(p, Space::replica, 4), b = f32(p, Space::replica, 4), scratch = f32(p, Space::replica, 8);
+  uint32_t c = p.dynamicBuffer(Space::replica, ElementType::f32, {-1}, {int32_t(rows)}, 16);
+  p.launch("nothing", {a, b, c}, {a, scratch}, {rows, other});
+  p.program->commands.back()->body.AsLaunch()->writes = 1;
+  p.launch("nothing", {b, b, c}, {a, scratch}, {rows, other});
+  p.program->commands.back()->body.AsLaunch()->writes = 1;
+  p.ret();
+  EXPECT_NE(p.artifact(), nullptr);
+}
+
 const Rule commands[] = {
     {"location",
      [](TestProgram &p) {

@@ -2,6 +2,8 @@
 
 #include "runtime/device/cpu/CpuBinary.h"
 
+#include "runtime/artifact/KernelArguments.h"
+
 #include <array>
 #include <cstdlib>
 #include <cstring>
@@ -111,10 +113,22 @@ const KernelFault *CpuBinary::fault() const {
   return handle ? static_cast<const KernelFault *>(::dlsym(handle, "lockstep_fault")) : nullptr;
 }
 
-Expected<KernelFunction> CpuBinary::kernel(const char *symbol) const {
-  void *address = handle ? ::dlsym(handle, symbol) : nullptr;
+Expected<KernelFunction> CpuBinary::kernel(const artifact::Kernel &kernel) const {
+  std::string symbol = kernel.symbol()->str();
+  void *address = handle ? ::dlsym(handle, symbol.c_str()) : nullptr;
   if (!address)
     return corrupted(fmt::format("kernel '{}' is not in the binary for target '{}'", symbol, name));
+  const void *code = ::dlsym(handle, (symbol + std::string(argumentsSuffix)).c_str());
+  if (!code)
+    return corrupted(fmt::format("kernel '{}' does not say what arguments its code takes: expected '{}{}' in the binary for target '{}' "
+                                 "(artifacts of earlier compilers lack it: compile the step again)",
+                                 symbol, symbol, argumentsSuffix, name));
+  uint64_t found, expected = argumentsCode(kernel);
+  std::memcpy(&found, code, sizeof(found));
+  if (found != expected)
+    return corrupted(fmt::format("kernel '{}': the binary for target '{}' has code for other arguments or another grid than the artifact's "
+                                 "tables say",
+                                 symbol, name));
   return reinterpret_cast<KernelFunction>(address);
 }
 

@@ -44,8 +44,8 @@ public:
   CpuBinary &operator=(CpuBinary &&other) noexcept;
   ~CpuBinary();
 
-  /// The address of a kernel. Error: the object does not define it.
-  Expected<KernelFunction> kernel(const char *symbol) const;
+  /// The address of a kernel. Errors: the object does not define it, or says that its code takes other arguments than the tables say.
+  Expected<KernelFunction> kernel(const artifact::Kernel &kernel) const;
   const std::string &target() const { return name; }
   /// Where kernels note faults, as long as the binary lives; null if they were compiled without checks.
   const KernelFault *fault() const;

@@ -143,3 +143,33 @@ func.func @batch() {
   %0 = device.load_batch ["x", "y"] : tensor<f32>
   return
 }
+
+// -----
+
+// expected-error@+1 {{expected sizes and counts that are not negative}}
+device.entry @k takes <reads [-1] writes [] in_place [] dynamic [] scratch 0 registers 0> grid 1 flops 0 bytes 0
+
+// -----
+
+// expected-error@+1 {{expected 'in_place' for 1 results, found 2}}
+device.entry @k takes <reads [4] writes [4] in_place [0, 0] dynamic [] scratch 0 registers 0> grid 1 flops 0 bytes 0
+
+// -----
+
+// expected-error@+1 {{expected 'in_place' to name a read or -1, found 1}}
+device.entry @k takes <reads [4] writes [4] in_place [1] dynamic [] scratch 0 registers 0> grid 1 flops 0 bytes 0
+
+// -----
+
+// expected-error@+1 {{expected 'dynamic' for 2 tensors, found 1}}
+device.entry @k takes <reads [4] writes [4] in_place [] dynamic [0] scratch 0 registers 0> grid 1 flops 0 bytes 0
+
+// -----
+
+// expected-error@+1 {{expected 0 to 64 dynamic dimensions, found -1}}
+device.entry @k takes <reads [4] writes [4] in_place [] dynamic [0, -1] scratch 0 registers 0> grid 1 flops 0 bytes 0
+
+// -----
+
+// expected-error@+1 {{expected a register for each of 2 dynamic dimensions, found 1}}
+device.entry @k takes <reads [4] writes [4] in_place [] dynamic [1, 1] scratch 0 registers 1> grid 1 flops 0 bytes 0

@@ -196,6 +196,53 @@ device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channe
 
 // -----
 
+// ... in one buffer ...
+device.kernel @k(tensor<8xf32>) -> tensor<8xf32>
+device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
+  %a = device.slice replica[0] : !device.buffer<tensor<8xf32>>
+  %b = device.slice replica[32] : !device.buffer<tensor<8xf32>>
+  %s = device.slice shared[0] : !device.buffer<tensor<8xf32>>
+  // expected-error@+1 {{expected 0 buffers of scratch memory for kernel @k, found 1}}
+  device.launch @k reads(%a : !device.buffer<tensor<8xf32>>) writes(%b : !device.buffer<tensor<8xf32>>) scratch(%s : !device.buffer<tensor<8xf32>>)
+  device.return
+}
+
+// -----
+
+// ... and what native code takes, of which only the sizes are known.
+device.entry @k takes <reads [32] writes [32, 4] in_place [] dynamic [] scratch 0 registers 0> grid 1 flops 0 bytes 0
+device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
+  %a = device.slice replica[0] : !device.buffer<tensor<8xf32>>
+  %b = device.slice replica[32] : !device.buffer<tensor<8xf32>>
+  // expected-error@+1 {{expected 2 writes for kernel @k, found 1}}
+  device.launch @k reads(%a : !device.buffer<tensor<8xf32>>) writes(%b : !device.buffer<tensor<8xf32>>)
+  device.return
+}
+
+// -----
+
+device.entry @k takes <reads [8192] writes [32] in_place [] dynamic [] scratch 0 registers 0> grid 1 flops 0 bytes 0
+device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
+  %a = device.slice replica[0] : !device.buffer<tensor<8xf32>>
+  %b = device.slice replica[32] : !device.buffer<tensor<8xf32>>
+  // expected-error@+1 {{expected a buffer of 8192 bytes at position 0 of the reads of kernel @k, found '!device.buffer<tensor<8xf32>>'}}
+  device.launch @k reads(%a : !device.buffer<tensor<8xf32>>) writes(%b : !device.buffer<tensor<8xf32>>)
+  device.return
+}
+
+// -----
+
+device.entry @k takes <reads [4] writes [32] in_place [] dynamic [1, 0] scratch 0 registers 1> grid 1 flops 0 bytes 0
+device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {
+  %a = device.slice replica[0] : !device.buffer<tensor<8xf32>>
+  %b = device.slice replica[32] : !device.buffer<tensor<8xf32>>
+  // expected-error@+1 {{expected a buffer of 4 bytes times 1 sizes at position 0 of the reads of kernel @k, found '!device.buffer<tensor<8xf32>>'}}
+  device.launch @k reads(%a : !device.buffer<tensor<8xf32>>) writes(%b : !device.buffer<tensor<8xf32>>) {registers = array<i64: 0>}
+  device.return
+}
+
+// -----
+
 // Nothing is written to what belongs to the caller ...
 device.kernel @k(tensor<8xf32>, index) -> tensor<8xf32>
 device.program @p role "worker" replica 64 shared 64 input 64 registers 2 channels 2 {

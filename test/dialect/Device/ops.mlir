@@ -41,6 +41,8 @@ device.constants {bytes = dense<[0, 1]> : tensor<2xi8>}
 
 // CHECK: device.entry @native grid 2 flops 64 bytes 128
 device.entry @native grid 2 flops 64 bytes 128
+// CHECK: device.entry @sized takes <reads [32, 4] writes [32] in_place [0] dynamic [0, 2, 0] scratch 64 registers 3> grid 2 flops 64 bytes 128
+device.entry @sized takes <reads [32, 4] writes [32] in_place [0] dynamic [0, 2, 0] scratch 64 registers 3> grid 2 flops 64 bytes 128
 // CHECK: device.remark "bucket" "missed" "the element types differ" in "program"
 device.remark "bucket" "missed" "the element types differ" in "program"
 // CHECK: device.remark "codegen" "analysis" "2 kernels"

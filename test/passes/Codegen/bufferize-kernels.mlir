@@ -184,8 +184,9 @@ device.kernel @empty_view(%a: tensor<1x4xi32>, %i: index) -> tensor<0xi32> {
 // CHECK-LABEL: func.func @chosen(
 // CHECK-SAME: lockstep.in_place = array<i64: -1, -1>
 #id = affine_map<(i) -> (i)>
-device.kernel @chosen(%a: tensor<8xf32>, %b: tensor<8xf32>, %c: i1) -> (tensor<8xf32>, tensor<8xf32>)
+device.kernel @chosen(%a: tensor<8xf32>, %b: tensor<8xf32>, %flag: tensor<i1>) -> (tensor<8xf32>, tensor<8xf32>)
     attributes {in_place = array<i64: 0, -1>} {
+  %c = tensor.extract %flag[] : tensor<i1>
   %either = scf.if %c -> tensor<8xf32> {
     scf.yield %a : tensor<8xf32>
   } else {

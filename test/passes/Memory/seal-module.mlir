@@ -7,7 +7,7 @@
 // CHECK-NEXT: device.variable @w variable[0] : tensor<4xf32> {aggregation = 0 : i32, synchronization = 0 : i32}
 // CHECK-NEXT: device.variable @p_0 variable[64] : tensor<4xf32> {aggregation = 0 : i32, path = "p", synchronization = 0 : i32}
 // CHECK-NEXT: device.scalar "lr"
-// CHECK-NEXT: device.entry @k grid 2 flops 8 bytes 64
+// CHECK-NEXT: device.entry @k takes <reads [32] writes [32] in_place [] dynamic [] scratch 0 registers 0> grid 2 flops 8 bytes 64
 // CHECK-NEXT: device.binary @b
 // CHECK-NEXT: device.program @p
 // CHECK-NOT: replica.strategy

@@ -1,5 +1,7 @@
 /* Kernels of a linear regression, for tests of lockstep-run: y ~ x w + b, ROWS examples with 3
  * features a replica. The compiler is not involved, so these tests need no LLVM. */
+#include "TakesAny.h"
+
 #include <stdint.h>
 
 enum { ROWS = 4, FEATURES = 3 };
@@ -67,3 +69,8 @@ void hang(void *const *buffers, const int64_t *scalars, int64_t tile) {
   while (1)
     *forever = 0;
 }
+
+TAKES_ANY(gradients);
+TAKES_ANY(update);
+TAKES_ANY(errors);
+TAKES_ANY(hang);
