@@ -4,6 +4,7 @@
 
 #include "runtime/artifact/Signature.h"
 #include "runtime/artifact/Types.h"
+#include "runtime/support/Sha256.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -13,21 +14,14 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
-#include <openssl/evp.h>
 
 namespace lockstep::runtime {
 
 std::array<uint8_t, 32> artifactDigest(std::span<const std::byte> file, size_t digestOffset) {
-  std::array<uint8_t, 32> result{};
-  EVP_MD_CTX *context = EVP_MD_CTX_new();
-  EVP_DigestInit_ex(context, EVP_sha256(), nullptr);
-  EVP_DigestUpdate(context, file.data(), digestOffset);
-  size_t rest = digestOffset + result.size();
-  EVP_DigestUpdate(context, file.data() + rest, file.size() - rest);
-  unsigned length = 0;
-  EVP_DigestFinal_ex(context, result.data(), &length);
-  EVP_MD_CTX_free(context);
-  return result;
+  Sha256 hash;
+  hash.add(file.first(digestOffset));
+  hash.add(file.subspan(digestOffset + sizeof(Sha256::Digest)));
+  return hash.finish();
 }
 
 std::string typeName(artifact::ElementType element, const std::vector<int64_t> &shape) {
@@ -147,11 +141,6 @@ std::span<const uint8_t, 32> Artifact::digest() const {
   return std::span<const uint8_t, 32>(reinterpret_cast<const uint8_t *>(root->digest()), 32);
 }
 
-std::string Artifact::digestHex() const {
-  std::string hex;
-  for (uint8_t byte : digest())
-    hex += fmt::format("{:02x}", byte);
-  return hex;
-}
+std::string Artifact::digestHex() const { return toHex(digest()); }
 
 } // namespace lockstep::runtime

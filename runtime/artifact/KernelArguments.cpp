@@ -2,10 +2,10 @@
 
 #include "runtime/artifact/KernelArguments.h"
 
+#include "runtime/support/Sha256.h"
+
 #include <cstring>
 #include <vector>
-
-#include <openssl/evp.h>
 
 namespace lockstep::runtime {
 
@@ -18,10 +18,9 @@ uint64_t argumentsCode(const artifact::ArgumentsT &arguments, uint32_t grid) {
   append(arguments.bytes);
   append(arguments.dynamic);
   append(arguments.in_place);
-  unsigned char digest[EVP_MAX_MD_SIZE];
-  EVP_Digest(words.data(), words.size() * sizeof(uint64_t), digest, nullptr, EVP_sha256(), nullptr);
+  Sha256::Digest digest = Sha256::of(std::as_bytes(std::span(words)));
   uint64_t code;
-  std::memcpy(&code, digest, sizeof(code));
+  std::memcpy(&code, digest.data(), sizeof(code));
   return code ? code : 1;
 }
 

@@ -2,6 +2,8 @@
 
 #include "runtime/artifact/Keys.h"
 
+#include "runtime/support/Sha256.h"
+
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -119,13 +121,9 @@ std::string PublicKey::fingerprint() const {
   Key key = openPublicKey(*this);
   unsigned char *encoded = nullptr;
   int size = i2d_PUBKEY(key.get(), &encoded);
-  std::array<unsigned char, 32> digest{};
-  EVP_Digest(encoded, static_cast<size_t>(size), digest.data(), nullptr, EVP_sha256(), nullptr);
+  Sha256::Digest digest = Sha256::of(std::as_bytes(std::span(encoded, static_cast<size_t>(size))));
   OPENSSL_free(encoded);
-  std::string text;
-  for (unsigned char byte : digest)
-    text += fmt::format("{:02x}", byte);
-  return text;
+  return toHex(digest);
 }
 
 bool PublicKey::verifies(std::span<const std::byte> message, const SignatureBytes &signature) const {

@@ -4,29 +4,48 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <regex>
+#include <unistd.h>
 #include <utility>
 
 namespace lockstep::runtime {
 
+static constexpr std::string_view temporarySuffix = ".tmp";
+
+bool isTemporaryName(std::string_view name) {
+  static const std::regex pattern(R"(.+\.[0-9]+-[0-9]+\.tmp)");
+  return std::regex_match(name.begin(), name.end(), pattern);
+}
+
 Expected<AtomicFile> AtomicFile::create(const std::string &path, FileCalls &calls) {
+  // Names that are taken are of processes that were killed, or of somebody who wants this one to write elsewhere.
+  constexpr int attempts = 100;
+  static std::atomic<uint64_t> counter = 0;
   AtomicFile file(path, calls);
-  file.descriptor = calls.create(file.temporary().c_str());
-  if (file.descriptor < 0)
-    return file.failure("create");
-  return file;
+  for (int i = 0; i < attempts; ++i) {
+    file.temporary = fmt::format("{}.{}-{}{}", path, ::getpid(), counter++, temporarySuffix);
+    file.descriptor = calls.create(file.temporary.c_str());
+    if (file.descriptor >= 0)
+      return file;
+    if (errno != EEXIST)
+      break;
+  }
+  return file.failure("create");
 }
 
 AtomicFile::AtomicFile(AtomicFile &&other) noexcept
-    : path(std::move(other.path)), calls(other.calls), descriptor(std::exchange(other.descriptor, -1)) {}
+    : path(std::move(other.path)), temporary(std::move(other.temporary)), calls(other.calls),
+      descriptor(std::exchange(other.descriptor, -1)) {}
 
 AtomicFile::~AtomicFile() {
   if (descriptor < 0)
     return;
   calls->close(descriptor);
-  calls->remove(temporary().c_str());
+  calls->remove(temporary.c_str());
 }
 
 Status AtomicFile::failure(const char *what) const { return systemError(fmt::format("'{}': cannot {}: {}", path, what, strerror(errno))); }
@@ -49,12 +68,12 @@ Status AtomicFile::commit() {
   // File systems may report a failed write only here.
   if (calls->close(std::exchange(descriptor, -1)) != 0) {
     Status status = failure("write");
-    calls->remove(temporary().c_str());
+    calls->remove(temporary.c_str());
     return status;
   }
-  if (calls->rename(temporary().c_str(), path.c_str()) != 0) {
+  if (calls->rename(temporary.c_str(), path.c_str()) != 0) {
     Status status = failure("rename");
-    calls->remove(temporary().c_str());
+    calls->remove(temporary.c_str());
     return status;
   }
   std::string folder = std::filesystem::path(path).parent_path().string();

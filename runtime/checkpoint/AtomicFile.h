@@ -9,13 +9,14 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace lockstep::runtime {
 
-/// Writes a file under a temporary name (PATH.tmp) beside its place. `commit` syncs the file, gives
+/// Writes a file under a temporary name of its own (PATH.PROCESS-NUMBER.tmp) beside its place. `commit` syncs the file, gives
 /// it its name and syncs the folder, so that after a crash, of the machine too, the name means the
-/// old content or the new one. Without a `commit` the temporary file is removed. A temporary file
-/// that a killed process left behind is overwritten. Errors name the file.
+/// old content or the new one. Without a `commit` the temporary file is removed; a process that is
+/// killed leaves it behind. Errors name the file.
 class AtomicFile {
 public:
   /// `calls` must outlive the file.
@@ -29,13 +30,15 @@ public:
 
 private:
   AtomicFile(std::string path, FileCalls &calls) : path(std::move(path)), calls(&calls) {}
-  std::string temporary() const { return path + ".tmp"; }
   Status failure(const char *what) const;
 
-  std::string path;
+  std::string path, temporary;
   FileCalls *calls;
   int descriptor = -1;
 };
+
+/// Whether a file has a name as those have that were not committed.
+bool isTemporaryName(std::string_view name);
 
 } // namespace lockstep::runtime
 

@@ -19,7 +19,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view versionKey = "lockstep_checkpoint";
-constexpr std::string_view version = "2";
+constexpr std::string_view version = "3";
+/// The last one without a digest.
+constexpr std::string_view versionWithoutDigest = "2";
 constexpr std::string_view prefix = "checkpoint-", suffix = ".safetensors";
 
 std::optional<uint64_t> parseCount(std::string_view text) {
@@ -42,6 +44,7 @@ std::optional<uint64_t> stepOfName(std::string_view name) {
 std::map<std::string, std::string> toMetadata(const TrainingState &state) {
   std::map<std::string, std::string> metadata = {
       {std::string(versionKey), std::string(version)},
+      {std::string(digestKey), std::string(noDigest)},
       {"step", std::to_string(state.step)},
       {"seed", std::to_string(state.seed)},
       {"epoch", std::to_string(state.cursor.epoch)},
@@ -52,13 +55,27 @@ std::map<std::string, std::string> toMetadata(const TrainingState &state) {
   return metadata;
 }
 
-Expected<TrainingState> fromMetadata(const std::map<std::string, std::string> &metadata) {
+/// A checkpoint whose bytes are those that were written, as far as its version can tell. Whatever is wrong with a file that is not, is
+/// damage.
+Expected<SafetensorsFile> openCheckpoint(const std::string &path) {
+  Expected<SafetensorsFile> file = SafetensorsFile::open(path);
+  if (!file)
+    return file.status().code() == StatusCode::system ? file.status() : corrupted(file.status().message());
+  const std::map<std::string, std::string> &metadata = file->metadata();
   auto found = metadata.find(std::string(versionKey));
+  bool hasDigest = metadata.contains(std::string(digestKey));
+  if (hasDigest || (found != metadata.end() && found->second == version))
+    LOCKSTEP_RETURN_IF_ERROR(file->checkDigest());
   if (found == metadata.end())
-    return invalidArgument("expected a checkpoint, found a safetensors file without a state of "
-                           "training (use it with --init)");
-  if (found->second != version)
-    return unsupported(fmt::format("expected a checkpoint of version {}, found '{}'", version, found->second));
+    return invalidArgument(
+        fmt::format("'{}': expected a checkpoint, found a safetensors file without a state of training (use it with --init)", path));
+  if (found->second != version && (found->second != versionWithoutDigest || hasDigest))
+    return unsupported(
+        fmt::format("'{}': expected a checkpoint of version {} or {}, found '{}'", path, versionWithoutDigest, version, found->second));
+  return file;
+}
+
+Expected<TrainingState> fromMetadata(const std::map<std::string, std::string> &metadata) {
   TrainingState state;
   struct Field {
     const char *key;
@@ -104,24 +121,27 @@ Expected<std::string> saveCheckpoint(const std::string &folder, const TrainingSt
   return path;
 }
 
-Expected<std::optional<std::string>> latestCheckpoint(const std::string &folder) {
-  std::optional<std::string> latest;
-  uint64_t latestStep = 0;
+/// Those of a folder, by their steps.
+static Expected<std::map<uint64_t, std::string>> listCheckpoints(const std::string &folder) {
+  std::map<uint64_t, std::string> found;
   std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    std::optional<uint64_t> step = stepOfName(entry->path().filename().string());
-    if (step && (!latest || *step > latestStep)) {
-      latest = entry->path().string();
-      latestStep = *step;
-    }
-  }
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    if (std::optional<uint64_t> step = stepOfName(entry->path().filename().string()))
+      found[*step] = entry->path().string();
   if (error && error != std::errc::no_such_file_or_directory)
     return systemError(fmt::format("'{}': cannot list: {}", folder, error.message()));
-  return latest;
+  return found;
+}
+
+Expected<std::optional<std::string>> latestCheckpoint(const std::string &folder) {
+  Expected<std::map<uint64_t, std::string>> found = listCheckpoints(folder);
+  if (!found)
+    return found.status();
+  return found->empty() ? std::nullopt : std::optional(found->rbegin()->second);
 }
 
 Expected<TrainingState> restoreCheckpoint(const std::string &path, std::span<const VariableView> variables) {
-  Expected<SafetensorsFile> file = SafetensorsFile::open(path);
+  Expected<SafetensorsFile> file = openCheckpoint(path);
   if (!file)
     return file.status();
   Expected<TrainingState> state = fromMetadata(file->metadata());
@@ -132,6 +152,31 @@ Expected<TrainingState> restoreCheckpoint(const std::string &path, std::span<con
   LOCKSTEP_RETURN_IF_ERROR(loadValues(*file, loaded.views(), Missing::refuse));
   loaded.distribute();
   return state;
+}
+
+Expected<std::optional<RestoredCheckpoint>> restoreLatestCheckpoint(const std::string &folder, std::span<const VariableView> variables) {
+  Expected<std::map<uint64_t, std::string>> found = listCheckpoints(folder);
+  if (!found)
+    return found.status();
+  RestoredCheckpoint result;
+  for (auto checkpoint = found->rbegin(); checkpoint != found->rend(); ++checkpoint) {
+    Expected<TrainingState> state = restoreCheckpoint(checkpoint->second, variables);
+    if (!state && state.status().code() != StatusCode::corrupted)
+      return state.status();
+    if (!state) {
+      result.damaged.push_back(state.status().message());
+      continue;
+    }
+    result.path = checkpoint->second;
+    result.state = *state;
+    return std::optional(std::move(result));
+  }
+  if (result.damaged.empty())
+    return std::optional<RestoredCheckpoint>();
+  std::string text = fmt::format("'{}': expected a checkpoint that is whole, found none:", folder);
+  for (const std::string &damage : result.damaged)
+    text += "\n  " + damage;
+  return corrupted(text);
 }
 
 Status loadInitialValues(const std::string &path, std::span<const VariableView> variables) {

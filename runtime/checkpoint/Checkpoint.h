@@ -3,7 +3,8 @@
 // A checkpoint is the file checkpoint-<steps>.safetensors with all variables, and in its metadata
 // what else is needed to go on as if the run had not stopped:
 //
-//   lockstep_checkpoint  "2", the version of these keys and of what a variable is saved as
+//   lockstep_checkpoint  "3", the version of these keys and of what a variable is saved as ("2" is the same without a digest)
+//   sha256               of the file (SafetensorsHeader.h)
 //   step                 completed steps, which is the number of the next one
 //   seed                 of the run
 //   epoch, position      place in the data: examples of the epoch that have been used
@@ -54,8 +55,20 @@ Expected<std::string> saveCheckpoint(const std::string &folder, const TrainingSt
 /// such folder.
 Expected<std::optional<std::string>> latestCheckpoint(const std::string &folder);
 
-/// Sets all variables from a checkpoint. On an error no variable has changed.
+/// Sets all variables from a checkpoint. On an error no variable has changed. Error (corrupted): bytes of the file are missing, or are not
+/// those that were written.
 Expected<TrainingState> restoreCheckpoint(const std::string &path, std::span<const VariableView> variables);
+
+struct RestoredCheckpoint {
+  std::string path;
+  TrainingState state;
+  /// What is wrong with those that have more steps.
+  std::vector<std::string> damaged = {};
+};
+
+/// Sets all variables from the checkpoint with the most steps among those that are not damaged; nothing if there is no checkpoint.
+/// Errors: all are damaged, or the latest that is not does not fit the variables.
+Expected<std::optional<RestoredCheckpoint>> restoreLatestCheckpoint(const std::string &folder, std::span<const VariableView> variables);
 
 /// Sets the variables to the values of `path` before the first step; those that have an initial
 /// value in the artifact may be absent.

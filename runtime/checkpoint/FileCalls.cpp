@@ -8,7 +8,7 @@
 
 namespace lockstep::runtime {
 
-int FileCalls::create(const char *path) { return open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666); }
+int FileCalls::create(const char *path) { return open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666); }
 ssize_t FileCalls::write(int descriptor, const void *bytes, size_t size) { return ::write(descriptor, bytes, size); }
 int FileCalls::sync(int descriptor) { return fsync(descriptor); }
 int FileCalls::close(int descriptor) { return ::close(descriptor); }

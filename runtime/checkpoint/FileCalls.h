@@ -14,7 +14,7 @@ class FileCalls {
 public:
   virtual ~FileCalls() = default;
 
-  /// Opens a file for writing, which is created or emptied. A descriptor, or -1.
+  /// Creates a file for writing, where there is nothing yet, not even a link. A descriptor, or -1.
   virtual int create(const char *path);
   virtual ssize_t write(int descriptor, const void *bytes, size_t size);
   virtual int sync(int descriptor);

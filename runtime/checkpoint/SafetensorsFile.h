@@ -18,6 +18,8 @@ public:
   /// In the order of the file.
   const std::vector<SafetensorsEntry> &tensors() const { return header.tensors; }
   const std::map<std::string, std::string> &metadata() const { return header.metadata; }
+  /// The bytes of the file; see `checkDigest`.
+  Status checkDigest() const { return runtime::checkDigest(file.bytes(), header).withContext("'" + source + "'"); }
   /// The tensor of that name, or null.
   const SafetensorsEntry *find(std::string_view name) const;
   /// The bytes of a tensor of this file; not necessarily aligned to its element.

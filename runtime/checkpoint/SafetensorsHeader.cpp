@@ -3,6 +3,7 @@
 #include "runtime/checkpoint/SafetensorsHeader.h"
 
 #include "runtime/checkpoint/SafetensorsJson.h"
+#include "runtime/support/Sha256.h"
 
 #include <fmt/format.h>
 
@@ -126,6 +127,30 @@ Expected<SafetensorsHeader> parseSafetensorsHeader(std::span<const std::byte> fi
   });
   LOCKSTEP_RETURN_IF_ERROR(checkCoverage(header.tensors, dataBegin, file.size()));
   return header;
+}
+
+std::optional<size_t> findDigest(std::string_view header, std::string_view digest) {
+  std::string written = fmt::format("\"{}\":\"", digestKey);
+  size_t found = header.find(written + std::string(digest) + '"');
+  return found == std::string_view::npos ? std::nullopt : std::optional(found + written.size());
+}
+
+Status checkDigest(std::span<const std::byte> file, const SafetensorsHeader &header) {
+  auto expected = header.metadata.find(std::string(digestKey));
+  if (expected == header.metadata.end())
+    return corrupted(fmt::format("expected '{}' in the metadata, found none: bytes of the file have changed", digestKey));
+  std::string_view text(reinterpret_cast<const char *>(file.data()), file.size());
+  std::optional<size_t> place = findDigest(text, expected->second);
+  if (!place || expected->second.size() != noDigest.size())
+    return corrupted(fmt::format("expected a SHA-256 in the metadata, found '{}'", expected->second));
+  Sha256 hash;
+  hash.add(file.first(*place));
+  hash.add(noDigest.data(), noDigest.size());
+  hash.add(file.subspan(*place + noDigest.size()));
+  if (std::string found = toHex(hash.finish()); found != expected->second)
+    return corrupted(
+        fmt::format("expected SHA-256 {}, found {}: bytes of the file have changed since it was written", expected->second, found));
+  return Status::success();
 }
 
 } // namespace lockstep::runtime

@@ -4,6 +4,7 @@
 
 #include "runtime/checkpoint/AtomicFile.h"
 #include "runtime/checkpoint/SafetensorsHeader.h"
+#include "runtime/support/Sha256.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -60,6 +61,15 @@ Status writeSafetensors(const std::string &path, std::vector<TensorToWrite> tens
   std::array<std::byte, safetensorsPrefix> size;
   for (unsigned i = 0; i < size.size(); ++i)
     size[i] = static_cast<std::byte>(header->size() >> (8 * i));
+  if (std::optional<size_t> place = findDigest(*header, noDigest)) {
+    Sha256 hash;
+    hash.add(size);
+    hash.add(std::as_bytes(std::span(*header)));
+    for (const TensorToWrite &tensor : tensors)
+      for (std::span<const std::byte> part : tensor.parts)
+        hash.add(part);
+    header->replace(*place, noDigest.size(), toHex(hash.finish()));
+  }
 
   Expected<AtomicFile> file = AtomicFile::create(path, calls);
   if (!file)

@@ -5,6 +5,7 @@
 #include "runtime/data/AlignedBytes.h"
 #include "runtime/data/BatchFiller.h"
 #include "runtime/support/Checked.h"
+#include "runtime/support/RunningTime.h"
 
 #include <fmt/format.h>
 
@@ -123,10 +124,10 @@ Expected<const Batch *> Batches::Impl::next() {
   if (producerSleeps && inUse() <= slots.size() / 2)
     slotFreed.notify_one();
   if (produced < taken) {
-    Clock::Duration end = clock.now() + deadline;
+    RunningTime time(clock, deadline / 8);
     consumerSleeps = true;
-    while (produced < taken && clock.now() < end)
-      clock.waitUntil(lock, batchReady, end);
+    while (produced < taken && time.now() < deadline)
+      time.wait(lock, batchReady);
     consumerSleeps = false;
     if (produced < taken) {
       --taken;

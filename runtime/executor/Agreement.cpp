@@ -2,11 +2,13 @@
 
 #include "runtime/executor/Agreement.h"
 
+#include "runtime/support/Sha256.h"
+
 #include <algorithm>
+#include <bit>
 #include <map>
 
 #include <fmt/format.h>
-#include <openssl/evp.h>
 
 namespace lockstep::runtime {
 
@@ -91,11 +93,7 @@ Status compareFacts(std::span<const Statement> statements) {
   return Status::success();
 }
 
-Fingerprint fingerprintOf(std::span<const std::byte> bytes) {
-  Fingerprint fingerprint{};
-  EVP_Digest(bytes.data(), bytes.size(), reinterpret_cast<unsigned char *>(fingerprint.data()), nullptr, EVP_sha256(), nullptr);
-  return fingerprint;
-}
+Fingerprint fingerprintOf(std::span<const std::byte> bytes) { return std::bit_cast<Fingerprint>(Sha256::of(bytes)); }
 
 Status compareCopies(std::span<const Statement> statements, std::span<const std::string> names, const std::string &when) {
   for (size_t i = 0; i < names.size(); ++i) {

@@ -2,7 +2,7 @@
 
 #include "runtime/executor/Watchdog.h"
 
-#include <algorithm>
+#include "runtime/support/RunningTime.h"
 
 namespace lockstep::runtime {
 
@@ -22,14 +22,14 @@ Watchdog::~Watchdog() {
 }
 
 void Watchdog::main() {
-  Clock::Duration period = std::max<Clock::Duration>(deadline / 8, std::chrono::milliseconds(1));
+  RunningTime time(clock, deadline / 8);
   Sample last;
-  Clock::Duration lastProgress = clock.now(), lastArrival = lastProgress, patience = deadline;
+  Clock::Duration lastProgress = time.now(), lastArrival = lastProgress, patience = deadline;
   std::unique_lock<std::mutex> lock(mutex);
   while (!quit) {
-    clock.waitUntil(lock, condition, clock.now() + period);
+    time.wait(lock, condition);
     Sample current = sample();
-    Clock::Duration now = clock.now();
+    Clock::Duration now = time.now();
     bool isSameRun = current.run != 0 && current.run == last.run;
     if (!isSameRun || current.progress != last.progress)
       lastProgress = now;

@@ -15,7 +15,8 @@ namespace lockstep::runtime {
 
 /// A thread that looks at the progress of a run from time to time. Its clock runs only while the
 /// same run is active and no replica completes a command or a tile, so that a run that is slow but
-/// alive never expires. It looks eight times per deadline, hence notices after at most 9/8 of it.
+/// alive never expires. It looks eight times per deadline, hence notices after at most 9/8 of it. What the
+/// process was stopped for does not count.
 /// Progress of some is none for those who wait for them: of a run in which the same replicas wait for
 /// that long while others go on, which may be a loop without an end, it tells, and lets it go on.
 class Watchdog {

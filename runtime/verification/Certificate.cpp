@@ -3,13 +3,13 @@
 #include "runtime/verification/Certificate.h"
 
 #include "runtime/artifact/Tables.h"
+#include "runtime/support/Sha256.h"
 
 #include <algorithm>
 #include <cstring>
 #include <memory>
 
 #include <fmt/format.h>
-#include <openssl/evp.h>
 
 namespace lockstep::runtime::verification {
 namespace {
@@ -20,8 +20,6 @@ using artifact::count;
 /// Numbers, hashed in blocks.
 class Hash {
 public:
-  Hash() { EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr); }
-
   void add(uint64_t number) {
     numbers.push_back(number);
     if (numbers.size() == blockSize)
@@ -30,7 +28,7 @@ public:
   void add(std::string_view text) {
     add(text.size());
     flush();
-    EVP_DigestUpdate(context.get(), text.data(), text.size());
+    hash.add(text.data(), text.size());
   }
   template <typename Number> void addAll(const flatbuffers::Vector<Number> *list) {
     add(count(list));
@@ -40,21 +38,18 @@ public:
 
   std::array<uint8_t, 32> finish() {
     flush();
-    std::array<uint8_t, 32> digest{};
-    unsigned length = 0;
-    EVP_DigestFinal_ex(context.get(), digest.data(), &length);
-    return digest;
+    return hash.finish();
   }
 
 private:
   static constexpr size_t blockSize = 1024;
 
   void flush() {
-    EVP_DigestUpdate(context.get(), numbers.data(), numbers.size() * sizeof(uint64_t));
+    hash.add(numbers.data(), numbers.size() * sizeof(uint64_t));
     numbers.clear();
   }
 
-  std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context{EVP_MD_CTX_new(), EVP_MD_CTX_free};
+  Sha256 hash;
   std::vector<uint64_t> numbers;
 };
 

@@ -82,8 +82,26 @@ class Started:
         self.wait_for(after)
         self.process.send_signal(number)
 
+    def insist(self, number, until):
+        """Signals again and again until the run says `until`: what comes too soon after the first signal is the same wish."""
+        said = threading.Event()
+
+        def signal_again():
+            while not said.wait(0.1):
+                self.process.send_signal(number)
+
+        signals = threading.Thread(target=signal_again)
+        signals.start()
+        try:
+            self.wait_for(until)
+        finally:
+            said.set()
+            signals.join()
+
     def end(self):
-        self.said += self.process.communicate(timeout=300)[1]
+        # Not by `communicate`, which does not see what has been read ahead.
+        self.said += self.process.stderr.read()
+        self.process.wait()
         self.timer.cancel()
         return self.process.returncode
 

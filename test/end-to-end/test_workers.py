@@ -158,9 +158,9 @@ def test_a_second_signal_gives_the_steps_up(tools, command, workers):
     fault = "--inject=pause:replica=0,command=1,program=step"
     run = Started(tools, command("-O2", 100_000, f"--workers={workers}", fault, "--deadline=1000"))
     run.signal(signal.SIGINT, after="injected: ")
-    run.signal(signal.SIGINT, after="SIGINT: stopping after the step at hand; a second signal gives it up\n")
+    run.wait_for("SIGINT: stopping after the step at hand; a second signal gives it up\n")
+    run.insist(signal.SIGINT, until="lockstep-run: error: given up at the second signal, SIGINT\n")
     assert run.end() == 128 + signal.SIGINT, run.said
-    assert "lockstep-run: error: given up at the second signal, SIGINT\n" in run.said
 
 
 def test_other_strategies_are_refused(tools, compiled, counters):

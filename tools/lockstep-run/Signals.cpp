@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <climits>
 #include <csignal>
+#include <cstdint>
+#include <ctime>
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
@@ -17,10 +19,23 @@
 
 namespace lockstep::run {
 
+static int64_t monotonicMilliseconds() {
+  timespec now = {};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t(now.tv_sec) * 1000 + now.tv_nsec / 1'000'000;
+}
+
 namespace {
 
 std::atomic<int> first = 0;
-static_assert(std::atomic<int>::is_always_lock_free, "signal handlers need an atomic without locks");
+/// When the last signal that counted came, in milliseconds.
+std::atomic<int64_t> lastTime = 0;
+/// The next signal that counts ends the process.
+std::atomic<bool> endsProcess = false;
+std::atomic<SignalClock> signalClock = monotonicMilliseconds;
+static_assert(std::atomic<int>::is_always_lock_free && std::atomic<int64_t>::is_always_lock_free &&
+                  std::atomic<SignalClock>::is_always_lock_free,
+              "signal handlers need atomics without locks");
 /// Handlers write to one end, the thread reads from the other: 'S' for a signal, 'O' when the steps are over, 'Q' to quit.
 std::array<int, 2> ends = {-1, -1};
 
@@ -29,10 +44,30 @@ void tell(char what) {
   [[maybe_unused]] ssize_t written = write(ends[1], &what, 1);
 }
 
+sigset_t stopSignals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  return set;
+}
+
+void setHandler(void (*handler)(int));
+
 void handle(int signal) {
   int saved = errno, none = 0;
-  first.compare_exchange_strong(none, signal, std::memory_order_relaxed);
-  tell('S');
+  int64_t now = signalClock.load()();
+  // One wish may come as several signals: a terminal sends one to each process of a group, and a wrapper passes on what it gets.
+  bool counts = first.compare_exchange_strong(none, signal) || now - lastTime.load() >= signalGap.count();
+  if (counts) {
+    lastTime = now;
+    if (endsProcess) {
+      setHandler(SIG_DFL);
+      raise(signal);
+    } else {
+      tell('S');
+    }
+  }
   errno = saved;
 }
 
@@ -40,7 +75,8 @@ void setHandler(void (*handler)(int)) {
   struct sigaction action = {};
   action.sa_handler = handler;
   action.sa_flags = static_cast<int>(SA_RESTART);
-  sigemptyset(&action.sa_mask);
+  // One at a time: the handler compares and sets.
+  action.sa_mask = stopSignals();
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
 }
@@ -56,14 +92,6 @@ char listen(int milliseconds) {
   if (ready > 0 && read(ends[0], &what, 1) == 1)
     return what;
   return 0;
-}
-
-sigset_t stopSignals() {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGINT);
-  sigaddset(&set, SIGTERM);
-  return set;
 }
 
 const char *nameOf(int signal) { return signal == SIGINT ? "SIGINT" : "SIGTERM"; }
@@ -109,7 +137,7 @@ void StopSignals::main() {
   char next = listen(static_cast<int>(std::min(seconds * 1000, double(INT_MAX))));
   if (next == 'O' || next == 'Q')
     return;
-  setHandler(SIG_DFL);
+  endsProcess = true;
   std::string why = next == 'S' ? fmt::format("given up at the second signal, {}", name)
                                 : fmt::format("given up, since the step at hand has not ended {} s after {}", seconds, name);
   {
@@ -118,6 +146,8 @@ void StopSignals::main() {
   }
   giveUp(stopSignal(), why);
 }
+
+void setSignalClock(SignalClock clock) { signalClock = clock ? clock : monotonicMilliseconds; }
 
 runtime::Status StopSignals::outcome(runtime::Status ofRun) {
   std::lock_guard<std::mutex> lock(mutex);
@@ -129,7 +159,7 @@ int stopSignal() { return first.load(std::memory_order_relaxed); }
 void stepsAreOver() {
   if (ends[1] < 0)
     return;
-  setHandler(SIG_DFL);
+  endsProcess = true;
   tell('O');
 }
 

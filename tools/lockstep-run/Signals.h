@@ -6,7 +6,9 @@
 #include "runtime/support/Status.h"
 
 #include <array>
+#include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -27,8 +29,12 @@ private:
   sigset_t before;
 };
 
+/// Signals that come sooner after another one are the same wish.
+inline constexpr std::chrono::milliseconds signalGap{500};
+
 /// While it lives, SIGINT and SIGTERM ask the run to stop after the step it is in. If a second one comes first, or the step does not end in
-/// time, the run is given up; the next one after that ends the process as usual. Signals go to a thread of its own.
+/// time, the run is given up; the next one after that ends the process as usual. A signal within `signalGap` of one that counted does not
+/// count. Signals go to a thread of its own.
 class StopSignals {
 public:
   /// On another thread `stop()` is called at the first signal, and `giveUp(signal, why)` at most once, `seconds` later or at the second
@@ -53,9 +59,13 @@ private:
   std::thread thread;
 };
 
+/// Milliseconds since some point, for signal handlers; tests put in another one, null puts back the system's.
+using SignalClock = int64_t (*)();
+void setSignalClock(SignalClock clock);
+
 /// The first signal that asked to stop, or 0.
 int stopSignal();
-/// The step at hand has ended: nothing is given up any more. A further signal ends the process as usual.
+/// The step at hand has ended: nothing is given up any more. A further signal that counts ends the process as usual.
 void stepsAreOver();
 
 } // namespace lockstep::run

@@ -4,6 +4,7 @@
 #define LOCKSTEP_TOOLS_LOCKSTEP_RUN_TRAINING_H
 
 #include "runtime/checkpoint/Checkpoint.h"
+#include "runtime/checkpoint/FolderLock.h"
 #include "runtime/executor/Cluster.h"
 #include "runtime/executor/Coordinator.h"
 #include "tools/lockstep-run/DataSource.h"
@@ -115,6 +116,8 @@ private:
   StepRecord record;
   std::optional<uint64_t> evaluatedStep, savedStep;
   std::string lastCheckpoint;
+  /// Of the folder for checkpoints, as long as this run may save there.
+  runtime::FolderLock lock;
   /// Held while files are written.
   std::mutex savingMutex;
   std::vector<EvaluatedMetric> lastEvaluation;

@@ -105,29 +105,32 @@ Status Training::prepareVariables() {
   if (!options.save.empty()) {
     FileWatch::Scope scope(files, "preparing checkpoints in '" + options.save + "'");
     LOCKSTEP_RETURN_IF_ERROR(prepareCheckpoints(options.save));
+    Expected<FolderLock> locked = FolderLock::acquire(options.save);
+    if (!locked)
+      return locked.status();
+    lock = std::move(*locked);
     LOCKSTEP_RETURN_IF_ERROR(checkAggregation(variables));
   }
   state.seed = options.seed.value_or(0);
   if (options.resume) {
     FileWatch::Scope scope(files, "restoring a checkpoint from '" + options.save + "'");
-    Expected<std::optional<std::string>> latest = latestCheckpoint(options.save);
+    Expected<std::optional<RestoredCheckpoint>> latest = restoreLatestCheckpoint(options.save, variables);
     if (!latest)
       return latest.status();
-    if (*latest) {
-      Expected<TrainingState> restored = restoreCheckpoint(**latest, variables);
-      if (!restored)
-        return restored.status();
-      if (options.seed && *options.seed != restored->seed)
-        return invalidArgument(
-            fmt::format("'{}': expected --seed={}, with which the run began, found {}", **latest, restored->seed, *options.seed));
-      if (layout && restored->examples && *restored->examples != layout->examples)
-        return invalidArgument(fmt::format("'{}': expected the {} examples that the run began with, found {} in '{}'", **latest,
-                                           *restored->examples, layout->examples, layout->source));
-      state = *restored;
+    if (const std::optional<RestoredCheckpoint> &restored = *latest) {
+      for (const std::string &damage : restored->damaged)
+        printNote(fmt::format("damaged, and passed over: {}", damage));
+      if (options.seed && *options.seed != restored->state.seed)
+        return invalidArgument(fmt::format("'{}': expected --seed={}, with which the run began, found {}", restored->path,
+                                           restored->state.seed, *options.seed));
+      if (layout && restored->state.examples && *restored->state.examples != layout->examples)
+        return invalidArgument(fmt::format("'{}': expected the {} examples that the run began with, found {} in '{}'", restored->path,
+                                           *restored->state.examples, layout->examples, layout->source));
+      state = restored->state;
       if (layout)
         state.examples = layout->examples;
       savedStep = state.step;
-      lastCheckpoint = **latest;
+      lastCheckpoint = restored->path;
       printNote(fmt::format("resuming after {} steps from '{}'", state.step, lastCheckpoint));
       return Status::success();
     }

@@ -2,12 +2,18 @@
 
 #include "data/DataTestSupport.h"
 
+#include "runtime/checkpoint/AtomicFile.h"
 #include "runtime/checkpoint/Checkpoint.h"
+#include "runtime/checkpoint/FolderLock.h"
+#include "runtime/checkpoint/SafetensorsWriter.h"
+#include "runtime/support/Sha256.h"
 
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <filesystem>
 #include <numeric>
+#include <unistd.h>
 
 using namespace lockstep::runtime;
 using namespace lockstep::runtime::test;
@@ -143,21 +149,129 @@ TEST(Checkpoint, ChecksTheState) {
   EXPECT_EQ(error({}), "'" + path +
                            "': expected a checkpoint, found a safetensors file without a "
                            "state of training (use it with --init)");
-  EXPECT_EQ(error({{"lockstep_checkpoint", "1"}}), "'" + path + "': expected a checkpoint of version 2, found '1'");
+  EXPECT_EQ(error({{"lockstep_checkpoint", "1"}}), "'" + path + "': expected a checkpoint of version 2 or 3, found '1'");
   EXPECT_EQ(error({{"lockstep_checkpoint", "2"}, {"step", "1"}, {"seed", "x"}}),
             "'" + path + "': expected a number for 'seed' in the metadata, found 'x'");
   EXPECT_EQ(error({{"lockstep_checkpoint", "2"}}), "'" + path + "': expected a number for 'step' in the metadata, found none");
 }
 
-// A temporary file of a run that was killed while it saved is in nobody's way.
+// Temporary files of runs that were killed while they saved are in nobody's way, and go when a run has locked the folder. Others' stay.
 TEST(Checkpoint, SurvivesALeftover) {
   TemporaryFolder folder;
   Variables variables;
   variables.add("a", {2}, 1);
-  folder.write("checkpoint-500.safetensors.tmp", std::string(5000, 'x'));
+  std::string leftover = "checkpoint-500.safetensors." + std::to_string(::getpid()) + "-0.tmp";
+  for (std::string name : {leftover, std::string("checkpoint-2.safetensors.77-3.tmp"), std::string("notes.tmp")})
+    folder.write(name, std::string(5000, 'x'));
   ASSERT_TRUE(saveCheckpoint(folder.path, someState(), variables.views).ok());
   EXPECT_TRUE(restoreCheckpoint(**latestCheckpoint(folder.path), variables.views).ok());
-  EXPECT_FALSE(std::filesystem::exists(folder / "checkpoint-500.safetensors.tmp"));
+  EXPECT_TRUE(FolderLock::acquire(folder.path).ok());
+  EXPECT_FALSE(std::filesystem::exists(folder / leftover));
+  EXPECT_FALSE(std::filesystem::exists(folder / "checkpoint-2.safetensors.77-3.tmp"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "notes.tmp"));
+}
+
+// A name that somebody else has taken, for example by a link to where this user may write and they may not, is not written to.
+TEST(AtomicFile, FollowsNoLink) {
+  TemporaryFolder folder;
+  folder.write("target", "theirs");
+  struct Linking final : FileCalls {
+    int create(const char *path) override {
+      if (links++ == 0)
+        std::filesystem::create_symlink(target, path);
+      return FileCalls::create(path);
+    }
+    std::string target;
+    int links = 0;
+  } calls;
+  calls.target = folder / "target";
+  Expected<AtomicFile> file = AtomicFile::create(folder / "file", calls);
+  ASSERT_TRUE(file.ok());
+  EXPECT_TRUE(file->write(std::as_bytes(std::span("ours", 4))).ok());
+  EXPECT_TRUE(file->commit().ok());
+  EXPECT_EQ(calls.links, 2);
+  EXPECT_EQ(readText(folder / "target"), "theirs");
+  EXPECT_EQ(readText(folder / "file"), "ours");
+  EXPECT_FALSE(std::filesystem::is_symlink(folder / "file"));
+}
+
+TEST(FolderLock, IsHeldByOne) {
+  TemporaryFolder folder;
+  Expected<FolderLock> first = FolderLock::acquire(folder.path);
+  ASSERT_TRUE(first.ok());
+  EXPECT_EQ(FolderLock::acquire(folder.path).status().message(),
+            "'" + folder.path + "': expected a folder that no other run saves to, found it locked by process " +
+                std::to_string(::getpid()));
+  *first = FolderLock();
+  EXPECT_TRUE(FolderLock::acquire(folder.path).ok());
+  std::filesystem::remove(folder / "lock");
+  std::filesystem::create_symlink(folder / "elsewhere", folder / "lock");
+  EXPECT_FALSE(FolderLock::acquire(folder.path).ok());
+  EXPECT_FALSE(std::filesystem::exists(folder / "elsewhere"));
+}
+
+// Each byte of a checkpoint counts: whichever is another one, the checkpoint is damaged, and the one before is restored.
+TEST(Checkpoint, SeesEachByteThatHasChanged) {
+  TemporaryFolder folder;
+  Variables variables;
+  variables.add("a", {2}, 1);
+  std::string older = *saveCheckpoint(folder.path, {.step = 1, .seed = 7}, variables.views);
+  std::string latest = *saveCheckpoint(folder.path, {.step = 2, .seed = 8}, variables.views);
+  const std::string sound = readText(latest);
+  for (size_t i = 0; i < sound.size(); ++i)
+    for (char change : {'\x01', '\x80'}) {
+      std::string changed = sound;
+      changed[i] = char(changed[i] ^ change);
+      folder.write("checkpoint-2.safetensors", changed);
+      Expected<TrainingState> state = restoreCheckpoint(latest, variables.views);
+      ASSERT_EQ(state.status().code(), StatusCode::corrupted) << i << ": " << state.status().message();
+      Expected<std::optional<RestoredCheckpoint>> restored = restoreLatestCheckpoint(folder.path, variables.views);
+      ASSERT_TRUE(restored.ok()) << restored.status().message();
+      ASSERT_EQ((*restored)->path, older);
+      ASSERT_EQ((*restored)->state.seed, 7u);
+      ASSERT_EQ((*restored)->damaged, std::vector<std::string>{state.status().message()});
+    }
+  for (size_t size = 0; size < sound.size(); ++size) {
+    folder.write("checkpoint-2.safetensors", sound.substr(0, size));
+    Expected<std::optional<RestoredCheckpoint>> restored = restoreLatestCheckpoint(folder.path, variables.views);
+    ASSERT_TRUE(restored.ok()) << size << ": " << restored.status().message();
+    ASSERT_EQ((*restored)->path, older);
+  }
+  folder.write("checkpoint-1.safetensors", "");
+  Status none = restoreLatestCheckpoint(folder.path, variables.views).status();
+  EXPECT_EQ(none.code(), StatusCode::corrupted);
+  EXPECT_TRUE(none.message().starts_with("'" + folder.path + "': expected a checkpoint that is whole, found none:\n  '" + latest + "': "))
+      << none.message();
+}
+
+// What others can compute from the file is what is in it.
+TEST(Checkpoint, DigestIsThatOfTheFile) {
+  TemporaryFolder folder;
+  Variables variables;
+  variables.add("a", {2}, 1);
+  std::string text = readText(*saveCheckpoint(folder.path, someState(), variables.views));
+  size_t place = text.find("\"sha256\":\"") + 10;
+  std::string digest = text.substr(place, 64);
+  text.replace(place, 64, 64, '0');
+  EXPECT_EQ(toHex(Sha256::of(std::as_bytes(std::span(text)))), digest);
+}
+
+// Checkpoints of the version before have no digest, and are read; one that calls itself so and has one is of neither.
+TEST(Checkpoint, ReadsThoseWithoutDigest) {
+  TemporaryFolder folder;
+  std::string path = folder / "checkpoint-3.safetensors";
+  std::map<std::string, std::string> metadata = {
+      {"lockstep_checkpoint", "2"}, {"step", "3"}, {"seed", "0"}, {"epoch", "0"}, {"position", "0"}};
+  ASSERT_TRUE(writeSafetensors(path, {}, metadata).ok());
+  EXPECT_EQ(restoreCheckpoint(path, {})->step, 3u);
+  metadata["sha256"] = std::string(noDigest);
+  ASSERT_TRUE(writeSafetensors(path, {}, metadata).ok());
+  EXPECT_EQ(restoreCheckpoint(path, {}).status().code(), StatusCode::unsupported);
+  metadata["lockstep_checkpoint"] = "3";
+  metadata.erase("sha256");
+  ASSERT_TRUE(writeSafetensors(path, {}, metadata).ok());
+  EXPECT_EQ(restoreCheckpoint(path, {}).status().message(),
+            "'" + path + "': expected 'sha256' in the metadata, found none: bytes of the file have changed");
 }
 
 // Before the first step, not after the last one: a folder that cannot be made, and one that is a file.

@@ -100,8 +100,9 @@ TEST(Safetensors, RefusesToWriteNonsense) {
 TEST(Safetensors, KeepsTheOldFileOnErrors) {
   TemporaryFolder folder;
   folder.write("a", "old");
-  std::filesystem::create_directory(folder / "a.tmp");
-  EXPECT_EQ(writeSafetensors(folder / "a", {}, {}).message(), "'" + folder / "a" + "': cannot create: Is a directory");
+  std::string none = folder / "none/a";
+  EXPECT_EQ(writeSafetensors(none, {}, {}).message(), "'" + none + "': cannot create: No such file or directory");
+  EXPECT_FALSE(writeSafetensors(folder / "a", {{"t", ElementType::f32, {2}, {}}}, {}).ok());
   EXPECT_EQ(readText(folder / "a"), "old");
   EXPECT_EQ(writeSafetensors("/dev/null/a", {}, {}).message(), "'/dev/null/a': cannot create: Not a directory");
 }

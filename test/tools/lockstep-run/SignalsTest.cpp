@@ -2,9 +2,9 @@
 
 #include "tools/lockstep-run/Signals.h"
 
+#include <atomic>
 #include <csignal>
 #include <future>
-#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -13,24 +13,42 @@ using namespace lockstep::runtime;
 
 namespace {
 
+std::atomic<int64_t> milliseconds = 0;
+
 // A run that is given up between two steps finds out only at the next one, which says that it is poisoned: that is the interruption too.
 TEST(StopSignals, whateverFailsAfterwardsIsTheInterruption) {
   std::promise<void> stopped;
   std::promise<int> givenUp;
   StopSignals signals(1e6, [&] { stopped.set_value(); }, [&](int signal, const std::string &) { givenUp.set_value(signal); });
+  setSignalClock([] { return milliseconds.load(); });
+  // Here, so that each has been handled when `raise` returns.
+  sigset_t both;
+  sigemptyset(&both);
+  sigaddset(&both, SIGINT);
+  sigaddset(&both, SIGTERM);
+  pthread_sigmask(SIG_UNBLOCK, &both, nullptr);
   const Status failure(StatusCode::poisoned, "the session was poisoned by an earlier error");
   EXPECT_EQ(signals.outcome(failure).message(), failure.message());
   EXPECT_EQ(stopSignal(), 0);
-  kill(getpid(), SIGTERM);
+  raise(SIGTERM);
   stopped.get_future().wait();
   EXPECT_EQ(stopSignal(), SIGTERM);
+  // The same wish once more.
+  milliseconds += 499;
+  raise(SIGTERM);
+  raise(SIGINT);
   // The step at hand may fail by itself.
   EXPECT_EQ(signals.outcome(failure).message(), failure.message());
-  kill(getpid(), SIGTERM);
+  milliseconds += 1;
+  raise(SIGTERM);
   EXPECT_EQ(givenUp.get_future().get(), SIGTERM);
   EXPECT_EQ(signals.outcome(failure).code(), StatusCode::interrupted);
   EXPECT_EQ(signals.outcome(failure).message(), "given up at the second signal, SIGTERM");
   EXPECT_TRUE(signals.outcome(Status::success()).ok());
+  // Another wish would end the process now; the same one does not.
+  milliseconds += 499;
+  raise(SIGTERM);
+  setSignalClock(nullptr);
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 """What becomes of runs that are stopped, hang or fail in the middle of a step."""
 
+import contextlib
 import json
 import os
 import signal
@@ -9,9 +10,10 @@ import time
 
 import numpy as np
 import pytest
+from safetensors import safe_open
 from safetensors.numpy import load_file
 
-from run_tool import RUN, initial, lines, train
+from run_tool import RUN, USUAL, failure, initial, lines, train
 
 
 def test_stops_on_a_signal(model, tmp_path):
@@ -114,9 +116,9 @@ def test_shadows_change_nothing(model, tmp_path):
 class Interrupted:
     """A run that gets signals when it says certain things."""
 
-    def __init__(self, model, *options, artifact="model.lockstep"):
+    def __init__(self, model, *options, artifact="model.lockstep", steps=5):
         self.process = subprocess.Popen(
-            [RUN, artifact, "--init=init.safetensors", "--data=train.npz", "--set=lr=0.1", "--steps=5", *options],
+            [RUN, artifact, "--init=init.safetensors", "--data=train.npz", "--set=lr=0.1", f"--steps={steps}", *options],
             cwd=model, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         self.err = ""
@@ -130,8 +132,26 @@ class Interrupted:
             assert line, self.err
             self.err += line
 
+    def insist(self, number, until):
+        """Signals again and again until the run says `until`: what comes too soon after the first signal is the same wish."""
+        said = threading.Event()
+
+        def signal_again():
+            while not said.wait(0.1):
+                self.process.send_signal(number)
+
+        signals = threading.Thread(target=signal_again)
+        signals.start()
+        try:
+            self.wait_for(until)
+        finally:
+            said.set()
+            signals.join()
+
     def end(self):
-        self.err += self.process.communicate(timeout=60)[1]
+        # Not by `communicate`, which does not see what has been read ahead.
+        self.err += self.process.stderr.read()
+        self.process.wait()
         self.timer.cancel()
         return self.process.returncode, self.err
 
@@ -147,12 +167,81 @@ def test_a_second_signal_gives_the_step_up(model, tmp_path, name, shadows):
     run.wait_for("injected: ")
     run.process.send_signal(number)
     run.wait_for(f"lockstep-run: {name}: stopping after the step at hand; a second signal gives it up\n")
-    run.process.send_signal(number)
+    run.insist(number, until=f"lockstep-run: error: given up at the second signal, {name}\n")
     status, err = run.end()
     assert status == 128 + number
-    assert f"lockstep-run: error: given up at the second signal, {name}\n" in err
     assert ("are not saved" in err) == (not shadows)
     assert not shadows or is_initial(tmp_path / "checkpoint-0.safetensors")
+
+
+class Endless(Interrupted):
+    """A run that saves to `folder` when it is told to stop."""
+
+    def __init__(self, model, folder, *options):
+        # The fault, which harms nobody, tells that the first step has begun.
+        fault = "--inject=nan:replica=0,command=0,program=step"
+        super().__init__(model, f"--save={folder}", fault, *options, steps=2_000_000_000)
+        self.wait_for("injected: ")
+
+
+# A terminal's interrupt may come twice: by the terminal, and from who has started the run.
+@pytest.mark.parametrize("other", [signal.SIGINT, signal.SIGTERM])
+def test_two_signals_at_once_are_one(model, tmp_path, other):
+    run = Endless(model, tmp_path)
+    run.process.send_signal(signal.SIGINT)
+    run.process.send_signal(other)
+    status, err = run.end()
+    assert status in (128 + signal.SIGINT, 128 + other), err
+    assert "given up" not in err
+    (checkpoint,) = tmp_path.glob("checkpoint-*.safetensors")
+    assert checkpoint.stem == f"checkpoint-{steps_of(checkpoint)}"
+
+
+def steps_of(checkpoint):
+    with safe_open(checkpoint, "np") as file:
+        return file.metadata()["step"]
+
+
+def test_one_run_saves_to_a_folder(model, tmp_path):
+    run = Endless(model, tmp_path)
+    second = failure(model, *USUAL, "--steps=2", f"--save={tmp_path}")
+    assert second == f"'{tmp_path}': expected a folder that no other run saves to, found it locked by process {run.process.pid}"
+    assert not list(tmp_path.glob("*.safetensors"))
+    run.process.send_signal(signal.SIGTERM)
+    assert run.end()[0] == 128 + signal.SIGTERM
+    train(model, "--steps=1", f"--save={tmp_path}")
+
+
+# One that was killed has left what it was writing, and its lock is gone with it.
+def test_goes_on_after_a_kill(model, tmp_path):
+    train(model, "--steps=2", f"--save={tmp_path}")
+    (tmp_path / "checkpoint-4.safetensors.123-0.tmp").write_bytes(b"part")
+    run = Endless(model, tmp_path)
+    run.process.kill()
+    run.end()
+    _, _, err = train(model, "--steps=4", f"--save={tmp_path}", "--resume")
+    assert f"resuming after 2 steps from '{tmp_path / 'checkpoint-2.safetensors'}'" in err
+    assert not list(tmp_path.glob("*.tmp"))
+
+
+@pytest.mark.parametrize("damage", ["cut", "changed"])
+def test_resumes_from_the_checkpoint_before_a_damaged_one(model, tmp_path, damage):
+    train(model, "--steps=4", "--save-every=2", f"--save={tmp_path / 'whole'}")
+    train(model, "--steps=4", "--save-every=2", f"--save={tmp_path / 'saved'}")
+    latest = tmp_path / "saved" / "checkpoint-4.safetensors"
+    content = latest.read_bytes()
+    latest.write_bytes(content[:-1] if damage == "cut" else content[:-1] + bytes([content[-1] ^ 1]))
+    _, _, err = train(model, "--steps=4", f"--save={tmp_path / 'saved'}", "--resume")
+    assert f"lockstep-run: damaged, and passed over: '{latest}': " in err
+    if damage == "changed":
+        assert "bytes of the file have changed since it was written\n" in err
+    assert "resuming after 2 steps from" in err
+    assert latest.read_bytes() == (tmp_path / "whole" / latest.name).read_bytes()
+    for checkpoint in tmp_path.glob("saved/*.safetensors"):
+        checkpoint.write_bytes(b"")
+    assert "expected a checkpoint that is whole, found none:" in failure(
+        model, *USUAL, "--steps=5", f"--save={tmp_path / 'saved'}", "--resume"
+    )
 
 
 def test_a_step_that_does_not_end_is_given_up_after_a_signal(model, tmp_path):
@@ -177,20 +266,25 @@ def next_line_with(stream, text):
 
 
 def test_tells_of_a_checkpoint_that_cannot_be_written(model, tmp_path):
-    # Opening a pipe waits for a reader, as a network that hangs waits for a server.
-    pipe = tmp_path / "checkpoint-2.safetensors.tmp"
+    # Metrics go first, to a pipe that nobody empties: as a network that hangs waits for a server.
+    pipe = tmp_path / "metrics.jsonl"
     os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(reader, b" " * 4096)
     process = subprocess.Popen(
         [RUN, "model.lockstep", "--init=init.safetensors", "--data=train.npz", "--set=lr=0.001", "--steps=2",
-         f"--save={tmp_path}", "--deadline=0.1"],
+         f"--save={tmp_path}", f"--metrics={pipe}", "--deadline=0.1"],
         cwd=model, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    what = f"writing the checkpoint of step 2 to '{tmp_path}' has taken"
+    what = f"writing metrics to '{pipe}' has taken"
     assert next_line_with(process.stderr, what).endswith(" 0.1 s so far and goes on; a signal ends the run\n")
     assert " 0.2 s so far" in next_line_with(process.stderr, what)
     process.send_signal(signal.SIGTERM)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 128 + signal.SIGTERM
+    os.close(reader)
     assert "a checkpoint is being written, which does not end: it is left unfinished, those before it are whole\n" in err
 
 

@@ -1,0 +1,37 @@
+//===- RunningTime.h - time without suspensions -----------------*- C++ -*-===//
+
+#ifndef LOCKSTEP_RUNTIME_SUPPORT_RUNNINGTIME_H
+#define LOCKSTEP_RUNTIME_SUPPORT_RUNNINGTIME_H
+
+#include "runtime/support/Clock.h"
+
+#include <algorithm>
+
+namespace lockstep::runtime {
+
+/// Measures how long a thread has waited for others. Time in which the whole process was stopped (SIGSTOP, a debugger, a sleeping machine)
+/// does not count, since the others could do nothing in it either: of a wait that ends much later than it was to end, at most twice its
+/// length counts.
+class RunningTime {
+public:
+  /// Waits are for `slice`, at least a millisecond.
+  RunningTime(Clock &clock, Clock::Duration slice) : clock(clock), slice(std::max<Clock::Duration>(slice, std::chrono::milliseconds(1))) {}
+
+  /// Waits until `condition` is notified, but no longer than a slice. `lock` is held on entry and on return.
+  void wait(std::unique_lock<std::mutex> &lock, std::condition_variable &condition) {
+    Clock::Duration begin = clock.now();
+    clock.waitUntil(lock, condition, begin + slice);
+    passed += std::min(clock.now() - begin, 2 * slice);
+  }
+
+  /// The time of all waits so far.
+  Clock::Duration now() const { return passed; }
+
+private:
+  Clock &clock;
+  Clock::Duration slice, passed{};
+};
+
+} // namespace lockstep::runtime
+
+#endif // LOCKSTEP_RUNTIME_SUPPORT_RUNNINGTIME_H
