@@ -6,6 +6,7 @@
 #include "runtime/data/BatchFiller.h"
 #include "runtime/support/Checked.h"
 #include "runtime/support/RunningTime.h"
+#include "runtime/support/Threads.h"
 
 #include <fmt/format.h>
 
@@ -93,7 +94,10 @@ Status Batches::Impl::start(const BatchOptions &options) {
       slot.inputs.push_back(slot.memory.bytes().data() + replica * stride);
     slot.batch.inputs = slot.inputs;
   }
-  thread = std::thread([this] { produce(); });
+  Expected<std::thread> producer = startThread([this] { produce(); });
+  if (!producer)
+    return producer.status();
+  thread = std::move(*producer);
   return Status::success();
 }
 

@@ -101,7 +101,7 @@ Status Cluster::Impl::initialize(std::shared_ptr<const Artifact> given, ClusterO
     crewOptions.workers += session->workers() * options.session.clusters;
   }
   crew = std::make_unique<Crew>(std::move(members), *network, std::move(crewOptions));
-  return Status::success();
+  return crew->status();
 }
 
 void Cluster::Impl::describeExecutors(unsigned count) {

@@ -34,8 +34,7 @@ Status Coordinator::Impl::initialize(std::shared_ptr<const Artifact> given, Coor
   }
   for (const VariableInfo &info : cluster(0).variables())
     variables.emplace(info.name, *cluster(0).variable(info.name));
-  team.start(options.workers, std::chrono::nanoseconds(0), [this](unsigned worker) { return work(worker); });
-  return Status::success();
+  return team.start(options.workers, std::chrono::nanoseconds(0), [this](unsigned worker) { return work(worker); });
 }
 
 Status Coordinator::Impl::checkArtifact() const {

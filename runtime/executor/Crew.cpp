@@ -15,10 +15,13 @@ Crew::Crew(std::vector<Session *> given, const Network &network, Options givenOp
   constexpr auto wakeUpCost = std::chrono::microseconds(60);
   auto spinTime = options.workers <= availableCpus() ? wakeUpCost : std::chrono::microseconds(0);
   seen.assign(sessions.size(), 0);
-  team.start(unsigned(sessions.size() - 1), spinTime, [this](unsigned index) { return join(index + 1); });
+  started = team.start(unsigned(sessions.size() - 1), spinTime, [this](unsigned index) { return join(index + 1); });
+  if (!started.ok())
+    return;
   watchdog = std::make_unique<Watchdog>(
       *options.clock, options.deadline, [this] { return sample(); }, [this](uint64_t run) { return expire(run); },
       [this](uint64_t run, std::chrono::nanoseconds duration) { tellOfWait(run, duration); });
+  started = watchdog->status();
 }
 
 bool Crew::leaveOrAbandon() {

@@ -31,6 +31,8 @@ public:
 
   /// `sessions` are the executors of `network`, in its order. Both must outlive the crew.
   Crew(std::vector<Session *> sessions, const Network &network, Options options);
+  /// Error: its threads could not be started, and it can only be destroyed.
+  const Status &status() const { return started; }
   /// Joins the threads, unless they have been abandoned.
   ~Crew() = default;
   Crew(const Crew &) = delete;
@@ -76,6 +78,7 @@ private:
 
   /// Destroyed before everything above, which their threads look at; the watchdog first.
   ThreadTeam team;
+  Status started;
   std::unique_ptr<Watchdog> watchdog;
 };
 

@@ -31,11 +31,13 @@ Executor::Executor(Options given)
   if (options.workers * (options.network ? options.network->executorsInProcess() : 1) * options.clusters <= availableCpus())
     spinTime = wakeUpCost;
   generations.assign(options.workers - 1, 0);
-  team.start(options.workers - 1, spinTime, [this](unsigned index) { return enterAndWork(index + 1); });
-  if (options.deadline > std::chrono::nanoseconds(0))
+  started = team.start(options.workers - 1, spinTime, [this](unsigned index) { return enterAndWork(index + 1); });
+  if (started.ok() && options.deadline > std::chrono::nanoseconds(0)) {
     watchdog = std::make_unique<Watchdog>(
         *options.clock, options.deadline, [this] { return sample(); }, [this](uint64_t run) { return expire(run); },
         [this](uint64_t run, std::chrono::nanoseconds duration) { tellOfWait(run, duration); });
+    started = watchdog->status();
+  }
 }
 
 bool Executor::isInside() const { return (gate.load(std::memory_order_acquire) & gateInside) != 0; }

@@ -43,6 +43,8 @@ public:
   };
 
   explicit Executor(Options options);
+  /// Error: its threads could not be started, and it can only be destroyed.
+  const Status &status() const { return started; }
   /// Joins the workers, unless they have been abandoned.
   ~Executor() = default;
 
@@ -132,6 +134,7 @@ private:
 
   /// Destroyed before everything above, which their threads look at; the watchdog first.
   ThreadTeam team;
+  Status started;
   std::unique_ptr<Watchdog> watchdog;
 };
 

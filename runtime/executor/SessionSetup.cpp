@@ -54,6 +54,7 @@ Status Session::Impl::initialize(std::shared_ptr<const Artifact> given, SessionO
   executorOptions.clusters = options.clusters;
   executorOptions.brokenRule = options.checkRaces ? options.brokenRule : BrokenRule::none;
   executor = std::make_unique<Executor>(std::move(executorOptions));
+  LOCKSTEP_RETURN_IF_ERROR(executor->status());
   if (!options.traceFile.empty()) {
     trace = std::make_unique<Trace>(ranks.count);
     executor->observe(trace.get());

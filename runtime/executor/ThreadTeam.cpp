@@ -2,6 +2,8 @@
 
 #include "runtime/executor/ThreadTeam.h"
 
+#include "runtime/support/Threads.h"
+
 namespace lockstep::runtime {
 
 ThreadTeam::~ThreadTeam() {
@@ -10,11 +12,16 @@ ThreadTeam::~ThreadTeam() {
     thread.join();
 }
 
-void ThreadTeam::start(unsigned count, std::chrono::nanoseconds given, std::function<bool(unsigned)> function) {
+Status ThreadTeam::start(unsigned count, std::chrono::nanoseconds given, std::function<bool(unsigned)> function) {
   spinTime = given;
   work = std::move(function);
-  for (unsigned index = 0; index < count; ++index)
-    threads.emplace_back([this, index] { main(index); });
+  for (unsigned index = 0; index < count; ++index) {
+    Expected<std::thread> thread = startThread([this, index] { main(index); });
+    if (!thread)
+      return thread.status().withContext(fmt::format("expected {} threads, found {}", count, index));
+    threads.push_back(std::move(*thread));
+  }
+  return Status::success();
 }
 
 void ThreadTeam::main(unsigned index) {

@@ -4,6 +4,7 @@
 #define LOCKSTEP_RUNTIME_EXECUTOR_THREADTEAM_H
 
 #include "runtime/support/Futex.h"
+#include "runtime/support/Status.h"
 
 #include <atomic>
 #include <chrono>
@@ -26,8 +27,9 @@ public:
   ThreadTeam &operator=(const ThreadTeam &) = delete;
 
   /// Starts `count` threads. Each calls `work`, with its index, as long as that returns true; false: there was nothing to do. Then it
-  /// looks again and again for `spinTime`, and sleeps until `wake`. Called once.
-  void start(unsigned count, std::chrono::nanoseconds spinTime, std::function<bool(unsigned)> work);
+  /// looks again and again for `spinTime`, and sleeps until `wake`. Called once. Error: the system gives no more threads; those that it
+  /// has given end with this object.
+  Status start(unsigned count, std::chrono::nanoseconds spinTime, std::function<bool(unsigned)> work);
   size_t size() const { return threads.size(); }
   /// There is work.
   void wake() { starts.notify(); }

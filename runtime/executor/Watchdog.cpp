@@ -3,13 +3,18 @@
 #include "runtime/executor/Watchdog.h"
 
 #include "runtime/support/RunningTime.h"
+#include "runtime/support/Threads.h"
 
 namespace lockstep::runtime {
 
 Watchdog::Watchdog(Clock &clock, Clock::Duration deadline, std::function<Sample()> sample, std::function<bool(uint64_t)> expire,
                    std::function<void(uint64_t, Clock::Duration)> tellOfWait)
     : clock(clock), deadline(deadline), sample(std::move(sample)), expire(std::move(expire)), tellOfWait(std::move(tellOfWait)) {
-  thread = std::thread([this] { main(); });
+  Expected<std::thread> created = startThread([this] { main(); });
+  if (created)
+    thread = std::move(*created);
+  else
+    started = created.status();
 }
 
 Watchdog::~Watchdog() {
@@ -18,7 +23,8 @@ Watchdog::~Watchdog() {
     quit = true;
   }
   condition.notify_all();
-  thread.join();
+  if (thread.joinable())
+    thread.join();
 }
 
 void Watchdog::main() {

@@ -4,6 +4,7 @@
 #define LOCKSTEP_RUNTIME_EXECUTOR_WATCHDOG_H
 
 #include "runtime/support/Clock.h"
+#include "runtime/support/Status.h"
 
 #include <condition_variable>
 #include <cstdint>
@@ -38,6 +39,9 @@ public:
            std::function<void(uint64_t, Clock::Duration)> tellOfWait);
   ~Watchdog();
 
+  /// Error: there is no thread for it, and it does nothing.
+  const Status &status() const { return started; }
+
 private:
   void main();
 
@@ -49,6 +53,7 @@ private:
   std::mutex mutex;
   std::condition_variable condition;
   bool quit = false;
+  Status started;
   std::thread thread;
 };
 

@@ -2,6 +2,7 @@
 
 #include "tools/lockstep-inspect/Sections.h"
 #include "tools/support/Numbers.h"
+#include "tools/support/OutOfMemory.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -40,6 +41,7 @@ Status write(const std::string &path, const std::string &text) {
 } // namespace
 
 int main(int argc, char **argv) {
+  lockstep::tools::endWhenOutOfMemory("lockstep-inspect");
   std::string file, format = "text", output = "-";
   std::optional<std::string> trust;
   std::vector<std::string> shown;

@@ -30,6 +30,8 @@ public:
   };
 
   explicit FileWatch(runtime::Clock::Duration deadline, runtime::Clock &clock = runtime::Clock::system());
+  /// Error: there is no thread that could watch.
+  const runtime::Status &status() const { return watchdog.status(); }
 
 private:
   std::mutex mutex;

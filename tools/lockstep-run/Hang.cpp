@@ -3,6 +3,7 @@
 #include "tools/lockstep-run/Hang.h"
 
 #include "runtime/checkpoint/AtomicFile.h"
+#include "runtime/support/Threads.h"
 #include "tools/lockstep-run/Options.h"
 
 #include <fmt/format.h>
@@ -51,8 +52,8 @@ void HangHandler::onLongWait(const runtime::DeadlineReport &report) {
 }
 
 void HangHandler::endSoon(int status) {
-  std::thread([this, status] {
-    std::this_thread::sleep_for(grace);
+  auto end = [this, status](std::chrono::milliseconds after) {
+    std::this_thread::sleep_for(after);
     if (decided.exchange(true))
       return;
     printNote("a kernel does not return: the process leaves it behind");
@@ -60,7 +61,11 @@ void HangHandler::endSoon(int status) {
       rescue();
     std::fflush(nullptr);
     _exit(status);
-  }).detach();
+  };
+  if (runtime::Expected<std::thread> thread = runtime::startThread([end] { end(grace); }))
+    thread->detach();
+  else
+    end(std::chrono::milliseconds(0));
 }
 
 void HangHandler::runReturned() {

@@ -2,6 +2,7 @@
 
 #include "tools/lockstep-run/Signals.h"
 
+#include "runtime/support/Threads.h"
 #include "tools/lockstep-run/Options.h"
 
 #include <algorithm>
@@ -112,7 +113,13 @@ StopSignals::StopSignals(double seconds, std::function<void()> givenStop, std::f
     return;
   }
   blockedHere.emplace();
-  thread = std::thread([this] { main(); });
+  runtime::Expected<std::thread> created = runtime::startThread([this] { main(); });
+  if (!created) {
+    printError(fmt::format("{}: SIGINT and SIGTERM end the process without saving", created.status().message()));
+    blockedHere.reset();
+    return;
+  }
+  thread = std::move(*created);
   setHandler(handle);
 }
 

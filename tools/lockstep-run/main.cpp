@@ -10,6 +10,7 @@
 #include "tools/lockstep-run/Signals.h"
 #include "tools/lockstep-run/Training.h"
 #include "tools/support/Compile.h"
+#include "tools/support/OutOfMemory.h"
 
 #include <fmt/format.h>
 
@@ -218,6 +219,7 @@ int fail(const Status &status) {
 } // namespace
 
 int main(int argc, char **argv) {
+  lockstep::tools::endWhenOutOfMemory("lockstep-run");
   std::variant<Options, int> parsed = parseOptions(argc, argv);
   if (const int *status = std::get_if<int>(&parsed))
     return *status;
@@ -226,6 +228,8 @@ int main(int argc, char **argv) {
   if (Status status = checkOutputs(options); !status.ok())
     return fail(status);
   FileWatch files = watchFiles(options);
+  if (!files.status().ok())
+    return fail(files.status());
   Expected<std::shared_ptr<const Artifact>> artifact = openArtifact(options, files);
   if (!artifact)
     return fail(artifact.status());

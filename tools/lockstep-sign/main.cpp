@@ -4,6 +4,7 @@
 #include "runtime/artifact/Signature.h"
 #include "runtime/checkpoint/AtomicFile.h"
 #include "tools/support/Numbers.h"
+#include "tools/support/OutOfMemory.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -43,6 +44,7 @@ Status sign(const std::string &input, const std::string &keyFile, const std::str
 } // namespace
 
 int main(int argc, char **argv) {
+  lockstep::tools::endWhenOutOfMemory("lockstep-sign");
   std::string file, key, output;
   CLI::App app("Signs an artifact; a signature that it has is replaced.", "lockstep-sign");
   app.add_option("artifact", file, "artifact (.lockstep)")->required();

@@ -3,6 +3,7 @@
 #include "tools/lockstep-verify/Summary.h"
 #include "tools/support/Compile.h"
 #include "tools/support/Numbers.h"
+#include "tools/support/OutOfMemory.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -56,6 +57,7 @@ private:
 } // namespace
 
 int main(int argc, char **argv) {
+  lockstep::tools::endWhenOutOfMemory("lockstep-verify");
   std::string file, strategy, partitioner, optimization;
   int64_t replicas = 0, servers = 0;
   bool json = false;

@@ -1,12 +1,14 @@
 """Errors of lockstep-run, word by word."""
 
 import hashlib
+import resource
+import subprocess
 
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from run_tool import USUAL, failure, initial, train
+from run_tool import RUN, USUAL, failure, initial, train
 
 
 @pytest.mark.parametrize(
@@ -152,3 +154,27 @@ def test_disk_full(model):
     # Metrics that cannot be written end the run with an error.
     message = failure(model, *USUAL, "--steps=50", "--metrics=/dev/full")
     assert message == "'/dev/full': cannot write: No space left on device"
+
+
+def is_sanitized():
+    with open(RUN, "rb") as file:
+        text = file.read()
+    return any(name in text for name in (b"__asan_init", b"__tsan_init"))
+
+
+# Where there is too little address space for a thread or a memory, the tool says which; where there is enough, it trains.
+@pytest.mark.skipif(is_sanitized(), reason="sanitizers take terabytes of address space")
+@pytest.mark.parametrize("threads", ["--threads=1", "--threads=2", "--threads=64", "--executors=3"])
+def test_address_space_that_does_not_suffice(model, threads):
+    statuses = set()
+    for megabytes in (*range(10, 50, 2), 60, 100, 200, 400, 1000):
+        limit = megabytes << 20
+        done = subprocess.run(
+            [RUN, "model.lockstep", *USUAL, "--steps=2", threads], cwd=model, capture_output=True, text=True, timeout=120, check=False,
+            preexec_fn=lambda limit=limit: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
+        )  # fmt: skip
+        statuses.add(done.returncode)
+        # 127: the dynamic linker could not load the tool.
+        assert done.returncode in (0, 1, 127), f"{megabytes} MiB: {done.stderr}"
+        assert done.returncode != 1 or "lockstep-run: error: " in done.stderr, f"{megabytes} MiB: {done.stderr}"
+    assert {0, 1} <= statuses
