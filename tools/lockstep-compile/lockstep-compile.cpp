@@ -1,6 +1,7 @@
 //===- lockstep-compile.cpp - Compiles a step to an artifact --------------===//
 
 #include "dialect/Device/DeviceDialect.h"
+#include "dialect/Interfaces/Parsing.h"
 #include "dialect/Replica/ReplicaDialect.h"
 #include "passes/Emit/EmitArtifact.h"
 #include "passes/Pipelines.h"
@@ -12,7 +13,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/MLIRContext.h"
-#include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
@@ -219,7 +219,7 @@ int main(int argc, char **argv) {
   ErrorFile errors(context);
   if (!errorsName.empty() && mlir::failed(errors.open(errorsName, message)))
     return fail("--errors: " + message);
-  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceFile<mlir::ModuleOp>(sourceManager, &context);
+  mlir::OwningOpRef<mlir::ModuleOp> module = parseModule(sourceManager, &context);
   if (!module)
     return 1;
 

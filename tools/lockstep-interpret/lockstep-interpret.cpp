@@ -1,11 +1,11 @@
 //===- lockstep-interpret.cpp - Executes a step by its meaning ------------===//
 
+#include "dialect/Interfaces/Parsing.h"
 #include "passes/Pipelines.h"
 #include "tools/lockstep-interpret/Arguments.h"
 #include "tools/support/NumberParser.h"
 
 #include "mlir/IR/MLIRContext.h"
-#include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
@@ -117,7 +117,7 @@ int main(int argc, char **argv) {
   llvm::SourceMgr sourceManager;
   sourceManager.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
   mlir::SourceMgrDiagnosticHandler handler(sourceManager, &context);
-  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceFile<mlir::ModuleOp>(sourceManager, &context);
+  mlir::OwningOpRef<mlir::ModuleOp> module = parseModule(sourceManager, &context);
   if (!module)
     return 1;
 

@@ -1,5 +1,6 @@
 //===- lockstep-opt.cpp - Runs single passes and stages -------------------===//
 
+#include "dialect/Interfaces/Parsing.h"
 #include "passes/Pipelines.h"
 #include "tools/lockstep-opt/CheckValues.h"
 
@@ -36,16 +37,25 @@ int fail(const llvm::Twine &message) {
   return 1;
 }
 
-int runChecked(llvm::StringRef input, llvm::StringRef output, mlir::DialectRegistry &registry) {
+int run(llvm::StringRef input, llvm::StringRef output, mlir::DialectRegistry &registry, bool checkValues) {
   std::string message;
   std::unique_ptr<llvm::MemoryBuffer> buffer = mlir::openInputFile(input, &message);
   if (!buffer)
     return fail(message);
+  if (mlir::failed(checkNesting(*buffer)))
+    return 1;
   std::unique_ptr<llvm::ToolOutputFile> file = mlir::openOutputFile(output, &message);
   if (!file)
     return fail(message);
+  mlir::MlirOptMainConfig plain = mlir::MlirOptMainConfig::createFromCLOptions();
+  if (!checkValues) {
+    if (mlir::failed(mlir::MlirOptMain(file->os(), std::move(buffer), registry, plain)))
+      return 1;
+    file->keep();
+    return 0;
+  }
   opt::CheckValues::Summary summary;
-  CheckedConfig config(mlir::MlirOptMainConfig::createFromCLOptions(), summary);
+  CheckedConfig config(std::move(plain), summary);
   mlir::LogicalResult result = mlir::MlirOptMain(file->os(), std::move(buffer), registry, config);
   llvm::errs() << kToolName << ": values compared after " << summary.compared << " of " << summary.compared + summary.skipped
                << " passes\n";
@@ -67,7 +77,5 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   registerDialects(registry);
   auto [input, output] = mlir::registerAndParseCLIOptions(argc, argv, "Lockstep's optimizer driver\n", registry);
-  if (checkValues)
-    return runChecked(input, output, registry);
-  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, input, output, registry));
+  return run(input, output, registry, checkValues);
 }

@@ -2,6 +2,7 @@
 
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Device/DeviceDialect.h"
+#include "dialect/Interfaces/Parsing.h"
 #include "dialect/Replica/ReplicaDialect.h"
 #include "passes/Emit/EmitArtifact.h"
 #include "passes/Emit/ImportArtifact.h"
@@ -37,8 +38,13 @@ int main(int argc, char **argv) {
         return lockstep::importArtifact(buffer.getBuffer(), location);
       },
       registerDialects);
-  TranslateFromMLIRRegistration emit(
-      "emit-artifact", "write device IR as an artifact",
-      [&](ModuleOp module, llvm::raw_ostream &os) { return lockstep::emitArtifact(module, os, allowUnproven); }, registerDialects);
+  TranslateRegistration emit("emit-artifact", "write device IR as an artifact",
+                             [&](const std::shared_ptr<llvm::SourceMgr> &sources, llvm::raw_ostream &os, MLIRContext *context) {
+                               DialectRegistry registry;
+                               registerDialects(registry);
+                               context->appendDialectRegistry(registry);
+                               OwningOpRef<ModuleOp> module = lockstep::parseModule(*sources, context);
+                               return success(module && succeeded(lockstep::emitArtifact(*module, os, allowUnproven)));
+                             });
   return failed(mlirTranslateMain(argc, argv, "Lockstep's artifacts, to device IR and back\n"));
 }

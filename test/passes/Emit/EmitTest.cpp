@@ -51,7 +51,7 @@ const std::string kStrategy = "replica.strategy @dp {kind = #replica.kind<mirror
 /// A program of role "worker" with the commands `body` and 1 KiB of each memory.
 std::string program(const std::string &body, unsigned channels = 0) {
   return kStrategy + "collective.group @all\n" +
-         "device.kernel @k(tensor<4xf32>, index, index) -> tensor<4xf32> attributes {scratch = 8}\n"
+         "device.kernel @k(tensor<4xf32>, index, index) -> tensor<4xf32> attributes {scratch = 8 : i64}\n"
          "device.binary @v3 target \"x86-64-v3\" {object = dense<[127, 69, 76, 70]> : tensor<4xi8>}\n" +
          "device.program @step role \"worker\" replica 1024 shared 1024 input 1024 registers 3 channels " + std::to_string(channels) +
          " {\n" + body + "}\n";
