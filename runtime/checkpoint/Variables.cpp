@@ -91,6 +91,12 @@ Status loadValues(const SafetensorsFile &file, std::span<const VariableView> var
     if (!names.contains(tensor.name))
       problems.push_back(fmt::format("'{}': expected no such tensor, found {}", tensor.name, typeName(tensor.type)));
 
+  // A file of another model may have a million of them.
+  constexpr size_t most = 100;
+  if (size_t more = problems.size(); more > most) {
+    problems.resize(most);
+    problems.push_back(fmt::format("and {} more", more - most));
+  }
   if (!problems.empty())
     return invalidArgument(fmt::format("'{}' does not fit the variables of the artifact:\n  {}", file.path(), fmt::join(problems, "\n  ")));
   for (const Load &load : loads)

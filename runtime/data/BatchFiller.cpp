@@ -61,7 +61,7 @@ bool BatchFiller::isEndOfEpoch(uint64_t position) const {
   return drops() ? left < globalBatch() : left == 0;
 }
 
-void BatchFiller::fill(std::span<std::byte *const> inputs, Batch &batch) {
+Status BatchFiller::fill(std::span<std::byte *const> inputs, Batch &batch) {
   // Only a start that was given from outside can be at the end of an epoch.
   if (isEndOfEpoch(cursor.position)) {
     cursor = {cursor.epoch + 1, 0};
@@ -77,7 +77,7 @@ void BatchFiller::fill(std::span<std::byte *const> inputs, Batch &batch) {
     // Where rows vary, replicas share what there is; where they do not, padding comes last.
     RowRange own = pieceOfBatch(batchLayout.rowsVary() ? batch.examples : allRows(), replicas, replica);
     uint64_t first = std::min(cursor.position + own.first, end);
-    fillReplica(inputs[replica], first, std::min(own.count, end - first));
+    LOCKSTEP_RETURN_IF_ERROR(fillReplica(inputs[replica], first, std::min(own.count, end - first)));
   }
 
   batch.endsEpoch = isEndOfEpoch(end);
@@ -85,23 +85,24 @@ void BatchFiller::fill(std::span<std::byte *const> inputs, Batch &batch) {
   if (batch.endsEpoch)
     order.clear();
   batch.next = cursor;
+  return Status::success();
 }
 
-void BatchFiller::fillReplica(std::byte *input, uint64_t first, uint64_t count) const {
+Status BatchFiller::fillReplica(std::byte *input, uint64_t first, uint64_t count) const {
   for (const BatchField &field : batchLayout.fields) {
-    const std::byte *source = field.array->data().data();
     std::byte *target = input + field.offset;
     uint64_t size = field.rowBytes;
     if (order.empty() && count > 0)
-      std::memcpy(target, source + first * size, count * size);
+      LOCKSTEP_RETURN_IF_ERROR(field.array->read(first * size, {target, count * size}));
     for (uint64_t row = 0; row < count && !order.empty(); ++row)
-      std::memcpy(target + row * size, source + order[first + row] * size, size);
+      LOCKSTEP_RETURN_IF_ERROR(field.array->read(order[first + row] * size, {target + row * size, size}));
     std::memset(target + count * size, 0, (batchLayout.rows - count) * size);
   }
   if (batchLayout.mask)
     fillMask(input, count);
   for (uint64_t offset : batchLayout.sizeOffsets)
     std::memcpy(input + offset, &count, sizeof(count));
+  return Status::success();
 }
 
 void BatchFiller::fillMask(std::byte *input, uint64_t count) const {

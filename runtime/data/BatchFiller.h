@@ -23,8 +23,8 @@ public:
   uint64_t droppedExamples() const;
 
   /// Writes the batch at the cursor to `inputs` (one pointer a replica) and moves on. Fills in
-  /// everything of `batch` but `inputs`.
-  void fill(std::span<std::byte *const> inputs, Batch &batch);
+  /// everything of `batch` but `inputs`. Errors: those of `NpyArray::read`; then nothing of the batch is of use.
+  Status fill(std::span<std::byte *const> inputs, Batch &batch);
 
 private:
   bool trains() const { return mode == BatchMode::train; }
@@ -36,7 +36,7 @@ private:
   /// Whether no batch begins at `position`.
   bool isEndOfEpoch(uint64_t position) const;
   /// Copies `count` examples from `first` on, in the order of the epoch, zeroes the rest, and tells the number where it varies.
-  void fillReplica(std::byte *input, uint64_t first, uint64_t count) const;
+  Status fillReplica(std::byte *input, uint64_t first, uint64_t count) const;
   void fillMask(std::byte *input, uint64_t count) const;
 
   BatchLayout batchLayout;

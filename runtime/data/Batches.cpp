@@ -70,6 +70,8 @@ private:
   std::condition_variable slotFreed, batchReady;
   uint64_t produced = 0, taken = 0;
   bool producerSleeps = false, consumerSleeps = false, stopping = false;
+  /// Why the thread has ended early.
+  Status failure;
   std::thread thread;
 };
 
@@ -114,11 +116,16 @@ void Batches::Impl::produce() {
       return;
     Slot &slot = slots[produced % slots.size()];
     lock.unlock();
-    filler.fill(slot.inputs, slot.batch);
+    Status filled = filler.fill(slot.inputs, slot.batch);
     lock.lock();
-    ++produced;
+    if (!filled.ok())
+      failure = filled;
+    else
+      ++produced;
     if (consumerSleeps)
       batchReady.notify_one();
+    if (!filled.ok())
+      return;
   }
 }
 
@@ -130,11 +137,13 @@ Expected<const Batch *> Batches::Impl::next() {
   if (produced < taken) {
     RunningTime time(clock, deadline / 8);
     consumerSleeps = true;
-    while (produced < taken && time.now() < deadline)
+    while (produced < taken && failure.ok() && time.now() < deadline)
       time.wait(lock, batchReady);
     consumerSleeps = false;
     if (produced < taken) {
       --taken;
+      if (!failure.ok())
+        return failure;
       return Status(StatusCode::deadline, fmt::format("'{}': expected a batch within {} s, found none", filler.layout().source,
                                                       std::chrono::duration<double>(deadline).count()));
     }

@@ -87,7 +87,7 @@ public:
   Batches(const Batches &) = delete;
   Batches &operator=(const Batches &) = delete;
 
-  /// The next batch, valid until the next call; waits for it if need be. Error: the deadline.
+  /// The next batch, valid until the next call; waits for it if need be. Errors: the deadline, data that cannot be read any more.
   Expected<const Batch *> next();
 
   const BatchLayout &layout() const;

@@ -33,15 +33,16 @@ Expected<std::unique_ptr<EpochBatches>> EpochBatches::create(BatchLayout layout,
   return result;
 }
 
-void EpochBatches::next() {
+Status EpochBatches::next() {
   for (std::vector<const std::byte *> &inputs : replicaInputs)
     inputs.clear();
   last.endsEpoch = false;
   for (auto slot = slots.begin(); !last.endsEpoch; ++slot) {
-    batchFiller.fill(*slot, last);
+    LOCKSTEP_RETURN_IF_ERROR(batchFiller.fill(*slot, last));
     for (size_t replica = 0; replica < replicaInputs.size(); ++replica)
       replicaInputs[replica].push_back((*slot)[replica]);
   }
+  return Status::success();
 }
 
 } // namespace lockstep::runtime

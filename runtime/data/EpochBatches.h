@@ -18,7 +18,8 @@ public:
   static Expected<std::unique_ptr<EpochBatches>> create(BatchLayout layout, const BatchOptions &options);
 
   /// Makes the batches of the next epoch (of the rest of it, if the first begins in its middle); those of the last one become invalid.
-  void next();
+  /// Error: the data cannot be read any more.
+  Status next();
 
   /// The epoch, and where the next one begins.
   uint64_t epoch() const { return last.epoch; }

@@ -5,7 +5,7 @@
 
 #include "runtime/artifact/Types.h"
 #include "runtime/data/AlignedBytes.h"
-#include "runtime/data/MappedFile.h"
+#include "runtime/data/InputFile.h"
 #include "runtime/support/Status.h"
 
 #include <cstddef>
@@ -14,27 +14,36 @@
 
 namespace lockstep::runtime {
 
-/// An array of an .npy file: row-major, little endian, owned or mapped. Move-only.
+/// An array of an .npy file: row-major, little endian. A large one stays in its file and is read piece by piece. Move-only.
 class NpyArray {
 public:
-  /// Maps `path`. Errors name the file.
-  static Expected<NpyArray> open(const std::string &path);
+  /// Files of up to this size are read into memory when they are opened.
+  static constexpr uint64_t mostInMemory = uint64_t(64) << 20;
+
+  /// Errors name the file.
+  static Expected<NpyArray> open(const std::string &path, uint64_t mostInMemory = NpyArray::mostInMemory);
   /// Takes the bytes of a whole .npy file. Errors do not say where they come from.
   static Expected<NpyArray> fromMemory(AlignedBytes file);
 
   const TensorInfo &type() const { return tensorType; }
-  /// `type().bytes` bytes. Elements are aligned when the writer was NumPy, which aligns to 64; do
-  /// not rely on it.
+  /// Fills `target` from byte `offset` of the elements on. Errors, only of an array in a file: that has become shorter, cannot be read.
+  Status read(uint64_t offset, std::span<std::byte> target) const;
+  /// The elements of an array in memory, `type().bytes` bytes; empty if they are in a file. Elements are aligned when the writer was NumPy,
+  /// which aligns to 64; do not rely on it.
   std::span<const std::byte> data() const { return tensorData; }
 
 private:
   NpyArray() = default;
-  Status parse(std::span<const std::byte> file);
+  /// `begin` are the first bytes of a file of `size` bytes. Returns where the elements begin.
+  Expected<uint64_t> parse(std::span<const std::byte> begin, uint64_t size);
+  Status checkBooleans() const;
 
   TensorInfo tensorType;
   std::span<const std::byte> tensorData;
   AlignedBytes owned;
-  MappedFile mapped;
+  /// Where the elements are otherwise.
+  InputFile file;
+  uint64_t fileOffset = 0;
 };
 
 /// Whether every byte is 0 or 1, as kernels expect of an i1.

@@ -39,7 +39,7 @@ Expected<DataSource> DataSource::create(const BatchLayout &layout, const BatchOp
 
 Expected<DataPlace> DataSource::bindNext(Cluster &cluster, ProgramId program) {
   if (epochs) {
-    epochs->next();
+    LOCKSTEP_RETURN_IF_ERROR(epochs->next());
     for (unsigned replica = 0; replica < cluster.replicas(); ++replica)
       LOCKSTEP_RETURN_IF_ERROR(cluster.bindBatches(program, replica, epochs->inputs(replica)));
     return DataPlace{epochs->epoch(), epochs->cursor(), true};

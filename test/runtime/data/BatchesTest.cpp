@@ -6,6 +6,8 @@
 #include "runtime/data/EpochBatches.h"
 #include "runtime/data/Shuffle.h"
 
+#include <filesystem>
+
 #include <gtest/gtest.h>
 
 #include <map>
@@ -343,7 +345,7 @@ TEST(EpochBatches, AreTheBatchesOfAnEpoch) {
   ASSERT_TRUE(epochs.ok()) << epochs.status().message();
   // The rest of epoch 1, then whole ones.
   for (size_t batches : {1, 2, 2}) {
-    (*epochs)->next();
+    ASSERT_TRUE((*epochs)->next().ok());
     for (size_t i = 0; i < batches; ++i) {
       Expected<const Batch *> batch = single->next();
       ASSERT_TRUE(batch.ok());
@@ -357,4 +359,29 @@ TEST(EpochBatches, AreTheBatchesOfAnEpoch) {
         EXPECT_EQ((*epochs)->cursor(), (*batch)->next);
     }
   }
+}
+
+// Data that are cut off while a run reads them: what was read before is right, then there is an error.
+TEST(Batches, DataThatBecomeShorter) {
+  TemporaryFolder folder;
+  ProgramInfo info = program(/*rows=*/1);
+  Expected<Dataset> data = Dataset::open(writeData(folder, 20));
+  Expected<BatchLayout> layout = planBatches(*data, info, false);
+  ASSERT_TRUE(layout.ok());
+  folder.write("x.npy", npyFile("{'descr': '<f4', 'fortran_order': False, 'shape': (20, 2), }", std::string(160, '\0')));
+  for (BatchField &field : layout->fields)
+    if (field.name == "x")
+      field.array = std::make_shared<NpyArray>(*NpyArray::open(folder / "x.npy", 0));
+  Expected<std::unique_ptr<Batches>> batches = Batches::create(*layout, {.replicas = 1, .seed = 1, .slots = 2});
+  ASSERT_TRUE(batches.ok());
+  EXPECT_TRUE((*batches)->next().ok());
+  std::filesystem::resize_file(folder / "x.npy", 100);
+  // Some batches have been made already.
+  Status status;
+  for (int i = 0; i < 40 && status.ok(); ++i)
+    status = (*batches)->next().status();
+  EXPECT_TRUE(status.message().starts_with("'" + folder / "x.npy" + "': truncated since it was opened: expected ")) << status.message();
+  EXPECT_EQ((*batches)->next().status().message(), status.message());
+  std::unique_ptr<EpochBatches> epochs = std::move(*EpochBatches::create(*layout, {.replicas = 1, .seed = 1}));
+  EXPECT_EQ(epochs->next().code(), StatusCode::corrupted);
 }

@@ -5,6 +5,8 @@
 #include "runtime/data/NpyArray.h"
 #include "runtime/data/NpyHeader.h"
 
+#include <filesystem>
+
 #include <gtest/gtest.h>
 
 using namespace lockstep::runtime;
@@ -113,4 +115,40 @@ TEST(Npy, NamesTheFile) {
   folder.write("x.npy", "nothing");
   EXPECT_EQ(NpyArray::open(folder / "x.npy").status().message(),
             "'" + folder / "x.npy" + "': truncated: expected a header of .npy data, found 7 bytes");
+}
+
+// An array that stays in its file is the same one.
+TEST(Npy, ReadsPieceByPiece) {
+  TemporaryFolder folder;
+  std::string data(64, '\0');
+  for (size_t i = 0; i < data.size(); ++i)
+    data[i] = char(i);
+  folder.write("x.npy", npyFile(dict("|u1", "(8, 8)"), data));
+  for (uint64_t mostInMemory : {0, 1 << 20}) {
+    Expected<NpyArray> array = NpyArray::open(folder / "x.npy", mostInMemory);
+    ASSERT_TRUE(array.ok()) << array.status().message();
+    EXPECT_EQ(array->data().empty(), mostInMemory == 0);
+    std::vector<std::byte> piece(10);
+    ASSERT_TRUE(array->read(54, piece).ok());
+    EXPECT_EQ(std::to_integer<int>(piece.front()), 54);
+    EXPECT_EQ(std::to_integer<int>(piece.back()), 63);
+  }
+  folder.write("b.npy", npyFile(dict("|b1", "(3,)"), std::string("\1\2\0", 3)));
+  EXPECT_EQ(NpyArray::open(folder / "b.npy", 0).status().message(),
+            "'" + folder / "b.npy" + "': expected booleans of 0 or 1, found another value");
+}
+
+// A file that somebody shortens is no reason for a signal.
+TEST(Npy, SeesThatTheFileWasShortened) {
+  TemporaryFolder folder;
+  folder.write("x.npy", npyFile(dict("<f4", "(1024,)"), std::string(4096, '\1')));
+  uint64_t size = std::filesystem::file_size(folder / "x.npy");
+  Expected<NpyArray> small = NpyArray::open(folder / "x.npy"), large = NpyArray::open(folder / "x.npy", 0);
+  ASSERT_TRUE(small.ok() && large.ok());
+  std::filesystem::resize_file(folder / "x.npy", 100);
+  std::vector<std::byte> all(4096);
+  EXPECT_TRUE(small->read(0, all).ok());
+  EXPECT_EQ(all, std::vector<std::byte>(4096, std::byte(1)));
+  EXPECT_EQ(large->read(0, all).message(),
+            "'" + folder / "x.npy" + "': truncated since it was opened: expected " + std::to_string(size) + " bytes, found 100");
 }
