@@ -126,7 +126,8 @@ StopSignals::StopSignals(double seconds, std::function<void()> givenStop, std::f
 StopSignals::~StopSignals() {
   if (!thread.joinable())
     return;
-  setHandler(SIG_DFL);
+  // From now on a signal ends the process as usual, but not one that repeats the wish that has just been fulfilled.
+  endsProcess = true;
   tell('Q');
   thread.join();
   close(ends[0]);

@@ -34,7 +34,7 @@ inline constexpr std::chrono::milliseconds signalGap{500};
 
 /// While it lives, SIGINT and SIGTERM ask the run to stop after the step it is in. If a second one comes first, or the step does not end in
 /// time, the run is given up; the next one after that ends the process as usual. A signal within `signalGap` of one that counted does not
-/// count. Signals go to a thread of its own.
+/// count. Signals go to a thread of its own. After its life, a signal that counts ends the process.
 class StopSignals {
 public:
   /// On another thread `stop()` is called at the first signal, and `giveUp(signal, why)` at most once, `seconds` later or at the second

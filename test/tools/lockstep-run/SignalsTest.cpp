@@ -4,7 +4,9 @@
 
 #include <atomic>
 #include <csignal>
+#include <cstdio>
 #include <future>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -48,7 +50,25 @@ TEST(StopSignals, whateverFailsAfterwardsIsTheInterruption) {
   // Another wish would end the process now; the same one does not.
   milliseconds += 499;
   raise(SIGTERM);
-  setSignalClock(nullptr);
+}
+
+TEST(StopSignalsDeathTest, theSameWishAfterwardsDoesNotCount) {
+  setSignalClock([] { return milliseconds.load(); });
+  EXPECT_EXIT(
+      {
+        {
+          std::promise<void> stopped;
+          StopSignals signals(1e6, [&] { stopped.set_value(); }, [](int, const std::string &) {});
+          kill(getpid(), SIGINT);
+          stopped.get_future().wait();
+        }
+        milliseconds += 499;
+        raise(SIGINT);
+        std::fputs("saved", stderr);
+        milliseconds += 1;
+        raise(SIGINT);
+      },
+      testing::KilledBySignal(SIGINT), "saved");
 }
 
 } // namespace

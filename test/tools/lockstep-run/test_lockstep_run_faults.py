@@ -3,8 +3,10 @@
 import contextlib
 import json
 import os
+import pathlib
 import signal
 import subprocess
+import sys
 import threading
 import time
 
@@ -13,7 +15,7 @@ import pytest
 from safetensors import safe_open
 from safetensors.numpy import load_file
 
-from run_tool import RUN, USUAL, failure, initial, lines, train
+from run_tool import ROOT, RUN, USUAL, failure, initial, lines, train
 
 
 def test_stops_on_a_signal(model, tmp_path):
@@ -301,3 +303,15 @@ def test_tells_of_initial_values_that_cannot_be_read(model, tmp_path):
     _, err = process.communicate(timeout=60)
     assert process.returncode == 1
     assert f"'{pipe}'" in err
+
+
+# A few of what bench/faults/kills.py does a thousand times: ends at random moments lose nothing, and mix nothing.
+def test_ends_at_random_moments(model):
+    script = ROOT / "bench" / "faults" / "kills.py"
+    done = subprocess.run(
+        [sys.executable, script, f"--bin={pathlib.Path(RUN).parent}", "model.lockstep", "--init=init.safetensors", "--data=train.npz",
+         "--set=lr=0.001", "--steps=100", "--kills=8", "--doubles=8", "--pairs=2"],
+        cwd=model, capture_output=True, text=True, timeout=600, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.endswith("\n0 wrong\n")
