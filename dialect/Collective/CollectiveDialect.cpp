@@ -225,9 +225,9 @@ static bool isRootAmongGivers(StartOp start, GroupOp group) {
   return !start.getInputs().empty() && !isOther;
 }
 
-ResultUniformity WaitOp::getResultUniformity(unsigned) {
+ResultUniformity WaitOp::getResultUniformity(unsigned, SymbolTableCollection &symbolTable) {
   StartOp start = getStart();
-  auto group = start ? SymbolTable::lookupNearestSymbolFrom<GroupOp>(*this, start.getGroupAttr()) : nullptr;
+  auto group = start ? symbolTable.lookupNearestSymbolFrom<GroupOp>(*this, start.getGroupAttr()) : nullptr;
   if (!group)
     return ResultUniformity::Varying;
   // What is for one rank alone is equal on all that have it. Of those that give, the others keep what they had.

@@ -184,7 +184,7 @@ LogicalResult LoadBatchOp::verify() {
   return success();
 }
 
-lockstep::ResultUniformity LoadBatchOp::getResultUniformity(unsigned) { return ResultUniformity::Varying; }
+lockstep::ResultUniformity LoadBatchOp::getResultUniformity(unsigned, SymbolTableCollection &) { return ResultUniformity::Varying; }
 
 ValueRange InvokeOp::getResultSizes(unsigned result) {
   unsigned tensors = llvm::count_if(getOperandTypes(), llvm::IsaPred<RankedTensorType>);

@@ -4,6 +4,7 @@
 #define LOCKSTEP_DIALECT_INTERFACES_UNIFORMITY_H
 
 #include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/SymbolTable.h"
 
 namespace lockstep {
 

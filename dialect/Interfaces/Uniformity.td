@@ -17,8 +17,9 @@ def UniformityOpInterface : OpInterface<"UniformityOpInterface"> {
     An operation whose results' uniformity does not follow from its operands.
   }];
   let methods = [
-    InterfaceMethod<"How the given result relates to the replicas.",
-      "::lockstep::ResultUniformity", "getResultUniformity", (ins "unsigned":$index)>
+    InterfaceMethod<"How the given result relates to the replicas. `symbols` finds variables and groups.",
+      "::lockstep::ResultUniformity", "getResultUniformity",
+      (ins "unsigned":$index, "::mlir::SymbolTableCollection &":$symbols)>
   ];
 }
 

@@ -96,7 +96,7 @@ LogicalResult RunOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
 }
 
 LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
-  VariableOp variable = lookupVariable(*this, &symbolTable);
+  VariableOp variable = lookupVariable(*this, symbolTable);
   if (!variable)
     return emitOpError("unknown variable ") << getVariableAttr();
   Block &body = getBody().front();
@@ -132,7 +132,7 @@ LogicalResult ValuesFromFunctionOp::verify() {
   return verifyYields(*this, body, getResults(), /*leading=*/0);
 }
 
-ResultUniformity ValuesFromFunctionOp::getResultUniformity(unsigned) { return ResultUniformity::Varying; }
+ResultUniformity ValuesFromFunctionOp::getResultUniformity(unsigned, SymbolTableCollection &) { return ResultUniformity::Varying; }
 
 //===----------------------------------------------------------------------===//
 // Iterators
@@ -145,7 +145,7 @@ LogicalResult NextOp::inferReturnTypes(MLIRContext *context, std::optional<Locat
   return success();
 }
 
-ResultUniformity NextOp::getResultUniformity(unsigned) { return ResultUniformity::Varying; }
+ResultUniformity NextOp::getResultUniformity(unsigned, SymbolTableCollection &) { return ResultUniformity::Varying; }
 
 LogicalResult RunStepsOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   auto step = symbolTable.lookupNearestSymbolFrom<StepOp>(*this, getCalleeAttr());
@@ -204,7 +204,7 @@ LogicalResult ReduceToOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
 
 LogicalResult ReduceToOp::verify() { return verifyReduced(*this, getReduction(), getValue().getType(), getResult().getType()); }
 
-ResultUniformity ReduceToOp::getResultUniformity(unsigned) { return ResultUniformity::Uniform; }
+ResultUniformity ReduceToOp::getResultUniformity(unsigned, SymbolTableCollection &) { return ResultUniformity::Uniform; }
 
 LogicalResult BatchReduceToOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   if (ArrayAttr destinations = getDestinationsAttr())
@@ -225,7 +225,7 @@ LogicalResult BatchReduceToOp::verify() {
   return success();
 }
 
-ResultUniformity BatchReduceToOp::getResultUniformity(unsigned) { return ResultUniformity::Uniform; }
+ResultUniformity BatchReduceToOp::getResultUniformity(unsigned, SymbolTableCollection &) { return ResultUniformity::Uniform; }
 
 LogicalResult ReduceOp::verify() {
   Type type = getValue().getType();
@@ -253,7 +253,7 @@ LogicalResult ReduceOp::verify() {
   return success();
 }
 
-ResultUniformity ReduceOp::getResultUniformity(unsigned) { return ResultUniformity::Uniform; }
+ResultUniformity ReduceOp::getResultUniformity(unsigned, SymbolTableCollection &) { return ResultUniformity::Uniform; }
 
 LogicalResult BroadcastToOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   return verifyDestination(*this, getDestinationAttr(), symbolTable);
@@ -280,9 +280,9 @@ LogicalResult GatherOp::verify() {
   return success();
 }
 
-ResultUniformity GatherOp::getResultUniformity(unsigned) { return ResultUniformity::Uniform; }
+ResultUniformity GatherOp::getResultUniformity(unsigned, SymbolTableCollection &) { return ResultUniformity::Uniform; }
 
-ResultUniformity LocalResultsOp::getResultUniformity(unsigned) { return ResultUniformity::Uniform; }
+ResultUniformity LocalResultsOp::getResultUniformity(unsigned, SymbolTableCollection &) { return ResultUniformity::Uniform; }
 
 LogicalResult LocalResultsOp::verify() {
   for (auto strategy : (*this)->getParentOfType<ModuleOp>().getOps<StrategyOp>())

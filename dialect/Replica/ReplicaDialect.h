@@ -70,7 +70,7 @@ mlir::TensorType getComponent(mlir::Type type);
 mlir::TensorType getReducedType(Reduction reduction, mlir::TensorType type);
 
 /// The variable that `op` names in its attribute `variable`; null if there is none.
-VariableOp lookupVariable(mlir::Operation *op, mlir::SymbolTableCollection *symbolTable = nullptr);
+VariableOp lookupVariable(mlir::Operation *op, mlir::SymbolTableCollection &symbolTable);
 
 } // namespace lockstep::replica
 

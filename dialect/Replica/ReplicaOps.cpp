@@ -262,15 +262,13 @@ LogicalResult ReturnOp::verify() {
 // Variables
 //===----------------------------------------------------------------------===//
 
-VariableOp lockstep::replica::lookupVariable(Operation *op, SymbolTableCollection *symbolTable) {
-  auto symbol = op->getAttrOfType<FlatSymbolRefAttr>("variable");
-  return symbolTable ? symbolTable->lookupNearestSymbolFrom<VariableOp>(op, symbol)
-                     : SymbolTable::lookupNearestSymbolFrom<VariableOp>(op, symbol);
+VariableOp lockstep::replica::lookupVariable(Operation *op, SymbolTableCollection &symbolTable) {
+  return symbolTable.lookupNearestSymbolFrom<VariableOp>(op, op->getAttrOfType<FlatSymbolRefAttr>("variable"));
 }
 
 /// Checks that `op` names a variable, and that `valueType` is the type of one replica's value of it.
 static LogicalResult verifyVariableUse(Operation *op, Type valueType, SymbolTableCollection &symbolTable) {
-  VariableOp variable = lookupVariable(op, &symbolTable);
+  VariableOp variable = lookupVariable(op, symbolTable);
   if (!variable)
     return op->emitOpError("unknown variable ") << op->getAttr("variable");
   Type component = getComponent(valueType);
@@ -288,15 +286,14 @@ static LogicalResult verifyVariableUse(Operation *op, Type valueType, SymbolTabl
 
 LogicalResult ReadOp::verifySymbolUses(SymbolTableCollection &symbolTable) { return verifyVariableUse(*this, getType(), symbolTable); }
 
-bool ReadOp::combinesCopies() {
-  VariableOp variable = lookupVariable(*this);
-  return variable && variable.isOnRead() && (getAggregated() || getEnclosingContext(*this) == Context::CrossReplica);
+bool ReadOp::combinesCopies(VariableOp variable) {
+  return variable.isOnRead() && (getAggregated() || getEnclosingContext(*this) == Context::CrossReplica);
 }
 
-ResultUniformity ReadOp::getResultUniformity(unsigned) {
+ResultUniformity ReadOp::getResultUniformity(unsigned, SymbolTableCollection &symbolTable) {
   // Cross-replica context reads the combination of all copies, replica context its own copy (reference, section 5.3).
-  VariableOp variable = lookupVariable(*this);
-  return variable && variable.isOnRead() && !combinesCopies() ? ResultUniformity::Varying : ResultUniformity::FromOperands;
+  VariableOp variable = lookupVariable(*this, symbolTable);
+  return variable && variable.isOnRead() && !combinesCopies(variable) ? ResultUniformity::Varying : ResultUniformity::FromOperands;
 }
 
 LogicalResult AssignOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
@@ -313,7 +310,7 @@ LogicalResult AssignSubOp::verifySymbolUses(SymbolTableCollection &symbolTable) 
 // Replica context
 //===----------------------------------------------------------------------===//
 
-ResultUniformity IdOp::getResultUniformity(unsigned) { return ResultUniformity::Varying; }
+ResultUniformity IdOp::getResultUniformity(unsigned, SymbolTableCollection &) { return ResultUniformity::Varying; }
 
 LogicalResult AllReduceOp::inferReturnTypes(MLIRContext *, std::optional<Location>, ValueRange operands, DictionaryAttr,
                                             OpaqueProperties properties, RegionRange, SmallVectorImpl<Type> &types) {
@@ -342,7 +339,7 @@ LogicalResult AllReduceOp::verify() {
   return success();
 }
 
-ResultUniformity AllReduceOp::getResultUniformity(unsigned) { return ResultUniformity::Uniform; }
+ResultUniformity AllReduceOp::getResultUniformity(unsigned, SymbolTableCollection &) { return ResultUniformity::Uniform; }
 
 LogicalResult AllGatherOp::verify() {
   if (getNumOperands() != getNumResults())
@@ -364,4 +361,4 @@ LogicalResult AllGatherOp::verify() {
   return success();
 }
 
-ResultUniformity AllGatherOp::getResultUniformity(unsigned) { return ResultUniformity::Uniform; }
+ResultUniformity AllGatherOp::getResultUniformity(unsigned, SymbolTableCollection &) { return ResultUniformity::Uniform; }

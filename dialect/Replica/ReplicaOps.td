@@ -161,8 +161,8 @@ def Replica_ReadOp : Replica_Op<"read", [InAnyContext, DeclareOpInterfaceMethods
     build($_builder, $_state, type, variable, /*aggregated=*/false);
   }]>];
   let extraClassDeclaration = [{
-    /// What is read are all copies of an on_read variable, combined as its aggregation says.
-    bool combinesCopies();
+    /// What is read are all copies of `variable`, an on_read variable, combined as its aggregation says.
+    bool combinesCopies(::lockstep::replica::VariableOp variable);
   }];
   let assemblyFormat = "$variable attr-dict `:` type($result)";
 }

@@ -29,7 +29,7 @@ static LogicalResult verifySlices(Operation *op, Type values, Type indices) {
 LogicalResult ScatterOp::verify() { return verifySlices(*this, getValues().getType(), getIndices().getType()); }
 
 LogicalResult ScatterOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
-  VariableOp variable = lookupVariable(*this, &symbolTable);
+  VariableOp variable = lookupVariable(*this, symbolTable);
   if (!variable)
     return emitOpError("unknown variable ") << getVariableAttr();
   auto table = cast<RankedTensorType>(variable.getType());
@@ -47,7 +47,7 @@ LogicalResult AllReduceSlicesOp::verify() {
   return verifySlices(*this, getAllValues().getType(), getAllIndices().getType());
 }
 
-ResultUniformity AllReduceSlicesOp::getResultUniformity(unsigned) { return ResultUniformity::Uniform; }
+ResultUniformity AllReduceSlicesOp::getResultUniformity(unsigned, SymbolTableCollection &) { return ResultUniformity::Uniform; }
 
 LogicalResult ReduceSlicesOp::verify() {
   if (failed(verifySlices(*this, getValues().getType(), getIndices().getType())))
@@ -55,14 +55,14 @@ LogicalResult ReduceSlicesOp::verify() {
   return verifySlices(*this, getAllValues().getType(), getAllIndices().getType());
 }
 
-ResultUniformity ReduceSlicesOp::getResultUniformity(unsigned) { return ResultUniformity::Uniform; }
+ResultUniformity ReduceSlicesOp::getResultUniformity(unsigned, SymbolTableCollection &) { return ResultUniformity::Uniform; }
 
 //===----------------------------------------------------------------------===//
 // LookupOp, SlicesToDenseOp
 //===----------------------------------------------------------------------===//
 
 LogicalResult LookupOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
-  VariableOp variable = lookupVariable(*this, &symbolTable);
+  VariableOp variable = lookupVariable(*this, symbolTable);
   if (!variable)
     return emitOpError("unknown variable ") << getVariableAttr();
   auto ids = cast<RankedTensorType>(getIds().getType());
@@ -78,8 +78,8 @@ LogicalResult LookupOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   return success();
 }
 
-ResultUniformity LookupOp::getResultUniformity(unsigned) {
-  VariableOp variable = lookupVariable(*this);
+ResultUniformity LookupOp::getResultUniformity(unsigned, SymbolTableCollection &symbolTable) {
+  VariableOp variable = lookupVariable(*this, symbolTable);
   return variable && variable.isOnRead() ? ResultUniformity::Varying : ResultUniformity::FromOperands;
 }
 

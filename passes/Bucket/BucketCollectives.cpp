@@ -36,25 +36,23 @@ bool mayBeBucketed(collective::StartOp start) {
 
 collective::WaitOp getWait(collective::StartOp start) { return cast<collective::WaitOp>(*start->user_begin()); }
 
-/// Operations of the block that depend on `root`, itself included.
-llvm::SetVector<Operation *> getDependents(Operation *root) {
-  llvm::SetVector<Operation *> dependents;
+/// Adds the operations of the block that depend on `root`, itself included, to the `dependents` of others.
+void addDependents(Operation *root, llvm::SetVector<Operation *> &dependents) {
+  unsigned known = dependents.size();
   dependents.insert(root);
-  for (unsigned i = 0; i < dependents.size(); ++i)
+  for (unsigned i = known; i < dependents.size(); ++i)
     for (Operation *user : dependents[i]->getUsers())
       if (Operation *ancestor = root->getBlock()->findAncestorOpInBlock(*user))
         dependents.insert(ancestor);
-  return dependents;
 }
 
-/// Whether other roles take part in `op`, or in an operation in it: exchanges with them are in one order on both sides.
-bool isWithOtherRoles(Operation *op) {
+/// Whether others than `role` take part in `op`, or in an operation in it: exchanges with them are in one order on both sides.
+bool isWithOtherRoles(Operation *op, device::RoleOp role, SymbolTableCollection &symbols) {
   return op
-      ->walk([](CollectiveOpInterface collective) {
+      ->walk([&](CollectiveOpInterface collective) {
         auto name = collective->getAttrOfType<FlatSymbolRefAttr>("group");
-        auto group = name ? SymbolTable::lookupNearestSymbolFrom<collective::GroupOp>(collective, name) : nullptr;
-        auto role = device::getRole(collective->getParentOfType<func::FuncOp>());
-        if (!group || !role)
+        auto group = name ? symbols.lookupNearestSymbolFrom<collective::GroupOp>(collective, name) : nullptr;
+        if (!group)
           return WalkResult::advance();
         // The group of all replicas, without a list, is that of a role.
         int64_t first = role.getFirstRank(), end = first + role.getRanks();
@@ -65,20 +63,52 @@ bool isWithOtherRoles(Operation *op) {
       .wasInterrupted();
 }
 
-/// Whether an exchange with another role that depends on the members of a bucket would move behind another one if `next` became a member:
-/// the other role, which the first may tell what to give in the second, would wait for ever.
-bool wouldReorderExchanges(collective::StartOp first, collective::StartOp next, const llvm::DenseSet<Operation *> &dependents) {
-  bool moves = false;
-  for (Operation *op = first->getNextNode(); op != next; op = op->getNextNode()) {
-    bool isMoved = dependents.contains(op);
-    if (!(isMoved && moves) && isWithOtherRoles(op)) {
-      if (!isMoved && moves)
-        return true;
-      moves |= isMoved;
-    }
+/// A bucket while it is formed.
+class Bucket {
+public:
+  Bucket(device::RoleOp role, SymbolTableCollection &symbols) : role(role), symbols(&symbols) {}
+
+  bool isEmpty() const { return members.empty(); }
+  int64_t getSize() const { return size; }
+  ArrayRef<collective::StartOp> getMembers() const { return members; }
+  bool isDependent(collective::StartOp start) const { return dependents.contains(start); }
+
+  void add(collective::StartOp start, int64_t bytes) {
+    members.push_back(start);
+    size += bytes;
+    addDependents(getWait(start), dependents);
+    if (!next)
+      next = start->getNextNode();
   }
-  return false;
-}
+
+  /// Whether an exchange with another role that depends on the members would move behind another one if `start`, which stands behind them,
+  /// became a member: the other role, which the first may tell what to give in the second, would wait for ever.
+  bool wouldReorderExchanges(collective::StartOp start) {
+    if (!role)
+      return false;
+    // What stands before `start` does not depend on members behind it: each operation is looked at once.
+    for (; next != start; next = next->getNextNode()) {
+      bool isMoved = dependents.contains(next);
+      if (!(isMoved && moves) && isWithOtherRoles(next, role, *symbols)) {
+        if (!isMoved && moves)
+          return true;
+        moves |= isMoved;
+      }
+    }
+    return false;
+  }
+
+private:
+  device::RoleOp role;
+  SymbolTableCollection *symbols;
+  SmallVector<collective::StartOp> members;
+  llvm::SetVector<Operation *> dependents;
+  int64_t size = 0;
+  /// The first operation that has not been looked at for exchanges with other roles.
+  Operation *next = nullptr;
+  /// Whether such an exchange has been found that depends on the members.
+  bool moves = false;
+};
 
 struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
   using BucketCollectivesPassBase::BucketCollectivesPassBase;
@@ -86,11 +116,13 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
   void runOnOperation() override {
     SmallVector<Block *> blocks;
     getOperation().walk([&](Block *block) { blocks.push_back(block); });
+    SymbolTableCollection symbols;
     for (Block *block : blocks)
-      runOnBlock(*block);
+      runOnBlock(*block, symbols);
   }
 
-  void runOnBlock(Block &block) {
+  void runOnBlock(Block &block, SymbolTableCollection &symbols) {
+    device::RoleOp role = device::getRole(getOperation());
     llvm::MapVector<BucketKey, SmallVector<collective::StartOp>> candidates;
     for (auto start : block.getOps<collective::StartOp>()) {
       if (mayBeBucketed(start))
@@ -105,32 +137,25 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
       // Buckets of other keys have moved what depends on them.
       llvm::sort(starts, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
       int64_t bound = std::get<int64_t>(key) != 0 ? std::get<int64_t>(key) : bytesPerPack;
-      SmallVector<collective::StartOp> bucket;
-      llvm::DenseSet<Operation *> dependents;
-      int64_t size = 0;
+      Bucket bucket(role, symbols);
       for (collective::StartOp start : starts) {
         int64_t bytes = *start.getContributedBytes();
-        bool full = bound > 0 && size + bytes > bound;
-        bool reorders = !bucket.empty() && wouldReorderExchanges(bucket.front(), start, dependents);
-        if (!bucket.empty() && (full || reorders || dependents.contains(start))) {
+        bool full = bound > 0 && bucket.getSize() + bytes > bound;
+        bool reorders = !bucket.isEmpty() && bucket.wouldReorderExchanges(start);
+        if (!bucket.isEmpty() && (full || reorders || bucket.isDependent(start))) {
           if (reorders)
             missed(start, "begins a new bucket: with the one before, an exchange with a server would move behind another one");
           else if (full)
-            missed(start,
-                   "begins a new bucket: with the " + bytesText(size) + " before it would exceed bytes_per_pack, " + bytesText(bound));
+            missed(start, "begins a new bucket: with the " + bytesText(bucket.getSize()) + " before it would exceed bytes_per_pack, " +
+                              bytesText(bound));
           else
             missed(start, "begins a new bucket: it depends on the result of the one before");
-          merge(bucket, bound);
-          bucket.clear();
-          dependents.clear();
-          size = 0;
+          merge(bucket.getMembers(), bound);
+          bucket = Bucket(role, symbols);
         }
-        bucket.push_back(start);
-        size += bytes;
-        for (Operation *op : getDependents(getWait(start)))
-          dependents.insert(op);
+        bucket.add(start, bytes);
       }
-      merge(bucket, bound);
+      merge(bucket.getMembers(), bound);
     }
   }
 
@@ -185,12 +210,16 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
             (bound > 0 ? ", within bytes_per_pack of " + bytesText(bound) : ", no bound given") + ": " + listText(members));
 
     // Everything between the first wait and the new one that depends on a result comes after it, in the same order.
-    llvm::DenseSet<Operation *> moved;
-    for (collective::StartOp start : bucket)
-      for (Operation *op : getDependents(getWait(start)))
-        if (op->isBeforeInBlock(wait) && op != getWait(start))
-          moved.insert(op);
-    SmallVector<Operation *> ordered(moved.begin(), moved.end());
+    llvm::SetVector<Operation *> dependents;
+    llvm::DenseSet<Operation *> waits;
+    for (collective::StartOp start : bucket) {
+      waits.insert(getWait(start));
+      addDependents(getWait(start), dependents);
+    }
+    SmallVector<Operation *> ordered;
+    for (Operation *op : dependents)
+      if (op->isBeforeInBlock(wait) && !waits.contains(op))
+        ordered.push_back(op);
     llvm::sort(ordered, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
     Operation *position = wait;
     for (Operation *op : ordered) {

@@ -200,8 +200,9 @@ private:
 
   /// Tiles of kernels, and how much code they became.
   void explain() {
+    SymbolTableCollection symbols;
     getOperation().walk([&](device::InvokeOp invoke) {
-      auto kernel = SymbolTable::lookupNearestSymbolFrom<device::KernelOp>(invoke, invoke.getKernelAttr());
+      auto kernel = symbols.lookupNearestSymbolFrom<device::KernelOp>(invoke, invoke.getKernelAttr());
       StringRef step = invoke->getParentOfType<FunctionOpInterface>().getName();
       if (kernel.getGrid() > 1)
         remark::passed(kernel.getLoc(), decision(Stage::Codegen, "Tiled", step))

@@ -242,7 +242,7 @@ static LogicalResult aggregateAmongReplicas(Variable &variable, Value value, Ope
 static LogicalResult runRead(Variable &variable, const Instruction &instruction, Frame &frame) {
   Operation *op = instruction.op;
   Value &result = frame.slots[instruction.results[0]];
-  bool combines = cast<replica::ReadOp>(op).combinesCopies();
+  bool combines = cast<replica::ReadOp>(op).combinesCopies(variable.op);
   if (frame.replica >= 0) {
     const Value &mine = variable.copies[frame.replica];
     if (combines)

@@ -34,7 +34,7 @@ namespace {
 class KernelFormer {
 public:
   KernelFormer(func::FuncOp step, bool fuse, const UniformityAnalysis &uniformity, DynamicSizes &sizes)
-      : step(step), builder(step.getContext()), fuse(fuse), uniformity(uniformity), sizes(sizes) {}
+      : step(step), builder(step.getContext()), fuse(fuse), uniformity(uniformity), sizes(sizes), oldValues(step) {}
 
   LogicalResult run() { return formBlock(step.getBody().front()); }
 
@@ -146,8 +146,8 @@ private:
   }
 
   /// Whether a result of `op` is what a variable holds after the step.
-  bool givesVariable(Operation *op) const {
-    return llvm::any_of(op->getResults(), [&](Value result) { return static_cast<bool>(getOldValue(step, result)); });
+  bool givesVariable(Operation *op) {
+    return llvm::any_of(op->getResults(), [&](Value result) { return static_cast<bool>(oldValues.find(result)); });
   }
 
   //===--------------------------------------------------------------------===//
@@ -272,7 +272,7 @@ private:
     SmallVector<Value> yielded =
         llvm::map_to_vector(outputs, [&](Value value) { return storeScalar(builder, value.getLoc(), mapping.lookup(value)); });
     device::YieldOp::create(builder, kernel.getLoc(), yielded);
-    takeOverArguments(kernel, step, arguments, outputs);
+    takeOverArguments(kernel, oldValues, arguments, outputs);
     return kernel;
   }
 
@@ -311,6 +311,7 @@ private:
   bool fuse;
   const UniformityAnalysis &uniformity;
   DynamicSizes &sizes;
+  OldValues oldValues;
   unsigned number = 0;
 };
 

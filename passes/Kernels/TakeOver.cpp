@@ -10,16 +10,20 @@
 using namespace lockstep;
 using namespace mlir;
 
-Value lockstep::getOldValue(func::FuncOp step, Value value) {
-  auto getName = [](device::BindingAttr binding) {
-    return binding && binding.getKind() == device::BindingKind::Variable ? binding.getName() : StringRef();
-  };
+static bool isVariable(device::BindingAttr binding) { return binding && binding.getKind() == device::BindingKind::Variable; }
+
+OldValues::OldValues(func::FuncOp step) : step(step) {
+  for (BlockArgument argument : step.getArguments())
+    if (auto binding = step.getArgAttrOfType<device::BindingAttr>(argument.getArgNumber(), "device.binding"); isVariable(binding))
+      arguments[binding.getName()] = argument;
+}
+
+Value OldValues::find(Value value) {
   for (OpOperand &use : value.getUses())
     if (isa<func::ReturnOp>(use.getOwner()))
-      if (StringRef name = getName(step.getResultAttrOfType<device::BindingAttr>(use.getOperandNumber(), "device.binding")); !name.empty())
-        for (BlockArgument argument : step.getArguments())
-          if (getName(step.getArgAttrOfType<device::BindingAttr>(argument.getArgNumber(), "device.binding")) == name)
-            return argument;
+      if (auto binding = step.getResultAttrOfType<device::BindingAttr>(use.getOperandNumber(), "device.binding"); isVariable(binding))
+        if (Value argument = arguments.lookup(binding.getName()))
+          return argument;
   return {};
 }
 
@@ -37,7 +41,7 @@ static bool mayTakeOver(Value result, BlockArgument argument) {
          generic.getMatchingIndexingMap(generic.getTiedOpOperand(cast<OpResult>(result))).isIdentity();
 }
 
-void lockstep::takeOverArguments(device::KernelOp kernel, func::FuncOp step, ArrayRef<Value> arguments, ArrayRef<Value> outputs) {
+void lockstep::takeOverArguments(device::KernelOp kernel, OldValues &oldValues, ArrayRef<Value> arguments, ArrayRef<Value> outputs) {
   auto yielded = kernel.getBody().front().getTerminator()->getOperands();
   SmallVector<int64_t> inPlace(yielded.size(), -1);
   auto tryArgument = [&](unsigned result, BlockArgument argument) {
@@ -46,7 +50,7 @@ void lockstep::takeOverArguments(device::KernelOp kernel, func::FuncOp step, Arr
   };
   auto inputs = kernel.getBody().getArguments().take_front(arguments.size());
   for (auto [result, output] : llvm::enumerate(outputs))
-    if (Value old = getOldValue(step, output))
+    if (Value old = oldValues.find(output))
       for (auto [argument, input] : llvm::zip_equal(arguments, inputs))
         if (argument == old)
           tryArgument(result, input);

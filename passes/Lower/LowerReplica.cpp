@@ -270,7 +270,7 @@ private:
   /// In replica context the replicas' slices are aggregated first (reference, section 5.2).
   LogicalResult lowerOp(replica::ScatterOp op) {
     Location loc = op.getLoc();
-    replica::VariableOp variable = replica::lookupVariable(op);
+    replica::VariableOp variable = replica::lookupVariable(op, symbols);
     Slices slices{op.getValues(), op.getIndices(), Value()};
     replica::Aggregation aggregation = variable.getAggregation();
     if (op->hasAttr(replica::kCrossReplica) || aggregation == replica::Aggregation::Uniform) {
@@ -303,7 +303,7 @@ private:
   }
 
   LogicalResult lowerOp(replica::LookupOp op) {
-    replica::VariableOp variable = replica::lookupVariable(op);
+    replica::VariableOp variable = replica::lookupVariable(op, symbols);
     Value table = replica::ReadOp::create(builder, op.getLoc(), variable.getType(), op.getVariableAttr());
     if (device::getRole(variable)) {
       FailureOr<Value> rows = ServerRows(builder, op.getLoc(), variable, group, replicas).lookUp(table, op.getIds());
@@ -329,8 +329,8 @@ private:
 
   /// All copies of an on_read variable, combined (reference, section 5.3).
   LogicalResult lowerOp(replica::ReadOp op) {
-    replica::VariableOp variable = replica::lookupVariable(op);
-    bool combines = op.combinesCopies();
+    replica::VariableOp variable = replica::lookupVariable(op, symbols);
+    bool combines = op.combinesCopies(variable);
     op.setAggregated(false);
     if (!combines)
       return success();
@@ -349,7 +349,7 @@ private:
   /// In replica context the variable's aggregation combines the replicas' values first (reference, section 5.2). In cross-replica
   /// context one value goes to all copies; those of an on_read variable that is their sum get an equal part each.
   template <typename AssignOpTy> LogicalResult lowerOp(AssignOpTy op) {
-    replica::VariableOp variable = replica::lookupVariable(op);
+    replica::VariableOp variable = replica::lookupVariable(op, symbols);
     bool ownCopy = static_cast<bool>(op->removeAttr(replica::kOwnCopy)),
          crossReplica = static_cast<bool>(op->removeAttr(replica::kCrossReplica));
     if (ownCopy || replicas == 1)
@@ -393,6 +393,8 @@ private:
   ModuleOp module;
   OpBuilder builder;
   int64_t replicas;
+  /// Finds the variables, which stay what they are.
+  SymbolTableCollection symbols;
   /// The name of the group of all ranks.
   StringAttr group;
 };

@@ -47,7 +47,7 @@ SmallVector<StringAttr> getAssigned(Operation *op) {
 /// Lowers one step to a function.
 class StepLowering {
 public:
-  explicit StepLowering(replica::StepOp step) : step(step), builder(step.getContext()) {}
+  StepLowering(replica::StepOp step, SymbolTableCollection &symbols) : step(step), symbols(symbols), builder(step.getContext()) {}
 
   LogicalResult run() {
     if (!step.getBody().hasOneBlock())
@@ -70,7 +70,7 @@ private:
       StringAttr name = getVariableName(op);
       if (variables.contains(name))
         return;
-      auto variable = cast<replica::VariableOp>(SymbolTable::lookupNearestSymbolFrom(op, name));
+      auto variable = symbols.lookupNearestSymbolFrom<replica::VariableOp>(op, name);
       variables[name] = body.insertArgument(position++, variable.getType(), variable.getLoc());
       bindings.push_back(binding(device::BindingKind::Variable, name));
     });
@@ -269,33 +269,46 @@ private:
     builder.setInsertionPoint(step);
     auto type = builder.getFunctionType(body.getArgumentTypes(), ValueRange(results).getTypes());
     auto function = func::FuncOp::create(builder, step.getLoc(), step.getSymName(), type);
-    unsigned added = bindings.size();
-    for (auto [i, bound] : llvm::enumerate(bindings))
-      function.setArgAttr(i, "device.binding", bound);
-    for (unsigned i = added; i < function.getNumArguments(); ++i)
-      if (failed(bindArgument(function, i, i - added)))
+    // All at once: each list of attributes that a function has had stays in the context.
+    SmallVector<Attribute> ofArguments = llvm::map_to_vector(bindings, [&](device::BindingAttr bound) { return withBinding(bound); });
+    for (unsigned declared = 0; declared < step.getNumArguments(); ++declared) {
+      FailureOr<Attribute> attributes = bindArgument(declared);
+      if (failed(attributes))
         return failure();
-    for (auto [i, bound] : llvm::enumerate(resultBindings))
-      function.setResultAttr(i, "device.binding", bound);
+      ofArguments.push_back(*attributes);
+    }
+    function.setArgAttrsAttr(builder.getArrayAttr(ofArguments));
+    function.setResAttrsAttr(
+        builder.getArrayAttr(llvm::map_to_vector(resultBindings, [&](device::BindingAttr bound) { return withBinding(bound); })));
     function.getBody().takeBody(step.getBody());
     step.erase();
     return success();
   }
 
-  /// Binds argument `index` of `function`, which the step declared as its argument `declared`.
-  LogicalResult bindArgument(func::FuncOp function, unsigned index, unsigned declared) {
+  /// The attributes of an argument or result of the function.
+  Attribute withBinding(device::BindingAttr bound, ArrayRef<NamedAttribute> others = {}) {
+    SmallVector<NamedAttribute> attributes(others);
+    attributes.push_back(builder.getNamedAttr("device.binding", bound));
+    return builder.getDictionaryAttr(attributes);
+  }
+
+  /// The attributes of what the step declared as its argument `declared`.
+  FailureOr<Attribute> bindArgument(unsigned declared) {
     DictionaryAttr attributes = step.getArgAttrDict(declared);
     FailureOr<device::BindingAttr> bound = bindingOf(attributes);
-    if (failed(bound))
-      return step.emitError("argument ") << declared << " has neither 'replica.batch' nor 'replica.scalar'";
-    function.setArgAttr(index, "device.binding", *bound);
-    for (StringRef kept : {"replica.default", "replica.unsigned"})
-      if (Attribute value = attributes.get(kept))
-        function.setArgAttr(index, kept, value);
-    return success();
+    if (failed(bound)) {
+      step.emitError("argument ") << declared << " has neither 'replica.batch' nor 'replica.scalar'";
+      return failure();
+    }
+    SmallVector<NamedAttribute> kept;
+    for (StringRef name : {"replica.default", "replica.unsigned"})
+      if (Attribute value = attributes.get(name))
+        kept.push_back(builder.getNamedAttr(name, value));
+    return withBinding(*bound, kept);
   }
 
   replica::StepOp step;
+  SymbolTableCollection &symbols;
   OpBuilder builder;
   /// The variables' values on entry.
   Values variables;
@@ -305,8 +318,10 @@ private:
 
 struct LowerVariables : impl::LowerVariablesPassBase<LowerVariables> {
   void runOnOperation() override {
+    // Only variables are looked up, and these stay.
+    SymbolTableCollection symbols;
     for (auto step : llvm::make_early_inc_range(getOperation().getOps<replica::StepOp>()))
-      if (failed(StepLowering(step).run()))
+      if (failed(StepLowering(step, symbols).run()))
         return signalPassFailure();
   }
 };

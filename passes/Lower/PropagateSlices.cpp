@@ -177,7 +177,7 @@ private:
   /// The new value of a variable that is its old one and slices: scatters. Replicas assign equal values, or one value for all.
   bool propagate(replica::AssignOp op) {
     const Sum *sum = lookup(op.getValue());
-    replica::VariableOp variable = replica::lookupVariable(op);
+    replica::VariableOp variable = replica::lookupVariable(op, symbols);
     bool isEqual = op->hasAttr(replica::kCrossReplica) || variable.getAggregation() == replica::Aggregation::Uniform;
     replica::ReadOp base = sum ? sum->base : nullptr;
     if (!base || !isEqual || variable.isOnRead() || base.getVariable() != op.getVariable() || !isUnchangedBetween(base, op) ||
@@ -190,7 +190,7 @@ private:
   /// What replicas add is aggregated as their slices are.
   template <typename AssignOpTy> bool propagate(AssignOpTy op) {
     const Sum *sum = lookupSlices(op.getValue());
-    replica::VariableOp variable = replica::lookupVariable(op);
+    replica::VariableOp variable = replica::lookupVariable(op, symbols);
     if (!sum || variable.isOnRead() || op->hasAttr(replica::kOwnCopy))
       return false;
     scatter(op, variable, *sum, isa<replica::AssignSubOp>(op));
@@ -268,6 +268,7 @@ private:
   replica::StepOp step;
   OpBuilder builder;
   int64_t replicas;
+  SymbolTableCollection symbols;
   llvm::DenseMap<Value, Sum> sums;
   /// The values that were needed dense.
   llvm::DenseMap<Value, Value> denseValues;

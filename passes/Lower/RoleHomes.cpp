@@ -121,7 +121,7 @@ private:
   }
 
   Role getVariableRole(StringRef name) {
-    auto variable = SymbolTable::lookupNearestSymbolFrom(step, StringAttr::get(step.getContext(), name));
+    auto variable = uniformity.getSymbols().lookupNearestSymbolFrom(step, StringAttr::get(step.getContext(), name));
     device::RoleOp role = variable ? device::getRole(variable) : nullptr;
     return role ? getRoleOfRank(role.getFirstRank()) : kReplicas;
   }

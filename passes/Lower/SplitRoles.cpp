@@ -29,8 +29,12 @@ namespace {
 /// Writes the part of one role.
 class PartBuilder {
 public:
-  PartBuilder(func::FuncOp step, const RolePlacement &placement, Roles &roles, Channels &channels, Role role)
-      : step(step), placement(placement), roles(roles), channels(channels), role(role), builder(step) {}
+  PartBuilder(func::FuncOp step, const RolePlacement &placement, Roles &roles, Channels &channels, Role role,
+              SymbolTableCollection &symbols)
+      : step(step), placement(placement), roles(roles), channels(channels), role(role), symbols(symbols), builder(step) {
+    for (unsigned i = 0; i < step.getNumResults(); ++i)
+      assigned.insert(step.getResultAttrOfType<device::BindingAttr>(i, "device.binding"));
+  }
 
   func::FuncOp run() {
     builder.setInsertionPoint(step);
@@ -44,10 +48,8 @@ public:
     part->setAttr(device::kRole, FlatSymbolRefAttr::get(roles.get(role)));
     if (role != kReplicas)
       part->setAttr(device::kStep, step.getSymNameAttr());
-    for (auto [to, from] : llvm::enumerate(arguments))
-      part.setArgAttrs(to, step.getArgAttrDict(from));
-    for (auto [to, from] : llvm::enumerate(results))
-      part.setResultAttrs(to, step.getResultAttrDict(from));
+    part.setArgAttrsAttr(pick(step.getArgAttrsAttr(), arguments));
+    part.setResAttrsAttr(pick(step.getResAttrsAttr(), results));
 
     Block *body = part.addEntryBlock();
     for (auto [to, from] : llvm::enumerate(arguments))
@@ -61,6 +63,13 @@ public:
   }
 
 private:
+  /// The elements of `attributes`, if there are any, at the positions `kept`.
+  ArrayAttr pick(ArrayAttr attributes, ArrayRef<unsigned> kept) {
+    if (!attributes)
+      return {};
+    return builder.getArrayAttr(llvm::map_to_vector(kept, [&](unsigned i) { return attributes[i]; }));
+  }
+
   /// What the host gives to replicas is theirs whether they need it or not.
   SmallVector<unsigned> getArguments() {
     SmallVector<unsigned> kept;
@@ -83,15 +92,12 @@ private:
     return kept;
   }
 
-  bool isAssigned(device::BindingAttr variable) {
-    return llvm::any_of(llvm::seq(step.getNumResults()),
-                        [&](unsigned i) { return step.getResultAttrOfType<device::BindingAttr>(i, "device.binding") == variable; });
-  }
+  bool isAssigned(device::BindingAttr variable) { return assigned.contains(variable); }
 
   /// Whether the role has the variable that is bound; what is no variable is of the replicas.
   bool isOfRole(device::BindingAttr binding) {
     auto variable = binding.getKind() == device::BindingKind::Variable
-                        ? SymbolTable::lookupNearestSymbolFrom(step, builder.getStringAttr(binding.getName()))
+                        ? symbols.lookupNearestSymbolFrom(step, builder.getStringAttr(binding.getName()))
                         : nullptr;
     device::RoleOp owner = variable ? device::getRole(variable) : nullptr;
     return (owner ? owner : roles.get(kReplicas)) == roles.get(role);
@@ -340,6 +346,10 @@ private:
   Roles &roles;
   Channels &channels;
   Role role;
+  /// Finds the variables.
+  SymbolTableCollection &symbols;
+  /// What the results of the step are bound to.
+  llvm::DenseSet<Attribute> assigned;
   OpBuilder builder;
   IRMapping mapping;
   /// Values that this role has given, as they were then.
@@ -384,7 +394,7 @@ struct SplitRoles : impl::SplitRolesPassBase<SplitRoles> {
       SmallVector<func::FuncOp> parts;
       for (Role role = kReplicas; role < roles.size(); ++role)
         if (role == kReplicas || placement->takesPart(role))
-          parts.push_back(PartBuilder(step, *placement, roles, channels, role).run());
+          parts.push_back(PartBuilder(step, *placement, roles, channels, role, uniformity.getSymbols()).run());
       for (func::FuncOp part : parts)
         part->setAttr(device::kSharedChannels, Builder(step).getI64IntegerAttr(channels.size()));
       step.erase();

@@ -33,7 +33,7 @@ static ArrayRef<int64_t> getBounds(Value tensor) {
 int64_t lockstep::getByteSize(Value tensor) {
   tensor = skipCasts(tensor);
   auto type = cast<RankedTensorType>(tensor.getType());
-  ArrayRef<int64_t> bounds = getBounds(tensor);
+  ArrayRef<int64_t> bounds = type.hasStaticShape() ? ArrayRef<int64_t>() : getBounds(tensor);
   int64_t bytes = getElementBytes(type.getElementType());
   for (int64_t size : type.getShape()) {
     bytes *= ShapedType::isDynamic(size) ? bounds.front() : size;

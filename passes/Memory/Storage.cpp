@@ -19,7 +19,7 @@ static device::BindingAttr getResultBinding(func::FuncOp step, unsigned index) {
 
 StorageAssigner::StorageAssigner(func::FuncOp step, int64_t replicas, bool reuse, StepLayout &layout)
     : step(step), replicas(replicas), reuse(reuse), layout(layout), lifetimes(step), uniformity(step),
-      wanted(lifetimes, plan, replicas, replica::StrategyProperties::of(step->getParentOfType<ModuleOp>())) {}
+      wanted(lifetimes, plan, replicas, replica::StrategyProperties::of(step->getParentOfType<ModuleOp>()), uniformity.getSymbols()) {}
 
 FailureOr<StoragePlan> StorageAssigner::run() {
   WalkResult dynamic = step.walk([](Operation *op) {
@@ -85,20 +85,20 @@ void StorageAssigner::copyBefore(Operation *op, Value source, StorageId destinat
 }
 
 void StorageAssigner::assignArguments() {
-  for (BlockArgument argument : step.getArguments())
+  for (BlockArgument argument : step.getArguments()) {
     hold(argument, createFixed(layout.getArgument(argument.getArgNumber()), argument), -1);
-}
-
-void StorageAssigner::wantVariables() {
-  llvm::StringMap<BlockArgument> variables;
-  for (BlockArgument argument : step.getArguments())
     if (auto binding = step.getArgAttrOfType<device::BindingAttr>(argument.getArgNumber(), "device.binding");
         binding.getKind() == device::BindingKind::Variable)
       variables[binding.getName()] = argument;
+  }
+}
+
+void StorageAssigner::wantVariables() {
   auto returnOp = cast<func::ReturnOp>(step.getBody().front().getTerminator());
   for (auto [i, value] : llvm::enumerate(returnOp.getOperands()))
     if (getResultBinding(step, i).getKind() == device::BindingKind::Variable) {
-      BlockArgument old = variables.lookup(getResultBinding(step, i).getName());
+      BlockArgument old = variables.at(getResultBinding(step, i).getName());
+      nextValues[plan.storageOf.at(old)] = value;
       wanted.want(value, plan.storageOf.at(old), {old});
     }
 }
@@ -161,7 +161,7 @@ LogicalResult StorageAssigner::assignOther(Operation *op) {
 
 LogicalResult StorageAssigner::assign(device::InvokeOp invoke) {
   int64_t position = lifetimes.getFirst(invoke);
-  auto kernel = SymbolTable::lookupNearestSymbolFrom<device::KernelOp>(invoke, invoke.getKernelAttr());
+  auto kernel = uniformity.getSymbols().lookupNearestSymbolFrom<device::KernelOp>(invoke, invoke.getKernelAttr());
   for (OpResult result : invoke->getResults()) {
     const Wanted *target = wanted.find(result);
     if (target && wanted.mayTake(invoke, result, *target)) {
@@ -281,7 +281,7 @@ void StorageAssigner::assignReturn(func::ReturnOp returnOp) {
   for (auto [i, value] : llvm::enumerate(returnOp.getOperands())) {
     if (getResultBinding(step, i).getKind() == device::BindingKind::Variable) {
       values.push_back(value);
-      destinations.push_back(variableStorage(getResultBinding(step, i).getName()));
+      destinations.push_back(plan.storageOf.at(variables.at(getResultBinding(step, i).getName())));
     } else {
       plan.outputs[i] = assignOutput(returnOp, value);
     }
@@ -289,7 +289,7 @@ void StorageAssigner::assignReturn(func::ReturnOp returnOp) {
   copyYielded(returnOp, values, destinations);
 }
 
-bool StorageAssigner::keepsOutput(func::ReturnOp returnOp, Value value) const {
+bool StorageAssigner::keepsOutput(Value value) const {
   StorageId id = plan.storageOf.at(value);
   switch (plan.storages[id].space) {
   case device::Space::Input:
@@ -299,10 +299,8 @@ bool StorageAssigner::keepsOutput(func::ReturnOp returnOp, Value value) const {
   case device::Space::Variable:
   case device::Space::ReplicaVariable:
     // What is in a variable then is its new value, if it gets one.
-    for (auto [i, assigned] : llvm::enumerate(returnOp.getOperands()))
-      if (getResultBinding(step, i).getKind() == device::BindingKind::Variable &&
-          variableStorage(getResultBinding(step, i).getName()) == id)
-        return plan.storageOf.at(assigned) == id;
+    if (Value assigned = nextValues.lookup(id))
+      return plan.storageOf.at(assigned) == id;
     return true;
   default:
     return true;
@@ -311,22 +309,13 @@ bool StorageAssigner::keepsOutput(func::ReturnOp returnOp, Value value) const {
 
 StorageId StorageAssigner::assignOutput(func::ReturnOp returnOp, Value value) {
   StorageId id = plan.storageOf.at(value);
-  if (!keepsOutput(returnOp, value)) {
+  if (!keepsOutput(value)) {
     StorageId own = createStorage(device::Space::Replica, getByteSize(value));
     copyBefore(returnOp, value, own);
     id = own;
   }
   extend(id, lifetimes.getFirst(returnOp), std::numeric_limits<int64_t>::max());
   return id;
-}
-
-StorageId StorageAssigner::variableStorage(StringRef name) const {
-  for (BlockArgument argument : func::FuncOp(step).getArguments()) {
-    auto binding = func::FuncOp(step).getArgAttrOfType<device::BindingAttr>(argument.getArgNumber(), "device.binding");
-    if (binding.getKind() == device::BindingKind::Variable && binding.getName() == name)
-      return plan.storageOf.at(argument);
-  }
-  llvm_unreachable("a variable that is assigned is an argument");
 }
 
 FailureOr<StoragePlan> lockstep::assignStorages(func::FuncOp step, int64_t replicas, bool reuse, StepLayout &layout) {

@@ -82,11 +82,10 @@ private:
 
   void assignReturn(mlir::func::ReturnOp returnOp);
   /// Whether `value` stays where it is after the step.
-  bool keepsOutput(mlir::func::ReturnOp returnOp, mlir::Value value) const;
+  bool keepsOutput(mlir::Value value) const;
   /// The host reads an output after the end: from memory of the program, which holds it till then. What belongs to others (inputs,
   /// scalars), and the old value of a variable, is copied first.
   StorageId assignOutput(mlir::func::ReturnOp returnOp, mlir::Value value);
-  StorageId variableStorage(llvm::StringRef name) const;
 
   mlir::func::FuncOp step;
   int64_t replicas;
@@ -97,6 +96,10 @@ private:
   StoragePlan plan;
   /// Values that are stored once a process.
   llvm::DenseSet<mlir::Value> shared;
+  /// The variables' values before the step, by their names: a variable that is assigned is an argument.
+  llvm::StringMap<mlir::BlockArgument> variables;
+  /// What the storages of variables hold after the step, if they are assigned.
+  llvm::DenseMap<StorageId, mlir::Value> nextValues;
   WantedStorages wanted;
   /// Values that are in the storage they are wanted in already, besides their own.
   llvm::DenseSet<std::pair<mlir::Value, StorageId>> stored;

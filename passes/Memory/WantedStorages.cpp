@@ -32,7 +32,7 @@ bool WantedStorages::mayOverwrite(device::InvokeOp invoke, OpResult result, Valu
   if (lifetimes.getLastUse(resident) > lifetimes.getFirst(invoke))
     return false;
   // Read by the invocation itself: only as the operand whose memory the result may take over.
-  auto kernel = SymbolTable::lookupNearestSymbolFrom<device::KernelOp>(invoke, invoke.getKernelAttr());
+  auto kernel = symbols.lookupNearestSymbolFrom<device::KernelOp>(invoke, invoke.getKernelAttr());
   std::optional<unsigned> operand = kernel.getInPlaceArgument(result.getResultNumber());
   return operand && invoke.getOperand(*operand) == resident && llvm::count(invoke->getOperands(), resident) == 1 &&
          llvm::none_of(resident.getUsers(), isView);

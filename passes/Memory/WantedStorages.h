@@ -26,9 +26,10 @@ struct Wanted {
 /// changes nothing stores nothing.
 class WantedStorages {
 public:
-  /// All must outlive the result; `plan` may grow.
-  WantedStorages(const Lifetimes &lifetimes, const StoragePlan &plan, int64_t replicas, const replica::StrategyProperties &strategy)
-      : lifetimes(lifetimes), plan(plan), replicas(replicas), strategy(strategy) {}
+  /// All must outlive the result; `plan` may grow. `symbols` finds kernels.
+  WantedStorages(const Lifetimes &lifetimes, const StoragePlan &plan, int64_t replicas, const replica::StrategyProperties &strategy,
+                 mlir::SymbolTableCollection &symbols)
+      : lifetimes(lifetimes), plan(plan), replicas(replicas), strategy(strategy), symbols(symbols) {}
 
   /// The first wish counts.
   void want(mlir::Value value, StorageId storage, mlir::ArrayRef<mlir::Value> residents) {
@@ -62,6 +63,7 @@ private:
   const StoragePlan &plan;
   int64_t replicas;
   const replica::StrategyProperties &strategy;
+  mlir::SymbolTableCollection &symbols;
   llvm::DenseMap<mlir::Value, Wanted> wanted;
 };
 

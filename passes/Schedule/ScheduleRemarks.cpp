@@ -11,12 +11,11 @@ using namespace lockstep;
 using namespace mlir;
 
 ScheduleRemarks::ScheduleRemarks(Block &block, StringRef function) : block(block), function(function) {
-  SmallVector<Operation *> kernels;
   for (Operation &op : block) {
     if (isa<device::InvokeOp>(op))
       kernels.push_back(&op);
     if (isa<collective::StartOp>(op))
-      before[&op] = kernels;
+      before[&op] = kernels.size();
   }
 }
 
@@ -78,7 +77,8 @@ void ScheduleRemarks::explain(collective::StartOp start) {
   Operation *last = lastProducer(start);
   std::string text =
       collectiveText(start) + " starts at " + std::to_string(kernelsBefore(from)) + " of " + countText(kernelsBefore(ops.size()), "kernel");
-  if (int64_t overtaken = llvm::count_if(before.lookup(start), [&](Operation *kernel) { return position(kernel) > from; }))
+  if (int64_t overtaken =
+          llvm::count_if(ArrayRef(kernels).take_front(before.lookup(start)), [&](Operation *kernel) { return position(kernel) > from; }))
     text += ", " + std::to_string(overtaken) + " earlier than written";
   if (last)
     text += "; its last operand is of " + nameOf(last);

@@ -31,8 +31,9 @@ private:
 
   mlir::Block &block;
   llvm::StringRef function;
-  /// For each start, the kernels that stood before it.
-  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Operation *>> before;
+  /// The kernels in the order in which they stood, and for each start, how many of them stood before it.
+  llvm::SmallVector<mlir::Operation *> kernels;
+  llvm::DenseMap<mlir::Operation *, size_t> before;
   llvm::SmallVector<mlir::Operation *> ops;
   llvm::DenseMap<mlir::Operation *, unsigned> positions;
 };

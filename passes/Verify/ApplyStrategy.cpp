@@ -79,7 +79,7 @@ private:
 
   /// Sections 5.2 and 5.3.
   template <typename AssignOpTy> void checkAssignment(AssignOpTy op) {
-    VariableOp variable = lookupVariable(op);
+    VariableOp variable = lookupVariable(op, symbols);
     Aggregation aggregation = variable.getAggregation();
     bool crossReplica = getEnclosingContext(op) == Context::CrossReplica;
     // Sums of copies, of what replicas assign, and of a variable and what is added to it.
@@ -103,14 +103,14 @@ private:
   }
 
   void checkOp(ReadOp op) {
-    VariableOp variable = lookupVariable(op);
-    if (op.combinesCopies() && variable.getAggregation() == Aggregation::None)
+    VariableOp variable = lookupVariable(op, symbols);
+    if (op.combinesCopies(variable) && variable.getAggregation() == Aggregation::None)
       error(op, variable) << "reads a variable whose copies no aggregation combines "
                           << (op.getAggregated() ? "for all replicas together" : "in cross-replica context") << " [E_AGG_NONE]";
   }
 
   void checkOp(ScatterOp op) {
-    VariableOp variable = lookupVariable(op);
+    VariableOp variable = lookupVariable(op, symbols);
     if (variable.isOnRead())
       error(op, variable) << "expected a variable whose copies are equal, found one that is synchronized on read [E_SCATTER_ONREAD]";
     if (getEnclosingContext(op) == Context::CrossReplica)
@@ -130,7 +130,7 @@ private:
 
   /// An id that is known (section 8).
   void checkOp(LookupOp op) {
-    VariableOp variable = lookupVariable(op);
+    VariableOp variable = lookupVariable(op, symbols);
     int64_t rows = cast<RankedTensorType>(variable.getType()).getDimSize(0);
     DenseIntElementsAttr ids;
     if (auto literal = op.getIds().getDefiningOp<LiteralOp>())
@@ -249,6 +249,7 @@ private:
   ModuleOp module;
   const StrategyProperties &strategy;
   int64_t replicas;
+  SymbolTableCollection symbols;
   bool valid = true;
 };
 

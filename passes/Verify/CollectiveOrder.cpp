@@ -20,14 +20,13 @@ using namespace mlir;
 
 namespace {
 
-bool all(Operation *) { return true; }
-
 /// Walks one function and reports what is not proven.
 class OrderVerifier {
 public:
   /// With a judge it reports what it finds, without it only collects what is refused.
   OrderVerifier(FunctionOpInterface function, const UniformityAnalysis &uniformity, Judge *judge)
-      : uniformity(uniformity), matcher(uniformity.getBrokenRule()), judge(judge), inReplicaForm(isa<OpensContextInterface>(*function)) {}
+      : uniformity(uniformity), matcher(uniformity.getSymbols(), uniformity.getBrokenRule()), judge(judge),
+        inReplicaForm(isa<OpensContextInterface>(*function)) {}
 
   LogicalResult verify(Region &region) {
     for (Block &block : region) {
@@ -45,12 +44,13 @@ public:
 
 private:
   void verify(Operation *op) {
-    if (isCollective(op))
+    if (isCollective(op, uniformity.getSymbols()))
       verifyReached(op);
     if (op->getNumRegions() == 0)
       return;
     if (!isa<OpensContextInterface, scf::IfOp, scf::IndexSwitchOp, scf::ForOp, scf::WhileOp, scf::ExecuteRegionOp>(op)) {
-      if (Operation *collective = findCollective(op, all); collective && !uniformity.isBroken(BrokenRule::OrderlessRegionsAreAllowed))
+      if (Operation *collective = findCollective(op, uniformity.getSymbols());
+          collective && !uniformity.isBroken(BrokenRule::OrderlessRegionsAreAllowed))
         reportUnordered(collective, op);
       return;
     }
@@ -72,7 +72,7 @@ private:
       return true;
     for (const GroupComponent &component : findComponents(op, divergence.partition, uniformity)) {
       // What the ranks of one component have in common tells nothing of others.
-      matcher = SequenceMatcher(uniformity.getBrokenRule());
+      matcher = SequenceMatcher(uniformity.getSymbols(), uniformity.getBrokenRule());
       auto counts = [&](Operation *collective) { return component.isSplit(uniformity.getMembers(collective)); };
       bool isEqual = loops ? verifyTurns(op, divergence, component, counts) : verifySides(op, divergence, component, counts);
       if (!isEqual)
@@ -82,14 +82,15 @@ private:
   }
 
   bool verifyTurns(Operation *op, Divergence divergence, const GroupComponent &component, llvm::function_ref<bool(Operation *)> counts) {
-    Operation *collective = findCollective(op, counts);
+    Operation *collective = findCollective(op, uniformity.getSymbols(), counts);
     if (!collective)
       return true;
     Region *region = collective->getParentRegion();
     while (region->getParentOp() != op)
       region = region->getParentOp()->getParentRegion();
     Sequence turn = matcher.getSequence(*region, counts);
-    std::string left = "in one more turn", right = "out of the loop", after = describeNext(op), done = "; up to the first difference";
+    std::string left = "in one more turn", right = "out of the loop", after = describeNext(op, uniformity.getSymbols()),
+                done = "; up to the first difference";
     if (SmallVector<uint64_t> counts = isa<scf::ForOp>(op) ? uniformity.getConstants().getTripCounts(op) : SmallVector<uint64_t>();
         !counts.empty()) {
       auto [more, fewer] = findDifferent(counts, component);
@@ -131,7 +132,7 @@ private:
       if (!difference)
         continue;
       ranks = ways.empty() ? component.separated : RankPair(*who[*first], *who[i]);
-      std::string after = describeNext(op);
+      std::string after = describeNext(op, uniformity.getSymbols());
       Way left{describeWay(op, *first, who[*first]), sides[*first], after}, right{describeWay(op, i, who[i]), sides[i], after};
       refuse(divergence, [&] { report(left, right, *difference, divergence); });
       return false;
@@ -180,7 +181,7 @@ private:
 
   bool haveEqualPaths(Divergence divergence) {
     // What it learns holds if the ways are equal, not otherwise.
-    SequenceMatcher matcher(uniformity.getBrokenRule());
+    SequenceMatcher matcher(uniformity.getSymbols(), uniformity.getBrokenRule());
     PathFinder paths(matcher, postDominance);
     Block *origin = divergence.branch->getBlock();
     Block *join = getJoin(postDominance, origin);
@@ -252,7 +253,9 @@ private:
   }
 
   void report(const Way &lhs, const Way &rhs, size_t difference, Divergence divergence) {
-    auto at = [&](const Way &way) { return difference < way.sequence.size() ? findCollective(way.sequence[difference].op, all) : nullptr; };
+    auto at = [&](const Way &way) {
+      return difference < way.sequence.size() ? findCollective(way.sequence[difference].op, uniformity.getSymbols()) : nullptr;
+    };
     Operation *left = at(lhs), *right = at(rhs);
     std::string told = "; up to the first difference they issue" + tellSideBySide(lhs, rhs, matcher);
     if (!left || !right)

@@ -17,7 +17,7 @@ bool lockstep::isSplit(const Members &members, PartitionId partition, const Unif
 static std::vector<Members> findGroups(Operation *op, const UniformityAnalysis &uniformity) {
   std::vector<Members> groups;
   op->walk([&](Operation *inner) {
-    if (!isCollective(inner))
+    if (!isCollective(inner, uniformity.getSymbols()))
       return;
     Members members = uniformity.getMembers(inner);
     if (!llvm::is_contained(groups, members))

@@ -20,7 +20,7 @@ using Counts = llvm::function_ref<bool(Operation *)>;
 /// How far back two computations are compared: what decides a branch is short, and a bound keeps the time linear.
 static constexpr unsigned kComparedDepth = 16;
 
-bool lockstep::isCollective(Operation *op) {
+bool lockstep::isCollective(Operation *op, SymbolTableCollection &symbols) {
   if (isa<CollectiveOpInterface, replica::AllReduceOp, replica::AllReduceSlicesOp, replica::AllGatherOp, replica::MergeCallOp,
           replica::ReduceToOp, replica::BatchReduceToOp, replica::ReduceOp, replica::ReduceSlicesOp, replica::GatherOp,
           replica::LocalResultsOp>(op))
@@ -29,18 +29,19 @@ bool lockstep::isCollective(Operation *op) {
   if (isa<replica::LookupOp>(op))
     return replica::StrategyProperties::of(op->getParentOfType<ModuleOp>()).placement == replica::Placement::Servers;
   if (auto read = dyn_cast<replica::ReadOp>(op))
-    return read.combinesCopies();
+    if (replica::VariableOp variable = replica::lookupVariable(op, symbols))
+      return read.combinesCopies(variable);
   if (!isa<replica::AssignOp, replica::AssignAddOp, replica::AssignSubOp, replica::ScatterOp>(op))
     return false;
-  replica::VariableOp variable = replica::lookupVariable(op);
+  replica::VariableOp variable = replica::lookupVariable(op, symbols);
   return variable && !variable.isOnRead() && variable.getAggregation() != replica::Aggregation::Uniform &&
          getEnclosingContext(op) == Context::Replica;
 }
 
-Operation *lockstep::findCollective(Operation *op, Counts counts) {
+Operation *lockstep::findCollective(Operation *op, SymbolTableCollection &symbols, Counts counts) {
   Operation *found = nullptr;
   op->walk<WalkOrder::PreOrder>([&](Operation *inner) {
-    if (!isCollective(inner) || !counts(inner))
+    if (!isCollective(inner, symbols) || !counts(inner))
       return WalkResult::advance();
     found = inner;
     return WalkResult::interrupt();
@@ -60,7 +61,7 @@ Sequence SequenceMatcher::getSequence(Region &region, Counts counts) {
 }
 
 void SequenceMatcher::append(Sequence &sequence, Operation *op, Counts counts) {
-  if (::isCollective(op)) {
+  if (::isCollective(op, *symbols)) {
     if (counts(op))
       sequence.push_back({op, {}});
     return;
@@ -168,7 +169,7 @@ bool SequenceMatcher::areEqual(const Item &lhs, const Item &rhs) {
       return false;
     auto uniformity = dyn_cast<UniformityOpInterface>(lhs.op);
     for (auto [left, right] : llvm::zip(lhs.op->getResults(), rhs.op->getResults())) {
-      if (uniformity && uniformity.getResultUniformity(left.getResultNumber()) == ResultUniformity::Uniform)
+      if (uniformity && uniformity.getResultUniformity(left.getResultNumber(), *symbols) == ResultUniformity::Uniform)
         learn(left, right);
     }
     return true;

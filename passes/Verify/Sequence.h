@@ -11,6 +11,7 @@
 #include "passes/Verify/Rules.h"
 
 #include "mlir/IR/Operation.h"
+#include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/DenseSet.h"
 
 #include <functional>
@@ -20,10 +21,13 @@ namespace lockstep {
 
 /// True for operations that a replica cannot finish alone: collectives of both dialects, `replica.merge_call`, assignments that
 /// aggregate the values of the replicas, reads of on_read variables in cross-replica context, and lookups in tables on servers.
-bool isCollective(mlir::Operation *op);
+/// `symbols` finds the variables.
+bool isCollective(mlir::Operation *op, mlir::SymbolTableCollection &symbols);
 
 /// The first collective in `op` or below that `counts`; null if there is none.
-mlir::Operation *findCollective(mlir::Operation *op, llvm::function_ref<bool(mlir::Operation *)> counts);
+mlir::Operation *findCollective(
+    mlir::Operation *op, mlir::SymbolTableCollection &symbols,
+    llvm::function_ref<bool(mlir::Operation *)> counts = [](mlir::Operation *) { return true; });
 
 struct Item;
 using Sequence = std::vector<Item>;
@@ -40,7 +44,10 @@ struct Item {
 /// Compares what is issued on two ways, of which some replicas go one and some the other.
 class SequenceMatcher {
 public:
-  explicit SequenceMatcher(BrokenRule broken = BrokenRule::None) : broken(broken) {}
+  explicit SequenceMatcher(mlir::SymbolTableCollection &symbols, BrokenRule broken = BrokenRule::None)
+      : symbols(&symbols), broken(broken) {}
+
+  mlir::SymbolTableCollection &getSymbols() const { return *symbols; }
 
   /// The sequence of those collectives that `region` issues and that count. A branch of which all sides issue the same stands for that,
   /// whatever its condition is.
@@ -62,6 +69,7 @@ private:
   void forget(size_t known);
   bool isBroken(BrokenRule rule) const { return rule == broken; }
 
+  mlir::SymbolTableCollection *symbols;
   BrokenRule broken;
   /// Results of collectives that match: whoever issues the one has what others have of the other.
   llvm::DenseSet<std::pair<mlir::Value, mlir::Value>> same;

@@ -46,10 +46,10 @@ std::string lockstep::describeWithLine(Operation *collective) {
   return describeCollective(collective) + (line.empty() ? "" : " (" + line + ")");
 }
 
-std::string lockstep::describeNext(Operation *op) {
+std::string lockstep::describeNext(Operation *op, SymbolTableCollection &symbols) {
   for (; op && !isa<FunctionOpInterface>(op); op = op->getParentOp()) {
     for (Operation *next = op->getNextNode(); next; next = next->getNextNode())
-      if (Operation *found = findCollective(next, [](Operation *) { return true; }))
+      if (Operation *found = findCollective(next, symbols))
         return "goes on to " + describeWithLine(found);
     if (Operation *parent = op->getParentOp(); parent && (isa<LoopLikeOpInterface>(parent) || !op->getBlock()->hasNoSuccessors()))
       return "goes on";
@@ -171,7 +171,7 @@ private:
   };
 
   /// Beside `other`, from which it differs.
-  static std::string describe(const Item &item, const Item *other = nullptr) {
+  std::string describe(const Item &item, const Item *other = nullptr) const {
     std::string line = userLocation(item.op->getLoc()), detail = other ? describeDetail(item, *other) : "";
     if (!line.empty())
       line = " (" + line + ")";
@@ -184,7 +184,7 @@ private:
     size_t inside = 0;
     Operation *first = nullptr;
     item.op->walk<WalkOrder::PreOrder>([&](Operation *op) {
-      if (!isCollective(op))
+      if (!isCollective(op, matcher.getSymbols()))
         return WalkResult::advance();
       first = first ? first : op;
       ++inside;

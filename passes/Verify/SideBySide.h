@@ -25,7 +25,7 @@ std::string describeCollective(mlir::Operation *collective);
 std::string describeWithLine(mlir::Operation *collective);
 
 /// The collective that who has come through `op` comes to next, as a sentence: the next in program order, or the end of the function.
-std::string describeNext(mlir::Operation *op);
+std::string describeNext(mlir::Operation *op, mlir::SymbolTableCollection &symbols);
 
 /// What tells `item` from `other`, in whose place it is issued, and is not said of a collective, loop or branch anyway: other attributes,
 /// bounds or conditions. Empty if there is nothing more to say.

@@ -129,7 +129,7 @@ std::optional<llvm::BitVector> UniformityAnalysis::getMembers(Operation *op) con
   if (!collective)
     return std::nullopt;
   auto [entry, isNew] = groups.try_emplace(collective.getGroupSymbol());
-  auto group = isNew ? SymbolTable::lookupNearestSymbolFrom<collective::GroupOp>(op, collective.getGroupSymbol()) : nullptr;
+  auto group = isNew ? symbols->lookupNearestSymbolFrom<collective::GroupOp>(op, collective.getGroupSymbol()) : nullptr;
   // Of too many ranks no table is kept: then a group may have any of them.
   if (!group || group.hasAllReplicas() || partitions.getNumRanks() == 0)
     return entry->second;
@@ -194,13 +194,12 @@ void UniformityAnalysis::addSources(Operation *root) {
   });
 }
 
-/// True if each replica gets the same value for argument `index` of `function`.
-static bool isUniformArgument(FunctionOpInterface function, unsigned index) {
+bool UniformityAnalysis::isUniformArgument(FunctionOpInterface function, unsigned index) {
   // What an iterator gives differs; what it is does not.
   if (function.getArgAttr(index, "replica.scalar") || function.getArgAttr(index, "replica.batches"))
     return true;
   auto isMirrored = [&](StringRef name) {
-    auto variable = SymbolTable::lookupNearestSymbolFrom<replica::VariableOp>(function, StringAttr::get(function.getContext(), name));
+    auto variable = symbols->lookupNearestSymbolFrom<replica::VariableOp>(function, StringAttr::get(function.getContext(), name));
     return !variable || !variable.isOnRead();
   };
   auto binding = function.getArgAttrOfType<device::BindingAttr>(index, "device.binding");
@@ -229,7 +228,7 @@ void UniformityAnalysis::addSource(Operation *op) {
   bool isEqual = isa<replica::ReadOp>(op) && isBroken(BrokenRule::PrivateVariablesAreEqual);
   if (auto uniformity = dyn_cast<UniformityOpInterface>(op); uniformity && !isEqual) {
     for (OpResult result : op->getResults())
-      if (uniformity.getResultUniformity(result.getResultNumber()) == ResultUniformity::Varying)
+      if (uniformity.getResultUniformity(result.getResultNumber(), *symbols) == ResultUniformity::Varying)
         mark(result, source, PartitionTable::kSingletons);
   }
   if (auto values = dyn_cast<replica::ValuesFromFunctionOp>(op))
@@ -256,7 +255,7 @@ void UniformityAnalysis::addGroupResult(Operation *op) {
     if (int64_t replicas = getReplicas(op); replicas > 0 && static_cast<int64_t>(*start.getRoot()) >= replicas)
       return;
   for (OpResult result : op->getResults()) {
-    if (wait.getResultUniformity(result.getResultNumber()) != ResultUniformity::Varying)
+    if (wait.getResultUniformity(result.getResultNumber(), *symbols) != ResultUniformity::Varying)
       continue;
     PartitionId partition = PartitionTable::kSingletons;
     collective::StartOp start = wait.getStart();
@@ -312,6 +311,7 @@ void UniformityAnalysis::propagate() {
       visitUse(use, getPartition(value));
   }
   worklist = {};
+  operandPartitions = llvm::DenseMap<Operation *, PartitionId>();
 }
 
 void UniformityAnalysis::visitUse(OpOperand &use, PartitionId partition) {
@@ -360,10 +360,17 @@ void UniformityAnalysis::visitOperation(OpOperand &use, PartitionId partition) {
   }
   if (isStaticSize(op))
     return;
+  if (op->getNumOperands() > 1 && (op->getNumResults() > 1 || op->getNumRegions() > 0)) {
+    PartitionId &known = operandPartitions.try_emplace(op, PartitionTable::kWhole).first->second;
+    PartitionId both = partitions.meet(known, partition);
+    if (both == known)
+      return;
+    known = both;
+  }
   Reason reason{VaryingBy::Operand, op, use.get()};
   auto uniformity = dyn_cast<UniformityOpInterface>(op);
   for (OpResult result : op->getResults())
-    if (!uniformity || uniformity.getResultUniformity(result.getResultNumber()) == ResultUniformity::FromOperands)
+    if (!uniformity || uniformity.getResultUniformity(result.getResultNumber(), *symbols) == ResultUniformity::FromOperands)
       mark(result, reason, partition);
   for (Region &region : op->getRegions())
     markAll(region.getArguments(), reason, partition);
@@ -387,7 +394,7 @@ void UniformityAnalysis::visitYield(OpOperand &use, PartitionId partition) {
 void UniformityAnalysis::visitAssignment(Operation *assignment, Value from, PartitionId partition) {
   if (!isAssignment(assignment) || !isEntered(assignment))
     return;
-  replica::VariableOp variable = replica::lookupVariable(assignment);
+  replica::VariableOp variable = replica::lookupVariable(assignment, *symbols);
   if (!variable || variable.isOnRead())
     return;
   // In replica context an aggregation makes one value of the replicas' values.

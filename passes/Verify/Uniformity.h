@@ -19,7 +19,9 @@
 #include "passes/Verify/Rules.h"
 
 #include "mlir/IR/Operation.h"
+#include "mlir/IR/SymbolTable.h"
 #include "mlir/IR/Value.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -120,6 +122,9 @@ public:
   /// The members of the group of a collective among the replicas; nullopt for all of them, however many there are.
   std::optional<llvm::BitVector> getMembers(mlir::Operation *collective) const;
 
+  /// Finds the symbols that the IR had when the analysis was constructed.
+  mlir::SymbolTableCollection &getSymbols() const { return *symbols; }
+
   const PartitionTable &getPartitions() const { return partitions; }
   const RankConstants &getConstants() const { return constants; }
 
@@ -129,6 +134,8 @@ public:
 private:
   void addSources(mlir::Operation *root);
   void addArguments(mlir::Operation *function);
+  /// True if each replica gets the same value for argument `index` of `function`.
+  bool isUniformArgument(mlir::FunctionOpInterface function, unsigned index);
   void addSource(mlir::Operation *op);
   void addGroupResult(mlir::Operation *wait);
   void mark(mlir::Value value, Reason reason, PartitionId partition);
@@ -170,6 +177,8 @@ private:
   };
 
   BrokenRule broken;
+  /// On the heap: it cannot be moved.
+  std::unique_ptr<mlir::SymbolTableCollection> symbols = std::make_unique<mlir::SymbolTableCollection>();
   mutable PartitionTable partitions;
   RankConstants constants;
   llvm::DenseMap<mlir::Value, Fact> facts;
@@ -187,6 +196,9 @@ private:
   mutable llvm::DenseMap<mlir::Attribute, std::optional<llvm::BitVector>> groups;
   /// First in, first out: the first reason found is the shortest way to a source, which makes the best explanation.
   std::vector<mlir::Value> worklist;
+  /// What is known of the operands of operations with several results. Of many operands that are alike only the first is passed on to all
+  /// of the results: the time is linear.
+  llvm::DenseMap<mlir::Operation *, PartitionId> operandPartitions;
   std::unique_ptr<mlir::PostDominanceInfo> postDominance;
 };
 

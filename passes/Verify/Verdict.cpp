@@ -122,7 +122,7 @@ Judge::Leads Judge::leads(const Step &step, llvm::BitVector &ranks) const {
 void Judge::addInside(Operation *branch, llvm::SetVector<Operation *> &others) const {
   branch->walk([&](Operation *inner) {
     if (inner != branch && isa<scf::IfOp, scf::IndexSwitchOp, scf::ForOp, scf::WhileOp>(inner) &&
-        findCollective(inner, [](Operation *) { return true; }))
+        findCollective(inner, uniformity.getSymbols()))
       others.insert(inner);
   });
 }
@@ -142,7 +142,7 @@ Verdict Judge::judgeMissing(Operation *collective, const Divergence &divergence,
 }
 
 Verdict Judge::judgeDifferent(const Item &lhs, const Item &rhs, const Divergence &divergence, std::optional<RankPair> ranks) {
-  Operation *place = lhs.isCollective() ? lhs.op : findCollective(lhs.op, [](Operation *) { return true; });
+  Operation *place = lhs.isCollective() ? lhs.op : findCollective(lhs.op, uniformity.getSymbols());
   Question question{place, divergence.condition, divergence.branch, divergence.partition, isKnown(divergence), ranks};
   if (std::optional<Verdict> undecided = findUndecided(lhs, rhs, divergence))
     return tryOut(question, std::move(*undecided));

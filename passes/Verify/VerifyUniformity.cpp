@@ -66,7 +66,7 @@ private:
 
   /// Mirrored variables stay mirrored: what is not combined by an aggregation must be equal already (reference, section 5.2).
   void verifyAssignment(Operation *op) {
-    replica::VariableOp variable = replica::lookupVariable(op);
+    replica::VariableOp variable = replica::lookupVariable(op, uniformity.getSymbols());
     if (variable.isOnRead() || variable.getAggregation() != replica::Aggregation::Uniform)
       return;
     Divergence divergence = uniformity.getDivergenceAround(op);
@@ -96,7 +96,7 @@ private:
   void verifyUpdate(Operation *op) {
     if (uniformity.isBroken(BrokenRule::UpdatesMayDiffer))
       return;
-    replica::VariableOp variable = isa<replica::UpdateNonSlotOp>(op) ? nullptr : replica::lookupVariable(op);
+    replica::VariableOp variable = isa<replica::UpdateNonSlotOp>(op) ? nullptr : replica::lookupVariable(op, uniformity.getSymbols());
     for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
       if (uniformity.isEqualWhereDefined(operand) || (isa<replica::UpdateOp>(op) && variable.isOnRead()))
         continue;
@@ -180,8 +180,8 @@ private:
       return "";
     if (binding.getKind() == device::BindingKind::Metric)
       return ("metric '" + binding.getName() + "'").str();
-    auto variable =
-        SymbolTable::lookupNearestSymbolFrom<replica::VariableOp>(function, StringAttr::get(function.getContext(), binding.getName()));
+    auto name = StringAttr::get(function.getContext(), binding.getName());
+    auto variable = uniformity.getSymbols().lookupNearestSymbolFrom<replica::VariableOp>(function, name);
     bool mirrored = !variable || !variable.isOnRead();
     if (binding.getKind() == device::BindingKind::Variable && mirrored)
       return ("the new value of variable '" + binding.getName() + "'").str();

@@ -63,8 +63,9 @@ public:
     if (failed(created) || !(*created)->canRun(slice.function))
       return;
     // As if no loop were around a collective.
+    SymbolTableCollection symbols;
     slice.function->walk(
-        [&](Operation *op) { ofRun += isCollective(op) && !interpret::isWithoutUse(op) ? replicas * interpret::kCostOfWait : 0; });
+        [&](Operation *op) { ofRun += isCollective(op, symbols) && !interpret::isWithoutUse(op) ? replicas * interpret::kCostOfWait : 0; });
     ofRun = std::min(ofRun, kMostOfRun);
     interpreter = std::move(*created);
     draws.emplace(slice, replicas);

@@ -21,10 +21,12 @@
 namespace lockstep::runtime {
 
 /// What readers accept at most and what the writer writes.
-inline constexpr uint32_t artifactFormatVersion = 2;
+inline constexpr uint32_t artifactFormatVersion = 3;
 
-/// Segments start at multiples of this, so that a file in page-aligned memory has its constants page-aligned.
-inline constexpr uint64_t segmentAlignment = 4096;
+/// Segments start at multiples of this, a cache line and the widest vector. Those of a page or more start at multiples of a page, so that a
+/// file in page-aligned memory has them page-aligned; smaller ones, such as most initial values, do not take a page each.
+inline constexpr uint64_t segmentAlignment = 64;
+inline constexpr uint64_t largeSegmentAlignment = 4096;
 
 struct VerifyOptions {
   /// Leaves out the rules of shared memory, so that tests can show that the race checker finds

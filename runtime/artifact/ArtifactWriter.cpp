@@ -42,11 +42,11 @@ Expected<std::vector<std::byte>> ArtifactWriter::finish() {
   // Two passes: the first one only finds out where the segments can start.
   flatbuffers::FlatBufferBuilder builder(1 << 16);
   size_t tableSize = buildTables(builder, tables);
-  if (tableSize >= FLATBUFFERS_MAX_BUFFER_SIZE - segmentAlignment)
+  if (tableSize >= FLATBUFFERS_MAX_BUFFER_SIZE - largeSegmentAlignment)
     return unsupported(fmt::format("tables of an artifact are limited to 2 GiB, found {} bytes", tableSize));
   uint64_t offset = tableSize;
   for (size_t i = 0; i < segments.size(); ++i) {
-    offset = alignUp(offset, segmentAlignment);
+    offset = alignUp(offset, segments[i].size() < largeSegmentAlignment ? segmentAlignment : largeSegmentAlignment);
     tables.segments[i]->offset = offset;
     offset += segments[i].size();
   }

@@ -52,8 +52,8 @@ def test_flipped_bits(refused, artifact, tmp_path):
 
 def test_format_version(refused, artifact, tmp_path):
     newer = tmp_path / "newer.lockstep"
-    newer.write_bytes(artifacts.with_format_version(artifact.read_bytes(), 3))
-    assert "format version 3 is too new: this runtime reads up to 2" in refused(model=newer)
+    newer.write_bytes(artifacts.with_format_version(artifact.read_bytes(), 4))
+    assert "format version 4 is too new: this runtime reads up to 3" in refused(model=newer)
 
 
 # No CPU has the levels 8 and 9 of x86-64.

@@ -27,6 +27,22 @@ TEST(Artifact, roundTrip) {
   EXPECT_EQ((*loaded)->digestHex().size(), 64u);
 }
 
+// A page of the file for each would make thousands of variables a file of megabytes.
+TEST(Artifact, smallSegmentsShareAPage) {
+  TestProgram program(2);
+  program.ret();
+  std::vector<uint32_t> small;
+  for (int i = 0; i < 100; ++i)
+    small.push_back(program.writer.addSegment(std::vector<std::byte>(32)));
+  uint32_t large = program.writer.addSegment(std::vector<std::byte>(largeSegmentAlignment));
+  auto loaded = Artifact::fromMemory(program.file());
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  const auto &segments = *(*loaded)->tables().segments();
+  for (size_t i = 1; i < small.size(); ++i)
+    EXPECT_EQ(segments.Get(small[i])->offset() - segments.Get(small[i - 1])->offset(), segmentAlignment);
+  EXPECT_EQ(segments.Get(large)->offset() % largeSegmentAlignment, 0u);
+}
+
 TEST(Artifact, sameContentsSameBytes) { EXPECT_EQ(smallFile(), smallFile()); }
 
 TEST(Artifact, everyFlippedBitIsRefused) {
@@ -69,10 +85,10 @@ TEST(Artifact, newerVersionIsRefused) {
   auto *root = artifact::GetArtifact(file.data());
   auto *version =
       const_cast<uint8_t *>(reinterpret_cast<const flatbuffers::Table *>(root)->GetAddressOf(artifact::Artifact::VT_FORMAT_VERSION));
-  *version = 3;
+  *version = artifactFormatVersion + 1;
   Status status = Artifact::fromMemory(file).status();
   EXPECT_EQ(status.code(), StatusCode::unsupported);
-  EXPECT_EQ(status.message(), "artifact: format version 3 is too new: this runtime reads up to 2");
+  EXPECT_EQ(status.message(), "artifact: format version 4 is too new: this runtime reads up to 3");
 }
 
 TEST(Artifact, filesAreNamedInErrors) {

@@ -12,7 +12,7 @@
 
 // RUN: lockstep-inspect %t.mlp.lockstep | FileCheck %s
 
-// CHECK:      artifact  digits_mlp ({{.*}}.mlp.lockstep, {{.*}} KiB, format version 2)
+// CHECK:      artifact  digits_mlp ({{.*}}.mlp.lockstep, {{.*}} KiB, format version 3)
 // CHECK-NEXT: digest    sha256 {{[0-9a-f]+$}}
 // CHECK-NEXT: signed    no
 // CHECK-NEXT: replicas  4

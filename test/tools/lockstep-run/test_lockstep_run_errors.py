@@ -78,7 +78,7 @@ def test_error_of_a_newer_format(model, tmp_path):
     assert with_digest(bytearray(artifact)) == artifact
     artifact[root_fields(artifact)[0]] += 1
     (tmp_path / "newer.lockstep").write_bytes(with_digest(artifact))
-    expected = f"artifact '{tmp_path}/newer.lockstep': format version 3 is too new: this runtime reads up to 2"
+    expected = f"artifact '{tmp_path}/newer.lockstep': format version 4 is too new: this runtime reads up to 3"
     assert failure(model, *USUAL, "--steps=1", artifact=tmp_path / "newer.lockstep") == expected
 
 
