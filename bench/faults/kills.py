@@ -29,14 +29,21 @@ class Disturbed:
 
     def __init__(self, options, folder):
         self.options = options
-        begin = time.monotonic()
         whole = folder / "whole"
         done = self.start(whole).communicate()[1]
-        self.seconds = time.monotonic() - begin
         self.last = f"checkpoint-{options.steps}.safetensors"
         if not (whole / self.last).exists():
             sys.exit(f"kills.py: error: the run that nobody disturbs has failed: {done}")
         self.checkpoint, self.metrics = (whole / self.last).read_bytes(), (whole / "metrics.jsonl").read_bytes()
+        self.measure(folder)
+
+    def measure(self, folder):
+        """How long a run takes at the moment, with as many others beside it as later on."""
+        begin = time.monotonic()
+        folders = [tempfile.TemporaryDirectory(dir=folder) for _ in range(self.options.jobs)]
+        for process in [self.start(pathlib.Path(own.name)) for own in folders]:
+            process.communicate()
+        self.seconds = time.monotonic() - begin
 
     def start(self, folder, *more):
         folder.mkdir(exist_ok=True)
@@ -74,7 +81,7 @@ class Disturbed:
 
 def kill(runs, folder, draw):
     process = runs.start(folder)
-    time.sleep(draw.uniform(0, 1.1 * runs.seconds))
+    time.sleep(draw.uniform(0, runs.seconds))
     process.kill()
     process.communicate()
     return "killed" if process.returncode < 0 else "ended before", runs.check(folder)
@@ -82,7 +89,7 @@ def kill(runs, folder, draw):
 
 def interrupt_twice(runs, folder, draw):
     process = runs.start(folder)
-    time.sleep(draw.uniform(0, 1.1 * runs.seconds))
+    time.sleep(draw.uniform(0, runs.seconds))
     process.send_signal(signal.SIGINT)
     time.sleep(draw.uniform(0, 0.002))
     process.send_signal(signal.SIGINT)
@@ -133,6 +140,7 @@ def main():
         failures = 0
         for disturb, count in ((kill, options.kills), (interrupt_twice, options.doubles), (start_two, options.pairs)):
             outcomes = collections.Counter()
+            runs.measure(folder)
 
             def one(number, disturb=disturb):
                 with tempfile.TemporaryDirectory(dir=folder) as own:

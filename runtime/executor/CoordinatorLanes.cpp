@@ -3,6 +3,7 @@
 #include "runtime/artifact/Roles.h"
 #include "runtime/executor/CoordinatorImpl.h"
 #include "runtime/executor/Executor.h"
+#include "runtime/support/RunningTime.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -105,7 +106,11 @@ Status Coordinator::Impl::renewLane(unsigned worker) {
 Expected<std::unique_lock<std::timed_mutex>> Coordinator::Impl::lockServerOf(std::string_view variable,
                                                                              std::span<const std::byte> piece) const {
   auto memory = std::ranges::find_if(memories, [&](const auto &candidate) { return candidate && candidate->contains(piece.data()); });
-  std::unique_lock<std::timed_mutex> lock((*memory)->mutex(), options.session.deadline);
+  std::unique_lock<std::timed_mutex> lock((*memory)->mutex(), std::defer_lock);
+  RunningTime time(Clock::system(), options.session.deadline / 8);
+  do
+    time.spend([&](Clock::Duration slice) { return lock.try_lock_for(slice); });
+  while (!lock.owns_lock() && time.now() < options.session.deadline);
   if (!lock.owns_lock())
     return Status(StatusCode::deadline,
                   fmt::format("variable '{}': expected its server to be between two updates within {} s, found it in one", variable,

@@ -17,11 +17,20 @@ public:
   /// Waits are for `slice`, at least a millisecond.
   RunningTime(Clock &clock, Clock::Duration slice) : clock(clock), slice(std::max<Clock::Duration>(slice, std::chrono::milliseconds(1))) {}
 
+  /// Executes `wait(slice)`, which waits for no longer than that.
+  template <typename Wait> auto spend(Wait wait) {
+    Clock::Duration begin = clock.now();
+    auto result = wait(slice);
+    passed += std::min(clock.now() - begin, 2 * slice);
+    return result;
+  }
+
   /// Waits until `condition` is notified, but no longer than a slice. `lock` is held on entry and on return.
   void wait(std::unique_lock<std::mutex> &lock, std::condition_variable &condition) {
-    Clock::Duration begin = clock.now();
-    clock.waitUntil(lock, condition, begin + slice);
-    passed += std::min(clock.now() - begin, 2 * slice);
+    spend([&](Clock::Duration time) {
+      clock.waitUntil(lock, condition, clock.now() + time);
+      return true;
+    });
   }
 
   /// The time of all waits so far.

@@ -2,17 +2,18 @@
 
 #include "tools/lockstep-run/Signals.h"
 
+#include "runtime/support/RunningTime.h"
 #include "runtime/support/Threads.h"
 #include "tools/lockstep-run/Options.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <climits>
 #include <csignal>
 #include <cstdint>
 #include <ctime>
 #include <fcntl.h>
+#include <limits>
 #include <poll.h>
 #include <unistd.h>
 
@@ -29,8 +30,10 @@ static int64_t monotonicMilliseconds() {
 namespace {
 
 std::atomic<int> first = 0;
-/// When the last signal that counted came, in milliseconds.
-std::atomic<int64_t> lastTime = 0;
+/// When the last signal that counted was obeyed, in milliseconds. One that came with it may be handled much later, if this process does not
+/// get a CPU.
+constexpr int64_t notYet = std::numeric_limits<int64_t>::max();
+std::atomic<int64_t> obeyed = notYet;
 /// The next signal that counts ends the process.
 std::atomic<bool> endsProcess = false;
 std::atomic<SignalClock> signalClock = monotonicMilliseconds;
@@ -54,14 +57,15 @@ sigset_t stopSignals() {
 }
 
 void setHandler(void (*handler)(int));
+void obey() { obeyed = signalClock.load()(); }
 
 void handle(int signal) {
   int saved = errno, none = 0;
-  int64_t now = signalClock.load()();
+  int64_t now = signalClock.load()(), last = obeyed;
   // One wish may come as several signals: a terminal sends one to each process of a group, and a wrapper passes on what it gets.
-  bool counts = first.compare_exchange_strong(none, signal) || now - lastTime.load() >= signalGap.count();
+  bool counts = first.compare_exchange_strong(none, signal) || (last != notYet && now - last >= signalGap.count());
   if (counts) {
-    lastTime = now;
+    obeyed = notYet;
     if (endsProcess) {
       setHandler(SIG_DFL);
       raise(signal);
@@ -93,6 +97,24 @@ char listen(int milliseconds) {
   if (ready > 0 && read(ends[0], &what, 1) == 1)
     return what;
   return 0;
+}
+
+/// What is told within `seconds`, not counting those for which the process is stopped; 0 if nothing is.
+char listenFor(double seconds) {
+  auto all = std::chrono::duration_cast<runtime::Clock::Duration>(std::chrono::duration<double>(std::min(seconds, 1e9)));
+  runtime::RunningTime time(runtime::Clock::system(), std::min<runtime::Clock::Duration>(all / 8, std::chrono::hours(1)));
+  char told = 0;
+  while (told == 0 && time.now() < all)
+    told = time.spend([](runtime::Clock::Duration slice) {
+      return listen(static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(slice).count()));
+    });
+  return told;
+}
+
+/// Obeys what comes later, until the end: then nothing is left but to let the process be ended.
+void listenToTheEnd() {
+  while (listen(-1) != 'Q')
+    obey();
 }
 
 const char *nameOf(int signal) { return signal == SIGINT ? "SIGINT" : "SIGTERM"; }
@@ -130,6 +152,8 @@ StopSignals::~StopSignals() {
   endsProcess = true;
   tell('Q');
   thread.join();
+  if (obeyed == notYet)
+    obey();
   close(ends[0]);
   close(ends[1]);
 }
@@ -139,13 +163,17 @@ void StopSignals::main() {
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
   if (listen(-1) != 'S')
     return;
+  obey();
   const char *name = nameOf(stopSignal());
   printNote(fmt::format("{}: stopping after the step at hand; a second signal gives it up", name));
   stop();
-  char next = listen(static_cast<int>(std::min(seconds * 1000, double(INT_MAX))));
+  char next = listenFor(seconds);
+  if (next == 'O')
+    listenToTheEnd();
   if (next == 'O' || next == 'Q')
     return;
   endsProcess = true;
+  obey();
   std::string why = next == 'S' ? fmt::format("given up at the second signal, {}", name)
                                 : fmt::format("given up, since the step at hand has not ended {} s after {}", seconds, name);
   {
@@ -153,6 +181,7 @@ void StopSignals::main() {
     interruption = {runtime::StatusCode::interrupted, why};
   }
   giveUp(stopSignal(), why);
+  listenToTheEnd();
 }
 
 void setSignalClock(SignalClock clock) { signalClock = clock ? clock : monotonicMilliseconds; }

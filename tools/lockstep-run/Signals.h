@@ -29,7 +29,7 @@ private:
   sigset_t before;
 };
 
-/// Signals that come sooner after another one are the same wish.
+/// Signals that come sooner after another one was obeyed are the same wish.
 inline constexpr std::chrono::milliseconds signalGap{500};
 
 /// While it lives, SIGINT and SIGTERM ask the run to stop after the step it is in. If a second one comes first, or the step does not end in

@@ -267,6 +267,27 @@ TEST(Batches, RefusesTooFewExamples) {
   EXPECT_EQ(createError(path, program(1), {}), "'" + path + "': expected examples, found none");
 }
 
+// Who prepares a batch is stopped together with who waits for it. The batch is so large that it is not there when it is asked for first.
+TEST(Batches, ASuspensionIsNoDeadline) {
+  /// The first waits end at once, an hour after they began.
+  struct SuspendedClock final : Clock {
+    Duration now() override { return time; }
+    void waitUntil(std::unique_lock<std::mutex> &lock, std::condition_variable &condition, Duration) override {
+      time += std::chrono::hours(1);
+      if (++waits > 2)
+        condition.wait(lock);
+    }
+    int waits = 0;
+    Duration time{};
+  } clock;
+  TemporaryFolder folder;
+  constexpr int64_t rows = 1 << 20;
+  writeData(folder, rows);
+  std::unique_ptr<Batches> batches = makeBatches(folder.path, program(rows), {.clock = &clock});
+  Expected<const Batch *> batch = batches->next();
+  EXPECT_TRUE(batch.ok()) << batch.status().message();
+}
+
 // Nothing is left behind when the batches are dropped while the thread is filling, waiting, or
 // has not begun.
 TEST(Batches, ShutsDownAtAnyTime) {

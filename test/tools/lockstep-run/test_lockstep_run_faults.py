@@ -186,6 +186,23 @@ class Endless(Interrupted):
         self.wait_for("injected: ")
 
 
+# Stopped for longer than the deadline, in steps and in waits for data, it goes on as if nothing had been.
+def test_deadlines_of_a_process_that_is_stopped(model, tmp_path):
+    run = Endless(model, tmp_path, "--deadline=0.2")
+    for _ in range(4):
+        run.process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, run.process.pid, os.WSTOPPED | os.WNOWAIT)
+        begin = time.monotonic()
+        while time.monotonic() < begin + 0.3:
+            pass
+        run.process.send_signal(signal.SIGCONT)
+        os.waitid(os.P_PID, run.process.pid, os.WCONTINUED | os.WNOWAIT)
+    run.process.send_signal(signal.SIGTERM)
+    status, err = run.end()
+    assert status == 128 + signal.SIGTERM, err
+    assert "error" not in err
+
+
 # A terminal's interrupt may come twice: by the terminal, and from who has started the run.
 @pytest.mark.parametrize("other", [signal.SIGINT, signal.SIGTERM])
 def test_two_signals_at_once_are_one(model, tmp_path, other):
