@@ -62,11 +62,13 @@ void obey() { obeyed = signalClock.load()(); }
 void handle(int signal) {
   int saved = errno, none = 0;
   int64_t now = signalClock.load()(), last = obeyed;
+  // Before `first` tells others of the signal: they may be done with what it asks for before this handler is.
+  bool ends = endsProcess;
   // One wish may come as several signals: a terminal sends one to each process of a group, and a wrapper passes on what it gets.
   bool counts = first.compare_exchange_strong(none, signal) || (last != notYet && now - last >= signalGap.count());
   if (counts) {
     obeyed = notYet;
-    if (endsProcess) {
+    if (ends) {
       setHandler(SIG_DFL);
       raise(signal);
     } else {
@@ -161,7 +163,11 @@ StopSignals::~StopSignals() {
 void StopSignals::main() {
   sigset_t set = stopSignals();
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
-  if (listen(-1) != 'S')
+  char told = listen(-1);
+  // The steps may be over before the handler tells why.
+  if (told == 'O')
+    listenToTheEnd();
+  if (told != 'S')
     return;
   obey();
   const char *name = nameOf(stopSignal());
