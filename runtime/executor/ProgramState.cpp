@@ -2,7 +2,6 @@
 
 #include "runtime/executor/ProgramState.h"
 
-#include "runtime/support/Checked.h"
 #include "runtime/transport/exchange/ExchangeTransport.h"
 
 #include <algorithm>
@@ -21,21 +20,19 @@ static uint32_t programNumber(const Program &program) {
   return number;
 }
 
+Status ProgramState::allocate() {
+  LOCKSTEP_RETURN_IF_ERROR(Arenas::allocate(replicaCount, program.tables->replica_size()).moveTo(arenas));
+  return Memory::allocate(program.tables->shared_size()).moveTo(shared);
+}
+
 Expected<std::unique_ptr<ProgramState>> ProgramState::create(const Program &program, const SessionMemory &memory, uint32_t workers,
                                                              TileScheduler &tiles, NetworkInbox *inbox) {
   std::unique_ptr<ProgramState> state(new ProgramState(program, tiles));
   const artifact::Artifact &tables = program.artifact->tables();
   uint32_t count = state->replicaCount = program.ranks.count;
 
-  // Replicas run the same code on the same offsets. A skew between their arenas keeps equal offsets
-  // of different replicas out of the same cache sets when a collective reads all of them.
-  constexpr uint64_t pageSize = 4096, skew = 256;
-  uint64_t stride = alignUp(program.tables->replica_size(), pageSize) + skew;
-  uint64_t sharedOffset = alignUp(stride * count, pageSize);
-  Expected<Memory> arena = Memory::allocate(sharedOffset + program.tables->shared_size());
-  if (!arena)
-    return arena.status().withContext("program '" + std::string(program.name()) + "'");
-  state->arena = std::move(*arena);
+  if (Status status = state->allocate(); !status.ok())
+    return status.withContext("program '" + std::string(program.name()) + "'");
 
   // Nobody writes to the constants: the verifier refuses a program that tries to.
   auto *constants =
@@ -46,11 +43,11 @@ Expected<std::unique_ptr<ProgramState>> ProgramState::create(const Program &prog
     Replica &replica = state->replicas[i];
     replica.index = i;
     auto base = [&](artifact::Space space) -> std::byte *& { return replica.bases[size_t(space)]; };
-    base(artifact::Space::replica) = state->arena.data() + i * stride;
-    base(artifact::Space::shared) = state->arena.data() + sharedOffset;
+    base(artifact::Space::replica) = state->arenas[i].data();
+    base(artifact::Space::shared) = state->shared.data();
     base(artifact::Space::constant) = constants;
     base(artifact::Space::variable) = memory.variables->data();
-    base(artifact::Space::replica_variable) = memory.replicaVariables.data() + i * memory.replicaVariableStride;
+    base(artifact::Space::replica_variable) = memory.replicaVariables[i].data();
     base(artifact::Space::scalar) = memory.scalars.data();
     replica.rank = static_cast<int32_t>(program.ranks.first + i);
     base(artifact::Space::rank) = reinterpret_cast<std::byte *>(&replica.rank);
@@ -84,10 +81,14 @@ Expected<std::unique_ptr<ProgramState>> ProgramState::create(const Program &prog
 }
 
 void ProgramState::fillMemory() {
-  constexpr uint32_t pattern = 0x7ff47ff4;
-  std::byte *memory = arena.data();
-  for (uint64_t i = 0; i + sizeof pattern <= arena.size(); i += sizeof pattern)
-    std::memcpy(memory + i, &pattern, sizeof pattern);
+  auto fill = [](std::span<std::byte> memory) {
+    constexpr uint32_t pattern = 0x7ff47ff4;
+    for (uint64_t i = 0; i + sizeof pattern <= memory.size(); i += sizeof pattern)
+      std::memcpy(memory.data() + i, &pattern, sizeof pattern);
+  };
+  for (uint32_t i = 0; i < replicaCount; ++i)
+    fill(arenas[i]);
+  fill({shared.data(), shared.size()});
 }
 
 void ProgramState::rewind() {

@@ -20,10 +20,11 @@ namespace lockstep::runtime {
 /// Memories that live as long as the session and that all programs share.
 struct SessionMemory {
   std::shared_ptr<VariableMemory> variables;
-  Memory replicaVariables, scalars;
+  Arenas replicaVariables;
+  Memory scalars;
   /// Copies of the variables, with `SessionOptions::shadowVariables`.
-  Memory shadow, replicaShadow;
-  uint64_t replicaVariableStride = 0;
+  Memory shadow;
+  Arenas replicaShadow;
 };
 
 struct NetworkInbox;
@@ -58,7 +59,10 @@ public:
 
 private:
   ProgramState(const Program &program, const TileScheduler &tiles) : program(program), tiles(tiles) {}
-  Memory arena;
+  Status allocate();
+  /// Spaces `replica`, one for each, and `shared`.
+  Arenas arenas;
+  Memory shared;
 };
 
 } // namespace lockstep::runtime

@@ -82,10 +82,9 @@ std::span<std::byte> Session::variable(std::string_view name, unsigned replica) 
     return {};
   const SessionMemory &memory = impl->memory;
   bool restored = impl->variablesRestored();
-  std::byte *base = info.perReplica
-                        ? (restored ? memory.replicaShadow : memory.replicaVariables).data() + replica * memory.replicaVariableStride
-                    : restored ? memory.shadow.data()
-                               : memory.variables->data();
+  std::byte *base = info.perReplica ? (restored ? memory.replicaShadow : memory.replicaVariables)[replica].data()
+                    : restored      ? memory.shadow.data()
+                                    : memory.variables->data();
   return {base + impl->variableOffsets[it->second], info.type.bytes};
 }
 
@@ -167,7 +166,8 @@ void Session::Impl::keepShadow(const Program &program) {
   if (!options.shadowVariables || !program.writesVariables)
     return;
   std::memcpy(memory.shadow.data(), memory.variables->data(), role.variableSize);
-  std::memcpy(memory.replicaShadow.data(), memory.replicaVariables.data(), memory.replicaVariableStride * ranks.count);
+  for (uint32_t i = 0; i < ranks.count; ++i)
+    std::ranges::copy(memory.replicaVariables[i], memory.replicaShadow[i].begin());
 }
 
 Status Session::prepare(ProgramId program) {

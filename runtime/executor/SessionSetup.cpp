@@ -3,7 +3,6 @@
 #include "runtime/executor/SessionImpl.h"
 
 #include "runtime/executor/Faults.h"
-#include "runtime/support/Checked.h"
 
 #include <algorithm>
 #include <cstring>
@@ -141,8 +140,6 @@ Status Session::Impl::parseInjections() {
 
 Status Session::Impl::allocateMemory() {
   const artifact::Artifact &tables = artifact->tables();
-  constexpr uint64_t pageSize = 4096;
-  memory.replicaVariableStride = alignUp(role.replicaVariableSize, pageSize);
   if (options.variables && options.shadowVariables)
     return invalidArgument("expected no shadowVariables with variables that other sessions change at any time");
   if (options.variables && options.checkMirrored)
@@ -154,16 +151,11 @@ Status Session::Impl::allocateMemory() {
       return created.status();
     memory.variables = std::move(*created);
   }
-  std::pair<Memory *, uint64_t> parts[] = {
-      {&memory.replicaVariables, memory.replicaVariableStride * ranks.count},
-      {&memory.scalars, tables.scalar_size()},
-      {&memory.shadow, options.shadowVariables ? role.variableSize : 0},
-      {&memory.replicaShadow, options.shadowVariables ? memory.replicaVariableStride * ranks.count : 0}};
-  for (auto &[part, size] : parts) {
-    Expected<Memory> allocated = Memory::allocate(size);
-    if (!allocated)
-      return allocated.status();
-    *part = std::move(*allocated);
+  LOCKSTEP_RETURN_IF_ERROR(Arenas::allocate(ranks.count, role.replicaVariableSize).moveTo(memory.replicaVariables));
+  LOCKSTEP_RETURN_IF_ERROR(Memory::allocate(tables.scalar_size()).moveTo(memory.scalars));
+  if (options.shadowVariables) {
+    LOCKSTEP_RETURN_IF_ERROR(Memory::allocate(role.variableSize).moveTo(memory.shadow));
+    LOCKSTEP_RETURN_IF_ERROR(Arenas::allocate(ranks.count, role.replicaVariableSize).moveTo(memory.replicaShadow));
   }
   return Status::success();
 }
@@ -177,7 +169,7 @@ void Session::Impl::initializeVariables() {
         continue;
       std::span<const std::byte> value = artifact->segment(uint32_t(variable->initial()));
       for (uint32_t i = 0; i < ranks.count && !value.empty(); ++i)
-        std::memcpy(memory.replicaVariables.data() + i * memory.replicaVariableStride + variable->offset(), value.data(), value.size());
+        std::memcpy(memory.replicaVariables[i].data() + variable->offset(), value.data(), value.size());
     }
   if (tables.scalars())
     for (const artifact::Scalar *scalar : *tables.scalars())

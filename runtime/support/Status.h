@@ -93,6 +93,12 @@ public:
 
   /// Success, or the error.
   Status status() const { return ok() ? Status() : std::get<1>(state); }
+  /// Success, with the value in `place`, or the error, and `place` is as before.
+  Status moveTo(T &place) && {
+    if (ok())
+      place = std::move(value());
+    return status();
+  }
 
 private:
   T &value() {

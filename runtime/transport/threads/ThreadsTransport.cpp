@@ -2,8 +2,6 @@
 
 #include "runtime/transport/threads/ThreadsTransport.h"
 
-#include "runtime/support/Checked.h"
-
 #include <algorithm>
 
 namespace lockstep::runtime {
@@ -32,11 +30,7 @@ Expected<std::unique_ptr<ThreadsTransport>> ThreadsTransport::create(Rendezvous 
                   channel.dimensions.begin() + ptrdiff_t(i * size_t(plan->publishedDimensions) + gather.firstDimension));
     mostMembers = std::max(mostMembers, uint32_t(plan->members.size()));
   }
-  transport->scratchStride = alignUp(collectiveScratchBytes(mostMembers), 4096);
-  Expected<Memory> scratch = Memory::allocate(transport->scratchStride * workers);
-  if (!scratch)
-    return scratch.status();
-  transport->scratch = std::move(*scratch);
+  LOCKSTEP_RETURN_IF_ERROR(Arenas::allocate(workers, collectiveScratchBytes(mostMembers)).moveTo(transport->scratch));
   return transport;
 }
 

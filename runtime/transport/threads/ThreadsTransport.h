@@ -42,7 +42,7 @@ public:
   ChannelMembers &members(uint32_t channel) { return channels[channel]; }
   /// Notes the sizes of what a replica gives.
   void publish(const CollectivePlan &plan, const Arrival &arrival);
-  std::byte *scratchOf(uint32_t worker) const { return scratch.data() + worker * scratchStride; }
+  std::byte *scratchOf(uint32_t worker) const { return scratch[worker].data(); }
   /// Executes tiles, with the help of idle workers if it pays. Error: as that of `TileRunner`.
   Status runTiles(uint32_t worker, int64_t count, uint64_t bytes, const TileFunction &function);
 
@@ -53,8 +53,8 @@ private:
   Rendezvous &rendezvous;
   TileRunner &tiles;
   std::vector<ChannelMembers> channels;
-  Memory scratch;
-  uint64_t scratchStride = 0;
+  /// One for each worker.
+  Arenas scratch;
 };
 
 } // namespace lockstep::runtime
