@@ -161,6 +161,31 @@ TEST(CpuBinary, brokenObjectsAndMissingKernels) {
   EXPECT_EQ(Session::create(broken.artifact()).status().code(), StatusCode::corrupted);
 }
 
+// The dynamic linker maps what the headers of an object say, whether it is there or not.
+TEST(CpuBinary, objectsThatAreCutOff) {
+  std::vector<std::byte> object = readFile(LOCKSTEP_TEST_KERNELS);
+  auto error = [&](size_t size) {
+    TestProgram p(1);
+    p.writer.tables.binaries[0]->segment = p.writer.addSegment(std::vector(object.begin(), object.begin() + ptrdiff_t(size)));
+    p.launch("nothing", {}, {});
+    p.ret();
+    auto session = Session::create(p.artifact());
+    return session ? Status() : session.status();
+  };
+  EXPECT_EQ(error(object.size()).message(), "");
+  // Up to the end of the last loaded part; what debuggers read may follow.
+  size_t refused = 0;
+  for (size_t size = 0; size < object.size(); size += 61) {
+    Status status = error(size);
+    if (status.ok())
+      continue;
+    EXPECT_EQ(status.code(), StatusCode::corrupted) << status.message();
+    refused += status.message().find("are cut off: expected at least ") != std::string::npos;
+  }
+  EXPECT_GT(refused, object.size() / 61 / 4);
+  EXPECT_EQ(error(100).message().find("kernels for target 'x86-64' are cut off: expected at least "), 0u) << error(100).message();
+}
+
 // The code says what it takes: other arguments in the tables, or none, are refused.
 TEST(CpuBinary, codeOfOtherArguments) {
   TestProgram p(1);

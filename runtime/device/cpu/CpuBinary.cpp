@@ -3,11 +3,14 @@
 #include "runtime/device/cpu/CpuBinary.h"
 
 #include "runtime/artifact/KernelArguments.h"
+#include "runtime/support/Checked.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
+#include <elf.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <utility>
@@ -80,6 +83,27 @@ static Expected<const artifact::Binary *> pickBinary(const artifact::Artifact &t
   return binary;
 }
 
+/// How many bytes a shared object has at least, by its headers; 0 if it has none, which the dynamic linker reports. The linker maps what
+/// they say, whether the file has it or not: the first access to what is not there would be a fault.
+static uint64_t leastSize(std::span<const std::byte> object) {
+  Elf64_Ehdr header;
+  if (object.size() < sizeof(header))
+    return 0;
+  std::memcpy(&header, object.data(), sizeof(header));
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof(Elf64_Phdr))
+    return 0;
+  uint64_t headers = uint64_t(header.e_phnum) * sizeof(Elf64_Phdr);
+  uint64_t size = checkedAdd(header.e_phoff, headers).value_or(UINT64_MAX);
+  if (size > object.size())
+    return size;
+  for (uint64_t i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr part;
+    std::memcpy(&part, object.data() + header.e_phoff + i * sizeof(part), sizeof(part));
+    size = std::max(size, checkedAdd(part.p_offset, part.p_filesz).value_or(UINT64_MAX));
+  }
+  return size;
+}
+
 Expected<CpuBinary> CpuBinary::load(const Artifact &artifact, std::string_view target) {
   const artifact::Artifact &tables = artifact.tables();
   CpuBinary result;
@@ -90,6 +114,9 @@ Expected<CpuBinary> CpuBinary::load(const Artifact &artifact, std::string_view t
     return binary.status();
   result.name = (*binary)->target()->str();
   std::span<const std::byte> object = artifact.segment((*binary)->segment());
+  if (uint64_t size = leastSize(object); object.size() < size)
+    return corrupted(
+        fmt::format("kernels for target '{}' are cut off: expected at least {} bytes, found {}", result.name, size, object.size()));
 
   // The descriptor stays open as long as the object is loaded: the dynamic linker knows objects by
   // their path, and the number of a closed descriptor would be given to the next one.
