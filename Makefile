@@ -59,11 +59,11 @@ digits: build
 ## Tests: the runtime by gcc and under sanitizers, then everything by ctest, then Python's. A test that hangs ends as a failure that is named.
 
 CTEST  := ctest --output-on-failure --parallel $(CPUS) --timeout 600
-PYTEST := LOCKSTEP_BIN="$(CURDIR)/$(BIN)" $(PYTHON) -m pytest --timeout=900
+PYTEST := LOCKSTEP_BIN="$(CURDIR)/$(BIN)" LOCKSTEP_SANITIZED_BIN="$(CURDIR)/$(BUILD)/asan/bin" $(PYTHON) -m pytest --timeout=900
 # The tests of one file share what they have prepared.
 SIDE_BY_SIDE := --numprocesses=$(CPUS) --dist=loadfile
 # What is executed once more with generated code that checks each access: not what compiles for minutes, or compares by itself.
-UNCHECKED := models random_functions operations numerics refused_functions
+UNCHECKED := models random_functions operations numerics refused_functions mutants
 
 test: build test-gcc test-asan test-tsan
 	$(CTEST) --test-dir $(RELEASE)

@@ -1,0 +1,282 @@
+//===- main.cpp - lockstep-try-mutants: changed artifacts, executed -------===//
+//
+// Each mutant is refused, or ends with an error or with results: none damages the process, and none goes on past its deadline. They are
+// tried in processes of their own, some hundred each, so that one that ends its process is known and the others are tried all the same.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Mutator.h"
+#include "Trial.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <poll.h>
+#include <sstream>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace lockstep::runtime;
+using namespace lockstep::runtime::mutation;
+
+namespace {
+
+struct Options {
+  std::vector<std::string> artifacts;
+  uint64_t count = 1000, seed = 1;
+  bool verbose = false, listFields = false;
+  std::string replay, folder;
+};
+
+constexpr std::array outcomeNames = {"refused", "ended with an error", "given up in an endless loop", "missed a deadline", "completed"};
+
+/// What was found, by place ("Table.field", or "Table" for rows) and in all.
+class Tally {
+public:
+  explicit Tally(const Schema &schema) {
+    for (const std::string &field : schema.fields())
+      places[field];
+  }
+  void add(Outcome outcome, const std::vector<std::string> &changed) {
+    ++all[size_t(outcome)];
+    for (const std::string &place : changed)
+      ++places[place][size_t(outcome)];
+  }
+  void print(bool listFields) const {
+    if (listFields) {
+      fmt::print("{:40} {:>9} {:>9} {:>9} {:>9} {:>9}\n", "changed", "refused", "error", "endless", "deadline", "completed");
+      for (const auto &[place, counts] : places)
+        fmt::print("{:40} {:>9} {:>9} {:>9} {:>9} {:>9}\n", place, counts[0], counts[1], counts[2], counts[3], counts[4]);
+    }
+    uint64_t total = 0;
+    for (uint64_t count : all)
+      total += count;
+    fmt::print("{} mutants", total);
+    for (size_t i = 0; i < all.size(); ++i)
+      fmt::print("{} {} {}", i == 0 ? ":" : ",", all[i], outcomeNames[i]);
+    fmt::print("\n");
+  }
+
+private:
+  using Counts = std::array<uint64_t, outcomeNames.size()>;
+  Counts all{};
+  std::map<std::string, Counts> places;
+};
+
+std::vector<std::byte> readFile(const std::string &path) {
+  std::ifstream stream(path, std::ios::binary);
+  std::vector<char> bytes{std::istreambuf_iterator<char>(stream), {}};
+  auto span = std::as_bytes(std::span(bytes));
+  return {span.begin(), span.end()};
+}
+
+void writeFile(const std::string &path, std::span<const std::byte> bytes) {
+  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char *>(bytes.data()), std::streamsize(bytes.size()));
+}
+
+/// Tries mutants in a process of its own, and tells of each by a line in `pipe`: "SEED" before, "SEED OUTCOME PLACE..." after, with what
+/// was changed. Ends the process when all have been tried, or when nothing more can be.
+[[noreturn]] void tryMutants(Mutator &mutator, uint64_t first, uint64_t last, bool isPatient, int pipe) {
+  auto tell = [&](const std::string &line) {
+    if (::write(pipe, line.data(), line.size()) != ssize_t(line.size()))
+      ::_exit(1);
+  };
+  for (uint64_t seed = first; seed < last; ++seed) {
+    tell(fmt::format("{}\n", seed));
+    Mutant mutant = mutator.mutate(seed);
+    TrialOptions options = {.seed = seed};
+    if (isPatient)
+      options = {.seed = seed, .deadline = std::chrono::seconds(10), .longest = std::chrono::seconds(20)};
+    TrialResult result = tryArtifact(mutant.file, options);
+    std::string line = fmt::format("{} {}", seed, int(result.outcome));
+    for (const Change &change : mutant.changes)
+      line += " " + change.place;
+    tell(line + "\n");
+    if (result.leftBehind)
+      break;
+  }
+  ::_exit(0);
+}
+
+std::string describeEnd(int status) {
+  if (WIFSIGNALED(status))
+    return fmt::format("ended its process by signal {} ({})", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
+  return fmt::format("ended its process with status {}", WEXITSTATUS(status));
+}
+
+class Campaign {
+public:
+  Campaign(const Options &options, Schema &schema, Mutator &mutator) : options(options), mutator(mutator), tally(schema) {}
+
+  /// Whether nothing was found.
+  bool run() {
+    uint64_t end = options.seed + options.count;
+    constexpr uint64_t atOnce = 500;
+    for (uint64_t seed = options.seed; seed < end;)
+      seed = runBatch(seed, std::min(end, seed + atOnce));
+    // On a busy machine a short deadline is missed without a reason.
+    for (uint64_t seed : slow)
+      runBatch(seed, seed + 1, /*isPatient=*/true);
+    tally.print(options.listFields);
+    fmt::print("{} of them damaged their process, hung, or did not end\n", found);
+    return found == 0;
+  }
+
+private:
+  /// Returns the first that has not been tried.
+  uint64_t runBatch(uint64_t first, uint64_t last, bool isPatient = false) {
+    std::fflush(stdout);
+    int ends[2];
+    if (::pipe(ends) != 0)
+      fail("cannot make a pipe");
+    pid_t child = ::fork();
+    if (child < 0)
+      fail("cannot start a process");
+    if (child == 0) {
+      ::close(ends[0]);
+      tryMutants(mutator, first, last, isPatient, ends[1]);
+    }
+    ::close(ends[1]);
+    next = first;
+    isInside = false;
+    bool hasEnded = readLines(ends[0], isPatient);
+    ::close(ends[0]);
+    if (!hasEnded)
+      ::kill(child, SIGKILL);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    if (!hasEnded)
+      report(next++, "did not end within two minutes");
+    else if (isInside)
+      report(next++, describeEnd(status));
+    return next;
+  }
+
+  /// What a process tells, until it ends. False if it has not told anything for long.
+  bool readLines(int pipe, bool isPatient) {
+    std::string text;
+    while (true) {
+      // Its deadline is far below a minute; a machine may be busy.
+      constexpr int patience = 120'000;
+      pollfd wait = {pipe, POLLIN, 0};
+      if (::poll(&wait, 1, patience) == 0)
+        return false;
+      char buffer[4096];
+      ssize_t size = ::read(pipe, buffer, sizeof buffer);
+      if (size <= 0)
+        return true;
+      text.append(buffer, size_t(size));
+      for (size_t end; (end = text.find('\n')) != std::string::npos; text.erase(0, end + 1))
+        takeLine(text.substr(0, end), isPatient);
+    }
+  }
+
+  void takeLine(const std::string &text, bool isPatient) {
+    std::istringstream line(text);
+    uint64_t seed;
+    int outcome;
+    line >> seed;
+    isInside = !(line >> outcome);
+    if (isInside)
+      return;
+    next = seed + 1;
+    std::vector<std::string> changed{std::istream_iterator<std::string>(line), {}};
+    if (Outcome(outcome) == Outcome::hung && !isPatient) {
+      slow.push_back(seed);
+      return;
+    }
+    tally.add(Outcome(outcome), changed);
+    if (options.verbose)
+      fmt::print("{} {}: {}\n", seed, outcomeNames[size_t(outcome)], describe(mutator.mutate(seed)));
+    // Programs are proven to be free of deadlocks when they are loaded.
+    if (Outcome(outcome) == Outcome::hung)
+      report(seed, "hangs");
+  }
+
+  void report(uint64_t seed, const std::string &what) {
+    ++found;
+    Mutant mutant = mutator.mutate(seed);
+    fmt::print("mutant {} {}\n  {}\n", seed, what, describe(mutant));
+    std::fflush(stdout);
+    if (!options.folder.empty())
+      writeFile(fmt::format("{}/{}.lockstep", options.folder, seed), mutant.file);
+  }
+
+  std::string describe(const Mutant &mutant) const {
+    std::string text = options.artifacts[mutant.base];
+    for (const Change &change : mutant.changes)
+      text += "; " + change.text;
+    return text;
+  }
+
+  [[noreturn]] static void fail(const char *what) {
+    fmt::print(stderr, "lockstep-try-mutants: error: {}: {}\n", what, std::strerror(errno));
+    std::exit(1);
+  }
+
+  const Options &options;
+  Mutator &mutator;
+  Tally tally;
+  uint64_t found = 0;
+  /// Those that missed a short deadline, to be tried again.
+  std::vector<uint64_t> slow;
+  /// The first mutant of a batch that has not been tried to its end, and whether it is being tried.
+  uint64_t next = 0;
+  bool isInside = false;
+};
+
+/// Tries one mutant in this process, for a debugger.
+int replay(const Options &options, Mutator &mutator) {
+  uint64_t seed = std::stoull(options.replay);
+  Mutant mutant = mutator.mutate(seed);
+  fmt::print("{}\n", options.artifacts[mutant.base]);
+  for (const Change &change : mutant.changes)
+    fmt::print("  {}\n", change.text);
+  if (!options.folder.empty())
+    writeFile(fmt::format("{}/{}.lockstep", options.folder, seed), mutant.file);
+  std::fflush(stdout);
+  TrialResult result = tryArtifact(mutant.file, {.seed = seed});
+  fmt::print("{}{}{}\n", outcomeNames[size_t(result.outcome)], result.status.ok() ? "" : ": ", result.status.message());
+  std::fflush(stdout);
+  ::_exit(0);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  Options options;
+  CLI::App app("Changes artifacts at random, gives them the digest that fits, and executes what is loaded.", "lockstep-try-mutants");
+  app.add_option("artifacts", options.artifacts, "artifacts (.lockstep) to change; rows are exchanged between them, too")->required();
+  app.add_option("--count", options.count, "mutants to try (default: 1000)")->type_name("N");
+  app.add_option("--seed", options.seed, "the first mutant's seed; the others follow (default: 1)")->type_name("S");
+  app.add_option("--replay", options.replay, "try one mutant, in this process")->type_name("SEED");
+  app.add_option("-o", options.folder, "folder to write mutants to that were found, or replayed")->type_name("DIR");
+  app.add_flag("--fields", options.listFields, "list what became of changes, for each field");
+  app.add_flag("--verbose", options.verbose, "list each mutant");
+  CLI11_PARSE(app, argc, argv);
+
+  Schema schema;
+  Mutator mutator(schema);
+  for (size_t i = 0; i < options.artifacts.size(); ++i) {
+    Status status = mutator.add(readFile(options.artifacts[i]));
+    // What is not changed completes: otherwise nothing would be found by its mutants.
+    TrialResult result;
+    if (status.ok())
+      result = tryArtifact(mutator.unchanged(i), {.seed = 0});
+    if (status.ok() && result.outcome != Outcome::completed)
+      status = result.status;
+    if (!status.ok()) {
+      fmt::print(stderr, "lockstep-try-mutants: error: {}: {}\n", options.artifacts[i], status.message());
+      return 1;
+    }
+  }
+  if (!options.replay.empty())
+    return replay(options, mutator);
+  return Campaign(options, schema, mutator).run() ? 0 : 1;
+}
