@@ -4,13 +4,11 @@ The tools are taken from the folder that the environment variable LOCKSTEP_BIN n
 library from `lib` beside it.
 """
 
-import atexit
 import json
 import os
 import pathlib
 import subprocess
 import sys
-import threading
 
 import numpy as np
 import pytest
@@ -18,7 +16,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 REPLICAS = 4
 
-sys.path[:0] = [str(ROOT / "python-bindings"), str(ROOT / "test" / "oracle")]
+sys.path[:0] = [str(ROOT / "python-bindings"), str(ROOT / "test" / "oracle"), str(ROOT / "test" / "support")]
 
 import oracle  # noqa: E402
 
@@ -47,8 +45,11 @@ class Tools:
         self.folder = pathlib.Path(folder)
         self.library = self.folder.parent / "lib" / "liblockstep.so"
 
+    def command(self, tool, *arguments):
+        return [str(self.folder / tool), *map(str, arguments), *MEMORY_OPTIONS.get(tool, [])]
+
     def run(self, tool, *arguments, check=True):
-        command = [str(self.folder / tool), *map(str, arguments), *MEMORY_OPTIONS.get(tool, [])]
+        command = self.command(tool, *arguments)
         done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
         if check:
             assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"
@@ -57,53 +58,6 @@ class Tools:
     def compile(self, source, output, *options):
         self.run("lockstep-compile", source, "-o", output, "--check-order", *options)
         return output
-
-
-class Started:
-    """A run that gets signals when it says certain things."""
-
-    def __init__(self, tools, command):
-        line = [str(tools.folder / command[0]), *map(str, command[1:])]
-        self.process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        self.said = ""
-        # What is waited for may never be said, and a test that fails does not wait for the end.
-        atexit.register(self.process.kill)
-        self.timer = threading.Timer(300, self.process.kill)
-        self.timer.daemon = True
-        self.timer.start()
-
-    def wait_for(self, text):
-        while text not in self.said:
-            line = self.process.stderr.readline()
-            assert line, self.said
-            self.said += line
-
-    def signal(self, number, after):
-        self.wait_for(after)
-        self.process.send_signal(number)
-
-    def insist(self, number, until):
-        """Signals again and again until the run says `until`: what comes too soon after the first signal is the same wish."""
-        said = threading.Event()
-
-        def signal_again():
-            while not said.wait(0.1):
-                self.process.send_signal(number)
-
-        signals = threading.Thread(target=signal_again)
-        signals.start()
-        try:
-            self.wait_for(until)
-        finally:
-            said.set()
-            signals.join()
-
-    def end(self):
-        # Not by `communicate`, which does not see what has been read ahead.
-        self.said += self.process.stderr.read()
-        self.process.wait()
-        self.timer.cancel()
-        return self.process.returncode
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,8 @@ import signal
 import numpy as np
 import pytest
 
-from conftest import Started, read_metrics
+from conftest import read_metrics
+from started import Started
 
 
 # The report names the collective and its line, who has arrived, who has not, and what every replica is doing.
@@ -57,7 +58,7 @@ def test_a_loop_without_an_end_is_told(tools, tmp_path):
     source.write_text(LOOP)
     tools.compile(source, artifact, "--replicas=2")
     np.savez(tmp_path / "x.npz", **{"x@0": np.zeros((16, 16), np.float32), "x@1": np.eye(16, dtype=np.float32)})
-    run = Started(tools, ["lockstep-run", artifact, "--inputs", tmp_path / "x.npz", "--deadline=0.5", "--report", report])
+    run = Started(tools.command("lockstep-run", artifact, "--inputs", tmp_path / "x.npz", "--deadline=0.5", "--report", report))
     run.wait_for("the run goes on, as the others may still come; a signal ends it\n")
     assert "replicas of program 'step' have waited for 0.5 s, while others went on without coming\n" in run.said
     assert f"waiting for channel 0 (all_reduce sum, 1024 bytes, {source}:14)\n  arrived: replica 0\n  missing: replica 1\n" in run.said

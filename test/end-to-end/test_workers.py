@@ -7,7 +7,8 @@ import time
 import numpy as np
 import pytest
 
-from conftest import Started, read_metrics, read_variables
+from conftest import read_metrics, read_variables
+from started import Started
 
 UNDER = ["--replicas=1", "--strategy=parameter_server", "--servers=2"]
 
@@ -137,7 +138,7 @@ def test_a_worker_that_is_stuck_ends_the_run(counters):
 # What has begun ends, and is all that counts: the steps are the first ones, without a gap.
 @pytest.mark.parametrize("workers", [1, 3])
 def test_a_signal_ends_the_run_after_the_steps_at_hand(tools, command, tmp_path, workers):
-    run = Started(tools, command("-O2", 2_000_000_000, f"--workers={workers}"))
+    run = Started(tools.command(*command("-O2", 2_000_000_000, f"--workers={workers}")))
     metrics = tmp_path / "metrics.jsonl"
     while not metrics.exists() or not metrics.stat().st_size:
         assert run.process.poll() is None
@@ -156,7 +157,7 @@ def test_a_signal_ends_the_run_after_the_steps_at_hand(tools, command, tmp_path,
 @pytest.mark.parametrize("workers", [1, 3])
 def test_a_second_signal_gives_the_steps_up(tools, command, workers):
     fault = "--inject=pause:replica=0,command=1,program=step"
-    run = Started(tools, command("-O2", 100_000, f"--workers={workers}", fault, "--deadline=1000"))
+    run = Started(tools.command(*command("-O2", 100_000, f"--workers={workers}", fault, "--deadline=1000")))
     run.signal(signal.SIGINT, after="injected: ")
     run.wait_for("SIGINT: stopping after the step at hand; a second signal gives it up\n")
     run.insist(signal.SIGINT, until="lockstep-run: error: given up at the second signal, SIGINT\n")

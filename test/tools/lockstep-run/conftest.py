@@ -1,12 +1,15 @@
 """What tests of lockstep-run share: the artifacts that MakeArtifact.cpp assembles, data and initial values."""
 
 import subprocess
+import sys
 
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from run_tool import EXAMPLES, MAKE_ARTIFACT, REPLICAS, initial
+from run_tool import EXAMPLES, MAKE_ARTIFACT, REPLICAS, ROOT, initial
+
+sys.path.append(str(ROOT / "test" / "support"))
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,6 @@ import pathlib
 import signal
 import subprocess
 import sys
-import threading
 import time
 
 import numpy as np
@@ -16,6 +15,7 @@ from safetensors import safe_open
 from safetensors.numpy import load_file
 
 from run_tool import ROOT, RUN, USUAL, failure, initial, lines, train
+from started import Started
 
 
 def test_stops_on_a_signal(model, tmp_path):
@@ -115,47 +115,11 @@ def test_shadows_change_nothing(model, tmp_path):
     assert (tmp_path / "plain" / file).read_bytes() == (tmp_path / "shadowed" / file).read_bytes()
 
 
-class Interrupted:
-    """A run that gets signals when it says certain things."""
+class Interrupted(Started):
+    """A run of the tool with the usual options and others."""
 
     def __init__(self, model, *options, artifact="model.lockstep", steps=5):
-        self.process = subprocess.Popen(
-            [RUN, artifact, "--init=init.safetensors", "--data=train.npz", "--set=lr=0.1", f"--steps={steps}", *options],
-            cwd=model, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
-        self.err = ""
-        # What is waited for may never be said.
-        self.timer = threading.Timer(120, self.process.kill)
-        self.timer.start()
-
-    def wait_for(self, text):
-        while text not in self.err:
-            line = self.process.stderr.readline()
-            assert line, self.err
-            self.err += line
-
-    def insist(self, number, until):
-        """Signals again and again until the run says `until`: what comes too soon after the first signal is the same wish."""
-        said = threading.Event()
-
-        def signal_again():
-            while not said.wait(0.1):
-                self.process.send_signal(number)
-
-        signals = threading.Thread(target=signal_again)
-        signals.start()
-        try:
-            self.wait_for(until)
-        finally:
-            said.set()
-            signals.join()
-
-    def end(self):
-        # Not by `communicate`, which does not see what has been read ahead.
-        self.err += self.process.stderr.read()
-        self.process.wait()
-        self.timer.cancel()
-        return self.process.returncode, self.err
+        super().__init__([RUN, artifact, *USUAL, f"--steps={steps}", *options], model)
 
 
 @pytest.mark.parametrize("shadows", [False, True])
@@ -170,9 +134,8 @@ def test_a_second_signal_gives_the_step_up(model, tmp_path, name, shadows):
     run.process.send_signal(number)
     run.wait_for(f"lockstep-run: {name}: stopping after the step at hand; a second signal gives it up\n")
     run.insist(number, until=f"lockstep-run: error: given up at the second signal, {name}\n")
-    status, err = run.end()
-    assert status == 128 + number
-    assert ("are not saved" in err) == (not shadows)
+    assert run.end() == 128 + number, run.said
+    assert ("are not saved" in run.said) == (not shadows)
     assert not shadows or is_initial(tmp_path / "checkpoint-0.safetensors")
 
 
@@ -198,9 +161,8 @@ def test_deadlines_of_a_process_that_is_stopped(model, tmp_path):
         run.process.send_signal(signal.SIGCONT)
         os.waitid(os.P_PID, run.process.pid, os.WCONTINUED | os.WNOWAIT)
     run.process.send_signal(signal.SIGTERM)
-    status, err = run.end()
-    assert status == 128 + signal.SIGTERM, err
-    assert "error" not in err
+    assert run.end() == 128 + signal.SIGTERM, run.said
+    assert "error" not in run.said
 
 
 # A terminal's interrupt may come twice: by the terminal, and from who has started the run.
@@ -209,9 +171,8 @@ def test_two_signals_at_once_are_one(model, tmp_path, other):
     run = Endless(model, tmp_path)
     run.process.send_signal(signal.SIGINT)
     run.process.send_signal(other)
-    status, err = run.end()
-    assert status in (128 + signal.SIGINT, 128 + other), err
-    assert "given up" not in err
+    assert run.end() in (128 + signal.SIGINT, 128 + other), run.said
+    assert "given up" not in run.said
     (checkpoint,) = tmp_path.glob("checkpoint-*.safetensors")
     assert checkpoint.stem == f"checkpoint-{steps_of(checkpoint)}"
 
@@ -227,7 +188,7 @@ def test_one_run_saves_to_a_folder(model, tmp_path):
     assert second == f"'{tmp_path}': expected a folder that no other run saves to, found it locked by process {run.process.pid}"
     assert not list(tmp_path.glob("*.safetensors"))
     run.process.send_signal(signal.SIGTERM)
-    assert run.end()[0] == 128 + signal.SIGTERM
+    assert run.end() == 128 + signal.SIGTERM
     train(model, "--steps=1", f"--save={tmp_path}")
 
 
@@ -271,9 +232,8 @@ def test_a_step_that_does_not_end_is_given_up_after_a_signal(model, tmp_path):
     )  # fmt: skip
     run.wait_for("injected: ")
     run.process.send_signal(signal.SIGTERM)
-    status, err = run.end()
-    assert status == 128 + signal.SIGTERM
-    assert "error: given up, since the step at hand has not ended 0.5 s after SIGTERM\n" in err
+    assert run.end() == 128 + signal.SIGTERM, run.said
+    assert "error: given up, since the step at hand has not ended 0.5 s after SIGTERM\n" in run.said
     assert is_initial(tmp_path / "checkpoint-0.safetensors")
 
 
