@@ -5,11 +5,11 @@
 Runs with an option and without it take turns; a ratio is that of two which followed each other.
 """
 
-import argparse
 import os
-import pathlib
 import statistics
 import subprocess
+
+import command_line
 
 #: Where threads do not spin: with one, and with more of them than CPUs.
 PLACES = {"one executor, `--threads=1`": ["--threads=1"], "four executors, `--executors=4`": ["--executors=4"]}
@@ -47,11 +47,7 @@ def cell(ratios):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("artifact", type=pathlib.Path)
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
-    parser.add_argument("--init", required=True)
-    parser.add_argument("--data", required=True)
+    parser = command_line.parser_of(__doc__)
     parser.add_argument("--steps", type=int, default=2000)
     parser.add_argument("--runs", type=int, default=5)
     options = parser.parse_args()

@@ -8,7 +8,6 @@ such a state; a NaN, if the error names kernel, replica and command. It is in ti
 the fault was injected.
 """
 
-import argparse
 import concurrent.futures
 import dataclasses
 import json
@@ -17,6 +16,8 @@ import random
 import subprocess
 import tempfile
 import time
+
+import command_line
 
 #: What a replica's state is after a fault.
 STATES = {"pause": "paused", "return-early": "left", "hang": "running"}
@@ -80,11 +81,7 @@ def run(options, fault, replica, command, kernel, executors):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("artifact", type=pathlib.Path)
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
-    parser.add_argument("--init", required=True)
-    parser.add_argument("--data", required=True)
+    parser = command_line.parser_of(__doc__)
     parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--jobs", type=int, default=2, help="runs at the same time")
     parser.add_argument("--deadline", type=float, default=1)

@@ -8,7 +8,6 @@ name says; after two SIGINTs, which are one wish, the last one has to be of the 
 has to leave the very bytes of one that nobody disturbed, in the last checkpoint and in the metrics.
 """
 
-import argparse
 import collections
 import concurrent.futures
 import hashlib
@@ -20,6 +19,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+import command_line
 
 LOCKED = "expected a folder that no other run saves to, found it locked by process"
 
@@ -121,11 +122,7 @@ def start_two(runs, folder, draw):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("artifact", type=pathlib.Path)
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
-    parser.add_argument("--init", required=True)
-    parser.add_argument("--data", required=True)
+    parser = command_line.parser_of(__doc__)
     parser.add_argument("--set", action="append", default=[], type="--set={}".format)
     parser.add_argument("--steps", type=int, default=2000)
     parser.add_argument("--kills", type=int, default=1000)
