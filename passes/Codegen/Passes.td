@@ -224,7 +224,11 @@ def GenerateCodePass : Pass<"generate-code", "::mlir::ModuleOp"> {
     whose symbols are the kernels' names, and which depends on no library.
 
     ```mlir
-    device.binary @x86_64_v3 target "x86-64-v3" {object = dense<...> : tensor<4096xi8>}
+    // before
+    device.kernel @twice(%a: tensor<8xf32>) -> tensor<8xf32> { ... device.yield %0 : tensor<8xf32> }
+    // after --generate-code=targets=x86-64-v3
+    device.kernel @twice(%a: tensor<8xf32>) -> tensor<8xf32> attributes {bytes = 64 : i64, flops = 8 : i64, grid = 1 : i64, scratch = 0 : i64} { ... }
+    device.binary @x86_64_v3 target "x86-64-v3" {object = dense<"0x7F454C46..."> : tensor<1464xi8>}
     ```
   }];
   let options = [Option<"targets", "targets", "std::string", /*default=*/"\"x86-64-v3,x86-64-v4\"", "instruction sets, separated by commas">,

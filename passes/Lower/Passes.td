@@ -36,7 +36,9 @@ def SetReplicasPass : Pass<"set-replicas", "::mlir::ModuleOp"> {
     the module is an error.
 
     ```mlir
-    // --set-replicas="strategy=parameter_server_sync replicas=4 servers=2 partitioner='fixed 2'"
+    // before
+    replica.strategy @strategy {kind = #replica.kind<parameter_server_sync>}
+    // after --set-replicas="strategy=parameter_server_sync replicas=4 servers=2 partitioner='fixed 2'"
     replica.strategy @strategy {kind = #replica.kind<parameter_server_sync>, partitioner = #replica.partitioner<fixed 2>,
         replicas = 4 : i64, servers = 2 : i64}
     ```
