@@ -254,9 +254,11 @@ private:
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(step);
     // The first line of a kernel is the one that reports name: a loop's, since that is where a kernel may stay.
-    SmallVector<Operation *> byWeight(ops);
-    std::stable_partition(byWeight.begin(), byWeight.end(), [](Operation *op) { return isa<LoopLikeOpInterface>(op); });
-    SmallVector<Location> locations = llvm::map_to_vector(byWeight, [](Operation *op) { return op->getLoc(); });
+    SmallVector<Location> locations;
+    for (bool ofLoops : {true, false})
+      for (Operation *op : ops)
+        if (isa<LoopLikeOpInterface>(op) == ofLoops)
+          locations.push_back(op->getLoc());
     auto type = builder.getFunctionType(ValueRange(arguments).getTypes(), getStoredTypes(outputs));
     auto kernel = device::KernelOp::create(builder, builder.getFusedLoc(locations), nameOf(ops), type);
     SymbolTable::setSymbolVisibility(kernel, SymbolTable::Visibility::Private);

@@ -44,8 +44,9 @@ template <typename ValueOf> std::vector<Camp> campsOf(std::span<const Statement>
       known = camps.insert(camps.end(), {value, {}});
     known->members.push_back(&statement);
   }
-  std::ranges::reverse(camps);
-  std::ranges::stable_sort(camps, {}, [](const Camp &camp) { return camp.members.size(); });
+  std::ranges::sort(camps, [](const Camp &a, const Camp &b) {
+    return std::pair(a.members.size(), b.members.front()) < std::pair(b.members.size(), a.members.front());
+  });
   return camps;
 }
 
