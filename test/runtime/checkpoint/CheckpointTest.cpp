@@ -155,7 +155,8 @@ TEST(Checkpoint, ChecksTheState) {
   EXPECT_EQ(error({{"lockstep_checkpoint", "2"}}), "'" + path + "': expected a number for 'step' in the metadata, found none");
 }
 
-// Temporary files of runs that were killed while they saved are in nobody's way, and go when a run has locked the folder. Others' stay.
+// Temporary files of runs that were killed while they saved do not disturb others, and are removed when a run has locked the folder. Those
+// that other programs have made stay.
 TEST(Checkpoint, SurvivesALeftover) {
   TemporaryFolder folder;
   Variables variables;

@@ -100,7 +100,7 @@ std::map<std::string, unsigned> saveWithFaults(Fault fault, uint64_t oldStep) {
     EXPECT_EQ(state->step, isNew ? 2 : oldStep);
     EXPECT_EQ(loaded->memory, isNew ? after->memory : before->memory) << calls.failed;
     EXPECT_TRUE(isNew || !saved) << calls.failed;
-    // Whatever was left behind is in nobody's way.
+    // What was left behind does not keep a later checkpoint from being saved and read.
     EXPECT_TRUE(saveCheckpoint(folder.path, {.step = 2, .seed = 3}, after->views()).ok());
     EXPECT_EQ(restoreCheckpoint(**latestCheckpoint(folder.path), loaded->views())->seed, 3u);
   }
