@@ -8,6 +8,7 @@
 
 #include "ProceduralCases.h"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <fstream>
@@ -15,12 +16,17 @@
 using namespace lockstep::conformance;
 
 int main(int argc, char **argv) {
+  CLI::App app("Executes the procedural cases of files, and says which of them fail and why.", "lockstep-conformance-procedural");
+  std::vector<std::string> paths;
+  app.add_option("file", paths, "files with cases of format 'tfdist-neutral-1'")->required()->check(CLI::ExistingFile);
+  CLI11_PARSE(app, argc, argv);
+
   unsigned passed = 0, failed = 0, unknown = 0;
-  for (int i = 1; i < argc; ++i) {
-    std::ifstream file(argv[i]);
+  for (const std::string &path : paths) {
+    std::ifstream file(path);
     json content = json::parse(file, nullptr, /*allow_exceptions=*/false);
     if (!content.is_object() || !content.contains("cases")) {
-      fmt::print(stderr, "'{}': expected a file of cases\n", argv[i]);
+      fmt::print(stderr, "lockstep-conformance-procedural: error: '{}': expected a file of cases\n", path);
       return 2;
     }
     for (const json &testCase : content["cases"]) {
