@@ -55,6 +55,16 @@ class Tools:
             assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"
         return done
 
+    def shell(self, command, folder, **environment):
+        """Executes a line of a shell that finds the tools, in a folder; returns (status, all that it printed)."""
+        inherited = {name: value for name, value in os.environ.items() if name not in ("LOCKSTEP_TRUST", "MAKEFLAGS")}
+        inherited |= {"PATH": f"{self.folder}:{os.environ['PATH']}", "LOCKSTEP_CACHE": str(folder / "cache")}
+        done = subprocess.run(
+            ["bash", "-c", command], cwd=folder, env=inherited | environment,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600, check=False,
+        )  # fmt: skip
+        return done.returncode, done.stdout.rstrip("\n")
+
     def compile(self, source, output, *options):
         self.run("lockstep-compile", source, "-o", output, "--check-order", *options)
         return output
