@@ -103,7 +103,7 @@ TEST(Artifact, filesAreNamedInErrors) {
   EXPECT_FALSE(Artifact::open(path).ok());
   std::filesystem::remove(path);
   EXPECT_EQ(Artifact::open(path).status().code(), StatusCode::system);
-  EXPECT_FALSE(Artifact::open(testing::TempDir()).ok());
+  EXPECT_FALSE(Artifact::open(std::filesystem::temp_directory_path()).ok());
 }
 
 // A file that is cut off or replaced while it runs takes nothing away.

@@ -117,7 +117,8 @@ std::vector<std::byte> smallFile();
 /// The path of a file of this test alone, since others may run at the same time; the file is removed with the object.
 class TemporaryFile {
 public:
-  explicit TemporaryFile(const std::string &name) : path(testing::TempDir() + "/" + std::to_string(::getpid()) + "-" + name) {}
+  explicit TemporaryFile(const std::string &name)
+      : path(std::filesystem::temp_directory_path() / (std::to_string(::getpid()) + "-" + name)) {}
   TemporaryFile(TemporaryFile &&other) noexcept : path(std::exchange(other.path, {})) {}
   ~TemporaryFile() {
     std::error_code ignored;
