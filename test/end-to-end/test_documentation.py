@@ -13,6 +13,9 @@ from documentation import KINDS, PAGES, ROOT, blocks, commands, pattern, program
 
 #: Programs of others that pages name; they come with the packages of the Makefile, or with a system.
 OTHERS = {"cd", "cmake", "ctest", "lit", "make", "ninja", "pre-commit", "python -m pytest", "run-clang-tidy-22"}
+#: Tools whose options stand in the text of pages, and options of other programs that do.
+TOOLS = ["compile", "conformance", "inspect", "interpret", "opt", "run", "sign", "translate", "verify", "verify-random"]
+OPTIONS_OF_OTHERS = {"--all-files", "--component", "--preset", "--svg", "--test-dir", "--text"}
 
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 
@@ -111,3 +114,16 @@ def test_commands_that_are_not_executed(page, run):
             said = help_of(run, environment, words)
             for option in options if said is not None else ():
                 assert re.search(rf"(^|[\s,\[]){re.escape(option)}\b", said, re.M), f"{place}: has no {option}"
+
+
+@pytest.fixture(scope="module")
+def options(tools):
+    """All options that the tools have."""
+    return {option for tool in TOOLS for option in re.findall(r"--[\w-]+", tools.run(f"lockstep-{tool}", "--help").stdout)}
+
+
+@each_page
+def test_options_in_the_text(page, options):
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    named = {option for code in re.findall(r"`[^`\n]*`", text) for option in re.findall(r"(?<![\w-])--[a-z][\w-]*", code)}
+    assert named <= options | OPTIONS_OF_OTHERS
