@@ -16,7 +16,7 @@ SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 CCACHE := $(if $(shell command -v ccache),-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 CPUS := $(shell nproc)
 
-.PHONY: all setup packages build digits test test-gcc test-asan test-tsan clean
+.PHONY: all setup packages configure build tools digits test test-gcc test-asan test-tsan clean
 
 all: build
 
@@ -40,15 +40,21 @@ $(VENV)/ready: Makefile
 
 ## Building
 
-build: setup
+configure: setup
 	@cmake --preset release -DLOCKSTEP_PYTHON="$(CURDIR)/$(PYTHON)" $(CCACHE) > $(BUILD)/configure.log 2>&1 || { cat $(BUILD)/configure.log; exit 1; }
+
+build: configure
 	@cmake --build $(RELEASE) --parallel $(CPUS)
+
+# What compiles a step and runs it, without the other tools and the tests.
+tools: configure
+	@cmake --build $(RELEASE) --parallel $(CPUS) --target lockstep-compile lockstep-run
 
 ## The example: four replicas train a classifier of handwritten digits
 
 DIGITS := $(BUILD)/digits
 
-digits: build
+digits: tools
 	@mkdir -p $(DIGITS)
 	$(PYTHON) examples/digits-mlp/data.py -o $(DIGITS)
 	$(PYTHON) -m lockstep.capture examples/digits-mlp/model.py -o $(DIGITS)
