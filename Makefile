@@ -16,7 +16,7 @@ SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 CCACHE := $(if $(shell command -v ccache),-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 CPUS := $(shell nproc)
 
-.PHONY: all setup packages configure build tools digits test test-gcc test-asan test-tsan clean
+.PHONY: all setup packages configure build tools digits temporary test test-gcc test-asan test-tsan clean
 
 all: build
 
@@ -64,28 +64,37 @@ digits: tools
 
 ## Tests: the runtime by gcc and under sanitizers, then everything by ctest, then Python's. A test that hangs ends as a failure that is named.
 
-CTEST  := ctest --output-on-failure --parallel $(CPUS) --timeout 600
-PYTEST := LOCKSTEP_BIN="$(CURDIR)/$(BIN)" LOCKSTEP_SANITIZED_BIN="$(CURDIR)/$(BUILD)/asan/bin" $(PYTHON) -m pytest --timeout=900
+# Tests get an empty folder for temporary files, and have to leave it empty; pytest leaves an empty folder in it.
+TEMPORARY := $(CURDIR)/$(BUILD)/temporary
+CTEST  := TMPDIR="$(TEMPORARY)" ctest --output-on-failure --parallel $(CPUS) --timeout 600
+PYTEST := TMPDIR="$(TEMPORARY)" LOCKSTEP_BIN="$(CURDIR)/$(BIN)" LOCKSTEP_SANITIZED_BIN="$(CURDIR)/$(BUILD)/asan/bin" $(PYTHON) -m pytest --timeout=900
+CHECK_TEMPORARY = @left=$$(find "$(TEMPORARY)" -mindepth 1 -not -name 'pytest-of-*'); \
+  [ -z "$$left" ] || { echo "expected that tests leave no temporary files, found:"; echo "$$left"; exit 1; }
 # The tests of one file share what they have prepared.
 SIDE_BY_SIDE := --numprocesses=$(CPUS) --dist=loadfile
 # What is executed once more with generated code that checks each access: not what compiles for minutes, or compares by itself.
-UNCHECKED := models random_functions operations numerics refused_functions mutants
+UNCHECKED := models random_functions operations numerics refused_functions documentation mutants
 
-test: build test-gcc test-asan test-tsan
+test: temporary build test-gcc test-asan test-tsan
 	$(CTEST) --test-dir $(RELEASE)
 	$(PYTEST) test/python test/conformance
 	$(PYTEST) test/passes/random_ir
 	$(PYTEST) $(SIDE_BY_SIDE) test/end-to-end
 	LOCKSTEP_CHECK_MEMORY=1 $(PYTEST) $(SIDE_BY_SIDE) test/end-to-end $(UNCHECKED:%=--ignore=test/end-to-end/test_%.py) --ignore=test/end-to-end/differential -k "not language"
+	$(CHECK_TEMPORARY)
 
 test-gcc: setup
 	cmake --preset gcc $(CCACHE) > $(BUILD)/configure-gcc.log 2>&1 || { cat $(BUILD)/configure-gcc.log; exit 1; }
 	cmake --build $(BUILD)/gcc --parallel $(CPUS)
 
-test-asan test-tsan: test-%: setup
+temporary:
+	@rm -rf "$(TEMPORARY)" && mkdir -p "$(TEMPORARY)"
+
+test-asan test-tsan: test-%: setup temporary
 	cmake --preset $* -DLOCKSTEP_PYTHON="$(CURDIR)/$(PYTHON)" $(CCACHE) > $(BUILD)/configure-$*.log 2>&1 || { cat $(BUILD)/configure-$*.log; exit 1; }
 	cmake --build $(BUILD)/$* --parallel $(CPUS)
 	$(CTEST) --test-dir $(BUILD)/$*
+	$(CHECK_TEMPORARY)
 
 clean:
 	rm -rf $(BUILD)
