@@ -5,8 +5,6 @@ Everything is executed at -O0, at -O2 and by the interpreter.
 
 import doctest
 import functools
-import pathlib
-import re
 
 import jax
 import jax.numpy as jnp
@@ -15,17 +13,18 @@ import numpy as np
 import pytest
 from jax import lax
 
+from documentation import ROOT, blocks
 from operations.execution import Call, Step
 
-PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "numerics.md"
+PAGE = ROOT / "docs" / "numerics.md"
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 HALVES = [np.dtype(np.float16), BFLOAT16]
 
 
 def examples():
     """The examples of the page, in order."""
-    blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.M | re.S)
-    return [example for block in blocks for example in doctest.DocTestParser().get_examples(block)]
+    texts = [block.text for block in blocks(PAGE) if block.kind == "python"]
+    return [example for text in texts for example in doctest.DocTestParser().get_examples(text)]
 
 
 def constructors():
@@ -134,9 +133,8 @@ def test_accumulations_round_once(tools, tmp_path, dtype):
 
 
 def test_index_out_of_range_in_a_module_by_hand(tools, tmp_path):
-    text = PAGE.read_text(encoding="utf-8")
-    (module,) = re.findall(r"^```mlir\n(.*?)^```", text, re.M | re.S)
-    message = re.search(r"^```\n(.*\[E_OUT_OF_RANGE\])\n```", text, re.M).group(1)
+    (module,) = (block.text for block in blocks(PAGE) if block.names.get("file") == "read.mlir")
+    message = "expected an index in [0, 4) for dimension 0 of tensor<4xf32>, found 7 [E_OUT_OF_RANGE]"
     source, artifact = tmp_path / "step.mlir", tmp_path / "step.lockstep"
     source.write_text(module)
     for level in ("-O0", "-O2"):
