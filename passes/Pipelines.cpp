@@ -78,9 +78,12 @@ static void addRoles(OpPassManager &pm, const CompileOptions &options) {
   pm.addNestedPass<func::FuncOp>(createShardUpdatesPass());
   pm.addPass(createCSEPass());
   pm.addPass(createSplitRolesPass());
-  // A branch in a branch is left as it is: a role that has something in the outer one alone could not make one of them, and would then find
-  // its way by other questions than those that can.
-  pm.addPass(createCanonicalizerPass(GreedyRewriteConfig(), /*disabledPatterns=*/{"(anonymous namespace)::CombineNestedIfs"}));
+  // A branch in a branch is left as it is: a role that has something in the
+  // outer one alone could not make one of them, and would then find its way by
+  // other questions than those that can.
+  pm.addPass(createCanonicalizerPass(
+      GreedyRewriteConfig(),
+      /*disabledPatterns=*/{"(anonymous namespace)::CombineNestedIfs"}));
   pm.addPass(createCSEPass());
   checkOrder(pm, options);
 }
@@ -113,7 +116,8 @@ static void addSchedule(OpPassManager &pm, const CompileOptions &options) {
   if (options.optimize && options.overlap)
     pm.addNestedPass<func::FuncOp>(createScheduleCollectivesPass());
   pm.addPass(createAssignChannelsPass());
-  // Collectives have been merged and moved: their order is checked again, channels included.
+  // Collectives have been merged and moved: their order is checked again,
+  // channels included.
   pm.addPass(createVerifyUniformityPass());
 }
 
@@ -132,7 +136,8 @@ static void addMemory(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createSealModulePass());
 }
 
-void lockstep::buildCompilePipeline(OpPassManager &pm, const CompileOptions &options) {
+void lockstep::buildCompilePipeline(OpPassManager &pm,
+                                    const CompileOptions &options) {
   auto runs = [&](Stage stage) { return stage <= options.stopAfter; };
   addImport(pm);
   if (runs(Stage::Verify))
@@ -157,7 +162,9 @@ void lockstep::buildCompilePipeline(OpPassManager &pm, const CompileOptions &opt
     addMemory(pm, options);
 }
 
-void lockstep::buildInterpretPipeline(OpPassManager &pm, const SetReplicasPassOptions &strategy, bool verify) {
+void lockstep::buildInterpretPipeline(OpPassManager &pm,
+                                      const SetReplicasPassOptions &strategy,
+                                      bool verify) {
   pm.addPass(createSetReplicasPass(strategy));
   pm.addPass(createApplyStrategyPass());
   if (verify)
@@ -169,11 +176,14 @@ void lockstep::registerDialects(DialectRegistry &registry) {
   registerAllDialects(registry);
   registerAllExtensions(registry);
   registerAllToLLVMIRTranslations(registry);
-  registry.insert<replica::ReplicaDialect, collective::CollectiveDialect, device::DeviceDialect>();
+  registry.insert<replica::ReplicaDialect, collective::CollectiveDialect,
+                  device::DeviceDialect>();
 }
 
 void lockstep::registerPassesAndPipelines() {
   registerLockstepPasses();
-  PassPipelineRegistration<>("lockstep-compile", "all stages of the compiler, at -O2, for the module's replica count",
-                             [](OpPassManager &pm) { buildCompilePipeline(pm, CompileOptions()); });
+  PassPipelineRegistration<>(
+      "lockstep-compile",
+      "all stages of the compiler, at -O2, for the module's replica count",
+      [](OpPassManager &pm) { buildCompilePipeline(pm, CompileOptions()); });
 }

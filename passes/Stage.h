@@ -9,8 +9,19 @@
 
 namespace lockstep {
 
-/// The stages of the compilation, in order. A pipeline may stop after each of them.
-enum class Stage { Import, Verify, Lower, Simplify, Kernels, Bucket, Schedule, Codegen, Memory };
+/// The stages of the compilation, in order. A pipeline may stop after each of
+/// them.
+enum class Stage {
+  Import,
+  Verify,
+  Lower,
+  Simplify,
+  Kernels,
+  Bucket,
+  Schedule,
+  Codegen,
+  Memory
+};
 
 /// The name of a stage, as `--stop-after` takes it.
 llvm::StringRef stringifyStage(Stage stage);

@@ -1,8 +1,10 @@
 //===- VerificationBenchmark.cpp - what the proof costs -------------------===//
 //
-// Programs of 1,000 to 100,000 commands, a collective in each 20, as one role (straight, and with a loop
-// every 1,000 commands whose trip count is a host scalar) and as workers and a server. Prints the least time of several
-// runs for each command, and the memory that the proof allocates at most. With `--json`, for plots.
+// Programs of 1,000 to 100,000 commands, a collective in each 20, as one role
+// (straight, and with a loop every 1,000 commands whose trip count is a host
+// scalar) and as workers and a server. Prints the least time of several runs
+// for each command, and the memory that the proof allocates at most. With
+// `--json`, for plots.
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,14 +64,18 @@ constexpr uint32_t commandsOfCollective = 20, commandsOfLoop = 1000;
 
 class Writer {
 public:
-  Writer(artifact::ProgramT &program, bool isServer, Shape shape, uint32_t size) : program(program) {
+  Writer(artifact::ProgramT &program, bool isServer, Shape shape, uint32_t size)
+      : program(program) {
     program.name = "step";
     program.role = isServer ? "server" : "worker";
     program.replica_size = 1024;
-    for (artifact::Space space : {artifact::Space::replica, artifact::Space::replica, artifact::Space::scalar}) {
+    for (artifact::Space space :
+         {artifact::Space::replica, artifact::Space::replica,
+          artifact::Space::scalar}) {
       auto buffer = std::make_unique<artifact::BufferT>();
       buffer->space = space;
-      buffer->offset = space == artifact::Space::scalar ? 0 : program.buffers.size() * 512;
+      buffer->offset =
+          space == artifact::Space::scalar ? 0 : program.buffers.size() * 512;
       buffer->size = 4;
       buffer->type = std::make_unique<artifact::TensorTypeT>();
       buffer->type->element = artifact::ElementType::i32;
@@ -87,8 +93,10 @@ public:
       end = uint32_t(program.commands.size()) + commandsOfLoop;
       do
         block();
-      while (loops ? program.commands.size() < end && program.commands.size() + 2 * commandsOfCollective < size
-                   : program.commands.size() + 2 * commandsOfCollective < size);
+      while (loops
+                 ? program.commands.size() < end &&
+                       program.commands.size() + 2 * commandsOfCollective < size
+                 : program.commands.size() + 2 * commandsOfCollective < size);
       if (loops)
         endLoop();
     }
@@ -194,11 +202,13 @@ Measured measure(const std::function<bool()> &run) {
     size_t before = mostAllocated = allocated;
     double begin = processorTime();
     if (!run()) {
-      fmt::print(stderr, "lockstep-verification-benchmark: error: expected a proof\n");
+      fmt::print(stderr,
+                 "lockstep-verification-benchmark: error: expected a proof\n");
       std::exit(1);
     }
     double seconds = processorTime() - begin;
-    best = {round ? std::min(best.seconds, seconds) : seconds, mostAllocated - before};
+    best = {round ? std::min(best.seconds, seconds) : seconds,
+            mostAllocated - before};
   }
   return best;
 }
@@ -208,22 +218,31 @@ Measured measure(const std::function<bool()> &run) {
 int main(int argc, char **argv) {
   bool json = argc > 1 && !std::strcmp(argv[1], "--json");
   if (!json)
-    fmt::print("{:<9} {:>9} {:>12} {:>10} {:>12} {:>12}\n", "programs", "commands", "collectives", "time ms", "ns/command", "B/command");
-  for (auto [shape, name] : {std::pair(Shape::straight, "straight"), std::pair(Shape::loops, "loops"), std::pair(Shape::server, "server")})
+    fmt::print("{:<9} {:>9} {:>12} {:>10} {:>12} {:>12}\n", "programs",
+               "commands", "collectives", "time ms", "ns/command", "B/command");
+  for (auto [shape, name] :
+       {std::pair(Shape::straight, "straight"),
+        std::pair(Shape::loops, "loops"), std::pair(Shape::server, "server")})
     for (uint32_t size : {1'000u, 3'000u, 10'000u, 30'000u, 100'000u}) {
       artifact::ArtifactT object = makeTables(shape, size);
       flatbuffers::FlatBufferBuilder builder;
       builder.Finish(artifact::CreateArtifact(builder, &object));
-      const auto &tables = *flatbuffers::GetRoot<artifact::Artifact>(builder.GetBufferPointer());
+      const auto &tables =
+          *flatbuffers::GetRoot<artifact::Artifact>(builder.GetBufferPointer());
       // What a load does, and for several roles what the compiler does.
-      Measured found = measure(
-          [&] { return shape == Shape::server ? prove(tables, "step")->verdict == Verdict::proven : checkProven(tables, "step").ok(); });
+      Measured found = measure([&] {
+        return shape == Shape::server
+                   ? prove(tables, "step")->verdict == Verdict::proven
+                   : checkProven(tables, "step").ok();
+      });
       uint32_t collectives = size / commandsOfCollective;
       if (json)
-        fmt::print("{{\"programs\": \"{}\", \"commands\": {}, \"collectives\": {}, \"seconds\": {:.9f}, \"bytes\": {}}}\n", name, size,
-                   collectives, found.seconds, found.bytes);
+        fmt::print("{{\"programs\": \"{}\", \"commands\": {}, \"collectives\": "
+                   "{}, \"seconds\": {:.9f}, \"bytes\": {}}}\n",
+                   name, size, collectives, found.seconds, found.bytes);
       else
-        fmt::print("{:<9} {:>9} {:>12} {:>10.3f} {:>12.1f} {:>12.1f}\n", name, size, collectives, found.seconds * 1e3,
+        fmt::print("{:<9} {:>9} {:>12} {:>10.3f} {:>12.1f} {:>12.1f}\n", name,
+                   size, collectives, found.seconds * 1e3,
                    found.seconds * 1e9 / size, double(found.bytes) / size);
     }
 }

@@ -12,7 +12,8 @@ using namespace lockstep::collective;
 using namespace mlir;
 
 /// The types of a pending value, of which there may be none.
-static ParseResult parsePendingResults(AsmParser &parser, SmallVector<Type> &results) {
+static ParseResult parsePendingResults(AsmParser &parser,
+                                       SmallVector<Type> &results) {
   Type first;
   OptionalParseResult parsed = parser.parseOptionalType(first);
   if (!parsed.has_value())
@@ -25,7 +26,9 @@ static ParseResult parsePendingResults(AsmParser &parser, SmallVector<Type> &res
   return parser.parseTypeList(results);
 }
 
-static void printPendingResults(AsmPrinter &printer, ArrayRef<Type> results) { llvm::interleaveComma(results, printer); }
+static void printPendingResults(AsmPrinter &printer, ArrayRef<Type> results) {
+  llvm::interleaveComma(results, printer);
+}
 
 #include "dialect/Collective/CollectiveDialect.cpp.inc"
 #include "dialect/Collective/CollectiveEnums.cpp.inc"
@@ -56,13 +59,17 @@ void CollectiveDialect::initialize() {
 
 LogicalResult GroupOp::verify() {
   if (!getRanks())
-    return getWithReplicas() ? emitOpError("expected 'ranks' besides the replicas") : success();
+    return getWithReplicas()
+               ? emitOpError("expected 'ranks' besides the replicas")
+               : success();
   ArrayRef<int64_t> ranks = *getRanks();
   if (ranks.empty())
     return emitOpError("expected at least one rank");
   for (size_t i = 0; i < ranks.size(); ++i)
     if (ranks[i] < 0 || (i > 0 && ranks[i] <= ranks[i - 1]))
-      return emitOpError("expected ranks that are not negative and ascending, found ") << ranks[i] << " at position " << i;
+      return emitOpError(
+                 "expected ranks that are not negative and ascending, found ")
+             << ranks[i] << " at position " << i;
   return success();
 }
 
@@ -70,79 +77,108 @@ bool collective::isReductionResult(RankedTensorType operand, Type result) {
   if (operand == result)
     return true;
   Type element = operand.getElementType();
-  return (element.isF16() || element.isBF16()) && operand.clone(Float32Type::get(operand.getContext())) == result;
+  return (element.isF16() || element.isBF16()) &&
+         operand.clone(Float32Type::get(operand.getContext())) == result;
 }
 
 //===----------------------------------------------------------------------===//
 // StartOp, WaitOp, BarrierOp
 //===----------------------------------------------------------------------===//
 
-static LogicalResult verifyGroup(Operation *op, FlatSymbolRefAttr group, SymbolTableCollection &symbolTable) {
+static LogicalResult verifyGroup(Operation *op, FlatSymbolRefAttr group,
+                                 SymbolTableCollection &symbolTable) {
   if (!symbolTable.lookupNearestSymbolFrom<GroupOp>(op, group))
     return op->emitOpError("unknown group ") << group;
   return success();
 }
 
 LogicalResult StartOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
-  auto group = symbolTable.lookupNearestSymbolFrom<GroupOp>(*this, getGroupAttr());
+  auto group =
+      symbolTable.lookupNearestSymbolFrom<GroupOp>(*this, getGroupAttr());
   if (!group)
     return emitOpError("unknown group ") << getGroupAttr();
-  if (!group.hasAllReplicas() && getRoot() && !llvm::is_contained(*group.getRanks(), static_cast<int64_t>(*getRoot())))
-    return emitOpError("expected a root among the ranks of group ") << getGroupAttr() << ", found " << *getRoot();
+  if (!group.hasAllReplicas() && getRoot() &&
+      !llvm::is_contained(*group.getRanks(), static_cast<int64_t>(*getRoot())))
+    return emitOpError("expected a root among the ranks of group ")
+           << getGroupAttr() << ", found " << *getRoot();
   if (getKind() != Kind::AllGather || group.hasAllReplicas())
     return success();
   int64_t axis = getAxisAttr().getInt(), ranks = group.getRanks()->size();
-  for (auto [operand, result] : llvm::zip_equal(getInputs().getTypes(), getPending().getType().getResults())) {
-    auto from = cast<RankedTensorType>(operand), to = cast<RankedTensorType>(result);
-    if (!from.isDynamicDim(axis) && !to.isDynamicDim(axis) && to.getDimSize(axis) != from.getDimSize(axis) * ranks)
-      return emitOpError("expected ") << from.getDimSize(axis) * ranks << " rows from " << ranks << " ranks, found " << to
-                                      << " [E_SHAPE_MISMATCH]";
+  for (auto [operand, result] : llvm::zip_equal(
+           getInputs().getTypes(), getPending().getType().getResults())) {
+    auto from = cast<RankedTensorType>(operand),
+         to = cast<RankedTensorType>(result);
+    if (!from.isDynamicDim(axis) && !to.isDynamicDim(axis) &&
+        to.getDimSize(axis) != from.getDimSize(axis) * ranks)
+      return emitOpError("expected ")
+             << from.getDimSize(axis) * ranks << " rows from " << ranks
+             << " ranks, found " << to << " [E_SHAPE_MISMATCH]";
   }
   return success();
 }
 
 /// One operand of an all_gather and what becomes of it.
-static LogicalResult verifyGather(StartOp op, RankedTensorType from, Type result) {
+static LogicalResult verifyGather(StartOp op, RankedTensorType from,
+                                  Type result) {
   if (!op.getAxis())
     return op.emitOpError("expected an axis for kind 'all_gather'");
   if (from.getRank() == 0)
-    return op.emitOpError("expected an operand with an axis to gather along, found the scalar ") << from << " [E_SCALAR_GATHER]";
+    return op.emitOpError("expected an operand with an axis to gather along, "
+                          "found the scalar ")
+           << from << " [E_SCALAR_GATHER]";
   int64_t axis = op.getAxisAttr().getInt();
   if (axis < 0 || axis >= from.getRank())
-    return op.emitOpError("expected an axis in [0, ") << from.getRank() << "), found " << axis << " [E_AXIS_RANGE]";
+    return op.emitOpError("expected an axis in [0, ")
+           << from.getRank() << "), found " << axis << " [E_AXIS_RANGE]";
   auto to = dyn_cast<RankedTensorType>(result);
-  if (!to || to.getRank() != from.getRank() || to.getElementType() != from.getElementType())
+  if (!to || to.getRank() != from.getRank() ||
+      to.getElementType() != from.getElementType())
     return op.emitOpError("expected a pending result of rank ")
-           << from.getRank() << " and element type " << from.getElementType() << ", found " << result;
+           << from.getRank() << " and element type " << from.getElementType()
+           << ", found " << result;
   for (int64_t d = 0; d < from.getRank(); ++d)
     if (d != axis && from.getDimSize(d) != to.getDimSize(d))
       return op.emitOpError("expected dimension ")
-             << d << " of the pending result to be as in the operand " << from << ", found " << to << " [E_SHAPE_MISMATCH]";
+             << d << " of the pending result to be as in the operand " << from
+             << ", found " << to << " [E_SHAPE_MISMATCH]";
   return success();
 }
 
 LogicalResult StartOp::verify() {
-  bool reduces = getKind() == Kind::AllReduce || getKind() == Kind::ReduceScatter || getKind() == Kind::Reduce;
+  bool reduces = getKind() == Kind::AllReduce ||
+                 getKind() == Kind::ReduceScatter || getKind() == Kind::Reduce;
   if (reduces != (getReduction() != Reduction::None))
-    return emitOpError("expected ") << (reduces ? "a" : "no") << " reduction for kind '" << stringifyKind(getKind()) << "', found '"
-                                    << stringifyReduction(getReduction()) << "'";
+    return emitOpError("expected ")
+           << (reduces ? "a" : "no") << " reduction for kind '"
+           << stringifyKind(getKind()) << "', found '"
+           << stringifyReduction(getReduction()) << "'";
   ArrayRef<Type> results = getPending().getType().getResults();
-  bool canHaveRoot = getKind() == Kind::Broadcast || getKind() == Kind::Reduce || getKind() == Kind::Gather || getKind() == Kind::Scatter;
+  bool canHaveRoot = getKind() == Kind::Broadcast ||
+                     getKind() == Kind::Reduce || getKind() == Kind::Gather ||
+                     getKind() == Kind::Scatter;
   if (getRoot() && !canHaveRoot)
-    return emitOpError("expected no root for kind '") << stringifyKind(getKind()) << "'";
+    return emitOpError("expected no root for kind '")
+           << stringifyKind(getKind()) << "'";
   if (!getRoot() && results.size() != getInputs().size())
-    return emitOpError("expected one pending result for each of ") << getInputs().size() << " operands, found " << results.size();
+    return emitOpError("expected one pending result for each of ")
+           << getInputs().size() << " operands, found " << results.size();
   if (getRoot() && results.empty() && getInputs().empty())
     return emitOpError("expected operands or results, found neither");
   for (auto [operand, result] : llvm::zip(getInputs().getTypes(), results)) {
     Type element = cast<RankedTensorType>(operand).getElementType();
     // The least and the greatest of booleans are "and" and "or".
-    bool isOrdered = getReduction() == Reduction::Min || getReduction() == Reduction::Max;
-    if (reduces && (!element.isIntOrFloat() || (element.isInteger(1) && !isOrdered)))
-      return emitOpError("expected elements that are numbers, found ") << element << " [E_DTYPE_UNSUPPORTED]";
-    if (getKind() == Kind::AllReduce && !isReductionResult(cast<RankedTensorType>(operand), result))
-      return emitOpError("expected a pending result of type ") << operand << ", found " << result;
-    if (getKind() == Kind::AllGather && failed(verifyGather(*this, cast<RankedTensorType>(operand), result)))
+    bool isOrdered =
+        getReduction() == Reduction::Min || getReduction() == Reduction::Max;
+    if (reduces &&
+        (!element.isIntOrFloat() || (element.isInteger(1) && !isOrdered)))
+      return emitOpError("expected elements that are numbers, found ")
+             << element << " [E_DTYPE_UNSUPPORTED]";
+    if (getKind() == Kind::AllReduce &&
+        !isReductionResult(cast<RankedTensorType>(operand), result))
+      return emitOpError("expected a pending result of type ")
+             << operand << ", found " << result;
+    if (getKind() == Kind::AllGather &&
+        failed(verifyGather(*this, cast<RankedTensorType>(operand), result)))
       return failure();
   }
   int64_t dynamic = 0;
@@ -150,19 +186,26 @@ LogicalResult StartOp::verify() {
     if (auto tensor = dyn_cast<RankedTensorType>(result))
       dynamic += tensor.getNumDynamicDims();
   if (static_cast<int64_t>(getSizes().size()) != dynamic)
-    return emitOpError("expected a size for each of ") << dynamic << " dynamic dimensions of the results, found " << getSizes().size();
+    return emitOpError("expected a size for each of ")
+           << dynamic << " dynamic dimensions of the results, found "
+           << getSizes().size();
   if (getBounds() && getBounds()->size() != getSizes().size())
-    return emitOpError("expected 'bounds' to have ") << getSizes().size() << " entries, found " << getBounds()->size();
-  bool hasAxis = getKind() != Kind::AllReduce && getKind() != Kind::Reduce && getKind() != Kind::Broadcast;
+    return emitOpError("expected 'bounds' to have ")
+           << getSizes().size() << " entries, found " << getBounds()->size();
+  bool hasAxis = getKind() != Kind::AllReduce && getKind() != Kind::Reduce &&
+                 getKind() != Kind::Broadcast;
   if (getAxis() && !hasAxis)
-    return emitOpError("expected no axis for kind '") << stringifyKind(getKind()) << "'";
+    return emitOpError("expected no axis for kind '")
+           << stringifyKind(getKind()) << "'";
   if (!getPending().hasOneUse())
     return emitOpError("expected exactly one wait for each start");
   return success();
 }
 
-/// Where in a list of all dynamic dimensions of `types` those of one of them stand: the first, and how many.
-static std::pair<size_t, size_t> getDynamicDims(ArrayRef<Type> types, unsigned number) {
+/// Where in a list of all dynamic dimensions of `types` those of one of them
+/// stand: the first, and how many.
+static std::pair<size_t, size_t> getDynamicDims(ArrayRef<Type> types,
+                                                unsigned number) {
   size_t first = 0;
   for (Type type : types.take_front(number))
     first += cast<RankedTensorType>(type).getNumDynamicDims();
@@ -170,14 +213,16 @@ static std::pair<size_t, size_t> getDynamicDims(ArrayRef<Type> types, unsigned n
 }
 
 ValueRange StartOp::getResultSizes(unsigned result) {
-  auto [first, count] = getDynamicDims(getPending().getType().getResults(), result);
+  auto [first, count] =
+      getDynamicDims(getPending().getType().getResults(), result);
   return getSizes().slice(first, count);
 }
 
 std::optional<ArrayRef<int64_t>> StartOp::getResultBounds(unsigned result) {
   if (!getBounds())
     return std::nullopt;
-  auto [first, count] = getDynamicDims(getPending().getType().getResults(), result);
+  auto [first, count] =
+      getDynamicDims(getPending().getType().getResults(), result);
   return getBounds()->slice(first, count);
 }
 
@@ -192,7 +237,9 @@ std::string StartOp::getKindName() {
   return name;
 }
 
-int64_t collective::getByteSize(RankedTensorType type) { return type.getNumElements() * getElementBytes(type.getElementType()); }
+int64_t collective::getByteSize(RankedTensorType type) {
+  return type.getNumElements() * getElementBytes(type.getElementType());
+}
 
 std::optional<uint64_t> StartOp::getContributedBytes() {
   uint64_t bytes = 0;
@@ -208,7 +255,8 @@ std::optional<uint64_t> StartOp::getContributedBytes() {
 LogicalResult WaitOp::verify() {
   StartOp start = getStart();
   if (!start || start->getBlock() != (*this)->getBlock())
-    return emitOpError("expected the pending value of a 'collective.start' in the same block");
+    return emitOpError(
+        "expected the pending value of a 'collective.start' in the same block");
   if (start.getInputs() != getInputs()) {
     InFlightDiagnostic diag = emitOpError("expected the operands of its start");
     diag.attachNote(start.getLoc()) << "the start is here";
@@ -219,27 +267,40 @@ LogicalResult WaitOp::verify() {
   return success();
 }
 
-/// The rank that alone gets what the others give is one of them, not of another role.
+/// The rank that alone gets what the others give is one of them, not of another
+/// role.
 static bool isRootAmongGivers(StartOp start, GroupOp group) {
-  bool isOther = group.getWithReplicas() && llvm::is_contained(*group.getRanks(), static_cast<int64_t>(*start.getRoot()));
+  bool isOther = group.getWithReplicas() &&
+                 llvm::is_contained(*group.getRanks(),
+                                    static_cast<int64_t>(*start.getRoot()));
   return !start.getInputs().empty() && !isOther;
 }
 
-ResultUniformity WaitOp::getResultUniformity(unsigned, SymbolTableCollection &symbolTable) {
+ResultUniformity
+WaitOp::getResultUniformity(unsigned, SymbolTableCollection &symbolTable) {
   StartOp start = getStart();
-  auto group = start ? symbolTable.lookupNearestSymbolFrom<GroupOp>(*this, start.getGroupAttr()) : nullptr;
+  auto group = start ? symbolTable.lookupNearestSymbolFrom<GroupOp>(
+                           *this, start.getGroupAttr())
+                     : nullptr;
   if (!group)
     return ResultUniformity::Varying;
-  // What is for one rank alone is equal on all that have it. Of those that give, the others keep what they had.
-  if (start.getRoot() && (start.getKind() == Kind::Reduce || start.getKind() == Kind::Gather))
-    return isRootAmongGivers(start, group) ? ResultUniformity::Varying : ResultUniformity::Uniform;
-  if (start.getKind() != Kind::AllReduce && start.getKind() != Kind::AllGather && start.getKind() != Kind::Broadcast)
+  // What is for one rank alone is equal on all that have it. Of those that
+  // give, the others keep what they had.
+  if (start.getRoot() &&
+      (start.getKind() == Kind::Reduce || start.getKind() == Kind::Gather))
+    return isRootAmongGivers(start, group) ? ResultUniformity::Varying
+                                           : ResultUniformity::Uniform;
+  if (start.getKind() != Kind::AllReduce &&
+      start.getKind() != Kind::AllGather && start.getKind() != Kind::Broadcast)
     return ResultUniformity::Varying;
   // The ranks of a smaller group share a result that the others do not have.
-  return group.hasAllReplicas() ? ResultUniformity::Uniform : ResultUniformity::Varying;
+  return group.hasAllReplicas() ? ResultUniformity::Uniform
+                                : ResultUniformity::Varying;
 }
 
-LogicalResult BarrierOp::verifySymbolUses(SymbolTableCollection &symbolTable) { return verifyGroup(*this, getGroupAttr(), symbolTable); }
+LogicalResult BarrierOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  return verifyGroup(*this, getGroupAttr(), symbolTable);
+}
 FlatSymbolRefAttr BarrierOp::getGroupSymbol() { return getGroupAttr(); }
 std::optional<uint64_t> BarrierOp::getChannelNumber() { return getChannel(); }
 void BarrierOp::setChannelNumber(uint64_t channel) { setChannel(channel); }

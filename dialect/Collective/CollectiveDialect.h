@@ -30,12 +30,13 @@
 namespace lockstep::collective {
 
 /// The communication between replicas, as a resource of memory effects.
-struct CommunicationResource : mlir::SideEffects::Resource::Base<CommunicationResource> {
+struct CommunicationResource
+    : mlir::SideEffects::Resource::Base<CommunicationResource> {
   llvm::StringRef getName() final { return "collective.communication"; }
 };
 
-/// Whether a reduction over operands of type `operand` can have results of type `result`: the same type, or the f32 that f16 and
-/// bf16 accumulate in.
+/// Whether a reduction over operands of type `operand` can have results of type
+/// `result`: the same type, or the f32 that f16 and bf16 accumulate in.
 bool isReductionResult(mlir::RankedTensorType operand, mlir::Type result);
 
 /// Bytes of a tensor of static shape, row-major and without gaps.

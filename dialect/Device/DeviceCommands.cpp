@@ -1,6 +1,7 @@
 //===- DeviceCommands.cpp - What single commands must be like -------------===//
 //
-// Rules that can be seen at one command; what commands are to each other is in DeviceProgram.cpp.
+// Rules that can be seen at one command; what commands are to each other is in
+// DeviceProgram.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,20 +14,26 @@ using namespace lockstep::device;
 using namespace mlir;
 
 /// Offsets are in bytes, and a multiple of the size of an element.
-static LogicalResult verifyOffset(Operation *op, int64_t offset, RankedTensorType type) {
+static LogicalResult verifyOffset(Operation *op, int64_t offset,
+                                  RankedTensorType type) {
   if (!type.getElementType().isIntOrIndexOrFloat())
-    return op->emitOpError("expected elements that are integers, indices or floats, found ") << type.getElementType();
+    return op->emitOpError(
+               "expected elements that are integers, indices or floats, found ")
+           << type.getElementType();
   int64_t bytes = getElementBytes(type.getElementType());
   if (offset < 0 || offset % bytes != 0)
-    return op->emitOpError("expected an offset that is not negative and a multiple of the element's ")
+    return op->emitOpError("expected an offset that is not negative and a "
+                           "multiple of the element's ")
            << bytes << " bytes, found " << offset;
   return success();
 }
 
 /// Bytes of a file or a memory image.
-static LogicalResult verifyBytes(Operation *op, StringRef name, ElementsAttr bytes) {
+static LogicalResult verifyBytes(Operation *op, StringRef name,
+                                 ElementsAttr bytes) {
   if (!bytes.getElementType().isInteger(8))
-    return op->emitOpError("expected elements of type 'i8' in '") << name << "', found " << bytes.getElementType();
+    return op->emitOpError("expected elements of type 'i8' in '")
+           << name << "', found " << bytes.getElementType();
   return success();
 }
 
@@ -34,7 +41,8 @@ static LogicalResult verifyBytes(Operation *op, StringRef name, ElementsAttr byt
 static FailureOr<Space> getSpace(Operation *op, Value buffer) {
   if (auto slice = buffer.getDefiningOp<SliceOp>())
     return slice.getSpace();
-  return op->emitOpError("expected a buffer that is defined by a 'device.slice'");
+  return op->emitOpError(
+      "expected a buffer that is defined by a 'device.slice'");
 }
 
 /// Inputs, scalars and constants belong to others.
@@ -42,14 +50,18 @@ static LogicalResult verifyWritten(Operation *op, Value buffer) {
   FailureOr<Space> space = getSpace(op, buffer);
   if (failed(space))
     return failure();
-  if (*space != Space::Constant && *space != Space::Input && *space != Space::Scalar && *space != Space::Rank)
+  if (*space != Space::Constant && *space != Space::Input &&
+      *space != Space::Scalar && *space != Space::Rank)
     return success();
-  InFlightDiagnostic diag = op->emitOpError("writes to a buffer in space '") << stringifySpace(*space) << "', which is read only";
+  InFlightDiagnostic diag = op->emitOpError("writes to a buffer in space '")
+                            << stringifySpace(*space)
+                            << "', which is read only";
   diag.attachNote(buffer.getLoc()) << "the buffer is defined here";
   return diag;
 }
 
-static LogicalResult verifyGroup(Operation *op, FlatSymbolRefAttr group, SymbolTableCollection &symbolTable) {
+static LogicalResult verifyGroup(Operation *op, FlatSymbolRefAttr group,
+                                 SymbolTableCollection &symbolTable) {
   if (!symbolTable.lookupNearestSymbolFrom<collective::GroupOp>(op, group))
     return op->emitOpError("unknown group ") << group;
   return success();
@@ -62,7 +74,9 @@ static LogicalResult verifyGroup(Operation *op, FlatSymbolRefAttr group, SymbolT
 LogicalResult ConstantOutputOp::verify() {
   if (isPlainValue(getValue()))
     return success();
-  return emitOpError("expected a value of strings, booleans, i64 and finite f64, found ") << getValue();
+  return emitOpError("expected a value of strings, booleans, i64 and finite "
+                     "f64, found ")
+         << getValue();
 }
 
 LogicalResult BinaryOp::verify() {
@@ -73,7 +87,8 @@ LogicalResult BinaryOp::verify() {
 
 LogicalResult EntryOp::verify() {
   if (getGridAttr().getInt() < 1)
-    return emitOpError("expected a grid of at least one tile, found ") << getGridAttr().getInt();
+    return emitOpError("expected a grid of at least one tile, found ")
+           << getGridAttr().getInt();
   return success();
 }
 
@@ -87,16 +102,20 @@ LogicalResult ConstantsOp::verify() {
 LogicalResult VariableOp::verify() {
   auto type = cast<RankedTensorType>(getType());
   if (getSpace() != Space::Variable && getSpace() != Space::ReplicaVariable)
-    return emitOpError("expected space 'variable' or 'replica_variable', found '") << stringifySpace(getSpace()) << "'";
+    return emitOpError(
+               "expected space 'variable' or 'replica_variable', found '")
+           << stringifySpace(getSpace()) << "'";
   if (!type.hasStaticShape())
     return emitOpError("expected a static shape, found ") << type;
   if (getInitialAttr() && getInitialAttr().getType() != type)
-    return emitOpError("expected an initial value of type ") << type << ", found " << getInitialAttr().getType();
+    return emitOpError("expected an initial value of type ")
+           << type << ", found " << getInitialAttr().getType();
   return verifyOffset(*this, getOffsetAttr().getInt(), type);
 }
 
 LogicalResult VariableOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
-  if (getRoleAttr() && !symbolTable.lookupNearestSymbolFrom<RoleOp>(*this, getRoleAttr()))
+  if (getRoleAttr() &&
+      !symbolTable.lookupNearestSymbolFrom<RoleOp>(*this, getRoleAttr()))
     return emitOpError("unknown role ") << getRoleAttr();
   return success();
 }
@@ -106,7 +125,8 @@ LogicalResult ScalarOp::verify() {
   if (!type.hasStaticShape())
     return emitOpError("expected a static shape, found ") << type;
   if (getDefaultValueAttr() && getDefaultValueAttr().getType() != type)
-    return emitOpError("expected a default value of type ") << type << ", found " << getDefaultValueAttr().getType();
+    return emitOpError("expected a default value of type ")
+           << type << ", found " << getDefaultValueAttr().getType();
   return verifyOffset(*this, getOffsetAttr().getInt(), type);
 }
 
@@ -117,21 +137,29 @@ LogicalResult ScalarOp::verify() {
 LogicalResult SliceOp::verify() {
   RankedTensorType type = getResult().getType().getTensor();
   if (getInput() && getSpace() != Space::Input)
-    return emitOpError("names the batch tensor '") << *getInput() << "', but lies in space '" << stringifySpace(getSpace()) << "'";
-  ArrayRef<int64_t> registers = getSizeRegisters().value_or(ArrayRef<int64_t>());
+    return emitOpError("names the batch tensor '")
+           << *getInput() << "', but lies in space '"
+           << stringifySpace(getSpace()) << "'";
+  ArrayRef<int64_t> registers =
+      getSizeRegisters().value_or(ArrayRef<int64_t>());
   if (registers.empty() && !type.hasStaticShape())
-    return emitOpError("expected 'size_registers' for the dynamic sizes of ") << type;
+    return emitOpError("expected 'size_registers' for the dynamic sizes of ")
+           << type;
   if (!registers.empty()) {
     if (static_cast<int64_t>(registers.size()) != type.getRank())
-      return emitOpError("expected 'size_registers' to have ") << type.getRank() << " entries, found " << registers.size();
+      return emitOpError("expected 'size_registers' to have ")
+             << type.getRank() << " entries, found " << registers.size();
     for (int64_t d = 0; d < type.getRank(); ++d)
       if (type.isDynamicDim(d) != (registers[d] >= 0))
-        return emitOpError("expected ") << (type.isDynamicDim(d) ? "a register" : "-1") << " for dimension " << d << " of " << type
-                                        << ", found " << registers[d];
+        return emitOpError("expected ")
+               << (type.isDynamicDim(d) ? "a register" : "-1")
+               << " for dimension " << d << " of " << type << ", found "
+               << registers[d];
   }
   if (static_cast<bool>(getBound()) == type.hasStaticShape())
-    return emitOpError(type.hasStaticShape() ? "expected no 'bound' for the static sizes of "
-                                             : "expected a 'bound' for the dynamic sizes of ")
+    return emitOpError(type.hasStaticShape()
+                           ? "expected no 'bound' for the static sizes of "
+                           : "expected a 'bound' for the dynamic sizes of ")
            << type;
   return verifyOffset(*this, getOffsetAttr().getInt(), type);
 }
@@ -151,17 +179,21 @@ LogicalResult OutputOp::verify() {
   case BindingKind::Result:
     break;
   default:
-    return emitOpError("expected a metric, sum, count or result, found '") << stringifyBindingKind(getBinding().getKind()) << "'";
+    return emitOpError("expected a metric, sum, count or result, found '")
+           << stringifyBindingKind(getBinding().getKind()) << "'";
   }
   FailureOr<Space> space = getSpace(*this, getBuffer());
   if (failed(space))
     return failure();
   if (*space == Space::Input || *space == Space::Scalar)
-    return emitOpError("expected a buffer that the program owns, found space '") << stringifySpace(*space) << "'";
+    return emitOpError("expected a buffer that the program owns, found space '")
+           << stringifySpace(*space) << "'";
   return success();
 }
 
-LogicalResult CopyOp::verify() { return verifyWritten(*this, getDestination()); }
+LogicalResult CopyOp::verify() {
+  return verifyWritten(*this, getDestination());
+}
 
 //===----------------------------------------------------------------------===//
 // Launches and collectives
@@ -177,77 +209,113 @@ LogicalResult LaunchOp::verify() {
 /// What code takes of which nobody has the types any more.
 static LogicalResult verifySizes(LaunchOp launch, ArgumentsAttr arguments) {
   size_t position = 0;
-  auto verify = [&](StringRef name, ValueRange buffers, ArrayRef<int64_t> sizes) -> LogicalResult {
+  auto verify = [&](StringRef name, ValueRange buffers,
+                    ArrayRef<int64_t> sizes) -> LogicalResult {
     if (buffers.size() != sizes.size())
-      return launch.emitOpError("expected ") << sizes.size() << " " << name << " for kernel " << launch.getKernelAttr() << ", found "
-                                             << buffers.size();
+      return launch.emitOpError("expected ")
+             << sizes.size() << " " << name << " for kernel "
+             << launch.getKernelAttr() << ", found " << buffers.size();
     for (auto [index, buffer, bytes] : llvm::enumerate(buffers, sizes)) {
       RankedTensorType type = cast<BufferType>(buffer.getType()).getTensor();
-      int64_t dynamic = arguments.getDynamic().empty() ? 0 : arguments.getDynamic()[position++];
-      if (getStaticBytes(type) != bytes || type.getNumDynamicDims() != static_cast<size_t>(dynamic))
+      int64_t dynamic = arguments.getDynamic().empty()
+                            ? 0
+                            : arguments.getDynamic()[position++];
+      if (getStaticBytes(type) != bytes ||
+          type.getNumDynamicDims() != static_cast<size_t>(dynamic))
         return launch.emitOpError("expected a buffer of ")
-               << bytes << " bytes" << (dynamic ? " times " + std::to_string(dynamic) + " sizes" : "") << " at position " << index
-               << " of the " << name << " of kernel " << launch.getKernelAttr() << ", found " << buffer.getType();
+               << bytes << " bytes"
+               << (dynamic ? " times " + std::to_string(dynamic) + " sizes"
+                           : "")
+               << " at position " << index << " of the " << name
+               << " of kernel " << launch.getKernelAttr() << ", found "
+               << buffer.getType();
     }
     return success();
   };
-  return success(succeeded(verify("reads", launch.getReads(), arguments.getReads())) &&
-                 succeeded(verify("writes", launch.getWrites(), arguments.getWrites())));
+  return success(
+      succeeded(verify("reads", launch.getReads(), arguments.getReads())) &&
+      succeeded(verify("writes", launch.getWrites(), arguments.getWrites())));
 }
 
 static LogicalResult verifyTypes(LaunchOp launch, KernelOp kernel) {
-  auto verify = [&](StringRef name, ValueRange buffers, ArrayRef<Type> types) -> LogicalResult {
+  auto verify = [&](StringRef name, ValueRange buffers,
+                    ArrayRef<Type> types) -> LogicalResult {
     if (buffers.size() != types.size())
-      return launch.emitOpError("expected ") << types.size() << " " << name << " for kernel " << launch.getKernelAttr() << ", found "
-                                             << buffers.size();
+      return launch.emitOpError("expected ")
+             << types.size() << " " << name << " for kernel "
+             << launch.getKernelAttr() << ", found " << buffers.size();
     for (auto [index, buffer, type] : llvm::enumerate(buffers, types))
       if (cast<BufferType>(buffer.getType()).getTensor() != type)
-        return launch.emitOpError("expected a buffer of ") << type << " at position " << index << " of the " << name << " of kernel "
-                                                           << launch.getKernelAttr() << ", found " << buffer.getType();
+        return launch.emitOpError("expected a buffer of ")
+               << type << " at position " << index << " of the " << name
+               << " of kernel " << launch.getKernelAttr() << ", found "
+               << buffer.getType();
     return success();
   };
-  return success(succeeded(verify("reads", launch.getReads(), kernel.getArgumentTypes().take_front(kernel.getNumTensorArguments()))) &&
-                 succeeded(verify("writes", launch.getWrites(), kernel.getResultTypes())));
+  return success(
+      succeeded(verify("reads", launch.getReads(),
+                       kernel.getArgumentTypes().take_front(
+                           kernel.getNumTensorArguments()))) &&
+      succeeded(verify("writes", launch.getWrites(), kernel.getResultTypes())));
 }
 
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
-  auto kernel = symbolTable.lookupNearestSymbolFrom<KernelOp>(*this, getKernelAttr());
-  auto entry = symbolTable.lookupNearestSymbolFrom<EntryOp>(*this, getKernelAttr());
+  auto kernel =
+      symbolTable.lookupNearestSymbolFrom<KernelOp>(*this, getKernelAttr());
+  auto entry =
+      symbolTable.lookupNearestSymbolFrom<EntryOp>(*this, getKernelAttr());
   if (!kernel && !entry)
     return emitOpError("unknown kernel ") << getKernelAttr();
-  ArgumentsAttr arguments = kernel ? kernel.getLaunchArguments() : entry.getArgumentsAttr();
+  ArgumentsAttr arguments =
+      kernel ? kernel.getLaunchArguments() : entry.getArgumentsAttr();
   if (!arguments)
     return success();
-  if (failed(kernel ? verifyTypes(*this, kernel) : verifySizes(*this, arguments)))
+  if (failed(kernel ? verifyTypes(*this, kernel)
+                    : verifySizes(*this, arguments)))
     return failure();
-  auto registers = static_cast<int64_t>(getRegisters().value_or(ArrayRef<int64_t>()).size());
+  auto registers =
+      static_cast<int64_t>(getRegisters().value_or(ArrayRef<int64_t>()).size());
   if (registers != arguments.getRegisters())
-    return emitOpError("expected ") << arguments.getRegisters() << " registers for kernel " << getKernelAttr() << ", found " << registers;
+    return emitOpError("expected ")
+           << arguments.getRegisters() << " registers for kernel "
+           << getKernelAttr() << ", found " << registers;
   size_t scratch = arguments.getScratch() > 0;
   if (getScratch().size() != scratch)
-    return emitOpError("expected ") << scratch << " buffers of scratch memory for kernel " << getKernelAttr() << ", found "
-                                    << getScratch().size();
-  int64_t given = scratch ? getStaticBytes(cast<BufferType>(getScratch()[0].getType()).getTensor()) : 0;
+    return emitOpError("expected ")
+           << scratch << " buffers of scratch memory for kernel "
+           << getKernelAttr() << ", found " << getScratch().size();
+  int64_t given =
+      scratch ? getStaticBytes(
+                    cast<BufferType>(getScratch()[0].getType()).getTensor())
+              : 0;
   if (given < arguments.getScratch())
-    return emitOpError("expected ") << arguments.getScratch() << " bytes of scratch memory for the "
-                                    << (kernel ? kernel.getGrid() : entry.getGrid()) << " tiles of kernel " << getKernelAttr() << ", found "
-                                    << given;
+    return emitOpError("expected ")
+           << arguments.getScratch() << " bytes of scratch memory for the "
+           << (kernel ? kernel.getGrid() : entry.getGrid())
+           << " tiles of kernel " << getKernelAttr() << ", found " << given;
   return success();
 }
 
 LogicalResult StartOp::verify() {
   using collective::Kind;
-  bool reduces = getKind() == Kind::AllReduce || getKind() == Kind::ReduceScatter || getKind() == Kind::Reduce;
+  bool reduces = getKind() == Kind::AllReduce ||
+                 getKind() == Kind::ReduceScatter || getKind() == Kind::Reduce;
   if (reduces != (getReduction() != collective::Reduction::None))
-    return emitOpError("expected ") << (reduces ? "a" : "no") << " reduction for kind '" << stringifyKind(getKind()) << "', found '"
-                                    << stringifyReduction(getReduction()) << "'";
+    return emitOpError("expected ")
+           << (reduces ? "a" : "no") << " reduction for kind '"
+           << stringifyKind(getKind()) << "', found '"
+           << stringifyReduction(getReduction()) << "'";
   if (!getRoot() && getInputs().size() != getOutputs().size())
     return emitOpError("expected one buffer for the result of each of ")
            << getInputs().size() << " operands, found " << getOutputs().size();
   for (auto [input, output] : llvm::zip(getInputs(), getOutputs())) {
     RankedTensorType operand = cast<BufferType>(input.getType()).getTensor();
-    if (getKind() == Kind::AllReduce && !collective::isReductionResult(operand, cast<BufferType>(output.getType()).getTensor()))
-      return emitOpError("expected a buffer of type ") << input.getType() << " for the result, found " << output.getType();
+    if (getKind() == Kind::AllReduce &&
+        !collective::isReductionResult(
+            operand, cast<BufferType>(output.getType()).getTensor()))
+      return emitOpError("expected a buffer of type ")
+             << input.getType() << " for the result, found "
+             << output.getType();
   }
   for (Value output : getOutputs())
     if (failed(verifyWritten(*this, output)))
@@ -257,9 +325,13 @@ LogicalResult StartOp::verify() {
   return success();
 }
 
-LogicalResult StartOp::verifySymbolUses(SymbolTableCollection &symbolTable) { return verifyGroup(*this, getGroupAttr(), symbolTable); }
+LogicalResult StartOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  return verifyGroup(*this, getGroupAttr(), symbolTable);
+}
 
-LogicalResult BarrierOp::verifySymbolUses(SymbolTableCollection &symbolTable) { return verifyGroup(*this, getGroupAttr(), symbolTable); }
+LogicalResult BarrierOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  return verifyGroup(*this, getGroupAttr(), symbolTable);
+}
 
 //===----------------------------------------------------------------------===//
 // Registers and branches
@@ -275,6 +347,7 @@ LogicalResult LoadRegisterOp::verify() {
 LogicalResult BranchUnlessOp::verify() {
   RankedTensorType type = getCondition().getType().getTensor();
   if (type.getRank() != 0 || !type.getElementType().isInteger(1))
-    return emitOpError("expected a condition of type 'tensor<i1>', found ") << type;
+    return emitOpError("expected a condition of type 'tensor<i1>', found ")
+           << type;
   return success();
 }

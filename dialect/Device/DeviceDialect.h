@@ -33,12 +33,15 @@
 
 namespace lockstep::device {
 
-/// The role whose processes execute a function, or hold a variable, by its attribute `device.role`; null: the replicas.
+/// The role whose processes execute a function, or hold a variable, by its
+/// attribute `device.role`; null: the replicas.
 constexpr llvm::StringLiteral kRole = "device.role";
 RoleOp getRole(mlir::Operation *op);
-/// The step that a function is a role's part of, by the name that the parts share.
+/// The step that a function is a role's part of, by the name that the parts
+/// share.
 constexpr llvm::StringLiteral kStep = "device.step";
-/// How many channels the parts of a step share: exchanges between roles have the first numbers, in all parts alike.
+/// How many channels the parts of a step share: exchanges between roles have
+/// the first numbers, in all parts alike.
 constexpr llvm::StringLiteral kSharedChannels = "device.shared_channels";
 int64_t getSharedChannels(mlir::Operation *step);
 /// Which rows of a variable another one is.

@@ -1,7 +1,9 @@
-//===- DeviceProgram.cpp - What the commands of a program are to each other -===//
+//===- DeviceProgram.cpp - What the commands of a program are to each other
+//-===//
 //
-// The same rules are checked on the artifact whenever it is loaded (runtime/artifact); here they tell a stage of the compiler
-// at once that it wrote something wrong.
+// The same rules are checked on the artifact whenever it is loaded
+// (runtime/artifact); here they tell a stage of the compiler at once that it
+// wrote something wrong.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,12 +23,17 @@ public:
   explicit ProgramVerifier(ProgramOp program) : program(program) {}
 
   LogicalResult verify() {
-    for (auto [name, value] : {std::pair("replica", program.getReplicaSizeAttr()), std::pair("shared", program.getSharedSizeAttr()),
-                               std::pair("input", program.getInputSizeAttr()), std::pair("registers", program.getRegistersAttr()),
-                               std::pair("channels", program.getChannelsAttr())})
+    for (auto [name, value] :
+         {std::pair("replica", program.getReplicaSizeAttr()),
+          std::pair("shared", program.getSharedSizeAttr()),
+          std::pair("input", program.getInputSizeAttr()),
+          std::pair("registers", program.getRegistersAttr()),
+          std::pair("channels", program.getChannelsAttr())})
       if (value.getInt() < 0)
-        return program.emitOpError("expected '") << name << "' not to be negative, found " << value.getInt();
-    WalkResult result = program.getBody().walk([&](Operation *op) { return WalkResult(verifyCommand(op)); });
+        return program.emitOpError("expected '")
+               << name << "' not to be negative, found " << value.getInt();
+    WalkResult result = program.getBody().walk(
+        [&](Operation *op) { return WalkResult(verifyCommand(op)); });
     return failure(result.wasInterrupted() || failed(verifyWaits()));
   }
 
@@ -34,23 +41,41 @@ private:
   LogicalResult verifyCommand(Operation *op) {
     return TypeSwitch<Operation *, LogicalResult>(op)
         .Case([&](SliceOp slice) { return verifySlice(slice); })
-        .Case([&](LaunchOp launch) { return verifyRegisters(launch, launch.getRegisters().value_or(ArrayRef<int64_t>())); })
-        .Case([&](LoadRegisterOp load) { return verifyRegisters(load, load.getIndexAttr().getInt()); })
-        .Case([&](SetRegisterOp set) { return verifyRegisters(set, set.getIndexAttr().getInt()); })
-        .Case([&](AddRegisterOp add) { return verifyRegisters(add, {add.getIndexAttr().getInt(), add.getSourceAttr().getInt()}); })
-        .Case([&](BranchGreaterEqualOp branch) {
-          return verifyRegisters(branch, {branch.getLhsAttr().getInt(), branch.getRhsAttr().getInt()});
+        .Case([&](LaunchOp launch) {
+          return verifyRegisters(
+              launch, launch.getRegisters().value_or(ArrayRef<int64_t>()));
         })
-        .Case<StartOp, BarrierOp, OnceOp>([&](auto typed) { return addChannel(typed, typed.getChannelAttr().getInt()); })
+        .Case([&](LoadRegisterOp load) {
+          return verifyRegisters(load, load.getIndexAttr().getInt());
+        })
+        .Case([&](SetRegisterOp set) {
+          return verifyRegisters(set, set.getIndexAttr().getInt());
+        })
+        .Case([&](AddRegisterOp add) {
+          return verifyRegisters(
+              add, {add.getIndexAttr().getInt(), add.getSourceAttr().getInt()});
+        })
+        .Case([&](BranchGreaterEqualOp branch) {
+          return verifyRegisters(branch, {branch.getLhsAttr().getInt(),
+                                          branch.getRhsAttr().getInt()});
+        })
+        .Case<StartOp, BarrierOp, OnceOp>([&](auto typed) {
+          return addChannel(typed, typed.getChannelAttr().getInt());
+        })
         .Case([&](WaitOp wait) {
           waits.push_back(wait);
           return verifyChannel(wait, wait.getChannelAttr().getInt());
         })
-        .Case<OutputOp, CopyOp, NextOp, JumpOp, BranchUnlessOp, ReturnOp>([](auto) { return success(); })
-        .Default([](Operation *other) { return other->emitOpError("expected a command of the device dialect in a program"); });
+        .Case<OutputOp, CopyOp, NextOp, JumpOp, BranchUnlessOp, ReturnOp>(
+            [](auto) { return success(); })
+        .Default([](Operation *other) {
+          return other->emitOpError(
+              "expected a command of the device dialect in a program");
+        });
   }
 
-  /// The size of a memory that belongs to the program; nullopt for those that belong to the artifact.
+  /// The size of a memory that belongs to the program; nullopt for those that
+  /// belong to the artifact.
   std::optional<int64_t> getSize(Space space) {
     switch (space) {
     case Space::Replica:
@@ -77,7 +102,8 @@ private:
     int64_t end = slice.getOffsetAttr().getInt() + slice.getByteSize();
     if (end > *size)
       return slice.emitOpError("ends at byte ")
-             << end << ", outside of the " << *size << " bytes of space '" << stringifySpace(slice.getSpace()) << "'";
+             << end << ", outside of the " << *size << " bytes of space '"
+             << stringifySpace(slice.getSpace()) << "'";
     return success();
   }
 
@@ -85,14 +111,16 @@ private:
     int64_t count = program.getRegistersAttr().getInt();
     for (int64_t index : indices)
       if (index < 0 || index >= count)
-        return op->emitOpError("expected a register in [0, ") << count << "), found " << index;
+        return op->emitOpError("expected a register in [0, ")
+               << count << "), found " << index;
     return success();
   }
 
   LogicalResult verifyChannel(Operation *op, int64_t channel) {
     int64_t count = program.getChannelsAttr().getInt();
     if (channel < 0 || channel >= count)
-      return op->emitOpError("expected a channel in [0, ") << count << "), found " << channel;
+      return op->emitOpError("expected a channel in [0, ")
+             << count << "), found " << channel;
     return success();
   }
 
@@ -103,8 +131,10 @@ private:
     auto [it, added] = owners.try_emplace(channel, op);
     if (added)
       return success();
-    InFlightDiagnostic diag = op->emitOpError("uses channel ") << channel << ", which has an owner already";
-    diag.attachNote(it->second->getLoc()) << "the channel is that of this '" << it->second->getName() << "'";
+    InFlightDiagnostic diag = op->emitOpError("uses channel ")
+                              << channel << ", which has an owner already";
+    diag.attachNote(it->second->getLoc())
+        << "the channel is that of this '" << it->second->getName() << "'";
     return diag;
   }
 
@@ -114,11 +144,13 @@ private:
       int64_t channel = wait.getChannelAttr().getInt();
       waited.insert(channel);
       if (!isa_and_nonnull<StartOp>(owners.lookup(channel)))
-        return wait.emitOpError("waits for channel ") << channel << ", on which nothing starts";
+        return wait.emitOpError("waits for channel ")
+               << channel << ", on which nothing starts";
     }
     for (auto &[channel, op] : owners)
       if (isa<StartOp>(op) && !waited.contains(channel))
-        return op->emitOpError("starts channel ") << channel << ", for which nothing waits";
+        return op->emitOpError("starts channel ")
+               << channel << ", for which nothing waits";
     return success();
   }
 
@@ -129,7 +161,9 @@ private:
 
 } // namespace
 
-LogicalResult ProgramOp::verifyRegions() { return ProgramVerifier(*this).verify(); }
+LogicalResult ProgramOp::verifyRegions() {
+  return ProgramVerifier(*this).verify();
+}
 
 LogicalResult OnceOp::verifyRegions() {
   for (Operation &op : getBody().front()) {
@@ -144,7 +178,9 @@ LogicalResult OnceOp::verifyRegions() {
       Space space = buffer.getDefiningOp<SliceOp>().getSpace();
       if (space != Space::Shared && space != Space::Variable)
         return op.emitOpError("writes to space '")
-               << stringifySpace(space) << "' in 'device.once', but only one replica would have the result";
+               << stringifySpace(space)
+               << "' in 'device.once', but only one replica would have the "
+                  "result";
     }
   }
   return success();

@@ -8,9 +8,12 @@
 
 namespace lockstep {
 
-/// The bytes of an integer, a float or an index in memory: whole bytes, and an index has 64 bits.
+/// The bytes of an integer, a float or an index in memory: whole bytes, and an
+/// index has 64 bits.
 inline int64_t getElementBytes(mlir::Type element) {
-  return element.isIndex() ? 8 : static_cast<int64_t>(llvm::divideCeil(element.getIntOrFloatBitWidth(), 8));
+  return element.isIndex() ? 8
+                           : static_cast<int64_t>(llvm::divideCeil(
+                                 element.getIntOrFloatBitWidth(), 8));
 }
 
 /// The bytes of a tensor in memory; dynamic dimensions count as one.

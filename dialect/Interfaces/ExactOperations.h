@@ -1,7 +1,9 @@
-//===- ExactOperations.h - What is the same wherever it is computed -*- C++ -*-===//
+//===- ExactOperations.h - What is the same wherever it is computed -*- C++
+//-*-===//
 //
-// Of these operations it is known that they give the same bits in whichever kernel they are: so what several roles compute by them, each
-// for itself, is one value.
+// Of these operations it is known that they give the same bits in whichever
+// kernel they are: so what several roles compute by them, each for itself, is
+// one value.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,8 +20,8 @@ bool isSingleNumber(mlir::Value value);
 /// Whether an operation on numbers gives the same bits wherever it is compiled.
 bool isExact(mlir::Operation *op);
 
-/// Whether each element of a result is computed by exact operations from numbers and the elements at the same place of tensors of the
-/// same shape.
+/// Whether each element of a result is computed by exact operations from
+/// numbers and the elements at the same place of tensors of the same shape.
 bool isExactByElements(mlir::linalg::GenericOp generic, mlir::OpResult result);
 
 /// Whether an operation moves elements to places that its attributes say.

@@ -9,7 +9,8 @@
 using namespace lockstep;
 using namespace mlir;
 
-/// Where the string or comment that begins at `at` ends; `at` if none begins there.
+/// Where the string or comment that begins at `at` ends; `at` if none begins
+/// there.
 static size_t skipTextAt(StringRef text, size_t at) {
   if (text.substr(at).starts_with("//"))
     return std::min(text.find('\n', at), text.size());
@@ -34,7 +35,8 @@ LogicalResult lockstep::checkNesting(llvm::MemoryBufferRef buffer) {
     if (i == text.size())
       break;
     // Arrows and comparisons are no brackets.
-    bool isBeforeEqual = i + 1 < text.size() && text[i + 1] == '=', isBehindMinus = i > 0 && text[i - 1] == '-';
+    bool isBeforeEqual = i + 1 < text.size() && text[i + 1] == '=',
+         isBehindMinus = i > 0 && text[i - 1] == '-';
     switch (text[i]) {
     case '<':
       depth += !isBeforeEqual;
@@ -57,15 +59,19 @@ LogicalResult lockstep::checkNesting(llvm::MemoryBufferRef buffer) {
     }
     if (depth > kMostNesting) {
       StringRef before = text.take_front(i);
-      llvm::errs() << buffer.getBufferIdentifier() << ':' << before.count('\n') + 1 << ':' << i - (before.rfind('\n') + 1) + 1
-                   << ": error: expected brackets that are nested at most " << kMostNesting << " deep, found more\n";
+      llvm::errs() << buffer.getBufferIdentifier() << ':'
+                   << before.count('\n') + 1 << ':'
+                   << i - (before.rfind('\n') + 1) + 1
+                   << ": error: expected brackets that are nested at most "
+                   << kMostNesting << " deep, found more\n";
       return failure();
     }
   }
   return success();
 }
 
-OwningOpRef<ModuleOp> lockstep::parseModule(llvm::SourceMgr &sources, MLIRContext *context) {
+OwningOpRef<ModuleOp> lockstep::parseModule(llvm::SourceMgr &sources,
+                                            MLIRContext *context) {
   if (failed(checkNesting(*sources.getMemoryBuffer(sources.getMainFileID()))))
     return nullptr;
   return parseSourceFile<ModuleOp>(sources, context);

@@ -20,12 +20,19 @@ bool lockstep::isPlainValue(Attribute value) {
   return TypeSwitch<Attribute, bool>(value)
       .Case([](StringAttr text) { return llvm::json::isUTF8(text.getValue()); })
       .Case([](BoolAttr) { return true; })
-      .Case([](IntegerAttr number) { return number.getType().isSignlessInteger(64); })
-      .Case([](FloatAttr number) { return number.getType().isF64() && std::isfinite(number.getValueAsDouble()); })
+      .Case([](IntegerAttr number) {
+        return number.getType().isSignlessInteger(64);
+      })
+      .Case([](FloatAttr number) {
+        return number.getType().isF64() &&
+               std::isfinite(number.getValueAsDouble());
+      })
       .Case([](ArrayAttr values) { return llvm::all_of(values, isPlainValue); })
       .Case([](DictionaryAttr entries) {
-        return llvm::all_of(entries,
-                            [](NamedAttribute entry) { return llvm::json::isUTF8(entry.getName()) && isPlainValue(entry.getValue()); });
+        return llvm::all_of(entries, [](NamedAttribute entry) {
+          return llvm::json::isUTF8(entry.getName()) &&
+                 isPlainValue(entry.getValue());
+        });
       })
       .Default(false);
 }
@@ -50,7 +57,9 @@ static Json toJson(Attribute value) {
       });
 }
 
-std::string lockstep::plainValueToJson(Attribute value) { return toJson(value).dump(); }
+std::string lockstep::plainValueToJson(Attribute value) {
+  return toJson(value).dump();
+}
 
 static Attribute fromJson(const Json &json, Builder &builder) {
   switch (json.type()) {
@@ -91,7 +100,8 @@ static Attribute fromJson(const Json &json, Builder &builder) {
 }
 
 Attribute lockstep::plainValueFromJson(StringRef text, MLIRContext *context) {
-  Json json = Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
+  Json json = Json::parse(text.begin(), text.end(), nullptr,
+                          /*allow_exceptions=*/false);
   Builder builder(context);
   return json.is_discarded() ? Attribute() : fromJson(json, builder);
 }

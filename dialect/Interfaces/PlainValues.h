@@ -10,13 +10,16 @@
 
 namespace lockstep {
 
-/// Strings of UTF-8, booleans, `i64`, finite `f64`, and arrays and dictionaries of them: what JSON can say and give back unchanged.
+/// Strings of UTF-8, booleans, `i64`, finite `f64`, and arrays and dictionaries
+/// of them: what JSON can say and give back unchanged.
 bool isPlainValue(mlir::Attribute value);
 
 /// One line of JSON. `value` is plain.
 std::string plainValueToJson(mlir::Attribute value);
-/// The opposite; null if `text` is no JSON, or says something that no plain value can (null, an integer beyond 64 bits).
-mlir::Attribute plainValueFromJson(llvm::StringRef text, mlir::MLIRContext *context);
+/// The opposite; null if `text` is no JSON, or says something that no plain
+/// value can (null, an integer beyond 64 bits).
+mlir::Attribute plainValueFromJson(llvm::StringRef text,
+                                   mlir::MLIRContext *context);
 
 } // namespace lockstep
 

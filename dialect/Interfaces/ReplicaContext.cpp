@@ -11,31 +11,41 @@ using namespace mlir;
 
 #include "dialect/Interfaces/ReplicaContext.cpp.inc"
 
-StringRef lockstep::stringifyContext(Context context) { return context == Context::Replica ? "replica" : "cross-replica"; }
+StringRef lockstep::stringifyContext(Context context) {
+  return context == Context::Replica ? "replica" : "cross-replica";
+}
 
 std::optional<Context> lockstep::getEnclosingContext(Operation *op) {
   auto opener = op->getParentOfType<OpensContextInterface>();
   return opener ? std::optional(opener.getOpenedContext()) : std::nullopt;
 }
 
-LogicalResult lockstep::detail::verifyContext(Operation *op, ArrayRef<Context> allowed) {
+LogicalResult lockstep::detail::verifyContext(Operation *op,
+                                              ArrayRef<Context> allowed) {
   auto opener = op->getParentOfType<OpensContextInterface>();
   if (opener && llvm::is_contained(allowed, opener.getOpenedContext()))
     return success();
-  // A function has the context of whoever calls it, which is known when it has been inlined there.
+  // A function has the context of whoever calls it, which is known when it has
+  // been inlined there.
   if (auto function = op->getParentOfType<FunctionOpInterface>();
-      !opener && function && SymbolTable::getSymbolVisibility(function) == SymbolTable::Visibility::Private)
+      !opener && function &&
+      SymbolTable::getSymbolVisibility(function) ==
+          SymbolTable::Visibility::Private)
     return success();
 
   InFlightDiagnostic diag = op->emitOpError("must be in ");
-  llvm::interleave(allowed, [&](Context context) { diag << stringifyContext(context); }, [&] { diag << " or "; });
+  llvm::interleave(
+      allowed, [&](Context context) { diag << stringifyContext(context); },
+      [&] { diag << " or "; });
   diag << " context, but ";
   if (opener)
-    diag << "is in " << stringifyContext(opener.getOpenedContext()) << " context";
+    diag << "is in " << stringifyContext(opener.getOpenedContext())
+         << " context";
   else
     diag << "is in none";
   diag << " [E_CONTEXT]";
   if (opener)
-    diag.attachNote(opener.getLoc()) << "the context is opened by '" << opener->getName() << "'";
+    diag.attachNote(opener.getLoc())
+        << "the context is opened by '" << opener->getName() << "'";
   return diag;
 }

@@ -18,26 +18,38 @@ enum class Context { Replica, CrossReplica };
 /// "replica" or "cross-replica".
 llvm::StringRef stringifyContext(Context context);
 
-/// The context that the nearest operation around `op` opens; nullopt if there is none.
+/// The context that the nearest operation around `op` opens; nullopt if there
+/// is none.
 std::optional<Context> getEnclosingContext(mlir::Operation *op);
 
 namespace detail {
-/// Succeeds if the nearest enclosing operation that opens a context opens one of
-/// `allowed`. Otherwise emits [E_CONTEXT] at `op` with a note at the opener.
-llvm::LogicalResult verifyContext(mlir::Operation *op, llvm::ArrayRef<Context> allowed);
+/// Succeeds if the nearest enclosing operation that opens a context opens one
+/// of `allowed`. Otherwise emits [E_CONTEXT] at `op` with a note at the opener.
+llvm::LogicalResult verifyContext(mlir::Operation *op,
+                                  llvm::ArrayRef<Context> allowed);
 } // namespace detail
 
-template <typename ConcreteType> class InReplicaContext : public mlir::OpTrait::TraitBase<ConcreteType, InReplicaContext> {
+template <typename ConcreteType>
+class InReplicaContext
+    : public mlir::OpTrait::TraitBase<ConcreteType, InReplicaContext> {
 public:
-  static llvm::LogicalResult verifyTrait(mlir::Operation *op) { return detail::verifyContext(op, {Context::Replica}); }
+  static llvm::LogicalResult verifyTrait(mlir::Operation *op) {
+    return detail::verifyContext(op, {Context::Replica});
+  }
 };
 
-template <typename ConcreteType> class InCrossReplicaContext : public mlir::OpTrait::TraitBase<ConcreteType, InCrossReplicaContext> {
+template <typename ConcreteType>
+class InCrossReplicaContext
+    : public mlir::OpTrait::TraitBase<ConcreteType, InCrossReplicaContext> {
 public:
-  static llvm::LogicalResult verifyTrait(mlir::Operation *op) { return detail::verifyContext(op, {Context::CrossReplica}); }
+  static llvm::LogicalResult verifyTrait(mlir::Operation *op) {
+    return detail::verifyContext(op, {Context::CrossReplica});
+  }
 };
 
-template <typename ConcreteType> class InAnyContext : public mlir::OpTrait::TraitBase<ConcreteType, InAnyContext> {
+template <typename ConcreteType>
+class InAnyContext
+    : public mlir::OpTrait::TraitBase<ConcreteType, InAnyContext> {
 public:
   static llvm::LogicalResult verifyTrait(mlir::Operation *op) {
     return detail::verifyContext(op, {Context::Replica, Context::CrossReplica});

@@ -18,8 +18,10 @@ enum class ResultUniformity {
   Varying,
 };
 
-/// Whether the results of `op` are known to depend on nothing but its operands and what its regions give, so that they are equal wherever
-/// these are. It is not known of operations of other dialects than those that steps are made of: they may read a clock, or memory.
+/// Whether the results of `op` are known to depend on nothing but its operands
+/// and what its regions give, so that they are equal wherever these are. It is
+/// not known of operations of other dialects than those that steps are made of:
+/// they may read a clock, or memory.
 bool isFunctionOfOperands(mlir::Operation *op);
 
 } // namespace lockstep

@@ -26,46 +26,71 @@ Context MergeCallOp::getOpenedContext() { return Context::CrossReplica; }
 Context RunOp::getOpenedContext() { return Context::Replica; }
 Context UpdateOp::getOpenedContext() { return Context::CrossReplica; }
 Context UpdateNonSlotOp::getOpenedContext() { return Context::CrossReplica; }
-Context ValuesFromFunctionOp::getOpenedContext() { return Context::CrossReplica; }
+Context ValuesFromFunctionOp::getOpenedContext() {
+  return Context::CrossReplica;
+}
 
 LogicalResult MergeCallOp::verify() {
   Block &body = getBody().front();
   if (body.getNumArguments() != getNumOperands())
-    return emitOpError("expected ") << getNumOperands() << " arguments of the region, found " << body.getNumArguments();
-  for (auto [operand, argument] : llvm::zip_equal(getOperands(), body.getArguments())) {
-    if (isa<MirroredType>(argument.getType()) || getComponent(argument.getType()) != operand.getType())
+    return emitOpError("expected ")
+           << getNumOperands() << " arguments of the region, found "
+           << body.getNumArguments();
+  for (auto [operand, argument] :
+       llvm::zip_equal(getOperands(), body.getArguments())) {
+    if (isa<MirroredType>(argument.getType()) ||
+        getComponent(argument.getType()) != operand.getType())
       return emitOpError("expected a region argument of type ")
-             << operand.getType() << " or per replica of it, found " << argument.getType();
+             << operand.getType() << " or per replica of it, found "
+             << argument.getType();
   }
   auto yield = cast<YieldOp>(body.getTerminator());
   if (yield.getNumOperands() != getNumResults())
-    return emitOpError("expected the region to yield ") << getNumResults() << " values, found " << yield.getNumOperands();
-  for (auto [result, value] : llvm::zip_equal(getResults(), yield.getOperands()))
+    return emitOpError("expected the region to yield ")
+           << getNumResults() << " values, found " << yield.getNumOperands();
+  for (auto [result, value] :
+       llvm::zip_equal(getResults(), yield.getOperands()))
     if (getComponent(value.getType()) != result.getType())
-      return emitOpError("expected the region to yield a component of type ") << result.getType() << ", found " << value.getType();
+      return emitOpError("expected the region to yield a component of type ")
+             << result.getType() << ", found " << value.getType();
   return success();
 }
 
-/// Checks a region that gets components of `operands`, behind `leading` other arguments.
-static LogicalResult verifyComponents(Operation *op, Block &body, OperandRange operands, unsigned leading) {
+/// Checks a region that gets components of `operands`, behind `leading` other
+/// arguments.
+static LogicalResult verifyComponents(Operation *op, Block &body,
+                                      OperandRange operands, unsigned leading) {
   if (body.getNumArguments() != operands.size() + leading)
-    return op->emitOpError("expected ") << operands.size() + leading << " arguments of the region, found " << body.getNumArguments();
-  for (auto [operand, argument] : llvm::zip_equal(operands, body.getArguments().drop_front(leading)))
+    return op->emitOpError("expected ")
+           << operands.size() + leading << " arguments of the region, found "
+           << body.getNumArguments();
+  for (auto [operand, argument] :
+       llvm::zip_equal(operands, body.getArguments().drop_front(leading)))
     if (getComponent(operand.getType()) != argument.getType())
-      return op->emitOpError("expected a region argument of type ") << getComponent(operand.getType()) << ", found " << argument.getType();
+      return op->emitOpError("expected a region argument of type ")
+             << getComponent(operand.getType()) << ", found "
+             << argument.getType();
   return success();
 }
 
-/// Checks a region that yields the components of `results`, behind `leading` other values.
-static LogicalResult verifyYields(Operation *op, Block &body, ResultRange results, unsigned leading) {
+/// Checks a region that yields the components of `results`, behind `leading`
+/// other values.
+static LogicalResult verifyYields(Operation *op, Block &body,
+                                  ResultRange results, unsigned leading) {
   auto yield = dyn_cast<YieldOp>(body.getTerminator());
   if (!yield)
-    return op->emitOpError("expected the region to end in 'replica.yield', found '") << body.getTerminator()->getName() << "'";
+    return op->emitOpError(
+               "expected the region to end in 'replica.yield', found '")
+           << body.getTerminator()->getName() << "'";
   if (yield.getNumOperands() != results.size() + leading)
-    return op->emitOpError("expected the region to yield ") << results.size() + leading << " values, found " << yield.getNumOperands();
-  for (auto [result, value] : llvm::zip_equal(results, yield.getOperands().drop_front(leading)))
+    return op->emitOpError("expected the region to yield ")
+           << results.size() + leading << " values, found "
+           << yield.getNumOperands();
+  for (auto [result, value] :
+       llvm::zip_equal(results, yield.getOperands().drop_front(leading)))
     if (getComponent(result.getType()) != value.getType())
-      return op->emitOpError("expected the region to yield a component of ") << result.getType() << ", found " << value.getType();
+      return op->emitOpError("expected the region to yield a component of ")
+             << result.getType() << ", found " << value.getType();
   return success();
 }
 
@@ -77,21 +102,31 @@ LogicalResult RunOp::verify() {
   if (getBody().empty() || getBody().front().empty())
     return emitOpError("expected a step to call or a region, found neither");
   Block &body = getBody().front();
-  return success(succeeded(verifyComponents(*this, body, getOperands(), /*leading=*/0)) &&
-                 succeeded(verifyYields(*this, body, getResults(), /*leading=*/0)));
+  return success(
+      succeeded(verifyComponents(*this, body, getOperands(), /*leading=*/0)) &&
+      succeeded(verifyYields(*this, body, getResults(), /*leading=*/0)));
 }
 
 LogicalResult RunOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   if (!getCalleeAttr())
     return success();
-  auto step = symbolTable.lookupNearestSymbolFrom<StepOp>(*this, getCalleeAttr());
+  auto step =
+      symbolTable.lookupNearestSymbolFrom<StepOp>(*this, getCalleeAttr());
   if (!step)
     return emitOpError("unknown step ") << getCalleeAttr();
-  auto components = [](TypeRange types) { return llvm::map_to_vector(types, [](Type type) -> Type { return getComponent(type); }); };
-  if (TypeRange(components(getOperandTypes())) != TypeRange(step.getArgumentTypes()))
-    return emitOpError("expected operands for (") << step.getArgumentTypes() << "), found (" << getOperandTypes() << ")";
-  if (TypeRange(components(getResultTypes())) != TypeRange(step.getResultTypes()))
-    return emitOpError("expected results of (") << step.getResultTypes() << "), found (" << getResultTypes() << ")";
+  auto components = [](TypeRange types) {
+    return llvm::map_to_vector(
+        types, [](Type type) -> Type { return getComponent(type); });
+  };
+  if (TypeRange(components(getOperandTypes())) !=
+      TypeRange(step.getArgumentTypes()))
+    return emitOpError("expected operands for (")
+           << step.getArgumentTypes() << "), found (" << getOperandTypes()
+           << ")";
+  if (TypeRange(components(getResultTypes())) !=
+      TypeRange(step.getResultTypes()))
+    return emitOpError("expected results of (")
+           << step.getResultTypes() << "), found (" << getResultTypes() << ")";
   return success();
 }
 
@@ -102,17 +137,22 @@ LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   Block &body = getBody().front();
   Type expected = variable.getType();
   if (body.getNumArguments() == 0 || body.getArgument(0).getType() != expected)
-    return emitOpError("expected the first argument of the region to be the variable's value of type ") << expected;
+    return emitOpError("expected the first argument of the region to be the "
+                       "variable's value of type ")
+           << expected;
   auto yield = cast<YieldOp>(body.getTerminator());
   if (yield.getNumOperands() == 0 || yield.getOperand(0).getType() != expected)
-    return emitOpError("expected the region to yield the variable's new value of type ") << expected << " first";
+    return emitOpError(
+               "expected the region to yield the variable's new value of type ")
+           << expected << " first";
   return success();
 }
 
 LogicalResult UpdateOp::verify() {
   Block &body = getBody().front();
-  return success(succeeded(verifyComponents(*this, body, getOperands(), /*leading=*/1)) &&
-                 succeeded(verifyYields(*this, body, getResults(), /*leading=*/1)));
+  return success(
+      succeeded(verifyComponents(*this, body, getOperands(), /*leading=*/1)) &&
+      succeeded(verifyYields(*this, body, getResults(), /*leading=*/1)));
 }
 
 LogicalResult UpdateNonSlotOp::verify() {
@@ -120,59 +160,84 @@ LogicalResult UpdateNonSlotOp::verify() {
   for (Type type : getResultTypes())
     if (isa<PerReplicaType>(type))
       return emitOpError("expected mirrored or plain results, found ") << type;
-  return success(succeeded(verifyComponents(*this, body, getOperands(), /*leading=*/0)) &&
-                 succeeded(verifyYields(*this, body, getResults(), /*leading=*/0)));
+  return success(
+      succeeded(verifyComponents(*this, body, getOperands(), /*leading=*/0)) &&
+      succeeded(verifyYields(*this, body, getResults(), /*leading=*/0)));
 }
 
 LogicalResult ValuesFromFunctionOp::verify() {
   Block &body = getBody().front();
   auto id = RankedTensorType::get({}, IntegerType::get(getContext(), 32));
   if (body.getNumArguments() != 1 || body.getArgument(0).getType() != id)
-    return emitOpError("expected the region to have one argument of type ") << id << ", the number of a replica";
+    return emitOpError("expected the region to have one argument of type ")
+           << id << ", the number of a replica";
   return verifyYields(*this, body, getResults(), /*leading=*/0);
 }
 
-ResultUniformity ValuesFromFunctionOp::getResultUniformity(unsigned, SymbolTableCollection &) { return ResultUniformity::Varying; }
+ResultUniformity
+ValuesFromFunctionOp::getResultUniformity(unsigned, SymbolTableCollection &) {
+  return ResultUniformity::Varying;
+}
 
 //===----------------------------------------------------------------------===//
 // Iterators
 //===----------------------------------------------------------------------===//
 
-LogicalResult NextOp::inferReturnTypes(MLIRContext *context, std::optional<Location>, ValueRange operands, DictionaryAttr, OpaqueProperties,
-                                       RegionRange, SmallVectorImpl<Type> &types) {
+LogicalResult NextOp::inferReturnTypes(MLIRContext *context,
+                                       std::optional<Location>,
+                                       ValueRange operands, DictionaryAttr,
+                                       OpaqueProperties, RegionRange,
+                                       SmallVectorImpl<Type> &types) {
   for (Type element : cast<IteratorType>(operands[0].getType()).getElements())
     types.push_back(PerReplicaType::get(context, cast<TensorType>(element)));
   return success();
 }
 
-ResultUniformity NextOp::getResultUniformity(unsigned, SymbolTableCollection &) { return ResultUniformity::Varying; }
+ResultUniformity NextOp::getResultUniformity(unsigned,
+                                             SymbolTableCollection &) {
+  return ResultUniformity::Varying;
+}
 
 LogicalResult RunStepsOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
-  auto step = symbolTable.lookupNearestSymbolFrom<StepOp>(*this, getCalleeAttr());
+  auto step =
+      symbolTable.lookupNearestSymbolFrom<StepOp>(*this, getCalleeAttr());
   if (!step)
     return emitOpError("unknown step ") << getCalleeAttr();
   SmallVector<Type> inputs(getIterator().getType().getElements());
   for (Type type : getParameters().getTypes())
     inputs.push_back(getComponent(type));
   if (TypeRange(inputs) != TypeRange(step.getArgumentTypes()))
-    return emitOpError("expected a batch and parameters for (") << step.getArgumentTypes() << "), found (" << inputs << ")";
-  if (getReductions().size() != getNumResults() || step.getNumResults() != getNumResults())
+    return emitOpError("expected a batch and parameters for (")
+           << step.getArgumentTypes() << "), found (" << inputs << ")";
+  if (getReductions().size() != getNumResults() ||
+      step.getNumResults() != getNumResults())
     return emitOpError("expected a reduction and a result for each of ")
-           << step.getNumResults() << " results of the step, found " << getReductions().size() << " and " << getNumResults();
-  for (auto [type, name, result] :
-       llvm::zip_equal(step.getResultTypes(), getReductions().getAsValueRange<StringAttr>(), getResultTypes())) {
+           << step.getNumResults() << " results of the step, found "
+           << getReductions().size() << " and " << getNumResults();
+  for (auto [type, name, result] : llvm::zip_equal(
+           step.getResultTypes(), getReductions().getAsValueRange<StringAttr>(),
+           getResultTypes())) {
     std::optional<Reduction> reduction = symbolizeReduction(name);
-    if (name != "none" && reduction != Reduction::Sum && reduction != Reduction::Mean)
-      return emitOpError("expected a reduction 'sum', 'mean' or 'none', found '") << name << "' [E_REDUCE_OP]";
+    if (name != "none" && reduction != Reduction::Sum &&
+        reduction != Reduction::Mean)
+      return emitOpError(
+                 "expected a reduction 'sum', 'mean' or 'none', found '")
+             << name << "' [E_REDUCE_OP]";
     Type expected =
-        reduction ? Type(getReducedType(*reduction, cast<TensorType>(type))) : PerReplicaType::get(getContext(), cast<TensorType>(type));
+        reduction ? Type(getReducedType(*reduction, cast<TensorType>(type)))
+                  : PerReplicaType::get(getContext(), cast<TensorType>(type));
     if (result != expected)
-      return emitOpError("expected a result of type ") << expected << " for '" << name << "' of " << type << ", found " << result;
+      return emitOpError("expected a result of type ")
+             << expected << " for '" << name << "' of " << type << ", found "
+             << result;
   }
-  for (NamedAttribute output : getNonTensorOutputs().value_or(DictionaryAttr::get(getContext())))
+  for (NamedAttribute output :
+       getNonTensorOutputs().value_or(DictionaryAttr::get(getContext())))
     if (!isPlainValue(output.getValue()))
-      return emitOpError("expected output '") << output.getName().getValue()
-                                              << "' to be made of strings, booleans, i64 and finite f64, found " << output.getValue();
+      return emitOpError("expected output '")
+             << output.getName().getValue()
+             << "' to be made of strings, booleans, i64 and finite f64, found "
+             << output.getValue();
   return success();
 }
 
@@ -181,20 +246,29 @@ LogicalResult RunStepsOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
 //===----------------------------------------------------------------------===//
 
 /// Checks that an optional destination is a variable.
-static LogicalResult verifyDestination(Operation *op, FlatSymbolRefAttr destination, SymbolTableCollection &symbolTable) {
-  if (destination && !symbolTable.lookupNearestSymbolFrom<VariableOp>(op, destination))
-    return op->emitOpError("expected the destination to be a variable, found ") << destination << " [E_ARG_TYPE]";
+static LogicalResult verifyDestination(Operation *op,
+                                       FlatSymbolRefAttr destination,
+                                       SymbolTableCollection &symbolTable) {
+  if (destination &&
+      !symbolTable.lookupNearestSymbolFrom<VariableOp>(op, destination))
+    return op->emitOpError("expected the destination to be a variable, found ")
+           << destination << " [E_ARG_TYPE]";
   return success();
 }
 
-/// Checks the reduction of `value`, element by element, to `result`. With one replica, and for values that are equal
-/// everywhere, the type may stay as it is (reference, sections 2.1 and 4).
-static LogicalResult verifyReduced(Operation *op, Reduction reduction, Type value, Type result) {
+/// Checks the reduction of `value`, element by element, to `result`. With one
+/// replica, and for values that are equal everywhere, the type may stay as it
+/// is (reference, sections 2.1 and 4).
+static LogicalResult verifyReduced(Operation *op, Reduction reduction,
+                                   Type value, Type result) {
   TensorType component = getComponent(value), reduced = getComponent(result);
   if (!component)
-    return op->emitOpError("expected a tensor, per-replica or mirrored value, found ") << value << " [E_ARG_TYPE]";
+    return op->emitOpError(
+               "expected a tensor, per-replica or mirrored value, found ")
+           << value << " [E_ARG_TYPE]";
   if (reduced != component && reduced != getReducedType(reduction, component))
-    return op->emitOpError("expected a result with components of type ") << getReducedType(reduction, component) << ", found " << result;
+    return op->emitOpError("expected a result with components of type ")
+           << getReducedType(reduction, component) << ", found " << result;
   return success();
 }
 
@@ -202,11 +276,18 @@ LogicalResult ReduceToOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   return verifyDestination(*this, getDestinationAttr(), symbolTable);
 }
 
-LogicalResult ReduceToOp::verify() { return verifyReduced(*this, getReduction(), getValue().getType(), getResult().getType()); }
+LogicalResult ReduceToOp::verify() {
+  return verifyReduced(*this, getReduction(), getValue().getType(),
+                       getResult().getType());
+}
 
-ResultUniformity ReduceToOp::getResultUniformity(unsigned, SymbolTableCollection &) { return ResultUniformity::Uniform; }
+ResultUniformity ReduceToOp::getResultUniformity(unsigned,
+                                                 SymbolTableCollection &) {
+  return ResultUniformity::Uniform;
+}
 
-LogicalResult BatchReduceToOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+LogicalResult
+BatchReduceToOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   if (ArrayAttr destinations = getDestinationsAttr())
     for (auto destination : destinations.getAsRange<FlatSymbolRefAttr>())
       if (failed(verifyDestination(*this, destination, symbolTable)))
@@ -216,16 +297,23 @@ LogicalResult BatchReduceToOp::verifySymbolUses(SymbolTableCollection &symbolTab
 
 LogicalResult BatchReduceToOp::verify() {
   if (getNumOperands() != getNumResults())
-    return emitOpError("expected one result for each of ") << getNumOperands() << " operands, found " << getNumResults();
-  if (ArrayAttr destinations = getDestinationsAttr(); destinations && destinations.size() != getNumOperands())
-    return emitOpError("expected one destination for each of ") << getNumOperands() << " operands, found " << destinations.size();
+    return emitOpError("expected one result for each of ")
+           << getNumOperands() << " operands, found " << getNumResults();
+  if (ArrayAttr destinations = getDestinationsAttr();
+      destinations && destinations.size() != getNumOperands())
+    return emitOpError("expected one destination for each of ")
+           << getNumOperands() << " operands, found " << destinations.size();
   for (auto [operand, result] : llvm::zip_equal(getOperands(), getResults()))
-    if (failed(verifyReduced(*this, getReduction(), operand.getType(), result.getType())))
+    if (failed(verifyReduced(*this, getReduction(), operand.getType(),
+                             result.getType())))
       return failure();
   return success();
 }
 
-ResultUniformity BatchReduceToOp::getResultUniformity(unsigned, SymbolTableCollection &) { return ResultUniformity::Uniform; }
+ResultUniformity BatchReduceToOp::getResultUniformity(unsigned,
+                                                      SymbolTableCollection &) {
+  return ResultUniformity::Uniform;
+}
 
 LogicalResult ReduceOp::verify() {
   Type type = getValue().getType();
@@ -233,11 +321,14 @@ LogicalResult ReduceOp::verify() {
     return verifyReduced(*this, getReduction(), type, getResult().getType());
   auto component = dyn_cast_or_null<RankedTensorType>(getComponent(type));
   if (!component)
-    return emitOpError("expected a tensor, per-replica or mirrored value with a rank, found ") << type << " [E_ARG_TYPE]";
+    return emitOpError("expected a tensor, per-replica or mirrored value with "
+                       "a rank, found ")
+           << type << " [E_ARG_TYPE]";
   SmallVector<bool> reduced(component.getRank());
   for (int64_t axis : getAxesAttr().asArrayRef()) {
     if (axis < 0 || axis >= component.getRank())
-      return emitOpError("expected an axis in [0, ") << component.getRank() << "), found " << axis << " [E_AXIS_RANGE]";
+      return emitOpError("expected an axis in [0, ")
+             << component.getRank() << "), found " << axis << " [E_AXIS_RANGE]";
     if (reduced[axis])
       return emitOpError("expected different axes, found ") << axis << " twice";
     reduced[axis] = true;
@@ -249,49 +340,70 @@ LogicalResult ReduceOp::verify() {
   Type element = getReducedType(getReduction(), component).getElementType();
   auto expected = RankedTensorType::get(shape, element);
   if (getResult().getType() != expected)
-    return emitOpError("expected a result of type ") << expected << ", found " << getResult().getType();
+    return emitOpError("expected a result of type ")
+           << expected << ", found " << getResult().getType();
   return success();
 }
 
-ResultUniformity ReduceOp::getResultUniformity(unsigned, SymbolTableCollection &) { return ResultUniformity::Uniform; }
+ResultUniformity ReduceOp::getResultUniformity(unsigned,
+                                               SymbolTableCollection &) {
+  return ResultUniformity::Uniform;
+}
 
-LogicalResult BroadcastToOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+LogicalResult
+BroadcastToOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   return verifyDestination(*this, getDestinationAttr(), symbolTable);
 }
 
 LogicalResult BroadcastToOp::verify() {
   if (getComponent(getResult().getType()) != getValue().getType())
-    return emitOpError("expected a result with components of type ") << getValue().getType() << ", found " << getResult().getType();
+    return emitOpError("expected a result with components of type ")
+           << getValue().getType() << ", found " << getResult().getType();
   return success();
 }
 
 LogicalResult GatherOp::verify() {
   TensorType component = getComponent(getValue().getType());
   if (!component)
-    return emitOpError("expected a tensor, per-replica or mirrored value, found ") << getValue().getType() << " [E_ARG_TYPE]";
-  // Whether there must be an axis at all depends on the strategy, and is seen to by a pass.
+    return emitOpError(
+               "expected a tensor, per-replica or mirrored value, found ")
+           << getValue().getType() << " [E_ARG_TYPE]";
+  // Whether there must be an axis at all depends on the strategy, and is seen
+  // to by a pass.
   auto from = dyn_cast<RankedTensorType>(component);
   auto to = dyn_cast<RankedTensorType>(getResult().getType());
   if (!from || component == getResult().getType())
     return success();
-  if (!to || to.getRank() != from.getRank() || to.getElementType() != from.getElementType())
+  if (!to || to.getRank() != from.getRank() ||
+      to.getElementType() != from.getElementType())
     return emitOpError("expected a result of rank ")
-           << from.getRank() << " and element type " << from.getElementType() << ", found " << getResult().getType();
+           << from.getRank() << " and element type " << from.getElementType()
+           << ", found " << getResult().getType();
   return success();
 }
 
-ResultUniformity GatherOp::getResultUniformity(unsigned, SymbolTableCollection &) { return ResultUniformity::Uniform; }
+ResultUniformity GatherOp::getResultUniformity(unsigned,
+                                               SymbolTableCollection &) {
+  return ResultUniformity::Uniform;
+}
 
-ResultUniformity LocalResultsOp::getResultUniformity(unsigned, SymbolTableCollection &) { return ResultUniformity::Uniform; }
+ResultUniformity LocalResultsOp::getResultUniformity(unsigned,
+                                                     SymbolTableCollection &) {
+  return ResultUniformity::Uniform;
+}
 
 LogicalResult LocalResultsOp::verify() {
-  for (auto strategy : (*this)->getParentOfType<ModuleOp>().getOps<StrategyOp>())
+  for (auto strategy :
+       (*this)->getParentOfType<ModuleOp>().getOps<StrategyOp>())
     if (strategy.getReplicas() && *strategy.getReplicas() != getNumResults())
-      return emitOpError("expected one result for each of ") << *strategy.getReplicas() << " replicas, found " << getNumResults();
+      return emitOpError("expected one result for each of ")
+             << *strategy.getReplicas() << " replicas, found "
+             << getNumResults();
   TensorType component = getComponent(getValue().getType());
   for (Value result : getResults())
     if (result.getType() != component)
-      return emitOpError("expected results of type ") << component << ", found " << result.getType();
+      return emitOpError("expected results of type ")
+             << component << ", found " << result.getType();
   return success();
 }
 
@@ -299,22 +411,30 @@ LogicalResult LocalResultsOp::verify() {
 // ProgramOp
 //===----------------------------------------------------------------------===//
 
-void ProgramOp::build(OpBuilder &builder, OperationState &state, StringRef name, FunctionType type) {
-  state.addAttribute(SymbolTable::getSymbolAttrName(), builder.getStringAttr(name));
+void ProgramOp::build(OpBuilder &builder, OperationState &state, StringRef name,
+                      FunctionType type) {
+  state.addAttribute(SymbolTable::getSymbolAttrName(),
+                     builder.getStringAttr(name));
   state.addAttribute(getFunctionTypeAttrName(state.name), TypeAttr::get(type));
   state.addRegion();
 }
 
 ParseResult ProgramOp::parse(OpAsmParser &parser, OperationState &result) {
-  auto buildType = [](Builder &builder, ArrayRef<Type> inputs, ArrayRef<Type> results, function_interface_impl::VariadicFlag,
-                      std::string &) { return builder.getFunctionType(inputs, results); };
-  return function_interface_impl::parseFunctionOp(parser, result, /*allowVariadic=*/false, getFunctionTypeAttrName(result.name), buildType,
-                                                  getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
+  auto buildType = [](Builder &builder, ArrayRef<Type> inputs,
+                      ArrayRef<Type> results,
+                      function_interface_impl::VariadicFlag, std::string &) {
+    return builder.getFunctionType(inputs, results);
+  };
+  return function_interface_impl::parseFunctionOp(
+      parser, result, /*allowVariadic=*/false,
+      getFunctionTypeAttrName(result.name), buildType,
+      getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
 }
 
 void ProgramOp::print(OpAsmPrinter &printer) {
-  function_interface_impl::printFunctionOp(printer, *this, /*isVariadic=*/false, getFunctionTypeAttrName(), getArgAttrsAttrName(),
-                                           getResAttrsAttrName());
+  function_interface_impl::printFunctionOp(
+      printer, *this, /*isVariadic=*/false, getFunctionTypeAttrName(),
+      getArgAttrsAttrName(), getResAttrsAttrName());
 }
 
 Context ProgramOp::getOpenedContext() { return Context::CrossReplica; }
@@ -325,32 +445,48 @@ LogicalResult ProgramOp::verify() {
     if (auto iterator = dyn_cast<IteratorType>(type)) {
       auto names = getArgAttrOfType<ArrayAttr>(index, "replica.batches");
       if (!names || names.size() != iterator.getElements().size())
-        return emitOpError("expected 'replica.batches' to name the ") << iterator.getElements().size() << " tensors of argument " << index;
+        return emitOpError("expected 'replica.batches' to name the ")
+               << iterator.getElements().size() << " tensors of argument "
+               << index;
       int64_t dynamic = 0;
       for (Type element : iterator.getElements()) {
         auto tensor = dyn_cast<RankedTensorType>(element);
         if (!tensor)
-          return emitOpError("expected an iterator over ranked tensors, found ") << element;
+          return emitOpError("expected an iterator over ranked tensors, found ")
+                 << element;
         dynamic += tensor.getNumDynamicDims();
       }
-      auto bounds = getArgAttrOfType<DenseI64ArrayAttr>(index, "replica.bounds");
+      auto bounds =
+          getArgAttrOfType<DenseI64ArrayAttr>(index, "replica.bounds");
       if ((bounds ? bounds.size() : 0) != dynamic)
-        return emitOpError("expected 'replica.bounds' with a bound for each of ") << dynamic << " dynamic dimensions of argument " << index;
+        return emitOpError(
+                   "expected 'replica.bounds' with a bound for each of ")
+               << dynamic << " dynamic dimensions of argument " << index;
       if (iterates)
-        return emitOpError("expected at most one iterator, found argument ") << index << " beside another one";
+        return emitOpError("expected at most one iterator, found argument ")
+               << index << " beside another one";
       iterates = true;
       continue;
     }
-    bool batch = static_cast<bool>(getArgAttr(index, "replica.batch")), scalar = static_cast<bool>(getArgAttr(index, "replica.scalar"));
+    bool batch = static_cast<bool>(getArgAttr(index, "replica.batch")),
+         scalar = static_cast<bool>(getArgAttr(index, "replica.scalar"));
     if (batch && !isa<PerReplicaType>(type))
-      return emitOpError("expected a per-replica type beside 'replica.batch' for argument ") << index << ", found " << type;
+      return emitOpError("expected a per-replica type beside 'replica.batch' "
+                         "for argument ")
+             << index << ", found " << type;
     if (scalar && !isa<RankedTensorType>(type))
-      return emitOpError("expected a tensor beside 'replica.scalar' for argument ") << index << ", found " << type;
+      return emitOpError(
+                 "expected a tensor beside 'replica.scalar' for argument ")
+             << index << ", found " << type;
     if (!batch && !scalar)
-      return emitOpError("expected 'replica.batch' or 'replica.scalar' for argument ") << index;
+      return emitOpError(
+                 "expected 'replica.batch' or 'replica.scalar' for argument ")
+             << index;
   }
   for (auto [index, type] : llvm::enumerate(getResultTypes()))
     if (!getComponent(type))
-      return emitOpError("expected a tensor, per-replica or mirrored value as result ") << index << ", found " << type;
+      return emitOpError(
+                 "expected a tensor, per-replica or mirrored value as result ")
+             << index << ", found " << type;
   return success();
 }

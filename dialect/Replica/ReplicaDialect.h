@@ -30,7 +30,8 @@
 namespace lockstep::replica {
 
 /// The communication between replicas, as a resource of memory effects.
-struct CommunicationResource : mlir::SideEffects::Resource::Base<CommunicationResource> {
+struct CommunicationResource
+    : mlir::SideEffects::Resource::Base<CommunicationResource> {
   llvm::StringRef getName() final { return "replica.communication"; }
 };
 
@@ -49,13 +50,17 @@ namespace lockstep::replica {
 /// The reductions of `tf.distribute`.
 constexpr Reduction kSumOrMean[] = {Reduction::Sum, Reduction::Mean};
 /// What replicas can reduce their values with.
-constexpr Reduction kReductions[] = {Reduction::Sum, Reduction::Mean, Reduction::Product, Reduction::Min, Reduction::Max};
+constexpr Reduction kReductions[] = {Reduction::Sum, Reduction::Mean,
+                                     Reduction::Product, Reduction::Min,
+                                     Reduction::Max};
 
-/// The number of replicas that `module` is compiled for; emits an error if its strategy does not say it.
+/// The number of replicas that `module` is compiled for; emits an error if its
+/// strategy does not say it.
 llvm::FailureOr<int64_t> getReplicaCount(mlir::ModuleOp module);
 
-/// Marks reads, assignments and scatters that stood in cross-replica context before `splice-contexts`: what is read is the
-/// combination of all copies, what is assigned goes to all of them.
+/// Marks reads, assignments and scatters that stood in cross-replica context
+/// before `splice-contexts`: what is read is the combination of all copies,
+/// what is assigned goes to all of them.
 constexpr llvm::StringLiteral kCrossReplica = "replica.cross_replica";
 /// Marks assignments of each replica's own copy, without aggregation.
 constexpr llvm::StringLiteral kOwnCopy = "replica.own_copy";
@@ -63,14 +68,18 @@ constexpr llvm::StringLiteral kOwnCopy = "replica.own_copy";
 /// Marks the rows of a value that are assigned to a shard of a variable.
 constexpr llvm::StringLiteral kShardOfValue = "replica.shard_of_value";
 
-/// What one replica has of a value of type `type`: the component of a wrapped type, the tensor itself; null for other types.
+/// What one replica has of a value of type `type`: the component of a wrapped
+/// type, the tensor itself; null for other types.
 mlir::TensorType getComponent(mlir::Type type);
 
-/// The type of the reduction of values of type `type`: a mean of integers is f64 (reference, section 2.1).
+/// The type of the reduction of values of type `type`: a mean of integers is
+/// f64 (reference, section 2.1).
 mlir::TensorType getReducedType(Reduction reduction, mlir::TensorType type);
 
-/// The variable that `op` names in its attribute `variable`; null if there is none.
-VariableOp lookupVariable(mlir::Operation *op, mlir::SymbolTableCollection &symbolTable);
+/// The variable that `op` names in its attribute `variable`; null if there is
+/// none.
+VariableOp lookupVariable(mlir::Operation *op,
+                          mlir::SymbolTableCollection &symbolTable);
 
 } // namespace lockstep::replica
 

@@ -16,7 +16,8 @@ using namespace lockstep::replica;
 using namespace mlir;
 
 /// A reduction by its name, one of `allowed`.
-static ParseResult parseReduction(OpAsmParser &parser, ReductionAttr &reduction, ArrayRef<Reduction> allowed) {
+static ParseResult parseReduction(OpAsmParser &parser, ReductionAttr &reduction,
+                                  ArrayRef<Reduction> allowed) {
   SMLoc loc = parser.getCurrentLocation();
   StringRef name;
   if (parser.parseKeyword(&name))
@@ -25,24 +26,35 @@ static ParseResult parseReduction(OpAsmParser &parser, ReductionAttr &reduction,
   if (!value || !llvm::is_contained(allowed, *value)) {
     InFlightDiagnostic diag = parser.emitError(loc) << "expected a reduction ";
     for (auto [i, one] : llvm::enumerate(allowed))
-      diag << (i == 0 ? "'" : i + 1 < allowed.size() ? ", '" : " or '") << stringifyReduction(one) << "'";
+      diag << (i == 0                   ? "'"
+               : i + 1 < allowed.size() ? ", '"
+                                        : " or '")
+           << stringifyReduction(one) << "'";
     return diag << ", found '" << name << "' [E_REDUCE_OP]";
   }
   reduction = ReductionAttr::get(parser.getContext(), *value);
   return success();
 }
 
-static ParseResult parseReduction(OpAsmParser &parser, ReductionAttr &reduction) { return parseReduction(parser, reduction, kSumOrMean); }
+static ParseResult parseReduction(OpAsmParser &parser,
+                                  ReductionAttr &reduction) {
+  return parseReduction(parser, reduction, kSumOrMean);
+}
 
-static ParseResult parseAnyReduction(OpAsmParser &parser, ReductionAttr &reduction) {
+static ParseResult parseAnyReduction(OpAsmParser &parser,
+                                     ReductionAttr &reduction) {
   return parseReduction(parser, reduction, kReductions);
 }
 
-static void printReduction(OpAsmPrinter &printer, Operation *, ReductionAttr reduction) {
+static void printReduction(OpAsmPrinter &printer, Operation *,
+                           ReductionAttr reduction) {
   printer << stringifyReduction(reduction.getValue());
 }
 
-static void printAnyReduction(OpAsmPrinter &printer, Operation *op, ReductionAttr reduction) { printReduction(printer, op, reduction); }
+static void printAnyReduction(OpAsmPrinter &printer, Operation *op,
+                              ReductionAttr reduction) {
+  printReduction(printer, op, reduction);
+}
 
 /// The way of scattering by its name.
 static ParseResult parseScatter(OpAsmParser &parser, ScatterAttr &kind) {
@@ -52,34 +64,47 @@ static ParseResult parseScatter(OpAsmParser &parser, ScatterAttr &kind) {
     return failure();
   std::optional<Scatter> value = symbolizeScatter(name);
   if (!value)
-    return parser.emitError(loc) << "expected 'add', 'sub', 'mul', 'div', 'min', 'max' or 'update', found '" << name << "'";
+    return parser.emitError(loc) << "expected 'add', 'sub', 'mul', 'div', "
+                                    "'min', 'max' or 'update', found '"
+                                 << name << "'";
   kind = ScatterAttr::get(parser.getContext(), *value);
   return success();
 }
 
-static void printScatter(OpAsmPrinter &printer, Operation *, ScatterAttr kind) { printer << stringifyScatter(kind.getValue()); }
+static void printScatter(OpAsmPrinter &printer, Operation *, ScatterAttr kind) {
+  printer << stringifyScatter(kind.getValue());
+}
 
-TensorType lockstep::replica::getReducedType(Reduction reduction, TensorType type) {
+TensorType lockstep::replica::getReducedType(Reduction reduction,
+                                             TensorType type) {
   if (reduction == Reduction::Mean && type.getElementType().isInteger())
     return cast<TensorType>(type.clone(Float64Type::get(type.getContext())));
   return type;
 }
 
-/// Types of results stand behind an arrow where they are not what the reduction usually gives.
-static ParseResult parseReducedTypes(OpAsmParser &parser, ReductionAttr reduction, ArrayRef<Type> operands,
+/// Types of results stand behind an arrow where they are not what the reduction
+/// usually gives.
+static ParseResult parseReducedTypes(OpAsmParser &parser,
+                                     ReductionAttr reduction,
+                                     ArrayRef<Type> operands,
                                      SmallVectorImpl<Type> &results) {
   if (succeeded(parser.parseOptionalArrow()))
     return parser.parseTypeList(results);
   for (Type type : operands) {
     auto tensor = dyn_cast<TensorType>(type);
-    results.push_back(tensor ? getReducedType(reduction.getValue(), tensor) : type);
+    results.push_back(tensor ? getReducedType(reduction.getValue(), tensor)
+                             : type);
   }
   return success();
 }
 
-static void printReducedTypes(OpAsmPrinter &printer, Operation *, ReductionAttr reduction, TypeRange operands, TypeRange results) {
+static void printReducedTypes(OpAsmPrinter &printer, Operation *,
+                              ReductionAttr reduction, TypeRange operands,
+                              TypeRange results) {
   bool usual = llvm::all_of(llvm::zip_equal(operands, results), [&](auto pair) {
-    return getReducedType(reduction.getValue(), cast<TensorType>(std::get<0>(pair))) == std::get<1>(pair);
+    return getReducedType(reduction.getValue(),
+                          cast<TensorType>(std::get<0>(pair))) ==
+           std::get<1>(pair);
   });
   if (!usual)
     printer << " -> " << results;
@@ -98,30 +123,36 @@ LogicalResult StrategyOp::verify() {
     return emitOpError("expected at most one strategy in a module");
   const StrategyProperties &properties = StrategyProperties::of(getKind());
   if (properties.isSingle && getReplicas().value_or(1) != 1)
-    return emitOpError("expected 1 replica for strategy '") << stringifyKind(getKind()) << "', found " << *getReplicas();
+    return emitOpError("expected 1 replica for strategy '")
+           << stringifyKind(getKind()) << "', found " << *getReplicas();
   if (properties.placement != Placement::Servers) {
     if (getServers())
       return emitOpError("expected no servers for strategy '")
-             << stringifyKind(getKind()) << "', found " << *getServers() << " [E_CLUSTER]";
+             << stringifyKind(getKind()) << "', found " << *getServers()
+             << " [E_CLUSTER]";
     if (getPartitioner())
-      return emitOpError("expected no partitioner for strategy '") << stringifyKind(getKind()) << "', which has no servers";
+      return emitOpError("expected no partitioner for strategy '")
+             << stringifyKind(getKind()) << "', which has no servers";
   }
   if (getServers().value_or(1) < 1)
-    return emitOpError("expected a server at least, found ") << *getServers() << " [E_CLUSTER]";
+    return emitOpError("expected a server at least, found ")
+           << *getServers() << " [E_CLUSTER]";
   return success();
 }
 
 /// More bytes than this, no process can address.
 static constexpr int64_t kMaxTensorBytes = int64_t(1) << 47;
 
-/// Whether all elements of `type` together, as far as its sizes are static, fit into what can be addressed.
+/// Whether all elements of `type` together, as far as its sizes are static, fit
+/// into what can be addressed.
 static bool isAddressable(RankedTensorType type) {
   Type element = type.getElementType();
   int64_t bytes = element.isIntOrFloat() ? getElementBytes(element) : 1;
   if (llvm::is_contained(type.getShape(), 0))
     return true;
   for (int64_t size : type.getShape())
-    if (!ShapedType::isDynamic(size) && (llvm::MulOverflow(bytes, size, bytes) || bytes > kMaxTensorBytes))
+    if (!ShapedType::isDynamic(size) &&
+        (llvm::MulOverflow(bytes, size, bytes) || bytes > kMaxTensorBytes))
       return false;
   return true;
 }
@@ -132,16 +163,22 @@ static constexpr int64_t kMaxInlineBytes = 4096;
 LogicalResult VariableOp::verify() {
   auto type = cast<RankedTensorType>(getType());
   if (!type.getElementType().isIntOrFloat())
-    return emitOpError("expected elements that are integers or floats, found ") << type.getElementType();
+    return emitOpError("expected elements that are integers or floats, found ")
+           << type.getElementType();
   if (!isAddressable(type))
-    return emitOpError("expected at most ") << kMaxTensorBytes << " bytes, which can be addressed, found more in " << type;
+    return emitOpError("expected at most ")
+           << kMaxTensorBytes
+           << " bytes, which can be addressed, found more in " << type;
   if (ElementsAttr initial = getInitialAttr()) {
     if (initial.getType() != type)
-      return emitOpError("expected an initial value of type ") << type << ", found " << initial.getType();
-    int64_t bytes = getElementBytes(type.getElementType()) * type.getNumElements();
+      return emitOpError("expected an initial value of type ")
+             << type << ", found " << initial.getType();
+    int64_t bytes =
+        getElementBytes(type.getElementType()) * type.getNumElements();
     if (!initial.isSplat() && bytes > kMaxInlineBytes)
       return emitOpError("expected an initial value of at most ")
-             << kMaxInlineBytes << " bytes, found " << bytes << "; give it by name in a safetensors file";
+             << kMaxInlineBytes << " bytes, found " << bytes
+             << "; give it by name in a safetensors file";
   }
   return success();
 }
@@ -149,11 +186,14 @@ LogicalResult VariableOp::verify() {
 LogicalResult VariableOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   if (!getColocateWith())
     return success();
-  auto other = symbolTable.lookupNearestSymbolFrom<VariableOp>(*this, getColocateWithAttr());
+  auto other = symbolTable.lookupNearestSymbolFrom<VariableOp>(
+      *this, getColocateWithAttr());
   if (!other)
     return emitOpError("unknown variable ") << getColocateWithAttr();
   if (!other->isBeforeInBlock(*this))
-    return emitOpError("expected to be colocated with a variable that stands before it, found ") << getColocateWithAttr();
+    return emitOpError("expected to be colocated with a variable that stands "
+                       "before it, found ")
+           << getColocateWithAttr();
   return success();
 }
 
@@ -161,43 +201,61 @@ LogicalResult VariableOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
 // StepOp, ReturnOp
 //===----------------------------------------------------------------------===//
 
-void StepOp::build(OpBuilder &builder, OperationState &state, StringRef name, FunctionType type) {
-  state.addAttribute(SymbolTable::getSymbolAttrName(), builder.getStringAttr(name));
+void StepOp::build(OpBuilder &builder, OperationState &state, StringRef name,
+                   FunctionType type) {
+  state.addAttribute(SymbolTable::getSymbolAttrName(),
+                     builder.getStringAttr(name));
   state.addAttribute(getFunctionTypeAttrName(state.name), TypeAttr::get(type));
   state.addRegion();
 }
 
 ParseResult StepOp::parse(OpAsmParser &parser, OperationState &result) {
-  auto buildType = [](Builder &builder, ArrayRef<Type> inputs, ArrayRef<Type> results, function_interface_impl::VariadicFlag,
-                      std::string &) { return builder.getFunctionType(inputs, results); };
-  return function_interface_impl::parseFunctionOp(parser, result, /*allowVariadic=*/false, getFunctionTypeAttrName(result.name), buildType,
-                                                  getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
+  auto buildType = [](Builder &builder, ArrayRef<Type> inputs,
+                      ArrayRef<Type> results,
+                      function_interface_impl::VariadicFlag, std::string &) {
+    return builder.getFunctionType(inputs, results);
+  };
+  return function_interface_impl::parseFunctionOp(
+      parser, result, /*allowVariadic=*/false,
+      getFunctionTypeAttrName(result.name), buildType,
+      getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
 }
 
 void StepOp::print(OpAsmPrinter &printer) {
-  function_interface_impl::printFunctionOp(printer, *this, /*isVariadic=*/false, getFunctionTypeAttrName(), getArgAttrsAttrName(),
-                                           getResAttrsAttrName());
+  function_interface_impl::printFunctionOp(
+      printer, *this, /*isVariadic=*/false, getFunctionTypeAttrName(),
+      getArgAttrsAttrName(), getResAttrsAttrName());
 }
 
 Context StepOp::getOpenedContext() { return Context::Replica; }
 
-/// Results are found by their kind and name: the artifact cannot tell two of one name apart.
+/// Results are found by their kind and name: the artifact cannot tell two of
+/// one name apart.
 static LogicalResult verifyNames(StepOp step) {
-  auto check = [&](StringRef what, unsigned count, llvm::function_ref<DictionaryAttr(unsigned)> attributesOf) -> LogicalResult {
+  auto check = [&](StringRef what, unsigned count,
+                   llvm::function_ref<DictionaryAttr(unsigned)> attributesOf)
+      -> LogicalResult {
     llvm::StringMap<unsigned> first;
     for (unsigned i = 0; i < count; ++i) {
       DictionaryAttr attributes = attributesOf(i);
-      auto name = attributes ? attributes.getAs<StringAttr>(what) : StringAttr();
+      auto name =
+          attributes ? attributes.getAs<StringAttr>(what) : StringAttr();
       if (!name)
         continue;
       auto [known, isNew] = first.try_emplace(name.getValue(), i);
       if (!isNew)
-        return step.emitOpError("expected different names in '") << what << "', found " << name << " at " << known->second << " and " << i;
+        return step.emitOpError("expected different names in '")
+               << what << "', found " << name << " at " << known->second
+               << " and " << i;
     }
     return success();
   };
-  auto ofArgument = [&](unsigned i) { return function_interface_impl::getArgAttrDict(step, i); };
-  auto ofResult = [&](unsigned i) { return function_interface_impl::getResultAttrDict(step, i); };
+  auto ofArgument = [&](unsigned i) {
+    return function_interface_impl::getArgAttrDict(step, i);
+  };
+  auto ofResult = [&](unsigned i) {
+    return function_interface_impl::getResultAttrDict(step, i);
+  };
   if (failed(check("replica.batch", step.getNumArguments(), ofArgument)))
     return failure();
   for (StringRef what : {"replica.metric", "replica.result"})
@@ -206,55 +264,73 @@ static LogicalResult verifyNames(StepOp step) {
   return success();
 }
 
-/// What a step exchanges with its environment under `roles` is ranked tensors that can be addressed.
-static LogicalResult verifyBoundType(StepOp step, const Twine &what, Type type, DictionaryAttr attributes, ArrayRef<StringRef> roles) {
+/// What a step exchanges with its environment under `roles` is ranked tensors
+/// that can be addressed.
+static LogicalResult verifyBoundType(StepOp step, const Twine &what, Type type,
+                                     DictionaryAttr attributes,
+                                     ArrayRef<StringRef> roles) {
   for (StringRef role : roles) {
     if (!attributes || !attributes.contains(role))
       continue;
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (!tensor)
-      return step.emitOpError("expected a tensor beside '") << role << "' for " << what << ", found " << type;
+      return step.emitOpError("expected a tensor beside '")
+             << role << "' for " << what << ", found " << type;
     if (!isAddressable(tensor))
       return step.emitOpError("expected at most ")
-             << kMaxTensorBytes << " bytes, which can be addressed, for " << what << ", found more in " << type;
+             << kMaxTensorBytes << " bytes, which can be addressed, for "
+             << what << ", found more in " << type;
   }
   return success();
 }
 
 LogicalResult StepOp::verify() {
   for (auto [i, type] : llvm::enumerate(getArgumentTypes()))
-    if (failed(verifyBoundType(*this, "argument " + Twine(i), type, function_interface_impl::getArgAttrDict(*this, i),
-                               {"replica.batch", "replica.scalar", "replica.variable"})))
+    if (failed(verifyBoundType(
+            *this, "argument " + Twine(i), type,
+            function_interface_impl::getArgAttrDict(*this, i),
+            {"replica.batch", "replica.scalar", "replica.variable"})))
       return failure();
   for (auto [i, type] : llvm::enumerate(getResultTypes()))
-    if (failed(verifyBoundType(*this, "result " + Twine(i), type, function_interface_impl::getResultAttrDict(*this, i),
-                               {"replica.metric", "replica.result"})))
+    if (failed(verifyBoundType(
+            *this, "result " + Twine(i), type,
+            function_interface_impl::getResultAttrDict(*this, i),
+            {"replica.metric", "replica.result"})))
       return failure();
   if (failed(verifyNames(*this)))
     return failure();
   for (unsigned i = 0; i < getNumArguments(); ++i) {
-    auto has = [&](StringRef name) { return static_cast<bool>(getArgAttr(i, name)); };
-    int bound = has("replica.batch") + has("replica.scalar") + has("replica.variable");
+    auto has = [&](StringRef name) {
+      return static_cast<bool>(getArgAttr(i, name));
+    };
+    int bound =
+        has("replica.batch") + has("replica.scalar") + has("replica.variable");
     if (bound > 1)
-      return emitOpError("expected one of 'replica.batch', 'replica.scalar' and 'replica.variable' for argument ")
+      return emitOpError("expected one of 'replica.batch', 'replica.scalar' "
+                         "and 'replica.variable' for argument ")
              << i << ", found " << bound;
     Attribute value = getArgAttr(i, "replica.default");
     if (!value)
       continue;
     if (!has("replica.scalar"))
-      return emitOpError("expected 'replica.default' beside 'replica.scalar' for argument ") << i;
+      return emitOpError("expected 'replica.default' beside 'replica.scalar' "
+                         "for argument ")
+             << i;
     Type expected = getElementTypeOrSelf(getArgumentTypes()[i]);
     auto typed = dyn_cast<TypedAttr>(value);
     if (!typed || getElementTypeOrSelf(typed.getType()) != expected)
-      return emitOpError("expected 'replica.default' to be of type ") << expected << ", found " << value;
+      return emitOpError("expected 'replica.default' to be of type ")
+             << expected << ", found " << value;
   }
   return success();
 }
 
 LogicalResult ReturnOp::verify() {
-  ArrayRef<Type> expected = cast<FunctionOpInterface>((*this)->getParentOp()).getResultTypes();
+  ArrayRef<Type> expected =
+      cast<FunctionOpInterface>((*this)->getParentOp()).getResultTypes();
   if (TypeRange(expected) != getOperandTypes())
-    return emitOpError("expected operands of types (") << expected << "), found (" << getOperandTypes() << ")";
+    return emitOpError("expected operands of types (")
+           << expected << "), found (" << getOperandTypes() << ")";
   return success();
 }
 
@@ -262,21 +338,28 @@ LogicalResult ReturnOp::verify() {
 // Variables
 //===----------------------------------------------------------------------===//
 
-VariableOp lockstep::replica::lookupVariable(Operation *op, SymbolTableCollection &symbolTable) {
-  return symbolTable.lookupNearestSymbolFrom<VariableOp>(op, op->getAttrOfType<FlatSymbolRefAttr>("variable"));
+VariableOp
+lockstep::replica::lookupVariable(Operation *op,
+                                  SymbolTableCollection &symbolTable) {
+  return symbolTable.lookupNearestSymbolFrom<VariableOp>(
+      op, op->getAttrOfType<FlatSymbolRefAttr>("variable"));
 }
 
-/// Checks that `op` names a variable, and that `valueType` is the type of one replica's value of it.
-static LogicalResult verifyVariableUse(Operation *op, Type valueType, SymbolTableCollection &symbolTable) {
+/// Checks that `op` names a variable, and that `valueType` is the type of one
+/// replica's value of it.
+static LogicalResult verifyVariableUse(Operation *op, Type valueType,
+                                       SymbolTableCollection &symbolTable) {
   VariableOp variable = lookupVariable(op, symbolTable);
   if (!variable)
     return op->emitOpError("unknown variable ") << op->getAttr("variable");
   Type component = getComponent(valueType);
   if (variable.getType() == component)
     return success();
-  InFlightDiagnostic diag = op->emitOpError("expected a value of type ") << variable.getType() << ", found " << valueType;
+  InFlightDiagnostic diag = op->emitOpError("expected a value of type ")
+                            << variable.getType() << ", found " << valueType;
   auto expected = cast<RankedTensorType>(variable.getType());
-  if (auto found = dyn_cast_or_null<TensorType>(component); found && found.getElementType() != expected.getElementType())
+  if (auto found = dyn_cast_or_null<TensorType>(component);
+      found && found.getElementType() != expected.getElementType())
     diag << " [E_DTYPE_MISMATCH]";
   else if (found)
     diag << " [E_SHAPE_MISMATCH]";
@@ -284,25 +367,35 @@ static LogicalResult verifyVariableUse(Operation *op, Type valueType, SymbolTabl
   return diag;
 }
 
-LogicalResult ReadOp::verifySymbolUses(SymbolTableCollection &symbolTable) { return verifyVariableUse(*this, getType(), symbolTable); }
-
-bool ReadOp::combinesCopies(VariableOp variable) {
-  return variable.isOnRead() && (getAggregated() || getEnclosingContext(*this) == Context::CrossReplica);
+LogicalResult ReadOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  return verifyVariableUse(*this, getType(), symbolTable);
 }
 
-ResultUniformity ReadOp::getResultUniformity(unsigned, SymbolTableCollection &symbolTable) {
-  // Cross-replica context reads the combination of all copies, replica context its own copy (reference, section 5.3).
+bool ReadOp::combinesCopies(VariableOp variable) {
+  return variable.isOnRead() &&
+         (getAggregated() ||
+          getEnclosingContext(*this) == Context::CrossReplica);
+}
+
+ResultUniformity
+ReadOp::getResultUniformity(unsigned, SymbolTableCollection &symbolTable) {
+  // Cross-replica context reads the combination of all copies, replica context
+  // its own copy (reference, section 5.3).
   VariableOp variable = lookupVariable(*this, symbolTable);
-  return variable && variable.isOnRead() && !combinesCopies(variable) ? ResultUniformity::Varying : ResultUniformity::FromOperands;
+  return variable && variable.isOnRead() && !combinesCopies(variable)
+             ? ResultUniformity::Varying
+             : ResultUniformity::FromOperands;
 }
 
 LogicalResult AssignOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   return verifyVariableUse(*this, getValue().getType(), symbolTable);
 }
-LogicalResult AssignAddOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+LogicalResult
+AssignAddOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   return verifyVariableUse(*this, getValue().getType(), symbolTable);
 }
-LogicalResult AssignSubOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+LogicalResult
+AssignSubOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   return verifyVariableUse(*this, getValue().getType(), symbolTable);
 }
 
@@ -310,55 +403,77 @@ LogicalResult AssignSubOp::verifySymbolUses(SymbolTableCollection &symbolTable) 
 // Replica context
 //===----------------------------------------------------------------------===//
 
-ResultUniformity IdOp::getResultUniformity(unsigned, SymbolTableCollection &) { return ResultUniformity::Varying; }
+ResultUniformity IdOp::getResultUniformity(unsigned, SymbolTableCollection &) {
+  return ResultUniformity::Varying;
+}
 
-LogicalResult AllReduceOp::inferReturnTypes(MLIRContext *, std::optional<Location>, ValueRange operands, DictionaryAttr,
-                                            OpaqueProperties properties, RegionRange, SmallVectorImpl<Type> &types) {
+LogicalResult AllReduceOp::inferReturnTypes(
+    MLIRContext *, std::optional<Location>, ValueRange operands, DictionaryAttr,
+    OpaqueProperties properties, RegionRange, SmallVectorImpl<Type> &types) {
   Reduction reduction = properties.as<Properties *>()->reduction.getValue();
   for (Value operand : operands)
-    types.push_back(getReducedType(reduction, cast<TensorType>(operand.getType())));
+    types.push_back(
+        getReducedType(reduction, cast<TensorType>(operand.getType())));
   return success();
 }
 
-bool AllReduceOp::isCompatibleReturnTypes(TypeRange inferred, TypeRange actual) {
-  // Whether a mean of integers may keep its type depends on the strategy, and is seen to by a pass.
-  return inferred.size() == actual.size() && llvm::all_of(llvm::zip_equal(inferred, actual), [](auto pair) {
+bool AllReduceOp::isCompatibleReturnTypes(TypeRange inferred,
+                                          TypeRange actual) {
+  // Whether a mean of integers may keep its type depends on the strategy, and
+  // is seen to by a pass.
+  return inferred.size() == actual.size() &&
+         llvm::all_of(llvm::zip_equal(inferred, actual), [](auto pair) {
            auto [usual, type] = pair;
            auto tensor = dyn_cast<TensorType>(type);
-           return usual == type || (tensor && getReducedType(Reduction::Mean, tensor) == usual);
+           return usual == type ||
+                  (tensor && getReducedType(Reduction::Mean, tensor) == usual);
          });
 }
 
 LogicalResult AllReduceOp::verify() {
   if (int64_t bytes = getBytesPerPackAttr().getInt(); bytes < 0)
-    return emitOpError("expected 'bytes_per_pack' of at least 0, found ") << bytes << " [E_OPTION_VALUE]";
+    return emitOpError("expected 'bytes_per_pack' of at least 0, found ")
+           << bytes << " [E_OPTION_VALUE]";
   for (auto [operand, result] : llvm::zip_equal(getOperands(), getResults()))
-    if (getReduction() != Reduction::Mean && operand.getType() != result.getType())
-      return emitOpError("expected a ") << stringifyReduction(getReduction()) << " of type " << operand.getType() << ", found "
-                                        << result.getType();
+    if (getReduction() != Reduction::Mean &&
+        operand.getType() != result.getType())
+      return emitOpError("expected a ")
+             << stringifyReduction(getReduction()) << " of type "
+             << operand.getType() << ", found " << result.getType();
   return success();
 }
 
-ResultUniformity AllReduceOp::getResultUniformity(unsigned, SymbolTableCollection &) { return ResultUniformity::Uniform; }
+ResultUniformity AllReduceOp::getResultUniformity(unsigned,
+                                                  SymbolTableCollection &) {
+  return ResultUniformity::Uniform;
+}
 
 LogicalResult AllGatherOp::verify() {
   if (getNumOperands() != getNumResults())
-    return emitOpError("expected one result for each of ") << getNumOperands() << " operands, found " << getNumResults();
+    return emitOpError("expected one result for each of ")
+           << getNumOperands() << " operands, found " << getNumResults();
   for (auto [operand, result] : llvm::zip_equal(getOperands(), getResults())) {
-    // Whether there must be an axis at all depends on the strategy, and is seen to by a pass.
+    // Whether there must be an axis at all depends on the strategy, and is seen
+    // to by a pass.
     auto from = dyn_cast<RankedTensorType>(operand.getType());
     auto to = dyn_cast<RankedTensorType>(result.getType());
     if (!from || operand.getType() == result.getType())
       continue;
-    if (!to || to.getRank() != from.getRank() || to.getElementType() != from.getElementType())
+    if (!to || to.getRank() != from.getRank() ||
+        to.getElementType() != from.getElementType())
       return emitOpError("expected a result of rank ")
-             << from.getRank() << " and element type " << from.getElementType() << ", found " << result.getType();
+             << from.getRank() << " and element type " << from.getElementType()
+             << ", found " << result.getType();
     for (int64_t d = 0; d < from.getRank(); ++d)
       if (d != getAxisAttr().getInt() && from.getDimSize(d) != to.getDimSize(d))
         return emitOpError("expected dimension ")
-               << d << " of the result to be as in the operand " << from << ", found " << to << " [E_SHAPE_MISMATCH]";
+               << d << " of the result to be as in the operand " << from
+               << ", found " << to << " [E_SHAPE_MISMATCH]";
   }
   return success();
 }
 
-ResultUniformity AllGatherOp::getResultUniformity(unsigned, SymbolTableCollection &) { return ResultUniformity::Uniform; }
+ResultUniformity AllGatherOp::getResultUniformity(unsigned,
+                                                  SymbolTableCollection &) {
+  return ResultUniformity::Uniform;
+}

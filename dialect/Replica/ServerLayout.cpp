@@ -16,23 +16,30 @@ using namespace mlir;
 // PartitionerAttr
 //===----------------------------------------------------------------------===//
 
-static runtime::Expected<runtime::Partitioner> toPartitioner(PartitionRule rule, std::optional<int64_t> bytes,
-                                                             std::optional<int64_t> shards) {
+static runtime::Expected<runtime::Partitioner>
+toPartitioner(PartitionRule rule, std::optional<int64_t> bytes,
+              std::optional<int64_t> shards) {
   switch (rule) {
   case PartitionRule::Fixed:
     return runtime::Partitioner::fixedShards(shards.value_or(0));
   case PartitionRule::MinSize:
-    return runtime::Partitioner::minSize(bytes.value_or(runtime::Partitioner::defaultMinShardBytes), shards.value_or(1));
+    return runtime::Partitioner::minSize(
+        bytes.value_or(runtime::Partitioner::defaultMinShardBytes),
+        shards.value_or(1));
   case PartitionRule::MaxSize:
     return runtime::Partitioner::maxSize(bytes.value_or(0), shards);
   }
   llvm_unreachable("unknown rule");
 }
 
-LogicalResult PartitionerAttr::verify(function_ref<InFlightDiagnostic()> emitError, PartitionRule rule, std::optional<int64_t> bytes,
-                                      std::optional<int64_t> shards) {
-  runtime::Expected<runtime::Partitioner> partitioner = toPartitioner(rule, bytes, shards);
-  return partitioner ? success() : emitError() << partitioner.status().message();
+LogicalResult
+PartitionerAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                        PartitionRule rule, std::optional<int64_t> bytes,
+                        std::optional<int64_t> shards) {
+  runtime::Expected<runtime::Partitioner> partitioner =
+      toPartitioner(rule, bytes, shards);
+  return partitioner ? success()
+                     : emitError() << partitioner.status().message();
 }
 
 Attribute PartitionerAttr::parse(AsmParser &parser, Type) {
@@ -43,7 +50,9 @@ Attribute PartitionerAttr::parse(AsmParser &parser, Type) {
   if (failed(rule))
     return {};
   std::optional<int64_t> bytes, shards;
-  auto parseNumber = [&](std::optional<int64_t> &number) { return parser.parseInteger(number.emplace()); };
+  auto parseNumber = [&](std::optional<int64_t> &number) {
+    return parser.parseInteger(number.emplace());
+  };
   if (*rule == PartitionRule::Fixed) {
     if (parseNumber(shards))
       return {};
@@ -55,7 +64,8 @@ Attribute PartitionerAttr::parse(AsmParser &parser, Type) {
   }
   if (parser.parseGreater())
     return {};
-  return getChecked([&] { return parser.emitError(location); }, parser.getContext(), *rule, bytes, shards);
+  return getChecked([&] { return parser.emitError(location); },
+                    parser.getContext(), *rule, bytes, shards);
 }
 
 void PartitionerAttr::print(AsmPrinter &printer) const {
@@ -63,7 +73,8 @@ void PartitionerAttr::print(AsmPrinter &printer) const {
   if (getBytes())
     printer << " bytes " << *getBytes();
   if (getShards())
-    printer << (getRule() == PartitionRule::Fixed ? " " : " shards ") << *getShards();
+    printer << (getRule() == PartitionRule::Fixed ? " " : " shards ")
+            << *getShards();
   printer << ">";
 }
 
@@ -72,33 +83,40 @@ void PartitionerAttr::print(AsmPrinter &printer) const {
 //===----------------------------------------------------------------------===//
 
 /// Axis by axis; whole if the strategy has no partitioner.
-static std::vector<int64_t> getPartitions(StrategyOp strategy, RankedTensorType type) {
+static std::vector<int64_t> getPartitions(StrategyOp strategy,
+                                          RankedTensorType type) {
   PartitionerAttr rule = strategy.getPartitionerAttr();
   if (!rule)
     return std::vector<int64_t>(type.getRank(), 1);
   uint64_t elementBytes = getElementBytes(type.getElementType());
   // The attribute's verifier has seen that this succeeds.
-  return toPartitioner(rule.getRule(), rule.getBytes(), rule.getShards())->partitions(type.getShape(), elementBytes);
+  return toPartitioner(rule.getRule(), rule.getBytes(), rule.getShards())
+      ->partitions(type.getShape(), elementBytes);
 }
 
-FailureOr<std::vector<PlacedVariable>> lockstep::replica::computeLayout(ModuleOp module) {
+FailureOr<std::vector<PlacedVariable>>
+lockstep::replica::computeLayout(ModuleOp module) {
   std::vector<PlacedVariable> placed;
   if (StrategyProperties::of(module).placement != Placement::Servers)
     return placed;
   StrategyOp strategy = *module.getOps<StrategyOp>().begin();
   if (!strategy.getServers())
-    return strategy.emitError("expected a number of servers; run 'set-replicas' first");
+    return strategy.emitError(
+        "expected a number of servers; run 'set-replicas' first");
 
-  runtime::Layout layout(runtime::ServerCluster{.workers = 1, .servers = static_cast<unsigned>(*strategy.getServers())});
+  runtime::Layout layout(runtime::ServerCluster{
+      .workers = 1, .servers = static_cast<unsigned>(*strategy.getServers())});
   // The first shard of each variable, beside which others may live.
   llvm::StringMap<runtime::PlacedShard> first;
   for (auto variable : module.getOps<VariableOp>()) {
     auto type = cast<RankedTensorType>(variable.getType());
     std::vector<runtime::PlacedShard> parts;
     if (std::optional<StringRef> other = variable.getColocateWith()) {
-      parts.push_back(runtime::Layout::placeBeside(first.at(*other), type.getShape()));
+      parts.push_back(
+          runtime::Layout::placeBeside(first.at(*other), type.getShape()));
     } else {
-      runtime::Expected<std::vector<runtime::PlacedShard>> split = layout.place(type.getShape(), getPartitions(strategy, type));
+      runtime::Expected<std::vector<runtime::PlacedShard>> split =
+          layout.place(type.getShape(), getPartitions(strategy, type));
       if (!split)
         return variable.emitError(split.status().message());
       parts = std::move(*split);

@@ -1,6 +1,7 @@
 //===- ServerLayout.h - Which server has which rows -------------*- C++ -*-===//
 //
-// Variables of a strategy with parameter servers, split and placed by the rules of `runtime/model` (reference, section 8).
+// Variables of a strategy with parameter servers, split and placed by the rules
+// of `runtime/model` (reference, section 8).
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +18,8 @@ struct VariableShard {
   unsigned server;
 };
 
-/// Where a variable is: its shards by their first rows, which cover it without gaps.
+/// Where a variable is: its shards by their first rows, which cover it without
+/// gaps.
 struct PlacedVariable {
   VariableOp variable;
   llvm::SmallVector<VariableShard, 1> shards;
@@ -25,9 +27,11 @@ struct PlacedVariable {
   bool isWhole() const { return shards.size() == 1; }
 };
 
-/// The variables of `module` in its order, each with its shards. Nothing if they do not live on servers; an error if nobody has said yet
-/// how many servers there are.
-llvm::FailureOr<std::vector<PlacedVariable>> computeLayout(mlir::ModuleOp module);
+/// The variables of `module` in its order, each with its shards. Nothing if
+/// they do not live on servers; an error if nobody has said yet how many
+/// servers there are.
+llvm::FailureOr<std::vector<PlacedVariable>>
+computeLayout(mlir::ModuleOp module);
 
 } // namespace lockstep::replica
 

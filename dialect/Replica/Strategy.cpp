@@ -87,7 +87,8 @@ const StrategyProperties &StrategyProperties::of(Kind kind) {
 
 const StrategyProperties &StrategyProperties::of(ModuleOp module) {
   auto strategies = module.getOps<StrategyOp>();
-  return of(strategies.empty() ? Kind::Default : (*strategies.begin()).getKind());
+  return of(strategies.empty() ? Kind::Default
+                               : (*strategies.begin()).getKind());
 }
 
 Aggregation lockstep::replica::getStoredAggregation(VariableOp variable) {

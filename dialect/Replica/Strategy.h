@@ -1,7 +1,9 @@
 //===- Strategy.h - What the strategies are ---------------------*- C++ -*-===//
 //
-// A strategy is data: where variables live, which rules hold for them, what a reduction of one replica does, what a process
-// answers about itself. Passes ask for these properties and never for the name of a strategy (reference, sections 1.3 to 5).
+// A strategy is data: where variables live, which rules hold for them, what a
+// reduction of one replica does, what a process answers about itself. Passes
+// ask for these properties and never for the name of a strategy (reference,
+// sections 1.3 to 5).
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,19 +35,25 @@ enum class Doers {
 struct StrategyProperties {
   Kind kind;
   Placement placement;
-  /// What there is where the user named no strategy: it has no devices of its own.
+  /// What there is where the user named no strategy: it has no devices of its
+  /// own.
   bool isImplicit;
-  /// Has one replica by its nature: its collectives give values back as they are, and check nothing.
+  /// Has one replica by its nature: its collectives give values back as they
+  /// are, and check nothing.
   bool isSingle;
   /// Several processes, each with replicas of its own.
   bool hasSeveralWorkers;
-  /// A step is one of all workers, whose replicas are counted together; otherwise each worker takes steps of its own.
+  /// A step is one of all workers, whose replicas are counted together;
+  /// otherwise each worker takes steps of its own.
   bool collectivesCrossWorkers;
-  /// Who gives variables their initial values, and who writes checkpoints and summaries.
+  /// Who gives variables their initial values, and who writes checkpoints and
+  /// summaries.
   Doers initializers, checkpointers;
-  /// `synchronization = on_read` gives every replica a copy; otherwise it is as `on_write`.
+  /// `synchronization = on_read` gives every replica a copy; otherwise it is as
+  /// `on_write`.
   bool honoursOnRead;
-  /// `synchronization = none` and integer variables with aggregation `mean` are errors where they are declared.
+  /// `synchronization = none` and integer variables with aggregation `mean` are
+  /// errors where they are declared.
   bool checksDeclarations;
 
   static const StrategyProperties &of(Kind kind);
@@ -53,10 +61,13 @@ struct StrategyProperties {
   static const StrategyProperties &of(mlir::ModuleOp module);
 
   /// Variables have one copy, which belongs to no replica.
-  bool hasOwners() const { return placement == Placement::Owner || placement == Placement::Servers; }
+  bool hasOwners() const {
+    return placement == Placement::Owner || placement == Placement::Servers;
+  }
 };
 
-/// What files say of a variable's aggregation: how its copies become one value. Copies that are equal need none.
+/// What files say of a variable's aggregation: how its copies become one value.
+/// Copies that are equal need none.
 Aggregation getStoredAggregation(VariableOp variable);
 
 } // namespace lockstep::replica

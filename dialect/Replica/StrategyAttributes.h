@@ -1,7 +1,8 @@
 //===- StrategyAttributes.h - What a strategy says of itself ----*- C++ -*-===//
 //
-// What a process answers when it is asked about its strategy (reference, section 1.3). All of it follows from the strategy's
-// properties and from which process it is.
+// What a process answers when it is asked about its strategy (reference,
+// section 1.3). All of it follows from the strategy's properties and from which
+// process it is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,31 +26,41 @@ struct ClusterTask {
 };
 
 struct StrategyAttributes {
-  /// Where the replicas of this process are, and its variables; nothing: the default strategy, which has no devices of its own.
+  /// Where the replicas of this process are, and its variables; nothing: the
+  /// default strategy, which has no devices of its own.
   std::optional<std::vector<std::string>> workerDevices, parameterDevices;
-  /// Where what belongs to several variables lives; nothing: with the one whose name comes first.
+  /// Where what belongs to several variables lives; nothing: with the one whose
+  /// name comes first.
   std::optional<std::vector<std::string>> nonSlotDevices;
-  /// Devices of a replica are a list for each part of a group that it could have.
+  /// Devices of a replica are a list for each part of a group that it could
+  /// have.
   bool groupsDevices = false;
-  /// Processes build programs of their own. The default strategy does not say, nor whether it initializes.
+  /// Processes build programs of their own. The default strategy does not say,
+  /// nor whether it initializes.
   std::optional<bool> isBetweenGraph, shouldInit;
   bool requiresStaticShapes = false;
   bool shouldCheckpoint = true, shouldSaveSummary = true;
   int64_t replicas = 1, localReplicas = 1;
   /// Nothing: one process by itself. Addresses are the transport's.
   std::optional<ClusterTask> task;
-  /// What TensorFlow 2.21 answers: the workers of servers have a task, but what they are asked has no resolver (section 1.3).
+  /// What TensorFlow 2.21 answers: the workers of servers have a task, but what
+  /// they are asked has no resolver (section 1.3).
   bool hasClusterResolver = false;
   /// The Python class of its variables.
   std::string variableType;
 
-  /// Of process `worker` of `workers`. They have `replicas` together, or `replicas` each where no collective crosses workers.
-  static StrategyAttributes of(Kind kind, int64_t replicas, int64_t workers, int64_t worker, int64_t servers = 0);
+  /// Of process `worker` of `workers`. They have `replicas` together, or
+  /// `replicas` each where no collective crosses workers.
+  static StrategyAttributes of(Kind kind, int64_t replicas, int64_t workers,
+                               int64_t worker, int64_t servers = 0);
 
-  /// What `ReplicaContext.devices` has for replica `replica` of this process. The default strategy's replica is wherever it is called.
+  /// What `ReplicaContext.devices` has for replica `replica` of this process.
+  /// The default strategy's replica is wherever it is called.
   std::string getReplicaDevice(int64_t replica) const;
-  /// Whether what belongs to `variables` lives with one of them, and then with which.
-  std::optional<llvm::StringRef> getNonSlotVariable(llvm::ArrayRef<std::string> variables) const;
+  /// Whether what belongs to `variables` lives with one of them, and then with
+  /// which.
+  std::optional<llvm::StringRef>
+  getNonSlotVariable(llvm::ArrayRef<std::string> variables) const;
 };
 
 } // namespace lockstep::replica

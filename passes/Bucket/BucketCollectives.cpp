@@ -21,22 +21,31 @@ namespace {
 using BucketKey = std::tuple<Attribute, int32_t, int32_t, Type, int64_t>;
 
 BucketKey getKey(collective::StartOp start) {
-  Type element = cast<RankedTensorType>(start.getInputs().front().getType()).getElementType();
-  return {start.getGroupAttr(), static_cast<int32_t>(start.getKind()), static_cast<int32_t>(start.getReduction()), element,
+  Type element = cast<RankedTensorType>(start.getInputs().front().getType())
+                     .getElementType();
+  return {start.getGroupAttr(), static_cast<int32_t>(start.getKind()),
+          static_cast<int32_t>(start.getReduction()), element,
           start.getBytesPerPack()};
 }
 
 bool mayBeBucketed(collective::StartOp start) {
-  if (start.getKind() != collective::Kind::AllReduce || start.getInputs().empty() || !start.getContributedBytes())
+  if (start.getKind() != collective::Kind::AllReduce ||
+      start.getInputs().empty() || !start.getContributedBytes())
     return false;
-  Type element = cast<RankedTensorType>(start.getInputs().front().getType()).getElementType();
-  return llvm::all_of(start.getInputs(),
-                      [&](Value operand) { return cast<RankedTensorType>(operand.getType()).getElementType() == element; });
+  Type element = cast<RankedTensorType>(start.getInputs().front().getType())
+                     .getElementType();
+  return llvm::all_of(start.getInputs(), [&](Value operand) {
+    return cast<RankedTensorType>(operand.getType()).getElementType() ==
+           element;
+  });
 }
 
-collective::WaitOp getWait(collective::StartOp start) { return cast<collective::WaitOp>(*start->user_begin()); }
+collective::WaitOp getWait(collective::StartOp start) {
+  return cast<collective::WaitOp>(*start->user_begin());
+}
 
-/// Adds the operations of the block that depend on `root`, itself included, to the `dependents` of others.
+/// Adds the operations of the block that depend on `root`, itself included, to
+/// the `dependents` of others.
 void addDependents(Operation *root, llvm::SetVector<Operation *> &dependents) {
   unsigned known = dependents.size();
   dependents.insert(root);
@@ -46,18 +55,27 @@ void addDependents(Operation *root, llvm::SetVector<Operation *> &dependents) {
         dependents.insert(ancestor);
 }
 
-/// Whether others than `role` take part in `op`, or in an operation in it: exchanges with them are in one order on both sides.
-bool isWithOtherRoles(Operation *op, device::RoleOp role, SymbolTableCollection &symbols) {
+/// Whether others than `role` take part in `op`, or in an operation in it:
+/// exchanges with them are in one order on both sides.
+bool isWithOtherRoles(Operation *op, device::RoleOp role,
+                      SymbolTableCollection &symbols) {
   return op
       ->walk([&](CollectiveOpInterface collective) {
         auto name = collective->getAttrOfType<FlatSymbolRefAttr>("group");
-        auto group = name ? symbols.lookupNearestSymbolFrom<collective::GroupOp>(collective, name) : nullptr;
+        auto group = name
+                         ? symbols.lookupNearestSymbolFrom<collective::GroupOp>(
+                               collective, name)
+                         : nullptr;
         if (!group)
           return WalkResult::advance();
         // The group of all replicas, without a list, is that of a role.
         int64_t first = role.getFirstRank(), end = first + role.getRanks();
-        ArrayRef<int64_t> ranks = group.getRanks().value_or(ArrayRef<int64_t>());
-        bool isOwn = !group.getWithReplicas() && llvm::all_of(ranks, [&](int64_t rank) { return first <= rank && rank < end; });
+        ArrayRef<int64_t> ranks =
+            group.getRanks().value_or(ArrayRef<int64_t>());
+        bool isOwn =
+            !group.getWithReplicas() && llvm::all_of(ranks, [&](int64_t rank) {
+              return first <= rank && rank < end;
+            });
         return isOwn ? WalkResult::advance() : WalkResult::interrupt();
       })
       .wasInterrupted();
@@ -66,12 +84,15 @@ bool isWithOtherRoles(Operation *op, device::RoleOp role, SymbolTableCollection 
 /// A bucket while it is formed.
 class Bucket {
 public:
-  Bucket(device::RoleOp role, SymbolTableCollection &symbols) : role(role), symbols(&symbols) {}
+  Bucket(device::RoleOp role, SymbolTableCollection &symbols)
+      : role(role), symbols(&symbols) {}
 
   bool isEmpty() const { return members.empty(); }
   int64_t getSize() const { return size; }
   ArrayRef<collective::StartOp> getMembers() const { return members; }
-  bool isDependent(collective::StartOp start) const { return dependents.contains(start); }
+  bool isDependent(collective::StartOp start) const {
+    return dependents.contains(start);
+  }
 
   void add(collective::StartOp start, int64_t bytes) {
     members.push_back(start);
@@ -81,12 +102,15 @@ public:
       next = start->getNextNode();
   }
 
-  /// Whether an exchange with another role that depends on the members would move behind another one if `start`, which stands behind them,
-  /// became a member: the other role, which the first may tell what to give in the second, would wait for ever.
+  /// Whether an exchange with another role that depends on the members would
+  /// move behind another one if `start`, which stands behind them, became a
+  /// member: the other role, which the first may tell what to give in the
+  /// second, would wait for ever.
   bool wouldReorderExchanges(collective::StartOp start) {
     if (!role)
       return false;
-    // What stands before `start` does not depend on members behind it: each operation is looked at once.
+    // What stands before `start` does not depend on members behind it: each
+    // operation is looked at once.
     for (; next != start; next = next->getNextNode()) {
       bool isMoved = dependents.contains(next);
       if (!(isMoved && moves) && isWithOtherRoles(next, role, *symbols)) {
@@ -104,7 +128,8 @@ private:
   SmallVector<collective::StartOp> members;
   llvm::SetVector<Operation *> dependents;
   int64_t size = 0;
-  /// The first operation that has not been looked at for exchanges with other roles.
+  /// The first operation that has not been looked at for exchanges with other
+  /// roles.
   Operation *next = nullptr;
   /// Whether such an exchange has been found that depends on the members.
   bool moves = false;
@@ -132,24 +157,35 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
     }
     for (auto &[key, starts] : candidates)
       if (starts.size() == 1 && candidates.size() > 1)
-        missed(starts.front(), "shares no bucket: others differ in " + getDifferences(key, candidates));
+        missed(starts.front(), "shares no bucket: others differ in " +
+                                   getDifferences(key, candidates));
     for (auto &[key, starts] : candidates) {
       // Buckets of other keys have moved what depends on them.
-      llvm::sort(starts, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-      int64_t bound = std::get<int64_t>(key) != 0 ? std::get<int64_t>(key) : bytesPerPack;
+      llvm::sort(starts, [](Operation *a, Operation *b) {
+        return a->isBeforeInBlock(b);
+      });
+      int64_t bound =
+          std::get<int64_t>(key) != 0 ? std::get<int64_t>(key) : bytesPerPack;
       Bucket bucket(role, symbols);
       for (collective::StartOp start : starts) {
         int64_t bytes = *start.getContributedBytes();
         bool full = bound > 0 && bucket.getSize() + bytes > bound;
-        bool reorders = !bucket.isEmpty() && bucket.wouldReorderExchanges(start);
-        if (!bucket.isEmpty() && (full || reorders || bucket.isDependent(start))) {
+        bool reorders =
+            !bucket.isEmpty() && bucket.wouldReorderExchanges(start);
+        if (!bucket.isEmpty() &&
+            (full || reorders || bucket.isDependent(start))) {
           if (reorders)
-            missed(start, "begins a new bucket: with the one before, an exchange with a server would move behind another one");
+            missed(start,
+                   "begins a new bucket: with the one before, an exchange with "
+                   "a server would move behind another one");
           else if (full)
-            missed(start, "begins a new bucket: with the " + bytesText(bucket.getSize()) + " before it would exceed bytes_per_pack, " +
+            missed(start, "begins a new bucket: with the " +
+                              bytesText(bucket.getSize()) +
+                              " before it would exceed bytes_per_pack, " +
                               bytesText(bound));
           else
-            missed(start, "begins a new bucket: it depends on the result of the one before");
+            missed(start, "begins a new bucket: it depends on the result of "
+                          "the one before");
           merge(bucket.getMembers(), bound);
           bucket = Bucket(role, symbols);
         }
@@ -160,31 +196,41 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
   }
 
   void missed(collective::StartOp start, const Twine &reason) {
-    remark::missed(start.getLoc(), decision(Stage::Bucket, "NotMerged", getOperation().getSymName()))
+    remark::missed(start.getLoc(), decision(Stage::Bucket, "NotMerged",
+                                            getOperation().getSymName()))
         << (collectiveText(start) + " " + reason).str();
   }
 
   /// In what `key` differs from all others, or else from the first other one.
-  static std::string getDifferences(const BucketKey &key, const llvm::MapVector<BucketKey, SmallVector<collective::StartOp>> &candidates) {
+  static std::string getDifferences(
+      const BucketKey &key,
+      const llvm::MapVector<BucketKey, SmallVector<collective::StartOp>>
+          &candidates) {
     auto find = [&](bool fromAll) {
       SmallVector<std::string> names;
       auto compare = [&](StringRef name, auto get) {
-        auto differs = [&](const auto &other) { return get(other.first) != get(key); };
-        if (fromAll ? llvm::count_if(candidates, differs) + 1 == static_cast<int64_t>(candidates.size())
+        auto differs = [&](const auto &other) {
+          return get(other.first) != get(key);
+        };
+        if (fromAll ? llvm::count_if(candidates, differs) + 1 ==
+                          static_cast<int64_t>(candidates.size())
                     : llvm::any_of(candidates, differs))
           names.push_back(name.str());
       };
       compare("group", [](const BucketKey &k) { return std::get<0>(k); });
       compare("reduction", [](const BucketKey &k) { return std::get<2>(k); });
-      compare("element type", [](const BucketKey &k) { return std::get<3>(k); });
-      compare("bytes_per_pack", [](const BucketKey &k) { return std::get<4>(k); });
+      compare("element type",
+              [](const BucketKey &k) { return std::get<3>(k); });
+      compare("bytes_per_pack",
+              [](const BucketKey &k) { return std::get<4>(k); });
       return names;
     };
     SmallVector<std::string> names = find(/*fromAll=*/true);
     return listText(names.empty() ? find(/*fromAll=*/false) : names);
   }
 
-  /// Replaces the collectives of `bucket` by one, where the last of them starts. What depends on the others moves behind its wait.
+  /// Replaces the collectives of `bucket` by one, where the last of them
+  /// starts. What depends on the others moves behind its wait.
   void merge(ArrayRef<collective::StartOp> bucket, int64_t bound) {
     if (bucket.size() < 2)
       return;
@@ -199,17 +245,26 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
       locations.push_back(start.getLoc());
     }
     Location loc = builder.getFusedLoc(locations);
-    auto merged = collective::StartOp::create(builder, loc, collective::PendingType::get(builder.getContext(), results), last.getKindAttr(),
-                                              last.getReductionAttr(), last.getGroupAttr(), IntegerAttr(), operands,
-                                              /*sizes=*/ValueRange(), IntegerAttr(), last.getBytesPerPackAttr(),
-                                              /*bounds=*/DenseI64ArrayAttr(), /*root=*/IntegerAttr());
-    auto wait = collective::WaitOp::create(builder, loc, results, merged, operands);
+    auto merged = collective::StartOp::create(
+        builder, loc,
+        collective::PendingType::get(builder.getContext(), results),
+        last.getKindAttr(), last.getReductionAttr(), last.getGroupAttr(),
+        IntegerAttr(), operands,
+        /*sizes=*/ValueRange(), IntegerAttr(), last.getBytesPerPackAttr(),
+        /*bounds=*/DenseI64ArrayAttr(), /*root=*/IntegerAttr());
+    auto wait =
+        collective::WaitOp::create(builder, loc, results, merged, operands);
     SmallVector<std::string> members = llvm::map_to_vector(operands, valueText);
-    remark::passed(loc, decision(Stage::Bucket, "Bucket", getOperation().getSymName()))
-        << (countText(bucket.size(), "collective") + " in one bucket, " + collectiveText(merged) +
-            (bound > 0 ? ", within bytes_per_pack of " + bytesText(bound) : ", no bound given") + ": " + listText(members));
+    remark::passed(
+        loc, decision(Stage::Bucket, "Bucket", getOperation().getSymName()))
+        << (countText(bucket.size(), "collective") + " in one bucket, " +
+            collectiveText(merged) +
+            (bound > 0 ? ", within bytes_per_pack of " + bytesText(bound)
+                       : ", no bound given") +
+            ": " + listText(members));
 
-    // Everything between the first wait and the new one that depends on a result comes after it, in the same order.
+    // Everything between the first wait and the new one that depends on a
+    // result comes after it, in the same order.
     llvm::SetVector<Operation *> dependents;
     llvm::DenseSet<Operation *> waits;
     for (collective::StartOp start : bucket) {
@@ -220,7 +275,9 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
     for (Operation *op : dependents)
       if (op->isBeforeInBlock(wait) && !waits.contains(op))
         ordered.push_back(op);
-    llvm::sort(ordered, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+    llvm::sort(ordered, [](Operation *a, Operation *b) {
+      return a->isBeforeInBlock(b);
+    });
     Operation *position = wait;
     for (Operation *op : ordered) {
       op->moveAfter(position);
@@ -230,7 +287,8 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
     unsigned offset = 0;
     for (collective::StartOp start : bucket) {
       collective::WaitOp old = getWait(start);
-      old.replaceAllUsesWith(wait.getResults().slice(offset, old.getNumResults()));
+      old.replaceAllUsesWith(
+          wait.getResults().slice(offset, old.getNumResults()));
       offset += old.getNumResults();
       old.erase();
       start.erase();

@@ -17,14 +17,17 @@ Aliases::Aliases(func::FuncOp function) {
   unsigned firstResult = numBuffers.getInt() - places.size();
   for (auto [r, argument] : llvm::enumerate(places.asArrayRef()))
     if (argument >= 0)
-      inPlace[function.getArgument(firstResult + r)] = function.getArgument(argument);
+      inPlace[function.getArgument(firstResult + r)] =
+          function.getArgument(argument);
 }
 
-/// Whether `buffer` is memory of its own, not one of several buffers that a select, a branch, or a loop hands on.
+/// Whether `buffer` is memory of its own, not one of several buffers that a
+/// select, a branch, or a loop hands on.
 static bool isOneBuffer(Value buffer) {
   if (auto argument = dyn_cast<BlockArgument>(buffer))
     return isa<func::FuncOp>(argument.getOwner()->getParentOp());
-  return isa<memref::AllocOp, memref::AllocaOp, memref::GetGlobalOp>(buffer.getDefiningOp());
+  return isa<memref::AllocOp, memref::AllocaOp, memref::GetGlobalOp>(
+      buffer.getDefiningOp());
 }
 
 Value Aliases::getRoot(Value view) const {
@@ -40,7 +43,8 @@ bool Aliases::mayAlias(Value a, Value b) const {
 }
 
 bool Aliases::mayTouch(Operation *op, Value view) const {
-  if (isa<memref::AllocOp>(op) || (isMemoryEffectFree(op) && op->getNumRegions() == 0))
+  if (isa<memref::AllocOp>(op) ||
+      (isMemoryEffectFree(op) && op->getNumRegions() == 0))
     return false;
   return op
       ->walk([&](Operation *inner) {
@@ -54,7 +58,9 @@ bool Aliases::mayTouch(Operation *op, Value view) const {
 
 bool Aliases::isWholeBuffer(Value view) const {
   Value buffer = getBuffer(view);
-  auto type = cast<MemRefType>(view.getType()), whole = cast<MemRefType>(buffer.getType());
-  return isOneBuffer(buffer) && type.getLayout().isIdentity() && type.hasStaticShape() && whole.hasStaticShape() &&
+  auto type = cast<MemRefType>(view.getType()),
+       whole = cast<MemRefType>(buffer.getType());
+  return isOneBuffer(buffer) && type.getLayout().isIdentity() &&
+         type.hasStaticShape() && whole.hasStaticShape() &&
          type.getNumElements() == whole.getNumElements();
 }

@@ -7,19 +7,22 @@
 
 namespace lockstep {
 
-/// Buffers of a kernel are apart, except for a result that may take over an argument's memory.
+/// Buffers of a kernel are apart, except for a result that may take over an
+/// argument's memory.
 class Aliases {
 public:
   explicit Aliases(mlir::func::FuncOp function);
 
   bool mayAlias(mlir::Value a, mlir::Value b) const;
-  /// True if `op`, or an operation in it, may read or write the buffer of `view`.
+  /// True if `op`, or an operation in it, may read or write the buffer of
+  /// `view`.
   bool mayTouch(mlir::Operation *op, mlir::Value view) const;
   /// True if the view has all elements of its buffer in the same order.
   bool isWholeBuffer(mlir::Value view) const;
 
 private:
-  /// The buffer of a view; for a result in place, the argument. Null for what is only chosen at run time, by a branch or a loop.
+  /// The buffer of a view; for a result in place, the argument. Null for what
+  /// is only chosen at run time, by a branch or a loop.
   mlir::Value getRoot(mlir::Value view) const;
 
   llvm::DenseMap<mlir::Value, mlir::Value> inPlace;

@@ -16,7 +16,9 @@ namespace {
 /// i16 for bf16, and vectors of it; null for other types.
 Type toBits(Type type) {
   if (auto vector = dyn_cast<VectorType>(type))
-    return vector.getElementType().isBF16() ? vector.clone(IntegerType::get(type.getContext(), 16)) : Type();
+    return vector.getElementType().isBF16()
+               ? vector.clone(IntegerType::get(type.getContext(), 16))
+               : Type();
   return type.isBF16() ? IntegerType::get(type.getContext(), 16) : Type();
 }
 
@@ -42,7 +44,8 @@ struct BFloatsAsBits : impl::BFloatsAsBitsPassBase<BFloatsAsBits> {
           if (auto constant = dyn_cast<LLVM::ConstantOp>(op))
             constant.setValueAttr(toBits(constant.getValue(), bits));
         }
-      // Memory of such values, too: LLVM keeps small buffers in registers, as what they are declared to hold.
+      // Memory of such values, too: LLVM keeps small buffers in registers, as
+      // what they are declared to hold.
       if (auto memory = dyn_cast<LLVM::AllocaOp>(op))
         if (Type bits = toBits(memory.getElemType()))
           memory.setElemType(bits);

@@ -14,7 +14,9 @@ static Type toBytes(Type type) {
   auto memref = dyn_cast<MemRefType>(type);
   if (!memref || !memref.getElementType().isInteger(1))
     return {};
-  return MemRefType::get(memref.getShape(), IntegerType::get(type.getContext(), 8), memref.getLayout(), memref.getMemorySpace());
+  return MemRefType::get(memref.getShape(),
+                         IntegerType::get(type.getContext(), 8),
+                         memref.getLayout(), memref.getMemorySpace());
 }
 
 static Value toByte(OpBuilder &builder, Location loc, Value value) {
@@ -23,14 +25,17 @@ static Value toByte(OpBuilder &builder, Location loc, Value value) {
 
 static Value toBoolean(OpBuilder &builder, Location loc, Value value) {
   Value zero = arith::ConstantIntOp::create(builder, loc, 0, 8);
-  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, value, zero);
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, value,
+                               zero);
 }
 
-/// Converts the arguments and the results of the body; operands that are scalars stay as they are.
+/// Converts the arguments and the results of the body; operands that are
+/// scalars stay as they are.
 static void convertBody(linalg::GenericOp op) {
   Block *body = op.getBlock();
   OpBuilder builder = OpBuilder::atBlockBegin(body);
-  for (auto [operand, argument] : llvm::zip_equal(op->getOperands(), body->getArguments())) {
+  for (auto [operand, argument] :
+       llvm::zip_equal(op->getOperands(), body->getArguments())) {
     auto type = dyn_cast<MemRefType>(operand.getType());
     if (!type || type.getElementType() == argument.getType())
       continue;
@@ -38,12 +43,15 @@ static void convertBody(linalg::GenericOp op) {
     if (argument.use_empty())
       continue;
     Value boolean = toBoolean(builder, op.getLoc(), argument);
-    argument.replaceUsesWithIf(boolean, [&](OpOperand &use) { return use.getOwner() != boolean.getDefiningOp(); });
+    argument.replaceUsesWithIf(boolean, [&](OpOperand &use) {
+      return use.getOwner() != boolean.getDefiningOp();
+    });
   }
   Operation *yield = body->getTerminator();
   builder.setInsertionPoint(yield);
   for (auto [i, init] : llvm::enumerate(op.getDpsInits()))
-    if (cast<MemRefType>(init.getType()).getElementType() != yield->getOperand(i).getType())
+    if (cast<MemRefType>(init.getType()).getElementType() !=
+        yield->getOperand(i).getType())
       yield->setOperand(i, toByte(builder, op.getLoc(), yield->getOperand(i)));
 }
 
@@ -57,9 +65,13 @@ static memref::GlobalOp convertGlobal(memref::GlobalOp global) {
   converted.setSymName(name);
   converted.setType(cast<MemRefType>(toBytes(global.getType())));
   auto values = cast<DenseElementsAttr>(*global.getInitialValue());
-  SmallVector<int8_t> bytes = llvm::map_to_vector(values.getValues<bool>(), [](bool value) { return static_cast<int8_t>(value); });
-  converted.setInitialValueAttr(
-      DenseElementsAttr::get(RankedTensorType::get(global.getType().getShape(), builder.getI8Type()), ArrayRef(bytes)));
+  SmallVector<int8_t> bytes =
+      llvm::map_to_vector(values.getValues<bool>(), [](bool value) {
+        return static_cast<int8_t>(value);
+      });
+  converted.setInitialValueAttr(DenseElementsAttr::get(
+      RankedTensorType::get(global.getType().getShape(), builder.getI8Type()),
+      ArrayRef(bytes)));
   return converted;
 }
 
@@ -71,8 +83,12 @@ void lockstep::storeBooleansAsBytes(func::FuncOp function) {
       if (Type type = toBytes(argument.getType()))
         argument.setType(type);
   for (Operation *op : ops) {
-    if (auto global = dyn_cast<memref::GetGlobalOp>(op); global && toBytes(global.getType()))
-      global.setName(convertGlobal(SymbolTable::lookupNearestSymbolFrom<memref::GlobalOp>(op, global.getNameAttr())).getSymName());
+    if (auto global = dyn_cast<memref::GetGlobalOp>(op);
+        global && toBytes(global.getType()))
+      global.setName(
+          convertGlobal(SymbolTable::lookupNearestSymbolFrom<memref::GlobalOp>(
+                            op, global.getNameAttr()))
+              .getSymName());
     for (Value result : op->getResults())
       if (Type type = toBytes(result.getType()))
         result.setType(type);
@@ -84,16 +100,23 @@ void lockstep::storeBooleansAsBytes(func::FuncOp function) {
   }
   for (Operation *op : ops) {
     OpBuilder builder(op);
-    if (auto load = dyn_cast<memref::LoadOp>(op); load && load.getType().isInteger(1)) {
+    if (auto load = dyn_cast<memref::LoadOp>(op);
+        load && load.getType().isInteger(1)) {
       load.getResult().setType(builder.getI8Type());
       builder.setInsertionPointAfter(load);
       Value boolean = toBoolean(builder, load.getLoc(), load);
-      load.getResult().replaceUsesWithIf(boolean, [&](OpOperand &use) { return use.getOwner() != boolean.getDefiningOp(); });
-    } else if (auto store = dyn_cast<memref::StoreOp>(op); store && store.getValueToStore().getType().isInteger(1)) {
-      store.getValueMutable().set(toByte(builder, store.getLoc(), store.getValueToStore()));
+      load.getResult().replaceUsesWithIf(boolean, [&](OpOperand &use) {
+        return use.getOwner() != boolean.getDefiningOp();
+      });
+    } else if (auto store = dyn_cast<memref::StoreOp>(op);
+               store && store.getValueToStore().getType().isInteger(1)) {
+      store.getValueMutable().set(
+          toByte(builder, store.getLoc(), store.getValueToStore()));
     } else if (auto generic = dyn_cast<linalg::GenericOp>(op)) {
       convertBody(generic);
     }
   }
-  function.setFunctionType(FunctionType::get(function.getContext(), function.getBody().front().getArgumentTypes(), {}));
+  function.setFunctionType(
+      FunctionType::get(function.getContext(),
+                        function.getBody().front().getArgumentTypes(), {}));
 }

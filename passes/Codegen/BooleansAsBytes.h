@@ -7,8 +7,9 @@
 
 namespace lockstep {
 
-/// Gives memory of i1 the element type i8, so that vectors of it are contiguous bytes. Loads compare with zero, stores extend; the
-/// bodies of generics do the same at their borders. Globals that are used are replaced by ones of i8.
+/// Gives memory of i1 the element type i8, so that vectors of it are contiguous
+/// bytes. Loads compare with zero, stores extend; the bodies of generics do the
+/// same at their borders. Globals that are used are replaced by ones of i8.
 void storeBooleansAsBytes(mlir::func::FuncOp function);
 
 } // namespace lockstep

@@ -35,33 +35,43 @@ static MemRefType getMemoryType(Type type) {
   return MemRefType::get(tensor.getShape(), tensor.getElementType());
 }
 
-/// A result of the kernel: the tensor that is yielded, its memory, and that memory as a tensor.
+/// A result of the kernel: the tensor that is yielded, its memory, and that
+/// memory as a tensor.
 struct Destination {
   Value value, memory, tensor;
 };
 
-/// Reshapes at the end of what computes `value` are undone on the memory, where they cost nothing, so that what is before them is
-/// computed in place.
-static void undoReshapes(OpBuilder &builder, Location loc, Destination &destination) {
+/// Reshapes at the end of what computes `value` are undone on the memory, where
+/// they cost nothing, so that what is before them is computed in place.
+static void undoReshapes(OpBuilder &builder, Location loc,
+                         Destination &destination) {
   while (Operation *op = destination.value.getDefiningOp()) {
-    if (!isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op) || !destination.value.hasOneUse() ||
+    if (!isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op) ||
+        !destination.value.hasOneUse() ||
         !cast<RankedTensorType>(destination.value.getType()).hasStaticShape())
       return;
     auto type = getMemoryType(op->getOperand(0).getType());
     Value &memory = destination.memory;
     if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op))
-      memory = memref::ExpandShapeOp::create(builder, loc, type, memory, collapse.getReassociationIndices());
+      memory = memref::ExpandShapeOp::create(
+          builder, loc, type, memory, collapse.getReassociationIndices());
     else
-      memory = memref::CollapseShapeOp::create(builder, loc, type, memory, cast<tensor::ExpandShapeOp>(op).getReassociationIndices());
+      memory = memref::CollapseShapeOp::create(
+          builder, loc, type, memory,
+          cast<tensor::ExpandShapeOp>(op).getReassociationIndices());
     destination.value = op->getOperand(0);
   }
 }
 
 /// Copies `source` to `target` unless they are the same memory.
-static void copyIfApart(OpBuilder &builder, Location loc, Value source, Value target) {
-  Value from = memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, source);
-  Value to = memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, target);
-  Value apart = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, from, to);
+static void copyIfApart(OpBuilder &builder, Location loc, Value source,
+                        Value target) {
+  Value from =
+      memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, source);
+  Value to =
+      memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, target);
+  Value apart =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, from, to);
   scf::IfOp::create(builder, loc, apart, [&](OpBuilder &nested, Location) {
     linalg::CopyOp::create(nested, loc, source, target);
     scf::YieldOp::create(nested, loc);
@@ -69,7 +79,8 @@ static void copyIfApart(OpBuilder &builder, Location loc, Value source, Value ta
 }
 
 /// Makes the function of `kernel`, still on tensors inside.
-static func::FuncOp createFunction(device::KernelOp kernel, ArrayRef<ResultPlace> places) {
+static func::FuncOp createFunction(device::KernelOp kernel,
+                                   ArrayRef<ResultPlace> places) {
   OpBuilder builder(kernel);
   SmallVector<Type> inputs;
   unsigned numTensors = kernel.getNumTensorArguments();
@@ -80,7 +91,9 @@ static func::FuncOp createFunction(device::KernelOp kernel, ArrayRef<ResultPlace
   unsigned numBuffers = inputs.size();
   llvm::append_range(inputs, kernel.getArgumentTypes().drop_front(numTensors));
   inputs.push_back(builder.getIndexType());
-  auto function = func::FuncOp::create(builder, kernel.getLoc(), kernel.getSymName(), builder.getFunctionType(inputs, {}));
+  auto function =
+      func::FuncOp::create(builder, kernel.getLoc(), kernel.getSymName(),
+                           builder.getFunctionType(inputs, {}));
   function->setAttr(kNumBuffersAttr, builder.getI64IntegerAttr(numBuffers));
   Block *entry = function.addEntryBlock();
   builder.setInsertionPointToStart(entry);
@@ -88,67 +101,87 @@ static func::FuncOp createFunction(device::KernelOp kernel, ArrayRef<ResultPlace
 
   IRMapping mapping;
   Block &body = kernel.getBody().front();
-  SmallVector<Value> updated(kernel.getResultTypes().size()); // the tensor that a result is an updated copy of
-  for (auto [i, argument] : llvm::enumerate(body.getArguments().take_front(numTensors))) {
+  SmallVector<Value> updated(
+      kernel.getResultTypes()
+          .size()); // the tensor that a result is an updated copy of
+  for (auto [i, argument] :
+       llvm::enumerate(body.getArguments().take_front(numTensors))) {
     Value memory = entry->getArgument(i);
-    auto *place =
-        llvm::find_if(places, [&, i = i](ResultPlace place) { return place.argument == static_cast<int64_t>(i) && place.isUpdatedCopy; });
+    auto *place = llvm::find_if(places, [&, i = i](ResultPlace place) {
+      return place.argument == static_cast<int64_t>(i) && place.isUpdatedCopy;
+    });
     bool writable = place != places.end();
     if (writable) {
       Value result = entry->getArgument(numTensors + (place - places.begin()));
       copyIfApart(builder, loc, memory, result);
       memory = result;
     }
-    Value tensor = bufferization::ToTensorOp::create(builder, loc, argument.getType(), memory, /*restrict=*/true, writable);
+    Value tensor = bufferization::ToTensorOp::create(
+        builder, loc, argument.getType(), memory, /*restrict=*/true, writable);
     mapping.map(argument, tensor);
     if (writable)
       updated[place - places.begin()] = tensor;
   }
-  for (auto [i, argument] : llvm::enumerate(body.getArguments().drop_front(numTensors)))
+  for (auto [i, argument] :
+       llvm::enumerate(body.getArguments().drop_front(numTensors)))
     mapping.map(argument, entry->getArgument(numBuffers + i));
   for (Operation &op : body.without_terminator())
     builder.clone(op, mapping);
-  // All writes to results go through tensors: of these alone does the analysis know which values are still needed, so that nothing is
-  // computed in the memory of a result that another value is stored to later.
+  // All writes to results go through tensors: of these alone does the analysis
+  // know which values are still needed, so that nothing is computed in the
+  // memory of a result that another value is stored to later.
   SmallVector<Destination> destinations;
-  for (auto [r, operand] : llvm::enumerate(body.getTerminator()->getOperands())) {
-    Destination destination{mapping.lookup(operand), entry->getArgument(numTensors + r), updated[r]};
+  for (auto [r, operand] :
+       llvm::enumerate(body.getTerminator()->getOperands())) {
+    Destination destination{mapping.lookup(operand),
+                            entry->getArgument(numTensors + r), updated[r]};
     if (!destination.tensor) {
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToStart(entry);
       undoReshapes(builder, loc, destination);
-      destination.tensor = bufferization::ToTensorOp::create(builder, loc, destination.value.getType(), destination.memory,
-                                                             /*restrict=*/true, /*writable=*/true);
+      destination.tensor = bufferization::ToTensorOp::create(
+          builder, loc, destination.value.getType(), destination.memory,
+          /*restrict=*/true, /*writable=*/true);
     }
     destinations.push_back(destination);
   }
   for (Destination &destination : destinations)
-    destination.value =
-        bufferization::MaterializeInDestinationOp::create(builder, loc, destination.value.getType(), destination.value, destination.tensor)
-            .getResult();
+    destination.value = bufferization::MaterializeInDestinationOp::create(
+                            builder, loc, destination.value.getType(),
+                            destination.value, destination.tensor)
+                            .getResult();
   for (Destination &destination : destinations)
-    bufferization::MaterializeInDestinationOp::create(builder, loc, TypeRange(), destination.value, destination.memory, /*restrict=*/true,
-                                                      /*writable=*/true);
+    bufferization::MaterializeInDestinationOp::create(
+        builder, loc, TypeRange(), destination.value, destination.memory,
+        /*restrict=*/true,
+        /*writable=*/true);
   func::ReturnOp::create(builder, loc);
   return function;
 }
 
-/// Whether `op` makes a tensor out of nothing but scalars: it costs no more to do so again than to copy what it has made.
+/// Whether `op` makes a tensor out of nothing but scalars: it costs no more to
+/// do so again than to copy what it has made.
 static bool isFill(Operation *op) {
   if (isa<tensor::EmptyOp>(op))
     return true;
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
-  return linalgOp && linalgOp.getNumDpsInits() == 1 && linalgOp.getNumReductionLoops() == 0 &&
-         llvm::none_of(linalgOp.getDpsInputs(), [](Value input) { return isa<ShapedType>(input.getType()); }) &&
+  return linalgOp && linalgOp.getNumDpsInits() == 1 &&
+         linalgOp.getNumReductionLoops() == 0 &&
+         llvm::none_of(
+             linalgOp.getDpsInputs(),
+             [](Value input) { return isa<ShapedType>(input.getType()); }) &&
          linalgOp.getBlock()->getOperations().size() == 1;
 }
 
-/// Each operation that writes to a filled or empty tensor gets one of its own: shared, it would be in the place of one of the results, and
-/// copied for the others.
+/// Each operation that writes to a filled or empty tensor gets one of its own:
+/// shared, it would be in the place of one of the results, and copied for the
+/// others.
 static void separateInits(func::FuncOp function) {
   SmallVector<DestinationStyleOpInterface> ops;
-  function.walk<WalkOrder::PreOrder>([&](DestinationStyleOpInterface op) { ops.push_back(op); });
-  // Users first: a fill that has been repeated is filled into a tensor of its own.
+  function.walk<WalkOrder::PreOrder>(
+      [&](DestinationStyleOpInterface op) { ops.push_back(op); });
+  // Users first: a fill that has been repeated is filled into a tensor of its
+  // own.
   for (DestinationStyleOpInterface op : llvm::reverse(ops))
     for (OpOperand &init : op.getDpsInitsMutable()) {
       Operation *source = init.get().getDefiningOp();
@@ -158,7 +191,8 @@ static void separateInits(func::FuncOp function) {
       Operation *own = builder.clone(*source);
       init.set(own->getResult(0));
       if (auto fill = dyn_cast<linalg::LinalgOp>(own))
-        if (auto empty = fill.getDpsInits().front().getDefiningOp<tensor::EmptyOp>()) {
+        if (auto empty =
+                fill.getDpsInits().front().getDefiningOp<tensor::EmptyOp>()) {
           builder.setInsertionPoint(own);
           fill.setDpsInitOperand(0, builder.clone(*empty)->getResult(0));
         }
@@ -170,16 +204,19 @@ static LogicalResult bufferize(func::FuncOp function, bool viaCopies) {
   alignWhileLoops(function);
   tieCarriedTensors(function, viaCopies);
   IRRewriter rewriter(function.getContext());
-  if (!viaCopies && failed(bufferization::eliminateEmptyTensors(rewriter, function)))
+  if (!viaCopies &&
+      failed(bufferization::eliminateEmptyTensors(rewriter, function)))
     return failure();
   SmallVector<tensor::EmptyOp> empties;
   function.walk([&](tensor::EmptyOp op) { empties.push_back(op); });
   for (tensor::EmptyOp op : empties) {
     rewriter.setInsertionPoint(op);
-    rewriter.replaceOpWithNewOp<bufferization::AllocTensorOp>(op, op.getType(), op.getDynamicSizes());
+    rewriter.replaceOpWithNewOp<bufferization::AllocTensorOp>(
+        op, op.getType(), op.getDynamicSizes());
   }
   bufferization::OneShotBufferizationOptions options;
-  options.memCpyFn = [](OpBuilder &builder, Location loc, Value from, Value to) {
+  options.memCpyFn = [](OpBuilder &builder, Location loc, Value from,
+                        Value to) {
     linalg::CopyOp::create(builder, loc, from, to);
     return success();
   };
@@ -188,7 +225,8 @@ static LogicalResult bufferize(func::FuncOp function, bool viaCopies) {
 }
 
 /// The function of `kernel` on memory, or null.
-static func::FuncOp tryOnMemory(device::KernelOp kernel, ArrayRef<ResultPlace> places, bool viaCopies) {
+static func::FuncOp tryOnMemory(device::KernelOp kernel,
+                                ArrayRef<ResultPlace> places, bool viaCopies) {
   func::FuncOp function = createFunction(kernel, places);
   if (succeeded(bufferize(function, viaCopies)))
     return function;
@@ -196,17 +234,24 @@ static func::FuncOp tryOnMemory(device::KernelOp kernel, ArrayRef<ResultPlace> p
   return {};
 }
 
-/// The function of `kernel` on memory: as much in place as can be. Where loops carry tensors that are still needed, that fails, and where
-/// an argument is read after the result has taken over its memory; copies, and results of their own, always work.
-static FailureOr<func::FuncOp> createOnMemory(device::KernelOp kernel, MutableArrayRef<ResultPlace> places) {
+/// The function of `kernel` on memory: as much in place as can be. Where loops
+/// carry tensors that are still needed, that fails, and where an argument is
+/// read after the result has taken over its memory; copies, and results of
+/// their own, always work.
+static FailureOr<func::FuncOp>
+createOnMemory(device::KernelOp kernel, MutableArrayRef<ResultPlace> places) {
   {
     ScopedDiagnosticHandler silent(
-        kernel.getContext(), [thread = std::this_thread::get_id()](Diagnostic &) { return success(thread == std::this_thread::get_id()); });
+        kernel.getContext(),
+        [thread = std::this_thread::get_id()](Diagnostic &) {
+          return success(thread == std::this_thread::get_id());
+        });
     for (bool viaCopies : {false, true})
       if (func::FuncOp function = tryOnMemory(kernel, places, viaCopies))
         return function;
     llvm::fill(places, ResultPlace());
-    if (func::FuncOp function = tryOnMemory(kernel, places, /*viaCopies=*/false))
+    if (func::FuncOp function =
+            tryOnMemory(kernel, places, /*viaCopies=*/false))
       return function;
   }
   func::FuncOp function = tryOnMemory(kernel, places, /*viaCopies=*/true);
@@ -218,31 +263,42 @@ static FailureOr<func::FuncOp> createOnMemory(device::KernelOp kernel, MutableAr
 /// A view of no elements: where it begins does not matter.
 static Value createEmptyView(OpBuilder &builder, memref::SubViewOp view) {
   auto [strides, offset] = view.getType().getStridesAndOffset();
-  auto orZero = [](int64_t number) { return ShapedType::isDynamic(number) ? 0 : number; };
-  return memref::ReinterpretCastOp::create(builder, view.getLoc(), view.getType(), view.getSource(), orZero(offset),
-                                           view.getType().getShape(), llvm::map_to_vector(strides, orZero));
+  auto orZero = [](int64_t number) {
+    return ShapedType::isDynamic(number) ? 0 : number;
+  };
+  return memref::ReinterpretCastOp::create(
+      builder, view.getLoc(), view.getType(), view.getSource(), orZero(offset),
+      view.getType().getShape(), llvm::map_to_vector(strides, orZero));
 }
 
-/// Divides a view that steps over elements and drops dimensions of size one into two operations. MLIR finds the dimensions that a view
-/// drops by comparing its strides with those of its source, where strides of its own leave nothing to compare.
-static Value separateDroppedDimensions(OpBuilder &builder, memref::SubViewOp view) {
+/// Divides a view that steps over elements and drops dimensions of size one
+/// into two operations. MLIR finds the dimensions that a view drops by
+/// comparing its strides with those of its source, where strides of its own
+/// leave nothing to compare.
+static Value separateDroppedDimensions(OpBuilder &builder,
+                                       memref::SubViewOp view) {
   if (view.getType().hasStaticShape() && view.getType().getNumElements() == 0)
     return createEmptyView(builder, view);
-  auto whole = memref::SubViewOp::create(builder, view.getLoc(), view.getSource(), view.getMixedOffsets(), view.getMixedSizes(),
-                                         view.getMixedStrides());
-  std::optional<SmallVector<ReassociationIndices>> groups = getReassociationIndicesForReshape(whole.getType(), view.getType());
+  auto whole = memref::SubViewOp::create(
+      builder, view.getLoc(), view.getSource(), view.getMixedOffsets(),
+      view.getMixedSizes(), view.getMixedStrides());
+  std::optional<SmallVector<ReassociationIndices>> groups =
+      getReassociationIndicesForReshape(whole.getType(), view.getType());
   assert(groups && "a view drops nothing but dimensions of size one");
-  Value result = memref::CollapseShapeOp::create(builder, view.getLoc(), whole, *groups);
+  Value result =
+      memref::CollapseShapeOp::create(builder, view.getLoc(), whole, *groups);
   // Its layout may say more than that of the view.
   if (result.getType() != view.getType())
-    result = memref::CastOp::create(builder, view.getLoc(), view.getType(), result);
+    result =
+        memref::CastOp::create(builder, view.getLoc(), view.getType(), result);
   return result;
 }
 
 static void separateDroppedDimensions(func::FuncOp function) {
   SmallVector<memref::SubViewOp> views;
   function.walk([&](memref::SubViewOp view) {
-    if (!view.hasUnitStride() && view.getSourceType().getRank() != view.getType().getRank())
+    if (!view.hasUnitStride() &&
+        view.getSourceType().getRank() != view.getType().getRank())
       views.push_back(view);
   });
   for (memref::SubViewOp view : views) {
@@ -260,7 +316,9 @@ static LogicalResult simplify(func::FuncOp function) {
   RewritePatternSet patterns(context);
   memref::populateFoldMemRefAliasOpPatterns(patterns);
   for (RegisteredOperationName op : context->getRegisteredOperations())
-    if (llvm::is_contained({"memref", "scf", "arith", "linalg", "affine", "bufferization"}, op.getDialectNamespace()))
+    if (llvm::is_contained(
+            {"memref", "scf", "arith", "linalg", "affine", "bufferization"},
+            op.getDialectNamespace()))
       op.getCanonicalizationPatterns(patterns, context);
   if (failed(applyPatternsGreedily(function, std::move(patterns))))
     return failure();
@@ -276,8 +334,11 @@ static LogicalResult simplify(func::FuncOp function) {
   // Of linalg, loops are made of what has a body and maps.
   WalkResult known = function.walk([&](Operation *op) {
     bool hasNoCode =
-        isa_and_nonnull<linalg::LinalgDialect>(op->getDialect()) && !isa<linalg::LinalgOp, linalg::YieldOp, linalg::IndexOp>(op);
-    return hasNoCode ? WalkResult(op->emitError("no code for '") << op->getName() << "'") : WalkResult::advance();
+        isa_and_nonnull<linalg::LinalgDialect>(op->getDialect()) &&
+        !isa<linalg::LinalgOp, linalg::YieldOp, linalg::IndexOp>(op);
+    return hasNoCode ? WalkResult(op->emitError("no code for '")
+                                  << op->getName() << "'")
+                     : WalkResult::advance();
   });
   if (known.wasInterrupted())
     return failure();
@@ -298,8 +359,10 @@ static LogicalResult simplify(func::FuncOp function) {
 static LogicalResult checkOperations(device::KernelOp kernel) {
   auto isTensor = llvm::IsaPred<TensorType>;
   WalkResult result = kernel.getBody().walk([&](Operation *op) {
-    bool isOnTensors = llvm::any_of(op->getOperandTypes(), isTensor) || llvm::any_of(op->getResultTypes(), isTensor);
-    if (!isOnTensors || isa<device::YieldOp>(op) || isa<bufferization::BufferizableOpInterface>(op))
+    bool isOnTensors = llvm::any_of(op->getOperandTypes(), isTensor) ||
+                       llvm::any_of(op->getResultTypes(), isTensor);
+    if (!isOnTensors || isa<device::YieldOp>(op) ||
+        isa<bufferization::BufferizableOpInterface>(op))
       return WalkResult::advance();
     return WalkResult(op->emitError("no code for '") << op->getName() << "'");
   });
@@ -307,9 +370,11 @@ static LogicalResult checkOperations(device::KernelOp kernel) {
 }
 
 namespace {
-struct BufferizeKernels : lockstep::impl::BufferizeKernelsPassBase<BufferizeKernels> {
+struct BufferizeKernels
+    : lockstep::impl::BufferizeKernelsPassBase<BufferizeKernels> {
   void runOnOperation() override {
-    for (auto kernel : llvm::make_early_inc_range(getOperation().getOps<device::KernelOp>())) {
+    for (auto kernel : llvm::make_early_inc_range(
+             getOperation().getOps<device::KernelOp>())) {
       if (failed(checkOperations(kernel)))
         return signalPassFailure();
       SmallVector<ResultPlace> places = chooseResultPlaces(kernel);

@@ -20,21 +20,25 @@ static bool isAligned(scf::WhileOp loop) {
   OperandRange forwarded = loop.getConditionOp().getArgs();
   if (forwarded.getTypes() != loop.getInits().getTypes())
     return false;
-  // Of what is computed before the condition, a copy goes to the place of the argument; arguments stay where they are.
+  // Of what is computed before the condition, a copy goes to the place of the
+  // argument; arguments stay where they are.
   return llvm::all_of(llvm::enumerate(forwarded), [&](auto indexed) {
     auto argument = dyn_cast<BlockArgument>(indexed.value());
-    return !argument || argument.getOwner() != loop.getBeforeBody() || argument.getArgNumber() == indexed.index();
+    return !argument || argument.getOwner() != loop.getBeforeBody() ||
+           argument.getArgNumber() == indexed.index();
   });
 }
 
 /// What is in the place of a value before it has been computed; never used.
 static Value createPlace(OpBuilder &builder, Location loc, Type type) {
   if (auto tensor = dyn_cast<RankedTensorType>(type))
-    return tensor::EmptyOp::create(builder, loc, tensor.getShape(), tensor.getElementType());
+    return tensor::EmptyOp::create(builder, loc, tensor.getShape(),
+                                   tensor.getElementType());
   return arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
 }
 
-/// The loop carries what it did, then what is computed before its condition and handed on.
+/// The loop carries what it did, then what is computed before its condition and
+/// handed on.
 static void align(scf::WhileOp loop) {
   OpBuilder builder(loop);
   Location loc = loop.getLoc();
@@ -43,7 +47,8 @@ static void align(scf::WhileOp loop) {
   SmallVector<unsigned> places;
   SmallVector<Value> computed;
   for (Value value : loop.getConditionOp().getArgs()) {
-    if (auto argument = dyn_cast<BlockArgument>(value); argument && argument.getOwner() == loop.getBeforeBody()) {
+    if (auto argument = dyn_cast<BlockArgument>(value);
+        argument && argument.getOwner() == loop.getBeforeBody()) {
       places.push_back(argument.getArgNumber());
       continue;
     }
@@ -51,7 +56,8 @@ static void align(scf::WhileOp loop) {
     inits.push_back(createPlace(builder, loc, value.getType()));
     computed.push_back(value);
   }
-  SmallVector<Type> types = llvm::map_to_vector(inits, [](Value value) { return value.getType(); });
+  SmallVector<Type> types =
+      llvm::map_to_vector(inits, [](Value value) { return value.getType(); });
   unsigned carried = loop.getInits().size();
   auto aligned = scf::WhileOp::create(
       builder, loc, types, inits,
@@ -63,11 +69,15 @@ static void align(scf::WhileOp loop) {
         SmallVector<Value> forwarded(arguments.take_front(carried));
         for (Value value : computed)
           forwarded.push_back(mapping.lookupOrDefault(value));
-        scf::ConditionOp::create(before, loc, mapping.lookupOrDefault(loop.getConditionOp().getCondition()), forwarded);
+        scf::ConditionOp::create(
+            before, loc,
+            mapping.lookupOrDefault(loop.getConditionOp().getCondition()),
+            forwarded);
       },
       [&](OpBuilder &after, Location, ValueRange arguments) {
         IRMapping mapping;
-        for (auto [old, place] : llvm::zip_equal(loop.getAfterArguments(), places))
+        for (auto [old, place] :
+             llvm::zip_equal(loop.getAfterArguments(), places))
           mapping.map(old, arguments[place]);
         for (Operation &op : loop.getAfterBody()->without_terminator())
           after.clone(op, mapping);
@@ -85,7 +95,8 @@ static void align(scf::WhileOp loop) {
 void lockstep::alignWhileLoops(Operation *root) {
   SmallVector<scf::WhileOp> loops;
   // Inner ones first: outer ones are cloned with what is in them.
-  root->walk<WalkOrder::PostOrder>([&](scf::WhileOp loop) { loops.push_back(loop); });
+  root->walk<WalkOrder::PostOrder>(
+      [&](scf::WhileOp loop) { loops.push_back(loop); });
   for (scf::WhileOp loop : loops)
     if (!isAligned(loop))
       align(loop);
@@ -95,9 +106,12 @@ void lockstep::alignWhileLoops(Operation *root) {
 // Tensors in place
 //===----------------------------------------------------------------------===//
 
-/// True if `value` is `argument` with some elements overwritten, so that bufferization keeps it in the same place anyway, unless somebody
-/// still needs the argument. False where there is a branch between them: of a branch, upstream asks both sides for the type of the memory,
-/// and of a carried value the loop, so that the time for a chain of branches in a loop doubles with each.
+/// True if `value` is `argument` with some elements overwritten, so that
+/// bufferization keeps it in the same place anyway, unless somebody still needs
+/// the argument. False where there is a branch between them: of a branch,
+/// upstream asks both sides for the type of the memory, and of a carried value
+/// the loop, so that the time for a chain of branches in a loop doubles with
+/// each.
 static bool isUpdateOf(Value value, Value argument) {
   while (value != argument) {
     auto result = dyn_cast<OpResult>(value);
@@ -122,11 +136,13 @@ namespace {
 /// What a terminator hands to the arguments of its loop.
 class Ties {
 public:
-  Ties(Operation *terminator, bool viaCopies) : terminator(terminator), viaCopies(viaCopies) {}
+  Ties(Operation *terminator, bool viaCopies)
+      : terminator(terminator), viaCopies(viaCopies) {}
 
   void add(unsigned operand, Value argument) {
     Value value = terminator->getOperand(operand);
-    if (isa<RankedTensorType>(value.getType()) && value.getType() == argument.getType() && value != argument &&
+    if (isa<RankedTensorType>(value.getType()) &&
+        value.getType() == argument.getType() && value != argument &&
         (viaCopies || !isUpdateOf(value, argument)))
       ties.emplace_back(operand, argument);
   }
@@ -137,12 +153,15 @@ public:
     if (viaCopies)
       for (auto [operand, argument] : ties) {
         Value value = terminator->getOperand(operand);
-        Value copy = bufferization::AllocTensorOp::create(builder, loc, cast<RankedTensorType>(value.getType()), ValueRange(), value);
+        Value copy = bufferization::AllocTensorOp::create(
+            builder, loc, cast<RankedTensorType>(value.getType()), ValueRange(),
+            value);
         terminator->setOperand(operand, copy);
       }
     for (auto [operand, argument] : ties) {
       Value value = terminator->getOperand(operand);
-      auto tied = bufferization::MaterializeInDestinationOp::create(builder, loc, value.getType(), value, argument);
+      auto tied = bufferization::MaterializeInDestinationOp::create(
+          builder, loc, value.getType(), value, argument);
       terminator->setOperand(operand, tied.getResult());
     }
   }
@@ -154,19 +173,26 @@ private:
 };
 } // namespace
 
-/// Of a value that is chosen, bufferization takes the memory: the alternatives may be one then, and nothing can be written to any of them.
-/// So copies are chosen instead.
+/// Of a value that is chosen, bufferization takes the memory: the alternatives
+/// may be one then, and nothing can be written to any of them. So copies are
+/// chosen instead.
 static void chooseCopies(Operation *root) {
   SmallVector<arith::SelectOp> selects;
   root->walk([&](arith::SelectOp select) {
-    if (isa<RankedTensorType>(select.getType()) && select.getCondition().getType().isInteger(1))
+    if (isa<RankedTensorType>(select.getType()) &&
+        select.getCondition().getType().isInteger(1))
       selects.push_back(select);
   });
   for (arith::SelectOp select : selects) {
     OpBuilder builder(select);
-    auto yield = [&](Value value) { return [value](OpBuilder &side, Location loc) { scf::YieldOp::create(side, loc, value); }; };
-    auto branch =
-        scf::IfOp::create(builder, select.getLoc(), select.getCondition(), yield(select.getTrueValue()), yield(select.getFalseValue()));
+    auto yield = [&](Value value) {
+      return [value](OpBuilder &side, Location loc) {
+        scf::YieldOp::create(side, loc, value);
+      };
+    };
+    auto branch = scf::IfOp::create(
+        builder, select.getLoc(), select.getCondition(),
+        yield(select.getTrueValue()), yield(select.getFalseValue()));
     select.replaceAllUsesWith(branch.getResult(0));
     select.erase();
   }
@@ -177,7 +203,8 @@ static void chooseCopies(Operation *root) {
     for (OpOperand &operand : yield->getOpOperands())
       if (auto type = dyn_cast<RankedTensorType>(operand.get().getType());
           type && operand.get().getParentRegion() != yield->getParentRegion())
-        operand.set(bufferization::AllocTensorOp::create(builder, yield.getLoc(), type, ValueRange(), operand.get()));
+        operand.set(bufferization::AllocTensorOp::create(
+            builder, yield.getLoc(), type, ValueRange(), operand.get()));
   });
 }
 
@@ -191,7 +218,8 @@ void lockstep::tieCarriedTensors(Operation *root, bool viaCopies) {
         ties.add(i, argument);
       ties.tie();
     } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
-      Ties condition(loop.getConditionOp(), viaCopies), yield(loop.getYieldOp(), viaCopies);
+      Ties condition(loop.getConditionOp(), viaCopies),
+          yield(loop.getYieldOp(), viaCopies);
       for (auto [i, argument] : llvm::enumerate(loop.getBeforeArguments()))
         condition.add(i + 1, argument);
       for (auto [i, argument] : llvm::enumerate(loop.getAfterArguments()))

@@ -7,11 +7,14 @@
 
 namespace lockstep {
 
-/// Gives `scf.while` loops the form that bufferization wants: what the condition hands on are the arguments before it, in their order.
+/// Gives `scf.while` loops the form that bufferization wants: what the
+/// condition hands on are the arguments before it, in their order.
 void alignWhileLoops(mlir::Operation *root);
 
-/// Tensors that loops carry stay in one buffer: what is yielded is written to the place that the argument came from. With `viaCopies`, it
-/// is all copied elsewhere before any of it is written: a loop may yield its arguments in another order.
+/// Tensors that loops carry stay in one buffer: what is yielded is written to
+/// the place that the argument came from. With `viaCopies`, it is all copied
+/// elsewhere before any of it is written: a loop may yield its arguments in
+/// another order.
 void tieCarriedTensors(mlir::Operation *root, bool viaCopies);
 
 } // namespace lockstep

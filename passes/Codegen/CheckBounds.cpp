@@ -26,7 +26,8 @@ using namespace mlir;
 
 namespace {
 
-/// The function of the object that notes a failed check; NativeCode.cpp defines it.
+/// The function of the object that notes a failed check; NativeCode.cpp defines
+/// it.
 constexpr StringLiteral kFail = "lockstep_fail";
 
 /// Something that an access needs: `value` is in [0, `bound`), or equal to it.
@@ -37,16 +38,23 @@ struct Requirement {
   MemRefType type;
 };
 
-/// What the accesses of one operation need, in the order in which it is checked.
+/// What the accesses of one operation need, in the order in which it is
+/// checked.
 class Requirements {
 public:
   explicit Requirements(Operation *op) : builder(op), loc(op->getLoc()) {
     TypeSwitch<Operation *>(op)
-        .Case<memref::LoadOp, memref::StoreOp>([&](auto access) { addElement(access.getMemRef(), access.getIndices()); })
-        .Case<vector::LoadOp, vector::StoreOp>(
-            [&](auto access) { addVector(access.getBase(), access.getIndices(), constant(access.getVectorType().getNumElements())); })
-        .Case<vector::MaskedLoadOp, vector::MaskedStoreOp>(
-            [&](auto access) { addVector(access.getBase(), access.getIndices(), getActive(access.getMask())); })
+        .Case<memref::LoadOp, memref::StoreOp>([&](auto access) {
+          addElement(access.getMemRef(), access.getIndices());
+        })
+        .Case<vector::LoadOp, vector::StoreOp>([&](auto access) {
+          addVector(access.getBase(), access.getIndices(),
+                    constant(access.getVectorType().getNumElements()));
+        })
+        .Case<vector::MaskedLoadOp, vector::MaskedStoreOp>([&](auto access) {
+          addVector(access.getBase(), access.getIndices(),
+                    getActive(access.getMask()));
+        })
         .Case([&](memref::SubViewOp view) { addSlice(view); })
         .Case([&](memref::CastOp cast) { addSizes(cast); });
   }
@@ -54,19 +62,30 @@ public:
   SmallVector<Requirement> all;
 
 private:
-  Value constant(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
-  Value getSize(Value memref, int64_t dimension) { return builder.createOrFold<memref::DimOp>(loc, memref, dimension); }
+  Value constant(int64_t value) {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  }
+  Value getSize(Value memref, int64_t dimension) {
+    return builder.createOrFold<memref::DimOp>(loc, memref, dimension);
+  }
 
   void addElement(Value memref, ValueRange indices) {
     for (auto [dimension, index] : llvm::enumerate(indices))
-      all.push_back({index, getSize(memref, dimension), false, static_cast<int64_t>(dimension), cast<MemRefType>(memref.getType())});
+      all.push_back({index, getSize(memref, dimension), false,
+                     static_cast<int64_t>(dimension),
+                     cast<MemRefType>(memref.getType())});
   }
 
-  /// `active` elements from the indices on, along the last dimension; none if that is zero.
+  /// `active` elements from the indices on, along the last dimension; none if
+  /// that is zero.
   void addVector(Value memref, ValueRange indices, Value active) {
     addElement(memref, indices);
-    Value last = arith::SubIOp::create(builder, loc, arith::AddIOp::create(builder, loc, indices.back(), active), constant(1));
-    all.push_back({last, all.back().bound, false, all.back().dimension, all.back().type});
+    Value last = arith::SubIOp::create(
+        builder, loc,
+        arith::AddIOp::create(builder, loc, indices.back(), active),
+        constant(1));
+    all.push_back(
+        {last, all.back().bound, false, all.back().dimension, all.back().type});
   }
 
   /// The lanes of a mask that are set, which are the first ones.
@@ -80,37 +99,53 @@ private:
 
   /// The first and the last element of each dimension that has elements.
   void addSlice(memref::SubViewOp view) {
-    auto toValue = [&](OpFoldResult value) { return getValueOrCreateConstantIndexOp(builder, loc, value); };
-    for (auto [d, offset, size, stride] : llvm::enumerate(view.getMixedOffsets(), view.getMixedSizes(), view.getMixedStrides())) {
+    auto toValue = [&](OpFoldResult value) {
+      return getValueOrCreateConstantIndexOp(builder, loc, value);
+    };
+    for (auto [d, offset, size, stride] :
+         llvm::enumerate(view.getMixedOffsets(), view.getMixedSizes(),
+                         view.getMixedStrides())) {
       std::optional<int64_t> count = getConstantIntValue(size);
       if (count && *count == 0)
         continue;
       auto dimension = static_cast<int64_t>(d);
       Value bound = getSize(view.getSource(), dimension);
       // A slice without elements may begin at the end.
-      Value steps = arith::SubIOp::create(builder, loc, toValue(size), constant(1));
-      Value last = arith::AddIOp::create(builder, loc, toValue(offset), arith::MulIOp::create(builder, loc, steps, toValue(stride)));
+      Value steps =
+          arith::SubIOp::create(builder, loc, toValue(size), constant(1));
+      Value last = arith::AddIOp::create(
+          builder, loc, toValue(offset),
+          arith::MulIOp::create(builder, loc, steps, toValue(stride)));
       if (count) {
-        all.push_back({toValue(offset), bound, false, dimension, view.getSourceType()});
+        all.push_back(
+            {toValue(offset), bound, false, dimension, view.getSourceType()});
         all.push_back({last, bound, false, dimension, view.getSourceType()});
         continue;
       }
-      Value isEmpty = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sle, toValue(size), constant(0));
-      Value zero = constant(0), end = arith::AddIOp::create(builder, loc, bound, constant(1));
-      auto unlessEmpty = [&](Value index) -> Value { return arith::SelectOp::create(builder, loc, isEmpty, zero, index); };
+      Value isEmpty = arith::CmpIOp::create(
+          builder, loc, arith::CmpIPredicate::sle, toValue(size), constant(0));
+      Value zero = constant(0),
+            end = arith::AddIOp::create(builder, loc, bound, constant(1));
+      auto unlessEmpty = [&](Value index) -> Value {
+        return arith::SelectOp::create(builder, loc, isEmpty, zero, index);
+      };
       Value some = arith::SelectOp::create(builder, loc, isEmpty, end, bound);
-      all.push_back({unlessEmpty(toValue(offset)), some, false, dimension, view.getSourceType()});
-      all.push_back({unlessEmpty(last), some, false, dimension, view.getSourceType()});
+      all.push_back({unlessEmpty(toValue(offset)), some, false, dimension,
+                     view.getSourceType()});
+      all.push_back(
+          {unlessEmpty(last), some, false, dimension, view.getSourceType()});
     }
   }
 
   void addSizes(memref::CastOp cast) {
-    auto from = dyn_cast<MemRefType>(cast.getSource().getType()), to = dyn_cast<MemRefType>(cast.getType());
+    auto from = dyn_cast<MemRefType>(cast.getSource().getType()),
+         to = dyn_cast<MemRefType>(cast.getType());
     if (!from || !to)
       return;
     for (int64_t d = 0; d < to.getRank(); ++d)
       if (from.isDynamicDim(d) && !to.isDynamicDim(d))
-        all.push_back({getSize(cast.getSource(), d), constant(to.getDimSize(d)), true, d, to});
+        all.push_back({getSize(cast.getSource(), d), constant(to.getDimSize(d)),
+                       true, d, to});
   }
 
   OpBuilder builder;
@@ -124,8 +159,11 @@ struct CheckBounds : lockstep::impl::CheckBoundsPassBase<CheckBounds> {
     // Only between blocks can a kernel be left from everywhere.
     OpPassManager toBlocks(func::FuncOp::getOperationName());
     toBlocks.addPass(createSCFToControlFlowPass());
-    for (auto function : llvm::to_vector(getOperation().getOps<func::FuncOp>())) {
-      bool hasAssertions = function.walk([](cf::AssertOp) { return WalkResult::interrupt(); }).wasInterrupted();
+    for (auto function :
+         llvm::to_vector(getOperation().getOps<func::FuncOp>())) {
+      bool hasAssertions =
+          function.walk([](cf::AssertOp) { return WalkResult::interrupt(); })
+              .wasInterrupted();
       if (!accesses && !hasAssertions)
         continue;
       if (failed(runPipeline(toBlocks, function)))
@@ -155,22 +193,28 @@ private:
 
   static bool holds(const Requirement &requirement) {
     APInt value, bound;
-    if (!matchPattern(requirement.value, m_ConstantInt(&value)) || !matchPattern(requirement.bound, m_ConstantInt(&bound)))
+    if (!matchPattern(requirement.value, m_ConstantInt(&value)) ||
+        !matchPattern(requirement.bound, m_ConstantInt(&bound)))
       return false;
     return requirement.isEqual ? value == bound : value.ult(bound);
   }
 
-  /// Notes the failure and leaves the kernel: nothing is read or written out of bounds.
+  /// Notes the failure and leaves the kernel: nothing is read or written out of
+  /// bounds.
   Block *createFailure(func::FuncOp function) {
     Location loc = function.getLoc();
     OpBuilder builder(&getContext());
     Type index = builder.getIndexType(), i64 = builder.getI64Type();
-    Block *block = builder.createBlock(&function.getBody(), function.getBody().end(),
-                                       {LLVM::LLVMPointerType::get(&getContext()), index, index}, {loc, loc, loc});
+    Block *block = builder.createBlock(
+        &function.getBody(), function.getBody().end(),
+        {LLVM::LLVMPointerType::get(&getContext()), index, index},
+        {loc, loc, loc});
     SmallVector<Value> arguments{block->getArgument(0)};
     for (BlockArgument number : block->getArguments().drop_front())
-      arguments.push_back(arith::IndexCastOp::create(builder, loc, i64, number));
-    LLVM::CallOp::create(builder, loc, TypeRange(), declareFail().getSymName(), arguments);
+      arguments.push_back(
+          arith::IndexCastOp::create(builder, loc, i64, number));
+    LLVM::CallOp::create(builder, loc, TypeRange(), declareFail().getSymName(),
+                         arguments);
     func::ReturnOp::create(builder, loc);
     return block;
   }
@@ -180,36 +224,49 @@ private:
     if (auto declared = module.lookupSymbol<LLVM::LLVMFuncOp>(kFail))
       return declared;
     OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
-    Type pointer = LLVM::LLVMPointerType::get(&getContext()), i64 = builder.getI64Type();
-    auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(&getContext()), {pointer, i64, i64});
+    Type pointer = LLVM::LLVMPointerType::get(&getContext()),
+         i64 = builder.getI64Type();
+    auto type = LLVM::LLVMFunctionType::get(
+        LLVM::LLVMVoidType::get(&getContext()), {pointer, i64, i64});
     return LLVM::LLVMFuncOp::create(builder, module.getLoc(), kFail, type);
   }
 
   /// Of a comparison of two indices, the message may name both.
   void branch(cf::AssertOp assertion, Block *failure) {
     OpBuilder builder(assertion);
-    Value zero = arith::ConstantIndexOp::create(builder, assertion.getLoc(), 0), value = zero, bound = zero;
-    if (auto comparison = assertion.getArg().getDefiningOp<arith::CmpIOp>(); comparison && comparison.getLhs().getType().isIndex()) {
+    Value zero = arith::ConstantIndexOp::create(builder, assertion.getLoc(), 0),
+          value = zero, bound = zero;
+    if (auto comparison = assertion.getArg().getDefiningOp<arith::CmpIOp>();
+        comparison && comparison.getLhs().getType().isIndex()) {
       value = comparison.getLhs();
       bound = comparison.getRhs();
     }
-    branch(assertion, assertion.getArg(), assertion.getMsg().str() + '\0', value, bound, failure);
+    branch(assertion, assertion.getArg(), assertion.getMsg().str() + '\0',
+           value, bound, failure);
     assertion.erase();
   }
 
   void branch(Operation *op, const Requirement &requirement, Block *failure) {
     OpBuilder builder(op);
-    auto predicate = requirement.isEqual ? arith::CmpIPredicate::eq : arith::CmpIPredicate::ult;
-    Value fits = arith::CmpIOp::create(builder, op->getLoc(), predicate, requirement.value, requirement.bound);
-    branch(op, fits, getMessage(op, requirement), requirement.value, requirement.bound, failure);
+    auto predicate = requirement.isEqual ? arith::CmpIPredicate::eq
+                                         : arith::CmpIPredicate::ult;
+    Value fits = arith::CmpIOp::create(builder, op->getLoc(), predicate,
+                                       requirement.value, requirement.bound);
+    branch(op, fits, getMessage(op, requirement), requirement.value,
+           requirement.bound, failure);
   }
 
   /// Goes on with `op` if `condition` holds.
-  void branch(Operation *op, Value condition, const std::string &text, Value value, Value bound, Block *failure) {
+  void branch(Operation *op, Value condition, const std::string &text,
+              Value value, Value bound, Block *failure) {
     Block *block = op->getBlock(), *rest = block->splitBlock(op);
     OpBuilder builder = OpBuilder::atBlockEnd(block);
-    Value message = LLVM::AddressOfOp::create(builder, op->getLoc(), LLVM::LLVMPointerType::get(&getContext()), getSymbol(op, text));
-    cf::CondBranchOp::create(builder, op->getLoc(), condition, rest, ValueRange(), failure, ValueRange{message, value, bound});
+    Value message = LLVM::AddressOfOp::create(
+        builder, op->getLoc(), LLVM::LLVMPointerType::get(&getContext()),
+        getSymbol(op, text));
+    cf::CondBranchOp::create(builder, op->getLoc(), condition, rest,
+                             ValueRange(), failure,
+                             ValueRange{message, value, bound});
   }
 
   /// In the text, `{value}` and `{bound}` stand for the numbers.
@@ -218,8 +275,11 @@ private:
     llvm::raw_string_ostream stream(text);
     if (std::string line = userLocation(op->getLoc()); !line.empty())
       stream << line << ": ";
-    stream << (requirement.isEqual ? "expected a size of {bound}" : "expected an index in [0, {bound})") << " for dimension "
-           << requirement.dimension << " of " << RankedTensorType::get(requirement.type.getShape(), requirement.type.getElementType())
+    stream << (requirement.isEqual ? "expected a size of {bound}"
+                                   : "expected an index in [0, {bound})")
+           << " for dimension " << requirement.dimension << " of "
+           << RankedTensorType::get(requirement.type.getShape(),
+                                    requirement.type.getElementType())
            << ", found {value} [E_OUT_OF_RANGE]" << '\0';
     return text;
   }
@@ -230,8 +290,9 @@ private:
       OpBuilder builder = OpBuilder::atBlockBegin(getOperation().getBody());
       auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), text.size());
       std::string symbol = ("lockstep_check_" + Twine(messages.size())).str();
-      auto global = LLVM::GlobalOp::create(builder, op->getLoc(), type, /*isConstant=*/true, LLVM::Linkage::Internal, symbol,
-                                           builder.getStringAttr(text));
+      auto global = LLVM::GlobalOp::create(
+          builder, op->getLoc(), type, /*isConstant=*/true,
+          LLVM::Linkage::Internal, symbol, builder.getStringAttr(text));
       known->second = global.getSymName();
     }
     return known->second;

@@ -23,20 +23,26 @@ struct KernelOptions {
 };
 
 /// Adds the passes from kernels on tensors to the LLVM dialect.
-void buildLowerKernelsPipeline(mlir::OpPassManager &pm, const KernelOptions &options);
+void buildLowerKernelsPipeline(mlir::OpPassManager &pm,
+                               const KernelOptions &options);
 
 /// A second name for a kernel's code.
 struct KernelAlias {
   std::string name, kernel;
 };
 
-/// Compiles a module of the LLVM dialect to a relocatable object in memory. Errors go to the module's diagnostics.
-mlir::FailureOr<llvm::SmallVector<char, 0>> compileToObject(mlir::ModuleOp module, const CodegenTarget &target,
-                                                            llvm::ArrayRef<KernelAlias> aliases, const KernelOptions &options);
+/// Compiles a module of the LLVM dialect to a relocatable object in memory.
+/// Errors go to the module's diagnostics.
+mlir::FailureOr<llvm::SmallVector<char, 0>>
+compileToObject(mlir::ModuleOp module, const CodegenTarget &target,
+                llvm::ArrayRef<KernelAlias> aliases,
+                const KernelOptions &options);
 
-/// Links objects to one shared object that needs no library. lld keeps global state: one call at a time, the function sees to it.
-/// Its messages are put after `error`.
-mlir::FailureOr<std::string> linkObjects(llvm::ArrayRef<llvm::ArrayRef<char>> objects, std::string &error);
+/// Links objects to one shared object that needs no library. lld keeps global
+/// state: one call at a time, the function sees to it. Its messages are put
+/// after `error`.
+mlir::FailureOr<std::string>
+linkObjects(llvm::ArrayRef<llvm::ArrayRef<char>> objects, std::string &error);
 
 } // namespace lockstep
 

@@ -9,7 +9,8 @@
 using namespace lockstep;
 using namespace mlir;
 
-Value Combiner::combine(OpBuilder &builder, Location loc, Value a, Value b) const {
+Value Combiner::combine(OpBuilder &builder, Location loc, Value a,
+                        Value b) const {
   OperationState state(loc, name);
   state.addOperands({a, b});
   state.addTypes(a.getType());
@@ -19,19 +20,24 @@ Value Combiner::combine(OpBuilder &builder, Location loc, Value a, Value b) cons
 std::optional<Combiner> lockstep::matchCombiner(linalg::GenericOp op) {
   if (op.getNumDpsInits() != 1)
     return std::nullopt;
-  Operation *last = op.getBlock()->getTerminator()->getOperand(0).getDefiningOp();
+  Operation *last =
+      op.getBlock()->getTerminator()->getOperand(0).getDefiningOp();
   Value accumulator = op.getRegionOutputArgs()[0];
-  if (!last || last->getBlock() != op.getBlock() || !accumulator.hasOneUse() || *accumulator.user_begin() != last)
+  if (!last || last->getBlock() != op.getBlock() || !accumulator.hasOneUse() ||
+      *accumulator.user_begin() != last)
     return std::nullopt;
   if (auto fma = dyn_cast<math::FmaOp>(last)) {
     if (fma.getC() != accumulator)
       return std::nullopt;
     OpBuilder builder(op.getContext());
-    return Combiner{OperationName(arith::AddFOp::getOperationName(), op.getContext()), builder.getFloatAttr(accumulator.getType(), -0.0)};
+    return Combiner{
+        OperationName(arith::AddFOp::getOperationName(), op.getContext()),
+        builder.getFloatAttr(accumulator.getType(), -0.0)};
   }
-  if (!isa<arith::AddFOp, arith::AddIOp, arith::MulFOp, arith::MulIOp, arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp,
-           arith::MinNumFOp, arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp, arith::MinUIOp, arith::AndIOp, arith::OrIOp, arith::XOrIOp>(
-          last))
+  if (!isa<arith::AddFOp, arith::AddIOp, arith::MulFOp, arith::MulIOp,
+           arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp,
+           arith::MinNumFOp, arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp,
+           arith::MinUIOp, arith::AndIOp, arith::OrIOp, arith::XOrIOp>(last))
     return std::nullopt;
   std::optional<TypedAttr> neutral = arith::getNeutralElement(last);
   if (!neutral)
@@ -39,7 +45,8 @@ std::optional<Combiner> lockstep::matchCombiner(linalg::GenericOp op) {
   return Combiner{last->getName(), *neutral};
 }
 
-Value lockstep::combineLanes(OpBuilder &builder, Location loc, const Combiner &combiner, Value vector) {
+Value lockstep::combineLanes(OpBuilder &builder, Location loc,
+                             const Combiner &combiner, Value vector) {
   auto type = cast<VectorType>(vector.getType());
   for (int64_t lanes = type.getNumElements() / 2; lanes > 0; lanes /= 2) {
     SmallVector<int64_t> low, high;

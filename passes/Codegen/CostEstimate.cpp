@@ -16,22 +16,28 @@ using namespace mlir;
 
 static constexpr int64_t kFunctionFlops = 16;
 
-static int64_t saturatingMultiply(int64_t a, int64_t b) { return llvm::SaturatingMultiply<uint64_t>(a, b) > INT64_MAX ? INT64_MAX : a * b; }
+static int64_t saturatingMultiply(int64_t a, int64_t b) {
+  return llvm::SaturatingMultiply<uint64_t>(a, b) > INT64_MAX ? INT64_MAX
+                                                              : a * b;
+}
 
-/// Operations done once by what is in `region`, with loops multiplied by their trip counts where they are known.
+/// Operations done once by what is in `region`, with loops multiplied by their
+/// trip counts where they are known.
 static int64_t countFlops(Region &region) {
   int64_t flops = 0;
   for (Operation &op : region.getOps()) {
     int64_t own = 0, trips = 1;
     if (isa_and_nonnull<math::MathDialect>(op.getDialect()))
       own = kFunctionFlops;
-    else if (isa_and_nonnull<arith::ArithDialect>(op.getDialect()) && !isa<arith::ConstantOp>(op))
+    else if (isa_and_nonnull<arith::ArithDialect>(op.getDialect()) &&
+             !isa<arith::ConstantOp>(op))
       own = 1;
     for (Region &nested : op.getRegions())
       own += countFlops(nested);
     if (auto structured = dyn_cast<linalg::LinalgOp>(op))
       for (int64_t range : structured.getStaticLoopRanges())
-        trips = saturatingMultiply(trips, ShapedType::isDynamic(range) ? 1 : range);
+        trips =
+            saturatingMultiply(trips, ShapedType::isDynamic(range) ? 1 : range);
     if (auto loop = dyn_cast<scf::ForOp>(op))
       if (std::optional<llvm::APInt> count = loop.getStaticTripCount())
         trips = count->getSExtValue();
@@ -49,7 +55,8 @@ static int64_t getBytes(Type type) {
 
 void lockstep::estimateCost(device::KernelOp kernel) {
   int64_t bytes = 0;
-  for (Type type : llvm::concat<const Type>(kernel.getArgumentTypes(), kernel.getResultTypes()))
+  for (Type type : llvm::concat<const Type>(kernel.getArgumentTypes(),
+                                            kernel.getResultTypes()))
     bytes += getBytes(type);
   kernel.setFlops(countFlops(kernel.getBody()));
   kernel.setBytes(bytes);

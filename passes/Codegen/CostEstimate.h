@@ -7,7 +7,8 @@
 
 namespace lockstep {
 
-/// Sets `flops` (arithmetic operations, a transcendental function counts 16) and `bytes` (arguments and results, each once) of a kernel.
+/// Sets `flops` (arithmetic operations, a transcendental function counts 16)
+/// and `bytes` (arguments and results, each once) of a kernel.
 void estimateCost(device::KernelOp kernel);
 
 } // namespace lockstep

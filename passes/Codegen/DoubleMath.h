@@ -7,9 +7,11 @@
 
 namespace lockstep {
 
-/// Replaces exp, expm1, log, log1p, tanh, sin, cos and pow of f64 by arithmetic, with an error of a few units in the last place (pow: a few
-/// hundred for huge exponents). sin, cos and pow of f32 are computed in f64 and rounded. Angles beyond 1e9 lose accuracy.
-/// Algorithms and coefficients are those of fdlibm (Sun Microsystems, 1993) or Taylor's.
+/// Replaces exp, expm1, log, log1p, tanh, sin, cos and pow of f64 by
+/// arithmetic, with an error of a few units in the last place (pow: a few
+/// hundred for huge exponents). sin, cos and pow of f32 are computed in f64 and
+/// rounded. Angles beyond 1e9 lose accuracy. Algorithms and coefficients are
+/// those of fdlibm (Sun Microsystems, 1993) or Taylor's.
 void populateDoubleMathPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace lockstep

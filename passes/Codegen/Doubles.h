@@ -14,7 +14,8 @@ namespace lockstep {
 /// Arithmetic on scalars or vectors like the operand of a function.
 class Doubles {
 public:
-  Doubles(mlir::PatternRewriter &rewriter, mlir::Location loc, mlir::Type like) : b(rewriter), loc(loc), like(like) {}
+  Doubles(mlir::PatternRewriter &rewriter, mlir::Location loc, mlir::Type like)
+      : b(rewriter), loc(loc), like(like) {}
 
   mlir::Type getType(mlir::Type element) {
     auto vector = llvm::dyn_cast<mlir::VectorType>(like);
@@ -22,57 +23,107 @@ public:
   }
   mlir::Value constant(mlir::TypedAttr attribute) {
     if (auto vector = llvm::dyn_cast<mlir::VectorType>(like))
-      attribute = mlir::DenseElementsAttr::get(vector.clone(attribute.getType()), mlir::Attribute(attribute));
+      attribute = mlir::DenseElementsAttr::get(
+          vector.clone(attribute.getType()), mlir::Attribute(attribute));
     return mlir::arith::ConstantOp::create(b, loc, attribute);
   }
-  mlir::Value number(double value) { return constant(b.getF64FloatAttr(value)); }
-  mlir::Value integer(int64_t value) { return constant(b.getI64IntegerAttr(value)); }
-  mlir::Value infinity() { return number(std::numeric_limits<double>::infinity()); }
+  mlir::Value number(double value) {
+    return constant(b.getF64FloatAttr(value));
+  }
+  mlir::Value integer(int64_t value) {
+    return constant(b.getI64IntegerAttr(value));
+  }
+  mlir::Value infinity() {
+    return number(std::numeric_limits<double>::infinity());
+  }
   mlir::Value nan() { return number(std::numeric_limits<double>::quiet_NaN()); }
 
-  mlir::Value add(mlir::Value x, mlir::Value y) { return mlir::arith::AddFOp::create(b, loc, x, y); }
-  mlir::Value sub(mlir::Value x, mlir::Value y) { return mlir::arith::SubFOp::create(b, loc, x, y); }
-  mlir::Value mul(mlir::Value x, mlir::Value y) { return mlir::arith::MulFOp::create(b, loc, x, y); }
-  mlir::Value div(mlir::Value x, mlir::Value y) { return mlir::arith::DivFOp::create(b, loc, x, y); }
-  mlir::Value fma(mlir::Value x, mlir::Value y, mlir::Value z) { return mlir::math::FmaOp::create(b, loc, x, y, z); }
-  mlir::Value abs(mlir::Value x) { return mlir::math::AbsFOp::create(b, loc, x); }
-  mlir::Value select(mlir::Value condition, mlir::Value x, mlir::Value y) { return mlir::arith::SelectOp::create(b, loc, condition, x, y); }
-  mlir::Value compare(mlir::arith::CmpFPredicate predicate, mlir::Value x, mlir::Value y) {
+  mlir::Value add(mlir::Value x, mlir::Value y) {
+    return mlir::arith::AddFOp::create(b, loc, x, y);
+  }
+  mlir::Value sub(mlir::Value x, mlir::Value y) {
+    return mlir::arith::SubFOp::create(b, loc, x, y);
+  }
+  mlir::Value mul(mlir::Value x, mlir::Value y) {
+    return mlir::arith::MulFOp::create(b, loc, x, y);
+  }
+  mlir::Value div(mlir::Value x, mlir::Value y) {
+    return mlir::arith::DivFOp::create(b, loc, x, y);
+  }
+  mlir::Value fma(mlir::Value x, mlir::Value y, mlir::Value z) {
+    return mlir::math::FmaOp::create(b, loc, x, y, z);
+  }
+  mlir::Value abs(mlir::Value x) {
+    return mlir::math::AbsFOp::create(b, loc, x);
+  }
+  mlir::Value select(mlir::Value condition, mlir::Value x, mlir::Value y) {
+    return mlir::arith::SelectOp::create(b, loc, condition, x, y);
+  }
+  mlir::Value compare(mlir::arith::CmpFPredicate predicate, mlir::Value x,
+                      mlir::Value y) {
     return mlir::arith::CmpFOp::create(b, loc, predicate, x, y);
   }
-  mlir::Value isLess(mlir::Value x, double y) { return compare(mlir::arith::CmpFPredicate::OLT, x, number(y)); }
-  mlir::Value isGreater(mlir::Value x, double y) { return compare(mlir::arith::CmpFPredicate::OGT, x, number(y)); }
-  mlir::Value isEqual(mlir::Value x, mlir::Value y) { return compare(mlir::arith::CmpFPredicate::OEQ, x, y); }
-  mlir::Value isNaN(mlir::Value x) { return compare(mlir::arith::CmpFPredicate::UNO, x, x); }
-  mlir::Value bits(mlir::Value x) { return mlir::arith::BitcastOp::create(b, loc, getType(b.getI64Type()), x); }
-  mlir::Value fromBits(mlir::Value x) { return mlir::arith::BitcastOp::create(b, loc, getType(b.getF64Type()), x); }
+  mlir::Value isLess(mlir::Value x, double y) {
+    return compare(mlir::arith::CmpFPredicate::OLT, x, number(y));
+  }
+  mlir::Value isGreater(mlir::Value x, double y) {
+    return compare(mlir::arith::CmpFPredicate::OGT, x, number(y));
+  }
+  mlir::Value isEqual(mlir::Value x, mlir::Value y) {
+    return compare(mlir::arith::CmpFPredicate::OEQ, x, y);
+  }
+  mlir::Value isNaN(mlir::Value x) {
+    return compare(mlir::arith::CmpFPredicate::UNO, x, x);
+  }
+  mlir::Value bits(mlir::Value x) {
+    return mlir::arith::BitcastOp::create(b, loc, getType(b.getI64Type()), x);
+  }
+  mlir::Value fromBits(mlir::Value x) {
+    return mlir::arith::BitcastOp::create(b, loc, getType(b.getF64Type()), x);
+  }
   mlir::Value isBitSet(mlir::Value x, int64_t bit) {
-    return mlir::arith::CmpIOp::create(b, loc, mlir::arith::CmpIPredicate::ne, mlir::arith::AndIOp::create(b, loc, x, integer(bit)),
-                                       integer(0));
+    return mlir::arith::CmpIOp::create(
+        b, loc, mlir::arith::CmpIPredicate::ne,
+        mlir::arith::AndIOp::create(b, loc, x, integer(bit)), integer(0));
   }
 
-  mlir::Value orOf(mlir::Value x, mlir::Value y) { return mlir::arith::OrIOp::create(b, loc, x, y); }
-  mlir::Value shiftRight(mlir::Value x, mlir::Value count) { return mlir::arith::ShRUIOp::create(b, loc, x, count); }
-  mlir::Value shiftRight(mlir::Value x, int64_t count) { return shiftRight(x, integer(count)); }
+  mlir::Value orOf(mlir::Value x, mlir::Value y) {
+    return mlir::arith::OrIOp::create(b, loc, x, y);
+  }
+  mlir::Value shiftRight(mlir::Value x, mlir::Value count) {
+    return mlir::arith::ShRUIOp::create(b, loc, x, count);
+  }
+  mlir::Value shiftRight(mlir::Value x, int64_t count) {
+    return shiftRight(x, integer(count));
+  }
 
-  /// `size`, which is not negative, with the sign of `x`. LLVM has no code for a `copysign` whose result is rounded to f16 afterwards.
+  /// `size`, which is not negative, with the sign of `x`. LLVM has no code for
+  /// a `copysign` whose result is rounded to f16 afterwards.
   mlir::Value withSign(mlir::Value size, mlir::Value x) {
-    mlir::Value isNegative = mlir::arith::CmpIOp::create(b, loc, mlir::arith::CmpIPredicate::slt, bits(x), integer(0));
+    mlir::Value isNegative = mlir::arith::CmpIOp::create(
+        b, loc, mlir::arith::CmpIPredicate::slt, bits(x), integer(0));
     return select(isNegative, mlir::arith::NegFOp::create(b, loc, size), size);
   }
 
-  /// A whole number below 2^31 as an integer; the conversion of 32 bits is one instruction everywhere.
+  /// A whole number below 2^31 as an integer; the conversion of 32 bits is one
+  /// instruction everywhere.
   mlir::Value toInteger(mlir::Value x) {
-    mlir::Value narrow = mlir::arith::FPToSIOp::create(b, loc, getType(b.getI32Type()), x);
-    return mlir::arith::ExtSIOp::create(b, loc, getType(b.getI64Type()), narrow);
+    mlir::Value narrow =
+        mlir::arith::FPToSIOp::create(b, loc, getType(b.getI32Type()), x);
+    return mlir::arith::ExtSIOp::create(b, loc, getType(b.getI64Type()),
+                                        narrow);
   }
   mlir::Value fromInteger(mlir::Value x) {
-    mlir::Value narrow = mlir::arith::TruncIOp::create(b, loc, getType(b.getI32Type()), x);
-    return mlir::arith::SIToFPOp::create(b, loc, getType(b.getF64Type()), narrow);
+    mlir::Value narrow =
+        mlir::arith::TruncIOp::create(b, loc, getType(b.getI32Type()), x);
+    return mlir::arith::SIToFPOp::create(b, loc, getType(b.getF64Type()),
+                                         narrow);
   }
   /// 2^n for a normal result.
   mlir::Value powerOfTwo(mlir::Value n) {
-    return fromBits(mlir::arith::ShLIOp::create(b, loc, mlir::arith::AddIOp::create(b, loc, n, integer(1023)), integer(52)));
+    return fromBits(mlir::arith::ShLIOp::create(
+        b, loc, mlir::arith::AddIOp::create(b, loc, n, integer(1023)),
+        integer(52)));
   }
   /// c[0] + x * (c[1] + x * ...).
   mlir::Value polynomial(mlir::Value x, llvm::ArrayRef<double> coefficients) {
@@ -82,7 +133,8 @@ public:
     return sum;
   }
 
-  /// A positive number as m * 2^e, m between the roots of 1/2 and 2. Others give some finite m and e.
+  /// A positive number as m * 2^e, m between the roots of 1/2 and 2. Others
+  /// give some finite m and e.
   struct Scaled {
     mlir::Value m, e;
   };
@@ -112,7 +164,8 @@ public:
   mlir::Value log(mlir::Value x);
   mlir::Value log1p(mlir::Value x);
   mlir::Value tanh(mlir::Value x);
-  /// An angle as a number of quarters, of which the last two bits count, and a rest within pi/4 of zero.
+  /// An angle as a number of quarters, of which the last two bits count, and a
+  /// rest within pi/4 of zero.
   struct Angle {
     mlir::Value r, quarter;
   };
@@ -120,7 +173,8 @@ public:
   Angle reduceSmall(mlir::Value x);
   Angle reduceLarge(mlir::Value x);
   mlir::Value sinOrCos(mlir::Value x, Angle angle, bool isCos);
-  /// x^y, and size^y by what it is for numbers that are neither zero nor infinite.
+  /// x^y, and size^y by what it is for numbers that are neither zero nor
+  /// infinite.
   mlir::Value pow(mlir::Value x, mlir::Value y, bool isPrecise);
   mlir::Value cbrt(mlir::Value x);
   mlir::Value round(mlir::Value x);

@@ -17,7 +17,8 @@
 using namespace lockstep;
 using namespace mlir;
 
-/// Work that is worth a tile, in bytes (or eight operations for each): about 20 µs.
+/// Work that is worth a tile, in bytes (or eight operations for each): about 20
+/// µs.
 static constexpr int64_t kTileWork = 64 * 1024;
 static constexpr int64_t kMaxTiles = 64;
 /// Elements of a part of an innermost dimension.
@@ -47,14 +48,18 @@ SmallVector<Split> lockstep::splitLoops(const LoopGroup &group) {
 namespace {
 class Emitter {
 public:
-  Emitter(OpBuilder &builder, LoopGroup &group) : builder(builder), loc(group.stages.back().op.getLoc()), group(group) {}
+  Emitter(OpBuilder &builder, LoopGroup &group)
+      : builder(builder), loc(group.stages.back().op.getLoc()), group(group) {}
 
   void emit(Value tile, ArrayRef<Split> splits) {
     SmallVector<int64_t> sizes = group.getOuterSizes();
     bool splitsInner = group.depth == 0 && !splits.empty();
     if (splitsInner)
-      sizes.push_back(group.stages.front().sizes[group.stages.front().parallelDims[0]]);
-    ranges = getTileRanges(builder, loc, tile, sizes, splits, SmallVector<int64_t>(splits.size(), splitsInner ? kInnerMultiple : 1));
+      sizes.push_back(
+          group.stages.front().sizes[group.stages.front().parallelDims[0]]);
+    ranges = getTileRanges(
+        builder, loc, tile, sizes, splits,
+        SmallVector<int64_t>(splits.size(), splitsInner ? kInnerMultiple : 1));
     rows = findRowBuffers(group);
     for (auto &[buffer, indices] : rows)
       shrink(buffer, indices);
@@ -62,9 +67,12 @@ public:
   }
 
 private:
-  Value constant(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
+  Value constant(int64_t value) {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  }
 
-  scf::ForOp forLoop(Value begin, Value end, int64_t step, llvm::function_ref<void(Value)> body) {
+  scf::ForOp forLoop(Value begin, Value end, int64_t step,
+                     llvm::function_ref<void(Value)> body) {
     auto loop = scf::ForOp::create(builder, loc, begin, end, constant(step));
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
@@ -99,26 +107,37 @@ private:
     dims.assign(stage.sizes.size(), Value());
     for (auto [dim, index] : llvm::zip(stage.parallelDims, outer))
       dims[dim] = index;
-    SmallVector<unsigned> inner(ArrayRef(stage.parallelDims).drop_front(group.depth));
+    SmallVector<unsigned> inner(
+        ArrayRef(stage.parallelDims).drop_front(group.depth));
     if (stage.reductionDims.empty())
       return emitParallel(inner, [&] { emitScalarBody(); }, /*marksLast=*/true);
     if (reducesContiguously(stage))
-      return emitParallel(inner, [&] { emitLaneReduction(); }, /*marksLast=*/false);
+      return emitParallel(
+          inner, [&] { emitLaneReduction(); }, /*marksLast=*/false);
     if (!inner.empty() && runsAlongRows(stage)) {
       // Whole rows are added to the result.
       unsigned row = inner.pop_back_val();
       return emitParallel(
-          inner, [&] { emitReductionLoops(stage.reductionDims, [&] { emitParallel({row}, [&] { emitScalarBody(); }, true); }); }, false);
+          inner,
+          [&] {
+            emitReductionLoops(stage.reductionDims, [&] {
+              emitParallel({row}, [&] { emitScalarBody(); }, true);
+            });
+          },
+          false);
     }
     emitParallel(inner, [&] { emitOrderedReduction(); }, false);
   }
 
-  /// Loops over parallel dimensions; `marksLast` says that nothing but elements of the results is written in the innermost.
-  void emitParallel(ArrayRef<unsigned> order, llvm::function_ref<void()> body, bool marksLast) {
+  /// Loops over parallel dimensions; `marksLast` says that nothing but elements
+  /// of the results is written in the innermost.
+  void emitParallel(ArrayRef<unsigned> order, llvm::function_ref<void()> body,
+                    bool marksLast) {
     if (order.empty())
       return body();
     unsigned dim = order.front();
-    bool isSplit = group.depth == 0 && ranges.size() == 1 && order.size() == 1 && dim == current->parallelDims[0];
+    bool isSplit = group.depth == 0 && ranges.size() == 1 &&
+                   order.size() == 1 && dim == current->parallelDims[0];
     Value begin = isSplit ? ranges[0].begin : constant(0);
     Value end = isSplit ? ranges[0].end : constant(current->sizes[dim]);
     scf::ForOp loop = forLoop(begin, end, 1, [&](Value index) {
@@ -129,13 +148,15 @@ private:
       setParallel(loop);
   }
 
-  void emitReductionLoops(ArrayRef<unsigned> order, llvm::function_ref<void()> body) {
+  void emitReductionLoops(ArrayRef<unsigned> order,
+                          llvm::function_ref<void()> body) {
     if (order.empty())
       return body();
-    forLoop(constant(0), constant(current->sizes[order.front()]), 1, [&](Value index) {
-      dims[order.front()] = index;
-      emitReductionLoops(order.drop_front(), body);
-    });
+    forLoop(constant(0), constant(current->sizes[order.front()]), 1,
+            [&](Value index) {
+              dims[order.front()] = index;
+              emitReductionLoops(order.drop_front(), body);
+            });
   }
 
   SmallVector<Value> getIndices(OpOperand &operand) {
@@ -144,8 +165,10 @@ private:
       if (!value)
         value = constant(0);
     AffineMap map = current->op.getMatchingIndexingMap(&operand);
-    SmallVector<Value> indices = llvm::map_to_vector(
-        map.getResults(), [&](AffineExpr result) { return affine::expandAffineExpr(builder, loc, result, filled, {}); });
+    SmallVector<Value> indices =
+        llvm::map_to_vector(map.getResults(), [&](AffineExpr result) {
+          return affine::expandAffineExpr(builder, loc, result, filled, {});
+        });
     if (auto row = rows.find(operand.get()); row != rows.end())
       for (unsigned index : row->second)
         indices[index] = constant(0);
@@ -155,17 +178,21 @@ private:
   Value loadScalar(OpOperand &operand) {
     if (!isa<MemRefType>(operand.get().getType()))
       return operand.get();
-    return memref::LoadOp::create(builder, current->op.getLoc(), operand.get(), getIndices(operand));
+    return memref::LoadOp::create(builder, current->op.getLoc(), operand.get(),
+                                  getIndices(operand));
   }
 
-  /// The body on scalars. Reductions read the results so far from `accumulators`, or from memory if there are none.
+  /// The body on scalars. Reductions read the results so far from
+  /// `accumulators`, or from memory if there are none.
   SmallVector<Value> evaluateScalars(ValueRange accumulators) {
     IRMapping mapping;
     linalg::GenericOp op = current->op;
     for (OpOperand &operand : op->getOpOperands()) {
       BlockArgument argument = op.getMatchingBlockArgument(&operand);
       if (op.isDpsInit(&operand) && !accumulators.empty())
-        mapping.map(argument, accumulators[operand.getOperandNumber() - op.getNumDpsInputs()]);
+        mapping.map(
+            argument,
+            accumulators[operand.getOperandNumber() - op.getNumDpsInputs()]);
       else if (!argument.use_empty())
         mapping.map(argument, loadScalar(operand));
     }
@@ -175,14 +202,18 @@ private:
       else
         builder.clone(inner, mapping);
     }
-    return llvm::map_to_vector(op.getBlock()->getTerminator()->getOperands(), [&](Value value) { return mapping.lookupOrDefault(value); });
+    return llvm::map_to_vector(
+        op.getBlock()->getTerminator()->getOperands(),
+        [&](Value value) { return mapping.lookupOrDefault(value); });
   }
 
   void emitScalarBody() { storeResults(evaluateScalars({})); }
 
   void storeResults(ValueRange results) {
-    for (auto [init, result] : llvm::zip_equal(current->op.getDpsInitsMutable(), results))
-      memref::StoreOp::create(builder, current->op.getLoc(), result, init.get(), getIndices(init));
+    for (auto [init, result] :
+         llvm::zip_equal(current->op.getDpsInitsMutable(), results))
+      memref::StoreOp::create(builder, current->op.getLoc(), result, init.get(),
+                              getIndices(init));
   }
 
   /// Results in registers, one element after the other.
@@ -193,15 +224,19 @@ private:
     storeResults(emitOrderedLoops(current->reductionDims, initial));
   }
 
-  SmallVector<Value> emitOrderedLoops(ArrayRef<unsigned> order, ValueRange accumulators) {
+  SmallVector<Value> emitOrderedLoops(ArrayRef<unsigned> order,
+                                      ValueRange accumulators) {
     if (order.empty())
       return evaluateScalars(accumulators);
     unsigned dim = order.front();
-    auto loop = scf::ForOp::create(builder, loc, constant(0), constant(current->sizes[dim]), constant(1), accumulators);
+    auto loop = scf::ForOp::create(builder, loc, constant(0),
+                                   constant(current->sizes[dim]), constant(1),
+                                   accumulators);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
     dims[dim] = loop.getInductionVar();
-    SmallVector<Value> results = emitOrderedLoops(order.drop_front(), loop.getRegionIterArgs());
+    SmallVector<Value> results =
+        emitOrderedLoops(order.drop_front(), loop.getRegionIterArgs());
     scf::YieldOp::create(builder, loc, results);
     return SmallVector<Value>(loop.getResults());
   }
@@ -210,7 +245,9 @@ private:
     linalg::GenericOp op = current->op;
     Combiner combiner = *matchCombiner(op);
     Value neutral = arith::ConstantOp::create(builder, loc, combiner.neutral);
-    Value lanes = emitLaneLoops(current->reductionDims, broadcast(builder, loc, neutral, kReductionLanes));
+    Value lanes =
+        emitLaneLoops(current->reductionDims,
+                      broadcast(builder, loc, neutral, kReductionLanes));
     Value total = combineLanes(builder, loc, combiner, lanes);
     OpOperand &init = *op.getDpsInitOperand(0);
     storeResults(combiner.combine(builder, loc, loadScalar(init), total));
@@ -221,27 +258,32 @@ private:
     int64_t size = current->sizes[dim];
     bool isInnermost = order.size() == 1;
     int64_t step = isInnermost ? kReductionLanes : 1, full = size / step * step;
-    auto loop = scf::ForOp::create(builder, loc, constant(0), constant(full), constant(step), accumulator);
+    auto loop = scf::ForOp::create(builder, loc, constant(0), constant(full),
+                                   constant(step), accumulator);
     {
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToStart(loop.getBody());
       dims[dim] = loop.getInductionVar();
-      Value next = isInnermost ? evaluateVectors(loop.getRegionIterArg(0), dim, kReductionLanes)
-                               : emitLaneLoops(order.drop_front(), loop.getRegionIterArg(0));
+      Value next =
+          isInnermost
+              ? evaluateVectors(loop.getRegionIterArg(0), dim, kReductionLanes)
+              : emitLaneLoops(order.drop_front(), loop.getRegionIterArg(0));
       scf::YieldOp::create(builder, loc, next);
     }
     Value result = loop.getResult(0);
     if (full < size) {
       dims[dim] = constant(full);
       Value last = evaluateVectors(result, dim, size - full);
-      Value mask = vector::ConstantMaskOp::create(builder, loc, VectorType::get(kReductionLanes, builder.getI1Type()),
-                                                  ArrayRef<int64_t>{size - full});
+      Value mask = vector::ConstantMaskOp::create(
+          builder, loc, VectorType::get(kReductionLanes, builder.getI1Type()),
+          ArrayRef<int64_t>{size - full});
       result = arith::SelectOp::create(builder, loc, mask, last, result);
     }
     return result;
   }
 
-  /// The body on vectors along `dim`, of which the first `active` lanes are in range.
+  /// The body on vectors along `dim`, of which the first `active` lanes are in
+  /// range.
   Value evaluateVectors(Value accumulator, unsigned dim, int64_t active) {
     linalg::GenericOp op = current->op;
     SmallVector<Value> arguments;
@@ -250,19 +292,27 @@ private:
         arguments.push_back(Value());
         continue;
       }
-      if (!isa<MemRefType>(input->get().getType()) || !op.getMatchingIndexingMap(input).isFunctionOfDim(dim)) {
-        arguments.push_back(broadcast(builder, loc, loadScalar(*input), kReductionLanes));
+      if (!isa<MemRefType>(input->get().getType()) ||
+          !op.getMatchingIndexingMap(input).isFunctionOfDim(dim)) {
+        arguments.push_back(
+            broadcast(builder, loc, loadScalar(*input), kReductionLanes));
         continue;
       }
-      auto type = VectorType::get(kReductionLanes, cast<MemRefType>(input->get().getType()).getElementType());
+      auto type = VectorType::get(
+          kReductionLanes,
+          cast<MemRefType>(input->get().getType()).getElementType());
       if (active == kReductionLanes) {
-        arguments.push_back(vector::LoadOp::create(builder, loc, type, input->get(), getIndices(*input)));
+        arguments.push_back(vector::LoadOp::create(
+            builder, loc, type, input->get(), getIndices(*input)));
         continue;
       }
-      Value zeros = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
-      Value mask =
-          vector::ConstantMaskOp::create(builder, loc, VectorType::get(kReductionLanes, builder.getI1Type()), ArrayRef<int64_t>{active});
-      arguments.push_back(vector::MaskedLoadOp::create(builder, loc, type, input->get(), getIndices(*input), mask, zeros));
+      Value zeros =
+          arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+      Value mask = vector::ConstantMaskOp::create(
+          builder, loc, VectorType::get(kReductionLanes, builder.getI1Type()),
+          ArrayRef<int64_t>{active});
+      arguments.push_back(vector::MaskedLoadOp::create(
+          builder, loc, type, input->get(), getIndices(*input), mask, zeros));
     }
     arguments.push_back(accumulator);
     return evaluateBody(builder, op, arguments, kReductionLanes).front();
@@ -275,11 +325,13 @@ private:
   llvm::DenseMap<Value, SmallVector<unsigned>> rows;
   SmallVector<Value> outer;
   LoopStage *current = nullptr;
-  SmallVector<Value> dims; ///< Values of the current stage's dimensions whose loops are open.
+  SmallVector<Value>
+      dims; ///< Values of the current stage's dimensions whose loops are open.
 };
 } // namespace
 
-void lockstep::emitLoops(OpBuilder &builder, LoopGroup &group, Value tile, ArrayRef<Split> splits) {
+void lockstep::emitLoops(OpBuilder &builder, LoopGroup &group, Value tile,
+                         ArrayRef<Split> splits) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(group.stages.back().op);
   for (LoopStage &stage : group.stages)

@@ -19,39 +19,50 @@ static constexpr int64_t kTileMultiplyAdds = 1 << 20;
 static constexpr int64_t kMaxTiles = 64;
 /// Columns and rows that a tile has at least, so that packing a panel pays.
 static constexpr int64_t kMinColumns = 128, kMinRows = 64;
-/// Multiply-adds for an element of the result beyond which writing it is the smaller part of the work.
+/// Multiply-adds for an element of the result beyond which writing it is the
+/// smaller part of the work.
 static constexpr int64_t kLongReduction = 128;
 
 SmallVector<Split> lockstep::splitProduct(const Product &product) {
-  int64_t wanted = std::min(kMaxTiles, product.getMultiplyAdds() / kTileMultiplyAdds);
+  int64_t wanted =
+      std::min(kMaxTiles, product.getMultiplyAdds() / kTileMultiplyAdds);
   SmallVector<Split> splits;
   auto split = [&](unsigned dim, int64_t most) {
     int64_t count = std::min({wanted, most, product.sizes[dim]});
     if (count < 2)
       return;
     // As many equal parts as there are with the rounded-up size.
-    count = llvm::divideCeil(product.sizes[dim], llvm::divideCeil(product.sizes[dim], count));
+    count = llvm::divideCeil(product.sizes[dim],
+                             llvm::divideCeil(product.sizes[dim], count));
     splits.push_back({dim, count});
     wanted /= count;
   };
   for (unsigned dim : product.outerDims)
     split(dim, kMaxTiles);
-  // Rows of the result are contiguous memory: tiles of whole rows where there are many. With a long reduction, tiles are squares, so
-  // that both operands are packed as seldom as possible.
-  int64_t rowParts = product.getPanelRows() / kMinRows, columnParts = product.getNumColumns() / kMinColumns;
+  // Rows of the result are contiguous memory: tiles of whole rows where there
+  // are many. With a long reduction, tiles are squares, so that both operands
+  // are packed as seldom as possible.
+  int64_t rowParts = product.getPanelRows() / kMinRows,
+          columnParts = product.getNumColumns() / kMinColumns;
   int64_t length = 1;
   for (unsigned dim : product.kDims)
     length *= product.sizes[dim];
   if (length > kLongReduction)
     rowParts = std::min<int64_t>(
-        rowParts, std::max<double>(1, std::round(std::sqrt(double(wanted) * product.getPanelRows() / product.getNumColumns()))));
+        rowParts,
+        std::max<double>(
+            1, std::round(std::sqrt(double(wanted) * product.getPanelRows() /
+                                    product.getNumColumns()))));
   SmallVector<unsigned> rows(product.rowDims);
   if (product.row)
     rows.push_back(*product.row);
-  llvm::sort(rows, [&](unsigned a, unsigned b) { return std::pair(-product.sizes[a], a) < std::pair(-product.sizes[b], b); });
+  llvm::sort(rows, [&](unsigned a, unsigned b) {
+    return std::pair(-product.sizes[a], a) < std::pair(-product.sizes[b], b);
+  });
   for (unsigned dim : rows) {
     size_t before = splits.size();
-    split(dim, dim == product.row ? std::min(rowParts, product.sizes[dim] / 16) : rowParts);
+    split(dim, dim == product.row ? std::min(rowParts, product.sizes[dim] / 16)
+                                  : rowParts);
     if (splits.size() > before)
       rowParts /= splits.back().count;
   }
@@ -76,17 +87,25 @@ private:
   bool needsPacking() {
     AffineMap map = product.getMap(product.rhs);
     std::optional<unsigned> result = getOnlyResult(map, product.column);
-    bool isContiguous = *result + 1 == map.getNumResults() && isInnermostContiguous(product.rhs->get());
-    bool isSameType = cast<MemRefType>(product.rhs->get().getType()).getElementType() == product.getElementType();
+    bool isContiguous = *result + 1 == map.getNumResults() &&
+                        isInnermostContiguous(product.rhs->get());
+    bool isSameType =
+        cast<MemRefType>(product.rhs->get().getType()).getElementType() ==
+        product.getElementType();
     return !isContiguous || !isSameType || product.getPanelRows() > block.rows;
   }
 
   void allocatePanel() {
     if (!needsPacking())
       return;
-    SmallVector<int64_t> shape = llvm::map_to_vector(product.kDims, [&](unsigned dim) { return product.sizes[dim]; });
-    shape.push_back(std::min<int64_t>(block.vectors, getNumVectors(product.getNumColumns())) * lanes);
-    panel = memref::AllocOp::create(builder, loc, MemRefType::get(shape, product.getElementType()), builder.getI64IntegerAttr(64));
+    SmallVector<int64_t> shape = llvm::map_to_vector(
+        product.kDims, [&](unsigned dim) { return product.sizes[dim]; });
+    shape.push_back(std::min<int64_t>(block.vectors,
+                                      getNumVectors(product.getNumColumns())) *
+                    lanes);
+    panel = memref::AllocOp::create(
+        builder, loc, MemRefType::get(shape, product.getElementType()),
+        builder.getI64IntegerAttr(64));
   }
 
   void emitColumns() {
@@ -95,7 +114,8 @@ private:
         packPanel(builder, loc, product, dims, width, lanes, panel);
       emitLoops(product.rowDims, [&] {
         if (product.row)
-          emitBlocks(*product.row, block.rows, [&](int64_t rows) { emitBlock(rows, width); });
+          emitBlocks(*product.row, block.rows,
+                     [&](int64_t rows) { emitBlock(rows, width); });
         else
           emitBlock(1, width);
       });
@@ -111,49 +131,65 @@ private:
     return point;
   }
 
-  /// A block of `rows` by `width` elements, in registers from the first multiply-add to the end of the epilogue.
+  /// A block of `rows` by `width` elements, in registers from the first
+  /// multiply-add to the end of the epilogue.
   void emitBlock(int64_t rows, int64_t width) {
     int64_t vectors = getNumVectors(width);
     SmallVector<Value> accumulators;
     for (int64_t row = 0; row < rows; ++row)
       for (int64_t v = 0; v < vectors; ++v)
-        accumulators.push_back(getInitial(getPoint(row, v), getActive(width, v)));
+        accumulators.push_back(
+            getInitial(getPoint(row, v), getActive(width, v)));
     accumulators = emitReduction(product.kDims, rows, width, accumulators);
     for (int64_t row = 0; row < rows; ++row)
       for (int64_t v = 0; v < vectors; ++v)
-        emitEpilogue(accumulators[row * vectors + v], getPoint(row, v), getActive(width, v));
+        emitEpilogue(accumulators[row * vectors + v], getPoint(row, v),
+                     getActive(width, v));
   }
 
-  SmallVector<Value> emitReduction(ArrayRef<unsigned> order, int64_t rows, int64_t width, ValueRange accumulators) {
+  SmallVector<Value> emitReduction(ArrayRef<unsigned> order, int64_t rows,
+                                   int64_t width, ValueRange accumulators) {
     if (order.empty())
       return emitMultiplyAdds(rows, width, accumulators);
     unsigned dim = order.front();
-    auto loop = scf::ForOp::create(builder, loc, constant(0), constant(product.sizes[dim]), constant(1), accumulators);
+    auto loop = scf::ForOp::create(builder, loc, constant(0),
+                                   constant(product.sizes[dim]), constant(1),
+                                   accumulators);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
     dims[dim] = loop.getInductionVar();
-    SmallVector<Value> results = emitReduction(order.drop_front(), rows, width, loop.getRegionIterArgs());
+    SmallVector<Value> results = emitReduction(order.drop_front(), rows, width,
+                                               loop.getRegionIterArgs());
     scf::YieldOp::create(builder, loc, results);
     dims[dim] = Value();
     return SmallVector<Value>(loop.getResults());
   }
 
-  SmallVector<Value> emitMultiplyAdds(int64_t rows, int64_t width, ValueRange accumulators) {
+  SmallVector<Value> emitMultiplyAdds(int64_t rows, int64_t width,
+                                      ValueRange accumulators) {
     int64_t vectors = getNumVectors(width);
     SmallVector<Value> columns, results;
     for (int64_t v = 0; v < vectors; ++v) {
       if (panel) {
-        SmallVector<Value> indices = llvm::map_to_vector(product.kDims, [&](unsigned dim) { return dims[dim]; });
+        SmallVector<Value> indices = llvm::map_to_vector(
+            product.kDims, [&](unsigned dim) { return dims[dim]; });
         indices.push_back(constant(v * lanes));
         columns.push_back(loadVector(panel, indices, lanes));
       } else {
-        columns.push_back(loadVector(product.rhs->get(), getIndices(product.getMap(product.rhs), getPoint(0, v)), getActive(width, v)));
+        columns.push_back(
+            loadVector(product.rhs->get(),
+                       getIndices(product.getMap(product.rhs), getPoint(0, v)),
+                       getActive(width, v)));
       }
     }
     for (int64_t row = 0; row < rows; ++row) {
-      Value element = loadBroadcast(product.lhs->get(), getIndices(product.getMap(product.lhs), getPoint(row, 0)));
+      Value element = loadBroadcast(
+          product.lhs->get(),
+          getIndices(product.getMap(product.lhs), getPoint(row, 0)));
       for (int64_t v = 0; v < vectors; ++v)
-        results.push_back(vector::FMAOp::create(builder, loc, element, columns[v], accumulators[row * vectors + v]));
+        results.push_back(
+            vector::FMAOp::create(builder, loc, element, columns[v],
+                                  accumulators[row * vectors + v]));
     }
     return results;
   }
@@ -163,7 +199,9 @@ private:
 
 } // namespace
 
-void lockstep::emitProduct(OpBuilder &builder, ProductGroup &group, const CodegenTarget &target, Value tile, ArrayRef<Split> splits) {
+void lockstep::emitProduct(OpBuilder &builder, ProductGroup &group,
+                           const CodegenTarget &target, Value tile,
+                           ArrayRef<Split> splits) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(group.getPosition());
   if (wantsBlocks(group.product, target))

@@ -22,24 +22,30 @@ namespace lockstep {
 
 using namespace mlir;
 
-/// What the instruction sets can do themselves, or what LLVM expands without a call.
+/// What the instruction sets can do themselves, or what LLVM expands without a
+/// call.
 static bool isNative(Operation *op) {
   Type type = getElementTypeOrSelf(op->getOperand(0).getType());
-  if (isa<math::CountLeadingZerosOp, math::CountTrailingZerosOp, math::CtPopOp, math::AbsIOp, math::AbsFOp, math::CopySignOp>(op))
+  if (isa<math::CountLeadingZerosOp, math::CountTrailingZerosOp, math::CtPopOp,
+          math::AbsIOp, math::AbsFOp, math::CopySignOp>(op))
     return true;
-  return isa<math::SqrtOp, math::FmaOp, math::FloorOp, math::CeilOp, math::TruncOp, math::RoundEvenOp>(op) &&
+  return isa<math::SqrtOp, math::FmaOp, math::FloorOp, math::CeilOp,
+             math::TruncOp, math::RoundEvenOp>(op) &&
          (type.isF32() || type.isF64());
 }
 
 namespace {
-/// f64 to f16 or bf16 in one rounding. Neither instruction set has it: the value is first rounded to an odd f32, from which the second
-/// rounding cannot err (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums").
+/// f64 to f16 or bf16 in one rounding. Neither instruction set has it: the
+/// value is first rounded to an odd f32, from which the second rounding cannot
+/// err (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums").
 struct NarrowDouble : OpRewritePattern<arith::TruncFOp> {
   using OpRewritePattern::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(arith::TruncFOp op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(arith::TruncFOp op,
+                                PatternRewriter &rewriter) const override {
     Value value = op.getIn();
-    if (!getElementTypeOrSelf(value.getType()).isF64() || getElementTypeOrSelf(op.getType()).getIntOrFloatBitWidth() != 16)
+    if (!getElementTypeOrSelf(value.getType()).isF64() ||
+        getElementTypeOrSelf(op.getType()).getIntOrFloatBitWidth() != 16)
       return failure();
     Location loc = op.getLoc();
     auto like = [&](Type element) -> Type {
@@ -50,94 +56,127 @@ struct NarrowDouble : OpRewritePattern<arith::TruncFOp> {
     auto constant = [&](int32_t bits) -> Value {
       TypedAttr attribute = rewriter.getI32IntegerAttr(bits);
       if (auto vector = dyn_cast<VectorType>(bitsType))
-        attribute = DenseElementsAttr::get(vector, APInt(32, bits, /*isSigned=*/true));
+        attribute =
+            DenseElementsAttr::get(vector, APInt(32, bits, /*isSigned=*/true));
       return arith::ConstantOp::create(rewriter, loc, attribute);
     };
-    Value rounded = arith::TruncFOp::create(rewriter, loc, like(rewriter.getF32Type()), value);
+    Value rounded = arith::TruncFOp::create(rewriter, loc,
+                                            like(rewriter.getF32Type()), value);
     Value back = arith::ExtFOp::create(rewriter, loc, value.getType(), rounded);
     Value bits = arith::BitcastOp::create(rewriter, loc, bitsType, rounded);
-    Value isInexact = arith::CmpFOp::create(rewriter, loc, arith::CmpFPredicate::ONE, back, value);
+    Value isInexact = arith::CmpFOp::create(
+        rewriter, loc, arith::CmpFPredicate::ONE, back, value);
     Value low = arith::AndIOp::create(rewriter, loc, bits, constant(1));
-    Value isEven = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, low, constant(0));
-    Value isSmaller = arith::CmpFOp::create(rewriter, loc, arith::CmpFPredicate::OLT, math::AbsFOp::create(rewriter, loc, back),
-                                            math::AbsFOp::create(rewriter, loc, value));
-    Value step = arith::SelectOp::create(rewriter, loc, isSmaller, constant(1), constant(-1));
+    Value isEven = arith::CmpIOp::create(
+        rewriter, loc, arith::CmpIPredicate::eq, low, constant(0));
+    Value isSmaller =
+        arith::CmpFOp::create(rewriter, loc, arith::CmpFPredicate::OLT,
+                              math::AbsFOp::create(rewriter, loc, back),
+                              math::AbsFOp::create(rewriter, loc, value));
+    Value step = arith::SelectOp::create(rewriter, loc, isSmaller, constant(1),
+                                         constant(-1));
     Value odd = arith::AddIOp::create(rewriter, loc, bits, step);
     Value isChanged = arith::AndIOp::create(rewriter, loc, isInexact, isEven);
     bits = arith::SelectOp::create(rewriter, loc, isChanged, odd, bits);
-    rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(), arith::BitcastOp::create(rewriter, loc, rounded.getType(), bits));
+    rewriter.replaceOpWithNewOp<arith::TruncFOp>(
+        op, op.getType(),
+        arith::BitcastOp::create(rewriter, loc, rounded.getType(), bits));
     return success();
   }
 };
 
-/// The multiply-add of small floats, which upstream does not extend: the product is exact in f32.
+/// The multiply-add of small floats, which upstream does not extend: the
+/// product is exact in f32.
 struct ExtendMultiplyAdd : OpRewritePattern<math::FmaOp> {
   using OpRewritePattern::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(math::FmaOp op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(math::FmaOp op,
+                                PatternRewriter &rewriter) const override {
     Type element = getElementTypeOrSelf(op.getType());
     if (!element.isF16() && !element.isBF16())
       return failure();
     auto vector = dyn_cast<VectorType>(op.getType());
-    Type wide = vector ? Type(vector.clone(rewriter.getF32Type())) : rewriter.getF32Type();
-    SmallVector<Value> operands = llvm::map_to_vector(
-        op->getOperands(), [&](Value operand) -> Value { return arith::ExtFOp::create(rewriter, op.getLoc(), wide, operand); });
+    Type wide = vector ? Type(vector.clone(rewriter.getF32Type()))
+                       : rewriter.getF32Type();
+    SmallVector<Value> operands =
+        llvm::map_to_vector(op->getOperands(), [&](Value operand) -> Value {
+          return arith::ExtFOp::create(rewriter, op.getLoc(), wide, operand);
+        });
     Value result = math::FmaOp::create(rewriter, op.getLoc(), wide, operands);
     rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(), result);
     return success();
   }
 };
 
-/// The greater or the smaller of two numbers, of which one may be NaN: LLVM would call a library.
-template <typename OpTy, arith::CmpFPredicate predicate> struct ExpandExtreme : OpRewritePattern<OpTy> {
+/// The greater or the smaller of two numbers, of which one may be NaN: LLVM
+/// would call a library.
+template <typename OpTy, arith::CmpFPredicate predicate>
+struct ExpandExtreme : OpRewritePattern<OpTy> {
   using OpRewritePattern<OpTy>::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(OpTy op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
     Value a = op.getLhs(), b = op.getRhs();
-    Value isFirst = arith::CmpFOp::create(rewriter, op.getLoc(), predicate, a, b);
-    Value isNaN = arith::CmpFOp::create(rewriter, op.getLoc(), arith::CmpFPredicate::UNO, b, b);
-    rewriter.replaceOpWithNewOp<arith::SelectOp>(op, arith::OrIOp::create(rewriter, op.getLoc(), isFirst, isNaN), a, b);
+    Value isFirst =
+        arith::CmpFOp::create(rewriter, op.getLoc(), predicate, a, b);
+    Value isNaN = arith::CmpFOp::create(rewriter, op.getLoc(),
+                                        arith::CmpFPredicate::UNO, b, b);
+    rewriter.replaceOpWithNewOp<arith::SelectOp>(
+        op, arith::OrIOp::create(rewriter, op.getLoc(), isFirst, isNaN), a, b);
     return success();
   }
 };
 
-/// The greater or the smaller of two numbers; a NaN if one of them is, and +0 is greater than -0. Either order of the operands gives what
-/// the processor's instruction gives, the second one of two zeros or if there is a NaN: both results agree in all other cases, and of two
-/// zeros their bits say which is wanted. LLVM's own code takes twice as long.
-template <typename OpTy, arith::CmpFPredicate predicate, typename CombineOp> struct ExpandOrdered : OpRewritePattern<OpTy> {
+/// The greater or the smaller of two numbers; a NaN if one of them is, and +0
+/// is greater than -0. Either order of the operands gives what the processor's
+/// instruction gives, the second one of two zeros or if there is a NaN: both
+/// results agree in all other cases, and of two zeros their bits say which is
+/// wanted. LLVM's own code takes twice as long.
+template <typename OpTy, arith::CmpFPredicate predicate, typename CombineOp>
+struct ExpandOrdered : OpRewritePattern<OpTy> {
   using OpRewritePattern<OpTy>::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(OpTy op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     Type type = op.getType();
     auto element = cast<FloatType>(getElementTypeOrSelf(type));
     Type bits = rewriter.getIntegerType(element.getWidth());
-    TypedAttr nan = rewriter.getFloatAttr(element, APFloat::getNaN(element.getFloatSemantics()));
+    TypedAttr nan = rewriter.getFloatAttr(
+        element, APFloat::getNaN(element.getFloatSemantics()));
     if (auto vector = dyn_cast<VectorType>(type)) {
       bits = vector.clone(bits);
       nan = DenseElementsAttr::get(vector, Attribute(nan));
     }
     auto getBits = [&](Value x, Value y) -> Value {
       Value isFirst = arith::CmpFOp::create(rewriter, loc, predicate, x, y);
-      return arith::BitcastOp::create(rewriter, loc, bits, arith::SelectOp::create(rewriter, loc, isFirst, x, y));
+      return arith::BitcastOp::create(
+          rewriter, loc, bits,
+          arith::SelectOp::create(rewriter, loc, isFirst, x, y));
     };
     Value a = op.getLhs(), b = op.getRhs();
-    Value combined = CombineOp::create(rewriter, loc, getBits(a, b), getBits(b, a));
-    Value isNaN = arith::CmpFOp::create(rewriter, loc, arith::CmpFPredicate::UNO, a, b);
-    rewriter.replaceOpWithNewOp<arith::SelectOp>(op, isNaN, arith::ConstantOp::create(rewriter, loc, nan),
-                                                 arith::BitcastOp::create(rewriter, loc, type, combined));
+    Value combined =
+        CombineOp::create(rewriter, loc, getBits(a, b), getBits(b, a));
+    Value isNaN =
+        arith::CmpFOp::create(rewriter, loc, arith::CmpFPredicate::UNO, a, b);
+    rewriter.replaceOpWithNewOp<arith::SelectOp>(
+        op, isNaN, arith::ConstantOp::create(rewriter, loc, nan),
+        arith::BitcastOp::create(rewriter, loc, type, combined));
     return success();
   }
 };
 
 /// What kind of number it is, by comparisons.
-template <typename OpTy, arith::CmpFPredicate predicate> struct ExpandTest : OpRewritePattern<OpTy> {
+template <typename OpTy, arith::CmpFPredicate predicate>
+struct ExpandTest : OpRewritePattern<OpTy> {
   using OpRewritePattern<OpTy>::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(OpTy op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
     Type type = op.getOperand().getType();
     auto element = cast<FloatType>(getElementTypeOrSelf(type));
-    TypedAttr infinity = rewriter.getFloatAttr(element, APFloat::getInf(element.getFloatSemantics()));
+    TypedAttr infinity = rewriter.getFloatAttr(
+        element, APFloat::getInf(element.getFloatSemantics()));
     if (auto vector = dyn_cast<VectorType>(type))
       infinity = DenseElementsAttr::get(vector, Attribute(infinity));
     Value size = math::AbsFOp::create(rewriter, op.getLoc(), op.getOperand());
@@ -147,13 +186,16 @@ template <typename OpTy, arith::CmpFPredicate predicate> struct ExpandTest : OpR
   }
 };
 
-/// bf16 to f64 by way of f32, which loses nothing: upstream knows bf16 in this one pair of types only.
+/// bf16 to f64 by way of f32, which loses nothing: upstream knows bf16 in this
+/// one pair of types only.
 struct WidenBFloat : OpRewritePattern<arith::ExtFOp> {
   using OpRewritePattern::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(arith::ExtFOp op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(arith::ExtFOp op,
+                                PatternRewriter &rewriter) const override {
     Type from = op.getIn().getType(), to = op.getType();
-    if (!getElementTypeOrSelf(from).isBF16() || !getElementTypeOrSelf(to).isF64())
+    if (!getElementTypeOrSelf(from).isBF16() ||
+        !getElementTypeOrSelf(to).isF64())
       return failure();
     Type f32 = rewriter.getF32Type();
     if (auto vector = dyn_cast<VectorType>(from))
@@ -164,12 +206,14 @@ struct WidenBFloat : OpRewritePattern<arith::ExtFOp> {
   }
 };
 
-/// Upstream's exp of f32 has no results below the normal numbers. There it is taken of x + 64, which is exact, and scaled by exp(-64).
+/// Upstream's exp of f32 has no results below the normal numbers. There it is
+/// taken of x + 64, which is exact, and scaled by exp(-64).
 struct ExpOfSmall : OpRewritePattern<math::ExpOp> {
   using OpRewritePattern::OpRewritePattern;
   static constexpr StringLiteral kNormal = "lockstep.normal";
 
-  LogicalResult matchAndRewrite(math::ExpOp op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(math::ExpOp op,
+                                PatternRewriter &rewriter) const override {
     Value x = op.getOperand();
     if (!getElementTypeOrSelf(x.getType()).isF32() || op->hasAttr(kNormal))
       return failure();
@@ -180,11 +224,15 @@ struct ExpOfSmall : OpRewritePattern<math::ExpOp> {
         attribute = DenseElementsAttr::get(vector, value);
       return arith::ConstantOp::create(rewriter, loc, attribute);
     };
-    Value isSmall = arith::CmpFOp::create(rewriter, loc, arith::CmpFPredicate::OLT, x, constant(-87.0f));
+    Value isSmall = arith::CmpFOp::create(
+        rewriter, loc, arith::CmpFPredicate::OLT, x, constant(-87.0f));
     Value raised = arith::AddFOp::create(rewriter, loc, x, constant(64.0f));
-    auto exp = math::ExpOp::create(rewriter, loc, arith::SelectOp::create(rewriter, loc, isSmall, raised, x));
+    auto exp = math::ExpOp::create(
+        rewriter, loc,
+        arith::SelectOp::create(rewriter, loc, isSmall, raised, x));
     exp->setAttr(kNormal, rewriter.getUnitAttr());
-    Value lowered = arith::MulFOp::create(rewriter, loc, exp, constant(1.6038108905486378e-28f));
+    Value lowered = arith::MulFOp::create(rewriter, loc, exp,
+                                          constant(1.6038108905486378e-28f));
     rewriter.replaceOpWithNewOp<arith::SelectOp>(op, isSmall, lowered, exp);
     return success();
   }
@@ -192,32 +240,41 @@ struct ExpOfSmall : OpRewritePattern<math::ExpOp> {
 
 } // namespace
 
-/// Upstream's expansions that are as exact as the operation; not that of `fma`, which would round twice.
-static constexpr StringRef kExpanded[] = {"sinh",  "cosh", "tan",   "asinh", "acosh", "atanh",
-                                          "rsqrt", "exp2", "fpowi", "ipowi", "round", "clampf"};
+/// Upstream's expansions that are as exact as the operation; not that of `fma`,
+/// which would round twice.
+static constexpr StringRef kExpanded[] = {"sinh",  "cosh",  "tan",   "asinh",
+                                          "acosh", "atanh", "rsqrt", "exp2",
+                                          "fpowi", "ipowi", "round", "clampf"};
 
 namespace {
 struct ExpandMath : lockstep::impl::ExpandMathPassBase<ExpandMath> {
   void runOnOperation() override {
     RewritePatternSet simple(&getContext());
-    simple.add<ExtendMultiplyAdd, ExpandExtreme<arith::MaxNumFOp, arith::CmpFPredicate::OGT>,
-               ExpandExtreme<arith::MinNumFOp, arith::CmpFPredicate::OLT>, ExpandTest<math::IsInfOp, arith::CmpFPredicate::OEQ>,
-               ExpandTest<math::IsFiniteOp, arith::CmpFPredicate::OLT>, ExpandTest<math::IsNaNOp, arith::CmpFPredicate::UNO>>(
+    simple.add<ExtendMultiplyAdd,
+               ExpandExtreme<arith::MaxNumFOp, arith::CmpFPredicate::OGT>,
+               ExpandExtreme<arith::MinNumFOp, arith::CmpFPredicate::OLT>,
+               ExpandTest<math::IsInfOp, arith::CmpFPredicate::OEQ>,
+               ExpandTest<math::IsFiniteOp, arith::CmpFPredicate::OLT>,
+               ExpandTest<math::IsNaNOp, arith::CmpFPredicate::UNO>>(
         &getContext());
     (void)applyPatternsGreedily(getOperation(), std::move(simple));
     if (failed(extendSmallFloats()))
       return signalPassFailure();
     // The casts that were inserted round: they must not fold with each other.
     lockstep::fixRounding(getOperation());
-    // What the program computes is defined for all operands; expansions below stay in the range of theirs.
+    // What the program computes is defined for all operands; expansions below
+    // stay in the range of theirs.
     RewritePatternSet divisions(&getContext());
     arith::populateCeilFloorDivExpandOpsPatterns(divisions);
     (void)applyPatternsGreedily(getOperation(), std::move(divisions));
     lockstep::defineArithmetic(getOperation());
     RewritePatternSet patterns(&getContext());
     lockstep::populateDoubleMathPatterns(patterns);
-    patterns.add<ExpOfSmall, ExpandOrdered<arith::MaximumFOp, arith::CmpFPredicate::OGT, arith::AndIOp>,
-                 ExpandOrdered<arith::MinimumFOp, arith::CmpFPredicate::OLT, arith::OrIOp>>(&getContext(), /*benefit=*/10);
+    patterns.add<ExpOfSmall,
+                 ExpandOrdered<arith::MaximumFOp, arith::CmpFPredicate::OGT,
+                               arith::AndIOp>,
+                 ExpandOrdered<arith::MinimumFOp, arith::CmpFPredicate::OLT,
+                               arith::OrIOp>>(&getContext(), /*benefit=*/10);
     populateMathPolynomialApproximationPatterns(patterns);
     math::populateExpansionPatterns(patterns, kExpanded);
     (void)applyPatternsGreedily(getOperation(), std::move(patterns));
@@ -227,8 +284,10 @@ struct ExpandMath : lockstep::impl::ExpandMathPassBase<ExpandMath> {
     (void)applyPatternsGreedily(getOperation(), std::move(arithPatterns));
     bool failed = false;
     getOperation().walk([&](Operation *op) {
-      if (isa_and_nonnull<math::MathDialect>(op->getDialect()) && !isNative(op)) {
-        op->emitError("no code for '") << op->getName() << "' on " << op->getOperand(0).getType();
+      if (isa_and_nonnull<math::MathDialect>(op->getDialect()) &&
+          !isNative(op)) {
+        op->emitError("no code for '")
+            << op->getName() << "' on " << op->getOperand(0).getType();
         failed = true;
       }
     });
@@ -236,7 +295,8 @@ struct ExpandMath : lockstep::impl::ExpandMathPassBase<ExpandMath> {
       signalPassFailure();
   }
 
-  /// Arithmetic on f16 and bf16 is done on f32 and rounded after every operation.
+  /// Arithmetic on f16 and bf16 is done on f32 and rounded after every
+  /// operation.
   LogicalResult extendSmallFloats() {
     MLIRContext *context = &getContext();
     SetVector<Type> small;
@@ -247,16 +307,19 @@ struct ExpandMath : lockstep::impl::ExpandMathPassBase<ExpandMath> {
       supported.insert(Float32Type::get(context));
       supported.insert(Float64Type::get(context));
       TypeConverter converter;
-      math::populateExtendToSupportedTypesTypeConverter(converter, supported, Float32Type::get(context));
+      math::populateExtendToSupportedTypesTypeConverter(
+          converter, supported, Float32Type::get(context));
       ConversionTarget target(*context);
       math::populateExtendToSupportedTypesConversionTarget(target, converter);
       RewritePatternSet patterns(context);
       math::populateExtendToSupportedTypesPatterns(patterns, converter);
-      if (failed(applyPartialConversion(getOperation(), target, std::move(patterns))))
+      if (failed(applyPartialConversion(getOperation(), target,
+                                        std::move(patterns))))
         return failure();
     }
     TypeConverter converter;
-    arith::populateEmulateUnsupportedFloatsConversions(converter, small.getArrayRef(), Float32Type::get(context));
+    arith::populateEmulateUnsupportedFloatsConversions(
+        converter, small.getArrayRef(), Float32Type::get(context));
     ConversionTarget target(*context);
     arith::populateEmulateUnsupportedFloatsLegality(target, converter);
     RewritePatternSet patterns(context);

@@ -38,7 +38,8 @@ struct GenerateCode : lockstep::impl::GenerateCodePassBase<GenerateCode> {
       module.emitError("expected level 'O0' or 'O2', found '") << level << "'";
       return signalPassFailure();
     }
-    llvm::Expected<SmallVector<const CodegenTarget *>> targets = parseTargets(this->targets);
+    llvm::Expected<SmallVector<const CodegenTarget *>> targets =
+        parseTargets(this->targets);
     if (!targets) {
       module.emitError() << llvm::toString(targets.takeError());
       return signalPassFailure();
@@ -53,13 +54,17 @@ struct GenerateCode : lockstep::impl::GenerateCodePassBase<GenerateCode> {
       if (failed(lower(*target, /*isFirst=*/i == 0, chunks)))
         return signalPassFailure();
     addArgumentConstants(chunks);
-    // LLVM takes most of the time. Chunks do not depend on the number of threads, so neither do the objects.
-    if (failed(failableParallelForEach(&getContext(), chunks, [&](Chunk &chunk) {
-          FailureOr<SmallVector<char, 0>> object = compileToObject(*chunk.module, *chunk.target, chunk.aliases, getOptions(*chunk.target));
-          if (succeeded(object))
-            chunk.object = std::move(*object);
-          return object;
-        })))
+    // LLVM takes most of the time. Chunks do not depend on the number of
+    // threads, so neither do the objects.
+    if (failed(
+            failableParallelForEach(&getContext(), chunks, [&](Chunk &chunk) {
+              FailureOr<SmallVector<char, 0>> object =
+                  compileToObject(*chunk.module, *chunk.target, chunk.aliases,
+                                  getOptions(*chunk.target));
+              if (succeeded(object))
+                chunk.object = std::move(*object);
+              return object;
+            })))
       return signalPassFailure();
     for (const CodegenTarget *target : *targets)
       if (failed(link(*target, chunks)))
@@ -77,7 +82,9 @@ private:
   };
   static constexpr size_t kChunkKernels = 24;
 
-  KernelOptions getOptions(const CodegenTarget &target) { return {target.name.str(), level != "O0", checkBounds}; }
+  KernelOptions getOptions(const CodegenTarget &target) {
+    return {target.name.str(), level != "O0", checkBounds};
+  }
 
   /// Kernels that differ in name and location only are compiled once.
   void findEqualKernels() {
@@ -88,7 +95,9 @@ private:
       unnamed->setSymName("kernel");
       std::string text;
       llvm::raw_string_ostream stream(text);
-      unnamed->print(stream, OpPrintingFlags().useLocalScope().elideLargeElementsAttrs(std::numeric_limits<int64_t>::max()));
+      unnamed->print(stream,
+                     OpPrintingFlags().useLocalScope().elideLargeElementsAttrs(
+                         std::numeric_limits<int64_t>::max()));
       auto [first, isNew] = byText.try_emplace(text, kernel.getSymName());
       if (!isNew)
         equals[kernel.getSymName()] = first->second;
@@ -102,7 +111,8 @@ private:
   }
 
   /// Lowers all kernels to the LLVM dialect and distributes them over chunks.
-  LogicalResult lower(const CodegenTarget &target, bool isFirst, SmallVectorImpl<Chunk> &chunks) {
+  LogicalResult lower(const CodegenTarget &target, bool isFirst,
+                      SmallVectorImpl<Chunk> &chunks) {
     ModuleOp module = getOperation();
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
     // A pipeline runs below the pass's own operation only.
@@ -130,25 +140,32 @@ private:
         continue;
       }
       if (count++ % kChunkKernels == 0)
-        chunks.push_back({&target, ModuleOp::create(builder.getUnknownLoc()), {}, {}});
+        chunks.push_back(
+            {&target, ModuleOp::create(builder.getUnknownLoc()), {}, {}});
       chunkOf[function.getSymName()] = chunks.size() - 1;
-      function->moveBefore(chunks.back().module->getBody(), chunks.back().module->getBody()->end());
+      function->moveBefore(chunks.back().module->getBody(),
+                           chunks.back().module->getBody()->end());
     }
     for (Chunk &chunk : llvm::drop_begin(chunks, firstChunk)) {
-      OpBuilder globalBuilder = OpBuilder::atBlockBegin(chunk.module->getBody());
+      OpBuilder globalBuilder =
+          OpBuilder::atBlockBegin(chunk.module->getBody());
       for (Operation *global : globals)
-        if (!SymbolTable::symbolKnownUseEmpty(SymbolTable::getSymbolName(global), chunk.module->getOperation()))
+        if (!SymbolTable::symbolKnownUseEmpty(
+                SymbolTable::getSymbolName(global),
+                chunk.module->getOperation()))
           globalBuilder.clone(*global);
     }
     for (auto kernel : module.getOps<device::KernelOp>())
       if (equals.contains(kernel.getSymName())) {
         StringRef representative = getRepresentative(kernel);
-        chunks[chunkOf.lookup(representative)].aliases.push_back({kernel.getSymName().str(), representative.str()});
+        chunks[chunkOf.lookup(representative)].aliases.push_back(
+            {kernel.getSymName().str(), representative.str()});
       }
     return success();
   }
 
-  /// Says in the code of each kernel what it takes, now that all targets have decided how much working memory that is.
+  /// Says in the code of each kernel what it takes, now that all targets have
+  /// decided how much working memory that is.
   void addArgumentConstants(MutableArrayRef<Chunk> chunks) {
     SymbolTable kernels(getOperation());
     for (Chunk &chunk : chunks) {
@@ -161,9 +178,12 @@ private:
       OpBuilder builder = OpBuilder::atBlockEnd(chunk.module->getBody());
       for (StringRef name : names)
         if (auto kernel = kernels.lookup<device::KernelOp>(name))
-          LLVM::GlobalOp::create(builder, kernel.getLoc(), builder.getI64Type(), /*isConstant=*/true, LLVM::Linkage::External,
-                                 (name + runtime::argumentsSuffix).str(), builder.getI64IntegerAttr(getArgumentsCode(kernel)),
-                                 /*alignment=*/8);
+          LLVM::GlobalOp::create(
+              builder, kernel.getLoc(), builder.getI64Type(),
+              /*isConstant=*/true, LLVM::Linkage::External,
+              (name + runtime::argumentsSuffix).str(),
+              builder.getI64IntegerAttr(getArgumentsCode(kernel)),
+              /*alignment=*/8);
     }
   }
 
@@ -176,25 +196,32 @@ private:
     std::string error;
     FailureOr<std::string> library = linkObjects(objects, error);
     if (failed(library))
-      return module.emitError("linking kernels for '") << target.name << "': " << error;
+      return module.emitError("linking kernels for '")
+             << target.name << "': " << error;
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
     auto type = RankedTensorType::get(library->size(), builder.getI8Type());
-    auto bytes = DenseElementsAttr::getFromRawBuffer(type, ArrayRef<char>(library->data(), library->size()));
-    device::BinaryOp::create(builder, module.getLoc(), target.symbol, target.name, bytes);
+    auto bytes = DenseElementsAttr::getFromRawBuffer(
+        type, ArrayRef<char>(library->data(), library->size()));
+    device::BinaryOp::create(builder, module.getLoc(), target.symbol,
+                             target.name, bytes);
     return success();
   }
 
-  /// What code generation decided: the same for all targets, except that the largest scratch counts.
+  /// What code generation decided: the same for all targets, except that the
+  /// largest scratch counts.
   void readAttributes(ModuleOp lowered, bool isFirst) {
     Builder builder(&getContext());
     SymbolTable functions(lowered);
     for (auto kernel : getOperation().getOps<device::KernelOp>()) {
       Operation *function = functions.lookup(getRepresentative(kernel));
-      int64_t scratch = function->getAttrOfType<IntegerAttr>(kScratchAttr).getInt();
+      int64_t scratch =
+          function->getAttrOfType<IntegerAttr>(kScratchAttr).getInt();
       kernel.setGrid(function->getAttrOfType<IntegerAttr>(kGridAttr).getInt());
-      kernel.setScratch(isFirst ? scratch : std::max<int64_t>(kernel.getScratch(), scratch));
+      kernel.setScratch(
+          isFirst ? scratch : std::max<int64_t>(kernel.getScratch(), scratch));
       if (kernel.getInPlace())
-        kernel.setInPlaceAttr(function->getAttrOfType<DenseI64ArrayAttr>(kInPlaceAttr));
+        kernel.setInPlaceAttr(
+            function->getAttrOfType<DenseI64ArrayAttr>(kInPlaceAttr));
     }
   }
 
@@ -202,24 +229,33 @@ private:
   void explain() {
     SymbolTableCollection symbols;
     getOperation().walk([&](device::InvokeOp invoke) {
-      auto kernel = symbols.lookupNearestSymbolFrom<device::KernelOp>(invoke, invoke.getKernelAttr());
+      auto kernel = symbols.lookupNearestSymbolFrom<device::KernelOp>(
+          invoke, invoke.getKernelAttr());
       StringRef step = invoke->getParentOfType<FunctionOpInterface>().getName();
       if (kernel.getGrid() > 1)
         remark::passed(kernel.getLoc(), decision(Stage::Codegen, "Tiled", step))
-            << ("@" + kernel.getSymName() + ": " + countText(kernel.getGrid(), "tile") + " that workers share (" +
-                bytesText(kernel.getBytes()) + ", " + Twine(kernel.getFlops()) + " flops)" +
-                (kernel.getScratch() ? ", " + bytesText(kernel.getScratch()) + " of working memory each" : ""))
+            << ("@" + kernel.getSymName() + ": " +
+                countText(kernel.getGrid(), "tile") + " that workers share (" +
+                bytesText(kernel.getBytes()) + ", " + Twine(kernel.getFlops()) +
+                " flops)" +
+                (kernel.getScratch() ? ", " + bytesText(kernel.getScratch()) +
+                                           " of working memory each"
+                                     : ""))
                    .str();
     });
     for (auto binary : getOperation().getOps<device::BinaryOp>()) {
-      int64_t kernels = llvm::range_size(getOperation().getOps<device::KernelOp>());
-      remark::analysis(UnknownLoc::get(&getContext()), decision(Stage::Codegen, "Binary", StringRef()))
-          << (binary.getTarget() + ": " + countText(kernels, "kernel") + ", " + Twine(kernels - equals.size()) + " of them different, " +
+      int64_t kernels =
+          llvm::range_size(getOperation().getOps<device::KernelOp>());
+      remark::analysis(UnknownLoc::get(&getContext()),
+                       decision(Stage::Codegen, "Binary", StringRef()))
+          << (binary.getTarget() + ": " + countText(kernels, "kernel") + ", " +
+              Twine(kernels - equals.size()) + " of them different, " +
               bytesText(binary.getObject().getNumElements()))
                  .str();
     }
   }
 
-  llvm::StringMap<StringRef> equals; ///< For a kernel that has an equal one before it, the name of the first.
+  llvm::StringMap<StringRef> equals; ///< For a kernel that has an equal one
+                                     ///< before it, the name of the first.
 };
 } // namespace

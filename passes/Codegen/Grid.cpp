@@ -15,9 +15,14 @@ int64_t lockstep::getNumTiles(ArrayRef<Split> splits) {
   return tiles;
 }
 
-SmallVector<TileRange> lockstep::getTileRanges(OpBuilder &builder, Location loc, Value tile, ArrayRef<int64_t> sizes,
-                                               ArrayRef<Split> splits, ArrayRef<int64_t> multiples) {
-  auto constant = [&](int64_t value) -> Value { return arith::ConstantIndexOp::create(builder, loc, value); };
+SmallVector<TileRange> lockstep::getTileRanges(OpBuilder &builder, Location loc,
+                                               Value tile,
+                                               ArrayRef<int64_t> sizes,
+                                               ArrayRef<Split> splits,
+                                               ArrayRef<int64_t> multiples) {
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  };
   SmallVector<TileRange> ranges;
   for (int64_t size : sizes)
     ranges.push_back({constant(0), constant(size), size, true});
@@ -27,10 +32,12 @@ SmallVector<TileRange> lockstep::getTileRanges(OpBuilder &builder, Location loc,
     if (split.count == 1)
       continue;
     int64_t size = sizes[split.dim];
-    int64_t part = llvm::alignTo(llvm::divideCeil(size, split.count), multiples[i]);
+    int64_t part =
+        llvm::alignTo(llvm::divideCeil(size, split.count), multiples[i]);
     Value number = rest;
     if (getNumTiles(splits.take_front(i)) > 1) {
-      number = arith::RemUIOp::create(builder, loc, rest, constant(split.count));
+      number =
+          arith::RemUIOp::create(builder, loc, rest, constant(split.count));
       rest = arith::DivUIOp::create(builder, loc, rest, constant(split.count));
     }
     Value begin = arith::MulIOp::create(builder, loc, number, constant(part));

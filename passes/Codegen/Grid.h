@@ -20,10 +20,14 @@ struct Split {
   int64_t count = 1;
 };
 
-/// The ranges of a tile. Tiles are numbered with the last split fastest. `multiples` gives for each split a number of which every
-/// part but the last must be a multiple.
-llvm::SmallVector<TileRange> getTileRanges(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value tile, llvm::ArrayRef<int64_t> sizes,
-                                           llvm::ArrayRef<Split> splits, llvm::ArrayRef<int64_t> multiples);
+/// The ranges of a tile. Tiles are numbered with the last split fastest.
+/// `multiples` gives for each split a number of which every part but the last
+/// must be a multiple.
+llvm::SmallVector<TileRange> getTileRanges(mlir::OpBuilder &builder,
+                                           mlir::Location loc, mlir::Value tile,
+                                           llvm::ArrayRef<int64_t> sizes,
+                                           llvm::ArrayRef<Split> splits,
+                                           llvm::ArrayRef<int64_t> multiples);
 
 /// Number of tiles of all splits together.
 int64_t getNumTiles(llvm::ArrayRef<Split> splits);

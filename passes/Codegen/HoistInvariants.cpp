@@ -16,53 +16,73 @@ using namespace lockstep;
 using namespace mlir;
 
 /// Whether an operation in `loop` may write to the buffer of `view`.
-static bool mayWrite(LoopLikeOpInterface loop, Value view, const Aliases &aliases) {
+static bool mayWrite(LoopLikeOpInterface loop, Value view,
+                     const Aliases &aliases) {
   return loop
       ->walk([&](Operation *op) {
         // What is in it is looked at by itself.
-        if (op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() || isMemoryEffectFree(op))
+        if (op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
+            isMemoryEffectFree(op))
           return WalkResult::advance();
         auto interface = dyn_cast<MemoryEffectOpInterface>(op);
         if (!interface)
           return WalkResult::interrupt();
         SmallVector<MemoryEffects::EffectInstance> effects;
         interface.getEffects(effects);
-        bool writes = llvm::any_of(effects, [&](const MemoryEffects::EffectInstance &effect) {
-          return isa<MemoryEffects::Write>(effect.getEffect()) && (!effect.getValue() || aliases.mayAlias(effect.getValue(), view));
-        });
+        bool writes = llvm::any_of(
+            effects, [&](const MemoryEffects::EffectInstance &effect) {
+              return isa<MemoryEffects::Write>(effect.getEffect()) &&
+                     (!effect.getValue() ||
+                      aliases.mayAlias(effect.getValue(), view));
+            });
         return WalkResult(failure(writes));
       })
       .wasInterrupted();
 }
 
-/// Whether the element exists even if the loop that the load is in has no iterations.
+/// Whether the element exists even if the loop that the load is in has no
+/// iterations.
 static bool isInBounds(memref::LoadOp load) {
-  return llvm::all_of(llvm::zip_equal(load.getIndices(), load.getMemRefType().getShape()), [](auto pair) {
-    auto [index, size] = pair;
-    std::optional<int64_t> constant = getConstantIntValue(index);
-    return constant && *constant >= 0 && !ShapedType::isDynamic(size) && *constant < size;
-  });
+  return llvm::all_of(
+      llvm::zip_equal(load.getIndices(), load.getMemRefType().getShape()),
+      [](auto pair) {
+        auto [index, size] = pair;
+        std::optional<int64_t> constant = getConstantIntValue(index);
+        return constant && *constant >= 0 && !ShapedType::isDynamic(size) &&
+               *constant < size;
+      });
 }
 
 static bool hasIterations(LoopLikeOpInterface loop) {
-  std::optional<SmallVector<OpFoldResult>> lower = loop.getLoopLowerBounds(), upper = loop.getLoopUpperBounds();
-  return lower && upper && llvm::all_of(llvm::zip_equal(*lower, *upper), [](auto pair) {
-           std::optional<int64_t> first = getConstantIntValue(std::get<0>(pair)), end = getConstantIntValue(std::get<1>(pair));
+  std::optional<SmallVector<OpFoldResult>> lower = loop.getLoopLowerBounds(),
+                                           upper = loop.getLoopUpperBounds();
+  return lower && upper &&
+         llvm::all_of(llvm::zip_equal(*lower, *upper), [](auto pair) {
+           std::optional<int64_t> first =
+                                      getConstantIntValue(std::get<0>(pair)),
+                                  end = getConstantIntValue(std::get<1>(pair));
            return first && end && *first < *end;
          });
 }
 
 namespace {
-struct HoistInvariants : lockstep::impl::HoistInvariantsPassBase<HoistInvariants> {
+struct HoistInvariants
+    : lockstep::impl::HoistInvariantsPassBase<HoistInvariants> {
   void runOnOperation() override {
     Aliases aliases(getOperation());
-    // Inner loops first: what is hoisted out of one may be hoisted out of the next.
+    // Inner loops first: what is hoisted out of one may be hoisted out of the
+    // next.
     getOperation().walk([&](LoopLikeOpInterface loop) {
       moveLoopInvariantCode(
-          loop.getLoopRegions(), [&](Value value, Region *) { return loop.isDefinedOutsideOfLoop(value); },
+          loop.getLoopRegions(),
+          [&](Value value, Region *) {
+            return loop.isDefinedOutsideOfLoop(value);
+          },
           [&](Operation *op, Region *) {
-            if (auto load = dyn_cast<memref::LoadOp>(op); load && op->getParentOp() == loop)
-              return (isInBounds(load) || hasIterations(loop)) && !mayWrite(loop, load.getMemRef(), aliases);
+            if (auto load = dyn_cast<memref::LoadOp>(op);
+                load && op->getParentOp() == loop)
+              return (isInBounds(load) || hasIterations(loop)) &&
+                     !mayWrite(loop, load.getMemRef(), aliases);
             return isMemoryEffectFree(op) && isSpeculatable(op);
           },
           [&](Operation *op, Region *) { loop.moveOutOfLoop(op); });

@@ -9,7 +9,8 @@
 
 namespace lockstep {
 
-/// Attribute of a function on memory: number of its arguments that are buffers (arguments, results, then scratch).
+/// Attribute of a function on memory: number of its arguments that are buffers
+/// (arguments, results, then scratch).
 inline constexpr llvm::StringLiteral kNumBuffersAttr = "lockstep.num_buffers";
 /// For each result, the argument that may be the same memory, or -1.
 inline constexpr llvm::StringLiteral kInPlaceAttr = "lockstep.in_place";
@@ -20,20 +21,26 @@ inline constexpr llvm::StringLiteral kScratchAttr = "lockstep.scratch";
 
 /// Where a result of a kernel may be written.
 struct ResultPlace {
-  int64_t argument = -1;      ///< Argument whose memory it may be, or -1.
-  bool isUpdatedCopy = false; ///< It starts as a copy of that argument and is then updated.
+  int64_t argument = -1; ///< Argument whose memory it may be, or -1.
+  bool isUpdatedCopy =
+      false; ///< It starts as a copy of that argument and is then updated.
 };
 
-/// What the kernel permits, with results that update a copy of their argument told apart.
+/// What the kernel permits, with results that update a copy of their argument
+/// told apart.
 llvm::SmallVector<ResultPlace> chooseResultPlaces(device::KernelOp kernel);
 
-/// Withdraws what the bufferized code cannot do: each element of the argument must be read before the same element of the result is
-/// written, both when it is the same memory and when it is not.
-void confirmResultPlaces(mlir::func::FuncOp function, unsigned numArguments, llvm::MutableArrayRef<ResultPlace> places);
+/// Withdraws what the bufferized code cannot do: each element of the argument
+/// must be read before the same element of the result is written, both when it
+/// is the same memory and when it is not.
+void confirmResultPlaces(mlir::func::FuncOp function, unsigned numArguments,
+                         llvm::MutableArrayRef<ResultPlace> places);
 
-mlir::DenseI64ArrayAttr getInPlaceAttr(mlir::MLIRContext *context, llvm::ArrayRef<ResultPlace> places);
+mlir::DenseI64ArrayAttr getInPlaceAttr(mlir::MLIRContext *context,
+                                       llvm::ArrayRef<ResultPlace> places);
 
-/// The buffer that a view is a part of: an argument of the function, an allocation, or a global.
+/// The buffer that a view is a part of: an argument of the function, an
+/// allocation, or a global.
 mlir::Value getBuffer(mlir::Value view);
 
 } // namespace lockstep

@@ -15,11 +15,13 @@ LLD_HAS_DRIVER(elf)
 using namespace lockstep;
 using namespace mlir;
 
-FailureOr<std::string> lockstep::linkObjects(ArrayRef<ArrayRef<char>> objects, std::string &error) {
+FailureOr<std::string> lockstep::linkObjects(ArrayRef<ArrayRef<char>> objects,
+                                             std::string &error) {
   static std::mutex mutex;
   std::lock_guard<std::mutex> lock(mutex);
   SmallString<128> folder;
-  if (std::error_code code = llvm::sys::fs::createUniqueDirectory("lockstep", folder)) {
+  if (std::error_code code =
+          llvm::sys::fs::createUniqueDirectory("lockstep", folder)) {
     error += "cannot make a temporary folder: " + code.message();
     return failure();
   }
@@ -38,14 +40,19 @@ FailureOr<std::string> lockstep::linkObjects(ArrayRef<ArrayRef<char>> objects, s
     }
   }
   std::string output = (folder + "/kernels.so").str();
-  // Nothing in the output may depend on where or when it was made, nor on a library.
-  SmallVector<const char *> arguments = {"ld.lld", "-shared", "--no-undefined", "--gc-sections", "-O1", "-s", "--hash-style=gnu"};
-  llvm::append_values(arguments, "--build-id=none", "--no-rosegment", "-z", "now", "-z", "noexecstack", "--threads=1");
+  // Nothing in the output may depend on where or when it was made, nor on a
+  // library.
+  SmallVector<const char *> arguments = {
+      "ld.lld", "-shared", "--no-undefined",  "--gc-sections",
+      "-O1",    "-s",      "--hash-style=gnu"};
+  llvm::append_values(arguments, "--build-id=none", "--no-rosegment", "-z",
+                      "now", "-z", "noexecstack", "--threads=1");
   llvm::append_values(arguments, "-o", output.c_str());
   for (const std::string &file : files)
     arguments.push_back(file.c_str());
   llvm::raw_string_ostream messages(error);
-  lld::Result result = lld::lldMain(arguments, messages, messages, {{lld::Gnu, &lld::elf::link}});
+  lld::Result result = lld::lldMain(arguments, messages, messages,
+                                    {{lld::Gnu, &lld::elf::link}});
   if (result.retCode != 0)
     return failure();
   auto buffer = llvm::MemoryBuffer::getFile(output);

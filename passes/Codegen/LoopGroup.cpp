@@ -16,7 +16,8 @@ using namespace mlir;
 
 SmallVector<int64_t> LoopGroup::getOuterSizes() const {
   const LoopStage &first = stages.front();
-  return llvm::map_to_vector(ArrayRef(first.parallelDims).take_front(depth), [&](unsigned dim) { return first.sizes[dim]; });
+  return llvm::map_to_vector(ArrayRef(first.parallelDims).take_front(depth),
+                             [&](unsigned dim) { return first.sizes[dim]; });
 }
 
 int64_t LoopGroup::getWork() const {
@@ -25,7 +26,8 @@ int64_t LoopGroup::getWork() const {
     int64_t iterations = 1, own = 0;
     for (int64_t size : stage.sizes)
       iterations *= size;
-    for (Operation &inner : linalg::GenericOp(stage.op).getBlock()->without_terminator())
+    for (Operation &inner :
+         linalg::GenericOp(stage.op).getBlock()->without_terminator())
       own += isa_and_nonnull<math::MathDialect>(inner.getDialect()) ? 16 : 1;
     operations += iterations * std::max<int64_t>(own, 1);
     for (Value operand : stage.op->getOperands())
@@ -38,10 +40,12 @@ int64_t LoopGroup::getWork() const {
 
 std::optional<LoopStage> lockstep::makeStage(linalg::GenericOp op) {
   LoopStage stage{op, {}, {}, op.getStaticLoopRanges()};
-  if (op.getNumDpsInits() == 0 || llvm::any_of(stage.sizes, ShapedType::isDynamic))
+  if (op.getNumDpsInits() == 0 ||
+      llvm::any_of(stage.sizes, ShapedType::isDynamic))
     return std::nullopt;
   for (OpOperand &operand : op->getOpOperands())
-    if (auto type = dyn_cast<MemRefType>(operand.get().getType()); type && !type.hasStaticShape())
+    if (auto type = dyn_cast<MemRefType>(operand.get().getType());
+        type && !type.hasStaticShape())
       return std::nullopt;
   AffineMap out = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
   for (OpOperand &init : op.getDpsInitsMutable())
@@ -69,12 +73,14 @@ std::optional<LoopStage> lockstep::makeStage(linalg::GenericOp op) {
   OpOperand *largest = nullptr;
   int64_t most = 0;
   for (OpOperand *input : op.getDpsInputOperands())
-    if (auto type = dyn_cast<MemRefType>(input->get().getType()); type && type.getNumElements() > most) {
+    if (auto type = dyn_cast<MemRefType>(input->get().getType());
+        type && type.getNumElements() > most) {
       most = type.getNumElements();
       largest = input;
     }
   auto add = [&](unsigned dim) {
-    if (iterators[dim] == utils::IteratorType::reduction && !llvm::is_contained(stage.reductionDims, dim))
+    if (iterators[dim] == utils::IteratorType::reduction &&
+        !llvm::is_contained(stage.reductionDims, dim))
       stage.reductionDims.push_back(dim);
   };
   if (largest)
@@ -93,7 +99,8 @@ bool lockstep::reducesContiguously(const LoopStage &stage) {
     return false;
   unsigned dim = stage.reductionDims.back();
   linalg::GenericOp op = stage.op;
-  if (stage.sizes[dim] < kReductionLanes || !isVectorizableBody(op) || !matchCombiner(op))
+  if (stage.sizes[dim] < kReductionLanes || !isVectorizableBody(op) ||
+      !matchCombiner(op))
     return false;
   for (OpOperand *input : op.getDpsInputOperands()) {
     if (!isa<MemRefType>(input->get().getType()))
@@ -102,26 +109,32 @@ bool lockstep::reducesContiguously(const LoopStage &stage) {
     if (!map.isFunctionOfDim(dim))
       continue;
     std::optional<unsigned> index = getOnlyResult(map, dim);
-    if (!index || *index + 1 != map.getNumResults() || !isInnermostContiguous(input->get()))
+    if (!index || *index + 1 != map.getNumResults() ||
+        !isInnermostContiguous(input->get()))
       return false;
   }
   return true;
 }
 
 bool lockstep::runsAlongRows(const LoopStage &stage) {
-  if (stage.parallelDims.empty() || stage.reductionDims.empty() || reducesContiguously(stage))
+  if (stage.parallelDims.empty() || stage.reductionDims.empty() ||
+      reducesContiguously(stage))
     return false;
   linalg::GenericOp op = stage.op;
   return llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *input) {
-    if (!isa<MemRefType>(input->get().getType()) || !isInnermostContiguous(input->get()))
+    if (!isa<MemRefType>(input->get().getType()) ||
+        !isInnermostContiguous(input->get()))
       return false;
     AffineMap map = op.getMatchingIndexingMap(input);
-    return map.getNumResults() > 0 && map.getResults().back().isFunctionOfDim(stage.parallelDims.back());
+    return map.getNumResults() > 0 &&
+           map.getResults().back().isFunctionOfDim(stage.parallelDims.back());
   });
 }
 
-/// The indices at which the outer dimensions alone stand, or none if one of them stands elsewhere too or nowhere.
-static std::optional<SmallVector<unsigned>> getOuterIndices(AffineMap map, ArrayRef<unsigned> outerDims) {
+/// The indices at which the outer dimensions alone stand, or none if one of
+/// them stands elsewhere too or nowhere.
+static std::optional<SmallVector<unsigned>>
+getOuterIndices(AffineMap map, ArrayRef<unsigned> outerDims) {
   SmallVector<unsigned> indices;
   for (unsigned dim : outerDims) {
     std::optional<unsigned> index = getOnlyResult(map, dim);
@@ -132,27 +145,40 @@ static std::optional<SmallVector<unsigned>> getOuterIndices(AffineMap map, Array
   return indices;
 }
 
-static bool loadsInBody(linalg::GenericOp op, Value buffer, const Aliases &aliases) {
+static bool loadsInBody(linalg::GenericOp op, Value buffer,
+                        const Aliases &aliases) {
   return op.getBlock()
-      ->walk(
-          [&](memref::LoadOp load) { return aliases.mayAlias(load.getMemRef(), buffer) ? WalkResult::interrupt() : WalkResult::advance(); })
+      ->walk([&](memref::LoadOp load) {
+        return aliases.mayAlias(load.getMemRef(), buffer)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
       .wasInterrupted();
 }
 
-/// True if iterations of the first `depth` loops of the two stages that differ touch no element that one of them writes.
-static bool isIndependent(const LoopStage &first, const LoopStage &second, unsigned depth, const Aliases &aliases) {
+/// True if iterations of the first `depth` loops of the two stages that differ
+/// touch no element that one of them writes.
+static bool isIndependent(const LoopStage &first, const LoopStage &second,
+                          unsigned depth, const Aliases &aliases) {
   auto conflicts = [&](const LoopStage &writer, const LoopStage &other) {
     linalg::GenericOp op = writer.op, otherOp = other.op;
     for (OpOperand &init : op.getDpsInitsMutable()) {
       if (loadsInBody(otherOp, init.get(), aliases))
         return true;
-      auto indices = getOuterIndices(op.getMatchingIndexingMap(&init), ArrayRef(writer.parallelDims).take_front(depth));
+      auto indices =
+          getOuterIndices(op.getMatchingIndexingMap(&init),
+                          ArrayRef(writer.parallelDims).take_front(depth));
       for (OpOperand &operand : otherOp->getOpOperands()) {
-        if (!isa<MemRefType>(operand.get().getType()) || !aliases.mayAlias(operand.get(), init.get()))
+        if (!isa<MemRefType>(operand.get().getType()) ||
+            !aliases.mayAlias(operand.get(), init.get()))
           continue;
-        bool isSame = operand.get() == init.get() || (operand.get().getType() == init.get().getType() &&
-                                                      aliases.isWholeBuffer(operand.get()) && aliases.isWholeBuffer(init.get()));
-        auto otherIndices = getOuterIndices(otherOp.getMatchingIndexingMap(&operand), ArrayRef(other.parallelDims).take_front(depth));
+        bool isSame = operand.get() == init.get() ||
+                      (operand.get().getType() == init.get().getType() &&
+                       aliases.isWholeBuffer(operand.get()) &&
+                       aliases.isWholeBuffer(init.get()));
+        auto otherIndices =
+            getOuterIndices(otherOp.getMatchingIndexingMap(&operand),
+                            ArrayRef(other.parallelDims).take_front(depth));
         if (!isSame || !indices || indices != otherIndices)
           return true;
       }
@@ -163,16 +189,20 @@ static bool isIndependent(const LoopStage &first, const LoopStage &second, unsig
 }
 
 /// The deepest nest that the stage can share with the group; 0 if none.
-static unsigned getCommonDepth(const LoopGroup &group, const LoopStage &stage, unsigned most, const Aliases &aliases) {
+static unsigned getCommonDepth(const LoopGroup &group, const LoopStage &stage,
+                               unsigned most, const Aliases &aliases) {
   const LoopStage &first = group.stages.front();
   unsigned depth = 0;
-  while (depth < most && depth < stage.parallelDims.size() && depth < first.parallelDims.size() &&
-         stage.sizes[stage.parallelDims[depth]] == first.sizes[first.parallelDims[depth]])
+  while (depth < most && depth < stage.parallelDims.size() &&
+         depth < first.parallelDims.size() &&
+         stage.sizes[stage.parallelDims[depth]] ==
+             first.sizes[first.parallelDims[depth]])
     ++depth;
   for (; depth > 0; --depth) {
     bool isFine = isIndependent(stage, stage, depth, aliases);
     for (const LoopStage &member : group.stages)
-      isFine = isFine && isIndependent(member, stage, depth, aliases) && isIndependent(member, member, depth, aliases);
+      isFine = isFine && isIndependent(member, stage, depth, aliases) &&
+               isIndependent(member, member, depth, aliases);
     if (isFine)
       return depth;
   }
@@ -181,20 +211,29 @@ static unsigned getCommonDepth(const LoopGroup &group, const LoopStage &stage, u
 
 /// Leaves at least one stage a loop of its own, for vectors.
 static void finish(LoopGroup &group) {
-  bool isConsumed = llvm::all_of(
-      group.stages, [&](const LoopStage &stage) { return stage.reductionDims.empty() && stage.parallelDims.size() == group.depth; });
+  bool isConsumed = llvm::all_of(group.stages, [&](const LoopStage &stage) {
+    return stage.reductionDims.empty() &&
+           stage.parallelDims.size() == group.depth;
+  });
   group.canSplitOwnLoop = group.depth == 1 && isConsumed;
   if (isConsumed && group.depth > 0)
     --group.depth;
-  // Rows are added to the result as a whole, not column by column; they may be divided too.
-  if (group.depth == 1 && llvm::all_of(group.stages, [](const LoopStage &stage) { return stage.parallelDims.size() == 1; }) &&
+  // Rows are added to the result as a whole, not column by column; they may be
+  // divided too.
+  if (group.depth == 1 &&
+      llvm::all_of(group.stages,
+                   [](const LoopStage &stage) {
+                     return stage.parallelDims.size() == 1;
+                   }) &&
       llvm::any_of(group.stages, runsAlongRows)) {
     group.depth = 0;
     group.canSplitOwnLoop = true;
   }
 }
 
-SmallVector<LoopGroup> lockstep::groupStages(Block &block, const Aliases &aliases, llvm::function_ref<bool(Operation *)> isTransparent) {
+SmallVector<LoopGroup>
+lockstep::groupStages(Block &block, const Aliases &aliases,
+                      llvm::function_ref<bool(Operation *)> isTransparent) {
   SmallVector<LoopGroup> groups;
   bool isOpen = false; // whether the last group may grow
   for (Operation &op : block) {
@@ -208,7 +247,9 @@ SmallVector<LoopGroup> lockstep::groupStages(Block &block, const Aliases &aliase
     }
     unsigned depth = stage->parallelDims.size();
     if (isOpen && groups.back().depth > 0)
-      if (unsigned common = getCommonDepth(groups.back(), *stage, std::min(depth, groups.back().depth), aliases)) {
+      if (unsigned common =
+              getCommonDepth(groups.back(), *stage,
+                             std::min(depth, groups.back().depth), aliases)) {
         groups.back().stages.push_back(*stage);
         groups.back().depth = common;
         continue;
@@ -223,7 +264,8 @@ SmallVector<LoopGroup> lockstep::groupStages(Block &block, const Aliases &aliase
   return groups;
 }
 
-llvm::DenseMap<Value, SmallVector<unsigned>> lockstep::findRowBuffers(const LoopGroup &group) {
+llvm::DenseMap<Value, SmallVector<unsigned>>
+lockstep::findRowBuffers(const LoopGroup &group) {
   llvm::DenseMap<Value, SmallVector<unsigned>> rows;
   if (group.stages.size() < 2)
     return rows;
@@ -233,10 +275,13 @@ llvm::DenseMap<Value, SmallVector<unsigned>> lockstep::findRowBuffers(const Loop
       if (!buffer.getDefiningOp<memref::AllocOp>() || rows.contains(buffer))
         continue;
       bool isPrivate = llvm::all_of(buffer.getUsers(), [&](Operation *user) {
-        return llvm::any_of(group.stages, [&](const LoopStage &member) { return member.op == user; });
+        return llvm::any_of(group.stages, [&](const LoopStage &member) {
+          return member.op == user;
+        });
       });
-      auto indices =
-          getOuterIndices(linalg::GenericOp(stage.op).getMatchingIndexingMap(&init), ArrayRef(stage.parallelDims).take_front(group.depth));
+      auto indices = getOuterIndices(
+          linalg::GenericOp(stage.op).getMatchingIndexingMap(&init),
+          ArrayRef(stage.parallelDims).take_front(group.depth));
       if (isPrivate && indices)
         rows[buffer] = *indices;
     }

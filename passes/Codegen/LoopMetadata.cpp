@@ -11,11 +11,15 @@ using namespace mlir;
 
 void lockstep::setParallel(scf::ForOp loop) {
   MLIRContext *context = loop.getContext();
-  auto group = LLVM::AccessGroupAttr::get(context, DistinctAttr::create(UnitAttr::get(context)));
-  auto annotation =
-      LLVM::LoopAnnotationAttr::get(context, /*disableNonforced=*/{}, /*vectorize=*/{}, /*interleave=*/{}, /*unroll=*/{},
-                                    /*unrollAndJam=*/{}, /*licm=*/{}, /*distribute=*/{}, /*pipeline=*/{}, /*peeled=*/{}, /*unswitch=*/{},
-                                    /*mustProgress=*/{}, /*isVectorized=*/{}, /*startLoc=*/{}, /*endLoc=*/{}, /*parallelAccesses=*/{group});
+  auto group = LLVM::AccessGroupAttr::get(
+      context, DistinctAttr::create(UnitAttr::get(context)));
+  auto annotation = LLVM::LoopAnnotationAttr::get(
+      context, /*disableNonforced=*/{}, /*vectorize=*/{}, /*interleave=*/{},
+      /*unroll=*/{},
+      /*unrollAndJam=*/{}, /*licm=*/{}, /*distribute=*/{}, /*pipeline=*/{},
+      /*peeled=*/{}, /*unswitch=*/{},
+      /*mustProgress=*/{}, /*isVectorized=*/{}, /*startLoc=*/{}, /*endLoc=*/{},
+      /*parallelAccesses=*/{group});
   loop->setAttr("llvm.loop_annotation", annotation);
 }
 
@@ -24,7 +28,8 @@ static llvm::MDNode *getAccessGroup(llvm::Loop &loop) {
   llvm::MDNode *properties = loop.getLoopID();
   if (!properties)
     return nullptr;
-  for (const llvm::MDOperand &operand : llvm::drop_begin(properties->operands())) {
+  for (const llvm::MDOperand &operand :
+       llvm::drop_begin(properties->operands())) {
     auto *property = llvm::dyn_cast<llvm::MDNode>(operand);
     if (!property || property->getNumOperands() != 2)
       continue;
@@ -46,6 +51,7 @@ void lockstep::markParallelLoops(llvm::Module &module) {
         for (llvm::BasicBlock *block : loop->blocks())
           for (llvm::Instruction &instruction : *block)
             if (llvm::isa<llvm::LoadInst, llvm::StoreInst>(instruction))
-              instruction.setMetadata(llvm::LLVMContext::MD_access_group, group);
+              instruction.setMetadata(llvm::LLVMContext::MD_access_group,
+                                      group);
   }
 }

@@ -22,7 +22,8 @@ using namespace lockstep;
 using namespace mlir;
 
 namespace {
-struct LowerKernelLoops : lockstep::impl::LowerKernelLoopsPassBase<LowerKernelLoops> {
+struct LowerKernelLoops
+    : lockstep::impl::LowerKernelLoopsPassBase<LowerKernelLoops> {
   using LowerKernelLoopsPassBase::LowerKernelLoopsPassBase;
 
   void runOnOperation() override {
@@ -41,9 +42,14 @@ struct LowerKernelLoops : lockstep::impl::LowerKernelLoopsPassBase<LowerKernelLo
       return signalPassFailure();
   }
 
-  void setGrid(int64_t tiles) { getOperation()->setAttr(kGridAttr, IntegerAttr::get(IntegerType::get(&getContext(), 64), tiles)); }
+  void setGrid(int64_t tiles) {
+    getOperation()->setAttr(
+        kGridAttr,
+        IntegerAttr::get(IntegerType::get(&getContext(), 64), tiles));
+  }
 
-  /// Operations that may stand beside what a kernel does: they write no memory, and read none that the kernel writes.
+  /// Operations that may stand beside what a kernel does: they write no memory,
+  /// and read none that the kernel writes.
   static bool isTransparent(Operation *op, const Aliases &aliases) {
     if (isa<memref::AllocOp>(op) || isMemoryEffectFree(op))
       return true;
@@ -53,9 +59,12 @@ struct LowerKernelLoops : lockstep::impl::LowerKernelLoopsPassBase<LowerKernelLo
     auto function = op->getParentOfType<func::FuncOp>();
     return !function
                 ->walk([&](Operation *other) {
-                  bool writes = isa<memref::StoreOp, vector::StoreOp, vector::MaskedStoreOp>(other) || isa<linalg::GenericOp>(other);
+                  bool writes = isa<memref::StoreOp, vector::StoreOp,
+                                    vector::MaskedStoreOp>(other) ||
+                                isa<linalg::GenericOp>(other);
                   for (OpOperand &operand : other->getOpOperands()) {
-                    if (!writes || !isa<MemRefType>(operand.get().getType()) || !aliases.mayAlias(operand.get(), load.getMemRef()))
+                    if (!writes || !isa<MemRefType>(operand.get().getType()) ||
+                        !aliases.mayAlias(operand.get(), load.getMemRef()))
                       continue;
                     auto generic = dyn_cast<linalg::GenericOp>(other);
                     if (!generic || generic.isDpsInit(&operand))
@@ -72,8 +81,9 @@ struct LowerKernelLoops : lockstep::impl::LowerKernelLoopsPassBase<LowerKernelLo
     Aliases aliases(getOperation());
     if (members.front()->getBlock() != &body)
       return false;
-    return llvm::all_of(body.without_terminator(),
-                        [&](Operation &op) { return isTransparent(&op, aliases) || llvm::is_contained(members, &op); });
+    return llvm::all_of(body.without_terminator(), [&](Operation &op) {
+      return isTransparent(&op, aliases) || llvm::is_contained(members, &op);
+    });
   }
 
   static SmallVector<Operation *> getMembers(ProductGroup &group) {
@@ -94,9 +104,13 @@ struct LowerKernelLoops : lockstep::impl::LowerKernelLoopsPassBase<LowerKernelLo
     });
     Aliases aliases(function);
     for (Block *block : blocks)
-      for (LoopGroup &group : groupStages(*block, aliases, [&](Operation *op) { return isTransparent(op, aliases); })) {
+      for (LoopGroup &group : groupStages(*block, aliases, [&](Operation *op) {
+             return isTransparent(op, aliases);
+           })) {
         SmallVector<Split> splits;
-        SmallVector<Operation *> members = llvm::map_to_vector(group.stages, [](LoopStage &stage) -> Operation * { return stage.op; });
+        SmallVector<Operation *> members = llvm::map_to_vector(
+            group.stages,
+            [](LoopStage &stage) -> Operation * { return stage.op; });
         if (isAlone(members)) {
           splits = splitLoops(group);
           setGrid(getNumTiles(splits));
@@ -108,7 +122,8 @@ struct LowerKernelLoops : lockstep::impl::LowerKernelLoopsPassBase<LowerKernelLo
 
   void lowerProducts(const CodegenTarget &codegenTarget) {
     func::FuncOp function = getOperation();
-    // Only what reduces: fills and epilogues are erased together with the product that they are fused with.
+    // Only what reduces: fills and epilogues are erased together with the
+    // product that they are fused with.
     SmallVector<linalg::GenericOp> ops;
     function.walk([&](linalg::GenericOp op) {
       if (op.getNumReductionLoops() > 0)
@@ -125,7 +140,8 @@ struct LowerKernelLoops : lockstep::impl::LowerKernelLoopsPassBase<LowerKernelLo
         setGrid(getNumTiles(splits));
       }
       OpBuilder builder(op);
-      emitProduct(builder, group, codegenTarget, function.getBody().front().getArguments().back(), splits);
+      emitProduct(builder, group, codegenTarget,
+                  function.getBody().front().getArguments().back(), splits);
       eraseProductGroup(group);
     }
   }

@@ -39,7 +39,8 @@ static void addConversionsToLLVM(OpPassManager &pm) {
   pm.addNestedPass<LLVM::LLVMFuncOp>(createBFloatsAsBitsPass());
 }
 
-void lockstep::buildLowerKernelsPipeline(OpPassManager &pm, const KernelOptions &options) {
+void lockstep::buildLowerKernelsPipeline(OpPassManager &pm,
+                                         const KernelOptions &options) {
   PrepareKernelsPassOptions prepare;
   prepare.optimize = options.optimize;
   pm.addPass(createPrepareKernelsPass(prepare));

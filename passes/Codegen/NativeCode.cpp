@@ -16,8 +16,9 @@
 using namespace lockstep;
 using namespace mlir;
 
-/// LLVM may call these even where no library is named, e.g. to copy a large struct or for `frem`. The object brings its own; the linker
-/// drops them where they are not used.
+/// LLVM may call these even where no library is named, e.g. to copy a large
+/// struct or for `frem`. The object brings its own; the linker drops them where
+/// they are not used.
 static constexpr StringLiteral kSupport = R"(
 define weak_odr hidden ptr @memcpy(ptr %to, ptr %from, i64 %size) nounwind {
   %r = call { ptr, ptr, i64 } asm sideeffect "rep movsb", "={di},={si},={cx},0,1,2,~{memory},~{dirflag},~{fpsr},~{flags}"(ptr %to, ptr %from, i64 %size)
@@ -64,8 +65,9 @@ define weak_odr hidden float @fmodf(float %x, float %y) nounwind {
 }
 )";
 
-/// Where checked kernels note the first access that does not fit: a state (0: none, 1: being written, 2: there), the text of the message,
-/// and the two numbers in it. `runtime/device/cpu/CpuBinary.h` has the same.
+/// Where checked kernels note the first access that does not fit: a state (0:
+/// none, 1: being written, 2: there), the text of the message, and the two
+/// numbers in it. `runtime/device/cpu/CpuBinary.h` has the same.
 static constexpr StringLiteral kFaultSupport = R"(
 @lockstep_fault = weak_odr global { i64, ptr, i64, i64 } zeroinitializer, align 64
 define weak_odr hidden void @lockstep_fail(ptr %message, i64 %value, i64 %bound) nounwind {
@@ -90,26 +92,31 @@ static llvm::TargetLibraryInfoImpl getLibrary(const llvm::Triple &triple) {
   return library;
 }
 
-static void setFunctionAttributes(llvm::Module &module, const CodegenTarget &target, llvm::TargetMachine &machine) {
+static void setFunctionAttributes(llvm::Module &module,
+                                  const CodegenTarget &target,
+                                  llvm::TargetMachine &machine) {
   for (llvm::Function &function : module) {
     if (function.isDeclaration())
       continue;
     function.addFnAttr("target-cpu", target.name);
     function.addFnAttr("target-features", machine.getTargetFeatureString());
-    function.addFnAttr("prefer-vector-width", std::to_string(target.vectorBits));
+    function.addFnAttr("prefer-vector-width",
+                       std::to_string(target.vectorBits));
     function.addFnAttr("no-builtins");
     function.addFnAttr(llvm::Attribute::NoUnwind);
   }
 }
 
-static void runOptimizations(llvm::Module &module, llvm::TargetMachine &machine, bool optimize) {
+static void runOptimizations(llvm::Module &module, llvm::TargetMachine &machine,
+                             bool optimize) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager graph;
   llvm::ModuleAnalysisManager modules;
   llvm::PipelineTuningOptions options;
   options.LoopVectorization = options.LoopInterleaving = optimize;
-  // The vectorizer interleaves where it pays, and short loops are unrolled as a whole; more than that triples code and time.
+  // The vectorizer interleaves where it pays, and short loops are unrolled as a
+  // whole; more than that triples code and time.
   options.LoopUnrolling = options.SLPVectorization = false;
   llvm::PassBuilder builder(&machine, options);
   llvm::TargetLibraryInfoImpl library = getLibrary(machine.getTargetTriple());
@@ -119,17 +126,23 @@ static void runOptimizations(llvm::Module &module, llvm::TargetMachine &machine,
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, graph, modules);
-  auto level = optimize ? llvm::OptimizationLevel::O3 : llvm::OptimizationLevel::O1;
+  auto level =
+      optimize ? llvm::OptimizationLevel::O3 : llvm::OptimizationLevel::O1;
   builder.buildPerModuleDefaultPipeline(level).run(module, modules);
 }
 
-FailureOr<SmallVector<char, 0>> lockstep::compileToObject(ModuleOp module, const CodegenTarget &target, ArrayRef<KernelAlias> aliases,
-                                                          const KernelOptions &options) {
-  std::unique_ptr<llvm::TargetMachine> machine = createTargetMachine(target, options.optimize);
+FailureOr<SmallVector<char, 0>>
+lockstep::compileToObject(ModuleOp module, const CodegenTarget &target,
+                          ArrayRef<KernelAlias> aliases,
+                          const KernelOptions &options) {
+  std::unique_ptr<llvm::TargetMachine> machine =
+      createTargetMachine(target, options.optimize);
   if (!machine)
-    return module.emitError("LLVM has no code generator for '") << target.name << "'";
+    return module.emitError("LLVM has no code generator for '")
+           << target.name << "'";
   llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> native = translateModuleToLLVMIR(module, context, "kernels");
+  std::unique_ptr<llvm::Module> native =
+      translateModuleToLLVMIR(module, context, "kernels");
   if (!native)
     return failure();
   for (const KernelAlias &alias : aliases)
@@ -140,13 +153,15 @@ FailureOr<SmallVector<char, 0>> lockstep::compileToObject(ModuleOp module, const
   setFunctionAttributes(*native, target, *machine);
   markParallelLoops(*native);
   runOptimizations(*native, *machine, options.optimize);
-  // Only now: of calls that the code generator makes, optimizations know nothing, and would drop what nobody seems to use.
+  // Only now: of calls that the code generator makes, optimizations know
+  // nothing, and would drop what nobody seems to use.
   SmallVector<StringRef, 2> texts = {kSupport};
   if (native->getFunction("lockstep_fail"))
     texts.push_back(kFaultSupport);
   for (StringRef text : texts) {
     llvm::SMDiagnostic diagnostic;
-    std::unique_ptr<llvm::Module> support = llvm::parseAssemblyString(text, diagnostic, context);
+    std::unique_ptr<llvm::Module> support =
+        llvm::parseAssemblyString(text, diagnostic, context);
     if (!support)
       return module.emitError("support code: ") << diagnostic.getMessage();
     support->setTargetTriple(native->getTargetTriple());
@@ -158,9 +173,12 @@ FailureOr<SmallVector<char, 0>> lockstep::compileToObject(ModuleOp module, const
   SmallVector<char, 0> object;
   llvm::raw_svector_ostream stream(object);
   llvm::legacy::PassManager emit;
-  emit.add(new llvm::TargetLibraryInfoWrapperPass(getLibrary(machine->getTargetTriple())));
-  if (machine->addPassesToEmitFile(emit, stream, nullptr, llvm::CodeGenFileType::ObjectFile))
-    return module.emitError("LLVM cannot emit an object for '") << target.name << "'";
+  emit.add(new llvm::TargetLibraryInfoWrapperPass(
+      getLibrary(machine->getTargetTriple())));
+  if (machine->addPassesToEmitFile(emit, stream, nullptr,
+                                   llvm::CodeGenFileType::ObjectFile))
+    return module.emitError("LLVM cannot emit an object for '")
+           << target.name << "'";
   emit.run(*native);
   return object;
 }

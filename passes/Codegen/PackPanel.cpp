@@ -11,7 +11,8 @@
 using namespace lockstep;
 using namespace mlir;
 
-SmallVector<Value> lockstep::transposeSquare(OpBuilder &builder, Location loc, ArrayRef<Value> rows) {
+SmallVector<Value> lockstep::transposeSquare(OpBuilder &builder, Location loc,
+                                             ArrayRef<Value> rows) {
   // log2(n) rounds of interleaving row i with row i + n/2.
   int64_t n = rows.size();
   SmallVector<int64_t> low, high;
@@ -23,8 +24,10 @@ SmallVector<Value> lockstep::transposeSquare(OpBuilder &builder, Location loc, A
   for (int64_t round = 1; round < n; round *= 2) {
     SmallVector<Value> next;
     for (int64_t i = 0; i < n / 2; ++i) {
-      next.push_back(vector::ShuffleOp::create(builder, loc, current[i], current[i + n / 2], low));
-      next.push_back(vector::ShuffleOp::create(builder, loc, current[i], current[i + n / 2], high));
+      next.push_back(vector::ShuffleOp::create(builder, loc, current[i],
+                                               current[i + n / 2], low));
+      next.push_back(vector::ShuffleOp::create(builder, loc, current[i],
+                                               current[i + n / 2], high));
     }
     current = std::move(next);
   }
@@ -34,8 +37,10 @@ SmallVector<Value> lockstep::transposeSquare(OpBuilder &builder, Location loc, A
 namespace {
 class Packer {
 public:
-  Packer(OpBuilder &builder, Location loc, const Product &product, ArrayRef<Value> dims, int64_t width, int64_t lanes, Value panel)
-      : builder(builder), loc(loc), product(product), dims(dims), width(width), lanes(lanes), panel(panel), source(product.rhs->get()),
+  Packer(OpBuilder &builder, Location loc, const Product &product,
+         ArrayRef<Value> dims, int64_t width, int64_t lanes, Value panel)
+      : builder(builder), loc(loc), product(product), dims(dims), width(width),
+        lanes(lanes), panel(panel), source(product.rhs->get()),
         map(product.getMap(product.rhs)), element(product.getElementType()) {
     Value zero = constant(0);
     for (Value &dim : this->dims)
@@ -56,7 +61,8 @@ public:
     auto last = dyn_cast<AffineDimExpr>(map.getResults().back());
     if (isContiguous && last && last.getPosition() == product.column)
       return emitLoops(order, [&] { copyRow(); });
-    if (isContiguous && last && getOnlyResult(map, last.getPosition()) && llvm::is_contained(order, last.getPosition()) &&
+    if (isContiguous && last && getOnlyResult(map, last.getPosition()) &&
+        llvm::is_contained(order, last.getPosition()) &&
         product.sizes[last.getPosition()] >= lanes) {
       llvm::erase(order, last.getPosition());
       return emitLoops(order, [&] { transposeRows(last.getPosition()); });
@@ -65,10 +71,17 @@ public:
   }
 
 private:
-  Value constant(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
-  Value offset(Value index, int64_t by) { return by == 0 ? index : Value(arith::AddIOp::create(builder, loc, index, constant(by))); }
+  Value constant(int64_t value) {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  }
+  Value offset(Value index, int64_t by) {
+    return by == 0 ? index
+                   : Value(arith::AddIOp::create(builder, loc, index,
+                                                 constant(by)));
+  }
 
-  void forLoop(Value begin, Value end, int64_t step, llvm::function_ref<void(Value)> body) {
+  void forLoop(Value begin, Value end, int64_t step,
+               llvm::function_ref<void(Value)> body) {
     auto loop = scf::ForOp::create(builder, loc, begin, end, constant(step));
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
@@ -79,7 +92,8 @@ private:
     if (order.empty())
       return body();
     Value begin = count ? first : constant(0);
-    Value end = count ? Value(arith::AddIOp::create(builder, loc, first, count)) : constant(product.sizes[order.front()]);
+    Value end = count ? Value(arith::AddIOp::create(builder, loc, first, count))
+                      : constant(product.sizes[order.front()]);
     forLoop(begin, end, 1, [&](Value index) {
       Value before = std::exchange(dims[order.front()], index);
       emitLoops(order.drop_front(), body);
@@ -88,43 +102,60 @@ private:
   }
 
   SmallVector<Value> getSourceIndices(ArrayRef<Value> point) {
-    return llvm::map_to_vector(map.getResults(),
-                               [&](AffineExpr result) { return affine::expandAffineExpr(builder, loc, result, point, {}); });
+    return llvm::map_to_vector(map.getResults(), [&](AffineExpr result) {
+      return affine::expandAffineExpr(builder, loc, result, point, {});
+    });
   }
 
   SmallVector<Value> getPanelIndices(ArrayRef<Value> point, Value column) {
     SmallVector<Value> indices;
     if (count) {
-      indices = {panelNumber, arith::SubIOp::create(builder, loc, point[product.kDims[0]], first)};
+      indices = {
+          panelNumber,
+          arith::SubIOp::create(builder, loc, point[product.kDims[0]], first)};
     } else {
-      indices = llvm::map_to_vector(product.kDims, [&](unsigned dim) { return point[dim]; });
+      indices = llvm::map_to_vector(product.kDims,
+                                    [&](unsigned dim) { return point[dim]; });
     }
     indices.push_back(column);
     return indices;
   }
 
   Value load(ValueRange indices, int64_t active) {
-    auto type = VectorType::get(lanes, cast<MemRefType>(source.getType()).getElementType());
+    auto type = VectorType::get(
+        lanes, cast<MemRefType>(source.getType()).getElementType());
     Value value;
     if (active == lanes) {
       value = vector::LoadOp::create(builder, loc, type, source, indices);
     } else {
-      Value zeros = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
-      Value mask = vector::ConstantMaskOp::create(builder, loc, VectorType::get(lanes, builder.getI1Type()), ArrayRef<int64_t>{active});
-      value = vector::MaskedLoadOp::create(builder, loc, type, source, indices, mask, zeros);
+      Value zeros =
+          arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+      Value mask = vector::ConstantMaskOp::create(
+          builder, loc, VectorType::get(lanes, builder.getI1Type()),
+          ArrayRef<int64_t>{active});
+      value = vector::MaskedLoadOp::create(builder, loc, type, source, indices,
+                                           mask, zeros);
     }
-    return type.getElementType() == element ? value : Value(arith::ExtFOp::create(builder, loc, VectorType::get(lanes, element), value));
+    return type.getElementType() == element
+               ? value
+               : Value(arith::ExtFOp::create(
+                     builder, loc, VectorType::get(lanes, element), value));
   }
 
-  Value zeros() { return arith::ConstantOp::create(builder, loc, builder.getZeroAttr(VectorType::get(lanes, element))); }
+  Value zeros() {
+    return arith::ConstantOp::create(
+        builder, loc, builder.getZeroAttr(VectorType::get(lanes, element)));
+  }
 
   /// The operand is contiguous along the column.
   void copyRow() {
     for (int64_t column = 0; column < width; column += lanes) {
       SmallVector<Value> point(dims);
       point[product.column] = offset(dims[product.column], column);
-      Value value = load(getSourceIndices(point), std::min(lanes, width - column));
-      vector::StoreOp::create(builder, loc, value, panel, getPanelIndices(dims, constant(column)));
+      Value value =
+          load(getSourceIndices(point), std::min(lanes, width - column));
+      vector::StoreOp::create(builder, loc, value, panel,
+                              getPanelIndices(dims, constant(column)));
     }
   }
 
@@ -132,19 +163,27 @@ private:
   void transposeRows(unsigned along) {
     int64_t size = product.sizes[along], rest = size % lanes;
     if (!count) {
-      forLoop(constant(0), constant(size - rest), lanes, [&](Value index) { transposeSquares(along, index, lanes); });
+      forLoop(constant(0), constant(size - rest), lanes,
+              [&](Value index) { transposeSquares(along, index, lanes); });
       if (rest != 0)
         transposeSquares(along, constant(size - rest), rest);
       return;
     }
     // Blocks are whole squares; only the last may end with a part of one.
-    Value squares = arith::DivUIOp::create(builder, loc, count, constant(lanes));
-    Value full = arith::AddIOp::create(builder, loc, first, arith::MulIOp::create(builder, loc, squares, constant(lanes)));
-    forLoop(first, full, lanes, [&](Value index) { transposeSquares(along, index, lanes); });
+    Value squares =
+        arith::DivUIOp::create(builder, loc, count, constant(lanes));
+    Value full = arith::AddIOp::create(
+        builder, loc, first,
+        arith::MulIOp::create(builder, loc, squares, constant(lanes)));
+    forLoop(first, full, lanes,
+            [&](Value index) { transposeSquares(along, index, lanes); });
     if (rest == 0)
       return;
     Value end = arith::AddIOp::create(builder, loc, first, count);
-    auto branch = scf::IfOp::create(builder, loc, arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, full, end));
+    auto branch = scf::IfOp::create(
+        builder, loc,
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, full,
+                              end));
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(branch.thenBlock());
     transposeSquares(along, constant(size - rest), rest);
@@ -157,13 +196,16 @@ private:
         SmallVector<Value> point(dims);
         point[along] = begin;
         point[product.column] = offset(dims[product.column], column + i);
-        rows.push_back(column + i < width ? load(getSourceIndices(point), active) : zeros());
+        rows.push_back(column + i < width
+                           ? load(getSourceIndices(point), active)
+                           : zeros());
       }
       rows = transposeSquare(builder, loc, rows);
       for (int64_t i = 0; i < active; ++i) {
         SmallVector<Value> point(dims);
         point[along] = offset(begin, i);
-        vector::StoreOp::create(builder, loc, rows[i], panel, getPanelIndices(point, constant(column)));
+        vector::StoreOp::create(builder, loc, rows[i], panel,
+                                getPanelIndices(point, constant(column)));
       }
     }
   }
@@ -171,15 +213,20 @@ private:
   /// Neither: one element at a time.
   void gatherRow() {
     int64_t padded = llvm::alignTo(width, lanes);
-    for (int64_t column = width / lanes * lanes; column < padded; column += lanes)
-      vector::StoreOp::create(builder, loc, zeros(), panel, getPanelIndices(dims, constant(column)));
+    for (int64_t column = width / lanes * lanes; column < padded;
+         column += lanes)
+      vector::StoreOp::create(builder, loc, zeros(), panel,
+                              getPanelIndices(dims, constant(column)));
     forLoop(constant(0), constant(width), 1, [&](Value column) {
       SmallVector<Value> point(dims);
-      point[product.column] = arith::AddIOp::create(builder, loc, dims[product.column], column);
-      Value value = memref::LoadOp::create(builder, loc, source, getSourceIndices(point));
+      point[product.column] =
+          arith::AddIOp::create(builder, loc, dims[product.column], column);
+      Value value =
+          memref::LoadOp::create(builder, loc, source, getSourceIndices(point));
       if (value.getType() != element)
         value = arith::ExtFOp::create(builder, loc, element, value);
-      memref::StoreOp::create(builder, loc, value, panel, getPanelIndices(dims, column));
+      memref::StoreOp::create(builder, loc, value, panel,
+                              getPanelIndices(dims, column));
     });
   }
 
@@ -195,13 +242,16 @@ private:
 };
 } // namespace
 
-void lockstep::packPanel(OpBuilder &builder, Location loc, const Product &product, ArrayRef<Value> dims, int64_t width, int64_t lanes,
-                         Value panel) {
+void lockstep::packPanel(OpBuilder &builder, Location loc,
+                         const Product &product, ArrayRef<Value> dims,
+                         int64_t width, int64_t lanes, Value panel) {
   Packer(builder, loc, product, dims, width, lanes, panel).pack();
 }
 
-void lockstep::packPanelBlock(OpBuilder &builder, Location loc, const Product &product, ArrayRef<Value> dims, Value count, int64_t width,
-                              int64_t lanes, Value panels, Value panel) {
+void lockstep::packPanelBlock(OpBuilder &builder, Location loc,
+                              const Product &product, ArrayRef<Value> dims,
+                              Value count, int64_t width, int64_t lanes,
+                              Value panels, Value panel) {
   Packer packer(builder, loc, product, dims, width, lanes, panels);
   packer.setBlock(count, panel);
   packer.pack();

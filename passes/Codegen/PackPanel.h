@@ -7,18 +7,26 @@
 
 namespace lockstep {
 
-/// Copies `width` columns of the right operand, from `dims[product.column]` on, to `panel`: its indices are those of the reduction, then
-/// the column. Columns up to the next multiple of `lanes` are filled with zeros. Where the operand is contiguous along a reduction
-/// dimension, squares of `lanes` by `lanes` elements are transposed in registers.
-void packPanel(mlir::OpBuilder &builder, mlir::Location loc, const Product &product, llvm::ArrayRef<mlir::Value> dims, int64_t width,
-               int64_t lanes, mlir::Value panel);
+/// Copies `width` columns of the right operand, from `dims[product.column]` on,
+/// to `panel`: its indices are those of the reduction, then the column. Columns
+/// up to the next multiple of `lanes` are filled with zeros. Where the operand
+/// is contiguous along a reduction dimension, squares of `lanes` by `lanes`
+/// elements are transposed in registers.
+void packPanel(mlir::OpBuilder &builder, mlir::Location loc,
+               const Product &product, llvm::ArrayRef<mlir::Value> dims,
+               int64_t width, int64_t lanes, mlir::Value panel);
 
-/// The same for `count` elements of the only reduction dimension, from `dims` on; they go to `panels[panel]`, counted from zero.
-void packPanelBlock(mlir::OpBuilder &builder, mlir::Location loc, const Product &product, llvm::ArrayRef<mlir::Value> dims,
-                    mlir::Value count, int64_t width, int64_t lanes, mlir::Value panels, mlir::Value panel);
+/// The same for `count` elements of the only reduction dimension, from `dims`
+/// on; they go to `panels[panel]`, counted from zero.
+void packPanelBlock(mlir::OpBuilder &builder, mlir::Location loc,
+                    const Product &product, llvm::ArrayRef<mlir::Value> dims,
+                    mlir::Value count, int64_t width, int64_t lanes,
+                    mlir::Value panels, mlir::Value panel);
 
 /// The transpose of a square of vectors.
-llvm::SmallVector<mlir::Value> transposeSquare(mlir::OpBuilder &builder, mlir::Location loc, llvm::ArrayRef<mlir::Value> rows);
+llvm::SmallVector<mlir::Value>
+transposeSquare(mlir::OpBuilder &builder, mlir::Location loc,
+                llvm::ArrayRef<mlir::Value> rows);
 
 } // namespace lockstep
 

@@ -22,7 +22,9 @@ static constexpr int64_t kStackBytes = 512 * 1024;
 static int64_t getBytes(MemRefType type) {
   Type element = type.getElementType();
   auto vector = dyn_cast<VectorType>(element);
-  int64_t bytes = vector ? vector.getNumElements() * getElementBytes(vector.getElementType()) : getElementBytes(element);
+  int64_t bytes = vector ? vector.getNumElements() *
+                               getElementBytes(vector.getElementType())
+                         : getElementBytes(element);
   return llvm::alignTo(type.getNumElements() * bytes, kAlignment);
 }
 
@@ -35,7 +37,8 @@ struct PlaceBuffers : lockstep::impl::PlaceBuffersPassBase<PlaceBuffers> {
     function.walk([&](memref::AllocOp alloc) {
       allocs.push_back(alloc);
       if (!alloc.getType().hasStaticShape()) {
-        alloc.emitError("expected intermediate values of static shape, found ") << alloc.getType();
+        alloc.emitError("expected intermediate values of static shape, found ")
+            << alloc.getType();
         isDynamic = true;
       }
     });
@@ -68,7 +71,9 @@ struct PlaceBuffers : lockstep::impl::PlaceBuffersPassBase<PlaceBuffers> {
         scratch += getBytes(alloc.getType());
         continue;
       }
-      auto place = memref::AllocaOp::create(builder, alloc.getLoc(), alloc.getType(), builder.getI64IntegerAttr(kAlignment));
+      auto place =
+          memref::AllocaOp::create(builder, alloc.getLoc(), alloc.getType(),
+                                   builder.getI64IntegerAttr(kAlignment));
       alloc.replaceAllUsesWith(place.getResult());
       alloc.erase();
     }
@@ -77,17 +82,25 @@ struct PlaceBuffers : lockstep::impl::PlaceBuffersPassBase<PlaceBuffers> {
       return;
 
     // The new argument comes after the other buffers; a tile uses its own part.
-    unsigned numBuffers = function->getAttrOfType<IntegerAttr>(kNumBuffersAttr).getInt();
+    unsigned numBuffers =
+        function->getAttrOfType<IntegerAttr>(kNumBuffersAttr).getInt();
     auto type = MemRefType::get({ShapedType::kDynamic}, builder.getI8Type());
     Location loc = function.getLoc();
     if (failed(function.insertArgument(numBuffers, type, {}, loc)))
       return signalPassFailure();
-    function->setAttr(kNumBuffersAttr, builder.getI64IntegerAttr(numBuffers + 1));
+    function->setAttr(kNumBuffersAttr,
+                      builder.getI64IntegerAttr(numBuffers + 1));
     Value tile = entry.getArguments().back();
-    Value first = arith::MulIOp::create(builder, loc, tile, arith::ConstantIndexOp::create(builder, loc, scratch));
+    Value first = arith::MulIOp::create(
+        builder, loc, tile,
+        arith::ConstantIndexOp::create(builder, loc, scratch));
     for (auto [alloc, offset] : inScratch) {
-      Value at = arith::AddIOp::create(builder, loc, first, arith::ConstantIndexOp::create(builder, loc, offset));
-      Value place = memref::ViewOp::create(builder, alloc.getLoc(), alloc.getType(), entry.getArgument(numBuffers), at, ValueRange());
+      Value at = arith::AddIOp::create(
+          builder, loc, first,
+          arith::ConstantIndexOp::create(builder, loc, offset));
+      Value place = memref::ViewOp::create(
+          builder, alloc.getLoc(), alloc.getType(),
+          entry.getArgument(numBuffers), at, ValueRange());
       alloc.replaceAllUsesWith(place);
       alloc.erase();
     }

@@ -12,7 +12,8 @@ using namespace lockstep;
 using namespace mlir;
 
 void lockstep::fixRounding(func::FuncOp function) {
-  auto none = arith::FastMathFlagsAttr::get(function.getContext(), arith::FastMathFlags::none);
+  auto none = arith::FastMathFlagsAttr::get(function.getContext(),
+                                            arith::FastMathFlags::none);
   function.walk([&](Operation *op) {
     if (op->hasAttr("fastmath"))
       op->setAttr("fastmath", none);
@@ -22,16 +23,22 @@ void lockstep::fixRounding(func::FuncOp function) {
 void lockstep::formMultiplyAdds(linalg::GenericOp op) {
   if (op.getNumReductionLoops() == 0)
     return;
-  for (auto [yielded, accumulator] : llvm::zip_equal(op.getBlock()->getTerminator()->getOperands(), op.getRegionOutputArgs())) {
+  for (auto [yielded, accumulator] :
+       llvm::zip_equal(op.getBlock()->getTerminator()->getOperands(),
+                       op.getRegionOutputArgs())) {
     auto add = yielded.getDefiningOp<arith::AddFOp>();
     if (!add || !add->hasOneUse())
       continue;
-    Value other = add.getLhs() == accumulator ? add.getRhs() : add.getRhs() == accumulator ? add.getLhs() : Value();
+    Value other = add.getLhs() == accumulator   ? add.getRhs()
+                  : add.getRhs() == accumulator ? add.getLhs()
+                                                : Value();
     auto multiply = other ? other.getDefiningOp<arith::MulFOp>() : nullptr;
-    if (!multiply || !multiply->hasOneUse() || !(multiply.getType().isF32() || multiply.getType().isF64()))
+    if (!multiply || !multiply->hasOneUse() ||
+        !(multiply.getType().isF32() || multiply.getType().isF64()))
       continue;
     OpBuilder builder(add);
-    Value fused = math::FmaOp::create(builder, add.getLoc(), multiply.getLhs(), multiply.getRhs(), accumulator);
+    Value fused = math::FmaOp::create(builder, add.getLoc(), multiply.getLhs(),
+                                      multiply.getRhs(), accumulator);
     add.replaceAllUsesWith(fused);
     add.erase();
     multiply.erase();
@@ -47,7 +54,8 @@ LogicalResult lockstep::lowerToPlainLoops(func::FuncOp function) {
     if (auto generic = dyn_cast<linalg::GenericOp>(op.getOperation()))
       formMultiplyAdds(generic);
     rewriter.setInsertionPoint(op);
-    FailureOr<linalg::LinalgLoops> loops = linalg::linalgOpToLoops(rewriter, op);
+    FailureOr<linalg::LinalgLoops> loops =
+        linalg::linalgOpToLoops(rewriter, op);
     if (failed(loops))
       return op.emitError("no code for '") << op->getName() << "'";
     if (isParallel && !loops->empty())

@@ -11,10 +11,12 @@ namespace lockstep {
 /// Turns every structured operation into a nest of loops over scalars.
 llvm::LogicalResult lowerToPlainLoops(mlir::func::FuncOp function);
 
-/// Takes away all fast-math flags: nothing is left to the choice of a later stage.
+/// Takes away all fast-math flags: nothing is left to the choice of a later
+/// stage.
 void fixRounding(mlir::func::FuncOp function);
 
-/// What all ways of generating code agree on: where a reduction adds a product of f32 or f64, `c + a * b`, it rounds once.
+/// What all ways of generating code agree on: where a reduction adds a product
+/// of f32 or f64, `c + a * b`, it rounds once.
 void formMultiplyAdds(mlir::linalg::GenericOp op);
 
 } // namespace lockstep

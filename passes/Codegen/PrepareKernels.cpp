@@ -25,7 +25,8 @@ namespace {
 struct SplatToFill : OpRewritePattern<arith::ConstantOp> {
   using OpRewritePattern::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(arith::ConstantOp op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(arith::ConstantOp op,
+                                PatternRewriter &rewriter) const override {
     auto type = dyn_cast<RankedTensorType>(op.getType());
     auto elements = dyn_cast<SplatElementsAttr>(op.getValue());
     if (!type || !elements || type.getNumElements() <= 16)
@@ -34,7 +35,8 @@ struct SplatToFill : OpRewritePattern<arith::ConstantOp> {
     if (!scalar || !isa<FloatType, IntegerType, IndexType>(scalar.getType()))
       return failure();
     Value value = arith::ConstantOp::create(rewriter, op.getLoc(), scalar);
-    Value empty = tensor::EmptyOp::create(rewriter, op.getLoc(), type.getShape(), type.getElementType());
+    Value empty = tensor::EmptyOp::create(
+        rewriter, op.getLoc(), type.getShape(), type.getElementType());
     rewriter.replaceOpWithNewOp<linalg::FillOp>(op, value, empty);
     return success();
   }
@@ -43,20 +45,25 @@ struct SplatToFill : OpRewritePattern<arith::ConstantOp> {
 /// Only moves elements: the body yields one of its inputs.
 bool isDataMovement(Operation *op) {
   auto generic = dyn_cast<linalg::GenericOp>(op);
-  if (!generic || generic.getNumDpsInits() != 1 || generic.getBlock()->getOperations().size() != 1)
+  if (!generic || generic.getNumDpsInits() != 1 ||
+      generic.getBlock()->getOperations().size() != 1)
     return false;
-  auto argument = dyn_cast<BlockArgument>(generic.getBlock()->getTerminator()->getOperand(0));
-  return argument && argument.getOwner() == generic.getBlock() && argument.getArgNumber() < generic.getNumDpsInputs();
+  auto argument = dyn_cast<BlockArgument>(
+      generic.getBlock()->getTerminator()->getOperand(0));
+  return argument && argument.getOwner() == generic.getBlock() &&
+         argument.getArgNumber() < generic.getNumDpsInputs();
 }
 
 /// Reads one value everywhere: what a fill has written.
 bool isFillRead(OpOperand *use) {
   auto fill = use->get().getDefiningOp<linalg::GenericOp>();
-  return fill && isDataMovement(fill) && !isa<ShapedType>(fill.getDpsInputs().front().getType());
+  return fill && isDataMovement(fill) &&
+         !isa<ShapedType>(fill.getDpsInputs().front().getType());
 }
 
-/// True if `producer` may be recomputed inside of the operation that uses it. A reduction reads its inputs many times; only moves of
-/// elements fold into it, everything else into element-wise operations.
+/// True if `producer` may be recomputed inside of the operation that uses it. A
+/// reduction reads its inputs many times; only moves of elements fold into it,
+/// everything else into element-wise operations.
 bool shouldFuse(OpOperand *use) {
   Operation *producer = use->get().getDefiningOp();
   auto consumer = dyn_cast<linalg::LinalgOp>(use->getOwner());
@@ -70,7 +77,8 @@ bool shouldFuse(OpOperand *use) {
   if (consumer.getNumReductionLoops() == 0)
     return consumer.getMatchingIndexingMap(use).isPermutation();
   // A reduction with one input reads each of its elements once.
-  return consumer.getNumDpsInputs() == 1 && consumer.getMatchingIndexingMap(use).isPermutation();
+  return consumer.getNumDpsInputs() == 1 &&
+         consumer.getMatchingIndexingMap(use).isPermutation();
 }
 
 struct PrepareKernels : lockstep::impl::PrepareKernelsPassBase<PrepareKernels> {
@@ -80,7 +88,8 @@ struct PrepareKernels : lockstep::impl::PrepareKernelsPassBase<PrepareKernels> {
     for (Dialect *dialect : getContext().getLoadedDialects())
       dialect->getCanonicalizationPatterns(patterns);
     for (RegisteredOperationName op : getContext().getRegisteredOperations())
-      if (llvm::is_contained({"linalg", "tensor", "scf", "arith", "math"}, op.getDialectNamespace()))
+      if (llvm::is_contained({"linalg", "tensor", "scf", "arith", "math"},
+                             op.getDialectNamespace()))
         op.getCanonicalizationPatterns(patterns, &getContext());
   }
 
@@ -94,12 +103,14 @@ struct PrepareKernels : lockstep::impl::PrepareKernelsPassBase<PrepareKernels> {
       lockstep::populateInitsAsInputsPatterns(patterns);
       if (failed(applyPatternsGreedily(kernel, std::move(patterns))))
         return signalPassFailure();
-      // Values that are the same everywhere are never stored to be read: they may have any size.
+      // Values that are the same everywhere are never stored to be read: they
+      // may have any size.
       fuse(kernel, optimize ? shouldFuse : isFillRead);
     }
   }
 
-  void fuse(lockstep::device::KernelOp kernel, const linalg::ControlFusionFn &control) {
+  void fuse(lockstep::device::KernelOp kernel,
+            const linalg::ControlFusionFn &control) {
     RewritePatternSet patterns(&getContext());
     linalg::populateElementwiseOpsFusionPatterns(patterns, control);
     linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);

@@ -21,7 +21,9 @@ int64_t Product::getMultiplyAdds() const {
   return count;
 }
 
-Type Product::getElementType() const { return cast<MemRefType>(out->get().getType()).getElementType(); }
+Type Product::getElementType() const {
+  return cast<MemRefType>(out->get().getType()).getElementType();
+}
 
 std::optional<unsigned> lockstep::getOnlyResult(AffineMap map, unsigned dim) {
   std::optional<unsigned> found;
@@ -40,23 +42,30 @@ bool lockstep::isInnermostContiguous(Value memref) {
   return type.hasStaticShape() && type.isLastDimUnitStride();
 }
 
-/// The input of the generic that `value`, a value of its body, is, perhaps extended to a wider float.
+/// The input of the generic that `value`, a value of its body, is, perhaps
+/// extended to a wider float.
 static OpOperand *getInput(linalg::GenericOp op, Value value) {
   while (auto extend = value.getDefiningOp<arith::ExtFOp>())
     value = extend.getIn();
   auto argument = dyn_cast<BlockArgument>(value);
-  if (!argument || argument.getOwner() != op.getBlock() || argument.getArgNumber() >= op.getNumDpsInputs())
+  if (!argument || argument.getOwner() != op.getBlock() ||
+      argument.getArgNumber() >= op.getNumDpsInputs())
     return nullptr;
   return op.getDpsInputOperand(argument.getArgNumber());
 }
 
 /// Finds the two factors of a body that adds a product to the result.
 static bool matchBody(linalg::GenericOp op, OpOperand *&lhs, OpOperand *&rhs) {
-  auto add = op.getBlock()->getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
+  auto add = op.getBlock()
+                 ->getTerminator()
+                 ->getOperand(0)
+                 .getDefiningOp<arith::AddFOp>();
   if (!add)
     return false;
   Value accumulator = op.getRegionOutputArgs()[0];
-  Value product = add.getLhs() == accumulator ? add.getRhs() : add.getRhs() == accumulator ? add.getLhs() : Value();
+  Value product = add.getLhs() == accumulator   ? add.getRhs()
+                  : add.getRhs() == accumulator ? add.getLhs()
+                                                : Value();
   auto multiply = product ? product.getDefiningOp<arith::MulFOp>() : nullptr;
   if (!multiply || !accumulator.hasOneUse())
     return false;
@@ -68,29 +77,35 @@ static bool matchBody(linalg::GenericOp op, OpOperand *&lhs, OpOperand *&rhs) {
 std::optional<Product> lockstep::matchProduct(linalg::GenericOp op) {
   Product product;
   product.op = op;
-  if (!op.hasPureBufferSemantics() || op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1 || op.getNumReductionLoops() == 0 ||
+  if (!op.hasPureBufferSemantics() || op.getNumDpsInputs() != 2 ||
+      op.getNumDpsInits() != 1 || op.getNumReductionLoops() == 0 ||
       !matchBody(op, product.lhs, product.rhs))
     return std::nullopt;
   product.out = op.getDpsInitOperand(0);
   Type element = product.getElementType();
   AffineMap outMap = op.getMatchingIndexingMap(product.out);
   product.sizes = op.getStaticLoopRanges();
-  if (!(element.isF32() || element.isF64()) || !outMap.isProjectedPermutation() || outMap.getNumResults() == 0 ||
-      !isInnermostContiguous(product.out->get()) || llvm::any_of(product.sizes, ShapedType::isDynamic))
+  if (!(element.isF32() || element.isF64()) ||
+      !outMap.isProjectedPermutation() || outMap.getNumResults() == 0 ||
+      !isInnermostContiguous(product.out->get()) ||
+      llvm::any_of(product.sizes, ShapedType::isDynamic))
     return std::nullopt;
   for (OpOperand &operand : op->getOpOperands())
     if (!cast<MemRefType>(operand.get().getType()).hasStaticShape())
       return std::nullopt;
 
-  // Vectors run along the last dimension of the result; the operand that has it is the right one.
+  // Vectors run along the last dimension of the result; the operand that has it
+  // is the right one.
   auto last = dyn_cast<AffineDimExpr>(outMap.getResults().back());
   if (!last)
     return std::nullopt;
   product.column = last.getPosition();
   if (op.getMatchingIndexingMap(product.lhs).isFunctionOfDim(product.column))
     std::swap(product.lhs, product.rhs);
-  AffineMap lhsMap = op.getMatchingIndexingMap(product.lhs), rhsMap = op.getMatchingIndexingMap(product.rhs);
-  if (lhsMap.isFunctionOfDim(product.column) || !getOnlyResult(rhsMap, product.column))
+  AffineMap lhsMap = op.getMatchingIndexingMap(product.lhs),
+            rhsMap = op.getMatchingIndexingMap(product.rhs);
+  if (lhsMap.isFunctionOfDim(product.column) ||
+      !getOnlyResult(rhsMap, product.column))
     return std::nullopt;
 
   for (auto [dim, iterator] : llvm::enumerate(op.getIteratorTypesArray())) {

@@ -9,19 +9,26 @@
 
 namespace lockstep {
 
-/// `out[rows, column] += lhs[rows, k] * rhs[k, column]` over any number of dimensions: matrix products in all transpositions, batched
-/// products, convolutions and their gradients. Vectors lie along `column`; elements of `lhs` are broadcast.
+/// `out[rows, column] += lhs[rows, k] * rhs[k, column]` over any number of
+/// dimensions: matrix products in all transpositions, batched products,
+/// convolutions and their gradients. Vectors lie along `column`; elements of
+/// `lhs` are broadcast.
 struct Product {
   mlir::linalg::GenericOp op;
   mlir::OpOperand *lhs = nullptr;
   mlir::OpOperand *rhs = nullptr;
   mlir::OpOperand *out = nullptr;
-  llvm::SmallVector<int64_t> sizes;      ///< Extents of the iteration space.
-  llvm::SmallVector<unsigned> outerDims; ///< Parallel dimensions of `rhs` other than `column`; a packed panel holds for one point of them.
-  llvm::SmallVector<unsigned> rowDims;   ///< Parallel dimensions of `lhs` alone, the one that is tiled (`row`) left out.
-  llvm::SmallVector<unsigned> kDims;     ///< Reduction dimensions, in order.
+  llvm::SmallVector<int64_t> sizes; ///< Extents of the iteration space.
+  llvm::SmallVector<unsigned>
+      outerDims; ///< Parallel dimensions of `rhs` other than `column`; a packed
+                 ///< panel holds for one point of them.
+  llvm::SmallVector<unsigned>
+      rowDims; ///< Parallel dimensions of `lhs` alone, the one that is tiled
+               ///< (`row`) left out.
+  llvm::SmallVector<unsigned> kDims; ///< Reduction dimensions, in order.
   unsigned column = 0;
-  std::optional<unsigned> row; ///< None for the product of a vector and a matrix.
+  std::optional<unsigned>
+      row; ///< None for the product of a vector and a matrix.
 
   int64_t getNumColumns() const { return sizes[column]; }
   int64_t getNumRows() const { return row ? sizes[*row] : 1; }
@@ -31,16 +38,21 @@ struct Product {
   int64_t getMultiplyAdds() const;
   mlir::Type getElementType() const;
   /// How the operand is indexed by the dimensions.
-  mlir::AffineMap getMap(mlir::OpOperand *operand) const { return mlir::linalg::GenericOp(op).getMatchingIndexingMap(operand); }
+  mlir::AffineMap getMap(mlir::OpOperand *operand) const {
+    return mlir::linalg::GenericOp(op).getMatchingIndexingMap(operand);
+  }
 };
 
-/// Recognizes a product whose result is f32 or f64 and contiguous along a dimension that only one of the operands has.
+/// Recognizes a product whose result is f32 or f64 and contiguous along a
+/// dimension that only one of the operands has.
 std::optional<Product> matchProduct(mlir::linalg::GenericOp op);
 
-/// The number of the map's result that is exactly the dimension, if no other result involves it.
+/// The number of the map's result that is exactly the dimension, if no other
+/// result involves it.
 std::optional<unsigned> getOnlyResult(mlir::AffineMap map, unsigned dim);
 
-/// True if the elements of `memref` that differ in the last index by one are neighbours.
+/// True if the elements of `memref` that differ in the last index by one are
+/// neighbours.
 bool isInnermostContiguous(mlir::Value memref);
 
 } // namespace lockstep

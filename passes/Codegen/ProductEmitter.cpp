@@ -13,10 +13,13 @@
 using namespace lockstep;
 using namespace mlir;
 
-BlockShape lockstep::chooseBlock(const Product &product, const CodegenTarget &target) {
-  int64_t lanes = target.getLanes(product.getElementType().getIntOrFloatBitWidth());
+BlockShape lockstep::chooseBlock(const Product &product,
+                                 const CodegenTarget &target) {
+  int64_t lanes =
+      target.getLanes(product.getElementType().getIntOrFloatBitWidth());
   int64_t vectors = product.getNumColumns() > lanes ? 2 : 1;
-  // Accumulators, the vectors of the right operand, and one broadcast element share the registers.
+  // Accumulators, the vectors of the right operand, and one broadcast element
+  // share the registers.
   int64_t most = (target.numRegisters - vectors - 1) / vectors;
   if (target.numRegisters == 16 && vectors == 2)
     most = 6;
@@ -27,29 +30,40 @@ BlockShape lockstep::chooseBlock(const Product &product, const CodegenTarget &ta
     if (rows % candidate == 0)
       return {candidate, vectors};
   // Blocks of nearly equal height.
-  return {static_cast<int64_t>(llvm::divideCeil(rows, llvm::divideCeil(rows, most))), vectors};
+  return {static_cast<int64_t>(
+              llvm::divideCeil(rows, llvm::divideCeil(rows, most))),
+          vectors};
 }
 
-ProductEmitter::ProductEmitter(OpBuilder &builder, ProductGroup &group, const CodegenTarget &target)
-    : builder(builder), loc(group.product.op.getLoc()), group(group), product(group.product),
-      lanes(target.getLanes(product.getElementType().getIntOrFloatBitWidth())), block(chooseBlock(product, target)) {
+ProductEmitter::ProductEmitter(OpBuilder &builder, ProductGroup &group,
+                               const CodegenTarget &target)
+    : builder(builder), loc(group.product.op.getLoc()), group(group),
+      product(group.product),
+      lanes(target.getLanes(product.getElementType().getIntOrFloatBitWidth())),
+      block(chooseBlock(product, target)) {
   dims.assign(product.sizes.size(), Value());
 }
 
-Value ProductEmitter::constant(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
-
-Value ProductEmitter::offset(Value index, int64_t by) {
-  return by == 0 ? index : Value(arith::AddIOp::create(builder, loc, index, constant(by)));
+Value ProductEmitter::constant(int64_t value) {
+  return arith::ConstantIndexOp::create(builder, loc, value);
 }
 
-void ProductEmitter::forLoop(Value begin, Value end, int64_t step, llvm::function_ref<void(Value)> body) {
+Value ProductEmitter::offset(Value index, int64_t by) {
+  return by == 0
+             ? index
+             : Value(arith::AddIOp::create(builder, loc, index, constant(by)));
+}
+
+void ProductEmitter::forLoop(Value begin, Value end, int64_t step,
+                             llvm::function_ref<void(Value)> body) {
   auto loop = scf::ForOp::create(builder, loc, begin, end, constant(step));
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   body(loop.getInductionVar());
 }
 
-void ProductEmitter::emitLoops(ArrayRef<unsigned> order, llvm::function_ref<void()> body) {
+void ProductEmitter::emitLoops(ArrayRef<unsigned> order,
+                               llvm::function_ref<void()> body) {
   if (order.empty())
     return body();
   unsigned dim = order.front();
@@ -59,15 +73,20 @@ void ProductEmitter::emitLoops(ArrayRef<unsigned> order, llvm::function_ref<void
   });
 }
 
-void ProductEmitter::emitBlocks(unsigned dim, int64_t step, llvm::function_ref<void(int64_t)> body) {
+void ProductEmitter::emitBlocks(unsigned dim, int64_t step,
+                                llvm::function_ref<void(int64_t)> body) {
   const TileRange &range = ranges[dim];
   int64_t rest = range.size % step;
   if (range.size >= step) {
     Value full = constant(range.size - rest);
     if (!range.isWhole) {
-      Value length = arith::SubIOp::create(builder, loc, range.end, range.begin);
-      Value blocks = arith::DivUIOp::create(builder, loc, length, constant(step));
-      full = arith::AddIOp::create(builder, loc, range.begin, arith::MulIOp::create(builder, loc, blocks, constant(step)));
+      Value length =
+          arith::SubIOp::create(builder, loc, range.end, range.begin);
+      Value blocks =
+          arith::DivUIOp::create(builder, loc, length, constant(step));
+      full = arith::AddIOp::create(
+          builder, loc, range.begin,
+          arith::MulIOp::create(builder, loc, blocks, constant(step)));
     }
     forLoop(range.begin, full, step, [&](Value index) {
       dims[dim] = index;
@@ -82,95 +101,125 @@ void ProductEmitter::emitBlocks(unsigned dim, int64_t step, llvm::function_ref<v
   };
   if (range.isWhole)
     return emitRest();
-  // The part that reaches the end does the rest. Parts are multiples of the step, so an empty one begins at the end.
-  Value isLast = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, range.end, constant(range.size));
-  Value isFilled = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, range.begin, range.end);
-  auto branch = scf::IfOp::create(builder, loc, arith::AndIOp::create(builder, loc, isLast, isFilled));
+  // The part that reaches the end does the rest. Parts are multiples of the
+  // step, so an empty one begins at the end.
+  Value isLast = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                       range.end, constant(range.size));
+  Value isFilled = arith::CmpIOp::create(
+      builder, loc, arith::CmpIPredicate::ult, range.begin, range.end);
+  auto branch = scf::IfOp::create(
+      builder, loc, arith::AndIOp::create(builder, loc, isLast, isFilled));
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(branch.thenBlock());
   emitRest();
 }
 
-void ProductEmitter::setRanges(Value tile, ArrayRef<Split> splits, int64_t columnMultiple, int64_t rowMultiple) {
+void ProductEmitter::setRanges(Value tile, ArrayRef<Split> splits,
+                               int64_t columnMultiple, int64_t rowMultiple) {
   SmallVector<int64_t> multiples;
   for (Split split : splits)
-    multiples.push_back(split.dim == product.column ? columnMultiple : split.dim == product.row ? rowMultiple : 1);
+    multiples.push_back(split.dim == product.column ? columnMultiple
+                        : split.dim == product.row  ? rowMultiple
+                                                    : 1);
   ranges = getTileRanges(builder, loc, tile, product.sizes, splits, multiples);
 }
 
-SmallVector<Value> ProductEmitter::getIndices(AffineMap map, ArrayRef<Value> values) {
+SmallVector<Value> ProductEmitter::getIndices(AffineMap map,
+                                              ArrayRef<Value> values) {
   SmallVector<Value> filled(values);
   for (Value &value : filled)
     if (!value)
       value = constant(0);
-  return llvm::map_to_vector(map.getResults(),
-                             [&](AffineExpr result) { return affine::expandAffineExpr(builder, loc, result, filled, {}); });
+  return llvm::map_to_vector(map.getResults(), [&](AffineExpr result) {
+    return affine::expandAffineExpr(builder, loc, result, filled, {});
+  });
 }
 
 Value ProductEmitter::getMask(int64_t active) {
-  return vector::ConstantMaskOp::create(builder, loc, VectorType::get(lanes, builder.getI1Type()), ArrayRef<int64_t>{active});
+  return vector::ConstantMaskOp::create(
+      builder, loc, VectorType::get(lanes, builder.getI1Type()),
+      ArrayRef<int64_t>{active});
 }
 
-Value ProductEmitter::loadVector(Value memory, ValueRange indices, int64_t active) {
-  auto type = VectorType::get(lanes, cast<MemRefType>(memory.getType()).getElementType());
+Value ProductEmitter::loadVector(Value memory, ValueRange indices,
+                                 int64_t active) {
+  auto type = VectorType::get(
+      lanes, cast<MemRefType>(memory.getType()).getElementType());
   if (active == lanes)
     return vector::LoadOp::create(builder, loc, type, memory, indices);
-  Value zeros = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
-  return vector::MaskedLoadOp::create(builder, loc, type, memory, indices, getMask(active), zeros);
+  Value zeros =
+      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+  return vector::MaskedLoadOp::create(builder, loc, type, memory, indices,
+                                      getMask(active), zeros);
 }
 
-void ProductEmitter::storeVector(Value value, Value memory, ValueRange indices, int64_t active) {
+void ProductEmitter::storeVector(Value value, Value memory, ValueRange indices,
+                                 int64_t active) {
   if (active == lanes)
     vector::StoreOp::create(builder, loc, value, memory, indices);
   else
-    vector::MaskedStoreOp::create(builder, loc, memory, indices, getMask(active), value);
+    vector::MaskedStoreOp::create(builder, loc, memory, indices,
+                                  getMask(active), value);
 }
 
 Value ProductEmitter::loadBroadcast(Value memory, ValueRange indices) {
   Value element = memref::LoadOp::create(builder, loc, memory, indices);
   if (element.getType() != product.getElementType())
-    element = arith::ExtFOp::create(builder, loc, product.getElementType(), element);
+    element =
+        arith::ExtFOp::create(builder, loc, product.getElementType(), element);
   return broadcast(builder, loc, element, lanes);
 }
 
 Value ProductEmitter::getInitial(ArrayRef<Value> point, int64_t active) {
   if (group.initial)
     return broadcast(builder, loc, group.initial, lanes);
-  return loadVector(product.out->get(), getIndices(product.getMap(product.out), point), active);
+  return loadVector(product.out->get(),
+                    getIndices(product.getMap(product.out), point), active);
 }
 
-int64_t ProductEmitter::getNumVectors(int64_t width) { return llvm::divideCeil(width, lanes); }
+int64_t ProductEmitter::getNumVectors(int64_t width) {
+  return llvm::divideCeil(width, lanes);
+}
 
-void ProductEmitter::emitEpilogue(Value value, ArrayRef<Value> point, int64_t active) {
-  llvm::MapVector<Value, Value> values; // of the buffers that the group computes
+void ProductEmitter::emitEpilogue(Value value, ArrayRef<Value> point,
+                                  int64_t active) {
+  llvm::MapVector<Value, Value>
+      values; // of the buffers that the group computes
   values[product.out->get()] = value;
   for (linalg::GenericOp op : group.epilogue)
     emitOperation(op, values, point, active);
   for (auto &[buffer, computed] : values) {
     if (group.registers.contains(buffer))
       continue;
-    SmallVector<Value> indices = llvm::map_to_vector(group.buffers[buffer], [&](unsigned dim) { return point[dim]; });
+    SmallVector<Value> indices = llvm::map_to_vector(
+        group.buffers[buffer], [&](unsigned dim) { return point[dim]; });
     storeVector(computed, buffer, indices, active);
   }
 }
 
-void ProductEmitter::emitOperation(linalg::GenericOp op, llvm::MapVector<Value, Value> &values, ArrayRef<Value> point, int64_t active) {
+void ProductEmitter::emitOperation(linalg::GenericOp op,
+                                   llvm::MapVector<Value, Value> &values,
+                                   ArrayRef<Value> point, int64_t active) {
   SmallVector<unsigned> order = group.getDims(op);
-  SmallVector<Value> dimValues = llvm::map_to_vector(order, [&](unsigned dim) { return point[dim]; });
+  SmallVector<Value> dimValues =
+      llvm::map_to_vector(order, [&](unsigned dim) { return point[dim]; });
   unsigned columnDim = llvm::find(order, product.column) - order.begin();
   SmallVector<Value> arguments;
   for (OpOperand &operand : op->getOpOperands()) {
     AffineMap map = op.getMatchingIndexingMap(&operand);
     if (op.isDpsInit(&operand) || !op.payloadUsesValueFromOperand(&operand))
       arguments.push_back(Value());
-    else if (auto *computed = values.find(operand.get()); computed != values.end())
+    else if (auto *computed = values.find(operand.get());
+             computed != values.end())
       arguments.push_back(computed->second);
     else if (op.isScalar(&operand))
       arguments.push_back(operand.get());
     else if (map.isFunctionOfDim(columnDim))
-      arguments.push_back(loadVector(operand.get(), getIndices(map, dimValues), active));
+      arguments.push_back(
+          loadVector(operand.get(), getIndices(map, dimValues), active));
     else
-      arguments.push_back(memref::LoadOp::create(builder, loc, operand.get(), getIndices(map, dimValues)));
+      arguments.push_back(memref::LoadOp::create(builder, loc, operand.get(),
+                                                 getIndices(map, dimValues)));
   }
   SmallVector<Value> results = evaluateBody(builder, op, arguments, lanes);
   for (auto [init, result] : llvm::zip_equal(op.getDpsInits(), results))

@@ -1,4 +1,5 @@
-//===- ProductEmitter.h - What all code of products has in common -*- C++ -*-===//
+//===- ProductEmitter.h - What all code of products has in common -*- C++
+//-*-===//
 
 #ifndef LOCKSTEP_PASSES_CODEGEN_PRODUCTEMITTER_H
 #define LOCKSTEP_PASSES_CODEGEN_PRODUCTEMITTER_H
@@ -22,34 +23,47 @@ BlockShape chooseBlock(const Product &product, const CodegenTarget &target);
 /// Loops, loads and stores of a product, and its epilogue.
 class ProductEmitter {
 public:
-  ProductEmitter(mlir::OpBuilder &builder, ProductGroup &group, const CodegenTarget &target);
+  ProductEmitter(mlir::OpBuilder &builder, ProductGroup &group,
+                 const CodegenTarget &target);
 
 protected:
   using Value = mlir::Value;
 
   Value constant(int64_t value);
   Value offset(Value index, int64_t by);
-  void forLoop(Value begin, Value end, int64_t step, llvm::function_ref<void(Value)> body);
+  void forLoop(Value begin, Value end, int64_t step,
+               llvm::function_ref<void(Value)> body);
   /// One loop over the tile's range of each of the dimensions.
-  void emitLoops(llvm::ArrayRef<unsigned> order, llvm::function_ref<void()> body);
-  /// Full blocks of `step`, then what is left over at the end of the dimension: `body` gets the number of elements.
-  void emitBlocks(unsigned dim, int64_t step, llvm::function_ref<void(int64_t)> body);
-  /// Ranges of the tile; parts of the column and the row are multiples of these numbers.
-  void setRanges(Value tile, llvm::ArrayRef<Split> splits, int64_t columnMultiple, int64_t rowMultiple);
+  void emitLoops(llvm::ArrayRef<unsigned> order,
+                 llvm::function_ref<void()> body);
+  /// Full blocks of `step`, then what is left over at the end of the dimension:
+  /// `body` gets the number of elements.
+  void emitBlocks(unsigned dim, int64_t step,
+                  llvm::function_ref<void(int64_t)> body);
+  /// Ranges of the tile; parts of the column and the row are multiples of these
+  /// numbers.
+  void setRanges(Value tile, llvm::ArrayRef<Split> splits,
+                 int64_t columnMultiple, int64_t rowMultiple);
 
-  /// Indices of an operand at the values of the dimensions. Loops that are not open do not occur in the map.
-  llvm::SmallVector<Value> getIndices(mlir::AffineMap map, llvm::ArrayRef<Value> values);
+  /// Indices of an operand at the values of the dimensions. Loops that are not
+  /// open do not occur in the map.
+  llvm::SmallVector<Value> getIndices(mlir::AffineMap map,
+                                      llvm::ArrayRef<Value> values);
   /// `active` elements from contiguous memory; the other lanes are zero.
   Value loadVector(Value memory, mlir::ValueRange indices, int64_t active);
-  void storeVector(Value value, Value memory, mlir::ValueRange indices, int64_t active);
+  void storeVector(Value value, Value memory, mlir::ValueRange indices,
+                   int64_t active);
   /// One element of the left operand, in all lanes.
   Value loadBroadcast(Value memory, mlir::ValueRange indices);
   /// Where the product starts: the filled value, or what is in memory.
   Value getInitial(llvm::ArrayRef<Value> point, int64_t active);
   int64_t getNumVectors(int64_t width);
-  int64_t getActive(int64_t width, int64_t vector) { return std::min(lanes, width - vector * lanes); }
+  int64_t getActive(int64_t width, int64_t vector) {
+    return std::min(lanes, width - vector * lanes);
+  }
 
-  /// Applies the epilogue to one vector of the product, at the values `point` of the dimensions, and stores the results.
+  /// Applies the epilogue to one vector of the product, at the values `point`
+  /// of the dimensions, and stores the results.
   void emitEpilogue(Value value, llvm::ArrayRef<Value> point, int64_t active);
 
   mlir::OpBuilder &builder;
@@ -59,17 +73,22 @@ protected:
   int64_t lanes;
   BlockShape block;
   llvm::SmallVector<TileRange> ranges;
-  llvm::SmallVector<Value> dims; ///< Values of the dimensions whose loops are open.
+  llvm::SmallVector<Value>
+      dims; ///< Values of the dimensions whose loops are open.
 
 private:
   Value getMask(int64_t active);
-  void emitOperation(mlir::linalg::GenericOp op, llvm::MapVector<Value, Value> &values, llvm::ArrayRef<Value> point, int64_t active);
+  void emitOperation(mlir::linalg::GenericOp op,
+                     llvm::MapVector<Value, Value> &values,
+                     llvm::ArrayRef<Value> point, int64_t active);
 };
 
-/// Products of a long reduction: blocks of both operands are packed so that they stay in the caches, and partial results are kept in
-/// memory between blocks. Every element is still one chain of multiply-adds in order.
+/// Products of a long reduction: blocks of both operands are packed so that
+/// they stay in the caches, and partial results are kept in memory between
+/// blocks. Every element is still one chain of multiply-adds in order.
 bool wantsBlocks(const Product &product, const CodegenTarget &target);
-void emitBlockedProduct(mlir::OpBuilder &builder, ProductGroup &group, const CodegenTarget &target, mlir::Value tile,
+void emitBlockedProduct(mlir::OpBuilder &builder, ProductGroup &group,
+                        const CodegenTarget &target, mlir::Value tile,
                         llvm::ArrayRef<Split> splits);
 
 } // namespace lockstep

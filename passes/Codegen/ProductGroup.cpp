@@ -15,15 +15,20 @@ using namespace mlir;
 /// Dimensions of the product, in the order of the result's indices.
 static SmallVector<unsigned> getResultDims(const Product &product) {
   return llvm::map_to_vector(product.getMap(product.out).getResults(),
-                             [](AffineExpr result) { return cast<AffineDimExpr>(result).getPosition(); });
+                             [](AffineExpr result) {
+                               return cast<AffineDimExpr>(result).getPosition();
+                             });
 }
 
-/// Dimensions of the product at the indices of `operand`, for an operation whose dimensions are `dims` of the product; -1 for others.
-static SmallVector<int> getIndexDims(linalg::GenericOp op, OpOperand *operand, ArrayRef<unsigned> dims) {
-  return llvm::map_to_vector(op.getMatchingIndexingMap(operand).getResults(), [&](AffineExpr result) -> int {
-    auto dim = dyn_cast<AffineDimExpr>(result);
-    return dim ? dims[dim.getPosition()] : -1;
-  });
+/// Dimensions of the product at the indices of `operand`, for an operation
+/// whose dimensions are `dims` of the product; -1 for others.
+static SmallVector<int> getIndexDims(linalg::GenericOp op, OpOperand *operand,
+                                     ArrayRef<unsigned> dims) {
+  return llvm::map_to_vector(op.getMatchingIndexingMap(operand).getResults(),
+                             [&](AffineExpr result) -> int {
+                               auto dim = dyn_cast<AffineDimExpr>(result);
+                               return dim ? dims[dim.getPosition()] : -1;
+                             });
 }
 
 SmallVector<unsigned> ProductGroup::getDims(linalg::GenericOp op) const {
@@ -42,17 +47,24 @@ SmallVector<unsigned> ProductGroup::getDims(linalg::GenericOp op) const {
 
 /// The scalar that a generic without inputs stores everywhere.
 static Value getFilledValue(linalg::GenericOp op) {
-  if (op.getNumDpsInputs() != 0 || op.getNumDpsInits() != 1 || op.getBlock()->getOperations().size() != 1)
+  if (op.getNumDpsInputs() != 0 || op.getNumDpsInits() != 1 ||
+      op.getBlock()->getOperations().size() != 1)
     return {};
   Value value = op.getBlock()->getTerminator()->getOperand(0);
   bool isOutside = value.getParentBlock() != op.getBlock();
-  return isOutside && op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isPermutation() ? value : Value();
+  return isOutside && op.getMatchingIndexingMap(op.getDpsInitOperand(0))
+                          .isPermutation()
+             ? value
+             : Value();
 }
 
 static void findFill(ProductGroup &group, const Aliases &aliases) {
   Value out = group.product.out->get();
-  for (Operation *op = group.product.op->getPrevNode(); op; op = op->getPrevNode()) {
-    if (auto generic = dyn_cast<linalg::GenericOp>(op); generic && generic->getNumOperands() == 1 && generic->getOperand(0) == out)
+  for (Operation *op = group.product.op->getPrevNode(); op;
+       op = op->getPrevNode()) {
+    if (auto generic = dyn_cast<linalg::GenericOp>(op);
+        generic && generic->getNumOperands() == 1 &&
+        generic->getOperand(0) == out)
       if (Value value = getFilledValue(generic)) {
         group.fill = generic;
         group.initial = value;
@@ -63,8 +75,10 @@ static void findFill(ProductGroup &group, const Aliases &aliases) {
   }
 }
 
-/// True if each operand of `op` can be read or written a vector at a time along the product's column.
-static bool canReadVectors(linalg::GenericOp op, ArrayRef<unsigned> dims, unsigned column) {
+/// True if each operand of `op` can be read or written a vector at a time along
+/// the product's column.
+static bool canReadVectors(linalg::GenericOp op, ArrayRef<unsigned> dims,
+                           unsigned column) {
   unsigned columnDim = llvm::find(dims, column) - dims.begin();
   for (OpOperand &operand : op->getOpOperands()) {
     if (op.isScalar(&operand))
@@ -76,23 +90,33 @@ static bool canReadVectors(linalg::GenericOp op, ArrayRef<unsigned> dims, unsign
     if (!map.isFunctionOfDim(columnDim))
       continue;
     std::optional<unsigned> result = getOnlyResult(map, columnDim);
-    if (!result || *result + 1 != map.getNumResults() || !isInnermostContiguous(operand.get()))
+    if (!result || *result + 1 != map.getNumResults() ||
+        !isInnermostContiguous(operand.get()))
       return false;
   }
-  return llvm::all_of(op.getDpsInits(), [&](Value init) { return isInnermostContiguous(init); });
+  return llvm::all_of(op.getDpsInits(),
+                      [&](Value init) { return isInnermostContiguous(init); });
 }
 
-/// True if the two operands, of operations whose dimensions are those of the product, are the same element.
-static bool isSameElement(linalg::GenericOp first, OpOperand *a, ArrayRef<unsigned> firstDims, linalg::GenericOp second, OpOperand *b,
-                          ArrayRef<unsigned> secondDims, const Aliases &aliases) {
-  bool isSameView = a->get() == b->get() ||
-                    (a->get().getType() == b->get().getType() && aliases.isWholeBuffer(a->get()) && aliases.isWholeBuffer(b->get()));
+/// True if the two operands, of operations whose dimensions are those of the
+/// product, are the same element.
+static bool isSameElement(linalg::GenericOp first, OpOperand *a,
+                          ArrayRef<unsigned> firstDims,
+                          linalg::GenericOp second, OpOperand *b,
+                          ArrayRef<unsigned> secondDims,
+                          const Aliases &aliases) {
+  bool isSameView =
+      a->get() == b->get() ||
+      (a->get().getType() == b->get().getType() &&
+       aliases.isWholeBuffer(a->get()) && aliases.isWholeBuffer(b->get()));
   SmallVector<int> indices = getIndexDims(first, a, firstDims);
-  return isSameView && !llvm::is_contained(indices, -1) && indices == getIndexDims(second, b, secondDims);
+  return isSameView && !llvm::is_contained(indices, -1) &&
+         indices == getIndexDims(second, b, secondDims);
 }
 
 /// True if `op` may be computed tile by tile right after the product.
-static bool canFuse(ProductGroup &group, linalg::GenericOp op, const Aliases &aliases) {
+static bool canFuse(ProductGroup &group, linalg::GenericOp op,
+                    const Aliases &aliases) {
   const Product &product = group.product;
   if (op.getNumParallelLoops() != op.getNumLoops() || !isVectorizableBody(op))
     return false;
@@ -102,35 +126,48 @@ static bool canFuse(ProductGroup &group, linalg::GenericOp op, const Aliases &al
   for (OpOperand *input : op.getDpsInputOperands()) {
     auto *buffer = group.buffers.find(input->get());
     if (buffer != group.buffers.end() &&
-        getIndexDims(op, input, dims) != llvm::map_to_vector(buffer->second, [](unsigned dim) { return static_cast<int>(dim); }))
+        getIndexDims(op, input, dims) !=
+            llvm::map_to_vector(buffer->second, [](unsigned dim) {
+              return static_cast<int>(dim);
+            }))
       return false;
   }
-  // What this operation writes must not be read by the product, nor at another element by an operation of the group.
+  // What this operation writes must not be read by the product, nor at another
+  // element by an operation of the group.
   SmallVector<linalg::GenericOp> members(group.epilogue);
   members.push_back(op);
   for (OpOperand &init : op.getDpsInitsMutable()) {
-    if (!op.getMatchingIndexingMap(&init).isPermutation() || op.payloadUsesValueFromOperand(&init))
+    if (!op.getMatchingIndexingMap(&init).isPermutation() ||
+        op.payloadUsesValueFromOperand(&init))
       return false;
-    if (aliases.mayAlias(init.get(), product.lhs->get()) || aliases.mayAlias(init.get(), product.rhs->get()))
+    if (aliases.mayAlias(init.get(), product.lhs->get()) ||
+        aliases.mayAlias(init.get(), product.rhs->get()))
       return false;
-    if (aliases.mayAlias(init.get(), product.out->get()) && init.get() != product.out->get())
+    if (aliases.mayAlias(init.get(), product.out->get()) &&
+        init.get() != product.out->get())
       return false;
     for (linalg::GenericOp member : members)
       for (OpOperand &operand : member->getOpOperands())
-        if (isa<MemRefType>(operand.get().getType()) && aliases.mayAlias(init.get(), operand.get()) &&
-            !isSameElement(member, &operand, member == op ? dims : group.getDims(member), op, &init, dims, aliases))
+        if (isa<MemRefType>(operand.get().getType()) &&
+            aliases.mayAlias(init.get(), operand.get()) &&
+            !isSameElement(member, &operand,
+                           member == op ? dims : group.getDims(member), op,
+                           &init, dims, aliases))
           return false;
   }
   // Nor may it read, at another element, what the group writes.
   for (linalg::GenericOp member : group.epilogue)
     for (OpOperand &init : member.getDpsInitsMutable())
       for (OpOperand *input : op.getDpsInputOperands())
-        if (isa<MemRefType>(input->get().getType()) && aliases.mayAlias(init.get(), input->get()) && init.get() != input->get())
+        if (isa<MemRefType>(input->get().getType()) &&
+            aliases.mayAlias(init.get(), input->get()) &&
+            init.get() != input->get())
           return false;
   return true;
 }
 
-ProductGroup lockstep::collectProductGroup(const Product &product, func::FuncOp function) {
+ProductGroup lockstep::collectProductGroup(const Product &product,
+                                           func::FuncOp function) {
   ProductGroup group;
   group.product = product;
   group.buffers[product.out->get()] = getResultDims(product);
@@ -143,15 +180,18 @@ ProductGroup lockstep::collectProductGroup(const Product &product, func::FuncOp 
       SmallVector<unsigned> dims = group.getDims(generic);
       group.epilogue.push_back(generic);
       for (OpOperand &init : generic.getDpsInitsMutable())
-        group.buffers[init.get()] =
-            llvm::map_to_vector(getIndexDims(generic, &init, dims), [](int dim) { return static_cast<unsigned>(dim); });
+        group.buffers[init.get()] = llvm::map_to_vector(
+            getIndexDims(generic, &init, dims),
+            [](int dim) { return static_cast<unsigned>(dim); });
     } else if (!isMemoryEffectFree(op) && !isa<memref::AllocOp>(op)) {
       break;
     }
   }
   for (auto &[buffer, dims] : group.buffers)
-    if (buffer.getDefiningOp<memref::AllocOp>() && llvm::all_of(buffer.getUsers(), [&](Operation *user) {
-          return user == product.op || user == group.fill || llvm::is_contained(group.epilogue, user);
+    if (buffer.getDefiningOp<memref::AllocOp>() &&
+        llvm::all_of(buffer.getUsers(), [&](Operation *user) {
+          return user == product.op || user == group.fill ||
+                 llvm::is_contained(group.epilogue, user);
         }))
       group.registers.insert(buffer);
   // Without a fill, the product starts from what is in memory.
@@ -167,6 +207,7 @@ void lockstep::eraseProductGroup(ProductGroup &group) {
   if (group.fill)
     group.fill.erase();
   for (auto &[buffer, dims] : group.buffers)
-    if (auto alloc = buffer.getDefiningOp<memref::AllocOp>(); alloc && alloc->use_empty())
+    if (auto alloc = buffer.getDefiningOp<memref::AllocOp>();
+        alloc && alloc->use_empty())
       alloc.erase();
 }

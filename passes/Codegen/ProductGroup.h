@@ -10,25 +10,34 @@
 
 namespace lockstep {
 
-/// A product, the fill before it, and the element-wise operations after it that are applied to the result while it is in registers.
+/// A product, the fill before it, and the element-wise operations after it that
+/// are applied to the result while it is in registers.
 struct ProductGroup {
   Product product;
-  mlir::linalg::GenericOp fill; ///< Null if the product adds to what is in memory.
-  mlir::Value initial;          ///< The scalar that the fill stores.
+  mlir::linalg::GenericOp
+      fill;            ///< Null if the product adds to what is in memory.
+  mlir::Value initial; ///< The scalar that the fill stores.
   llvm::SmallVector<mlir::linalg::GenericOp> epilogue;
-  /// What the group computes: for each buffer, the product's dimensions in the order of the buffer's indices.
+  /// What the group computes: for each buffer, the product's dimensions in the
+  /// order of the buffer's indices.
   llvm::MapVector<mlir::Value, llvm::SmallVector<unsigned>> buffers;
   /// Buffers that nothing outside of the group reads: they stay in registers.
   llvm::SmallDenseSet<mlir::Value> registers;
 
   /// The operation before which the code of the group goes.
-  mlir::Operation *getPosition() { return epilogue.empty() ? product.op.getOperation() : epilogue.back().getOperation(); }
-  /// For each dimension of an operation of the epilogue, the dimension of the product.
+  mlir::Operation *getPosition() {
+    return epilogue.empty() ? product.op.getOperation()
+                            : epilogue.back().getOperation();
+  }
+  /// For each dimension of an operation of the epilogue, the dimension of the
+  /// product.
   llvm::SmallVector<unsigned> getDims(mlir::linalg::GenericOp op) const;
 };
 
-/// Collects what can be fused with the product. Operations in `function` that may be the same memory (in-place results) are kept apart.
-ProductGroup collectProductGroup(const Product &product, mlir::func::FuncOp function);
+/// Collects what can be fused with the product. Operations in `function` that
+/// may be the same memory (in-place results) are kept apart.
+ProductGroup collectProductGroup(const Product &product,
+                                 mlir::func::FuncOp function);
 
 /// Removes the operations of the group, and buffers that are not used any more.
 void eraseProductGroup(ProductGroup &group);

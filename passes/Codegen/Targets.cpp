@@ -16,16 +16,23 @@ static constexpr CodegenTarget kTargets[] = {
     {"x86-64-v4", "x86_64_v4", 512, 32},
 };
 
-llvm::Expected<const CodegenTarget *> lockstep::lookupTarget(llvm::StringRef name) {
+llvm::Expected<const CodegenTarget *>
+lockstep::lookupTarget(llvm::StringRef name) {
   for (const CodegenTarget &target : kTargets)
     if (target.name == name)
       return &target;
   std::string known =
-      llvm::join(llvm::map_range(kTargets, [](const CodegenTarget &target) { return "'" + target.name.str() + "'"; }), ", ");
-  return llvm::createStringError("unknown target '" + name.str() + "', expected one of " + known);
+      llvm::join(llvm::map_range(kTargets,
+                                 [](const CodegenTarget &target) {
+                                   return "'" + target.name.str() + "'";
+                                 }),
+                 ", ");
+  return llvm::createStringError("unknown target '" + name.str() +
+                                 "', expected one of " + known);
 }
 
-llvm::Expected<llvm::SmallVector<const CodegenTarget *>> lockstep::parseTargets(llvm::StringRef list) {
+llvm::Expected<llvm::SmallVector<const CodegenTarget *>>
+lockstep::parseTargets(llvm::StringRef list) {
   llvm::SmallVector<llvm::StringRef> names;
   list.split(names, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
   if (names.empty())
@@ -41,27 +48,32 @@ llvm::Expected<llvm::SmallVector<const CodegenTarget *>> lockstep::parseTargets(
   return targets;
 }
 
-std::unique_ptr<llvm::TargetMachine> lockstep::createTargetMachine(const CodegenTarget &target, bool optimize) {
+std::unique_ptr<llvm::TargetMachine>
+lockstep::createTargetMachine(const CodegenTarget &target, bool optimize) {
   static const bool initialized = [] {
     LLVMInitializeX86TargetInfo();
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
     LLVMInitializeX86AsmParser();
-    // There are no checksums in kernels, and looking for them takes time exponential in the size of a loop's expressions.
+    // There are no checksums in kernels, and looking for them takes time
+    // exponential in the size of a loop's expressions.
     llvm::DisableLIRP::HashRecognize = true;
     return true;
   }();
   (void)initialized;
   llvm::Triple triple("x86_64-unknown-linux-gnu");
   std::string error;
-  const llvm::Target *backend = llvm::TargetRegistry::lookupTarget(triple, error);
+  const llvm::Target *backend =
+      llvm::TargetRegistry::lookupTarget(triple, error);
   if (!backend)
     return nullptr;
   llvm::TargetOptions options;
   // The linker drops what no kernel uses.
   options.FunctionSections = true;
   return std::unique_ptr<llvm::TargetMachine>(
-      backend->createTargetMachine(triple, target.name, /*Features=*/"", options, llvm::Reloc::PIC_, std::nullopt,
-                                   optimize ? llvm::CodeGenOptLevel::Aggressive : llvm::CodeGenOptLevel::Default));
+      backend->createTargetMachine(triple, target.name, /*Features=*/"",
+                                   options, llvm::Reloc::PIC_, std::nullopt,
+                                   optimize ? llvm::CodeGenOptLevel::Aggressive
+                                            : llvm::CodeGenOptLevel::Default));
 }

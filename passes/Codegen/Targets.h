@@ -15,25 +15,31 @@ class TargetMachine;
 
 namespace lockstep {
 
-/// An instruction set. Code is never generated for "the host": an artifact has the same bytes wherever it is compiled.
+/// An instruction set. Code is never generated for "the host": an artifact has
+/// the same bytes wherever it is compiled.
 struct CodegenTarget {
-  llvm::StringLiteral name;   ///< As the user and LLVM write it, e.g. `x86-64-v3`.
-  llvm::StringLiteral symbol; ///< Name of its `device.binary`, e.g. `x86_64_v3`.
-  unsigned vectorBits;        ///< Width of a vector register.
-  unsigned numRegisters;      ///< Number of vector registers.
+  llvm::StringLiteral
+      name; ///< As the user and LLVM write it, e.g. `x86-64-v3`.
+  llvm::StringLiteral
+      symbol;            ///< Name of its `device.binary`, e.g. `x86_64_v3`.
+  unsigned vectorBits;   ///< Width of a vector register.
+  unsigned numRegisters; ///< Number of vector registers.
 
   /// Number of elements of a type of `bits` bits in a register.
   unsigned getLanes(unsigned bits) const { return vectorBits / bits; }
 };
 
-/// The target of this name; else an error that lists the known ones. LLVM aborts on names that it does not know.
+/// The target of this name; else an error that lists the known ones. LLVM
+/// aborts on names that it does not know.
 llvm::Expected<const CodegenTarget *> lookupTarget(llvm::StringRef name);
 
 /// Targets of a list separated by commas, each once, in the order given.
-llvm::Expected<llvm::SmallVector<const CodegenTarget *>> parseTargets(llvm::StringRef list);
+llvm::Expected<llvm::SmallVector<const CodegenTarget *>>
+parseTargets(llvm::StringRef list);
 
 /// LLVM's description of the target, for position-independent code.
-std::unique_ptr<llvm::TargetMachine> createTargetMachine(const CodegenTarget &target, bool optimize);
+std::unique_ptr<llvm::TargetMachine>
+createTargetMachine(const CodegenTarget &target, bool optimize);
 
 } // namespace lockstep
 

@@ -14,7 +14,8 @@ namespace {
 /// Builds what replaces one operation, on scalars or vectors.
 class Replacement {
 public:
-  explicit Replacement(Operation *op) : op(op), builder(op), loc(op->getLoc()) {}
+  explicit Replacement(Operation *op)
+      : op(op), builder(op), loc(op->getLoc()) {}
 
   void divide(bool isSigned, bool isRemainder) {
     Value dividend = op->getOperand(0), divisor = op->getOperand(1);
@@ -22,18 +23,27 @@ public:
       return;
     Type type = divisor.getType();
     unsigned width = getWidth(type);
-    Value zero = integer(type, APInt::getZero(width)), one = integer(type, APInt(width, 1));
+    Value zero = integer(type, APInt::getZero(width)),
+          one = integer(type, APInt(width, 1));
     Value isZero = compare(arith::CmpIPredicate::eq, divisor, zero);
-    // Divided by one instead, the least number stays itself, and its remainder is zero: the result for -1.
+    // Divided by one instead, the least number stays itself, and its remainder
+    // is zero: the result for -1.
     Value isReplaced = isZero;
     if (isSigned) {
-      Value isLeast = compare(arith::CmpIPredicate::eq, dividend, integer(type, APInt::getSignedMinValue(width)));
-      Value isMinusOne = compare(arith::CmpIPredicate::eq, divisor, integer(type, APInt::getAllOnes(width)));
-      isReplaced = arith::OrIOp::create(builder, loc, isZero, arith::AndIOp::create(builder, loc, isLeast, isMinusOne));
+      Value isLeast = compare(arith::CmpIPredicate::eq, dividend,
+                              integer(type, APInt::getSignedMinValue(width)));
+      Value isMinusOne = compare(arith::CmpIPredicate::eq, divisor,
+                                 integer(type, APInt::getAllOnes(width)));
+      isReplaced = arith::OrIOp::create(
+          builder, loc, isZero,
+          arith::AndIOp::create(builder, loc, isLeast, isMinusOne));
     }
     op->setOperand(1, select(isReplaced, one, divisor));
     builder.setInsertionPointAfter(op);
-    replaceUses(select(isZero, isRemainder ? dividend : integer(type, APInt::getAllOnes(width)), op->getResult(0)));
+    replaceUses(
+        select(isZero,
+               isRemainder ? dividend : integer(type, APInt::getAllOnes(width)),
+               op->getResult(0)));
   }
 
   void shift(bool isArithmetic) {
@@ -43,29 +53,40 @@ public:
     APInt constant;
     if (matchPattern(amount, m_ConstantInt(&constant)) && constant.ult(width))
       return;
-    Value isInRange = compare(arith::CmpIPredicate::ult, amount, integer(type, APInt(width, width)));
+    Value isInRange = compare(arith::CmpIPredicate::ult, amount,
+                              integer(type, APInt(width, width)));
     if (isArithmetic) {
-      op->setOperand(1, select(isInRange, amount, integer(type, APInt(width, width - 1))));
+      op->setOperand(
+          1, select(isInRange, amount, integer(type, APInt(width, width - 1))));
       return;
     }
     builder.setInsertionPointAfter(op);
-    replaceUses(select(isInRange, op->getResult(0), integer(type, APInt::getZero(width))));
+    replaceUses(select(isInRange, op->getResult(0),
+                       integer(type, APInt::getZero(width))));
   }
 
-  /// The conversion itself has no defined result out of range, so it must not be what is selected there.
+  /// The conversion itself has no defined result out of range, so it must not
+  /// be what is selected there.
   void convert(bool isSigned) {
     Value value = op->getOperand(0);
     Type type = op->getResult(0).getType();
     unsigned width = getWidth(type);
-    Value limit = number(value.getType(), std::ldexp(1.0, isSigned ? width - 1 : width));
-    Value least = number(value.getType(), isSigned ? -std::ldexp(1.0, width - 1) : 0);
+    Value limit =
+        number(value.getType(), std::ldexp(1.0, isSigned ? width - 1 : width));
+    Value least =
+        number(value.getType(), isSigned ? -std::ldexp(1.0, width - 1) : 0);
     builder.setInsertionPointAfter(op);
     Value result = op->getResult(0);
     result = select(compare(arith::CmpFPredicate::OGE, value, limit),
-                    integer(type, isSigned ? APInt::getSignedMaxValue(width) : APInt::getMaxValue(width)), result);
+                    integer(type, isSigned ? APInt::getSignedMaxValue(width)
+                                           : APInt::getMaxValue(width)),
+                    result);
     result = select(compare(arith::CmpFPredicate::OLT, value, least),
-                    integer(type, isSigned ? APInt::getSignedMinValue(width) : APInt::getZero(width)), result);
-    result = select(compare(arith::CmpFPredicate::UNO, value, value), integer(type, APInt::getZero(width)), result);
+                    integer(type, isSigned ? APInt::getSignedMinValue(width)
+                                           : APInt::getZero(width)),
+                    result);
+    result = select(compare(arith::CmpFPredicate::UNO, value, value),
+                    integer(type, APInt::getZero(width)), result);
     replaceUses(result);
   }
 
@@ -77,7 +98,8 @@ private:
 
   static bool isHarmlessDivisor(Value divisor, bool isSigned) {
     APInt constant;
-    return matchPattern(divisor, m_ConstantInt(&constant)) && !constant.isZero() && !(isSigned && constant.isAllOnes());
+    return matchPattern(divisor, m_ConstantInt(&constant)) &&
+           !constant.isZero() && !(isSigned && constant.isAllOnes());
   }
 
   Value constant(Type type, TypedAttr element) {
@@ -85,10 +107,20 @@ private:
       element = DenseElementsAttr::get(vector, Attribute(element));
     return arith::ConstantOp::create(builder, loc, element);
   }
-  Value integer(Type type, const APInt &value) { return constant(type, builder.getIntegerAttr(getElementTypeOrSelf(type), value)); }
-  Value number(Type type, double value) { return constant(type, builder.getFloatAttr(getElementTypeOrSelf(type), value)); }
-  Value compare(arith::CmpIPredicate predicate, Value a, Value b) { return arith::CmpIOp::create(builder, loc, predicate, a, b); }
-  Value compare(arith::CmpFPredicate predicate, Value a, Value b) { return arith::CmpFOp::create(builder, loc, predicate, a, b); }
+  Value integer(Type type, const APInt &value) {
+    return constant(type,
+                    builder.getIntegerAttr(getElementTypeOrSelf(type), value));
+  }
+  Value number(Type type, double value) {
+    return constant(type,
+                    builder.getFloatAttr(getElementTypeOrSelf(type), value));
+  }
+  Value compare(arith::CmpIPredicate predicate, Value a, Value b) {
+    return arith::CmpIOp::create(builder, loc, predicate, a, b);
+  }
+  Value compare(arith::CmpFPredicate predicate, Value a, Value b) {
+    return arith::CmpFOp::create(builder, loc, predicate, a, b);
+  }
   Value select(Value condition, Value a, Value b) {
     Value result = arith::SelectOp::create(builder, loc, condition, a, b);
     created.insert(result.getDefiningOp());
@@ -97,7 +129,9 @@ private:
 
   /// What used the result uses `value`, which is computed from it.
   void replaceUses(Value value) {
-    op->getResult(0).replaceUsesWithIf(value, [&](OpOperand &use) { return !created.contains(use.getOwner()); });
+    op->getResult(0).replaceUsesWithIf(value, [&](OpOperand &use) {
+      return !created.contains(use.getOwner());
+    });
   }
 
   Operation *op;

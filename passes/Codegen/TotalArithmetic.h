@@ -1,4 +1,5 @@
-//===- TotalArithmetic.h - Arithmetic that is defined everywhere -*- C++ -*-===//
+//===- TotalArithmetic.h - Arithmetic that is defined everywhere -*- C++
+//-*-===//
 
 #ifndef LOCKSTEP_PASSES_CODEGEN_TOTALARITHMETIC_H
 #define LOCKSTEP_PASSES_CODEGEN_TOTALARITHMETIC_H
@@ -7,8 +8,9 @@
 
 namespace lockstep {
 
-/// Gives operations of `arith` a result where MLIR leaves it undefined, or the processor signals an error. The results are those of XLA and
-/// of the reference interpreter:
+/// Gives operations of `arith` a result where MLIR leaves it undefined, or the
+/// processor signals an error. The results are those of XLA and of the
+/// reference interpreter:
 ///
 /// | operation | operands | result |
 /// |---|---|---|

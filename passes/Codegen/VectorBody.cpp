@@ -13,27 +13,38 @@ bool lockstep::isVectorizableBody(linalg::GenericOp op) {
   for (Operation &inner : op.getBlock()->without_terminator()) {
     if (isa<arith::ConstantOp>(inner))
       continue;
-    if (!OpTrait::hasElementwiseMappableTraits(&inner) || inner.getNumResults() != 1 || inner.getNumRegions() != 0)
+    if (!OpTrait::hasElementwiseMappableTraits(&inner) ||
+        inner.getNumResults() != 1 || inner.getNumRegions() != 0)
       return false;
-    for (Type type : llvm::concat<const Type>(inner.getOperandTypes(), inner.getResultTypes()))
+    for (Type type : llvm::concat<const Type>(inner.getOperandTypes(),
+                                              inner.getResultTypes()))
       if (!isa<FloatType, IntegerType>(type))
         return false;
   }
-  return llvm::all_of(op.getBlock()->getTerminator()->getOperandTypes(), llvm::IsaPred<FloatType, IntegerType>);
+  return llvm::all_of(op.getBlock()->getTerminator()->getOperandTypes(),
+                      llvm::IsaPred<FloatType, IntegerType>);
 }
 
-Value lockstep::broadcast(OpBuilder &builder, Location loc, Value value, int64_t lanes) {
+Value lockstep::broadcast(OpBuilder &builder, Location loc, Value value,
+                          int64_t lanes) {
   if (isa<VectorType>(value.getType()))
     return value;
-  return vector::BroadcastOp::create(builder, loc, VectorType::get(lanes, value.getType()), value);
+  return vector::BroadcastOp::create(
+      builder, loc, VectorType::get(lanes, value.getType()), value);
 }
 
-SmallVector<Value> lockstep::evaluateBody(OpBuilder &builder, linalg::GenericOp op, ValueRange arguments, int64_t lanes) {
+SmallVector<Value> lockstep::evaluateBody(OpBuilder &builder,
+                                          linalg::GenericOp op,
+                                          ValueRange arguments, int64_t lanes) {
   IRMapping mapping;
-  for (auto [argument, value] : llvm::zip_equal(op.getBlock()->getArguments(), arguments))
+  for (auto [argument, value] :
+       llvm::zip_equal(op.getBlock()->getArguments(), arguments))
     if (value)
       mapping.map(argument, value);
-  auto lookup = [&](Value value) { return broadcast(builder, op.getLoc(), mapping.lookupOrDefault(value), lanes); };
+  auto lookup = [&](Value value) {
+    return broadcast(builder, op.getLoc(), mapping.lookupOrDefault(value),
+                     lanes);
+  };
   for (Operation &inner : op.getBlock()->without_terminator()) {
     if (isa<arith::ConstantOp>(inner)) {
       builder.clone(inner, mapping);

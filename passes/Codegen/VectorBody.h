@@ -7,16 +7,21 @@
 
 namespace lockstep {
 
-/// True if the body is arithmetic on its arguments and on values from outside, element by element.
+/// True if the body is arithmetic on its arguments and on values from outside,
+/// element by element.
 bool isVectorizableBody(mlir::linalg::GenericOp op);
 
-/// Evaluates the body on vectors of `lanes` elements, one for each argument of the block; returns what it yields. Arguments that
-/// are null are not used by the body.
-llvm::SmallVector<mlir::Value> evaluateBody(mlir::OpBuilder &builder, mlir::linalg::GenericOp op, mlir::ValueRange arguments,
+/// Evaluates the body on vectors of `lanes` elements, one for each argument of
+/// the block; returns what it yields. Arguments that are null are not used by
+/// the body.
+llvm::SmallVector<mlir::Value> evaluateBody(mlir::OpBuilder &builder,
+                                            mlir::linalg::GenericOp op,
+                                            mlir::ValueRange arguments,
                                             int64_t lanes);
 
 /// The scalar or vector `value` as a vector.
-mlir::Value broadcast(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, int64_t lanes);
+mlir::Value broadcast(mlir::OpBuilder &builder, mlir::Location loc,
+                      mlir::Value value, int64_t lanes);
 
 } // namespace lockstep
 

@@ -37,15 +37,22 @@ FailureOr<ElementType> lockstep::toElementType(Type type, bool isUnsigned) {
   }
 }
 
-FailureOr<std::unique_ptr<artifact::TensorTypeT>> lockstep::emitTensorType(Operation *op, RankedTensorType type, bool isUnsigned) {
+FailureOr<std::unique_ptr<artifact::TensorTypeT>>
+lockstep::emitTensorType(Operation *op, RankedTensorType type,
+                         bool isUnsigned) {
   auto table = std::make_unique<artifact::TensorTypeT>();
   for (int64_t size : type.getShape())
     table->shape.push_back(ShapedType::isDynamic(size) ? -1 : size);
-  // An index is the compiler's own: nothing of this type goes in or out, and in memory it has 64 bits.
-  Type stored = type.getElementType().isIndex() ? IntegerType::get(type.getContext(), 64) : type.getElementType();
+  // An index is the compiler's own: nothing of this type goes in or out, and in
+  // memory it has 64 bits.
+  Type stored = type.getElementType().isIndex()
+                    ? IntegerType::get(type.getContext(), 64)
+                    : type.getElementType();
   FailureOr<ElementType> element = toElementType(stored, isUnsigned);
   if (failed(element))
-    return op->emitError("element type ") << type.getElementType() << " has no place in an artifact", failure();
+    return op->emitError("element type ")
+               << type.getElementType() << " has no place in an artifact",
+           failure();
   table->element = *element;
   return table;
 }
@@ -79,13 +86,16 @@ static Type toType(MLIRContext *context, ElementType element) {
   llvm_unreachable("the artifact has been verified");
 }
 
-ImportedType lockstep::toTensorType(MLIRContext *context, const artifact::TensorType &type) {
+ImportedType lockstep::toTensorType(MLIRContext *context,
+                                    const artifact::TensorType &type) {
   SmallVector<int64_t> shape;
   if (type.shape())
     for (int64_t size : *type.shape())
       shape.push_back(size < 0 ? ShapedType::kDynamic : size);
-  bool isUnsigned = type.element() >= ElementType::u8 && type.element() <= ElementType::u64;
-  return {RankedTensorType::get(shape, toType(context, type.element())), isUnsigned};
+  bool isUnsigned =
+      type.element() >= ElementType::u8 && type.element() <= ElementType::u64;
+  return {RankedTensorType::get(shape, toType(context, type.element())),
+          isUnsigned};
 }
 
 std::vector<std::byte> lockstep::toBytes(DenseElementsAttr elements) {
@@ -97,18 +107,24 @@ std::vector<std::byte> lockstep::toBytes(DenseElementsAttr elements) {
   }
   ArrayRef<char> data = elements.getRawData();
   auto *begin = reinterpret_cast<const std::byte *>(data.data());
-  for (int64_t i = 0, copies = elements.isSplat() ? elements.getNumElements() : 1; i < copies; ++i)
+  for (int64_t i = 0,
+               copies = elements.isSplat() ? elements.getNumElements() : 1;
+       i < copies; ++i)
     bytes.insert(bytes.end(), begin, begin + data.size());
   return bytes;
 }
 
-FailureOr<DenseElementsAttr> lockstep::toElements(RankedTensorType type, std::span<const std::byte> bytes) {
+FailureOr<DenseElementsAttr>
+lockstep::toElements(RankedTensorType type, std::span<const std::byte> bytes) {
   size_t elementBytes = getElementBytes(type.getElementType());
   if (bytes.size() != type.getNumElements() * elementBytes)
     return failure();
   if (type.getElementType().isInteger(1)) {
-    SmallVector<bool> values = llvm::map_to_vector(bytes, [](std::byte byte) { return byte != std::byte(0); });
+    SmallVector<bool> values = llvm::map_to_vector(
+        bytes, [](std::byte byte) { return byte != std::byte(0); });
     return DenseElementsAttr::get(type, values);
   }
-  return DenseElementsAttr::getFromRawBuffer(type, ArrayRef(reinterpret_cast<const char *>(bytes.data()), bytes.size()));
+  return DenseElementsAttr::getFromRawBuffer(
+      type,
+      ArrayRef(reinterpret_cast<const char *>(bytes.data()), bytes.size()));
 }

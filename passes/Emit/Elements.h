@@ -16,22 +16,28 @@
 namespace lockstep {
 
 /// The element type of an artifact; fails for types that it does not have.
-llvm::FailureOr<artifact::ElementType> toElementType(mlir::Type type, bool isUnsigned);
+llvm::FailureOr<artifact::ElementType> toElementType(mlir::Type type,
+                                                     bool isUnsigned);
 
-/// The table of a type that `op` has; an error there if its elements are of a type that artifacts do not have.
-llvm::FailureOr<std::unique_ptr<artifact::TensorTypeT>> emitTensorType(mlir::Operation *op, mlir::RankedTensorType type, bool isUnsigned);
+/// The table of a type that `op` has; an error there if its elements are of a
+/// type that artifacts do not have.
+llvm::FailureOr<std::unique_ptr<artifact::TensorTypeT>>
+emitTensorType(mlir::Operation *op, mlir::RankedTensorType type,
+               bool isUnsigned);
 
 /// A type as MLIR writes it, which has no signs.
 struct ImportedType {
   mlir::RankedTensorType type;
   bool isUnsigned = false;
 };
-ImportedType toTensorType(mlir::MLIRContext *context, const artifact::TensorType &type);
+ImportedType toTensorType(mlir::MLIRContext *context,
+                          const artifact::TensorType &type);
 
 /// The elements in row-major order, a byte for an i1.
 std::vector<std::byte> toBytes(mlir::DenseElementsAttr elements);
 /// The reverse; fails if `bytes` are not as many as the type takes.
-llvm::FailureOr<mlir::DenseElementsAttr> toElements(mlir::RankedTensorType type, std::span<const std::byte> bytes);
+llvm::FailureOr<mlir::DenseElementsAttr>
+toElements(mlir::RankedTensorType type, std::span<const std::byte> bytes);
 
 } // namespace lockstep
 

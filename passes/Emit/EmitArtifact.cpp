@@ -22,14 +22,18 @@ namespace {
 
 class ArtifactEmitter {
 public:
-  explicit ArtifactEmitter(ModuleOp module) : module(module), tables(writer.tables), context(tables) {}
+  explicit ArtifactEmitter(ModuleOp module)
+      : module(module), tables(writer.tables), context(tables) {}
 
   LogicalResult run(raw_ostream &os, bool allowUnproven) {
     if (failed(emitModule()))
       return failure();
-    llvm::sort(tables.constant_outputs,
-               [](const auto &a, const auto &b) { return std::tie(a->program, a->name) < std::tie(b->program, b->name); });
-    auto locate = [&](StringRef name, StringRef role, uint32_t command) { return getCommandLocation(name, role, command); };
+    llvm::sort(tables.constant_outputs, [](const auto &a, const auto &b) {
+      return std::tie(a->program, a->name) < std::tie(b->program, b->name);
+    });
+    auto locate = [&](StringRef name, StringRef role, uint32_t command) {
+      return getCommandLocation(name, role, command);
+    };
     if (failed(certify(module, tables, locate, allowUnproven)))
       return failure();
     auto bytes = writer.finish();
@@ -50,12 +54,19 @@ private:
     if (failed(replicas))
       return failure();
     tables.replicas = *replicas;
-    // By kind: the bytes do not depend on the order in which operations of different kinds stand.
-    return success(
-        succeeded(emitAll<collective::GroupOp>()) && succeeded(emitAll<device::RoleOp>()) && succeeded(emitAll<device::VariableOp>()) &&
-        succeeded(emitAll<device::ScalarOp>()) && succeeded(emitAll<device::ConstantsOp>()) && succeeded(emitAll<device::KernelOp>()) &&
-        succeeded(emitAll<device::EntryOp>()) && succeeded(emitAll<device::BinaryOp>()) && succeeded(emitAll<device::ProgramOp>()) &&
-        succeeded(emitAll<device::ConstantOutputOp>()) && succeeded(emitAll<device::RemarkOp>()));
+    // By kind: the bytes do not depend on the order in which operations of
+    // different kinds stand.
+    return success(succeeded(emitAll<collective::GroupOp>()) &&
+                   succeeded(emitAll<device::RoleOp>()) &&
+                   succeeded(emitAll<device::VariableOp>()) &&
+                   succeeded(emitAll<device::ScalarOp>()) &&
+                   succeeded(emitAll<device::ConstantsOp>()) &&
+                   succeeded(emitAll<device::KernelOp>()) &&
+                   succeeded(emitAll<device::EntryOp>()) &&
+                   succeeded(emitAll<device::BinaryOp>()) &&
+                   succeeded(emitAll<device::ProgramOp>()) &&
+                   succeeded(emitAll<device::ConstantOutputOp>()) &&
+                   succeeded(emitAll<device::RemarkOp>()));
   }
 
   template <typename OpT> LogicalResult emitAll() {
@@ -94,12 +105,17 @@ private:
     return success();
   }
 
-  static device::ArgumentsAttr getArguments(device::KernelOp kernel) { return kernel.getLaunchArguments(); }
-  static device::ArgumentsAttr getArguments(device::EntryOp kernel) { return kernel.getArgumentsAttr(); }
+  static device::ArgumentsAttr getArguments(device::KernelOp kernel) {
+    return kernel.getLaunchArguments();
+  }
+  static device::ArgumentsAttr getArguments(device::EntryOp kernel) {
+    return kernel.getArgumentsAttr();
+  }
 
   /// A kernel, or what stands for it when its body is native code.
   template <typename OpT>
-    requires std::is_same_v<OpT, device::KernelOp> || std::is_same_v<OpT, device::EntryOp>
+    requires std::is_same_v<OpT, device::KernelOp> ||
+             std::is_same_v<OpT, device::EntryOp>
   LogicalResult emit(OpT kernel) {
     context.kernels[kernel.getSymName()] = tables.kernels.size();
     auto table = std::make_unique<artifact::KernelT>();
@@ -119,7 +135,8 @@ private:
   LogicalResult emit(device::BinaryOp binary) {
     auto table = std::make_unique<artifact::BinaryT>();
     table->target = binary.getTarget().str();
-    FailureOr<std::vector<std::byte>> bytes = getBytes(binary, binary.getObject());
+    FailureOr<std::vector<std::byte>> bytes =
+        getBytes(binary, binary.getObject());
     if (failed(bytes))
       return failure();
     table->segment = writer.addSegment(std::move(*bytes));
@@ -138,7 +155,9 @@ private:
   }
 
   LogicalResult emit(device::VariableOp variable) {
-    auto type = emitTensorType(variable, cast<RankedTensorType>(variable.getType()), variable.getIsUnsigned());
+    auto type =
+        emitTensorType(variable, cast<RankedTensorType>(variable.getType()),
+                       variable.getIsUnsigned());
     if (failed(type))
       return failure();
     auto table = std::make_unique<artifact::VariableT>();
@@ -146,8 +165,10 @@ private:
     table->type = std::move(*type);
     table->space = static_cast<artifact::Space>(variable.getSpace());
     table->offset = variable.getOffset();
-    table->synchronization = static_cast<artifact::Synchronization>(variable.getSynchronization());
-    table->aggregation = static_cast<artifact::Aggregation>(variable.getAggregation());
+    table->synchronization =
+        static_cast<artifact::Synchronization>(variable.getSynchronization());
+    table->aggregation =
+        static_cast<artifact::Aggregation>(variable.getAggregation());
     if (ElementsAttr initial = variable.getInitialAttr()) {
       FailureOr<std::vector<std::byte>> bytes = getBytes(variable, initial);
       if (failed(bytes))
@@ -156,23 +177,29 @@ private:
     }
     bool isShared = variable.getSpace() == device::Space::Variable;
     if (!tables.roles.empty())
-      table->role = context.roles.lookup(variable.getRole().value_or(device::kWorkerRole));
+      table->role = context.roles.lookup(
+          variable.getRole().value_or(device::kWorkerRole));
     if (std::optional<device::ShardAttr> shard = variable.getShard()) {
       table->shard = std::make_unique<artifact::ShardT>();
       table->shard->of = shard->getOf().str();
       table->shard->first_row = shard->getFirstRow();
       table->shard->rows = shard->getRows();
     }
-    artifact::RoleT *role = tables.roles.empty() ? nullptr : tables.roles[table->role].get();
-    uint64_t &size = role ? (isShared ? role->variable_size : role->replica_variable_size)
-                          : (isShared ? tables.variable_size : tables.replica_variable_size);
-    size = std::max<uint64_t>(size, llvm::alignTo(variable.getOffset() + getByteSize(variable.getType()), 64));
+    artifact::RoleT *role =
+        tables.roles.empty() ? nullptr : tables.roles[table->role].get();
+    uint64_t &size =
+        role ? (isShared ? role->variable_size : role->replica_variable_size)
+             : (isShared ? tables.variable_size : tables.replica_variable_size);
+    size = std::max<uint64_t>(
+        size, llvm::alignTo(
+                  variable.getOffset() + getByteSize(variable.getType()), 64));
     tables.variables.push_back(std::move(table));
     return success();
   }
 
   LogicalResult emit(device::ScalarOp scalar) {
-    auto type = emitTensorType(scalar, cast<RankedTensorType>(scalar.getType()), scalar.getIsUnsigned());
+    auto type = emitTensorType(scalar, cast<RankedTensorType>(scalar.getType()),
+                               scalar.getIsUnsigned());
     if (failed(type))
       return failure();
     auto table = std::make_unique<artifact::ScalarT>();
@@ -186,13 +213,16 @@ private:
       for (std::byte byte : *bytes)
         table->default_value.push_back(static_cast<uint8_t>(byte));
     }
-    tables.scalar_size = std::max<uint64_t>(tables.scalar_size, llvm::alignTo(scalar.getOffset() + getByteSize(scalar.getType()), 64));
+    tables.scalar_size = std::max<uint64_t>(
+        tables.scalar_size,
+        llvm::alignTo(scalar.getOffset() + getByteSize(scalar.getType()), 64));
     tables.scalars.push_back(std::move(table));
     return success();
   }
 
   LogicalResult emit(device::ConstantsOp constants) {
-    FailureOr<std::vector<std::byte>> bytes = getBytes(constants, constants.getBytes());
+    FailureOr<std::vector<std::byte>> bytes =
+        getBytes(constants, constants.getBytes());
     if (failed(bytes))
       return failure();
     tables.constants = writer.addSegment(std::move(*bytes));
@@ -222,15 +252,19 @@ private:
     return tensor.getNumElements() * getElementBytes(tensor.getElementType());
   }
 
-  FailureOr<std::vector<std::byte>> getBytes(Operation *op, ElementsAttr elements) {
+  FailureOr<std::vector<std::byte>> getBytes(Operation *op,
+                                             ElementsAttr elements) {
     auto dense = dyn_cast<DenseElementsAttr>(elements);
     if (!dense)
-      return op->emitError("expected dense elements, found ") << elements, failure();
+      return op->emitError("expected dense elements, found ") << elements,
+             failure();
     return toBytes(dense);
   }
 
-  Location getCommandLocation(StringRef name, StringRef role, uint32_t command) const {
-    for (auto [table, locations] : llvm::zip_equal(tables.programs, commandLocations))
+  Location getCommandLocation(StringRef name, StringRef role,
+                              uint32_t command) const {
+    for (auto [table, locations] :
+         llvm::zip_equal(tables.programs, commandLocations))
       if (table->name == name && table->role == role)
         return locations[command];
     return module->getLoc();
@@ -252,6 +286,7 @@ FailureOr<int64_t> lockstep::getReplicas(ModuleOp module) {
   return replica::getReplicaCount(module);
 }
 
-LogicalResult lockstep::emitArtifact(ModuleOp module, raw_ostream &os, bool allowUnproven) {
+LogicalResult lockstep::emitArtifact(ModuleOp module, raw_ostream &os,
+                                     bool allowUnproven) {
   return ArtifactEmitter(module).run(os, allowUnproven);
 }

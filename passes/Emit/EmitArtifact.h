@@ -12,15 +12,19 @@ namespace lockstep {
 /// The attribute of a module of device IR that holds its replica count.
 inline constexpr llvm::StringLiteral kReplicasAttr = "device.replicas";
 
-/// The replica count of a module: its attribute, or else that of its strategy. An error if there is neither.
+/// The replica count of a module: its attribute, or else that of its strategy.
+/// An error if there is neither.
 llvm::FailureOr<int64_t> getReplicas(mlir::ModuleOp module);
 
-/// Writes `module`, which holds device IR, as an artifact. The same module gives the same bytes on every machine.
-/// Errors are emitted at the operation that has no place in an artifact.
+/// Writes `module`, which holds device IR, as an artifact. The same module
+/// gives the same bytes on every machine. Errors are emitted at the operation
+/// that has no place in an artifact.
 ///
-/// Programs whose ranks may wait for each other for ever are an error, and those of which that is not known; unless `allowUnproven`,
-/// for tools that show why.
-llvm::LogicalResult emitArtifact(mlir::ModuleOp module, llvm::raw_ostream &os, bool allowUnproven = false);
+/// Programs whose ranks may wait for each other for ever are an error, and
+/// those of which that is not known; unless `allowUnproven`, for tools that
+/// show why.
+llvm::LogicalResult emitArtifact(mlir::ModuleOp module, llvm::raw_ostream &os,
+                                 bool allowUnproven = false);
 
 } // namespace lockstep
 

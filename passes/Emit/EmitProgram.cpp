@@ -47,17 +47,25 @@ private:
     for (Operation &op : block) {
       LogicalResult result =
           TypeSwitch<Operation *, LogicalResult>(&op)
-              .Case<device::SliceOp, device::OutputOp, device::LaunchOp, device::StartOp, device::WaitOp, device::BarrierOp, device::OnceOp,
-                    device::CopyOp, device::SetRegisterOp, device::AddRegisterOp, device::LoadRegisterOp, device::NextOp, device::JumpOp,
-                    device::BranchUnlessOp, device::BranchGreaterEqualOp, device::ReturnOp>([&](auto typed) { return emitCommand(typed); })
-              .Default([](Operation *other) { return other->emitError("'") << other->getName() << "' has no place in an artifact"; });
+              .Case<device::SliceOp, device::OutputOp, device::LaunchOp,
+                    device::StartOp, device::WaitOp, device::BarrierOp,
+                    device::OnceOp, device::CopyOp, device::SetRegisterOp,
+                    device::AddRegisterOp, device::LoadRegisterOp,
+                    device::NextOp, device::JumpOp, device::BranchUnlessOp,
+                    device::BranchGreaterEqualOp, device::ReturnOp>(
+                  [&](auto typed) { return emitCommand(typed); })
+              .Default([](Operation *other) {
+                return other->emitError("'")
+                       << other->getName() << "' has no place in an artifact";
+              });
       if (failed(result))
         return failure();
     }
     return success();
   }
 
-  /// Appends a command; the tables behind unions are owned by raw pointers in the object API.
+  /// Appends a command; the tables behind unions are owned by raw pointers in
+  /// the object API.
   template <typename TableT> TableT *append(Operation *op) {
     auto command = std::make_unique<artifact::CommandT>();
     TableT table;
@@ -70,7 +78,8 @@ private:
   }
 
   LogicalResult emitCommand(device::SliceOp slice) {
-    auto type = emitTensorType(slice, slice.getType().getTensor(), slice.getIsUnsigned());
+    auto type = emitTensorType(slice, slice.getType().getTensor(),
+                               slice.getIsUnsigned());
     if (failed(type))
       return failure();
     buffers[slice] = program->buffers.size();
@@ -143,23 +152,28 @@ private:
 
   /// A group without ranks is all replicas.
   bool hasRank(const artifact::GroupT &group, uint64_t rank) const {
-    return group.ranks.empty() ? rank < context.tables.replicas : llvm::is_contained(group.ranks, rank);
+    return group.ranks.empty() ? rank < context.tables.replicas
+                               : llvm::is_contained(group.ranks, rank);
   }
 
   /// Kinds that the dialect has and no runtime can execute.
   static bool isExecutable(collective::Kind kind) {
     using collective::Kind;
-    return kind != Kind::AllToAll && kind != Kind::Send && kind != Kind::Recv && kind != Kind::Permute;
+    return kind != Kind::AllToAll && kind != Kind::Send && kind != Kind::Recv &&
+           kind != Kind::Permute;
   }
 
   LogicalResult emitCommand(device::StartOp start) {
     if (!isExecutable(start.getKind()))
-      return start.emitError("a collective of kind '") << stringifyKind(start.getKind()) << "' cannot be executed";
+      return start.emitError("a collective of kind '")
+             << stringifyKind(start.getKind()) << "' cannot be executed";
     FailureOr<uint32_t> group = getGroup(start, start.getGroup());
     if (failed(group))
       return failure();
-    if (std::optional<uint64_t> root = start.getRoot(); root && !hasRank(*context.tables.groups[*group], *root))
-      return start.emitError("expected a root among the ranks of group '") << start.getGroup() << "', found " << *root;
+    if (std::optional<uint64_t> root = start.getRoot();
+        root && !hasRank(*context.tables.groups[*group], *root))
+      return start.emitError("expected a root among the ranks of group '")
+             << start.getGroup() << "', found " << *root;
     auto *body = append<artifact::StartT>(start);
     body->kind = static_cast<artifact::CollectiveKind>(start.getKind());
     body->reduction = static_cast<artifact::Reduction>(start.getReduction());
@@ -234,14 +248,16 @@ private:
   LogicalResult emitCommand(device::JumpOp jump) {
     // A jump to what follows needs no command.
     if (jump.getTarget() != jump->getBlock()->getNextNode())
-      jumps.push_back({&append<artifact::JumpT>(jump)->target, jump.getTarget()});
+      jumps.push_back(
+          {&append<artifact::JumpT>(jump)->target, jump.getTarget()});
     return success();
   }
 
   LogicalResult expectNext(Operation *op, Block *next) {
     if (next == op->getBlock()->getNextNode())
       return success();
-    return op->emitError("expected the block of its second successor to follow");
+    return op->emitError(
+        "expected the block of its second successor to follow");
   }
 
   LogicalResult emitCommand(device::BranchUnlessOp branch) {
@@ -265,7 +281,8 @@ private:
   }
 
   EmitContext &context;
-  std::unique_ptr<artifact::ProgramT> program = std::make_unique<artifact::ProgramT>();
+  std::unique_ptr<artifact::ProgramT> program =
+      std::make_unique<artifact::ProgramT>();
   std::vector<Location> commandLocations;
   llvm::DenseMap<Value, uint32_t> buffers;
   llvm::DenseMap<Block *, uint32_t> blockStarts;
@@ -275,4 +292,7 @@ private:
 
 } // namespace
 
-FailureOr<EmittedProgram> lockstep::emitProgram(device::ProgramOp op, EmitContext &context) { return ProgramEmitter(context).run(op); }
+FailureOr<EmittedProgram> lockstep::emitProgram(device::ProgramOp op,
+                                                EmitContext &context) {
+  return ProgramEmitter(context).run(op);
+}

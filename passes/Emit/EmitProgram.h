@@ -10,11 +10,13 @@
 
 namespace lockstep {
 
-/// The tables of an artifact while it is written, and where in them is what others refer to.
+/// The tables of an artifact while it is written, and where in them is what
+/// others refer to.
 struct EmitContext {
   explicit EmitContext(artifact::ArtifactT &tables) : tables(tables) {}
 
-  /// The index of the user's line that `loc` stands for; a line that is not there yet is added.
+  /// The index of the user's line that `loc` stands for; a line that is not
+  /// there yet is added.
   uint32_t getLocation(mlir::Location loc);
 
   artifact::ArtifactT &tables;
@@ -31,8 +33,10 @@ struct EmittedProgram {
   std::vector<mlir::Location> commandLocations;
 };
 
-/// The table of `op`. The kernels and groups that it names must be in `context`; an error for what has no place in an artifact.
-llvm::FailureOr<EmittedProgram> emitProgram(device::ProgramOp op, EmitContext &context);
+/// The table of `op`. The kernels and groups that it names must be in
+/// `context`; an error for what has no place in an artifact.
+llvm::FailureOr<EmittedProgram> emitProgram(device::ProgramOp op,
+                                            EmitContext &context);
 
 } // namespace lockstep
 

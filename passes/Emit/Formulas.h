@@ -10,11 +10,16 @@
 
 namespace lockstep {
 
-/// Puts the formulas of `kernel`, if it has any, into `table`, and the names of their operations into `tables`.
-llvm::LogicalResult emitFormulas(mlir::Operation *kernel, artifact::KernelT &table, artifact::ArtifactT &tables);
+/// Puts the formulas of `kernel`, if it has any, into `table`, and the names of
+/// their operations into `tables`.
+llvm::LogicalResult emitFormulas(mlir::Operation *kernel,
+                                 artifact::KernelT &table,
+                                 artifact::ArtifactT &tables);
 
 /// The formulas of a kernel as an attribute; null if it has none.
-mlir::ArrayAttr importFormulas(mlir::Builder &builder, const artifact::Kernel &kernel, const artifact::Artifact &tables);
+mlir::ArrayAttr importFormulas(mlir::Builder &builder,
+                               const artifact::Kernel &kernel,
+                               const artifact::Artifact &tables);
 
 } // namespace lockstep
 

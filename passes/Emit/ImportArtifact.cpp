@@ -24,7 +24,8 @@ using namespace mlir;
 /// Elements of a vector that may be absent.
 template <typename Vector> static auto elements(const Vector *vector) {
   using Element = std::decay_t<decltype(*vector->begin())>;
-  return vector ? std::vector<Element>(vector->begin(), vector->end()) : std::vector<Element>();
+  return vector ? std::vector<Element>(vector->begin(), vector->end())
+                : std::vector<Element>();
 }
 
 namespace {
@@ -32,19 +33,22 @@ namespace {
 class ArtifactImporter {
 public:
   ArtifactImporter(const runtime::Artifact &artifact, Location location)
-      : artifact(artifact), tables(artifact.tables()), location(location), builder(location.getContext()) {}
+      : artifact(artifact), tables(artifact.tables()), location(location),
+        builder(location.getContext()) {}
 
   OwningOpRef<ModuleOp> run() {
     std::optional<StringRef> name;
     if (tables.name() && tables.name()->size() > 0)
       name = text(tables.name());
     OwningOpRef<ModuleOp> module = ModuleOp::create(location, name);
-    (*module)->setAttr(kReplicasAttr, builder.getI64IntegerAttr(tables.replicas()));
+    (*module)->setAttr(kReplicasAttr,
+                       builder.getI64IntegerAttr(tables.replicas()));
     builder.setInsertionPointToEnd(module->getBody());
     for (const artifact::Group *group : elements(tables.groups()))
       import(*group);
     for (const artifact::Role *role : elements(tables.roles()))
-      device::RoleOp::create(builder, location, text(role->name()), role->first_rank(), role->ranks());
+      device::RoleOp::create(builder, location, text(role->name()),
+                             role->first_rank(), role->ranks());
     for (const artifact::Variable *variable : elements(tables.variables()))
       if (failed(import(*variable)))
         return nullptr;
@@ -52,26 +56,39 @@ public:
       if (failed(import(*scalar)))
         return nullptr;
     if (tables.constants() >= 0)
-      device::ConstantsOp::create(builder, location, bytesOf(tables.constants()));
+      device::ConstantsOp::create(builder, location,
+                                  bytesOf(tables.constants()));
     for (const artifact::Kernel *kernel : elements(tables.kernels()))
       import(*kernel);
     for (const artifact::Binary *binary : elements(tables.binaries()))
-      device::BinaryOp::create(builder, location, symbolOf(text(binary->target())), text(binary->target()), bytesOf(binary->segment()));
+      device::BinaryOp::create(
+          builder, location, symbolOf(text(binary->target())),
+          text(binary->target()), bytesOf(binary->segment()));
     for (const artifact::Program *program : elements(tables.programs()))
       if (failed(import(*program)))
         return nullptr;
-    for (const artifact::ConstantOutput *output : elements(tables.constant_outputs())) {
-      Attribute value = plainValueFromJson(text(output->value()), builder.getContext());
+    for (const artifact::ConstantOutput *output :
+         elements(tables.constant_outputs())) {
+      Attribute value =
+          plainValueFromJson(text(output->value()), builder.getContext());
       if (!value)
         return emitError(location, "expected output '")
-                   << text(output->name()) << "' of program '" << text(output->program())
-                   << "' to be made of strings, booleans, i64 and finite f64, found '" << text(output->value()) << "'",
+                   << text(output->name()) << "' of program '"
+                   << text(output->program())
+                   << "' to be made of strings, booleans, i64 and finite f64, "
+                      "found '"
+                   << text(output->value()) << "'",
                nullptr;
-      device::ConstantOutputOp::create(builder, location, text(output->name()), value, text(output->program()));
+      device::ConstantOutputOp::create(builder, location, text(output->name()),
+                                       value, text(output->program()));
     }
     for (const artifact::Remark *remark : elements(tables.remarks()))
-      device::RemarkOp::create(builder, at(remark->location()), text(remark->stage()), text(remark->kind()), text(remark->message()),
-                               text(remark->program()).empty() ? StringAttr() : builder.getStringAttr(text(remark->program())));
+      device::RemarkOp::create(
+          builder, at(remark->location()), text(remark->stage()),
+          text(remark->kind()), text(remark->message()),
+          text(remark->program()).empty()
+              ? StringAttr()
+              : builder.getStringAttr(text(remark->program())));
     nameVariables(*module);
     return module;
   }
@@ -81,13 +98,17 @@ private:
   // Parts
   //===--------------------------------------------------------------------===//
 
-  static StringRef text(const flatbuffers::String *string) { return string ? StringRef(string->data(), string->size()) : StringRef(); }
-
-  DenseI64ArrayAttr integers(ArrayRef<uint32_t> values) {
-    return builder.getDenseI64ArrayAttr(SmallVector<int64_t>(values.begin(), values.end()));
+  static StringRef text(const flatbuffers::String *string) {
+    return string ? StringRef(string->data(), string->size()) : StringRef();
   }
 
-  /// The line "model.py:42" of the user's program, or the name of a value that has none.
+  DenseI64ArrayAttr integers(ArrayRef<uint32_t> values) {
+    return builder.getDenseI64ArrayAttr(
+        SmallVector<int64_t>(values.begin(), values.end()));
+  }
+
+  /// The line "model.py:42" of the user's program, or the name of a value that
+  /// has none.
   Location at(uint32_t index) {
     std::string_view line = artifact.location(index);
     auto [file, number] = StringRef(line.data(), line.size()).rsplit(':');
@@ -95,27 +116,35 @@ private:
     if (line.empty())
       return UnknownLoc::get(builder.getContext());
     if (file.empty() || number.getAsInteger(10, row))
-      return NameLoc::get(builder.getStringAttr(StringRef(line.data(), line.size())));
+      return NameLoc::get(
+          builder.getStringAttr(StringRef(line.data(), line.size())));
     return FileLineColLoc::get(builder.getContext(), file, row, 0);
   }
 
   /// "x86_64_v3" for the target "x86-64-v3".
   static std::string symbolOf(StringRef target) {
     std::string symbol = target.str();
-    std::replace_if(symbol.begin(), symbol.end(), [](char c) { return !llvm::isAlnum(c); }, '_');
+    std::replace_if(
+        symbol.begin(), symbol.end(), [](char c) { return !llvm::isAlnum(c); },
+        '_');
     return symbol;
   }
 
   DenseElementsAttr bytesOf(uint32_t segment) {
     std::span<const std::byte> bytes = artifact.segment(segment);
-    return *toElements(RankedTensorType::get(static_cast<int64_t>(bytes.size()), builder.getI8Type()), bytes);
+    return *toElements(RankedTensorType::get(static_cast<int64_t>(bytes.size()),
+                                             builder.getI8Type()),
+                       bytes);
   }
 
   void import(const artifact::Kernel &kernel) {
     device::ArgumentsAttr arguments =
-        kernel.arguments() ? importArguments(builder.getContext(), *kernel.arguments()) : device::ArgumentsAttr();
-    auto entry = device::EntryOp::create(builder, at(kernel.location()), text(kernel.symbol()), arguments, kernel.grid(), kernel.flops(),
-                                         kernel.bytes());
+        kernel.arguments()
+            ? importArguments(builder.getContext(), *kernel.arguments())
+            : device::ArgumentsAttr();
+    auto entry = device::EntryOp::create(
+        builder, at(kernel.location()), text(kernel.symbol()), arguments,
+        kernel.grid(), kernel.flops(), kernel.bytes());
     if (ArrayAttr formulas = importFormulas(builder, kernel, tables))
       entry->setAttr(kFormulas, formulas);
   }
@@ -124,24 +153,33 @@ private:
     std::vector<uint32_t> ranks = elements(group.ranks());
     // Ranks beyond the replicas are of other roles.
     uint32_t replicas = tables.replicas();
-    bool withReplicas = ranks.size() > replicas && ranks[replicas - 1] == replicas - 1;
+    bool withReplicas =
+        ranks.size() > replicas && ranks[replicas - 1] == replicas - 1;
     if (withReplicas)
       ranks.erase(ranks.begin(), ranks.begin() + replicas);
-    collective::GroupOp::create(builder, location, text(group.name()), ranks.empty() ? DenseI64ArrayAttr() : integers(ranks), withReplicas);
+    collective::GroupOp::create(
+        builder, location, text(group.name()),
+        ranks.empty() ? DenseI64ArrayAttr() : integers(ranks), withReplicas);
   }
 
   LogicalResult import(const artifact::Variable &variable) {
-    auto [type, isUnsigned] = toTensorType(builder.getContext(), *variable.type());
+    auto [type, isUnsigned] =
+        toTensorType(builder.getContext(), *variable.type());
     ElementsAttr initial;
     if (variable.initial() >= 0) {
-      FailureOr<DenseElementsAttr> value = toElements(type, artifact.segment(variable.initial()));
+      FailureOr<DenseElementsAttr> value =
+          toElements(type, artifact.segment(variable.initial()));
       if (failed(value))
-        return emitError(location, "expected an initial value of type ") << type << " for variable '" << text(variable.name()) << "'";
+        return emitError(location, "expected an initial value of type ")
+               << type << " for variable '" << text(variable.name()) << "'";
       initial = *value;
     }
-    device::VariableOp::create(builder, location, text(variable.name()), static_cast<device::Space>(variable.space()), variable.offset(),
-                               type, static_cast<int32_t>(variable.synchronization()), static_cast<int32_t>(variable.aggregation()),
-                               initial, isUnsigned, /*path=*/StringAttr(), roleOf(variable), shardOf(variable));
+    device::VariableOp::create(
+        builder, location, text(variable.name()),
+        static_cast<device::Space>(variable.space()), variable.offset(), type,
+        static_cast<int32_t>(variable.synchronization()),
+        static_cast<int32_t>(variable.aggregation()), initial, isUnsigned,
+        /*path=*/StringAttr(), roleOf(variable), shardOf(variable));
     return success();
   }
 
@@ -150,26 +188,34 @@ private:
     // The replicas are the first ranks.
     if (roles.empty() || roles[variable.role()]->first_rank() == 0)
       return {};
-    return FlatSymbolRefAttr::get(builder.getContext(), text(roles[variable.role()]->name()));
+    return FlatSymbolRefAttr::get(builder.getContext(),
+                                  text(roles[variable.role()]->name()));
   }
 
   device::ShardAttr shardOf(const artifact::Variable &variable) {
     const artifact::Shard *shard = variable.shard();
-    return shard ? device::ShardAttr::get(builder.getContext(), text(shard->of()), static_cast<int64_t>(shard->first_row()),
-                                          static_cast<int64_t>(shard->rows()))
+    return shard ? device::ShardAttr::get(
+                       builder.getContext(), text(shard->of()),
+                       static_cast<int64_t>(shard->first_row()),
+                       static_cast<int64_t>(shard->rows()))
                  : device::ShardAttr();
   }
 
   LogicalResult import(const artifact::Scalar &scalar) {
-    auto [type, isUnsigned] = toTensorType(builder.getContext(), *scalar.type());
+    auto [type, isUnsigned] =
+        toTensorType(builder.getContext(), *scalar.type());
     ElementsAttr value;
-    if (std::vector<uint8_t> bytes = elements(scalar.default_value()); !bytes.empty()) {
-      FailureOr<DenseElementsAttr> found = toElements(type, std::as_bytes(std::span(bytes)));
+    if (std::vector<uint8_t> bytes = elements(scalar.default_value());
+        !bytes.empty()) {
+      FailureOr<DenseElementsAttr> found =
+          toElements(type, std::as_bytes(std::span(bytes)));
       if (failed(found))
-        return emitError(location, "expected a default value of type ") << type << " for scalar '" << text(scalar.name()) << "'";
+        return emitError(location, "expected a default value of type ")
+               << type << " for scalar '" << text(scalar.name()) << "'";
       value = *found;
     }
-    device::ScalarOp::create(builder, location, text(scalar.name()), scalar.offset(), type, value, isUnsigned);
+    device::ScalarOp::create(builder, location, text(scalar.name()),
+                             scalar.offset(), type, value, isUnsigned);
     return success();
   }
 
@@ -179,13 +225,19 @@ private:
 
   LogicalResult import(const artifact::Program &table) {
     OpBuilder::InsertionGuard guard(builder);
-    // Programs of one name are the parts of several roles: the first, of the replicas, has the name as its symbol.
+    // Programs of one name are the parts of several roles: the first, of the
+    // replicas, has the name as its symbol.
     bool isPart = !symbols.insert(text(table.name())).second;
-    std::string symbol = isPart ? (text(table.name()) + "." + text(table.role())).str() : text(table.name()).str();
-    auto program = device::ProgramOp::create(builder, location, symbol, text(table.role()), table.replica_size(), table.shared_size(),
-                                             table.input_size(), table.registers(), table.channels(),
-                                             isPart ? builder.getStringAttr(text(table.name())) : StringAttr());
-    std::vector<const artifact::Command *> commands = elements(table.commands());
+    std::string symbol =
+        isPart ? (text(table.name()) + "." + text(table.role())).str()
+               : text(table.name()).str();
+    auto program = device::ProgramOp::create(
+        builder, location, symbol, text(table.role()), table.replica_size(),
+        table.shared_size(), table.input_size(), table.registers(),
+        table.channels(),
+        isPart ? builder.getStringAttr(text(table.name())) : StringAttr());
+    std::vector<const artifact::Command *> commands =
+        elements(table.commands());
     createBlocks(program, commands);
     builder.setInsertionPointToStart(&program.getBody().front());
     if (failed(importBuffers(table)))
@@ -194,7 +246,8 @@ private:
       if (auto block = blocks.find(i); block != blocks.end() && i > 0) {
         // The block before goes on here.
         Block *before = builder.getInsertionBlock();
-        if (before->empty() || !before->back().hasTrait<OpTrait::IsTerminator>())
+        if (before->empty() ||
+            !before->back().hasTrait<OpTrait::IsTerminator>())
           device::JumpOp::create(builder, location, block->second);
         builder.setInsertionPointToEnd(block->second);
       }
@@ -205,16 +258,19 @@ private:
   }
 
   /// A block begins at each target, and behind what ends one.
-  void createBlocks(device::ProgramOp program, ArrayRef<const artifact::Command *> commands) {
+  void createBlocks(device::ProgramOp program,
+                    ArrayRef<const artifact::Command *> commands) {
     blocks.clear();
     blocks[0] = nullptr;
     for (auto [i, command] : llvm::enumerate(commands)) {
       std::optional<uint32_t> target;
       if (const artifact::Jump *jump = command->body_as_Jump())
         target = jump->target();
-      else if (const artifact::BranchUnless *branch = command->body_as_BranchUnless())
+      else if (const artifact::BranchUnless *branch =
+                   command->body_as_BranchUnless())
         target = branch->target();
-      else if (const artifact::BranchGreaterEqual *branch = command->body_as_BranchGreaterEqual())
+      else if (const artifact::BranchGreaterEqual *branch =
+                   command->body_as_BranchGreaterEqual())
         target = branch->target();
       else if (!command->body_as_Return())
         continue;
@@ -234,42 +290,59 @@ private:
     buffers.clear();
     for (const artifact::Buffer *buffer : elements(table.buffers())) {
       if (!buffer->type())
-        return emitError(location, "expected a type for buffer ") << buffers.size() << " of program '" << text(table.name()) << "'";
-      auto [type, isUnsigned] = toTensorType(builder.getContext(), *buffer->type());
+        return emitError(location, "expected a type for buffer ")
+               << buffers.size() << " of program '" << text(table.name())
+               << "'";
+      auto [type, isUnsigned] =
+          toTensorType(builder.getContext(), *buffer->type());
       StringAttr name;
-      if (input != inputs.end() && buffer->space() == artifact::Space::input && buffer->offset() == (*input)->offset() &&
+      if (input != inputs.end() && buffer->space() == artifact::Space::input &&
+          buffer->offset() == (*input)->offset() &&
           toTensorType(builder.getContext(), *(*input)->type()).type == type)
         name = builder.getStringAttr(text((*input++)->name()));
       std::vector<int32_t> registers = elements(buffer->size_registers());
       buffers.push_back(device::SliceOp::create(
-          builder, location, device::BufferType::get(builder.getContext(), type), static_cast<device::Space>(buffer->space()),
-          buffer->offset(), name, isUnsigned,
-          registers.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(SmallVector<int64_t>(registers.begin(), registers.end())),
-          type.hasStaticShape() ? IntegerAttr() : builder.getI64IntegerAttr(buffer->size())));
+          builder, location,
+          device::BufferType::get(builder.getContext(), type),
+          static_cast<device::Space>(buffer->space()), buffer->offset(), name,
+          isUnsigned,
+          registers.empty() ? DenseI64ArrayAttr()
+                            : builder.getDenseI64ArrayAttr(SmallVector<int64_t>(
+                                  registers.begin(), registers.end())),
+          type.hasStaticShape() ? IntegerAttr()
+                                : builder.getI64IntegerAttr(buffer->size())));
     }
     if (input != inputs.end())
       return emitError(location, "expected a buffer for input '")
-             << text((*input)->name()) << "' of program '" << text(table.name()) << "'";
+             << text((*input)->name()) << "' of program '" << text(table.name())
+             << "'";
     return success();
   }
 
-  void importOutputs(device::ProgramOp program, const artifact::Program &table) {
+  void importOutputs(device::ProgramOp program,
+                     const artifact::Program &table) {
     auto returns = program.getBody().getOps<device::ReturnOp>();
     builder.setInsertionPoint(*returns.begin());
     for (const artifact::Output *output : elements(table.outputs())) {
-      static constexpr device::BindingKind kinds[] = {device::BindingKind::Metric, device::BindingKind::Sum, device::BindingKind::Count,
-                                                      device::BindingKind::Result};
-      auto binding = device::BindingAttr::get(builder.getContext(), kinds[static_cast<size_t>(output->kind())], text(output->name()));
-      device::OutputOp::create(builder, location, binding, buffers[output->buffer()]);
+      static constexpr device::BindingKind kinds[] = {
+          device::BindingKind::Metric, device::BindingKind::Sum,
+          device::BindingKind::Count, device::BindingKind::Result};
+      auto binding = device::BindingAttr::get(
+          builder.getContext(), kinds[static_cast<size_t>(output->kind())],
+          text(output->name()));
+      device::OutputOp::create(builder, location, binding,
+                               buffers[output->buffer()]);
     }
   }
 
   SmallVector<Value> buffersOf(ArrayRef<uint32_t> indices) {
-    return llvm::map_to_vector(indices, [&](uint32_t index) { return buffers[index]; });
+    return llvm::map_to_vector(indices,
+                               [&](uint32_t index) { return buffers[index]; });
   }
 
   FlatSymbolRefAttr groupOf(uint32_t index) {
-    return FlatSymbolRefAttr::get(builder.getContext(), text(tables.groups()->Get(index)->name()));
+    return FlatSymbolRefAttr::get(builder.getContext(),
+                                  text(tables.groups()->Get(index)->name()));
   }
 
   void import(const artifact::Command &command, uint32_t index) {
@@ -285,42 +358,58 @@ private:
       return;
     case CommandBody::Barrier: {
       const artifact::Barrier &barrier = *command.body_as_Barrier();
-      device::BarrierOp::create(builder, loc, groupOf(barrier.group()), builder.getI64IntegerAttr(barrier.channel()));
+      device::BarrierOp::create(builder, loc, groupOf(barrier.group()),
+                                builder.getI64IntegerAttr(barrier.channel()));
       return;
     }
     case CommandBody::Once: {
-      auto once = device::OnceOp::create(builder, loc, command.body_as_Once()->channel());
+      auto once = device::OnceOp::create(builder, loc,
+                                         command.body_as_Once()->channel());
       builder.setInsertionPointToStart(builder.createBlock(&once.getBody()));
       return;
     }
     case CommandBody::EndOnce:
-      builder.setInsertionPointAfter(builder.getInsertionBlock()->getParentOp());
+      builder.setInsertionPointAfter(
+          builder.getInsertionBlock()->getParentOp());
       return;
     case CommandBody::Jump:
-      device::JumpOp::create(builder, loc, blocks.at(command.body_as_Jump()->target()));
+      device::JumpOp::create(builder, loc,
+                             blocks.at(command.body_as_Jump()->target()));
       return;
     case CommandBody::BranchUnless: {
       const artifact::BranchUnless &branch = *command.body_as_BranchUnless();
-      device::BranchUnlessOp::create(builder, loc, buffers[branch.condition()], blocks.at(branch.target()), blocks.at(index + 1));
+      device::BranchUnlessOp::create(builder, loc, buffers[branch.condition()],
+                                     blocks.at(branch.target()),
+                                     blocks.at(index + 1));
       return;
     }
     case CommandBody::BranchGreaterEqual: {
-      const artifact::BranchGreaterEqual &branch = *command.body_as_BranchGreaterEqual();
-      device::BranchGreaterEqualOp::create(builder, loc, branch.lhs(), branch.rhs(), blocks.at(branch.target()), blocks.at(index + 1));
+      const artifact::BranchGreaterEqual &branch =
+          *command.body_as_BranchGreaterEqual();
+      device::BranchGreaterEqualOp::create(
+          builder, loc, branch.lhs(), branch.rhs(), blocks.at(branch.target()),
+          blocks.at(index + 1));
       return;
     }
     case CommandBody::SetRegister:
-      device::SetRegisterOp::create(builder, loc, command.body_as_SetRegister()->register_(), command.body_as_SetRegister()->value());
+      device::SetRegisterOp::create(builder, loc,
+                                    command.body_as_SetRegister()->register_(),
+                                    command.body_as_SetRegister()->value());
       return;
     case CommandBody::AddRegister:
-      device::AddRegisterOp::create(builder, loc, command.body_as_AddRegister()->register_(), command.body_as_AddRegister()->source());
+      device::AddRegisterOp::create(builder, loc,
+                                    command.body_as_AddRegister()->register_(),
+                                    command.body_as_AddRegister()->source());
       return;
     case CommandBody::LoadRegister:
-      device::LoadRegisterOp::create(builder, loc, command.body_as_LoadRegister()->register_(),
-                                     buffers[command.body_as_LoadRegister()->buffer()]);
+      device::LoadRegisterOp::create(
+          builder, loc, command.body_as_LoadRegister()->register_(),
+          buffers[command.body_as_LoadRegister()->buffer()]);
       return;
     case CommandBody::Copy:
-      device::CopyOp::create(builder, loc, buffers[command.body_as_Copy()->source()], buffers[command.body_as_Copy()->destination()]);
+      device::CopyOp::create(builder, loc,
+                             buffers[command.body_as_Copy()->source()],
+                             buffers[command.body_as_Copy()->destination()]);
       return;
     case CommandBody::Next:
       device::NextOp::create(builder, loc);
@@ -338,19 +427,29 @@ private:
     SmallVector<Value> all = buffersOf(elements(launch.buffers()));
     ArrayRef<Value> values = all;
     std::vector<uint32_t> registers = elements(launch.registers());
-    auto kernel = FlatSymbolRefAttr::get(builder.getContext(), text(tables.kernels()->Get(launch.kernel())->symbol()));
-    device::LaunchOp::create(builder, loc, kernel, values.take_front(launch.reads()), values.slice(launch.reads(), launch.writes()),
-                             values.drop_front(launch.reads() + launch.writes()),
-                             registers.empty() ? DenseI64ArrayAttr() : integers(registers));
+    auto kernel = FlatSymbolRefAttr::get(
+        builder.getContext(),
+        text(tables.kernels()->Get(launch.kernel())->symbol()));
+    device::LaunchOp::create(
+        builder, loc, kernel, values.take_front(launch.reads()),
+        values.slice(launch.reads(), launch.writes()),
+        values.drop_front(launch.reads() + launch.writes()),
+        registers.empty() ? DenseI64ArrayAttr() : integers(registers));
   }
 
   void import(const artifact::Start &start, Location loc) {
     auto kind = static_cast<collective::Kind>(start.kind());
-    bool hasAxis = kind == collective::Kind::AllGather || kind == collective::Kind::Gather || start.axis() != 0;
-    device::StartOp::create(builder, loc, kind, static_cast<collective::Reduction>(start.reduction()), groupOf(start.group()).getValue(),
-                            start.channel(), buffersOf(elements(start.operands())), buffersOf(elements(start.results())),
-                            hasAxis ? builder.getI64IntegerAttr(start.axis()) : IntegerAttr(),
-                            start.root() >= 0 ? builder.getI64IntegerAttr(start.root()) : IntegerAttr());
+    bool hasAxis = kind == collective::Kind::AllGather ||
+                   kind == collective::Kind::Gather || start.axis() != 0;
+    device::StartOp::create(
+        builder, loc, kind,
+        static_cast<collective::Reduction>(start.reduction()),
+        groupOf(start.group()).getValue(), start.channel(),
+        buffersOf(elements(start.operands())),
+        buffersOf(elements(start.results())),
+        hasAxis ? builder.getI64IntegerAttr(start.axis()) : IntegerAttr(),
+        start.root() >= 0 ? builder.getI64IntegerAttr(start.root())
+                          : IntegerAttr());
   }
 
   const runtime::Artifact &artifact;
@@ -358,16 +457,21 @@ private:
   Location location;
   OpBuilder builder;
   llvm::StringSet<> symbols;
-  /// Of the program at hand: slices by index, blocks by the index of their first command.
+  /// Of the program at hand: slices by index, blocks by the index of their
+  /// first command.
   SmallVector<Value> buffers;
   std::map<uint32_t, Block *> blocks;
 };
 
 } // namespace
 
-OwningOpRef<ModuleOp> lockstep::importArtifact(StringRef bytes, Location location) {
-  location.getContext()->loadDialect<collective::CollectiveDialect, device::DeviceDialect>();
-  auto artifact = runtime::Artifact::fromMemory(std::as_bytes(std::span(bytes.data(), bytes.size())), {.allowUnproven = true});
+OwningOpRef<ModuleOp> lockstep::importArtifact(StringRef bytes,
+                                               Location location) {
+  location.getContext()
+      ->loadDialect<collective::CollectiveDialect, device::DeviceDialect>();
+  auto artifact = runtime::Artifact::fromMemory(
+      std::as_bytes(std::span(bytes.data(), bytes.size())),
+      {.allowUnproven = true});
   if (!artifact) {
     emitError(location, artifact.status().message());
     return nullptr;

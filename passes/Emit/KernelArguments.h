@@ -11,10 +11,13 @@
 namespace lockstep {
 
 /// What an artifact says about the arguments of a kernel, and the reverse.
-std::unique_ptr<artifact::ArgumentsT> emitArguments(device::ArgumentsAttr arguments);
-device::ArgumentsAttr importArguments(mlir::MLIRContext *context, const artifact::Arguments &arguments);
+std::unique_ptr<artifact::ArgumentsT>
+emitArguments(device::ArgumentsAttr arguments);
+device::ArgumentsAttr importArguments(mlir::MLIRContext *context,
+                                      const artifact::Arguments &arguments);
 
-/// The constant that the code of a kernel has, by which the runtime sees that it is the code of this kernel.
+/// The constant that the code of a kernel has, by which the runtime sees that
+/// it is the code of this kernel.
 uint64_t getArgumentsCode(device::KernelOp kernel);
 
 } // namespace lockstep

@@ -20,7 +20,8 @@ namespace lockstep {
 
 namespace {
 
-/// Removes blocks that nothing reaches or that hold no command, and joins those that only follow each other.
+/// Removes blocks that nothing reaches or that hold no command, and joins those
+/// that only follow each other.
 void simplifyBlocks(device::ProgramOp program) {
   Region &body = program.getBody();
   bool changed = true;
@@ -56,7 +57,8 @@ void simplifyBlocks(device::ProgramOp program) {
 void hoistSlices(device::ProgramOp program) {
   Block &entry = program.getBody().front();
   Operation *last = nullptr;
-  for (auto slice : llvm::make_early_inc_range(program.getOps<device::SliceOp>())) {
+  for (auto slice :
+       llvm::make_early_inc_range(program.getOps<device::SliceOp>())) {
     if (last)
       slice->moveAfter(last);
     else
@@ -72,14 +74,20 @@ struct SealModule : impl::SealModulePassBase<SealModule> {
     if (failed(replicas))
       return signalPassFailure();
     module->setDiscardableAttrs(ArrayRef<NamedAttribute>());
-    module->setAttr(kReplicasAttr, IntegerAttr::get(IntegerType::get(&getContext(), 64), *replicas));
-    for (auto strategy : llvm::make_early_inc_range(module.getOps<replica::StrategyOp>()))
+    module->setAttr(
+        kReplicasAttr,
+        IntegerAttr::get(IntegerType::get(&getContext(), 64), *replicas));
+    for (auto strategy :
+         llvm::make_early_inc_range(module.getOps<replica::StrategyOp>()))
       strategy.erase();
     OpBuilder builder(&getContext());
-    for (auto kernel : llvm::make_early_inc_range(module.getOps<device::KernelOp>())) {
+    for (auto kernel :
+         llvm::make_early_inc_range(module.getOps<device::KernelOp>())) {
       builder.setInsertionPoint(kernel);
-      auto entry = device::EntryOp::create(builder, kernel.getLoc(), kernel.getSymName(), kernel.getLaunchArguments(), kernel.getGrid(),
-                                           kernel.getFlops(), kernel.getBytes());
+      auto entry =
+          device::EntryOp::create(builder, kernel.getLoc(), kernel.getSymName(),
+                                  kernel.getLaunchArguments(), kernel.getGrid(),
+                                  kernel.getFlops(), kernel.getBytes());
       if (Attribute formulas = kernel->getAttr(kFormulas))
         entry->setAttr(kFormulas, formulas);
       kernel.erase();
@@ -126,7 +134,9 @@ void nameVariables(ModuleOp module) {
     for (unsigned number = 0; !taken.insert(symbol).second; ++number)
       symbol = name + "_" + std::to_string(number);
     variable.setSymName(symbol);
-    variable.setPathAttr(symbol == name ? StringAttr() : StringAttr::get(module.getContext(), name));
+    variable.setPathAttr(symbol == name
+                             ? StringAttr()
+                             : StringAttr::get(module.getContext(), name));
   }
 }
 

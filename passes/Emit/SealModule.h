@@ -7,8 +7,9 @@
 
 namespace lockstep {
 
-/// Gives each variable the symbol that follows from its name in files: the name itself, or, where another symbol has it, the name with
-/// a number behind it. An artifact holds the names alone.
+/// Gives each variable the symbol that follows from its name in files: the name
+/// itself, or, where another symbol has it, the name with a number behind it.
+/// An artifact holds the names alone.
 void nameVariables(mlir::ModuleOp module);
 
 } // namespace lockstep

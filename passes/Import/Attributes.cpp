@@ -9,8 +9,8 @@ using namespace mlir;
 
 namespace {
 
-/// Reads `mnemonic<name = 1, name = [2, 3]>` from left to right. A member that returns a bool says whether the text
-/// went on as expected.
+/// Reads `mnemonic<name = 1, name = [2, 3]>` from left to right. A member that
+/// returns a bool says whether the text went on as expected.
 class ParameterReader {
 public:
   ParameterReader(StringRef text) : rest(text) {}
@@ -35,7 +35,8 @@ private:
 
   StringRef readName() {
     rest = rest.ltrim();
-    StringRef name = rest.take_while([](char c) { return llvm::isAlnum(c) || c == '_'; });
+    StringRef name =
+        rest.take_while([](char c) { return llvm::isAlnum(c) || c == '_'; });
     rest = rest.drop_front(name.size());
     return name;
   }
@@ -61,18 +62,22 @@ private:
 
 } // namespace
 
-FailureOr<stablehlo::Parameters> stablehlo::parseParameters(Operation *op, StringRef attribute, StringRef mnemonic) {
+FailureOr<stablehlo::Parameters>
+stablehlo::parseParameters(Operation *op, StringRef attribute,
+                           StringRef mnemonic) {
   auto opaque = op->getAttrOfType<OpaqueAttr>(attribute);
   if (!opaque)
     return emitCannotImport(op) << ": expected attribute '" << attribute << "'";
   Parameters parameters;
   if (!ParameterReader(opaque.getAttrData()).read(mnemonic, parameters))
-    return emitCannotImport(op) << ": expected '" << attribute << "' to be #stablehlo." << mnemonic << "<name = [numbers], ...>, found "
-                                << Attribute(opaque);
+    return emitCannotImport(op)
+           << ": expected '" << attribute << "' to be #stablehlo." << mnemonic
+           << "<name = [numbers], ...>, found " << Attribute(opaque);
   return parameters;
 }
 
-SmallVector<int64_t> stablehlo::getIntegers(Operation *op, StringRef attribute) {
+SmallVector<int64_t> stablehlo::getIntegers(Operation *op,
+                                            StringRef attribute) {
   SmallVector<int64_t> values;
   Attribute value = op->getAttr(attribute);
   if (auto dense = dyn_cast_or_null<DenseI64ArrayAttr>(value))
@@ -91,29 +96,38 @@ InFlightDiagnostic stablehlo::emitCannotImport(Operation *op) {
 }
 
 LogicalResult stablehlo::verifyStaticShapes(Operation *op) {
-  for (ValueRange values : {ValueRange(op->getOperands()), ValueRange(op->getResults())}) {
+  for (ValueRange values :
+       {ValueRange(op->getOperands()), ValueRange(op->getResults())}) {
     for (Type type : values.getTypes()) {
       auto tensor = dyn_cast<RankedTensorType>(type);
       if (!tensor || !tensor.hasStaticShape())
-        return emitCannotImport(op) << ": expected tensors of static shape, found " << type;
+        return emitCannotImport(op)
+               << ": expected tensors of static shape, found " << type;
     }
   }
   return success();
 }
 
 bool stablehlo::isReturning(Region &region) {
-  return region.hasOneBlock() && !region.front().empty() && region.front().back().getName().getStringRef() == "stablehlo.return";
+  return region.hasOneBlock() && !region.front().empty() &&
+         region.front().back().getName().getStringRef() == "stablehlo.return";
 }
 
-LogicalResult stablehlo::verifyComputation(Operation *op, unsigned region, unsigned arguments, unsigned results) {
+LogicalResult stablehlo::verifyComputation(Operation *op, unsigned region,
+                                           unsigned arguments,
+                                           unsigned results) {
   auto isScalar = [](Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     return tensor && tensor.getRank() == 0;
   };
-  auto areScalars = [&](TypeRange types, unsigned count) { return types.size() == count && llvm::all_of(types, isScalar); };
+  auto areScalars = [&](TypeRange types, unsigned count) {
+    return types.size() == count && llvm::all_of(types, isScalar);
+  };
   if (region < op->getNumRegions() && isReturning(op->getRegion(region)) &&
       areScalars(op->getRegion(region).getArgumentTypes(), arguments) &&
-      areScalars(op->getRegion(region).front().back().getOperandTypes(), results))
+      areScalars(op->getRegion(region).front().back().getOperandTypes(),
+                 results))
     return success();
-  return emitCannotImport(op) << ": expected region " << region << " to take " << arguments << " scalars and return " << results;
+  return emitCannotImport(op) << ": expected region " << region << " to take "
+                              << arguments << " scalars and return " << results;
 }

@@ -16,20 +16,23 @@ namespace lockstep {
 
 namespace {
 
-/// A part of a tensor of static sizes: in each dimension, the first index and the size.
+/// A part of a tensor of static sizes: in each dimension, the first index and
+/// the size.
 struct Box {
   SmallVector<int64_t> offsets, sizes;
 
   int64_t getNumElements() const { return ShapedType::getNumElements(sizes); }
   bool overlaps(const Box &other) const {
     for (size_t i = 0; i < offsets.size(); ++i)
-      if (offsets[i] + sizes[i] <= other.offsets[i] || other.offsets[i] + other.sizes[i] <= offsets[i])
+      if (offsets[i] + sizes[i] <= other.offsets[i] ||
+          other.offsets[i] + other.sizes[i] <= offsets[i])
         return false;
     return true;
   }
 };
 
-/// The part of its destination that `op` writes; nullopt if that is not known, or not contiguous.
+/// The part of its destination that `op` writes; nullopt if that is not known,
+/// or not contiguous.
 std::optional<Box> getInsertedBox(Operation *op) {
   Box box;
   if (auto insert = dyn_cast<tensor::InsertOp>(op)) {
@@ -43,21 +46,27 @@ std::optional<Box> getInsertedBox(Operation *op) {
     return box;
   }
   auto slice = cast<tensor::InsertSliceOp>(op);
-  if (slice.hasUnitStride() && llvm::none_of(slice.getStaticOffsets(), ShapedType::isDynamic) &&
+  if (slice.hasUnitStride() &&
+      llvm::none_of(slice.getStaticOffsets(), ShapedType::isDynamic) &&
       llvm::none_of(slice.getStaticSizes(), ShapedType::isDynamic))
-    return Box{SmallVector<int64_t>(slice.getStaticOffsets()), SmallVector<int64_t>(slice.getStaticSizes())};
+    return Box{SmallVector<int64_t>(slice.getStaticOffsets()),
+               SmallVector<int64_t>(slice.getStaticSizes())};
   return std::nullopt;
 }
 
-/// Whether loop `loop` of `op` covers dimension `dim` of `init`: its range is the size of whichever operand has it.
-bool coversDimension(linalg::LinalgOp op, OpOperand &init, unsigned dim, unsigned loop) {
+/// Whether loop `loop` of `op` covers dimension `dim` of `init`: its range is
+/// the size of whichever operand has it.
+bool coversDimension(linalg::LinalgOp op, OpOperand &init, unsigned dim,
+                     unsigned loop) {
   using Variable = ValueBoundsConstraintSet::Variable;
   for (OpOperand &operand : op->getOpOperands()) {
     if (&operand == &init || !isa<RankedTensorType>(operand.get().getType()))
       continue;
-    for (auto [i, expr] : llvm::enumerate(op.getMatchingIndexingMap(&operand).getResults()))
+    for (auto [i, expr] :
+         llvm::enumerate(op.getMatchingIndexingMap(&operand).getResults()))
       if (expr == getAffineDimExpr(loop, op.getContext())) {
-        FailureOr<bool> isEqual = ValueBoundsConstraintSet::areEqual(Variable(init.get(), dim), Variable(operand.get(), i));
+        FailureOr<bool> isEqual = ValueBoundsConstraintSet::areEqual(
+            Variable(init.get(), dim), Variable(operand.get(), i));
         if (failed(isEqual) || !*isEqual)
           return false;
       }
@@ -65,7 +74,8 @@ bool coversDimension(linalg::LinalgOp op, OpOperand &init, unsigned dim, unsigne
   return true;
 }
 
-/// Whether `op` gives every element of its destination `init` a value that does not depend on what was there.
+/// Whether `op` gives every element of its destination `init` a value that does
+/// not depend on what was there.
 bool overwritesAll(linalg::LinalgOp op, OpOperand &init) {
   AffineMap map = op.getMatchingIndexingMap(&init);
   if (op.payloadUsesValueFromOperand(&init) || !map.isProjectedPermutation())
@@ -75,27 +85,33 @@ bool overwritesAll(linalg::LinalgOp op, OpOperand &init) {
     if (!map.isFunctionOfDim(loop) && range <= 0)
       return false;
   for (unsigned dim = 0; dim < map.getNumResults(); ++dim)
-    if (op.hasDynamicShape() && !coversDimension(op, init, dim, map.getDimPosition(dim)))
+    if (op.hasDynamicShape() &&
+        !coversDimension(op, init, dim, map.getDimPosition(dim)))
       return false;
   return true;
 }
 
 bool mayBeSeen(Value tensor, ArrayRef<Box> written);
 
-/// Whether an element of a tensor that was never written is read by `use`, or handed on by it. Written are the elements in `written`,
-/// which are disjoint.
+/// Whether an element of a tensor that was never written is read by `use`, or
+/// handed on by it. Written are the elements in `written`, which are disjoint.
 bool mayBeSeen(OpOperand &use, ArrayRef<Box> written) {
   Operation *op = use.getOwner();
   if (isa<tensor::DimOp, tensor::RankOp>(op))
     return false;
   if (auto structured = dyn_cast<linalg::LinalgOp>(op))
-    return structured.isDpsInit(&use) ? !overwritesAll(structured, use) : structured.payloadUsesValueFromOperand(&use);
+    return structured.isDpsInit(&use)
+               ? !overwritesAll(structured, use)
+               : structured.payloadUsesValueFromOperand(&use);
   // The destination of an insertion is its second operand.
   auto type = cast<RankedTensorType>(use.get().getType());
-  if (!isa<tensor::InsertOp, tensor::InsertSliceOp>(op) || use.getOperandNumber() != 1 || !type.hasStaticShape())
+  if (!isa<tensor::InsertOp, tensor::InsertSliceOp>(op) ||
+      use.getOperandNumber() != 1 || !type.hasStaticShape())
     return true;
   std::optional<Box> box = getInsertedBox(op);
-  if (!box || llvm::any_of(written, [&](const Box &other) { return other.overlaps(*box); }))
+  if (!box || llvm::any_of(written, [&](const Box &other) {
+        return other.overlaps(*box);
+      }))
     return true;
   SmallVector<Box> all(written);
   all.push_back(*box);
@@ -106,12 +122,14 @@ bool mayBeSeen(OpOperand &use, ArrayRef<Box> written) {
 }
 
 bool mayBeSeen(Value tensor, ArrayRef<Box> written) {
-  return llvm::any_of(tensor.getUses(), [&](OpOperand &use) { return mayBeSeen(use, written); });
+  return llvm::any_of(tensor.getUses(),
+                      [&](OpOperand &use) { return mayBeSeen(use, written); });
 }
 
 struct FillUnwritten : impl::FillUnwrittenPassBase<FillUnwritten> {
   void runOnOperation() override {
-    getOperation()->walk([](bufferization::AllocTensorOp alloc) { replace(alloc); });
+    getOperation()->walk(
+        [](bufferization::AllocTensorOp alloc) { replace(alloc); });
     getOperation()->walk([](tensor::EmptyOp empty) { fill(empty); });
   }
 
@@ -120,7 +138,8 @@ struct FillUnwritten : impl::FillUnwrittenPassBase<FillUnwritten> {
     OpBuilder builder(op);
     Value held = op.getCopy();
     if (!held)
-      held = tensor::EmptyOp::create(builder, op.getLoc(), op.getType(), op.getDynamicSizes());
+      held = tensor::EmptyOp::create(builder, op.getLoc(), op.getType(),
+                                     op.getDynamicSizes());
     op.replaceAllUsesWith(held);
     op.erase();
   }
@@ -135,13 +154,17 @@ struct FillUnwritten : impl::FillUnwrittenPassBase<FillUnwritten> {
       return;
     OpBuilder builder(empty->getContext());
     builder.setInsertionPointAfter(empty);
-    // Nothing computes with elements that have no such constant; who reads them refuses them by name.
+    // Nothing computes with elements that have no such constant; who reads them
+    // refuses them by name.
     TypedAttr zero = builder.getZeroAttr(empty.getType().getElementType());
     if (!zero)
       return;
     Value constant = arith::ConstantOp::create(builder, empty.getLoc(), zero);
-    auto filled = linalg::FillOp::create(builder, empty.getLoc(), constant, empty.getResult());
-    empty->replaceUsesWithIf(filled->getResults(), [&](OpOperand &use) { return seeing.contains(&use); });
+    auto filled = linalg::FillOp::create(builder, empty.getLoc(), constant,
+                                         empty.getResult());
+    empty->replaceUsesWithIf(filled->getResults(), [&](OpOperand &use) {
+      return seeing.contains(&use);
+    });
   }
 };
 

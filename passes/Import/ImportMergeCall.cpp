@@ -10,12 +10,15 @@ using namespace mlir;
 
 namespace {
 
-/// A merge call names a function on plain tensors. Its arguments are components of per-replica values, and so is what
-/// is computed from them alone: that is hoisted to the replica that calls. All else becomes the region of a
+/// A merge call names a function on plain tensors. Its arguments are components
+/// of per-replica values, and so is what is computed from them alone: that is
+/// hoisted to the replica that calls. All else becomes the region of a
 /// `replica.merge_call`.
 class MergeCall {
 public:
-  MergeCall(Operation *call, func::FuncOp function) : call(call), function(function), outside(call), inside(call->getContext()) {}
+  MergeCall(Operation *call, func::FuncOp function)
+      : call(call), function(function), outside(call),
+        inside(call->getContext()) {}
 
   LogicalResult import();
 
@@ -28,21 +31,28 @@ private:
 
   /// The argument of the region for a per-replica value.
   Value getPerReplica(Value value);
-  /// One replica's component of a per-replica value, computed before the merge call.
+  /// One replica's component of a per-replica value, computed before the merge
+  /// call.
   Value getComponent(Value value);
   /// A value in the region, as a plain tensor.
   Value getPlain(Value value);
   /// A value in the region as it is: per replica, mirrored or plain.
-  Value getAny(Value value) { return perReplica.contains(value) ? getPerReplica(value) : values.lookup(value); }
+  Value getAny(Value value) {
+    return perReplica.contains(value) ? getPerReplica(value)
+                                      : values.lookup(value);
+  }
   /// Location of an operation of the function, as called from here.
-  Location getLoc(Operation *op) const { return CallSiteLoc::get(op->getLoc(), call->getLoc()); }
+  Location getLoc(Operation *op) const {
+    return CallSiteLoc::get(op->getLoc(), call->getLoc());
+  }
 
   Operation *call;
   func::FuncOp function;
   OpBuilder outside, inside;
   Block *region = nullptr;
   DenseSet<Value> perReplica;
-  /// From values of the function to components before the call, to values in the region, and to plain ones there.
+  /// From values of the function to components before the call, to values in
+  /// the region, and to plain ones there.
   IRMapping components, values, plain;
   llvm::MapVector<Value, BlockArgument> arguments;
 };
@@ -54,10 +64,14 @@ static StringRef getTarget(Operation *op) {
   return target ? target.getValue() : StringRef();
 }
 
-bool stablehlo::isMergeCall(Operation *op) { return getTarget(op) == "replica.merge_call"; }
+bool stablehlo::isMergeCall(Operation *op) {
+  return getTarget(op) == "replica.merge_call";
+}
 
 bool stablehlo::isCrossReplica(Operation *op) {
-  return llvm::is_contained({"replica.reduce_to", "replica.gather", "replica.broadcast_to", "replica.local_results"}, getTarget(op));
+  return llvm::is_contained({"replica.reduce_to", "replica.gather",
+                             "replica.broadcast_to", "replica.local_results"},
+                            getTarget(op));
 }
 
 LogicalResult MergeCall::findPerReplica() {
@@ -67,8 +81,11 @@ LogicalResult MergeCall::findPerReplica() {
   for (Operation &op : llvm::drop_end(body)) {
     bool usesPerReplica = false, usesMerged = false;
     op.walk([&](Operation *nested) {
-      usesPerReplica |= llvm::any_of(nested->getOperands(), [&](Value v) { return perReplica.contains(v); });
-      usesMerged |= llvm::any_of(nested->getOperands(), [&](Value v) { return merged.contains(v); });
+      usesPerReplica |= llvm::any_of(nested->getOperands(), [&](Value v) {
+        return perReplica.contains(v);
+      });
+      usesMerged |= llvm::any_of(nested->getOperands(),
+                                 [&](Value v) { return merged.contains(v); });
     });
     bool isCross = stablehlo::isCrossReplica(&op);
     if (isCross || usesMerged)
@@ -76,9 +93,11 @@ LogicalResult MergeCall::findPerReplica() {
     if (isCross || !usesPerReplica)
       continue;
     if (usesMerged || !isMemoryEffectFree(&op))
-      return emitError(getLoc(&op)) << "cannot import the merge_call: expected 'replica.reduce_to', 'replica.gather' or "
-                                       "'replica.local_results' of a per-replica value, found '"
-                                    << op.getName() << "' of one and of merged values";
+      return emitError(getLoc(&op))
+             << "cannot import the merge_call: expected 'replica.reduce_to', "
+                "'replica.gather' or "
+                "'replica.local_results' of a per-replica value, found '"
+             << op.getName() << "' of one and of merged values";
     perReplica.insert_range(op.getResults());
   }
   return success();
@@ -102,8 +121,10 @@ Value MergeCall::getPerReplica(Value value) {
   Value component = getComponent(value);
   auto [it, isNew] = arguments.try_emplace(component);
   if (isNew)
-    it->second =
-        region->addArgument(replica::PerReplicaType::get(value.getContext(), cast<RankedTensorType>(component.getType())), call->getLoc());
+    it->second = region->addArgument(
+        replica::PerReplicaType::get(
+            value.getContext(), cast<RankedTensorType>(component.getType())),
+        call->getLoc());
   return it->second;
 }
 
@@ -113,21 +134,29 @@ Value MergeCall::getPlain(Value value) {
   if (!mirrored)
     return found;
   if (!plain.contains(value)) {
-    // Equal on all replicas, hence a plain value for computations; the wrapped types end in stage 3.
-    auto cast = UnrealizedConversionCastOp::create(inside, found.getLoc(), mirrored.getComponent(), found);
+    // Equal on all replicas, hence a plain value for computations; the wrapped
+    // types end in stage 3.
+    auto cast = UnrealizedConversionCastOp::create(
+        inside, found.getLoc(), mirrored.getComponent(), found);
     plain.map(value, cast.getResult(0));
   }
   return plain.lookup(value);
 }
 
 LogicalResult MergeCall::importReduceTo(Operation *op) {
-  FailureOr<replica::Reduction> reduction = stablehlo::getReduction(op, replica::kSumOrMean);
+  FailureOr<replica::Reduction> reduction =
+      stablehlo::getReduction(op, replica::kSumOrMean);
   if (failed(reduction))
     return failure();
-  for (auto [operand, result] : llvm::zip_equal(op->getOperands(), op->getResults())) {
-    auto type = replica::MirroredType::get(op->getContext(), cast<RankedTensorType>(result.getType()));
-    Value value = perReplica.contains(operand) ? getPerReplica(operand) : getPlain(operand);
-    values.map(result, replica::ReduceToOp::create(inside, getLoc(op), type, *reduction, value, FlatSymbolRefAttr()));
+  for (auto [operand, result] :
+       llvm::zip_equal(op->getOperands(), op->getResults())) {
+    auto type = replica::MirroredType::get(
+        op->getContext(), cast<RankedTensorType>(result.getType()));
+    Value value = perReplica.contains(operand) ? getPerReplica(operand)
+                                               : getPlain(operand);
+    values.map(result,
+               replica::ReduceToOp::create(inside, getLoc(op), type, *reduction,
+                                           value, FlatSymbolRefAttr()));
   }
   return success();
 }
@@ -136,38 +165,54 @@ LogicalResult MergeCall::importGather(Operation *op) {
   auto config = op->getAttrOfType<DictionaryAttr>("backend_config");
   auto axis = config ? config.getAs<IntegerAttr>("axis") : IntegerAttr();
   if (!axis)
-    return emitError(getLoc(op)) << "'replica.gather' expected an integer 'axis', found none";
-  for (auto [operand, result] : llvm::zip_equal(op->getOperands(), op->getResults()))
-    values.map(result, replica::GatherOp::create(inside, getLoc(op), result.getType(), getPerReplica(operand), axis.getInt()));
+    return emitError(getLoc(op))
+           << "'replica.gather' expected an integer 'axis', found none";
+  for (auto [operand, result] :
+       llvm::zip_equal(op->getOperands(), op->getResults()))
+    values.map(result, replica::GatherOp::create(
+                           inside, getLoc(op), result.getType(),
+                           getPerReplica(operand), axis.getInt()));
   return success();
 }
 
 LogicalResult MergeCall::importOperation(Operation *op) {
   StringRef target = getTarget(op);
-  bool wantsPerReplica = target == "replica.gather" || target == "replica.local_results";
+  bool wantsPerReplica =
+      target == "replica.gather" || target == "replica.local_results";
   for (Value operand : op->getOperands())
     if (wantsPerReplica && !perReplica.contains(operand))
-      return emitError(getLoc(op)) << "'" << target << "' expected a per-replica value, found one that is equal on all replicas";
+      return emitError(getLoc(op)) << "'" << target
+                                   << "' expected a per-replica value, found "
+                                      "one that is equal on all replicas";
   if (target == "replica.reduce_to")
     return importReduceTo(op);
   if (target == "replica.gather")
     return importGather(op);
   if (target == "replica.local_results") {
-    auto list = replica::LocalResultsOp::create(inside, getLoc(op), op->getResultTypes(), getPerReplica(op->getOperand(0)));
+    auto list = replica::LocalResultsOp::create(
+        inside, getLoc(op), op->getResultTypes(),
+        getPerReplica(op->getOperand(0)));
     values.map(op->getResults(), list.getResults());
     return success();
   }
   if (target == "replica.broadcast_to") {
-    for (auto [operand, result] : llvm::zip_equal(op->getOperands(), op->getResults())) {
+    for (auto [operand, result] :
+         llvm::zip_equal(op->getOperands(), op->getResults())) {
       if (perReplica.contains(operand))
-        return emitError(getLoc(op)) << "'" << target << "' expected a plain value, found a per-replica one";
-      auto type = replica::MirroredType::get(op->getContext(), cast<RankedTensorType>(result.getType()));
-      values.map(result, replica::BroadcastToOp::create(inside, getLoc(op), type, getPlain(operand), FlatSymbolRefAttr()));
+        return emitError(getLoc(op))
+               << "'" << target
+               << "' expected a plain value, found a per-replica one";
+      auto type = replica::MirroredType::get(
+          op->getContext(), cast<RankedTensorType>(result.getType()));
+      values.map(result, replica::BroadcastToOp::create(inside, getLoc(op),
+                                                        type, getPlain(operand),
+                                                        FlatSymbolRefAttr()));
     }
     return success();
   }
   // Computed by each replica on its own, where it is needed.
-  if (llvm::any_of(op->getResults(), [&](Value result) { return perReplica.contains(result); }))
+  if (llvm::any_of(op->getResults(),
+                   [&](Value result) { return perReplica.contains(result); }))
     return success();
   IRMapping mapping;
   op->walk([&](Operation *nested) {
@@ -194,11 +239,15 @@ LogicalResult MergeCall::import() {
     if (failed(importOperation(&op)))
       return failure();
   Operation *terminator = body.getTerminator();
-  replica::YieldOp::create(inside, getLoc(terminator),
-                           llvm::map_to_vector(terminator->getOperands(), [&](Value value) { return getAny(value); }));
+  replica::YieldOp::create(
+      inside, getLoc(terminator),
+      llvm::map_to_vector(terminator->getOperands(),
+                          [&](Value value) { return getAny(value); }));
 
-  SmallVector<Value> operands = llvm::map_to_vector(arguments, [](auto &entry) { return entry.first; });
-  auto merge = replica::MergeCallOp::create(outside, call->getLoc(), call->getResultTypes(), operands);
+  SmallVector<Value> operands =
+      llvm::map_to_vector(arguments, [](auto &entry) { return entry.first; });
+  auto merge = replica::MergeCallOp::create(outside, call->getLoc(),
+                                            call->getResultTypes(), operands);
   merge.getBody().takeBody(temporary);
   call->replaceAllUsesWith(merge);
   call->erase();
@@ -207,12 +256,20 @@ LogicalResult MergeCall::import() {
 
 LogicalResult stablehlo::importMergeCall(Operation *op) {
   auto callees = op->getAttrOfType<ArrayAttr>("called_computations");
-  auto callee = callees && callees.size() == 1 ? dyn_cast<FlatSymbolRefAttr>(callees[0]) : FlatSymbolRefAttr();
-  auto function = callee ? op->getParentOfType<ModuleOp>().lookupSymbol<func::FuncOp>(callee) : func::FuncOp();
-  if (!function || function.isExternal() || !function.getBody().hasOneBlock() || function.getArgumentTypes() != op->getOperandTypes() ||
+  auto callee = callees && callees.size() == 1
+                    ? dyn_cast<FlatSymbolRefAttr>(callees[0])
+                    : FlatSymbolRefAttr();
+  auto function =
+      callee
+          ? op->getParentOfType<ModuleOp>().lookupSymbol<func::FuncOp>(callee)
+          : func::FuncOp();
+  if (!function || function.isExternal() || !function.getBody().hasOneBlock() ||
+      function.getArgumentTypes() != op->getOperandTypes() ||
       function.getResultTypes() != op->getResultTypes())
-    return emitError(op->getLoc()) << "'replica.merge_call' expected one function of the operands' and results' types in "
-                                      "'called_computations', found "
-                                   << op->getAttr("called_computations");
+    return emitError(op->getLoc())
+           << "'replica.merge_call' expected one function of the operands' and "
+              "results' types in "
+              "'called_computations', found "
+           << op->getAttr("called_computations");
   return MergeCall(op, function).import();
 }

@@ -11,8 +11,9 @@ using namespace mlir;
 
 namespace {
 
-/// A scatter: for each scatter index, in row-major order, a window of `updates` is combined with the window of the
-/// `inputs` that the index names. Names of dimensions are those of the StableHLO specification.
+/// A scatter: for each scatter index, in row-major order, a window of `updates`
+/// is combined with the window of the `inputs` that the index names. Names of
+/// dimensions are those of the StableHLO specification.
 class Scatter {
 public:
   explicit Scatter(Operation *op) : op(op) {
@@ -28,25 +29,36 @@ private:
   /// Reads the dimension numbers, and checks that they fit the operands.
   LogicalResult readDimensions();
   bool dimensionsFit() const;
-  SmallVector<Value> buildUpdates(OpBuilder &builder, ValueRange scatterIvs, ValueRange results);
-  SmallVector<Value> buildWindow(OpBuilder &builder, ValueRange scatterIvs, ArrayRef<Value> starts, ValueRange results);
-  /// Where the window begins in each dimension of the inputs; null where that is 0 by construction.
+  SmallVector<Value> buildUpdates(OpBuilder &builder, ValueRange scatterIvs,
+                                  ValueRange results);
+  SmallVector<Value> buildWindow(OpBuilder &builder, ValueRange scatterIvs,
+                                 ArrayRef<Value> starts, ValueRange results);
+  /// Where the window begins in each dimension of the inputs; null where that
+  /// is 0 by construction.
   SmallVector<Value> getStarts(OpBuilder &builder, ValueRange scatterIvs);
   /// Whether the whole window lies inside the inputs.
   Value isInside(OpBuilder &builder, ArrayRef<Value> starts);
 
-  RankedTensorType getInputType() const { return cast<RankedTensorType>(inputs.front().getType()); }
-  RankedTensorType getIndicesType() const { return cast<RankedTensorType>(indices.getType()); }
-  RankedTensorType getUpdateType() const { return cast<RankedTensorType>(updates.front().getType()); }
+  RankedTensorType getInputType() const {
+    return cast<RankedTensorType>(inputs.front().getType());
+  }
+  RankedTensorType getIndicesType() const {
+    return cast<RankedTensorType>(indices.getType());
+  }
+  RankedTensorType getUpdateType() const {
+    return cast<RankedTensorType>(updates.front().getType());
+  }
 
   Operation *op;
   ValueRange inputs, updates;
   Value indices;
-  SmallVector<int64_t> updateWindowDims, insertedWindowDims, inputBatchingDims, indicesBatchingDims, toOperandDims;
+  SmallVector<int64_t> updateWindowDims, insertedWindowDims, inputBatchingDims,
+      indicesBatchingDims, toOperandDims;
   int64_t indexVectorDim = 0;
   /// Dimensions of an update that are not of its window.
   SmallVector<int64_t> updateScatterDims;
-  /// Dimensions of an input that the window spans, in the order of `updateWindowDims`.
+  /// Dimensions of an input that the window spans, in the order of
+  /// `updateWindowDims`.
   SmallVector<int64_t> inputWindowDims;
   /// Sizes of the window in every dimension of an input.
   SmallVector<int64_t> windowSizes;
@@ -55,20 +67,29 @@ private:
 } // namespace
 
 bool Scatter::dimensionsFit() const {
-  auto areDims = [](ArrayRef<int64_t> dims, int64_t rank) { return llvm::all_of(dims, [&](int64_t d) { return d >= 0 && d < rank; }); };
+  auto areDims = [](ArrayRef<int64_t> dims, int64_t rank) {
+    return llvm::all_of(dims, [&](int64_t d) { return d >= 0 && d < rank; });
+  };
   int64_t indexRank = getIndicesType().getRank();
   bool hasVector = indexVectorDim < indexRank;
-  int64_t indexSize = hasVector ? getIndicesType().getDimSize(indexVectorDim) : 1;
+  int64_t indexSize =
+      hasVector ? getIndicesType().getDimSize(indexVectorDim) : 1;
   size_t scatterRank = hasVector ? indexRank - 1 : indexRank;
-  return indexVectorDim >= 0 && indexVectorDim <= indexRank && areDims(updateWindowDims, getUpdateType().getRank()) &&
-         areDims(toOperandDims, getInputType().getRank()) && areDims(inputBatchingDims, getInputType().getRank()) &&
-         areDims(indicesBatchingDims, indexRank) && !llvm::is_contained(indicesBatchingDims, indexVectorDim) &&
-         inputBatchingDims.size() == indicesBatchingDims.size() && inputWindowDims.size() == updateWindowDims.size() &&
-         indexSize == static_cast<int64_t>(toOperandDims.size()) && scatterRank == updateScatterDims.size();
+  return indexVectorDim >= 0 && indexVectorDim <= indexRank &&
+         areDims(updateWindowDims, getUpdateType().getRank()) &&
+         areDims(toOperandDims, getInputType().getRank()) &&
+         areDims(inputBatchingDims, getInputType().getRank()) &&
+         areDims(indicesBatchingDims, indexRank) &&
+         !llvm::is_contained(indicesBatchingDims, indexVectorDim) &&
+         inputBatchingDims.size() == indicesBatchingDims.size() &&
+         inputWindowDims.size() == updateWindowDims.size() &&
+         indexSize == static_cast<int64_t>(toOperandDims.size()) &&
+         scatterRank == updateScatterDims.size();
 }
 
 LogicalResult Scatter::readDimensions() {
-  FailureOr<stablehlo::Parameters> parameters = stablehlo::parseParameters(op, "scatter_dimension_numbers", "scatter");
+  FailureOr<stablehlo::Parameters> parameters =
+      stablehlo::parseParameters(op, "scatter_dimension_numbers", "scatter");
   if (failed(parameters))
     return failure();
   updateWindowDims = parameters->lookup("update_window_dims");
@@ -83,34 +104,45 @@ LogicalResult Scatter::readDimensions() {
     if (!llvm::is_contained(updateWindowDims, d))
       updateScatterDims.push_back(d);
   for (int64_t d = 0; d < getInputType().getRank(); ++d)
-    if (!llvm::is_contained(insertedWindowDims, d) && !llvm::is_contained(inputBatchingDims, d))
+    if (!llvm::is_contained(insertedWindowDims, d) &&
+        !llvm::is_contained(inputBatchingDims, d))
       inputWindowDims.push_back(d);
   if (!dimensionsFit())
-    return stablehlo::emitCannotImport(op) << ": the dimension numbers " << op->getAttr("scatter_dimension_numbers")
-                                           << " do not fit the operands";
+    return stablehlo::emitCannotImport(op)
+           << ": the dimension numbers "
+           << op->getAttr("scatter_dimension_numbers")
+           << " do not fit the operands";
 
   windowSizes.assign(getInputType().getRank(), 1);
-  for (auto [input, update] : llvm::zip_equal(inputWindowDims, updateWindowDims))
+  for (auto [input, update] :
+       llvm::zip_equal(inputWindowDims, updateWindowDims))
     windowSizes[input] = getUpdateType().getDimSize(update);
   return success();
 }
 
-SmallVector<Value> Scatter::getStarts(OpBuilder &builder, ValueRange scatterIvs) {
+SmallVector<Value> Scatter::getStarts(OpBuilder &builder,
+                                      ValueRange scatterIvs) {
   Location loc = op->getLoc();
   SmallVector<Value> starts(getInputType().getRank());
   for (auto [i, dim] : llvm::enumerate(toOperandDims)) {
     SmallVector<Value> position(scatterIvs);
     if (indexVectorDim < getIndicesType().getRank())
-      position.insert(position.begin() + indexVectorDim, stablehlo::getIndex(builder, loc, i));
+      position.insert(position.begin() + indexVectorDim,
+                      stablehlo::getIndex(builder, loc, i));
     Value index = tensor::ExtractOp::create(builder, loc, indices, position);
     if (op->hasAttr(stablehlo::kUnsignedIndices))
-      starts[dim] = arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(), index);
+      starts[dim] = arith::IndexCastUIOp::create(builder, loc,
+                                                 builder.getIndexType(), index);
     else
-      starts[dim] = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), index);
+      starts[dim] = arith::IndexCastOp::create(builder, loc,
+                                               builder.getIndexType(), index);
   }
-  // A batching dimension of the inputs runs with its dimension of the indices, and so with the scatter loops.
-  for (auto [dim, indexDim] : llvm::zip_equal(inputBatchingDims, indicesBatchingDims))
-    starts[dim] = scatterIvs[indexDim < indexVectorDim ? indexDim : indexDim - 1];
+  // A batching dimension of the inputs runs with its dimension of the indices,
+  // and so with the scatter loops.
+  for (auto [dim, indexDim] :
+       llvm::zip_equal(inputBatchingDims, indicesBatchingDims))
+    starts[dim] =
+        scatterIvs[indexDim < indexVectorDim ? indexDim : indexDim - 1];
   return starts;
 }
 
@@ -119,52 +151,77 @@ Value Scatter::isInside(OpBuilder &builder, ArrayRef<Value> starts) {
   Value inside;
   for (int64_t dim : toOperandDims) {
     int64_t room = getInputType().getDimSize(dim) - windowSizes[dim] + 1;
-    // Compared as unsigned, a negative start is too large, so one comparison does for both ends.
-    Value fits = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, starts[dim],
-                                       stablehlo::getIndex(builder, loc, std::max<int64_t>(room, 0)));
-    inside = inside ? arith::AndIOp::create(builder, loc, inside, fits).getResult() : fits;
+    // Compared as unsigned, a negative start is too large, so one comparison
+    // does for both ends.
+    Value fits = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::ult, starts[dim],
+        stablehlo::getIndex(builder, loc, std::max<int64_t>(room, 0)));
+    inside = inside
+                 ? arith::AndIOp::create(builder, loc, inside, fits).getResult()
+                 : fits;
   }
   return inside;
 }
 
-SmallVector<Value> Scatter::buildWindow(OpBuilder &builder, ValueRange scatterIvs, ArrayRef<Value> starts, ValueRange results) {
+SmallVector<Value> Scatter::buildWindow(OpBuilder &builder,
+                                        ValueRange scatterIvs,
+                                        ArrayRef<Value> starts,
+                                        ValueRange results) {
   Location loc = op->getLoc();
-  SmallVector<int64_t> sizes = llvm::map_to_vector(inputWindowDims, [&](int64_t dim) { return windowSizes[dim]; });
-  return stablehlo::buildLoops(builder, loc, sizes, results, [&](OpBuilder &nested, ValueRange windowIvs, ValueRange carried) {
-    SmallVector<Value> target(starts), source(getUpdateType().getRank());
-    for (auto [dim, iv] : llvm::zip_equal(inputWindowDims, windowIvs))
-      target[dim] = target[dim] ? arith::AddIOp::create(nested, loc, target[dim], iv).getResult() : iv;
-    for (auto [dim, iv] : llvm::zip_equal(updateWindowDims, windowIvs))
-      source[dim] = iv;
-    for (auto [dim, iv] : llvm::zip_equal(updateScatterDims, scatterIvs))
-      source[dim] = iv;
-    for (Value &start : target)
-      if (!start)
-        start = stablehlo::getIndex(nested, loc, 0);
-    SmallVector<Value> arguments;
-    for (Value result : carried)
-      arguments.push_back(tensor::ExtractOp::create(nested, loc, result, target));
-    for (Value update : updates)
-      arguments.push_back(tensor::ExtractOp::create(nested, loc, update, source));
-    SmallVector<Value> combined = stablehlo::inlineOnScalars(nested, op->getRegion(0).front(), arguments);
-    SmallVector<Value> written;
-    for (auto [value, result] : llvm::zip_equal(combined, carried))
-      written.push_back(tensor::InsertOp::create(nested, loc, value, result, target));
-    return written;
-  });
+  SmallVector<int64_t> sizes = llvm::map_to_vector(
+      inputWindowDims, [&](int64_t dim) { return windowSizes[dim]; });
+  return stablehlo::buildLoops(
+      builder, loc, sizes, results,
+      [&](OpBuilder &nested, ValueRange windowIvs, ValueRange carried) {
+        SmallVector<Value> target(starts), source(getUpdateType().getRank());
+        for (auto [dim, iv] : llvm::zip_equal(inputWindowDims, windowIvs))
+          target[dim] =
+              target[dim] ? arith::AddIOp::create(nested, loc, target[dim], iv)
+                                .getResult()
+                          : iv;
+        for (auto [dim, iv] : llvm::zip_equal(updateWindowDims, windowIvs))
+          source[dim] = iv;
+        for (auto [dim, iv] : llvm::zip_equal(updateScatterDims, scatterIvs))
+          source[dim] = iv;
+        for (Value &start : target)
+          if (!start)
+            start = stablehlo::getIndex(nested, loc, 0);
+        SmallVector<Value> arguments;
+        for (Value result : carried)
+          arguments.push_back(
+              tensor::ExtractOp::create(nested, loc, result, target));
+        for (Value update : updates)
+          arguments.push_back(
+              tensor::ExtractOp::create(nested, loc, update, source));
+        SmallVector<Value> combined = stablehlo::inlineOnScalars(
+            nested, op->getRegion(0).front(), arguments);
+        SmallVector<Value> written;
+        for (auto [value, result] : llvm::zip_equal(combined, carried))
+          written.push_back(
+              tensor::InsertOp::create(nested, loc, value, result, target));
+        return written;
+      });
 }
 
-/// XLA, whose results JAX programs are written against, drops an update whose window is not wholly inside; the
-/// specification would drop only the elements outside. They differ for windows that overhang.
-SmallVector<Value> Scatter::buildUpdates(OpBuilder &builder, ValueRange scatterIvs, ValueRange results) {
+/// XLA, whose results JAX programs are written against, drops an update whose
+/// window is not wholly inside; the specification would drop only the elements
+/// outside. They differ for windows that overhang.
+SmallVector<Value> Scatter::buildUpdates(OpBuilder &builder,
+                                         ValueRange scatterIvs,
+                                         ValueRange results) {
   SmallVector<Value> starts = getStarts(builder, scatterIvs);
   Value inside = isInside(builder, starts);
   if (!inside)
     return buildWindow(builder, scatterIvs, starts, results);
   auto ifOp = scf::IfOp::create(
       builder, op->getLoc(), inside,
-      [&](OpBuilder &nested, Location loc) { scf::YieldOp::create(nested, loc, buildWindow(nested, scatterIvs, starts, results)); },
-      [&](OpBuilder &nested, Location loc) { scf::YieldOp::create(nested, loc, results); });
+      [&](OpBuilder &nested, Location loc) {
+        scf::YieldOp::create(nested, loc,
+                             buildWindow(nested, scatterIvs, starts, results));
+      },
+      [&](OpBuilder &nested, Location loc) {
+        scf::YieldOp::create(nested, loc, results);
+      });
   return ifOp.getResults();
 }
 
@@ -172,10 +229,15 @@ LogicalResult Scatter::import() {
   if (failed(stablehlo::verifyStaticShapes(op)) || failed(readDimensions()))
     return failure();
   OpBuilder builder(op);
-  SmallVector<int64_t> sizes = llvm::map_to_vector(updateScatterDims, [&](int64_t dim) { return getUpdateType().getDimSize(dim); });
-  op->replaceAllUsesWith(
-      stablehlo::buildLoops(builder, op->getLoc(), sizes, inputs,
-                            [&](OpBuilder &nested, ValueRange ivs, ValueRange results) { return buildUpdates(nested, ivs, results); }));
+  SmallVector<int64_t> sizes =
+      llvm::map_to_vector(updateScatterDims, [&](int64_t dim) {
+        return getUpdateType().getDimSize(dim);
+      });
+  op->replaceAllUsesWith(stablehlo::buildLoops(
+      builder, op->getLoc(), sizes, inputs,
+      [&](OpBuilder &nested, ValueRange ivs, ValueRange results) {
+        return buildUpdates(nested, ivs, results);
+      }));
   op->erase();
   return success();
 }
@@ -183,7 +245,9 @@ LogicalResult Scatter::import() {
 LogicalResult stablehlo::importScatter(Operation *op) {
   unsigned count = op->getNumOperands() / 2;
   if (op->getNumOperands() != 2 * count + 1 || count == 0)
-    return emitCannotImport(op) << ": expected inputs, indices and as many updates, found " << op->getNumOperands() << " operands";
+    return emitCannotImport(op)
+           << ": expected inputs, indices and as many updates, found "
+           << op->getNumOperands() << " operands";
   if (failed(verifyComputation(op, 0, 2 * count, count)))
     return failure();
   return Scatter(op).import();

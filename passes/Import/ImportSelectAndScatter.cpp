@@ -12,24 +12,35 @@ using namespace mlir;
 
 namespace {
 
-/// The gradient of a pooling: each element of `source` is scattered to the one place of the operand that its window
-/// selects. Windows are visited in row-major order, and so are the places in a window.
+/// The gradient of a pooling: each element of `source` is scattered to the one
+/// place of the operand that its window selects. Windows are visited in
+/// row-major order, and so are the places in a window.
 class SelectAndScatter {
 public:
-  explicit SelectAndScatter(Operation *op) : op(op), operand(op->getOperand(0)), source(op->getOperand(1)) {}
+  explicit SelectAndScatter(Operation *op)
+      : op(op), operand(op->getOperand(0)), source(op->getOperand(1)) {}
 
   LogicalResult import();
 
 private:
   LogicalResult readWindow();
-  /// The place in the operand of place `windowIvs` of the window `sourceIvs`, and whether it is inside (null: always).
-  std::pair<SmallVector<Value>, Value> getPlace(OpBuilder &builder, ValueRange sourceIvs, ValueRange windowIvs);
-  /// Visits a place. `best` holds whether there is a selected place yet, its value and its indices.
-  SmallVector<Value> visit(OpBuilder &builder, ValueRange sourceIvs, ValueRange windowIvs, ValueRange best);
-  SmallVector<Value> scatter(OpBuilder &builder, ValueRange sourceIvs, ValueRange best, Value result);
+  /// The place in the operand of place `windowIvs` of the window `sourceIvs`,
+  /// and whether it is inside (null: always).
+  std::pair<SmallVector<Value>, Value>
+  getPlace(OpBuilder &builder, ValueRange sourceIvs, ValueRange windowIvs);
+  /// Visits a place. `best` holds whether there is a selected place yet, its
+  /// value and its indices.
+  SmallVector<Value> visit(OpBuilder &builder, ValueRange sourceIvs,
+                           ValueRange windowIvs, ValueRange best);
+  SmallVector<Value> scatter(OpBuilder &builder, ValueRange sourceIvs,
+                             ValueRange best, Value result);
 
-  RankedTensorType getOperandType() const { return cast<RankedTensorType>(operand.getType()); }
-  RankedTensorType getSourceType() const { return cast<RankedTensorType>(source.getType()); }
+  RankedTensorType getOperandType() const {
+    return cast<RankedTensorType>(operand.getType());
+  }
+  RankedTensorType getSourceType() const {
+    return cast<RankedTensorType>(source.getType());
+  }
 
   Operation *op;
   Value operand, source;
@@ -51,45 +62,61 @@ LogicalResult SelectAndScatter::readWindow() {
     strides.assign(rank, 1);
   if (padding.empty())
     padding.assign(2 * rank, 0);
-  if (sizes.size() != rank || strides.size() != rank || padding.size() != 2 * rank ||
+  if (sizes.size() != rank || strides.size() != rank ||
+      padding.size() != 2 * rank ||
       getSourceType().getRank() != getOperandType().getRank())
-    return stablehlo::emitCannotImport(op) << ": expected a window of " << rank << " dimensions";
+    return stablehlo::emitCannotImport(op)
+           << ": expected a window of " << rank << " dimensions";
   for (unsigned d = 0; d < rank; ++d) {
     low.push_back(padding[2 * d]);
-    int64_t last = (getSourceType().getDimSize(d) - 1) * strides[d] + sizes[d] - 1 - low[d];
+    int64_t last = (getSourceType().getDimSize(d) - 1) * strides[d] + sizes[d] -
+                   1 - low[d];
     overhangs.push_back(low[d] > 0 || last >= getOperandType().getDimSize(d));
   }
   return success();
 }
 
-std::pair<SmallVector<Value>, Value> SelectAndScatter::getPlace(OpBuilder &builder, ValueRange sourceIvs, ValueRange windowIvs) {
+std::pair<SmallVector<Value>, Value>
+SelectAndScatter::getPlace(OpBuilder &builder, ValueRange sourceIvs,
+                           ValueRange windowIvs) {
   Location loc = op->getLoc();
   SmallVector<Value> place;
   Value inside;
   for (auto [d, sourceIv, windowIv] : llvm::enumerate(sourceIvs, windowIvs)) {
-    Value index = arith::MulIOp::create(builder, loc, sourceIv, stablehlo::getIndex(builder, loc, strides[d]));
+    Value index = arith::MulIOp::create(
+        builder, loc, sourceIv, stablehlo::getIndex(builder, loc, strides[d]));
     index = arith::AddIOp::create(builder, loc, index, windowIv);
     if (low[d] != 0)
-      index = arith::SubIOp::create(builder, loc, index, stablehlo::getIndex(builder, loc, low[d]));
+      index = arith::SubIOp::create(builder, loc, index,
+                                    stablehlo::getIndex(builder, loc, low[d]));
     place.push_back(index);
     if (!overhangs[d])
       continue;
     // Compared as unsigned, a negative index is too large.
-    Value fits = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, index,
-                                       stablehlo::getIndex(builder, loc, getOperandType().getDimSize(d)));
-    inside = inside ? arith::AndIOp::create(builder, loc, inside, fits).getResult() : fits;
+    Value fits = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::ult, index,
+        stablehlo::getIndex(builder, loc, getOperandType().getDimSize(d)));
+    inside = inside
+                 ? arith::AndIOp::create(builder, loc, inside, fits).getResult()
+                 : fits;
   }
   return {place, inside};
 }
 
-SmallVector<Value> SelectAndScatter::visit(OpBuilder &builder, ValueRange sourceIvs, ValueRange windowIvs, ValueRange best) {
+SmallVector<Value> SelectAndScatter::visit(OpBuilder &builder,
+                                           ValueRange sourceIvs,
+                                           ValueRange windowIvs,
+                                           ValueRange best) {
   Location loc = op->getLoc();
   auto [place, inside] = getPlace(builder, sourceIvs, windowIvs);
   auto select = [&, &place = place](OpBuilder &nested) {
     Value value = tensor::ExtractOp::create(nested, loc, operand, place);
-    Value isBetter = stablehlo::inlineOnScalars(nested, op->getRegion(0).front(), {best[1], value}).front();
+    Value isBetter = stablehlo::inlineOnScalars(
+                         nested, op->getRegion(0).front(), {best[1], value})
+                         .front();
     Value keep = arith::AndIOp::create(nested, loc, best[0], isBetter);
-    SmallVector<Value> next = {arith::ConstantOp::create(nested, loc, nested.getBoolAttr(true))};
+    SmallVector<Value> next = {
+        arith::ConstantOp::create(nested, loc, nested.getBoolAttr(true))};
     next.push_back(arith::SelectOp::create(nested, loc, keep, best[1], value));
     for (auto [old, current] : llvm::zip_equal(best.drop_front(2), place))
       next.push_back(arith::SelectOp::create(nested, loc, keep, old, current));
@@ -98,25 +125,41 @@ SmallVector<Value> SelectAndScatter::visit(OpBuilder &builder, ValueRange source
   if (!inside)
     return select(builder);
   auto ifOp = scf::IfOp::create(
-      builder, loc, inside, [&](OpBuilder &nested, Location) { scf::YieldOp::create(nested, loc, select(nested)); },
-      [&](OpBuilder &nested, Location) { scf::YieldOp::create(nested, loc, best); });
+      builder, loc, inside,
+      [&](OpBuilder &nested, Location) {
+        scf::YieldOp::create(nested, loc, select(nested));
+      },
+      [&](OpBuilder &nested, Location) {
+        scf::YieldOp::create(nested, loc, best);
+      });
   return ifOp.getResults();
 }
 
-SmallVector<Value> SelectAndScatter::scatter(OpBuilder &builder, ValueRange sourceIvs, ValueRange best, Value result) {
+SmallVector<Value> SelectAndScatter::scatter(OpBuilder &builder,
+                                             ValueRange sourceIvs,
+                                             ValueRange best, Value result) {
   Location loc = op->getLoc();
   auto add = [&](OpBuilder &nested) -> Value {
-    Value current = tensor::ExtractOp::create(nested, loc, result, best.drop_front(2));
+    Value current =
+        tensor::ExtractOp::create(nested, loc, result, best.drop_front(2));
     Value value = tensor::ExtractOp::create(nested, loc, source, sourceIvs);
-    Value sum = stablehlo::inlineOnScalars(nested, op->getRegion(1).front(), {value, current}).front();
-    return tensor::InsertOp::create(nested, loc, sum, result, best.drop_front(2));
+    Value sum = stablehlo::inlineOnScalars(nested, op->getRegion(1).front(),
+                                           {value, current})
+                    .front();
+    return tensor::InsertOp::create(nested, loc, sum, result,
+                                    best.drop_front(2));
   };
   if (!llvm::is_contained(overhangs, true))
     return {add(builder)};
   // A window may lie in the padding as a whole.
   auto ifOp = scf::IfOp::create(
-      builder, loc, best.front(), [&](OpBuilder &nested, Location) { scf::YieldOp::create(nested, loc, add(nested)); },
-      [&](OpBuilder &nested, Location) { scf::YieldOp::create(nested, loc, result); });
+      builder, loc, best.front(),
+      [&](OpBuilder &nested, Location) {
+        scf::YieldOp::create(nested, loc, add(nested));
+      },
+      [&](OpBuilder &nested, Location) {
+        scf::YieldOp::create(nested, loc, result);
+      });
   return ifOp.getResults();
 }
 
@@ -125,29 +168,38 @@ LogicalResult SelectAndScatter::import() {
     return failure();
   Location loc = op->getLoc();
   OpBuilder builder(op);
-  Value initial = tensor::ExtractOp::create(builder, loc, op->getOperand(2), ValueRange());
-  Value empty = tensor::EmptyOp::create(builder, loc, getOperandType().getShape(), getOperandType().getElementType());
-  Value filled = linalg::FillOp::create(builder, loc, initial, empty).getResult(0);
+  Value initial =
+      tensor::ExtractOp::create(builder, loc, op->getOperand(2), ValueRange());
+  Value empty =
+      tensor::EmptyOp::create(builder, loc, getOperandType().getShape(),
+                              getOperandType().getElementType());
+  Value filled =
+      linalg::FillOp::create(builder, loc, initial, empty).getResult(0);
   auto body = [&](OpBuilder &outer, ValueRange sourceIvs, ValueRange results) {
     Value zero = stablehlo::getIndex(outer, loc, 0);
     SmallVector<Value> none(2 + getOperandType().getRank(), zero);
     none[0] = arith::ConstantOp::create(outer, loc, outer.getBoolAttr(false));
-    none[1] = arith::ConstantOp::create(outer, loc, outer.getZeroAttr(getOperandType().getElementType()));
-    SmallVector<Value> best =
-        stablehlo::buildLoops(outer, loc, sizes, none, [&](OpBuilder &inner, ValueRange windowIvs, ValueRange carried) {
+    none[1] = arith::ConstantOp::create(
+        outer, loc, outer.getZeroAttr(getOperandType().getElementType()));
+    SmallVector<Value> best = stablehlo::buildLoops(
+        outer, loc, sizes, none,
+        [&](OpBuilder &inner, ValueRange windowIvs, ValueRange carried) {
           return visit(inner, sourceIvs, windowIvs, carried);
         });
     return scatter(outer, sourceIvs, best, results.front());
   };
-  op->replaceAllUsesWith(stablehlo::buildLoops(builder, loc, getSourceType().getShape(), filled, body));
+  op->replaceAllUsesWith(stablehlo::buildLoops(
+      builder, loc, getSourceType().getShape(), filled, body));
   op->erase();
   return success();
 }
 
 LogicalResult stablehlo::importSelectAndScatter(Operation *op) {
   if (op->getNumOperands() != 3)
-    return emitCannotImport(op) << ": expected 3 operands, found " << op->getNumOperands();
-  if (failed(verifyComputation(op, 0, 2, 1)) || failed(verifyComputation(op, 1, 2, 1)))
+    return emitCannotImport(op)
+           << ": expected 3 operands, found " << op->getNumOperands();
+  if (failed(verifyComputation(op, 0, 2, 1)) ||
+      failed(verifyComputation(op, 1, 2, 1)))
     return failure();
   return SelectAndScatter(op).import();
 }

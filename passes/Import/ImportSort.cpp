@@ -13,8 +13,9 @@ using namespace mlir;
 
 namespace {
 
-/// A stable merge sort, bottom up, of the rows along one dimension: passes of doubling width merge neighbouring runs
-/// of `rows` into `scratch`. n log n, and the order of comparisons does not depend on the data's place.
+/// A stable merge sort, bottom up, of the rows along one dimension: passes of
+/// doubling width merge neighbouring runs of `rows` into `scratch`. n log n,
+/// and the order of comparisons does not depend on the data's place.
 class Sort {
 public:
   Sort(Operation *op, int64_t dimension) : op(op), dimension(dimension) {}
@@ -22,13 +23,21 @@ public:
   void import();
 
 private:
-  SmallVector<Value> sortRows(OpBuilder &builder, ValueRange ivs, ValueRange tensors);
-  SmallVector<Value> mergeAll(OpBuilder &builder, Value width, ValueRange rows, ValueRange scratch);
-  SmallVector<Value> mergeRuns(OpBuilder &builder, Value low, Value width, ValueRange rows, ValueRange scratch);
-  SmallVector<Value> mergeStep(OpBuilder &builder, Value k, ArrayRef<Value> ends, ValueRange state, ValueRange rows);
+  SmallVector<Value> sortRows(OpBuilder &builder, ValueRange ivs,
+                              ValueRange tensors);
+  SmallVector<Value> mergeAll(OpBuilder &builder, Value width, ValueRange rows,
+                              ValueRange scratch);
+  SmallVector<Value> mergeRuns(OpBuilder &builder, Value low, Value width,
+                               ValueRange rows, ValueRange scratch);
+  SmallVector<Value> mergeStep(OpBuilder &builder, Value k,
+                               ArrayRef<Value> ends, ValueRange state,
+                               ValueRange rows);
 
   /// Size of a row.
-  int64_t getSize() const { return cast<RankedTensorType>(op->getOperand(0).getType()).getDimSize(dimension); }
+  int64_t getSize() const {
+    return cast<RankedTensorType>(op->getOperand(0).getType())
+        .getDimSize(dimension);
+  }
 
   Operation *op;
   int64_t dimension;
@@ -36,13 +45,19 @@ private:
 
 } // namespace
 
-/// Takes the next element of the result from the left run or the right one. `state` is the next index in each, and the
-/// results; `ends` is where the runs end.
-SmallVector<Value> Sort::mergeStep(OpBuilder &builder, Value k, ArrayRef<Value> ends, ValueRange state, ValueRange rows) {
+/// Takes the next element of the result from the left run or the right one.
+/// `state` is the next index in each, and the results; `ends` is where the runs
+/// end.
+SmallVector<Value> Sort::mergeStep(OpBuilder &builder, Value k,
+                                   ArrayRef<Value> ends, ValueRange state,
+                                   ValueRange rows) {
   Location loc = op->getLoc();
-  Value last = stablehlo::getIndex(builder, loc, getSize() - 1), one = stablehlo::getIndex(builder, loc, 1);
-  Value hasLeft = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, state[0], ends[0]);
-  Value hasRight = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, state[1], ends[1]);
+  Value last = stablehlo::getIndex(builder, loc, getSize() - 1),
+        one = stablehlo::getIndex(builder, loc, 1);
+  Value hasLeft = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt,
+                                        state[0], ends[0]);
+  Value hasRight = arith::CmpIOp::create(
+      builder, loc, arith::CmpIPredicate::slt, state[1], ends[1]);
   // What lies behind the end of a run is read, but not used.
   Value leftIndex = arith::MinSIOp::create(builder, loc, state[0], last);
   Value rightIndex = arith::MinSIOp::create(builder, loc, state[1], last);
@@ -52,100 +67,135 @@ SmallVector<Value> Sort::mergeStep(OpBuilder &builder, Value k, ArrayRef<Value> 
     right.push_back(tensor::ExtractOp::create(builder, loc, row, rightIndex));
     arguments.append({right.back(), left.back()});
   }
-  // The right element goes first only if it is less: so equal elements keep their order.
-  Value isLess = stablehlo::inlineOnScalars(builder, op->getRegion(0).front(), arguments).front();
-  Value noLeft = arith::XOrIOp::create(builder, loc, hasLeft, arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true)));
-  Value takeRight = arith::AndIOp::create(builder, loc, hasRight, arith::OrIOp::create(builder, loc, noLeft, isLess));
+  // The right element goes first only if it is less: so equal elements keep
+  // their order.
+  Value isLess =
+      stablehlo::inlineOnScalars(builder, op->getRegion(0).front(), arguments)
+          .front();
+  Value noLeft = arith::XOrIOp::create(
+      builder, loc, hasLeft,
+      arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true)));
+  Value takeRight =
+      arith::AndIOp::create(builder, loc, hasRight,
+                            arith::OrIOp::create(builder, loc, noLeft, isLess));
   Value leftNext = arith::AddIOp::create(builder, loc, state[0], one);
   Value rightNext = arith::AddIOp::create(builder, loc, state[1], one);
-  SmallVector<Value> next = {arith::SelectOp::create(builder, loc, takeRight, state[0], leftNext),
-                             arith::SelectOp::create(builder, loc, takeRight, rightNext, state[1])};
-  for (auto [l, r, target] : llvm::zip_equal(left, right, state.drop_front(2))) {
+  SmallVector<Value> next = {
+      arith::SelectOp::create(builder, loc, takeRight, state[0], leftNext),
+      arith::SelectOp::create(builder, loc, takeRight, rightNext, state[1])};
+  for (auto [l, r, target] :
+       llvm::zip_equal(left, right, state.drop_front(2))) {
     Value taken = arith::SelectOp::create(builder, loc, takeRight, r, l);
     next.push_back(tensor::InsertOp::create(builder, loc, taken, target, k));
   }
   return next;
 }
 
-/// Merges the runs [low, low + width) and [low + width, low + 2 width) of the rows, cut at their size.
-SmallVector<Value> Sort::mergeRuns(OpBuilder &builder, Value low, Value width, ValueRange rows, ValueRange scratch) {
+/// Merges the runs [low, low + width) and [low + width, low + 2 width) of the
+/// rows, cut at their size.
+SmallVector<Value> Sort::mergeRuns(OpBuilder &builder, Value low, Value width,
+                                   ValueRange rows, ValueRange scratch) {
   Location loc = op->getLoc();
   Value size = stablehlo::getIndex(builder, loc, getSize());
   auto cut = [&](Value start) -> Value {
-    return arith::MinSIOp::create(builder, loc, arith::AddIOp::create(builder, loc, start, width), size);
+    return arith::MinSIOp::create(
+        builder, loc, arith::AddIOp::create(builder, loc, start, width), size);
   };
   Value middle = cut(low);
   Value high = cut(middle);
   SmallVector<Value> state = {low, middle};
   llvm::append_range(state, scratch);
-  auto loop = scf::ForOp::create(builder, loc, low, high, stablehlo::getIndex(builder, loc, 1), state,
-                                 [&](OpBuilder &nested, Location, Value k, ValueRange carried) {
-                                   scf::YieldOp::create(nested, loc, mergeStep(nested, k, {middle, high}, carried, rows));
-                                 });
+  auto loop = scf::ForOp::create(
+      builder, loc, low, high, stablehlo::getIndex(builder, loc, 1), state,
+      [&](OpBuilder &nested, Location, Value k, ValueRange carried) {
+        scf::YieldOp::create(
+            nested, loc, mergeStep(nested, k, {middle, high}, carried, rows));
+      });
   return llvm::to_vector<4>(ValueRange(loop.getResults()).drop_front(2));
 }
 
-/// One pass: merges all pairs of runs of `width`, and returns the rows and the scratch space.
-SmallVector<Value> Sort::mergeAll(OpBuilder &builder, Value width, ValueRange rows, ValueRange scratch) {
+/// One pass: merges all pairs of runs of `width`, and returns the rows and the
+/// scratch space.
+SmallVector<Value> Sort::mergeAll(OpBuilder &builder, Value width,
+                                  ValueRange rows, ValueRange scratch) {
   Location loc = op->getLoc();
-  Value zero = stablehlo::getIndex(builder, loc, 0), size = stablehlo::getIndex(builder, loc, getSize());
+  Value zero = stablehlo::getIndex(builder, loc, 0),
+        size = stablehlo::getIndex(builder, loc, getSize());
   Value twice = arith::AddIOp::create(builder, loc, width, width);
-  auto loop = scf::ForOp::create(builder, loc, zero, size, twice, scratch, [&](OpBuilder &nested, Location, Value low, ValueRange carried) {
-    scf::YieldOp::create(nested, loc, mergeRuns(nested, low, width, rows, carried));
-  });
+  auto loop = scf::ForOp::create(
+      builder, loc, zero, size, twice, scratch,
+      [&](OpBuilder &nested, Location, Value low, ValueRange carried) {
+        scf::YieldOp::create(nested, loc,
+                             mergeRuns(nested, low, width, rows, carried));
+      });
   SmallVector<Value> next;
   for (auto [merged, row] : llvm::zip_equal(loop.getResults(), rows))
-    next.push_back(linalg::CopyOp::create(builder, loc, merged, row).getResult(0));
+    next.push_back(
+        linalg::CopyOp::create(builder, loc, merged, row).getResult(0));
   llvm::append_range(next, loop.getResults());
   return next;
 }
 
-SmallVector<Value> Sort::sortRows(OpBuilder &builder, ValueRange ivs, ValueRange tensors) {
+SmallVector<Value> Sort::sortRows(OpBuilder &builder, ValueRange ivs,
+                                  ValueRange tensors) {
   Location loc = op->getLoc();
-  SmallVector<OpFoldResult> offsets, sizes, strides(ivs.size(), builder.getIndexAttr(1));
+  SmallVector<OpFoldResult> offsets, sizes,
+      strides(ivs.size(), builder.getIndexAttr(1));
   for (auto [d, iv] : llvm::enumerate(ivs)) {
     bool isRow = static_cast<int64_t>(d) == dimension;
-    offsets.push_back(isRow ? OpFoldResult(builder.getIndexAttr(0)) : OpFoldResult(iv));
+    offsets.push_back(isRow ? OpFoldResult(builder.getIndexAttr(0))
+                            : OpFoldResult(iv));
     sizes.push_back(builder.getIndexAttr(isRow ? getSize() : 1));
   }
   SmallVector<Value> state;
   for (Value tensor : tensors) {
-    auto type = RankedTensorType::get({getSize()}, getElementTypeOrSelf(tensor.getType()));
-    state.push_back(tensor::ExtractSliceOp::create(builder, loc, type, tensor, offsets, sizes, strides));
+    auto type = RankedTensorType::get({getSize()},
+                                      getElementTypeOrSelf(tensor.getType()));
+    state.push_back(tensor::ExtractSliceOp::create(builder, loc, type, tensor,
+                                                   offsets, sizes, strides));
   }
-  // The scratch space begins as the rows: as empty tensors it would be equal for all operands, hence one tensor after
-  // CSE, and one buffer after bufferization.
+  // The scratch space begins as the rows: as empty tensors it would be equal
+  // for all operands, hence one tensor after CSE, and one buffer after
+  // bufferization.
   llvm::append_range(state, llvm::to_vector(state));
 
   Value one = stablehlo::getIndex(builder, loc, 1);
-  Value passes = stablehlo::getIndex(builder, loc, llvm::Log2_64_Ceil(std::max<int64_t>(getSize(), 1)));
-  auto loop =
-      scf::ForOp::create(builder, loc, stablehlo::getIndex(builder, loc, 0), passes, one, state,
-                         [&](OpBuilder &nested, Location, Value pass, ValueRange carried) {
-                           Value width = arith::ShLIOp::create(nested, loc, one, pass);
-                           unsigned half = carried.size() / 2;
-                           scf::YieldOp::create(nested, loc, mergeAll(nested, width, carried.take_front(half), carried.drop_front(half)));
-                         });
+  Value passes = stablehlo::getIndex(
+      builder, loc, llvm::Log2_64_Ceil(std::max<int64_t>(getSize(), 1)));
+  auto loop = scf::ForOp::create(
+      builder, loc, stablehlo::getIndex(builder, loc, 0), passes, one, state,
+      [&](OpBuilder &nested, Location, Value pass, ValueRange carried) {
+        Value width = arith::ShLIOp::create(nested, loc, one, pass);
+        unsigned half = carried.size() / 2;
+        scf::YieldOp::create(nested, loc,
+                             mergeAll(nested, width, carried.take_front(half),
+                                      carried.drop_front(half)));
+      });
   SmallVector<Value> sorted;
   for (auto [row, tensor] : llvm::zip(loop.getResults(), tensors))
-    sorted.push_back(tensor::InsertSliceOp::create(builder, loc, row, tensor, offsets, sizes, strides));
+    sorted.push_back(tensor::InsertSliceOp::create(builder, loc, row, tensor,
+                                                   offsets, sizes, strides));
   return sorted;
 }
 
 void Sort::import() {
   OpBuilder builder(op);
-  SmallVector<int64_t> sizes(cast<RankedTensorType>(op->getOperand(0).getType()).getShape());
+  SmallVector<int64_t> sizes(
+      cast<RankedTensorType>(op->getOperand(0).getType()).getShape());
   sizes[dimension] = 1;
-  op->replaceAllUsesWith(
-      stablehlo::buildLoops(builder, op->getLoc(), sizes, op->getOperands(),
-                            [&](OpBuilder &nested, ValueRange ivs, ValueRange tensors) { return sortRows(nested, ivs, tensors); }));
+  op->replaceAllUsesWith(stablehlo::buildLoops(
+      builder, op->getLoc(), sizes, op->getOperands(),
+      [&](OpBuilder &nested, ValueRange ivs, ValueRange tensors) {
+        return sortRows(nested, ivs, tensors);
+      }));
   op->erase();
 }
 
 LogicalResult stablehlo::importSort(Operation *op) {
   if (op->getNumOperands() == 0)
     return emitCannotImport(op) << ": expected operands";
-  if (failed(verifyStaticShapes(op)) || failed(verifyComputation(op, 0, 2 * op->getNumOperands(), 1)))
+  if (failed(verifyStaticShapes(op)) ||
+      failed(verifyComputation(op, 0, 2 * op->getNumOperands(), 1)))
     return failure();
   int64_t rank = cast<RankedTensorType>(op->getOperand(0).getType()).getRank();
   auto attribute = op->getAttrOfType<IntegerAttr>("dimension");
@@ -153,7 +203,8 @@ LogicalResult stablehlo::importSort(Operation *op) {
   if (dimension < 0)
     dimension += rank;
   if (dimension < 0 || dimension >= rank)
-    return emitCannotImport(op) << ": expected a dimension in [0, " << rank << "), found " << dimension;
+    return emitCannotImport(op) << ": expected a dimension in [0, " << rank
+                                << "), found " << dimension;
   Sort(op, dimension).import();
   return success();
 }

@@ -26,7 +26,8 @@ static ImportFunction getImport(StringRef name) {
       .Case("stablehlo.while", stablehlo::importWhile)
       .Case("stablehlo.if", stablehlo::importIf)
       .Case("stablehlo.case", stablehlo::importCase)
-      .Case("stablehlo.optimization_barrier", stablehlo::importOptimizationBarrier)
+      .Case("stablehlo.optimization_barrier",
+            stablehlo::importOptimizationBarrier)
       .Case("stablehlo.scatter", stablehlo::importScatter)
       .Case("stablehlo.select_and_scatter", stablehlo::importSelectAndScatter)
       .Case("stablehlo.sort", stablehlo::importSort)
@@ -38,22 +39,27 @@ static LogicalResult importOperation(Operation *op) {
   if (ImportFunction function = getImport(op->getName().getStringRef()))
     return function(op);
   InFlightDiagnostic diag = stablehlo::emitCannotImport(op);
-  diag.attachNote() << "jaxlib's legalization to linalg leaves this operation, and there is no rule for it here; "
-                       "express it by other JAX operations, or compute it outside of the step";
+  diag.attachNote() << "jaxlib's legalization to linalg leaves this operation, "
+                       "and there is no rule for it here; "
+                       "express it by other JAX operations, or compute it "
+                       "outside of the step";
   return diag;
 }
 
-/// Operations that MLIR does not know, those in regions before those around them.
+/// Operations that MLIR does not know, those in regions before those around
+/// them.
 static SmallVector<Operation *> getUnknown(ModuleOp module) {
   SmallVector<Operation *> unknown;
   module.walk<WalkOrder::PostOrder>([&](Operation *op) {
-    if (!op->isRegistered() && op->getName().getStringRef() != "stablehlo.return")
+    if (!op->isRegistered() &&
+        op->getName().getStringRef() != "stablehlo.return")
       unknown.push_back(op);
   });
   return unknown;
 }
 
-/// Imports all operations that MLIR does not know. Goes on after an error, so that all are reported.
+/// Imports all operations that MLIR does not know. Goes on after an error, so
+/// that all are reported.
 static LogicalResult importOperations(ModuleOp module) {
   SmallVector<Operation *> mergeCalls;
   bool ok = true;
@@ -72,16 +78,20 @@ static LogicalResult importOperations(ModuleOp module) {
     return failure();
   stablehlo::eraseDeadFunctions(module);
   for (Operation *op : getUnknown(module))
-    ok &= succeeded(emitError(op->getLoc()) << op->getAttr("call_target_name")
-                                            << " expected to be in the function of a merge_call, outside of its loops "
-                                               "and branches [E_CONTEXT]");
+    ok &= succeeded(emitError(op->getLoc())
+                    << op->getAttr("call_target_name")
+                    << " expected to be in the function of a merge_call, "
+                       "outside of its loops "
+                       "and branches [E_CONTEXT]");
   return success(ok);
 }
 
 /// Whether `name` is an attribute by which JAX and XLA speak to each other.
 static bool isForeign(StringAttr name) {
   StringRef prefix = name.getValue().split('.').first;
-  return name.getValue().contains('.') && llvm::is_contained({"jax", "mhlo", "sdy", "stablehlo", "tf", "xla"}, prefix);
+  return name.getValue().contains('.') &&
+         llvm::is_contained({"jax", "mhlo", "sdy", "stablehlo", "tf", "xla"},
+                            prefix);
 }
 
 static DictionaryAttr dropForeign(DictionaryAttr attributes) {
@@ -112,10 +122,13 @@ static void stripForeignAttributes(ModuleOp module) {
 
 namespace {
 
-struct ImportStableHLOPass : lockstep::impl::ImportStableHLOPassBase<ImportStableHLOPass> {
+struct ImportStableHLOPass
+    : lockstep::impl::ImportStableHLOPassBase<ImportStableHLOPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    if (failed(stablehlo::makeSignless(module)) || failed(stablehlo::inlineCalls(module)) || failed(importOperations(module)))
+    if (failed(stablehlo::makeSignless(module)) ||
+        failed(stablehlo::inlineCalls(module)) ||
+        failed(importOperations(module)))
       return signalPassFailure();
     stripForeignAttributes(module);
   }

@@ -13,20 +13,24 @@ using namespace mlir;
 
 namespace {
 
-/// A while loop whose trip count is known before it starts: a counter is compared with a bound that the loop does
-/// not change, and grows by a constant. JAX makes these from `scan` and `fori_loop`.
+/// A while loop whose trip count is known before it starts: a counter is
+/// compared with a bound that the loop does not change, and grows by a
+/// constant. JAX makes these from `scan` and `fori_loop`.
 struct Counted {
   /// Number of the counter among the carried values.
   unsigned counter;
   int64_t step;
-  /// The counter runs while it is less than this, a scalar or a rank-0 tensor from outside of the loop.
+  /// The counter runs while it is less than this, a scalar or a rank-0 tensor
+  /// from outside of the loop.
   Value bound;
   bool isUnsigned;
 };
 
 class While {
 public:
-  explicit While(Operation *op) : op(op), condition(op->getRegion(0).front()), body(op->getRegion(1).front()) {}
+  explicit While(Operation *op)
+      : op(op), condition(op->getRegion(0).front()),
+        body(op->getRegion(1).front()) {}
 
   void import();
 
@@ -36,8 +40,10 @@ private:
   std::optional<int64_t> matchStep(unsigned index);
   void buildFor(const Counted &counted);
   void buildWhile();
-  /// Moves `body` before its new terminator of kind `Terminator`, with `arguments` for the carried values.
-  template <typename Terminator> void moveBody(Block *target, ValueRange arguments);
+  /// Moves `body` before its new terminator of kind `Terminator`, with
+  /// `arguments` for the carried values.
+  template <typename Terminator>
+  void moveBody(Block *target, ValueRange arguments);
 
   Operation *op;
   Block &condition, &body;
@@ -47,7 +53,8 @@ private:
 
 } // namespace
 
-/// The operation by which a linalg operation without loops computes its only result, if it is nothing else.
+/// The operation by which a linalg operation without loops computes its only
+/// result, if it is nothing else.
 template <typename Op> static Op getOnlyScalarOp(Value tensor) {
   auto generic = tensor.getDefiningOp<linalg::GenericOp>();
   if (!generic || generic.getNumLoops() != 0 || generic.getNumResults() != 1)
@@ -55,11 +62,13 @@ template <typename Op> static Op getOnlyScalarOp(Value tensor) {
   return generic.getBody()->getTerminator()->getOperand(0).getDefiningOp<Op>();
 }
 
-/// The rank-0 tensor of which `scalar`, a value in a linalg operation, is the element; `scalar` itself if it is from
-/// outside of the operation.
+/// The rank-0 tensor of which `scalar`, a value in a linalg operation, is the
+/// element; `scalar` itself if it is from outside of the operation.
 static Value getSource(Value scalar) {
   auto argument = dyn_cast<BlockArgument>(scalar);
-  auto generic = argument ? dyn_cast<linalg::GenericOp>(argument.getOwner()->getParentOp()) : linalg::GenericOp();
+  auto generic =
+      argument ? dyn_cast<linalg::GenericOp>(argument.getOwner()->getParentOp())
+               : linalg::GenericOp();
   return generic ? generic->getOperand(argument.getArgNumber()) : scalar;
 }
 
@@ -80,14 +89,18 @@ static std::optional<int64_t> getConstant(Value value) {
 }
 
 /// An integer scalar, or the element of a rank-0 tensor, as an index.
-static Value getAsIndex(OpBuilder &builder, Location loc, Value value, bool isUnsigned) {
+static Value getAsIndex(OpBuilder &builder, Location loc, Value value,
+                        bool isUnsigned) {
   if (std::optional<APInt> bits = getConstantBits(value))
-    return stablehlo::getIndex(builder, loc, isUnsigned ? bits->getZExtValue() : bits->getSExtValue());
+    return stablehlo::getIndex(
+        builder, loc, isUnsigned ? bits->getZExtValue() : bits->getSExtValue());
   if (isa<RankedTensorType>(value.getType()))
     value = tensor::ExtractOp::create(builder, loc, value, ValueRange());
   if (isUnsigned)
-    return arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(), value);
-  return arith::IndexCastOp::create(builder, loc, builder.getIndexType(), value);
+    return arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(),
+                                        value);
+  return arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
+                                    value);
 }
 
 /// A value that the body returns as it got it is not carried.
@@ -104,9 +117,11 @@ void While::dropInvariants() {
   }
 }
 
-/// The constant that the body adds to carried integer `index`, if that is all it does with it.
+/// The constant that the body adds to carried integer `index`, if that is all
+/// it does with it.
 std::optional<int64_t> While::matchStep(unsigned index) {
-  auto add = getOnlyScalarOp<arith::AddIOp>(body.getTerminator()->getOperand(index));
+  auto add =
+      getOnlyScalarOp<arith::AddIOp>(body.getTerminator()->getOperand(index));
   if (!add)
     return std::nullopt;
   Value lhs = getSource(add.getLhs()), rhs = getSource(add.getRhs());
@@ -116,46 +131,63 @@ std::optional<int64_t> While::matchStep(unsigned index) {
 }
 
 std::optional<Counted> While::matchCounted() {
-  auto compare = getOnlyScalarOp<arith::CmpIOp>(condition.getTerminator()->getOperand(0));
+  auto compare =
+      getOnlyScalarOp<arith::CmpIOp>(condition.getTerminator()->getOperand(0));
   auto isFree = [](Operation &nested) { return isMemoryEffectFree(&nested); };
   if (!compare || !llvm::all_of(llvm::drop_end(condition), isFree))
     return std::nullopt;
   Value lhs = getSource(compare.getLhs()), rhs = getSource(compare.getRhs());
   arith::CmpIPredicate predicate = compare.getPredicate();
-  if (predicate == arith::CmpIPredicate::sgt || predicate == arith::CmpIPredicate::ugt) {
+  if (predicate == arith::CmpIPredicate::sgt ||
+      predicate == arith::CmpIPredicate::ugt) {
     std::swap(lhs, rhs);
-    predicate = predicate == arith::CmpIPredicate::sgt ? arith::CmpIPredicate::slt : arith::CmpIPredicate::ult;
+    predicate = predicate == arith::CmpIPredicate::sgt
+                    ? arith::CmpIPredicate::slt
+                    : arith::CmpIPredicate::ult;
   }
-  if (predicate != arith::CmpIPredicate::slt && predicate != arith::CmpIPredicate::ult)
+  if (predicate != arith::CmpIPredicate::slt &&
+      predicate != arith::CmpIPredicate::ult)
     return std::nullopt;
   auto counter = dyn_cast<BlockArgument>(lhs);
-  if (!counter || counter.getOwner() != &condition || op->isAncestor(rhs.getParentBlock()->getParentOp()))
+  if (!counter || counter.getOwner() != &condition ||
+      op->isAncestor(rhs.getParentBlock()->getParentOp()))
     return std::nullopt;
   std::optional<int64_t> step = matchStep(counter.getArgNumber());
   if (!step || *step <= 0)
     return std::nullopt;
-  return Counted{counter.getArgNumber(), *step, rhs, predicate == arith::CmpIPredicate::ult};
+  return Counted{counter.getArgNumber(), *step, rhs,
+                 predicate == arith::CmpIPredicate::ult};
 }
 
-/// The value of an integer that starts as `initial` and grows by `step`, after `trips` trips.
-static Value getCount(OpBuilder &builder, Location loc, Value initial, int64_t step, Value trips) {
+/// The value of an integer that starts as `initial` and grows by `step`, after
+/// `trips` trips.
+static Value getCount(OpBuilder &builder, Location loc, Value initial,
+                      int64_t step, Value trips) {
   auto type = cast<RankedTensorType>(initial.getType());
   Type element = type.getElementType();
   Value count = arith::IndexCastOp::create(builder, loc, element, trips);
   if (step != 1)
-    count = arith::MulIOp::create(builder, loc, count, arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(element, step)));
+    count = arith::MulIOp::create(
+        builder, loc, count,
+        arith::ConstantOp::create(builder, loc,
+                                  builder.getIntegerAttr(element, step)));
   if (getConstant(initial) != 0)
-    count = arith::AddIOp::create(builder, loc, tensor::ExtractOp::create(builder, loc, initial, ValueRange()), count);
+    count = arith::AddIOp::create(
+        builder, loc,
+        tensor::ExtractOp::create(builder, loc, initial, ValueRange()), count);
   return tensor::FromElementsOp::create(builder, loc, type, count);
 }
 
-template <typename Terminator> void While::moveBody(Block *target, ValueRange arguments) {
+template <typename Terminator>
+void While::moveBody(Block *target, ValueRange arguments) {
   for (auto [index, argument] : llvm::zip_equal(carried, arguments))
     body.getArgument(index).replaceAllUsesWith(argument);
   Operation *terminator = body.getTerminator();
   OpBuilder builder(terminator);
   Terminator::create(builder, terminator->getLoc(),
-                     llvm::map_to_vector(carried, [&](unsigned index) { return terminator->getOperand(index); }));
+                     llvm::map_to_vector(carried, [&](unsigned index) {
+                       return terminator->getOperand(index);
+                     }));
   terminator->erase();
   target->getOperations().splice(target->end(), body.getOperations());
 }
@@ -167,7 +199,8 @@ void While::buildFor(const Counted &counted) {
   Value lower = getAsIndex(builder, loc, initial, counted.isUnsigned);
   Value upper = getAsIndex(builder, loc, counted.bound, counted.isUnsigned);
 
-  // Integers that grow by a constant follow from the number of the trip, and are not carried.
+  // Integers that grow by a constant follow from the number of the trip, and
+  // are not carried.
   SmallVector<std::pair<unsigned, int64_t>> counters;
   llvm::erase_if(carried, [&](unsigned index) {
     std::optional<int64_t> step = matchStep(index);
@@ -175,15 +208,20 @@ void While::buildFor(const Counted &counted) {
       counters.emplace_back(index, *step);
     return step.has_value();
   });
-  auto initials = llvm::map_to_vector(carried, [&](unsigned index) { return op->getOperand(index); });
-  auto loop = scf::ForOp::create(builder, loc, lower, upper, stablehlo::getIndex(builder, loc, counted.step), initials);
-  // Trips before this one, as an index; the loop itself counts from the counter's first value.
+  auto initials = llvm::map_to_vector(
+      carried, [&](unsigned index) { return op->getOperand(index); });
+  auto loop = scf::ForOp::create(
+      builder, loc, lower, upper,
+      stablehlo::getIndex(builder, loc, counted.step), initials);
+  // Trips before this one, as an index; the loop itself counts from the
+  // counter's first value.
   bool countsTrips = getConstant(initial) == 0 && counted.step == 1;
   auto getTrips = [&](OpBuilder &at, Value end) -> Value {
     if (countsTrips)
       return end;
     Value distance = arith::SubIOp::create(at, loc, end, lower);
-    return arith::CeilDivSIOp::create(at, loc, distance, stablehlo::getIndex(at, loc, counted.step));
+    return arith::CeilDivSIOp::create(
+        at, loc, distance, stablehlo::getIndex(at, loc, counted.step));
   };
 
   Block *target = loop.getBody();
@@ -193,11 +231,14 @@ void While::buildFor(const Counted &counted) {
   for (auto [index, step] : counters) {
     BlockArgument argument = body.getArgument(index);
     if (!argument.use_empty())
-      argument.replaceAllUsesWith(getCount(inside, loc, op->getOperand(index), step, getTrips(inside, loop.getInductionVar())));
+      argument.replaceAllUsesWith(
+          getCount(inside, loc, op->getOperand(index), step,
+                   getTrips(inside, loop.getInductionVar())));
     if (op->getResult(index).use_empty())
       continue;
     Value end = arith::MaxSIOp::create(builder, loc, lower, upper);
-    op->getResult(index).replaceAllUsesWith(getCount(builder, loc, op->getOperand(index), step, getTrips(builder, end)));
+    op->getResult(index).replaceAllUsesWith(getCount(
+        builder, loc, op->getOperand(index), step, getTrips(builder, end)));
   }
   moveBody<scf::YieldOp>(target, loop.getRegionIterArgs());
   for (auto [index, result] : llvm::zip_equal(carried, loop.getResults()))
@@ -207,20 +248,24 @@ void While::buildFor(const Counted &counted) {
 void While::buildWhile() {
   Location loc = op->getLoc();
   OpBuilder builder(op);
-  auto initials = llvm::map_to_vector(carried, [&](unsigned index) { return op->getOperand(index); });
+  auto initials = llvm::map_to_vector(
+      carried, [&](unsigned index) { return op->getOperand(index); });
   TypeRange types = ValueRange(initials).getTypes();
   auto loop = scf::WhileOp::create(builder, loc, types, initials);
   SmallVector<Location> locations(initials.size(), loc);
   Block *before = builder.createBlock(&loop.getBefore(), {}, types, locations);
   Block *after = builder.createBlock(&loop.getAfter(), {}, types, locations);
 
-  for (auto [index, argument] : llvm::zip_equal(carried, before->getArguments()))
+  for (auto [index, argument] :
+       llvm::zip_equal(carried, before->getArguments()))
     condition.getArgument(index).replaceAllUsesWith(argument);
   before->getOperations().splice(before->end(), condition.getOperations());
   Operation *terminator = before->getTerminator();
   builder.setInsertionPoint(terminator);
-  Value proceed = tensor::ExtractOp::create(builder, terminator->getLoc(), terminator->getOperand(0), ValueRange());
-  scf::ConditionOp::create(builder, terminator->getLoc(), proceed, before->getArguments());
+  Value proceed = tensor::ExtractOp::create(
+      builder, terminator->getLoc(), terminator->getOperand(0), ValueRange());
+  scf::ConditionOp::create(builder, terminator->getLoc(), proceed,
+                           before->getArguments());
   terminator->erase();
 
   moveBody<scf::YieldOp>(after, after->getArguments());
@@ -238,11 +283,17 @@ void While::import() {
 }
 
 LogicalResult stablehlo::importWhile(Operation *op) {
-  auto fits = [&](Region &region) { return isReturning(region) && region.getArgumentTypes() == op->getOperandTypes(); };
+  auto fits = [&](Region &region) {
+    return isReturning(region) &&
+           region.getArgumentTypes() == op->getOperandTypes();
+  };
   if (op->getNumRegions() != 2 || !llvm::all_of(op->getRegions(), fits) ||
       op->getRegion(0).front().getTerminator()->getNumOperands() != 1 ||
-      op->getRegion(1).front().getTerminator()->getOperandTypes() != op->getOperandTypes())
-    return emitCannotImport(op) << ": expected a condition and a body on the operands' types (" << op->getOperandTypes() << ")";
+      op->getRegion(1).front().getTerminator()->getOperandTypes() !=
+          op->getOperandTypes())
+    return emitCannotImport(op)
+           << ": expected a condition and a body on the operands' types ("
+           << op->getOperandTypes() << ")";
   While(op).import();
   return success();
 }

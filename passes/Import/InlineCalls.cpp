@@ -11,21 +11,33 @@ using namespace mlir;
 
 namespace {
 
-/// Upstream's inliner asks dialects whether their operations may be inlined. A captured function is inlined whatever
-/// it holds: it is a part of the step that JAX outlined.
+/// Upstream's inliner asks dialects whether their operations may be inlined. A
+/// captured function is inlined whatever it holds: it is a part of the step
+/// that JAX outlined.
 struct InlineAnything : InlinerInterface {
   using InlinerInterface::InlinerInterface;
-  bool isLegalToInline(Operation *, Operation *, bool) const override { return true; }
-  bool isLegalToInline(Region *, Region *, bool, IRMapping &) const override { return true; }
-  bool isLegalToInline(Operation *, Region *, bool, IRMapping &) const override { return true; }
+  bool isLegalToInline(Operation *, Operation *, bool) const override {
+    return true;
+  }
+  bool isLegalToInline(Region *, Region *, bool, IRMapping &) const override {
+    return true;
+  }
+  bool isLegalToInline(Operation *, Region *, bool,
+                       IRMapping &) const override {
+    return true;
+  }
   bool shouldAnalyzeRecursively(Operation *) const override { return false; }
-  bool allowSingleBlockOptimization(iterator_range<Region::iterator> blocks) const override { return llvm::hasSingleElement(blocks); }
+  bool allowSingleBlockOptimization(
+      iterator_range<Region::iterator> blocks) const override {
+    return llvm::hasSingleElement(blocks);
+  }
 };
 
 /// Inlines the calls in functions, callees first.
 class CallInliner {
 public:
-  explicit CallInliner(ModuleOp module) : module(module), interface(module.getContext()) {}
+  explicit CallInliner(ModuleOp module)
+      : module(module), interface(module.getContext()) {}
 
   LogicalResult inlineIn(FunctionOpInterface function) {
     if (!done.insert(function).second)
@@ -36,10 +48,14 @@ public:
     for (func::CallOp call : calls) {
       auto callee = module.lookupSymbol<func::FuncOp>(call.getCalleeAttr());
       if (!callee || callee.isExternal())
-        return call.emitOpError("expected a function with a body, found ") << call.getCalleeAttr();
+        return call.emitOpError("expected a function with a body, found ")
+               << call.getCalleeAttr();
       if (active.contains(callee))
-        return call.emitOpError("cannot import the recursive call of ") << call.getCalleeAttr();
-      if (failed(inlineIn(callee)) || failed(inlineCall(interface, config.getCloneCallback(), call, callee, &callee.getBody())))
+        return call.emitOpError("cannot import the recursive call of ")
+               << call.getCalleeAttr();
+      if (failed(inlineIn(callee)) ||
+          failed(inlineCall(interface, config.getCloneCallback(), call, callee,
+                            &callee.getBody())))
         return failure();
       call.erase();
     }
@@ -65,7 +81,9 @@ LogicalResult stablehlo::inlineCalls(ModuleOp module) {
 }
 
 void stablehlo::eraseDeadFunctions(ModuleOp module) {
-  for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
-    if (function.isPrivate() && SymbolTable::symbolKnownUseEmpty(function, module))
+  for (auto function :
+       llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
+    if (function.isPrivate() &&
+        SymbolTable::symbolKnownUseEmpty(function, module))
       function.erase();
 }

@@ -21,19 +21,26 @@ namespace {
 /// True if the host can run `step` itself: all its arguments come from outside.
 bool isBound(replica::StepOp step) {
   for (unsigned i = 0; i < step.getNumArguments(); ++i)
-    if (!step.getArgAttr(i, "replica.batch") && !step.getArgAttr(i, "replica.scalar") && !step.getArgAttr(i, "replica.variable"))
+    if (!step.getArgAttr(i, "replica.batch") &&
+        !step.getArgAttr(i, "replica.scalar") &&
+        !step.getArgAttr(i, "replica.variable"))
       return false;
   return true;
 }
 
-/// Locations say where a step was called from, so that a step called twice can be told apart.
+/// Locations say where a step was called from, so that a step called twice can
+/// be told apart.
 void setCaller(Operation *op, Location caller) {
-  op->walk([&](Operation *inner) { inner->setLoc(CallSiteLoc::get(inner->getLoc(), caller)); });
+  op->walk([&](Operation *inner) {
+    inner->setLoc(CallSiteLoc::get(inner->getLoc(), caller));
+  });
 }
 
 LogicalResult inlineStep(replica::RunOp run, replica::StepOp step) {
   if (!step.getBody().hasOneBlock())
-    return run.emitError("expected a step of one block, found branches between several in '") << step.getSymName() << "'";
+    return run.emitError("expected a step of one block, found branches between "
+                         "several in '")
+           << step.getSymName() << "'";
   Block &from = step.getBody().front();
   IRMapping mapping;
   step.getBody().cloneInto(&run.getBody(), mapping);
@@ -42,7 +49,8 @@ LogicalResult inlineStep(replica::RunOp run, replica::StepOp step) {
     setCaller(&op, run.getLoc());
   OpBuilder builder = OpBuilder::atBlockEnd(&to);
   Operation *terminator = mapping.lookup(from.getTerminator());
-  replica::YieldOp::create(builder, terminator->getLoc(), TypeRange(), terminator->getOperands());
+  replica::YieldOp::create(builder, terminator->getLoc(), TypeRange(),
+                           terminator->getOperands());
   terminator->erase();
   run.removeCalleeAttr();
   return success();
@@ -50,62 +58,92 @@ LogicalResult inlineStep(replica::RunOp run, replica::StepOp step) {
 
 /// Elements that are zero, of which the loop carries the last step's results.
 Value createZeros(OpBuilder &builder, Location loc, RankedTensorType type) {
-  return arith::ConstantOp::create(builder, loc, cast<TypedAttr>(builder.getZeroAttr(type)));
+  return arith::ConstantOp::create(builder, loc,
+                                   cast<TypedAttr>(builder.getZeroAttr(type)));
 }
 
-/// A loop that gets a batch, runs the step and reduces its results; what the last step gave leaves it.
+/// A loop that gets a batch, runs the step and reduces its results; what the
+/// last step gave leaves it.
 LogicalResult expandSteps(replica::RunStepsOp steps) {
   OpBuilder builder(steps);
   Location loc = steps.getLoc();
-  auto step = SymbolTable::lookupNearestSymbolFrom<replica::StepOp>(steps, steps.getCalleeAttr());
+  auto step = SymbolTable::lookupNearestSymbolFrom<replica::StepOp>(
+      steps, steps.getCalleeAttr());
   SmallVector<Value> inits;
   for (Type type : steps.getResultTypes()) {
     auto component = dyn_cast<RankedTensorType>(replica::getComponent(type));
     if (!component || !component.hasStaticShape())
-      return steps.emitError("expected results of a static shape from the last step, found ") << type;
+      return steps.emitError("expected results of a static shape from the last "
+                             "step, found ")
+             << type;
     if (!isa<replica::PerReplicaType>(type)) {
       inits.push_back(createZeros(builder, loc, component));
       continue;
     }
-    auto run = replica::RunOp::create(builder, loc, type, FlatSymbolRefAttr(), ValueRange());
+    auto run = replica::RunOp::create(builder, loc, type, FlatSymbolRefAttr(),
+                                      ValueRange());
     OpBuilder inner = OpBuilder::atBlockBegin(&run.getBody().emplaceBlock());
-    replica::YieldOp::create(inner, loc, TypeRange(), createZeros(inner, loc, component));
+    replica::YieldOp::create(inner, loc, TypeRange(),
+                             createZeros(inner, loc, component));
     inits.push_back(run.getResult(0));
   }
-  Value zero = arith::ConstantIndexOp::create(builder, loc, 0), one = arith::ConstantIndexOp::create(builder, loc, 1);
-  Value count = arith::ConstantIndexOp::create(builder, loc, steps.getIterations());
-  auto loop = scf::ForOp::create(builder, loc, zero, count, one, inits, [&](OpBuilder &b, Location, Value, ValueRange) {
-    auto next = replica::NextOp::create(b, loc, steps.getIterator());
-    SmallVector<Value> operands(next.getResults());
-    llvm::append_range(operands, steps.getParameters());
-    SmallVector<Type> types = llvm::map_to_vector(
-        step.getResultTypes(), [&](Type type) -> Type { return replica::PerReplicaType::get(b.getContext(), cast<TensorType>(type)); });
-    auto run = replica::RunOp::create(b, loc, types, steps.getCalleeAttr(), operands);
-    SmallVector<Value> results;
-    for (auto [each, name, type] :
-         llvm::zip_equal(run.getResults(), steps.getReductions().getAsValueRange<StringAttr>(), steps.getResultTypes())) {
-      std::optional<replica::Reduction> reduction = replica::symbolizeReduction(name);
-      results.push_back(reduction ? replica::ReduceOp::create(b, loc, type, *reduction, each, DenseI64ArrayAttr()).getResult()
-                                  : Value(each));
-    }
-    scf::YieldOp::create(b, loc, results);
-  });
+  Value zero = arith::ConstantIndexOp::create(builder, loc, 0),
+        one = arith::ConstantIndexOp::create(builder, loc, 1);
+  Value count =
+      arith::ConstantIndexOp::create(builder, loc, steps.getIterations());
+  auto loop = scf::ForOp::create(
+      builder, loc, zero, count, one, inits,
+      [&](OpBuilder &b, Location, Value, ValueRange) {
+        auto next = replica::NextOp::create(b, loc, steps.getIterator());
+        SmallVector<Value> operands(next.getResults());
+        llvm::append_range(operands, steps.getParameters());
+        SmallVector<Type> types =
+            llvm::map_to_vector(step.getResultTypes(), [&](Type type) -> Type {
+              return replica::PerReplicaType::get(b.getContext(),
+                                                  cast<TensorType>(type));
+            });
+        auto run = replica::RunOp::create(b, loc, types, steps.getCalleeAttr(),
+                                          operands);
+        SmallVector<Value> results;
+        for (auto [each, name, type] : llvm::zip_equal(
+                 run.getResults(),
+                 steps.getReductions().getAsValueRange<StringAttr>(),
+                 steps.getResultTypes())) {
+          std::optional<replica::Reduction> reduction =
+              replica::symbolizeReduction(name);
+          results.push_back(
+              reduction ? replica::ReduceOp::create(b, loc, type, *reduction,
+                                                    each, DenseI64ArrayAttr())
+                              .getResult()
+                        : Value(each));
+        }
+        scf::YieldOp::create(b, loc, results);
+      });
   steps.replaceAllUsesWith(loop.getResults());
   return success();
 }
 
 /// Outputs that are no tensors leave the program at once.
-LogicalResult declareOutputs(replica::RunStepsOp steps, llvm::StringMap<device::ConstantOutputOp> &declared) {
+LogicalResult
+declareOutputs(replica::RunStepsOp steps,
+               llvm::StringMap<device::ConstantOutputOp> &declared) {
   auto program = steps->getParentOfType<replica::ProgramOp>();
   OpBuilder builder(program);
-  for (NamedAttribute output : steps.getNonTensorOutputs().value_or(builder.getDictionaryAttr({}))) {
-    device::ConstantOutputOp &known = declared[(program.getSymName() + "\n" + output.getName().getValue()).str()];
+  for (NamedAttribute output :
+       steps.getNonTensorOutputs().value_or(builder.getDictionaryAttr({}))) {
+    device::ConstantOutputOp &known =
+        declared[(program.getSymName() + "\n" + output.getName().getValue())
+                     .str()];
     if (!known) {
-      known = device::ConstantOutputOp::create(builder, steps.getLoc(), output.getName(), output.getValue(), program.getSymName());
+      known = device::ConstantOutputOp::create(
+          builder, steps.getLoc(), output.getName(), output.getValue(),
+          program.getSymName());
     } else if (known.getValue() != output.getValue()) {
-      InFlightDiagnostic diagnostic = steps.emitError("output '")
-                                      << output.getName().getValue() << "' of program '" << program.getSymName() << "' is "
-                                      << output.getValue() << " here and " << known.getValue() << " elsewhere";
+      InFlightDiagnostic diagnostic =
+          steps.emitError("output '")
+          << output.getName().getValue() << "' of program '"
+          << program.getSymName() << "' is " << output.getValue()
+          << " here and " << known.getValue() << " elsewhere";
       diagnostic.attachNote(known.getLoc()) << "the other steps that give it";
       return diagnostic;
     }
@@ -116,7 +154,8 @@ LogicalResult declareOutputs(replica::RunStepsOp steps, llvm::StringMap<device::
 struct InlineRuns : impl::InlineRunsPassBase<InlineRuns> {
   void runOnOperation() override {
     SmallVector<replica::RunStepsOp> loops;
-    getOperation().walk([&](replica::RunStepsOp steps) { loops.push_back(steps); });
+    getOperation().walk(
+        [&](replica::RunStepsOp steps) { loops.push_back(steps); });
     llvm::StringMap<device::ConstantOutputOp> outputs;
     for (replica::RunStepsOp steps : loops) {
       if (failed(declareOutputs(steps, outputs)) || failed(expandSteps(steps)))
@@ -133,7 +172,8 @@ struct InlineRuns : impl::InlineRunsPassBase<InlineRuns> {
       });
       changed = !runs.empty();
       for (replica::RunOp run : runs) {
-        auto step = SymbolTable::lookupNearestSymbolFrom<replica::StepOp>(run, run.getCalleeAttr());
+        auto step = SymbolTable::lookupNearestSymbolFrom<replica::StepOp>(
+            run, run.getCalleeAttr());
         if (step->isAncestor(run)) {
           run.emitError("step '") << step.getSymName() << "' runs itself";
           return signalPassFailure();

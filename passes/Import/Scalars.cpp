@@ -15,8 +15,10 @@ namespace {
 /// Evaluates rank-0 tensors of one block as scalars, each once.
 class ScalarEvaluator {
 public:
-  ScalarEvaluator(OpBuilder &builder, Block &body, ValueRange arguments) : builder(builder), body(body) {
-    for (auto [argument, scalar] : llvm::zip_equal(body.getArguments(), arguments))
+  ScalarEvaluator(OpBuilder &builder, Block &body, ValueRange arguments)
+      : builder(builder), body(body) {
+    for (auto [argument, scalar] :
+         llvm::zip_equal(body.getArguments(), arguments))
       scalars.map(argument, scalar);
   }
 
@@ -27,12 +29,14 @@ public:
     Operation *op = tensor.getDefiningOp();
     if (!op || op->getBlock() != &body)
       return extract(tensor);
-    if (auto generic = dyn_cast<linalg::GenericOp>(op); generic && generic.getNumLoops() == 0)
+    if (auto generic = dyn_cast<linalg::GenericOp>(op);
+        generic && generic.getNumLoops() == 0)
       inlineGeneric(generic);
     else if (auto elements = dyn_cast<tensor::FromElementsOp>(op))
       scalars.map(tensor, lookup(elements.getElements().front()));
     else
-      return extract(cloneOnTensors(op, cast<OpResult>(tensor).getResultNumber()));
+      return extract(
+          cloneOnTensors(op, cast<OpResult>(tensor).getResultNumber()));
     return scalars.lookup(tensor);
   }
 
@@ -40,26 +44,34 @@ private:
   Value extract(Value tensor) {
     DenseElementsAttr constant;
     if (matchPattern(tensor, m_Constant(&constant)))
-      return arith::ConstantOp::create(builder, tensor.getLoc(), constant.getSplatValue<TypedAttr>());
-    return tensor::ExtractOp::create(builder, tensor.getLoc(), tensor, ValueRange());
+      return arith::ConstantOp::create(builder, tensor.getLoc(),
+                                       constant.getSplatValue<TypedAttr>());
+    return tensor::ExtractOp::create(builder, tensor.getLoc(), tensor,
+                                     ValueRange());
   }
 
-  /// A value that an operation of the block uses: a scalar of it, or one from outside.
+  /// A value that an operation of the block uses: a scalar of it, or one from
+  /// outside.
   Value lookup(Value value) { return values.lookupOrDefault(value); }
 
-  /// Copies the body of a linalg operation without loops, which is its computation on scalars.
+  /// Copies the body of a linalg operation without loops, which is its
+  /// computation on scalars.
   void inlineGeneric(linalg::GenericOp generic) {
     IRMapping mapping;
-    for (auto [argument, operand] : llvm::zip_equal(generic.getBody()->getArguments(), generic->getOperands()))
+    for (auto [argument, operand] : llvm::zip_equal(
+             generic.getBody()->getArguments(), generic->getOperands()))
       if (!argument.use_empty())
         mapping.map(argument, getScalar(operand));
     for (Operation &op : generic.getBody()->without_terminator())
       builder.clone(op, mapping);
-    for (auto [result, yielded] : llvm::zip_equal(generic.getResults(), generic.getBody()->getTerminator()->getOperands()))
+    for (auto [result, yielded] :
+         llvm::zip_equal(generic.getResults(),
+                         generic.getBody()->getTerminator()->getOperands()))
       scalars.map(result, mapping.lookupOrDefault(yielded));
   }
 
-  /// Copies an operation of any other kind, with tensors made of the scalars that it uses.
+  /// Copies an operation of any other kind, with tensors made of the scalars
+  /// that it uses.
   Value cloneOnTensors(Operation *op, unsigned result) {
     if (Value copied = values.lookupOrNull(op->getResult(result)))
       return copied;
@@ -68,8 +80,11 @@ private:
         Operation *source = operand.getDefiningOp();
         if (operand.getParentBlock() != &body || values.contains(operand))
           continue;
-        if (auto type = dyn_cast<RankedTensorType>(operand.getType()); type && type.getRank() == 0)
-          values.map(operand, tensor::FromElementsOp::create(builder, operand.getLoc(), type, getScalar(operand)));
+        if (auto type = dyn_cast<RankedTensorType>(operand.getType());
+            type && type.getRank() == 0)
+          values.map(operand,
+                     tensor::FromElementsOp::create(builder, operand.getLoc(),
+                                                    type, getScalar(operand)));
         else if (source)
           cloneOnTensors(source, cast<OpResult>(operand).getResultNumber());
       }
@@ -87,15 +102,23 @@ private:
 
 } // namespace
 
-SmallVector<Value> stablehlo::inlineOnScalars(OpBuilder &builder, Block &body, ValueRange arguments) {
+SmallVector<Value> stablehlo::inlineOnScalars(OpBuilder &builder, Block &body,
+                                              ValueRange arguments) {
   ScalarEvaluator evaluator(builder, body, arguments);
-  return llvm::map_to_vector(body.getTerminator()->getOperands(), [&](Value result) { return evaluator.getScalar(result); });
+  return llvm::map_to_vector(
+      body.getTerminator()->getOperands(),
+      [&](Value result) { return evaluator.getScalar(result); });
 }
 
-Value stablehlo::getIndex(OpBuilder &builder, Location loc, int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
+Value stablehlo::getIndex(OpBuilder &builder, Location loc, int64_t value) {
+  return arith::ConstantIndexOp::create(builder, loc, value);
+}
 
-SmallVector<Value> stablehlo::buildLoops(OpBuilder &builder, Location loc, ArrayRef<int64_t> sizes, ValueRange carried,
-                                         function_ref<SmallVector<Value>(OpBuilder &, ValueRange, ValueRange)> body) {
+SmallVector<Value> stablehlo::buildLoops(
+    OpBuilder &builder, Location loc, ArrayRef<int64_t> sizes,
+    ValueRange carried,
+    function_ref<SmallVector<Value>(OpBuilder &, ValueRange, ValueRange)>
+        body) {
   SmallVector<Value> lower, upper, step;
   Value zero = getIndex(builder, loc, 0);
   for (int64_t size : sizes) {
@@ -105,7 +128,8 @@ SmallVector<Value> stablehlo::buildLoops(OpBuilder &builder, Location loc, Array
     upper.push_back(getIndex(builder, loc, size));
     step.push_back(getIndex(builder, loc, 1));
   }
-  auto buildBody = [&](OpBuilder &nested, Location, ValueRange ivs, ValueRange arguments) {
+  auto buildBody = [&](OpBuilder &nested, Location, ValueRange ivs,
+                       ValueRange arguments) {
     SmallVector<Value> all;
     for (int64_t size : sizes) {
       all.push_back(size == 1 ? zero : ivs.front());
@@ -114,5 +138,7 @@ SmallVector<Value> stablehlo::buildLoops(OpBuilder &builder, Location loc, Array
     }
     return scf::ValueVector(body(nested, all, arguments));
   };
-  return scf::buildLoopNest(builder, loc, lower, upper, step, carried, buildBody).results;
+  return scf::buildLoopNest(builder, loc, lower, upper, step, carried,
+                            buildBody)
+      .results;
 }

@@ -12,7 +12,9 @@ using namespace lockstep;
 using namespace mlir;
 
 /// Whether the elements of `type` are of an unsigned integer type.
-static bool isUnsigned(Type type) { return getElementTypeOrSelf(type).isUnsignedInteger(); }
+static bool isUnsigned(Type type) {
+  return getElementTypeOrSelf(type).isUnsignedInteger();
+}
 
 /// Notes on functions and operations what their types will not say any more.
 static void markUnsigned(ModuleOp module) {
@@ -22,17 +24,23 @@ static void markUnsigned(ModuleOp module) {
       for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
         if (isUnsigned(type))
           function.setArgAttr(i, "replica.unsigned", unit);
-    } else if (op->getName().getStringRef() == "stablehlo.scatter" && isUnsigned(op->getOperand(op->getNumOperands() / 2).getType())) {
+    } else if (op->getName().getStringRef() == "stablehlo.scatter" &&
+               isUnsigned(op->getOperand(op->getNumOperands() / 2).getType())) {
       op->setAttr(stablehlo::kUnsignedIndices, unit);
     }
   });
 }
 
-/// Whether an operation of this name, or a call with it as target, computes with its elements without saying how it reads them.
+/// Whether an operation of this name, or a call with it as target, computes
+/// with its elements without saying how it reads them.
 static bool readsSigned(StringRef name) {
   return llvm::StringSwitch<bool>(name)
-      .Cases({"replica.all_reduce", "replica.all_reduce_slices", "replica.reduce", "replica.reduce_slices"}, true)
-      .Cases({"replica.reduce_to", "replica.batch_reduce_to", "replica.scatter"}, true)
+      .Cases({"replica.all_reduce", "replica.all_reduce_slices",
+              "replica.reduce", "replica.reduce_slices"},
+             true)
+      .Cases(
+          {"replica.reduce_to", "replica.batch_reduce_to", "replica.scatter"},
+          true)
       .Default(false);
 }
 
@@ -42,21 +50,27 @@ static Type plainType(Type type) {
   return component ? Type(component) : type;
 }
 
-/// Fails where dropping the sign would change the meaning of an operation: only reductions of integers do not say how they
-/// read them.
+/// Fails where dropping the sign would change the meaning of an operation: only
+/// reductions of integers do not say how they read them.
 static LogicalResult verifySigns(ModuleOp module) {
   WalkResult walk = module.walk([](Operation *op) -> WalkResult {
     if (auto variable = dyn_cast<replica::VariableOp>(op);
-        variable && variable.isOnRead() && variable.getAggregation() == replica::Aggregation::Mean && isUnsigned(variable.getType()))
-      return emitError(op->getLoc()) << "expected signed integers or floats in a variable whose copies are combined as a mean, found "
-                                     << variable.getType();
+        variable && variable.isOnRead() &&
+        variable.getAggregation() == replica::Aggregation::Mean &&
+        isUnsigned(variable.getType()))
+      return emitError(op->getLoc())
+             << "expected signed integers or floats in a variable whose copies "
+                "are combined as a mean, found "
+             << variable.getType();
     auto target = op->getAttrOfType<StringAttr>("call_target_name");
     StringRef name = target ? target.getValue() : op->getName().getStringRef();
     if (!readsSigned(name))
       return WalkResult::advance();
     for (Type type : op->getOperandTypes())
       if (isUnsigned(plainType(type)))
-        return emitError(op->getLoc()) << "\"" << name << "\" expected signed integers or floats, found " << type;
+        return emitError(op->getLoc())
+               << "\"" << name
+               << "\" expected signed integers or floats, found " << type;
     return WalkResult::advance();
   });
   return failure(walk.wasInterrupted());
@@ -68,24 +82,33 @@ LogicalResult stablehlo::makeSignless(ModuleOp module) {
   markUnsigned(module);
 
   AttrTypeReplacer replacer;
-  replacer.addReplacement([](IntegerType type) -> std::optional<Type> { return IntegerType::get(type.getContext(), type.getWidth()); });
-  replacer.addReplacement([&](DenseIntOrFPElementsAttr elements) -> std::optional<std::pair<Attribute, WalkResult>> {
-    Type element = elements.getElementType();
-    if (element.isSignlessIntOrFloat())
-      return std::pair(Attribute(elements), WalkResult::skip());
-    return std::pair(Attribute(elements.bitcast(replacer.replace(element))), WalkResult::skip());
+  replacer.addReplacement([](IntegerType type) -> std::optional<Type> {
+    return IntegerType::get(type.getContext(), type.getWidth());
   });
+  replacer.addReplacement(
+      [&](DenseIntOrFPElementsAttr elements)
+          -> std::optional<std::pair<Attribute, WalkResult>> {
+        Type element = elements.getElementType();
+        if (element.isSignlessIntOrFloat())
+          return std::pair(Attribute(elements), WalkResult::skip());
+        return std::pair(Attribute(elements.bitcast(replacer.replace(element))),
+                         WalkResult::skip());
+      });
   SmallVector<UnrealizedConversionCastOp> casts;
   module.walk([&](Operation *op) {
-    // The attributes of operations that MLIR does not know are read as they are.
-    replacer.replaceElementsIn(op, /*replaceAttrs=*/op->isRegistered(), /*replaceLocs=*/false, /*replaceTypes=*/true);
+    // The attributes of operations that MLIR does not know are read as they
+    // are.
+    replacer.replaceElementsIn(op, /*replaceAttrs=*/op->isRegistered(),
+                               /*replaceLocs=*/false, /*replaceTypes=*/true);
     if (auto cast = dyn_cast<UnrealizedConversionCastOp>(op))
       casts.push_back(cast);
   });
   for (UnrealizedConversionCastOp cast : casts) {
     if (cast.getOperandTypes() != cast.getResultTypes())
-      return emitCannotImport(cast) << ": expected types that differ by signs, found (" << cast.getOperandTypes() << ") and ("
-                                    << cast.getResultTypes() << ")";
+      return emitCannotImport(cast)
+             << ": expected types that differ by signs, found ("
+             << cast.getOperandTypes() << ") and (" << cast.getResultTypes()
+             << ")";
     cast.replaceAllUsesWith(cast.getInputs());
     cast.erase();
   }

@@ -17,20 +17,25 @@ namespace lockstep {
 using namespace lockstep;
 using namespace mlir;
 
-/// Whether an operation is better left in a loop: it reduces, has effects, or is a loop itself.
+/// Whether an operation is better left in a loop: it reduces, has effects, or
+/// is a loop itself.
 static bool isHeavy(Operation *op) {
   if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
     return linalgOp.getNumReductionLoops() > 0;
   if (auto effects = dyn_cast<MemoryEffectOpInterface>(op))
     return !effects.hasNoEffect();
-  return isa<LoopLikeOpInterface>(op) || (op->getNumRegions() == 0 && !isMemoryEffectFree(op));
+  return isa<LoopLikeOpInterface>(op) ||
+         (op->getNumRegions() == 0 && !isMemoryEffectFree(op));
 }
 
-/// The operations of a loop's body that would become kernels or parts of them; none if one of them is heavy.
+/// The operations of a loop's body that would become kernels or parts of them;
+/// none if one of them is heavy.
 static std::optional<int64_t> countCheapOperations(scf::ForOp loop) {
   int64_t count = 0;
   for (Operation &op : loop.getBody()->without_terminator()) {
-    if (op.walk([](Operation *nested) { return WalkResult(failure(isHeavy(nested))); }).wasInterrupted())
+    if (op.walk([](Operation *nested) {
+            return WalkResult(failure(isHeavy(nested)));
+          }).wasInterrupted())
       return std::nullopt;
     ++count;
   }
@@ -39,8 +44,10 @@ static std::optional<int64_t> countCheapOperations(scf::ForOp loop) {
 
 namespace {
 
-struct UnrollSmallLoopsPass : lockstep::impl::UnrollSmallLoopsPassBase<UnrollSmallLoopsPass> {
-  using lockstep::impl::UnrollSmallLoopsPassBase<UnrollSmallLoopsPass>::UnrollSmallLoopsPassBase;
+struct UnrollSmallLoopsPass
+    : lockstep::impl::UnrollSmallLoopsPassBase<UnrollSmallLoopsPass> {
+  using lockstep::impl::UnrollSmallLoopsPassBase<
+      UnrollSmallLoopsPass>::UnrollSmallLoopsPassBase;
 
   bool isSmall(scf::ForOp loop) {
     std::optional<APInt> trips = loop.getStaticTripCount();
@@ -51,7 +58,8 @@ struct UnrollSmallLoopsPass : lockstep::impl::UnrollSmallLoopsPassBase<UnrollSma
   }
 
   void runOnOperation() override {
-    // Inner loops first: once they are gone, the loop around them may be small too.
+    // Inner loops first: once they are gone, the loop around them may be small
+    // too.
     SmallVector<scf::ForOp> loops;
     getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
     for (scf::ForOp loop : loops)

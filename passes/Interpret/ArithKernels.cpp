@@ -17,39 +17,58 @@ namespace lockstep::interpret {
 // Integers
 //===----------------------------------------------------------------------===//
 
-template <auto F> static void unsignedLoop(const LaneKernel &kernel, void *to, const void *const *from, int64_t count) {
+template <auto F>
+static void unsignedLoop(const LaneKernel &kernel, void *to,
+                         const void *const *from, int64_t count) {
   auto *result = static_cast<uint64_t *>(to);
-  auto *a = static_cast<const uint64_t *>(from[0]), *b = static_cast<const uint64_t *>(from[1]);
+  auto *a = static_cast<const uint64_t *>(from[0]),
+       *b = static_cast<const uint64_t *>(from[1]);
   uint64_t mask = widthMask(kernel.operand.width);
   for (int64_t i = 0; i < count; ++i)
     result[i] = F(a[i], b[i]) & mask;
 }
 
-template <auto F> static void signedLoop(const LaneKernel &kernel, void *to, const void *const *from, int64_t count) {
+template <auto F>
+static void signedLoop(const LaneKernel &kernel, void *to,
+                       const void *const *from, int64_t count) {
   auto *result = static_cast<uint64_t *>(to);
-  auto *a = static_cast<const uint64_t *>(from[0]), *b = static_cast<const uint64_t *>(from[1]);
+  auto *a = static_cast<const uint64_t *>(from[0]),
+       *b = static_cast<const uint64_t *>(from[1]);
   unsigned width = kernel.operand.width;
   uint64_t mask = widthMask(width);
   for (int64_t i = 0; i < count; ++i)
-    result[i] = static_cast<uint64_t>(F(signExtend(a[i], width), signExtend(b[i], width))) & mask;
+    result[i] = static_cast<uint64_t>(
+                    F(signExtend(a[i], width), signExtend(b[i], width))) &
+                mask;
 }
 
 /// Shifts need the width: one by as much or more is not one of 64 bits.
-template <auto F> static void shiftLoop(const LaneKernel &kernel, void *to, const void *const *from, int64_t count) {
+template <auto F>
+static void shiftLoop(const LaneKernel &kernel, void *to,
+                      const void *const *from, int64_t count) {
   auto *result = static_cast<uint64_t *>(to);
-  auto *a = static_cast<const uint64_t *>(from[0]), *b = static_cast<const uint64_t *>(from[1]);
+  auto *a = static_cast<const uint64_t *>(from[0]),
+       *b = static_cast<const uint64_t *>(from[1]);
   unsigned width = kernel.operand.width;
   for (int64_t i = 0; i < count; ++i)
     result[i] = F(a[i], b[i], width) & widthMask(width);
 }
 
-static uint64_t divideUnsigned(uint64_t a, uint64_t b) { return b ? a / b : ~uint64_t(0); }
-static uint64_t remainderUnsigned(uint64_t a, uint64_t b) { return b ? a % b : a; }
+static uint64_t divideUnsigned(uint64_t a, uint64_t b) {
+  return b ? a / b : ~uint64_t(0);
+}
+static uint64_t remainderUnsigned(uint64_t a, uint64_t b) {
+  return b ? a % b : a;
+}
 static int64_t divideSigned(int64_t a, int64_t b) {
   // The least number divided by -1 wraps around.
-  return b == 0 ? -1 : b == -1 ? static_cast<int64_t>(-static_cast<uint64_t>(a)) : a / b;
+  return b == 0    ? -1
+         : b == -1 ? static_cast<int64_t>(-static_cast<uint64_t>(a))
+                   : a / b;
 }
-static int64_t remainderSigned(int64_t a, int64_t b) { return b == 0 ? a : b == -1 ? 0 : a % b; }
+static int64_t remainderSigned(int64_t a, int64_t b) {
+  return b == 0 ? a : b == -1 ? 0 : a % b;
+}
 static int64_t divideRounded(int64_t a, int64_t b, bool up) {
   int64_t quotient = divideSigned(a, b), remainder = remainderSigned(a, b);
   if (b == 0 || remainder == 0)
@@ -60,28 +79,73 @@ static int64_t divideRounded(int64_t a, int64_t b, bool up) {
 
 static LaneKernel::Function getIntegerFunction(Operation *op) {
   return TypeSwitch<Operation *, LaneKernel::Function>(op)
-      .Case([](arith::AddIOp) { return &unsignedLoop<[](uint64_t a, uint64_t b) { return a + b; }>; })
-      .Case([](arith::SubIOp) { return &unsignedLoop<[](uint64_t a, uint64_t b) { return a - b; }>; })
-      .Case([](arith::MulIOp) { return &unsignedLoop<[](uint64_t a, uint64_t b) { return a * b; }>; })
-      .Case([](arith::AndIOp) { return &unsignedLoop<[](uint64_t a, uint64_t b) { return a & b; }>; })
-      .Case([](arith::OrIOp) { return &unsignedLoop<[](uint64_t a, uint64_t b) { return a | b; }>; })
-      .Case([](arith::XOrIOp) { return &unsignedLoop<[](uint64_t a, uint64_t b) { return a ^ b; }>; })
-      .Case([](arith::MaxUIOp) { return &unsignedLoop<[](uint64_t a, uint64_t b) { return a < b ? b : a; }>; })
-      .Case([](arith::MinUIOp) { return &unsignedLoop<[](uint64_t a, uint64_t b) { return a < b ? a : b; }>; })
+      .Case([](arith::AddIOp) {
+        return &unsignedLoop<[](uint64_t a, uint64_t b) { return a + b; }>;
+      })
+      .Case([](arith::SubIOp) {
+        return &unsignedLoop<[](uint64_t a, uint64_t b) { return a - b; }>;
+      })
+      .Case([](arith::MulIOp) {
+        return &unsignedLoop<[](uint64_t a, uint64_t b) { return a * b; }>;
+      })
+      .Case([](arith::AndIOp) {
+        return &unsignedLoop<[](uint64_t a, uint64_t b) { return a & b; }>;
+      })
+      .Case([](arith::OrIOp) {
+        return &unsignedLoop<[](uint64_t a, uint64_t b) { return a | b; }>;
+      })
+      .Case([](arith::XOrIOp) {
+        return &unsignedLoop<[](uint64_t a, uint64_t b) { return a ^ b; }>;
+      })
+      .Case([](arith::MaxUIOp) {
+        return &unsignedLoop<[](uint64_t a, uint64_t b) {
+          return a < b ? b : a;
+        }>;
+      })
+      .Case([](arith::MinUIOp) {
+        return &unsignedLoop<[](uint64_t a, uint64_t b) {
+          return a < b ? a : b;
+        }>;
+      })
       .Case([](arith::DivUIOp) { return &unsignedLoop<divideUnsigned>; })
       .Case([](arith::RemUIOp) { return &unsignedLoop<remainderUnsigned>; })
-      .Case([](arith::CeilDivUIOp) { return &unsignedLoop<[](uint64_t a, uint64_t b) { return divideUnsigned(a, b) + (b && a % b); }>; })
-      .Case([](arith::MaxSIOp) { return &signedLoop<[](int64_t a, int64_t b) { return a < b ? b : a; }>; })
-      .Case([](arith::MinSIOp) { return &signedLoop<[](int64_t a, int64_t b) { return a < b ? a : b; }>; })
+      .Case([](arith::CeilDivUIOp) {
+        return &unsignedLoop<[](uint64_t a, uint64_t b) {
+          return divideUnsigned(a, b) + (b && a % b);
+        }>;
+      })
+      .Case([](arith::MaxSIOp) {
+        return &signedLoop<[](int64_t a, int64_t b) { return a < b ? b : a; }>;
+      })
+      .Case([](arith::MinSIOp) {
+        return &signedLoop<[](int64_t a, int64_t b) { return a < b ? a : b; }>;
+      })
       .Case([](arith::DivSIOp) { return &signedLoop<divideSigned>; })
       .Case([](arith::RemSIOp) { return &signedLoop<remainderSigned>; })
-      .Case([](arith::CeilDivSIOp) { return &signedLoop<[](int64_t a, int64_t b) { return divideRounded(a, b, true); }>; })
-      .Case([](arith::FloorDivSIOp) { return &signedLoop<[](int64_t a, int64_t b) { return divideRounded(a, b, false); }>; })
-      .Case([](arith::ShLIOp) { return &shiftLoop<[](uint64_t a, uint64_t b, unsigned width) { return b < width ? a << b : 0; }>; })
-      .Case([](arith::ShRUIOp) { return &shiftLoop<[](uint64_t a, uint64_t b, unsigned width) { return b < width ? a >> b : 0; }>; })
+      .Case([](arith::CeilDivSIOp) {
+        return &signedLoop<[](int64_t a, int64_t b) {
+          return divideRounded(a, b, true);
+        }>;
+      })
+      .Case([](arith::FloorDivSIOp) {
+        return &signedLoop<[](int64_t a, int64_t b) {
+          return divideRounded(a, b, false);
+        }>;
+      })
+      .Case([](arith::ShLIOp) {
+        return &shiftLoop<[](uint64_t a, uint64_t b, unsigned width) {
+          return b < width ? a << b : 0;
+        }>;
+      })
+      .Case([](arith::ShRUIOp) {
+        return &shiftLoop<[](uint64_t a, uint64_t b, unsigned width) {
+          return b < width ? a >> b : 0;
+        }>;
+      })
       .Case([](arith::ShRSIOp) {
         return &shiftLoop<[](uint64_t a, uint64_t b, unsigned width) {
-          return static_cast<uint64_t>(signExtend(a, width) >> (b < width ? b : width - 1));
+          return static_cast<uint64_t>(signExtend(a, width) >>
+                                       (b < width ? b : width - 1));
         }>;
       })
       .Default([](Operation *) { return nullptr; });
@@ -94,21 +158,32 @@ static LaneKernel::Function getIntegerFunction(Operation *op) {
 /// The outcomes of a comparison, as bits.
 enum Outcome : unsigned { Less = 1, Equal = 2, Greater = 4, Unordered = 8 };
 
-template <typename T> static void compareLoop(const LaneKernel &kernel, void *to, const void *const *from, int64_t count) {
+template <typename T>
+static void compareLoop(const LaneKernel &kernel, void *to,
+                        const void *const *from, int64_t count) {
   auto *result = static_cast<uint64_t *>(to);
-  auto *a = static_cast<const T *>(from[0]), *b = static_cast<const T *>(from[1]);
+  auto *a = static_cast<const T *>(from[0]),
+       *b = static_cast<const T *>(from[1]);
   for (int64_t i = 0; i < count; ++i) {
-    unsigned outcome = a[i] < b[i] ? Less : a[i] > b[i] ? Greater : a[i] == b[i] ? Equal : Unordered;
+    unsigned outcome = a[i] < b[i]    ? Less
+                       : a[i] > b[i]  ? Greater
+                       : a[i] == b[i] ? Equal
+                                      : Unordered;
     result[i] = (kernel.accepted & outcome) != 0;
   }
 }
 
-static void compareSigned(const LaneKernel &kernel, void *to, const void *const *from, int64_t count) {
+static void compareSigned(const LaneKernel &kernel, void *to,
+                          const void *const *from, int64_t count) {
   auto *result = static_cast<uint64_t *>(to);
-  auto *a = static_cast<const uint64_t *>(from[0]), *b = static_cast<const uint64_t *>(from[1]);
+  auto *a = static_cast<const uint64_t *>(from[0]),
+       *b = static_cast<const uint64_t *>(from[1]);
   for (int64_t i = 0; i < count; ++i) {
-    int64_t x = signExtend(a[i], kernel.operand.width), y = signExtend(b[i], kernel.operand.width);
-    result[i] = (kernel.accepted & (x < y ? Less : x > y ? Greater : Equal)) != 0;
+    int64_t x = signExtend(a[i], kernel.operand.width),
+            y = signExtend(b[i], kernel.operand.width);
+    result[i] = (kernel.accepted & (x < y   ? Less
+                                    : x > y ? Greater
+                                            : Equal)) != 0;
   }
 }
 
@@ -175,23 +250,30 @@ static unsigned getAccepted(arith::CmpFPredicate predicate) {
   llvm_unreachable("unknown comparison of floats");
 }
 
-static LaneKernel::Function getComparison(arith::CmpIOp op, LaneKernel &kernel) {
+static LaneKernel::Function getComparison(arith::CmpIOp op,
+                                          LaneKernel &kernel) {
   using P = arith::CmpIPredicate;
   P predicate = op.getPredicate();
   kernel.accepted = getAccepted(predicate);
-  bool isSigned = predicate == P::slt || predicate == P::sle || predicate == P::sgt || predicate == P::sge;
+  bool isSigned = predicate == P::slt || predicate == P::sle ||
+                  predicate == P::sgt || predicate == P::sge;
   return isSigned ? &compareSigned : &compareLoop<uint64_t>;
 }
 
-static LaneKernel::Function getComparison(arith::CmpFOp op, LaneKernel &kernel) {
+static LaneKernel::Function getComparison(arith::CmpFOp op,
+                                          LaneKernel &kernel) {
   kernel.accepted = getAccepted(op.getPredicate());
-  return kernel.operand.lane == Lane::Float ? &compareLoop<float> : &compareLoop<double>;
+  return kernel.operand.lane == Lane::Float ? &compareLoop<float>
+                                            : &compareLoop<double>;
 }
 
-template <typename T> static void selectLoop(const LaneKernel &, void *to, const void *const *from, int64_t count) {
+template <typename T>
+static void selectLoop(const LaneKernel &, void *to, const void *const *from,
+                       int64_t count) {
   auto *result = static_cast<T *>(to);
   auto *condition = static_cast<const uint64_t *>(from[0]);
-  auto *a = static_cast<const T *>(from[1]), *b = static_cast<const T *>(from[2]);
+  auto *a = static_cast<const T *>(from[1]),
+       *b = static_cast<const T *>(from[2]);
   for (int64_t i = 0; i < count; ++i)
     result[i] = condition[i] ? a[i] : b[i];
 }
@@ -200,53 +282,90 @@ template <typename T> static void selectLoop(const LaneKernel &, void *to, const
 // Floats and conversions
 //===----------------------------------------------------------------------===//
 
-/// Maximum and minimum that give NaN if an operand is, and order zeros by their signs.
+/// Maximum and minimum that give NaN if an operand is, and order zeros by their
+/// signs.
 static constexpr auto maximum = [](auto a, auto b) {
-  return std::isnan(a) ? a : std::isnan(b) ? b : a < b || (a == b && std::signbit(a)) ? b : a;
+  return std::isnan(a)                          ? a
+         : std::isnan(b)                        ? b
+         : a < b || (a == b && std::signbit(a)) ? b
+                                                : a;
 };
 static constexpr auto minimum = [](auto a, auto b) {
-  return std::isnan(a) ? a : std::isnan(b) ? b : b < a || (a == b && std::signbit(b)) ? b : a;
+  return std::isnan(a)                          ? a
+         : std::isnan(b)                        ? b
+         : b < a || (a == b && std::signbit(b)) ? b
+                                                : a;
 };
 
-static LaneKernel::Function getFloatFunction(Operation *op, LaneKernel &kernel) {
+static LaneKernel::Function getFloatFunction(Operation *op,
+                                             LaneKernel &kernel) {
   return TypeSwitch<Operation *, LaneKernel::Function>(op)
-      .Case([&](arith::AddFOp) { return floatBinary<[](auto a, auto b) { return a + b; }>(kernel); })
-      .Case([&](arith::SubFOp) { return floatBinary<[](auto a, auto b) { return a - b; }>(kernel); })
-      .Case([&](arith::MulFOp) { return floatBinary<[](auto a, auto b) { return a * b; }>(kernel); })
-      .Case([&](arith::DivFOp) { return floatBinary<[](auto a, auto b) { return a / b; }>(kernel); })
-      .Case([&](arith::RemFOp) { return floatBinary<[](auto a, auto b) { return std::fmod(a, b); }>(kernel); })
-      .Case([&](arith::NegFOp) { return floatUnary<[](auto a) { return -a; }>(kernel); })
+      .Case([&](arith::AddFOp) {
+        return floatBinary<[](auto a, auto b) { return a + b; }>(kernel);
+      })
+      .Case([&](arith::SubFOp) {
+        return floatBinary<[](auto a, auto b) { return a - b; }>(kernel);
+      })
+      .Case([&](arith::MulFOp) {
+        return floatBinary<[](auto a, auto b) { return a * b; }>(kernel);
+      })
+      .Case([&](arith::DivFOp) {
+        return floatBinary<[](auto a, auto b) { return a / b; }>(kernel);
+      })
+      .Case([&](arith::RemFOp) {
+        return floatBinary<[](auto a, auto b) { return std::fmod(a, b); }>(
+            kernel);
+      })
+      .Case([&](arith::NegFOp) {
+        return floatUnary<[](auto a) { return -a; }>(kernel);
+      })
       .Case([&](arith::MaximumFOp) { return floatBinary<maximum>(kernel); })
       .Case([&](arith::MinimumFOp) { return floatBinary<minimum>(kernel); })
-      .Case([&](arith::MaxNumFOp) { return floatBinary<[](auto a, auto b) { return std::fmax(a, b); }>(kernel); })
-      .Case([&](arith::MinNumFOp) { return floatBinary<[](auto a, auto b) { return std::fmin(a, b); }>(kernel); })
+      .Case([&](arith::MaxNumFOp) {
+        return floatBinary<[](auto a, auto b) { return std::fmax(a, b); }>(
+            kernel);
+      })
+      .Case([&](arith::MinNumFOp) {
+        return floatBinary<[](auto a, auto b) { return std::fmin(a, b); }>(
+            kernel);
+      })
       .Default([](Operation *) { return nullptr; });
 }
 
 /// Integers to integers: cut, or extended by zeros or signs.
-template <bool Signed> static void resizeLoop(const LaneKernel &kernel, void *to, const void *const *from, int64_t count) {
+template <bool Signed>
+static void resizeLoop(const LaneKernel &kernel, void *to,
+                       const void *const *from, int64_t count) {
   auto *result = static_cast<uint64_t *>(to);
   auto *a = static_cast<const uint64_t *>(from[0]);
   for (int64_t i = 0; i < count; ++i) {
-    uint64_t bits = Signed ? static_cast<uint64_t>(signExtend(a[i], kernel.operand.width)) : a[i];
+    uint64_t bits =
+        Signed ? static_cast<uint64_t>(signExtend(a[i], kernel.operand.width))
+               : a[i];
     result[i] = bits & widthMask(kernel.result.width);
   }
 }
 
-template <typename T, bool Signed> static void toFloatLoop(const LaneKernel &kernel, void *to, const void *const *from, int64_t count) {
+template <typename T, bool Signed>
+static void toFloatLoop(const LaneKernel &kernel, void *to,
+                        const void *const *from, int64_t count) {
   auto *result = static_cast<T *>(to);
   auto *a = static_cast<const uint64_t *>(from[0]);
   for (int64_t i = 0; i < count; ++i)
-    result[i] = Signed ? static_cast<T>(signExtend(a[i], kernel.operand.width)) : static_cast<T>(a[i]);
+    result[i] = Signed ? static_cast<T>(signExtend(a[i], kernel.operand.width))
+                       : static_cast<T>(a[i]);
 }
 
-template <typename T, bool Signed> static void toIntLoop(const LaneKernel &kernel, void *to, const void *const *from, int64_t count) {
+template <typename T, bool Signed>
+static void toIntLoop(const LaneKernel &kernel, void *to,
+                      const void *const *from, int64_t count) {
   auto *result = static_cast<uint64_t *>(to);
   auto *a = static_cast<const T *>(from[0]);
   unsigned width = kernel.result.width, bits = Signed ? width - 1 : width;
   // One more than the greatest number, which is a power of two and hence exact.
   T limit = std::ldexp(T(1), bits);
-  uint64_t greatest = widthMask(bits), least = Signed ? uint64_t(1) << (width - 1) : 0;
+  uint64_t greatest = widthMask(bits),
+           least = Signed ? uint64_t(1) << (width - 1) : 0;
   for (int64_t i = 0; i < count; ++i) {
     if (std::isnan(a[i]))
       result[i] = 0;
@@ -255,25 +374,34 @@ template <typename T, bool Signed> static void toIntLoop(const LaneKernel &kerne
     else if (Signed ? a[i] < -limit : a[i] <= T(-1))
       result[i] = least;
     else
-      result[i] = (Signed ? static_cast<uint64_t>(static_cast<int64_t>(a[i])) : static_cast<uint64_t>(a[i])) & widthMask(width);
+      result[i] = (Signed ? static_cast<uint64_t>(static_cast<int64_t>(a[i]))
+                          : static_cast<uint64_t>(a[i])) &
+                  widthMask(width);
   }
 }
 
-template <typename To, typename From> constexpr auto convertLoop = &unaryLoop<To, From, [](From a) { return static_cast<To>(a); }>;
+template <typename To, typename From>
+constexpr auto convertLoop =
+    &unaryLoop<To, From, [](From a) { return static_cast<To>(a); }>;
 
-/// The number if it is a float, else the one of the two floats beside it whose last bit is set: rounded once more, to 16 bits, it becomes
-/// what the number itself does (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums").
+/// The number if it is a float, else the one of the two floats beside it whose
+/// last bit is set: rounded once more, to 16 bits, it becomes what the number
+/// itself does (Boldo and Melquiond, "Emulation of FMA and correctly rounded
+/// sums").
 static float roundToOdd(double number) {
   auto nearest = static_cast<float>(number);
   bool isOdd = std::bit_cast<uint32_t>(nearest) & 1;
-  if (isOdd || std::isnan(number) || std::isinf(nearest) || static_cast<double>(nearest) == number)
+  if (isOdd || std::isnan(number) || std::isinf(nearest) ||
+      static_cast<double>(nearest) == number)
     return nearest;
-  return std::nextafter(nearest, static_cast<double>(nearest) < number ? INFINITY : -INFINITY);
+  return std::nextafter(
+      nearest, static_cast<double>(nearest) < number ? INFINITY : -INFINITY);
 }
 
 /// Floats to floats; the result's rounding comes after.
 static LaneKernel::Function getFloatResize(const LaneKernel &kernel) {
-  bool fromFloat = kernel.operand.lane == Lane::Float, toFloat = kernel.result.lane == Lane::Float;
+  bool fromFloat = kernel.operand.lane == Lane::Float,
+       toFloat = kernel.result.lane == Lane::Float;
   if (fromFloat)
     return toFloat ? convertLoop<float, float> : convertLoop<double, float>;
   if (toFloat && kernel.result.rounding != Rounding::None)
@@ -282,18 +410,25 @@ static LaneKernel::Function getFloatResize(const LaneKernel &kernel) {
 }
 
 /// The same bits, by way of the bytes that they are stored as.
-static void bitcastLoop(const LaneKernel &kernel, void *to, const void *const *from, int64_t count) {
+static void bitcastLoop(const LaneKernel &kernel, void *to,
+                        const void *const *from, int64_t count) {
   Value value(kernel.operand.lane, {count});
-  std::memcpy(value.mutableData(), from[0], count * laneBytes(kernel.operand.lane));
-  Value result = fromBytes(kernel.result, {count}, toBytes(kernel.operand, value));
+  std::memcpy(value.mutableData(), from[0],
+              count * laneBytes(kernel.operand.lane));
+  Value result =
+      fromBytes(kernel.result, {count}, toBytes(kernel.operand, value));
   std::memcpy(to, result.data(), count * laneBytes(kernel.result.lane));
 }
 
-template <bool Signed> static LaneKernel::Function toFloat(const LaneKernel &kernel) {
-  return kernel.result.lane == Lane::Float ? &toFloatLoop<float, Signed> : &toFloatLoop<double, Signed>;
+template <bool Signed>
+static LaneKernel::Function toFloat(const LaneKernel &kernel) {
+  return kernel.result.lane == Lane::Float ? &toFloatLoop<float, Signed>
+                                           : &toFloatLoop<double, Signed>;
 }
-template <bool Signed> static LaneKernel::Function toInt(const LaneKernel &kernel) {
-  return kernel.operand.lane == Lane::Float ? &toIntLoop<float, Signed> : &toIntLoop<double, Signed>;
+template <bool Signed>
+static LaneKernel::Function toInt(const LaneKernel &kernel) {
+  return kernel.operand.lane == Lane::Float ? &toIntLoop<float, Signed>
+                                            : &toIntLoop<double, Signed>;
 }
 
 LaneKernel::Function getArithFunction(Operation *op, LaneKernel &kernel) {
@@ -302,29 +437,36 @@ LaneKernel::Function getArithFunction(Operation *op, LaneKernel &kernel) {
   if (LaneKernel::Function function = getFloatFunction(op, kernel))
     return function;
   return TypeSwitch<Operation *, LaneKernel::Function>(op)
-      .Case<arith::CmpIOp, arith::CmpFOp>([&](auto typed) { return getComparison(typed, kernel); })
+      .Case<arith::CmpIOp, arith::CmpFOp>(
+          [&](auto typed) { return getComparison(typed, kernel); })
       .Case([&](arith::SelectOp) {
         return kernel.result.lane == Lane::Float    ? &selectLoop<float>
                : kernel.result.lane == Lane::Double ? &selectLoop<double>
                                                     : &selectLoop<uint64_t>;
       })
-      .Case<arith::ExtSIOp, arith::IndexCastOp>([](auto) { return &resizeLoop<true>; })
-      .Case<arith::ExtUIOp, arith::IndexCastUIOp, arith::TruncIOp>([](auto) { return &resizeLoop<false>; })
+      .Case<arith::ExtSIOp, arith::IndexCastOp>(
+          [](auto) { return &resizeLoop<true>; })
+      .Case<arith::ExtUIOp, arith::IndexCastUIOp, arith::TruncIOp>(
+          [](auto) { return &resizeLoop<false>; })
       .Case([&](arith::SIToFPOp) { return toFloat<true>(kernel); })
       .Case([&](arith::UIToFPOp) { return toFloat<false>(kernel); })
       .Case([&](arith::FPToSIOp) { return toInt<true>(kernel); })
       .Case([&](arith::FPToUIOp) { return toInt<false>(kernel); })
-      .Case<arith::ExtFOp, arith::TruncFOp>([&](auto) { return getFloatResize(kernel); })
+      .Case<arith::ExtFOp, arith::TruncFOp>(
+          [&](auto) { return getFloatResize(kernel); })
       .Case([](arith::BitcastOp) { return &bitcastLoop; })
       .Default([](Operation *) { return nullptr; });
 }
 
 std::optional<LaneKernel> getLaneKernel(Operation *op) {
   StringRef dialect = op->getName().getDialectNamespace();
-  if (op->getNumResults() != 1 || op->getNumOperands() == 0 || op->getNumRegions() != 0 || (dialect != "arith" && dialect != "math"))
+  if (op->getNumResults() != 1 || op->getNumOperands() == 0 ||
+      op->getNumRegions() != 0 || (dialect != "arith" && dialect != "math"))
     return std::nullopt;
-  std::optional<Element> operand = getElement(op->getOperand(0).getType()), result = getElement(op->getResult(0).getType());
-  std::optional<Element> second = getElement(op->getOperand(op->getNumOperands() > 1 ? 1 : 0).getType());
+  std::optional<Element> operand = getElement(op->getOperand(0).getType()),
+                         result = getElement(op->getResult(0).getType());
+  std::optional<Element> second =
+      getElement(op->getOperand(op->getNumOperands() > 1 ? 1 : 0).getType());
   if (!operand || !result || !second)
     return std::nullopt;
   LaneKernel kernel;

@@ -17,7 +17,9 @@ using namespace mlir;
 
 namespace lockstep::interpret {
 
-LogicalResult Frame::fail(Operation *op, const Twine &message) { return machine.fail(replica, op, message); }
+LogicalResult Frame::fail(Operation *op, const Twine &message) {
+  return machine.fail(replica, op, message);
+}
 
 LogicalResult Frame::spend(Operation *op, ArrayRef<int64_t> shape) {
   if (!machine.options.budget)
@@ -29,25 +31,28 @@ LogicalResult Frame::spend(Operation *op, ArrayRef<int64_t> shape) {
   return machine.spend(replica, op, count);
 }
 
-/// Most operations do something with each element that they get or give. Those that do more, or make tensors of any size, say so
-/// themselves.
+/// Most operations do something with each element that they get or give. Those
+/// that do more, or make tensors of any size, say so themselves.
 static LogicalResult spend(const Instruction &instruction, Frame &frame) {
   if (!frame.machine.options.budget)
     return success();
   int64_t count = kOverhead;
   // Zeros are handed on and reduced at no cost, but not computed with.
   for (Use use : instruction.operands)
-    if (const Value &value = frame.peek(use); !value.isZero() || isMemoryEffectFree(instruction.op))
+    if (const Value &value = frame.peek(use);
+        !value.isZero() || isMemoryEffectFree(instruction.op))
       count += value.size();
   return frame.machine.spend(frame.replica, instruction.op, count);
 }
 
 LogicalResult Code::execute(Frame &frame) const {
-  if (frame.machine.hasFailed() || failed(frame.machine.spend(frame.replica, terminator, kOverhead)))
+  if (frame.machine.hasFailed() ||
+      failed(frame.machine.spend(frame.replica, terminator, kOverhead)))
     return failure();
   for (const Instruction &instruction : instructions) {
     frame.machine.pause(frame.replica);
-    if (failed(spend(instruction, frame)) || failed(instruction.run(instruction, frame)))
+    if (failed(spend(instruction, frame)) ||
+        failed(instruction.run(instruction, frame)))
       return failure();
     for (unsigned slot : instruction.released)
       frame.slots[slot] = Value();
@@ -55,7 +60,8 @@ LogicalResult Code::execute(Frame &frame) const {
   return success();
 }
 
-LogicalResult Code::call(Frame &frame, MutableArrayRef<Value> values, SmallVectorImpl<Value> &results) const {
+LogicalResult Code::call(Frame &frame, MutableArrayRef<Value> values,
+                         SmallVectorImpl<Value> &results) const {
   for (auto [slot, value] : llvm::zip_equal(arguments, values))
     frame.slots[slot] = std::move(value);
   if (failed(execute(frame)))
@@ -74,8 +80,11 @@ FailureOr<Body> CodeBuilder::buildBody(Region &region) {
   Body body;
   for (Block &block : region) {
     Operation *terminator = block.getTerminator();
-    if (terminator->getNumSuccessors() > 0 && !isa<cf::BranchOp, cf::CondBranchOp, cf::SwitchOp>(terminator)) {
-      terminator->emitError("expected a branch that the interpreter knows, found '") << terminator->getName() << "'";
+    if (terminator->getNumSuccessors() > 0 &&
+        !isa<cf::BranchOp, cf::CondBranchOp, cf::SwitchOp>(terminator)) {
+      terminator->emitError(
+          "expected a branch that the interpreter knows, found '")
+          << terminator->getName() << "'";
       return failure();
     }
     FailureOr<std::shared_ptr<const Code>> code = build(block);
@@ -87,12 +96,14 @@ FailureOr<Body> CodeBuilder::buildBody(Region &region) {
   return body;
 }
 
-/// The successor that a terminator goes to, of whose operands `values` are the values.
+/// The successor that a terminator goes to, of whose operands `values` are the
+/// values.
 static unsigned getTaken(Operation *terminator, ArrayRef<Value> values) {
   if (isa<cf::CondBranchOp>(terminator))
     return values[0].intAt(0) ? 0 : 1;
   auto choice = dyn_cast<cf::SwitchOp>(terminator);
-  std::optional<DenseIntElementsAttr> cases = choice ? choice.getCaseValues() : std::nullopt;
+  std::optional<DenseIntElementsAttr> cases =
+      choice ? choice.getCaseValues() : std::nullopt;
   if (!cases)
     return 0;
   // The first one is that of no case.
@@ -105,7 +116,9 @@ static unsigned getTaken(Operation *terminator, ArrayRef<Value> values) {
   return 0;
 }
 
-LogicalResult Body::call(Frame &frame, MutableArrayRef<Value> values, SmallVectorImpl<Value> &results, Operation *&end) const {
+LogicalResult Body::call(Frame &frame, MutableArrayRef<Value> values,
+                         SmallVectorImpl<Value> &results,
+                         Operation *&end) const {
   SmallVector<Value> arguments(values.begin(), values.end());
   for (const Code *code = blocks.front().get();;) {
     end = code->terminator;
@@ -119,7 +132,8 @@ LogicalResult Body::call(Frame &frame, MutableArrayRef<Value> values, SmallVecto
     // Blocks may be empty and lead back to themselves.
     if (failed(frame.machine.spend(frame.replica, end, kOverhead)))
       return failure();
-    OperandRange forwarded = branch.getSuccessorOperands(taken).getForwardedOperands();
+    OperandRange forwarded =
+        branch.getSuccessorOperands(taken).getForwardedOperands();
     arguments.clear();
     for (unsigned i = 0; i < forwarded.size(); ++i)
       arguments.push_back(results[forwarded.getBeginOperandIndex() + i]);
@@ -131,10 +145,12 @@ LogicalResult Body::call(Frame &frame, MutableArrayRef<Value> values, SmallVecto
 // One block
 //===----------------------------------------------------------------------===//
 
-FailureOr<std::shared_ptr<const Code>> CodeBuilder::buildRegion(Region &region) {
+FailureOr<std::shared_ptr<const Code>>
+CodeBuilder::buildRegion(Region &region) {
   if (!region.empty())
     return build(region.front());
-  region.getParentOp()->emitError("expected '") << region.getParentOp()->getName() << "' to have a body, found none";
+  region.getParentOp()->emitError("expected '")
+      << region.getParentOp()->getName() << "' to have a body, found none";
   return failure();
 }
 
@@ -162,12 +178,15 @@ FailureOr<std::shared_ptr<const Code>> CodeBuilder::build(Block &block) {
 
 LogicalResult CodeBuilder::translate(Operation *op, Instruction &instruction) {
   for (mlir::Value result : op->getResults())
-    if (!getElement(result.getType()) && !isa<collective::PendingType>(result.getType()))
-      return op->emitError("expected elements that the interpreter has (floats of 16, 32 and 64 bits, integers up to 64 "
+    if (!getElement(result.getType()) &&
+        !isa<collective::PendingType>(result.getType()))
+      return op->emitError("expected elements that the interpreter has (floats "
+                           "of 16, 32 and 64 bits, integers up to 64 "
                            "bits), found ")
              << result.getType();
   for (auto family :
-       {translateScalarOp, translateTensorOp, translateControlFlow, translateGeneric, translateReplicaOp, translateCollectiveOp}) {
+       {translateScalarOp, translateTensorOp, translateControlFlow,
+        translateGeneric, translateReplicaOp, translateCollectiveOp}) {
     FailureOr<Instruction::Run> run = family(op, *this);
     if (failed(run))
       return failure();
@@ -176,17 +195,22 @@ LogicalResult CodeBuilder::translate(Operation *op, Instruction &instruction) {
       return success();
     }
   }
-  return op->emitError("expected an operation that the interpreter knows, found '") << op->getName() << "'";
+  return op->emitError(
+             "expected an operation that the interpreter knows, found '")
+         << op->getName() << "'";
 }
 
-/// Goes backwards through the block: the first use of a value that is met is the last one. Uses in nested regions count
-/// where the regions stand, since loops come back to them.
+/// Goes backwards through the block: the first use of a value that is met is
+/// the last one. Uses in nested regions count where the regions stand, since
+/// loops come back to them.
 void CodeBuilder::markLastUses(Block &block, Code &code) {
   llvm::DenseSet<mlir::Value> used;
   bool isOnly = block.getParent()->hasOneBlock();
   auto isLast = [&](mlir::Value value) {
     // Other blocks come later, or earlier in the next turn.
-    return value.getParentBlock() == &block && (isOnly || !value.isUsedOutsideOfBlock(&block)) && used.insert(value).second;
+    return value.getParentBlock() == &block &&
+           (isOnly || !value.isUsedOutsideOfBlock(&block)) &&
+           used.insert(value).second;
   };
   OperandRange yielded = code.terminator->getOperands();
   for (size_t i = yielded.size(); i-- > 0;)
@@ -194,7 +218,8 @@ void CodeBuilder::markLastUses(Block &block, Code &code) {
 
   for (Instruction &instruction : llvm::reverse(code.instructions)) {
     for (OpResult result : instruction.op->getResults())
-      if (!used.contains(result) && (isOnly || !result.isUsedOutsideOfBlock(&block)))
+      if (!used.contains(result) &&
+          (isOnly || !result.isUsedOutsideOfBlock(&block)))
         instruction.released.push_back(slotOf(result));
     for (Region &region : instruction.op->getRegions())
       region.walk([&](Operation *inner) {
@@ -216,15 +241,22 @@ void CodeBuilder::markLastUses(Block &block, Code &code) {
 //===----------------------------------------------------------------------===//
 
 /// One condition for whole tensors.
-static bool selectsWhole(Operation *op) { return isa<arith::SelectOp>(op) && !isa<ShapedType>(op->getOperand(0).getType()); }
+static bool selectsWhole(Operation *op) {
+  return isa<arith::SelectOp>(op) &&
+         !isa<ShapedType>(op->getOperand(0).getType());
+}
 
-static LogicalResult runElementwise(const LaneKernel &kernel, const Instruction &instruction, Frame &frame) {
+static LogicalResult runElementwise(const LaneKernel &kernel,
+                                    const Instruction &instruction,
+                                    Frame &frame) {
   SmallVector<const void *, 3> from;
   const Value &first = frame.peek(instruction.operands[0]);
   for (Use use : instruction.operands) {
     const Value &value = frame.peek(use);
     if (value.shape() != first.shape())
-      return frame.fail(instruction.op, "expected operands of equal shapes, found different ones");
+      return frame.fail(
+          instruction.op,
+          "expected operands of equal shapes, found different ones");
     from.push_back(value.data());
   }
   Value result(kernel.result.lane, first.shape());
@@ -235,30 +267,38 @@ static LogicalResult runElementwise(const LaneKernel &kernel, const Instruction 
 
 FailureOr<Instruction::Run> translateScalarOp(Operation *op, CodeBuilder &) {
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
-    std::optional<Value> value = fromAttribute(constant.getValue(), constant.getType());
+    std::optional<Value> value =
+        fromAttribute(constant.getValue(), constant.getType());
     if (!value) {
-      op->emitError("expected a number or dense elements of a static shape, found ") << constant.getValue();
+      op->emitError(
+          "expected a number or dense elements of a static shape, found ")
+          << constant.getValue();
       return failure();
     }
-    return Instruction::Run([value = *value](const Instruction &instruction, Frame &frame) {
-      frame.slots[instruction.results[0]] = value;
-      return success();
-    });
+    return Instruction::Run(
+        [value = *value](const Instruction &instruction, Frame &frame) {
+          frame.slots[instruction.results[0]] = value;
+          return success();
+        });
   }
   if (auto index = dyn_cast<linalg::IndexOp>(op))
-    return Instruction::Run([dim = index.getDim()](const Instruction &instruction, Frame &frame) {
+    return Instruction::Run([dim = index.getDim()](
+                                const Instruction &instruction, Frame &frame) {
       frame.slots[instruction.results[0]] = Value::ofInt(frame.indices[dim]);
       return success();
     });
   if (selectsWhole(op))
     return Instruction::Run([](const Instruction &instruction, Frame &frame) {
       bool condition = frame.peek(instruction.operands[0]).intAt(0);
-      frame.slots[instruction.results[0]] = frame.take(instruction.operands[condition ? 1 : 2]);
+      frame.slots[instruction.results[0]] =
+          frame.take(instruction.operands[condition ? 1 : 2]);
       return success();
     });
   if (std::optional<LaneKernel> kernel = getLaneKernel(op))
     return Instruction::Run(
-        [kernel = *kernel](const Instruction &instruction, Frame &frame) { return runElementwise(kernel, instruction, frame); });
+        [kernel = *kernel](const Instruction &instruction, Frame &frame) {
+          return runElementwise(kernel, instruction, frame);
+        });
   return Instruction::Run();
 }
 

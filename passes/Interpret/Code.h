@@ -1,7 +1,8 @@
 //===- Code.h - Operations, resolved for execution --------------*- C++ -*-===//
 //
-// A step is translated once: SSA values become slots of a frame, operations functions that read and write slots. What is
-// left for execution is a walk over instructions.
+// A step is translated once: SSA values become slots of a frame, operations
+// functions that read and write slots. What is left for execution is a walk
+// over instructions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,14 +23,15 @@ namespace lockstep::interpret {
 
 class Machine;
 
-/// Where an operand comes from. A value that is not used again is moved out of its slot, so that what receives it may change
-/// it in place.
+/// Where an operand comes from. A value that is not used again is moved out of
+/// its slot, so that what receives it may change it in place.
 struct Use {
   unsigned slot = 0;
   bool dies = false;
 };
 
-/// The values of one replica (or of cross-replica context) while it is in a step.
+/// The values of one replica (or of cross-replica context) while it is in a
+/// step.
 struct Frame {
   Machine &machine;
   /// -1 in cross-replica context.
@@ -39,11 +41,15 @@ struct Frame {
   llvm::SmallVector<int64_t> indices;
 
   const Value &peek(Use use) const { return slots[use.slot]; }
-  Value take(Use use) { return use.dies ? std::move(slots[use.slot]) : slots[use.slot]; }
+  Value take(Use use) {
+    return use.dies ? std::move(slots[use.slot]) : slots[use.slot];
+  }
 
-  /// Reports an error at `op`, as one of this replica; always fails. The first error of all replicas is the one that is shown.
+  /// Reports an error at `op`, as one of this replica; always fails. The first
+  /// error of all replicas is the one that is shown.
   llvm::LogicalResult fail(mlir::Operation *op, const llvm::Twine &message);
-  /// Before `op` computes a tensor of shape `shape`: fails if there is no budget left for it.
+  /// Before `op` computes a tensor of shape `shape`: fails if there is no
+  /// budget left for it.
   llvm::LogicalResult spend(mlir::Operation *op, llvm::ArrayRef<int64_t> shape);
 };
 
@@ -70,16 +76,20 @@ struct Code {
 
   llvm::LogicalResult execute(Frame &frame) const;
   /// Sets the arguments, executes, and returns what the terminator passes on.
-  llvm::LogicalResult call(Frame &frame, llvm::MutableArrayRef<Value> values, llvm::SmallVectorImpl<Value> &results) const;
+  llvm::LogicalResult call(Frame &frame, llvm::MutableArrayRef<Value> values,
+                           llvm::SmallVectorImpl<Value> &results) const;
 };
 
-/// The blocks of a function, between which branches lead. The first one is the entry.
+/// The blocks of a function, between which branches lead. The first one is the
+/// entry.
 struct Body {
   std::vector<std::shared_ptr<const Code>> blocks;
   llvm::DenseMap<mlir::Block *, size_t> numbers;
 
-  /// Sets the arguments, executes, and returns what the function does; `end` is the terminator that ended it.
-  llvm::LogicalResult call(Frame &frame, llvm::MutableArrayRef<Value> values, llvm::SmallVectorImpl<Value> &results,
+  /// Sets the arguments, executes, and returns what the function does; `end` is
+  /// the terminator that ended it.
+  llvm::LogicalResult call(Frame &frame, llvm::MutableArrayRef<Value> values,
+                           llvm::SmallVectorImpl<Value> &results,
                            mlir::Operation *&end) const;
 };
 
@@ -88,15 +98,21 @@ class CodeBuilder {
 public:
   explicit CodeBuilder(Machine &machine) : machine(machine) {}
 
-  /// Fails as `build` does, and for terminators that are neither a return nor a branch of `cf`.
+  /// Fails as `build` does, and for terminators that are neither a return nor a
+  /// branch of `cf`.
   llvm::FailureOr<Body> buildBody(mlir::Region &region);
 
-  /// Fails with an error at the first operation that the interpreter does not know.
+  /// Fails with an error at the first operation that the interpreter does not
+  /// know.
   llvm::FailureOr<std::shared_ptr<const Code>> build(mlir::Block &block);
-  /// The same of the only block of a region; fails too if there is none yet (`inline-runs` makes it).
-  llvm::FailureOr<std::shared_ptr<const Code>> buildRegion(mlir::Region &region);
+  /// The same of the only block of a region; fails too if there is none yet
+  /// (`inline-runs` makes it).
+  llvm::FailureOr<std::shared_ptr<const Code>>
+  buildRegion(mlir::Region &region);
 
-  unsigned slotOf(mlir::Value value) { return slots.try_emplace(value, slots.size()).first->second; }
+  unsigned slotOf(mlir::Value value) {
+    return slots.try_emplace(value, slots.size()).first->second;
+  }
   unsigned numSlots() const { return slots.size(); }
 
   Machine &machine;
@@ -108,14 +124,20 @@ private:
   llvm::DenseMap<mlir::Value, unsigned> slots;
 };
 
-/// What one family of operations becomes: null if the operation is none of them, a failure if its regions cannot be
-/// translated (reported).
-llvm::FailureOr<Instruction::Run> translateScalarOp(mlir::Operation *op, CodeBuilder &builder);
-llvm::FailureOr<Instruction::Run> translateTensorOp(mlir::Operation *op, CodeBuilder &builder);
-llvm::FailureOr<Instruction::Run> translateControlFlow(mlir::Operation *op, CodeBuilder &builder);
-llvm::FailureOr<Instruction::Run> translateGeneric(mlir::Operation *op, CodeBuilder &builder);
-llvm::FailureOr<Instruction::Run> translateReplicaOp(mlir::Operation *op, CodeBuilder &builder);
-llvm::FailureOr<Instruction::Run> translateCollectiveOp(mlir::Operation *op, CodeBuilder &builder);
+/// What one family of operations becomes: null if the operation is none of
+/// them, a failure if its regions cannot be translated (reported).
+llvm::FailureOr<Instruction::Run> translateScalarOp(mlir::Operation *op,
+                                                    CodeBuilder &builder);
+llvm::FailureOr<Instruction::Run> translateTensorOp(mlir::Operation *op,
+                                                    CodeBuilder &builder);
+llvm::FailureOr<Instruction::Run> translateControlFlow(mlir::Operation *op,
+                                                       CodeBuilder &builder);
+llvm::FailureOr<Instruction::Run> translateGeneric(mlir::Operation *op,
+                                                   CodeBuilder &builder);
+llvm::FailureOr<Instruction::Run> translateReplicaOp(mlir::Operation *op,
+                                                     CodeBuilder &builder);
+llvm::FailureOr<Instruction::Run> translateCollectiveOp(mlir::Operation *op,
+                                                        CodeBuilder &builder);
 
 } // namespace lockstep::interpret
 

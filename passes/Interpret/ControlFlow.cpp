@@ -16,7 +16,8 @@ namespace {
 
 using CodePtr = std::shared_ptr<const Code>;
 
-void setResults(const Instruction &instruction, Frame &frame, MutableArrayRef<Value> values) {
+void setResults(const Instruction &instruction, Frame &frame,
+                MutableArrayRef<Value> values) {
   for (auto [slot, value] : llvm::zip_equal(instruction.results, values))
     frame.slots[slot] = std::move(value);
 }
@@ -30,19 +31,30 @@ FailureOr<Instruction::Run> translate(scf::ForOp op, CodeBuilder &builder) {
   if (failed(body))
     return failure();
   unsigned width = getElement(op.getInductionVar().getType())->width;
-  return Instruction::Run([body = *body, width, isUnsigned = op.getUnsignedCmp()](const Instruction &instruction, Frame &frame) {
+  return Instruction::Run([body = *body, width,
+                           isUnsigned = op.getUnsignedCmp()](
+                              const Instruction &instruction, Frame &frame) {
     auto bound = [&](unsigned index) {
       uint64_t bits = frame.peek(instruction.operands[index]).intAt(0);
       return isUnsigned ? static_cast<int64_t>(bits) : signExtend(bits, width);
     };
     int64_t lower = bound(0), upper = bound(1), step = bound(2);
     if (step <= 0)
-      return frame.fail(instruction.op, "expected a positive step of the loop, found " + Twine(step));
-    uint64_t distance = lower < upper ? static_cast<uint64_t>(upper) - static_cast<uint64_t>(lower) : 0;
-    frame.machine.noteBranch(frame.replica, instruction.op, static_cast<int64_t>((distance + step - 1) / step));
-    SmallVector<Value> carried = takeAll(frame, ArrayRef(instruction.operands).drop_front(3)), arguments;
+      return frame.fail(instruction.op,
+                        "expected a positive step of the loop, found " +
+                            Twine(step));
+    uint64_t distance = lower < upper ? static_cast<uint64_t>(upper) -
+                                            static_cast<uint64_t>(lower)
+                                      : 0;
+    frame.machine.noteBranch(
+        frame.replica, instruction.op,
+        static_cast<int64_t>((distance + step - 1) / step));
+    SmallVector<Value> carried = takeAll(
+                           frame, ArrayRef(instruction.operands).drop_front(3)),
+                       arguments;
     for (int64_t i = lower; i < upper; i += step) {
-      arguments.assign(1, Value::ofInt(static_cast<uint64_t>(i) & widthMask(width)));
+      arguments.assign(
+          1, Value::ofInt(static_cast<uint64_t>(i) & widthMask(width)));
       for (Value &value : carried)
         arguments.push_back(std::move(value));
       if (failed(body->call(frame, arguments, carried)))
@@ -54,27 +66,33 @@ FailureOr<Instruction::Run> translate(scf::ForOp op, CodeBuilder &builder) {
 }
 
 /// Rounds come in any order, which a schedule draws for each replica.
-FailureOr<Instruction::Run> translate(scf::ParallelOp op, CodeBuilder &builder) {
+FailureOr<Instruction::Run> translate(scf::ParallelOp op,
+                                      CodeBuilder &builder) {
   // What rounds leave behind would have to be combined.
   if (op.getNumResults() > 0)
     return Instruction::Run();
   FailureOr<CodePtr> body = builder.build(*op.getBody());
   if (failed(body))
     return failure();
-  return Instruction::Run([body = *body, loops = op.getNumLoops()](const Instruction &instruction, Frame &frame) {
+  return Instruction::Run([body = *body, loops = op.getNumLoops()](
+                              const Instruction &instruction, Frame &frame) {
     auto bound = [&](unsigned loop, unsigned which) {
-      return static_cast<int64_t>(frame.peek(instruction.operands[which * loops + loop]).intAt(0));
+      return static_cast<int64_t>(
+          frame.peek(instruction.operands[which * loops + loop]).intAt(0));
     };
     // The rounds, one loop after the other.
     std::vector<SmallVector<Value>> rounds(1);
     for (unsigned loop = 0; loop < loops; ++loop) {
       int64_t step = bound(loop, 2);
       if (step <= 0)
-        return frame.fail(instruction.op, "expected a positive step of the loop, found " + Twine(step));
+        return frame.fail(instruction.op,
+                          "expected a positive step of the loop, found " +
+                              Twine(step));
       std::vector<SmallVector<Value>> more;
       for (const SmallVector<Value> &round : rounds)
         for (int64_t i = bound(loop, 0); i < bound(loop, 1); i += step) {
-          if (failed(frame.machine.spend(frame.replica, instruction.op, kOverhead)))
+          if (failed(frame.machine.spend(frame.replica, instruction.op,
+                                         kOverhead)))
             return failure();
           more.push_back(round);
           more.back().push_back(Value::ofInt(static_cast<uint64_t>(i)));
@@ -95,13 +113,16 @@ FailureOr<Instruction::Run> translate(scf::WhileOp op, CodeBuilder &builder) {
   FailureOr<CodePtr> after = builder.build(*op.getAfterBody());
   if (failed(before) || failed(after))
     return failure();
-  return Instruction::Run([before = *before, after = *after](const Instruction &instruction, Frame &frame) {
-    SmallVector<Value> carried = takeAll(frame, instruction.operands), condition;
+  return Instruction::Run([before = *before, after = *after](
+                              const Instruction &instruction, Frame &frame) {
+    SmallVector<Value> carried = takeAll(frame, instruction.operands),
+                       condition;
     while (true) {
       // The condition comes first, then the values that are passed on.
       if (failed(before->call(frame, carried, condition)))
         return failure();
-      frame.machine.noteBranch(frame.replica, instruction.op, condition[0].intAt(0) != 0);
+      frame.machine.noteBranch(frame.replica, instruction.op,
+                               condition[0].intAt(0) != 0);
       MutableArrayRef<Value> passed = MutableArrayRef(condition).drop_front();
       if (!condition[0].intAt(0)) {
         setResults(instruction, frame, passed);
@@ -113,8 +134,10 @@ FailureOr<Instruction::Run> translate(scf::WhileOp op, CodeBuilder &builder) {
   });
 }
 
-/// Executes one of several regions; a missing one (an `if` without `else`) has no results.
-LogicalResult runBranch(const CodePtr &branch, const Instruction &instruction, Frame &frame) {
+/// Executes one of several regions; a missing one (an `if` without `else`) has
+/// no results.
+LogicalResult runBranch(const CodePtr &branch, const Instruction &instruction,
+                        Frame &frame) {
   if (!branch)
     return success();
   SmallVector<Value> results;
@@ -126,17 +149,20 @@ LogicalResult runBranch(const CodePtr &branch, const Instruction &instruction, F
 
 FailureOr<Instruction::Run> translate(scf::IfOp op, CodeBuilder &builder) {
   FailureOr<CodePtr> thenCode = builder.build(*op.thenBlock());
-  FailureOr<CodePtr> elseCode = op.elseBlock() ? builder.build(*op.elseBlock()) : FailureOr<CodePtr>(CodePtr());
+  FailureOr<CodePtr> elseCode = op.elseBlock() ? builder.build(*op.elseBlock())
+                                               : FailureOr<CodePtr>(CodePtr());
   if (failed(thenCode) || failed(elseCode))
     return failure();
-  return Instruction::Run([thenCode = *thenCode, elseCode = *elseCode](const Instruction &instruction, Frame &frame) {
+  return Instruction::Run([thenCode = *thenCode, elseCode = *elseCode](
+                              const Instruction &instruction, Frame &frame) {
     bool condition = frame.peek(instruction.operands[0]).intAt(0) != 0;
     frame.machine.noteBranch(frame.replica, instruction.op, condition);
     return runBranch(condition ? thenCode : elseCode, instruction, frame);
   });
 }
 
-FailureOr<Instruction::Run> translate(scf::IndexSwitchOp op, CodeBuilder &builder) {
+FailureOr<Instruction::Run> translate(scf::IndexSwitchOp op,
+                                      CodeBuilder &builder) {
   std::vector<CodePtr> branches;
   for (Region *region : op.getRegions()) {
     FailureOr<CodePtr> code = builder.build(region->front());
@@ -145,60 +171,77 @@ FailureOr<Instruction::Run> translate(scf::IndexSwitchOp op, CodeBuilder &builde
     branches.push_back(*code);
   }
   // The default region is the first one.
-  return Instruction::Run([branches, cases = SmallVector<int64_t>(op.getCases())](const Instruction &instruction, Frame &frame) {
-    auto chosen = llvm::find(cases, static_cast<int64_t>(frame.peek(instruction.operands[0]).intAt(0)));
-    size_t way = chosen == cases.end() ? 0 : 1 + (chosen - cases.begin());
-    frame.machine.noteBranch(frame.replica, instruction.op, static_cast<int64_t>(way));
-    return runBranch(branches[way], instruction, frame);
-  });
+  return Instruction::Run(
+      [branches, cases = SmallVector<int64_t>(op.getCases())](
+          const Instruction &instruction, Frame &frame) {
+        auto chosen = llvm::find(
+            cases,
+            static_cast<int64_t>(frame.peek(instruction.operands[0]).intAt(0)));
+        size_t way = chosen == cases.end() ? 0 : 1 + (chosen - cases.begin());
+        frame.machine.noteBranch(frame.replica, instruction.op,
+                                 static_cast<int64_t>(way));
+        return runBranch(branches[way], instruction, frame);
+      });
 }
 
-FailureOr<Instruction::Run> translate(scf::ExecuteRegionOp op, CodeBuilder &builder) {
+FailureOr<Instruction::Run> translate(scf::ExecuteRegionOp op,
+                                      CodeBuilder &builder) {
   FailureOr<Body> body = builder.buildBody(op.getRegion());
   if (failed(body))
     return failure();
-  return Instruction::Run([body = std::move(*body)](const Instruction &instruction, Frame &frame) {
-    SmallVector<Value> results;
-    Operation *end;
-    if (failed(body.call(frame, {}, results, end)))
-      return failure();
-    setResults(instruction, frame, results);
-    return success();
-  });
+  return Instruction::Run(
+      [body = std::move(*body)](const Instruction &instruction, Frame &frame) {
+        SmallVector<Value> results;
+        Operation *end;
+        if (failed(body.call(frame, {}, results, end)))
+          return failure();
+        setResults(instruction, frame, results);
+        return success();
+      });
 }
 
 /// A kernel is a function on tensors.
-FailureOr<Instruction::Run> translate(device::InvokeOp op, CodeBuilder &builder) {
-  auto kernel = SymbolTable::lookupNearestSymbolFrom<device::KernelOp>(op, op.getKernelAttr());
+FailureOr<Instruction::Run> translate(device::InvokeOp op,
+                                      CodeBuilder &builder) {
+  auto kernel = SymbolTable::lookupNearestSymbolFrom<device::KernelOp>(
+      op, op.getKernelAttr());
   if (!kernel || kernel.getBody().empty()) {
-    op.emitError("expected the body of kernel ") << op.getKernelAttr() << ", found none";
+    op.emitError("expected the body of kernel ")
+        << op.getKernelAttr() << ", found none";
     return failure();
   }
   FailureOr<Body> body = builder.buildBody(kernel.getBody());
   if (failed(body))
     return failure();
-  return Instruction::Run([body = std::move(*body)](const Instruction &instruction, Frame &frame) {
-    SmallVector<Value> arguments = takeAll(frame, instruction.operands), results;
-    Operation *end;
-    if (failed(body.call(frame, arguments, results, end)))
-      return failure();
-    setResults(instruction, frame, results);
-    return success();
-  });
+  return Instruction::Run(
+      [body = std::move(*body)](const Instruction &instruction, Frame &frame) {
+        SmallVector<Value> arguments = takeAll(frame, instruction.operands),
+                           results;
+        Operation *end;
+        if (failed(body.call(frame, arguments, results, end)))
+          return failure();
+        setResults(instruction, frame, results);
+        return success();
+      });
 }
 
 FailureOr<Instruction::Run> translate(cf::AssertOp op, CodeBuilder &) {
-  return Instruction::Run([message = op.getMsg().str()](const Instruction &instruction, Frame &frame) {
-    return frame.peek(instruction.operands[0]).intAt(0) ? success() : frame.fail(instruction.op, message);
+  return Instruction::Run([message = op.getMsg().str()](
+                              const Instruction &instruction, Frame &frame) {
+    return frame.peek(instruction.operands[0]).intAt(0)
+               ? success()
+               : frame.fail(instruction.op, message);
   });
 }
 
 } // namespace
 
-FailureOr<Instruction::Run> translateControlFlow(Operation *op, CodeBuilder &builder) {
+FailureOr<Instruction::Run> translateControlFlow(Operation *op,
+                                                 CodeBuilder &builder) {
   return TypeSwitch<Operation *, FailureOr<Instruction::Run>>(op)
-      .Case<scf::ForOp, scf::ParallelOp, scf::WhileOp, scf::IfOp, scf::IndexSwitchOp, scf::ExecuteRegionOp, device::InvokeOp, cf::AssertOp>(
-          [&](auto typed) { return translate(typed, builder); })
+      .Case<scf::ForOp, scf::ParallelOp, scf::WhileOp, scf::IfOp,
+            scf::IndexSwitchOp, scf::ExecuteRegionOp, device::InvokeOp,
+            cf::AssertOp>([&](auto typed) { return translate(typed, builder); })
       .Default([](Operation *) { return Instruction::Run(); });
 }
 

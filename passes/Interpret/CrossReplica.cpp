@@ -11,7 +11,8 @@ using namespace mlir;
 namespace lockstep::interpret {
 
 std::vector<Value> componentsOf(const Value &value, int64_t replicas) {
-  return value.isPerReplica() ? value.components() : std::vector<Value>(replicas, value);
+  return value.isPerReplica() ? value.components()
+                              : std::vector<Value>(replicas, value);
 }
 
 namespace {
@@ -19,18 +20,26 @@ namespace {
 using Result = FailureOr<Instruction::Run>;
 
 /// What replica `replica` has of a value of cross-replica context.
-Value componentOf(const Value &value, int64_t replica) { return value.isPerReplica() ? value.components()[replica] : value; }
+Value componentOf(const Value &value, int64_t replica) {
+  return value.isPerReplica() ? value.components()[replica] : value;
+}
 
-/// Replicas meet; the last one executes the region, in a frame of its own, and gives each its component.
+/// Replicas meet; the last one executes the region, in a frame of its own, and
+/// gives each its component.
 Result translate(replica::MergeCallOp op, CodeBuilder &builder) {
-  FailureOr<std::shared_ptr<const Code>> body = builder.buildRegion(op.getBody());
+  FailureOr<std::shared_ptr<const Code>> body =
+      builder.buildRegion(op.getBody());
   if (failed(body))
     return failure();
   SmallVector<bool> perReplica =
-      llvm::map_to_vector(op.getBody().getArgumentTypes(), [](Type type) { return isa<replica::PerReplicaType>(type); });
-  return Instruction::Run([body = *body, perReplica](const Instruction &instruction, Frame &frame) {
+      llvm::map_to_vector(op.getBody().getArgumentTypes(), [](Type type) {
+        return isa<replica::PerReplicaType>(type);
+      });
+  return Instruction::Run([body = *body, perReplica](
+                              const Instruction &instruction, Frame &frame) {
     Machine &machine = frame.machine;
-    auto combine = [&](ArrayRef<SmallVector<Value>> all, std::vector<SmallVector<Value>> &results) {
+    auto combine = [&](ArrayRef<SmallVector<Value>> all,
+                       std::vector<SmallVector<Value>> &results) {
       SmallVector<Value> arguments, yielded;
       for (size_t index = 0; index < perReplica.size(); ++index) {
         std::vector<Value> components;
@@ -39,13 +48,16 @@ Result translate(replica::MergeCallOp op, CodeBuilder &builder) {
         if (!perReplica[index])
           for (auto [replica, component] : llvm::enumerate(components))
             if (!component.isIdentical(components[0]))
-              return machine.fail(-1, instruction.op,
-                                  "expected argument " + Twine(index) +
-                                      " to be equal on all replicas, found another "
-                                      "value on replica " +
-                                      Twine(replica) + " than on replica 0",
-                                  FailureKind::ValuesDiffer);
-        arguments.push_back(perReplica[index] ? Value::perReplica(std::move(components)) : components[0]);
+              return machine.fail(
+                  -1, instruction.op,
+                  "expected argument " + Twine(index) +
+                      " to be equal on all replicas, found another "
+                      "value on replica " +
+                      Twine(replica) + " than on replica 0",
+                  FailureKind::ValuesDiffer);
+        arguments.push_back(perReplica[index]
+                                ? Value::perReplica(std::move(components))
+                                : components[0]);
       }
       Frame cross{machine, -1, std::vector<Value>(frame.slots.size()), {}};
       if (failed(body->call(cross, arguments, yielded)))
@@ -58,7 +70,8 @@ Result translate(replica::MergeCallOp op, CodeBuilder &builder) {
     SmallVector<Value> operands, results;
     for (Use use : instruction.operands)
       operands.push_back(frame.take(use));
-    if (failed(machine.meet(frame.replica, instruction.op, std::move(operands), combine, results)))
+    if (failed(machine.meet(frame.replica, instruction.op, std::move(operands),
+                            combine, results)))
       return failure();
     for (auto [slot, result] : llvm::zip_equal(instruction.results, results))
       frame.slots[slot] = std::move(result);
@@ -66,14 +79,19 @@ Result translate(replica::MergeCallOp op, CodeBuilder &builder) {
   });
 }
 
-/// Each replica executes the region on a thread of its own, in a run inside of this one.
+/// Each replica executes the region on a thread of its own, in a run inside of
+/// this one.
 Result translate(replica::RunOp op, CodeBuilder &builder) {
-  FailureOr<std::shared_ptr<const Code>> body = builder.buildRegion(op.getBody());
+  FailureOr<std::shared_ptr<const Code>> body =
+      builder.buildRegion(op.getBody());
   if (failed(body))
     return failure();
-  SmallVector<bool> perReplica = llvm::map_to_vector(op.getResultTypes(), llvm::IsaPred<replica::PerReplicaType>);
-  return Instruction::Run([body = *body, perReplica](const Instruction &instruction, Frame &frame) {
-    Machine machine(frame.machine.replicas(), frame.machine.variables, frame.machine.batches);
+  SmallVector<bool> perReplica = llvm::map_to_vector(
+      op.getResultTypes(), llvm::IsaPred<replica::PerReplicaType>);
+  return Instruction::Run([body = *body, perReplica](
+                              const Instruction &instruction, Frame &frame) {
+    Machine machine(frame.machine.replicas(), frame.machine.variables,
+                    frame.machine.batches);
     machine.options = frame.machine.optionsOfInnerRun();
     machine.begin();
     std::vector<SmallVector<Value>> yielded(machine.replicas());
@@ -91,8 +109,10 @@ Result translate(replica::RunOp op, CodeBuilder &builder) {
     }
     for (auto [index, slot] : llvm::enumerate(instruction.results)) {
       SmallVector<Value> components = ofReplicas(yielded, index);
-      Value all = Value::perReplica(std::vector<Value>(components.begin(), components.end()));
-      if (!perReplica[index] && failed(checkEqual(frame.machine, instruction.op, all)))
+      Value all = Value::perReplica(
+          std::vector<Value>(components.begin(), components.end()));
+      if (!perReplica[index] &&
+          failed(checkEqual(frame.machine, instruction.op, all)))
         return failure();
       frame.slots[slot] = perReplica[index] ? std::move(all) : components[0];
     }
@@ -101,13 +121,18 @@ Result translate(replica::RunOp op, CodeBuilder &builder) {
 }
 
 /// The reduction of `value`, element by element.
-LogicalResult reduceValue(const Instruction &instruction, Frame &frame, replica::Reduction reduction, const Value &value, unsigned index) {
+LogicalResult reduceValue(const Instruction &instruction, Frame &frame,
+                          replica::Reduction reduction, const Value &value,
+                          unsigned index) {
   Element element = *getElement(instruction.op->getOperand(index).getType());
   Type type = instruction.op->getResult(index).getType();
-  if (value.isPerReplica() && failed(checkShapes(frame.machine, instruction.op, value.components())))
+  if (value.isPerReplica() &&
+      failed(checkShapes(frame.machine, instruction.op, value.components())))
     return failure();
   // The mean of a value that is equal everywhere is the value.
-  Value reduced = value.isPerReplica() ? reduce(reduction, value.components(), element, type) : value;
+  Value reduced = value.isPerReplica()
+                      ? reduce(reduction, value.components(), element, type)
+                      : value;
   if (!value.isPerReplica() && element.lane == Lane::Int)
     reduced = reduce(reduction, {value}, element, type);
   frame.slots[instruction.results[index]] = std::move(reduced);
@@ -115,24 +140,32 @@ LogicalResult reduceValue(const Instruction &instruction, Frame &frame, replica:
 }
 
 template <typename ReduceOpTy> Result translateReduction(ReduceOpTy op) {
-  return Instruction::Run([reduction = op.getReduction()](const Instruction &instruction, Frame &frame) {
+  return Instruction::Run([reduction = op.getReduction()](
+                              const Instruction &instruction, Frame &frame) {
     for (auto [index, use] : llvm::enumerate(instruction.operands))
-      if (failed(reduceValue(instruction, frame, reduction, frame.peek(use), index)))
+      if (failed(reduceValue(instruction, frame, reduction, frame.peek(use),
+                             index)))
         return failure();
     return success();
   });
 }
 
-Result translate(replica::ReduceToOp op, CodeBuilder &) { return translateReduction(op); }
-Result translate(replica::BatchReduceToOp op, CodeBuilder &) { return translateReduction(op); }
+Result translate(replica::ReduceToOp op, CodeBuilder &) {
+  return translateReduction(op);
+}
+Result translate(replica::BatchReduceToOp op, CodeBuilder &) {
+  return translateReduction(op);
+}
 
 /// The sums of the elements of `value` along `axes`.
-Value addAlong(const Value &value, ArrayRef<int64_t> axes, const Element &element) {
+Value addAlong(const Value &value, ArrayRef<int64_t> axes,
+               const Element &element) {
   Shape kept, strides;
   for (auto [d, size] : llvm::enumerate(value.shape()))
     if (!llvm::is_contained(axes, static_cast<int64_t>(d)))
       kept.push_back(size);
-  Shape keptStrides = rowMajorStrides(kept), from = rowMajorStrides(value.shape());
+  Shape keptStrides = rowMajorStrides(kept),
+        from = rowMajorStrides(value.shape());
   Value sum(element.lane, kept);
   for (int64_t i = 0; i < value.size(); ++i) {
     int64_t to = 0, position = 0;
@@ -144,7 +177,8 @@ Value addAlong(const Value &value, ArrayRef<int64_t> axes, const Element &elemen
     else if (element.lane == Lane::Double)
       sum.mutableAs<double>()[to] += value.as<double>()[i];
     else
-      sum.mutableAs<uint64_t>()[to] = (sum.intAt(to) + value.intAt(i)) & widthMask(element.width);
+      sum.mutableAs<uint64_t>()[to] =
+          (sum.intAt(to) + value.intAt(i)) & widthMask(element.width);
   }
   return sum;
 }
@@ -155,10 +189,12 @@ Result translate(replica::ReduceOp op, CodeBuilder &) {
   SmallVector<int64_t> axes(op.getAxesAttr().asArrayRef());
   Element element = *getElement(op.getValue().getType());
   bool mean = op.getReduction() == replica::Reduction::Mean;
-  return Instruction::Run([axes, element, mean](const Instruction &instruction, Frame &frame) {
+  return Instruction::Run([axes, element, mean](const Instruction &instruction,
+                                                Frame &frame) {
     std::vector<Value> sums;
     int64_t count = 0;
-    for (const Value &own : componentsOf(frame.peek(instruction.operands[0]), frame.machine.replicas())) {
+    for (const Value &own : componentsOf(frame.peek(instruction.operands[0]),
+                                         frame.machine.replicas())) {
       sums.push_back(addAlong(own, axes, element));
       int64_t elements = 1;
       for (int64_t axis : axes)
@@ -170,7 +206,8 @@ Result translate(replica::ReduceOp op, CodeBuilder &) {
     // Added in the wide type, and rounded once, after the division.
     Element wide = element;
     wide.rounding = Rounding::None;
-    Value result = reduce(replica::Reduction::Sum, sums, wide, instruction.op->getOperand(0).getType());
+    Value result = reduce(replica::Reduction::Sum, sums, wide,
+                          instruction.op->getOperand(0).getType());
     if (mean)
       result = divide(result, element, count);
     if (element.rounding != Rounding::None)
@@ -185,8 +222,11 @@ Result translate(replica::NextOp, CodeBuilder &) {
     BatchList &batches = frame.machine.batches;
     if (batches.loaded == batches.all.size())
       return frame.machine.fail(-1, instruction.op,
-                                "asks for batch " + Twine(batches.loaded + 1) + " of " + Twine(batches.all.size()) + " [E_OUT_OF_RANGE]");
-    for (auto [slot, value] : llvm::zip_equal(instruction.results, batches.all[batches.loaded]))
+                                "asks for batch " + Twine(batches.loaded + 1) +
+                                    " of " + Twine(batches.all.size()) +
+                                    " [E_OUT_OF_RANGE]");
+    for (auto [slot, value] :
+         llvm::zip_equal(instruction.results, batches.all[batches.loaded]))
       frame.slots[slot] = value;
     ++batches.loaded;
     return success();
@@ -195,16 +235,19 @@ Result translate(replica::NextOp, CodeBuilder &) {
 
 Result translate(replica::NumBatchesOp, CodeBuilder &) {
   return Instruction::Run([](const Instruction &instruction, Frame &frame) {
-    frame.slots[instruction.results[0]] = Value::ofInt(frame.machine.batches.all.size());
+    frame.slots[instruction.results[0]] =
+        Value::ofInt(frame.machine.batches.all.size());
     return success();
   });
 }
 
 Result translate(replica::ValuesFromFunctionOp op, CodeBuilder &builder) {
-  FailureOr<std::shared_ptr<const Code>> body = builder.buildRegion(op.getBody());
+  FailureOr<std::shared_ptr<const Code>> body =
+      builder.buildRegion(op.getBody());
   if (failed(body))
     return failure();
-  return Instruction::Run([body = *body](const Instruction &instruction, Frame &frame) {
+  return Instruction::Run([body = *body](const Instruction &instruction,
+                                         Frame &frame) {
     std::vector<std::vector<Value>> results(instruction.results.size());
     for (int64_t replica = 0; replica < frame.machine.replicas(); ++replica) {
       SmallVector<Value> arguments{Value::ofInt(replica)}, yielded;
@@ -213,30 +256,34 @@ Result translate(replica::ValuesFromFunctionOp op, CodeBuilder &builder) {
       for (auto [components, value] : llvm::zip_equal(results, yielded))
         components.push_back(value);
     }
-    for (auto [slot, components] : llvm::zip_equal(instruction.results, results))
+    for (auto [slot, components] :
+         llvm::zip_equal(instruction.results, results))
       frame.slots[slot] = Value::perReplica(std::move(components));
     return success();
   });
 }
 
 Result translate(replica::UpdateNonSlotOp op, CodeBuilder &builder) {
-  FailureOr<std::shared_ptr<const Code>> body = builder.buildRegion(op.getBody());
+  FailureOr<std::shared_ptr<const Code>> body =
+      builder.buildRegion(op.getBody());
   if (failed(body))
     return failure();
-  return Instruction::Run([body = *body](const Instruction &instruction, Frame &frame) {
-    SmallVector<Value> arguments, yielded;
-    for (Use use : instruction.operands) {
-      const Value &value = frame.peek(use);
-      if (value.isPerReplica() && failed(checkEqual(frame.machine, instruction.op, value)))
-        return failure();
-      arguments.push_back(componentOf(value, 0));
-    }
-    if (failed(body->call(frame, arguments, yielded)))
-      return failure();
-    for (auto [slot, value] : llvm::zip_equal(instruction.results, yielded))
-      frame.slots[slot] = value;
-    return success();
-  });
+  return Instruction::Run(
+      [body = *body](const Instruction &instruction, Frame &frame) {
+        SmallVector<Value> arguments, yielded;
+        for (Use use : instruction.operands) {
+          const Value &value = frame.peek(use);
+          if (value.isPerReplica() &&
+              failed(checkEqual(frame.machine, instruction.op, value)))
+            return failure();
+          arguments.push_back(componentOf(value, 0));
+        }
+        if (failed(body->call(frame, arguments, yielded)))
+          return failure();
+        for (auto [slot, value] : llvm::zip_equal(instruction.results, yielded))
+          frame.slots[slot] = value;
+        return success();
+      });
 }
 
 Result translate(replica::BroadcastToOp, CodeBuilder &) {
@@ -249,7 +296,8 @@ Result translate(replica::BroadcastToOp, CodeBuilder &) {
 Result translate(replica::GatherOp op, CodeBuilder &) {
   int64_t axis = op.getAxis();
   Type type = op.getResult().getType();
-  return Instruction::Run([axis, type](const Instruction &instruction, Frame &frame) {
+  return Instruction::Run([axis, type](const Instruction &instruction,
+                                       Frame &frame) {
     const Value &value = frame.peek(instruction.operands[0]);
     if (!value.isPerReplica() || frame.machine.replicas() == 1) {
       frame.slots[instruction.results[0]] = componentOf(value, 0);
@@ -259,7 +307,8 @@ Result translate(replica::GatherOp op, CodeBuilder &) {
     if (failed(checkShapes(frame.machine, instruction.op, components, axis)))
       return failure();
     Value gathered = concatenate(components, axis);
-    if (failed(checkGathered(frame.machine, instruction.op, gathered, type, axis)))
+    if (failed(
+            checkGathered(frame.machine, instruction.op, gathered, type, axis)))
       return failure();
     frame.slots[instruction.results[0]] = std::move(gathered);
     return success();
@@ -268,30 +317,40 @@ Result translate(replica::GatherOp op, CodeBuilder &) {
 
 Result translate(replica::LocalResultsOp op, CodeBuilder &builder) {
   if (op.getNumResults() != static_cast<size_t>(builder.machine.replicas())) {
-    op.emitError("expected one result for each of ") << builder.machine.replicas() << " replicas, found " << op.getNumResults();
+    op.emitError("expected one result for each of ")
+        << builder.machine.replicas() << " replicas, found "
+        << op.getNumResults();
     return failure();
   }
   return Instruction::Run([](const Instruction &instruction, Frame &frame) {
     Value value = frame.take(instruction.operands[0]);
-    for (auto [slot, component] : llvm::zip_equal(instruction.results, componentsOf(value, frame.machine.replicas())))
+    for (auto [slot, component] :
+         llvm::zip_equal(instruction.results,
+                         componentsOf(value, frame.machine.replicas())))
       frame.slots[slot] = component;
     return success();
   });
 }
 
-/// Once for all copies that are equal; for the copies of an on_read variable one after the other.
+/// Once for all copies that are equal; for the copies of an on_read variable
+/// one after the other.
 Result translate(replica::UpdateOp op, CodeBuilder &builder) {
-  FailureOr<std::shared_ptr<const Code>> body = builder.buildRegion(op.getBody());
+  FailureOr<std::shared_ptr<const Code>> body =
+      builder.buildRegion(op.getBody());
   if (failed(body))
     return failure();
   Variable &variable = findVariable(op, builder);
   bool each = variable.op.isOnRead();
-  if (each && builder.machine.replicas() > 1 && !llvm::all_of(op.getResultTypes(), llvm::IsaPred<replica::PerReplicaType>)) {
-    op.emitError("expected per-replica results of an update of the on_read variable '")
+  if (each && builder.machine.replicas() > 1 &&
+      !llvm::all_of(op.getResultTypes(),
+                    llvm::IsaPred<replica::PerReplicaType>)) {
+    op.emitError(
+        "expected per-replica results of an update of the on_read variable '")
         << op.getVariable() << "', found (" << op.getResultTypes() << ")";
     return failure();
   }
-  return Instruction::Run([body = *body, &variable, each](const Instruction &instruction, Frame &frame) {
+  return Instruction::Run([body = *body, &variable,
+                           each](const Instruction &instruction, Frame &frame) {
     if (failed(frame.machine.checkCopies(variable, instruction.op)))
       return failure();
     std::vector<std::vector<Value>> results(instruction.results.size());
@@ -299,7 +358,8 @@ Result translate(replica::UpdateOp op, CodeBuilder &builder) {
       SmallVector<Value> arguments{copy}, yielded;
       for (Use use : instruction.operands) {
         const Value &value = frame.peek(use);
-        if (!each && value.isPerReplica() && failed(checkEqual(frame.machine, instruction.op, value)))
+        if (!each && value.isPerReplica() &&
+            failed(checkEqual(frame.machine, instruction.op, value)))
           return failure();
         arguments.push_back(componentOf(value, replica));
       }
@@ -314,8 +374,10 @@ Result translate(replica::UpdateOp op, CodeBuilder &builder) {
         break;
       }
     }
-    for (auto [slot, components] : llvm::zip_equal(instruction.results, results))
-      frame.slots[slot] = each ? Value::perReplica(std::move(components)) : components[0];
+    for (auto [slot, components] :
+         llvm::zip_equal(instruction.results, results))
+      frame.slots[slot] =
+          each ? Value::perReplica(std::move(components)) : components[0];
     return success();
   });
 }
@@ -324,9 +386,12 @@ Result translate(replica::UpdateOp op, CodeBuilder &builder) {
 
 Result translateCrossReplicaOp(Operation *op, CodeBuilder &builder) {
   return TypeSwitch<Operation *, Result>(op)
-      .Case<replica::MergeCallOp, replica::RunOp, replica::ReduceToOp, replica::BatchReduceToOp, replica::ReduceOp, replica::BroadcastToOp,
-            replica::GatherOp, replica::LocalResultsOp, replica::UpdateOp, replica::UpdateNonSlotOp, replica::ValuesFromFunctionOp,
-            replica::NextOp, replica::NumBatchesOp>([&](auto typed) { return translate(typed, builder); })
+      .Case<replica::MergeCallOp, replica::RunOp, replica::ReduceToOp,
+            replica::BatchReduceToOp, replica::ReduceOp, replica::BroadcastToOp,
+            replica::GatherOp, replica::LocalResultsOp, replica::UpdateOp,
+            replica::UpdateNonSlotOp, replica::ValuesFromFunctionOp,
+            replica::NextOp, replica::NumBatchesOp>(
+          [&](auto typed) { return translate(typed, builder); })
       .Default([](Operation *) { return Instruction::Run(); });
 }
 

@@ -1,8 +1,9 @@
 //===- Generic.cpp - linalg.generic ---------------------------------------===//
 //
-// The body is executed for strips of points that lie along one parallel loop, all other loops in their order: so each element
-// of a result sees its contributions in the order that the operation says. A body with anything but element-wise operations
-// (branches, loops) is executed point by point.
+// The body is executed for strips of points that lie along one parallel loop,
+// all other loops in their order: so each element of a result sees its
+// contributions in the order that the operation says. A body with anything but
+// element-wise operations (branches, loops) is executed point by point.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,8 +17,10 @@ using namespace mlir;
 
 namespace lockstep::interpret {
 
-/// The coefficients of an affine expression without division; nothing for others. `coefficients` ends with the constant.
-static std::optional<SmallVector<int64_t>> getCoefficients(AffineExpr expr, unsigned numDims) {
+/// The coefficients of an affine expression without division; nothing for
+/// others. `coefficients` ends with the constant.
+static std::optional<SmallVector<int64_t>> getCoefficients(AffineExpr expr,
+                                                           unsigned numDims) {
   SmallVector<int64_t> result(numDims + 1, 0);
   if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
     result[dim.getPosition()] = 1;
@@ -28,9 +31,11 @@ static std::optional<SmallVector<int64_t>> getCoefficients(AffineExpr expr, unsi
     return result;
   }
   auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
-  if (!binary || (expr.getKind() != AffineExprKind::Add && expr.getKind() != AffineExprKind::Mul))
+  if (!binary || (expr.getKind() != AffineExprKind::Add &&
+                  expr.getKind() != AffineExprKind::Mul))
     return std::nullopt;
-  auto left = getCoefficients(binary.getLHS(), numDims), right = getCoefficients(binary.getRHS(), numDims);
+  auto left = getCoefficients(binary.getLHS(), numDims),
+       right = getCoefficients(binary.getRHS(), numDims);
   if (!left || !right)
     return std::nullopt;
   if (expr.getKind() == AffineExprKind::Mul) {
@@ -44,7 +49,9 @@ static std::optional<SmallVector<int64_t>> getCoefficients(AffineExpr expr, unsi
   return result;
 }
 
-static int64_t floorDivide(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
+static int64_t floorDivide(int64_t a, int64_t b) {
+  return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
 
 static int64_t evaluate(AffineExpr expr, ArrayRef<int64_t> dims) {
   if (auto dim = dyn_cast<AffineDimExpr>(expr))
@@ -52,7 +59,8 @@ static int64_t evaluate(AffineExpr expr, ArrayRef<int64_t> dims) {
   if (auto constant = dyn_cast<AffineConstantExpr>(expr))
     return constant.getValue();
   auto binary = cast<AffineBinaryOpExpr>(expr);
-  int64_t left = evaluate(binary.getLHS(), dims), right = evaluate(binary.getRHS(), dims);
+  int64_t left = evaluate(binary.getLHS(), dims),
+          right = evaluate(binary.getRHS(), dims);
   switch (expr.getKind()) {
   case AffineExprKind::Add:
     return left + right;
@@ -67,7 +75,8 @@ static int64_t evaluate(AffineExpr expr, ArrayRef<int64_t> dims) {
   }
 }
 
-GenericPlan::GenericPlan(linalg::GenericOp op) : numLoops(op.getNumLoops()), numInputs(op.getNumDpsInputs()) {
+GenericPlan::GenericPlan(linalg::GenericOp op)
+    : numLoops(op.getNumLoops()), numInputs(op.getNumDpsInputs()) {
   for (utils::IteratorType type : op.getIteratorTypesArray())
     parallel.push_back(type == utils::IteratorType::parallel);
   extents.resize(numLoops, {-1, -1});
@@ -76,7 +85,8 @@ GenericPlan::GenericPlan(linalg::GenericOp op) : numLoops(op.getNumLoops()), num
     access.map = map;
     access.linear = true;
     for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
-      if (auto position = dyn_cast<AffineDimExpr>(expr); position && extents[position.getPosition()].first < 0)
+      if (auto position = dyn_cast<AffineDimExpr>(expr);
+          position && extents[position.getPosition()].first < 0)
         extents[position.getPosition()] = {index, dim};
       auto coefficients = getCoefficients(expr, numLoops);
       access.linear &= coefficients.has_value();
@@ -87,7 +97,8 @@ GenericPlan::GenericPlan(linalg::GenericOp op) : numLoops(op.getNumLoops()), num
   }
 }
 
-GenericRun::GenericRun(const GenericPlan &plan, const Instruction &instruction, Frame &frame)
+GenericRun::GenericRun(const GenericPlan &plan, const Instruction &instruction,
+                       Frame &frame)
     : plan(plan), instruction(instruction), frame(frame) {}
 
 LogicalResult GenericRun::prepare() {
@@ -95,7 +106,8 @@ LogicalResult GenericRun::prepare() {
     values.push_back(frame.take(use));
   for (auto [operand, dim] : plan.extents) {
     if (operand < 0)
-      return frame.fail(instruction.op, "expected the size of every loop to be that of a dimension of an operand");
+      return frame.fail(instruction.op, "expected the size of every loop to be "
+                                        "that of a dimension of an operand");
     sizes.push_back(values[operand].shape()[dim]);
   }
   empty = llvm::is_contained(sizes, 0);
@@ -120,21 +132,30 @@ LogicalResult GenericRun::place(const Access &access, const Value &value) {
     int64_t least = coefficients.back(), greatest = coefficients.back();
     for (unsigned loop = 0; loop < plan.numLoops; ++loop) {
       placement.strides[loop] += coefficients[loop] * elementStrides[dim];
-      (coefficients[loop] < 0 ? least : greatest) += coefficients[loop] * (sizes[loop] - 1);
+      (coefficients[loop] < 0 ? least : greatest) +=
+          coefficients[loop] * (sizes[loop] - 1);
     }
     placement.offset += coefficients.back() * elementStrides[dim];
-    if (auto loop = dyn_cast<AffineDimExpr>(access.map.getResult(dim)); loop && sizes[loop.getPosition()] != value.shape()[dim])
-      return frame.fail(instruction.op, "expected size " + Twine(sizes[loop.getPosition()]) + " of dimension " + Twine(dim) +
-                                            " of operand " + Twine(placements.size()) + ", found " + Twine(value.shape()[dim]));
+    if (auto loop = dyn_cast<AffineDimExpr>(access.map.getResult(dim));
+        loop && sizes[loop.getPosition()] != value.shape()[dim])
+      return frame.fail(instruction.op,
+                        "expected size " + Twine(sizes[loop.getPosition()]) +
+                            " of dimension " + Twine(dim) + " of operand " +
+                            Twine(placements.size()) + ", found " +
+                            Twine(value.shape()[dim]));
     if (!empty && (least < 0 || greatest >= value.shape()[dim]))
-      return frame.fail(instruction.op, "expected indices in [0, " + Twine(value.shape()[dim]) + ") for dimension " + Twine(dim) +
-                                            " of operand " + Twine(placements.size()) + ", found " + Twine(least < 0 ? least : greatest));
+      return frame.fail(instruction.op,
+                        "expected indices in [0, " + Twine(value.shape()[dim]) +
+                            ") for dimension " + Twine(dim) + " of operand " +
+                            Twine(placements.size()) + ", found " +
+                            Twine(least < 0 ? least : greatest));
   }
   placements.push_back(std::move(placement));
   return success();
 }
 
-FailureOr<int64_t> GenericRun::offsetOf(unsigned operand, ArrayRef<int64_t> point) const {
+FailureOr<int64_t> GenericRun::offsetOf(unsigned operand,
+                                        ArrayRef<int64_t> point) const {
   const Placement &placement = placements[operand];
   int64_t offset = placement.offset;
   if (plan.accesses[operand].linear) {
@@ -143,11 +164,14 @@ FailureOr<int64_t> GenericRun::offsetOf(unsigned operand, ArrayRef<int64_t> poin
     return offset;
   }
   ArrayRef<int64_t> shape = values[operand].shape();
-  for (auto [dim, expr] : llvm::enumerate(plan.accesses[operand].map.getResults())) {
+  for (auto [dim, expr] :
+       llvm::enumerate(plan.accesses[operand].map.getResults())) {
     int64_t index = evaluate(expr, point);
     if (index < 0 || index >= shape[dim]) {
-      (void)frame.fail(instruction.op, "expected an index in [0, " + Twine(shape[dim]) + ") for dimension " + Twine(dim) + " of operand " +
-                                           Twine(operand) + ", found " + Twine(index));
+      (void)frame.fail(instruction.op,
+                       "expected an index in [0, " + Twine(shape[dim]) +
+                           ") for dimension " + Twine(dim) + " of operand " +
+                           Twine(operand) + ", found " + Twine(index));
       return failure();
     }
     offset = offset * shape[dim] + index;
@@ -156,11 +180,14 @@ FailureOr<int64_t> GenericRun::offsetOf(unsigned operand, ArrayRef<int64_t> poin
 }
 
 void GenericRun::finish() {
-  for (auto [slot, value] : llvm::zip_equal(instruction.results, MutableArrayRef(values).drop_front(plan.numInputs)))
+  for (auto [slot, value] :
+       llvm::zip_equal(instruction.results,
+                       MutableArrayRef(values).drop_front(plan.numInputs)))
     frame.slots[slot] = std::move(value);
 }
 
-bool GenericRun::advance(MutableArrayRef<int64_t> point, int64_t skipped) const {
+bool GenericRun::advance(MutableArrayRef<int64_t> point,
+                         int64_t skipped) const {
   for (int64_t loop = plan.numLoops; loop-- > 0;) {
     if (loop == skipped)
       continue;
@@ -183,9 +210,11 @@ static LogicalResult runPointwise(const Code &body, GenericRun &run) {
       if (failed(offset))
         return failure();
       offsets[index] = *offset;
-      Value &element = arguments.emplace_back(value.lane(), ArrayRef<int64_t>());
+      Value &element =
+          arguments.emplace_back(value.lane(), ArrayRef<int64_t>());
       size_t bytes = laneBytes(value.lane());
-      std::memcpy(element.mutableData(), value.as<std::byte>() + *offset * bytes, bytes);
+      std::memcpy(element.mutableData(),
+                  value.as<std::byte>() + *offset * bytes, bytes);
     }
     run.frame.indices = point;
     if (failed(body.call(run.frame, arguments, results)))
@@ -193,14 +222,17 @@ static LogicalResult runPointwise(const Code &body, GenericRun &run) {
     for (auto [index, result] : llvm::enumerate(results)) {
       Value &output = run.values[run.plan.numInputs + index];
       size_t bytes = laneBytes(output.lane());
-      std::memcpy(output.mutableAs<std::byte>() + offsets[run.plan.numInputs + index] * bytes, result.data(), bytes);
+      std::memcpy(output.mutableAs<std::byte>() +
+                      offsets[run.plan.numInputs + index] * bytes,
+                  result.data(), bytes);
     }
   } while (run.advance(point, -1));
   run.frame.indices = outer;
   return success();
 }
 
-FailureOr<Instruction::Run> translateGeneric(Operation *op, CodeBuilder &builder) {
+FailureOr<Instruction::Run> translateGeneric(Operation *op,
+                                             CodeBuilder &builder) {
   auto generic = dyn_cast<linalg::GenericOp>(op);
   if (!generic)
     return Instruction::Run();
@@ -209,23 +241,27 @@ FailureOr<Instruction::Run> translateGeneric(Operation *op, CodeBuilder &builder
     return failure();
   }
   auto plan = std::make_shared<const GenericPlan>(generic);
-  std::shared_ptr<const LaneProgram> program = LaneProgram::build(generic, builder);
+  std::shared_ptr<const LaneProgram> program =
+      LaneProgram::build(generic, builder);
   std::shared_ptr<const Code> body;
   if (!program) {
-    FailureOr<std::shared_ptr<const Code>> code = builder.build(*generic.getBody());
+    FailureOr<std::shared_ptr<const Code>> code =
+        builder.build(*generic.getBody());
     if (failed(code))
       return failure();
     body = *code;
   }
-  return Instruction::Run([plan, program, body](const Instruction &instruction, Frame &frame) {
-    GenericRun run(*plan, instruction, frame);
-    if (failed(run.prepare()))
-      return failure();
-    if (!run.empty && failed(program ? program->execute(run) : runPointwise(*body, run)))
-      return failure();
-    run.finish();
-    return success();
-  });
+  return Instruction::Run(
+      [plan, program, body](const Instruction &instruction, Frame &frame) {
+        GenericRun run(*plan, instruction, frame);
+        if (failed(run.prepare()))
+          return failure();
+        if (!run.empty &&
+            failed(program ? program->execute(run) : runPointwise(*body, run)))
+          return failure();
+        run.finish();
+        return success();
+      });
 }
 
 } // namespace lockstep::interpret

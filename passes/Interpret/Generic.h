@@ -15,7 +15,8 @@ struct Access {
   mlir::AffineMap map;
   /// No division in the map: a step of a loop is a fixed step in memory.
   bool linear = false;
-  /// If linear, for each dimension of the operand: one coefficient a loop, then the constant.
+  /// If linear, for each dimension of the operand: one coefficient a loop, then
+  /// the constant.
   std::vector<llvm::SmallVector<int64_t>> coefficients;
 };
 
@@ -26,7 +27,8 @@ struct GenericPlan {
   unsigned numLoops = 0, numInputs = 0;
   llvm::SmallVector<bool> parallel;
   std::vector<Access> accesses;
-  /// For each loop the operand and the dimension of it that give its size; -1 if there is none.
+  /// For each loop the operand and the dimension of it that give its size; -1
+  /// if there is none.
   std::vector<std::pair<int64_t, int64_t>> extents;
 };
 
@@ -38,14 +40,19 @@ struct Placement {
 
 /// One execution.
 struct GenericRun {
-  GenericRun(const GenericPlan &plan, const Instruction &instruction, Frame &frame);
+  GenericRun(const GenericPlan &plan, const Instruction &instruction,
+             Frame &frame);
 
-  /// Takes the operands and computes sizes and places. Errors: sizes that do not fit.
+  /// Takes the operands and computes sizes and places. Errors: sizes that do
+  /// not fit.
   llvm::LogicalResult prepare();
   llvm::LogicalResult place(const Access &access, const Value &value);
-  /// The offset of the element that `operand` has at `point`. Error (reported): outside of it.
-  llvm::FailureOr<int64_t> offsetOf(unsigned operand, llvm::ArrayRef<int64_t> point) const;
-  /// Goes to the next point, the last loop first; `skipped` (-1: none) stays. False at the end.
+  /// The offset of the element that `operand` has at `point`. Error (reported):
+  /// outside of it.
+  llvm::FailureOr<int64_t> offsetOf(unsigned operand,
+                                    llvm::ArrayRef<int64_t> point) const;
+  /// Goes to the next point, the last loop first; `skipped` (-1: none) stays.
+  /// False at the end.
   bool advance(llvm::MutableArrayRef<int64_t> point, int64_t skipped) const;
   /// Passes the outputs on as results.
   void finish();
@@ -64,7 +71,8 @@ struct GenericRun {
 class LaneProgram {
 public:
   /// Null if the body has anything else.
-  static std::shared_ptr<const LaneProgram> build(mlir::linalg::GenericOp op, CodeBuilder &builder);
+  static std::shared_ptr<const LaneProgram> build(mlir::linalg::GenericOp op,
+                                                  CodeBuilder &builder);
 
   llvm::LogicalResult execute(GenericRun &run) const;
 
@@ -90,9 +98,11 @@ private:
   struct Registers;
 
   int64_t chooseLanes(const GenericRun &run) const;
-  llvm::LogicalResult executeStrip(GenericRun &run, Registers &registers, llvm::ArrayRef<int64_t> point, int64_t lanes,
+  llvm::LogicalResult executeStrip(GenericRun &run, Registers &registers,
+                                   llvm::ArrayRef<int64_t> point, int64_t lanes,
                                    int64_t count) const;
-  llvm::LogicalResult extract(const Operation &operation, GenericRun &run, Registers &registers, int64_t count) const;
+  llvm::LogicalResult extract(const Operation &operation, GenericRun &run,
+                              Registers &registers, int64_t count) const;
 
   unsigned numRegisters = 0;
   std::vector<Operation> operations;

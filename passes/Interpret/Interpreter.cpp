@@ -15,7 +15,8 @@ LogicalResult Interpreter::addVariable(replica::VariableOp op) {
   auto type = cast<RankedTensorType>(op.getType());
   std::optional<Element> element = getElement(type);
   if (!element)
-    return op.emitError("expected elements that the interpreter has, found ") << type;
+    return op.emitError("expected elements that the interpreter has, found ")
+           << type;
   Value initial = Value::zeros(element->lane, type.getShape());
   if (Attribute attribute = op.getInitialAttr()) {
     std::optional<Value> value = fromAttribute(attribute, type);
@@ -23,19 +24,25 @@ LogicalResult Interpreter::addVariable(replica::VariableOp op) {
       return op.emitError("expected dense elements as initial value");
     initial = *value;
   }
-  state[op.getSymNameAttr()] = {op, std::vector<Value>(machine.replicas(), initial), {}};
+  state[op.getSymNameAttr()] = {
+      op, std::vector<Value>(machine.replicas(), initial), {}};
   return success();
 }
 
-static device::BindingAttr bindingOf(FunctionOpInterface function, unsigned argument) {
-  return function.getArgAttrOfType<device::BindingAttr>(argument, "device.binding");
+static device::BindingAttr bindingOf(FunctionOpInterface function,
+                                     unsigned argument) {
+  return function.getArgAttrOfType<device::BindingAttr>(argument,
+                                                        "device.binding");
 }
 
-static device::BindingAttr bindingOfResult(FunctionOpInterface function, unsigned result) {
-  return function.getResultAttrOfType<device::BindingAttr>(result, "device.binding");
+static device::BindingAttr bindingOfResult(FunctionOpInterface function,
+                                           unsigned result) {
+  return function.getResultAttrOfType<device::BindingAttr>(result,
+                                                           "device.binding");
 }
 
-/// A step that has been lowered says what its arguments and results are bound to.
+/// A step that has been lowered says what its arguments and results are bound
+/// to.
 static bool isCollectiveForm(FunctionOpInterface function) {
   if (!isa<func::FuncOp>(function) || function.isExternal())
     return false;
@@ -45,7 +52,8 @@ static bool isCollectiveForm(FunctionOpInterface function) {
   return true;
 }
 
-FailureOr<std::unique_ptr<Interpreter>> Interpreter::create(ModuleOp module, bool withFunctions) {
+FailureOr<std::unique_ptr<Interpreter>>
+Interpreter::create(ModuleOp module, bool withFunctions) {
   FailureOr<int64_t> replicas = replica::getReplicaCount(module);
   if (failed(replicas))
     return failure();
@@ -54,8 +62,10 @@ FailureOr<std::unique_ptr<Interpreter>> Interpreter::create(ModuleOp module, boo
     if (failed(interpreter->addVariable(op)))
       return failure();
   for (auto op : module.getOps<FunctionOpInterface>()) {
-    bool isStep = isa<replica::StepOp, replica::ProgramOp>(op) || isCollectiveForm(op);
-    if (!isStep && !(withFunctions && isa<func::FuncOp, device::KernelOp>(op) && !op.isExternal()))
+    bool isStep =
+        isa<replica::StepOp, replica::ProgramOp>(op) || isCollectiveForm(op);
+    if (!isStep && !(withFunctions && isa<func::FuncOp, device::KernelOp>(op) &&
+                     !op.isExternal()))
       continue;
     if (failed(interpreter->addFunction(op)) && !withFunctions)
       return failure();
@@ -64,46 +74,64 @@ FailureOr<std::unique_ptr<Interpreter>> Interpreter::create(ModuleOp module, boo
 }
 
 LogicalResult Interpreter::addFunction(FunctionOpInterface op) {
-  for (unsigned i = 0; isCollectiveForm(op) && i < op.getNumArguments() + op.getNumResults(); ++i) {
+  for (unsigned i = 0;
+       isCollectiveForm(op) && i < op.getNumArguments() + op.getNumResults();
+       ++i) {
     bool isArgument = i < op.getNumArguments();
-    device::BindingAttr binding = isArgument ? bindingOf(op, i) : bindingOfResult(op, i - op.getNumArguments());
+    device::BindingAttr binding =
+        isArgument ? bindingOf(op, i)
+                   : bindingOfResult(op, i - op.getNumArguments());
     if (binding && binding.getKind() == device::BindingKind::Variable &&
         !state.contains(StringAttr::get(op.getContext(), binding.getName())))
-      return op->emitError("expected a variable '") << binding.getName() << "', to which the step is bound";
+      return op->emitError("expected a variable '")
+             << binding.getName() << "', to which the step is bound";
   }
   for (Type type : op.getArgumentTypes())
     if (!isa<replica::IteratorType>(type) && !getElement(type))
-      return op->emitError("expected arguments with elements that the interpreter has, found ") << type;
+      return op->emitError("expected arguments with elements that the "
+                           "interpreter has, found ")
+             << type;
   CodeBuilder builder(machine);
   FailureOr<Body> body = builder.buildBody(op.getFunctionBody());
   if (failed(body))
     return failure();
-  functions.push_back({op, std::make_shared<const Body>(std::move(*body)), builder.numSlots()});
+  functions.push_back(
+      {op, std::make_shared<const Body>(std::move(*body)), builder.numSlots()});
   return success();
 }
 
 bool Interpreter::canRun(FunctionOpInterface op) const {
-  return llvm::any_of(functions, [&](const Function &function) { return function.op == op; });
+  return llvm::any_of(
+      functions, [&](const Function &function) { return function.op == op; });
 }
 
 const Interpreter::Function *Interpreter::find(Operation *op) const {
-  return &*llvm::find_if(functions, [&](const Function &function) { return function.op == op; });
+  return &*llvm::find_if(
+      functions, [&](const Function &function) { return function.op == op; });
 }
 
-template <typename OpTy, typename Functions> static OpTy findByName(const Functions &functions, StringRef name) {
+template <typename OpTy, typename Functions>
+static OpTy findByName(const Functions &functions, StringRef name) {
   for (const auto &function : functions)
-    if (auto op = dyn_cast<OpTy>(FunctionOpInterface(function.op).getOperation()); op && op.getSymName() == name)
+    if (auto op =
+            dyn_cast<OpTy>(FunctionOpInterface(function.op).getOperation());
+        op && op.getSymName() == name)
       return op;
   return {};
 }
 
-replica::StepOp Interpreter::findStep(StringRef name) const { return findByName<replica::StepOp>(functions, name); }
-replica::ProgramOp Interpreter::findProgram(StringRef name) const { return findByName<replica::ProgramOp>(functions, name); }
+replica::StepOp Interpreter::findStep(StringRef name) const {
+  return findByName<replica::StepOp>(functions, name);
+}
+replica::ProgramOp Interpreter::findProgram(StringRef name) const {
+  return findByName<replica::ProgramOp>(functions, name);
+}
 
 replica::ProgramOp Interpreter::findOnlyProgram() const {
   replica::ProgramOp only;
   for (const Function &function : functions)
-    if (auto program = dyn_cast<replica::ProgramOp>(FunctionOpInterface(function.op).getOperation())) {
+    if (auto program = dyn_cast<replica::ProgramOp>(
+            FunctionOpInterface(function.op).getOperation())) {
       if (only)
         return {};
       only = program;
@@ -117,7 +145,8 @@ void Interpreter::begin() {
   machine.begin();
 }
 
-LogicalResult Interpreter::run(replica::ProgramOp op, ArrayRef<Value> arguments, SmallVectorImpl<Value> &results) {
+LogicalResult Interpreter::run(replica::ProgramOp op, ArrayRef<Value> arguments,
+                               SmallVectorImpl<Value> &results) {
   const Function &program = *find(op);
   begin();
   batches.loaded = 0;
@@ -131,11 +160,16 @@ LogicalResult Interpreter::run(replica::ProgramOp op, ArrayRef<Value> arguments,
   return checkCopies();
 }
 
-LogicalResult Interpreter::run(replica::StepOp op, ArrayRef<SmallVector<Value>> arguments, std::vector<SmallVector<Value>> &results) {
-  return failed(runReplicas(*find(op), arguments, results)) ? failure() : checkCopies();
+LogicalResult Interpreter::run(replica::StepOp op,
+                               ArrayRef<SmallVector<Value>> arguments,
+                               std::vector<SmallVector<Value>> &results) {
+  return failed(runReplicas(*find(op), arguments, results)) ? failure()
+                                                            : checkCopies();
 }
 
-LogicalResult Interpreter::run(func::FuncOp op, ArrayRef<SmallVector<Value>> arguments, std::vector<SmallVector<Value>> &results) {
+LogicalResult Interpreter::run(func::FuncOp op,
+                               ArrayRef<SmallVector<Value>> arguments,
+                               std::vector<SmallVector<Value>> &results) {
   if (!isCollectiveForm(op))
     return runFunction(op, arguments, results);
   std::vector<SmallVector<Value>> given(replicas()), made;
@@ -146,7 +180,9 @@ LogicalResult Interpreter::run(func::FuncOp op, ArrayRef<SmallVector<Value>> arg
       if (binding.getKind() == device::BindingKind::Rank)
         mine.push_back(Value::ofInt(replica));
       else if (binding.getKind() == device::BindingKind::Variable)
-        mine.push_back(state.find(StringAttr::get(op.getContext(), binding.getName()))->second.copies[replica]);
+        mine.push_back(
+            state.find(StringAttr::get(op.getContext(), binding.getName()))
+                ->second.copies[replica]);
       else
         mine.push_back(arguments[replica][next++]);
     }
@@ -156,8 +192,13 @@ LogicalResult Interpreter::run(func::FuncOp op, ArrayRef<SmallVector<Value>> arg
   results.assign(replicas(), {});
   for (unsigned i = 0; i < op.getNumResults(); ++i) {
     device::BindingAttr binding = bindingOfResult(op, i);
-    bool isVariable = binding && binding.getKind() == device::BindingKind::Variable;
-    Variable *variable = isVariable ? &state.find(StringAttr::get(op.getContext(), binding.getName()))->second : nullptr;
+    bool isVariable =
+        binding && binding.getKind() == device::BindingKind::Variable;
+    Variable *variable =
+        isVariable
+            ? &state.find(StringAttr::get(op.getContext(), binding.getName()))
+                   ->second
+            : nullptr;
     for (int64_t replica = 0; replica < replicas(); ++replica)
       if (variable)
         variable->copies[replica] = made[replica][i];
@@ -167,13 +208,17 @@ LogicalResult Interpreter::run(func::FuncOp op, ArrayRef<SmallVector<Value>> arg
   return checkCopies();
 }
 
-LogicalResult Interpreter::runFunction(FunctionOpInterface op, ArrayRef<SmallVector<Value>> arguments,
-                                       std::vector<SmallVector<Value>> &results) {
+LogicalResult
+Interpreter::runFunction(FunctionOpInterface op,
+                         ArrayRef<SmallVector<Value>> arguments,
+                         std::vector<SmallVector<Value>> &results) {
   return runReplicas(*find(op), arguments, results);
 }
 
-LogicalResult Interpreter::runReplicas(const Function &step, ArrayRef<SmallVector<Value>> arguments,
-                                       std::vector<SmallVector<Value>> &results) {
+LogicalResult
+Interpreter::runReplicas(const Function &step,
+                         ArrayRef<SmallVector<Value>> arguments,
+                         std::vector<SmallVector<Value>> &results) {
   results.assign(replicas(), {});
   begin();
   machine.runReplicas([&](int64_t replica) {
@@ -189,7 +234,8 @@ LogicalResult Interpreter::runReplicas(const Function &step, ArrayRef<SmallVecto
   return failure();
 }
 
-/// What replicas assign on their own must have been equal everywhere, unless the variable is one for each of them.
+/// What replicas assign on their own must have been equal everywhere, unless
+/// the variable is one for each of them.
 LogicalResult Interpreter::checkCopies() {
   for (auto &[name, variable] : state) {
     if (failed(machine.checkCopies(variable, nullptr))) {

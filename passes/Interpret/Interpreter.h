@@ -1,6 +1,7 @@
 //===- Interpreter.h - The reference interpreter ----------------*- C++ -*-===//
 //
-// What a module of replica IR means, executed directly: N replicas in lockstep, without any code generation.
+// What a module of replica IR means, executed directly: N replicas in lockstep,
+// without any code generation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,18 +16,23 @@ namespace lockstep::interpret {
 
 struct Body;
 
-/// Executes steps and programs of one module, which must outlive it. Named operations of `linalg` have to be generic ones, and the
-/// strategy and the number of replicas known (`buildInterpretPipeline` in `passes/Pipelines.h`).
+/// Executes steps and programs of one module, which must outlive it. Named
+/// operations of `linalg` have to be generic ones, and the strategy and the
+/// number of replicas known (`buildInterpretPipeline` in `passes/Pipelines.h`).
 class Interpreter {
 public:
-  /// Translates all steps and programs. Errors are diagnostics at the operation: one that the interpreter does not know, elements of a type
-  /// that it does not have, no replica count.
-  /// With `withFunctions`, functions on tensors and kernels are translated too; those of all functions that cannot be are left out.
-  static llvm::FailureOr<std::unique_ptr<Interpreter>> create(mlir::ModuleOp module, bool withFunctions = false);
+  /// Translates all steps and programs. Errors are diagnostics at the
+  /// operation: one that the interpreter does not know, elements of a type that
+  /// it does not have, no replica count. With `withFunctions`, functions on
+  /// tensors and kernels are translated too; those of all functions that cannot
+  /// be are left out.
+  static llvm::FailureOr<std::unique_ptr<Interpreter>>
+  create(mlir::ModuleOp module, bool withFunctions = false);
   ~Interpreter();
 
   int64_t replicas() const { return machine.replicas(); }
-  /// In the order of the module. Variables without an initial value are zeros until they are set.
+  /// In the order of the module. Variables without an initial value are zeros
+  /// until they are set.
   Variables &variables() { return state; }
 
   /// The step of that name, or null.
@@ -36,33 +42,46 @@ public:
   /// The module's program, if there is exactly one; otherwise null.
   replica::ProgramOp findOnlyProgram() const;
 
-  /// False for functions that are none of those that are run below, so that they have not been translated.
+  /// False for functions that are none of those that are run below, so that
+  /// they have not been translated.
   bool canRun(mlir::FunctionOpInterface function) const;
 
-  /// Runs a step on all replicas: `arguments[r]` are those of replica r, their shapes fit the argument types. Gives each
-  /// replica's results. Errors are diagnostics: a blocked collective, an index out of range, shapes that do not fit, copies of
-  /// a variable that have become different.
-  llvm::LogicalResult run(replica::StepOp step, llvm::ArrayRef<llvm::SmallVector<Value>> arguments,
+  /// Runs a step on all replicas: `arguments[r]` are those of replica r, their
+  /// shapes fit the argument types. Gives each replica's results. Errors are
+  /// diagnostics: a blocked collective, an index out of range, shapes that do
+  /// not fit, copies of a variable that have become different.
+  llvm::LogicalResult run(replica::StepOp step,
+                          llvm::ArrayRef<llvm::SmallVector<Value>> arguments,
                           std::vector<llvm::SmallVector<Value>> &results);
 
-  /// The same of a step in collective form: `arguments[r]` are those that are bound to batches and scalars, `results[r]` those that are
-  /// not bound to a variable. Variables and the number of the replica are supplied.
-  llvm::LogicalResult run(mlir::func::FuncOp step, llvm::ArrayRef<llvm::SmallVector<Value>> arguments,
+  /// The same of a step in collective form: `arguments[r]` are those that are
+  /// bound to batches and scalars, `results[r]` those that are not bound to a
+  /// variable. Variables and the number of the replica are supplied.
+  llvm::LogicalResult run(mlir::func::FuncOp step,
+                          llvm::ArrayRef<llvm::SmallVector<Value>> arguments,
                           std::vector<llvm::SmallVector<Value>> &results);
 
-  /// The same of a function on tensors or a kernel: all arguments are given, all results returned.
-  llvm::LogicalResult runFunction(mlir::FunctionOpInterface function, llvm::ArrayRef<llvm::SmallVector<Value>> arguments,
-                                  std::vector<llvm::SmallVector<Value>> &results);
+  /// The same of a function on tensors or a kernel: all arguments are given,
+  /// all results returned.
+  llvm::LogicalResult
+  runFunction(mlir::FunctionOpInterface function,
+              llvm::ArrayRef<llvm::SmallVector<Value>> arguments,
+              std::vector<llvm::SmallVector<Value>> &results);
 
-  /// Runs a program once for all replicas: per-replica arguments and results are `Value::perReplica`, an iterator is any value.
-  /// Errors as above.
-  llvm::LogicalResult run(replica::ProgramOp program, llvm::ArrayRef<Value> arguments, llvm::SmallVectorImpl<Value> &results);
+  /// Runs a program once for all replicas: per-replica arguments and results
+  /// are `Value::perReplica`, an iterator is any value. Errors as above.
+  llvm::LogicalResult run(replica::ProgramOp program,
+                          llvm::ArrayRef<Value> arguments,
+                          llvm::SmallVectorImpl<Value> &results);
   /// Holds for all runs from here on.
   void setOptions(const RunOptions &options) { machine.options = options; }
   /// The error of the last run, if it failed.
   const Failure &getFailure() const { return machine.getFailure(); }
-  /// The batches of the iterator of programs: of each, its tensors, per replica. A run begins with the first.
-  void setBatches(std::vector<std::vector<Value>> all) { batches.all = std::move(all); }
+  /// The batches of the iterator of programs: of each, its tensors, per
+  /// replica. A run begins with the first.
+  void setBatches(std::vector<std::vector<Value>> all) {
+    batches.all = std::move(all);
+  }
 
 private:
   /// A step (of either form) or a program.
@@ -76,8 +95,10 @@ private:
   llvm::LogicalResult addVariable(replica::VariableOp op);
   llvm::LogicalResult addFunction(mlir::FunctionOpInterface op);
   const Function *find(mlir::Operation *op) const;
-  llvm::LogicalResult runReplicas(const Function &step, llvm::ArrayRef<llvm::SmallVector<Value>> arguments,
-                                  std::vector<llvm::SmallVector<Value>> &results);
+  llvm::LogicalResult
+  runReplicas(const Function &step,
+              llvm::ArrayRef<llvm::SmallVector<Value>> arguments,
+              std::vector<llvm::SmallVector<Value>> &results);
   void begin();
   llvm::LogicalResult checkCopies();
 

@@ -1,7 +1,8 @@
 //===- LaneKernels.h - Element-wise operations ------------------*- C++ -*-===//
 //
-// What an operation of `arith` or `math` does with `count` elements that lie side by side. The same kernels compute scalars
-// (one element), tensors (all elements) and the bodies of `linalg.generic` (a strip of elements).
+// What an operation of `arith` or `math` does with `count` elements that lie
+// side by side. The same kernels compute scalars (one element), tensors (all
+// elements) and the bodies of `linalg.generic` (a strip of elements).
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,25 +16,30 @@
 namespace lockstep::interpret {
 
 struct LaneKernel {
-  using Function = void (*)(const LaneKernel &kernel, void *to, const void *const *from, int64_t count);
+  using Function = void (*)(const LaneKernel &kernel, void *to,
+                            const void *const *from, int64_t count);
 
   Function function = nullptr;
   /// Of the first operand and of the result.
   Element operand, result;
   /// For comparisons: the outcomes that make them true (see Arith.cpp).
   unsigned accepted = 0;
-  /// Lane of every operand, where they may differ (`arith.select`, `math.fpowi`).
+  /// Lane of every operand, where they may differ (`arith.select`,
+  /// `math.fpowi`).
   Element second;
 
   void run(void *to, const void *const *from, int64_t count) const {
     function(*this, to, from, count);
-    roundLanes(result.rounding, static_cast<float *>(to), result.rounding == Rounding::None ? 0 : count);
+    roundLanes(result.rounding, static_cast<float *>(to),
+               result.rounding == Rounding::None ? 0 : count);
   }
 };
 
-/// The kernel of an operation with one result; nothing if the operation is not element-wise, or not known. Integers follow
-/// the signedness of the operation. What is undefined in MLIR has a value here: a division by zero gives all ones (the
-/// remainder the dividend), shifts by the width or more give zeros or signs, conversions to integers saturate.
+/// The kernel of an operation with one result; nothing if the operation is not
+/// element-wise, or not known. Integers follow the signedness of the operation.
+/// What is undefined in MLIR has a value here: a division by zero gives all
+/// ones (the remainder the dividend), shifts by the width or more give zeros or
+/// signs, conversions to integers saturate.
 std::optional<LaneKernel> getLaneKernel(mlir::Operation *op);
 
 /// Parts of `getLaneKernel`. A kernel without function: not of this dialect.
@@ -44,36 +50,48 @@ LaneKernel::Function getMathFunction(mlir::Operation *op, LaneKernel &kernel);
 // Loops
 //===----------------------------------------------------------------------===//
 
-template <typename To, typename From, auto F> void unaryLoop(const LaneKernel &, void *to, const void *const *from, int64_t count) {
+template <typename To, typename From, auto F>
+void unaryLoop(const LaneKernel &, void *to, const void *const *from,
+               int64_t count) {
   auto *result = static_cast<To *>(to);
   auto *a = static_cast<const From *>(from[0]);
   for (int64_t i = 0; i < count; ++i)
     result[i] = F(a[i]);
 }
 
-template <typename T, auto F> void binaryLoop(const LaneKernel &, void *to, const void *const *from, int64_t count) {
+template <typename T, auto F>
+void binaryLoop(const LaneKernel &, void *to, const void *const *from,
+                int64_t count) {
   auto *result = static_cast<T *>(to);
-  auto *a = static_cast<const T *>(from[0]), *b = static_cast<const T *>(from[1]);
+  auto *a = static_cast<const T *>(from[0]),
+       *b = static_cast<const T *>(from[1]);
   for (int64_t i = 0; i < count; ++i)
     result[i] = F(a[i], b[i]);
 }
 
-template <typename T, auto F> void ternaryLoop(const LaneKernel &, void *to, const void *const *from, int64_t count) {
+template <typename T, auto F>
+void ternaryLoop(const LaneKernel &, void *to, const void *const *from,
+                 int64_t count) {
   auto *result = static_cast<T *>(to);
-  auto *a = static_cast<const T *>(from[0]), *b = static_cast<const T *>(from[1]), *c = static_cast<const T *>(from[2]);
+  auto *a = static_cast<const T *>(from[0]),
+       *b = static_cast<const T *>(from[1]),
+       *c = static_cast<const T *>(from[2]);
   for (int64_t i = 0; i < count; ++i)
     result[i] = F(a[i], b[i], c[i]);
 }
 
 /// Operations on floats, as loops on float or double.
 template <auto F> LaneKernel::Function floatUnary(const LaneKernel &kernel) {
-  return kernel.operand.lane == Lane::Float ? &unaryLoop<float, float, F> : &unaryLoop<double, double, F>;
+  return kernel.operand.lane == Lane::Float ? &unaryLoop<float, float, F>
+                                            : &unaryLoop<double, double, F>;
 }
 template <auto F> LaneKernel::Function floatBinary(const LaneKernel &kernel) {
-  return kernel.operand.lane == Lane::Float ? &binaryLoop<float, F> : &binaryLoop<double, F>;
+  return kernel.operand.lane == Lane::Float ? &binaryLoop<float, F>
+                                            : &binaryLoop<double, F>;
 }
 template <auto F> LaneKernel::Function floatTernary(const LaneKernel &kernel) {
-  return kernel.operand.lane == Lane::Float ? &ternaryLoop<float, F> : &ternaryLoop<double, F>;
+  return kernel.operand.lane == Lane::Float ? &ternaryLoop<float, F>
+                                            : &ternaryLoop<double, F>;
 }
 
 } // namespace lockstep::interpret

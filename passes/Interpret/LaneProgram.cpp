@@ -16,9 +16,11 @@ namespace lockstep::interpret {
 /// Points of a strip at most.
 static constexpr int64_t kStrip = 256;
 
-/// Where the elements of each register are: in a strip of its own, or in an operand.
+/// Where the elements of each register are: in a strip of its own, or in an
+/// operand.
 struct LaneProgram::Registers {
-  explicit Registers(unsigned count) : pointers(count), storage(count * kStrip) {}
+  explicit Registers(unsigned count)
+      : pointers(count), storage(count * kStrip) {}
   void *own(unsigned reg) { return &storage[reg * kStrip]; }
 
   std::vector<const void *> pointers;
@@ -28,24 +30,32 @@ struct LaneProgram::Registers {
 /// The same element, `count` times.
 static void fillLanes(void *to, const void *element, Lane lane, int64_t count) {
   if (lane == Lane::Float)
-    std::fill_n(static_cast<float *>(to), count, *static_cast<const float *>(element));
+    std::fill_n(static_cast<float *>(to), count,
+                *static_cast<const float *>(element));
   else
-    std::fill_n(static_cast<uint64_t *>(to), count, *static_cast<const uint64_t *>(element));
+    std::fill_n(static_cast<uint64_t *>(to), count,
+                *static_cast<const uint64_t *>(element));
 }
 
-template <typename T> static void copyLanes(T *to, int64_t toStride, const T *from, int64_t fromStride, int64_t count) {
+template <typename T>
+static void copyLanes(T *to, int64_t toStride, const T *from,
+                      int64_t fromStride, int64_t count) {
   for (int64_t i = 0; i < count; ++i)
     to[i * toStride] = from[i * fromStride];
 }
 
-static void copyLanes(Lane lane, void *to, int64_t toStride, const void *from, int64_t fromStride, int64_t count) {
+static void copyLanes(Lane lane, void *to, int64_t toStride, const void *from,
+                      int64_t fromStride, int64_t count) {
   if (lane == Lane::Float)
-    copyLanes(static_cast<uint32_t *>(to), toStride, static_cast<const uint32_t *>(from), fromStride, count);
+    copyLanes(static_cast<uint32_t *>(to), toStride,
+              static_cast<const uint32_t *>(from), fromStride, count);
   else
-    copyLanes(static_cast<uint64_t *>(to), toStride, static_cast<const uint64_t *>(from), fromStride, count);
+    copyLanes(static_cast<uint64_t *>(to), toStride,
+              static_cast<const uint64_t *>(from), fromStride, count);
 }
 
-std::shared_ptr<const LaneProgram> LaneProgram::build(linalg::GenericOp op, CodeBuilder &builder) {
+std::shared_ptr<const LaneProgram> LaneProgram::build(linalg::GenericOp op,
+                                                      CodeBuilder &builder) {
   auto program = std::make_shared<LaneProgram>();
   Block &body = *op.getBody();
   llvm::DenseMap<mlir::Value, unsigned> registers;
@@ -65,12 +75,15 @@ std::shared_ptr<const LaneProgram> LaneProgram::build(linalg::GenericOp op, Code
     program->argumentUsed.push_back(!argument.use_empty());
   }
   for (mlir::Operation &inner : body.without_terminator()) {
-    if (!llvm::all_of(inner.getResultTypes(), [](Type type) { return !isa<ShapedType>(type) && getElement(type); }))
+    if (!llvm::all_of(inner.getResultTypes(), [](Type type) {
+          return !isa<ShapedType>(type) && getElement(type);
+        }))
       return nullptr;
     Operation operation;
     operation.op = &inner;
     if (auto constant = dyn_cast<arith::ConstantOp>(inner)) {
-      std::optional<Value> value = fromAttribute(constant.getValue(), constant.getType());
+      std::optional<Value> value =
+          fromAttribute(constant.getValue(), constant.getType());
       if (!value)
         return nullptr;
       program->captured.push_back({0, define(constant), value});
@@ -101,14 +114,16 @@ std::shared_ptr<const LaneProgram> LaneProgram::build(linalg::GenericOp op, Code
   return program;
 }
 
-/// The loop to take strips along: parallel, a step of it leads to another element of every output, long, and contiguous in
-/// the outputs if possible. -1: none, strips have one point.
+/// The loop to take strips along: parallel, a step of it leads to another
+/// element of every output, long, and contiguous in the outputs if possible.
+/// -1: none, strips have one point.
 int64_t LaneProgram::chooseLanes(const GenericRun &run) const {
   int64_t best = -1, bestScore = 1;
   for (int64_t loop = 0; loop < run.plan.numLoops; ++loop) {
     bool usable = run.plan.parallel[loop], contiguous = true;
     for (unsigned i = run.plan.numInputs; i < run.values.size(); ++i) {
-      usable &= run.plan.accesses[i].linear && run.placements[i].strides[loop] != 0;
+      usable &=
+          run.plan.accesses[i].linear && run.placements[i].strides[loop] != 0;
       contiguous &= run.placements[i].strides[loop] == 1;
     }
     int64_t score = std::min(run.sizes[loop], kStrip) * (contiguous ? 4 : 1);
@@ -125,8 +140,10 @@ LogicalResult LaneProgram::execute(GenericRun &run) const {
   int64_t length = loop < 0 ? 1 : run.sizes[loop];
   Registers registers(numRegisters);
   for (const Captured &capture : captured) {
-    const Value &value = capture.constant ? *capture.constant : run.frame.slots[capture.slot];
-    fillLanes(registers.own(capture.reg), value.data(), lanes[capture.reg], std::min(length, kStrip));
+    const Value &value =
+        capture.constant ? *capture.constant : run.frame.slots[capture.slot];
+    fillLanes(registers.own(capture.reg), value.data(), lanes[capture.reg],
+              std::min(length, kStrip));
     registers.pointers[capture.reg] = registers.own(capture.reg);
   }
   SmallVector<int64_t> point(run.plan.numLoops, 0);
@@ -134,7 +151,8 @@ LogicalResult LaneProgram::execute(GenericRun &run) const {
     for (int64_t start = 0; start < length; start += kStrip) {
       if (loop >= 0)
         point[loop] = start;
-      if (failed(executeStrip(run, registers, point, loop, std::min(length - start, kStrip))))
+      if (failed(executeStrip(run, registers, point, loop,
+                              std::min(length - start, kStrip))))
         return failure();
     }
     if (loop >= 0)
@@ -143,8 +161,12 @@ LogicalResult LaneProgram::execute(GenericRun &run) const {
   return success();
 }
 
-LogicalResult LaneProgram::executeStrip(GenericRun &run, Registers &registers, ArrayRef<int64_t> point, int64_t loop, int64_t count) const {
-  auto strideOf = [&](unsigned operand) { return loop < 0 ? 1 : run.placements[operand].strides[loop]; };
+LogicalResult LaneProgram::executeStrip(GenericRun &run, Registers &registers,
+                                        ArrayRef<int64_t> point, int64_t loop,
+                                        int64_t count) const {
+  auto strideOf = [&](unsigned operand) {
+    return loop < 0 ? 1 : run.placements[operand].strides[loop];
+  };
   SmallVector<int64_t> offsets(run.values.size(), 0);
   for (auto [index, value] : llvm::enumerate(run.values)) {
     unsigned reg = arguments[index];
@@ -156,7 +178,8 @@ LogicalResult LaneProgram::executeStrip(GenericRun &run, Registers &registers, A
         continue;
       const std::byte *first = data + offsets[index] * bytes;
       int64_t stride = strideOf(index);
-      registers.pointers[reg] = stride == 1 ? static_cast<const void *>(first) : registers.own(reg);
+      registers.pointers[reg] =
+          stride == 1 ? static_cast<const void *>(first) : registers.own(reg);
       if (stride == 0)
         fillLanes(registers.own(reg), first, value.lane(), count);
       else if (stride != 1)
@@ -170,7 +193,9 @@ LogicalResult LaneProgram::executeStrip(GenericRun &run, Registers &registers, A
       if (failed(offset))
         return failure();
       offsets[index] = *offset;
-      copyLanes(value.lane(), static_cast<std::byte *>(registers.own(reg)) + i * bytes, 1, data + *offset * bytes, 1, 1);
+      copyLanes(value.lane(),
+                static_cast<std::byte *>(registers.own(reg)) + i * bytes, 1,
+                data + *offset * bytes, 1, 1);
       if (loop >= 0)
         ++moving[loop];
     }
@@ -182,7 +207,9 @@ LogicalResult LaneProgram::executeStrip(GenericRun &run, Registers &registers, A
     registers.pointers[operation.result] = to;
     if (operation.kind == Operation::Index) {
       for (int64_t i = 0; i < count; ++i)
-        static_cast<uint64_t *>(to)[i] = point[operation.loop] + (static_cast<int64_t>(operation.loop) == loop ? i : 0);
+        static_cast<uint64_t *>(to)[i] =
+            point[operation.loop] +
+            (static_cast<int64_t>(operation.loop) == loop ? i : 0);
     } else if (operation.kind == Operation::Extract) {
       if (failed(extract(operation, run, registers, count)))
         return failure();
@@ -194,22 +221,27 @@ LogicalResult LaneProgram::executeStrip(GenericRun &run, Registers &registers, A
     }
   }
 
-  // A yielded argument may be one that lies in an output: everything is read before anything is written.
+  // A yielded argument may be one that lies in an output: everything is read
+  // before anything is written.
   for (unsigned reg : yielded)
     if (registers.pointers[reg] != registers.own(reg)) {
-      std::memcpy(registers.own(reg), registers.pointers[reg], count * laneBytes(lanes[reg]));
+      std::memcpy(registers.own(reg), registers.pointers[reg],
+                  count * laneBytes(lanes[reg]));
       registers.pointers[reg] = registers.own(reg);
     }
   for (auto [index, reg] : llvm::enumerate(yielded)) {
     unsigned operand = run.plan.numInputs + index;
     Value &output = run.values[operand];
-    copyLanes(output.lane(), output.mutableAs<std::byte>() + offsets[operand] * laneBytes(output.lane()), strideOf(operand),
-              registers.pointers[reg], 1, count);
+    copyLanes(output.lane(),
+              output.mutableAs<std::byte>() +
+                  offsets[operand] * laneBytes(output.lane()),
+              strideOf(operand), registers.pointers[reg], 1, count);
   }
   return success();
 }
 
-LogicalResult LaneProgram::extract(const Operation &operation, GenericRun &run, Registers &registers, int64_t count) const {
+LogicalResult LaneProgram::extract(const Operation &operation, GenericRun &run,
+                                   Registers &registers, int64_t count) const {
   const Value &source = run.frame.slots[operation.slot];
   size_t bytes = laneBytes(source.lane());
   auto *to = static_cast<std::byte *>(registers.own(operation.result));
@@ -217,10 +249,13 @@ LogicalResult LaneProgram::extract(const Operation &operation, GenericRun &run, 
     int64_t offset = 0;
     for (auto [dim, reg] : llvm::enumerate(operation.operands)) {
       int64_t size = source.shape()[dim];
-      auto index = static_cast<int64_t>(static_cast<const uint64_t *>(registers.pointers[reg])[i]);
+      auto index = static_cast<int64_t>(
+          static_cast<const uint64_t *>(registers.pointers[reg])[i]);
       if (index < 0 || index >= size)
         return run.frame.fail(operation.op,
-                              "expected an index in [0, " + Twine(size) + ") for dimension " + Twine(dim) + ", found " + Twine(index));
+                              "expected an index in [0, " + Twine(size) +
+                                  ") for dimension " + Twine(dim) + ", found " +
+                                  Twine(index));
       offset = offset * size + index;
     }
     std::memcpy(to + i * bytes, source.as<std::byte>() + offset * bytes, bytes);

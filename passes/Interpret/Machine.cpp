@@ -11,33 +11,48 @@ using namespace mlir;
 
 namespace lockstep::interpret {
 
-/// Whether replicas that have come to `a` and `b` are in the same collective. Two operations in two branches may be: what
-/// counts is what they say to the other replicas.
+/// Whether replicas that have come to `a` and `b` are in the same collective.
+/// Two operations in two branches may be: what counts is what they say to the
+/// other replicas.
 static bool isSameCollective(Operation *a, Operation *b) {
   if (a == b)
     return true;
   auto isSameRegion = [](auto regions) {
-    return OperationEquivalence::isRegionEquivalentTo(&std::get<0>(regions), &std::get<1>(regions), OperationEquivalence::IgnoreLocations);
+    return OperationEquivalence::isRegionEquivalentTo(
+        &std::get<0>(regions), &std::get<1>(regions),
+        OperationEquivalence::IgnoreLocations);
   };
-  return a->getName() == b->getName() && a->getAttrDictionary() == b->getAttrDictionary() && a->getOperandTypes() == b->getOperandTypes() &&
-         a->getResultTypes() == b->getResultTypes() && llvm::all_of(llvm::zip_equal(a->getRegions(), b->getRegions()), isSameRegion);
+  return a->getName() == b->getName() &&
+         a->getAttrDictionary() == b->getAttrDictionary() &&
+         a->getOperandTypes() == b->getOperandTypes() &&
+         a->getResultTypes() == b->getResultTypes() &&
+         llvm::all_of(llvm::zip_equal(a->getRegions(), b->getRegions()),
+                      isSameRegion);
 }
 
 Machine::Exchange::Member &Machine::Exchange::of(int64_t rank) {
-  return *llvm::find_if(members, [&](const Member &member) { return member.rank == rank; });
+  return *llvm::find_if(
+      members, [&](const Member &member) { return member.rank == rank; });
 }
 
 bool Machine::Exchange::isComplete() const {
-  return llvm::all_of(members, [&](const Member &member) { return member.op && isSameCollective(members.front().op, member.op); });
+  return llvm::all_of(members, [&](const Member &member) {
+    return member.op && isSameCollective(members.front().op, member.op);
+  });
 }
 
 bool Machine::Exchange::isMismatched() const {
-  auto first = llvm::find_if(members, [](const Member &member) { return member.op; });
-  return llvm::any_of(members, [&](const Member &member) { return member.op && !isSameCollective(first->op, member.op); });
+  auto first =
+      llvm::find_if(members, [](const Member &member) { return member.op; });
+  return llvm::any_of(members, [&](const Member &member) {
+    return member.op && !isSameCollective(first->op, member.op);
+  });
 }
 
 bool isWithoutUse(Operation *op) {
-  return isa<replica::AllReduceOp, replica::AllGatherOp, replica::AllReduceSlicesOp>(op) && op->use_empty();
+  return isa<replica::AllReduceOp, replica::AllGatherOp,
+             replica::AllReduceSlicesOp>(op) &&
+         op->use_empty();
 }
 
 //===----------------------------------------------------------------------===//
@@ -83,7 +98,9 @@ void Machine::runReplicas(llvm::function_ref<void(int64_t replica)> body) {
 
 void Machine::handOver() {
   if (turns)
-    turns->next([&](int64_t replica) { return places[replica].state == Place::Running; });
+    turns->next([&](int64_t replica) {
+      return places[replica].state == Place::Running;
+    });
 }
 
 void Machine::wakeUp() {
@@ -95,7 +112,8 @@ void Machine::wakeUp() {
 }
 
 void Machine::waitForTurn(int64_t replica, std::unique_lock<std::mutex> &lock) {
-  wakes[replica].wait(lock, [&] { return turns->current() == replica || hasFailed(); });
+  wakes[replica].wait(
+      lock, [&] { return turns->current() == replica || hasFailed(); });
 }
 
 void Machine::takeTurns(int64_t replica) {
@@ -134,9 +152,11 @@ void Machine::end(int64_t replica, Operation *terminator) {
 // Collectives
 //===----------------------------------------------------------------------===//
 
-Machine::Exchange &Machine::find(int64_t replica, const Group &group, uint64_t &number) {
+Machine::Exchange &Machine::find(int64_t replica, const Group &group,
+                                 uint64_t &number) {
   uint64_t count = places[replica].begun[{group.name, group.channel}]++;
-  auto [it, inserted] = numbers.try_emplace({group.name, group.channel, count}, exchanges.size());
+  auto [it, inserted] =
+      numbers.try_emplace({group.name, group.channel, count}, exchanges.size());
   number = it->second;
   if (!inserted)
     return exchanges[number];
@@ -144,16 +164,19 @@ Machine::Exchange &Machine::find(int64_t replica, const Group &group, uint64_t &
   size_t size = group.ranks.empty() ? numReplicas : group.ranks.size();
   exchange.members.resize(size);
   for (size_t i = 0; i < size; ++i)
-    exchange.members[i].rank = group.ranks.empty() ? static_cast<int64_t>(i) : group.ranks[i];
+    exchange.members[i].rank =
+        group.ranks.empty() ? static_cast<int64_t>(i) : group.ranks[i];
   return exchange;
 }
 
-LogicalResult Machine::combineAll(Exchange &exchange, const Combine &combine, std::unique_lock<std::mutex> &lock) {
+LogicalResult Machine::combineAll(Exchange &exchange, const Combine &combine,
+                                  std::unique_lock<std::mutex> &lock) {
   SmallVector<SmallVector<Value>> operands;
   for (Exchange::Member &member : exchange.members)
     operands.push_back(std::move(member.operands));
   std::vector<SmallVector<Value>> results(exchange.members.size());
-  // Regions of a merge_call report their errors through `fail`, which takes the lock.
+  // Regions of a merge_call report their errors through `fail`, which takes the
+  // lock.
   lock.unlock();
   LogicalResult combined = combine(operands, results);
   lock.lock();
@@ -171,7 +194,9 @@ LogicalResult Machine::combineAll(Exchange &exchange, const Combine &combine, st
   return success();
 }
 
-FailureOr<uint64_t> Machine::start(int64_t replica, Operation *op, const Group &group, SmallVector<Value> operands,
+FailureOr<uint64_t> Machine::start(int64_t replica, Operation *op,
+                                   const Group &group,
+                                   SmallVector<Value> operands,
                                    const Combine &combine) {
   std::unique_lock lock(mutex);
   if (hasFailed())
@@ -181,12 +206,14 @@ FailureOr<uint64_t> Machine::start(int64_t replica, Operation *op, const Group &
   Exchange::Member &mine = exchange.of(replica);
   mine.op = op;
   mine.operands = std::move(operands);
-  if (exchange.isComplete() && mlir::failed(combineAll(exchange, combine, lock)))
+  if (exchange.isComplete() &&
+      mlir::failed(combineAll(exchange, combine, lock)))
     return failure();
   return number;
 }
 
-LogicalResult Machine::wait(int64_t replica, Operation *op, uint64_t number, SmallVectorImpl<Value> &mine) {
+LogicalResult Machine::wait(int64_t replica, Operation *op, uint64_t number,
+                            SmallVectorImpl<Value> &mine) {
   std::unique_lock lock(mutex);
   Exchange &exchange = exchanges[number];
   if (!exchange.done) {
@@ -198,7 +225,10 @@ LogicalResult Machine::wait(int64_t replica, Operation *op, uint64_t number, Sma
   if (!exchange.done) {
     places[replica].number = number;
     stop(replica, Place::Waiting, op);
-    wakes[replica].wait(lock, [&] { return hasFailed() || (exchange.done && (!turns || turns->current() == replica)); });
+    wakes[replica].wait(lock, [&] {
+      return hasFailed() ||
+             (exchange.done && (!turns || turns->current() == replica));
+    });
   }
   // A collective that was done before an error of another replica counts.
   if (!exchange.done)
@@ -207,12 +237,15 @@ LogicalResult Machine::wait(int64_t replica, Operation *op, uint64_t number, Sma
   return success();
 }
 
-LogicalResult Machine::meet(int64_t replica, Operation *op, SmallVector<Value> operands, const Combine &combine,
+LogicalResult Machine::meet(int64_t replica, Operation *op,
+                            SmallVector<Value> operands, const Combine &combine,
                             SmallVectorImpl<Value> &results) {
-  FailureOr<uint64_t> number = start(replica, op, Group(), std::move(operands), combine);
+  FailureOr<uint64_t> number =
+      start(replica, op, Group(), std::move(operands), combine);
   if (mlir::failed(number))
     return failure();
-  if (!options.unusedCollectivesWaitLate || !isWithoutUse(op) || !mayBecomeComplete(*number))
+  if (!options.unusedCollectivesWaitLate || !isWithoutUse(op) ||
+      !mayBecomeComplete(*number))
     return wait(replica, op, *number, results);
   places[replica].late.emplace_back(op, *number);
   results.resize(op->getNumResults());
@@ -223,7 +256,9 @@ LogicalResult Machine::meet(int64_t replica, Operation *op, SmallVector<Value> o
 bool Machine::mayBecomeComplete(uint64_t number) {
   std::lock_guard lock(mutex);
   const Exchange &exchange = exchanges[number];
-  auto hasLeft = [&](const Exchange::Member &member) { return !member.op && places[member.rank].state == Place::Ended; };
+  auto hasLeft = [&](const Exchange::Member &member) {
+    return !member.op && places[member.rank].state == Place::Ended;
+  };
   return !exchange.isMismatched() && llvm::none_of(exchange.members, hasLeft);
 }
 
@@ -240,56 +275,73 @@ int64_t Machine::findMissing(int64_t replica) {
   llvm_unreachable("a collective that all have begun is done");
 }
 
-static std::string quoted(Operation *op) { return "'" + op->getName().getStringRef().str() + "'"; }
+static std::string quoted(Operation *op) {
+  return "'" + op->getName().getStringRef().str() + "'";
+}
 
 /// "replica 2", "replicas 0 and 2", "replicas 0, 1 and 3".
 static std::string toText(ArrayRef<int64_t> replicas) {
   std::string text = replicas.size() == 1 ? "replica " : "replicas ";
   for (auto [index, replica] : llvm::enumerate(replicas))
-    text += (index == 0 ? "" : index + 1 == replicas.size() ? " and " : ", ") + std::to_string(replica);
+    text += (index == 0                     ? ""
+             : index + 1 == replicas.size() ? " and "
+                                            : ", ") +
+            std::to_string(replica);
   return text;
 }
 
 std::string Machine::describePlace(int64_t replica) {
   const Place &place = places[replica];
-  return place.state == Place::Ended ? "has ended the step" : "waits in " + quoted(place.op);
+  return place.state == Place::Ended ? "has ended the step"
+                                     : "waits in " + quoted(place.op);
 }
 
 void Machine::reportBlocked() {
   if (hasFailed())
     return;
-  auto isWaiting = [](const Place &place) { return place.state == Place::Waiting; };
+  auto isWaiting = [](const Place &place) {
+    return place.state == Place::Waiting;
+  };
   auto first = llvm::find_if(places, isWaiting);
   if (first == places.end())
     return;
   int64_t waiter = first - places.begin(), missing = findMissing(waiter);
-  // Replicas at one place are told together; the first place is that of the error.
-  llvm::MapVector<std::pair<Operation *, int64_t>, SmallVector<int64_t>> together;
+  // Replicas at one place are told together; the first place is that of the
+  // error.
+  llvm::MapVector<std::pair<Operation *, int64_t>, SmallVector<int64_t>>
+      together;
   for (int64_t replica = 0; replica < numReplicas; ++replica)
-    together[{places[replica].op, isWaiting(places[replica]) ? findMissing(replica) : -1}].push_back(replica);
+    together[{places[replica].op,
+              isWaiting(places[replica]) ? findMissing(replica) : -1}]
+        .push_back(replica);
   std::vector<Note> notes;
   for (auto &[place, replicas] : together) {
     auto [op, lacking] = place;
     bool several = replicas.size() > 1;
     if (lacking < 0)
-      notes.push_back({op, toText(replicas) + (several ? " have" : " has") + " ended the step here"});
+      notes.push_back({op, toText(replicas) + (several ? " have" : " has") +
+                               " ended the step here"});
     else
-      notes.push_back(
-          {op, toText(replicas) + (several ? " wait" : " waits") + " here, in " + quoted(op) + ", for replica " + std::to_string(lacking)});
+      notes.push_back({op, toText(replicas) + (several ? " wait" : " waits") +
+                               " here, in " + quoted(op) + ", for replica " +
+                               std::to_string(lacking)});
   }
   report(waiter, {FailureKind::Blocked, first->op},
-         "blocked: replica " + std::to_string(waiter) + " waits in " + quoted(first->op) + " for replica " + std::to_string(missing) +
+         "blocked: replica " + std::to_string(waiter) + " waits in " +
+             quoted(first->op) + " for replica " + std::to_string(missing) +
              ", which " + describePlace(missing) + " [E_COLLECTIVE_DIVERGENCE]",
          std::move(notes));
 }
 
-LogicalResult Machine::fail(int64_t replica, Operation *op, const Twine &message, FailureKind kind) {
+LogicalResult Machine::fail(int64_t replica, Operation *op,
+                            const Twine &message, FailureKind kind) {
   std::lock_guard lock(mutex);
   report(replica, {kind, op}, message.str());
   return failure();
 }
 
-std::optional<std::pair<unsigned, unsigned>> Variable::findDifferentCopies() const {
+std::optional<std::pair<unsigned, unsigned>>
+Variable::findDifferentCopies() const {
   for (unsigned replica = 1; replica < copies.size(); ++replica)
     if (!copies[replica].isIdentical(copies[0]))
       return std::make_pair(0U, replica);
@@ -308,14 +360,19 @@ LogicalResult Machine::checkCopies(const Variable &variable, Operation *op) {
     if (!op && !variable.writers[replica].empty())
       op = variable.writers[replica].back();
   std::lock_guard lock(mutex);
-  report(-1, {FailureKind::ValuesDiffer, op ? op : declaration.getOperation(), &variable},
-         ("expected variable '" + declaration.getSymName() + "' to be equal on all replicas" + when + ", found another value on replica " +
-          Twine(different->second) + " than on replica " + Twine(different->first))
+  report(-1,
+         {FailureKind::ValuesDiffer, op ? op : declaration.getOperation(),
+          &variable},
+         ("expected variable '" + declaration.getSymName() +
+          "' to be equal on all replicas" + when +
+          ", found another value on replica " + Twine(different->second) +
+          " than on replica " + Twine(different->first))
              .str());
   return failure();
 }
 
-void Machine::report(int64_t replica, const Failure &what, std::string message, std::vector<Note> notes) {
+void Machine::report(int64_t replica, const Failure &what, std::string message,
+                     std::vector<Note> notes) {
   if (!hasFailed()) {
     failedReplica = replica;
     error = what;
@@ -328,7 +385,8 @@ void Machine::report(int64_t replica, const Failure &what, std::string message, 
 
 void Machine::adoptFailure(const Machine &inner) {
   std::lock_guard lock(mutex);
-  report(inner.failedReplica, inner.error, inner.failureMessage, inner.failureNotes);
+  report(inner.failedReplica, inner.error, inner.failureMessage,
+         inner.failureNotes);
 }
 
 void Machine::emitFailure() {

@@ -18,22 +18,28 @@ struct Slices {
   Value values, indices;
 };
 
-/// The slices of all replicas, one after the other; of a mean, divided by the number of replicas.
-Slices combineSlices(ArrayRef<Value> values, ArrayRef<Value> indices, bool mean, const Element &element) {
+/// The slices of all replicas, one after the other; of a mean, divided by the
+/// number of replicas.
+Slices combineSlices(ArrayRef<Value> values, ArrayRef<Value> indices, bool mean,
+                     const Element &element) {
   Slices all{concatenate(values, 0), concatenate(indices, 0)};
   if (mean)
     all.values = divide(all.values, element, values.size());
   if (mean && element.rounding != Rounding::None)
-    roundLanes(element.rounding, all.values.mutableAs<float>(), all.values.size());
+    roundLanes(element.rounding, all.values.mutableAs<float>(),
+               all.values.size());
   return all;
 }
 
 Result translate(replica::AllReduceSlicesOp op, CodeBuilder &) {
   Element element = *getElement(op.getValues().getType());
   bool mean = op.getReduction() == replica::Reduction::Mean;
-  return Instruction::Run([element, mean](const Instruction &instruction, Frame &frame) {
-    auto combine = [&](ArrayRef<SmallVector<Value>> all, std::vector<SmallVector<Value>> &results) {
-      SmallVector<Value> values = ofReplicas(all, 0), indices = ofReplicas(all, 1);
+  return Instruction::Run([element, mean](const Instruction &instruction,
+                                          Frame &frame) {
+    auto combine = [&](ArrayRef<SmallVector<Value>> all,
+                       std::vector<SmallVector<Value>> &results) {
+      SmallVector<Value> values = ofReplicas(all, 0),
+                         indices = ofReplicas(all, 1);
       if (failed(checkShapes(frame.machine, instruction.op, values, 0)))
         return failure();
       Slices slices = combineSlices(values, indices, mean, element);
@@ -41,7 +47,9 @@ Result translate(replica::AllReduceSlicesOp op, CodeBuilder &) {
       return success();
     };
     SmallVector<Value> results;
-    if (failed(frame.machine.meet(frame.replica, instruction.op, {frame.take(instruction.operands[0]), frame.take(instruction.operands[1])},
+    if (failed(frame.machine.meet(frame.replica, instruction.op,
+                                  {frame.take(instruction.operands[0]),
+                                   frame.take(instruction.operands[1])},
                                   combine, results)))
       return failure();
     for (auto [slot, result] : llvm::zip_equal(instruction.results, results))
@@ -53,8 +61,10 @@ Result translate(replica::AllReduceSlicesOp op, CodeBuilder &) {
 Result translate(replica::ReduceSlicesOp op, CodeBuilder &) {
   Element element = *getElement(op.getValues().getType());
   bool mean = op.getReduction() == replica::Reduction::Mean;
-  return Instruction::Run([element, mean](const Instruction &instruction, Frame &frame) {
-    ArrayRef<Value> values = frame.peek(instruction.operands[0]).components(), indices = frame.peek(instruction.operands[1]).components();
+  return Instruction::Run([element, mean](const Instruction &instruction,
+                                          Frame &frame) {
+    ArrayRef<Value> values = frame.peek(instruction.operands[0]).components(),
+                    indices = frame.peek(instruction.operands[1]).components();
     if (failed(checkShapes(frame.machine, instruction.op, values, 0)))
       return failure();
     Slices slices = combineSlices(values, indices, mean, element);
@@ -65,7 +75,8 @@ Result translate(replica::ReduceSlicesOp op, CodeBuilder &) {
 }
 
 /// Element `i` of a table after its combination with an element of the slices.
-template <typename T> T combineElements(replica::Scatter kind, T old, T update) {
+template <typename T>
+T combineElements(replica::Scatter kind, T old, T update) {
   switch (kind) {
   case replica::Scatter::Add:
     return old + update;
@@ -76,16 +87,19 @@ template <typename T> T combineElements(replica::Scatter kind, T old, T update) 
   case replica::Scatter::Div:
     return old / update;
   case replica::Scatter::Min:
-    return std::isnan(old) || std::isnan(update) ? old + update : std::min(old, update);
+    return std::isnan(old) || std::isnan(update) ? old + update
+                                                 : std::min(old, update);
   case replica::Scatter::Max:
-    return std::isnan(old) || std::isnan(update) ? old + update : std::max(old, update);
+    return std::isnan(old) || std::isnan(update) ? old + update
+                                                 : std::max(old, update);
   case replica::Scatter::Update:
     return update;
   }
   llvm_unreachable("unknown way of scattering");
 }
 
-uint64_t combineIntegers(replica::Scatter kind, uint64_t old, uint64_t update, unsigned width) {
+uint64_t combineIntegers(replica::Scatter kind, uint64_t old, uint64_t update,
+                         unsigned width) {
   int64_t x = signExtend(old, width), y = signExtend(update, width);
   switch (kind) {
   case replica::Scatter::Div:
@@ -106,8 +120,10 @@ uint64_t combineIntegers(replica::Scatter kind, uint64_t old, uint64_t update, u
   llvm_unreachable("unknown way of scattering");
 }
 
-/// The rows of `table` that slices name, combined with them one after the other. An index outside changes nothing.
-void scatter(replica::Scatter kind, Value &table, const Slices &slices, const Element &element, unsigned indexWidth) {
+/// The rows of `table` that slices name, combined with them one after the
+/// other. An index outside changes nothing.
+void scatter(replica::Scatter kind, Value &table, const Slices &slices,
+             const Element &element, unsigned indexWidth) {
   int64_t rows = table.shape()[0], width = rows == 0 ? 0 : table.size() / rows;
   for (int64_t i = 0; i < slices.indices.size(); ++i) {
     int64_t row = signExtend(slices.indices.intAt(i), indexWidth);
@@ -116,46 +132,56 @@ void scatter(replica::Scatter kind, Value &table, const Slices &slices, const El
     for (int64_t j = 0; j < width; ++j) {
       int64_t to = row * width + j, from = i * width + j;
       if (element.lane == Lane::Float)
-        table.mutableAs<float>()[to] = combineElements(kind, table.as<float>()[to], slices.values.as<float>()[from]);
+        table.mutableAs<float>()[to] = combineElements(
+            kind, table.as<float>()[to], slices.values.as<float>()[from]);
       else if (element.lane == Lane::Double)
-        table.mutableAs<double>()[to] = combineElements(kind, table.as<double>()[to], slices.values.as<double>()[from]);
+        table.mutableAs<double>()[to] = combineElements(
+            kind, table.as<double>()[to], slices.values.as<double>()[from]);
       else
-        table.mutableAs<uint64_t>()[to] = combineIntegers(kind, table.intAt(to), slices.values.intAt(from), element.width);
+        table.mutableAs<uint64_t>()[to] = combineIntegers(
+            kind, table.intAt(to), slices.values.intAt(from), element.width);
       if (element.rounding != Rounding::None)
         roundLanes(element.rounding, table.mutableAs<float>() + to, 1);
     }
   }
 }
 
-/// Replicas aggregate their slices and then do the same to their copies; cross-replica context does it to all of them.
+/// Replicas aggregate their slices and then do the same to their copies;
+/// cross-replica context does it to all of them.
 Result translate(replica::ScatterOp op, CodeBuilder &builder) {
   Variable &variable = findVariable(op, builder);
   Element element = *getElement(op.getValues().getType());
   unsigned indexWidth = getElement(op.getIndices().getType())->width;
-  return Instruction::Run([&variable, kind = op.getKind(), element, indexWidth](const Instruction &instruction, Frame &frame) {
+  return Instruction::Run([&variable, kind = op.getKind(), element, indexWidth](
+                              const Instruction &instruction, Frame &frame) {
     Machine &machine = frame.machine;
     SmallVector<Value> slices;
     for (Use use : instruction.operands) {
       Value value = frame.take(use);
-      if (value.isPerReplica() && failed(checkEqual(machine, instruction.op, value)))
+      if (value.isPerReplica() &&
+          failed(checkEqual(machine, instruction.op, value)))
         return failure();
       slices.push_back(value.isPerReplica() ? value.components()[0] : value);
     }
     replica::Aggregation aggregation = variable.op.getAggregation();
     if (frame.replica >= 0 && aggregation != replica::Aggregation::Uniform) {
-      auto combine = [&](ArrayRef<SmallVector<Value>> all, std::vector<SmallVector<Value>> &results) {
+      auto combine = [&](ArrayRef<SmallVector<Value>> all,
+                         std::vector<SmallVector<Value>> &results) {
         if (failed(checkShapes(machine, instruction.op, ofReplicas(all, 1), 0)))
           return failure();
         if (aggregation == replica::Aggregation::OnlyFirstReplica) {
           results.assign(all.size(), all[0]);
           return success();
         }
-        Slices combined = combineSlices(ofReplicas(all, 1), ofReplicas(all, 0), aggregation == replica::Aggregation::Mean, element);
+        Slices combined =
+            combineSlices(ofReplicas(all, 1), ofReplicas(all, 0),
+                          aggregation == replica::Aggregation::Mean, element);
         results.assign(all.size(), {combined.indices, combined.values});
         return success();
       };
       SmallVector<Value> aggregated;
-      if (failed(machine.meet(frame.replica, instruction.op, std::move(slices), combine, aggregated)))
+      if (failed(machine.meet(frame.replica, instruction.op, std::move(slices),
+                              combine, aggregated)))
         return failure();
       slices = std::move(aggregated);
     }
@@ -172,44 +198,55 @@ Result translate(replica::ScatterOp op, CodeBuilder &builder) {
 Result translate(replica::LookupOp op, CodeBuilder &builder) {
   Variable &variable = findVariable(op, builder);
   unsigned idWidth = getElement(op.getIds().getType())->width;
-  return Instruction::Run([&variable, idWidth](const Instruction &instruction, Frame &frame) {
-    const Value &table = variable.copies[frame.replica], &ids = frame.peek(instruction.operands[0]);
-    int64_t rows = table.shape()[0], width = rows == 0 ? 0 : table.size() / rows;
-    SmallVector<int64_t> shape(table.shape());
-    shape[0] = ids.size();
-    Value result(table.lane(), shape);
-    auto copyRows = [&](const auto *from, auto *to) {
-      for (int64_t i = 0; i < ids.size(); ++i)
-        if (int64_t row = signExtend(ids.intAt(i), idWidth); row >= 0 && row < rows)
-          std::copy_n(from + row * width, width, to + i * width);
-    };
-    switch (table.lane()) {
-    case Lane::Float:
-      copyRows(table.as<float>(), result.mutableAs<float>());
-      break;
-    case Lane::Double:
-      copyRows(table.as<double>(), result.mutableAs<double>());
-      break;
-    case Lane::Int:
-      copyRows(table.as<uint64_t>(), result.mutableAs<uint64_t>());
-      break;
-    }
-    frame.slots[instruction.results[0]] = std::move(result);
-    return success();
-  });
+  return Instruction::Run(
+      [&variable, idWidth](const Instruction &instruction, Frame &frame) {
+        const Value &table = variable.copies[frame.replica],
+                    &ids = frame.peek(instruction.operands[0]);
+        int64_t rows = table.shape()[0],
+                width = rows == 0 ? 0 : table.size() / rows;
+        SmallVector<int64_t> shape(table.shape());
+        shape[0] = ids.size();
+        Value result(table.lane(), shape);
+        auto copyRows = [&](const auto *from, auto *to) {
+          for (int64_t i = 0; i < ids.size(); ++i)
+            if (int64_t row = signExtend(ids.intAt(i), idWidth);
+                row >= 0 && row < rows)
+              std::copy_n(from + row * width, width, to + i * width);
+        };
+        switch (table.lane()) {
+        case Lane::Float:
+          copyRows(table.as<float>(), result.mutableAs<float>());
+          break;
+        case Lane::Double:
+          copyRows(table.as<double>(), result.mutableAs<double>());
+          break;
+        case Lane::Int:
+          copyRows(table.as<uint64_t>(), result.mutableAs<uint64_t>());
+          break;
+        }
+        frame.slots[instruction.results[0]] = std::move(result);
+        return success();
+      });
 }
 
 Result translate(replica::SlicesToDenseOp op, CodeBuilder &) {
   auto type = cast<RankedTensorType>(op.getType());
   Element element = *getElement(type);
   unsigned indexWidth = getElement(op.getIndices().getType())->width;
-  return Instruction::Run([type, element, indexWidth](const Instruction &instruction, Frame &frame) {
+  return Instruction::Run([type, element, indexWidth](
+                              const Instruction &instruction, Frame &frame) {
     Value dense(element.lane, type.getShape());
-    int64_t rows = frame.peek(instruction.operands[0]).shape()[0], indices = frame.peek(instruction.operands[1]).shape()[0];
+    int64_t rows = frame.peek(instruction.operands[0]).shape()[0],
+            indices = frame.peek(instruction.operands[1]).shape()[0];
     if (rows != indices)
-      return frame.fail(instruction.op,
-                        "expected an index for each of " + Twine(rows) + " rows, found " + Twine(indices) + " [E_SHAPE_MISMATCH]");
-    scatter(replica::Scatter::Add, dense, {frame.peek(instruction.operands[0]), frame.peek(instruction.operands[1])}, element, indexWidth);
+      return frame.fail(instruction.op, "expected an index for each of " +
+                                            Twine(rows) + " rows, found " +
+                                            Twine(indices) +
+                                            " [E_SHAPE_MISMATCH]");
+    scatter(replica::Scatter::Add, dense,
+            {frame.peek(instruction.operands[0]),
+             frame.peek(instruction.operands[1])},
+            element, indexWidth);
     frame.slots[instruction.results[0]] = std::move(dense);
     return success();
   });
@@ -219,7 +256,8 @@ Result translate(replica::SlicesToDenseOp op, CodeBuilder &) {
 
 Result translateSlicesOp(Operation *op, CodeBuilder &builder) {
   return TypeSwitch<Operation *, Result>(op)
-      .Case<replica::AllReduceSlicesOp, replica::ReduceSlicesOp, replica::ScatterOp, replica::LookupOp, replica::SlicesToDenseOp>(
+      .Case<replica::AllReduceSlicesOp, replica::ReduceSlicesOp,
+            replica::ScatterOp, replica::LookupOp, replica::SlicesToDenseOp>(
           [&](auto typed) { return translate(typed, builder); })
       .Default([](Operation *) { return Instruction::Run(); });
 }

@@ -1,8 +1,9 @@
 //===- Turns.h - In which order replicas run --------------------*- C++ -*-===//
 //
-// A schedule by chance: after every operation the replica whose turn it is may have to wait while another runs, for as long as the
-// seed says. Some are slow for a whole run, so that a replica may be at its end while another has not begun. The same seed gives the
-// same order.
+// A schedule by chance: after every operation the replica whose turn it is may
+// have to wait while another runs, for as long as the seed says. Some are slow
+// for a whole run, so that a replica may be at its end while another has not
+// begun. The same seed gives the same order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,7 +46,8 @@ public:
   }
 
 private:
-  // Not a distribution of the standard library, whose results no standard fixes.
+  // Not a distribution of the standard library, whose results no standard
+  // fixes.
   std::mt19937_64 random;
   std::vector<int> weights;
   int64_t turn = -1;

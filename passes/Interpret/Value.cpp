@@ -29,7 +29,8 @@ std::optional<Element> getElement(Type type) {
   type = getElementTypeOrSelf(type);
   if (type.isIndex())
     return Element{Lane::Int, Rounding::None, 64};
-  if (auto integer = dyn_cast<IntegerType>(type); integer && integer.getWidth() <= 64)
+  if (auto integer = dyn_cast<IntegerType>(type);
+      integer && integer.getWidth() <= 64)
     return Element{Lane::Int, Rounding::None, integer.getWidth()};
   if (type.isF64())
     return Element{Lane::Double, Rounding::None, 64};
@@ -54,22 +55,27 @@ float roundToHalf(float value) {
   if (magnitude >= 65520)
     return std::copysign(INFINITY, value);
   // Values are multiples of 2^-24, above 2^-14 with eleven significant bits.
-  int exponent = magnitude < std::ldexp(1.0f, -14) ? -24 : std::ilogb(magnitude) - 10;
-  return std::copysign(std::ldexp(std::nearbyint(std::ldexp(magnitude, -exponent)), exponent), value);
+  int exponent =
+      magnitude < std::ldexp(1.0f, -14) ? -24 : std::ilogb(magnitude) - 10;
+  return std::copysign(
+      std::ldexp(std::nearbyint(std::ldexp(magnitude, -exponent)), exponent),
+      value);
 }
 
 float roundToBFloat(float value) {
   if (!std::isfinite(value))
     return value;
   auto bits = std::bit_cast<uint32_t>(value);
-  return std::bit_cast<float>((bits + 0x7fff + ((bits >> 16) & 1)) & 0xffff0000u);
+  return std::bit_cast<float>((bits + 0x7fff + ((bits >> 16) & 1)) &
+                              0xffff0000u);
 }
 
 void roundLanes(Rounding rounding, float *lanes, int64_t count) {
   if (rounding == Rounding::None)
     return;
   for (int64_t i = 0; i < count; ++i)
-    lanes[i] = rounding == Rounding::Half ? roundToHalf(lanes[i]) : roundToBFloat(lanes[i]);
+    lanes[i] = rounding == Rounding::Half ? roundToHalf(lanes[i])
+                                          : roundToBFloat(lanes[i]);
 }
 
 /// The bits of an f16 that is held as float.
@@ -83,16 +89,20 @@ static uint16_t halfBits(float value) {
   if (magnitude < std::ldexp(1.0f, -14))
     return sign | static_cast<uint16_t>(std::ldexp(magnitude, 24));
   int exponent = std::ilogb(magnitude);
-  return sign | static_cast<uint16_t>(((exponent + 14) << 10) + static_cast<int>(std::ldexp(magnitude, 10 - exponent)));
+  return sign | static_cast<uint16_t>(
+                    ((exponent + 14) << 10) +
+                    static_cast<int>(std::ldexp(magnitude, 10 - exponent)));
 }
 
 static float fromHalfBits(uint16_t bits) {
   int exponent = (bits >> 10) & 0x1f;
   int mantissa = bits & 0x3ff;
-  float magnitude = exponent == 0   ? std::ldexp(static_cast<float>(mantissa), -24)
-                    : exponent < 31 ? std::ldexp(static_cast<float>(mantissa + 1024), exponent - 25)
-                    : mantissa == 0 ? INFINITY
-                                    : NAN;
+  float magnitude =
+      exponent == 0 ? std::ldexp(static_cast<float>(mantissa), -24)
+      : exponent < 31
+          ? std::ldexp(static_cast<float>(mantissa + 1024), exponent - 25)
+      : mantissa == 0 ? INFINITY
+                      : NAN;
   return bits & 0x8000 ? -magnitude : magnitude;
 }
 
@@ -117,7 +127,8 @@ Shape rowMajorStrides(ArrayRef<int64_t> shape) {
   return strides;
 }
 
-Value::Value(Lane lane, ArrayRef<int64_t> shape) : heldLane(lane), dims(shape), count(numElements(shape)) {
+Value::Value(Lane lane, ArrayRef<int64_t> shape)
+    : heldLane(lane), dims(shape), count(numElements(shape)) {
   if (!dims.empty())
     elements = std::make_shared<std::byte[]>(bytes());
 }
@@ -130,10 +141,12 @@ static std::shared_ptr<std::byte[]> getZeros(size_t bytes) {
   std::lock_guard lock(mutex);
   if (bytes > size) {
     // Pages that are only read are never made.
-    void *pages = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *pages = mmap(nullptr, bytes, PROT_READ,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (pages == MAP_FAILED)
       llvm::report_bad_alloc_error("zeros of the interpreter");
-    zeros.reset(static_cast<std::byte *>(pages), [bytes](std::byte *data) { munmap(data, bytes); });
+    zeros.reset(static_cast<std::byte *>(pages),
+                [bytes](std::byte *data) { munmap(data, bytes); });
     size = bytes;
   }
   return zeros;
@@ -159,7 +172,8 @@ Value Value::ofInt(uint64_t bits) {
 
 Value Value::perReplica(std::vector<Value> components) {
   Value value;
-  value.parts = std::make_shared<const std::vector<Value>>(std::move(components));
+  value.parts =
+      std::make_shared<const std::vector<Value>>(std::move(components));
   return value;
 }
 
@@ -174,7 +188,8 @@ void *Value::mutableData() {
     std::memcpy(copy.get(), elements.get(), bytes());
     elements = std::move(copy);
   } else {
-    // Another replica may just have given up its share: what it read comes before what is written now.
+    // Another replica may just have given up its share: what it read comes
+    // before what is written now.
     std::atomic_thread_fence(std::memory_order_acquire);
   }
   return elements.get();
@@ -196,11 +211,13 @@ Value Value::reshaped(ArrayRef<int64_t> shape) const {
 
 bool Value::isIdentical(const Value &other) const {
   return heldLane == other.heldLane && dims == other.dims &&
-         (data() == other.data() || (knownZero && other.knownZero) || std::memcmp(data(), other.data(), bytes()) == 0);
+         (data() == other.data() || (knownZero && other.knownZero) ||
+          std::memcmp(data(), other.data(), bytes()) == 0);
 }
 
-void copyStrided(std::byte *to, ArrayRef<int64_t> toStrides, const std::byte *from, ArrayRef<int64_t> fromStrides, ArrayRef<int64_t> sizes,
-                 size_t bytes) {
+void copyStrided(std::byte *to, ArrayRef<int64_t> toStrides,
+                 const std::byte *from, ArrayRef<int64_t> fromStrides,
+                 ArrayRef<int64_t> sizes, size_t bytes) {
   if (sizes.empty()) {
     std::memcpy(to, from, bytes);
     return;
@@ -210,7 +227,8 @@ void copyStrided(std::byte *to, ArrayRef<int64_t> toStrides, const std::byte *fr
     return;
   }
   for (int64_t i = 0; i < sizes[0]; ++i)
-    copyStrided(to + i * toStrides[0] * bytes, toStrides.drop_front(), from + i * fromStrides[0] * bytes, fromStrides.drop_front(),
+    copyStrided(to + i * toStrides[0] * bytes, toStrides.drop_front(),
+                from + i * fromStrides[0] * bytes, fromStrides.drop_front(),
                 sizes.drop_front(), bytes);
 }
 
@@ -226,7 +244,8 @@ Value concatenate(ArrayRef<Value> values, int64_t axis) {
   Shape strides = rowMajorStrides(shape);
   std::byte *to = result.mutableAs<std::byte>();
   for (const Value &value : values) {
-    copyStrided(to, strides, value.as<std::byte>(), rowMajorStrides(value.shape()), value.shape(), bytes);
+    copyStrided(to, strides, value.as<std::byte>(),
+                rowMajorStrides(value.shape()), value.shape(), bytes);
     to += value.shape()[axis] * strides[axis] * bytes;
   }
   return result;
@@ -236,7 +255,8 @@ Value concatenate(ArrayRef<Value> values, int64_t axis) {
 // Bytes and attributes
 //===----------------------------------------------------------------------===//
 
-Value fromBytes(const Element &element, ArrayRef<int64_t> shape, std::span<const std::byte> bytes) {
+Value fromBytes(const Element &element, ArrayRef<int64_t> shape,
+                std::span<const std::byte> bytes) {
   Value value(element.lane, shape);
   size_t stored = storedBytes(element);
   if (element.lane != Lane::Int && element.rounding == Rounding::None) {
@@ -249,7 +269,8 @@ Value fromBytes(const Element &element, ArrayRef<int64_t> shape, std::span<const
     if (element.rounding == Rounding::Half)
       value.mutableAs<float>()[i] = fromHalfBits(bits);
     else if (element.rounding == Rounding::BFloat)
-      value.mutableAs<float>()[i] = std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+      value.mutableAs<float>()[i] =
+          std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
     else
       value.mutableAs<uint64_t>()[i] = bits & widthMask(element.width);
   }
@@ -266,7 +287,8 @@ std::vector<std::byte> toBytes(const Element &element, const Value &value) {
     else if (element.rounding == Rounding::BFloat)
       bits = std::bit_cast<uint32_t>(value.as<float>()[i]) >> 16;
     else
-      std::memcpy(&bits, value.as<std::byte>() + i * laneBytes(value.lane()), laneBytes(value.lane()));
+      std::memcpy(&bits, value.as<std::byte>() + i * laneBytes(value.lane()),
+                  laneBytes(value.lane()));
     std::memcpy(bytes.data() + i * stored, &bits, stored);
   }
   return bytes;
@@ -300,7 +322,9 @@ std::optional<Value> fromAttribute(Attribute attribute, Type type) {
     AsmResourceBlob *blob = resource.getRawHandle().getBlob();
     if (!blob || element->width == 1)
       return std::nullopt;
-    return fromBytes(*element, shaped.getShape(), std::as_bytes(std::span(blob->getData().data(), blob->getData().size())));
+    return fromBytes(*element, shaped.getShape(),
+                     std::as_bytes(std::span(blob->getData().data(),
+                                             blob->getData().size())));
   }
   auto dense = dyn_cast<DenseElementsAttr>(attribute);
   if (!dense)
@@ -308,7 +332,8 @@ std::optional<Value> fromAttribute(Attribute attribute, Type type) {
   if (dense.isSplat() && shaped.getNumElements() >= kSharedZeros) {
     auto number = dyn_cast<FloatAttr>(dense.getSplatValue<Attribute>());
     auto integer = dyn_cast<IntegerAttr>(dense.getSplatValue<Attribute>());
-    if (number ? number.getValue().isPosZero() : integer && integer.getValue().isZero())
+    if (number ? number.getValue().isPosZero()
+               : integer && integer.getValue().isZero())
       return Value::zeros(element->lane, shaped.getShape());
   }
   Value value(element->lane, shaped.getShape());

@@ -1,8 +1,9 @@
 //===- Value.h - Values of the interpreter ----------------------*- C++ -*-===//
 //
-// Every element is held in one of three forms, whatever its type: floats up to 32 bits as float, f64 as double, integers and
-// indices of all widths as 64 bits with zeros above the width. So an operation needs at most three loops, and conversions to
-// the bytes of files happen at the border only.
+// Every element is held in one of three forms, whatever its type: floats up to
+// 32 bits as float, f64 as double, integers and indices of all widths as 64
+// bits with zeros above the width. So an operation needs at most three loops,
+// and conversions to the bytes of files happen at the border only.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,12 +36,15 @@ struct Element {
   unsigned width = 64;
 };
 
-/// Nothing for types that the interpreter does not have (complex numbers, floats of 8 bits, integers above 64 bits). Takes
-/// the element type of tensors, and the component of per-replica and mirrored values.
+/// Nothing for types that the interpreter does not have (complex numbers,
+/// floats of 8 bits, integers above 64 bits). Takes the element type of
+/// tensors, and the component of per-replica and mirrored values.
 std::optional<Element> getElement(mlir::Type type);
 
 inline size_t laneBytes(Lane lane) { return lane == Lane::Float ? 4 : 8; }
-inline uint64_t widthMask(unsigned width) { return width >= 64 ? ~uint64_t(0) : (uint64_t(1) << width) - 1; }
+inline uint64_t widthMask(unsigned width) {
+  return width >= 64 ? ~uint64_t(0) : (uint64_t(1) << width) - 1;
+}
 /// The number that the low `width` bits mean in two's complement.
 inline int64_t signExtend(uint64_t bits, unsigned width) {
   unsigned shift = width >= 64 ? 0 : 64 - width;
@@ -58,13 +62,15 @@ int64_t numElements(llvm::ArrayRef<int64_t> shape);
 /// Row-major strides, in elements.
 Shape rowMajorStrides(llvm::ArrayRef<int64_t> shape);
 
-/// A scalar, a tensor (row-major), or the components of all replicas. Copies share their elements until one is written.
+/// A scalar, a tensor (row-major), or the components of all replicas. Copies
+/// share their elements until one is written.
 class Value {
 public:
   Value() = default;
   /// Zeros. A tensor of rank 0 and a scalar are the same.
   Value(Lane lane, llvm::ArrayRef<int64_t> shape);
-  /// Zeros that take no memory of their own before they are written, and of which sums and concatenations cost nothing.
+  /// Zeros that take no memory of their own before they are written, and of
+  /// which sums and concatenations cost nothing.
   static Value zeros(Lane lane, llvm::ArrayRef<int64_t> shape);
   static Value ofInt(uint64_t bits);
   static Value perReplica(std::vector<Value> components);
@@ -73,11 +79,17 @@ public:
   llvm::ArrayRef<int64_t> shape() const { return dims; }
   int64_t size() const { return count; }
 
-  const void *data() const { return elements ? static_cast<const void *>(elements.get()) : &scalar; }
+  const void *data() const {
+    return elements ? static_cast<const void *>(elements.get()) : &scalar;
+  }
   /// The elements to be written; copies them if other values have them too.
   void *mutableData();
-  template <typename T> const T *as() const { return static_cast<const T *>(data()); }
-  template <typename T> T *mutableAs() { return static_cast<T *>(mutableData()); }
+  template <typename T> const T *as() const {
+    return static_cast<const T *>(data());
+  }
+  template <typename T> T *mutableAs() {
+    return static_cast<T *>(mutableData());
+  }
   uint64_t intAt(int64_t index) const { return as<uint64_t>()[index]; }
 
   /// The same elements in another shape of the same size.
@@ -105,20 +117,26 @@ private:
   std::shared_ptr<const std::vector<Value>> parts;
 };
 
-/// Copies a box of `sizes` elements between two places with the given strides (in elements of `bytes` bytes).
-void copyStrided(std::byte *to, llvm::ArrayRef<int64_t> toStrides, const std::byte *from, llvm::ArrayRef<int64_t> fromStrides,
+/// Copies a box of `sizes` elements between two places with the given strides
+/// (in elements of `bytes` bytes).
+void copyStrided(std::byte *to, llvm::ArrayRef<int64_t> toStrides,
+                 const std::byte *from, llvm::ArrayRef<int64_t> fromStrides,
                  llvm::ArrayRef<int64_t> sizes, size_t bytes);
 
 /// Concatenates along `axis`; lanes, ranks and all other dimensions are equal.
 Value concatenate(llvm::ArrayRef<Value> values, int64_t axis);
 
 /// Bytes of one element in files and NumPy arrays; an i1 takes one byte.
-inline size_t storedBytes(const Element &element) { return element.width <= 8 ? 1 : element.width / 8; }
+inline size_t storedBytes(const Element &element) {
+  return element.width <= 8 ? 1 : element.width / 8;
+}
 /// Between elements and the little-endian, row-major bytes of files.
-Value fromBytes(const Element &element, llvm::ArrayRef<int64_t> shape, std::span<const std::byte> bytes);
+Value fromBytes(const Element &element, llvm::ArrayRef<int64_t> shape,
+                std::span<const std::byte> bytes);
 std::vector<std::byte> toBytes(const Element &element, const Value &value);
 
-/// The value of an attribute of type `type`; nothing if it is neither a number nor dense elements.
+/// The value of an attribute of type `type`; nothing if it is neither a number
+/// nor dense elements.
 std::optional<Value> fromAttribute(mlir::Attribute attribute, mlir::Type type);
 
 } // namespace lockstep::interpret

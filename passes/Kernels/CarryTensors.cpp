@@ -1,7 +1,8 @@
 //===- CarryTensors.cpp - Scalars of loops go where a step can keep them --===//
 //
-// A step keeps tensors in memory and indices in registers, and nothing else. So what loops and branches carry becomes tensors, and
-// their counters become indices.
+// A step keeps tensors in memory and indices in registers, and nothing else. So
+// what loops and branches carry becomes tensors, and their counters become
+// indices.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,19 +31,22 @@ void storeOperands(OpBuilder &builder, Operation *op, unsigned first) {
     operand.set(storeScalar(builder, op->getLoc(), operand.get()));
 }
 
-/// Makes `value` a tensor; who used the scalar uses one that is loaded from it at the insertion point.
+/// Makes `value` a tensor; who used the scalar uses one that is loaded from it
+/// at the insertion point.
 void loadInstead(OpBuilder &builder, Value value) {
   Type type = value.getType();
   if (getStoredType(type) == type)
     return;
-  SmallVector<OpOperand *> uses = llvm::map_to_vector(value.getUses(), [](OpOperand &use) { return &use; });
+  SmallVector<OpOperand *> uses =
+      llvm::map_to_vector(value.getUses(), [](OpOperand &use) { return &use; });
   value.setType(getStoredType(type));
   Value loaded = loadScalar(builder, value.getLoc(), value, type);
   for (OpOperand *use : uses)
     use->set(loaded);
 }
 
-/// The arguments of `block`, from `first` on, become tensors, which are loaded at its start.
+/// The arguments of `block`, from `first` on, become tensors, which are loaded
+/// at its start.
 void loadArguments(OpBuilder &builder, Block &block, unsigned first) {
   builder.setInsertionPointToStart(&block);
   for (BlockArgument argument : block.getArguments().drop_front(first))
@@ -55,26 +59,33 @@ void loadResults(OpBuilder &builder, Operation *op) {
     loadInstead(builder, result);
 }
 
-/// Makes the counter of `loop` an index, from which its own type is made where it is used. Error: it has no place in a register.
+/// Makes the counter of `loop` an index, from which its own type is made where
+/// it is used. Error: it has no place in a register.
 LogicalResult countByIndex(OpBuilder &builder, scf::ForOp loop) {
   Value counter = loop.getInductionVar();
   Type type = counter.getType();
   bool isWide = type.isIndex() || type.getIntOrFloatBitWidth() >= 64;
   if (loop.getUnsignedCmp() && isWide)
-    return loop.emitError("expected a counter that is compared as a signed number, or one of less than 64 bits, found an unsigned ")
+    return loop.emitError(
+               "expected a counter that is compared as a signed number, or one "
+               "of less than 64 bits, found an unsigned ")
            << type;
   if (type.isIndex())
     return success();
   if (type.getIntOrFloatBitWidth() > 64)
-    return loop.emitError("expected a counter of at most 64 bits, found ") << type;
+    return loop.emitError("expected a counter of at most 64 bits, found ")
+           << type;
   auto convert = [&](Value value, Type to) -> Value {
-    // An unsigned number of less than 64 bits is not negative in a register, so comparing it as a signed one is right.
+    // An unsigned number of less than 64 bits is not negative in a register, so
+    // comparing it as a signed one is right.
     if (loop.getUnsignedCmp())
-      return builder.createOrFold<arith::IndexCastUIOp>(loop.getLoc(), to, value);
+      return builder.createOrFold<arith::IndexCastUIOp>(loop.getLoc(), to,
+                                                        value);
     return builder.createOrFold<arith::IndexCastOp>(loop.getLoc(), to, value);
   };
   builder.setInsertionPoint(loop);
-  for (OpOperand &bound : loop->getOpOperands().take_front(loop.getNumControlOperands()))
+  for (OpOperand &bound :
+       loop->getOpOperands().take_front(loop.getNumControlOperands()))
     bound.set(convert(bound.get(), builder.getIndexType()));
   counter.setType(builder.getIndexType());
   builder.setInsertionPointToStart(loop.getBody());
@@ -84,7 +95,8 @@ LogicalResult countByIndex(OpBuilder &builder, scf::ForOp loop) {
   return success();
 }
 
-/// A loop whose condition is never true is what stands before it. (One that is never false is left.)
+/// A loop whose condition is never true is what stands before it. (One that is
+/// never false is left.)
 void inlineLoopsWithoutTurns(func::FuncOp step) {
   SmallVector<scf::WhileOp> loops;
   step.walk([&](scf::WhileOp loop) {
@@ -123,7 +135,8 @@ struct CarryTensors : impl::CarryTensorsPassBase<CarryTensors> {
         loadArguments(builder, *loop.getAfterBody(), 0);
         storeOperands(builder, loop.getYieldOp(), 0);
       } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
-        for (Region *region : {&branch.getThenRegion(), &branch.getElseRegion()})
+        for (Region *region :
+             {&branch.getThenRegion(), &branch.getElseRegion()})
           if (!region->empty())
             storeOperands(builder, region->front().getTerminator(), 0);
       } else {

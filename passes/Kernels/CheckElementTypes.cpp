@@ -15,11 +15,13 @@ namespace {
 
 constexpr StringLiteral kTypes = "i1, i8, i16, i32, i64, f16, bf16, f32 or f64";
 
-/// Memory holds whole bytes, and the runtime knows what they mean; an index is the compiler's own.
+/// Memory holds whole bytes, and the runtime knows what they mean; an index is
+/// the compiler's own.
 bool hasKernels(Type element) {
   if (auto integer = dyn_cast<IntegerType>(element))
     return llvm::is_contained({1u, 8u, 16u, 32u, 64u}, integer.getWidth());
-  return isa<IndexType, Float16Type, BFloat16Type, Float32Type, Float64Type>(element);
+  return isa<IndexType, Float16Type, BFloat16Type, Float32Type, Float64Type>(
+      element);
 }
 
 struct CheckElementTypes : impl::CheckElementTypesPassBase<CheckElementTypes> {
@@ -27,18 +29,24 @@ struct CheckElementTypes : impl::CheckElementTypesPassBase<CheckElementTypes> {
     func::FuncOp step = getOperation();
     if (!step.isExternal())
       for (BlockArgument argument : step.getArguments())
-        if (failed(check(argument, argument.getLoc())) || failed(checkBinding(step, argument)))
+        if (failed(check(argument, argument.getLoc())) ||
+            failed(checkBinding(step, argument)))
           return signalPassFailure();
     for (Block &block : step.getBody())
       for (OpOperand &operand : block.getTerminator()->getOpOperands())
         if (isa<func::ReturnOp>(operand.getOwner()) &&
-            isBoundIndex(operand.get(), step.getResultAttr(operand.getOperandNumber(), "device.binding"))) {
-          (void)refuse(cast<RankedTensorType>(operand.get().getType()), operand.get().getLoc());
+            isBoundIndex(operand.get(),
+                         step.getResultAttr(operand.getOperandNumber(),
+                                            "device.binding"))) {
+          (void)refuse(cast<RankedTensorType>(operand.get().getType()),
+                       operand.get().getLoc());
           return signalPassFailure();
         }
     step.walk<WalkOrder::PreOrder>([&](Operation *op) {
       // Operations behind the one that makes such a value only follow.
-      bool follows = llvm::any_of(op->getOperands(), [](Value operand) { return !isSupported(operand.getType()); });
+      bool follows = llvm::any_of(op->getOperands(), [](Value operand) {
+        return !isSupported(operand.getType());
+      });
       for (Value value : op->getResults())
         if (!follows && failed(check(value, op->getLoc())))
           return signalPassFailure();
@@ -51,13 +59,19 @@ struct CheckElementTypes : impl::CheckElementTypesPassBase<CheckElementTypes> {
   }
 
   static LogicalResult check(Value value, Location location) {
-    return isSupported(value.getType()) ? success() : refuse(cast<RankedTensorType>(value.getType()), location);
+    return isSupported(value.getType())
+               ? success()
+               : refuse(cast<RankedTensorType>(value.getType()), location);
   }
 
-  /// An index is as wide as the compiler likes: nothing that comes from outside or goes there has such elements.
+  /// An index is as wide as the compiler likes: nothing that comes from outside
+  /// or goes there has such elements.
   static LogicalResult checkBinding(func::FuncOp step, BlockArgument argument) {
-    bool isRefused = isBoundIndex(argument, step.getArgAttr(argument.getArgNumber(), "device.binding"));
-    return isRefused ? refuse(cast<RankedTensorType>(argument.getType()), argument.getLoc()) : success();
+    bool isRefused = isBoundIndex(
+        argument, step.getArgAttr(argument.getArgNumber(), "device.binding"));
+    return isRefused ? refuse(cast<RankedTensorType>(argument.getType()),
+                              argument.getLoc())
+                     : success();
   }
 
   static bool isBoundIndex(Value value, Attribute binding) {
@@ -69,9 +83,11 @@ struct CheckElementTypes : impl::CheckElementTypesPassBase<CheckElementTypes> {
     Type element = tensor.getElementType();
     InFlightDiagnostic diag = emitError(location);
     if (isa<ComplexType>(element))
-      diag << "complex numbers are not supported: expected elements of type " << kTypes << ", found " << element;
+      diag << "complex numbers are not supported: expected elements of type "
+           << kTypes << ", found " << element;
     else
-      diag << "there are no kernels for elements of type " << element << ": expected " << kTypes;
+      diag << "there are no kernels for elements of type " << element
+           << ": expected " << kTypes;
     return diag << " [E_DTYPE_UNSUPPORTED]";
   }
 };

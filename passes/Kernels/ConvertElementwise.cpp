@@ -17,23 +17,30 @@ namespace lockstep {
 
 namespace {
 
-/// A choice between two tensors is no loop over elements if they may be of different sizes.
+/// A choice between two tensors is no loop over elements if they may be of
+/// different sizes.
 bool isChoiceOfSizes(Operation *op) {
   auto select = dyn_cast<arith::SelectOp>(op);
-  auto type = select ? dyn_cast<RankedTensorType>(select.getType()) : RankedTensorType();
-  return type && !type.hasStaticShape() && select.getCondition().getType().isInteger(1);
+  auto type = select ? dyn_cast<RankedTensorType>(select.getType())
+                     : RankedTensorType();
+  return type && !type.hasStaticShape() &&
+         select.getCondition().getType().isInteger(1);
 }
 
-struct ConvertElementwise : impl::ConvertElementwisePassBase<ConvertElementwise> {
+struct ConvertElementwise
+    : impl::ConvertElementwisePassBase<ConvertElementwise> {
   void runOnOperation() override {
     ConversionTarget target(getContext());
     target.markUnknownOpDynamicallyLegal([](Operation *op) {
-      return isChoiceOfSizes(op) || !OpTrait::hasElementwiseMappableTraits(op) ||
-             !llvm::any_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>);
+      return isChoiceOfSizes(op) ||
+             !OpTrait::hasElementwiseMappableTraits(op) ||
+             !llvm::any_of(op->getOperandTypes(),
+                           llvm::IsaPred<RankedTensorType>);
     });
     RewritePatternSet patterns(&getContext());
     linalg::populateElementwiseToLinalgConversionPatterns(patterns);
-    if (failed(applyPartialConversion(getOperation(), target, std::move(patterns))))
+    if (failed(applyPartialConversion(getOperation(), target,
+                                      std::move(patterns))))
       signalPassFailure();
   }
 };

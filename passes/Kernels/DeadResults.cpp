@@ -16,8 +16,9 @@ using namespace mlir;
 
 namespace {
 
-/// Which values somebody needs. MLIR's liveness analysis takes regions for unreachable if it finds their condition to be constant, and says
-/// nothing of what is in them; here it has to stay consistent as long as it is there.
+/// Which values somebody needs. MLIR's liveness analysis takes regions for
+/// unreachable if it finds their condition to be constant, and says nothing of
+/// what is in them; here it has to stay consistent as long as it is there.
 class Needs {
 public:
   explicit Needs(Operation *root) : root(root) {
@@ -27,8 +28,11 @@ public:
         cast<RegionBranchOpInterface>(op).getSuccessorInputOperandMapping(own);
         handedTo.insert(own.begin(), own.end());
       }
-      bool returns = op->hasTrait<OpTrait::ReturnLike>() && isa_and_nonnull<FunctionOpInterface>(op->getParentOp());
-      bool acts = !op->hasTrait<OpTrait::IsTerminator>() && !op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() && !isMemoryEffectFree(op);
+      bool returns = op->hasTrait<OpTrait::ReturnLike>() &&
+                     isa_and_nonnull<FunctionOpInterface>(op->getParentOp());
+      bool acts = !op->hasTrait<OpTrait::IsTerminator>() &&
+                  !op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() &&
+                  !isMemoryEffectFree(op);
       if (op != root && !isa<FunctionOpInterface>(op) && (returns || acts))
         needOperands(op);
     });
@@ -43,11 +47,13 @@ private:
     if (!needed.insert(value).second)
       return;
     pending.push_back(value);
-    if (Operation *parent = value.getParentRegion()->getParentOp(); parent != root && root->isProperAncestor(parent))
+    if (Operation *parent = value.getParentRegion()->getParentOp();
+        parent != root && root->isProperAncestor(parent))
       needWay(parent);
   }
 
-  /// An operation that is not one of those whose results are looked at one by one: all that goes in.
+  /// An operation that is not one of those whose results are looked at one by
+  /// one: all that goes in.
   void needOperands(Operation *op) {
     if (!visited.insert(op).second)
       return;
@@ -55,7 +61,8 @@ private:
       for (Value operand : inner->getOperands())
         need(operand);
     });
-    if (Operation *parent = op->getParentOp(); parent && root->isProperAncestor(parent))
+    if (Operation *parent = op->getParentOp();
+        parent && root->isProperAncestor(parent))
       needWay(parent);
   }
 
@@ -69,19 +76,23 @@ private:
     if (!visited.insert(op).second)
       return;
     if (auto loop = dyn_cast<scf::ForOp>(op))
-      for (Value bound : {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()})
+      for (Value bound :
+           {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()})
         need(bound);
     else if (auto loop = dyn_cast<scf::WhileOp>(op))
       need(loop.getConditionOp().getCondition());
     else
       need(op->getOperand(0));
-    if (Operation *parent = op->getParentOp(); parent && root->isProperAncestor(parent))
+    if (Operation *parent = op->getParentOp();
+        parent && root->isProperAncestor(parent))
       needWay(parent);
   }
 
   void visit(Value value) {
     auto result = dyn_cast<OpResult>(value);
-    Operation *op = result ? result.getOwner() : cast<BlockArgument>(value).getOwner()->getParentOp();
+    Operation *op = result
+                        ? result.getOwner()
+                        : cast<BlockArgument>(value).getOwner()->getParentOp();
     if (!isControlFlow(op)) {
       if (result || !isa<FunctionOpInterface>(op))
         needOperands(op);
@@ -100,12 +111,14 @@ private:
   SmallVector<Value> pending;
 };
 
-/// What goes out of one loop or branch. Each list is about the operands of a terminator, and the arguments and results that they become.
+/// What goes out of one loop or branch. Each list is about the operands of a
+/// terminator, and the arguments and results that they become.
 struct Dead {
   Operation *op;
   /// Results.
   llvm::BitVector results;
-  /// What a loop carries: its first values, the arguments of its first region, what it yields. Of a `for` the same as its results.
+  /// What a loop carries: its first values, the arguments of its first region,
+  /// what it yields. Of a `for` the same as its results.
   llvm::BitVector carried;
 };
 
@@ -118,13 +131,17 @@ public:
       if (isControlFlow(op))
         all.push_back(find(op));
     });
-    llvm::erase_if(all, [](const Dead &dead) { return dead.results.none() && dead.carried.none(); });
-    // With what is handed on, the uses of what it was computed from go: cycles through loops are open then.
+    llvm::erase_if(all, [](const Dead &dead) {
+      return dead.results.none() && dead.carried.none();
+    });
+    // With what is handed on, the uses of what it was computed from go: cycles
+    // through loops are open then.
     for (const Dead &dead : all)
       eraseForwarded(dead);
     root->walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
       if (op != root && isOpTriviallyDead(op)) {
-        llvm::erase_if(all, [&](const Dead &dead) { return op->isAncestor(dead.op); });
+        llvm::erase_if(
+            all, [&](const Dead &dead) { return op->isAncestor(dead.op); });
         op->erase();
       }
     });
@@ -165,7 +182,8 @@ private:
       return;
     }
     if (auto loop = dyn_cast<scf::ForOp>(dead.op))
-      dead.op->eraseOperands(behind(loop.getNumControlOperands(), dead.carried));
+      dead.op->eraseOperands(
+          behind(loop.getNumControlOperands(), dead.carried));
     for (Region &region : dead.op->getRegions())
       for (Block &block : region)
         block.getTerminator()->eraseOperands(dead.results);
@@ -190,7 +208,8 @@ private:
         types.push_back(result.getType());
         kept.push_back(result);
       }
-    OperationState state(op->getLoc(), op->getName(), op->getOperands(), types, op->getDiscardableAttrDictionary().getValue());
+    OperationState state(op->getLoc(), op->getName(), op->getOperands(), types,
+                         op->getDiscardableAttrDictionary().getValue());
     state.propertiesAttr = op->getPropertiesAsAttribute();
     for (Region &region : op->getRegions())
       state.addRegion()->takeBody(region);

@@ -28,35 +28,45 @@ FailureOr<DynamicSizes> DynamicSizes::find(func::FuncOp step) {
   DynamicSizes sizes(step);
   for (BlockArgument argument : step.getArguments())
     if (isDynamic(argument))
-      return emitError(argument.getLoc()) << "expected arguments of static shape, found " << argument.getType();
+      return emitError(argument.getLoc())
+             << "expected arguments of static shape, found "
+             << argument.getType();
   sizes.findArgumentBounds(step);
   if (failed(sizes.findAll(step.getBody().front())))
     return failure();
   return sizes;
 }
 
-/// Batches come with their sizes, "x.dim0" beside "x", of which the one has the bound that the other has as its shape; also where nobody
-/// needs the batch itself.
+/// Batches come with their sizes, "x.dim0" beside "x", of which the one has the
+/// bound that the other has as its shape; also where nobody needs the batch
+/// itself.
 void DynamicSizes::findArgumentBounds(func::FuncOp step) {
   auto getBatch = [&](BlockArgument argument) {
-    auto binding = step.getArgAttrOfType<device::BindingAttr>(argument.getArgNumber(), "device.binding");
-    return binding && binding.getKind() == device::BindingKind::Batch ? binding.getName() : StringRef();
+    auto binding = step.getArgAttrOfType<device::BindingAttr>(
+        argument.getArgNumber(), "device.binding");
+    return binding && binding.getKind() == device::BindingKind::Batch
+               ? binding.getName()
+               : StringRef();
   };
   llvm::StringMap<RankedTensorType> batches;
   for (BlockArgument argument : step.getArguments())
-    if (auto type = dyn_cast<RankedTensorType>(argument.getType()); type && !getBatch(argument).empty())
+    if (auto type = dyn_cast<RankedTensorType>(argument.getType());
+        type && !getBatch(argument).empty())
       batches[getBatch(argument)] = type;
   for (BlockArgument argument : step.getArguments()) {
     auto [name, dimension] = getBatch(argument).rsplit(".dim");
     unsigned d;
-    if (auto found = batches.find(name); found != batches.end() && !dimension.getAsInteger(10, d) && d < found->second.getRank())
+    if (auto found = batches.find(name); found != batches.end() &&
+                                         !dimension.getAsInteger(10, d) &&
+                                         d < found->second.getRank())
       argumentBounds[argument] = found->second.getDimSize(d);
   }
 }
 
 ArrayRef<DynamicSize> DynamicSizes::of(Value tensor) const {
   auto it = sizes.find(tensor);
-  return it == sizes.end() ? ArrayRef<DynamicSize>() : ArrayRef<DynamicSize>(it->second);
+  return it == sizes.end() ? ArrayRef<DynamicSize>()
+                           : ArrayRef<DynamicSize>(it->second);
 }
 
 void DynamicSizes::copy(Value tensor, Value copy) {
@@ -67,7 +77,8 @@ void DynamicSizes::copy(Value tensor, Value copy) {
 /// The integer in memory that `index` was loaded from.
 static tensor::ExtractOp getLoad(Value index) {
   auto cast = index.getDefiningOp<arith::IndexCastOp>();
-  auto extract = cast ? cast.getIn().getDefiningOp<tensor::ExtractOp>() : nullptr;
+  auto extract =
+      cast ? cast.getIn().getDefiningOp<tensor::ExtractOp>() : nullptr;
   return extract && extract.getIndices().empty() ? extract : nullptr;
 }
 
@@ -88,15 +99,22 @@ LogicalResult DynamicSizes::findAll(Block &block) {
       if (tensor::ExtractOp load = getLoad(cast.getResult()))
         if (int64_t bound = argumentBounds.lookup(load.getTensor()))
           bounds[cast.getResult()] = bound;
-    if (auto dim = dyn_cast<tensor::DimOp>(op); dim && isDynamic(dim.getSource())) {
+    if (auto dim = dyn_cast<tensor::DimOp>(op);
+        dim && isDynamic(dim.getSource())) {
       replaceDim(dim);
       continue;
     }
-    if (auto select = dyn_cast<arith::SelectOp>(op); select && isDynamic(select.getResult())) {
+    if (auto select = dyn_cast<arith::SelectOp>(op);
+        select && isDynamic(select.getResult())) {
       builder.setInsertionPoint(select);
-      auto sideOf = [](Value value) { return [value](OpBuilder &b, Location loc) { scf::YieldOp::create(b, loc, value); }; };
-      auto branch =
-          scf::IfOp::create(builder, select.getLoc(), select.getCondition(), sideOf(select.getTrueValue()), sideOf(select.getFalseValue()));
+      auto sideOf = [](Value value) {
+        return [value](OpBuilder &b, Location loc) {
+          scf::YieldOp::create(b, loc, value);
+        };
+      };
+      auto branch = scf::IfOp::create(
+          builder, select.getLoc(), select.getCondition(),
+          sideOf(select.getTrueValue()), sideOf(select.getFalseValue()));
       select.getResult().replaceAllUsesWith(branch.getResult(0));
       select.erase();
       if (failed(padResults(branch)))
@@ -108,7 +126,8 @@ LogicalResult DynamicSizes::findAll(Block &block) {
         for (Block &inner : region)
           if (failed(findAll(inner)))
             return failure();
-      if (llvm::any_of(branch.getResults(), isDynamic) && failed(padResults(branch)))
+      if (llvm::any_of(branch.getResults(), isDynamic) &&
+          failed(padResults(branch)))
         return failure();
       continue;
     }
@@ -126,7 +145,9 @@ LogicalResult DynamicSizes::findAll(Block &block) {
       for (Block &inner : region) {
         for (BlockArgument argument : inner.getArguments())
           if (isDynamic(argument))
-            return op.emitError("expected values that loops carry to have static shapes, found ") << argument.getType();
+            return op.emitError("expected values that loops carry to have "
+                                "static shapes, found ")
+                   << argument.getType();
         if (failed(findAll(inner)))
           return failure();
       }
@@ -134,19 +155,22 @@ LogicalResult DynamicSizes::findAll(Block &block) {
   return success();
 }
 
-/// A side of a branch, before it yields: what the step keeps of the size `index` to be read behind the branch.
+/// A side of a branch, before it yields: what the step keeps of the size
+/// `index` to be read behind the branch.
 static Value storeSize(OpBuilder &builder, Location loc, Value index) {
   if (std::optional<int64_t> constant = getConstantIntValue(index)) {
     auto type = RankedTensorType::get({}, builder.getI64Type());
-    return arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, *constant));
+    return arith::ConstantOp::create(builder, loc,
+                                     DenseElementsAttr::get(type, *constant));
   }
   if (tensor::ExtractOp load = getLoad(index))
     return load.getTensor();
   return storeScalar(builder, loc, index);
 }
 
-/// The sides of a branch may give tensors of different sizes. Each pads its own to the most that either can be, for which memory is
-/// planned, and says how large it is; behind the branch, the result is sliced to that.
+/// The sides of a branch may give tensors of different sizes. Each pads its own
+/// to the most that either can be, for which memory is planned, and says how
+/// large it is; behind the branch, the result is sliced to that.
 LogicalResult DynamicSizes::padResults(scf::IfOp branch) {
   Location loc = branch.getLoc();
   SmallVector<Type> types(branch.getResultTypes());
@@ -158,35 +182,51 @@ LogicalResult DynamicSizes::padResults(scf::IfOp branch) {
     unsigned number = result.getResultNumber();
     SmallVector<int64_t> most(type.getShape());
     for (int64_t d = 0; d < type.getRank(); ++d) {
-      int64_t first = boundOf(ends[0]->getOperand(number), d), second = boundOf(ends[1]->getOperand(number), d);
+      int64_t first = boundOf(ends[0]->getOperand(number), d),
+              second = boundOf(ends[1]->getOperand(number), d);
       if (type.isDynamicDim(d) && (first == 0 || second == 0))
         return branch.emitError("no bound for the size of dimension ")
-               << d << " of " << type << ", the result of '" << branch->getName() << "'";
+               << d << " of " << type << ", the result of '"
+               << branch->getName() << "'";
       most[d] = std::max(first, second);
     }
-    types[number] = RankedTensorType::get(most, type.getElementType(), type.getEncoding());
-    types.append(type.getNumDynamicDims(), RankedTensorType::get({}, builder.getI64Type()));
+    types[number] =
+        RankedTensorType::get(most, type.getElementType(), type.getEncoding());
+    types.append(type.getNumDynamicDims(),
+                 RankedTensorType::get({}, builder.getI64Type()));
     for (Operation *end : ends) {
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPoint(end);
       Value given = end->getOperand(number);
-      SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0)), strides(type.getRank(), builder.getIndexAttr(1));
+      SmallVector<OpFoldResult> offsets(type.getRank(),
+                                        builder.getIndexAttr(0)),
+          strides(type.getRank(), builder.getIndexAttr(1));
       SmallVector<OpFoldResult> extents;
       for (int64_t d = 0; d < type.getRank(); ++d)
-        extents.push_back(type.isDynamicDim(d) ? OpFoldResult(sizeOf(given, d).value) : builder.getIndexAttr(type.getDimSize(d)));
-      Value place = tensor::EmptyOp::create(builder, loc, most, type.getElementType());
-      Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type.getElementType()));
+        extents.push_back(type.isDynamicDim(d)
+                              ? OpFoldResult(sizeOf(given, d).value)
+                              : builder.getIndexAttr(type.getDimSize(d)));
+      Value place =
+          tensor::EmptyOp::create(builder, loc, most, type.getElementType());
+      Value zero = arith::ConstantOp::create(
+          builder, loc, builder.getZeroAttr(type.getElementType()));
       place = linalg::FillOp::create(builder, loc, zero, place).getResult(0);
-      end->setOperand(number, tensor::InsertSliceOp::create(builder, loc, given, place, offsets, extents, strides));
+      end->setOperand(number,
+                      tensor::InsertSliceOp::create(builder, loc, given, place,
+                                                    offsets, extents, strides));
       for (const DynamicSize &size : of(given))
-        end->insertOperands(end->getNumOperands(), storeSize(builder, loc, size.value));
+        end->insertOperands(end->getNumOperands(),
+                            storeSize(builder, loc, size.value));
     }
   }
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(branch);
-  auto padded = scf::IfOp::create(builder, loc, types, branch.getCondition(), /*addThenBlock=*/false, /*addElseBlock=*/false);
+  auto padded =
+      scf::IfOp::create(builder, loc, types, branch.getCondition(),
+                        /*addThenBlock=*/false, /*addElseBlock=*/false);
   padded->setDiscardableAttrs(branch->getDiscardableAttrDictionary());
-  for (auto [to, from] : llvm::zip_equal(padded->getRegions(), branch->getRegions()))
+  for (auto [to, from] :
+       llvm::zip_equal(padded->getRegions(), branch->getRegions()))
     to.takeBody(from);
   unsigned next = branch.getNumResults();
   for (OpResult result : branch.getResults()) {
@@ -196,12 +236,17 @@ LogicalResult DynamicSizes::padResults(scf::IfOp branch) {
       continue;
     }
     auto type = cast<RankedTensorType>(result.getType());
-    SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0)), strides(type.getRank(), builder.getIndexAttr(1));
+    SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0)),
+        strides(type.getRank(), builder.getIndexAttr(1));
     SmallVector<OpFoldResult> extents;
     for (int64_t d = 0; d < type.getRank(); ++d)
-      extents.push_back(type.isDynamicDim(d) ? OpFoldResult(loadScalar(builder, loc, padded.getResult(next++), builder.getIndexType()))
-                                             : builder.getIndexAttr(type.getDimSize(d)));
-    auto slice = tensor::ExtractSliceOp::create(builder, loc, type, given, offsets, extents, strides);
+      extents.push_back(
+          type.isDynamicDim(d)
+              ? OpFoldResult(loadScalar(builder, loc, padded.getResult(next++),
+                                        builder.getIndexType()))
+              : builder.getIndexAttr(type.getDimSize(d)));
+    auto slice = tensor::ExtractSliceOp::create(builder, loc, type, given,
+                                                offsets, extents, strides);
     if (failed(findSizes(slice->getResult(0))))
       return failure();
     result.replaceAllUsesWith(slice);
@@ -227,11 +272,15 @@ LogicalResult DynamicSizes::findSizes(OpResult tensor) {
       continue;
     DynamicSize size = findSize(tensor, d);
     if (!size.value)
-      return op->emitError("no way to tell the size of dimension ") << d << " of " << type << ", the result of '" << op->getName() << "'";
-    // What is only a place for a result may get its bound from what is computed there.
+      return op->emitError("no way to tell the size of dimension ")
+             << d << " of " << type << ", the result of '" << op->getName()
+             << "'";
+    // What is only a place for a result may get its bound from what is computed
+    // there.
     if (size.bound == 0 && !isa<tensor::EmptyOp>(op))
       return op->emitError("no bound for the size of dimension ")
-             << d << " of " << type << ", the result of '" << op->getName() << "'; a slice of a tensor with a static shape has one";
+             << d << " of " << type << ", the result of '" << op->getName()
+             << "'; a slice of a tensor with a static shape has one";
     size.value = store(size.value);
     // Whatever else is made in this size has its bound too.
     if (int64_t &known = bounds[size.value]; size.bound)
@@ -243,12 +292,15 @@ LogicalResult DynamicSizes::findSizes(OpResult tensor) {
 
 DynamicSize DynamicSizes::sizeOf(Value tensor, unsigned dimension) {
   ArrayRef<DynamicSize> found = of(tensor);
-  return found.empty() ? DynamicSize() : found[cast<RankedTensorType>(tensor.getType()).getDynamicDimIndex(dimension)];
+  return found.empty() ? DynamicSize()
+                       : found[cast<RankedTensorType>(tensor.getType())
+                                   .getDynamicDimIndex(dimension)];
 }
 
 int64_t DynamicSizes::boundOf(Value tensor, unsigned dimension) {
   auto type = cast<RankedTensorType>(tensor.getType());
-  return type.isDynamicDim(dimension) ? sizeOf(tensor, dimension).bound : type.getDimSize(dimension);
+  return type.isDynamicDim(dimension) ? sizeOf(tensor, dimension).bound
+                                      : type.getDimSize(dimension);
 }
 
 DynamicSize DynamicSizes::findSize(OpResult tensor, unsigned dimension) {
@@ -268,7 +320,8 @@ DynamicSize DynamicSizes::findSize(OpResult tensor, unsigned dimension) {
   if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op))
     return findCollapsedSize(collapse, dimension);
   if (auto destination = dyn_cast<DestinationStyleOpInterface>(op)) {
-    DynamicSize size = sizeOf(destination.getTiedOpOperand(tensor)->get(), dimension);
+    DynamicSize size =
+        sizeOf(destination.getTiedOpOperand(tensor)->get(), dimension);
     if (int64_t bound = boundByLoops(tensor, dimension))
       size.bound = size.bound ? std::min(size.bound, bound) : bound;
     return size;
@@ -279,17 +332,23 @@ DynamicSize DynamicSizes::findSize(OpResult tensor, unsigned dimension) {
     // Where the operands are of another role, nothing else tells a bound.
     if (std::optional<ArrayRef<int64_t>> known = start.getResultBounds(number))
       return {start.getResultSizes(number)[dynamic], (*known)[dynamic]};
-    DynamicSize size{start.getResultSizes(number)[dynamic], boundOf(start.getInputs()[number], dimension)};
+    DynamicSize size{start.getResultSizes(number)[dynamic],
+                     boundOf(start.getInputs()[number], dimension)};
     if (start.getAxis() == dimension) {
-      FailureOr<int64_t> replicas = replica::getReplicaCount(op->getParentOfType<ModuleOp>());
-      size.bound = succeeded(replicas) ? llvm::SaturatingMultiply<uint64_t>(size.bound, *replicas) : 0;
+      FailureOr<int64_t> replicas =
+          replica::getReplicaCount(op->getParentOfType<ModuleOp>());
+      size.bound =
+          succeeded(replicas)
+              ? llvm::SaturatingMultiply<uint64_t>(size.bound, *replicas)
+              : 0;
     }
     return size;
   }
   return {};
 }
 
-DynamicSize DynamicSizes::findCastSize(tensor::CastOp cast, unsigned dimension) {
+DynamicSize DynamicSizes::findCastSize(tensor::CastOp cast,
+                                       unsigned dimension) {
   auto source = llvm::cast<RankedTensorType>(cast.getSource().getType());
   if (source.isDynamicDim(dimension))
     return sizeOf(cast.getSource(), dimension);
@@ -297,22 +356,28 @@ DynamicSize DynamicSizes::findCastSize(tensor::CastOp cast, unsigned dimension) 
   builder.setInsertionPoint(cast);
   int64_t size = source.getDimSize(dimension);
   // The bound of what is empty is any: 0 says that it is not known.
-  return {arith::ConstantIndexOp::create(builder, cast.getLoc(), size), std::max<int64_t>(size, 1)};
+  return {arith::ConstantIndexOp::create(builder, cast.getLoc(), size),
+          std::max<int64_t>(size, 1)};
 }
 
 /// One of several dimensions that one becomes.
-DynamicSize DynamicSizes::findExpandedSize(tensor::ExpandShapeOp expand, unsigned dimension) {
+DynamicSize DynamicSizes::findExpandedSize(tensor::ExpandShapeOp expand,
+                                           unsigned dimension) {
   auto value = cast<Value>(expand.getMixedOutputShape()[dimension]);
-  int64_t source = expand.getCorrespondingSourceDim(dimension), bound = boundOf(expand.getSrc(), source);
+  int64_t source = expand.getCorrespondingSourceDim(dimension),
+          bound = boundOf(expand.getSrc(), source);
   for (int64_t other : expand.getReassociationIndices()[source])
-    if (int64_t size = expand.getType().getDimSize(other); !ShapedType::isDynamic(size))
+    if (int64_t size = expand.getType().getDimSize(other);
+        !ShapedType::isDynamic(size))
       bound /= std::max<int64_t>(size, 1);
   int64_t known = bounds.lookup(value);
-  return {value, known && bound ? std::min(known, bound) : std::max(known, bound)};
+  return {value,
+          known && bound ? std::min(known, bound) : std::max(known, bound)};
 }
 
 /// What several dimensions become.
-DynamicSize DynamicSizes::findCollapsedSize(tensor::CollapseShapeOp collapse, unsigned dimension) {
+DynamicSize DynamicSizes::findCollapsedSize(tensor::CollapseShapeOp collapse,
+                                            unsigned dimension) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(collapse);
   Location loc = collapse.getLoc();
@@ -320,21 +385,28 @@ DynamicSize DynamicSizes::findCollapsedSize(tensor::CollapseShapeOp collapse, un
   int64_t factor = 1;
   for (int64_t source : collapse.getReassociationIndices()[dimension]) {
     auto type = collapse.getSrcType();
-    product.bound = static_cast<int64_t>(llvm::SaturatingMultiply<uint64_t>(product.bound, boundOf(collapse.getSrc(), source)));
+    product.bound = static_cast<int64_t>(llvm::SaturatingMultiply<uint64_t>(
+        product.bound, boundOf(collapse.getSrc(), source)));
     if (!type.isDynamicDim(source)) {
       factor *= type.getDimSize(source);
       continue;
     }
     Value size = sizeOf(collapse.getSrc(), source).value;
-    product.value = product.value ? arith::MulIOp::create(builder, loc, product.value, size) : size;
+    product.value =
+        product.value ? arith::MulIOp::create(builder, loc, product.value, size)
+                      : size;
   }
   if (factor != 1)
-    product.value = arith::MulIOp::create(builder, loc, product.value, arith::ConstantIndexOp::create(builder, loc, factor));
+    product.value = arith::MulIOp::create(
+        builder, loc, product.value,
+        arith::ConstantIndexOp::create(builder, loc, factor));
   return product;
 }
 
-/// A slice has at most the size of what it is taken from. So it tells a bound of the value that its size is given by.
-DynamicSize DynamicSizes::findSliceSize(tensor::ExtractSliceOp slice, unsigned dimension) {
+/// A slice has at most the size of what it is taken from. So it tells a bound
+/// of the value that its size is given by.
+DynamicSize DynamicSizes::findSliceSize(tensor::ExtractSliceOp slice,
+                                        unsigned dimension) {
   llvm::SmallBitVector dropped = slice.getDroppedDims();
   unsigned source = 0;
   for (unsigned kept = 0;; ++source)
@@ -353,10 +425,13 @@ int64_t DynamicSizes::boundByLoops(OpResult tensor, unsigned dimension) {
   auto op = dyn_cast<linalg::LinalgOp>(tensor.getOwner());
   if (!op)
     return 0;
-  auto loop = dyn_cast<AffineDimExpr>(op.getMatchingIndexingMap(op.getDpsInitOperand(tensor.getResultNumber())).getResult(dimension));
+  auto loop = dyn_cast<AffineDimExpr>(
+      op.getMatchingIndexingMap(op.getDpsInitOperand(tensor.getResultNumber()))
+          .getResult(dimension));
   int64_t least = 0;
   for (OpOperand *input : op.getDpsInputOperands())
-    for (auto [i, expr] : llvm::enumerate(op.getMatchingIndexingMap(input).getResults()))
+    for (auto [i, expr] :
+         llvm::enumerate(op.getMatchingIndexingMap(input).getResults()))
       if (loop && expr == loop)
         if (int64_t bound = boundOf(input->get(), i))
           least = least ? std::min(least, bound) : bound;
@@ -376,9 +451,12 @@ Value DynamicSizes::store(Value index) {
     Location loc = index.getLoc();
     Type i64 = builder.getI64Type();
     auto integer = arith::IndexCastOp::create(builder, loc, i64, index);
-    Value memory = tensor::FromElementsOp::create(builder, loc, RankedTensorType::get({}, i64), integer.getResult());
-    Value loaded = tensor::ExtractOp::create(builder, loc, memory, ValueRange());
-    result = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), loaded);
+    Value memory = tensor::FromElementsOp::create(
+        builder, loc, RankedTensorType::get({}, i64), integer.getResult());
+    Value loaded =
+        tensor::ExtractOp::create(builder, loc, memory, ValueRange());
+    result = arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
+                                        loaded);
     index.replaceAllUsesExcept(result, integer);
   }
   sizeOps.insert(result.getDefiningOp());

@@ -1,7 +1,8 @@
 //===- DynamicSizes.h - Sizes that are known only at run time ---*- C++ -*-===//
 //
-// The memory planner gives every tensor a place before the program runs, so a size that is known only then needs two things: a value
-// of the step that says what it is, and a bound that says how much memory it can ask for.
+// The memory planner gives every tensor a place before the program runs, so a
+// size that is known only then needs two things: a value of the step that says
+// what it is, and a bound that says how much memory it can ask for.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +20,8 @@ namespace lockstep {
 
 /// One dynamic dimension of a tensor of a step.
 struct DynamicSize {
-  /// Of type `index`: a constant, or an integer that the step loads from memory, so that it can be put into a register.
+  /// Of type `index`: a constant, or an integer that the step loads from
+  /// memory, so that it can be put into a register.
   mlir::Value value;
   /// The most that it can be; 0 if that is not known.
   int64_t bound = 0;
@@ -28,8 +30,9 @@ struct DynamicSize {
 /// The sizes of all tensors of one step whose shapes are not static.
 class DynamicSizes {
 public:
-  /// Finds the sizes of all values of `step`. What is computed for the sake of a size is stored and loaded again; `tensor.dim`
-  /// gives way to the size itself. Emits an error where a size or its bound cannot be told.
+  /// Finds the sizes of all values of `step`. What is computed for the sake of
+  /// a size is stored and loaded again; `tensor.dim` gives way to the size
+  /// itself. Emits an error where a size or its bound cannot be told.
   static llvm::FailureOr<DynamicSizes> find(mlir::func::FuncOp step);
 
   /// The dynamic dimensions of `tensor`, in order; none for a static shape.
@@ -50,10 +53,13 @@ private:
   llvm::LogicalResult findAll(mlir::Block &block);
   llvm::LogicalResult findSizes(mlir::OpResult tensor);
   DynamicSize findSize(mlir::OpResult tensor, unsigned dimension);
-  DynamicSize findSliceSize(mlir::tensor::ExtractSliceOp slice, unsigned dimension);
+  DynamicSize findSliceSize(mlir::tensor::ExtractSliceOp slice,
+                            unsigned dimension);
   DynamicSize findCastSize(mlir::tensor::CastOp cast, unsigned dimension);
-  DynamicSize findExpandedSize(mlir::tensor::ExpandShapeOp expand, unsigned dimension);
-  DynamicSize findCollapsedSize(mlir::tensor::CollapseShapeOp collapse, unsigned dimension);
+  DynamicSize findExpandedSize(mlir::tensor::ExpandShapeOp expand,
+                               unsigned dimension);
+  DynamicSize findCollapsedSize(mlir::tensor::CollapseShapeOp collapse,
+                                unsigned dimension);
   int64_t boundByLoops(mlir::OpResult tensor, unsigned dimension);
   /// The size of a dynamic dimension; nothing if it has not been found.
   DynamicSize sizeOf(mlir::Value tensor, unsigned dimension);

@@ -10,7 +10,8 @@
 using namespace lockstep;
 using namespace mlir;
 
-/// The permutation by which all users read the result of `product`, element-wise; none if they differ, or read it as it is.
+/// The permutation by which all users read the result of `product`,
+/// element-wise; none if they differ, or read it as it is.
 static std::optional<AffineMap> getCommonPermutation(linalg::LinalgOp product) {
   std::optional<AffineMap> common;
   for (OpOperand &use : product->getResult(0).getUses()) {
@@ -25,24 +26,32 @@ static std::optional<AffineMap> getCommonPermutation(linalg::LinalgOp product) {
   return common;
 }
 
-/// Makes `product` compute what its users read: its result's dimension i becomes the one that they look for along their loop i.
-static void transposeResult(IRRewriter &rewriter, linalg::GenericOp product, linalg::FillOp fill, AffineMap permutation) {
+/// Makes `product` compute what its users read: its result's dimension i
+/// becomes the one that they look for along their loop i.
+static void transposeResult(IRRewriter &rewriter, linalg::GenericOp product,
+                            linalg::FillOp fill, AffineMap permutation) {
   AffineMap inverse = inversePermutation(permutation);
   auto type = cast<RankedTensorType>(product.getResult(0).getType());
   SmallVector<int64_t> shape = applyPermutationMap(inverse, type.getShape());
   rewriter.setInsertionPoint(product);
   Location loc = product.getLoc();
-  Value empty = tensor::EmptyOp::create(rewriter, loc, shape, type.getElementType());
-  Value init = linalg::FillOp::create(rewriter, loc, fill.getInputs(), empty).getResult(0);
+  Value empty =
+      tensor::EmptyOp::create(rewriter, loc, shape, type.getElementType());
+  Value init = linalg::FillOp::create(rewriter, loc, fill.getInputs(), empty)
+                   .getResult(0);
   SmallVector<AffineMap> maps = product.getIndexingMapsArray();
   maps.back() = inverse.compose(maps.back());
-  auto transposed =
-      linalg::GenericOp::create(rewriter, loc, init.getType(), product.getInputs(), init, maps, product.getIteratorTypesArray());
-  rewriter.inlineRegionBefore(product.getRegion(), transposed.getRegion(), transposed.getRegion().begin());
-  for (OpOperand &use : llvm::make_early_inc_range(product.getResult(0).getUses())) {
+  auto transposed = linalg::GenericOp::create(rewriter, loc, init.getType(),
+                                              product.getInputs(), init, maps,
+                                              product.getIteratorTypesArray());
+  rewriter.inlineRegionBefore(product.getRegion(), transposed.getRegion(),
+                              transposed.getRegion().begin());
+  for (OpOperand &use :
+       llvm::make_early_inc_range(product.getResult(0).getUses())) {
     auto user = cast<linalg::GenericOp>(use.getOwner());
     SmallVector<AffineMap> userMaps = user.getIndexingMapsArray();
-    userMaps[use.getOperandNumber()] = rewriter.getMultiDimIdentityMap(permutation.getNumDims());
+    userMaps[use.getOperandNumber()] =
+        rewriter.getMultiDimIdentityMap(permutation.getNumDims());
     rewriter.modifyOpInPlace(user, [&] {
       user.setIndexingMapsAttr(rewriter.getAffineMapArrayAttr(userMaps));
       use.set(transposed.getResult(0));
@@ -54,19 +63,23 @@ static void transposeResult(IRRewriter &rewriter, linalg::GenericOp product, lin
 void lockstep::foldTransposesIntoProducts(func::FuncOp function) {
   SmallVector<linalg::LinalgOp> products;
   function.walk([&](linalg::LinalgOp op) {
-    if (isProduct(op) && op->getNumResults() == 1 && cast<RankedTensorType>(op->getResultTypes()[0]).hasStaticShape())
+    if (isProduct(op) && op->getNumResults() == 1 &&
+        cast<RankedTensorType>(op->getResultTypes()[0]).hasStaticShape())
       products.push_back(op);
   });
   IRRewriter rewriter(function.getContext());
   for (linalg::LinalgOp product : products) {
-    auto fill = product.getDpsInitOperand(0)->get().getDefiningOp<linalg::FillOp>();
+    auto fill =
+        product.getDpsInitOperand(0)->get().getDefiningOp<linalg::FillOp>();
     std::optional<AffineMap> permutation = getCommonPermutation(product);
     if (!fill || !permutation)
       continue;
     rewriter.setInsertionPoint(product);
-    FailureOr<linalg::GenericOp> generic = isa<linalg::GenericOp>(product.getOperation())
-                                               ? FailureOr<linalg::GenericOp>(cast<linalg::GenericOp>(product.getOperation()))
-                                               : linalg::generalizeNamedOp(rewriter, product);
+    FailureOr<linalg::GenericOp> generic =
+        isa<linalg::GenericOp>(product.getOperation())
+            ? FailureOr<linalg::GenericOp>(
+                  cast<linalg::GenericOp>(product.getOperation()))
+            : linalg::generalizeNamedOp(rewriter, product);
     if (succeeded(generic))
       transposeResult(rewriter, *generic, fill, *permutation);
   }

@@ -33,8 +33,10 @@ namespace {
 /// Forms the kernels of one step.
 class KernelFormer {
 public:
-  KernelFormer(func::FuncOp step, bool fuse, const UniformityAnalysis &uniformity, DynamicSizes &sizes)
-      : step(step), builder(step.getContext()), fuse(fuse), uniformity(uniformity), sizes(sizes), oldValues(step) {}
+  KernelFormer(func::FuncOp step, bool fuse,
+               const UniformityAnalysis &uniformity, DynamicSizes &sizes)
+      : step(step), builder(step.getContext()), fuse(fuse),
+        uniformity(uniformity), sizes(sizes), oldValues(step) {}
 
   LogicalResult run() { return formBlock(step.getBody().front()); }
 
@@ -43,8 +45,9 @@ private:
   // What the step itself uses
   //===--------------------------------------------------------------------===//
 
-  /// Scalars that the step itself uses (conditions, bounds) go through memory: the last computation becomes a kernel
-  /// with a rank-0 result, which the step reads. Fills that the step uses become kernels too.
+  /// Scalars that the step itself uses (conditions, bounds) go through memory:
+  /// the last computation becomes a kernel with a rank-0 result, which the step
+  /// reads. Fills that the step uses become kernels too.
   void materializeStepOperands(Block &block) {
     // A start and its wait name the same values: each is materialized once.
     llvm::DenseMap<Value, Value> materialized;
@@ -60,10 +63,13 @@ private:
     }
   }
 
-  /// `value` as something that is in memory or that a kernel of `block` puts there.
+  /// `value` as something that is in memory or that a kernel of `block` puts
+  /// there.
   Value materialize(Value value, Block &block) {
     Operation *producer = value.getDefiningOp();
-    if (!producer || sizes.isSize(value) || classify(producer) != OpClass::Glue || matchPattern(producer, m_Constant()))
+    if (!producer || sizes.isSize(value) ||
+        classify(producer) != OpClass::Glue ||
+        matchPattern(producer, m_Constant()))
       return value;
     // The kernels of an outer block have been formed.
     if (producer->getBlock() == &block)
@@ -82,27 +88,36 @@ private:
     if (!type.isIndex())
       return readBack(loc, value);
     // Registers are loaded from integers.
-    Value integer = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), value);
-    return arith::IndexCastOp::create(builder, loc, type, readBack(loc, integer));
+    Value integer =
+        arith::IndexCastOp::create(builder, loc, builder.getI64Type(), value);
+    return arith::IndexCastOp::create(builder, loc, type,
+                                      readBack(loc, integer));
   }
 
   Value readBack(Location loc, Value scalar) {
-    Value stored = tensor::FromElementsOp::create(builder, loc, RankedTensorType::get({}, scalar.getType()), scalar);
+    Value stored = tensor::FromElementsOp::create(
+        builder, loc, RankedTensorType::get({}, scalar.getType()), scalar);
     return tensor::ExtractOp::create(builder, loc, stored, ValueRange());
   }
 
   /// A computation that copies `value`, as a kernel's anchor.
   Value createCopy(Location loc, Value value) {
     auto type = cast<RankedTensorType>(value.getType());
-    SmallVector<Value> dynamic = llvm::map_to_vector(sizes.of(value), [](const DynamicSize &size) { return size.value; });
+    SmallVector<Value> dynamic = llvm::map_to_vector(
+        sizes.of(value), [](const DynamicSize &size) { return size.value; });
     Value init = tensor::EmptyOp::create(builder, loc, type, dynamic);
     sizes.copy(value, init);
-    SmallVector<AffineMap> maps(2, builder.getMultiDimIdentityMap(type.getRank()));
-    SmallVector<utils::IteratorType> iterators(type.getRank(), utils::IteratorType::parallel);
-    Value copy = linalg::GenericOp::create(
-                     builder, loc, TypeRange(type), value, init, maps, iterators,
-                     [](OpBuilder &b, Location bodyLoc, ValueRange arguments) { linalg::YieldOp::create(b, bodyLoc, arguments[0]); })
-                     .getResult(0);
+    SmallVector<AffineMap> maps(2,
+                                builder.getMultiDimIdentityMap(type.getRank()));
+    SmallVector<utils::IteratorType> iterators(type.getRank(),
+                                               utils::IteratorType::parallel);
+    Value copy =
+        linalg::GenericOp::create(
+            builder, loc, TypeRange(type), value, init, maps, iterators,
+            [](OpBuilder &b, Location bodyLoc, ValueRange arguments) {
+              linalg::YieldOp::create(b, bodyLoc, arguments[0]);
+            })
+            .getResult(0);
     sizes.copy(value, copy);
     return copy;
   }
@@ -113,11 +128,13 @@ private:
 
   LogicalResult formBlock(Block &block) {
     materializeStepOperands(block);
-    Grouping grouping =
-        groupOperations(block, fuse,
-                        {[&](Value value) { return uniformity.isUniform(value); }, [&](Operation *op) { return sizes.loadsSize(op); },
-                         [&](Operation *op) { return givesVariable(op); }});
-    // Constants come first; everything else follows in the order of the grouping.
+    Grouping grouping = groupOperations(
+        block, fuse,
+        {[&](Value value) { return uniformity.isUniform(value); },
+         [&](Operation *op) { return sizes.loadsSize(op); },
+         [&](Operation *op) { return givesVariable(op); }});
+    // Constants come first; everything else follows in the order of the
+    // grouping.
     Operation *terminator = block.getTerminator();
     for (Operation &op : llvm::make_early_inc_range(block))
       if (matchPattern(&op, m_Constant()))
@@ -147,7 +164,9 @@ private:
 
   /// Whether a result of `op` is what a variable holds after the step.
   bool givesVariable(Operation *op) {
-    return llvm::any_of(op->getResults(), [&](Value result) { return static_cast<bool>(oldValues.find(result)); });
+    return llvm::any_of(op->getResults(), [&](Value result) {
+      return static_cast<bool>(oldValues.find(result));
+    });
   }
 
   //===--------------------------------------------------------------------===//
@@ -155,15 +174,22 @@ private:
   //===--------------------------------------------------------------------===//
 
   /// Collects what a kernel of `ops` reads from outside, looking through glue.
-  void collectInputs(Value value, const llvm::SmallPtrSetImpl<Operation *> &inside, llvm::SetVector<Value> &inputs,
+  void collectInputs(Value value,
+                     const llvm::SmallPtrSetImpl<Operation *> &inside,
+                     llvm::SetVector<Value> &inputs,
                      llvm::SetVector<Operation *> &glue) {
     Operation *producer = value.getDefiningOp();
-    if (producer && llvm::any_of(inside, [&](Operation *op) { return op->isAncestor(producer); }))
+    if (producer && llvm::any_of(inside, [&](Operation *op) {
+          return op->isAncestor(producer);
+        }))
       return;
     if (auto argument = dyn_cast<BlockArgument>(value))
-      if (llvm::any_of(inside, [&](Operation *op) { return op->isAncestor(argument.getOwner()->getParentOp()); }))
+      if (llvm::any_of(inside, [&](Operation *op) {
+            return op->isAncestor(argument.getOwner()->getParentOp());
+          }))
         return;
-    if (producer && !sizes.isSize(value) && classify(producer) == OpClass::Glue && isRepeatable(producer)) {
+    if (producer && !sizes.isSize(value) &&
+        classify(producer) == OpClass::Glue && isRepeatable(producer)) {
       if (glue.contains(producer))
         return;
       for (Value operand : producer->getOperands())
@@ -174,13 +200,16 @@ private:
     inputs.insert(value);
   }
 
-  /// Large constants are passed to kernels rather than repeated in each of them.
+  /// Large constants are passed to kernels rather than repeated in each of
+  /// them.
   static bool isRepeatable(Operation *op) {
     constexpr int64_t kMostBytes = 1024;
     DenseElementsAttr value;
     if (!matchPattern(op, m_Constant(&value)))
       return true;
-    return value.isSplat() || value.getNumElements() * getElementBytes(value.getElementType()) <= kMostBytes;
+    return value.isSplat() ||
+           value.getNumElements() * getElementBytes(value.getElementType()) <=
+               kMostBytes;
   }
 
   LogicalResult outline(ArrayRef<Operation *> ops) {
@@ -195,13 +224,18 @@ private:
       });
       for (Value result : op->getResults())
         if (llvm::any_of(result.getUsers(), [&](Operation *user) {
-              return llvm::none_of(inside, [&](Operation *member) { return member->isAncestor(user); });
+              return llvm::none_of(inside, [&](Operation *member) {
+                return member->isAncestor(user);
+              });
             }))
           outputs.push_back(result);
     }
     for (Value output : outputs)
-      if (!isa<RankedTensorType>(output.getType()) && !output.getType().isIntOrIndexOrFloat())
-        return output.getDefiningOp()->emitError("expected results that are tensors or numbers, found ") << output.getType();
+      if (!isa<RankedTensorType>(output.getType()) &&
+          !output.getType().isIntOrIndexOrFloat())
+        return output.getDefiningOp()->emitError(
+                   "expected results that are tensors or numbers, found ")
+               << output.getType();
 
     // Tensors first, then registers: dynamic sizes, and what else is an index.
     SmallVector<Value> arguments;
@@ -221,25 +255,36 @@ private:
       if (isa<RankedTensorType>(input.getType()))
         continue;
       if (!input.getType().isIndex())
-        return ops.front()->emitError("expected a tensor or an index to cross the boundary of a kernel, found ") << input.getType();
+        return ops.front()->emitError("expected a tensor or an index to cross "
+                                      "the boundary of a kernel, found ")
+               << input.getType();
       if (!llvm::is_contained(arguments, input))
         arguments.push_back(input);
     }
 
-    device::KernelOp kernel = createKernel(ops, glue.getArrayRef(), arguments, outputs);
+    device::KernelOp kernel =
+        createKernel(ops, glue.getArrayRef(), arguments, outputs);
     if (!bounds.empty())
       kernel.setBounds(bounds);
     if (size_t lines = countLines(kernel.getLoc()); ops.size() > 1 || lines > 1)
-      remark::passed(kernel.getLoc(), decision(Stage::Kernels, "Fused", step.getSymName()))
-          << (countText(ops.size(), "operation") + " in kernel @" + kernel.getSymName() + ", from " + (lines > 1 ? "lines " : "line ") +
-              linesText(kernel.getLoc()))
+      remark::passed(kernel.getLoc(),
+                     decision(Stage::Kernels, "Fused", step.getSymName()))
+          << (countText(ops.size(), "operation") + " in kernel @" +
+              kernel.getSymName() + ", from " +
+              (lines > 1 ? "lines " : "line ") + linesText(kernel.getLoc()))
                  .str();
-    auto invoke = device::InvokeOp::create(builder, kernel.getLoc(), getStoredTypes(outputs), kernel.getSymName(), arguments);
-    for (auto [output, result] : llvm::zip_equal(outputs, invoke.getResults())) {
-      Value given = loadScalar(builder, kernel.getLoc(), result, output.getType());
+    auto invoke = device::InvokeOp::create(builder, kernel.getLoc(),
+                                           getStoredTypes(outputs),
+                                           kernel.getSymName(), arguments);
+    for (auto [output, result] :
+         llvm::zip_equal(outputs, invoke.getResults())) {
+      Value given =
+          loadScalar(builder, kernel.getLoc(), result, output.getType());
       sizes.copy(output, given);
       output.replaceUsesWithIf(given, [&](OpOperand &use) {
-        return llvm::none_of(inside, [&](Operation *member) { return member->isAncestor(use.getOwner()); });
+        return llvm::none_of(inside, [&](Operation *member) {
+          return member->isAncestor(use.getOwner());
+        });
       });
     }
     return success();
@@ -247,39 +292,53 @@ private:
 
   /// Kernels leave numbers in memory, as tensors of rank 0.
   static SmallVector<Type> getStoredTypes(ArrayRef<Value> outputs) {
-    return llvm::map_to_vector(outputs, [](Value output) { return getStoredType(output.getType()); });
+    return llvm::map_to_vector(
+        outputs, [](Value output) { return getStoredType(output.getType()); });
   }
 
-  device::KernelOp createKernel(ArrayRef<Operation *> ops, ArrayRef<Operation *> glue, ArrayRef<Value> arguments, ArrayRef<Value> outputs) {
+  device::KernelOp createKernel(ArrayRef<Operation *> ops,
+                                ArrayRef<Operation *> glue,
+                                ArrayRef<Value> arguments,
+                                ArrayRef<Value> outputs) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(step);
-    // The first line of a kernel is the one that reports name: a loop's, since that is where a kernel may stay.
+    // The first line of a kernel is the one that reports name: a loop's, since
+    // that is where a kernel may stay.
     SmallVector<Location> locations;
     for (bool ofLoops : {true, false})
       for (Operation *op : ops)
         if (isa<LoopLikeOpInterface>(op) == ofLoops)
           locations.push_back(op->getLoc());
-    auto type = builder.getFunctionType(ValueRange(arguments).getTypes(), getStoredTypes(outputs));
-    auto kernel = device::KernelOp::create(builder, builder.getFusedLoc(locations), nameOf(ops), type);
+    auto type = builder.getFunctionType(ValueRange(arguments).getTypes(),
+                                        getStoredTypes(outputs));
+    auto kernel = device::KernelOp::create(
+        builder, builder.getFusedLoc(locations), nameOf(ops), type);
     SymbolTable::setSymbolVisibility(kernel, SymbolTable::Visibility::Private);
-    Block *body = builder.createBlock(&kernel.getBody(), {}, type.getInputs(),
-                                      llvm::map_to_vector(arguments, [](Value value) { return value.getLoc(); }));
+    Block *body =
+        builder.createBlock(&kernel.getBody(), {}, type.getInputs(),
+                            llvm::map_to_vector(arguments, [](Value value) {
+                              return value.getLoc();
+                            }));
     IRMapping mapping;
-    for (auto [argument, inner] : llvm::zip_equal(arguments, body->getArguments()))
+    for (auto [argument, inner] :
+         llvm::zip_equal(arguments, body->getArguments()))
       mapping.map(argument, inner);
     llvm::SmallPtrSet<Operation *, 16> bodyOps(glue.begin(), glue.end());
     bodyOps.insert(ops.begin(), ops.end());
     for (Operation *op : ops)
       cloneWithOperands(op, bodyOps, mapping);
-    SmallVector<Value> yielded =
-        llvm::map_to_vector(outputs, [&](Value value) { return storeScalar(builder, value.getLoc(), mapping.lookup(value)); });
+    SmallVector<Value> yielded = llvm::map_to_vector(outputs, [&](Value value) {
+      return storeScalar(builder, value.getLoc(), mapping.lookup(value));
+    });
     device::YieldOp::create(builder, kernel.getLoc(), yielded);
     takeOverArguments(kernel, oldValues, arguments, outputs);
     return kernel;
   }
 
   /// Clones `op` after those of `bodyOps` that it needs.
-  void cloneWithOperands(Operation *op, llvm::SmallPtrSetImpl<Operation *> &bodyOps, IRMapping &mapping) {
+  void cloneWithOperands(Operation *op,
+                         llvm::SmallPtrSetImpl<Operation *> &bodyOps,
+                         IRMapping &mapping) {
     if (!bodyOps.erase(op))
       return;
     op->walk([&](Operation *inner) {
@@ -294,11 +353,14 @@ private:
   std::string nameOf(ArrayRef<Operation *> ops) {
     Operation *main = ops.back();
     for (Operation *op : ops)
-      if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op); linalgOp && isProduct(linalgOp))
+      if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+          linalgOp && isProduct(linalgOp))
         main = op;
     std::string kind = main->getName().stripDialect().str();
     if (auto generic = dyn_cast<linalg::GenericOp>(main))
-      kind = isProduct(generic) ? "product" : isElementwise(generic) ? "elementwise" : "reduction";
+      kind = isProduct(generic)       ? "product"
+             : isElementwise(generic) ? "elementwise"
+                                      : "reduction";
     llvm::replace(kind, '.', '_');
     return (step.getSymName() + "_" + Twine(number++) + "_" + kind).str();
   }
@@ -321,7 +383,8 @@ struct FormKernels : impl::FormKernelsPassBase<FormKernels> {
   using FormKernelsPassBase::FormKernelsPassBase;
 
   void runOnOperation() override {
-    for (func::FuncOp step : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
+    for (func::FuncOp step :
+         llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
       FailureOr<DynamicSizes> sizes = DynamicSizes::find(step);
       if (failed(sizes))
         return signalPassFailure();
@@ -342,12 +405,13 @@ struct FormKernels : impl::FormKernelsPassBase<FormKernels> {
     bool changed = true;
     while (changed) {
       changed = false;
-      step.walk<WalkOrder::PostOrder, mlir::ReverseIterator>([&](Operation *op) {
-        if (isOpTriviallyDead(op)) {
-          op->erase();
-          changed = true;
-        }
-      });
+      step.walk<WalkOrder::PostOrder, mlir::ReverseIterator>(
+          [&](Operation *op) {
+            if (isOpTriviallyDead(op)) {
+              op->erase();
+              changed = true;
+            }
+          });
     }
   }
 };

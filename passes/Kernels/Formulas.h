@@ -7,8 +7,10 @@
 
 namespace lockstep {
 
-/// The formulas of a kernel's results: an array of dictionaries with `result`, `arguments` (how many the kernel has), `steps` and `value`.
-/// A step is an array of the name of an operation and the numbers of its operands; of `kConstantOperation`, of its value.
+/// The formulas of a kernel's results: an array of dictionaries with `result`,
+/// `arguments` (how many the kernel has), `steps` and `value`. A step is an
+/// array of the name of an operation and the numbers of its operands; of
+/// `kConstantOperation`, of its value.
 inline constexpr llvm::StringLiteral kFormulas = "device.formulas";
 inline constexpr llvm::StringLiteral kConstantOperation = "constant";
 

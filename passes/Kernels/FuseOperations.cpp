@@ -1,7 +1,8 @@
 //===- FuseOperations.cpp - Fuses element-wise operations -----------------===//
 //
-// Vertical fusion is upstream's (`linalg` element-wise fusion); this file decides what may be fused. What comes behind it is in
-// FoldTransposes.cpp and FuseSideBySide.cpp.
+// Vertical fusion is upstream's (`linalg` element-wise fusion); this file
+// decides what may be fused. What comes behind it is in FoldTransposes.cpp and
+// FuseSideBySide.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,14 +30,16 @@ namespace lockstep {
 
 namespace {
 
-/// Whether computing `op` once for each of its users costs less than storing and loading its result.
+/// Whether computing `op` once for each of its users costs less than storing
+/// and loading its result.
 bool isCheapToRepeat(linalg::GenericOp op) {
   constexpr unsigned kMostOperations = 3, kMostInputs = 2;
   if (op.getNumReductionLoops() > 0 || op.getNumDpsInputs() > kMostInputs)
     return false;
   unsigned operations = 0;
   for (Operation &inner : op.getBody()->without_terminator()) {
-    if (isa<math::MathDialect>(inner.getDialect()) || isa<arith::DivFOp, tensor::ExtractOp>(inner))
+    if (isa<math::MathDialect>(inner.getDialect()) ||
+        isa<arith::DivFOp, tensor::ExtractOp>(inner))
       return false;
     ++operations;
   }
@@ -48,19 +51,24 @@ bool shouldFuse(OpOperand *operand) {
   auto consumer = dyn_cast<linalg::GenericOp>(operand->getOwner());
   if (!producer || !consumer)
     return false;
-  // A product keeps its operands in memory: its code reads each of them many times.
+  // A product keeps its operands in memory: its code reads each of them many
+  // times.
   if (isProduct(consumer))
     return false;
-  // What is repeated grows the consumer: without a bound, values that are used twice at every level (the rounds of a
-  // random number generator) would grow it exponentially.
+  // What is repeated grows the consumer: without a bound, values that are used
+  // twice at every level (the rounds of a random number generator) would grow
+  // it exponentially.
   constexpr size_t kMostAfterRepeating = 16;
-  return producer->hasOneUse() || (isCheapToRepeat(producer) && consumer.getBody()->getOperations().size() <= kMostAfterRepeating);
+  return producer->hasOneUse() ||
+         (isCheapToRepeat(producer) &&
+          consumer.getBody()->getOperations().size() <= kMostAfterRepeating);
 }
 
 struct FuseOperations : impl::FuseOperationsPassBase<FuseOperations> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
-    // First of all: fused, an operation that updates its destination would update what it has written itself.
+    // First of all: fused, an operation that updates its destination would
+    // update what it has written itself.
     RewritePatternSet inputs(context);
     populateInitsAsInputsPatterns(inputs);
     if (failed(applyPatternsGreedily(getOperation(), std::move(inputs))))
@@ -68,12 +76,15 @@ struct FuseOperations : impl::FuseOperationsPassBase<FuseOperations> {
     RewritePatternSet patterns(context);
     linalg::populateElementwiseOpsFusionPatterns(patterns, shouldFuse);
     linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
-    linalg::populateConstantFoldLinalgOperations(patterns, [](OpOperand *) { return true; });
+    linalg::populateConstantFoldLinalgOperations(
+        patterns, [](OpOperand *) { return true; });
     tensor::populateFoldTensorEmptyPatterns(patterns);
     affine::AffineApplyOp::getCanonicalizationPatterns(patterns, context);
-    context->getLoadedDialect<linalg::LinalgDialect>()->getCanonicalizationPatterns(patterns);
+    context->getLoadedDialect<linalg::LinalgDialect>()
+        ->getCanonicalizationPatterns(patterns);
     for (RegisteredOperationName op : context->getRegisteredOperations())
-      if (StringRef dialect = op.getDialectNamespace(); dialect == "linalg" || dialect == "tensor" || dialect == "arith")
+      if (StringRef dialect = op.getDialectNamespace();
+          dialect == "linalg" || dialect == "tensor" || dialect == "arith")
         op.getCanonicalizationPatterns(patterns, context);
     FrozenRewritePatternSet frozen(std::move(patterns));
     if (failed(applyPatternsGreedily(getOperation(), frozen)))

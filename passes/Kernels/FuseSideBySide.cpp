@@ -1,4 +1,5 @@
-//===- FuseSideBySide.cpp - Fuses element-wise operations that read the same ===//
+//===- FuseSideBySide.cpp - Fuses element-wise operations that read the same
+//===//
 
 #include "passes/Kernels/Fusion.h"
 
@@ -12,8 +13,11 @@
 using namespace lockstep;
 using namespace mlir;
 
-/// Merges `second` into `first`: both are element-wise on the same shape and share an input.
-static linalg::GenericOp fuseSideBySide(IRRewriter &rewriter, linalg::GenericOp first, linalg::GenericOp second) {
+/// Merges `second` into `first`: both are element-wise on the same shape and
+/// share an input.
+static linalg::GenericOp fuseSideBySide(IRRewriter &rewriter,
+                                        linalg::GenericOp first,
+                                        linalg::GenericOp second) {
   SmallVector<Value> inputs(first.getDpsInputs()), inits(first.getDpsInits());
   llvm::append_range(inputs, second.getDpsInputs());
   llvm::append_range(inits, second.getDpsInits());
@@ -29,15 +33,20 @@ static linalg::GenericOp fuseSideBySide(IRRewriter &rewriter, linalg::GenericOp 
 
   rewriter.setInsertionPoint(second);
   auto fused = linalg::GenericOp::create(
-      rewriter, rewriter.getFusedLoc({first.getLoc(), second.getLoc()}), ValueRange(inits).getTypes(), inputs, inits, maps,
-      first.getIteratorTypesArray(), [&](OpBuilder &b, Location loc, ValueRange arguments) {
+      rewriter, rewriter.getFusedLoc({first.getLoc(), second.getLoc()}),
+      ValueRange(inits).getTypes(), inputs, inits, maps,
+      first.getIteratorTypesArray(),
+      [&](OpBuilder &b, Location loc, ValueRange arguments) {
         SmallVector<Value> yielded;
         unsigned inputOffset = 0, initOffset = inputs.size();
         for (linalg::GenericOp op : {first, second}) {
           IRMapping mapping;
           unsigned numInputs = op.getNumDpsInputs();
-          for (auto [i, argument] : llvm::enumerate(op.getBody()->getArguments()))
-            mapping.map(argument, i < numInputs ? arguments[inputOffset + i] : arguments[initOffset + i - numInputs]);
+          for (auto [i, argument] :
+               llvm::enumerate(op.getBody()->getArguments()))
+            mapping.map(argument, i < numInputs
+                                      ? arguments[inputOffset + i]
+                                      : arguments[initOffset + i - numInputs]);
           for (Operation &inner : op.getBody()->without_terminator())
             b.clone(inner, mapping);
           for (Value value : op.getBody()->getTerminator()->getOperands())
@@ -53,7 +62,8 @@ static linalg::GenericOp fuseSideBySide(IRRewriter &rewriter, linalg::GenericOp 
   return fused;
 }
 
-/// Whether `first`, which comes before `second` in its block, may be computed where `second` stands.
+/// Whether `first`, which comes before `second` in its block, may be computed
+/// where `second` stands.
 static bool mayMoveTo(linalg::GenericOp first, linalg::GenericOp second) {
   for (Operation *user : first->getUsers()) {
     Operation *ancestor = first->getBlock()->findAncestorOpInBlock(*user);
@@ -73,10 +83,14 @@ void lockstep::fuseEpilogues(func::FuncOp function) {
   for (linalg::LinalgOp product : products) {
     SmallVector<linalg::GenericOp> epilogues;
     for (Operation *user : product->getUsers())
-      if (auto generic = dyn_cast<linalg::GenericOp>(user); generic && generic->getBlock() == product->getBlock() &&
-                                                            isEpilogueOf(generic, product) && !llvm::is_contained(epilogues, generic))
+      if (auto generic = dyn_cast<linalg::GenericOp>(user);
+          generic && generic->getBlock() == product->getBlock() &&
+          isEpilogueOf(generic, product) &&
+          !llvm::is_contained(epilogues, generic))
         epilogues.push_back(generic);
-    llvm::sort(epilogues, [](linalg::GenericOp a, linalg::GenericOp b) { return a->isBeforeInBlock(b); });
+    llvm::sort(epilogues, [](linalg::GenericOp a, linalg::GenericOp b) {
+      return a->isBeforeInBlock(b);
+    });
     if (epilogues.size() == 2 && mayMoveTo(epilogues[0], epilogues[1]))
       fuseSideBySide(rewriter, epilogues[0], epilogues[1]);
   }
@@ -87,17 +101,22 @@ namespace {
 /// Fuses siblings of one block, from the first operation to the last.
 class SiblingFusion {
 public:
-  SiblingFusion(Block &block, const UniformityAnalysis &uniformity) : rewriter(block.getParentOp()->getContext()) {
+  SiblingFusion(Block &block, const UniformityAnalysis &uniformity)
+      : rewriter(block.getParentOp()->getContext()) {
     for (auto op : block.getOps<linalg::GenericOp>())
       if (isCandidate(op))
-        candidates.push_back({op, llvm::all_of(op->getResults(), [&](Value v) { return uniformity.isUniform(v); })});
+        candidates.push_back({op, llvm::all_of(op->getResults(), [&](Value v) {
+                                return uniformity.isUniform(v);
+                              })});
   }
 
   void run() {
     for (size_t i = 0; i < candidates.size(); ++i)
       for (size_t j = i; j-- > 0;)
-        if (candidates[j].op && areSiblings(candidates[j], candidates[i]) && mayMoveTo(candidates[j].op, candidates[i].op)) {
-          candidates[i].op = fuseSideBySide(rewriter, candidates[j].op, candidates[i].op);
+        if (candidates[j].op && areSiblings(candidates[j], candidates[i]) &&
+            mayMoveTo(candidates[j].op, candidates[i].op)) {
+          candidates[i].op =
+              fuseSideBySide(rewriter, candidates[j].op, candidates[i].op);
           candidates[j].op = nullptr;
         }
   }
@@ -115,22 +134,31 @@ private:
 
   static bool isCandidate(linalg::GenericOp op) {
     auto type = dyn_cast<RankedTensorType>(op->getResultTypes().front());
-    if (!lockstep::isElementwise(op) || !type || !type.hasStaticShape() || type.getNumElements() < kFewestElements)
+    if (!lockstep::isElementwise(op) || !type || !type.hasStaticShape() ||
+        type.getNumElements() < kFewestElements)
       return false;
-    return llvm::all_of(op.getDpsInitsMutable(), [&](OpOperand &init) { return op.getMatchingIndexingMap(&init).isIdentity(); });
+    return llvm::all_of(op.getDpsInitsMutable(), [&](OpOperand &init) {
+      return op.getMatchingIndexingMap(&init).isIdentity();
+    });
   }
 
-  /// Whether both run over the same elements and read one of them at the same place.
+  /// Whether both run over the same elements and read one of them at the same
+  /// place.
   static bool areSiblings(const Candidate &first, const Candidate &second) {
     linalg::GenericOp a = first.op, b = second.op;
     auto shape = cast<RankedTensorType>(a->getResultTypes().front()).getShape();
-    if (first.isUniform != second.isUniform || shape != cast<RankedTensorType>(b->getResultTypes().front()).getShape() ||
+    if (first.isUniform != second.isUniform ||
+        shape !=
+            cast<RankedTensorType>(b->getResultTypes().front()).getShape() ||
         a->getNumOperands() + b->getNumOperands() > kMostOperands)
       return false;
     return llvm::any_of(a.getDpsInputOperands(), [&](OpOperand *left) {
       auto type = dyn_cast<RankedTensorType>(left->get().getType());
-      return type && type.getShape() == shape && llvm::any_of(b.getDpsInputOperands(), [&](OpOperand *right) {
-               return left->get() == right->get() && a.getMatchingIndexingMap(left) == b.getMatchingIndexingMap(right);
+      return type && type.getShape() == shape &&
+             llvm::any_of(b.getDpsInputOperands(), [&](OpOperand *right) {
+               return left->get() == right->get() &&
+                      a.getMatchingIndexingMap(left) ==
+                          b.getMatchingIndexingMap(right);
              });
     });
   }

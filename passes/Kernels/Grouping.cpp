@@ -24,21 +24,29 @@ using namespace mlir;
 //===----------------------------------------------------------------------===//
 
 /// Collectives, and loads of batches: they stay in program order.
-static bool isOrdered(Operation *op) { return isa<device::LoadBatchOp>(op) || isa<collective::CollectiveDialect>(op->getDialect()); }
+static bool isOrdered(Operation *op) {
+  return isa<device::LoadBatchOp>(op) ||
+         isa<collective::CollectiveDialect>(op->getDialect());
+}
 
-bool lockstep::isControlFlow(Operation *op) { return isa<scf::ForOp, scf::WhileOp, scf::IfOp, scf::IndexSwitchOp>(op); }
+bool lockstep::isControlFlow(Operation *op) {
+  return isa<scf::ForOp, scf::WhileOp, scf::IfOp, scf::IndexSwitchOp>(op);
+}
 
 bool lockstep::isStepControlFlow(Operation *op) {
   if (!isControlFlow(op))
     return false;
   WalkResult result = op->walk([](Operation *inner) {
     auto linalgOp = dyn_cast<linalg::LinalgOp>(inner);
-    // A kernel has no room for what a side computes in a size that is known at run time only.
-    bool needsMemory = isa_and_nonnull<scf::IfOp>(inner->getParentOp()) && llvm::any_of(inner->getResultTypes(), [](Type type) {
+    // A kernel has no room for what a side computes in a size that is known at
+    // run time only.
+    bool needsMemory = isa_and_nonnull<scf::IfOp>(inner->getParentOp()) &&
+                       llvm::any_of(inner->getResultTypes(), [](Type type) {
                          auto tensor = dyn_cast<RankedTensorType>(type);
                          return tensor && !tensor.hasStaticShape();
                        });
-    bool worthKernels = needsMemory || isOrdered(inner) || (linalgOp && isProduct(linalgOp));
+    bool worthKernels =
+        needsMemory || isOrdered(inner) || (linalgOp && isProduct(linalgOp));
     return worthKernels ? WalkResult::interrupt() : WalkResult::advance();
   });
   return result.wasInterrupted();
@@ -47,13 +55,16 @@ bool lockstep::isStepControlFlow(Operation *op) {
 static bool isScalar(Type type) { return type.isIntOrIndexOrFloat(); }
 
 OpClass lockstep::classify(Operation *op) {
-  if (op->hasTrait<OpTrait::IsTerminator>() || isOrdered(op) || isStepControlFlow(op))
+  if (op->hasTrait<OpTrait::IsTerminator>() || isOrdered(op) ||
+      isStepControlFlow(op))
     return OpClass::Step;
   // Of a tensor whose size is known at run time, memory has no other view.
-  if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op) && !cast<RankedTensorType>(op->getResult(0).getType()).hasStaticShape())
+  if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op) &&
+      !cast<RankedTensorType>(op->getResult(0).getType()).hasStaticShape())
     return OpClass::Compute;
   if (matchPattern(op, m_Constant()) ||
-      isa<tensor::EmptyOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp, tensor::DimOp>(op))
+      isa<tensor::EmptyOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp,
+          tensor::CastOp, tensor::DimOp>(op))
     return OpClass::Glue;
   // A fill costs a kernel only where somebody wants to see it.
   if (isa<linalg::FillOp>(op))
@@ -69,14 +80,19 @@ OpClass lockstep::classify(Operation *op) {
 
 namespace {
 
-/// The operations of one block that matter, numbered in program order, and what each depends on.
+/// The operations of one block that matter, numbered in program order, and what
+/// each depends on.
 class Dependences {
 public:
   Dependences(Block &block, llvm::function_ref<bool(Operation *)> stays) {
     for (Operation &op : block) {
       OpClass kind = classify(&op);
-      // A view or an extracted scalar that the step itself uses stays in the step.
-      bool isNode = kind == OpClass::Step || (kind == OpClass::Glue && !matchPattern(&op, m_Constant()) && (stays(&op) || feedsStep(&op)));
+      // A view or an extracted scalar that the step itself uses stays in the
+      // step.
+      bool isNode =
+          kind == OpClass::Step ||
+          (kind == OpClass::Glue && !matchPattern(&op, m_Constant()) &&
+           (stays(&op) || feedsStep(&op)));
       if (!isNode && kind != OpClass::Compute)
         continue;
       index[&op] = ops.size();
@@ -94,13 +110,15 @@ public:
           collect(operand, block, found, visited);
       });
       found.remove(i);
-      // Collectives stay in program order with each other: all ranks issue the same sequence.
+      // Collectives stay in program order with each other: all ranks issue the
+      // same sequence.
       if (communicates(op)) {
         if (lastCommunication)
           found.insert(*lastCommunication);
         lastCommunication = i;
       }
-      // The terminator comes last, and the next batch when nobody needs the one before it.
+      // The terminator comes last, and the next batch when nobody needs the one
+      // before it.
       if (op->hasTrait<OpTrait::IsTerminator>() || loadsBatch(op))
         for (unsigned j = 0; j < i; ++j)
           found.insert(j);
@@ -118,14 +136,21 @@ public:
 
 private:
   static bool communicates(Operation *op) {
-    return op->walk([](Operation *inner) { return isOrdered(inner) ? WalkResult::interrupt() : WalkResult::advance(); }).wasInterrupted();
+    return op
+        ->walk([](Operation *inner) {
+          return isOrdered(inner) ? WalkResult::interrupt()
+                                  : WalkResult::advance();
+        })
+        .wasInterrupted();
   }
 
   static bool loadsBatch(Operation *op) {
-    return op->walk([](device::LoadBatchOp) { return WalkResult::interrupt(); }).wasInterrupted();
+    return op->walk([](device::LoadBatchOp) { return WalkResult::interrupt(); })
+        .wasInterrupted();
   }
 
-  /// Whether a step operation of the same block uses a result of the glue `op` directly or through other glue that stays.
+  /// Whether a step operation of the same block uses a result of the glue `op`
+  /// directly or through other glue that stays.
   static bool feedsStep(Operation *op) {
     if (isa<tensor::EmptyOp>(op))
       return false;
@@ -134,21 +159,27 @@ private:
       if (!ancestor || ancestor == op)
         return false;
       if (ancestor != user) {
-        // Used inside a loop or branch of the step: there it is repeated like any glue, if it is one of a kernel.
+        // Used inside a loop or branch of the step: there it is repeated like
+        // any glue, if it is one of a kernel.
         return classify(user) == OpClass::Step && isStepControlFlow(ancestor);
       }
-      return classify(user) == OpClass::Step || (classify(user) == OpClass::Glue && feedsStep(user));
+      return classify(user) == OpClass::Step ||
+             (classify(user) == OpClass::Glue && feedsStep(user));
     });
   }
 
-  /// Adds the numbered operations of the block that `value` comes from, looking through glue.
-  void collect(Value value, Block &block, llvm::SetVector<unsigned> &found, llvm::SmallPtrSetImpl<Operation *> &visited) {
+  /// Adds the numbered operations of the block that `value` comes from, looking
+  /// through glue.
+  void collect(Value value, Block &block, llvm::SetVector<unsigned> &found,
+               llvm::SmallPtrSetImpl<Operation *> &visited) {
     Operation *producer = value.getDefiningOp();
-    if (!producer || producer->getBlock() != &block || !visited.insert(producer).second)
+    if (!producer || producer->getBlock() != &block ||
+        !visited.insert(producer).second)
       return;
     if (auto it = index.find(producer); it != index.end()) {
       found.insert(it->second);
-      // Glue that stays is also repeated in kernels, which then depend on what it is made of.
+      // Glue that stays is also repeated in kernels, which then depend on what
+      // it is made of.
       if (classify(producer) != OpClass::Glue)
         return;
     }
@@ -163,7 +194,8 @@ private:
 
 class Merger {
 public:
-  Merger(const Dependences &graph, llvm::function_ref<bool(Value)> isUniform) : group(graph.ops.size()), graph(graph) {
+  Merger(const Dependences &graph, llvm::function_ref<bool(Value)> isUniform)
+      : group(graph.ops.size()), graph(graph) {
     for (unsigned i = 0; i < group.size(); ++i) {
       group[i] = i;
       members.push_back({i});
@@ -175,7 +207,8 @@ public:
   void run() {
     for (unsigned i = 0; i < graph.ops.size(); ++i)
       for (unsigned source : graph.sources[i])
-        if (graph.isCompute[i] && graph.isCompute[source] && group[i] != group[source] && wantsMerge(source, i) &&
+        if (graph.isCompute[i] && graph.isCompute[source] &&
+            group[i] != group[source] && wantsMerge(source, i) &&
             mayMerge(group[source], group[i]))
           merge(group[source], group[i]);
   }
@@ -184,8 +217,9 @@ public:
   std::vector<std::vector<unsigned>> members;
 
 private:
-  /// Work, in scalar operations, below which an operation is better done together with its neighbours by
-  /// one worker: a launch of its own would cost about as much.
+  /// Work, in scalar operations, below which an operation is better done
+  /// together with its neighbours by one worker: a launch of its own would cost
+  /// about as much.
   static constexpr int64_t kSmallWork = 1 << 14;
   static constexpr int64_t kSmallGroupWork = 1 << 17;
 
@@ -195,16 +229,20 @@ private:
     auto product = dyn_cast<linalg::LinalgOp>(graph.ops[producer]);
     if (product && isProduct(product) && members[group[producer]].size() == 1) {
       auto epilogue = dyn_cast<linalg::GenericOp>(graph.ops[consumer]);
-      if (epilogue && members[group[consumer]].size() == 1 && isEpilogueOf(epilogue, product) && usedOnlyBy(product, epilogue))
+      if (epilogue && members[group[consumer]].size() == 1 &&
+          isEpilogueOf(epilogue, product) && usedOnlyBy(product, epilogue))
         return true;
     }
-    return groupWork(producer) <= kSmallGroupWork && groupWork(consumer) <= kSmallGroupWork && !holdsProduct(producer) &&
-           !holdsProduct(consumer) && work(graph.ops[producer]) <= kSmallWork && work(graph.ops[consumer]) <= kSmallWork &&
+    return groupWork(producer) <= kSmallGroupWork &&
+           groupWork(consumer) <= kSmallGroupWork && !holdsProduct(producer) &&
+           !holdsProduct(consumer) && work(graph.ops[producer]) <= kSmallWork &&
+           work(graph.ops[consumer]) <= kSmallWork &&
            groupWork(producer) + groupWork(consumer) <= kSmallGroupWork;
   }
 
   static bool usedOnlyBy(Operation *producer, Operation *consumer) {
-    return llvm::all_of(producer->getUsers(), [&](Operation *user) { return user == consumer; });
+    return llvm::all_of(producer->getUsers(),
+                        [&](Operation *user) { return user == consumer; });
   }
 
   bool holdsProduct(unsigned op) {
@@ -232,17 +270,22 @@ private:
     for (Type type : op->getResultTypes())
       if (auto tensor = dyn_cast<RankedTensorType>(type))
         elements += tensor.hasStaticShape() ? tensor.getNumElements() : 1 << 20;
-    // A loop's body is not looked into: it counts as large unless its result is tiny.
-    return isa<linalg::LinalgOp>(op) ? elements : (op->getNumRegions() > 0 ? elements * 16 : elements);
+    // A loop's body is not looked into: it counts as large unless its result is
+    // tiny.
+    return isa<linalg::LinalgOp>(op)
+               ? elements
+               : (op->getNumRegions() > 0 ? elements * 16 : elements);
   }
 
-  /// Whether no path leads from one of the groups through a third back into the other.
+  /// Whether no path leads from one of the groups through a third back into the
+  /// other.
   bool mayMerge(unsigned a, unsigned b) {
     llvm::DenseSet<unsigned> visited;
     SmallVector<unsigned> worklist;
     auto leave = [&](unsigned node) {
       for (unsigned user : graph.users[node])
-        if (group[user] != a && group[user] != b && visited.insert(group[user]).second)
+        if (group[user] != a && group[user] != b &&
+            visited.insert(group[user]).second)
           worklist.push_back(group[user]);
     };
     for (unsigned g : {a, b})
@@ -276,13 +319,15 @@ private:
 
 } // namespace
 
-Grouping lockstep::groupOperations(Block &block, bool fuse, const GroupingHooks &hooks) {
+Grouping lockstep::groupOperations(Block &block, bool fuse,
+                                   const GroupingHooks &hooks) {
   Dependences graph(block, hooks.stays);
   Merger merger(graph, hooks.isUniform);
   if (fuse)
     merger.run();
 
-  // Topological order of the groups; among those that are ready, the one that stood first and does not come late.
+  // Topological order of the groups; among those that are ready, the one that
+  // stood first and does not come late.
   unsigned count = graph.ops.size();
   std::vector<llvm::SetVector<unsigned>> successors(count);
   std::vector<unsigned> pending(count, 0);
@@ -295,7 +340,9 @@ Grouping lockstep::groupOperations(Block &block, bool fuse, const GroupingHooks 
   using Entry = std::tuple<bool, unsigned, unsigned>;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
   auto enqueue = [&](unsigned g) {
-    bool isLate = llvm::any_of(merger.members[g], [&](unsigned member) { return hooks.comesLate(graph.ops[member]); });
+    bool isLate = llvm::any_of(merger.members[g], [&](unsigned member) {
+      return hooks.comesLate(graph.ops[member]);
+    });
     ready.push({isLate, merger.members[g].front(), g});
   };
   for (unsigned g = 0; g < count; ++g)

@@ -9,12 +9,15 @@ using namespace mlir;
 
 namespace {
 
-/// An element-wise operation reads its destination as one more input, so that the result may be written elsewhere.
+/// An element-wise operation reads its destination as one more input, so that
+/// the result may be written elsewhere.
 struct InitToInput : OpRewritePattern<linalg::GenericOp> {
   using OpRewritePattern::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(linalg::GenericOp op, PatternRewriter &rewriter) const override {
-    if (!op.hasPureTensorSemantics() || op.getNumParallelLoops() != op.getNumLoops())
+  LogicalResult matchAndRewrite(linalg::GenericOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.hasPureTensorSemantics() ||
+        op.getNumParallelLoops() != op.getNumLoops())
       return failure();
     SmallVector<OpOperand *> inits;
     for (OpOperand &init : op.getDpsInitsMutable())
@@ -29,21 +32,27 @@ struct InitToInput : OpRewritePattern<linalg::GenericOp> {
     for (OpOperand *init : inits) {
       unsigned number = init->getOperandNumber() - numInputs;
       if (op.payloadUsesValueFromOperand(init)) {
-        maps.insert(maps.begin() + inputs.size(), op.getMatchingIndexingMap(init));
+        maps.insert(maps.begin() + inputs.size(),
+                    op.getMatchingIndexingMap(init));
         inputs.push_back(init->get());
         read.push_back(number);
       }
       auto type = cast<RankedTensorType>(init->get().getType());
-      outputs[number] =
-          tensor::EmptyOp::create(rewriter, op.getLoc(), tensor::getMixedSizes(rewriter, op.getLoc(), init->get()), type.getElementType());
+      outputs[number] = tensor::EmptyOp::create(
+          rewriter, op.getLoc(),
+          tensor::getMixedSizes(rewriter, op.getLoc(), init->get()),
+          type.getElementType());
     }
-    auto generic =
-        linalg::GenericOp::create(rewriter, op.getLoc(), op->getResultTypes(), inputs, outputs, maps, op.getIteratorTypesArray());
-    rewriter.cloneRegionBefore(op.getRegion(), generic.getRegion(), generic.getRegion().begin());
+    auto generic = linalg::GenericOp::create(
+        rewriter, op.getLoc(), op->getResultTypes(), inputs, outputs, maps,
+        op.getIteratorTypesArray());
+    rewriter.cloneRegionBefore(op.getRegion(), generic.getRegion(),
+                               generic.getRegion().begin());
     Block &body = *generic.getBlock();
     for (auto [i, number] : llvm::enumerate(read)) {
       BlockArgument old = body.getArgument(numInputs + i + number);
-      BlockArgument input = body.insertArgument(numInputs + i, old.getType(), old.getLoc());
+      BlockArgument input =
+          body.insertArgument(numInputs + i, old.getType(), old.getLoc());
       body.getArgument(numInputs + i + 1 + number).replaceAllUsesWith(input);
     }
     rewriter.replaceOp(op, generic);
@@ -53,4 +62,6 @@ struct InitToInput : OpRewritePattern<linalg::GenericOp> {
 
 } // namespace
 
-void lockstep::populateInitsAsInputsPatterns(RewritePatternSet &patterns) { patterns.add<InitToInput>(patterns.getContext()); }
+void lockstep::populateInitsAsInputsPatterns(RewritePatternSet &patterns) {
+  patterns.add<InitToInput>(patterns.getContext());
+}

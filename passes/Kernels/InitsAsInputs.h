@@ -7,8 +7,9 @@
 
 namespace lockstep {
 
-/// Element-wise generics read what their destinations hold as inputs, and write to empty tensors: so they may be fused with others,
-/// computed several times, and their results may be written elsewhere.
+/// Element-wise generics read what their destinations hold as inputs, and write
+/// to empty tensors: so they may be fused with others, computed several times,
+/// and their results may be written elsewhere.
 void populateInitsAsInputsPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace lockstep

@@ -25,36 +25,46 @@ bool isWithoutElements(Type type) {
 
 /// Whether all that `op` does is to make tensors without elements.
 bool computesNothing(Operation *op) {
-  return op->getNumResults() > 0 && llvm::all_of(op->getResultTypes(), isWithoutElements) && isMemoryEffectFree(op) &&
-         !isa<tensor::EmptyOp>(op) && !op->hasTrait<OpTrait::IsTerminator>();
+  return op->getNumResults() > 0 &&
+         llvm::all_of(op->getResultTypes(), isWithoutElements) &&
+         isMemoryEffectFree(op) && !isa<tensor::EmptyOp>(op) &&
+         !op->hasTrait<OpTrait::IsTerminator>();
 }
 
-/// Whether `op` is executed for no element at all, as a reduction of nothing, which leaves what it begins with.
-bool hasNoIterations(linalg::LinalgOp op) { return op.hasPureTensorSemantics() && llvm::is_contained(op.getStaticLoopRanges(), 0); }
+/// Whether `op` is executed for no element at all, as a reduction of nothing,
+/// which leaves what it begins with.
+bool hasNoIterations(linalg::LinalgOp op) {
+  return op.hasPureTensorSemantics() &&
+         llvm::is_contained(op.getStaticLoopRanges(), 0);
+}
 
 void replaceByEmpty(OpBuilder &builder, Operation *op) {
   builder.setInsertionPoint(op);
   for (OpResult result : op->getResults()) {
     auto type = cast<RankedTensorType>(result.getType());
-    result.replaceAllUsesWith(tensor::EmptyOp::create(builder, op->getLoc(), type.getShape(), type.getElementType()));
+    result.replaceAllUsesWith(tensor::EmptyOp::create(
+        builder, op->getLoc(), type.getShape(), type.getElementType()));
   }
   op->erase();
 }
 
-/// Whether a result of `op` may keep elements of its destination that `op` does not come to, such as those beside a diagonal. Bufferization
-/// and fusion take all of a destination that is not read to be overwritten.
+/// Whether a result of `op` may keep elements of its destination that `op` does
+/// not come to, such as those beside a diagonal. Bufferization and fusion take
+/// all of a destination that is not read to be overwritten.
 bool keepsElements(linalg::LinalgOp op) {
   if (!op.hasPureTensorSemantics())
     return false;
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
-  bool isOneElement = llvm::all_of(ranges, [](int64_t range) { return range == 1; });
+  bool isOneElement =
+      llvm::all_of(ranges, [](int64_t range) { return range == 1; });
   return llvm::any_of(op.getDpsInitsMutable(), [&](OpOperand &init) {
     AffineMap map = op.getMatchingIndexingMap(&init);
     if (!map.isProjectedPermutation())
       return !isOneElement;
     // A loop that the destination does not have may have no iterations.
     for (auto [loop, range] : llvm::enumerate(ranges))
-      if (ShapedType::isDynamic(range) && !map.isFunctionOfDim(loop) && !op.payloadUsesValueFromOperand(&init))
+      if (ShapedType::isDynamic(range) && !map.isFunctionOfDim(loop) &&
+          !op.payloadUsesValueFromOperand(&init))
         return true;
     return false;
   });
@@ -63,17 +73,22 @@ bool keepsElements(linalg::LinalgOp op) {
 /// Makes loops that insert one element after the other.
 LogicalResult insertByElement(RewriterBase &rewriter, linalg::LinalgOp op) {
   scf::SCFTilingOptions options;
-  options.setTileSizes(SmallVector<OpFoldResult>(op.getNumLoops(), rewriter.getIndexAttr(1)));
+  options.setTileSizes(
+      SmallVector<OpFoldResult>(op.getNumLoops(), rewriter.getIndexAttr(1)));
   rewriter.setInsertionPoint(op);
-  FailureOr<scf::SCFTilingResult> tiled = scf::tileUsingSCF(rewriter, cast<TilingInterface>(op.getOperation()), options);
+  FailureOr<scf::SCFTilingResult> tiled = scf::tileUsingSCF(
+      rewriter, cast<TilingInterface>(op.getOperation()), options);
   if (failed(tiled))
-    return op.emitError("expected an operation that can be divided into its elements, since it does not come to all of its result");
+    return op.emitError(
+        "expected an operation that can be divided into its elements, since it "
+        "does not come to all of its result");
   rewriter.replaceOp(op, tiled->replacements);
   return success();
 }
 
-/// The stride of a dimension of size one means nothing. Where it is not one, a view that drops the dimension takes two operations on
-/// memory, with a stride of one it takes one.
+/// The stride of a dimension of size one means nothing. Where it is not one, a
+/// view that drops the dimension takes two operations on memory, with a stride
+/// of one it takes one.
 template <typename SliceOp> void normalizeStrides(SliceOp op) {
   SmallVector<int64_t> strides(op.getStaticStrides());
   for (auto [stride, size] : llvm::zip_equal(strides, op.getStaticSizes()))
@@ -93,12 +108,14 @@ struct NormalizeTensors : impl::NormalizeTensorsPassBase<NormalizeTensors> {
         empty.push_back(op);
         return WalkResult::skip();
       }
-      if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op); linalgOp && hasNoIterations(linalgOp)) {
+      if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+          linalgOp && hasNoIterations(linalgOp)) {
         op->replaceAllUsesWith(linalgOp.getDpsInits());
         op->erase();
         return WalkResult::skip();
       }
-      if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op); linalgOp && keepsElements(linalgOp))
+      if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+          linalgOp && keepsElements(linalgOp))
         partial.push_back(linalgOp);
       if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
         normalizeStrides(slice);

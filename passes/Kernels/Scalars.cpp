@@ -13,18 +13,25 @@ Type lockstep::getStoredType(Type type) {
   return type.isIntOrFloat() ? RankedTensorType::get({}, type) : type;
 }
 
-Value lockstep::storeScalar(OpBuilder &builder, Location location, Value value) {
+Value lockstep::storeScalar(OpBuilder &builder, Location location,
+                            Value value) {
   Type type = getStoredType(value.getType());
   if (type == value.getType())
     return value;
   if (value.getType().isIndex())
-    value = arith::IndexCastOp::create(builder, location, builder.getI64Type(), value);
+    value = arith::IndexCastOp::create(builder, location, builder.getI64Type(),
+                                       value);
   return tensor::FromElementsOp::create(builder, location, type, value);
 }
 
-Value lockstep::loadScalar(OpBuilder &builder, Location location, Value stored, Type type) {
+Value lockstep::loadScalar(OpBuilder &builder, Location location, Value stored,
+                           Type type) {
   if (stored.getType() == type)
     return stored;
-  Value value = tensor::ExtractOp::create(builder, location, stored, ValueRange());
-  return type.isIndex() ? arith::IndexCastOp::create(builder, location, type, value).getResult() : value;
+  Value value =
+      tensor::ExtractOp::create(builder, location, stored, ValueRange());
+  return type.isIndex()
+             ? arith::IndexCastOp::create(builder, location, type, value)
+                   .getResult()
+             : value;
 }

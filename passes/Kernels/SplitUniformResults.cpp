@@ -16,15 +16,18 @@ namespace lockstep {
 
 namespace {
 
-/// Loops and branches that become one kernel each, though some of their results are uniform and others are not.
-SmallVector<Operation *> findMixed(ModuleOp module, const UniformityAnalysis &uniformity) {
+/// Loops and branches that become one kernel each, though some of their results
+/// are uniform and others are not.
+SmallVector<Operation *> findMixed(ModuleOp module,
+                                   const UniformityAnalysis &uniformity) {
   SmallVector<Operation *> mixed;
   auto isUniform = [&](Value result) { return uniformity.isUniform(result); };
   for (auto step : module.getOps<func::FuncOp>())
     step.walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (!isControlFlow(op) || isStepControlFlow(op))
         return WalkResult::advance();
-      if (llvm::any_of(op->getResults(), isUniform) && !llvm::all_of(op->getResults(), isUniform))
+      if (llvm::any_of(op->getResults(), isUniform) &&
+          !llvm::all_of(op->getResults(), isUniform))
         mixed.push_back(op);
       // What is inside becomes a part of that kernel.
       return WalkResult::skip();
@@ -32,7 +35,8 @@ SmallVector<Operation *> findMixed(ModuleOp module, const UniformityAnalysis &un
   return mixed;
 }
 
-struct SplitUniformResults : impl::SplitUniformResultsPassBase<SplitUniformResults> {
+struct SplitUniformResults
+    : impl::SplitUniformResultsPassBase<SplitUniformResults> {
   void runOnOperation() override {
     if (failed(checkStepsAreInlined(getOperation())))
       return signalPassFailure();
@@ -42,7 +46,8 @@ struct SplitUniformResults : impl::SplitUniformResultsPassBase<SplitUniformResul
       return;
     for (Operation *op : mixed) {
       Operation *ofUniform = OpBuilder(op).clone(*op);
-      for (auto [result, copy] : llvm::zip_equal(op->getResults(), ofUniform->getResults()))
+      for (auto [result, copy] :
+           llvm::zip_equal(op->getResults(), ofUniform->getResults()))
         if (uniformity.isUniform(result))
           result.replaceAllUsesWith(copy);
     }

@@ -7,14 +7,18 @@
 
 namespace lockstep {
 
-/// Whether `op` multiplies and adds over several inputs: a matrix product, a convolution or a gradient of one.
+/// Whether `op` multiplies and adds over several inputs: a matrix product, a
+/// convolution or a gradient of one.
 bool isProduct(mlir::linalg::LinalgOp op);
 
-/// Whether `op` computes every element of its results from the elements of its inputs, without a reduction.
+/// Whether `op` computes every element of its results from the elements of its
+/// inputs, without a reduction.
 bool isElementwise(mlir::linalg::LinalgOp op);
 
-/// Whether `consumer` is element-wise on the shape of the result of `product`, a static one, and reads it at the same position.
-bool isEpilogueOf(mlir::linalg::GenericOp consumer, mlir::linalg::LinalgOp product);
+/// Whether `consumer` is element-wise on the shape of the result of `product`,
+/// a static one, and reads it at the same position.
+bool isEpilogueOf(mlir::linalg::GenericOp consumer,
+                  mlir::linalg::LinalgOp product);
 
 } // namespace lockstep
 

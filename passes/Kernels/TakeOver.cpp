@@ -10,24 +10,31 @@
 using namespace lockstep;
 using namespace mlir;
 
-static bool isVariable(device::BindingAttr binding) { return binding && binding.getKind() == device::BindingKind::Variable; }
+static bool isVariable(device::BindingAttr binding) {
+  return binding && binding.getKind() == device::BindingKind::Variable;
+}
 
 OldValues::OldValues(func::FuncOp step) : step(step) {
   for (BlockArgument argument : step.getArguments())
-    if (auto binding = step.getArgAttrOfType<device::BindingAttr>(argument.getArgNumber(), "device.binding"); isVariable(binding))
+    if (auto binding = step.getArgAttrOfType<device::BindingAttr>(
+            argument.getArgNumber(), "device.binding");
+        isVariable(binding))
       arguments[binding.getName()] = argument;
 }
 
 Value OldValues::find(Value value) {
   for (OpOperand &use : value.getUses())
     if (isa<func::ReturnOp>(use.getOwner()))
-      if (auto binding = step.getResultAttrOfType<device::BindingAttr>(use.getOperandNumber(), "device.binding"); isVariable(binding))
+      if (auto binding = step.getResultAttrOfType<device::BindingAttr>(
+              use.getOperandNumber(), "device.binding");
+          isVariable(binding))
         if (Value argument = arguments.lookup(binding.getName()))
           return argument;
   return {};
 }
 
-/// Whether computing `result` only overwrites elements of `argument` that nobody reads any more.
+/// Whether computing `result` only overwrites elements of `argument` that
+/// nobody reads any more.
 static bool mayTakeOver(Value result, BlockArgument argument) {
   if (!argument.hasOneUse() || argument.getType() != result.getType())
     return false;
@@ -37,15 +44,22 @@ static bool mayTakeOver(Value result, BlockArgument argument) {
   if (auto loop = dyn_cast<scf::ForOp>(use.getOwner()))
     return loop.getTiedLoopInit(cast<OpResult>(result)) == &use;
   auto generic = dyn_cast<linalg::GenericOp>(use.getOwner());
-  return generic && isElementwise(generic) && !generic.isDpsInit(&use) && generic.getMatchingIndexingMap(&use).isIdentity() &&
-         generic.getMatchingIndexingMap(generic.getTiedOpOperand(cast<OpResult>(result))).isIdentity();
+  return generic && isElementwise(generic) && !generic.isDpsInit(&use) &&
+         generic.getMatchingIndexingMap(&use).isIdentity() &&
+         generic
+             .getMatchingIndexingMap(
+                 generic.getTiedOpOperand(cast<OpResult>(result)))
+             .isIdentity();
 }
 
-void lockstep::takeOverArguments(device::KernelOp kernel, OldValues &oldValues, ArrayRef<Value> arguments, ArrayRef<Value> outputs) {
+void lockstep::takeOverArguments(device::KernelOp kernel, OldValues &oldValues,
+                                 ArrayRef<Value> arguments,
+                                 ArrayRef<Value> outputs) {
   auto yielded = kernel.getBody().front().getTerminator()->getOperands();
   SmallVector<int64_t> inPlace(yielded.size(), -1);
   auto tryArgument = [&](unsigned result, BlockArgument argument) {
-    if (inPlace[result] < 0 && mayTakeOver(yielded[result], argument) && !llvm::is_contained(inPlace, argument.getArgNumber()))
+    if (inPlace[result] < 0 && mayTakeOver(yielded[result], argument) &&
+        !llvm::is_contained(inPlace, argument.getArgNumber()))
       inPlace[result] = argument.getArgNumber();
   };
   auto inputs = kernel.getBody().getArguments().take_front(arguments.size());

@@ -15,7 +15,8 @@ class OldValues {
 public:
   explicit OldValues(mlir::func::FuncOp step);
 
-  /// What the variable holds before the step that holds `value` after it; null if `value` is not one's new value.
+  /// What the variable holds before the step that holds `value` after it; null
+  /// if `value` is not one's new value.
   mlir::Value find(mlir::Value value);
 
 private:
@@ -24,11 +25,14 @@ private:
   llvm::StringMap<mlir::BlockArgument> arguments;
 };
 
-/// Says which results of `kernel`, which computes `outputs` of a step from `arguments`, take over the memory of which arguments. A result
-/// may take over that of an argument that only one element-wise operation reads, at the positions at which it writes: first of all a
-/// variable's new value that of the old one. Code generation withdraws that where other operations of the kernel write to the result
-/// before.
-void takeOverArguments(device::KernelOp kernel, OldValues &oldValues, llvm::ArrayRef<mlir::Value> arguments,
+/// Says which results of `kernel`, which computes `outputs` of a step from
+/// `arguments`, take over the memory of which arguments. A result may take over
+/// that of an argument that only one element-wise operation reads, at the
+/// positions at which it writes: first of all a variable's new value that of
+/// the old one. Code generation withdraws that where other operations of the
+/// kernel write to the result before.
+void takeOverArguments(device::KernelOp kernel, OldValues &oldValues,
+                       llvm::ArrayRef<mlir::Value> arguments,
                        llvm::ArrayRef<mlir::Value> outputs);
 
 } // namespace lockstep

@@ -1,15 +1,24 @@
 //===- AlignBranches.cpp - Collectives of both sides become one -----------===//
 //
-// A branch that replicas may take differently has been proven to issue the same collectives on both sides. To be one
-// rendezvous they have to be one command, so the branch is cut in two at each of them:
+// A branch that replicas may take differently has been proven to issue the same
+// collectives on both sides. To be one rendezvous they have to be one command,
+// so the branch is cut in two at each of them:
 //
-//   if c { a; x; b } else { d; y; e }   ->   v = if c { a; yield } else { d; yield };  z = x or y of v;  if c { b } else { e }
+//   if c { a; x; b } else { d; y; e }
 //
-// What the second half needs of the first is carried over by the results of the first; the side that has no such value gives
-// something that nobody reads. Loops with the same bounds, and branches on the same condition, that hold collectives on both sides
-// change places with the branch, which is then aligned inside of them:
+//   ->  v = if c { a; yield } else { d; yield }
+//       z = x or y of v
+//       if c { b } else { e }
 //
-//   if c { for i { x } } else { for i { y } }   ->   for i { if c { x } else { y } }
+// What the second half needs of the first is carried over by the results of the
+// first; the side that has no such value gives something that nobody reads.
+// Loops with the same bounds, and branches on the same condition, that hold
+// collectives on both sides change places with the branch, which is then
+// aligned inside of them:
+//
+//   if c { for i { x } } else { for i { y } }
+//
+//   ->  for i { if c { x } else { y } }
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,11 +46,13 @@ namespace lockstep {
 namespace {
 
 bool holdsCollectives(Operation *op) {
-  WalkResult result = op->walk([](CollectiveOpInterface) { return WalkResult::interrupt(); });
+  WalkResult result =
+      op->walk([](CollectiveOpInterface) { return WalkResult::interrupt(); });
   return result.wasInterrupted();
 }
 
-/// The first operation of `region` that is a collective or holds one; null if there is none.
+/// The first operation of `region` that is a collective or holds one; null if
+/// there is none.
 Operation *findFirst(Region &region) {
   for (Operation &op : region.getOps())
     if (holdsCollectives(&op))
@@ -61,12 +72,17 @@ Operation *findCollective(Operation *op) {
 
 /// Whether one operation can stand for both. Operands may differ.
 bool match(Operation *lhs, Operation *rhs) {
-  return lhs->getName() == rhs->getName() && lhs->getAttrDictionary() == rhs->getAttrDictionary() &&
-         lhs->getOperandTypes() == rhs->getOperandTypes() && lhs->getResultTypes() == rhs->getResultTypes();
+  return lhs->getName() == rhs->getName() &&
+         lhs->getAttrDictionary() == rhs->getAttrDictionary() &&
+         lhs->getOperandTypes() == rhs->getOperandTypes() &&
+         lhs->getResultTypes() == rhs->getResultTypes();
 }
 
 /// The wait of a start; null for other collectives.
-Operation *getWait(Operation *collective) { return isa<collective::StartOp>(collective) ? *collective->user_begin() : nullptr; }
+Operation *getWait(Operation *collective) {
+  return isa<collective::StartOp>(collective) ? *collective->user_begin()
+                                              : nullptr;
+}
 
 /// Aligns the sides of one branch.
 class BranchAligner {
@@ -81,10 +97,12 @@ public:
       scf::YieldOp::create(builder, branch.getLoc());
     }
     for (;;) {
-      // Again after each branch inside that has been aligned, which leaves what it shares here.
+      // Again after each branch inside that has been aligned, which leaves what
+      // it shares here.
       shareFree();
       hoistCommon();
-      Operation *left = findFirst(branch.getThenRegion()), *right = findFirst(branch.getElseRegion());
+      Operation *left = findFirst(branch.getThenRegion()),
+                *right = findFirst(branch.getElseRegion());
       if (!left && !right)
         return success();
       if (failed(alignFirst(left, right)))
@@ -93,11 +111,15 @@ public:
   }
 
 private:
-  static Block &side(scf::IfOp op, bool isThen) { return (isThen ? op.getThenRegion() : op.getElseRegion()).front(); }
+  static Block &side(scf::IfOp op, bool isThen) {
+    return (isThen ? op.getThenRegion() : op.getElseRegion()).front();
+  }
 
-  /// Takes what comes first on the two sides, of which one may be null, out of the branch.
+  /// Takes what comes first on the two sides, of which one may be null, out of
+  /// the branch.
   LogicalResult alignFirst(Operation *left, Operation *right) {
-    if (left && right && isa<CollectiveOpInterface>(left) && isa<CollectiveOpInterface>(right) && match(left, right)) {
+    if (left && right && isa<CollectiveOpInterface>(left) &&
+        isa<CollectiveOpInterface>(right) && match(left, right)) {
       cut(left, right);
       return success();
     }
@@ -115,38 +137,50 @@ private:
     Operation *unmatched = findCollective(left ? left : right);
     if (left && right && isa<LoopLikeOpInterface>(left))
       return unmatched->emitError(
-          "expected the same loop, of the same bounds, on both sides of a branch that replicas may take differently");
-    return unmatched->emitError("expected the same collectives on both sides of a branch that replicas may take differently");
+          "expected the same loop, of the same bounds, on both sides of a "
+          "branch that replicas may take differently");
+    return unmatched->emitError(
+        "expected the same collectives on both sides of a branch that replicas "
+        "may take differently");
   }
 
-  /// What a branch gives: the values that its sides have, one of which may have none.
+  /// What a branch gives: the values that its sides have, one of which may have
+  /// none.
   struct Given {
     Value left, right;
     Value any() const { return left ? left : right; }
   };
 
-  /// Moves what comes before `left` and `right` into a branch of its own, before this one. What it gives of one side alone is used instead
-  /// of that behind it.
-  scf::IfOp splitBefore(Operation *left, Operation *right, ArrayRef<Given> given) {
+  /// Moves what comes before `left` and `right` into a branch of its own,
+  /// before this one. What it gives of one side alone is used instead of that
+  /// behind it.
+  scf::IfOp splitBefore(Operation *left, Operation *right,
+                        ArrayRef<Given> given) {
     builder.setInsertionPoint(branch);
     Location loc = branch.getLoc();
-    SmallVector<Type> types = llvm::map_to_vector(given, [](const Given &one) { return one.any().getType(); });
-    auto first = scf::IfOp::create(builder, loc, types, branch.getCondition(), /*withElseRegion=*/true);
+    SmallVector<Type> types = llvm::map_to_vector(
+        given, [](const Given &one) { return one.any().getType(); });
+    auto first = scf::IfOp::create(builder, loc, types, branch.getCondition(),
+                                   /*withElseRegion=*/true);
     for (bool isThen : {true, false}) {
       Block &from = side(branch, isThen), &to = side(first, isThen);
       to.clear();
-      to.getOperations().splice(to.end(), from.getOperations(), from.begin(), Block::iterator(isThen ? left : right));
+      to.getOperations().splice(to.end(), from.getOperations(), from.begin(),
+                                Block::iterator(isThen ? left : right));
       builder.setInsertionPointToEnd(&to);
       SmallVector<Value> yielded;
       for (const Given &one : given) {
         Value own = isThen ? one.left : one.right;
-        yielded.push_back(own ? own : createUnread(builder, loc, one.any().getType()));
+        yielded.push_back(
+            own ? own : createUnread(builder, loc, one.any().getType()));
       }
       scf::YieldOp::create(builder, loc, yielded);
     }
     for (auto [one, result] : llvm::zip_equal(given, first.getResults()))
       if (!one.left || !one.right)
-        one.any().replaceUsesWithIf(result, [&](OpOperand &use) { return branch->isAncestor(use.getOwner()); });
+        one.any().replaceUsesWithIf(result, [&](OpOperand &use) {
+          return branch->isAncestor(use.getOwner());
+        });
     return first;
   }
 
@@ -161,8 +195,10 @@ private:
           return ancestor == op || op->isBeforeInBlock(ancestor);
         });
       };
-      for (Operation &before : llvm::make_range(op->getBlock()->begin(), Block::iterator(op)))
-        for (Value result : llvm::make_filter_range(before.getResults(), isUsed))
+      for (Operation &before :
+           llvm::make_range(op->getBlock()->begin(), Block::iterator(op)))
+        for (Value result :
+             llvm::make_filter_range(before.getResults(), isUsed))
           given.push_back(isThen ? Given{result, {}} : Given{{}, result});
     }
     scf::IfOp first = splitBefore(left, right, given);
@@ -170,14 +206,17 @@ private:
       first.erase();
   }
 
-  /// Takes constants and unwritten memory out, one for both sides: what is computed from them alike is then alike.
+  /// Takes constants and unwritten memory out, one for both sides: what is
+  /// computed from them alike is then alike.
   void shareFree() {
     for (Region &region : branch->getRegions())
       for (Operation &op : llvm::make_early_inc_range(region.getOps())) {
-        if (op.getNumOperands() > 0 || !(op.hasTrait<OpTrait::ConstantLike>() || isa<tensor::EmptyOp>(op)))
+        if (op.getNumOperands() > 0 ||
+            !(op.hasTrait<OpTrait::ConstantLike>() || isa<tensor::EmptyOp>(op)))
           continue;
         auto same = llvm::find_if(shared, [&](Operation *other) {
-          return OperationEquivalence::isEquivalentTo(&op, other, OperationEquivalence::IgnoreLocations);
+          return OperationEquivalence::isEquivalentTo(
+              &op, other, OperationEquivalence::IgnoreLocations);
         });
         if (same != shared.end()) {
           op.replaceAllUsesWith((*same)->getResults());
@@ -189,13 +228,15 @@ private:
       }
   }
 
-  /// Moves what comes before two collectives into a branch of its own, and the two out as one.
+  /// Moves what comes before two collectives into a branch of its own, and the
+  /// two out as one.
   void cut(Operation *left, Operation *right) {
     SmallVector<Value> ofLeft = findCarried(left), ofRight = findCarried(right);
     // Operands that are the same value already need no branch.
     SmallVector<unsigned> operands;
     SmallVector<Given> given;
-    for (auto [i, pair] : llvm::enumerate(llvm::zip_equal(left->getOperands(), right->getOperands())))
+    for (auto [i, pair] : llvm::enumerate(
+             llvm::zip_equal(left->getOperands(), right->getOperands())))
       if (auto [x, y] = pair; x != y) {
         operands.push_back(i);
         given.push_back({x, y});
@@ -213,7 +254,8 @@ private:
     if (!leftWait)
       return;
     // A wait names the inputs of its start again, and depends on nothing else.
-    cast<collective::WaitOp>(leftWait).getInputsMutable().assign(cast<collective::StartOp>(left).getInputs());
+    cast<collective::WaitOp>(leftWait).getInputsMutable().assign(
+        cast<collective::StartOp>(left).getInputs());
     merge(leftWait, rightWait);
   }
 
@@ -225,25 +267,32 @@ private:
     right->erase();
   }
 
-  /// What the side of `collective` computes before it and uses behind it. Scalars are computed again behind it, so that only
-  /// tensors are carried.
+  /// What the side of `collective` computes before it and uses behind it.
+  /// Scalars are computed again behind it, so that only tensors are carried.
   SmallVector<Value> findCarried(Operation *collective) {
     Block *block = collective->getBlock();
     auto isBehind = [&](OpOperand &use) {
       Operation *user = block->findAncestorOpInBlock(*use.getOwner());
-      return user && user != getWait(collective) && collective->isBeforeInBlock(user);
+      return user && user != getWait(collective) &&
+             collective->isBeforeInBlock(user);
     };
     SmallVector<Operation *> before;
-    for (Operation &op : llvm::make_range(block->begin(), Block::iterator(collective)))
+    for (Operation &op :
+         llvm::make_range(block->begin(), Block::iterator(collective)))
       before.push_back(&op);
     for (Operation *op : llvm::reverse(before)) {
-      bool isScalar = llvm::none_of(op->getResultTypes(), [](Type type) { return isa<RankedTensorType>(type); });
+      bool isScalar = llvm::none_of(op->getResultTypes(), [](Type type) {
+        return isa<RankedTensorType>(type);
+      });
       if (!isScalar || !isMemoryEffectFree(op) ||
-          llvm::none_of(op->getResults(), [&](Value result) { return llvm::any_of(result.getUses(), isBehind); }))
+          llvm::none_of(op->getResults(), [&](Value result) {
+            return llvm::any_of(result.getUses(), isBehind);
+          }))
         continue;
       builder.setInsertionPointAfter(collective);
       Operation *again = builder.clone(*op);
-      for (auto [result, repeated] : llvm::zip_equal(op->getResults(), again->getResults()))
+      for (auto [result, repeated] :
+           llvm::zip_equal(op->getResults(), again->getResults()))
         result.replaceUsesWithIf(repeated, isBehind);
     }
     SmallVector<Value> carried;
@@ -254,19 +303,24 @@ private:
     return carried;
   }
 
-  /// Takes computations out of the branch that both sides do on the same values, such as the division of a mean: their
-  /// results are equal on all replicas.
+  /// Takes computations out of the branch that both sides do on the same
+  /// values, such as the division of a mean: their results are equal on all
+  /// replicas.
   void hoistCommon() {
     Block &left = side(branch, true), &right = side(branch, false);
-    for (Operation &op : llvm::make_early_inc_range(left.without_terminator())) {
+    for (Operation &op :
+         llvm::make_early_inc_range(left.without_terminator())) {
       llvm::SetVector<Value> used;
       getUsedValuesDefinedAbove(op.getRegions(), used);
       used.insert(op.operand_begin(), op.operand_end());
-      bool isInside = llvm::any_of(used, [&](Value value) { return branch->isAncestor(value.getParentBlock()->getParentOp()); });
+      bool isInside = llvm::any_of(used, [&](Value value) {
+        return branch->isAncestor(value.getParentBlock()->getParentOp());
+      });
       if (isInside || !isMemoryEffectFree(&op))
         continue;
       for (Operation &other : right.without_terminator())
-        if (OperationEquivalence::isEquivalentTo(&op, &other, OperationEquivalence::IgnoreLocations)) {
+        if (OperationEquivalence::isEquivalentTo(
+                &op, &other, OperationEquivalence::IgnoreLocations)) {
           merge(&op, &other);
           break;
         }
@@ -279,14 +333,16 @@ private:
   SmallVector<Operation *> shared;
 };
 
-/// Puts what is executed of branches whose conditions are constants in their places: nobody has to match the rest.
+/// Puts what is executed of branches whose conditions are constants in their
+/// places: nobody has to match the rest.
 void takeKnownWays(func::FuncOp function) {
   IRRewriter rewriter(function.getContext());
   function.walk([&](scf::IfOp branch) {
     llvm::APInt condition;
     if (!matchPattern(branch.getCondition(), m_ConstantInt(&condition)))
       return;
-    Region &taken = condition.isZero() ? branch.getElseRegion() : branch.getThenRegion();
+    Region &taken =
+        condition.isZero() ? branch.getElseRegion() : branch.getThenRegion();
     if (taken.empty())
       return rewriter.eraseOp(branch);
     Operation *yield = taken.front().getTerminator();

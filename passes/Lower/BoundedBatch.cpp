@@ -15,7 +15,8 @@ SmallVector<int64_t> lockstep::getPartialDims(RankedTensorType type) {
   return dims;
 }
 
-RankedTensorType lockstep::getBoundedType(RankedTensorType type, ArrayRef<int64_t> bounds) {
+RankedTensorType lockstep::getBoundedType(RankedTensorType type,
+                                          ArrayRef<int64_t> bounds) {
   SmallVector<int64_t> shape(type.getShape());
   for (int64_t d : getPartialDims(type)) {
     bool isDynamic = ShapedType::isDynamic(shape[d]);
@@ -25,14 +26,21 @@ RankedTensorType lockstep::getBoundedType(RankedTensorType type, ArrayRef<int64_
   return type.clone(shape);
 }
 
-Value lockstep::takeBatch(OpBuilder &builder, Location loc, RankedTensorType type, Value whole, ValueRange sizes) {
-  SmallVector<OpFoldResult> mixed = getAsIndexOpFoldResult(builder.getContext(), type.getShape());
+Value lockstep::takeBatch(OpBuilder &builder, Location loc,
+                          RankedTensorType type, Value whole,
+                          ValueRange sizes) {
+  SmallVector<OpFoldResult> mixed =
+      getAsIndexOpFoldResult(builder.getContext(), type.getShape());
   for (auto [d, given] : llvm::zip_equal(getPartialDims(type), sizes)) {
     if (!type.isDynamicDim(d))
       continue;
     Value scalar = tensor::ExtractOp::create(builder, loc, given, ValueRange());
-    mixed[d] = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), scalar).getResult();
+    mixed[d] =
+        arith::IndexCastOp::create(builder, loc, builder.getIndexType(), scalar)
+            .getResult();
   }
-  SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0)), strides(type.getRank(), builder.getIndexAttr(1));
-  return tensor::ExtractSliceOp::create(builder, loc, type, whole, offsets, mixed, strides);
+  SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0)),
+      strides(type.getRank(), builder.getIndexAttr(1));
+  return tensor::ExtractSliceOp::create(builder, loc, type, whole, offsets,
+                                        mixed, strides);
 }

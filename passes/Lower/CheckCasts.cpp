@@ -16,9 +16,11 @@ namespace lockstep {
 
 namespace {
 
-/// The dimensions whose size the result of a cast has and its operand need not have.
+/// The dimensions whose size the result of a cast has and its operand need not
+/// have.
 SmallVector<int64_t> getPromised(tensor::CastOp cast) {
-  auto from = dyn_cast<RankedTensorType>(cast.getSource().getType()), to = dyn_cast<RankedTensorType>(cast.getType());
+  auto from = dyn_cast<RankedTensorType>(cast.getSource().getType()),
+       to = dyn_cast<RankedTensorType>(cast.getType());
   SmallVector<int64_t> promised;
   for (int64_t d = 0; from && to && d < to.getRank(); ++d)
     if (from.isDynamicDim(d) && !to.isDynamicDim(d))
@@ -31,35 +33,52 @@ std::string getMessage(tensor::CastOp cast, int64_t dimension) {
   llvm::raw_string_ostream stream(text);
   if (std::string line = userLocation(cast.getLoc()); !line.empty())
     stream << line << ": ";
-  stream << "expected {bound} elements along dimension " << dimension << " of a value that is cast to " << cast.getType()
+  stream << "expected {bound} elements along dimension " << dimension
+         << " of a value that is cast to " << cast.getType()
          << ", found {value} [E_SHAPE_MISMATCH]";
   return text;
 }
 
-/// `value` with a static size of `dimension`, which is checked. Where it is another one, the run ends: nobody sees the empty tensor.
-Value withCheckedSize(OpBuilder &builder, tensor::CastOp op, Value value, int64_t dimension) {
+/// `value` with a static size of `dimension`, which is checked. Where it is
+/// another one, the run ends: nobody sees the empty tensor.
+Value withCheckedSize(OpBuilder &builder, tensor::CastOp op, Value value,
+                      int64_t dimension) {
   Location loc = op.getLoc();
   auto from = cast<RankedTensorType>(value.getType());
   SmallVector<int64_t> shape(from.getShape());
-  shape[dimension] = mlir::cast<RankedTensorType>(op.getType()).getDimSize(dimension);
+  shape[dimension] =
+      mlir::cast<RankedTensorType>(op.getType()).getDimSize(dimension);
   RankedTensorType type = from.clone(shape);
   Value size = tensor::DimOp::create(builder, loc, value, dimension);
-  Value expected = arith::ConstantIndexOp::create(builder, loc, shape[dimension]);
-  // Another comparison than that of the assertion, which is to keep its two numbers for the message: in the branch, the condition is known.
-  Value wide = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), size);
-  Value fits =
-      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, wide, arith::ConstantIntOp::create(builder, loc, shape[dimension], 64));
+  Value expected =
+      arith::ConstantIndexOp::create(builder, loc, shape[dimension]);
+  // Another comparison than that of the assertion, which is to keep its two
+  // numbers for the message: in the branch, the condition is known.
+  Value wide =
+      arith::IndexCastOp::create(builder, loc, builder.getI64Type(), size);
+  Value fits = arith::CmpIOp::create(
+      builder, loc, arith::CmpIPredicate::eq, wide,
+      arith::ConstantIntOp::create(builder, loc, shape[dimension], 64));
   SmallVector<Value> dynamicSizes;
   for (int64_t d = 0; d < type.getRank(); ++d)
     if (type.isDynamicDim(d))
       dynamicSizes.push_back(tensor::DimOp::create(builder, loc, value, d));
   return scf::IfOp::create(
              builder, loc, fits,
-             [&](OpBuilder &b, Location) { scf::YieldOp::create(b, loc, tensor::CastOp::create(b, loc, type, value).getResult()); },
              [&](OpBuilder &b, Location) {
-               Value isExpected = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, size, expected);
-               cf::AssertOp::create(b, loc, isExpected, getMessage(op, dimension));
-               scf::YieldOp::create(b, loc, tensor::EmptyOp::create(b, loc, type, dynamicSizes).getResult());
+               scf::YieldOp::create(
+                   b, loc,
+                   tensor::CastOp::create(b, loc, type, value).getResult());
+             },
+             [&](OpBuilder &b, Location) {
+               Value isExpected = arith::CmpIOp::create(
+                   b, loc, arith::CmpIPredicate::eq, size, expected);
+               cf::AssertOp::create(b, loc, isExpected,
+                                    getMessage(op, dimension));
+               scf::YieldOp::create(
+                   b, loc,
+                   tensor::EmptyOp::create(b, loc, type, dynamicSizes)
+                       .getResult());
              })
       .getResult(0);
 }
@@ -77,7 +96,8 @@ struct CheckCasts : impl::CheckCastsPassBase<CheckCasts> {
       for (int64_t dimension : getPromised(cast))
         value = withCheckedSize(builder, cast, value, dimension);
       if (value.getType() != cast.getType())
-        value = tensor::CastOp::create(builder, cast.getLoc(), cast.getType(), value);
+        value = tensor::CastOp::create(builder, cast.getLoc(), cast.getType(),
+                                       value);
       cast.replaceAllUsesWith(value);
       cast.erase();
     }

@@ -10,19 +10,26 @@ using namespace lockstep;
 using namespace mlir;
 
 bool lockstep::isSameWay(Operation *left, Operation *right) {
-  if (auto one = dyn_cast<scf::IfOp>(left), other = dyn_cast<scf::IfOp>(right); one && other)
+  if (auto one = dyn_cast<scf::IfOp>(left), other = dyn_cast<scf::IfOp>(right);
+      one && other)
     return one.getCondition() == other.getCondition();
   auto one = dyn_cast<scf::ForOp>(left), other = dyn_cast<scf::ForOp>(right);
-  return one && other && one.getLowerBound() == other.getLowerBound() && one.getUpperBound() == other.getUpperBound() &&
-         one.getStep() == other.getStep() && one.getUnsignedCmp() == other.getUnsignedCmp();
+  return one && other && one.getLowerBound() == other.getLowerBound() &&
+         one.getUpperBound() == other.getUpperBound() &&
+         one.getStep() == other.getStep() &&
+         one.getUnsignedCmp() == other.getUnsignedCmp();
 }
 
 Value lockstep::createUnread(OpBuilder &builder, Location loc, Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor)
     return arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
-  Value none = tensor.hasStaticShape() ? Value() : arith::ConstantIndexOp::create(builder, loc, 0);
-  return tensor::EmptyOp::create(builder, loc, tensor, SmallVector<Value>(tensor.getNumDynamicDims(), none));
+  Value none = tensor.hasStaticShape()
+                   ? Value()
+                   : arith::ConstantIndexOp::create(builder, loc, 0);
+  return tensor::EmptyOp::create(
+      builder, loc, tensor,
+      SmallVector<Value>(tensor.getNumDynamicDims(), none));
 }
 
 namespace {
@@ -35,8 +42,12 @@ public:
     builder.setInsertionPoint(branch);
     SmallVector<Shared> shared = pairResults(left, right);
     SmallVector<scf::IfOp> inner;
-    Operation *common = isa<scf::ForOp>(left) ? exchangeLoops(cast<scf::ForOp>(left), cast<scf::ForOp>(right), shared, inner)
-                                              : exchangeBranches(cast<scf::IfOp>(left), cast<scf::IfOp>(right), shared, inner);
+    Operation *common =
+        isa<scf::ForOp>(left)
+            ? exchangeLoops(cast<scf::ForOp>(left), cast<scf::ForOp>(right),
+                            shared, inner)
+            : exchangeBranches(cast<scf::IfOp>(left), cast<scf::IfOp>(right),
+                               shared, inner);
     for (auto [i, one] : llvm::enumerate(shared)) {
       if (one.left)
         left->getResult(*one.left).replaceAllUsesWith(common->getResult(i));
@@ -49,7 +60,8 @@ public:
   }
 
 private:
-  /// A result of one loop or branch that stands for two: for one of `left` on the one side, and one of `right` on the other.
+  /// A result of one loop or branch that stands for two: for one of `left` on
+  /// the one side, and one of `right` on the other.
   struct Shared {
     Type type;
     std::optional<unsigned> left, right;
@@ -58,13 +70,15 @@ private:
   /// Where a result of what stands on a side is handed on by the branch itself.
   std::optional<unsigned> getPlace(OpResult result) const {
     for (OpOperand &use : result.getUses())
-      if (isa<scf::YieldOp>(use.getOwner()) && use.getOwner()->getParentOp() == branch)
+      if (isa<scf::YieldOp>(use.getOwner()) &&
+          use.getOwner()->getParentOp() == branch)
         return use.getOperandNumber();
     return std::nullopt;
   }
 
-  /// Any two of one type can be one. What is the same on both sides, such as a variable, has to be: so those are put together that begin as
-  /// one value or become one.
+  /// Any two of one type can be one. What is the same on both sides, such as a
+  /// variable, has to be: so those are put together that begin as one value or
+  /// become one.
   SmallVector<Shared> pairResults(Operation *left, Operation *right) const {
     auto begin = [](Operation *op, unsigned i) {
       auto loop = dyn_cast<scf::ForOp>(op);
@@ -73,14 +87,16 @@ private:
     auto score = [&](unsigned i, unsigned j) {
       Value one = begin(left, i);
       std::optional<unsigned> place = getPlace(left->getResult(i));
-      return 4 * (one && one == begin(right, j)) + 2 * (place && place == getPlace(right->getResult(j))) + (i == j);
+      return 4 * (one && one == begin(right, j)) +
+             2 * (place && place == getPlace(right->getResult(j))) + (i == j);
     };
     SmallVector<Shared> shared;
     llvm::SmallBitVector taken(right->getNumResults());
     for (unsigned i = 0; i < left->getNumResults(); ++i) {
       Shared one{left->getResult(i).getType(), i, std::nullopt};
       for (unsigned j = 0; j < right->getNumResults(); ++j)
-        if (!taken[j] && right->getResult(j).getType() == one.type && (!one.right || score(i, j) > score(i, *one.right)))
+        if (!taken[j] && right->getResult(j).getType() == one.type &&
+            (!one.right || score(i, j) > score(i, *one.right)))
           one.right = j;
       if (one.right)
         taken.set(*one.right);
@@ -92,41 +108,57 @@ private:
     return shared;
   }
 
-  Operation *exchangeLoops(scf::ForOp left, scf::ForOp right, ArrayRef<Shared> shared, SmallVector<scf::IfOp> &inner) {
+  Operation *exchangeLoops(scf::ForOp left, scf::ForOp right,
+                           ArrayRef<Shared> shared,
+                           SmallVector<scf::IfOp> &inner) {
     Location loc = builder.getFusedLoc({left.getLoc(), right.getLoc()});
     SmallVector<Value> inits;
     for (const Shared &one : shared) {
-      Value own = one.left ? left.getInitArgs()[*one.left] : Value(), other = one.right ? right.getInitArgs()[*one.right] : Value();
-      inits.push_back(own && other && own != other ? choose(loc, own, other) : own ? own : other);
+      Value own = one.left ? left.getInitArgs()[*one.left] : Value(),
+            other = one.right ? right.getInitArgs()[*one.right] : Value();
+      inits.push_back(own && other && own != other ? choose(loc, own, other)
+                      : own                        ? own
+                                                   : other);
     }
-    auto loop =
-        scf::ForOp::create(builder, loc, left.getLowerBound(), left.getUpperBound(), left.getStep(), inits, nullptr, left.getUnsignedCmp());
+    auto loop = scf::ForOp::create(builder, loc, left.getLowerBound(),
+                                   left.getUpperBound(), left.getStep(), inits,
+                                   nullptr, left.getUnsignedCmp());
     loop.getBody()->clear();
     for (auto [i, one] : llvm::enumerate(shared)) {
       if (one.left)
-        left.getRegionIterArg(*one.left).replaceAllUsesWith(loop.getRegionIterArg(i));
+        left.getRegionIterArg(*one.left).replaceAllUsesWith(
+            loop.getRegionIterArg(i));
       if (one.right)
-        right.getRegionIterArg(*one.right).replaceAllUsesWith(loop.getRegionIterArg(i));
+        right.getRegionIterArg(*one.right)
+            .replaceAllUsesWith(loop.getRegionIterArg(i));
     }
     for (scf::ForOp side : {left, right})
       side.getInductionVar().replaceAllUsesWith(loop.getInductionVar());
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
-    inner.push_back(createSides(loc, left.getBody(), right.getBody(), shared, loop.getRegionIterArgs()));
+    inner.push_back(createSides(loc, left.getBody(), right.getBody(), shared,
+                                loop.getRegionIterArgs()));
     scf::YieldOp::create(builder, loc, inner.back().getResults());
     return loop;
   }
 
-  Operation *exchangeBranches(scf::IfOp left, scf::IfOp right, ArrayRef<Shared> shared, SmallVector<scf::IfOp> &inner) {
+  Operation *exchangeBranches(scf::IfOp left, scf::IfOp right,
+                              ArrayRef<Shared> shared,
+                              SmallVector<scf::IfOp> &inner) {
     Location loc = builder.getFusedLoc({left.getLoc(), right.getLoc()});
-    SmallVector<Type> types = llvm::map_to_vector(shared, [](const Shared &one) { return one.type; });
-    auto fork = scf::IfOp::create(builder, loc, types, left.getCondition(), /*withElseRegion=*/true);
+    SmallVector<Type> types =
+        llvm::map_to_vector(shared, [](const Shared &one) { return one.type; });
+    auto fork = scf::IfOp::create(builder, loc, types, left.getCondition(),
+                                  /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(builder);
     for (bool isThen : {true, false}) {
-      auto getSide = [&](scf::IfOp op) { return isThen ? op.thenBlock() : op.elseBlock(); };
+      auto getSide = [&](scf::IfOp op) {
+        return isThen ? op.thenBlock() : op.elseBlock();
+      };
       getSide(fork)->clear();
       builder.setInsertionPointToStart(getSide(fork));
-      inner.push_back(createSides(loc, getSide(left), getSide(right), shared, {}));
+      inner.push_back(
+          createSides(loc, getSide(left), getSide(right), shared, {}));
       scf::YieldOp::create(builder, loc, inner.back().getResults());
     }
     return fork;
@@ -135,28 +167,41 @@ private:
   /// What the side that is taken has.
   Value choose(Location loc, Value left, Value right) {
     auto chosen = scf::IfOp::create(
-        builder, loc, branch.getCondition(), [&](OpBuilder &side, Location) { scf::YieldOp::create(side, loc, left); },
-        [&](OpBuilder &side, Location) { scf::YieldOp::create(side, loc, right); });
+        builder, loc, branch.getCondition(),
+        [&](OpBuilder &side, Location) {
+          scf::YieldOp::create(side, loc, left);
+        },
+        [&](OpBuilder &side, Location) {
+          scf::YieldOp::create(side, loc, right);
+        });
     return chosen.getResult(0);
   }
 
-  /// A branch like this one, with what is in `left` and `right` (null: nothing) on its sides. It gives the shared values, and what a side
-  /// does not have is in `kept`, or nobody reads it.
-  scf::IfOp createSides(Location loc, Block *left, Block *right, ArrayRef<Shared> shared, ValueRange kept) {
+  /// A branch like this one, with what is in `left` and `right` (null: nothing)
+  /// on its sides. It gives the shared values, and what a side does not have is
+  /// in `kept`, or nobody reads it.
+  scf::IfOp createSides(Location loc, Block *left, Block *right,
+                        ArrayRef<Shared> shared, ValueRange kept) {
     OpBuilder::InsertionGuard guard(builder);
-    SmallVector<Type> types = llvm::map_to_vector(shared, [](const Shared &one) { return one.type; });
-    auto sides = scf::IfOp::create(builder, loc, types, branch.getCondition(), /*withElseRegion=*/true);
+    SmallVector<Type> types =
+        llvm::map_to_vector(shared, [](const Shared &one) { return one.type; });
+    auto sides = scf::IfOp::create(builder, loc, types, branch.getCondition(),
+                                   /*withElseRegion=*/true);
     for (bool isThen : {true, false}) {
       Block &to = (isThen ? *sides.thenBlock() : *sides.elseBlock());
       to.clear();
       Block *from = isThen ? left : right;
       if (from)
-        to.getOperations().splice(to.end(), from->getOperations(), from->begin(), Block::iterator(from->getTerminator()));
+        to.getOperations().splice(to.end(), from->getOperations(),
+                                  from->begin(),
+                                  Block::iterator(from->getTerminator()));
       builder.setInsertionPointToEnd(&to);
       SmallVector<Value> yielded;
       for (auto [i, one] : llvm::enumerate(shared)) {
         std::optional<unsigned> own = isThen ? one.left : one.right;
-        yielded.push_back(own ? from->getTerminator()->getOperand(*own) : kept.empty() ? createUnread(builder, loc, one.type) : kept[i]);
+        yielded.push_back(own ? from->getTerminator()->getOperand(*own)
+                          : kept.empty() ? createUnread(builder, loc, one.type)
+                                         : kept[i]);
       }
       scf::YieldOp::create(builder, loc, yielded);
     }
@@ -169,6 +214,7 @@ private:
 
 } // namespace
 
-SmallVector<scf::IfOp> lockstep::exchangeWays(scf::IfOp branch, Operation *left, Operation *right) {
+SmallVector<scf::IfOp> lockstep::exchangeWays(scf::IfOp branch, Operation *left,
+                                              Operation *right) {
   return WaysExchanger(branch).run(left, right);
 }

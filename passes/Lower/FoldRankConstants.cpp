@@ -15,18 +15,23 @@ namespace lockstep {
 
 namespace {
 
-/// All replicas execute `loop` as often, but on other numbers: it counts from zero, and each adds its own start.
+/// All replicas execute `loop` as often, but on other numbers: it counts from
+/// zero, and each adds its own start.
 void countFromZero(scf::ForOp loop, uint64_t turns) {
   OpBuilder builder(loop);
   Location location = loop.getLoc();
   Type type = loop.getInductionVar().getType();
-  auto constant = [&](int64_t value) { return arith::ConstantOp::create(builder, location, builder.getIntegerAttr(type, value)); };
+  auto constant = [&](int64_t value) {
+    return arith::ConstantOp::create(builder, location,
+                                     builder.getIntegerAttr(type, value));
+  };
   Value lower = loop.getLowerBound(), step = loop.getStep();
   loop.setLowerBound(constant(0));
   loop.setUpperBound(constant(turns));
   loop.setStep(constant(1));
   builder.setInsertionPointToStart(loop.getBody());
-  auto distance = arith::MulIOp::create(builder, location, loop.getInductionVar(), step);
+  auto distance =
+      arith::MulIOp::create(builder, location, loop.getInductionVar(), step);
   auto number = arith::AddIOp::create(builder, location, lower, distance);
   loop.getInductionVar().replaceAllUsesExcept(number, distance);
 }
@@ -41,20 +46,24 @@ struct FoldRankConstants : impl::FoldRankConstantsPassBase<FoldRankConstants> {
     SmallVector<std::pair<scf::ForOp, uint64_t>> loops;
     SmallVector<std::pair<OpResult, Attribute>> values;
     getOperation().walk([&](Operation *op) {
-      if (auto loop = dyn_cast<scf::ForOp>(op); loop && !uniformity.isUniform(loop.getInductionVar()))
-        if (SmallVector<uint64_t> turns = constants.getTripCounts(loop); !turns.empty() && llvm::all_equal(turns))
+      if (auto loop = dyn_cast<scf::ForOp>(op);
+          loop && !uniformity.isUniform(loop.getInductionVar()))
+        if (SmallVector<uint64_t> turns = constants.getTripCounts(loop);
+            !turns.empty() && llvm::all_equal(turns))
           loops.emplace_back(loop, turns.front());
       if (op->hasTrait<OpTrait::ConstantLike>())
         return;
       for (OpResult result : op->getResults())
-        if (ArrayRef<Attribute> known = constants.lookup(result); !known.empty() && llvm::all_equal(known) && !result.use_empty())
+        if (ArrayRef<Attribute> known = constants.lookup(result);
+            !known.empty() && llvm::all_equal(known) && !result.use_empty())
           values.emplace_back(result, known.front());
     });
     for (auto [loop, turns] : loops)
       countFromZero(loop, turns);
     for (auto [value, known] : values) {
       OpBuilder builder(value.getOwner());
-      value.replaceAllUsesWith(arith::ConstantOp::create(builder, value.getLoc(), cast<TypedAttr>(known)));
+      value.replaceAllUsesWith(arith::ConstantOp::create(
+          builder, value.getLoc(), cast<TypedAttr>(known)));
     }
   }
 };

@@ -10,15 +10,20 @@
 using namespace lockstep;
 using namespace mlir;
 
-/// The only operation of a body that is followed by a yield of its result; null if there are more or others.
+/// The only operation of a body that is followed by a yield of its result; null
+/// if there are more or others.
 static Operation *getOnlyOperation(Block &body) {
   if (!llvm::hasNItems(body, 2) || body.front().getNumResults() != 1)
     return nullptr;
-  return body.getTerminator()->getNumOperands() == 1 && body.getTerminator()->getOperand(0) == body.front().getResult(0) ? &body.front()
-                                                                                                                         : nullptr;
+  return body.getTerminator()->getNumOperands() == 1 &&
+                 body.getTerminator()->getOperand(0) ==
+                     body.front().getResult(0)
+             ? &body.front()
+             : nullptr;
 }
 
-/// The input of `op` that is `value` in its body; null if `value` comes from outside of it.
+/// The input of `op` that is `value` in its body; null if `value` comes from
+/// outside of it.
 static OpOperand *getInput(linalg::LinalgOp op, Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
   if (!argument || argument.getOwner() != op.getBlock())
@@ -26,14 +31,20 @@ static OpOperand *getInput(linalg::LinalgOp op, Value value) {
   return &op->getOpOperand(argument.getArgNumber());
 }
 
-/// Whether each element of the result is computed from one element of the inputs at the same place, or of inputs that have only one.
+/// Whether each element of the result is computed from one element of the
+/// inputs at the same place, or of inputs that have only one.
 static bool isElementwise(linalg::LinalgOp op) {
-  return op.getNumDpsInits() == 1 && op->getNumResults() == 1 && op.getNumReductionLoops() == 0 &&
-         llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) { return map.isIdentity() || map.getNumResults() == 0; }) &&
+  return op.getNumDpsInits() == 1 && op->getNumResults() == 1 &&
+         op.getNumReductionLoops() == 0 &&
+         llvm::all_of(op.getIndexingMapsArray(),
+                      [](AffineMap map) {
+                        return map.isIdentity() || map.getNumResults() == 0;
+                      }) &&
          op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity();
 }
 
-/// What all elements of `tensor` are: a number, or a tensor of rank 0; null if that is not known.
+/// What all elements of `tensor` are: a number, or a tensor of rank 0; null if
+/// that is not known.
 static Value getSplatted(Value tensor) {
   if (cast<RankedTensorType>(tensor.getType()).getRank() == 0)
     return tensor;
@@ -42,23 +53,31 @@ static Value getSplatted(Value tensor) {
   if (auto fill = tensor.getDefiningOp<linalg::FillOp>())
     return fill.value();
   auto op = tensor.getDefiningOp<linalg::LinalgOp>();
-  if (!op || !isElementwise(op) || !llvm::hasSingleElement(*op.getBlock()) || op.getBlock()->getTerminator()->getNumOperands() != 1)
+  if (!op || !isElementwise(op) || !llvm::hasSingleElement(*op.getBlock()) ||
+      op.getBlock()->getTerminator()->getNumOperands() != 1)
     return nullptr;
   Value yielded = op.getBlock()->getTerminator()->getOperand(0);
   OpOperand *input = getInput(op, yielded);
   if (!input)
     return yielded;
-  return op.isDpsInput(input) && op.getMatchingIndexingMap(input).getNumResults() == 0 ? input->get() : nullptr;
+  return op.isDpsInput(input) &&
+                 op.getMatchingIndexingMap(input).getNumResults() == 0
+             ? input->get()
+             : nullptr;
 }
 
-std::optional<LinearOperation> LinearOperation::match(Operation *op, function_ref<bool(Value)> isOperand) {
-  if (llvm::none_of(op->getOperands(), isOperand) || op->getNumResults() != 1 || !isa<RankedTensorType>(op->getResult(0).getType()))
+std::optional<LinearOperation>
+LinearOperation::match(Operation *op, function_ref<bool(Value)> isOperand) {
+  if (llvm::none_of(op->getOperands(), isOperand) || op->getNumResults() != 1 ||
+      !isa<RankedTensorType>(op->getResult(0).getType()))
     return std::nullopt;
   LinearOperation linear;
   linear.whole = linear.element = op;
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
   if (linalgOp)
-    linear.element = isElementwise(linalgOp) ? getOnlyOperation(*linalgOp.getBlock()) : nullptr;
+    linear.element = isElementwise(linalgOp)
+                         ? getOnlyOperation(*linalgOp.getBlock())
+                         : nullptr;
   if (!linear.element || linear.element->getNumOperands() > 2)
     return std::nullopt;
 
@@ -78,8 +97,10 @@ std::optional<LinearOperation> LinearOperation::match(Operation *op, function_re
     linear.operand = values[1 - number];
     if (!isa<RankedTensorType>(value.getType()))
       linear.factor = value;
-    else if (DenseElementsAttr constant; matchPattern(value, m_Constant(&constant)) && constant.isSplat())
-      linear.constantFactor = cast<TypedAttr>(constant.getSplatValue<Attribute>());
+    else if (DenseElementsAttr constant;
+             matchPattern(value, m_Constant(&constant)) && constant.isSplat())
+      linear.constantFactor =
+          cast<TypedAttr>(constant.getSplatValue<Attribute>());
     else
       linear.factor = getSplatted(value);
     return linear.factor || linear.constantFactor;
@@ -92,7 +113,9 @@ std::optional<LinearOperation> LinearOperation::match(Operation *op, function_re
     linear.operand = values[0];
     linear.other = values[1];
     linear.subtracts = isa<arith::SubFOp>(linear.element);
-    auto isTensor = [&](Value value) { return value.getType() == op->getResult(0).getType(); };
+    auto isTensor = [&](Value value) {
+      return value.getType() == op->getResult(0).getType();
+    };
     matches = llvm::all_of(values, isTensor);
   } else if (isa<arith::MulFOp>(linear.element)) {
     matches = isOperand(values[0]) ? setFactor(1) : setFactor(0);
@@ -104,9 +127,14 @@ std::optional<LinearOperation> LinearOperation::match(Operation *op, function_re
 
 Value LinearOperation::applyTo(OpBuilder &builder, Value tensor) const {
   Location loc = whole->getLoc();
-  auto type = cast<RankedTensorType>(cast<RankedTensorType>(tensor.getType()).clone(getElementTypeOrSelf(whole->getResult(0).getType())));
-  Value init = tensor::EmptyOp::create(builder, loc, tensor::getMixedSizes(builder, loc, tensor), type.getElementType());
-  AffineMap identity = builder.getMultiDimIdentityMap(type.getRank()), none = AffineMap::get(type.getRank(), 0, builder.getContext());
+  auto type = cast<RankedTensorType>(
+      cast<RankedTensorType>(tensor.getType())
+          .clone(getElementTypeOrSelf(whole->getResult(0).getType())));
+  Value init = tensor::EmptyOp::create(
+      builder, loc, tensor::getMixedSizes(builder, loc, tensor),
+      type.getElementType());
+  AffineMap identity = builder.getMultiDimIdentityMap(type.getRank()),
+            none = AffineMap::get(type.getRank(), 0, builder.getContext());
   SmallVector<Value> inputs{tensor};
   SmallVector<AffineMap> maps{identity};
   bool hasTensor = factor && isa<RankedTensorType>(factor.getType());
@@ -115,23 +143,26 @@ Value LinearOperation::applyTo(OpBuilder &builder, Value tensor) const {
     maps.push_back(none);
   }
   maps.push_back(identity);
-  SmallVector<utils::IteratorType> iterators(type.getRank(), utils::IteratorType::parallel);
-  return linalg::GenericOp::create(builder, loc, TypeRange(type), inputs, init, maps, iterators,
-                                   [&](OpBuilder &b, Location, ValueRange in) {
-                                     SmallVector<Value> operands{in[0]};
-                                     if (hasTensor)
-                                       operands.push_back(in[1]);
-                                     else if (constantFactor)
-                                       operands.push_back(arith::ConstantOp::create(b, loc, constantFactor));
-                                     else if (factor)
-                                       operands.push_back(factor);
-                                     if (factorIsFirst)
-                                       std::swap(operands[0], operands[1]);
-                                     OperationState state(loc, element->getName());
-                                     state.addOperands(operands);
-                                     state.addTypes(type.getElementType());
-                                     state.addAttributes(element->getAttrs());
-                                     linalg::YieldOp::create(b, loc, b.create(state)->getResult(0));
-                                   })
+  SmallVector<utils::IteratorType> iterators(type.getRank(),
+                                             utils::IteratorType::parallel);
+  return linalg::GenericOp::create(
+             builder, loc, TypeRange(type), inputs, init, maps, iterators,
+             [&](OpBuilder &b, Location, ValueRange in) {
+               SmallVector<Value> operands{in[0]};
+               if (hasTensor)
+                 operands.push_back(in[1]);
+               else if (constantFactor)
+                 operands.push_back(
+                     arith::ConstantOp::create(b, loc, constantFactor));
+               else if (factor)
+                 operands.push_back(factor);
+               if (factorIsFirst)
+                 std::swap(operands[0], operands[1]);
+               OperationState state(loc, element->getName());
+               state.addOperands(operands);
+               state.addTypes(type.getElementType());
+               state.addAttributes(element->getAttrs());
+               linalg::YieldOp::create(b, loc, b.create(state)->getResult(0));
+             })
       .getResult(0);
 }

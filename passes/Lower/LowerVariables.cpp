@@ -1,7 +1,8 @@
 //===- LowerVariables.cpp - Variables become values, steps functions ------===//
 //
-// Reads and assignments become the flow of values: a variable enters a step as an argument, its current value is threaded through
-// loops and branches that assign it, and its last value leaves as a result.
+// Reads and assignments become the flow of values: a variable enters a step as
+// an argument, its current value is threaded through loops and branches that
+// assign it, and its last value leaves as a result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,9 +31,13 @@ namespace {
 /// Current values of variables, in the order of their first use.
 using Values = llvm::MapVector<StringAttr, Value>;
 
-StringAttr getVariableName(Operation *op) { return op->getAttrOfType<FlatSymbolRefAttr>("variable").getAttr(); }
+StringAttr getVariableName(Operation *op) {
+  return op->getAttrOfType<FlatSymbolRefAttr>("variable").getAttr();
+}
 
-bool isAssignment(Operation *op) { return isa<replica::AssignOp, replica::AssignAddOp, replica::AssignSubOp>(op); }
+bool isAssignment(Operation *op) {
+  return isa<replica::AssignOp, replica::AssignAddOp, replica::AssignSubOp>(op);
+}
 
 /// The variables that operations inside `op` assign, in program order.
 SmallVector<StringAttr> getAssigned(Operation *op) {
@@ -47,11 +52,13 @@ SmallVector<StringAttr> getAssigned(Operation *op) {
 /// Lowers one step to a function.
 class StepLowering {
 public:
-  StepLowering(replica::StepOp step, SymbolTableCollection &symbols) : step(step), symbols(symbols), builder(step.getContext()) {}
+  StepLowering(replica::StepOp step, SymbolTableCollection &symbols)
+      : step(step), symbols(symbols), builder(step.getContext()) {}
 
   LogicalResult run() {
     if (!step.getBody().hasOneBlock())
-      return step.emitOpError("expected a body of one block, found several; run 'structure-control-flow' first");
+      return step.emitOpError("expected a body of one block, found several; "
+                              "run 'structure-control-flow' first");
     Block &body = step.getBody().front();
     addVariables(body);
     Values values = variables;
@@ -61,7 +68,8 @@ public:
   }
 
 private:
-  /// Adds an argument for each variable that the step touches, and one for the rank if it asks for it.
+  /// Adds an argument for each variable that the step touches, and one for the
+  /// rank if it asks for it.
   void addVariables(Block &body) {
     unsigned position = 0;
     step.walk([&](Operation *op) {
@@ -70,16 +78,20 @@ private:
       StringAttr name = getVariableName(op);
       if (variables.contains(name))
         return;
-      auto variable = symbols.lookupNearestSymbolFrom<replica::VariableOp>(op, name);
-      variables[name] = body.insertArgument(position++, variable.getType(), variable.getLoc());
+      auto variable =
+          symbols.lookupNearestSymbolFrom<replica::VariableOp>(op, name);
+      variables[name] = body.insertArgument(position++, variable.getType(),
+                                            variable.getLoc());
       bindings.push_back(binding(device::BindingKind::Variable, name));
     });
     SmallVector<replica::IdOp> ids;
     step.walk([&](replica::IdOp id) { ids.push_back(id); });
     if (ids.empty())
       return;
-    Value rank = body.insertArgument(position, ids.front().getType(), ids.front().getLoc());
-    bindings.push_back(binding(device::BindingKind::Rank, builder.getStringAttr("")));
+    Value rank = body.insertArgument(position, ids.front().getType(),
+                                     ids.front().getLoc());
+    bindings.push_back(
+        binding(device::BindingKind::Rank, builder.getStringAttr("")));
     for (replica::IdOp id : ids) {
       id.replaceAllUsesWith(rank);
       id.erase();
@@ -87,7 +99,8 @@ private:
   }
 
   device::BindingAttr binding(device::BindingKind kind, StringAttr name) {
-    return device::BindingAttr::get(builder.getContext(), kind, name.getValue());
+    return device::BindingAttr::get(builder.getContext(), kind,
+                                    name.getValue());
   }
 
   LogicalResult lowerBlock(Block &block, Values &values) {
@@ -113,13 +126,19 @@ private:
       return value;
     bool add = isa<replica::AssignAddOp>(op);
     auto type = cast<RankedTensorType>(value.getType());
-    return createElementwise(builder, op->getLoc(), type, {current, value}, [&](OpBuilder &b, ValueRange in) -> Value {
-      if (isa<FloatType>(type.getElementType()))
-        return add ? arith::AddFOp::create(b, op->getLoc(), in[0], in[1]).getResult()
-                   : arith::SubFOp::create(b, op->getLoc(), in[0], in[1]).getResult();
-      return add ? arith::AddIOp::create(b, op->getLoc(), in[0], in[1]).getResult()
-                 : arith::SubIOp::create(b, op->getLoc(), in[0], in[1]).getResult();
-    });
+    return createElementwise(
+        builder, op->getLoc(), type, {current, value},
+        [&](OpBuilder &b, ValueRange in) -> Value {
+          if (isa<FloatType>(type.getElementType()))
+            return add ? arith::AddFOp::create(b, op->getLoc(), in[0], in[1])
+                             .getResult()
+                       : arith::SubFOp::create(b, op->getLoc(), in[0], in[1])
+                             .getResult();
+          return add ? arith::AddIOp::create(b, op->getLoc(), in[0], in[1])
+                           .getResult()
+                     : arith::SubIOp::create(b, op->getLoc(), in[0], in[1])
+                           .getResult();
+        });
   }
 
   LogicalResult lowerRegions(Operation *op, Values &values) {
@@ -132,27 +151,35 @@ private:
       return success();
     }
     return TypeSwitch<Operation *, LogicalResult>(op)
-        .Case<scf::ForOp, scf::IfOp, scf::WhileOp>([&](auto typed) { return threadThrough(typed, assigned, values); })
+        .Case<scf::ForOp, scf::IfOp, scf::WhileOp>(
+            [&](auto typed) { return threadThrough(typed, assigned, values); })
         .Default([&](Operation *other) {
-          return other->emitError("assignments of variables inside '") << other->getName() << "' are not supported";
+          return other->emitError("assignments of variables inside '")
+                 << other->getName() << "' are not supported";
         });
   }
 
   /// Makes the assigned variables loop-carried.
-  LogicalResult threadThrough(scf::ForOp loop, ArrayRef<StringAttr> assigned, Values &values) {
-    SmallVector<Value> inits = llvm::map_to_vector(assigned, [&](StringAttr name) { return values[name]; });
+  LogicalResult threadThrough(scf::ForOp loop, ArrayRef<StringAttr> assigned,
+                              Values &values) {
+    SmallVector<Value> inits = llvm::map_to_vector(
+        assigned, [&](StringAttr name) { return values[name]; });
     IRRewriter rewriter(builder);
     Values inner = values;
     LogicalResult lowered = success();
-    auto yields = [&](OpBuilder &, Location, ArrayRef<BlockArgument> arguments) {
+    auto yields = [&](OpBuilder &, Location,
+                      ArrayRef<BlockArgument> arguments) {
       for (auto [name, argument] : llvm::zip_equal(assigned, arguments))
         inner[name] = argument;
-      // The body moves after this returns: yield what the variables hold now, and mend it below.
+      // The body moves after this returns: yield what the variables hold now,
+      // and mend it below.
       return SmallVector<Value>(arguments.begin(), arguments.end());
     };
     FailureOr<LoopLikeOpInterface> replaced =
         cast<LoopLikeOpInterface>(loop.getOperation())
-            .replaceWithAdditionalYields(rewriter, inits, /*replaceInitOperandUsesInLoop=*/false, yields);
+            .replaceWithAdditionalYields(rewriter, inits,
+                                         /*replaceInitOperandUsesInLoop=*/false,
+                                         yields);
     if (failed(replaced))
       return loop.emitError("cannot carry a variable through this loop");
     auto threaded = cast<scf::ForOp>(replaced->getOperation());
@@ -169,12 +196,15 @@ private:
   }
 
   /// Makes both branches yield the assigned variables.
-  LogicalResult threadThrough(scf::IfOp branch, ArrayRef<StringAttr> assigned, Values &values) {
+  LogicalResult threadThrough(scf::IfOp branch, ArrayRef<StringAttr> assigned,
+                              Values &values) {
     SmallVector<Type> types(branch.getResultTypes());
     for (StringAttr name : assigned)
       types.push_back(values[name].getType());
-    auto threaded = scf::IfOp::create(builder, branch.getLoc(), types, branch.getCondition(), /*addThenBlock=*/false,
-                                      /*addElseBlock=*/false);
+    auto threaded =
+        scf::IfOp::create(builder, branch.getLoc(), types,
+                          branch.getCondition(), /*addThenBlock=*/false,
+                          /*addElseBlock=*/false);
     threaded.getThenRegion().takeBody(branch.getThenRegion());
     threaded.getElseRegion().takeBody(branch.getElseRegion());
     if (threaded.getElseRegion().empty()) {
@@ -182,7 +212,8 @@ private:
       builder.createBlock(&threaded.getElseRegion());
       scf::YieldOp::create(builder, branch.getLoc());
     }
-    for (Region *region : {&threaded.getThenRegion(), &threaded.getElseRegion()}) {
+    for (Region *region :
+         {&threaded.getThenRegion(), &threaded.getElseRegion()}) {
       Values inner = values;
       if (failed(lowerBlock(region->front(), inner)))
         return failure();
@@ -200,8 +231,10 @@ private:
     return success();
   }
 
-  /// Carries the assigned variables through both regions: the condition forwards what they hold to the body and out of the loop.
-  LogicalResult threadThrough(scf::WhileOp loop, ArrayRef<StringAttr> assigned, Values &values) {
+  /// Carries the assigned variables through both regions: the condition
+  /// forwards what they hold to the body and out of the loop.
+  LogicalResult threadThrough(scf::WhileOp loop, ArrayRef<StringAttr> assigned,
+                              Values &values) {
     SmallVector<Value> inits(loop.getInits());
     SmallVector<Type> types(loop.getResultTypes());
     for (StringAttr name : assigned) {
@@ -214,7 +247,8 @@ private:
     for (Region *region : {&threaded.getBefore(), &threaded.getAfter()}) {
       Values inner = values;
       for (StringAttr name : assigned)
-        inner[name] = region->front().addArgument(values[name].getType(), loop.getLoc());
+        inner[name] =
+            region->front().addArgument(values[name].getType(), loop.getLoc());
       if (failed(lowerBlock(region->front(), inner)))
         return failure();
       // Both terminators end with what is handed on.
@@ -233,9 +267,12 @@ private:
   /// The binding of an argument or result by its `replica.*` attribute.
   FailureOr<device::BindingAttr> bindingOf(DictionaryAttr attributes) {
     static constexpr std::pair<StringLiteral, device::BindingKind> kinds[] = {
-        {"replica.batch", device::BindingKind::Batch},   {"replica.scalar", device::BindingKind::Scalar},
-        {"replica.metric", device::BindingKind::Metric}, {"replica.sum", device::BindingKind::Sum},
-        {"replica.count", device::BindingKind::Count},   {"replica.result", device::BindingKind::Result}};
+        {"replica.batch", device::BindingKind::Batch},
+        {"replica.scalar", device::BindingKind::Scalar},
+        {"replica.metric", device::BindingKind::Metric},
+        {"replica.sum", device::BindingKind::Sum},
+        {"replica.count", device::BindingKind::Count},
+        {"replica.result", device::BindingKind::Result}};
     if (attributes)
       for (auto [name, kind] : kinds)
         if (auto value = attributes.getAs<StringAttr>(name))
@@ -258,7 +295,8 @@ private:
       DictionaryAttr attributes = step.getResultAttrDict(i);
       FailureOr<device::BindingAttr> bound = bindingOf(attributes);
       if (failed(bound))
-        bound = binding(device::BindingKind::Result, builder.getStringAttr("result" + Twine(i)));
+        bound = binding(device::BindingKind::Result,
+                        builder.getStringAttr("result" + Twine(i)));
       results.push_back(terminator->getOperand(i));
       resultBindings.push_back(*bound);
     }
@@ -267,10 +305,16 @@ private:
     terminator->erase();
 
     builder.setInsertionPoint(step);
-    auto type = builder.getFunctionType(body.getArgumentTypes(), ValueRange(results).getTypes());
-    auto function = func::FuncOp::create(builder, step.getLoc(), step.getSymName(), type);
-    // All at once: each list of attributes that a function has had stays in the context.
-    SmallVector<Attribute> ofArguments = llvm::map_to_vector(bindings, [&](device::BindingAttr bound) { return withBinding(bound); });
+    auto type = builder.getFunctionType(body.getArgumentTypes(),
+                                        ValueRange(results).getTypes());
+    auto function =
+        func::FuncOp::create(builder, step.getLoc(), step.getSymName(), type);
+    // All at once: each list of attributes that a function has had stays in the
+    // context.
+    SmallVector<Attribute> ofArguments =
+        llvm::map_to_vector(bindings, [&](device::BindingAttr bound) {
+          return withBinding(bound);
+        });
     for (unsigned declared = 0; declared < step.getNumArguments(); ++declared) {
       FailureOr<Attribute> attributes = bindArgument(declared);
       if (failed(attributes))
@@ -278,15 +322,18 @@ private:
       ofArguments.push_back(*attributes);
     }
     function.setArgAttrsAttr(builder.getArrayAttr(ofArguments));
-    function.setResAttrsAttr(
-        builder.getArrayAttr(llvm::map_to_vector(resultBindings, [&](device::BindingAttr bound) { return withBinding(bound); })));
+    function.setResAttrsAttr(builder.getArrayAttr(
+        llvm::map_to_vector(resultBindings, [&](device::BindingAttr bound) {
+          return withBinding(bound);
+        })));
     function.getBody().takeBody(step.getBody());
     step.erase();
     return success();
   }
 
   /// The attributes of an argument or result of the function.
-  Attribute withBinding(device::BindingAttr bound, ArrayRef<NamedAttribute> others = {}) {
+  Attribute withBinding(device::BindingAttr bound,
+                        ArrayRef<NamedAttribute> others = {}) {
     SmallVector<NamedAttribute> attributes(others);
     attributes.push_back(builder.getNamedAttr("device.binding", bound));
     return builder.getDictionaryAttr(attributes);
@@ -297,7 +344,8 @@ private:
     DictionaryAttr attributes = step.getArgAttrDict(declared);
     FailureOr<device::BindingAttr> bound = bindingOf(attributes);
     if (failed(bound)) {
-      step.emitError("argument ") << declared << " has neither 'replica.batch' nor 'replica.scalar'";
+      step.emitError("argument ")
+          << declared << " has neither 'replica.batch' nor 'replica.scalar'";
       return failure();
     }
     SmallVector<NamedAttribute> kept;
@@ -320,7 +368,8 @@ struct LowerVariables : impl::LowerVariablesPassBase<LowerVariables> {
   void runOnOperation() override {
     // Only variables are looked up, and these stay.
     SymbolTableCollection symbols;
-    for (auto step : llvm::make_early_inc_range(getOperation().getOps<replica::StepOp>()))
+    for (auto step :
+         llvm::make_early_inc_range(getOperation().getOps<replica::StepOp>()))
       if (failed(StepLowering(step, symbols).run()))
         return signalPassFailure();
   }

@@ -1,7 +1,8 @@
 //===- PartitionVariables.cpp - Variables go to their servers -------------===//
 //
-// Each variable of a strategy with parameter servers gets its role; one that is split becomes a variable for each shard, and what steps
-// do with it they do with the shards.
+// Each variable of a strategy with parameter servers gets its role; one that is
+// split becomes a variable for each shard, and what steps do with it they do
+// with the shards.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,12 +25,14 @@ namespace lockstep {
 namespace {
 
 /// Rows `first` to `first + rows` of a value.
-ElementsAttr sliceRows(ElementsAttr value, int64_t first, RankedTensorType type) {
+ElementsAttr sliceRows(ElementsAttr value, int64_t first,
+                       RankedTensorType type) {
   auto dense = cast<DenseElementsAttr>(value);
   if (dense.isSplat())
     return dense.resizeSplat(type);
   int64_t rowElements = type.getNumElements() / type.getDimSize(0);
-  SmallVector<Attribute> elements(llvm::drop_begin(dense.getValues<Attribute>(), first * rowElements));
+  SmallVector<Attribute> elements(
+      llvm::drop_begin(dense.getValues<Attribute>(), first * rowElements));
   elements.truncate(type.getNumElements());
   return DenseElementsAttr::get(type, elements);
 }
@@ -40,7 +43,9 @@ struct ShardedVariable {
     replica::VariableOp variable;
     int64_t firstRow;
 
-    RankedTensorType getType() const { return cast<RankedTensorType>(replica::VariableOp(variable).getType()); }
+    RankedTensorType getType() const {
+      return cast<RankedTensorType>(replica::VariableOp(variable).getType());
+    }
   };
   SmallVector<Part> parts;
 };
@@ -48,11 +53,13 @@ struct ShardedVariable {
 /// Rewrites one use of a variable to uses of its shards.
 class UseRewriter {
 public:
-  UseRewriter(Operation *op, const ShardedVariable &sharded) : op(op), sharded(sharded), builder(op) {}
+  UseRewriter(Operation *op, const ShardedVariable &sharded)
+      : op(op), sharded(sharded), builder(op) {}
 
   void run() {
     TypeSwitch<Operation *>(op)
-        .Case<replica::ReadOp, replica::ScatterOp, replica::LookupOp>([&](auto typed) { rewrite(typed); })
+        .Case<replica::ReadOp, replica::ScatterOp, replica::LookupOp>(
+            [&](auto typed) { rewrite(typed); })
         .Default([&](Operation *) { rewriteAssignment(); });
     op->erase();
   }
@@ -61,7 +68,8 @@ private:
   /// The same operation on one of the shards.
   Operation *cloneFor(const ShardedVariable::Part &part) {
     Operation *copy = builder.clone(*op);
-    copy->setAttr("variable", FlatSymbolRefAttr::get(replica::VariableOp(part.variable)));
+    copy->setAttr("variable",
+                  FlatSymbolRefAttr::get(replica::VariableOp(part.variable)));
     return copy;
   }
 
@@ -72,26 +80,40 @@ private:
       copy->getResult(0).setType(part.getType());
       rows.push_back(copy->getResult(0));
     }
-    read.replaceAllUsesWith(tensor::ConcatOp::create(builder, op->getLoc(), read.getType(), /*dim=*/0, rows).getResult());
+    read.replaceAllUsesWith(tensor::ConcatOp::create(builder, op->getLoc(),
+                                                     read.getType(), /*dim=*/0,
+                                                     rows)
+                                .getResult());
   }
 
-  Value getFirstRow(OpBuilder &b, const ShardedVariable::Part &part, Type type) {
-    return arith::ConstantOp::create(b, op->getLoc(), b.getIntegerAttr(type, part.firstRow));
+  Value getFirstRow(OpBuilder &b, const ShardedVariable::Part &part,
+                    Type type) {
+    return arith::ConstantOp::create(b, op->getLoc(),
+                                     b.getIntegerAttr(type, part.firstRow));
   }
 
-  /// Numbers of rows, counted from the first one of a shard. A narrow type may not hold those.
+  /// Numbers of rows, counted from the first one of a shard. A narrow type may
+  /// not hold those.
   Value countFrom(const ShardedVariable::Part &part, Value indices) {
     Location loc = op->getLoc();
     auto type = cast<RankedTensorType>(indices.getType());
     bool isNarrow = type.getElementTypeBitWidth() < 32;
-    auto wide = isNarrow ? cast<RankedTensorType>(type.clone(builder.getI64Type())) : type;
-    return createElementwise(builder, loc, wide, indices, [&](OpBuilder &b, ValueRange in) -> Value {
-      Value index = isNarrow ? arith::ExtSIOp::create(b, loc, b.getI64Type(), in[0]).getResult() : in[0];
-      return arith::SubIOp::create(b, loc, index, getFirstRow(b, part, index.getType()));
-    });
+    auto wide = isNarrow
+                    ? cast<RankedTensorType>(type.clone(builder.getI64Type()))
+                    : type;
+    return createElementwise(
+        builder, loc, wide, indices, [&](OpBuilder &b, ValueRange in) -> Value {
+          Value index =
+              isNarrow ? arith::ExtSIOp::create(b, loc, b.getI64Type(), in[0])
+                             .getResult()
+                       : in[0];
+          return arith::SubIOp::create(b, loc, index,
+                                       getFirstRow(b, part, index.getType()));
+        });
   }
 
-  /// An index outside of a table changes nothing, so every shard can be given all slices, with its rows counted from 0.
+  /// An index outside of a table changes nothing, so every shard can be given
+  /// all slices, with its rows counted from 0.
   void rewrite(replica::ScatterOp scatter) {
     for (const ShardedVariable::Part &part : sharded.parts) {
       Value own = countFrom(part, scatter.getIndices());
@@ -99,30 +121,44 @@ private:
     }
   }
 
-  /// Every shard is asked for all ids; of each row, what the last shard says that does not begin behind it.
+  /// Every shard is asked for all ids; of each row, what the last shard says
+  /// that does not begin behind it.
   void rewrite(replica::LookupOp lookup) {
     Value rows;
     for (const ShardedVariable::Part &part : sharded.parts) {
       Value ids = countFrom(part, lookup.getIds());
       auto own = cast<replica::LookupOp>(cloneFor(part));
       own.getIdsMutable().assign(ids);
-      rows = rows ? chooseRows(part, lookup.getIds(), own.getResult(), rows) : own.getResult();
+      rows = rows ? chooseRows(part, lookup.getIds(), own.getResult(), rows)
+                  : own.getResult();
     }
     lookup.replaceAllUsesWith(rows);
   }
 
-  /// The rows of `here` whose ids are not below the shard's first row; of the others, those of `before`.
-  Value chooseRows(const ShardedVariable::Part &part, Value ids, Value here, Value before) {
+  /// The rows of `here` whose ids are not below the shard's first row; of the
+  /// others, those of `before`.
+  Value chooseRows(const ShardedVariable::Part &part, Value ids, Value here,
+                   Value before) {
     Location loc = op->getLoc();
     auto type = cast<RankedTensorType>(here.getType());
-    Value init = tensor::EmptyOp::create(builder, loc, tensor::getMixedSizes(builder, loc, here), type.getElementType());
-    AffineMap all = builder.getMultiDimIdentityMap(type.getRank()), first = all.getMajorSubMap(1);
-    SmallVector<utils::IteratorType> iterators(type.getRank(), utils::IteratorType::parallel);
+    Value init = tensor::EmptyOp::create(
+        builder, loc, tensor::getMixedSizes(builder, loc, here),
+        type.getElementType());
+    AffineMap all = builder.getMultiDimIdentityMap(type.getRank()),
+              first = all.getMajorSubMap(1);
+    SmallVector<utils::IteratorType> iterators(type.getRank(),
+                                               utils::IteratorType::parallel);
     return linalg::GenericOp::create(
-               builder, loc, TypeRange(type), ValueRange{ids, here, before}, init, ArrayRef<AffineMap>{first, all, all, all}, iterators,
+               builder, loc, TypeRange(type), ValueRange{ids, here, before},
+               init, ArrayRef<AffineMap>{first, all, all, all}, iterators,
                [&](OpBuilder &b, Location, ValueRange in) {
-                 Value isBehind = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, in[0], getFirstRow(b, part, in[0].getType()));
-                 linalg::YieldOp::create(b, loc, arith::SelectOp::create(b, loc, isBehind, in[1], in[2]).getResult());
+                 Value isBehind = arith::CmpIOp::create(
+                     b, loc, arith::CmpIPredicate::sge, in[0],
+                     getFirstRow(b, part, in[0].getType()));
+                 linalg::YieldOp::create(
+                     b, loc,
+                     arith::SelectOp::create(b, loc, isBehind, in[1], in[2])
+                         .getResult());
                })
         .getResult(0);
   }
@@ -131,11 +167,14 @@ private:
     Value value = op->getOperand(0);
     for (const ShardedVariable::Part &part : sharded.parts) {
       RankedTensorType type = part.getType();
-      SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0)), strides(type.getRank(), builder.getIndexAttr(1)), sizes;
+      SmallVector<OpFoldResult> offsets(type.getRank(),
+                                        builder.getIndexAttr(0)),
+          strides(type.getRank(), builder.getIndexAttr(1)), sizes;
       offsets[0] = builder.getIndexAttr(part.firstRow);
       for (int64_t size : type.getShape())
         sizes.push_back(builder.getIndexAttr(size));
-      auto rows = tensor::ExtractSliceOp::create(builder, op->getLoc(), type, value, offsets, sizes, strides);
+      auto rows = tensor::ExtractSliceOp::create(
+          builder, op->getLoc(), type, value, offsets, sizes, strides);
       rows->setAttr(replica::kShardOfValue, builder.getUnitAttr());
       cloneFor(part)->setOperand(0, rows);
     }
@@ -146,10 +185,12 @@ private:
   OpBuilder builder;
 };
 
-struct PartitionVariables : impl::PartitionVariablesPassBase<PartitionVariables> {
+struct PartitionVariables
+    : impl::PartitionVariablesPassBase<PartitionVariables> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    FailureOr<std::vector<replica::PlacedVariable>> layout = replica::computeLayout(module);
+    FailureOr<std::vector<replica::PlacedVariable>> layout =
+        replica::computeLayout(module);
     if (failed(layout))
       return signalPassFailure();
     if (layout->empty())
@@ -157,7 +198,8 @@ struct PartitionVariables : impl::PartitionVariablesPassBase<PartitionVariables>
     FailureOr<int64_t> replicas = replica::getReplicaCount(module);
     if (failed(replicas))
       return signalPassFailure();
-    createRoles(*replicas, *(*module.getOps<replica::StrategyOp>().begin()).getServers());
+    createRoles(*replicas,
+                *(*module.getOps<replica::StrategyOp>().begin()).getServers());
     llvm::DenseMap<StringAttr, ShardedVariable> sharded;
     for (replica::PlacedVariable &placed : *layout) {
       // It has its place; the variable beside which that is may be split.
@@ -166,11 +208,14 @@ struct PartitionVariables : impl::PartitionVariablesPassBase<PartitionVariables>
         continue;
       ElementsAttr initial = placed.variable.getInitialAttr();
       if (initial && !placed.isWhole() && !isa<DenseElementsAttr>(initial)) {
-        placed.variable.emitError("expected dense elements as the initial value of a variable with shards, found ") << initial;
+        placed.variable.emitError("expected dense elements as the initial "
+                                  "value of a variable with shards, found ")
+            << initial;
         return signalPassFailure();
       }
       if (placed.isWhole())
-        placed.variable->setAttr(device::kRole, getRole(placed.shards.front().server));
+        placed.variable->setAttr(device::kRole,
+                                 getRole(placed.shards.front().server));
       else
         sharded.try_emplace(placed.variable.getSymNameAttr(), split(placed));
     }
@@ -181,14 +226,23 @@ struct PartitionVariables : impl::PartitionVariablesPassBase<PartitionVariables>
         uses.push_back(op);
     });
     for (Operation *use : uses)
-      UseRewriter(use, sharded.find(use->getAttrOfType<FlatSymbolRefAttr>("variable").getAttr())->second).run();
+      UseRewriter(
+          use,
+          sharded
+              .find(use->getAttrOfType<FlatSymbolRefAttr>("variable").getAttr())
+              ->second)
+          .run();
     for (replica::PlacedVariable &placed : *layout)
       if (sharded.contains(placed.variable.getSymNameAttr()))
         placed.variable.erase();
   }
 
-  static std::string getRoleName(unsigned server) { return "server" + std::to_string(server); }
-  FlatSymbolRefAttr getRole(unsigned server) { return FlatSymbolRefAttr::get(&getContext(), getRoleName(server)); }
+  static std::string getRoleName(unsigned server) {
+    return "server" + std::to_string(server);
+  }
+  FlatSymbolRefAttr getRole(unsigned server) {
+    return FlatSymbolRefAttr::get(&getContext(), getRoleName(server));
+  }
 
   void createRoles(int64_t replicas, int64_t servers) {
     OpBuilder builder = OpBuilder::atBlockBegin(getOperation().getBody());
@@ -199,7 +253,8 @@ struct PartitionVariables : impl::PartitionVariablesPassBase<PartitionVariables>
         variable.setPath(variable.getStoredName());
         (void)symbols.renameToUnique(variable, {});
       }
-      symbols.insert(device::RoleOp::create(builder, getOperation().getLoc(), name, firstRank, ranks));
+      symbols.insert(device::RoleOp::create(builder, getOperation().getLoc(),
+                                            name, firstRank, ranks));
     };
     create(device::kWorkerRole, 0, replicas);
     for (int64_t server = 0; server < servers; ++server)
@@ -221,9 +276,12 @@ struct PartitionVariables : impl::PartitionVariablesPassBase<PartitionVariables>
         part.setPath((path.getValue() + suffix).str());
       part.setType(type.clone(shape));
       if (whole.getInitialAttr())
-        part.setInitialAttr(sliceRows(whole.getInitialAttr(), shard.firstRow, type.clone(shape)));
+        part.setInitialAttr(sliceRows(whole.getInitialAttr(), shard.firstRow,
+                                      type.clone(shape)));
       part->setAttr(device::kRole, getRole(shard.server));
-      part->setAttr(device::kShard, device::ShardAttr::get(&getContext(), whole.getStoredName(), shard.firstRow, type.getDimSize(0)));
+      part->setAttr(device::kShard,
+                    device::ShardAttr::get(&getContext(), whole.getStoredName(),
+                                           shard.firstRow, type.getDimSize(0)));
       sharded.parts.push_back({part, shard.firstRow});
     }
     return sharded;

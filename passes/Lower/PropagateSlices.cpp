@@ -1,8 +1,10 @@
 //===- PropagateSlices.cpp - Gradients of lookups stay rows ---------------===//
 //
-// A tensor that is made of slices is zero but for some rows. What is linear in it is done to the rows alone, in the order of the step;
-// where it is subtracted from the variable that the rows were looked up in, that is a scatter. Whatever else wants the tensor gets it,
-// and a remark says what that was.
+// A tensor that is made of slices is zero but for some rows. What is linear in
+// it is done to the rows alone, in the order of the step; where it is
+// subtracted from the variable that the rows were looked up in, that is a
+// scatter. Whatever else wants the tensor gets it, and a remark says what that
+// was.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +33,8 @@ struct Slices {
   Value values, indices;
 };
 
-/// A tensor as the sum of some slices; if there is a base, added to or subtracted from what was read of a variable.
+/// A tensor as the sum of some slices; if there is a base, added to or
+/// subtracted from what was read of a variable.
 struct Sum {
   struct Term {
     Slices slices;
@@ -44,7 +47,8 @@ struct Sum {
 /// What becomes of the slices in one step.
 class StepPropagation {
 public:
-  StepPropagation(replica::StepOp step, int64_t replicas) : step(step), builder(step.getContext()), replicas(replicas) {}
+  StepPropagation(replica::StepOp step, int64_t replicas)
+      : step(step), builder(step.getContext()), replicas(replicas) {}
 
   void run() {
     step.walk<WalkOrder::PreOrder>([&](Operation *op) { visit(op); });
@@ -56,10 +60,13 @@ public:
 private:
   void visit(Operation *op) {
     builder.setInsertionPoint(op);
-    bool done = TypeSwitch<Operation *, bool>(op)
-                    .Case<replica::SlicesToDenseOp, replica::AllReduceOp, replica::AssignOp, replica::AssignAddOp, replica::AssignSubOp>(
-                        [&](auto typed) { return propagate(typed); })
-                    .Default([&](Operation *other) { return propagateLinear(other); });
+    bool done =
+        TypeSwitch<Operation *, bool>(op)
+            .Case<replica::SlicesToDenseOp, replica::AllReduceOp,
+                  replica::AssignOp, replica::AssignAddOp,
+                  replica::AssignSubOp>(
+                [&](auto typed) { return propagate(typed); })
+            .Default([&](Operation *other) { return propagateLinear(other); });
     if (done)
       return;
     for (OpOperand &operand : op->getOpOperands())
@@ -88,9 +95,13 @@ private:
     return sum && !sum->base ? sum : nullptr;
   }
 
-  /// Those of all replicas, by an exchange of rows; what is dense stays in one of its own.
+  /// Those of all replicas, by an exchange of rows; what is dense stays in one
+  /// of its own.
   bool propagate(replica::AllReduceOp op) {
-    auto isReduced = [&](unsigned i) { return lookupSlices(op.getOperand(i)) && op.getOperand(i).getType() == op.getResult(i).getType(); };
+    auto isReduced = [&](unsigned i) {
+      return lookupSlices(op.getOperand(i)) &&
+             op.getOperand(i).getType() == op.getResult(i).getType();
+    };
     auto numbers = llvm::seq<unsigned>(0, op.getNumOperands());
     if (llvm::none_of(numbers, isReduced))
       return false;
@@ -107,10 +118,12 @@ private:
       sums[op.getResult(i)] = std::move(all);
     }
     if (!kept.empty()) {
-      auto dense = replica::AllReduceOp::create(builder, op.getLoc(), op.getReduction(), kept, op.getBytesPerPack());
+      auto dense = replica::AllReduceOp::create(
+          builder, op.getLoc(), op.getReduction(), kept, op.getBytesPerPack());
       // What it must be given dense is reported as its own.
       visit(dense);
-      for (auto [old, result] : llvm::zip_equal(keptResults, dense.getResults()))
+      for (auto [old, result] :
+           llvm::zip_equal(keptResults, dense.getResults()))
         old.replaceAllUsesWith(result);
     }
     replaced.push_back(op);
@@ -121,16 +134,19 @@ private:
     auto all = [&](Value value) {
       auto type = cast<RankedTensorType>(value.getType());
       SmallVector<int64_t> shape(type.getShape());
-      shape[0] = type.isDynamicDim(0) ? ShapedType::kDynamic : type.getDimSize(0) * replicas;
+      shape[0] = type.isDynamicDim(0) ? ShapedType::kDynamic
+                                      : type.getDimSize(0) * replicas;
       return type.clone(shape);
     };
-    auto reduced = replica::AllReduceSlicesOp::create(builder, op.getLoc(), all(own.values), all(own.indices), op.getReduction(),
-                                                      own.values, own.indices);
+    auto reduced = replica::AllReduceSlicesOp::create(
+        builder, op.getLoc(), all(own.values), all(own.indices),
+        op.getReduction(), own.values, own.indices);
     return {reduced.getAllValues(), reduced.getAllIndices()};
   }
 
   bool propagateLinear(Operation *op) {
-    std::optional<LinearOperation> linear = LinearOperation::match(op, [&](Value value) { return lookup(value) != nullptr; });
+    std::optional<LinearOperation> linear = LinearOperation::match(
+        op, [&](Value value) { return lookup(value) != nullptr; });
     if (!linear)
       return false;
     std::optional<Sum> sum = linear->other ? combine(*linear) : apply(*linear);
@@ -174,14 +190,17 @@ private:
   // Variables
   //===--------------------------------------------------------------------===//
 
-  /// The new value of a variable that is its old one and slices: scatters. Replicas assign equal values, or one value for all.
+  /// The new value of a variable that is its old one and slices: scatters.
+  /// Replicas assign equal values, or one value for all.
   bool propagate(replica::AssignOp op) {
     const Sum *sum = lookup(op.getValue());
     replica::VariableOp variable = replica::lookupVariable(op, symbols);
-    bool isEqual = op->hasAttr(replica::kCrossReplica) || variable.getAggregation() == replica::Aggregation::Uniform;
+    bool isEqual = op->hasAttr(replica::kCrossReplica) ||
+                   variable.getAggregation() == replica::Aggregation::Uniform;
     replica::ReadOp base = sum ? sum->base : nullptr;
-    if (!base || !isEqual || variable.isOnRead() || base.getVariable() != op.getVariable() || !isUnchangedBetween(base, op) ||
-        !op.getValue().hasOneUse())
+    if (!base || !isEqual || variable.isOnRead() ||
+        base.getVariable() != op.getVariable() ||
+        !isUnchangedBetween(base, op) || !op.getValue().hasOneUse())
       return false;
     scatter(op, variable, *sum, /*subtracts=*/false);
     return true;
@@ -197,16 +216,22 @@ private:
     return true;
   }
 
-  void scatter(Operation *op, replica::VariableOp variable, const Sum &sum, bool subtracts) {
+  void scatter(Operation *op, replica::VariableOp variable, const Sum &sum,
+               bool subtracts) {
     for (const Sum::Term &term : sum.terms) {
-      auto kind = term.subtracted != subtracts ? replica::Scatter::Sub : replica::Scatter::Add;
-      auto scatter =
-          replica::ScatterOp::create(builder, op->getLoc(), kind, variable.getSymName(), term.slices.indices, term.slices.values);
+      auto kind = term.subtracted != subtracts ? replica::Scatter::Sub
+                                               : replica::Scatter::Add;
+      auto scatter = replica::ScatterOp::create(
+          builder, op->getLoc(), kind, variable.getSymName(),
+          term.slices.indices, term.slices.values);
       if (Attribute mark = op->getAttr(replica::kCrossReplica))
         scatter->setAttr(replica::kCrossReplica, mark);
-      remark::passed(op->getLoc(), decision(Stage::Lower, "Rows", step.getSymName()))
-          << "variable '" + variable.getStoredName().str() + "' is changed by the rows " + valueText(term.slices.values) +
-                 ", not by all of " + typeText(cast<RankedTensorType>(variable.getType()));
+      remark::passed(op->getLoc(),
+                     decision(Stage::Lower, "Rows", step.getSymName()))
+          << "variable '" + variable.getStoredName().str() +
+                 "' is changed by the rows " + valueText(term.slices.values) +
+                 ", not by all of " +
+                 typeText(cast<RankedTensorType>(variable.getType()));
     }
     replaced.push_back(op);
   }
@@ -216,11 +241,18 @@ private:
     if (read->getBlock() != op->getBlock() || !read->isBeforeInBlock(op))
       return false;
     auto changes = [&](Operation *other) {
-      return isa<replica::AssignOp, replica::AssignAddOp, replica::AssignSubOp, replica::ScatterOp>(other) &&
-             other->getAttrOfType<FlatSymbolRefAttr>("variable") == read.getVariableAttr();
+      return isa<replica::AssignOp, replica::AssignAddOp, replica::AssignSubOp,
+                 replica::ScatterOp>(other) &&
+             other->getAttrOfType<FlatSymbolRefAttr>("variable") ==
+                 read.getVariableAttr();
     };
-    for (Operation *between = read->getNextNode(); between != op; between = between->getNextNode())
-      if (between->walk([&](Operation *inner) { return changes(inner) ? WalkResult::interrupt() : WalkResult::advance(); })
+    for (Operation *between = read->getNextNode(); between != op;
+         between = between->getNextNode())
+      if (between
+              ->walk([&](Operation *inner) {
+                return changes(inner) ? WalkResult::interrupt()
+                                      : WalkResult::advance();
+              })
               .wasInterrupted())
         return false;
     return true;
@@ -230,11 +262,14 @@ private:
   // What must be dense
   //===--------------------------------------------------------------------===//
 
-  /// `value` with all its rows, for `user`; made once, where it was made before.
+  /// `value` with all its rows, for `user`; made once, where it was made
+  /// before.
   Value getDense(Value value, Operation *user) {
-    remark::missed(value.getLoc(), decision(Stage::Lower, "Dense", step.getSymName()))
-        << valueText(value) + " is made of rows, and made dense: '" + user->getName().getStringRef().str() + "'" + atLine(user->getLoc()) +
-               " needs all of it";
+    remark::missed(value.getLoc(),
+                   decision(Stage::Lower, "Dense", step.getSymName()))
+        << valueText(value) + " is made of rows, and made dense: '" +
+               user->getName().getStringRef().str() + "'" +
+               atLine(user->getLoc()) + " needs all of it";
     Value &dense = denseValues[value];
     if (dense)
       return dense;
@@ -244,7 +279,9 @@ private:
     if (replica::ReadOp base = sum.base)
       dense = base.getResult();
     for (const Sum::Term &term : sum.terms) {
-      Value next = replica::SlicesToDenseOp::create(builder, value.getLoc(), type, term.slices.values, term.slices.indices);
+      Value next = replica::SlicesToDenseOp::create(builder, value.getLoc(),
+                                                    type, term.slices.values,
+                                                    term.slices.indices);
       if (dense || term.subtracted)
         next = add(value.getLoc(), type, dense, next, term.subtracted);
       dense = next;
@@ -253,16 +290,20 @@ private:
   }
 
   /// The sum or difference of two tensors; of nothing and one, its negation.
-  Value add(Location loc, RankedTensorType type, Value lhs, Value rhs, bool subtracts) {
+  Value add(Location loc, RankedTensorType type, Value lhs, Value rhs,
+            bool subtracts) {
     SmallVector<Value> inputs;
     if (lhs)
       inputs.push_back(lhs);
     inputs.push_back(rhs);
-    return createElementwise(builder, loc, type, inputs, [&](OpBuilder &b, ValueRange in) -> Value {
-      if (in.size() == 1)
-        return arith::NegFOp::create(b, loc, in[0]);
-      return subtracts ? arith::SubFOp::create(b, loc, in[0], in[1]).getResult() : arith::AddFOp::create(b, loc, in[0], in[1]).getResult();
-    });
+    return createElementwise(
+        builder, loc, type, inputs, [&](OpBuilder &b, ValueRange in) -> Value {
+          if (in.size() == 1)
+            return arith::NegFOp::create(b, loc, in[0]);
+          return subtracts
+                     ? arith::SubFOp::create(b, loc, in[0], in[1]).getResult()
+                     : arith::AddFOp::create(b, loc, in[0], in[1]).getResult();
+        });
   }
 
   replica::StepOp step;

@@ -17,18 +17,29 @@ using namespace mlir;
 
 SmallVector<Value> lockstep::getDecisions(Operation *op) {
   return TypeSwitch<Operation *, SmallVector<Value>>(op)
-      .Case([](scf::ForOp loop) { return SmallVector<Value>{loop.getLowerBound(), loop.getUpperBound(), loop.getStep()}; })
-      .Case([](scf::IfOp branch) { return SmallVector<Value>{branch.getCondition()}; })
-      .Case([](scf::WhileOp loop) { return SmallVector<Value>{loop.getConditionOp().getCondition()}; })
+      .Case([](scf::ForOp loop) {
+        return SmallVector<Value>{loop.getLowerBound(), loop.getUpperBound(),
+                                  loop.getStep()};
+      })
+      .Case([](scf::IfOp branch) {
+        return SmallVector<Value>{branch.getCondition()};
+      })
+      .Case([](scf::WhileOp loop) {
+        return SmallVector<Value>{loop.getConditionOp().getCondition()};
+      })
       .Default([](Operation *) { return SmallVector<Value>(); });
 }
 
 static bool holdsCollectives(Operation *op) {
-  return op->walk([](CollectiveOpInterface) { return WalkResult::interrupt(); }).wasInterrupted();
+  return op->walk([](CollectiveOpInterface) { return WalkResult::interrupt(); })
+      .wasInterrupted();
 }
 
-/// Whether all who know where it goes have the same of `op`: a branch that is no more than a choice.
-static bool isChoice(Operation *op) { return isa<scf::IfOp>(op) && !holdsCollectives(op); }
+/// Whether all who know where it goes have the same of `op`: a branch that is
+/// no more than a choice.
+static bool isChoice(Operation *op) {
+  return isa<scf::IfOp>(op) && !holdsCollectives(op);
+}
 
 void lockstep::wrapNumbers(func::FuncOp step) {
   step.walk([](Operation *op) {
@@ -41,12 +52,18 @@ void lockstep::wrapNumbers(func::FuncOp step) {
       Type type = result.getType();
       if (result.use_empty() || !type.isIntOrIndexOrFloat())
         continue;
-      SmallVector<OpOperand *> uses = llvm::map_to_vector(result.getUses(), [](OpOperand &use) { return &use; });
+      SmallVector<OpOperand *> uses = llvm::map_to_vector(
+          result.getUses(), [](OpOperand &use) { return &use; });
       // An index is sent as a number whose width is known.
       Type sent = type.isIndex() ? builder.getI64Type() : type;
-      Value number = sent == type ? Value(result) : arith::IndexCastOp::create(builder, loc, sent, result).getResult();
-      Value tensor = tensor::FromElementsOp::create(builder, loc, RankedTensorType::get({}, sent), number);
-      Value again = tensor::ExtractOp::create(builder, loc, tensor, ValueRange());
+      Value number =
+          sent == type ? Value(result)
+                       : arith::IndexCastOp::create(builder, loc, sent, result)
+                             .getResult();
+      Value tensor = tensor::FromElementsOp::create(
+          builder, loc, RankedTensorType::get({}, sent), number);
+      Value again =
+          tensor::ExtractOp::create(builder, loc, tensor, ValueRange());
       if (sent != type)
         again = arith::IndexCastOp::create(builder, loc, type, again);
       for (OpOperand *use : uses)
@@ -59,7 +76,8 @@ namespace {
 
 class DecisionFinder {
 public:
-  DecisionFinder(func::FuncOp step, const RoleHomes &homes) : step(step), homes(homes) {}
+  DecisionFinder(func::FuncOp step, const RoleHomes &homes)
+      : step(step), homes(homes) {}
 
   SmallVector<Value> run() {
     step.walk([&](Operation *op) {
@@ -79,7 +97,8 @@ private:
       reach(value);
   }
 
-  /// Whether several roles have something in `op`, so that one may give something to another there.
+  /// Whether several roles have something in `op`, so that one may give
+  /// something to another there.
   bool isShared(Operation *op) {
     if (auto known = shared.find(op); known != shared.end())
       return known->second;
@@ -122,13 +141,17 @@ private:
       Operation *from = elements.getElements()[0].getDefiningOp();
       if (auto cast = dyn_cast_or_null<arith::IndexCastOp>(from))
         from = cast.getIn().getDefiningOp();
-      return elements.getType().getRank() == 0 && !(from && isTakenApart(from) && !isChoice(from));
+      return elements.getType().getRank() == 0 &&
+             !(from && isTakenApart(from) && !isChoice(from));
     }
     if (auto generic = dyn_cast<linalg::GenericOp>(op))
       return generic.getNumLoops() == 0
-                 ? llvm::all_of(generic.getBody()->without_terminator(), [](Operation &inner) { return isExact(&inner); })
+                 ? llvm::all_of(
+                       generic.getBody()->without_terminator(),
+                       [](Operation &inner) { return isExact(&inner); })
                  : isExactByElements(generic, value);
-    return isExact(op) || isMove(op) || op->hasTrait<OpTrait::ConstantLike>() || isa<scf::IndexSwitchOp>(op) ||
+    return isExact(op) || isMove(op) || op->hasTrait<OpTrait::ConstantLike>() ||
+           isa<scf::IndexSwitchOp>(op) ||
            isa<tensor::ExtractOp, tensor::EmptyOp, tensor::DimOp>(op);
   }
 
@@ -141,4 +164,7 @@ private:
 
 } // namespace
 
-SmallVector<Value> lockstep::findUnlikeDecisions(func::FuncOp step, const RoleHomes &homes) { return DecisionFinder(step, homes).run(); }
+SmallVector<Value> lockstep::findUnlikeDecisions(func::FuncOp step,
+                                                 const RoleHomes &homes) {
+  return DecisionFinder(step, homes).run();
+}

@@ -19,30 +19,40 @@ constexpr Role kReplicas = 0;
 struct Exchange {
   collective::Kind kind;
   Role server;
-  /// The server has the operands and the replicas the results, or the other way round.
+  /// The server has the operands and the replicas the results, or the other way
+  /// round.
   bool serverGives;
 
   bool gives(Role role) const { return (role == server) == serverGives; }
 };
 
-/// The role that computes each value of a step in collective form, and the exchanges of replicas with servers that follow from it.
+/// The role that computes each value of a step in collective form, and the
+/// exchanges of replicas with servers that follow from it.
 ///
-/// A variable of a server, and what is computed from it to become its next value, is *at home* with that server; what replicas
-/// compute from their batches is at home with them. What depends on constants and host scalars alone is at home everywhere, and so are
-/// single numbers: whoever needs it computes it. Unless it would not be the same everywhere, and roles go different ways then: it is at
-/// home with the replicas (`RoleDecisions.h`).
+/// A variable of a server, and what is computed from it to become its next
+/// value, is *at home* with that server; what replicas compute from their
+/// batches is at home with them. What depends on constants and host scalars
+/// alone is at home everywhere, and so are single numbers: whoever needs it
+/// computes it. Unless it would not be the same everywhere, and roles go
+/// different ways then: it is at home with the replicas (`RoleDecisions.h`).
 class RoleHomes {
 public:
-  static RoleHomes compute(mlir::func::FuncOp step, const UniformityAnalysis &uniformity, int64_t replicas);
+  static RoleHomes compute(mlir::func::FuncOp step,
+                           const UniformityAnalysis &uniformity,
+                           int64_t replicas);
 
   /// The role that computes a value; nothing: everyone who needs it.
   std::optional<Role> getHome(mlir::Value value) const;
-  /// What a server has to do with a collective; nothing if it is among the replicas. A collective with a root is with that server. Of a sum
-  /// or a gather over all replicas whose result a server needs, the result is for that server alone.
+  /// What a server has to do with a collective; nothing if it is among the
+  /// replicas. A collective with a root is with that server. Of a sum or a
+  /// gather over all replicas whose result a server needs, the result is for
+  /// that server alone.
   std::optional<Exchange> getExchange(collective::StartOp start) const;
-  /// Who has the variable that a result of the step is the next value of; the replicas for other results.
+  /// Who has the variable that a result of the step is the next value of; the
+  /// replicas for other results.
   Role getResultRole(unsigned index) const { return resultRoles[index]; }
-  /// What flows into a result or a carried value of control flow, from other iterations or branches; empty for other values.
+  /// What flows into a result or a carried value of control flow, from other
+  /// iterations or branches; empty for other values.
   llvm::ArrayRef<mlir::Value> getFlows(mlir::Value value) const;
 
 private:
@@ -55,7 +65,8 @@ private:
   llvm::SmallVector<Role> resultRoles;
 };
 
-/// Control flow whose regions are taken apart. Other operations with regions belong to one role as a whole.
+/// Control flow whose regions are taken apart. Other operations with regions
+/// belong to one role as a whole.
 bool isTakenApart(mlir::Operation *op);
 
 /// What an operation needs, its regions included.

@@ -12,11 +12,16 @@
 using namespace lockstep;
 using namespace mlir;
 
-collective::StartOp lockstep::createWithOperand(OpBuilder &builder, collective::StartOp start, Value operand, Type result) {
-  return collective::StartOp::create(builder, start.getLoc(), collective::PendingType::get(builder.getContext(), result),
-                                     start.getKindAttr(), start.getReductionAttr(), start.getGroupAttr(), start.getChannelAttr(), operand,
-                                     /*sizes=*/ValueRange(), start.getAxisAttr(), start.getBytesPerPackAttr(),
-                                     /*bounds=*/DenseI64ArrayAttr(), /*root=*/IntegerAttr());
+collective::StartOp lockstep::createWithOperand(OpBuilder &builder,
+                                                collective::StartOp start,
+                                                Value operand, Type result) {
+  return collective::StartOp::create(
+      builder, start.getLoc(),
+      collective::PendingType::get(builder.getContext(), result),
+      start.getKindAttr(), start.getReductionAttr(), start.getGroupAttr(),
+      start.getChannelAttr(), operand,
+      /*sizes=*/ValueRange(), start.getAxisAttr(), start.getBytesPerPackAttr(),
+      /*bounds=*/DenseI64ArrayAttr(), /*root=*/IntegerAttr());
 }
 
 bool RolePlacement::has(Role role, Value value) const {
@@ -30,7 +35,8 @@ bool RolePlacement::executes(Role role, Operation *op) const {
 }
 
 bool RolePlacement::takesPart(Role role) const {
-  return llvm::any_of(holders, [&](const auto &holder) { return holder.second.test(role); });
+  return llvm::any_of(
+      holders, [&](const auto &holder) { return holder.second.test(role); });
 }
 
 SmallVector<Role> RolePlacement::getTransfers(Value value) const {
@@ -46,7 +52,9 @@ SmallVector<Role> RolePlacement::getTransfers(Value value) const {
 
 namespace {
 
-collective::WaitOp getWait(collective::StartOp start) { return cast<collective::WaitOp>(*start->user_begin()); }
+collective::WaitOp getWait(collective::StartOp start) {
+  return cast<collective::WaitOp>(*start->user_begin());
+}
 
 } // namespace
 
@@ -54,7 +62,8 @@ namespace lockstep {
 
 class RolePlacer {
 public:
-  RolePlacer(func::FuncOp step, const UniformityAnalysis &uniformity, Role roles, int64_t replicas)
+  RolePlacer(func::FuncOp step, const UniformityAnalysis &uniformity,
+             Role roles, int64_t replicas)
       : step(step), uniformity(uniformity), roles(roles), replicas(replicas) {
     placement.homes = RoleHomes::compute(step, uniformity, replicas);
   }
@@ -73,7 +82,8 @@ public:
 
 private:
   void placeRoots() {
-    auto returnOp = cast<func::ReturnOp>(step.getBody().front().getTerminator());
+    auto returnOp =
+        cast<func::ReturnOp>(step.getBody().front().getTerminator());
     for (auto [index, value] : llvm::enumerate(returnOp.getOperands()))
       need(value, placement.homes.getResultRole(index));
     // Batches are loaded and barriers passed whoever needs what comes of it.
@@ -113,15 +123,19 @@ private:
     bool isBounded = true;
     for (int64_t dimension = 0; dimension < type.getRank(); ++dimension)
       isBounded &= findSizeBound(value, dimension, replicas).has_value();
-    bool isEqual = home != kReplicas || replicas == 1 || uniformity.isUniform(value);
+    bool isEqual =
+        home != kReplicas || replicas == 1 || uniformity.isUniform(value);
     if (isBounded && isEqual)
       return;
     valid = false;
     InFlightDiagnostic error = emitError(value.getLoc());
     if (!isBounded)
-      error << "a value of type " << type << " is needed by another role than the one that computes it, expected sizes with known bounds";
+      error << "a value of type " << type
+            << " is needed by another role than the one that computes it, "
+               "expected sizes with known bounds";
     else
-      error << "a value that may differ between replicas is needed by a parameter server";
+      error << "a value that may differ between replicas is needed by a "
+               "parameter server";
   }
 
   void execute(Operation *op, Role role) {
@@ -131,8 +145,10 @@ private:
       execute(parent, role);
     if (isTakenApart(op)) {
       for (Value decision : getDecisions(op)) {
-        if (role != kReplicas && replicas > 1 && !uniformity.isUniform(decision)) {
-          op->emitError("a part of this is for a parameter server, but replicas may decide it differently");
+        if (role != kReplicas && replicas > 1 &&
+            !uniformity.isUniform(decision)) {
+          op->emitError("a part of this is for a parameter server, but "
+                        "replicas may decide it differently");
           valid = false;
         }
         need(decision, role);
@@ -174,6 +190,8 @@ private:
 
 } // namespace lockstep
 
-FailureOr<RolePlacement> RolePlacement::compute(func::FuncOp step, const UniformityAnalysis &uniformity, Role roles, int64_t replicas) {
+FailureOr<RolePlacement>
+RolePlacement::compute(func::FuncOp step, const UniformityAnalysis &uniformity,
+                       Role roles, int64_t replicas) {
   return RolePlacer(step, uniformity, roles, replicas).run();
 }

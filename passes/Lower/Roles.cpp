@@ -7,12 +7,16 @@
 using namespace lockstep;
 using namespace mlir;
 
-Roles::Roles(ModuleOp module) : module(module), roles(module.getOps<device::RoleOp>()) {
-  llvm::sort(roles, [](device::RoleOp a, device::RoleOp b) { return a.getFirstRank() < b.getFirstRank(); });
+Roles::Roles(ModuleOp module)
+    : module(module), roles(module.getOps<device::RoleOp>()) {
+  llvm::sort(roles, [](device::RoleOp a, device::RoleOp b) {
+    return a.getFirstRank() < b.getFirstRank();
+  });
 }
 
 FlatSymbolRefAttr Roles::getGroupWithReplicas(Role server) {
-  return getGroup(("replicas_and_" + get(server).getSymName()).str(), {getRank(server)}, /*withReplicas=*/true);
+  return getGroup(("replicas_and_" + get(server).getSymName()).str(),
+                  {getRank(server)}, /*withReplicas=*/true);
 }
 
 FlatSymbolRefAttr Roles::getPair(Role a, Role b) {
@@ -20,13 +24,18 @@ FlatSymbolRefAttr Roles::getPair(Role a, Role b) {
   if (get(kReplicas).getRanks() == 1 && std::min(a, b) == kReplicas)
     return getGroupWithReplicas(std::max(a, b));
   auto [low, high] = std::minmax(a, b);
-  return getGroup((get(low).getSymName() + "_and_" + get(high).getSymName()).str(), {getRank(low), getRank(high)}, /*withReplicas=*/false);
+  return getGroup(
+      (get(low).getSymName() + "_and_" + get(high).getSymName()).str(),
+      {getRank(low), getRank(high)}, /*withReplicas=*/false);
 }
 
-FlatSymbolRefAttr Roles::getGroup(const std::string &name, ArrayRef<int64_t> ranks, bool withReplicas) {
+FlatSymbolRefAttr Roles::getGroup(const std::string &name,
+                                  ArrayRef<int64_t> ranks, bool withReplicas) {
   if (!module.lookupSymbol<collective::GroupOp>(name)) {
     OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
-    collective::GroupOp::create(builder, module.getLoc(), name, builder.getDenseI64ArrayAttr(ranks), withReplicas);
+    collective::GroupOp::create(builder, module.getLoc(), name,
+                                builder.getDenseI64ArrayAttr(ranks),
+                                withReplicas);
   }
   return FlatSymbolRefAttr::get(module.getContext(), name);
 }

@@ -29,7 +29,8 @@ struct SetReplicas : impl::SetReplicasPassBase<SetReplicas> {
     if (failed(checkOptions()))
       return signalPassFailure();
     FailureOr<replica::StrategyOp> strategy = findStrategy();
-    if (failed(strategy) || failed(setReplicas(*strategy)) || failed(setServers(*strategy)) || failed(checkRanks(*strategy)) ||
+    if (failed(strategy) || failed(setReplicas(*strategy)) ||
+        failed(setServers(*strategy)) || failed(checkRanks(*strategy)) ||
         failed(checkGroups(*strategy)) || failed(setPartitioner(*strategy)))
       signalPassFailure();
   }
@@ -37,15 +38,20 @@ struct SetReplicas : impl::SetReplicasPassBase<SetReplicas> {
 private:
   LogicalResult checkOptions() {
     if (replicas < 0)
-      return getOperation().emitError("expected a replica count that is positive, found ") << replicas.getValue();
+      return getOperation().emitError(
+                 "expected a replica count that is positive, found ")
+             << replicas.getValue();
     if (servers < 0)
-      return getOperation().emitError("expected a number of servers that is positive, found ") << servers.getValue() << " [E_CLUSTER]";
+      return getOperation().emitError(
+                 "expected a number of servers that is positive, found ")
+             << servers.getValue() << " [E_CLUSTER]";
     if (!strategy.empty() && !replica::symbolizeKind(strategy))
       return getOperation().emitError("unknown strategy '") << strategy << "'";
     return success();
   }
 
-  /// The module's strategy; if it has none, one of the kind that is asked for, or that fits the count.
+  /// The module's strategy; if it has none, one of the kind that is asked for,
+  /// or that fits the count.
   FailureOr<replica::StrategyOp> findStrategy() {
     ModuleOp module = getOperation();
     auto strategies = module.getOps<replica::StrategyOp>();
@@ -53,17 +59,23 @@ private:
     if (!strategies.empty()) {
       replica::StrategyOp found = *strategies.begin();
       if (asked && *asked != found.getKind())
-        return found.emitError("the strategy is '") << stringifyKind(found.getKind()) << "', but --strategy asks for '" << strategy << "'";
+        return found.emitError("the strategy is '")
+               << stringifyKind(found.getKind())
+               << "', but --strategy asks for '" << strategy << "'";
       return found;
     }
     if (!asked && replicas == 0)
-      return module.emitError("expected a replica count, by --replicas or a 'replica.strategy'");
-    replica::Kind kind = asked.value_or(replicas == 1 ? replica::Kind::OneDevice : replica::Kind::Mirrored);
+      return module.emitError(
+          "expected a replica count, by --replicas or a 'replica.strategy'");
+    replica::Kind kind = asked.value_or(
+        replicas == 1 ? replica::Kind::OneDevice : replica::Kind::Mirrored);
     // A variable may have the name already.
     SymbolTable symbols(module);
     OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
-    auto created = replica::StrategyOp::create(builder, module.getLoc(), "strategy", kind, /*replicas=*/nullptr, /*servers=*/nullptr,
-                                               /*partitioner=*/nullptr);
+    auto created =
+        replica::StrategyOp::create(builder, module.getLoc(), "strategy", kind,
+                                    /*replicas=*/nullptr, /*servers=*/nullptr,
+                                    /*partitioner=*/nullptr);
     symbols.insert(created);
     return created;
   }
@@ -73,49 +85,64 @@ private:
     if (StrategyProperties::of(strategy.getKind()).isSingle)
       declared = 1;
     if (!declared && replicas == 0)
-      return strategy.emitError("expected a replica count, in the strategy or by --replicas");
+      return strategy.emitError(
+          "expected a replica count, in the strategy or by --replicas");
     if (declared && replicas != 0 && *declared != replicas)
       return strategy.emitError("the strategy has ")
-             << *declared << (*declared == 1 ? " replica" : " replicas") << ", but --replicas asks for " << replicas.getValue();
+             << *declared << (*declared == 1 ? " replica" : " replicas")
+             << ", but --replicas asks for " << replicas.getValue();
     strategy.setReplicas(declared.value_or(replicas));
     return success();
   }
 
   LogicalResult setServers(replica::StrategyOp strategy) {
-    bool hasServers = StrategyProperties::of(strategy.getKind()).placement == replica::Placement::Servers;
+    bool hasServers = StrategyProperties::of(strategy.getKind()).placement ==
+                      replica::Placement::Servers;
     std::optional<int64_t> declared = strategy.getServers();
     if (!hasServers && servers != 0)
-      return strategy.emitError("strategy '") << stringifyKind(strategy.getKind()) << "' has no servers, but --servers asks for "
-                                              << servers.getValue() << " [E_CLUSTER]";
+      return strategy.emitError("strategy '")
+             << stringifyKind(strategy.getKind())
+             << "' has no servers, but --servers asks for "
+             << servers.getValue() << " [E_CLUSTER]";
     if (!hasServers)
       return success();
     if (!declared && servers == 0)
-      return strategy.emitError("expected a number of servers, in the strategy or by --servers [E_CLUSTER]");
+      return strategy.emitError("expected a number of servers, in the strategy "
+                                "or by --servers [E_CLUSTER]");
     if (declared && servers != 0 && *declared != servers)
-      return strategy.emitError("the strategy has ") << *declared << (*declared == 1 ? " server" : " servers")
-                                                     << ", but --servers asks for " << servers.getValue() << " [E_CLUSTER]";
+      return strategy.emitError("the strategy has ")
+             << *declared << (*declared == 1 ? " server" : " servers")
+             << ", but --servers asks for " << servers.getValue()
+             << " [E_CLUSTER]";
     strategy.setServers(declared.value_or(servers));
     return success();
   }
 
   /// As many as an artifact can have.
   LogicalResult checkRanks(replica::StrategyOp strategy) {
-    int64_t most = runtime::verify::maxReplicas, found = *strategy.getReplicas(), ofServers = strategy.getServers().value_or(0);
+    int64_t most = runtime::verify::maxReplicas,
+            found = *strategy.getReplicas(),
+            ofServers = strategy.getServers().value_or(0);
     if (found <= most && ofServers <= most - found)
       return success();
-    return strategy.emitError("expected at most ") << most << " replicas and servers together, found " << found << " and " << ofServers;
+    return strategy.emitError("expected at most ")
+           << most << " replicas and servers together, found " << found
+           << " and " << ofServers;
   }
 
-  /// Groups and roots name ranks that there are: the replicas, then the servers.
+  /// Groups and roots name ranks that there are: the replicas, then the
+  /// servers.
   LogicalResult checkGroups(replica::StrategyOp strategy) {
     int64_t ranks = *strategy.getReplicas() + strategy.getServers().value_or(0);
     for (auto group : getOperation().getOps<collective::GroupOp>())
       if (group.getRanks() && group.getRanks()->back() >= ranks)
-        return group.emitOpError("expected ranks below ") << ranks << ", found " << group.getRanks()->back();
+        return group.emitOpError("expected ranks below ")
+               << ranks << ", found " << group.getRanks()->back();
     WalkResult result = getOperation().walk([&](collective::StartOp start) {
       if (!start.getRoot() || static_cast<int64_t>(*start.getRoot()) < ranks)
         return WalkResult::advance();
-      return WalkResult(start.emitOpError("expected a root below ") << ranks << ", found " << *start.getRoot());
+      return WalkResult(start.emitOpError("expected a root below ")
+                        << ranks << ", found " << *start.getRoot());
     });
     return failure(result.wasInterrupted());
   }
@@ -124,24 +151,30 @@ private:
     if (partitioner.empty())
       return success();
     if (!strategy.getServers())
-      return strategy.emitError("strategy '") << stringifyKind(strategy.getKind()) << "' has no servers, but --partitioner asks for '"
-                                              << partitioner << "'";
+      return strategy.emitError("strategy '")
+             << stringifyKind(strategy.getKind())
+             << "' has no servers, but --partitioner asks for '" << partitioner
+             << "'";
     std::string message;
     replica::PartitionerAttr asked;
     {
-      ScopedDiagnosticHandler handler(&getContext(), [&](Diagnostic &diagnostic) {
-        message = diagnostic.str();
-        return success();
-      });
-      asked = dyn_cast_or_null<replica::PartitionerAttr>(parseAttribute("#replica.partitioner<" + partitioner + ">", &getContext()));
+      ScopedDiagnosticHandler handler(&getContext(),
+                                      [&](Diagnostic &diagnostic) {
+                                        message = diagnostic.str();
+                                        return success();
+                                      });
+      asked = dyn_cast_or_null<replica::PartitionerAttr>(parseAttribute(
+          "#replica.partitioner<" + partitioner + ">", &getContext()));
     }
     if (!asked)
       return strategy.emitError(
-                 "--partitioner: expected 'fixed N', 'min_size [bytes B] [shards M]' or 'max_size bytes B [shards M]', found '")
+                 "--partitioner: expected 'fixed N', 'min_size [bytes B] "
+                 "[shards M]' or 'max_size bytes B [shards M]', found '")
              << partitioner << "': " << message;
     if (strategy.getPartitioner() && strategy.getPartitionerAttr() != asked)
       return strategy.emitError("the strategy has the partitioner ")
-             << strategy.getPartitionerAttr() << ", but --partitioner asks for " << asked;
+             << strategy.getPartitionerAttr() << ", but --partitioner asks for "
+             << asked;
     strategy.setPartitionerAttr(asked);
     return success();
   }

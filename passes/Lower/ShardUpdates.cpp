@@ -1,7 +1,9 @@
 //===- ShardUpdates.cpp - Updates of a variable shard by shard ------------===//
 //
-// What is assigned to the shards of a variable is first computed as a whole and then cut. This moves the cuts up through the computation
-// of new values from old ones, so that every server computes its own rows, of the gradients' rows that it alone is given.
+// What is assigned to the shards of a variable is first computed as a whole and
+// then cut. This moves the cuts up through the computation of new values from
+// old ones, so that every server computes its own rows, of the gradients' rows
+// that it alone is given.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,15 +29,18 @@ namespace lockstep {
 namespace {
 
 struct ShardUpdates : impl::ShardUpdatesPassBase<ShardUpdates> {
-  /// Every round moves all cuts by one operation, and makes new ones of its operands. What nobody needs any more goes after each, so that
-  /// it is known who else needs a sum when nothing is left to move but cuts of sums.
+  /// Every round moves all cuts by one operation, and makes new ones of its
+  /// operands. What nobody needs any more goes after each, so that it is known
+  /// who else needs a sum when nothing is left to move but cuts of sums.
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
     for (;;) {
       SmallVector<tensor::ExtractSliceOp> cuts, cutsOfSums;
       getOperation().walk([&](tensor::ExtractSliceOp slice) {
         if (slice->hasAttr(replica::kShardOfValue))
-          (slice.getSource().getDefiningOp<collective::WaitOp>() ? cutsOfSums : cuts).push_back(slice);
+          (slice.getSource().getDefiningOp<collective::WaitOp>() ? cutsOfSums
+                                                                 : cuts)
+              .push_back(slice);
       });
       if (cuts.empty() && cutsOfSums.empty())
         return;
@@ -58,17 +63,24 @@ private:
     if (isa<tensor::EmptyOp>(source)) {
       OpBuilder builder(slice);
       slice.replaceAllUsesWith(
-          tensor::EmptyOp::create(builder, slice.getLoc(), slice.getType().getShape(), slice.getType().getElementType()).getResult());
+          tensor::EmptyOp::create(builder, slice.getLoc(),
+                                  slice.getType().getShape(),
+                                  slice.getType().getElementType())
+              .getResult());
       return;
     }
     DenseElementsAttr constant;
     if (matchPattern(source, m_Constant(&constant)) && constant.isSplat()) {
       OpBuilder builder(slice);
-      slice.replaceAllUsesWith(arith::ConstantOp::create(builder, slice.getLoc(), constant.resizeSplat(slice.getType())).getResult());
+      slice.replaceAllUsesWith(
+          arith::ConstantOp::create(builder, slice.getLoc(),
+                                    constant.resizeSplat(slice.getType()))
+              .getResult());
       return;
     }
     // Gradients are computed as a whole, by products and reductions.
-    if (auto linalgOp = dyn_cast<linalg::LinalgOp>(source); linalgOp && linalgOp.getNumLoops() == linalgOp.getNumParallelLoops())
+    if (auto linalgOp = dyn_cast<linalg::LinalgOp>(source);
+        linalgOp && linalgOp.getNumLoops() == linalgOp.getNumParallelLoops())
       computeRows(slice);
   }
 
@@ -78,24 +90,30 @@ private:
     for (Value piece : concat.getInputs()) {
       if (first == wanted && piece.getType() == slice.getType())
         return slice.replaceAllUsesWith(piece);
-      first += cast<RankedTensorType>(piece.getType()).getDimSize(concat.getDim());
+      first +=
+          cast<RankedTensorType>(piece.getType()).getDimSize(concat.getDim());
     }
   }
 
-  /// Rows of a sum are the sum of the rows. Who needs all of it anyway exchanges all of it, once.
+  /// Rows of a sum are the sum of the rows. Who needs all of it anyway
+  /// exchanges all of it, once.
   void exchangeRows(ArrayRef<tensor::ExtractSliceOp> slices) {
-    llvm::MapVector<collective::WaitOp, SmallVector<tensor::ExtractSliceOp>> exchanges;
+    llvm::MapVector<collective::WaitOp, SmallVector<tensor::ExtractSliceOp>>
+        exchanges;
     for (tensor::ExtractSliceOp slice : slices)
-      exchanges[slice.getSource().getDefiningOp<collective::WaitOp>()].push_back(slice);
+      exchanges[slice.getSource().getDefiningOp<collective::WaitOp>()]
+          .push_back(slice);
     for (auto &[wait, cuts] : exchanges) {
       for (tensor::ExtractSliceOp cut : cuts)
         cut->removeAttr(replica::kShardOfValue);
       collective::StartOp start = wait.getStart();
-      if (start.getKind() != collective::Kind::AllReduce || start.getInputs().size() != 1 ||
+      if (start.getKind() != collective::Kind::AllReduce ||
+          start.getInputs().size() != 1 ||
           llvm::range_size(wait->getUsers()) != cuts.size())
         continue;
       // Rows that several updates need are exchanged once.
-      llvm::MapVector<std::pair<ArrayRef<int64_t>, ArrayRef<int64_t>>, Value> exchanged;
+      llvm::MapVector<std::pair<ArrayRef<int64_t>, ArrayRef<int64_t>>, Value>
+          exchanged;
       for (tensor::ExtractSliceOp cut : cuts) {
         Value &rows = exchanged[{cut.getStaticOffsets(), cut.getStaticSizes()}];
         if (!rows)
@@ -109,19 +127,26 @@ private:
     }
   }
 
-  Value exchange(tensor::ExtractSliceOp cut, collective::StartOp start, collective::WaitOp wait) {
+  Value exchange(tensor::ExtractSliceOp cut, collective::StartOp start,
+                 collective::WaitOp wait) {
     OpBuilder builder(start);
-    Value input = tensor::ExtractSliceOp::create(builder, cut.getLoc(), start.getInputs().front(), cut.getMixedOffsets(),
-                                                 cut.getMixedSizes(), cut.getMixedStrides());
-    collective::StartOp own = createWithOperand(builder, start, input, cut.getType());
+    Value input = tensor::ExtractSliceOp::create(
+        builder, cut.getLoc(), start.getInputs().front(), cut.getMixedOffsets(),
+        cut.getMixedSizes(), cut.getMixedStrides());
+    collective::StartOp own =
+        createWithOperand(builder, start, input, cut.getType());
     builder.setInsertionPoint(wait);
-    return collective::WaitOp::create(builder, wait.getLoc(), cut.getType(), own, input).getResult(0);
+    return collective::WaitOp::create(builder, wait.getLoc(), cut.getType(),
+                                      own, input)
+        .getResult(0);
   }
 
-  /// Computes only the rows that are wanted, from the rows of the operands that they need.
+  /// Computes only the rows that are wanted, from the rows of the operands that
+  /// they need.
   void computeRows(tensor::ExtractSliceOp slice) {
     OpBuilder builder(slice);
-    FailureOr<TilingResult> rows = tensor::replaceExtractSliceWithTiledProducer(builder, slice, cast<OpResult>(slice.getSource()));
+    FailureOr<TilingResult> rows = tensor::replaceExtractSliceWithTiledProducer(
+        builder, slice, cast<OpResult>(slice.getSource()));
     if (failed(rows))
       return;
     slice.replaceAllUsesWith(rows->tiledValues.front());

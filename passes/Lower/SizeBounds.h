@@ -9,9 +9,12 @@
 
 namespace lockstep {
 
-/// The most that dimension `dimension` of a ranked tensor can be, as far as the operations that made it tell: what is a part of another
-/// tensor, or is computed from it element by element, is not larger; what `replicas` replicas gather is as much from each.
-std::optional<int64_t> findSizeBound(mlir::Value tensor, int64_t dimension, int64_t replicas);
+/// The most that dimension `dimension` of a ranked tensor can be, as far as the
+/// operations that made it tell: what is a part of another tensor, or is
+/// computed from it element by element, is not larger; what `replicas` replicas
+/// gather is as much from each.
+std::optional<int64_t> findSizeBound(mlir::Value tensor, int64_t dimension,
+                                     int64_t replicas);
 
 } // namespace lockstep
 

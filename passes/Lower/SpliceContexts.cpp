@@ -1,9 +1,10 @@
 //===- SpliceContexts.cpp - One context is left ---------------------------===//
 //
-// Cross-replica context is executed by every rank, on the rank's own component of per-replica values and on values that are equal
-// everywhere; the memory planner stores and computes the latter once a process. So a program becomes a step, the regions of
-// merge_calls and runs become part of what is around them, and the operations of cross-replica context become those of replica
-// context.
+// Cross-replica context is executed by every rank, on the rank's own component
+// of per-replica values and on values that are equal everywhere; the memory
+// planner stores and computes the latter once a process. So a program becomes a
+// step, the regions of merge_calls and runs become part of what is around them,
+// and the operations of cross-replica context become those of replica context.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +36,8 @@ constexpr StringLiteral kNumBatches = "num_batches";
 /// Splices what one step or program holds.
 class ContextSplicer {
 public:
-  ContextSplicer(MLIRContext *context, int64_t replicas) : builder(context), replicas(replicas) {}
+  ContextSplicer(MLIRContext *context, int64_t replicas)
+      : builder(context), replicas(replicas) {}
 
   void splice(replica::ProgramOp program) {
     builder.setInsertionPoint(program);
@@ -45,14 +47,20 @@ public:
     for (auto [i, argument] : llvm::enumerate(program.getArguments())) {
       // What is left of an iterator is how many batches it has.
       bool iterates = isa<replica::IteratorType>(argument.getType());
-      inputs.push_back(iterates ? RankedTensorType::get({}, builder.getI64Type()) : replica::getComponent(argument.getType()));
-      attributes.push_back(iterates ? builder.getDictionaryAttr(builder.getNamedAttr("replica.scalar", builder.getStringAttr(kNumBatches)))
-                                    : program.getArgAttrDict(i));
+      inputs.push_back(iterates
+                           ? RankedTensorType::get({}, builder.getI64Type())
+                           : replica::getComponent(argument.getType()));
+      attributes.push_back(
+          iterates ? builder.getDictionaryAttr(builder.getNamedAttr(
+                         "replica.scalar", builder.getStringAttr(kNumBatches)))
+                   : program.getArgAttrDict(i));
       locations.push_back(argument.getLoc());
     }
     for (Type type : program.getResultTypes())
       results.push_back(replica::getComponent(type));
-    auto step = replica::StepOp::create(builder, program.getLoc(), program.getSymName(), builder.getFunctionType(inputs, results));
+    auto step =
+        replica::StepOp::create(builder, program.getLoc(), program.getSymName(),
+                                builder.getFunctionType(inputs, results));
     step.setArgAttrsAttr(builder.getArrayAttr(attributes));
     step.setResAttrsAttr(program.getResAttrsAttr());
     Block &from = program.getBody().front();
@@ -87,12 +95,14 @@ private:
     IRMapping mapping;
     mapping.map(body.getArguments(), call.getOperands());
     spliceBody(body, mapping);
-    for (auto [result, yielded] : llvm::zip_equal(call.getResults(), body.getTerminator()->getOperands()))
+    for (auto [result, yielded] : llvm::zip_equal(
+             call.getResults(), body.getTerminator()->getOperands()))
       result.replaceAllUsesWith(mapping.lookup(yielded));
     call.erase();
   }
 
-  /// Clones `body`, which is in cross-replica context, before the insertion point.
+  /// Clones `body`, which is in cross-replica context, before the insertion
+  /// point.
   void spliceBody(Block &body, IRMapping &mapping) {
     for (Operation &inner : body.without_terminator())
       spliceOperation(&inner, mapping);
@@ -100,13 +110,24 @@ private:
 
   void spliceOperation(Operation *op, IRMapping &mapping) {
     TypeSwitch<Operation *>(op)
-        .Case([&](replica::NumBatchesOp typed) { mapping.map(typed.getResult(), mapping.lookup(typed.getIterator())); })
-        .Case<replica::RunOp, replica::NextOp, replica::ReduceToOp, replica::BatchReduceToOp, replica::ReduceOp, replica::ReduceSlicesOp,
-              replica::BroadcastToOp, replica::GatherOp, replica::LocalResultsOp, replica::UpdateOp, replica::UpdateNonSlotOp,
-              replica::ValuesFromFunctionOp>([&](auto typed) { spliceOp(typed, mapping); })
-        .Case([&](replica::ReadOp) { cast<replica::ReadOp>(builder.clone(*op, mapping)).setAggregated(true); })
-        .Case<replica::AssignOp, replica::AssignAddOp, replica::AssignSubOp, replica::ScatterOp>(
-            [&](auto) { builder.clone(*op, mapping)->setAttr(replica::kCrossReplica, builder.getUnitAttr()); })
+        .Case([&](replica::NumBatchesOp typed) {
+          mapping.map(typed.getResult(), mapping.lookup(typed.getIterator()));
+        })
+        .Case<replica::RunOp, replica::NextOp, replica::ReduceToOp,
+              replica::BatchReduceToOp, replica::ReduceOp,
+              replica::ReduceSlicesOp, replica::BroadcastToOp,
+              replica::GatherOp, replica::LocalResultsOp, replica::UpdateOp,
+              replica::UpdateNonSlotOp, replica::ValuesFromFunctionOp>(
+            [&](auto typed) { spliceOp(typed, mapping); })
+        .Case([&](replica::ReadOp) {
+          cast<replica::ReadOp>(builder.clone(*op, mapping))
+              .setAggregated(true);
+        })
+        .Case<replica::AssignOp, replica::AssignAddOp, replica::AssignSubOp,
+              replica::ScatterOp>([&](auto) {
+          builder.clone(*op, mapping)
+              ->setAttr(replica::kCrossReplica, builder.getUnitAttr());
+        })
         .Default([&](Operation *other) { spliceRegions(other, mapping); });
   }
 
@@ -114,13 +135,18 @@ private:
   void spliceRegions(Operation *op, IRMapping &mapping) {
     OpBuilder::InsertionGuard guard(builder);
     Operation *clone = builder.insert(op->cloneWithoutRegions(mapping));
-    for (auto [from, to] : llvm::zip_equal(op->getRegions(), clone->getRegions()))
+    for (auto [from, to] :
+         llvm::zip_equal(op->getRegions(), clone->getRegions()))
       for (Block &block : from) {
-        SmallVector<Location> locations = llvm::map_to_vector(block.getArguments(), [](Value argument) { return argument.getLoc(); });
-        SmallVector<Type> types = llvm::map_to_vector(block.getArgumentTypes(), [](Type type) {
-          Type component = replica::getComponent(type);
-          return component ? component : type;
-        });
+        SmallVector<Location> locations =
+            llvm::map_to_vector(block.getArguments(), [](Value argument) {
+              return argument.getLoc();
+            });
+        SmallVector<Type> types =
+            llvm::map_to_vector(block.getArgumentTypes(), [](Type type) {
+              Type component = replica::getComponent(type);
+              return component ? component : type;
+            });
         Block *copy = builder.createBlock(&to, to.end(), types, locations);
         mapping.map(block.getArguments(), copy->getArguments());
         for (Operation &inner : block)
@@ -139,55 +165,73 @@ private:
   void spliceOp(replica::RunOp op, IRMapping &mapping) {
     Block &body = op.getBody().front();
     IRMapping inner;
-    for (auto [argument, operand] : llvm::zip_equal(body.getArguments(), op.getOperands()))
+    for (auto [argument, operand] :
+         llvm::zip_equal(body.getArguments(), op.getOperands()))
       inner.map(argument, mapping.lookup(operand));
     for (Operation &nested : body.without_terminator())
       builder.clone(nested, inner);
-    for (auto [result, yielded] : llvm::zip_equal(op.getResults(), body.getTerminator()->getOperands()))
+    for (auto [result, yielded] :
+         llvm::zip_equal(op.getResults(), body.getTerminator()->getOperands()))
       mapping.map(result, inner.lookup(yielded));
   }
 
   void spliceOp(replica::UpdateOp op, IRMapping &mapping) {
     Block &body = op.getBody().front();
-    Value current = replica::ReadOp::create(builder, op.getLoc(), body.getArgument(0).getType(), op.getVariableAttr());
+    Value current = replica::ReadOp::create(builder, op.getLoc(),
+                                            body.getArgument(0).getType(),
+                                            op.getVariableAttr());
     mapping.map(body.getArgument(0), current);
-    for (auto [argument, operand] : llvm::zip_equal(body.getArguments().drop_front(), op.getOperands()))
+    for (auto [argument, operand] :
+         llvm::zip_equal(body.getArguments().drop_front(), op.getOperands()))
       mapping.map(argument, mapping.lookup(operand));
     spliceBody(body, mapping);
     ValueRange yielded = body.getTerminator()->getOperands();
     // Every copy gets what has been computed from it.
-    auto assign = replica::AssignOp::create(builder, op.getLoc(), op.getVariableAttr(), mapping.lookup(yielded[0]));
+    auto assign = replica::AssignOp::create(
+        builder, op.getLoc(), op.getVariableAttr(), mapping.lookup(yielded[0]));
     assign->setAttr(replica::kOwnCopy, builder.getUnitAttr());
-    for (auto [result, value] : llvm::zip_equal(op.getResults(), yielded.drop_front()))
+    for (auto [result, value] :
+         llvm::zip_equal(op.getResults(), yielded.drop_front()))
       mapping.map(result, mapping.lookup(value));
   }
 
-  template <typename OpTy> void spliceRegionOf(OpTy op, ValueRange arguments, IRMapping &mapping) {
+  template <typename OpTy>
+  void spliceRegionOf(OpTy op, ValueRange arguments, IRMapping &mapping) {
     Block &body = op.getBody().front();
     mapping.map(body.getArguments(), arguments);
     spliceBody(body, mapping);
-    for (auto [result, value] : llvm::zip_equal(op.getResults(), body.getTerminator()->getOperands()))
+    for (auto [result, value] :
+         llvm::zip_equal(op.getResults(), body.getTerminator()->getOperands()))
       mapping.map(result, mapping.lookup(value));
   }
 
   void spliceOp(replica::UpdateNonSlotOp op, IRMapping &mapping) {
-    SmallVector<Value> arguments = llvm::map_to_vector(op.getOperands(), [&](Value operand) { return mapping.lookup(operand); });
+    SmallVector<Value> arguments =
+        llvm::map_to_vector(op.getOperands(), [&](Value operand) {
+          return mapping.lookup(operand);
+        });
     spliceRegionOf(op, arguments, mapping);
   }
 
   void spliceOp(replica::ValuesFromFunctionOp op, IRMapping &mapping) {
-    Value id = replica::IdOp::create(builder, op.getLoc(), RankedTensorType::get({}, builder.getI32Type()));
+    Value id = replica::IdOp::create(
+        builder, op.getLoc(), RankedTensorType::get({}, builder.getI32Type()));
     spliceRegionOf(op, id, mapping);
   }
 
-  /// The tensors of a batch; of one with dynamic sizes, memory of the largest size and how much of it there is.
+  /// The tensors of a batch; of one with dynamic sizes, memory of the largest
+  /// size and how much of it there is.
   void spliceOp(replica::NextOp op, IRMapping &mapping) {
     Location loc = op.getLoc();
     auto argument = cast<BlockArgument>(op.getIterator());
-    auto program = cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
-    auto names = program.getArgAttrOfType<ArrayAttr>(argument.getArgNumber(), "replica.batches");
-    auto bounds = program.getArgAttrOfType<DenseI64ArrayAttr>(argument.getArgNumber(), "replica.bounds");
-    ArrayRef<int64_t> limits = bounds ? bounds.asArrayRef() : ArrayRef<int64_t>();
+    auto program =
+        cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
+    auto names = program.getArgAttrOfType<ArrayAttr>(argument.getArgNumber(),
+                                                     "replica.batches");
+    auto bounds = program.getArgAttrOfType<DenseI64ArrayAttr>(
+        argument.getArgNumber(), "replica.bounds");
+    ArrayRef<int64_t> limits =
+        bounds ? bounds.asArrayRef() : ArrayRef<int64_t>();
     SmallVector<Attribute> loaded;
     SmallVector<Type> types;
     auto add = [&](const Twine &name, Type type) {
@@ -195,16 +239,21 @@ private:
       types.push_back(type);
     };
     auto sizeType = RankedTensorType::get({}, builder.getI64Type());
-    for (auto [name, element] : llvm::zip_equal(names.getAsValueRange<StringAttr>(), op.getIterator().getType().getElements())) {
+    for (auto [name, element] :
+         llvm::zip_equal(names.getAsValueRange<StringAttr>(),
+                         op.getIterator().getType().getElements())) {
       auto type = cast<RankedTensorType>(element);
       add(name, getBoundedType(type, limits));
       limits = limits.drop_front(type.getNumDynamicDims());
       for (int64_t d : getPartialDims(type))
         add(name + ".dim" + Twine(d), sizeType);
     }
-    ValueRange batch = device::LoadBatchOp::create(builder, loc, types, builder.getArrayAttr(loaded)).getResults();
+    ValueRange batch = device::LoadBatchOp::create(builder, loc, types,
+                                                   builder.getArrayAttr(loaded))
+                           .getResults();
     for (OpResult result : op.getResults()) {
-      auto type = cast<RankedTensorType>(replica::getComponent(result.getType()));
+      auto type =
+          cast<RankedTensorType>(replica::getComponent(result.getType()));
       Value value = batch.front();
       ValueRange sizes = batch.slice(1, getPartialDims(type).size());
       batch = batch.drop_front(1 + sizes.size());
@@ -218,78 +267,110 @@ private:
   // Reductions and gathers
   //===--------------------------------------------------------------------===//
 
-  /// The reduction of `value`, of which the operation says that it is of type `type`, to components of type `result`.
-  Value reduce(Location loc, replica::Reduction reduction, Value value, Type type, Type result) {
+  /// The reduction of `value`, of which the operation says that it is of type
+  /// `type`, to components of type `result`.
+  Value reduce(Location loc, replica::Reduction reduction, Value value,
+               Type type, Type result) {
     result = replica::getComponent(result);
     if (isa<replica::PerReplicaType>(type))
-      return replica::AllReduceOp::create(builder, loc, TypeRange(result), reduction, value).getResult(0);
+      return replica::AllReduceOp::create(builder, loc, TypeRange(result),
+                                          reduction, value)
+          .getResult(0);
     // A value that is equal everywhere is its own mean (reference, section 4).
-    return value.getType() == result ? value : divideBy(builder, loc, value, 1, getElementTypeOrSelf(result));
+    return value.getType() == result
+               ? value
+               : divideBy(builder, loc, value, 1, getElementTypeOrSelf(result));
   }
 
   void spliceOp(replica::ReduceToOp op, IRMapping &mapping) {
-    mapping.map(op.getResult(),
-                reduce(op.getLoc(), op.getReduction(), mapping.lookup(op.getValue()), op.getValue().getType(), op.getType()));
+    mapping.map(op.getResult(), reduce(op.getLoc(), op.getReduction(),
+                                       mapping.lookup(op.getValue()),
+                                       op.getValue().getType(), op.getType()));
   }
 
   void spliceOp(replica::BatchReduceToOp op, IRMapping &mapping) {
-    for (auto [operand, result] : llvm::zip_equal(op.getOperands(), op.getResults()))
-      mapping.map(result, reduce(op.getLoc(), op.getReduction(), mapping.lookup(operand), operand.getType(), result.getType()));
+    for (auto [operand, result] :
+         llvm::zip_equal(op.getOperands(), op.getResults()))
+      mapping.map(result, reduce(op.getLoc(), op.getReduction(),
+                                 mapping.lookup(operand), operand.getType(),
+                                 result.getType()));
   }
 
   void spliceOp(replica::ReduceOp op, IRMapping &mapping) {
     Location loc = op.getLoc();
     Value value = mapping.lookup(op.getValue());
     if (!op.getAxes())
-      return mapping.map(op.getResult(), reduce(loc, op.getReduction(), value, op.getValue().getType(), op.getType()));
+      return mapping.map(op.getResult(),
+                         reduce(loc, op.getReduction(), value,
+                                op.getValue().getType(), op.getType()));
     ArrayRef<int64_t> axes = op.getAxesAttr().asArrayRef();
     auto type = cast<RankedTensorType>(value.getType());
     Type element = getElementTypeOrSelf(op.getType());
     bool mean = op.getReduction() == replica::Reduction::Mean;
-    Value sum = sumUp(loc, addAlong(loc, value, axes, getSumType(type.getElementType())));
+    Value sum = sumUp(
+        loc, addAlong(loc, value, axes, getSumType(type.getElementType())));
     if (!mean)
       return mapping.map(op.getResult(), round(loc, sum, element));
     int64_t count = replicas;
-    bool known = llvm::none_of(axes, [&](int64_t axis) { return type.isDynamicDim(axis); });
+    bool known = llvm::none_of(
+        axes, [&](int64_t axis) { return type.isDynamicDim(axis); });
     for (int64_t axis : axes)
       count *= known ? type.getDimSize(axis) : 1;
     // The mean of nothing is 0 / 0.
-    Value result = known && count > 0 ? divideBy(builder, loc, sum, count, element)
-                                      : divideBy(builder, loc, sum, countElements(loc, value, axes), element);
+    Value result = known && count > 0
+                       ? divideBy(builder, loc, sum, count, element)
+                       : divideBy(builder, loc, sum,
+                                  countElements(loc, value, axes), element);
     mapping.map(op.getResult(), result);
   }
 
   /// The sum of `value` over all replicas.
   Value sumUp(Location loc, Value value) {
-    return replica::AllReduceOp::create(builder, loc, TypeRange(value.getType()), replica::Reduction::Sum, value).getResult(0);
+    return replica::AllReduceOp::create(builder, loc,
+                                        TypeRange(value.getType()),
+                                        replica::Reduction::Sum, value)
+        .getResult(0);
   }
 
   /// `value` in elements of type `element`, rounded if need be.
   Value round(Location loc, Value value, Type element) {
-    return getElementTypeOrSelf(value.getType()) == element ? value : divideBy(builder, loc, value, 1, element);
+    return getElementTypeOrSelf(value.getType()) == element
+               ? value
+               : divideBy(builder, loc, value, 1, element);
   }
 
-  /// The sums of a replica's own elements along `axes`, computed in elements of type `element`.
-  Value addAlong(Location loc, Value value, ArrayRef<int64_t> axes, Type element) {
+  /// The sums of a replica's own elements along `axes`, computed in elements of
+  /// type `element`.
+  Value addAlong(Location loc, Value value, ArrayRef<int64_t> axes,
+                 Type element) {
     auto type = cast<RankedTensorType>(value.getType());
     SmallVector<OpFoldResult> sizes;
-    for (auto [d, size] : llvm::enumerate(tensor::getMixedSizes(builder, loc, value)))
+    for (auto [d, size] :
+         llvm::enumerate(tensor::getMixedSizes(builder, loc, value)))
       if (!llvm::is_contained(axes, static_cast<int64_t>(d)))
         sizes.push_back(size);
-    Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(element));
+    Value zero =
+        arith::ConstantOp::create(builder, loc, builder.getZeroAttr(element));
     Value empty = tensor::EmptyOp::create(builder, loc, sizes, element);
     Value init = linalg::FillOp::create(builder, loc, zero, empty).getResult(0);
     SmallVector<int64_t> sorted(axes);
     llvm::sort(sorted);
-    return linalg::ReduceOp::create(builder, loc, value, init, sorted,
-                                    [&](OpBuilder &b, Location bodyLoc, ValueRange in) {
-                                      Value wide = type.getElementType() == element
-                                                       ? in[0]
-                                                       : arith::ExtFOp::create(b, bodyLoc, element, in[0]).getResult();
-                                      Value sum = isa<FloatType>(element) ? arith::AddFOp::create(b, bodyLoc, wide, in[1]).getResult()
-                                                                          : arith::AddIOp::create(b, bodyLoc, wide, in[1]).getResult();
-                                      linalg::YieldOp::create(b, bodyLoc, sum);
-                                    })
+    return linalg::ReduceOp::create(
+               builder, loc, value, init, sorted,
+               [&](OpBuilder &b, Location bodyLoc, ValueRange in) {
+                 Value wide =
+                     type.getElementType() == element
+                         ? in[0]
+                         : arith::ExtFOp::create(b, bodyLoc, element, in[0])
+                               .getResult();
+                 Value sum =
+                     isa<FloatType>(element)
+                         ? arith::AddFOp::create(b, bodyLoc, wide, in[1])
+                               .getResult()
+                         : arith::AddIOp::create(b, bodyLoc, wide, in[1])
+                               .getResult();
+                 linalg::YieldOp::create(b, bodyLoc, sum);
+               })
         .getResult(0);
   }
 
@@ -297,28 +378,41 @@ private:
   Value countElements(Location loc, Value value, ArrayRef<int64_t> axes) {
     Value count = arith::ConstantIndexOp::create(builder, loc, 1);
     for (int64_t axis : axes)
-      count = arith::MulIOp::create(builder, loc, count, tensor::DimOp::create(builder, loc, value, axis));
-    Value own = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), count);
-    Value all = sumUp(loc, tensor::FromElementsOp::create(builder, loc, RankedTensorType::get({}, builder.getI64Type()), own));
+      count = arith::MulIOp::create(
+          builder, loc, count,
+          tensor::DimOp::create(builder, loc, value, axis));
+    Value own =
+        arith::IndexCastOp::create(builder, loc, builder.getI64Type(), count);
+    Value all =
+        sumUp(loc, tensor::FromElementsOp::create(
+                       builder, loc,
+                       RankedTensorType::get({}, builder.getI64Type()), own));
     return tensor::ExtractOp::create(builder, loc, all, ValueRange());
   }
 
   void spliceOp(replica::ReduceSlicesOp op, IRMapping &mapping) {
-    auto all = replica::AllReduceSlicesOp::create(builder, op.getLoc(), op.getResultTypes(), op.getReduction(),
-                                                  mapping.lookup(op.getValues()), mapping.lookup(op.getIndices()));
+    auto all = replica::AllReduceSlicesOp::create(
+        builder, op.getLoc(), op.getResultTypes(), op.getReduction(),
+        mapping.lookup(op.getValues()), mapping.lookup(op.getIndices()));
     mapping.map(op.getResults(), all.getResults());
   }
 
-  void spliceOp(replica::BroadcastToOp op, IRMapping &mapping) { mapping.map(op.getResult(), mapping.lookup(op.getValue())); }
+  void spliceOp(replica::BroadcastToOp op, IRMapping &mapping) {
+    mapping.map(op.getResult(), mapping.lookup(op.getValue()));
+  }
 
   void spliceOp(replica::GatherOp op, IRMapping &mapping) {
     Value value = mapping.lookup(op.getValue());
     if (isa<replica::PerReplicaType>(op.getValue().getType()))
-      value = replica::AllGatherOp::create(builder, op.getLoc(), op.getResult().getType(), value, op.getAxis()).getResult(0);
+      value = replica::AllGatherOp::create(builder, op.getLoc(),
+                                           op.getResult().getType(), value,
+                                           op.getAxis())
+                  .getResult(0);
     mapping.map(op.getResult(), value);
   }
 
-  /// The list of all components: gathered along a new leading axis, then cut into pieces.
+  /// The list of all components: gathered along a new leading axis, then cut
+  /// into pieces.
   void spliceOp(replica::LocalResultsOp op, IRMapping &mapping) {
     Location loc = op.getLoc();
     Value value = mapping.lookup(op.getValue());
@@ -329,33 +423,46 @@ private:
     }
     auto component = cast<RankedTensorType>(value.getType());
     // Nothing is the same on all replicas, and upstream takes no slice of it.
-    if (llvm::is_contained(component.getShape(), 0) && component.hasStaticShape()) {
-      Value nothing = tensor::EmptyOp::create(builder, loc, component.getShape(), component.getElementType());
+    if (llvm::is_contained(component.getShape(), 0) &&
+        component.hasStaticShape()) {
+      Value nothing = tensor::EmptyOp::create(
+          builder, loc, component.getShape(), component.getElementType());
       for (Value result : op.getResults())
         mapping.map(result, nothing);
       return;
     }
-    SmallVector<ReassociationIndices> groups = leadingUnitGroups(component.getRank());
+    SmallVector<ReassociationIndices> groups =
+        leadingUnitGroups(component.getRank());
     SmallVector<int64_t> row{1};
     llvm::append_range(row, component.getShape());
-    Value expanded = tensor::ExpandShapeOp::create(builder, loc, component.clone(row), value, groups);
+    Value expanded = tensor::ExpandShapeOp::create(
+        builder, loc, component.clone(row), value, groups);
     row[0] = replicas;
-    Value all = replica::AllGatherOp::create(builder, loc, component.clone(row), expanded, /*axis=*/0).getResult(0);
+    Value all = replica::AllGatherOp::create(builder, loc, component.clone(row),
+                                             expanded, /*axis=*/0)
+                    .getResult(0);
     row[0] = 1;
     for (auto [index, result] : llvm::enumerate(op.getResults())) {
-      SmallVector<OpFoldResult> offsets(row.size(), builder.getIndexAttr(0)), strides(row.size(), builder.getIndexAttr(1));
+      SmallVector<OpFoldResult> offsets(row.size(), builder.getIndexAttr(0)),
+          strides(row.size(), builder.getIndexAttr(1));
       offsets[0] = builder.getIndexAttr(index);
-      SmallVector<OpFoldResult> sizes = getAsIndexOpFoldResult(builder.getContext(), row);
-      Value slice = tensor::ExtractSliceOp::create(builder, loc, component.clone(row), all, offsets, sizes, strides);
-      mapping.map(result, tensor::CollapseShapeOp::create(builder, loc, component, slice, groups).getResult());
+      SmallVector<OpFoldResult> sizes =
+          getAsIndexOpFoldResult(builder.getContext(), row);
+      Value slice = tensor::ExtractSliceOp::create(
+          builder, loc, component.clone(row), all, offsets, sizes, strides);
+      mapping.map(result, tensor::CollapseShapeOp::create(
+                              builder, loc, component, slice, groups)
+                              .getResult());
     }
   }
 
-  /// [[0, 1], [2], ...]: a tensor of `rank` dimensions with a unit dimension in front.
+  /// [[0, 1], [2], ...]: a tensor of `rank` dimensions with a unit dimension in
+  /// front.
   static SmallVector<ReassociationIndices> leadingUnitGroups(int64_t rank) {
     SmallVector<ReassociationIndices> groups;
     for (int64_t d = 0; d < rank; ++d)
-      groups.push_back(d == 0 ? ReassociationIndices{0, 1} : ReassociationIndices{d + 1});
+      groups.push_back(d == 0 ? ReassociationIndices{0, 1}
+                              : ReassociationIndices{d + 1});
     return groups;
   }
 
@@ -369,7 +476,8 @@ struct SpliceContexts : impl::SpliceContextsPassBase<SpliceContexts> {
     if (failed(replicas) || failed(checkStepsAreInlined(getOperation())))
       return signalPassFailure();
     ContextSplicer splicer(&getContext(), *replicas);
-    for (Operation &op : llvm::make_early_inc_range(*getOperation().getBody())) {
+    for (Operation &op :
+         llvm::make_early_inc_range(*getOperation().getBody())) {
       if (auto step = dyn_cast<replica::StepOp>(op))
         splicer.splice(step);
       else if (auto program = dyn_cast<replica::ProgramOp>(op))

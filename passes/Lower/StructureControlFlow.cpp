@@ -1,7 +1,8 @@
 //===- StructureControlFlow.cpp - Blocks and switches become branches -----===//
 //
-// Later stages know loops and branches with two sides. Branches between blocks are lifted by MLIR's transformation for that; a switch
-// becomes branches inside of each other.
+// Later stages know loops and branches with two sides. Branches between blocks
+// are lifted by MLIR's transformation for that; a switch becomes branches
+// inside of each other.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,22 +34,33 @@ namespace {
 class StepTransformation : public ControlFlowToSCFTransformation {
 public:
   /// What nobody reads: memory without contents, or any number.
-  Value getUndefValue(Location location, OpBuilder &builder, Type type) override {
+  Value getUndefValue(Location location, OpBuilder &builder,
+                      Type type) override {
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (tensor && tensor.hasStaticShape())
-      return tensor::EmptyOp::create(builder, location, tensor.getShape(), tensor.getElementType());
+      return tensor::EmptyOp::create(builder, location, tensor.getShape(),
+                                     tensor.getElementType());
     if (!tensor && type.isIntOrIndexOrFloat())
-      return arith::ConstantOp::create(builder, location, builder.getZeroAttr(type));
-    emitError(location, "expected values of static shape between blocks, found ") << type;
+      return arith::ConstantOp::create(builder, location,
+                                       builder.getZeroAttr(type));
+    emitError(location,
+              "expected values of static shape between blocks, found ")
+        << type;
     failed = true;
-    return ControlFlowToSCFTransformation::getUndefValue(location, builder, type);
+    return ControlFlowToSCFTransformation::getUndefValue(location, builder,
+                                                         type);
   }
 
-  /// A loop that decides behind its body whether to go on carries that decision to its next turn, so that its condition computes
-  /// nothing: of what the condition computes, kernels could hand on only what is in the memory of what the loop carries.
-  FailureOr<Operation *> createStructuredDoWhileLoopOp(OpBuilder &builder, Operation *replaced, ValueRange inits, Value condition,
-                                                       ValueRange next, Region &&body) override {
-    auto loop = ControlFlowToSCFTransformation::createStructuredDoWhileLoopOp(builder, replaced, inits, condition, next, std::move(body));
+  /// A loop that decides behind its body whether to go on carries that decision
+  /// to its next turn, so that its condition computes nothing: of what the
+  /// condition computes, kernels could hand on only what is in the memory of
+  /// what the loop carries.
+  FailureOr<Operation *>
+  createStructuredDoWhileLoopOp(OpBuilder &builder, Operation *replaced,
+                                ValueRange inits, Value condition,
+                                ValueRange next, Region &&body) override {
+    auto loop = ControlFlowToSCFTransformation::createStructuredDoWhileLoopOp(
+        builder, replaced, inits, condition, next, std::move(body));
     if (succeeded(loop))
       loops.push_back(cast<scf::WhileOp>(*loop));
     return loop;
@@ -65,12 +77,16 @@ void decideFirst(scf::WhileOp loop) {
   OpBuilder builder(loop);
   Location location = loop.getLoc();
   SmallVector<Value> inits(loop.getInits());
-  inits.push_back(arith::ConstantOp::create(builder, location, builder.getBoolAttr(true)));
-  SmallVector<Type> types = llvm::map_to_vector(inits, [](Value init) { return init.getType(); });
+  inits.push_back(
+      arith::ConstantOp::create(builder, location, builder.getBoolAttr(true)));
+  SmallVector<Type> types =
+      llvm::map_to_vector(inits, [](Value init) { return init.getType(); });
   auto decided = scf::WhileOp::create(builder, location, types, inits);
   SmallVector<Location> locations(types.size(), location);
-  Block *before = builder.createBlock(&decided.getBefore(), {}, types, locations);
-  scf::ConditionOp::create(builder, location, before->getArguments().back(), before->getArguments());
+  Block *before =
+      builder.createBlock(&decided.getBefore(), {}, types, locations);
+  scf::ConditionOp::create(builder, location, before->getArguments().back(),
+                           before->getArguments());
   decided.getAfter().takeBody(loop.getBefore());
   Block &body = decided.getAfter().front();
   body.addArgument(types.back(), location);
@@ -84,7 +100,8 @@ void decideFirst(scf::WhileOp loop) {
   loop.erase();
 }
 
-/// The transformation leaves nothing that could be printed of what it does not know, so it is not asked for that.
+/// The transformation leaves nothing that could be printed of what it does not
+/// know, so it is not asked for that.
 LogicalResult verifyBlocks(Region &body) {
   SmallVector<Block *> pending;
   llvm::DenseSet<Block *> ending;
@@ -93,14 +110,18 @@ LogicalResult verifyBlocks(Region &body) {
     if (block.hasNoSuccessors())
       pending.push_back(&block);
     else if (!isa<cf::BranchOp, cf::CondBranchOp, cf::SwitchOp>(terminator))
-      return terminator->emitError("expected a branch between blocks that the compiler knows, found '") << terminator->getName() << "'";
+      return terminator->emitError("expected a branch between blocks that the "
+                                   "compiler knows, found '")
+             << terminator->getName() << "'";
   }
   while (!pending.empty())
     if (Block *block = pending.pop_back_val(); ending.insert(block).second)
       llvm::append_range(pending, block->getPredecessors());
   for (Block &block : body)
     if (!ending.contains(&block))
-      return block.getTerminator()->emitError("expected blocks that lead to the end of the step, found a loop without an end");
+      return block.getTerminator()->emitError(
+          "expected blocks that lead to the end of the step, found a loop "
+          "without an end");
   return success();
 }
 
@@ -113,17 +134,22 @@ LogicalResult structureBlocks(Operation *function) {
   StepTransformation transformation;
   DominanceInfo dominance(function);
   if (failed(transformCFGToSCF(body, transformation, dominance)))
-    return function->emitError("expected blocks that can be made loops and branches");
+    return function->emitError(
+        "expected blocks that can be made loops and branches");
   for (scf::WhileOp loop : transformation.loops)
     decideFirst(loop);
   return failure(transformation.failed);
 }
 
-/// Makes a chain of branches of one switch. `ways` are the regions that the ranks go into; empty if that is not known.
+/// Makes a chain of branches of one switch. `ways` are the regions that the
+/// ranks go into; empty if that is not known.
 class SwitchSplitter {
 public:
-  SwitchSplitter(scf::IndexSwitchOp op, ArrayRef<unsigned> ways) : op(op), builder(op) {
-    auto isEntered = [&](unsigned region) { return ways.empty() || llvm::is_contained(ways, region); };
+  SwitchSplitter(scf::IndexSwitchOp op, ArrayRef<unsigned> ways)
+      : op(op), builder(op) {
+    auto isEntered = [&](unsigned region) {
+      return ways.empty() || llvm::is_contained(ways, region);
+    };
     for (auto [index, value] : llvm::enumerate(op.getCases()))
       if (isEntered(index + 1))
         sides.push_back({value, &op.getCaseRegions()[index]});
@@ -142,14 +168,19 @@ private:
     Region *region;
   };
 
-  /// The results of the sides from `first` on; who comes to the last one goes into it.
+  /// The results of the sides from `first` on; who comes to the last one goes
+  /// into it.
   SmallVector<Value> split(size_t first) {
     if (first + 1 == sides.size())
       return moveOut(*sides[first].region);
     Location location = op.getLoc();
-    Value number = arith::ConstantIndexOp::create(builder, location, sides[first].value);
-    Value isHere = arith::CmpIOp::create(builder, location, arith::CmpIPredicate::eq, op.getArg(), number);
-    auto branch = scf::IfOp::create(builder, location, op.getResultTypes(), isHere, /*addThenBlock=*/true, /*addElseBlock=*/true);
+    Value number =
+        arith::ConstantIndexOp::create(builder, location, sides[first].value);
+    Value isHere = arith::CmpIOp::create(
+        builder, location, arith::CmpIPredicate::eq, op.getArg(), number);
+    auto branch =
+        scf::IfOp::create(builder, location, op.getResultTypes(), isHere,
+                          /*addThenBlock=*/true, /*addElseBlock=*/true);
     OpBuilder::InsertionGuard guard(builder);
     fill(branch.thenBlock(), [&] { return moveOut(*sides[first].region); });
     fill(branch.elseBlock(), [&] { return split(first + 1); });
@@ -164,13 +195,16 @@ private:
     scf::YieldOp::create(builder, op.getLoc(), results);
   }
 
-  /// Moves the operations of `region` to the insertion point, and gives what it yields.
+  /// Moves the operations of `region` to the insertion point, and gives what it
+  /// yields.
   SmallVector<Value> moveOut(Region &region) {
     Block &block = region.front();
     Operation *yield = block.getTerminator();
     SmallVector<Value> yielded(yield->getOperands());
     Block *target = builder.getInsertionBlock();
-    target->getOperations().splice(builder.getInsertionPoint(), block.getOperations(), block.begin(), yield->getIterator());
+    target->getOperations().splice(builder.getInsertionPoint(),
+                                   block.getOperations(), block.begin(),
+                                   yield->getIterator());
     return yielded;
   }
 
@@ -179,16 +213,19 @@ private:
   std::vector<Side> sides;
 };
 
-struct StructureControlFlow : impl::StructureControlFlowPassBase<StructureControlFlow> {
+struct StructureControlFlow
+    : impl::StructureControlFlowPassBase<StructureControlFlow> {
   void runOnOperation() override {
     for (Operation &op : getOperation().getOps())
-      if (isa<replica::StepOp, replica::ProgramOp, func::FuncOp>(op) && failed(structureBlocks(&op)))
+      if (isa<replica::StepOp, replica::ProgramOp, func::FuncOp>(op) &&
+          failed(structureBlocks(&op)))
         return signalPassFailure();
 
     // In scalar code, which becomes part of a kernel, LLVM knows switches.
     SmallVector<scf::IndexSwitchOp> switches;
     getOperation().walk([&](scf::IndexSwitchOp op) {
-      if (!op->getParentOfType<linalg::LinalgOp>() && !op->getParentOfType<tensor::GenerateOp>())
+      if (!op->getParentOfType<linalg::LinalgOp>() &&
+          !op->getParentOfType<tensor::GenerateOp>())
         switches.push_back(op);
     });
     if (switches.empty())
@@ -197,7 +234,9 @@ struct StructureControlFlow : impl::StructureControlFlowPassBase<StructureContro
       return signalPassFailure();
     UniformityAnalysis uniformity(getOperation());
     SmallVector<SmallVector<unsigned>> ways =
-        llvm::map_to_vector(switches, [&](scf::IndexSwitchOp op) { return uniformity.getConstants().getWays(op); });
+        llvm::map_to_vector(switches, [&](scf::IndexSwitchOp op) {
+          return uniformity.getConstants().getWays(op);
+        });
     // Innermost first, in the order of the walk.
     for (auto [op, way] : llvm::zip_equal(switches, ways))
       SwitchSplitter(op, way).run();

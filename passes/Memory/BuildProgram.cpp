@@ -16,16 +16,23 @@ namespace {
 
 class ProgramBuilder {
 public:
-  ProgramBuilder(func::FuncOp step, const StoragePlan &plan, const StepLayout &layout, int64_t replicas)
-      : step(step), plan(plan), layout(layout), builder(step), replicas(replicas) {}
+  ProgramBuilder(func::FuncOp step, const StoragePlan &plan,
+                 const StepLayout &layout, int64_t replicas)
+      : step(step), plan(plan), layout(layout), builder(step),
+        replicas(replicas) {}
 
   FailureOr<device::ProgramOp> run(const PlacementResult &placement) {
     nextChannel = device::getSharedChannels(step);
-    step.walk([&](CollectiveOpInterface op) { nextChannel = std::max<int64_t>(nextChannel, *op.getChannelNumber() + 1); });
+    step.walk([&](CollectiveOpInterface op) {
+      nextChannel = std::max<int64_t>(nextChannel, *op.getChannelNumber() + 1);
+    });
     auto role = step->getAttrOfType<FlatSymbolRefAttr>(device::kRole);
-    program = device::ProgramOp::create(builder, step.getLoc(), step.getSymName(), role ? role.getValue() : StringRef(device::kWorkerRole),
-                                        placement.replicaSize, placement.sharedSize, layout.getInputSize(), /*registers=*/0,
-                                        /*channels=*/0, step->getAttrOfType<StringAttr>(device::kStep));
+    program = device::ProgramOp::create(
+        builder, step.getLoc(), step.getSymName(),
+        role ? role.getValue() : StringRef(device::kWorkerRole),
+        placement.replicaSize, placement.sharedSize, layout.getInputSize(),
+        /*registers=*/0,
+        /*channels=*/0, step->getAttrOfType<StringAttr>(device::kStep));
     body = builder.createBlock(&program.getBody());
     declareInputs();
     if (failed(lowerBlock(step.getBody().front())))
@@ -46,13 +53,18 @@ private:
     auto type = cast<RankedTensorType>(tensor.getType());
     if (type.hasStaticShape())
       return getSlice(id, type);
-    return getSlice(id, type, {}, false, getSizeRegisters(tensor), builder.getI64IntegerAttr(getByteSize(tensor)));
+    return getSlice(id, type, {}, false, getSizeRegisters(tensor),
+                    builder.getI64IntegerAttr(getByteSize(tensor)));
   }
 
-  Value getSlice(Value tensor) { return getSlice(plan.storageOf.at(tensor), tensor); }
+  Value getSlice(Value tensor) {
+    return getSlice(plan.storageOf.at(tensor), tensor);
+  }
 
-  /// The slice of type `type` in storage `id`; all slices stand at the start of the program.
-  Value getSlice(StorageId id, RankedTensorType type, StringAttr input = {}, bool isUnsigned = false, DenseI64ArrayAttr sizeRegisters = {},
+  /// The slice of type `type` in storage `id`; all slices stand at the start of
+  /// the program.
+  Value getSlice(StorageId id, RankedTensorType type, StringAttr input = {},
+                 bool isUnsigned = false, DenseI64ArrayAttr sizeRegisters = {},
                  IntegerAttr bound = {}) {
     Value &slice = slices[{id, type, sizeRegisters}];
     if (slice)
@@ -60,14 +72,17 @@ private:
     OpBuilder::InsertionGuard guard(builder);
     setInsertionPointInPrologue();
     const Storage &storage = plan.storages[id];
-    auto op = device::SliceOp::create(builder, step.getLoc(), device::BufferType::get(builder.getContext(), type), storage.space,
-                                      storage.offset, input, isUnsigned, sizeRegisters, bound);
+    auto op = device::SliceOp::create(
+        builder, step.getLoc(),
+        device::BufferType::get(builder.getContext(), type), storage.space,
+        storage.offset, input, isUnsigned, sizeRegisters, bound);
     lastInPrologue = op;
     slice = op;
     return slice;
   }
 
-  /// Goes behind what stands at the start of the program because it is needed everywhere.
+  /// Goes behind what stands at the start of the program because it is needed
+  /// everywhere.
   void setInsertionPointInPrologue() {
     if (lastInPrologue)
       builder.setInsertionPointAfter(lastInPrologue);
@@ -85,24 +100,32 @@ private:
       if (type.isDynamicDim(d)) {
         OpFoldResult size = sizes[next++];
         std::optional<int64_t> constant = getConstantIntValue(size);
-        result[d] = constant ? getConstantRegister(tensor.getLoc(), *constant) : registers.at(cast<Value>(size));
+        result[d] = constant ? getConstantRegister(tensor.getLoc(), *constant)
+                             : registers.at(cast<Value>(size));
       }
     return builder.getDenseI64ArrayAttr(result);
   }
 
-  /// Batch tensors are declared even if the program does not read them: they are what the host has to give.
+  /// Batch tensors are declared even if the program does not read them: they
+  /// are what the host has to give.
   void declareInputs() {
     for (BlockArgument argument : step.getArguments()) {
-      auto binding = step.getArgAttrOfType<device::BindingAttr>(argument.getArgNumber(), "device.binding");
+      auto binding = step.getArgAttrOfType<device::BindingAttr>(
+          argument.getArgNumber(), "device.binding");
       if (binding.getKind() == device::BindingKind::Batch)
-        getSlice(plan.storageOf.at(argument), cast<RankedTensorType>(argument.getType()), builder.getStringAttr(binding.getName()),
-                 static_cast<bool>(step.getArgAttr(argument.getArgNumber(), "replica.unsigned")));
+        getSlice(plan.storageOf.at(argument),
+                 cast<RankedTensorType>(argument.getType()),
+                 builder.getStringAttr(binding.getName()),
+                 static_cast<bool>(step.getArgAttr(argument.getArgNumber(),
+                                                   "replica.unsigned")));
     }
     llvm::StringMap<StorageId> declared;
     step.walk([&](device::LoadBatchOp load) {
-      for (auto [name, result] : llvm::zip_equal(load.getNames().getAsRange<StringAttr>(), load.getResults()))
+      for (auto [name, result] : llvm::zip_equal(
+               load.getNames().getAsRange<StringAttr>(), load.getResults()))
         if (declared.try_emplace(name, plan.storageOf.at(result)).second)
-          getSlice(plan.storageOf.at(result), cast<RankedTensorType>(result.getType()), name);
+          getSlice(plan.storageOf.at(result),
+                   cast<RankedTensorType>(result.getType()), name);
     });
   }
 
@@ -110,7 +133,8 @@ private:
   // Once
   //===--------------------------------------------------------------------===//
 
-  /// Goes on inside a `device.once`, opening one if the last command is not in one already.
+  /// Goes on inside a `device.once`, opening one if the last command is not in
+  /// one already.
   void enterOnce(Location loc) {
     if (replicas == 1 || openOnce)
       return;
@@ -136,7 +160,9 @@ private:
         leaveOnce();
       else
         enterOnce(copy.location);
-      device::CopyOp::create(builder, copy.location, getSlice(copy.source, copy.value), getSlice(copy.destination, copy.value));
+      device::CopyOp::create(builder, copy.location,
+                             getSlice(copy.source, copy.value),
+                             getSlice(copy.destination, copy.value));
     }
   }
 
@@ -149,8 +175,11 @@ private:
       copyBefore(&op);
       LogicalResult result =
           TypeSwitch<Operation *, LogicalResult>(&op)
-              .Case<device::InvokeOp, device::LoadBatchOp, collective::StartOp, collective::WaitOp, collective::BarrierOp, scf::ForOp,
-                    scf::IfOp, scf::WhileOp, func::ReturnOp, arith::IndexCastOp>([&](auto typed) { return lower(typed); })
+              .Case<device::InvokeOp, device::LoadBatchOp, collective::StartOp,
+                    collective::WaitOp, collective::BarrierOp, scf::ForOp,
+                    scf::IfOp, scf::WhileOp, func::ReturnOp,
+                    arith::IndexCastOp>(
+                  [&](auto typed) { return lower(typed); })
               .Default([](Operation *) { return success(); });
       if (failed(result))
         return failure();
@@ -174,17 +203,22 @@ private:
       }
       FailureOr<int64_t> index = getRegister(operand);
       if (failed(index))
-        return invoke.emitError("expected an index that is a loop's induction variable, a constant or an integer in memory");
+        return invoke.emitError("expected an index that is a loop's induction "
+                                "variable, a constant or an integer in memory");
       registers.push_back(*index);
     }
     for (Value result : invoke.getResults())
       writes.push_back(getSlice(result));
     if (auto it = plan.scratch.find(invoke); it != plan.scratch.end()) {
-      auto type = RankedTensorType::get({plan.storages[it->second].size}, builder.getI8Type());
+      auto type = RankedTensorType::get({plan.storages[it->second].size},
+                                        builder.getI8Type());
       scratch.push_back(getSlice(it->second, type));
     }
-    device::LaunchOp::create(builder, invoke.getLoc(), invoke.getKernelAttr(), reads, writes, scratch,
-                             registers.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(registers));
+    device::LaunchOp::create(builder, invoke.getLoc(), invoke.getKernelAttr(),
+                             reads, writes, scratch,
+                             registers.empty()
+                                 ? DenseI64ArrayAttr()
+                                 : builder.getDenseI64ArrayAttr(registers));
     return success();
   }
 
@@ -197,34 +231,41 @@ private:
   LogicalResult lower(collective::StartOp start) {
     leaveOnce();
     SmallVector<Value> operands, results;
-    for (auto [id, operand] : llvm::zip_equal(plan.startOperands.at(start), start.getInputs()))
+    for (auto [id, operand] :
+         llvm::zip_equal(plan.startOperands.at(start), start.getInputs()))
       operands.push_back(getSlice(id, operand));
     auto wait = cast<collective::WaitOp>(*start->user_begin());
     for (Value result : wait.getResults())
       results.push_back(getSlice(result));
-    device::StartOp::create(builder, start.getLoc(), start.getKindAttr(), start.getReductionAttr(), start.getGroupAttr(),
-                            builder.getI64IntegerAttr(*start.getChannel()), operands, results, start.getAxisAttr(), start.getRootAttr());
+    device::StartOp::create(
+        builder, start.getLoc(), start.getKindAttr(), start.getReductionAttr(),
+        start.getGroupAttr(), builder.getI64IntegerAttr(*start.getChannel()),
+        operands, results, start.getAxisAttr(), start.getRootAttr());
     return success();
   }
 
   LogicalResult lower(collective::WaitOp wait) {
     leaveOnce();
-    device::WaitOp::create(builder, wait.getLoc(), *wait.getStart().getChannel());
+    device::WaitOp::create(builder, wait.getLoc(),
+                           *wait.getStart().getChannel());
     return success();
   }
 
   LogicalResult lower(collective::BarrierOp barrier) {
     leaveOnce();
-    device::BarrierOp::create(builder, barrier.getLoc(), barrier.getGroupAttr(), builder.getI64IntegerAttr(*barrier.getChannel()));
+    device::BarrierOp::create(builder, barrier.getLoc(), barrier.getGroupAttr(),
+                              builder.getI64IntegerAttr(*barrier.getChannel()));
     return success();
   }
 
   LogicalResult lower(func::ReturnOp returnOp) {
     leaveOnce();
     for (auto [i, value] : llvm::enumerate(returnOp.getOperands())) {
-      auto binding = step.getResultAttrOfType<device::BindingAttr>(i, "device.binding");
+      auto binding =
+          step.getResultAttrOfType<device::BindingAttr>(i, "device.binding");
       if (binding.getKind() != device::BindingKind::Variable)
-        device::OutputOp::create(builder, returnOp.getLoc(), binding, getSlice(plan.outputs.at(i), value));
+        device::OutputOp::create(builder, returnOp.getLoc(), binding,
+                                 getSlice(plan.outputs.at(i), value));
     }
     device::ReturnOp::create(builder, returnOp.getLoc());
     return success();
@@ -254,7 +295,8 @@ private:
     if (isNew) {
       OpBuilder::InsertionGuard guard(builder);
       setInsertionPointInPrologue();
-      lastInPrologue = device::SetRegisterOp::create(builder, loc, nextRegister++, value);
+      lastInPrologue =
+          device::SetRegisterOp::create(builder, loc, nextRegister++, value);
     }
     return it->second;
   }
@@ -266,18 +308,22 @@ private:
       return success();
     leaveOnce();
     registers[cast] = nextRegister;
-    device::LoadRegisterOp::create(builder, cast.getLoc(), nextRegister++, getSlice(extract.getTensor()));
+    device::LoadRegisterOp::create(builder, cast.getLoc(), nextRegister++,
+                                   getSlice(extract.getTensor()));
     return success();
   }
 
   LogicalResult lower(scf::ForOp loop) {
     leaveOnce();
     Location loc = loop.getLoc();
-    FailureOr<int64_t> lower = getRegister(loop.getLowerBound()), upper = getRegister(loop.getUpperBound()),
+    FailureOr<int64_t> lower = getRegister(loop.getLowerBound()),
+                       upper = getRegister(loop.getUpperBound()),
                        stride = getRegister(loop.getStep());
     if (failed(lower) || failed(upper) || failed(stride))
-      return loop.emitError("expected bounds that are constants or integers in memory");
-    // The induction variable has a register of its own, so that the loop can run again.
+      return loop.emitError(
+          "expected bounds that are constants or integers in memory");
+    // The induction variable has a register of its own, so that the loop can
+    // run again.
     int64_t induction = nextRegister++;
     device::SetRegisterOp::create(builder, loc, induction, 0);
     device::AddRegisterOp::create(builder, loc, induction, *lower);
@@ -293,7 +339,8 @@ private:
     device::JumpOp::create(builder, loc, header);
     Block *exit = createBlockAtEnd();
     builder.setInsertionPointToEnd(header);
-    device::BranchGreaterEqualOp::create(builder, loc, induction, *upper, exit, bodyBlock);
+    device::BranchGreaterEqualOp::create(builder, loc, induction, *upper, exit,
+                                         bodyBlock);
     builder.setInsertionPointToEnd(exit);
     return success();
   }
@@ -318,7 +365,8 @@ private:
     Block *thenEnd = builder.getInsertionBlock();
     Block *elseBlock = createBlockAtEnd();
     builder.setInsertionPointToEnd(elseBlock);
-    if (!branch.getElseRegion().empty() && failed(lowerBlock(branch.getElseRegion().front())))
+    if (!branch.getElseRegion().empty() &&
+        failed(lowerBlock(branch.getElseRegion().front())))
       return failure();
     Block *elseEnd = builder.getInsertionBlock();
     Block *exit = createBlockAtEnd();
@@ -327,7 +375,8 @@ private:
     builder.setInsertionPointToEnd(elseEnd);
     device::JumpOp::create(builder, branch.getLoc(), exit);
     builder.setInsertionPointToEnd(from);
-    device::BranchUnlessOp::create(builder, branch.getLoc(), *condition, elseBlock, thenBlock);
+    device::BranchUnlessOp::create(builder, branch.getLoc(), *condition,
+                                   elseBlock, thenBlock);
     builder.setInsertionPointToEnd(exit);
     return success();
   }
@@ -339,10 +388,12 @@ private:
     builder.setInsertionPointToEnd(before);
     if (failed(lowerBlock(*loop.getBeforeBody())))
       return failure();
-    FailureOr<Value> condition = getCondition(loop.getConditionOp().getCondition());
+    FailureOr<Value> condition =
+        getCondition(loop.getConditionOp().getCondition());
     if (failed(condition))
       return matchPattern(loop.getConditionOp().getCondition(), m_One())
-                 ? loop.emitError("expected a loop that ends, found one whose condition is always true")
+                 ? loop.emitError("expected a loop that ends, found one whose "
+                                  "condition is always true")
                  : loop.emitError("expected a condition that is in memory");
     Block *beforeEnd = builder.getInsertionBlock();
     Block *after = createBlockAtEnd();
@@ -352,7 +403,8 @@ private:
     device::JumpOp::create(builder, loop.getLoc(), before);
     Block *exit = createBlockAtEnd();
     builder.setInsertionPointToEnd(beforeEnd);
-    device::BranchUnlessOp::create(builder, loop.getLoc(), *condition, exit, after);
+    device::BranchUnlessOp::create(builder, loop.getLoc(), *condition, exit,
+                                   after);
     builder.setInsertionPointToEnd(exit);
     return success();
   }
@@ -370,13 +422,16 @@ private:
   llvm::DenseMap<std::tuple<StorageId, Type, Attribute>, Value> slices;
   /// Where indices are: loaded sizes and bounds, induction variables.
   llvm::DenseMap<Value, int64_t> registers;
-  /// Not a DenseMap, which has no room for the greatest and the least number: any may be a bound.
+  /// Not a DenseMap, which has no room for the greatest and the least number:
+  /// any may be a bound.
   std::map<int64_t, int64_t> constantRegisters;
 };
 
 } // namespace
 
-FailureOr<device::ProgramOp> lockstep::buildProgram(func::FuncOp step, const StoragePlan &plan, const PlacementResult &placement,
-                                                    const StepLayout &layout, int64_t replicas) {
+FailureOr<device::ProgramOp>
+lockstep::buildProgram(func::FuncOp step, const StoragePlan &plan,
+                       const PlacementResult &placement,
+                       const StepLayout &layout, int64_t replicas) {
   return ProgramBuilder(step, plan, layout, replicas).run(placement);
 }

@@ -7,9 +7,12 @@
 
 namespace lockstep {
 
-/// Replaces `step` by a `device.program` that does the same on the storages of `plan`.
-llvm::FailureOr<device::ProgramOp> buildProgram(mlir::func::FuncOp step, const StoragePlan &plan, const PlacementResult &placement,
-                                                const StepLayout &layout, int64_t replicas);
+/// Replaces `step` by a `device.program` that does the same on the storages of
+/// `plan`.
+llvm::FailureOr<device::ProgramOp>
+buildProgram(mlir::func::FuncOp step, const StoragePlan &plan,
+             const PlacementResult &placement, const StepLayout &layout,
+             int64_t replicas);
 
 } // namespace lockstep
 

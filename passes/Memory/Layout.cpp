@@ -24,10 +24,14 @@ FailureOr<ModuleLayout> ModuleLayout::create(ModuleOp module) {
   for (auto variable : module.getOps<replica::VariableOp>()) {
     bool onRead = variable.isOnRead();
     auto role = variable->getAttrOfType<FlatSymbolRefAttr>(device::kRole);
-    Sizes &used = sizes[role ? role.getValue() : StringRef(device::kWorkerRole)];
+    Sizes &used =
+        sizes[role ? role.getValue() : StringRef(device::kWorkerRole)];
     int64_t &offset = onRead ? used.perReplica : used.mirrored;
-    layout.variables[variable.getSymName()] = {onRead ? device::Space::ReplicaVariable : device::Space::Variable, offset};
-    offset += llvm::alignTo(getByteSize(cast<RankedTensorType>(variable.getType())), kAlignment);
+    layout.variables[variable.getSymName()] = {
+        onRead ? device::Space::ReplicaVariable : device::Space::Variable,
+        offset};
+    offset += llvm::alignTo(
+        getByteSize(cast<RankedTensorType>(variable.getType())), kAlignment);
   }
   for (auto step : module.getOps<func::FuncOp>()) {
     for (unsigned i = 0; i < step.getNumResults(); ++i)
@@ -37,34 +41,49 @@ FailureOr<ModuleLayout> ModuleLayout::create(ModuleOp module) {
       device::BindingAttr binding = getBinding(step, i);
       if (!binding)
         return step.emitError("argument ") << i << " has no 'device.binding'";
-      if (binding.getKind() == device::BindingKind::Variable && !layout.variables.contains(binding.getName()))
-        return step.emitError("unknown variable '") << binding.getName() << "' of argument " << i;
+      if (binding.getKind() == device::BindingKind::Variable &&
+          !layout.variables.contains(binding.getName()))
+        return step.emitError("unknown variable '")
+               << binding.getName() << "' of argument " << i;
       if (binding.getKind() != device::BindingKind::Scalar)
         continue;
       auto type = cast<RankedTensorType>(step.getArgument(i).getType());
-      auto [it, inserted] = layout.scalars.try_emplace(binding.getName(), scalarOffset);
+      auto [it, inserted] =
+          layout.scalars.try_emplace(binding.getName(), scalarOffset);
       if (!inserted) {
-        auto known = llvm::find_if(layout.scalarList, [&](const Scalar &s) { return s.name == binding.getName(); });
+        auto known = llvm::find_if(layout.scalarList, [&](const Scalar &s) {
+          return s.name == binding.getName();
+        });
         if (known->type != type)
-          return step.emitError("scalar '") << binding.getName() << "' has type " << type << ", but " << known->type << " in another step";
+          return step.emitError("scalar '")
+                 << binding.getName() << "' has type " << type << ", but "
+                 << known->type << " in another step";
         continue;
       }
       if (!type.hasStaticShape())
-        return step.emitError("expected scalar '") << binding.getName() << "' to have a static shape, found " << type;
-      scalarOffset += std::max<int64_t>(llvm::alignTo(getByteSize(type), kAlignment), kAlignment);
-      layout.scalarList.push_back({binding.getName().str(), type, step.getArgAttr(i, "replica.default"),
-                                   static_cast<bool>(step.getArgAttr(i, "replica.unsigned")), step.getLoc()});
+        return step.emitError("expected scalar '")
+               << binding.getName() << "' to have a static shape, found "
+               << type;
+      scalarOffset += std::max<int64_t>(
+          llvm::alignTo(getByteSize(type), kAlignment), kAlignment);
+      layout.scalarList.push_back(
+          {binding.getName().str(), type, step.getArgAttr(i, "replica.default"),
+           static_cast<bool>(step.getArgAttr(i, "replica.unsigned")),
+           step.getLoc()});
     }
   }
   return layout;
 }
 
 int64_t ModuleLayout::addConstant(DenseElementsAttr value) {
-  auto [it, inserted] = constants.insert({value, static_cast<int64_t>(constantBytes.size())});
+  auto [it, inserted] =
+      constants.insert({value, static_cast<int64_t>(constantBytes.size())});
   if (!inserted)
     return it->second;
   auto type = cast<RankedTensorType>(value.getType());
-  auto append = [&](const char *data, size_t size) { constantBytes.insert(constantBytes.end(), data, data + size); };
+  auto append = [&](const char *data, size_t size) {
+    constantBytes.insert(constantBytes.end(), data, data + size);
+  };
   if (type.getElementType().isInteger(1)) {
     for (bool element : value.getValues<bool>())
       constantBytes.push_back(element ? 1 : 0);
@@ -81,14 +100,19 @@ int64_t ModuleLayout::addConstant(DenseElementsAttr value) {
 
 void ModuleLayout::emit(ModuleOp module) {
   OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
-  for (auto variable : llvm::make_early_inc_range(module.getOps<replica::VariableOp>())) {
+  for (auto variable :
+       llvm::make_early_inc_range(module.getOps<replica::VariableOp>())) {
     builder.setInsertionPoint(variable);
     Place place = getVariable(variable.getSymName());
-    device::VariableOp::create(builder, variable.getLoc(), variable.getSymName(), place.space, place.offset, variable.getType(),
-                               static_cast<int32_t>(variable.getSynchronization()),
-                               static_cast<int32_t>(replica::getStoredAggregation(variable)), variable.getInitialAttr(),
-                               variable.getIsUnsigned(), variable.getPathAttr(), variable->getAttrOfType<FlatSymbolRefAttr>(device::kRole),
-                               variable->getAttrOfType<device::ShardAttr>(device::kShard));
+    device::VariableOp::create(
+        builder, variable.getLoc(), variable.getSymName(), place.space,
+        place.offset, variable.getType(),
+        static_cast<int32_t>(variable.getSynchronization()),
+        static_cast<int32_t>(replica::getStoredAggregation(variable)),
+        variable.getInitialAttr(), variable.getIsUnsigned(),
+        variable.getPathAttr(),
+        variable->getAttrOfType<FlatSymbolRefAttr>(device::kRole),
+        variable->getAttrOfType<device::ShardAttr>(device::kShard));
     variable.erase();
   }
   builder.setInsertionPointToStart(module.getBody());
@@ -96,15 +120,21 @@ void ModuleLayout::emit(ModuleOp module) {
     ElementsAttr value;
     if (scalar.defaultValue)
       value = DenseElementsAttr::get(scalar.type, scalar.defaultValue);
-    device::ScalarOp::create(builder, scalar.location, scalar.name, scalars.lookup(scalar.name), scalar.type, value, scalar.isUnsigned);
+    device::ScalarOp::create(builder, scalar.location, scalar.name,
+                             scalars.lookup(scalar.name), scalar.type, value,
+                             scalar.isUnsigned);
   }
   if (!constantBytes.empty()) {
-    auto type = RankedTensorType::get({static_cast<int64_t>(constantBytes.size())}, builder.getI8Type());
-    device::ConstantsOp::create(builder, module.getLoc(), DenseElementsAttr::getFromRawBuffer(type, constantBytes));
+    auto type = RankedTensorType::get(
+        {static_cast<int64_t>(constantBytes.size())}, builder.getI8Type());
+    device::ConstantsOp::create(
+        builder, module.getLoc(),
+        DenseElementsAttr::getFromRawBuffer(type, constantBytes));
   }
 }
 
-StepLayout::StepLayout(ModuleLayout &module, func::FuncOp step) : module(module) {
+StepLayout::StepLayout(ModuleLayout &module, func::FuncOp step)
+    : module(module) {
   for (unsigned i = 0; i < step.getNumArguments(); ++i) {
     device::BindingAttr binding = getBinding(step, i);
     switch (binding.getKind()) {
@@ -112,19 +142,25 @@ StepLayout::StepLayout(ModuleLayout &module, func::FuncOp step) : module(module)
       arguments.push_back(module.getVariable(binding.getName()));
       break;
     case device::BindingKind::Scalar:
-      arguments.push_back({device::Space::Scalar, module.getScalar(binding.getName())});
+      arguments.push_back(
+          {device::Space::Scalar, module.getScalar(binding.getName())});
       break;
     case device::BindingKind::Rank:
       arguments.push_back({device::Space::Rank, 0});
       break;
     default:
       arguments.push_back({device::Space::Input, inputSize});
-      inputSize += llvm::alignTo(getByteSize(cast<RankedTensorType>(step.getArgument(i).getType())), kAlignment);
+      inputSize += llvm::alignTo(
+          getByteSize(cast<RankedTensorType>(step.getArgument(i).getType())),
+          kAlignment);
     }
   }
   step.walk([&](device::LoadBatchOp load) {
-    for (auto [name, type] : llvm::zip_equal(load.getNames().getAsValueRange<StringAttr>(), load.getResultTypes()))
+    for (auto [name, type] :
+         llvm::zip_equal(load.getNames().getAsValueRange<StringAttr>(),
+                         load.getResultTypes()))
       if (batchTensors.try_emplace(name, inputSize).second)
-        inputSize += llvm::alignTo(getByteSize(cast<RankedTensorType>(type)), kAlignment);
+        inputSize += llvm::alignTo(getByteSize(cast<RankedTensorType>(type)),
+                                   kAlignment);
   });
 }

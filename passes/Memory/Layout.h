@@ -1,4 +1,5 @@
-//===- Layout.h - Where variables, inputs, scalars and constants are -*- C++ -*-===//
+//===- Layout.h - Where variables, inputs, scalars and constants are -*- C++
+//-*-===//
 
 #ifndef LOCKSTEP_PASSES_MEMORY_LAYOUT_H
 #define LOCKSTEP_PASSES_MEMORY_LAYOUT_H
@@ -19,19 +20,24 @@ struct Place {
   int64_t offset;
 };
 
-/// All memories that the steps of a module share: variables, host scalars, constants.
+/// All memories that the steps of a module share: variables, host scalars,
+/// constants.
 class ModuleLayout {
 public:
-  /// Gives every `replica.variable` and every scalar argument a place. Scalars of one name must agree in type.
+  /// Gives every `replica.variable` and every scalar argument a place. Scalars
+  /// of one name must agree in type.
   static llvm::FailureOr<ModuleLayout> create(mlir::ModuleOp module);
 
-  Place getVariable(llvm::StringRef name) const { return variables.lookup(name); }
+  Place getVariable(llvm::StringRef name) const {
+    return variables.lookup(name);
+  }
   int64_t getScalar(llvm::StringRef name) const { return scalars.lookup(name); }
 
   /// The place of a constant; equal constants share one.
   int64_t addConstant(mlir::DenseElementsAttr value);
 
-  /// Replaces `replica.variable` by `device.variable`, and adds scalars and constants.
+  /// Replaces `replica.variable` by `device.variable`, and adds scalars and
+  /// constants.
   void emit(mlir::ModuleOp module);
 
 private:
@@ -57,7 +63,9 @@ public:
 
   Place getArgument(unsigned index) const { return arguments[index]; }
   /// The place of a tensor of a batch that the step loads.
-  Place getBatchTensor(llvm::StringRef name) const { return {device::Space::Input, batchTensors.lookup(name)}; }
+  Place getBatchTensor(llvm::StringRef name) const {
+    return {device::Space::Input, batchTensors.lookup(name)};
+  }
   int64_t getInputSize() const { return inputSize; }
   ModuleLayout &getModule() { return module; }
 
@@ -68,7 +76,8 @@ private:
   int64_t inputSize = 0;
 };
 
-/// Alignment of everything that is placed, in bytes: a cache line, and the widest vector.
+/// Alignment of everything that is placed, in bytes: a cache line, and the
+/// widest vector.
 constexpr int64_t kAlignment = 64;
 
 } // namespace lockstep

@@ -15,7 +15,8 @@ int64_t Lifetimes::number(Block &block, int64_t next) {
     for (Region &region : op.getRegions())
       for (Block &inner : region)
         next = number(inner, next);
-    positions[&op].second = op.getNumRegions() > 0 ? next++ : positions[&op].first;
+    positions[&op].second =
+        op.getNumRegions() > 0 ? next++ : positions[&op].first;
   }
   return next;
 }
@@ -28,8 +29,10 @@ int64_t Lifetimes::getLastUse(Value value) const {
     last = std::max(last, ancestor ? getLast(ancestor) : getLast(user));
     if (isView(user))
       last = std::max(last, getLastUse(user->getResult(0)));
-    // Conditions and bounds are read where the scalar is used, not where it is extracted.
-    if (user->getNumResults() == 1 && user->getResult(0).getType().isIntOrIndexOrFloat())
+    // Conditions and bounds are read where the scalar is used, not where it is
+    // extracted.
+    if (user->getNumResults() == 1 &&
+        user->getResult(0).getType().isIntOrIndexOrFloat())
       last = std::max(last, getLastUse(user->getResult(0)));
   }
   return last;

@@ -9,21 +9,29 @@
 
 namespace lockstep {
 
-/// Numbers the operations of a step in program order. An operation with regions has a first position, before its regions,
-/// and a last one, behind them.
+/// Numbers the operations of a step in program order. An operation with regions
+/// has a first position, before its regions, and a last one, behind them.
 class Lifetimes {
 public:
   explicit Lifetimes(mlir::func::FuncOp step);
 
-  int64_t getFirst(mlir::Operation *op) const { return positions.lookup(op).first; }
-  int64_t getLast(mlir::Operation *op) const { return positions.lookup(op).second; }
+  int64_t getFirst(mlir::Operation *op) const {
+    return positions.lookup(op).first;
+  }
+  int64_t getLast(mlir::Operation *op) const {
+    return positions.lookup(op).second;
+  }
 
-  /// The position behind which nobody reads `value`, nor a view of it. A use inside a loop that does not hold the definition
-  /// counts as one at the loop's end, since the loop may run again.
+  /// The position behind which nobody reads `value`, nor a view of it. A use
+  /// inside a loop that does not hold the definition counts as one at the
+  /// loop's end, since the loop may run again.
   int64_t getLastUse(mlir::Value value) const;
 
-  /// Whether all uses of `value` and its views come before `op`, or are `op` itself.
-  bool isUnusedAfter(mlir::Value value, mlir::Operation *op) const { return getLastUse(value) <= getFirst(op); }
+  /// Whether all uses of `value` and its views come before `op`, or are `op`
+  /// itself.
+  bool isUnusedAfter(mlir::Value value, mlir::Operation *op) const {
+    return getLastUse(value) <= getFirst(op);
+  }
 
 private:
   int64_t number(mlir::Block &block, int64_t next);

@@ -12,7 +12,9 @@ namespace {
 /// "@step_26 (model.py:57)", "'scf.for' (model.py:126)"
 std::string nameOf(Operation *op) {
   auto invoke = dyn_cast<device::InvokeOp>(op);
-  return (invoke ? ("@" + invoke.getKernel()).str() : ("'" + op->getName().getStringRef() + "'").str()) + atLine(op->getLoc());
+  return (invoke ? ("@" + invoke.getKernel()).str()
+                 : ("'" + op->getName().getStringRef() + "'").str()) +
+         atLine(op->getLoc());
 }
 
 std::string sizeText(Value value) {
@@ -22,12 +24,15 @@ std::string sizeText(Value value) {
 
 class MemoryExplainer {
 public:
-  MemoryExplainer(func::FuncOp step, const StoragePlan &plan, const PlacementResult &placement, int64_t replicas)
+  MemoryExplainer(func::FuncOp step, const StoragePlan &plan,
+                  const PlacementResult &placement, int64_t replicas)
       : step(step), plan(plan), placement(placement), replicas(replicas) {}
 
   void run() {
-    explainArena("a replica's memory", placement.replicaSize, placement.replicaBound);
-    explainArena("memory that all replicas of a process share", placement.sharedSize, placement.sharedBound);
+    explainArena("a replica's memory", placement.replicaSize,
+                 placement.replicaBound);
+    explainArena("memory that all replicas of a process share",
+                 placement.sharedSize, placement.sharedBound);
     explainShared();
     explainInPlace();
     step.walk([&](collective::StartOp start) { explainBucket(start); });
@@ -36,23 +41,28 @@ public:
       if (auto loop = dyn_cast<scf::ForOp>(op))
         explainCarried(loop, loop.getYieldedValues(), loop.getRegionIterArgs());
       else if (auto loop = dyn_cast<scf::WhileOp>(op))
-        explainCarried(loop, loop.getYieldOp()->getOperands(), loop.getBeforeArguments());
+        explainCarried(loop, loop.getYieldOp()->getOperands(),
+                       loop.getBeforeArguments());
     });
   }
 
 private:
-  remark::RemarkOpts about(StringRef name) { return decision(Stage::Memory, name, step.getSymName()); }
+  remark::RemarkOpts about(StringRef name) {
+    return decision(Stage::Memory, name, step.getSymName());
+  }
 
   void explainArena(StringRef what, int64_t size, int64_t bound) {
     if (size == 0)
       return;
     int64_t percent = bound == 0 ? 0 : (size - bound) * 100 / bound;
     remark::analysis(step.getLoc(), about("Arena"))
-        << (what + ": " + bytesText(size) + ", " + Twine(percent) + " % above the " + bytesText(bound) + " that are in use at one time")
+        << (what + ": " + bytesText(size) + ", " + Twine(percent) +
+            " % above the " + bytesText(bound) + " that are in use at one time")
                .str();
   }
 
-  /// The sum of sizes of the storages that are placed in `space`, and their number.
+  /// The sum of sizes of the storages that are placed in `space`, and their
+  /// number.
   std::pair<int64_t, int64_t> measure(device::Space space) const {
     int64_t count = 0, bytes = 0;
     for (const Storage &storage : plan.storages)
@@ -66,8 +76,11 @@ private:
   void explainShared() {
     auto [count, bytes] = measure(device::Space::Shared);
     if (count > 0 && replicas > 1)
-      remark::passed(step.getLoc(), about("Shared")) << countText(count, "value") + " equal on all replicas: stored once a process, " +
-                                                            bytesText(bytes) + " instead of " + bytesText(bytes * replicas);
+      remark::passed(step.getLoc(), about("Shared"))
+          << countText(count, "value") +
+                 " equal on all replicas: stored once a process, " +
+                 bytesText(bytes) + " instead of " +
+                 bytesText(bytes * replicas);
   }
 
   /// Results that take the memory of an operand.
@@ -76,11 +89,14 @@ private:
     step.walk([&](device::InvokeOp invoke) {
       for (Value result : invoke.getResults())
         count += llvm::any_of(invoke.getOperands(), [&](Value operand) {
-          return isa<RankedTensorType>(operand.getType()) && plan.storageOf.at(operand) == plan.storageOf.at(result);
+          return isa<RankedTensorType>(operand.getType()) &&
+                 plan.storageOf.at(operand) == plan.storageOf.at(result);
         });
     });
     if (count > 0)
-      remark::passed(step.getLoc(), about("InPlace")) << countText(count, "result") + " of kernels in the memory of an operand";
+      remark::passed(step.getLoc(), about("InPlace"))
+          << countText(count, "result") +
+                 " of kernels in the memory of an operand";
   }
 
   //===--------------------------------------------------------------------===//
@@ -89,7 +105,10 @@ private:
 
   void explainBucket(collective::StartOp start) {
     ArrayRef<StorageId> storages = plan.startOperands.at(start);
-    std::string channel = start.getChannel() ? " of channel " + std::to_string(*start.getChannel()) : std::string();
+    std::string channel =
+        start.getChannel()
+            ? " of channel " + std::to_string(*start.getChannel())
+            : std::string();
     int64_t inPlace = 0;
     for (auto [operand, id] : llvm::zip_equal(start.getInputs(), storages)) {
       const Storage &source = plan.storages[plan.storageOf.at(operand)];
@@ -99,23 +118,34 @@ private:
       }
       StringRef reason = "another collective or another operand has it already";
       if (source.space == device::Space::Shared)
-        reason = "it is stored once for all replicas, and each has to give its own";
+        reason =
+            "it is stored once for all replicas, and each has to give its own";
       else if (source.fixed)
-        reason = "it is a variable, an argument or a constant, with a place of its own";
+        reason = "it is a variable, an argument or a constant, with a place of "
+                 "its own";
       remark::missed(start.getLoc(), about("Copied"))
-          << (sizeText(operand) + atLine(operand.getLoc()) + " is copied to the operands" + channel + ": " + reason).str();
+          << (sizeText(operand) + atLine(operand.getLoc()) +
+              " is copied to the operands" + channel + ": " + reason)
+                 .str();
     }
     if (inPlace > 0)
-      remark::passed(start.getLoc(), about("Bucket")) << (std::to_string(inPlace) + " of " + countText(storages.size(), "operand") +
-                                                          channel + " computed in place" + (storages.size() > 1 ? ", side by side" : ""));
+      remark::passed(start.getLoc(), about("Bucket"))
+          << (std::to_string(inPlace) + " of " +
+              countText(storages.size(), "operand") + channel +
+              " computed in place" +
+              (storages.size() > 1 ? ", side by side" : ""));
   }
 
-  device::BindingAttr getResultBinding(unsigned index) { return step.getResultAttrOfType<device::BindingAttr>(index, "device.binding"); }
+  device::BindingAttr getResultBinding(unsigned index) {
+    return step.getResultAttrOfType<device::BindingAttr>(index,
+                                                         "device.binding");
+  }
 
   void explainVariables() {
     llvm::StringMap<BlockArgument> variables;
     for (BlockArgument argument : step.getArguments())
-      if (auto binding = step.getArgAttrOfType<device::BindingAttr>(argument.getArgNumber(), "device.binding");
+      if (auto binding = step.getArgAttrOfType<device::BindingAttr>(
+              argument.getArgNumber(), "device.binding");
           binding.getKind() == device::BindingKind::Variable)
         variables[binding.getName()] = argument;
     // Those with one reason are told together.
@@ -127,7 +157,8 @@ private:
     };
     std::vector<Copies> copies;
     int64_t total = 0, inPlace = 0;
-    for (auto [i, value] : llvm::enumerate(step.getBody().front().getTerminator()->getOperands())) {
+    for (auto [i, value] : llvm::enumerate(
+             step.getBody().front().getTerminator()->getOperands())) {
       device::BindingAttr binding = getResultBinding(i);
       if (binding.getKind() != device::BindingKind::Variable)
         continue;
@@ -138,7 +169,8 @@ private:
         continue;
       }
       std::string reason = reasonFor(value, old);
-      auto known = llvm::find_if(copies, [&](const Copies &other) { return other.reason == reason; });
+      auto known = llvm::find_if(
+          copies, [&](const Copies &other) { return other.reason == reason; });
       Copies &group = known == copies.end() ? copies.emplace_back() : *known;
       group.reason = reason;
       group.locations.push_back(value.getLoc());
@@ -146,17 +178,24 @@ private:
       group.bytes += getByteSize(value);
     }
     for (const Copies &group : copies)
-      remark::missed(FusedLoc::get(step.getContext(), group.locations), about("Copied"))
-          << (group.names.size() == 1 ? "the new value of variable "
-                                      : "the new values of " + countText(group.names.size(), "variable") + ", ") +
+      remark::missed(FusedLoc::get(step.getContext(), group.locations),
+                     about("Copied"))
+          << (group.names.size() == 1
+                  ? "the new value of variable "
+                  : "the new values of " +
+                        countText(group.names.size(), "variable") + ", ") +
                  listText(group.names) + " (" + bytesText(group.bytes) + ") " +
-                 (group.names.size() == 1 ? "is copied to its" : "are copied to their") + " place: " + group.reason;
+                 (group.names.size() == 1 ? "is copied to its"
+                                          : "are copied to their") +
+                 " place: " + group.reason;
     if (inPlace > 0)
       remark::passed(step.getLoc(), about("InPlace"))
-          << std::to_string(inPlace) + " of " + countText(total, "variable") + " updated in place";
+          << std::to_string(inPlace) + " of " + countText(total, "variable") +
+                 " updated in place";
   }
 
-  /// Why `value` is not computed in the memory of the variable whose value was `old`.
+  /// Why `value` is not computed in the memory of the variable whose value was
+  /// `old`.
   std::string reasonFor(Value value, BlockArgument old) {
     Operation *producer = value.getDefiningOp();
     auto invoke = dyn_cast_or_null<device::InvokeOp>(producer);
@@ -166,15 +205,20 @@ private:
       return "it is not the result of a kernel, but of " + nameOf(producer);
     for (Operation *user : old.getUsers()) {
       Operation *ancestor = producer->getBlock()->findAncestorOpInBlock(*user);
-      if (ancestor && ancestor != producer && producer->isBeforeInBlock(ancestor) && !isa<func::ReturnOp>(ancestor))
-        return nameOf(ancestor) + " still reads the old value behind " + nameOf(producer);
+      if (ancestor && ancestor != producer &&
+          producer->isBeforeInBlock(ancestor) && !isa<func::ReturnOp>(ancestor))
+        return nameOf(ancestor) + " still reads the old value behind " +
+               nameOf(producer);
     }
     if (llvm::is_contained(invoke.getOperands(), old))
-      return nameOf(producer) + " reads the old value, and may not write where it reads";
-    return "its memory has to be shared, but " + nameOf(producer) + " runs on each replica";
+      return nameOf(producer) +
+             " reads the old value, and may not write where it reads";
+    return "its memory has to be shared, but " + nameOf(producer) +
+           " runs on each replica";
   }
 
-  void explainCarried(Operation *loop, ValueRange yielded, ValueRange arguments) {
+  void explainCarried(Operation *loop, ValueRange yielded,
+                      ValueRange arguments) {
     int64_t count = 0, bytes = 0;
     for (auto [value, argument] : llvm::zip_equal(yielded, arguments))
       if (plan.storageOf.at(value) != plan.storageOf.at(argument)) {
@@ -182,9 +226,13 @@ private:
         bytes += getByteSize(value);
       }
     if (count > 0)
-      remark::missed(loop->getLoc(), about("Copied")) << std::to_string(count) + " of " + countText(yielded.size(), "value") +
-                                                             " that the loop carries copied in each iteration (" + bytesText(bytes) +
-                                                             "): the old ones are still read when the new ones are computed";
+      remark::missed(loop->getLoc(), about("Copied"))
+          << std::to_string(count) + " of " +
+                 countText(yielded.size(), "value") +
+                 " that the loop carries copied in each iteration (" +
+                 bytesText(bytes) +
+                 "): the old ones are still read when the new ones are "
+                 "computed";
   }
 
   func::FuncOp step;
@@ -195,18 +243,26 @@ private:
 
 } // namespace
 
-void lockstep::explainMemory(func::FuncOp step, const StoragePlan &plan, const PlacementResult &placement, int64_t replicas) {
+void lockstep::explainMemory(func::FuncOp step, const StoragePlan &plan,
+                             const PlacementResult &placement,
+                             int64_t replicas) {
   if (step.getContext()->getRemarkEngine())
     MemoryExplainer(step, plan, placement, replicas).run();
 }
 
 void lockstep::explainOnce(device::ProgramOp program, int64_t replicas) {
   program.walk([&](device::OnceOp once) {
-    int64_t kernels = llvm::range_size(once.getOps<device::LaunchOp>()), copies = llvm::range_size(once.getOps<device::CopyOp>());
-    remark::passed(once.getLoc(), decision(Stage::Memory, "Once", program.getSymName()))
+    int64_t kernels = llvm::range_size(once.getOps<device::LaunchOp>()),
+            copies = llvm::range_size(once.getOps<device::CopyOp>());
+    remark::passed(once.getLoc(),
+                   decision(Stage::Memory, "Once", program.getSymName()))
         << countText(kernels, "kernel") +
-               (copies ? " and " + (copies == 1 ? "1 copy" : std::to_string(copies) + " copies") : std::string()) + " executed once for " +
-               std::to_string(replicas) + " replicas (channel " + std::to_string(once.getChannel()) +
+               (copies ? " and " + (copies == 1
+                                        ? "1 copy"
+                                        : std::to_string(copies) + " copies")
+                       : std::string()) +
+               " executed once for " + std::to_string(replicas) +
+               " replicas (channel " + std::to_string(once.getChannel()) +
                "): what they compute is equal on all";
   });
 }

@@ -8,7 +8,8 @@
 namespace lockstep {
 
 /// Explains the plan of a step, before it becomes a program.
-void explainMemory(mlir::func::FuncOp step, const StoragePlan &plan, const PlacementResult &placement, int64_t replicas);
+void explainMemory(mlir::func::FuncOp step, const StoragePlan &plan,
+                   const PlacementResult &placement, int64_t replicas);
 
 /// Explains the sections of a program that one replica executes for all.
 void explainOnce(device::ProgramOp program, int64_t replicas);

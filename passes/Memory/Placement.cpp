@@ -1,7 +1,8 @@
 //===- Placement.cpp - Gives storages their offsets -----------------------===//
 //
-// Largest first, each at the lowest offset where nothing that lives at the same time is in the way (greedy by size, as in
-// Pisarchyk and Lee, "Efficient memory management for deep neural net inference", 2020, section 5.2).
+// Largest first, each at the lowest offset where nothing that lives at the same
+// time is in the way (greedy by size, as in Pisarchyk and Lee, "Efficient
+// memory management for deep neural net inference", 2020, section 5.2).
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +24,9 @@ struct Item {
   std::vector<StorageId> members;
   int64_t offset = 0;
 
-  bool overlaps(const Item &other) const { return begin <= other.end && other.begin <= end; }
+  bool overlaps(const Item &other) const {
+    return begin <= other.end && other.begin <= end;
+  }
 };
 
 std::vector<Item> collectItems(const StoragePlan &plan, device::Space space) {
@@ -41,7 +44,8 @@ std::vector<Item> collectItems(const StoragePlan &plan, device::Space space) {
         itemOfBucket[storage.bucket] = index;
     }
     Item &item = items[index];
-    item.size = storage.bucket < 0 ? llvm::alignTo(storage.size, kAlignment) : plan.buckets[storage.bucket].size;
+    item.size = storage.bucket < 0 ? llvm::alignTo(storage.size, kAlignment)
+                                   : plan.buckets[storage.bucket].size;
     item.begin = std::min(item.begin, storage.begin);
     item.end = std::max(item.end, storage.end);
     item.members.push_back(id);
@@ -69,8 +73,10 @@ int64_t placeItems(std::vector<Item> &items, bool reuse) {
   for (Item &item : items)
     order.push_back(&item);
   if (reuse)
-    std::sort(order.begin(), order.end(),
-              [](Item *a, Item *b) { return a->size != b->size ? a->size > b->size : a->members.front() < b->members.front(); });
+    std::sort(order.begin(), order.end(), [](Item *a, Item *b) {
+      return a->size != b->size ? a->size > b->size
+                                : a->members.front() < b->members.front();
+    });
   int64_t total = 0;
   std::vector<Item *> placed;
   for (Item *item : order) {
@@ -87,12 +93,16 @@ int64_t placeItems(std::vector<Item> &items, bool reuse) {
     }
     item->offset = offset;
     total = std::max(total, offset + item->size);
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), item, [](Item *a, Item *b) { return a->offset < b->offset; }), item);
+    placed.insert(std::upper_bound(
+                      placed.begin(), placed.end(), item,
+                      [](Item *a, Item *b) { return a->offset < b->offset; }),
+                  item);
   }
   return total;
 }
 
-int64_t placeSpace(StoragePlan &plan, device::Space space, bool reuse, int64_t &bound) {
+int64_t placeSpace(StoragePlan &plan, device::Space space, bool reuse,
+                   int64_t &bound) {
   std::vector<Item> items = collectItems(plan, space);
   bound = computeBound(items);
   int64_t size = placeItems(items, reuse);
@@ -106,7 +116,9 @@ int64_t placeSpace(StoragePlan &plan, device::Space space, bool reuse, int64_t &
 
 PlacementResult lockstep::placeStorages(StoragePlan &plan, bool reuse) {
   PlacementResult result;
-  result.replicaSize = placeSpace(plan, device::Space::Replica, reuse, result.replicaBound);
-  result.sharedSize = placeSpace(plan, device::Space::Shared, reuse, result.sharedBound);
+  result.replicaSize =
+      placeSpace(plan, device::Space::Replica, reuse, result.replicaBound);
+  result.sharedSize =
+      placeSpace(plan, device::Space::Shared, reuse, result.sharedBound);
   return result;
 }

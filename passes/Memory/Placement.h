@@ -7,13 +7,15 @@
 
 namespace lockstep {
 
-/// Sizes of the memories of one step in bytes, and the least that any placement needs: the most bytes needed at one time.
+/// Sizes of the memories of one step in bytes, and the least that any placement
+/// needs: the most bytes needed at one time.
 struct PlacementResult {
   int64_t replicaSize = 0, replicaBound = 0;
   int64_t sharedSize = 0, sharedBound = 0;
 };
 
-/// Chooses the offsets of all storages that are not fixed. Without `reuse` no two of them share bytes.
+/// Chooses the offsets of all storages that are not fixed. Without `reuse` no
+/// two of them share bytes.
 PlacementResult placeStorages(StoragePlan &plan, bool reuse);
 
 } // namespace lockstep

@@ -17,9 +17,13 @@ namespace {
 /// What earlier passes see to.
 LogicalResult checkPrepared(func::FuncOp step) {
   if (!step.getBody().hasOneBlock())
-    return step.emitOpError("expected a body of one block; run 'structure-control-flow' first");
+    return step.emitOpError(
+        "expected a body of one block; run 'structure-control-flow' first");
   WalkResult result = step.walk([](CollectiveOpInterface op) {
-    return op.getChannelNumber() ? WalkResult::advance() : WalkResult(op.emitOpError("expected a channel; run 'assign-channels' first"));
+    return op.getChannelNumber()
+               ? WalkResult::advance()
+               : WalkResult(op.emitOpError(
+                     "expected a channel; run 'assign-channels' first"));
   });
   return failure(result.wasInterrupted());
 }
@@ -38,7 +42,8 @@ struct PlanMemory : impl::PlanMemoryPassBase<PlanMemory> {
     for (auto step : module.getOps<func::FuncOp>())
       if (failed(checkPrepared(step)))
         return signalPassFailure();
-    for (func::FuncOp step : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
+    for (func::FuncOp step :
+         llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
       StepLayout layout(*moduleLayout, step);
       device::RoleOp role = device::getRole(step);
       int64_t ranks = role ? role.getRanks() : *replicas;
@@ -47,7 +52,8 @@ struct PlanMemory : impl::PlanMemoryPassBase<PlanMemory> {
         return signalPassFailure();
       PlacementResult placement = placeStorages(*plan, reuse);
       explainMemory(step, *plan, placement, ranks);
-      FailureOr<device::ProgramOp> program = buildProgram(step, *plan, placement, layout, ranks);
+      FailureOr<device::ProgramOp> program =
+          buildProgram(step, *plan, placement, layout, ranks);
       if (failed(program))
         return signalPassFailure();
       explainOnce(*program, ranks);

@@ -14,14 +14,19 @@ namespace {
 
 class SharingFinder {
 public:
-  explicit SharingFinder(const UniformityAnalysis &uniformity) : uniformity(uniformity) {}
+  explicit SharingFinder(const UniformityAnalysis &uniformity)
+      : uniformity(uniformity) {}
 
   Sharing find(func::FuncOp step, const ModuleLayout &layout) {
     llvm::DenseSet<Value> assigned;
-    auto returnOp = cast<func::ReturnOp>(step.getBody().front().getTerminator());
+    auto returnOp =
+        cast<func::ReturnOp>(step.getBody().front().getTerminator());
     for (auto [i, value] : llvm::enumerate(returnOp.getOperands()))
-      if (auto binding = step.getResultAttrOfType<device::BindingAttr>(i, "device.binding");
-          binding.getKind() == device::BindingKind::Variable && layout.getVariable(binding.getName()).space == device::Space::Variable)
+      if (auto binding = step.getResultAttrOfType<device::BindingAttr>(
+              i, "device.binding");
+          binding.getKind() == device::BindingKind::Variable &&
+          layout.getVariable(binding.getName()).space ==
+              device::Space::Variable)
         assigned.insert(value);
     // Loops feed results of one iteration to the next: until nothing changes.
     for (changed = true; changed;) {
@@ -35,42 +40,58 @@ public:
   }
 
 private:
-  void share(Value value) { changed |= uniformity.isUniform(value) && sharing.values.insert(value).second; }
+  void share(Value value) {
+    changed |=
+        uniformity.isUniform(value) && sharing.values.insert(value).second;
+  }
 
   void visit(Operation *op, const llvm::DenseSet<Value> &assigned) {
-    bool isShared = isa<collective::WaitOp>(op) || llvm::any_of(op->getOperands(), [&](Value v) { return sharing.values.contains(v); });
+    bool isShared = isa<collective::WaitOp>(op) ||
+                    llvm::any_of(op->getOperands(), [&](Value v) {
+                      return sharing.values.contains(v);
+                    });
     if (auto invoke = dyn_cast<device::InvokeOp>(op)) {
-      isShared |= llvm::any_of(op->getResults(), [&](Value v) { return assigned.contains(v); });
-      isShared &= llvm::all_of(op->getResults(), [&](Value v) { return uniformity.isUniform(v); });
+      isShared |= llvm::any_of(op->getResults(),
+                               [&](Value v) { return assigned.contains(v); });
+      isShared &= llvm::all_of(
+          op->getResults(), [&](Value v) { return uniformity.isUniform(v); });
       changed |= isShared && sharing.once.insert(op).second;
     }
     // What a part of the ranks exchanges differs from rank to rank.
-    if (isShared && (isa<collective::WaitOp, device::InvokeOp>(op) || isView(op)))
+    if (isShared &&
+        (isa<collective::WaitOp, device::InvokeOp>(op) || isView(op)))
       for (Value result : op->getResults())
         share(result);
   }
 
-  /// Values that loops and branches yield are stored once if they are uniform and some yielded value is.
+  /// Values that loops and branches yield are stored once if they are uniform
+  /// and some yielded value is.
   void shareCarried(Operation *op) {
     auto carry = [&](Value from, Value to) {
       if (sharing.values.contains(from))
         share(to);
     };
     if (auto loop = dyn_cast<scf::ForOp>(op)) {
-      for (auto [yielded, argument, result] : llvm::zip_equal(loop.getYieldedValues(), loop.getRegionIterArgs(), loop.getResults())) {
+      for (auto [yielded, argument, result] :
+           llvm::zip_equal(loop.getYieldedValues(), loop.getRegionIterArgs(),
+                           loop.getResults())) {
         carry(yielded, argument);
         carry(argument, result);
       }
     } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
       for (Region *region : {&branch.getThenRegion(), &branch.getElseRegion()})
         if (!region->empty() && branch.getNumResults() > 0)
-          for (auto [yielded, result] : llvm::zip_equal(region->front().getTerminator()->getOperands(), branch.getResults()))
+          for (auto [yielded, result] :
+               llvm::zip_equal(region->front().getTerminator()->getOperands(),
+                               branch.getResults()))
             carry(yielded, result);
     } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
-      for (auto [yielded, argument] : llvm::zip_equal(loop.getYieldOp()->getOperands(), loop.getBeforeArguments()))
+      for (auto [yielded, argument] : llvm::zip_equal(
+               loop.getYieldOp()->getOperands(), loop.getBeforeArguments()))
         carry(yielded, argument);
       for (auto [forwarded, argument, result] :
-           llvm::zip_equal(loop.getConditionOp().getArgs(), loop.getAfterArguments(), loop.getResults())) {
+           llvm::zip_equal(loop.getConditionOp().getArgs(),
+                           loop.getAfterArguments(), loop.getResults())) {
         carry(forwarded, argument);
         carry(forwarded, result);
       }
@@ -84,6 +105,9 @@ private:
 
 } // namespace
 
-Sharing lockstep::findSharing(func::FuncOp step, int64_t replicas, const UniformityAnalysis &uniformity, const ModuleLayout &layout) {
-  return replicas == 1 ? Sharing() : SharingFinder(uniformity).find(step, layout);
+Sharing lockstep::findSharing(func::FuncOp step, int64_t replicas,
+                              const UniformityAnalysis &uniformity,
+                              const ModuleLayout &layout) {
+  return replicas == 1 ? Sharing()
+                       : SharingFinder(uniformity).find(step, layout);
 }

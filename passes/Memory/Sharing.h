@@ -18,10 +18,13 @@ struct Sharing {
   llvm::DenseSet<mlir::Value> values;
 };
 
-/// An invocation with uniform results is executed once a process if it works on values that are stored once (results of
-/// collectives or of other such work), or gives a variable its new value. Everything else is cheaper to
-/// repeat than to meet for. Of a single replica nothing is shared.
-Sharing findSharing(mlir::func::FuncOp step, int64_t replicas, const UniformityAnalysis &uniformity, const ModuleLayout &layout);
+/// An invocation with uniform results is executed once a process if it works on
+/// values that are stored once (results of collectives or of other such work),
+/// or gives a variable its new value. Everything else is cheaper to repeat than
+/// to meet for. Of a single replica nothing is shared.
+Sharing findSharing(mlir::func::FuncOp step, int64_t replicas,
+                    const UniformityAnalysis &uniformity,
+                    const ModuleLayout &layout);
 
 } // namespace lockstep
 

@@ -11,9 +11,12 @@
 using namespace lockstep;
 using namespace mlir;
 
-int64_t lockstep::getByteSize(RankedTensorType type) { return type.getNumElements() * getElementBytes(type.getElementType()); }
+int64_t lockstep::getByteSize(RankedTensorType type) {
+  return type.getNumElements() * getElementBytes(type.getElementType());
+}
 
-/// What `tensor` is a view of, where that has dynamic sizes too: casts alone do not change how many elements there are.
+/// What `tensor` is a view of, where that has dynamic sizes too: casts alone do
+/// not change how many elements there are.
 static Value skipCasts(Value tensor) {
   while (auto cast = tensor.getDefiningOp<tensor::CastOp>())
     tensor = cast.getSource();
@@ -24,16 +27,21 @@ static Value skipCasts(Value tensor) {
 static ArrayRef<int64_t> getBounds(Value tensor) {
   auto result = dyn_cast<OpResult>(tensor);
   if (auto wait = tensor.getDefiningOp<collective::WaitOp>())
-    return wait.getStart().getResultBounds(result.getResultNumber()).value_or(ArrayRef<int64_t>());
+    return wait.getStart()
+        .getResultBounds(result.getResultNumber())
+        .value_or(ArrayRef<int64_t>());
   if (auto invoke = tensor.getDefiningOp<device::InvokeOp>())
-    return SymbolTable::lookupNearestSymbolFrom<device::KernelOp>(invoke, invoke.getKernelAttr()).getResultBounds(result.getResultNumber());
+    return SymbolTable::lookupNearestSymbolFrom<device::KernelOp>(
+               invoke, invoke.getKernelAttr())
+        .getResultBounds(result.getResultNumber());
   return {};
 }
 
 int64_t lockstep::getByteSize(Value tensor) {
   tensor = skipCasts(tensor);
   auto type = cast<RankedTensorType>(tensor.getType());
-  ArrayRef<int64_t> bounds = type.hasStaticShape() ? ArrayRef<int64_t>() : getBounds(tensor);
+  ArrayRef<int64_t> bounds =
+      type.hasStaticShape() ? ArrayRef<int64_t>() : getBounds(tensor);
   int64_t bytes = getElementBytes(type.getElementType());
   for (int64_t size : type.getShape()) {
     bytes *= ShapedType::isDynamic(size) ? bounds.front() : size;
@@ -68,10 +76,14 @@ SmallVector<OpFoldResult> lockstep::getDynamicSizes(Value tensor) {
   return sizes;
 }
 
-bool lockstep::isView(Operation *op) { return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp>(op); }
+bool lockstep::isView(Operation *op) {
+  return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp>(
+      op);
+}
 
 bool lockstep::hasKnownSizes(Value tensor) {
   Operation *op = skipCasts(tensor).getDefiningOp();
   return isa_and_nonnull<device::InvokeOp, collective::WaitOp>(op) ||
-         (op && cast<RankedTensorType>(op->getResult(0).getType()).hasStaticShape());
+         (op &&
+          cast<RankedTensorType>(op->getResult(0).getType()).hasStaticShape());
 }

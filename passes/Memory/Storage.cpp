@@ -17,15 +17,21 @@ static device::BindingAttr getResultBinding(func::FuncOp step, unsigned index) {
   return step.getResultAttrOfType<device::BindingAttr>(index, "device.binding");
 }
 
-StorageAssigner::StorageAssigner(func::FuncOp step, int64_t replicas, bool reuse, StepLayout &layout)
-    : step(step), replicas(replicas), reuse(reuse), layout(layout), lifetimes(step), uniformity(step),
-      wanted(lifetimes, plan, replicas, replica::StrategyProperties::of(step->getParentOfType<ModuleOp>()), uniformity.getSymbols()) {}
+StorageAssigner::StorageAssigner(func::FuncOp step, int64_t replicas,
+                                 bool reuse, StepLayout &layout)
+    : step(step), replicas(replicas), reuse(reuse), layout(layout),
+      lifetimes(step), uniformity(step),
+      wanted(lifetimes, plan, replicas,
+             replica::StrategyProperties::of(step->getParentOfType<ModuleOp>()),
+             uniformity.getSymbols()) {}
 
 FailureOr<StoragePlan> StorageAssigner::run() {
   WalkResult dynamic = step.walk([](Operation *op) {
     for (Value result : op->getResults())
-      if (auto tensor = dyn_cast<RankedTensorType>(result.getType()); tensor && !tensor.hasStaticShape() && !hasKnownSizes(result)) {
-        op->emitError("expected a tensor of static shape from '") << op->getName() << "', found " << tensor;
+      if (auto tensor = dyn_cast<RankedTensorType>(result.getType());
+          tensor && !tensor.hasStaticShape() && !hasKnownSizes(result)) {
+        op->emitError("expected a tensor of static shape from '")
+            << op->getName() << "', found " << tensor;
         return WalkResult::interrupt();
       }
     return WalkResult::advance();
@@ -45,7 +51,8 @@ FailureOr<StoragePlan> StorageAssigner::run() {
 }
 
 device::Space StorageAssigner::spaceOf(Value value) const {
-  return shared.contains(value) ? device::Space::Shared : device::Space::Replica;
+  return shared.contains(value) ? device::Space::Shared
+                                : device::Space::Replica;
 }
 
 //===----------------------------------------------------------------------===//
@@ -78,16 +85,22 @@ void StorageAssigner::extend(StorageId id, int64_t begin, int64_t end) {
   storage.end = std::max(storage.end, end);
 }
 
-void StorageAssigner::copyBefore(Operation *op, Value source, StorageId destination) {
-  plan.copiesBefore[op].push_back({plan.storageOf.at(source), destination, source, op->getLoc()});
-  extend(plan.storageOf.at(source), lifetimes.getFirst(op), lifetimes.getFirst(op));
+void StorageAssigner::copyBefore(Operation *op, Value source,
+                                 StorageId destination) {
+  plan.copiesBefore[op].push_back(
+      {plan.storageOf.at(source), destination, source, op->getLoc()});
+  extend(plan.storageOf.at(source), lifetimes.getFirst(op),
+         lifetimes.getFirst(op));
   extend(destination, lifetimes.getFirst(op), lifetimes.getFirst(op));
 }
 
 void StorageAssigner::assignArguments() {
   for (BlockArgument argument : step.getArguments()) {
-    hold(argument, createFixed(layout.getArgument(argument.getArgNumber()), argument), -1);
-    if (auto binding = step.getArgAttrOfType<device::BindingAttr>(argument.getArgNumber(), "device.binding");
+    hold(argument,
+         createFixed(layout.getArgument(argument.getArgNumber()), argument),
+         -1);
+    if (auto binding = step.getArgAttrOfType<device::BindingAttr>(
+            argument.getArgNumber(), "device.binding");
         binding.getKind() == device::BindingKind::Variable)
       variables[binding.getName()] = argument;
   }
@@ -103,7 +116,8 @@ void StorageAssigner::wantVariables() {
     }
 }
 
-void StorageAssigner::storeAtOnce(device::InvokeOp invoke, OpResult result, const Wanted &target) {
+void StorageAssigner::storeAtOnce(device::InvokeOp invoke, OpResult result,
+                                  const Wanted &target) {
   if (!wanted.isStoredAtOnce(invoke, target))
     return;
   copyBefore(invoke->getNextNode(), result, target.storage);
@@ -118,9 +132,11 @@ LogicalResult StorageAssigner::assignBlock(Block &block) {
   for (Operation &op : block) {
     LogicalResult result =
         TypeSwitch<Operation *, LogicalResult>(&op)
-            .Case<device::InvokeOp, device::LoadBatchOp, collective::StartOp, collective::WaitOp, scf::ForOp, scf::IfOp, scf::WhileOp>(
+            .Case<device::InvokeOp, device::LoadBatchOp, collective::StartOp,
+                  collective::WaitOp, scf::ForOp, scf::IfOp, scf::WhileOp>(
                 [&](auto typed) { return assign(typed); })
-            .Case<tensor::ExtractOp, arith::IndexCastOp, func::ReturnOp, scf::YieldOp, scf::ConditionOp, collective::BarrierOp>(
+            .Case<tensor::ExtractOp, arith::IndexCastOp, func::ReturnOp,
+                  scf::YieldOp, scf::ConditionOp, collective::BarrierOp>(
                 [](Operation *) { return success(); })
             .Default([&](Operation *other) { return assignOther(other); });
     if (failed(result))
@@ -129,11 +145,15 @@ LogicalResult StorageAssigner::assignBlock(Block &block) {
   return success();
 }
 
-/// What is computed for an operation that has no place in a step is outside of kernels because of that one.
+/// What is computed for an operation that has no place in a step is outside of
+/// kernels because of that one.
 static Operation *findUnknownUser(Operation *op) {
   auto isUnknown = [](Operation *user) {
-    return !isView(user) && !isa<device::InvokeOp, collective::StartOp, collective::WaitOp, scf::ForOp, scf::IfOp, scf::WhileOp,
-                                 tensor::ExtractOp, arith::IndexCastOp, func::ReturnOp, scf::YieldOp, scf::ConditionOp>(user);
+    return !isView(user) &&
+           !isa<device::InvokeOp, collective::StartOp, collective::WaitOp,
+                scf::ForOp, scf::IfOp, scf::WhileOp, tensor::ExtractOp,
+                arith::IndexCastOp, func::ReturnOp, scf::YieldOp,
+                scf::ConditionOp>(user);
   };
   for (;;) {
     auto user = llvm::find_if(op->getUsers(), isUnknown);
@@ -145,23 +165,31 @@ static Operation *findUnknownUser(Operation *op) {
 
 LogicalResult StorageAssigner::assignOther(Operation *op) {
   if (isView(op)) {
-    hold(op->getResult(0), plan.storageOf.at(op->getOperand(0)), lifetimes.getFirst(op));
+    hold(op->getResult(0), plan.storageOf.at(op->getOperand(0)),
+         lifetimes.getFirst(op));
     return success();
   }
   DenseElementsAttr value;
   if (!matchPattern(op, m_Constant())) {
     op = findUnknownUser(op);
-    return op->emitError("expected a kernel invocation, a collective or control flow, found '") << op->getName() << "'";
+    return op->emitError("expected a kernel invocation, a collective or "
+                         "control flow, found '")
+           << op->getName() << "'";
   }
   if (matchPattern(op, m_Constant(&value)))
-    hold(op->getResult(0), createFixed({device::Space::Constant, layout.getModule().addConstant(value)}, op->getResult(0)),
+    hold(op->getResult(0),
+         createFixed(
+             {device::Space::Constant, layout.getModule().addConstant(value)},
+             op->getResult(0)),
          lifetimes.getFirst(op));
   return success();
 }
 
 LogicalResult StorageAssigner::assign(device::InvokeOp invoke) {
   int64_t position = lifetimes.getFirst(invoke);
-  auto kernel = uniformity.getSymbols().lookupNearestSymbolFrom<device::KernelOp>(invoke, invoke.getKernelAttr());
+  auto kernel =
+      uniformity.getSymbols().lookupNearestSymbolFrom<device::KernelOp>(
+          invoke, invoke.getKernelAttr());
   for (OpResult result : invoke->getResults()) {
     const Wanted *target = wanted.find(result);
     if (target && wanted.mayTake(invoke, result, *target)) {
@@ -171,52 +199,72 @@ LogicalResult StorageAssigner::assign(device::InvokeOp invoke) {
     if (std::optional<StorageId> reused = takeOver(invoke, kernel, result)) {
       hold(result, *reused, position);
     } else {
-      hold(result, createStorage(spaceOf(result), getByteSize(result)), position);
+      hold(result, createStorage(spaceOf(result), getByteSize(result)),
+           position);
     }
     if (target)
       storeAtOnce(invoke, result, *target);
   }
   if (kernel.getScratch() > 0) {
-    StorageId id = createStorage(device::Space::Replica, kernel.getScratch() * kernel.getGrid());
+    StorageId id = createStorage(device::Space::Replica,
+                                 kernel.getScratch() * kernel.getGrid());
     extend(id, position, position);
     plan.scratch[invoke] = id;
   }
   return success();
 }
 
-std::optional<StorageId> StorageAssigner::takeOver(device::InvokeOp invoke, device::KernelOp kernel, OpResult result) {
-  std::optional<unsigned> argument = kernel.getInPlaceArgument(result.getResultNumber());
+std::optional<StorageId> StorageAssigner::takeOver(device::InvokeOp invoke,
+                                                   device::KernelOp kernel,
+                                                   OpResult result) {
+  std::optional<unsigned> argument =
+      kernel.getInPlaceArgument(result.getResultNumber());
   if (!reuse || !argument)
     return std::nullopt;
   Value operand = invoke.getOperand(*argument);
   StorageId id = plan.storageOf.at(operand);
   const Storage &storage = plan.storages[id];
-  bool isOwn = !storage.fixed && storage.bucket < 0 && operand.getParentBlock() == invoke->getBlock() && !isa<BlockArgument>(operand) &&
-               storage.space == spaceOf(result) && storage.size >= getByteSize(result) && storage.end <= lifetimes.getFirst(invoke);
-  if (!isOwn || llvm::count(invoke->getOperands(), operand) != 1 || carried.contains(id))
+  bool isOwn = !storage.fixed && storage.bucket < 0 &&
+               operand.getParentBlock() == invoke->getBlock() &&
+               !isa<BlockArgument>(operand) &&
+               storage.space == spaceOf(result) &&
+               storage.size >= getByteSize(result) &&
+               storage.end <= lifetimes.getFirst(invoke);
+  if (!isOwn || llvm::count(invoke->getOperands(), operand) != 1 ||
+      carried.contains(id))
     return std::nullopt;
   // Another operand may be a view of the same bytes.
   for (auto [i, other] : llvm::enumerate(invoke->getOperands()))
-    if (i != *argument && isa<RankedTensorType>(other.getType()) && plan.storageOf.at(other) == id)
+    if (i != *argument && isa<RankedTensorType>(other.getType()) &&
+        plan.storageOf.at(other) == id)
       return std::nullopt;
   return id;
 }
 
 LogicalResult StorageAssigner::assign(device::LoadBatchOp load) {
   for (unsigned i = 0; i < step.getNumArguments(); ++i)
-    if (auto binding = step.getArgAttrOfType<device::BindingAttr>(i, "device.binding"); binding.getKind() == device::BindingKind::Batch)
-      return load.emitError("expected all data of a program with an iterator to come from it, found batch tensor '")
+    if (auto binding =
+            step.getArgAttrOfType<device::BindingAttr>(i, "device.binding");
+        binding.getKind() == device::BindingKind::Batch)
+      return load.emitError("expected all data of a program with an iterator "
+                            "to come from it, found batch tensor '")
              << binding.getName() << "'";
   int64_t position = lifetimes.getFirst(load);
-  for (auto [name, result] : llvm::zip_equal(load.getNames().getAsValueRange<StringAttr>(), load.getResults())) {
+  for (auto [name, result] : llvm::zip_equal(
+           load.getNames().getAsValueRange<StringAttr>(), load.getResults())) {
     hold(result, createFixed(layout.getBatchTensor(name), result), position);
     int64_t last = lifetimes.getLastUse(result);
     WalkResult kept = step.walk([&](device::LoadBatchOp other) {
-      return other != load && position < lifetimes.getFirst(other) && lifetimes.getFirst(other) <= last ? WalkResult::interrupt()
-                                                                                                        : WalkResult::advance();
+      return other != load && position < lifetimes.getFirst(other) &&
+                     lifetimes.getFirst(other) <= last
+                 ? WalkResult::interrupt()
+                 : WalkResult::advance();
     });
     if (kept.wasInterrupted())
-      return load.emitError("tensor '") << name << "' of this batch is used after the next batch has been loaded, which is not supported";
+      return load.emitError("tensor '")
+             << name
+             << "' of this batch is used after the next batch has been loaded, "
+                "which is not supported";
   }
   return success();
 }
@@ -230,15 +278,17 @@ LogicalResult StorageAssigner::assign(collective::StartOp start) {
   for (Value operand : start.getInputs()) {
     StorageId id = plan.storageOf.at(operand);
     const Storage &storage = plan.storages[id];
-    // What a root gives to all is read where it is: nothing has to lie beside it. But a variable that other workers change at any time is
-    // copied first.
+    // What a root gives to all is read where it is: nothing has to lie beside
+    // it. But a variable that other workers change at any time is copied first.
     bool mayChange = wanted.isChangedByOthers(id);
-    if (start.getRoot() && start.getKind() == collective::Kind::Broadcast && !mayChange) {
+    if (start.getRoot() && start.getKind() == collective::Kind::Broadcast &&
+        !mayChange) {
       extend(id, position, waited);
       operands.push_back(id);
       continue;
     }
-    if (storage.space != device::Space::Replica || storage.fixed || storage.bucket >= 0) {
+    if (storage.space != device::Space::Replica || storage.fixed ||
+        storage.bucket >= 0) {
       id = createStorage(device::Space::Replica, getByteSize(operand));
       copyBefore(start, operand, id);
     }
@@ -281,7 +331,8 @@ void StorageAssigner::assignReturn(func::ReturnOp returnOp) {
   for (auto [i, value] : llvm::enumerate(returnOp.getOperands())) {
     if (getResultBinding(step, i).getKind() == device::BindingKind::Variable) {
       values.push_back(value);
-      destinations.push_back(plan.storageOf.at(variables.at(getResultBinding(step, i).getName())));
+      destinations.push_back(
+          plan.storageOf.at(variables.at(getResultBinding(step, i).getName())));
     } else {
       plan.outputs[i] = assignOutput(returnOp, value);
     }
@@ -318,6 +369,8 @@ StorageId StorageAssigner::assignOutput(func::ReturnOp returnOp, Value value) {
   return id;
 }
 
-FailureOr<StoragePlan> lockstep::assignStorages(func::FuncOp step, int64_t replicas, bool reuse, StepLayout &layout) {
+FailureOr<StoragePlan> lockstep::assignStorages(func::FuncOp step,
+                                                int64_t replicas, bool reuse,
+                                                StepLayout &layout) {
   return StorageAssigner(step, replicas, reuse, layout).run();
 }

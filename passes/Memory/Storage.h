@@ -1,7 +1,8 @@
 //===- Storage.h - Which values share memory, and for how long --*- C++ -*-===//
 //
-// A storage is a range of bytes that holds one or several values of a step, one after the other. Storages are found first
-// (this file), then placed (Placement.h), then written down as device IR (BuildProgram.h).
+// A storage is a range of bytes that holds one or several values of a step, one
+// after the other. Storages are found first (this file), then placed
+// (Placement.h), then written down as device IR (BuildProgram.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +24,8 @@ namespace lockstep {
 
 using StorageId = unsigned;
 
-/// A range of memory. `begin` and `end` are positions in the program between which it holds something needed.
+/// A range of memory. `begin` and `end` are positions in the program between
+/// which it holds something needed.
 struct Storage {
   device::Space space = device::Space::Replica;
   /// Whether the offset is given (variables, inputs, constants), not chosen.
@@ -37,7 +39,8 @@ struct Storage {
   int64_t bucketOffset = 0;
 };
 
-/// Storages that lie side by side, because one collective reads or writes all of them.
+/// Storages that lie side by side, because one collective reads or writes all
+/// of them.
 struct BucketStorage {
   std::vector<StorageId> members;
   int64_t size = 0;
@@ -56,7 +59,8 @@ struct StoragePlan {
   std::vector<Storage> storages;
   std::vector<BucketStorage> buckets;
   llvm::DenseMap<mlir::Value, StorageId> storageOf;
-  /// Copies to be made before an operation: into buckets, into loop-carried values, at the end of blocks.
+  /// Copies to be made before an operation: into buckets, into loop-carried
+  /// values, at the end of blocks.
   llvm::DenseMap<mlir::Operation *, std::vector<StorageCopy>> copiesBefore;
   /// The storages of the operands of a start, after copies.
   llvm::DenseMap<mlir::Operation *, std::vector<StorageId>> startOperands;
@@ -68,11 +72,17 @@ struct StoragePlan {
   llvm::DenseMap<mlir::Operation *, StorageId> scratch;
 };
 
-/// Finds the storages of `step`. `layout` knows where variables, inputs, scalars and constants are.
-llvm::FailureOr<StoragePlan> assignStorages(mlir::func::FuncOp step, int64_t replicas, bool reuse, StepLayout &layout);
+/// Finds the storages of `step`. `layout` knows where variables, inputs,
+/// scalars and constants are.
+llvm::FailureOr<StoragePlan> assignStorages(mlir::func::FuncOp step,
+                                            int64_t replicas, bool reuse,
+                                            StepLayout &layout);
 
 /// Whether each replica has memory of its own in `space`, to write as it likes.
-inline bool isPrivate(device::Space space) { return space == device::Space::Replica || space == device::Space::ReplicaVariable; }
+inline bool isPrivate(device::Space space) {
+  return space == device::Space::Replica ||
+         space == device::Space::ReplicaVariable;
+}
 
 } // namespace lockstep
 

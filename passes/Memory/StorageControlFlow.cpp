@@ -1,7 +1,8 @@
 //===- StorageControlFlow.cpp - Storages of loops and branches ------------===//
 //
-// What a loop carries stays in one storage from its start to its end, and so does what a branch results in; what their blocks yield is
-// computed there, or copied.
+// What a loop carries stays in one storage from its start to its end, and so
+// does what a branch results in; what their blocks yield is computed there, or
+// copied.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,9 +11,11 @@
 using namespace lockstep;
 using namespace mlir;
 
-StorageId StorageAssigner::assignCarried(Operation *loop, Value init, Value argument, OpResult result) {
+StorageId StorageAssigner::assignCarried(Operation *loop, Value init,
+                                         Value argument, OpResult result) {
   StorageId initial = plan.storageOf.at(init);
-  if (std::optional<StorageId> variable = result ? wanted.variableInPlace(loop, result, init) : std::nullopt;
+  if (std::optional<StorageId> variable =
+          result ? wanted.variableInPlace(loop, result, init) : std::nullopt;
       variable && isOnlyCarried(loop, init)) {
     plan.storageOf[argument] = *variable;
     return *variable;
@@ -33,17 +36,23 @@ StorageId StorageAssigner::assignCarried(Operation *loop, Value init, Value argu
 
 bool StorageAssigner::isOnlyCarried(Operation *loop, Value init) const {
   return llvm::all_of(init.getUsers(), [&](Operation *user) {
-    return user == loop || (lifetimes.getLast(user) < lifetimes.getFirst(loop) && !isView(user));
+    return user == loop ||
+           (lifetimes.getLast(user) < lifetimes.getFirst(loop) &&
+            !isView(user));
   });
 }
 
-bool StorageAssigner::mayCarry(Operation *loop, Value init, device::Space space) const {
+bool StorageAssigner::mayCarry(Operation *loop, Value init,
+                               device::Space space) const {
   const Storage &storage = plan.storages[plan.storageOf.at(init)];
-  return init.getDefiningOp<device::InvokeOp>() && init.hasOneUse() && init.getParentBlock() == loop->getBlock() && !storage.fixed &&
-         storage.bucket < 0 && storage.space == space && !carried.contains(plan.storageOf.at(init));
+  return init.getDefiningOp<device::InvokeOp>() && init.hasOneUse() &&
+         init.getParentBlock() == loop->getBlock() && !storage.fixed &&
+         storage.bucket < 0 && storage.space == space &&
+         !carried.contains(plan.storageOf.at(init));
 }
 
-void StorageAssigner::copyYielded(Operation *terminator, ValueRange yielded, ArrayRef<StorageId> destinations) {
+void StorageAssigner::copyYielded(Operation *terminator, ValueRange yielded,
+                                  ArrayRef<StorageId> destinations) {
   // A source that is itself overwritten goes through memory of its own.
   for (auto [value, destination] : llvm::zip_equal(yielded, destinations)) {
     StorageId source = plan.storageOf.at(value);
@@ -53,12 +62,15 @@ void StorageAssigner::copyYielded(Operation *terminator, ValueRange yielded, Arr
       copyBefore(terminator, value, destination);
       continue;
     }
-    StorageId temporary =
-        createStorage(isPrivate(plan.storages[source].space) ? device::Space::Replica : device::Space::Shared, getByteSize(value));
+    StorageId temporary = createStorage(isPrivate(plan.storages[source].space)
+                                            ? device::Space::Replica
+                                            : device::Space::Shared,
+                                        getByteSize(value));
     int64_t position = lifetimes.getFirst(terminator);
     extend(temporary, position, position);
     std::vector<StorageCopy> &copies = plan.copiesBefore[terminator];
-    copies.insert(copies.begin(), {source, temporary, value, terminator->getLoc()});
+    copies.insert(copies.begin(),
+                  {source, temporary, value, terminator->getLoc()});
     copies.push_back({temporary, destination, value, terminator->getLoc()});
   }
 }
@@ -66,7 +78,8 @@ void StorageAssigner::copyYielded(Operation *terminator, ValueRange yielded, Arr
 LogicalResult StorageAssigner::assign(scf::ForOp loop) {
   std::vector<StorageId> ids;
   for (auto [init, argument, result, yielded] :
-       llvm::zip_equal(loop.getInitArgs(), loop.getRegionIterArgs(), loop.getResults(), loop.getYieldedValues())) {
+       llvm::zip_equal(loop.getInitArgs(), loop.getRegionIterArgs(),
+                       loop.getResults(), loop.getYieldedValues())) {
     if (failed(expectTensor(loop, argument)))
       return failure();
     ids.push_back(assignCarried(loop, init, argument, cast<OpResult>(result)));
@@ -79,9 +92,12 @@ LogicalResult StorageAssigner::assign(scf::ForOp loop) {
   return success();
 }
 
-std::optional<StorageId> StorageAssigner::branchInPlace(scf::IfOp branch, OpResult result) {
+std::optional<StorageId> StorageAssigner::branchInPlace(scf::IfOp branch,
+                                                        OpResult result) {
   const Wanted *target = wanted.find(result);
-  return target && !target->residents.empty() ? wanted.variableInPlace(branch, result, target->residents.front()) : std::nullopt;
+  return target && !target->residents.empty()
+             ? wanted.variableInPlace(branch, result, target->residents.front())
+             : std::nullopt;
 }
 
 LogicalResult StorageAssigner::assign(scf::IfOp branch) {
@@ -91,8 +107,11 @@ LogicalResult StorageAssigner::assign(scf::IfOp branch) {
     if (failed(expectTensor(branch, result)))
       return failure();
     std::optional<StorageId> variable = branchInPlace(branch, result);
-    ids.push_back(variable ? *variable : createStorage(spaceOf(result), getByteSize(result)));
-    residents.push_back(variable ? wanted.find(result)->residents : SmallVector<Value>());
+    ids.push_back(variable
+                      ? *variable
+                      : createStorage(spaceOf(result), getByteSize(result)));
+    residents.push_back(variable ? wanted.find(result)->residents
+                                 : SmallVector<Value>());
     extend(ids.back(), lifetimes.getFirst(branch), lifetimes.getLast(branch));
     hold(result, ids.back(), lifetimes.getLast(branch));
   }
@@ -100,7 +119,8 @@ LogicalResult StorageAssigner::assign(scf::IfOp branch) {
     if (region->empty())
       continue;
     Operation *yield = region->front().getTerminator();
-    for (auto [yielded, id, before] : llvm::zip_equal(yield->getOperands(), ids, residents))
+    for (auto [yielded, id, before] :
+         llvm::zip_equal(yield->getOperands(), ids, residents))
       wanted.want(yielded, id, before);
     if (failed(assignBlock(region->front())))
       return failure();
@@ -111,20 +131,24 @@ LogicalResult StorageAssigner::assign(scf::IfOp branch) {
 
 LogicalResult StorageAssigner::assign(scf::WhileOp loop) {
   std::vector<StorageId> ids;
-  for (auto [init, argument] : llvm::zip_equal(loop.getInits(), loop.getBeforeArguments())) {
+  for (auto [init, argument] :
+       llvm::zip_equal(loop.getInits(), loop.getBeforeArguments())) {
     if (failed(expectTensor(loop, argument)))
       return failure();
     ids.push_back(assignCarried(loop, init, argument));
   }
   if (failed(assignBlock(*loop.getBeforeBody())))
     return failure();
-  for (auto [forwarded, argument, result] : llvm::zip_equal(loop.getConditionOp().getArgs(), loop.getAfterArguments(), loop.getResults())) {
+  for (auto [forwarded, argument, result] :
+       llvm::zip_equal(loop.getConditionOp().getArgs(),
+                       loop.getAfterArguments(), loop.getResults())) {
     StorageId id = plan.storageOf.at(forwarded);
     hold(argument, id, lifetimes.getFirst(loop));
     hold(result, id, lifetimes.getFirst(loop));
     extend(id, lifetimes.getFirst(loop), lifetimes.getLast(loop));
   }
-  // A carried value may be overwritten when what the condition forwarded of it has been read.
+  // A carried value may be overwritten when what the condition forwarded of it
+  // has been read.
   for (auto [i, yielded] : llvm::enumerate(loop.getYieldOp()->getOperands())) {
     SmallVector<Value> residents;
     for (BlockArgument argument : loop.getAfterArguments())
@@ -139,8 +163,10 @@ LogicalResult StorageAssigner::assign(scf::WhileOp loop) {
 }
 
 LogicalResult StorageAssigner::expectTensor(Operation *op, Value carriedValue) {
-  if (auto type = dyn_cast<RankedTensorType>(carriedValue.getType()); type && type.hasStaticShape())
+  if (auto type = dyn_cast<RankedTensorType>(carriedValue.getType());
+      type && type.hasStaticShape())
     return success();
-  return op->emitError("expected values that loops and branches of a step carry to be tensors of static shape, found ")
+  return op->emitError("expected values that loops and branches of a step "
+                       "carry to be tensors of static shape, found ")
          << carriedValue.getType();
 }

@@ -10,15 +10,19 @@
 using namespace lockstep;
 using namespace mlir;
 
-bool WantedStorages::mayTake(device::InvokeOp invoke, OpResult result, const Wanted &target) const {
+bool WantedStorages::mayTake(device::InvokeOp invoke, OpResult result,
+                             const Wanted &target) const {
   const Storage &storage = plan.storages[target.storage];
   bool isOnce = replicas == 1 || plan.once.contains(invoke);
-  if ((storage.space == device::Space::Variable || storage.space == device::Space::Shared) && !isOnce)
+  if ((storage.space == device::Space::Variable ||
+       storage.space == device::Space::Shared) &&
+      !isOnce)
     return false;
   if (isPrivate(storage.space) && plan.once.contains(invoke))
     return false;
   for (Value resident : target.residents) {
-    if (resident.getParentBlock() != invoke->getBlock() && !isa<BlockArgument>(resident))
+    if (resident.getParentBlock() != invoke->getBlock() &&
+        !isa<BlockArgument>(resident))
       return false;
     if (!mayOverwrite(invoke, result, resident))
       return false;
@@ -26,23 +30,31 @@ bool WantedStorages::mayTake(device::InvokeOp invoke, OpResult result, const Wan
   return true;
 }
 
-bool WantedStorages::mayOverwrite(device::InvokeOp invoke, OpResult result, Value resident) const {
+bool WantedStorages::mayOverwrite(device::InvokeOp invoke, OpResult result,
+                                  Value resident) const {
   if (lifetimes.getLastUse(resident) < lifetimes.getFirst(invoke))
     return true;
   if (lifetimes.getLastUse(resident) > lifetimes.getFirst(invoke))
     return false;
-  // Read by the invocation itself: only as the operand whose memory the result may take over.
-  auto kernel = symbols.lookupNearestSymbolFrom<device::KernelOp>(invoke, invoke.getKernelAttr());
-  std::optional<unsigned> operand = kernel.getInPlaceArgument(result.getResultNumber());
-  return operand && invoke.getOperand(*operand) == resident && llvm::count(invoke->getOperands(), resident) == 1 &&
+  // Read by the invocation itself: only as the operand whose memory the result
+  // may take over.
+  auto kernel = symbols.lookupNearestSymbolFrom<device::KernelOp>(
+      invoke, invoke.getKernelAttr());
+  std::optional<unsigned> operand =
+      kernel.getInPlaceArgument(result.getResultNumber());
+  return operand && invoke.getOperand(*operand) == resident &&
+         llvm::count(invoke->getOperands(), resident) == 1 &&
          llvm::none_of(resident.getUsers(), isView);
 }
 
-/// Whether one of the two is on one side of a branch, and the other one on its other side.
+/// Whether one of the two is on one side of a branch, and the other one on its
+/// other side.
 static bool areExclusive(Operation *a, Operation *b) {
-  for (auto branch = b->getParentOfType<scf::IfOp>(); branch; branch = branch->getParentOfType<scf::IfOp>())
+  for (auto branch = b->getParentOfType<scf::IfOp>(); branch;
+       branch = branch->getParentOfType<scf::IfOp>())
     if (branch->isProperAncestor(a))
-      return branch.getThenRegion().isAncestor(a->getParentRegion()) != branch.getThenRegion().isAncestor(b->getParentRegion());
+      return branch.getThenRegion().isAncestor(a->getParentRegion()) !=
+             branch.getThenRegion().isAncestor(b->getParentRegion());
   return false;
 }
 
@@ -55,18 +67,25 @@ bool WantedStorages::isReadLater(Value value, Operation *op) const {
   if (loop && !loop->isAncestor(value.getParentBlock()->getParentOp()))
     return true;
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
-    return isView(user) || (lifetimes.getLast(user) > lifetimes.getFirst(op) && !areExclusive(user, op));
+    return isView(user) || (lifetimes.getLast(user) > lifetimes.getFirst(op) &&
+                            !areExclusive(user, op));
   });
 }
 
-bool WantedStorages::isStoredAtOnce(device::InvokeOp invoke, const Wanted &target) const {
+bool WantedStorages::isStoredAtOnce(device::InvokeOp invoke,
+                                    const Wanted &target) const {
   return isChangedByOthers(target.storage) &&
-         llvm::none_of(target.residents, [&](Value resident) { return isReadLater(resident, invoke); });
+         llvm::none_of(target.residents, [&](Value resident) {
+           return isReadLater(resident, invoke);
+         });
 }
 
-std::optional<StorageId> WantedStorages::variableInPlace(Operation *op, OpResult result, Value init) const {
+std::optional<StorageId> WantedStorages::variableInPlace(Operation *op,
+                                                         OpResult result,
+                                                         Value init) const {
   const Wanted *target = find(result);
-  if (!target || !isChangedByOthers(target->storage) || replicas != 1 || plan.storageOf.at(init) != target->storage)
+  if (!target || !isChangedByOthers(target->storage) || replicas != 1 ||
+      plan.storageOf.at(init) != target->storage)
     return std::nullopt;
   for (Value resident : target->residents)
     if (lifetimes.getLastUse(resident) > lifetimes.getLast(op))

@@ -26,7 +26,8 @@ static StringRef getKind(const remark::detail::Remark &remark) {
 }
 
 /// Passes of different functions run at the same time.
-class RemarkCollector::Streamer : public remark::detail::MLIRRemarkStreamerBase {
+class RemarkCollector::Streamer
+    : public remark::detail::MLIRRemarkStreamerBase {
 public:
   explicit Streamer(RemarkCollector &collector) : collector(collector) {}
 
@@ -39,7 +40,9 @@ public:
     for (const remark::detail::Remark::Arg &argument : remark.getArgs())
       message += argument.val;
     std::lock_guard lock(collector.mutex);
-    collector.entries.push_back({*stage, getKind(remark).str(), message, remark.getFunction().str(), remark.getLocation()});
+    collector.entries.push_back({*stage, getKind(remark).str(), message,
+                                 remark.getFunction().str(),
+                                 remark.getLocation()});
   }
 
 private:
@@ -48,12 +51,15 @@ private:
 
 LogicalResult RemarkCollector::install(MLIRContext &context) {
   remark::RemarkCategories categories;
-  categories.passed = categories.missed = categories.analysis = categories.failed = ".*";
-  return remark::enableOptimizationRemarks(context, std::make_unique<Streamer>(*this), std::make_unique<remark::RemarkEmittingPolicyAll>(),
-                                           categories);
+  categories.passed = categories.missed = categories.analysis =
+      categories.failed = ".*";
+  return remark::enableOptimizationRemarks(
+      context, std::make_unique<Streamer>(*this),
+      std::make_unique<remark::RemarkEmittingPolicyAll>(), categories);
 }
 
-std::vector<RemarkCollector::Entry> RemarkCollector::getEntries(ModuleOp module) const {
+std::vector<RemarkCollector::Entry>
+RemarkCollector::getEntries(ModuleOp module) const {
   llvm::StringMap<unsigned> order;
   for (Operation &op : *module.getBody())
     if (auto symbol = dyn_cast<SymbolOpInterface>(op))
@@ -73,18 +79,24 @@ std::vector<RemarkCollector::Entry> RemarkCollector::getEntries(ModuleOp module)
 void RemarkCollector::record(ModuleOp module) const {
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
   for (const Entry &entry : getEntries(module))
-    device::RemarkOp::create(builder, entry.location, stringifyStage(entry.stage), entry.kind, entry.message,
-                             entry.program.empty() ? StringAttr() : builder.getStringAttr(entry.program));
+    device::RemarkOp::create(
+        builder, entry.location, stringifyStage(entry.stage), entry.kind,
+        entry.message,
+        entry.program.empty() ? StringAttr()
+                              : builder.getStringAttr(entry.program));
 }
 
-LogicalResult RemarkCollector::print(ModuleOp module, StringRef filter, raw_ostream &os, std::string &error) const {
+LogicalResult RemarkCollector::print(ModuleOp module, StringRef filter,
+                                     raw_ostream &os,
+                                     std::string &error) const {
   std::optional<Stage> stage = symbolizeStage(filter);
   llvm::Regex regex(stage ? StringRef() : filter);
   if (!filter.empty() && !stage && !regex.isValid(error))
     return failure();
   for (const Entry &entry : getEntries(module)) {
     std::string line = userLocation(entry.location);
-    std::string text = (Twine(line.empty() ? "<unknown>" : line) + ": " + (entry.kind == "missed" ? "missed" : "remark") + " [" +
+    std::string text = (Twine(line.empty() ? "<unknown>" : line) + ": " +
+                        (entry.kind == "missed" ? "missed" : "remark") + " [" +
                         stringifyStage(entry.stage) + "]: " + entry.message)
                            .str();
     if (stage ? entry.stage == *stage : filter.empty() || regex.match(text))

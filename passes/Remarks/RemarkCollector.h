@@ -13,7 +13,8 @@
 
 namespace lockstep {
 
-/// Keeps the remarks that the passes make, and gives them in an order that does not depend on threads. Outlives the context.
+/// Keeps the remarks that the passes make, and gives them in an order that does
+/// not depend on threads. Outlives the context.
 class RemarkCollector {
 public:
   struct Entry {
@@ -29,15 +30,19 @@ public:
   /// Makes the engine of `context` report here.
   llvm::LogicalResult install(mlir::MLIRContext &context);
 
-  /// What has been reported: by stage, then by program in the order of `module`, then as it was made.
+  /// What has been reported: by stage, then by program in the order of
+  /// `module`, then as it was made.
   std::vector<Entry> getEntries(mlir::ModuleOp module) const;
 
   /// Writes all entries into the module of a compiled step, as `device.remark`.
   void record(mlir::ModuleOp module) const;
 
-  /// Prints "model.py:42: remark [bucket]: text" lines ("missed" for what was not done). `filter` is empty, the name of a stage, or a
-  /// regular expression that the line must match. Fails if that is malformed; `error` then says how.
-  llvm::LogicalResult print(mlir::ModuleOp module, llvm::StringRef filter, llvm::raw_ostream &os, std::string &error) const;
+  /// Prints "model.py:42: remark [bucket]: text" lines ("missed" for what was
+  /// not done). `filter` is empty, the name of a stage, or a regular expression
+  /// that the line must match. Fails if that is malformed; `error` then says
+  /// how.
+  llvm::LogicalResult print(mlir::ModuleOp module, llvm::StringRef filter,
+                            llvm::raw_ostream &os, std::string &error) const;
 
 private:
   class Streamer;

@@ -11,8 +11,11 @@
 using namespace lockstep;
 using namespace mlir;
 
-remark::RemarkOpts lockstep::decision(Stage stage, StringRef name, StringRef function) {
-  return remark::RemarkOpts::name(name).category(stringifyStage(stage)).function(function);
+remark::RemarkOpts lockstep::decision(Stage stage, StringRef name,
+                                      StringRef function) {
+  return remark::RemarkOpts::name(name)
+      .category(stringifyStage(stage))
+      .function(function);
 }
 
 std::string lockstep::bytesText(int64_t bytes) {
@@ -27,7 +30,12 @@ std::string lockstep::bytesText(int64_t bytes) {
       break;
   }
   std::string text;
-  llvm::raw_string_ostream(text) << llvm::format("%.*f ", value < 10 ? 2 : value < 100 ? 1 : 0, value) << unit;
+  llvm::raw_string_ostream(text) << llvm::format("%.*f ",
+                                                 value < 10    ? 2
+                                                 : value < 100 ? 1
+                                                               : 0,
+                                                 value)
+                                 << unit;
   return text;
 }
 
@@ -45,13 +53,21 @@ std::string lockstep::collectiveText(collective::StartOp start) {
   if (start.getReduction() != collective::Reduction::None)
     text += (" " + stringifyReduction(start.getReduction())).str();
   // Who gives nothing gets something.
-  SmallVector<Type> types(start.getInputs().empty() ? TypeRange(start.getPending().getType().getResults()) : TypeRange(start.getInputs()));
-  text += " of " + (types.size() == 1 ? typeText(cast<RankedTensorType>(types.front())) : countText(types.size(), "tensor"));
+  SmallVector<Type> types(
+      start.getInputs().empty()
+          ? TypeRange(start.getPending().getType().getResults())
+          : TypeRange(start.getInputs()));
+  text += " of " + (types.size() == 1
+                        ? typeText(cast<RankedTensorType>(types.front()))
+                        : countText(types.size(), "tensor"));
   if (std::optional<uint64_t> root = start.getRoot()) {
-    bool gives = start.getKind() == collective::Kind::Broadcast || start.getKind() == collective::Kind::Scatter;
+    bool gives = start.getKind() == collective::Kind::Broadcast ||
+                 start.getKind() == collective::Kind::Scatter;
     text += (gives ? " from rank " : " to rank ") + std::to_string(*root);
   }
-  if (llvm::all_of(types, [](Type type) { return cast<RankedTensorType>(type).hasStaticShape(); })) {
+  if (llvm::all_of(types, [](Type type) {
+        return cast<RankedTensorType>(type).hasStaticShape();
+      })) {
     int64_t bytes = 0;
     for (Type type : types)
       bytes += collective::getByteSize(cast<RankedTensorType>(type));
@@ -60,17 +76,25 @@ std::string lockstep::collectiveText(collective::StartOp start) {
   return text;
 }
 
-std::string lockstep::valueText(Value value) { return typeText(cast<RankedTensorType>(value.getType())) + atLine(value.getLoc()); }
+std::string lockstep::valueText(Value value) {
+  return typeText(cast<RankedTensorType>(value.getType())) +
+         atLine(value.getLoc());
+}
 
-std::string lockstep::countText(int64_t count, StringRef noun) { return (Twine(count) + " " + noun + (count == 1 ? "" : "s")).str(); }
+std::string lockstep::countText(int64_t count, StringRef noun) {
+  return (Twine(count) + " " + noun + (count == 1 ? "" : "s")).str();
+}
 
 std::string lockstep::atLine(Location location) {
   std::string line = userLocation(location);
   return line.empty() ? line : " (" + line + ")";
 }
 
-/// The lines in all parts of fused locations; of chains of calls the innermost, as everywhere.
-static void collectLines(Location location, llvm::SetVector<std::pair<StringRef, unsigned>> &lines) {
+/// The lines in all parts of fused locations; of chains of calls the innermost,
+/// as everywhere.
+static void
+collectLines(Location location,
+             llvm::SetVector<std::pair<StringRef, unsigned>> &lines) {
   if (auto fused = dyn_cast<FusedLoc>(location)) {
     for (Location part : fused.getLocations())
       collectLines(part, lines);
@@ -91,7 +115,8 @@ std::string lockstep::linesText(Location location) {
   SmallVector<std::string> texts;
   StringRef file;
   for (auto [name, line] : lines) {
-    texts.push_back((name == file ? Twine(line) : name + ":" + Twine(line)).str());
+    texts.push_back(
+        (name == file ? Twine(line) : name + ":" + Twine(line)).str());
     file = name;
   }
   return listText(texts);
@@ -99,5 +124,8 @@ std::string lockstep::linesText(Location location) {
 
 std::string lockstep::listText(ArrayRef<std::string> texts, size_t most) {
   std::string text = llvm::join(texts.take_front(most), ", ");
-  return texts.size() <= most ? text : (text + Twine(" and ") + Twine(texts.size() - most) + " more").str();
+  return texts.size() <= most
+             ? text
+             : (text + Twine(" and ") + Twine(texts.size() - most) + " more")
+                   .str();
 }

@@ -1,7 +1,9 @@
 //===- Remarks.h - How the stages explain themselves ------------*- C++ -*-===//
 //
-// Remarks go through MLIR's engine (mlir/IR/Remarks.h): `passed` for what was done, `missed` for what could not be, with the reason,
-// `analysis` for numbers. The category is the stage, so that `lockstep-opt --remarks-filter=bucket` works too.
+// Remarks go through MLIR's engine (mlir/IR/Remarks.h): `passed` for what was
+// done, `missed` for what could not be, with the reason, `analysis` for
+// numbers. The category is the stage, so that `lockstep-opt
+// --remarks-filter=bucket` works too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +21,8 @@
 namespace lockstep {
 
 /// The decision `name` of `stage` about the step or program `function`.
-mlir::remark::RemarkOpts decision(Stage stage, llvm::StringRef name, llvm::StringRef function);
+mlir::remark::RemarkOpts decision(Stage stage, llvm::StringRef name,
+                                  llvm::StringRef function);
 
 /// "516 B", "37.5 KiB"
 std::string bytesText(int64_t bytes);
@@ -27,7 +30,8 @@ std::string bytesText(int64_t bytes);
 /// "64x128xf32"
 std::string typeText(mlir::RankedTensorType type);
 
-/// "all_reduce sum of 64x128xf32 (32.0 KiB)", "all_reduce sum of 5 tensors (37.5 KiB)"
+/// "all_reduce sum of 64x128xf32 (32.0 KiB)", "all_reduce sum of 5 tensors
+/// (37.5 KiB)"
 std::string collectiveText(collective::StartOp start);
 
 /// "64x128xf32 (model.py:37)": a tensor and the line that computes it.
@@ -36,16 +40,19 @@ std::string valueText(mlir::Value value);
 /// "1 kernel", "3 kernels"
 std::string countText(int64_t count, llvm::StringRef noun);
 
-/// " (model.py:42)", or nothing where no line of the user is known: to be put behind a name.
+/// " (model.py:42)", or nothing where no line of the user is known: to be put
+/// behind a name.
 std::string atLine(mlir::Location location);
 
-/// The distinct lines of the user's program in a location, in order: "model.py:37, 38, util.py:5".
+/// The distinct lines of the user's program in a location, in order:
+/// "model.py:37, 38, util.py:5".
 std::string linesText(mlir::Location location);
 
 /// The number of distinct lines in a location.
 size_t countLines(mlir::Location location);
 
-/// The texts with commas between them; of many, the first ones and how many more there are.
+/// The texts with commas between them; of many, the first ones and how many
+/// more there are.
 std::string listText(llvm::ArrayRef<std::string> texts, size_t most = 6);
 
 } // namespace lockstep

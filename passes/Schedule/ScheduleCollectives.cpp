@@ -1,8 +1,10 @@
 //===- ScheduleCollectives.cpp - Starts early, waits late -----------------===//
 //
-// A list scheduler for each block. Among what is ready it prefers to start a collective, then work of the replica itself, then a wait,
-// then work that is done once for all replicas: so communication has the most time to proceed behind other work, and
-// work that needs all replicas to meet is collected in few places. Collectives keep their order.
+// A list scheduler for each block. Among what is ready it prefers to start a
+// collective, then work of the replica itself, then a wait, then work that is
+// done once for all replicas: so communication has the most time to proceed
+// behind other work, and work that needs all replicas to meet is collected in
+// few places. Collectives keep their order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,13 +32,16 @@ enum class Priority { Constant, Start, Replica, Wait, Uniform, Last };
 
 class BlockScheduler {
 public:
-  BlockScheduler(Block &block, const UniformityAnalysis &uniformity) : block(block), uniformity(uniformity) {}
+  BlockScheduler(Block &block, const UniformityAnalysis &uniformity)
+      : block(block), uniformity(uniformity) {}
 
   void run() {
     collect();
     using Entry = std::pair<unsigned, unsigned>;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
-    auto enqueue = [&](unsigned i) { ready.push({static_cast<unsigned>(priority(ops[i])), i}); };
+    auto enqueue = [&](unsigned i) {
+      ready.push({static_cast<unsigned>(priority(ops[i])), i});
+    };
     for (unsigned i = 0; i < ops.size(); ++i)
       if (pending[i] == 0)
         enqueue(i);
@@ -60,7 +65,9 @@ private:
       return Priority::Start;
     if (isa<collective::WaitOp, collective::BarrierOp>(op))
       return Priority::Wait;
-    if (op->getNumResults() > 0 && llvm::all_of(op->getResults(), [&](Value v) { return uniformity.isUniform(v); }))
+    if (op->getNumResults() > 0 && llvm::all_of(op->getResults(), [&](Value v) {
+          return uniformity.isUniform(v);
+        }))
       return Priority::Uniform;
     return Priority::Replica;
   }
@@ -80,10 +87,13 @@ private:
       op->walk([&](Operation *inner) {
         loadsBatch |= isa<device::LoadBatchOp>(inner);
         // A wait is ordered by its start alone, so that it can be late.
-        communicates |= isa<collective::CollectiveDialect>(inner->getDialect()) && !isa<collective::WaitOp>(inner);
+        communicates |=
+            isa<collective::CollectiveDialect>(inner->getDialect()) &&
+            !isa<collective::WaitOp>(inner);
         for (Value operand : inner->getOperands())
           if (Operation *producer = operand.getDefiningOp())
-            if (auto it = index.find(producer); it != index.end() && it->second != i)
+            if (auto it = index.find(producer);
+                it != index.end() && it->second != i)
               sources.insert(it->second);
       });
       if (communicates) {
@@ -108,7 +118,8 @@ private:
   std::vector<unsigned> pending;
 };
 
-struct ScheduleCollectives : impl::ScheduleCollectivesPassBase<ScheduleCollectives> {
+struct ScheduleCollectives
+    : impl::ScheduleCollectivesPassBase<ScheduleCollectives> {
   void runOnOperation() override {
     UniformityAnalysis uniformity(getOperation());
     SmallVector<Block *> blocks;

@@ -10,7 +10,8 @@
 using namespace lockstep;
 using namespace mlir;
 
-ScheduleRemarks::ScheduleRemarks(Block &block, StringRef function) : block(block), function(function) {
+ScheduleRemarks::ScheduleRemarks(Block &block, StringRef function)
+    : block(block), function(function) {
   for (Operation &op : block) {
     if (isa<device::InvokeOp>(op))
       kernels.push_back(&op);
@@ -33,7 +34,8 @@ void ScheduleRemarks::emit() {
   }
 }
 
-SmallVector<device::InvokeOp> ScheduleRemarks::kernelsBetween(unsigned first, unsigned last) const {
+SmallVector<device::InvokeOp>
+ScheduleRemarks::kernelsBetween(unsigned first, unsigned last) const {
   SmallVector<device::InvokeOp> kernels;
   for (unsigned i = first + 1; i < last; ++i)
     if (auto invoke = dyn_cast<device::InvokeOp>(ops[i]))
@@ -47,18 +49,21 @@ Operation *ScheduleRemarks::producerOf(Value value) const {
 }
 
 size_t ScheduleRemarks::kernelsBefore(unsigned end) const {
-  return llvm::count_if(ArrayRef(ops).take_front(end), llvm::IsaPred<device::InvokeOp>);
+  return llvm::count_if(ArrayRef(ops).take_front(end),
+                        llvm::IsaPred<device::InvokeOp>);
 }
 
 /// "@step_19 (model.py:37)", "the loop (model.py:126)"
 static std::string nameOf(Operation *op) {
   auto invoke = dyn_cast<device::InvokeOp>(op);
-  std::string name = invoke ? ("@" + invoke.getKernel()).str() : ("'" + op->getName().getStringRef() + "'").str();
+  std::string name = invoke ? ("@" + invoke.getKernel()).str()
+                            : ("'" + op->getName().getStringRef() + "'").str();
   return name + atLine(op->getLoc());
 }
 
 /// The operations of the block that need a result of `root`.
-static llvm::SetVector<Operation *> getDependents(Operation *root, Block &block) {
+static llvm::SetVector<Operation *> getDependents(Operation *root,
+                                                  Block &block) {
   llvm::SetVector<Operation *> dependents;
   dependents.insert(root);
   for (unsigned i = 0; i < dependents.size(); ++i)
@@ -75,10 +80,12 @@ void ScheduleRemarks::explain(collective::StartOp start) {
 
   // Where it starts.
   Operation *last = lastProducer(start);
-  std::string text =
-      collectiveText(start) + " starts at " + std::to_string(kernelsBefore(from)) + " of " + countText(kernelsBefore(ops.size()), "kernel");
-  if (int64_t overtaken =
-          llvm::count_if(ArrayRef(kernels).take_front(before.lookup(start)), [&](Operation *kernel) { return position(kernel) > from; }))
+  std::string text = collectiveText(start) + " starts at " +
+                     std::to_string(kernelsBefore(from)) + " of " +
+                     countText(kernelsBefore(ops.size()), "kernel");
+  if (int64_t overtaken = llvm::count_if(
+          ArrayRef(kernels).take_front(before.lookup(start)),
+          [&](Operation *kernel) { return position(kernel) > from; }))
     text += ", " + std::to_string(overtaken) + " earlier than written";
   if (last)
     text += "; its last operand is of " + nameOf(last);
@@ -86,7 +93,8 @@ void ScheduleRemarks::explain(collective::StartOp start) {
   // Where it is waited for.
   Operation *user = nullptr;
   for (Operation *candidate : wait->getUsers())
-    if (Operation *ancestor = block.findAncestorOpInBlock(*candidate); ancestor && (!user || position(ancestor) < position(user)))
+    if (Operation *ancestor = block.findAncestorOpInBlock(*candidate);
+        ancestor && (!user || position(ancestor) < position(user)))
       user = ancestor;
   if (user)
     text += "; its first use is " + nameOf(user);
@@ -94,27 +102,40 @@ void ScheduleRemarks::explain(collective::StartOp start) {
   SmallVector<device::InvokeOp> overlapped = kernelsBetween(from, to);
   if (!overlapped.empty()) {
     SmallVector<std::string> names =
-        llvm::map_to_vector(overlapped, [](device::InvokeOp invoke) { return ("@" + invoke.getKernel()).str(); });
-    remark::passed(start.getLoc(), decision(Stage::Schedule, "Overlapped", function))
-        << text + "; " + countText(overlapped.size(), "kernel") + " can hide it: " + listText(names);
+        llvm::map_to_vector(overlapped, [](device::InvokeOp invoke) {
+          return ("@" + invoke.getKernel()).str();
+        });
+    remark::passed(start.getLoc(),
+                   decision(Stage::Schedule, "Overlapped", function))
+        << text + "; " + countText(overlapped.size(), "kernel") +
+               " can hide it: " + listText(names);
     return;
   }
   llvm::SetVector<Operation *> dependents = getDependents(wait, block);
-  int64_t independent = llvm::count_if(kernelsBetween(to, ops.size()), [&](Operation *kernel) { return !dependents.contains(kernel); });
-  std::string reason = independent == 0 ? "every kernel behind it needs its result"
-                                        : countText(independent, "kernel") + " behind it could, but for these all replicas have to meet";
-  remark::missed(start.getLoc(), decision(Stage::Schedule, "Exposed", function)) << text + "; no kernel hides it: " + reason;
+  int64_t independent =
+      llvm::count_if(kernelsBetween(to, ops.size()), [&](Operation *kernel) {
+        return !dependents.contains(kernel);
+      });
+  std::string reason =
+      independent == 0
+          ? "every kernel behind it needs its result"
+          : countText(independent, "kernel") +
+                " behind it could, but for these all replicas have to meet";
+  remark::missed(start.getLoc(), decision(Stage::Schedule, "Exposed", function))
+      << text + "; no kernel hides it: " + reason;
 }
 
 Operation *ScheduleRemarks::lastProducer(collective::StartOp start) const {
   Operation *last = nullptr;
   for (Value operand : start.getInputs())
-    if (Operation *producer = producerOf(operand); producer && (!last || position(producer) > position(last)))
+    if (Operation *producer = producerOf(operand);
+        producer && (!last || position(producer) > position(last)))
       last = producer;
   return last;
 }
 
-/// Collectives keep their order: one whose operands are ready may have to wait for the start of the one before.
+/// Collectives keep their order: one whose operands are ready may have to wait
+/// for the start of the one before.
 void ScheduleRemarks::explainOrder(collective::StartOp start) {
   collective::StartOp previous;
   for (auto other : block.getOps<collective::StartOp>())
@@ -124,12 +145,16 @@ void ScheduleRemarks::explainOrder(collective::StartOp start) {
   if (!previous || !last)
     return;
   if (size_t waited = kernelsBetween(position(last), position(previous)).size())
-    remark::missed(start.getLoc(), decision(Stage::Schedule, "Delayed", function))
-        << collectiveText(start) + " could start " + countText(waited, "kernel") + " earlier, after " + nameOf(last) +
-               ", but collectives keep their order, and the " + collectiveText(previous) + " before it is not ready";
+    remark::missed(start.getLoc(),
+                   decision(Stage::Schedule, "Delayed", function))
+        << collectiveText(start) + " could start " +
+               countText(waited, "kernel") + " earlier, after " + nameOf(last) +
+               ", but collectives keep their order, and the " +
+               collectiveText(previous) + " before it is not ready";
 }
 
-/// A bucket starts when its last member is ready: says for how long the first one has waited.
+/// A bucket starts when its last member is ready: says for how long the first
+/// one has waited.
 void ScheduleRemarks::explainMembers(collective::StartOp start) {
   Value first, last;
   for (Value operand : start.getInputs()) {
@@ -143,15 +168,22 @@ void ScheduleRemarks::explainMembers(collective::StartOp start) {
   }
   if (!first || first == last)
     return;
-  size_t waited = kernelsBetween(position(producerOf(first)), position(producerOf(last))).size() + 1;
+  size_t waited =
+      kernelsBetween(position(producerOf(first)), position(producerOf(last)))
+          .size() +
+      1;
   int64_t ready = 0;
   for (Value operand : start.getInputs()) {
     Operation *producer = producerOf(operand);
     auto type = cast<RankedTensorType>(operand.getType());
-    if (type.hasStaticShape() && (!producer || position(producer) < position(producerOf(last))))
+    if (type.hasStaticShape() &&
+        (!producer || position(producer) < position(producerOf(last))))
       ready += type.getNumElements() * getElementBytes(type.getElementType());
   }
-  remark::analysis(start.getLoc(), decision(Stage::Schedule, "BucketReadiness", function))
-      << "its bucket waits for the last member, " + valueText(last) + ": " + bytesText(ready) + " are ready before, the first " +
-             countText(waited, "kernel") + " before; a bound (bytes_per_pack) lets them start earlier";
+  remark::analysis(start.getLoc(),
+                   decision(Stage::Schedule, "BucketReadiness", function))
+      << "its bucket waits for the last member, " + valueText(last) + ": " +
+             bytesText(ready) + " are ready before, the first " +
+             countText(waited, "kernel") +
+             " before; a bound (bytes_per_pack) lets them start earlier";
 }

@@ -1,7 +1,8 @@
 //===- SimplifyCollectives.cpp - Exchanges that need not be made ----------===//
 //
-// Runs before collectives are merged and moved: a start and its wait stand beside each other. Every form looks at one block, so
-// what it compares is executed equally often.
+// Runs before collectives are merged and moved: a start and its wait stand
+// beside each other. Every form looks at one block, so what it compares is
+// executed equally often.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,31 +44,43 @@ void eraseWithWait(StartOp start) {
 
 /// The number of ranks of a group; 0 if it is not known.
 int64_t getGroupSize(StartOp start) {
-  auto group = SymbolTable::lookupNearestSymbolFrom<collective::GroupOp>(start, start.getGroupAttr());
+  auto group = SymbolTable::lookupNearestSymbolFrom<collective::GroupOp>(
+      start, start.getGroupAttr());
   if (group && group.getRanks())
     return group.getRanks()->size();
-  for (auto strategy : start->getParentOfType<ModuleOp>().getOps<replica::StrategyOp>())
+  for (auto strategy :
+       start->getParentOfType<ModuleOp>().getOps<replica::StrategyOp>())
     return strategy.getReplicas().value_or(0);
   return 0;
 }
 
-/// Whether no rank gets past the wait for a collective of this kind before all have started it.
-bool meets(StartOp start) { return start.getKind() == Kind::AllReduce || start.getKind() == Kind::AllGather; }
+/// Whether no rank gets past the wait for a collective of this kind before all
+/// have started it.
+bool meets(StartOp start) {
+  return start.getKind() == Kind::AllReduce ||
+         start.getKind() == Kind::AllGather;
+}
 
 //===----------------------------------------------------------------------===//
 // Reductions of equal values
 //===----------------------------------------------------------------------===//
 
-Value combine(OpBuilder &b, Location loc, Reduction reduction, Value lhs, Value rhs) {
+Value combine(OpBuilder &b, Location loc, Reduction reduction, Value lhs,
+              Value rhs) {
   bool isFloat = isa<FloatType>(lhs.getType());
   if (reduction == Reduction::Sum)
-    return isFloat ? arith::AddFOp::create(b, loc, lhs, rhs).getResult() : arith::AddIOp::create(b, loc, lhs, rhs).getResult();
-  return isFloat ? arith::MulFOp::create(b, loc, lhs, rhs).getResult() : arith::MulIOp::create(b, loc, lhs, rhs).getResult();
+    return isFloat ? arith::AddFOp::create(b, loc, lhs, rhs).getResult()
+                   : arith::AddIOp::create(b, loc, lhs, rhs).getResult();
+  return isFloat ? arith::MulFOp::create(b, loc, lhs, rhs).getResult()
+                 : arith::MulIOp::create(b, loc, lhs, rhs).getResult();
 }
 
-/// The reduction of `count` times `value`, along the tree of every reduction: split at the largest power of two below the count.
-/// Subtrees of one size are equal, so there are no more operations than about twice the logarithm of the count.
-Value reduceEqual(OpBuilder &b, Location loc, Reduction reduction, Value value, int64_t count, std::map<int64_t, Value> &known) {
+/// The reduction of `count` times `value`, along the tree of every reduction:
+/// split at the largest power of two below the count. Subtrees of one size are
+/// equal, so there are no more operations than about twice the logarithm of the
+/// count.
+Value reduceEqual(OpBuilder &b, Location loc, Reduction reduction, Value value,
+                  int64_t count, std::map<int64_t, Value> &known) {
   if (count == 1)
     return value;
   if (Value &reduced = known[count])
@@ -78,21 +91,32 @@ Value reduceEqual(OpBuilder &b, Location loc, Reduction reduction, Value value, 
   return known[count] = combine(b, loc, reduction, left, right);
 }
 
-/// What an all_reduce among `count` ranks that all have `operand` results in, element by element.
-Value reduceLocally(OpBuilder &builder, Location loc, Reduction reduction, Value operand, RankedTensorType result, int64_t count) {
+/// What an all_reduce among `count` ranks that all have `operand` results in,
+/// element by element.
+Value reduceLocally(OpBuilder &builder, Location loc, Reduction reduction,
+                    Value operand, RankedTensorType result, int64_t count) {
   Type element = cast<RankedTensorType>(operand.getType()).getElementType();
-  if ((reduction == Reduction::Min || reduction == Reduction::Max) && operand.getType() == result)
+  if ((reduction == Reduction::Min || reduction == Reduction::Max) &&
+      operand.getType() == result)
     return operand;
   // f16 and bf16 accumulate in f32.
   bool isNarrow = element.isF16() || element.isBF16();
-  return createElementwise(builder, loc, result, operand, [&](OpBuilder &b, ValueRange in) {
-    Value value = isNarrow ? arith::ExtFOp::create(b, loc, b.getF32Type(), in[0]).getResult() : in[0];
-    if (reduction == Reduction::Sum || reduction == Reduction::Product) {
-      std::map<int64_t, Value> known;
-      value = reduceEqual(b, loc, reduction, value, count, known);
-    }
-    return value.getType() == result.getElementType() ? value : arith::TruncFOp::create(b, loc, result.getElementType(), value).getResult();
-  });
+  return createElementwise(
+      builder, loc, result, operand, [&](OpBuilder &b, ValueRange in) {
+        Value value = isNarrow
+                          ? arith::ExtFOp::create(b, loc, b.getF32Type(), in[0])
+                                .getResult()
+                          : in[0];
+        if (reduction == Reduction::Sum || reduction == Reduction::Product) {
+          std::map<int64_t, Value> known;
+          value = reduceEqual(b, loc, reduction, value, count, known);
+        }
+        return value.getType() == result.getElementType()
+                   ? value
+                   : arith::TruncFOp::create(b, loc, result.getElementType(),
+                                             value)
+                         .getResult();
+      });
 }
 
 //===----------------------------------------------------------------------===//
@@ -104,26 +128,37 @@ bool isSum(Operation *op) {
   if (op->getNumOperands() == 0 || op->getNumResults() != 1)
     return false;
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
-  if (!linalgOp || linalgOp.getNumDpsInputs() != 2 || linalgOp.getNumReductionLoops() != 0 ||
-      llvm::any_of(linalgOp.getIndexingMapsArray(), [](AffineMap map) { return !map.isIdentity(); }))
+  if (!linalgOp || linalgOp.getNumDpsInputs() != 2 ||
+      linalgOp.getNumReductionLoops() != 0 ||
+      llvm::any_of(linalgOp.getIndexingMapsArray(),
+                   [](AffineMap map) { return !map.isIdentity(); }))
     return false;
   Block &body = *linalgOp.getBlock();
-  if (!llvm::hasNItems(body, 2) || !isa<arith::AddFOp, arith::AddIOp>(body.front()))
+  if (!llvm::hasNItems(body, 2) ||
+      !isa<arith::AddFOp, arith::AddIOp>(body.front()))
     return false;
-  auto isInput = [&](Value value, unsigned number) { return value == body.getArgument(number); };
+  auto isInput = [&](Value value, unsigned number) {
+    return value == body.getArgument(number);
+  };
   Value lhs = body.front().getOperand(0), rhs = body.front().getOperand(1);
-  return ((isInput(lhs, 0) && isInput(rhs, 1)) || (isInput(lhs, 1) && isInput(rhs, 0))) &&
+  return ((isInput(lhs, 0) && isInput(rhs, 1)) ||
+          (isInput(lhs, 1) && isInput(rhs, 0))) &&
          body.getTerminator()->getOperand(0) == body.front().getResult(0);
 }
 
-/// The start of an all_reduce whose only result is `value`, which is used once and has the operand's type; null otherwise.
+/// The start of an all_reduce whose only result is `value`, which is used once
+/// and has the operand's type; null otherwise.
 StartOp getSummand(Value value, Block *block) {
   auto wait = value.getDefiningOp<WaitOp>();
-  if (!wait || wait->getBlock() != block || wait.getNumResults() != 1 || !value.hasOneUse())
+  if (!wait || wait->getBlock() != block || wait.getNumResults() != 1 ||
+      !value.hasOneUse())
     return nullptr;
   StartOp start = wait.getStart();
-  bool isSummed = start.getKind() == Kind::AllReduce && start.getReduction() == Reduction::Sum;
-  return isSummed && value.getType() == start.getInputs()[0].getType() ? start : nullptr;
+  bool isSummed = start.getKind() == Kind::AllReduce &&
+                  start.getReduction() == Reduction::Sum;
+  return isSummed && value.getType() == start.getInputs()[0].getType()
+             ? start
+             : nullptr;
 }
 
 //===----------------------------------------------------------------------===//
@@ -132,7 +167,9 @@ StartOp getSummand(Value value, Block *block) {
 
 class Simplifier {
 public:
-  Simplifier(func::FuncOp step, bool reassociate) : step(step), builder(step.getContext()), reassociate(reassociate), uniformity(step) {}
+  Simplifier(func::FuncOp step, bool reassociate)
+      : step(step), builder(step.getContext()), reassociate(reassociate),
+        uniformity(step) {}
 
   /// Returns the number of exchanges that are gone.
   unsigned run() {
@@ -149,28 +186,36 @@ public:
   }
 
 private:
-  bool isUniform(Value value) const { return made.contains(value) || uniformity.isUniform(value); }
+  bool isUniform(Value value) const {
+    return made.contains(value) || uniformity.isUniform(value);
+  }
 
   void reduceUniform(Block &block) {
     for (StartOp start : llvm::make_early_inc_range(block.getOps<StartOp>())) {
-      bool isReduced = start.getKind() == Kind::AllReduce, isBroadcast = start.getKind() == Kind::Broadcast;
+      bool isReduced = start.getKind() == Kind::AllReduce,
+           isBroadcast = start.getKind() == Kind::Broadcast;
       int64_t ranks = getGroupSize(start);
       bool known = (isReduced && ranks > 0) || isBroadcast;
       // What a rank of another role gives is not seen here.
       known &= start.getInputs().size() == getWait(start).getNumResults();
       for (Value operand : start.getInputs())
-        known &= isUniform(operand) && cast<RankedTensorType>(operand.getType()).hasStaticShape();
+        known &= isUniform(operand) &&
+                 cast<RankedTensorType>(operand.getType()).hasStaticShape();
       if (!known)
         continue;
       builder.setInsertionPoint(start);
-      for (auto [operand, result] : llvm::zip_equal(start.getInputs(), getWait(start).getResults())) {
+      for (auto [operand, result] :
+           llvm::zip_equal(start.getInputs(), getWait(start).getResults())) {
         Value local = operand;
         if (isReduced)
-          local = reduceLocally(builder, start.getLoc(), start.getReduction(), operand, cast<RankedTensorType>(result.getType()), ranks);
+          local = reduceLocally(
+              builder, start.getLoc(), start.getReduction(), operand,
+              cast<RankedTensorType>(result.getType()), ranks);
         made.insert(local);
         result.replaceAllUsesWith(local);
       }
-      remove(start, "is computed on the spot: its operands are equal on all ranks");
+      remove(start,
+             "is computed on the spot: its operands are equal on all ranks");
     }
   }
 
@@ -195,8 +240,11 @@ private:
       return nullptr;
     for (Operation *user : start.getInputs().front().getUsers()) {
       auto other = dyn_cast<StartOp>(user);
-      if (other && other->getBlock() == start->getBlock() && other->isBeforeInBlock(start) && other.getInputs() == start.getInputs() &&
-          other.getPending().getType() == start.getPending().getType() && other->getAttrDictionary() == start->getAttrDictionary())
+      if (other && other->getBlock() == start->getBlock() &&
+          other->isBeforeInBlock(start) &&
+          other.getInputs() == start.getInputs() &&
+          other.getPending().getType() == start.getPending().getType() &&
+          other->getAttrDictionary() == start->getAttrDictionary())
         return other;
     }
     return nullptr;
@@ -207,39 +255,51 @@ private:
       if (!isSum(&op))
         continue;
       auto type = cast<RankedTensorType>(op.getResult(0).getType());
-      StartOp left = getSummand(op.getOperand(0), &block), right = getSummand(op.getOperand(1), &block);
+      StartOp left = getSummand(op.getOperand(0), &block),
+              right = getSummand(op.getOperand(1), &block);
       bool isExact = isa<IntegerType>(type.getElementType());
-      if (!left || !right || left->getAttrDictionary() != right->getAttrDictionary() || (!isExact && !reassociate))
+      if (!left || !right ||
+          left->getAttrDictionary() != right->getAttrDictionary() ||
+          (!isExact && !reassociate))
         continue;
       builder.setInsertionPoint(&op);
-      Location loc = builder.getFusedLoc({left.getLoc(), right.getLoc(), op.getLoc()});
-      Value sum = createElementwise(builder, loc, type, {left.getInputs()[0], right.getInputs()[0]},
-                                    [&](OpBuilder &b, ValueRange in) { return combine(b, loc, Reduction::Sum, in[0], in[1]); });
+      Location loc =
+          builder.getFusedLoc({left.getLoc(), right.getLoc(), op.getLoc()});
+      Value sum = createElementwise(
+          builder, loc, type, {left.getInputs()[0], right.getInputs()[0]},
+          [&](OpBuilder &b, ValueRange in) {
+            return combine(b, loc, Reduction::Sum, in[0], in[1]);
+          });
       auto start = cast<StartOp>(builder.clone(*left));
       start->setLoc(loc);
       start.getInputsMutable().assign(sum);
-      auto wait = WaitOp::create(builder, loc, TypeRange(type), start, ValueRange(sum));
+      auto wait =
+          WaitOp::create(builder, loc, TypeRange(type), start, ValueRange(sum));
       op.getResult(0).replaceAllUsesWith(wait.getResult(0));
       op.erase();
-      remove(left, "is added to the operand of another one" + atLine(right.getLoc()));
+      remove(left,
+             "is added to the operand of another one" + atLine(right.getLoc()));
       eraseWithWait(right);
     }
   }
 
-  /// Users stand behind: a collective that was used by another dead one alone is dead when it is its turn.
+  /// Users stand behind: a collective that was used by another dead one alone
+  /// is dead when it is its turn.
   void removeDead(Block &block) {
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
       if (isOpTriviallyDead(&op))
         op.erase();
       else if (auto wait = dyn_cast<WaitOp>(op); wait && wait.use_empty())
         unused.push_back(wait.getStart());
-      else if (auto start = dyn_cast<StartOp>(op); start && llvm::is_contained(unused, start))
+      else if (auto start = dyn_cast<StartOp>(op);
+               start && llvm::is_contained(unused, start))
         remove(start, "has a result that nobody uses");
     }
     unused.clear();
   }
 
-  /// Between two operations that make all ranks meet, with nothing that another rank could see between them, one is enough.
+  /// Between two operations that make all ranks meet, with nothing that another
+  /// rank could see between them, one is enough.
   void removeBarriers(Block &block) {
     Operation *previous = nullptr;
     for (Operation &op : llvm::make_early_inc_range(block)) {
@@ -249,23 +309,32 @@ private:
       auto waited = dyn_cast_or_null<WaitOp>(previous);
       previous = &op;
       if (auto barrier = dyn_cast<BarrierOp>(op)) {
-        bool isImplied = (before && before.getGroupAttr() == barrier.getGroupAttr()) ||
-                         (waited && meets(waited.getStart()) && waited.getStart().getGroupAttr() == barrier.getGroupAttr());
+        bool isImplied =
+            (before && before.getGroupAttr() == barrier.getGroupAttr()) ||
+            (waited && meets(waited.getStart()) &&
+             waited.getStart().getGroupAttr() == barrier.getGroupAttr());
         if (!isImplied)
           continue;
         previous = before ? before.getOperation() : waited.getOperation();
-        removed(barrier.getLoc(),
-                "barrier is implied by the " + Twine(before ? "one" : "collective") + " before it" + atLine(previous->getLoc()));
+        removed(barrier.getLoc(), "barrier is implied by the " +
+                                      Twine(before ? "one" : "collective") +
+                                      " before it" +
+                                      atLine(previous->getLoc()));
         barrier.erase();
-      } else if (auto start = dyn_cast<StartOp>(op); start && before && meets(start) && before.getGroupAttr() == start.getGroupAttr()) {
-        removed(before.getLoc(), "barrier is implied by the collective behind it" + atLine(start.getLoc()));
+      } else if (auto start = dyn_cast<StartOp>(op);
+                 start && before && meets(start) &&
+                 before.getGroupAttr() == start.getGroupAttr()) {
+        removed(before.getLoc(),
+                "barrier is implied by the collective behind it" +
+                    atLine(start.getLoc()));
         before.erase();
       }
     }
   }
 
   void removed(Location loc, const Twine &what) {
-    remark::passed(loc, decision(Stage::Simplify, "Removed", step.getSymName())) << what.str();
+    remark::passed(loc, decision(Stage::Simplify, "Removed", step.getSymName()))
+        << what.str();
     ++count;
   }
 
@@ -285,10 +354,13 @@ private:
   unsigned count = 0;
 };
 
-struct SimplifyCollectives : impl::SimplifyCollectivesPassBase<SimplifyCollectives> {
+struct SimplifyCollectives
+    : impl::SimplifyCollectivesPassBase<SimplifyCollectives> {
   using SimplifyCollectivesPassBase::SimplifyCollectivesPassBase;
 
-  void runOnOperation() override { removed += Simplifier(getOperation(), reassociate).run(); }
+  void runOnOperation() override {
+    removed += Simplifier(getOperation(), reassociate).run();
+  }
 };
 
 } // namespace

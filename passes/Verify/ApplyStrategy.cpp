@@ -1,8 +1,10 @@
 //===- ApplyStrategy.cpp - The rules of a strategy ------------------------===//
 //
-// What is allowed depends on the strategy and on the number of replicas: a scalar cannot be gathered from two of them, but one
-// gives it back. Each rule names the section of the reference that it is from. Later passes see only what is the same for all
-// strategies: variables that are synchronized on write or on read, and no literals.
+// What is allowed depends on the strategy and on the number of replicas: a
+// scalar cannot be gathered from two of them, but one gives it back. Each rule
+// names the section of the reference that it is from. Later passes see only
+// what is the same for all strategies: variables that are synchronized on write
+// or on read, and no literals.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +28,9 @@ using namespace replica;
 
 class StrategyRules {
 public:
-  StrategyRules(ModuleOp module, int64_t replicas) : module(module), strategy(StrategyProperties::of(module)), replicas(replicas) {}
+  StrategyRules(ModuleOp module, int64_t replicas)
+      : module(module), strategy(StrategyProperties::of(module)),
+        replicas(replicas) {}
 
   LogicalResult apply() {
     for (auto variable : module.getOps<VariableOp>())
@@ -46,15 +50,18 @@ private:
 
   InFlightDiagnostic error(Operation *op, VariableOp variable) {
     InFlightDiagnostic diagnostic = error(op);
-    diagnostic.attachNote(getUserLocation(variable.getLoc())) << "variable '" << variable.getSymName() << "' is declared here";
+    diagnostic.attachNote(getUserLocation(variable.getLoc()))
+        << "variable '" << variable.getSymName() << "' is declared here";
     return diagnostic;
   }
 
   void check(Operation *op) {
     TypeSwitch<Operation *>(op)
-        .Case<AllReduceOp, AllReduceSlicesOp, AllGatherOp, ReduceToOp, BatchReduceToOp, ReduceOp, ReduceSlicesOp, GatherOp, ReadOp,
+        .Case<AllReduceOp, AllReduceSlicesOp, AllGatherOp, ReduceToOp,
+              BatchReduceToOp, ReduceOp, ReduceSlicesOp, GatherOp, ReadOp,
               ScatterOp, LookupOp>([&](auto typed) { checkOp(typed); })
-        .Case<AssignOp, AssignAddOp, AssignSubOp>([&](auto typed) { checkAssignment(typed); });
+        .Case<AssignOp, AssignAddOp, AssignSubOp>(
+            [&](auto typed) { checkAssignment(typed); });
   }
 
   //===--------------------------------------------------------------------===//
@@ -65,67 +72,101 @@ private:
   void applyTo(VariableOp variable) {
     Synchronization synchronization = variable.getSynchronization();
     if (strategy.checksDeclarations && synchronization == Synchronization::None)
-      error(variable) << "expected a variable that is synchronized on write or on read, found synchronization 'none' [E_SYNC_NONE]";
-    if (strategy.checksDeclarations && variable.getAggregation() == Aggregation::Mean && !hasFloats(variable))
-      error(variable) << "expected floats for aggregation 'mean', found " << variable.getType() << " [E_MEAN_INT_VAR]";
-    bool onRead = synchronization == Synchronization::OnRead && strategy.honoursOnRead;
-    variable.setSynchronization(onRead ? Synchronization::OnRead : Synchronization::OnWrite);
+      error(variable) << "expected a variable that is synchronized on write or "
+                         "on read, found synchronization 'none' [E_SYNC_NONE]";
+    if (strategy.checksDeclarations &&
+        variable.getAggregation() == Aggregation::Mean && !hasFloats(variable))
+      error(variable) << "expected floats for aggregation 'mean', found "
+                      << variable.getType() << " [E_MEAN_INT_VAR]";
+    bool onRead =
+        synchronization == Synchronization::OnRead && strategy.honoursOnRead;
+    variable.setSynchronization(onRead ? Synchronization::OnRead
+                                       : Synchronization::OnWrite);
     // One replica assigns what it wants.
     if (!onRead && replicas == 1)
       variable.setAggregation(Aggregation::Uniform);
   }
 
-  static bool hasFloats(VariableOp variable) { return isa<FloatType>(getElementTypeOrSelf(variable.getType())); }
+  static bool hasFloats(VariableOp variable) {
+    return isa<FloatType>(getElementTypeOrSelf(variable.getType()));
+  }
 
   /// Sections 5.2 and 5.3.
   template <typename AssignOpTy> void checkAssignment(AssignOpTy op) {
     VariableOp variable = lookupVariable(op, symbols);
     Aggregation aggregation = variable.getAggregation();
     bool crossReplica = getEnclosingContext(op) == Context::CrossReplica;
-    // Sums of copies, of what replicas assign, and of a variable and what is added to it.
-    bool adds = !isa<AssignOp>(op) || (aggregation == Aggregation::Sum && crossReplica == variable.isOnRead());
-    bool addsBooleans = adds && getElementTypeOrSelf(variable.getType()).isInteger(1);
-    if (variable.isOnRead() && crossReplica && !isa<AssignOp>(op) && aggregation == Aggregation::Sum)
-      error(op, variable) << "the variable is the sum of its copies, which one value cannot change in cross-replica context; assign "
-                             "the new sum instead [E_ONREAD_ASSIGN_ADD_SUM]";
-    else if (!variable.isOnRead() && !crossReplica && aggregation == Aggregation::None)
-      error(op, variable) << "replicas assign a variable without an aggregation, its copies could diverge; give it one, or assign "
-                             "it in a merge_call [E_AGG_NONE]";
+    // Sums of copies, of what replicas assign, and of a variable and what is
+    // added to it.
+    bool adds = !isa<AssignOp>(op) || (aggregation == Aggregation::Sum &&
+                                       crossReplica == variable.isOnRead());
+    bool addsBooleans =
+        adds && getElementTypeOrSelf(variable.getType()).isInteger(1);
+    if (variable.isOnRead() && crossReplica && !isa<AssignOp>(op) &&
+        aggregation == Aggregation::Sum)
+      error(op, variable)
+          << "the variable is the sum of its copies, which one value cannot "
+             "change in cross-replica context; assign "
+             "the new sum instead [E_ONREAD_ASSIGN_ADD_SUM]";
+    else if (!variable.isOnRead() && !crossReplica &&
+             aggregation == Aggregation::None)
+      error(op, variable)
+          << "replicas assign a variable without an aggregation, its copies "
+             "could diverge; give it one, or assign "
+             "it in a merge_call [E_AGG_NONE]";
     else if (addsBooleans)
-      error(op, variable) << "expected a variable of numbers, found " << variable.getType() << " [E_DTYPE_UNSUPPORTED]";
+      error(op, variable) << "expected a variable of numbers, found "
+                          << variable.getType() << " [E_DTYPE_UNSUPPORTED]";
     if (variable.isOnRead() || crossReplica || addsBooleans)
       return;
     bool literal = op.getValue().template getDefiningOp<LiteralOp>() != nullptr;
     if (aggregation == Aggregation::Sum)
       checkSum(op, op.getValue());
     if (aggregation == Aggregation::Mean && !literal && !hasFloats(variable))
-      error(op, variable) << "expected floats for aggregation 'mean', found " << variable.getType() << " [E_MEAN_INT_VAR]";
+      error(op, variable) << "expected floats for aggregation 'mean', found "
+                          << variable.getType() << " [E_MEAN_INT_VAR]";
   }
 
   void checkOp(ReadOp op) {
     VariableOp variable = lookupVariable(op, symbols);
-    if (op.combinesCopies(variable) && variable.getAggregation() == Aggregation::None)
-      error(op, variable) << "reads a variable whose copies no aggregation combines "
-                          << (op.getAggregated() ? "for all replicas together" : "in cross-replica context") << " [E_AGG_NONE]";
+    if (op.combinesCopies(variable) &&
+        variable.getAggregation() == Aggregation::None)
+      error(op, variable)
+          << "reads a variable whose copies no aggregation combines "
+          << (op.getAggregated() ? "for all replicas together"
+                                 : "in cross-replica context")
+          << " [E_AGG_NONE]";
   }
 
   void checkOp(ScatterOp op) {
     VariableOp variable = lookupVariable(op, symbols);
     if (variable.isOnRead())
-      error(op, variable) << "expected a variable whose copies are equal, found one that is synchronized on read [E_SCATTER_ONREAD]";
+      error(op, variable)
+          << "expected a variable whose copies are equal, found one that is "
+             "synchronized on read [E_SCATTER_ONREAD]";
     if (getEnclosingContext(op) == Context::CrossReplica)
       return;
     Aggregation aggregation = variable.getAggregation();
-    // What variables with copies add up they do not order. One copy takes the slices of all replicas, one after the other.
-    bool ordered = op.getKind() == Scatter::Min || op.getKind() == Scatter::Max || op.getKind() == Scatter::Update;
+    // What variables with copies add up they do not order. One copy takes the
+    // slices of all replicas, one after the other.
+    bool ordered = op.getKind() == Scatter::Min ||
+                   op.getKind() == Scatter::Max ||
+                   op.getKind() == Scatter::Update;
     ordered &= !strategy.hasOwners();
     if (aggregation == Aggregation::Mean && !hasFloats(variable))
-      error(op, variable) << "expected floats for aggregation 'mean', found " << variable.getType() << " [E_MEAN_INT_VAR]";
+      error(op, variable) << "expected floats for aggregation 'mean', found "
+                          << variable.getType() << " [E_MEAN_INT_VAR]";
     if (aggregation == Aggregation::None)
-      error(op, variable) << "replicas scatter into a variable without an aggregation, its copies could diverge [E_AGG_NONE]";
-    else if ((aggregation == Aggregation::Sum || aggregation == Aggregation::Mean) && ordered)
-      error(op, variable) << "expected 'add', 'sub', 'mul' or 'div' for aggregation '" << stringifyAggregation(aggregation) << "', found '"
-                          << stringifyScatter(op.getKind()) << "' [E_SCATTER_AGG]";
+      error(op, variable)
+          << "replicas scatter into a variable without an aggregation, its "
+             "copies could diverge [E_AGG_NONE]";
+    else if ((aggregation == Aggregation::Sum ||
+              aggregation == Aggregation::Mean) &&
+             ordered)
+      error(op, variable)
+          << "expected 'add', 'sub', 'mul' or 'div' for aggregation '"
+          << stringifyAggregation(aggregation) << "', found '"
+          << stringifyScatter(op.getKind()) << "' [E_SCATTER_AGG]";
   }
 
   /// An id that is known (section 8).
@@ -139,74 +180,103 @@ private:
       matchPattern(op.getIds(), m_Constant(&ids));
     if (!ids)
       return;
-    auto outside =
-        llvm::find_if(ids.getValues<APInt>(), [&](const APInt &id) { return id.getSExtValue() < 0 || id.getSExtValue() >= rows; });
+    auto outside = llvm::find_if(ids.getValues<APInt>(), [&](const APInt &id) {
+      return id.getSExtValue() < 0 || id.getSExtValue() >= rows;
+    });
     if (outside != ids.getValues<APInt>().end())
-      error(op, variable) << "expected ids in [0, " << rows << "), found " << (*outside).getSExtValue() << " [E_INDEX]";
+      error(op, variable) << "expected ids in [0, " << rows << "), found "
+                          << (*outside).getSExtValue() << " [E_INDEX]";
   }
 
   //===--------------------------------------------------------------------===//
   // Reductions and gathers
   //===--------------------------------------------------------------------===//
 
-  /// A number of the program is not a number of each replica (section 3.1); zero is zero.
+  /// A number of the program is not a number of each replica (section 3.1);
+  /// zero is zero.
   void checkSum(Operation *op, Value value) {
     auto literal = value.getDefiningOp<LiteralOp>();
     if (replicas > 1 && literal && !isZero(literal.getValue()))
-      error(op) << "expected values of the replicas to add, found one literal for all of them [E_NON_DISTRIBUTED_SUM]";
+      error(op) << "expected values of the replicas to add, found one literal "
+                   "for all of them [E_NON_DISTRIBUTED_SUM]";
   }
 
-  static bool isZero(ElementsAttr value) { return matchPattern(value, m_AnyZeroFloat()) || matchPattern(value, m_Zero()); }
+  static bool isZero(ElementsAttr value) {
+    return matchPattern(value, m_AnyZeroFloat()) ||
+           matchPattern(value, m_Zero());
+  }
 
-  /// Values that are added must be numbers of equal shapes (sections 2.1 and 3.1).
+  /// Values that are added must be numbers of equal shapes (sections 2.1
+  /// and 3.1).
   void checkNumbers(Operation *op, Type type, bool orBooleans = false) {
     auto tensor = getComponent(type);
     Type element = tensor.getElementType();
     if (!element.isIntOrFloat() || (element.isInteger(1) && !orBooleans))
-      error(op) << "expected elements that are numbers, found " << element << " [E_DTYPE_UNSUPPORTED]";
+      error(op) << "expected elements that are numbers, found " << element
+                << " [E_DTYPE_UNSUPPORTED]";
     if (!tensor.hasRank())
-      error(op) << "expected equal shapes on all replicas, found different ranks [E_SHAPE_MISMATCH]";
+      error(op) << "expected equal shapes on all replicas, found different "
+                   "ranks [E_SHAPE_MISMATCH]";
   }
 
-  /// A mean of integers may keep its type only where the value is given back as it is.
+  /// A mean of integers may keep its type only where the value is given back as
+  /// it is.
   void checkType(Operation *op, Reduction reduction, Type value, Type result) {
     TensorType expected = getReducedType(reduction, getComponent(value));
     if (getComponent(result) != expected)
-      error(op) << "expected a result with components of type " << expected << ", found " << result;
+      error(op) << "expected a result with components of type " << expected
+                << ", found " << result;
   }
 
   void checkOp(AllReduceOp op) {
-    // One replica's values are given back as they are, the mean of integers too.
+    // One replica's values are given back as they are, the mean of integers
+    // too.
     if (replicas == 1)
       return;
-    for (auto [operand, result] : llvm::zip_equal(op.getOperands(), op.getResults())) {
+    for (auto [operand, result] :
+         llvm::zip_equal(op.getOperands(), op.getResults())) {
       checkType(op, op.getReduction(), operand.getType(), result.getType());
-      checkNumbers(op, operand.getType(), /*orBooleans=*/op.getReduction() == Reduction::Min || op.getReduction() == Reduction::Max);
+      checkNumbers(op, operand.getType(),
+                   /*orBooleans=*/op.getReduction() == Reduction::Min ||
+                       op.getReduction() == Reduction::Max);
       if (op.getReduction() == Reduction::Sum)
         checkSum(op, operand);
     }
   }
 
-  void checkOp(AllReduceSlicesOp op) { checkNumbers(op, op.getValues().getType()); }
-  void checkOp(ReduceSlicesOp op) { checkNumbers(op, op.getValues().getType()); }
+  void checkOp(AllReduceSlicesOp op) {
+    checkNumbers(op, op.getValues().getType());
+  }
+  void checkOp(ReduceSlicesOp op) {
+    checkNumbers(op, op.getValues().getType());
+  }
 
-  /// The reduction of `value`, element by element, in cross-replica context (sections 3.1 and 4).
-  void checkReduction(Operation *op, Reduction reduction, Value value, Type result) {
+  /// The reduction of `value`, element by element, in cross-replica context
+  /// (sections 3.1 and 4).
+  void checkReduction(Operation *op, Reduction reduction, Value value,
+                      Type result) {
     bool perReplica = isa<PerReplicaType>(value.getType());
     if (perReplica && replicas > 1) {
       checkType(op, reduction, value.getType(), result);
       checkNumbers(op, value.getType());
     }
     auto literal = value.getDefiningOp<LiteralOp>();
-    if (!perReplica && reduction == Reduction::Sum && replicas > 1 && !(literal && isZero(literal.getValue())))
-      error(op) << "expected a per-replica value for reduction 'sum', found " << value.getType()
-                << ", which would be added once a replica [E_NON_DISTRIBUTED_SUM]";
+    if (!perReplica && reduction == Reduction::Sum && replicas > 1 &&
+        !(literal && isZero(literal.getValue())))
+      error(op)
+          << "expected a per-replica value for reduction 'sum', found "
+          << value.getType()
+          << ", which would be added once a replica [E_NON_DISTRIBUTED_SUM]";
   }
 
-  void checkOp(ReduceToOp op) { checkReduction(op, op.getReduction(), op.getValue(), op.getResult().getType()); }
+  void checkOp(ReduceToOp op) {
+    checkReduction(op, op.getReduction(), op.getValue(),
+                   op.getResult().getType());
+  }
 
   void checkOp(BatchReduceToOp op) {
-    for (auto [operand, result] : llvm::zip_equal(op.getOperands(), op.getResults()))
+    for (auto [operand, result] :
+         llvm::zip_equal(op.getOperands(), op.getResults()))
       checkReduction(op, op.getReduction(), operand, result.getType());
   }
 
@@ -214,18 +284,23 @@ private:
     if (op.getAxes())
       checkNumbers(op, op.getValue().getType());
     else
-      checkReduction(op, op.getReduction(), op.getValue(), op.getResult().getType());
+      checkReduction(op, op.getReduction(), op.getValue(),
+                     op.getResult().getType());
   }
 
   /// Section 2.2.
   void checkGather(Operation *op, Type value, int64_t axis) {
     auto tensor = dyn_cast<RankedTensorType>(getComponent(value));
     if (!tensor)
-      error(op) << "expected equal ranks on all replicas, found different ones [E_RANK_MISMATCH]";
+      error(op) << "expected equal ranks on all replicas, found different ones "
+                   "[E_RANK_MISMATCH]";
     else if (tensor.getRank() == 0)
-      error(op) << "expected an operand with an axis to gather along, found the scalar " << tensor << " [E_SCALAR_GATHER]";
+      error(op) << "expected an operand with an axis to gather along, found "
+                   "the scalar "
+                << tensor << " [E_SCALAR_GATHER]";
     else if (axis < 0 || axis >= tensor.getRank())
-      error(op) << "expected an axis in [0, " << tensor.getRank() << "), found " << axis << " [E_AXIS_RANGE]";
+      error(op) << "expected an axis in [0, " << tensor.getRank() << "), found "
+                << axis << " [E_AXIS_RANGE]";
   }
 
   void checkOp(AllGatherOp op) {
@@ -241,7 +316,8 @@ private:
 
   static void replace(LiteralOp literal) {
     OpBuilder builder(literal);
-    auto constant = arith::ConstantOp::create(builder, literal.getLoc(), cast<TypedAttr>(literal.getValue()));
+    auto constant = arith::ConstantOp::create(
+        builder, literal.getLoc(), cast<TypedAttr>(literal.getValue()));
     literal.replaceAllUsesWith(constant.getResult());
     literal.erase();
   }
@@ -256,7 +332,8 @@ private:
 struct ApplyStrategy : impl::ApplyStrategyPassBase<ApplyStrategy> {
   void runOnOperation() override {
     FailureOr<int64_t> replicas = replica::getReplicaCount(getOperation());
-    if (failed(replicas) || failed(StrategyRules(getOperation(), *replicas).apply()))
+    if (failed(replicas) ||
+        failed(StrategyRules(getOperation(), *replicas).apply()))
       signalPassFailure();
   }
 };

@@ -23,10 +23,13 @@ namespace {
 /// Walks one function and reports what is not proven.
 class OrderVerifier {
 public:
-  /// With a judge it reports what it finds, without it only collects what is refused.
-  OrderVerifier(FunctionOpInterface function, const UniformityAnalysis &uniformity, Judge *judge)
-      : uniformity(uniformity), matcher(uniformity.getSymbols(), uniformity.getBrokenRule()), judge(judge),
-        inReplicaForm(isa<OpensContextInterface>(*function)) {}
+  /// With a judge it reports what it finds, without it only collects what is
+  /// refused.
+  OrderVerifier(FunctionOpInterface function,
+                const UniformityAnalysis &uniformity, Judge *judge)
+      : uniformity(uniformity),
+        matcher(uniformity.getSymbols(), uniformity.getBrokenRule()),
+        judge(judge), inReplicaForm(isa<OpensContextInterface>(*function)) {}
 
   LogicalResult verify(Region &region) {
     for (Block &block : region) {
@@ -48,13 +51,16 @@ private:
       verifyReached(op);
     if (op->getNumRegions() == 0)
       return;
-    if (!isa<OpensContextInterface, scf::IfOp, scf::IndexSwitchOp, scf::ForOp, scf::WhileOp, scf::ExecuteRegionOp>(op)) {
+    if (!isa<OpensContextInterface, scf::IfOp, scf::IndexSwitchOp, scf::ForOp,
+             scf::WhileOp, scf::ExecuteRegionOp>(op)) {
       if (Operation *collective = findCollective(op, uniformity.getSymbols());
-          collective && !uniformity.isBroken(BrokenRule::OrderlessRegionsAreAllowed))
+          collective &&
+          !uniformity.isBroken(BrokenRule::OrderlessRegionsAreAllowed))
         reportUnordered(collective, op);
       return;
     }
-    if (Divergence divergence = uniformity.getDivergence(op); divergence && !verifyDivergent(op, divergence))
+    if (Divergence divergence = uniformity.getDivergence(op);
+        divergence && !verifyDivergent(op, divergence))
       return;
     for (Region &region : op->getRegions())
       if (!uniformity.getConstants().isNeverEntered(region))
@@ -65,23 +71,32 @@ private:
   // Branches and loops of scf
   //===--------------------------------------------------------------------===//
 
-  /// True if the replicas that meet in `op` issue the same sequence whichever way through it they go.
+  /// True if the replicas that meet in `op` issue the same sequence whichever
+  /// way through it they go.
   bool verifyDivergent(Operation *op, Divergence divergence) {
     bool loops = isa<scf::ForOp, scf::WhileOp>(op);
-    if (uniformity.isBroken(loops ? BrokenRule::TripCountsAreIgnored : BrokenRule::ConditionsAreIgnored))
+    if (uniformity.isBroken(loops ? BrokenRule::TripCountsAreIgnored
+                                  : BrokenRule::ConditionsAreIgnored))
       return true;
-    for (const GroupComponent &component : findComponents(op, divergence.partition, uniformity)) {
+    for (const GroupComponent &component :
+         findComponents(op, divergence.partition, uniformity)) {
       // What the ranks of one component have in common tells nothing of others.
-      matcher = SequenceMatcher(uniformity.getSymbols(), uniformity.getBrokenRule());
-      auto counts = [&](Operation *collective) { return component.isSplit(uniformity.getMembers(collective)); };
-      bool isEqual = loops ? verifyTurns(op, divergence, component, counts) : verifySides(op, divergence, component, counts);
+      matcher =
+          SequenceMatcher(uniformity.getSymbols(), uniformity.getBrokenRule());
+      auto counts = [&](Operation *collective) {
+        return component.isSplit(uniformity.getMembers(collective));
+      };
+      bool isEqual = loops ? verifyTurns(op, divergence, component, counts)
+                           : verifySides(op, divergence, component, counts);
       if (!isEqual)
         return false;
     }
     return true;
   }
 
-  bool verifyTurns(Operation *op, Divergence divergence, const GroupComponent &component, llvm::function_ref<bool(Operation *)> counts) {
+  bool verifyTurns(Operation *op, Divergence divergence,
+                   const GroupComponent &component,
+                   llvm::function_ref<bool(Operation *)> counts) {
     Operation *collective = findCollective(op, uniformity.getSymbols(), counts);
     if (!collective)
       return true;
@@ -89,33 +104,45 @@ private:
     while (region->getParentOp() != op)
       region = region->getParentOp()->getParentRegion();
     Sequence turn = matcher.getSequence(*region, counts);
-    std::string left = "in one more turn", right = "out of the loop", after = describeNext(op, uniformity.getSymbols()),
+    std::string left = "in one more turn", right = "out of the loop",
+                after = describeNext(op, uniformity.getSymbols()),
                 done = "; up to the first difference";
-    if (SmallVector<uint64_t> counts = isa<scf::ForOp>(op) ? uniformity.getConstants().getTripCounts(op) : SmallVector<uint64_t>();
+    if (SmallVector<uint64_t> counts =
+            isa<scf::ForOp>(op) ? uniformity.getConstants().getTripCounts(op)
+                                : SmallVector<uint64_t>();
         !counts.empty()) {
       auto [more, fewer] = findDifferent(counts, component);
       if (counts[more] < counts[fewer])
         std::swap(more, fewer);
-      left = describeRank(more) + " (" + std::to_string(counts[more]) + " turns)";
-      right = describeRank(fewer) + " (" + std::to_string(counts[fewer]) + (counts[fewer] == 1 ? " turn)" : " turns)");
+      left =
+          describeRank(more) + " (" + std::to_string(counts[more]) + " turns)";
+      right = describeRank(fewer) + " (" + std::to_string(counts[fewer]) +
+              (counts[fewer] == 1 ? " turn)" : " turns)");
       if (counts[fewer] > 0)
-        done = ", after " + std::to_string(counts[fewer]) + (counts[fewer] == 1 ? " equal turn" : " equal turns");
+        done = ", after " + std::to_string(counts[fewer]) +
+               (counts[fewer] == 1 ? " equal turn" : " equal turns");
       ranks = RankPair(more, fewer);
     } else {
       ranks = component.separated;
     }
     refuse(divergence, [&] {
-      reportMissing(collective, divergence, done + " they issue" + tellSideBySide({left, turn, ""}, {right, {}, after}, matcher));
+      reportMissing(
+          collective, divergence,
+          done + " they issue" +
+              tellSideBySide({left, turn, ""}, {right, {}, after}, matcher));
     });
     return false;
   }
 
-  bool verifySides(Operation *op, Divergence divergence, const GroupComponent &component, llvm::function_ref<bool(Operation *)> counts) {
+  bool verifySides(Operation *op, Divergence divergence,
+                   const GroupComponent &component,
+                   llvm::function_ref<bool(Operation *)> counts) {
     std::vector<Sequence> sides;
     for (Region &region : op->getRegions())
       sides.push_back(matcher.getSequence(region, counts));
     SmallVector<unsigned> ways = uniformity.getConstants().getWays(op);
-    // Who goes each side first; a side that no member goes into does not matter.
+    // Who goes each side first; a side that no member goes into does not
+    // matter.
     std::vector<std::optional<unsigned>> who(sides.size());
     for (size_t rank = ways.size(); rank-- > 0;)
       if (component.contains(rank))
@@ -128,12 +155,15 @@ private:
         first = i;
         continue;
       }
-      std::optional<size_t> difference = matcher.findDifference(sides[*first], sides[i]);
+      std::optional<size_t> difference =
+          matcher.findDifference(sides[*first], sides[i]);
       if (!difference)
         continue;
-      ranks = ways.empty() ? component.separated : RankPair(*who[*first], *who[i]);
+      ranks =
+          ways.empty() ? component.separated : RankPair(*who[*first], *who[i]);
       std::string after = describeNext(op, uniformity.getSymbols());
-      Way left{describeWay(op, *first, who[*first]), sides[*first], after}, right{describeWay(op, i, who[i]), sides[i], after};
+      Way left{describeWay(op, *first, who[*first]), sides[*first], after},
+          right{describeWay(op, i, who[i]), sides[i], after};
       refuse(divergence, [&] { report(left, right, *difference, divergence); });
       return false;
     }
@@ -141,7 +171,8 @@ private:
   }
 
   /// Two members with different counts.
-  static RankPair findDifferent(ArrayRef<uint64_t> counts, const GroupComponent &component) {
+  static RankPair findDifferent(ArrayRef<uint64_t> counts,
+                                const GroupComponent &component) {
     std::optional<unsigned> first;
     for (unsigned rank = 0; rank < counts.size(); ++rank) {
       if (!component.contains(rank))
@@ -154,14 +185,21 @@ private:
     llvm_unreachable("the members of a component that is split differ");
   }
 
-  std::string describeRank(unsigned rank) const { return (inReplicaForm ? "replica " : "rank ") + std::to_string(rank); }
+  std::string describeRank(unsigned rank) const {
+    return (inReplicaForm ? "replica " : "rank ") + std::to_string(rank);
+  }
 
-  std::string describeWay(Operation *op, unsigned region, std::optional<unsigned> rank) const {
+  std::string describeWay(Operation *op, unsigned region,
+                          std::optional<unsigned> rank) const {
     std::string way;
     if (isa<scf::IfOp>(op))
       way = region == 0 ? "true" : "false";
     else
-      way = region == 0 ? "default" : "case " + std::to_string(cast<scf::IndexSwitchOp>(op).getCases()[region - 1]);
+      way = region == 0
+                ? "default"
+                : "case " +
+                      std::to_string(
+                          cast<scf::IndexSwitchOp>(op).getCases()[region - 1]);
     if (rank)
       return describeRank(*rank) + " (" + way + ")";
     return isa<scf::IfOp>(op) ? "where it is " + way : "in the " + way;
@@ -171,7 +209,8 @@ private:
   // Blocks
   //===--------------------------------------------------------------------===//
 
-  /// True if all ways from a branch between blocks issue the same. Asked only where something is issued on them.
+  /// True if all ways from a branch between blocks issue the same. Asked only
+  /// where something is issued on them.
   bool isAligned(Divergence divergence) {
     auto [known, isNew] = aligned.try_emplace(divergence.branch, false);
     if (isNew)
@@ -181,7 +220,8 @@ private:
 
   bool haveEqualPaths(Divergence divergence) {
     // What it learns holds if the ways are equal, not otherwise.
-    SequenceMatcher matcher(uniformity.getSymbols(), uniformity.getBrokenRule());
+    SequenceMatcher matcher(uniformity.getSymbols(),
+                            uniformity.getBrokenRule());
     PathFinder paths(matcher, postDominance);
     Block *origin = divergence.branch->getBlock();
     Block *join = getJoin(postDominance, origin);
@@ -200,10 +240,12 @@ private:
     if (uniformity.isBroken(BrokenRule::EarlyExitsAreIgnored))
       return;
     std::optional<llvm::BitVector> members = uniformity.getMembers(op);
-    // Of more branches than are noted nobody knows whether their ways are equal.
+    // Of more branches than are noted nobody knows whether their ways are
+    // equal.
     bool areAllKnown = around.size() < UniformityAnalysis::kMostDivergences;
     for (const Divergence &divergence : around) {
-      if (!isSplit(members, divergence.partition, uniformity) || (areAllKnown && isAligned(divergence)))
+      if (!isSplit(members, divergence.partition, uniformity) ||
+          (areAllKnown && isAligned(divergence)))
         continue;
       if (reported.insert(divergence.branch).second)
         refuse(divergence, [&] { reportUnreached(op, divergence); });
@@ -221,25 +263,35 @@ private:
     std::optional<Way> with, without;
     Sequence sequences[2];
     for (Block *successor : origin->getSuccessors()) {
-      std::string line = successor->empty() ? "" : userLocation(successor->front().getLoc());
+      std::string line =
+          successor->empty() ? "" : userLocation(successor->front().getLoc());
       std::string where = line.empty() ? "one way" : "to " + line;
       Sequence through;
-      if (!with && paths.findThrough(successor, join, place->getBlock(), through)) {
+      if (!with &&
+          paths.findThrough(successor, join, place->getBlock(), through)) {
         sequences[0] = std::move(through);
         with = Way{where, sequences[0], "goes on"};
       } else if (!without) {
         sequences[1] = paths.findAny(successor, join);
-        without = Way{where, sequences[1], join ? "goes on behind the branch" : "goes on to the end"};
+        without =
+            Way{where, sequences[1],
+                join ? "goes on behind the branch" : "goes on to the end"};
       }
     }
     std::string told;
-    if (with && without && matcher.findDifference(with->sequence, without->sequence))
-      told = "; up to the first difference they issue" + tellSideBySide(*with, *without, matcher);
-    ranks = members(op) ? uniformity.getPartitions().findSeparated(divergence.partition, *members(op)) : std::nullopt;
+    if (with && without &&
+        matcher.findDifference(with->sequence, without->sequence))
+      told = "; up to the first difference they issue" +
+             tellSideBySide(*with, *without, matcher);
+    ranks = members(op) ? uniformity.getPartitions().findSeparated(
+                              divergence.partition, *members(op))
+                        : std::nullopt;
     reportMissing(op, divergence, told);
   }
 
-  std::optional<llvm::BitVector> members(Operation *op) const { return uniformity.getMembers(op); }
+  std::optional<llvm::BitVector> members(Operation *op) const {
+    return uniformity.getMembers(op);
+  }
 
   //===--------------------------------------------------------------------===//
   // Errors
@@ -252,53 +304,81 @@ private:
       report();
   }
 
-  void report(const Way &lhs, const Way &rhs, size_t difference, Divergence divergence) {
+  void report(const Way &lhs, const Way &rhs, size_t difference,
+              Divergence divergence) {
     auto at = [&](const Way &way) {
-      return difference < way.sequence.size() ? findCollective(way.sequence[difference].op, uniformity.getSymbols()) : nullptr;
+      return difference < way.sequence.size()
+                 ? findCollective(way.sequence[difference].op,
+                                  uniformity.getSymbols())
+                 : nullptr;
     };
     Operation *left = at(lhs), *right = at(rhs);
-    std::string told = "; up to the first difference they issue" + tellSideBySide(lhs, rhs, matcher);
+    std::string told = "; up to the first difference they issue" +
+                       tellSideBySide(lhs, rhs, matcher);
     if (!left || !right)
       return reportMissing(left ? left : right, divergence, told);
     InFlightDiagnostic diagnostic = emitUserError(left->getLoc());
-    diagnostic << "'" << left->getName() << "' is issued by some replicas, while others issue "
-               << (left->getName() == right->getName() ? "a different '" : "'") << right->getName()
+    diagnostic << "'" << left->getName()
+               << "' is issued by some replicas, while others issue "
+               << (left->getName() == right->getName() ? "a different '" : "'")
+               << right->getName()
                << "' in its place [E_COLLECTIVE_DIVERGENCE]";
-    tellVerdict(diagnostic, judge->judgeDifferent(lhs.sequence[difference], rhs.sequence[difference], divergence, ranks));
-    auto tell = [&](Operation *collective, const char *who, const Item &item, const Item &other) {
-      Diagnostic &note = diagnostic.attachNote(getUserLocation(collective->getLoc())) << who << " issue ";
+    tellVerdict(diagnostic, judge->judgeDifferent(lhs.sequence[difference],
+                                                  rhs.sequence[difference],
+                                                  divergence, ranks));
+    auto tell = [&](Operation *collective, const char *who, const Item &item,
+                    const Item &other) {
+      Diagnostic &note =
+          diagnostic.attachNote(getUserLocation(collective->getLoc()))
+          << who << " issue ";
       describe(note, collective);
-      bool isInside =
-          item.regions.size() == other.regions.size() &&
-          !llvm::all_of_zip(item.regions, other.regions, [&](auto &mine, auto &theirs) { return matcher.areEqual(mine, theirs); });
-      if (std::string detail = isInside ? "" : describeDetail(item, other); !detail.empty())
-        note << (item.isCollective() ? "" : isa<LoopLikeOpInterface>(item.op) ? " in a loop" : " in a branch") << detail;
+      bool isInside = item.regions.size() == other.regions.size() &&
+                      !llvm::all_of_zip(item.regions, other.regions,
+                                        [&](auto &mine, auto &theirs) {
+                                          return matcher.areEqual(mine, theirs);
+                                        });
+      if (std::string detail = isInside ? "" : describeDetail(item, other);
+          !detail.empty())
+        note << (item.isCollective()                 ? ""
+                 : isa<LoopLikeOpInterface>(item.op) ? " in a loop"
+                                                     : " in a branch")
+             << detail;
     };
-    tell(left, "some replicas", lhs.sequence[difference], rhs.sequence[difference]);
-    tell(right, "other replicas", rhs.sequence[difference], lhs.sequence[difference]);
+    tell(left, "some replicas", lhs.sequence[difference],
+         rhs.sequence[difference]);
+    tell(right, "other replicas", rhs.sequence[difference],
+         lhs.sequence[difference]);
     tellDivergence(diagnostic, uniformity, divergence, ranks, told);
   }
 
   static void describe(Diagnostic &note, Operation *collective) {
     note << "'" << collective->getName() << "'";
-    if (auto reduction = collective->getAttrOfType<replica::ReductionAttr>("reduction"))
+    if (auto reduction =
+            collective->getAttrOfType<replica::ReductionAttr>("reduction"))
       note << " " << replica::stringifyReduction(reduction.getValue());
     if (auto interface = dyn_cast<CollectiveOpInterface>(collective))
-      note << " " << interface.getKindName() << " in group " << interface.getGroupSymbol();
+      note << " " << interface.getKindName() << " in group "
+           << interface.getGroupSymbol();
     if (auto channel = collective->getAttrOfType<IntegerAttr>("channel"))
       note << " on channel " << channel.getInt();
     if (collective->getNumOperands() > 0)
       note << " of " << collective->getOperandTypes();
   }
 
-  void reportMissing(Operation *collective, Divergence divergence, const std::string &told) {
+  void reportMissing(Operation *collective, Divergence divergence,
+                     const std::string &told) {
     InFlightDiagnostic diagnostic = emitUserError(collective->getLoc());
     bool loops = isa<scf::ForOp, scf::WhileOp>(divergence.branch);
     diagnostic << "'" << collective->getName() << "' is "
-               << (loops ? "in a loop whose trip count may differ" : "under a condition that may differ")
-               << " between replicas: some would wait in it for others that never come ";
-    // A branch that the front end took for each replica: their programs differ, not their ways through one program.
-    diagnostic << (divergence.branch->hasAttr("replica.static") ? "[E_COLLECTIVE_DIVERGENCE]" : "[E_COLLECTIVE_IN_CONTROL_FLOW]");
+               << (loops ? "in a loop whose trip count may differ"
+                         : "under a condition that may differ")
+               << " between replicas: some would wait in it for others that "
+                  "never come ";
+    // A branch that the front end took for each replica: their programs differ,
+    // not their ways through one program.
+    diagnostic << (divergence.branch->hasAttr("replica.static")
+                       ? "[E_COLLECTIVE_DIVERGENCE]"
+                       : "[E_COLLECTIVE_IN_CONTROL_FLOW]");
     tellVerdict(diagnostic, judge->judgeMissing(collective, divergence, ranks));
     tellDivergence(diagnostic, uniformity, divergence, ranks, told);
   }
@@ -308,18 +388,23 @@ private:
     if (!judge)
       return;
     InFlightDiagnostic diagnostic = emitUserError(collective->getLoc());
-    diagnostic << "'" << collective->getName() << "' is inside of '" << op->getName()
-               << "', which does not say in which order or how often it is issued [E_COLLECTIVE_IN_CONTROL_FLOW]";
+    diagnostic << "'" << collective->getName() << "' is inside of '"
+               << op->getName()
+               << "', which does not say in which order or how often it is "
+                  "issued [E_COLLECTIVE_IN_CONTROL_FLOW]";
     tellVerdict(diagnostic, {false, "the order and number are open", op});
-    diagnostic.attachNote(getUserLocation(op->getLoc())) << "'" << op->getName() << "' is here";
+    diagnostic.attachNote(getUserLocation(op->getLoc()))
+        << "'" << op->getName() << "' is here";
   }
 
   const UniformityAnalysis &uniformity;
   SequenceMatcher matcher;
   PostDominanceInfo postDominance;
-  /// Branches between blocks because of which not all replicas may come to the place at hand.
+  /// Branches between blocks because of which not all replicas may come to the
+  /// place at hand.
   SmallVector<Divergence> around;
-  /// Branches between blocks: whether all ways issue the same, as far as it has been asked.
+  /// Branches between blocks: whether all ways issue the same, as far as it has
+  /// been asked.
   llvm::DenseMap<Operation *, bool> aligned;
   /// Those that have an error already.
   llvm::DenseSet<Operation *> reported;
@@ -332,12 +417,16 @@ private:
 
 } // namespace
 
-LogicalResult lockstep::verifyCollectiveOrder(FunctionOpInterface function, const UniformityAnalysis &uniformity, Judge &judge) {
+LogicalResult
+lockstep::verifyCollectiveOrder(FunctionOpInterface function,
+                                const UniformityAnalysis &uniformity,
+                                Judge &judge) {
   OrderVerifier finder(function, uniformity, nullptr);
   if (succeeded(finder.verify(function.getFunctionBody())))
     return success();
   // What an error says of one branch depends on what else is refused.
   for (Operation *branch : finder.refused)
     judge.addRefused(branch);
-  return OrderVerifier(function, uniformity, &judge).verify(function.getFunctionBody());
+  return OrderVerifier(function, uniformity, &judge)
+      .verify(function.getFunctionBody());
 }

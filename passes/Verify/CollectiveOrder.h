@@ -1,8 +1,10 @@
-//===- CollectiveOrder.h - All replicas issue the same collectives -*- C++ -*-===//
+//===- CollectiveOrder.h - All replicas issue the same collectives -*- C++
+//-*-===//
 //
-// Collectives match by the order in which each replica issues them. Code that all replicas go through alike issues one
-// sequence by construction, so only what stands under a branch or in a loop that they may go through differently is to be
-// proven: there, both sides must issue the same sequence.
+// Collectives match by the order in which each replica issues them. Code that
+// all replicas go through alike issues one sequence by construction, so only
+// what stands under a branch or in a loop that they may go through differently
+// is to be proven: there, both sides must issue the same sequence.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,10 +18,13 @@
 
 namespace lockstep {
 
-/// Succeeds if all replicas issue the same collectives in the same order in `function`. Otherwise emits one error for each
-/// branch or loop where they may not: [E_COLLECTIVE_IN_CONTROL_FLOW] if only some replicas would issue a collective,
-/// [E_COLLECTIVE_DIVERGENCE] if they would issue different ones.
-llvm::LogicalResult verifyCollectiveOrder(mlir::FunctionOpInterface function, const UniformityAnalysis &uniformity, Judge &judge);
+/// Succeeds if all replicas issue the same collectives in the same order in
+/// `function`. Otherwise emits one error for each branch or loop where they may
+/// not: [E_COLLECTIVE_IN_CONTROL_FLOW] if only some replicas would issue a
+/// collective, [E_COLLECTIVE_DIVERGENCE] if they would issue different ones.
+llvm::LogicalResult verifyCollectiveOrder(mlir::FunctionOpInterface function,
+                                          const UniformityAnalysis &uniformity,
+                                          Judge &judge);
 
 } // namespace lockstep
 

@@ -44,7 +44,9 @@ public:
     while (!pending.empty())
       follow(pending.pop_back_val());
     for (auto &[operand, targets] : flows)
-      if (!asked.contains(operand) && llvm::none_of(targets, [&](Value target) { return needed.contains(target); }))
+      if (!asked.contains(operand) && llvm::none_of(targets, [&](Value target) {
+            return needed.contains(target);
+          }))
         replace(*operand);
   }
 
@@ -54,10 +56,12 @@ private:
       pending.push_back(value);
   }
 
-  /// What `operand` holds matters as far as one of `targets` does, and not to anybody else.
+  /// What `operand` holds matters as far as one of `targets` does, and not to
+  /// anybody else.
   void addFlow(OpOperand &operand, ValueRange targets) {
     Type type = operand.get().getType();
-    if (auto shaped = dyn_cast<ShapedType>(type); shaped && !shaped.hasStaticShape())
+    if (auto shaped = dyn_cast<ShapedType>(type);
+        shaped && !shaped.hasStaticShape())
       return addNeeded(operand.get());
     for (Value target : targets) {
       sources[target].push_back(operand.get());
@@ -66,7 +70,8 @@ private:
     flows.emplace_back(&operand, SmallVector<Value>(targets));
   }
 
-  /// What decides the way through `op` matters if something is done on it, or its results matter.
+  /// What decides the way through `op` matters if something is done on it, or
+  /// its results matter.
   void addDecision(Operation *op, ValueRange decisions) {
     bool acts = !wouldOpBeTriviallyDead(op);
     for (Value decision : decisions) {
@@ -81,7 +86,8 @@ private:
 
   void visit(Operation *op) {
     if (auto loop = dyn_cast<scf::ForOp>(op)) {
-      Value bounds[] = {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()};
+      Value bounds[] = {loop.getLowerBound(), loop.getUpperBound(),
+                        loop.getStep()};
       addDecision(op, bounds);
       llvm::append_range(sources[loop.getInductionVar()], bounds);
       isFollowed.insert(loop.getInductionVar());
@@ -97,21 +103,25 @@ private:
     }
     if (isa<replica::MergeCallOp, replica::RunOp>(op)) {
       for (OpOperand &operand : op->getOpOperands())
-        addFlow(operand, op->getRegion(0).getArgument(operand.getOperandNumber()));
+        addFlow(operand,
+                op->getRegion(0).getArgument(operand.getOperandNumber()));
       return addYields(op);
     }
-    if (isa<replica::AllReduceOp, replica::ReduceToOp, replica::BatchReduceToOp, replica::ReduceOp, replica::AllGatherOp>(op) &&
+    if (isa<replica::AllReduceOp, replica::ReduceToOp, replica::BatchReduceToOp,
+            replica::ReduceOp, replica::AllGatherOp>(op) &&
         op->getNumOperands() == op->getNumResults()) {
       for (OpOperand &operand : op->getOpOperands())
         addFlow(operand, op->getResult(operand.getOperandNumber()));
       return;
     }
     if (isa<replica::AssignOp, replica::AssignAddOp, replica::AssignSubOp>(op))
-      return addFlow(op->getOpOperand(0), readsOf[op->getAttrOfType<FlatSymbolRefAttr>("variable")]);
+      return addFlow(op->getOpOperand(0),
+                     readsOf[op->getAttrOfType<FlatSymbolRefAttr>("variable")]);
     if (auto start = dyn_cast<collective::StartOp>(op))
       return visitStart(start);
     if (auto wait = dyn_cast<collective::WaitOp>(op)) {
-      for (auto [input, result] : llvm::zip(wait.getInputsMutable(), wait.getResults()))
+      for (auto [input, result] :
+           llvm::zip(wait.getInputsMutable(), wait.getResults()))
         addFlow(input, result);
       for (Value result : wait.getResults())
         sources[result].push_back(wait.getPending());
@@ -119,7 +129,8 @@ private:
     }
     if (auto branch = dyn_cast<BranchOpInterface>(op)) {
       for (OpOperand &operand : op->getOpOperands())
-        if (std::optional<BlockArgument> argument = branch.getSuccessorBlockArgument(operand.getOperandNumber()))
+        if (std::optional<BlockArgument> argument =
+                branch.getSuccessorBlockArgument(operand.getOperandNumber()))
           addFlow(operand, *argument);
         else
           addNeeded(operand.get());
@@ -141,9 +152,12 @@ private:
         addNeeded(operand);
   }
 
-  /// True if what the region of `op` ends with flows to its results, which are seen to where `op` is, or if nothing but `op` needs it.
+  /// True if what the region of `op` ends with flows to its results, which are
+  /// seen to where `op` is, or if nothing but `op` needs it.
   static bool isYielding(Operation *op) {
-    return isa<scf::ForOp, scf::WhileOp, scf::IfOp, scf::IndexSwitchOp, scf::ExecuteRegionOp, replica::MergeCallOp, replica::RunOp>(op) ||
+    return isa<scf::ForOp, scf::WhileOp, scf::IfOp, scf::IndexSwitchOp,
+               scf::ExecuteRegionOp, replica::MergeCallOp, replica::RunOp>(
+               op) ||
            wouldOpBeTriviallyDead(op);
   }
 
@@ -176,7 +190,8 @@ private:
     SmallVector<Value> results;
     for (Operation *user : start.getPending().getUsers())
       llvm::append_range(results, user->getResults());
-    bool isWaitedForHere = llvm::all_of(start.getPending().getUsers(), llvm::IsaPred<collective::WaitOp>);
+    bool isWaitedForHere = llvm::all_of(start.getPending().getUsers(),
+                                        llvm::IsaPred<collective::WaitOp>);
     for (OpOperand &operand : start->getOpOperands())
       if (isa<TensorType>(operand.get().getType()) && isWaitedForHere)
         addFlow(operand, results);
@@ -204,10 +219,12 @@ private:
   static void replace(OpOperand &operand) {
     Type type = operand.get().getType();
     auto tensor = dyn_cast<RankedTensorType>(type);
-    if (!(tensor ? tensor.getElementType() : type).isIntOrIndexOrFloat() || operand.get().getDefiningOp<arith::ConstantOp>())
+    if (!(tensor ? tensor.getElementType() : type).isIntOrIndexOrFloat() ||
+        operand.get().getDefiningOp<arith::ConstantOp>())
       return;
     OpBuilder builder(operand.getOwner());
-    operand.set(arith::ConstantOp::create(builder, operand.getOwner()->getLoc(), builder.getZeroAttr(type)));
+    operand.set(arith::ConstantOp::create(builder, operand.getOwner()->getLoc(),
+                                          builder.getZeroAttr(type)));
   }
 
   FunctionOpInterface function;
@@ -239,7 +256,8 @@ ModuleOp cloneSymbols(ModuleOp original, int64_t replicas) {
   }
   if (hasStrategy)
     return module;
-  OperationState state(original.getLoc(), replica::StrategyOp::getOperationName());
+  OperationState state(original.getLoc(),
+                       replica::StrategyOp::getOperationName());
   auto strategy = cast<replica::StrategyOp>(builder.create(state));
   strategy.setSymName("strategy");
   strategy.setKind(replica::Kind::Mirrored);
@@ -249,7 +267,8 @@ ModuleOp cloneSymbols(ModuleOp original, int64_t replicas) {
 
 } // namespace
 
-ControlSlice::ControlSlice(FunctionOpInterface original, int64_t replicas, ArrayRef<OpOperand *> asked)
+ControlSlice::ControlSlice(FunctionOpInterface original, int64_t replicas,
+                           ArrayRef<OpOperand *> asked)
     : module(cloneSymbols(original->getParentOfType<ModuleOp>(), replicas)) {
   IRMapping mapping;
   Operation *copy = original->clone(mapping);
@@ -259,7 +278,8 @@ ControlSlice::ControlSlice(FunctionOpInterface original, int64_t replicas, Array
     originals[to] = from;
   Slicer slicer(function);
   for (OpOperand *operand : asked)
-    slicer.addAsked(mapping.lookup(operand->getOwner())->getOpOperand(operand->getOperandNumber()));
+    slicer.addAsked(mapping.lookup(operand->getOwner())
+                        ->getOpOperand(operand->getOperandNumber()));
   slicer.run();
 
   IRRewriter rewriter(copy->getContext());

@@ -18,7 +18,8 @@ using interpret::Element;
 using interpret::Lane;
 using Data = interpret::Value;
 
-/// Constants of which more are not looked at, elements of a tensor of them that are, and batches that an iterator has.
+/// Constants of which more are not looked at, elements of a tensor of them that
+/// are, and batches that an iterator has.
 static constexpr size_t kMostConstants = 256, kMostElements = 16, kBatches = 4;
 /// Dimensions of which the size is open are drawn from 0 to this.
 static constexpr int64_t kLargestSize = 4;
@@ -28,15 +29,21 @@ static constexpr int64_t kLargestDrawn = 4096;
 static constexpr uint64_t kPlainDraws = 100;
 
 bool Draws::isGiven(FunctionOpInterface function, unsigned index) {
-  auto binding = function.getArgAttrOfType<device::BindingAttr>(index, "device.binding");
-  return !binding || binding.getKind() == device::BindingKind::Batch || binding.getKind() == device::BindingKind::Scalar;
+  auto binding =
+      function.getArgAttrOfType<device::BindingAttr>(index, "device.binding");
+  return !binding || binding.getKind() == device::BindingKind::Batch ||
+         binding.getKind() == device::BindingKind::Scalar;
 }
 
 /// Whether the host gives argument `index` to all replicas.
 static bool isShared(FunctionOpInterface function, unsigned index) {
-  auto binding = function.getArgAttrOfType<device::BindingAttr>(index, "device.binding");
-  bool plain = isa<replica::ProgramOp>(function) && !isa<replica::PerReplicaType>(function.getArgumentTypes()[index]);
-  return plain || function.getArgAttr(index, "replica.scalar") || (binding && binding.getKind() == device::BindingKind::Scalar);
+  auto binding =
+      function.getArgAttrOfType<device::BindingAttr>(index, "device.binding");
+  bool plain =
+      isa<replica::ProgramOp>(function) &&
+      !isa<replica::PerReplicaType>(function.getArgumentTypes()[index]);
+  return plain || function.getArgAttr(index, "replica.scalar") ||
+         (binding && binding.getKind() == device::BindingKind::Scalar);
 }
 
 //===----------------------------------------------------------------------===//
@@ -46,13 +53,16 @@ static bool isShared(FunctionOpInterface function, unsigned index) {
 void Draws::addNumber(Attribute constant) {
   if (integers.size() + floats.size() >= kMostConstants)
     return;
-  if (auto integer = dyn_cast<IntegerAttr>(constant); integer && integer.getValue().getSignificantBits() <= 64)
-    integers.insert(integer.getType().isInteger(1) ? 0 : integer.getValue().getSExtValue());
+  if (auto integer = dyn_cast<IntegerAttr>(constant);
+      integer && integer.getValue().getSignificantBits() <= 64)
+    integers.insert(
+        integer.getType().isInteger(1) ? 0 : integer.getValue().getSExtValue());
   if (auto number = dyn_cast<FloatAttr>(constant))
     floats.insert(std::bit_cast<uint64_t>(number.getValueAsDouble()));
 }
 
-Draws::Draws(const ControlSlice &slice, int64_t replicas) : function(slice.function), module(*slice.module), replicas(replicas) {
+Draws::Draws(const ControlSlice &slice, int64_t replicas)
+    : function(slice.function), module(*slice.module), replicas(replicas) {
   function->walk([&](Operation *op) {
     Attribute constant;
     if (matchPattern(op, m_Constant(&constant))) {
@@ -62,15 +72,19 @@ Draws::Draws(const ControlSlice &slice, int64_t replicas) : function(slice.funct
       else if (dense.isSplat())
         addNumber(dense.getSplatValue<Attribute>());
       else if (dense.size() <= static_cast<int64_t>(kMostElements))
-        llvm::for_each(dense.getValues<Attribute>(), [&](Attribute element) { addNumber(element); });
+        llvm::for_each(dense.getValues<Attribute>(),
+                       [&](Attribute element) { addNumber(element); });
     }
     if (auto choice = dyn_cast<scf::IndexSwitchOp>(op))
       integers.insert(choice.getCases().begin(), choice.getCases().end());
-    if (auto name = op->getAttrOfType<FlatSymbolRefAttr>("variable"); name && !isa<replica::AssignOp>(op))
+    if (auto name = op->getAttrOfType<FlatSymbolRefAttr>("variable");
+        name && !isa<replica::AssignOp>(op))
       read.insert(name.getAttr());
   });
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
-    if (auto binding = function.getArgAttrOfType<device::BindingAttr>(i, "device.binding"); binding && !function.getArgument(i).use_empty())
+    if (auto binding =
+            function.getArgAttrOfType<device::BindingAttr>(i, "device.binding");
+        binding && !function.getArgument(i).use_empty())
       read.insert(StringAttr::get(function.getContext(), binding.getName()));
 }
 
@@ -81,7 +95,8 @@ Draws::Draws(const ControlSlice &slice, int64_t replicas) : function(slice.funct
 /// The numbers of one draw.
 class Draws::Source {
 public:
-  Source(const Draws &draws, uint64_t number) : draws(draws), number(number), state(number * 0x2545f4914f6cdd1d + 7) {}
+  Source(const Draws &draws, uint64_t number)
+      : draws(draws), number(number), state(number * 0x2545f4914f6cdd1d + 7) {}
 
   /// SplitMix64: the same numbers everywhere.
   uint64_t next() {
@@ -96,7 +111,8 @@ public:
   Data drawValue(Type type, ArrayRef<int64_t> shape) {
     Element element = *interpret::getElement(type);
     Data value(element.lane, shape);
-    bool isFilled = value.size() > kLargestDrawn || (number % 2 == 0 && number < kPlainDraws);
+    bool isFilled = value.size() > kLargestDrawn ||
+                    (number % 2 == 0 && number < kPlainDraws);
     Data one = drawNumber(element);
     for (int64_t i = 0; i < value.size(); ++i) {
       if (!isFilled && i > 0)
@@ -115,7 +131,8 @@ private:
   Data drawNumber(const Element &element) {
     Data value(element.lane, {});
     if (element.lane == Lane::Int) {
-      value.mutableAs<uint64_t>()[0] = static_cast<uint64_t>(drawInteger()) & interpret::widthMask(element.width);
+      value.mutableAs<uint64_t>()[0] = static_cast<uint64_t>(drawInteger()) &
+                                       interpret::widthMask(element.width);
     } else if (element.lane == Lane::Double) {
       value.mutableAs<double>()[0] = drawFloat();
     } else {
@@ -129,17 +146,22 @@ private:
   int64_t drawInteger() {
     static constexpr int64_t kPlain[] = {0, 1, 2, 3, 0, 1, -1, 5};
     if (!draws.integers.empty() && below(3) == 0)
-      return draws.integers[below(draws.integers.size())] + static_cast<int64_t>(below(3)) - 1;
-    return below(8) > 0 ? kPlain[below(std::size(kPlain))] : static_cast<int64_t>(below(64)) - 16;
+      return draws.integers[below(draws.integers.size())] +
+             static_cast<int64_t>(below(3)) - 1;
+    return below(8) > 0 ? kPlain[below(std::size(kPlain))]
+                        : static_cast<int64_t>(below(64)) - 16;
   }
 
   double drawFloat() {
-    static constexpr double kPlain[] = {0.0, 1.0, -1.0, 0.5, 2.0, 3.0, -0.5, 0.25, 10.0, 100.0};
-    static const double kOdd[] = {-0.0, 1e9, -1e9, 1e-9, INFINITY, -INFINITY, NAN, NAN};
+    static constexpr double kPlain[] = {0.0, 1.0,  -1.0, 0.5,  2.0,
+                                        3.0, -0.5, 0.25, 10.0, 100.0};
+    static const double kOdd[] = {-0.0,     1e9,       -1e9, 1e-9,
+                                  INFINITY, -INFINITY, NAN,  NAN};
     if (number >= kPlainDraws && below(6) == 0)
       return kOdd[below(std::size(kOdd))];
     if (!draws.floats.empty() && below(3) == 0) {
-      auto constant = std::bit_cast<double>(draws.floats[below(draws.floats.size())]);
+      auto constant =
+          std::bit_cast<double>(draws.floats[below(draws.floats.size())]);
       switch (below(5)) {
       case 0:
         return constant + 1;
@@ -167,7 +189,9 @@ private:
 //===----------------------------------------------------------------------===//
 
 /// Static sizes, and some for those that are open.
-static SmallVector<int64_t> drawShape(RankedTensorType type, DenseI64ArrayAttr bounds, llvm::function_ref<uint64_t(uint64_t)> below) {
+static SmallVector<int64_t>
+drawShape(RankedTensorType type, DenseI64ArrayAttr bounds,
+          llvm::function_ref<uint64_t(uint64_t)> below) {
   SmallVector<int64_t> shape(type.getShape());
   unsigned dynamic = 0;
   for (int64_t &size : shape)
@@ -181,7 +205,8 @@ static SmallVector<int64_t> drawShape(RankedTensorType type, DenseI64ArrayAttr b
 int64_t Draws::getSize() {
   uint64_t size = 0;
   auto add = [&](Type type, uint64_t count) {
-    auto tensor = dyn_cast_or_null<RankedTensorType>(replica::getComponent(type));
+    auto tensor =
+        dyn_cast_or_null<RankedTensorType>(replica::getComponent(type));
     if (!tensor || !tensor.hasStaticShape())
       return;
     for (int64_t dimension : tensor.getShape())
@@ -190,61 +215,78 @@ int64_t Draws::getSize() {
   };
   for (BlockArgument argument : function.getArguments()) {
     if (auto iterator = dyn_cast<replica::IteratorType>(argument.getType()))
-      llvm::for_each(iterator.getElements(), [&](Type type) { add(type, replicas * kBatches); });
+      llvm::for_each(iterator.getElements(),
+                     [&](Type type) { add(type, replicas * kBatches); });
     else if (!argument.use_empty())
       add(argument.getType(), replicas);
   }
   for (auto variable : module.getOps<replica::VariableOp>())
     if (read.contains(variable.getSymNameAttr()))
       add(variable.getType(), 1);
-  return static_cast<int64_t>(std::min<uint64_t>(size, std::numeric_limits<int64_t>::max()));
+  return static_cast<int64_t>(
+      std::min<uint64_t>(size, std::numeric_limits<int64_t>::max()));
 }
 
 Draw Draws::draw(uint64_t number) {
   Source source(*this, number);
   auto below = [&](uint64_t limit) { return source.below(limit); };
-  // One value for all replicas, or one for one of them and one for the others, or one for each.
+  // One value for all replicas, or one for one of them and one for the others,
+  // or one for each.
   auto drawEach = [&](Type given, DenseI64ArrayAttr bounds, bool isEqual) {
     auto type = cast<RankedTensorType>(replica::getComponent(given));
-    auto drawOne = [&] { return source.drawValue(type, drawShape(type, bounds, below)); };
+    auto drawOne = [&] {
+      return source.drawValue(type, drawShape(type, bounds, below));
+    };
     std::vector<Data> values(replicas);
     uint64_t way = isEqual ? 0 : 1 + below(3);
     uint64_t single = below(replicas);
     Data one = drawOne(), other = drawOne();
     for (auto [replica, value] : llvm::enumerate(values))
-      value = way == 0 ? one : way == 1 ? drawOne() : replica == single ? one : other;
+      value = way == 0            ? one
+              : way == 1          ? drawOne()
+              : replica == single ? one
+                                  : other;
     return values;
   };
 
   Draw draw;
-  draw.arguments.assign(replicas, std::vector<Data>(function.getNumArguments()));
+  draw.arguments.assign(replicas,
+                        std::vector<Data>(function.getNumArguments()));
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
     Type type = function.getArgumentTypes()[i];
     if (auto iterator = dyn_cast<replica::IteratorType>(type)) {
       for (size_t batch = 0; batch < kBatches; ++batch) {
         std::vector<Data> &tensors = draw.batches.emplace_back();
         for (Type tensor : iterator.getElements())
-          tensors.push_back(Data::perReplica(drawEach(tensor, {}, below(4) == 0)));
+          tensors.push_back(
+              Data::perReplica(drawEach(tensor, {}, below(4) == 0)));
       }
       continue;
     }
-    auto tensor = dyn_cast_or_null<RankedTensorType>(replica::getComponent(type));
+    auto tensor =
+        dyn_cast_or_null<RankedTensorType>(replica::getComponent(type));
     if (!isGiven(function, i) || !tensor)
       continue;
     if (function.getArgument(i).use_empty() && tensor.hasStaticShape()) {
       for (std::vector<Data> &mine : draw.arguments)
-        mine[i] = Data::zeros(interpret::getElement(tensor)->lane, tensor.getShape());
+        mine[i] =
+            Data::zeros(interpret::getElement(tensor)->lane, tensor.getShape());
       continue;
     }
-    auto bounds = function.getArgAttrOfType<DenseI64ArrayAttr>(i, "replica.bounds");
-    for (auto [replica, value] : llvm::enumerate(drawEach(type, bounds, isShared(function, i) || below(4) == 0)))
+    auto bounds =
+        function.getArgAttrOfType<DenseI64ArrayAttr>(i, "replica.bounds");
+    for (auto [replica, value] : llvm::enumerate(
+             drawEach(type, bounds, isShared(function, i) || below(4) == 0)))
       draw.arguments[replica][i] = value;
   }
   for (auto variable : module.getOps<replica::VariableOp>()) {
     auto type = cast<RankedTensorType>(variable.getType());
-    bool matters = read.contains(variable.getSymNameAttr()) || type.getNumElements() <= kLargestDrawn;
+    bool matters = read.contains(variable.getSymNameAttr()) ||
+                   type.getNumElements() <= kLargestDrawn;
     draw.variables[variable.getSymNameAttr()] =
-        matters ? source.drawValue(type, type.getShape()) : Data::zeros(interpret::getElement(type)->lane, type.getShape());
+        matters
+            ? source.drawValue(type, type.getShape())
+            : Data::zeros(interpret::getElement(type)->lane, type.getShape());
   }
   return draw;
 }

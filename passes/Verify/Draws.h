@@ -1,7 +1,8 @@
 //===- Draws.h - Inputs by chance -------------------------------*- C++ -*-===//
 //
-// Inputs among which those are soon found on which replicas go different ways: numbers that conditions look for, those beside them, small
-// ones and any. The same number gives the same inputs everywhere.
+// Inputs among which those are soon found on which replicas go different ways:
+// numbers that conditions look for, those beside them, small ones and any. The
+// same number gives the same inputs everywhere.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +21,8 @@ namespace lockstep {
 
 /// The inputs of one run.
 struct Draw {
-  /// What replica `r` gets for argument `i`, in `arguments[r][i]`; nothing to speak of for what the interpreter supplies.
+  /// What replica `r` gets for argument `i`, in `arguments[r][i]`; nothing to
+  /// speak of for what the interpreter supplies.
   std::vector<std::vector<interpret::Value>> arguments;
   /// What all copies of a variable hold before.
   llvm::MapVector<mlir::StringAttr, interpret::Value> variables;
@@ -38,7 +40,8 @@ public:
   /// Elements that a draw has of static shape.
   int64_t getSize();
 
-  /// True if argument `index` is one that runs are given: variables and the number of the replica are supplied.
+  /// True if argument `index` is one that runs are given: variables and the
+  /// number of the replica are supplied.
   static bool isGiven(mlir::FunctionOpInterface function, unsigned index);
 
 private:
@@ -49,11 +52,14 @@ private:
   mlir::FunctionOpInterface function;
   mlir::ModuleOp module;
   int64_t replicas;
-  /// Constants of the slice. Not in a DenseSet, which has no room for some numbers.
-  template <typename T> using OrderedSet = llvm::SetVector<T, llvm::SmallVector<T>, std::set<T>>;
+  /// Constants of the slice. Not in a DenseSet, which has no room for some
+  /// numbers.
+  template <typename T>
+  using OrderedSet = llvm::SetVector<T, llvm::SmallVector<T>, std::set<T>>;
   OrderedSet<int64_t> integers;
   OrderedSet<uint64_t> floats;
-  /// Variables that are read; of the others it does not matter what they hold, if it is something.
+  /// Variables that are read; of the others it does not matter what they hold,
+  /// if it is something.
   llvm::DenseSet<mlir::StringAttr> read;
 };
 

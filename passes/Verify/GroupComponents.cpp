@@ -7,14 +7,19 @@
 using namespace lockstep;
 using namespace mlir;
 
-bool lockstep::isSplit(const Members &members, PartitionId partition, const UniformityAnalysis &uniformity) {
+bool lockstep::isSplit(const Members &members, PartitionId partition,
+                       const UniformityAnalysis &uniformity) {
   if (!members)
     return partition != PartitionTable::kWhole;
-  return !uniformity.isBroken(BrokenRule::GroupsGoTogether) && uniformity.getPartitions().findSeparated(partition, *members).has_value();
+  return !uniformity.isBroken(BrokenRule::GroupsGoTogether) &&
+         uniformity.getPartitions()
+             .findSeparated(partition, *members)
+             .has_value();
 }
 
 /// The groups of collectives in `op`, each once.
-static std::vector<Members> findGroups(Operation *op, const UniformityAnalysis &uniformity) {
+static std::vector<Members> findGroups(Operation *op,
+                                       const UniformityAnalysis &uniformity) {
   std::vector<Members> groups;
   op->walk([&](Operation *inner) {
     if (!isCollective(inner, uniformity.getSymbols()))
@@ -26,9 +31,13 @@ static std::vector<Members> findGroups(Operation *op, const UniformityAnalysis &
   return groups;
 }
 
-static bool shareRanks(const Members &lhs, const Members &rhs) { return !lhs || !rhs || lhs->anyCommon(*rhs); }
+static bool shareRanks(const Members &lhs, const Members &rhs) {
+  return !lhs || !rhs || lhs->anyCommon(*rhs);
+}
 
-std::vector<GroupComponent> lockstep::findComponents(Operation *op, PartitionId partition, const UniformityAnalysis &uniformity) {
+std::vector<GroupComponent>
+lockstep::findComponents(Operation *op, PartitionId partition,
+                         const UniformityAnalysis &uniformity) {
   std::vector<GroupComponent> components;
   bool isEachAlone = uniformity.isBroken(BrokenRule::OrdersMayDiffer);
   for (Members &group : findGroups(op, uniformity)) {
@@ -52,12 +61,15 @@ std::vector<GroupComponent> lockstep::findComponents(Operation *op, PartitionId 
     others.push_back(std::move(joined));
     components = std::move(others);
   }
-  llvm::erase_if(components, [](const GroupComponent &component) { return component.split.empty(); });
+  llvm::erase_if(components, [](const GroupComponent &component) {
+    return component.split.empty();
+  });
   for (GroupComponent &component : components)
     for (const Members &group : component.split)
       if (!component.separated) {
         unsigned ranks = uniformity.getPartitions().getNumRanks();
-        component.separated = uniformity.getPartitions().findSeparated(partition, group ? *group : llvm::BitVector(ranks, true));
+        component.separated = uniformity.getPartitions().findSeparated(
+            partition, group ? *group : llvm::BitVector(ranks, true));
       }
   return components;
 }

@@ -11,7 +11,9 @@ LogicalResult lockstep::checkStepsAreInlined(ModuleOp module) {
   WalkResult result = module.walk([](Operation *op) {
     auto run = dyn_cast<replica::RunOp>(op);
     if (isa<replica::RunStepsOp>(op) || (run && run.getBody().empty()))
-      return WalkResult(op->emitOpError("expected the body of a step, found only its name; run 'inline-runs' first"));
+      return WalkResult(
+          op->emitOpError("expected the body of a step, found only its name; "
+                          "run 'inline-runs' first"));
     return WalkResult::advance();
   });
   return failure(result.wasInterrupted());

@@ -7,7 +7,8 @@
 
 namespace lockstep {
 
-/// Fails with an error at the first `replica.run` or `replica.run_steps` that only names its step: what the step does is not seen there.
+/// Fails with an error at the first `replica.run` or `replica.run_steps` that
+/// only names its step: what the step does is not seen there.
 llvm::LogicalResult checkStepsAreInlined(mlir::ModuleOp module);
 
 } // namespace lockstep

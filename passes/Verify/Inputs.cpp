@@ -19,9 +19,11 @@ namespace {
 
 class InputFinder {
 public:
-  /// Follows only those values that `follow`; through calls of kernels and functions, of which nobody knows which of their results comes
-  /// from which operand, only if `throughCalls`.
-  InputFinder(std::function<bool(Value)> follow, bool throughCalls) : follow(std::move(follow)), throughCalls(throughCalls) {}
+  /// Follows only those values that `follow`; through calls of kernels and
+  /// functions, of which nobody knows which of their results comes from which
+  /// operand, only if `throughCalls`.
+  InputFinder(std::function<bool(Value)> follow, bool throughCalls)
+      : follow(std::move(follow)), throughCalls(throughCalls) {}
 
   void find(ValueRange values) {
     add(values);
@@ -43,7 +45,8 @@ private:
       return;
     auto argument = dyn_cast<BlockArgument>(value);
     // Each batch is data of its own.
-    if (!argument && isa<replica::NextOp, device::LoadBatchOp>(value.getDefiningOp()))
+    if (!argument &&
+        isa<replica::NextOp, device::LoadBatchOp>(value.getDefiningOp()))
       return void(inputs.arguments.insert(value));
     if (!argument)
       return visit(value.getDefiningOp());
@@ -58,12 +61,17 @@ private:
     visit(block->getParentOp());
   }
 
-  /// Follows what the regions of control flow and of other contexts hand on. False if `value` is none of that.
+  /// Follows what the regions of control flow and of other contexts hand on.
+  /// False if `value` is none of that.
   bool visitStructured(Value value) {
     auto result = dyn_cast<OpResult>(value);
-    unsigned index = result ? result.getResultNumber() : cast<BlockArgument>(value).getArgNumber();
-    Operation *op = result ? result.getOwner() : cast<BlockArgument>(value).getOwner()->getParentOp();
-    bool isEntry = result || cast<BlockArgument>(value).getOwner()->isEntryBlock();
+    unsigned index = result ? result.getResultNumber()
+                            : cast<BlockArgument>(value).getArgNumber();
+    Operation *op = result
+                        ? result.getOwner()
+                        : cast<BlockArgument>(value).getOwner()->getParentOp();
+    bool isEntry =
+        result || cast<BlockArgument>(value).getOwner()->isEntryBlock();
     if (auto loop = dyn_cast<scf::ForOp>(op)) {
       add({loop.getLowerBound(), loop.getUpperBound(), loop.getStep()});
       if (!result && index == 0)
@@ -73,14 +81,18 @@ private:
       return true;
     }
     if (auto loop = dyn_cast<scf::WhileOp>(op)) {
-      bool isBefore = !result && cast<BlockArgument>(value).getOwner() == loop.getBeforeBody();
+      bool isBefore = !result && cast<BlockArgument>(value).getOwner() ==
+                                     loop.getBeforeBody();
       if (isBefore)
         add({loop.getInits()[index], loop.getYieldOp().getOperand(index)});
       else
-        add({loop.getConditionOp().getCondition(), loop.getConditionOp().getArgs()[index]});
+        add({loop.getConditionOp().getCondition(),
+             loop.getConditionOp().getArgs()[index]});
       return true;
     }
-    if (isa<scf::IfOp, scf::IndexSwitchOp, scf::ExecuteRegionOp, replica::RunOp, replica::MergeCallOp>(op) && isEntry) {
+    if (isa<scf::IfOp, scf::IndexSwitchOp, scf::ExecuteRegionOp, replica::RunOp,
+            replica::MergeCallOp>(op) &&
+        isEntry) {
       if (!result) {
         add(op->getOperand(index));
         return true;
@@ -98,22 +110,27 @@ private:
 
   /// What an operation with regions gives may come from anything in it.
   void visit(Operation *op) {
-    if (isStaticSize(op) || (!throughCalls && isa<device::InvokeOp, CallOpInterface>(op)) || !visited.insert(op).second)
+    if (isStaticSize(op) ||
+        (!throughCalls && isa<device::InvokeOp, CallOpInterface>(op)) ||
+        !visited.insert(op).second)
       return;
     op->walk([&](Operation *inner) {
       add(inner->getOperands());
       if (auto variable = inner->getAttrOfType<FlatSymbolRefAttr>("variable"))
         inputs.variables.insert(variable.getAttr());
-      inputs.hasRank |= isa<replica::IdOp, replica::ValuesFromFunctionOp>(inner);
+      inputs.hasRank |=
+          isa<replica::IdOp, replica::ValuesFromFunctionOp>(inner);
     });
   }
 
   void addArgument(FunctionOpInterface function, BlockArgument argument) {
-    auto binding = function.getArgAttrOfType<device::BindingAttr>(argument.getArgNumber(), "device.binding");
+    auto binding = function.getArgAttrOfType<device::BindingAttr>(
+        argument.getArgNumber(), "device.binding");
     if (binding && binding.getKind() == device::BindingKind::Rank)
       inputs.hasRank = true;
     else if (binding && binding.getKind() == device::BindingKind::Variable)
-      inputs.variables.insert(StringAttr::get(function.getContext(), binding.getName()));
+      inputs.variables.insert(
+          StringAttr::get(function.getContext(), binding.getName()));
     else
       inputs.arguments.insert(argument);
   }
@@ -134,22 +151,33 @@ Inputs Inputs::of(ValueRange values) {
 }
 
 Inputs Inputs::ownOf(ValueRange values, const UniformityAnalysis &uniformity) {
-  InputFinder finder([&](Value from) { return !uniformity.isEqualWhereDefined(from); }, /*throughCalls=*/false);
+  InputFinder finder(
+      [&](Value from) { return !uniformity.isEqualWhereDefined(from); },
+      /*throughCalls=*/false);
   finder.find(values);
   return std::move(finder.inputs);
 }
 
 bool Inputs::meets(const Inputs &others) const {
-  return llvm::any_of(arguments, [&](Value argument) { return others.arguments.contains(argument); }) ||
-         llvm::any_of(variables, [&](Attribute variable) { return others.variables.contains(variable); });
+  return llvm::any_of(arguments,
+                      [&](Value argument) {
+                        return others.arguments.contains(argument);
+                      }) ||
+         llvm::any_of(variables, [&](Attribute variable) {
+           return others.variables.contains(variable);
+         });
 }
 
 std::string Inputs::describe() const {
   if (!arguments.empty()) {
     auto argument = dyn_cast<BlockArgument>(arguments.front());
     if (!argument)
-      return "a batch of '" + arguments.front().getDefiningOp()->getName().getStringRef().str() + "'";
-    return describeArgument(cast<FunctionOpInterface>(argument.getOwner()->getParentOp()), argument.getArgNumber());
+      return "a batch of '" +
+             arguments.front().getDefiningOp()->getName().getStringRef().str() +
+             "'";
+    return describeArgument(
+        cast<FunctionOpInterface>(argument.getOwner()->getParentOp()),
+        argument.getArgNumber());
   }
   if (!variables.empty())
     return "variable '" + cast<StringAttr>(variables.front()).str() + "'";

@@ -7,13 +7,15 @@
 using namespace lockstep;
 using namespace llvm;
 
-PartitionTable::PartitionTable(unsigned ranks, bool isOpen) : ranks(ranks), isOpen(isOpen) {
+PartitionTable::PartitionTable(unsigned ranks, bool isOpen)
+    : ranks(ranks), isOpen(isOpen) {
   std::vector<uint32_t> singletons(ranks);
   for (unsigned rank = 0; rank < ranks; ++rank)
     singletons[rank] = rank;
   partitions = {std::vector<uint32_t>(ranks, 0), singletons};
   ids[singletons] = kSingletons;
-  // One rank agrees with itself. Where there may be more ranks, classes say nothing of them, so "all" is not one of these.
+  // One rank agrees with itself. Where there may be more ranks, classes say
+  // nothing of them, so "all" is not one of these.
   if (!isOpen)
     ids[partitions[kWhole]] = kWhole;
 }
@@ -24,7 +26,8 @@ PartitionId PartitionTable::get(ArrayRef<uint32_t> classes) {
   canonical.reserve(ranks);
   for (unsigned rank = 0; rank < ranks; ++rank)
     canonical.push_back(first.try_emplace(classes[rank], rank).first->second);
-  auto [it, isNew] = ids.try_emplace(canonical, static_cast<PartitionId>(partitions.size()));
+  auto [it, isNew] =
+      ids.try_emplace(canonical, static_cast<PartitionId>(partitions.size()));
   if (isNew)
     partitions.push_back(std::move(canonical));
   return it->second;
@@ -50,13 +53,18 @@ PartitionId PartitionTable::meet(PartitionId lhs, PartitionId rhs) {
   std::vector<uint32_t> classes(ranks);
   DenseMap<std::pair<uint32_t, uint32_t>, uint32_t> numbers;
   for (unsigned rank = 0; rank < ranks; ++rank)
-    classes[rank] = numbers.try_emplace({partitions[lhs][rank], partitions[rhs][rank]}, numbers.size()).first->second;
+    classes[rank] =
+        numbers
+            .try_emplace({partitions[lhs][rank], partitions[rhs][rank]},
+                         numbers.size())
+            .first->second;
   PartitionId result = get(classes);
   meets[{lhs, rhs}] = result;
   return result;
 }
 
-PartitionId PartitionTable::restrict(PartitionId partition, const BitVector &kept) {
+PartitionId PartitionTable::restrict(PartitionId partition,
+                                     const BitVector &kept) {
   if (isOpen)
     return partition;
   std::vector<uint32_t> classes = partitions[partition];
@@ -66,7 +74,9 @@ PartitionId PartitionTable::restrict(PartitionId partition, const BitVector &kep
   return get(classes);
 }
 
-std::optional<RankPair> PartitionTable::findSeparated(PartitionId partition, const BitVector &among) const {
+std::optional<RankPair>
+PartitionTable::findSeparated(PartitionId partition,
+                              const BitVector &among) const {
   int first = among.find_first();
   if (partition == kWhole || first < 0)
     return std::nullopt;
@@ -77,5 +87,6 @@ std::optional<RankPair> PartitionTable::findSeparated(PartitionId partition, con
 }
 
 bool PartitionTable::areTogether(PartitionId partition, RankPair pair) const {
-  return partition == kWhole || partitions[partition][pair.first] == partitions[partition][pair.second];
+  return partition == kWhole || partitions[partition][pair.first] ==
+                                    partitions[partition][pair.second];
 }

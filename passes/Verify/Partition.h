@@ -1,7 +1,9 @@
 //===- Partition.h - Which ranks hold equal values --------------*- C++ -*-===//
 //
-// A value may be equal on all ranks, different on each, or equal within groups of them. A partition of the ranks says which: ranks of
-// one class hold equal values. Each partition is stored once and named by a number; there are few in a program.
+// A value may be equal on all ranks, different on each, or equal within groups
+// of them. A partition of the ranks says which: ranks of one class hold equal
+// values. Each partition is stored once and named by a number; there are few in
+// a program.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +34,8 @@ public:
   /// No two ranks are.
   static constexpr PartitionId kSingletons = 1;
 
-  /// Partitions of the ranks [0, `ranks`). If `isOpen`, there may be more of them, of which no two are in one class, except in `kWhole`.
+  /// Partitions of the ranks [0, `ranks`). If `isOpen`, there may be more of
+  /// them, of which no two are in one class, except in `kWhole`.
   PartitionTable(unsigned ranks, bool isOpen);
 
   unsigned getNumRanks() const { return ranks; }
@@ -40,17 +43,22 @@ public:
   /// Ranks with equal numbers are in one class.
   PartitionId get(llvm::ArrayRef<uint32_t> classes);
 
-  /// The members of a group are in one class, every other rank is in one of its own.
+  /// The members of a group are in one class, every other rank is in one of its
+  /// own.
   PartitionId getGroup(const llvm::BitVector &members);
 
-  /// Ranks are in one class if they are in both partitions: what is computed from two values.
+  /// Ranks are in one class if they are in both partitions: what is computed
+  /// from two values.
   PartitionId meet(PartitionId lhs, PartitionId rhs);
 
-  /// As `partition` within `ranks`; all others are in one more class: what holds for `ranks` only.
+  /// As `partition` within `ranks`; all others are in one more class: what
+  /// holds for `ranks` only.
   PartitionId restrict(PartitionId partition, const llvm::BitVector &ranks);
 
-  /// The first two of `ranks` that are in different classes; nullopt if all are in one.
-  std::optional<RankPair> findSeparated(PartitionId partition, const llvm::BitVector &ranks) const;
+  /// The first two of `ranks` that are in different classes; nullopt if all are
+  /// in one.
+  std::optional<RankPair> findSeparated(PartitionId partition,
+                                        const llvm::BitVector &ranks) const;
 
   /// False if the ranks are in different classes.
   bool areTogether(PartitionId partition, RankPair ranks) const;

@@ -9,7 +9,8 @@
 using namespace lockstep;
 using namespace mlir;
 
-/// Branches that are open at one place of a way. With more of them a proof would take time that is quadratic in the number of blocks.
+/// Branches that are open at one place of a way. With more of them a proof
+/// would take time that is quadratic in the number of blocks.
 static constexpr unsigned kMostOpenBranches = 64;
 
 void PathFinder::append(Sequence &sequence, Block *block) {
@@ -31,7 +32,9 @@ std::optional<Sequence> PathFinder::find(Block *block, Block *join) {
     append(sequence, block);
     if (block->getNumSuccessors() == 0)
       break;
-    Block *next = block->getNumSuccessors() == 1 ? block->getSuccessor(0) : getJoin(postDominance, block);
+    Block *next = block->getNumSuccessors() == 1
+                      ? block->getSuccessor(0)
+                      : getJoin(postDominance, block);
     if (block->getNumSuccessors() > 1) {
       std::optional<Sequence> first;
       found = ++depth <= kMostOpenBranches;
@@ -56,8 +59,11 @@ std::optional<Sequence> PathFinder::find(Block *block, Block *join) {
   return found ? std::optional(std::move(sequence)) : std::nullopt;
 }
 
-/// Blocks of a shortest way from `from` to `to`, both included; empty if there is none that avoids `join`.
-static SmallVector<Block *> findShortest(Block *from, Block *join, llvm::function_ref<bool(Block *)> isGoal) {
+/// Blocks of a shortest way from `from` to `to`, both included; empty if there
+/// is none that avoids `join`.
+static SmallVector<Block *>
+findShortest(Block *from, Block *join,
+             llvm::function_ref<bool(Block *)> isGoal) {
   llvm::DenseMap<Block *, Block *> before = {{from, nullptr}};
   SmallVector<Block *> pending = {from};
   for (size_t i = 0; i < pending.size(); ++i) {
@@ -76,10 +82,12 @@ static SmallVector<Block *> findShortest(Block *from, Block *join, llvm::functio
   return {};
 }
 
-bool PathFinder::findThrough(Block *block, Block *join, Block *target, Sequence &sequence) {
+bool PathFinder::findThrough(Block *block, Block *join, Block *target,
+                             Sequence &sequence) {
   if (block == join)
     return false;
-  SmallVector<Block *> way = findShortest(block, join, [&](Block *reached) { return reached == target; });
+  SmallVector<Block *> way = findShortest(
+      block, join, [&](Block *reached) { return reached == target; });
   for (Block *passed : way)
     append(sequence, passed);
   return !way.empty();
@@ -87,7 +95,9 @@ bool PathFinder::findThrough(Block *block, Block *join, Block *target, Sequence 
 
 Sequence PathFinder::findAny(Block *block, Block *join) {
   Sequence sequence;
-  for (Block *passed : findShortest(block, join, [&](Block *reached) { return reached == join || reached->hasNoSuccessors(); }))
+  for (Block *passed : findShortest(block, join, [&](Block *reached) {
+         return reached == join || reached->hasNoSuccessors();
+       }))
     if (passed != join)
       append(sequence, passed);
   return sequence;

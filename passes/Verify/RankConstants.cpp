@@ -14,7 +14,9 @@
 using namespace lockstep;
 using namespace mlir;
 
-ArrayRef<Attribute> RankConstants::lookup(Value value) const { return values.lookup(value); }
+ArrayRef<Attribute> RankConstants::lookup(Value value) const {
+  return values.lookup(value);
+}
 
 SmallVector<int64_t> RankConstants::lookupIntegers(Value value) const {
   SmallVector<int64_t> integers;
@@ -23,12 +25,15 @@ SmallVector<int64_t> RankConstants::lookupIntegers(Value value) const {
     if (!integer || integer.getValue().getSignificantBits() > 64)
       return false;
     // A bit is true or false, not -1.
-    integers.push_back(integer.getType().isInteger(1) ? integer.getValue().getZExtValue() : integer.getValue().getSExtValue());
+    integers.push_back(integer.getType().isInteger(1)
+                           ? integer.getValue().getZExtValue()
+                           : integer.getValue().getSExtValue());
     return true;
   };
   Attribute constant;
   if (ranks > 0 && matchPattern(value, m_Constant(&constant)))
-    return append(constant) ? SmallVector<int64_t>(ranks, integers.front()) : SmallVector<int64_t>();
+    return append(constant) ? SmallVector<int64_t>(ranks, integers.front())
+                            : SmallVector<int64_t>();
   if (!llvm::all_of(lookup(value), append))
     return {};
   return integers;
@@ -36,7 +41,8 @@ SmallVector<int64_t> RankConstants::lookupIntegers(Value value) const {
 
 SmallVector<uint64_t> RankConstants::getTripCounts(Operation *op) const {
   auto loop = cast<scf::ForOp>(op);
-  SmallVector<int64_t> lower = lookupIntegers(loop.getLowerBound()), upper = lookupIntegers(loop.getUpperBound()),
+  SmallVector<int64_t> lower = lookupIntegers(loop.getLowerBound()),
+                       upper = lookupIntegers(loop.getUpperBound()),
                        step = lookupIntegers(loop.getStep());
   SmallVector<uint64_t> counts;
   if (lower.empty() || upper.empty() || step.empty() || loop.getUnsignedCmp())
@@ -58,7 +64,9 @@ SmallVector<unsigned> RankConstants::getWays(Operation *branch) const {
   } else if (auto choice = dyn_cast<scf::IndexSwitchOp>(branch)) {
     for (int64_t index : lookupIntegers(choice.getArg())) {
       const int64_t *found = llvm::find(choice.getCases(), index);
-      ways.push_back(found == choice.getCases().end() ? 0 : found - choice.getCases().begin() + 1);
+      ways.push_back(found == choice.getCases().end()
+                         ? 0
+                         : found - choice.getCases().begin() + 1);
     }
   }
   return ways;
@@ -70,7 +78,8 @@ bool RankConstants::isNeverEntered(Region &region) const {
     if (std::optional<APInt> turns = loop.getStaticTripCount())
       return turns->isZero();
     SmallVector<uint64_t> counts = getTripCounts(loop);
-    return !counts.empty() && llvm::all_of(counts, [](uint64_t turns) { return turns == 0; });
+    return !counts.empty() &&
+           llvm::all_of(counts, [](uint64_t turns) { return turns == 0; });
   }
   if (!isa<scf::IfOp, scf::IndexSwitchOp>(parent))
     return false;
@@ -80,8 +89,11 @@ bool RankConstants::isNeverEntered(Region &region) const {
   if (!matchPattern(parent->getOperand(0), m_Constant(&constant)))
     return false;
   SmallVector<RegionSuccessor> entered;
-  cast<RegionBranchOpInterface>(parent).getEntrySuccessorRegions(constant, entered);
-  return llvm::none_of(entered, [&](const RegionSuccessor &successor) { return successor.getSuccessor() == &region; });
+  cast<RegionBranchOpInterface>(parent).getEntrySuccessorRegions(constant,
+                                                                 entered);
+  return llvm::none_of(entered, [&](const RegionSuccessor &successor) {
+    return successor.getSuccessor() == &region;
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -89,7 +101,8 @@ bool RankConstants::isNeverEntered(Region &region) const {
 //===----------------------------------------------------------------------===//
 
 static bool isRank(FunctionOpInterface function, unsigned argument) {
-  auto binding = function.getArgAttrOfType<device::BindingAttr>(argument, "device.binding");
+  auto binding = function.getArgAttrOfType<device::BindingAttr>(
+      argument, "device.binding");
   return binding && binding.getKind() == device::BindingKind::Rank;
 }
 
@@ -103,7 +116,9 @@ void RankConstants::evaluate(Operation *op) {
       defineRanks(argument);
       usesRank = true;
     }
-  usesRank |= op->walk([](replica::IdOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  usesRank |= op->walk([](replica::IdOp) {
+                  return WalkResult::interrupt();
+                }).wasInterrupted();
   if (usesRank)
     op->walk([&](Operation *inner) { visit(inner); });
 }
@@ -119,11 +134,13 @@ void RankConstants::defineRanks(Value value) {
     return;
   Constants numbers;
   for (unsigned rank = 0; rank < ranks; ++rank)
-    numbers.push_back(DenseElementsAttr::get(type, APInt(type.getElementTypeBitWidth(), areEqual ? 0 : rank)));
+    numbers.push_back(DenseElementsAttr::get(
+        type, APInt(type.getElementTypeBitWidth(), areEqual ? 0 : rank)));
   define(value, std::move(numbers));
 }
 
-bool RankConstants::getOperands(Operation *op, SmallVectorImpl<ArrayRef<Attribute>> &operands) {
+bool RankConstants::getOperands(
+    Operation *op, SmallVectorImpl<ArrayRef<Attribute>> &operands) {
   for (Value operand : op->getOperands()) {
     ArrayRef<Attribute> known = lookup(operand);
     Attribute constant;
@@ -153,7 +170,8 @@ void RankConstants::visit(Operation *op) {
     Attribute constant;
     if (ArrayRef<Attribute> known = lookup(captured); !known.empty())
       return known[rank];
-    return matchPattern(captured, m_Constant(&constant)) ? constant : Attribute();
+    return matchPattern(captured, m_Constant(&constant)) ? constant
+                                                         : Attribute();
   });
   SmallVector<Constants> results(op->getNumResults());
   SmallVector<Attribute> previous;
@@ -179,7 +197,10 @@ void RankConstants::visitBranch(Operation *branch) {
   for (OpResult result : branch->getResults()) {
     Constants constants;
     for (unsigned rank = 0; rank < ranks; ++rank) {
-      Value yielded = branch->getRegion(ways[rank]).front().getTerminator()->getOperand(result.getResultNumber());
+      Value yielded = branch->getRegion(ways[rank])
+                          .front()
+                          .getTerminator()
+                          ->getOperand(result.getResultNumber());
       Attribute constant;
       if (ArrayRef<Attribute> known = lookup(yielded); !known.empty())
         constant = known[rank];

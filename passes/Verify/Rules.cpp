@@ -46,7 +46,9 @@ static constexpr StringRef kNames[] = {
     "returned-values-may-differ",
     "sizes-may-differ",
 };
-static_assert(std::size(kNames) == static_cast<size_t>(BrokenRule::SizesMayDiffer), "a name for each rule");
+static_assert(std::size(kNames) ==
+                  static_cast<size_t>(BrokenRule::SizesMayDiffer),
+              "a name for each rule");
 
 std::optional<BrokenRule> lockstep::parseBrokenRule(StringRef name) {
   if (name.empty())

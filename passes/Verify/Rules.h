@@ -1,7 +1,8 @@
 //===- Rules.h - The rules of the checks before lowering --------*- C++ -*-===//
 //
-// Each rule by which `verify-uniformity` refuses a program has a name, under which tests leave it out to show what it is good for: some
-// program that can block, or whose copies would diverge, is accepted without it.
+// Each rule by which `verify-uniformity` refuses a program has a name, under
+// which tests leave it out to show what it is good for: some program that can
+// block, or whose copies would diverge, is accepted without it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +17,8 @@
 
 namespace lockstep {
 
-/// A rule to leave out. Never set but by tests. The name on the command line is the enumerator's, in words: `ids-are-equal`.
+/// A rule to leave out. Never set but by tests. The name on the command line is
+/// the enumerator's, in words: `ids-are-equal`.
 enum class BrokenRule : uint8_t {
   None,
   // Which values are equal on all replicas.
@@ -26,7 +28,8 @@ enum class BrokenRule : uint8_t {
   ArgumentsAreEqual,
   /// All copies of an on_read variable hold the same.
   PrivateVariablesAreEqual,
-  /// What a collective gives to some ranks only, or to each a part of, is equal.
+  /// What a collective gives to some ranks only, or to each a part of, is
+  /// equal.
   PartsAreEqual,
   /// The constants of all ranks are those of rank 0.
   RanksAreEqual,
@@ -70,7 +73,8 @@ enum class BrokenRule : uint8_t {
   PlainArgumentsMayDiffer,
   /// Two merge_calls may have other regions.
   MergedRegionsMayDiffer,
-  /// Operations that do not say how often and in which order they issue what is inside are fine.
+  /// Operations that do not say how often and in which order they issue what is
+  /// inside are fine.
   OrderlessRegionsAreAllowed,
   CallsAreAllowed,
   // Whether copies stay equal.

@@ -17,28 +17,37 @@ using namespace mlir;
 
 using Counts = llvm::function_ref<bool(Operation *)>;
 
-/// How far back two computations are compared: what decides a branch is short, and a bound keeps the time linear.
+/// How far back two computations are compared: what decides a branch is short,
+/// and a bound keeps the time linear.
 static constexpr unsigned kComparedDepth = 16;
 
 bool lockstep::isCollective(Operation *op, SymbolTableCollection &symbols) {
-  if (isa<CollectiveOpInterface, replica::AllReduceOp, replica::AllReduceSlicesOp, replica::AllGatherOp, replica::MergeCallOp,
-          replica::ReduceToOp, replica::BatchReduceToOp, replica::ReduceOp, replica::ReduceSlicesOp, replica::GatherOp,
+  if (isa<CollectiveOpInterface, replica::AllReduceOp,
+          replica::AllReduceSlicesOp, replica::AllGatherOp,
+          replica::MergeCallOp, replica::ReduceToOp, replica::BatchReduceToOp,
+          replica::ReduceOp, replica::ReduceSlicesOp, replica::GatherOp,
           replica::LocalResultsOp>(op))
     return true;
-  // Rows that live on servers are asked for there, and each server waits for all replicas to ask.
+  // Rows that live on servers are asked for there, and each server waits for
+  // all replicas to ask.
   if (isa<replica::LookupOp>(op))
-    return replica::StrategyProperties::of(op->getParentOfType<ModuleOp>()).placement == replica::Placement::Servers;
+    return replica::StrategyProperties::of(op->getParentOfType<ModuleOp>())
+               .placement == replica::Placement::Servers;
   if (auto read = dyn_cast<replica::ReadOp>(op))
     if (replica::VariableOp variable = replica::lookupVariable(op, symbols))
       return read.combinesCopies(variable);
-  if (!isa<replica::AssignOp, replica::AssignAddOp, replica::AssignSubOp, replica::ScatterOp>(op))
+  if (!isa<replica::AssignOp, replica::AssignAddOp, replica::AssignSubOp,
+           replica::ScatterOp>(op))
     return false;
   replica::VariableOp variable = replica::lookupVariable(op, symbols);
-  return variable && !variable.isOnRead() && variable.getAggregation() != replica::Aggregation::Uniform &&
+  return variable && !variable.isOnRead() &&
+         variable.getAggregation() != replica::Aggregation::Uniform &&
          getEnclosingContext(op) == Context::Replica;
 }
 
-Operation *lockstep::findCollective(Operation *op, SymbolTableCollection &symbols, Counts counts) {
+Operation *lockstep::findCollective(Operation *op,
+                                    SymbolTableCollection &symbols,
+                                    Counts counts) {
   Operation *found = nullptr;
   op->walk<WalkOrder::PreOrder>([&](Operation *inner) {
     if (!isCollective(inner, symbols) || !counts(inner))
@@ -69,15 +78,21 @@ void SequenceMatcher::append(Sequence &sequence, Operation *op, Counts counts) {
   std::vector<Sequence> regions;
   for (Region &inner : op->getRegions())
     regions.push_back(getSequence(inner, counts));
-  if (llvm::all_of(regions, [](const Sequence &inner) { return inner.empty(); }))
+  if (llvm::all_of(regions,
+                   [](const Sequence &inner) { return inner.empty(); }))
     return;
   size_t known = equalities.size();
-  bool same = isa<scf::IfOp, scf::IndexSwitchOp>(op) &&
-              llvm::all_of(llvm::drop_begin(regions), [&](const Sequence &inner) { return areEqual(regions.front(), inner); });
+  bool same =
+      isa<scf::IfOp, scf::IndexSwitchOp>(op) &&
+      llvm::all_of(llvm::drop_begin(regions), [&](const Sequence &inner) {
+        return areEqual(regions.front(), inner);
+      });
   if (!same)
     forget(known);
   bool once = isa<scf::ExecuteRegionOp>(op) && op->getRegion(0).hasOneBlock();
-  if (same || once || isa<replica::RunOp, replica::UpdateOp, replica::UpdateNonSlotOp, replica::ValuesFromFunctionOp>(op))
+  if (same || once ||
+      isa<replica::RunOp, replica::UpdateOp, replica::UpdateNonSlotOp,
+          replica::ValuesFromFunctionOp>(op))
     llvm::move(regions.front(), std::back_inserter(sequence));
   else
     sequence.push_back({op, std::move(regions)});
@@ -94,8 +109,10 @@ static bool haveStaticShapes(TypeRange types) {
   });
 }
 
-bool SequenceMatcher::haveEqualAttributes(Operation *lhs, Operation *rhs) const {
-  DictionaryAttr left = lhs->getAttrDictionary(), right = rhs->getAttrDictionary();
+bool SequenceMatcher::haveEqualAttributes(Operation *lhs,
+                                          Operation *rhs) const {
+  DictionaryAttr left = lhs->getAttrDictionary(),
+                 right = rhs->getAttrDictionary();
   if (left == right)
     return true;
   auto rule = [](StringRef name) {
@@ -106,11 +123,14 @@ bool SequenceMatcher::haveEqualAttributes(Operation *lhs, Operation *rhs) const 
     if (name == "group")
       return BrokenRule::GroupsMayDiffer;
     // A channel is where ranks meet: once assigned, it must be the same.
-    return name == "channel" ? BrokenRule::ChannelsMayDiffer : BrokenRule::AttributesMayDiffer;
+    return name == "channel" ? BrokenRule::ChannelsMayDiffer
+                             : BrokenRule::AttributesMayDiffer;
   };
   auto differs = [&](DictionaryAttr in, DictionaryAttr other) {
-    return llvm::any_of(
-        in, [&](NamedAttribute named) { return other.get(named.getName()) != named.getValue() && !isBroken(rule(named.getName())); });
+    return llvm::any_of(in, [&](NamedAttribute named) {
+      return other.get(named.getName()) != named.getValue() &&
+             !isBroken(rule(named.getName()));
+    });
   };
   return !differs(left, right) && !differs(right, left);
 }
@@ -122,38 +142,50 @@ bool SequenceMatcher::match(Operation *lhs, Operation *rhs) {
   if (!haveEqualAttributes(lhs, rhs))
     return false;
   if (!isBroken(BrokenRule::TypesMayDiffer) &&
-      (lhs->getOperandTypes() != rhs->getOperandTypes() || lhs->getResultTypes() != rhs->getResultTypes()))
+      (lhs->getOperandTypes() != rhs->getOperandTypes() ||
+       lhs->getResultTypes() != rhs->getResultTypes()))
     return false;
-  if (!isBroken(BrokenRule::SidesMayHaveOtherSizes) && !haveStaticShapes(lhs->getOperandTypes()))
+  if (!isBroken(BrokenRule::SidesMayHaveOtherSizes) &&
+      !haveStaticShapes(lhs->getOperandTypes()))
     return false;
   auto merge = dyn_cast<replica::MergeCallOp>(lhs);
   if (!merge)
     return true;
   // One region runs for all replicas, on one value of each plain argument.
   if (!isBroken(BrokenRule::PlainArgumentsMayDiffer))
-    for (auto [left, right, argument] : llvm::zip_equal(lhs->getOperands(), rhs->getOperands(), merge.getBody().getArguments()))
-      if (!isa<replica::PerReplicaType>(argument.getType()) && !areEqual(left, right))
+    for (auto [left, right, argument] :
+         llvm::zip_equal(lhs->getOperands(), rhs->getOperands(),
+                         merge.getBody().getArguments()))
+      if (!isa<replica::PerReplicaType>(argument.getType()) &&
+          !areEqual(left, right))
         return false;
   return isBroken(BrokenRule::MergedRegionsMayDiffer) ||
-         OperationEquivalence::isRegionEquivalentTo(&lhs->getRegion(0), &rhs->getRegion(0), OperationEquivalence::IgnoreLocations);
+         OperationEquivalence::isRegionEquivalentTo(
+             &lhs->getRegion(0), &rhs->getRegion(0),
+             OperationEquivalence::IgnoreLocations);
 }
 
 bool SequenceMatcher::haveEqualControls(Operation *lhs, Operation *rhs) {
   if (lhs == rhs)
     return true;
-  if (lhs->getName() != rhs->getName() || lhs->getNumRegions() != rhs->getNumRegions())
+  if (lhs->getName() != rhs->getName() ||
+      lhs->getNumRegions() != rhs->getNumRegions())
     return false;
-  // The condition of a while is computed inside, and nothing is known of how often it holds.
+  // The condition of a while is computed inside, and nothing is known of how
+  // often it holds.
   if (isa<scf::WhileOp>(lhs))
     return isBroken(BrokenRule::WhilesAreAlike);
   if (!isa<scf::ForOp, scf::IfOp, scf::IndexSwitchOp>(lhs))
     return false;
   bool loops = isa<scf::ForOp>(lhs);
-  if (auto branch = dyn_cast<scf::IndexSwitchOp>(lhs); branch && branch.getCases() != cast<scf::IndexSwitchOp>(rhs).getCases())
+  if (auto branch = dyn_cast<scf::IndexSwitchOp>(lhs);
+      branch && branch.getCases() != cast<scf::IndexSwitchOp>(rhs).getCases())
     return false;
-  if (loops && cast<scf::ForOp>(lhs).getUnsignedCmp() != cast<scf::ForOp>(rhs).getUnsignedCmp())
+  if (loops && cast<scf::ForOp>(lhs).getUnsignedCmp() !=
+                   cast<scf::ForOp>(rhs).getUnsignedCmp())
     return false;
-  if (isBroken(loops ? BrokenRule::BoundsMayDiffer : BrokenRule::NestedConditionsMayDiffer))
+  if (isBroken(loops ? BrokenRule::BoundsMayDiffer
+                     : BrokenRule::NestedConditionsMayDiffer))
     return true;
   for (unsigned i = 0; i < (loops ? 3u : 1u); ++i)
     if (!areEqual(lhs->getOperand(i), rhs->getOperand(i)))
@@ -168,18 +200,25 @@ bool SequenceMatcher::areEqual(const Item &lhs, const Item &rhs) {
     if (!match(lhs.op, rhs.op))
       return false;
     auto uniformity = dyn_cast<UniformityOpInterface>(lhs.op);
-    for (auto [left, right] : llvm::zip(lhs.op->getResults(), rhs.op->getResults())) {
-      if (uniformity && uniformity.getResultUniformity(left.getResultNumber(), *symbols) == ResultUniformity::Uniform)
+    for (auto [left, right] :
+         llvm::zip(lhs.op->getResults(), rhs.op->getResults())) {
+      if (uniformity &&
+          uniformity.getResultUniformity(left.getResultNumber(), *symbols) ==
+              ResultUniformity::Uniform)
         learn(left, right);
     }
     return true;
   }
   if (!haveEqualControls(lhs.op, rhs.op))
     return false;
-  return llvm::all_of_zip(lhs.regions, rhs.regions, [&](const Sequence &left, const Sequence &right) { return areEqual(left, right); });
+  return llvm::all_of_zip(lhs.regions, rhs.regions,
+                          [&](const Sequence &left, const Sequence &right) {
+                            return areEqual(left, right);
+                          });
 }
 
-std::optional<size_t> SequenceMatcher::findDifference(ArrayRef<Item> lhs, ArrayRef<Item> rhs) {
+std::optional<size_t> SequenceMatcher::findDifference(ArrayRef<Item> lhs,
+                                                      ArrayRef<Item> rhs) {
   for (size_t i = 0; i < lhs.size() && i < rhs.size(); ++i)
     if (!areEqual(lhs[i], rhs[i]))
       return i;
@@ -193,19 +232,26 @@ bool SequenceMatcher::areEqual(Value lhs, Value rhs, unsigned depth) {
   if (lhs == rhs || same.contains({lhs, rhs}))
     return true;
   Attribute left, right;
-  if (matchPattern(lhs, m_Constant(&left)) && matchPattern(rhs, m_Constant(&right)))
+  if (matchPattern(lhs, m_Constant(&left)) &&
+      matchPattern(rhs, m_Constant(&right)))
     return left == right;
   // The same computation of equal values.
   auto from = dyn_cast<OpResult>(lhs), to = dyn_cast<OpResult>(rhs);
-  if (!from || !to || from.getResultNumber() != to.getResultNumber() || depth == kComparedDepth)
+  if (!from || !to || from.getResultNumber() != to.getResultNumber() ||
+      depth == kComparedDepth)
     return false;
   Operation *one = from.getOwner(), *other = to.getOwner();
-  if (one->getName() != other->getName() || one->getAttrDictionary() != other->getAttrDictionary() ||
-      one->getResultTypes() != other->getResultTypes() || one->getNumOperands() != other->getNumOperands() || one->getNumRegions() > 0 ||
-      other->getNumRegions() > 0 || !isMemoryEffectFree(one))
+  if (one->getName() != other->getName() ||
+      one->getAttrDictionary() != other->getAttrDictionary() ||
+      one->getResultTypes() != other->getResultTypes() ||
+      one->getNumOperands() != other->getNumOperands() ||
+      one->getNumRegions() > 0 || other->getNumRegions() > 0 ||
+      !isMemoryEffectFree(one))
     return false;
   if (!llvm::all_of_zip(one->getOperands(), other->getOperands(),
-                        [&](Value left, Value right) { return areEqual(left, right, depth + 1); }))
+                        [&](Value left, Value right) {
+                          return areEqual(left, right, depth + 1);
+                        }))
     return false;
   learn(lhs, rhs);
   return true;

@@ -15,18 +15,29 @@ using namespace lockstep;
 using namespace mlir;
 
 /// The SSA value of dynamic dimension `dimension`, of which `sizes` lists all.
-static Value getDynamicSize(RankedTensorType type, int64_t dimension, ValueRange sizes) {
+static Value getDynamicSize(RankedTensorType type, int64_t dimension,
+                            ValueRange sizes) {
   return sizes[type.getDynamicDimIndex(dimension)];
 }
 
-/// What a size follows from that may differ between replicas: the size itself, an argument that comes with it, or the last tensor that it
-/// could be followed to. Null if the size of dimension `dimension` of `tensor` is equal on all replicas, as far as that can be seen: it is
-/// static, the whole tensor is uniform, or the operation that makes the tensor takes the size from such a place.
-static Value findVaryingSize(Value tensor, int64_t dimension, const UniformityAnalysis &uniformity) {
-  auto getType = [](Value value) { return dyn_cast_or_null<RankedTensorType>(replica::getComponent(value.getType())); };
-  auto unlessUniform = [&](Value size) { return uniformity.isUniform(size) ? Value() : size; };
+/// What a size follows from that may differ between replicas: the size itself,
+/// an argument that comes with it, or the last tensor that it could be followed
+/// to. Null if the size of dimension `dimension` of `tensor` is equal on all
+/// replicas, as far as that can be seen: it is static, the whole tensor is
+/// uniform, or the operation that makes the tensor takes the size from such a
+/// place.
+static Value findVaryingSize(Value tensor, int64_t dimension,
+                             const UniformityAnalysis &uniformity) {
+  auto getType = [](Value value) {
+    return dyn_cast_or_null<RankedTensorType>(
+        replica::getComponent(value.getType()));
+  };
+  auto unlessUniform = [&](Value size) {
+    return uniformity.isUniform(size) ? Value() : size;
+  };
   RankedTensorType type = getType(tensor);
-  while (type && type.isDynamicDim(dimension) && !uniformity.isUniform(tensor)) {
+  while (type && type.isDynamicDim(dimension) &&
+         !uniformity.isUniform(tensor)) {
     auto result = dyn_cast<OpResult>(tensor);
     if (!result) {
       // What a region of another context gets is what it was given.
@@ -40,15 +51,19 @@ static Value findVaryingSize(Value tensor, int64_t dimension, const UniformityAn
     }
     Operation *op = result.getOwner();
     if (auto empty = dyn_cast<tensor::EmptyOp>(op))
-      return unlessUniform(getDynamicSize(type, dimension, empty.getDynamicSizes()));
-    if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op); slice && slice.getSourceType().getRank() == type.getRank()) {
+      return unlessUniform(
+          getDynamicSize(type, dimension, empty.getDynamicSizes()));
+    if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op);
+        slice && slice.getSourceType().getRank() == type.getRank()) {
       OpFoldResult size = slice.getMixedSizes()[dimension];
       return isa<Attribute>(size) ? Value() : unlessUniform(cast<Value>(size));
     }
     if (auto invoke = dyn_cast<device::InvokeOp>(op))
-      return unlessUniform(getDynamicSize(type, dimension, invoke.getResultSizes(result.getResultNumber())));
+      return unlessUniform(getDynamicSize(
+          type, dimension, invoke.getResultSizes(result.getResultNumber())));
     if (isa<replica::MergeCallOp, replica::RunOp>(op))
-      tensor = op->getRegion(0).front().getTerminator()->getOperand(result.getResultNumber());
+      tensor = op->getRegion(0).front().getTerminator()->getOperand(
+          result.getResultNumber());
     else if (auto cast = dyn_cast<tensor::CastOp>(op))
       tensor = cast.getSource();
     else if (auto destination = dyn_cast<DestinationStyleOpInterface>(op))
@@ -60,49 +75,68 @@ static Value findVaryingSize(Value tensor, int64_t dimension, const UniformityAn
   return type ? Value() : tensor;
 }
 
-/// Sizes that are numbers, and those of arguments, are known to be what they are computed from; of others nothing is known.
+/// Sizes that are numbers, and those of arguments, are known to be what they
+/// are computed from; of others nothing is known.
 static Verdict judgeSize(Value size, Operation *op, Judge &judge) {
   auto argument = dyn_cast<BlockArgument>(size);
-  bool isArgument = argument && isa<FunctionOpInterface>(argument.getOwner()->getParentOp());
+  bool isArgument =
+      argument && isa<FunctionOpInterface>(argument.getOwner()->getParentOp());
   if (isArgument || size.getType().isIndex())
     return judge.judgeValue(size, op);
   return {false, "whether the sizes are equal could not be decided", nullptr};
 }
 
-/// Dimensions in which the operands of a collective may have different sizes; nullopt for other operations.
+/// Dimensions in which the operands of a collective may have different sizes;
+/// nullopt for other operations.
 static std::optional<SmallVector<int64_t>> getRaggedAxes(Operation *op) {
   using Axes = std::optional<SmallVector<int64_t>>;
   return TypeSwitch<Operation *, Axes>(op)
-      .Case<replica::AllReduceOp, replica::ReduceToOp, replica::BatchReduceToOp, replica::LocalResultsOp>(
-          [](auto) { return Axes(std::in_place); })
-      .Case<replica::AllReduceSlicesOp, replica::ReduceSlicesOp>([](auto) { return Axes({0}); })
-      .Case<replica::AllGatherOp, replica::GatherOp>([](auto gather) { return Axes({static_cast<int64_t>(gather.getAxis())}); })
+      .Case<replica::AllReduceOp, replica::ReduceToOp, replica::BatchReduceToOp,
+            replica::LocalResultsOp>([](auto) { return Axes(std::in_place); })
+      .Case<replica::AllReduceSlicesOp, replica::ReduceSlicesOp>(
+          [](auto) { return Axes({0}); })
+      .Case<replica::AllGatherOp, replica::GatherOp>([](auto gather) {
+        return Axes({static_cast<int64_t>(gather.getAxis())});
+      })
       .Case([](replica::ReduceOp reduce) {
-        return Axes(reduce.getAxes() ? llvm::to_vector(reduce.getAxesAttr().asArrayRef()) : SmallVector<int64_t>());
+        return Axes(reduce.getAxes()
+                        ? llvm::to_vector(reduce.getAxesAttr().asArrayRef())
+                        : SmallVector<int64_t>());
       })
       .Case([](collective::StartOp start) {
-        bool gathers = start.getKind() == collective::Kind::AllGather || start.getKind() == collective::Kind::Gather;
-        return gathers && start.getAxis() ? Axes({static_cast<int64_t>(*start.getAxis())}) : Axes(std::in_place);
+        bool gathers = start.getKind() == collective::Kind::AllGather ||
+                       start.getKind() == collective::Kind::Gather;
+        return gathers && start.getAxis()
+                   ? Axes({static_cast<int64_t>(*start.getAxis())})
+                   : Axes(std::in_place);
       })
       .Default([](Operation *) { return std::nullopt; });
 }
 
-LogicalResult lockstep::verifyCollectiveShapes(FunctionOpInterface function, const UniformityAnalysis &uniformity, Judge &judge) {
+LogicalResult
+lockstep::verifyCollectiveShapes(FunctionOpInterface function,
+                                 const UniformityAnalysis &uniformity,
+                                 Judge &judge) {
   LogicalResult valid = success();
   uniformity.walkEntered(function, [&](Operation *op) {
     std::optional<SmallVector<int64_t>> ragged = getRaggedAxes(op);
     if (!ragged)
       return;
     for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
-      auto type = dyn_cast_or_null<RankedTensorType>(replica::getComponent(operand.getType()));
+      auto type = dyn_cast_or_null<RankedTensorType>(
+          replica::getComponent(operand.getType()));
       if (!type)
         continue;
       for (int64_t d = 0; d < type.getRank(); ++d) {
-        Value size = llvm::is_contained(*ragged, d) ? Value() : findVaryingSize(operand, d, uniformity);
+        Value size = llvm::is_contained(*ragged, d)
+                         ? Value()
+                         : findVaryingSize(operand, d, uniformity);
         if (!size)
           continue;
         InFlightDiagnostic diagnostic = emitUserError(op->getLoc());
-        diagnostic << "operand " << index << " of '" << op->getName() << "' has type " << type << ", and the size of its dimension " << d
+        diagnostic << "operand " << index << " of '" << op->getName()
+                   << "' has type " << type
+                   << ", and the size of its dimension " << d
                    << " may differ between replicas [E_SHAPE_MISMATCH]";
         tellVerdict(diagnostic, judgeSize(size, op, judge));
         tellWay(diagnostic, uniformity, operand);

@@ -23,10 +23,12 @@ std::string lockstep::describeCollective(Operation *collective) {
   std::string text;
   llvm::raw_string_ostream out(text);
   if (auto interface = dyn_cast<CollectiveOpInterface>(collective))
-    out << interface.getKindName() << " in group " << interface.getGroupSymbol();
+    out << interface.getKindName() << " in group "
+        << interface.getGroupSymbol();
   else
     out << collective->getName().stripDialect();
-  if (auto reduction = collective->getAttrOfType<replica::ReductionAttr>("reduction"))
+  if (auto reduction =
+          collective->getAttrOfType<replica::ReductionAttr>("reduction"))
     out << " " << replica::stringifyReduction(reduction.getValue());
   if (auto variable = collective->getAttrOfType<FlatSymbolRefAttr>("variable"))
     out << " " << variable;
@@ -43,15 +45,19 @@ std::string lockstep::describeCollective(Operation *collective) {
 
 std::string lockstep::describeWithLine(Operation *collective) {
   std::string line = userLocation(collective->getLoc());
-  return describeCollective(collective) + (line.empty() ? "" : " (" + line + ")");
+  return describeCollective(collective) +
+         (line.empty() ? "" : " (" + line + ")");
 }
 
-std::string lockstep::describeNext(Operation *op, SymbolTableCollection &symbols) {
+std::string lockstep::describeNext(Operation *op,
+                                   SymbolTableCollection &symbols) {
   for (; op && !isa<FunctionOpInterface>(op); op = op->getParentOp()) {
     for (Operation *next = op->getNextNode(); next; next = next->getNextNode())
       if (Operation *found = findCollective(next, symbols))
         return "goes on to " + describeWithLine(found);
-    if (Operation *parent = op->getParentOp(); parent && (isa<LoopLikeOpInterface>(parent) || !op->getBlock()->hasNoSuccessors()))
+    if (Operation *parent = op->getParentOp();
+        parent && (isa<LoopLikeOpInterface>(parent) ||
+                   !op->getBlock()->hasNoSuccessors()))
       return "goes on";
   }
   return "goes on to the end";
@@ -67,8 +73,11 @@ static std::string describeAttributes(Operation *op, Operation *other) {
   for (Operation *owner : {op, other})
     for (NamedAttribute named : owner->getAttrs()) {
       StringRef name = named.getName();
-      // Which of these there are is said of every collective; what is not there on the other side is seen when it comes to that.
-      if (llvm::is_contained({"kind", "reduction", "group", "variable", "channel", "axis", "operandSegmentSizes"}, name) ||
+      // Which of these there are is said of every collective; what is not there
+      // on the other side is seen when it comes to that.
+      if (llvm::is_contained({"kind", "reduction", "group", "variable",
+                              "channel", "axis", "operandSegmentSizes"},
+                             name) ||
           (owner == other && op->hasAttr(name)))
         continue;
       if (owner == op && other->getAttr(name) != named.getValue())
@@ -85,23 +94,29 @@ static std::string describeBounds(scf::ForOp loop, scf::ForOp other) {
   for (unsigned i = 0; i < 3; ++i) {
     if (loop->getOperand(i) == other->getOperand(i))
       continue;
-    std::optional<int64_t> mine = getConstantIntValue(loop->getOperand(i)), theirs = getConstantIntValue(other->getOperand(i));
+    std::optional<int64_t> mine = getConstantIntValue(loop->getOperand(i)),
+                           theirs = getConstantIntValue(other->getOperand(i));
     if (!mine || mine != theirs)
-      text += " " + kNames[i].str() + " " + (mine ? std::to_string(*mine) : theirs ? "a value" : "another value");
+      text += " " + kNames[i].str() + " " +
+              (mine     ? std::to_string(*mine)
+               : theirs ? "a value"
+                        : "another value");
   }
   return text;
 }
 
 std::string lockstep::describeDetail(const Item &item, const Item &other) {
   Operation *op = item.op, *there = other.op;
-  if (item.isCollective() != other.isCollective() || op->getName() != there->getName())
+  if (item.isCollective() != other.isCollective() ||
+      op->getName() != there->getName())
     return "";
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return describeBounds(loop, cast<scf::ForOp>(there));
   if (isa<scf::WhileOp>(op))
     return " of an unknown number of turns";
   if (!item.isCollective())
-    return op->getOperand(0) == there->getOperand(0) ? "" : " on another condition";
+    return op->getOperand(0) == there->getOperand(0) ? ""
+                                                     : " on another condition";
   std::string text = describeAttributes(op, there);
   if (!text.empty() || describeCollective(op) != describeCollective(there))
     return text;
@@ -110,7 +125,8 @@ std::string lockstep::describeDetail(const Item &item, const Item &other) {
     llvm::interleaveComma(op->getResultTypes(), out << " to ");
     return text;
   }
-  return isa<replica::MergeCallOp>(op) ? " with another region or argument" : " of sizes that may differ";
+  return isa<replica::MergeCallOp>(op) ? " with another region or argument"
+                                       : " of sizes that may differ";
 }
 
 //===----------------------------------------------------------------------===//
@@ -125,29 +141,41 @@ public:
   explicit Table(SequenceMatcher &matcher) : matcher(matcher) {}
 
   void compare(const Way &lhs, const Way &rhs, unsigned depth) {
-    std::optional<size_t> found = matcher.findDifference(lhs.sequence, rhs.sequence);
-    size_t difference = found.value_or(std::min(lhs.sequence.size(), rhs.sequence.size()));
+    std::optional<size_t> found =
+        matcher.findDifference(lhs.sequence, rhs.sequence);
+    size_t difference =
+        found.value_or(std::min(lhs.sequence.size(), rhs.sequence.size()));
     size_t first = difference > kToldBefore ? difference - kToldBefore : 0;
     if (first > 0)
-      add(depth, "(" + std::to_string(first) + (first == 1 ? " equal line)" : " equal lines)"), "", false);
+      add(depth,
+          "(" + std::to_string(first) +
+              (first == 1 ? " equal line)" : " equal lines)"),
+          "", false);
     for (size_t i = first; i < difference; ++i)
       add(depth, describe(lhs.sequence[i]), describe(rhs.sequence[i]), false);
     if (!found)
       return;
-    const Item *left = difference < lhs.sequence.size() ? &lhs.sequence[difference] : nullptr;
-    const Item *right = difference < rhs.sequence.size() ? &rhs.sequence[difference] : nullptr;
-    bool isInside = left && right && !left->isCollective() && !right->isCollective() && left->regions.size() == right->regions.size();
+    const Item *left =
+        difference < lhs.sequence.size() ? &lhs.sequence[difference] : nullptr;
+    const Item *right =
+        difference < rhs.sequence.size() ? &rhs.sequence[difference] : nullptr;
+    bool isInside = left && right && !left->isCollective() &&
+                    !right->isCollective() &&
+                    left->regions.size() == right->regions.size();
     if (isInside)
       for (auto [mine, other] : llvm::zip_equal(left->regions, right->regions))
         if (!matcher.areEqual(mine, other)) {
           add(depth, describe(*left), describe(*right), false);
-          return compare({"", mine, "(nothing more in it)"}, {"", other, "(nothing more in it)"}, depth + 1);
+          return compare({"", mine, "(nothing more in it)"},
+                         {"", other, "(nothing more in it)"}, depth + 1);
         }
-    add(depth, left ? describe(*left, right) : lhs.after, right ? describe(*right, left) : rhs.after, true);
+    add(depth, left ? describe(*left, right) : lhs.after,
+        right ? describe(*right, left) : rhs.after, true);
   }
 
   void add(unsigned depth, std::string left, std::string right, bool differs) {
-    lines.push_back({std::string(2 * depth, ' ') + left, std::string(2 * depth, ' ') + right, differs});
+    lines.push_back({std::string(2 * depth, ' ') + left,
+                     std::string(2 * depth, ' ') + right, differs});
   }
 
   std::string print() const {
@@ -156,8 +184,10 @@ public:
       width = std::max(width, line.left.size());
     std::string text;
     for (const Line &line : lines) {
-      text += "\n    " + line.left + std::string(width - line.left.size(), ' ') + (line.differs ? " != " : " | ") +
-              (line.differs ? "" : " ") + line.right;
+      text += "\n    " + line.left +
+              std::string(width - line.left.size(), ' ') +
+              (line.differs ? " != " : " | ") + (line.differs ? "" : " ") +
+              line.right;
       while (text.back() == ' ')
         text.pop_back();
     }
@@ -172,15 +202,18 @@ private:
 
   /// Beside `other`, from which it differs.
   std::string describe(const Item &item, const Item *other = nullptr) const {
-    std::string line = userLocation(item.op->getLoc()), detail = other ? describeDetail(item, *other) : "";
+    std::string line = userLocation(item.op->getLoc()),
+                detail = other ? describeDetail(item, *other) : "";
     if (!line.empty())
       line = " (" + line + ")";
     if (item.isCollective())
       return describeCollective(item.op) + detail + line;
-    std::string text = (isa<LoopLikeOpInterface>(item.op) ? "loop" : "branch") + detail;
+    std::string text =
+        (isa<LoopLikeOpInterface>(item.op) ? "loop" : "branch") + detail;
     if (auto loop = dyn_cast<scf::ForOp>(item.op))
       if (std::optional<llvm::APInt> turns = loop.getStaticTripCount())
-        text += " of " + std::to_string(turns->getZExtValue()) + (turns->isOne() ? " turn" : " turns");
+        text += " of " + std::to_string(turns->getZExtValue()) +
+                (turns->isOne() ? " turn" : " turns");
     size_t inside = 0;
     Operation *first = nullptr;
     item.op->walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -190,7 +223,8 @@ private:
       ++inside;
       return WalkResult::skip();
     });
-    text += " with " + describeCollective(first) + (inside > 1 ? " and " + std::to_string(inside - 1) + " more" : "");
+    text += " with " + describeCollective(first) +
+            (inside > 1 ? " and " + std::to_string(inside - 1) + " more" : "");
     return text + line;
   }
 
@@ -200,7 +234,8 @@ private:
 
 } // namespace
 
-std::string lockstep::tellSideBySide(const Way &lhs, const Way &rhs, SequenceMatcher &matcher) {
+std::string lockstep::tellSideBySide(const Way &lhs, const Way &rhs,
+                                     SequenceMatcher &matcher) {
   Table table(matcher);
   table.add(0, lhs.who, rhs.who, false);
   table.compare(lhs, rhs, 0);

@@ -14,16 +14,23 @@ namespace lockstep {
 mlir::InFlightDiagnostic emitUserError(mlir::Location location);
 
 /// What the user calls argument `index` of `function`.
-std::string describeArgument(mlir::FunctionOpInterface function, unsigned index);
+std::string describeArgument(mlir::FunctionOpInterface function,
+                             unsigned index);
 
-/// Attaches one note for each step of the way from `value` back to the source that makes it varying, between the two `ranks` if they are
-/// given. Steps on one line of the user's program are told once, and of a long way the middle is left out.
-void tellWay(mlir::InFlightDiagnostic &diagnostic, const UniformityAnalysis &uniformity, mlir::Value value,
+/// Attaches one note for each step of the way from `value` back to the source
+/// that makes it varying, between the two `ranks` if they are given. Steps on
+/// one line of the user's program are told once, and of a long way the middle
+/// is left out.
+void tellWay(mlir::InFlightDiagnostic &diagnostic,
+             const UniformityAnalysis &uniformity, mlir::Value value,
              std::optional<RankPair> ranks = std::nullopt);
 
-/// Attaches a note at a branch or loop that replicas may go through differently, which ends with `more`, then the way of its condition.
-void tellDivergence(mlir::InFlightDiagnostic &diagnostic, const UniformityAnalysis &uniformity, Divergence divergence,
-                    std::optional<RankPair> ranks = std::nullopt, const std::string &more = "");
+/// Attaches a note at a branch or loop that replicas may go through
+/// differently, which ends with `more`, then the way of its condition.
+void tellDivergence(mlir::InFlightDiagnostic &diagnostic,
+                    const UniformityAnalysis &uniformity, Divergence divergence,
+                    std::optional<RankPair> ranks = std::nullopt,
+                    const std::string &more = "");
 
 } // namespace lockstep
 

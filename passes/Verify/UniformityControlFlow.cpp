@@ -1,7 +1,8 @@
 //===- UniformityControlFlow.cpp - Values that depend on the way ----------===//
 //
-// Control dependence: a value is varying if the way to it is decided by a varying value, even if all it is computed from is
-// uniform. Branches and loops of `scf` by their structure, blocks by post-dominance.
+// Control dependence: a value is varying if the way to it is decided by a
+// varying value, even if all it is computed from is uniform. Branches and loops
+// of `scf` by their structure, blocks by post-dominance.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +17,8 @@
 using namespace lockstep;
 using namespace mlir;
 
-void UniformityAnalysis::visitRegionBranch(OpOperand &use, Operation *branch, PartitionId partition) {
+void UniformityAnalysis::visitRegionBranch(OpOperand &use, Operation *branch,
+                                           PartitionId partition) {
   Operation *op = use.getOwner();
   unsigned index = use.getOperandNumber();
   Reason reason{VaryingBy::Operand, branch, use.get()};
@@ -51,22 +53,28 @@ void UniformityAnalysis::visitRegionBranch(OpOperand &use, Operation *branch, Pa
   mark(branch->getResult(index), reason, partition);
 }
 
-/// The bounds of a loop, or its step: they decide how often it is executed and on which numbers.
+/// The bounds of a loop, or its step: they decide how often it is executed and
+/// on which numbers.
 void UniformityAnalysis::visitBounds(OpOperand &use, PartitionId partition) {
   auto loop = cast<scf::ForOp>(use.getOwner());
-  mark(loop.getInductionVar(), {VaryingBy::Operand, loop, use.get()}, partition);
-  if (SmallVector<uint64_t> counts = constants.getTripCounts(loop); !counts.empty()) {
-    // Not a DenseMap, which has no room for some counts: any may be a trip count.
+  mark(loop.getInductionVar(), {VaryingBy::Operand, loop, use.get()},
+       partition);
+  if (SmallVector<uint64_t> counts = constants.getTripCounts(loop);
+      !counts.empty()) {
+    // Not a DenseMap, which has no room for some counts: any may be a trip
+    // count.
     std::map<uint64_t, uint32_t> numbers;
     SmallVector<uint32_t> classes;
     for (uint64_t count : counts)
-      classes.push_back(numbers.try_emplace(count, numbers.size()).first->second);
+      classes.push_back(
+          numbers.try_emplace(count, numbers.size()).first->second);
     partition = partitions.get(classes);
   }
   diverge(loop, use.get(), partition);
 }
 
-bool UniformityAnalysis::addDivergence(Operation *branch, Value condition, PartitionId partition) {
+bool UniformityAnalysis::addDivergence(Operation *branch, Value condition,
+                                       PartitionId partition) {
   Divergence &known = divergent[branch];
   PartitionId together = partitions.meet(known.partition, partition);
   if (together == known.partition) {
@@ -78,17 +86,21 @@ bool UniformityAnalysis::addDivergence(Operation *branch, Value condition, Parti
   return true;
 }
 
-void UniformityAnalysis::diverge(Operation *branch, Value condition, PartitionId partition) {
-  if (!addDivergence(branch, condition, partition) || isBroken(BrokenRule::WaysAreIgnored))
+void UniformityAnalysis::diverge(Operation *branch, Value condition,
+                                 PartitionId partition) {
+  if (!addDivergence(branch, condition, partition) ||
+      isBroken(BrokenRule::WaysAreIgnored))
     return;
   Reason reason{VaryingBy::Control, branch, condition};
   markAll(branch->getResults(), reason, partition);
   for (Region &region : branch->getRegions())
     markAll(region.getArguments(), reason, partition);
-  branch->walk([&](Operation *inner) { visitAssignment(inner, condition, partition); });
+  branch->walk(
+      [&](Operation *inner) { visitAssignment(inner, condition, partition); });
 }
 
-void UniformityAnalysis::markInside(Operation *op, Reason reason, PartitionId partition) {
+void UniformityAnalysis::markInside(Operation *op, Reason reason,
+                                    PartitionId partition) {
   op->walk([&](Operation *inner) {
     markAll(inner->getResults(), reason, partition);
     for (Region &region : inner->getRegions())
@@ -98,29 +110,37 @@ void UniformityAnalysis::markInside(Operation *op, Reason reason, PartitionId pa
   });
 }
 
-void UniformityAnalysis::visitBlockBranch(OpOperand &use, PartitionId partition) {
+void UniformityAnalysis::visitBlockBranch(OpOperand &use,
+                                          PartitionId partition) {
   Operation *op = use.getOwner();
   auto branch = dyn_cast<BranchOpInterface>(op);
   if (!branch)
     return divergeBlocks(op, use.get(), partition);
-  if (std::optional<BlockArgument> argument = branch.getSuccessorBlockArgument(use.getOperandNumber()))
+  if (std::optional<BlockArgument> argument =
+          branch.getSuccessorBlockArgument(use.getOperandNumber()))
     return mark(*argument, {VaryingBy::Operand, op, use.get()}, partition);
   divergeBlocks(op, use.get(), partition);
 }
 
-void UniformityAnalysis::divergeBlocks(Operation *terminator, Value condition, PartitionId partition) {
+void UniformityAnalysis::divergeBlocks(Operation *terminator, Value condition,
+                                       PartitionId partition) {
   if (!addDivergence(terminator, condition, partition))
     return;
-  // Replicas go different ways from here to the first block that all of them come through again.
+  // Replicas go different ways from here to the first block that all of them
+  // come through again.
   Block *origin = terminator->getBlock();
   if (!postDominance)
     postDominance = std::make_unique<PostDominanceInfo>();
   Block *join = getJoin(*postDominance, origin);
-  // Blocks that as many others with the same join have reached have been marked, and so have all behind them.
+  // Blocks that as many others with the same join have reached have been
+  // marked, and so have all behind them.
   auto isMarkedAlready = [&](Block *block) {
-    return llvm::count_if(getDivergencesOf(block), [&](const Divergence &other) {
-             return other.branch != terminator && other.join == join && partitions.meet(other.partition, partition) == other.partition;
-           }) >= kMostDivergences;
+    return llvm::count_if(
+               getDivergencesOf(block), [&](const Divergence &other) {
+                 return other.branch != terminator && other.join == join &&
+                        partitions.meet(other.partition, partition) ==
+                            other.partition;
+               }) >= kMostDivergences;
   };
   llvm::SmallSetVector<Block *, 8> between;
   SmallVector<Block *> pending(origin->getSuccessors());
@@ -130,7 +150,8 @@ void UniformityAnalysis::divergeBlocks(Operation *terminator, Value condition, P
       llvm::append_range(pending, block->getSuccessors());
   }
   Reason reason{VaryingBy::Control, terminator, condition};
-  // What arrives at the join depends on the way; so does what a loop leaves behind, which is inside of `between`.
+  // What arrives at the join depends on the way; so does what a loop leaves
+  // behind, which is inside of `between`.
   bool isMarked = !isBroken(BrokenRule::JoinsAreIgnored);
   if (join && isMarked)
     markAll(join->getArguments(), reason, partition);

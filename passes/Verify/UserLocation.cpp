@@ -10,7 +10,8 @@ std::optional<FileLineColLoc> lockstep::findUserLocation(Location location) {
   using Result = std::optional<FileLineColLoc>;
   return TypeSwitch<Location, Result>(location)
       .Case([](FileLineColRange range) -> Result {
-        return FileLineColLoc::get(range.getFilename(), range.getStartLine(), range.getStartColumn());
+        return FileLineColLoc::get(range.getFilename(), range.getStartLine(),
+                                   range.getStartColumn());
       })
       .Case([](NameLoc name) { return findUserLocation(name.getChildLoc()); })
       .Case([](CallSiteLoc call) {
@@ -23,7 +24,9 @@ std::optional<FileLineColLoc> lockstep::findUserLocation(Location location) {
             return found;
         return std::nullopt;
       })
-      .Case([](OpaqueLoc opaque) { return findUserLocation(opaque.getFallbackLocation()); })
+      .Case([](OpaqueLoc opaque) {
+        return findUserLocation(opaque.getFallbackLocation());
+      })
       .Default([](Location) { return std::nullopt; });
 }
 
@@ -32,7 +35,8 @@ Location lockstep::getUserLocation(Location location) {
   return found ? Location(*found) : location;
 }
 
-/// The name in a location without a file, which captured variables and inputs have.
+/// The name in a location without a file, which captured variables and inputs
+/// have.
 static StringRef findName(Location location) {
   return TypeSwitch<Location, StringRef>(location)
       .Case([](NameLoc name) { return name.getName().getValue(); })
@@ -51,7 +55,10 @@ static StringRef findName(Location location) {
 
 std::string lockstep::userLocation(Location location) {
   std::optional<FileLineColLoc> found = findUserLocation(location);
-  return found ? (found->getFilename().getValue() + ":" + Twine(found->getLine())).str() : std::string();
+  return found
+             ? (found->getFilename().getValue() + ":" + Twine(found->getLine()))
+                   .str()
+             : std::string();
 }
 
 std::string lockstep::userLocationOrName(Location location) {

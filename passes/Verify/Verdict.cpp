@@ -12,54 +12,77 @@
 using namespace lockstep;
 using namespace mlir;
 
-/// Of more branches, on which one error depends, nobody asks which depend on the same inputs: that is quadratic.
+/// Of more branches, on which one error depends, nobody asks which depend on
+/// the same inputs: that is quadratic.
 static constexpr size_t kMostBranches = 32;
 
-static constexpr StringLiteral kVerdict = "verdict", kReason = "reason", kCondition = "condition", kInputs = "arguments";
+static constexpr StringLiteral kVerdict = "verdict", kReason = "reason",
+                               kCondition = "condition", kInputs = "arguments";
 
 //===----------------------------------------------------------------------===//
 // Telling it
 //===----------------------------------------------------------------------===//
 
-StringRef lockstep::toString(const Verdict &verdict) { return verdict.isWrong ? "wrong" : "not provable"; }
+StringRef lockstep::toString(const Verdict &verdict) {
+  return verdict.isWrong ? "wrong" : "not provable";
+}
 
-void lockstep::tellVerdict(InFlightDiagnostic &diagnostic, const Verdict &verdict) {
+void lockstep::tellVerdict(InFlightDiagnostic &diagnostic,
+                           const Verdict &verdict) {
   diagnostic << " (" << toString(verdict) << ": " << verdict.reason << ")";
   Diagnostic *told = diagnostic.getUnderlyingDiagnostic();
   if (!told)
     return;
   Builder builder(told->getLocation().getContext());
-  SmallVector<NamedAttribute> entries = {builder.getNamedAttr(kVerdict, builder.getStringAttr(toString(verdict))),
-                                         builder.getNamedAttr(kReason, builder.getStringAttr(verdict.reason))};
-  if (std::string line = verdict.condition ? userLocation(verdict.condition->getLoc()) : ""; !line.empty())
-    entries.push_back(builder.getNamedAttr(kCondition, builder.getStringAttr(line)));
-  told->getMetadata().push_back(DiagnosticArgument(Attribute(builder.getDictionaryAttr(entries))));
+  SmallVector<NamedAttribute> entries = {
+      builder.getNamedAttr(kVerdict, builder.getStringAttr(toString(verdict))),
+      builder.getNamedAttr(kReason, builder.getStringAttr(verdict.reason))};
+  if (std::string line =
+          verdict.condition ? userLocation(verdict.condition->getLoc()) : "";
+      !line.empty())
+    entries.push_back(
+        builder.getNamedAttr(kCondition, builder.getStringAttr(line)));
+  told->getMetadata().push_back(
+      DiagnosticArgument(Attribute(builder.getDictionaryAttr(entries))));
   if (verdict.inputs)
-    told->getMetadata().push_back(DiagnosticArgument(Attribute(verdict.inputs)));
+    told->getMetadata().push_back(
+        DiagnosticArgument(Attribute(verdict.inputs)));
 }
 
 static DictionaryAttr findEntries(Diagnostic &diagnostic, StringRef key) {
   for (const DiagnosticArgument &argument : diagnostic.getMetadata())
-    if (argument.getKind() == DiagnosticArgument::DiagnosticArgumentKind::Attribute)
-      if (auto entries = dyn_cast<DictionaryAttr>(argument.getAsAttribute()); entries && entries.contains(key))
+    if (argument.getKind() ==
+        DiagnosticArgument::DiagnosticArgumentKind::Attribute)
+      if (auto entries = dyn_cast<DictionaryAttr>(argument.getAsAttribute());
+          entries && entries.contains(key))
         return entries;
   return {};
 }
 
-DictionaryAttr lockstep::findVerdict(Diagnostic &diagnostic) { return findEntries(diagnostic, kVerdict); }
-DictionaryAttr lockstep::findInputs(Diagnostic &diagnostic) { return findEntries(diagnostic, kInputs); }
+DictionaryAttr lockstep::findVerdict(Diagnostic &diagnostic) {
+  return findEntries(diagnostic, kVerdict);
+}
+DictionaryAttr lockstep::findInputs(Diagnostic &diagnostic) {
+  return findEntries(diagnostic, kInputs);
+}
 
 static std::string describe(Operation *branch) {
   std::string line = userLocation(branch->getLoc());
-  return "'" + branch->getName().getStringRef().str() + "'" + (line.empty() ? "" : " (" + line + ")");
+  return "'" + branch->getName().getStringRef().str() + "'" +
+         (line.empty() ? "" : " (" + line + ")");
 }
 
 static std::string describe(RankPair ranks) {
-  return "replicas " + std::to_string(std::min(ranks.first, ranks.second)) + " and " + std::to_string(std::max(ranks.first, ranks.second));
+  return "replicas " + std::to_string(std::min(ranks.first, ranks.second)) +
+         " and " + std::to_string(std::max(ranks.first, ranks.second));
 }
 
-static Verdict isWrong(std::string reason, Operation *condition) { return {true, std::move(reason), condition}; }
-static Verdict isOpen(std::string reason, Operation *condition) { return {false, std::move(reason), condition}; }
+static Verdict isWrong(std::string reason, Operation *condition) {
+  return {true, std::move(reason), condition};
+}
+static Verdict isOpen(std::string reason, Operation *condition) {
+  return {false, std::move(reason), condition};
+}
 
 //===----------------------------------------------------------------------===//
 // Ways to a place
@@ -74,20 +97,24 @@ static SmallVector<Value> getConditions(Operation *branch) {
   auto between = dyn_cast<BranchOpInterface>(branch);
   SmallVector<Value> conditions;
   for (OpOperand &operand : branch->getOpOperands())
-    if (!between || !between.getSuccessorBlockArgument(operand.getOperandNumber()))
+    if (!between ||
+        !between.getSuccessorBlockArgument(operand.getOperandNumber()))
       conditions.push_back(operand.get());
   return conditions;
 }
 
-/// Branches between blocks are all taken to matter for what stands in one of the blocks.
+/// Branches between blocks are all taken to matter for what stands in one of
+/// the blocks.
 std::vector<Judge::Step> Judge::getWay(Operation *place) const {
   std::vector<Step> way;
   for (Operation *op = place; op != function; op = op->getParentOp()) {
     Region *region = op->getParentRegion();
     Operation *parent = region->getParentOp();
     // What stands before the condition of a loop is executed at least once.
-    bool isAlwaysReached = isa<scf::WhileOp>(parent) && region->getRegionNumber() == 0;
-    if (isa<scf::IfOp, scf::IndexSwitchOp, scf::ForOp, scf::WhileOp>(parent) && !isAlwaysReached)
+    bool isAlwaysReached =
+        isa<scf::WhileOp>(parent) && region->getRegionNumber() == 0;
+    if (isa<scf::IfOp, scf::IndexSwitchOp, scf::ForOp, scf::WhileOp>(parent) &&
+        !isAlwaysReached)
       way.push_back({parent, region->getRegionNumber()});
     if (!region->hasOneBlock())
       for (Block &block : *region)
@@ -97,10 +124,12 @@ std::vector<Judge::Step> Judge::getWay(Operation *place) const {
   return way;
 }
 
-/// Takes those out of `ranks` that are known not to go there. Some do: nothing is asked about a place that no rank comes to.
+/// Takes those out of `ranks` that are known not to go there. Some do: nothing
+/// is asked about a place that no rank comes to.
 Judge::Leads Judge::leads(const Step &step, llvm::BitVector &ranks) const {
   const RankConstants &constants = uniformity.getConstants();
-  if (isa<scf::IfOp, scf::IndexSwitchOp>(step.branch) && matchPattern(step.branch->getOperand(0), m_Constant()))
+  if (isa<scf::IfOp, scf::IndexSwitchOp>(step.branch) &&
+      matchPattern(step.branch->getOperand(0), m_Constant()))
     return Leads::Always;
   llvm::BitVector there;
   if (auto loop = dyn_cast<scf::ForOp>(step.branch)) {
@@ -119,9 +148,11 @@ Judge::Leads Judge::leads(const Step &step, llvm::BitVector &ranks) const {
 }
 
 /// Branches and loops inside of `branch` may issue what is missed.
-void Judge::addInside(Operation *branch, llvm::SetVector<Operation *> &others) const {
+void Judge::addInside(Operation *branch,
+                      llvm::SetVector<Operation *> &others) const {
   branch->walk([&](Operation *inner) {
-    if (inner != branch && isa<scf::IfOp, scf::IndexSwitchOp, scf::ForOp, scf::WhileOp>(inner) &&
+    if (inner != branch &&
+        isa<scf::IfOp, scf::IndexSwitchOp, scf::ForOp, scf::WhileOp>(inner) &&
         findCollective(inner, uniformity.getSymbols()))
       others.insert(inner);
   });
@@ -137,23 +168,41 @@ bool Judge::isKnown(const Divergence &divergence) const {
   return !uniformity.getConstants().lookup(divergence.condition).empty();
 }
 
-Verdict Judge::judgeMissing(Operation *collective, const Divergence &divergence, std::optional<RankPair> ranks) {
-  return judge({collective, divergence.condition, divergence.branch, divergence.partition, isKnown(divergence), ranks});
+Verdict Judge::judgeMissing(Operation *collective, const Divergence &divergence,
+                            std::optional<RankPair> ranks) {
+  return judge({collective, divergence.condition, divergence.branch,
+                divergence.partition, isKnown(divergence), ranks});
 }
 
-Verdict Judge::judgeDifferent(const Item &lhs, const Item &rhs, const Divergence &divergence, std::optional<RankPair> ranks) {
-  Operation *place = lhs.isCollective() ? lhs.op : findCollective(lhs.op, uniformity.getSymbols());
-  Question question{place, divergence.condition, divergence.branch, divergence.partition, isKnown(divergence), ranks};
+Verdict Judge::judgeDifferent(const Item &lhs, const Item &rhs,
+                              const Divergence &divergence,
+                              std::optional<RankPair> ranks) {
+  Operation *place = lhs.isCollective()
+                         ? lhs.op
+                         : findCollective(lhs.op, uniformity.getSymbols());
+  Question question{place,
+                    divergence.condition,
+                    divergence.branch,
+                    divergence.partition,
+                    isKnown(divergence),
+                    ranks};
   if (std::optional<Verdict> undecided = findUndecided(lhs, rhs, divergence))
     return tryOut(question, std::move(*undecided));
   return judge(question);
 }
 
-/// What is not known of two that stand in each other's place, whoever goes where.
-std::optional<Verdict> Judge::findUndecided(const Item &lhs, const Item &rhs, const Divergence &divergence) const {
-  auto isLoop = [](const Item &item) { return isa<scf::ForOp, scf::WhileOp>(item.op); };
-  if (isLoop(lhs) || isLoop(rhs) || (!lhs.isCollective() && !rhs.isCollective()))
-    return isOpen("whether " + describe(lhs.op) + " and " + describe(rhs.op) + " issue the same could not be decided",
+/// What is not known of two that stand in each other's place, whoever goes
+/// where.
+std::optional<Verdict>
+Judge::findUndecided(const Item &lhs, const Item &rhs,
+                     const Divergence &divergence) const {
+  auto isLoop = [](const Item &item) {
+    return isa<scf::ForOp, scf::WhileOp>(item.op);
+  };
+  if (isLoop(lhs) || isLoop(rhs) ||
+      (!lhs.isCollective() && !rhs.isCollective()))
+    return isOpen("whether " + describe(lhs.op) + " and " + describe(rhs.op) +
+                      " issue the same could not be decided",
                   lhs.isCollective() ? rhs.op : lhs.op);
   if (lhs.isCollective() && rhs.isCollective()) {
     Operation *left = lhs.op, *right = rhs.op;
@@ -163,41 +212,62 @@ std::optional<Verdict> Judge::findUndecided(const Item &lhs, const Item &rhs, co
         return shaped && !shaped.hasStaticShape();
       });
     };
-    bool areLike = left->getName() == right->getName() && left->getAttrDictionary() == right->getAttrDictionary();
+    bool areLike = left->getName() == right->getName() &&
+                   left->getAttrDictionary() == right->getAttrDictionary();
     if (areLike && (hasDynamic(left) || hasDynamic(right)))
-      return isOpen("whether the sizes of their operands are equal could not be decided", divergence.branch);
-    if (areLike && left->getOperandTypes() == right->getOperandTypes() && left->getResultTypes() == right->getResultTypes())
-      return isOpen("whether what they do with the values of all replicas is the same could not be decided", divergence.branch);
-    // In opposite orders two groups block each other only if they share two ranks that go different ways.
+      return isOpen(
+          "whether the sizes of their operands are equal could not be decided",
+          divergence.branch);
+    if (areLike && left->getOperandTypes() == right->getOperandTypes() &&
+        left->getResultTypes() == right->getResultTypes())
+      return isOpen("whether what they do with the values of all replicas is "
+                    "the same could not be decided",
+                    divergence.branch);
+    // In opposite orders two groups block each other only if they share two
+    // ranks that go different ways.
     if (uniformity.getMembers(left) != uniformity.getMembers(right))
-      return isOpen("whether members of both groups go different ways could not be decided", divergence.branch);
+      return isOpen("whether members of both groups go different ways could "
+                    "not be decided",
+                    divergence.branch);
   }
   return std::nullopt;
 }
 
 Verdict Judge::judgeReached(Operation *place, const Divergence &divergence) {
-  return judge({place, divergence.condition, divergence.branch, divergence.partition, isKnown(divergence), std::nullopt, place});
+  return judge({place, divergence.condition, divergence.branch,
+                divergence.partition, isKnown(divergence), std::nullopt,
+                place});
 }
 
 Verdict Judge::judgeValue(Value value, Operation *place) {
   // What is equal wherever it is defined differs in that not all come by.
   if (uniformity.isEqualWhereDefined(value))
-    if (Divergence divergence = uniformity.getDivergenceAround(value.getDefiningOp() ? value.getDefiningOp() : place))
+    if (Divergence divergence = uniformity.getDivergenceAround(
+            value.getDefiningOp() ? value.getDefiningOp() : place))
       return judgeReached(place, divergence);
   bool isKnown = !uniformity.getConstants().lookup(value).empty();
-  return judge({place, value, nullptr, uniformity.getPartition(value), isKnown, std::nullopt, place});
+  return judge({place, value, nullptr, uniformity.getPartition(value), isKnown,
+                std::nullopt, place});
 }
 
-/// What the form of the program leaves open, and what it calls wrong because inputs may be so, is tried out.
+/// What the form of the program leaves open, and what it calls wrong because
+/// inputs may be so, is tried out.
 Verdict Judge::tryOut(const Question &question, Verdict byForm) {
-  std::optional<Witness> witness = question.use
-                                       ? search.findDifferent(question.use, question.branch ? Value() : question.value, question.branch)
-                                       : search.findBlocked(question.branch, refused.getArrayRef());
-  std::string does = question.branch ? " can lead replicas different ways" : " can make it different";
+  std::optional<Witness> witness =
+      question.use
+          ? search.findDifferent(question.use,
+                                 question.branch ? Value() : question.value,
+                                 question.branch)
+          : search.findBlocked(question.branch, refused.getArrayRef());
+  std::string does = question.branch ? " can lead replicas different ways"
+                                     : " can make it different";
   if (!witness) {
     if (!byForm.isWrong)
       return byForm;
-    Verdict verdict = isOpen("whether " + byForm.reason + " could not be decided: " + search.describeEffort(), byForm.condition);
+    Verdict verdict =
+        isOpen("whether " + byForm.reason +
+                   " could not be decided: " + search.describeEffort(),
+               byForm.condition);
     verdict.isDoubtful = true;
     return verdict;
   }
@@ -205,11 +275,13 @@ Verdict Judge::tryOut(const Question &question, Verdict byForm) {
   verdict.isSeen = true;
   verdict.inputs = search.getInputs(*witness);
   bool isInside = witness->branch != question.branch;
-  SmallVector<Value> values = isInside ? getConditions(witness->branch) : SmallVector<Value>{question.value};
+  SmallVector<Value> values = isInside ? getConditions(witness->branch)
+                                       : SmallVector<Value>{question.value};
   // Only what comes to it as it is on each replica can be named as the cause.
   Inputs own = Inputs::ownOf(values, uniformity);
   Value differs;
-  std::string example = search.describe(*witness, own.arguments.getArrayRef(), &differs);
+  std::string example =
+      search.describe(*witness, own.arguments.getArrayRef(), &differs);
   if (differs) {
     Inputs named;
     named.arguments.insert(differs);
@@ -217,8 +289,10 @@ Verdict Judge::tryOut(const Question &question, Verdict byForm) {
     if (isInside)
       verdict.reason += " in " + describe(witness->branch);
   } else if (question.branch) {
-    verdict.reason = describe(witness->ranks) + " go different ways" + (isInside ? " in " + describe(witness->branch) : "");
-    example = search.describe(*witness, Inputs::of(values).arguments.getArrayRef(), &differs);
+    verdict.reason = describe(witness->ranks) + " go different ways" +
+                     (isInside ? " in " + describe(witness->branch) : "");
+    example = search.describe(
+        *witness, Inputs::of(values).arguments.getArrayRef(), &differs);
   } else {
     verdict.reason = "replicas have different values";
     example.clear();
@@ -228,14 +302,22 @@ Verdict Judge::tryOut(const Question &question, Verdict byForm) {
   return verdict;
 }
 
-/// The constants of the ranks say how they go; what else decides on the way must not depend on the rank.
-Verdict Judge::judgeByRank(const Question &question, const llvm::BitVector &ranks) const {
+/// The constants of the ranks say how they go; what else decides on the way
+/// must not depend on the rank.
+Verdict Judge::judgeByRank(const Question &question,
+                           const llvm::BitVector &ranks) const {
   std::optional<RankPair> pair = question.ranks;
   if (!pair || !ranks.test(pair->first) || !ranks.test(pair->second))
-    pair = question.ranks ? std::nullopt : uniformity.getPartitions().findSeparated(question.partition, ranks);
+    pair = question.ranks ? std::nullopt
+                          : uniformity.getPartitions().findSeparated(
+                                question.partition, ranks);
   if (!pair)
-    return isOpen("whether replicas that differ come there could not be decided", question.branch);
-  return isWrong(describe(*pair) + (question.branch ? " go different ways" : " have different values"), question.branch);
+    return isOpen(
+        "whether replicas that differ come there could not be decided",
+        question.branch);
+  return isWrong(describe(*pair) + (question.branch ? " go different ways"
+                                                    : " have different values"),
+                 question.branch);
 }
 
 Verdict Judge::judge(const Question &question) {
@@ -244,13 +326,17 @@ Verdict Judge::judge(const Question &question) {
   if (opinion.state == Opinion::Final && !(opinion.verdict.isWrong && other))
     return opinion.verdict;
   Verdict verdict = tryOut(question, std::move(opinion.verdict));
-  // What somebody else assigns to the same variable may come later, and be equal on all replicas.
+  // What somebody else assigns to the same variable may come later, and be
+  // equal on all replicas.
   if (verdict.isDoubtful && other)
-    return isOpen("whether " + describe(other) + " replaces it could not be decided", verdict.condition);
+    return isOpen("whether " + describe(other) +
+                      " replaces it could not be decided",
+                  verdict.condition);
   return verdict;
 }
 
-/// The last operation that writes to the variable to which `op` does, other than `op`; null if there is none.
+/// The last operation that writes to the variable to which `op` does, other
+/// than `op`; null if there is none.
 Operation *Judge::findOtherWriter(Operation *op) {
   auto name = op->getAttrOfType<FlatSymbolRefAttr>("variable");
   if (!name)
@@ -270,7 +356,8 @@ Operation *Judge::findOtherWriter(Operation *op) {
 
 Judge::Opinion Judge::judgeByForm(const Question &question) const {
   llvm::BitVector ranks(uniformity.getPartitions().getNumRanks(), true);
-  if (std::optional<llvm::BitVector> members = uniformity.getMembers(question.place))
+  if (std::optional<llvm::BitVector> members =
+          uniformity.getMembers(question.place))
     ranks &= *members;
   // All branches on which it depends, beside the one that is asked about.
   llvm::SetVector<Operation *> onWay, others;
@@ -278,9 +365,12 @@ Judge::Opinion Judge::judgeByForm(const Question &question) const {
     if (step.branch == question.branch)
       continue;
     Leads known = leads(step, ranks);
-    bool isInside = question.branch && question.branch->isProperAncestor(step.branch);
+    bool isInside =
+        question.branch && question.branch->isProperAncestor(step.branch);
     if (known == Leads::ByRank && isInside)
-      return {isOpen("whether replicas that differ come there could not be decided", step.branch)};
+      return {
+          isOpen("whether replicas that differ come there could not be decided",
+                 step.branch)};
     if (known == Leads::ByInput)
       onWay.insert(step.branch);
   }
@@ -291,40 +381,59 @@ Judge::Opinion Judge::judgeByForm(const Question &question) const {
   }
   others.insert_range(onWay);
   if (others.size() > kMostBranches)
-    return {isOpen("it depends on " + std::to_string(others.size()) + " branches", question.branch), Opinion::Final};
+    return {
+        isOpen("it depends on " + std::to_string(others.size()) + " branches",
+               question.branch),
+        Opinion::Final};
   Inputs asked = Inputs::of(question.value);
   std::vector<Inputs> inputs;
   for (Operation *other : others)
     inputs.push_back(Inputs::of(getConditions(other)));
 
   auto share = [&](Operation *one, Operation *other) -> Opinion {
-    return {isOpen("whether " + describe(one) + " and " + describe(other) + " decide alike could not be decided", one)};
+    return {isOpen("whether " + describe(one) + " and " + describe(other) +
+                       " decide alike could not be decided",
+                   one)};
   };
-  std::string name = question.branch ? "the condition of " + describe(question.branch) : "it";
+  std::string name =
+      question.branch ? "the condition of " + describe(question.branch) : "it";
   Verdict verdict;
   if (question.isKnown) {
     for (auto [other, from] : llvm::zip_equal(others, inputs))
       if (from.hasRank)
-        return question.branch ? share(question.branch, other)
-                               : Opinion{isOpen("whether replicas that differ come there could not be decided", other)};
+        return question.branch
+                   ? share(question.branch, other)
+                   : Opinion{isOpen("whether replicas that differ come there "
+                                    "could not be decided",
+                                    other)};
     verdict = judgeByRank(question, ranks);
   } else {
     if (!ranks.empty() && ranks.count() < 2)
-      return {isOpen("whether replicas that differ come there could not be decided", question.branch)};
+      return {
+          isOpen("whether replicas that differ come there could not be decided",
+                 question.branch)};
     Inputs own = Inputs::ownOf(question.value, uniformity);
     if (own.arguments.empty()) {
       std::string from = own.describe();
-      return {
-          isOpen("whether " + name + " differs could not be decided" + (from.empty() ? "" : ": it follows from " + from), question.branch)};
+      return {isOpen("whether " + name + " differs could not be decided" +
+                         (from.empty() ? "" : ": it follows from " + from),
+                     question.branch)};
     }
-    // A condition that also depends on something that others decide may be decided by that alone.
+    // A condition that also depends on something that others decide may be
+    // decided by that alone.
     for (auto [other, from] : llvm::zip_equal(others, inputs))
       if (asked.meets(from))
         return question.branch
                    ? share(question.branch, other)
-                   : Opinion{isOpen("whether values that differ come there through " + describe(other) + " could not be decided", other)};
+                   : Opinion{isOpen(
+                         "whether values that differ come there through " +
+                             describe(other) + " could not be decided",
+                         other)};
     own.variables.clear();
-    verdict = isWrong(own.describe() + (question.branch ? " can lead replicas different ways" : " can make it different"), question.branch);
+    verdict = isWrong(own.describe() +
+                          (question.branch ? " can lead replicas different ways"
+                                           : " can make it different"),
+                      question.branch);
   }
   if (!verdict.isWrong)
     return {verdict};
@@ -332,12 +441,18 @@ Judge::Opinion Judge::judgeByForm(const Question &question) const {
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!onWay.contains(others[i]))
       continue;
-    bool isFree = (!inputs[i].arguments.empty() || !inputs[i].variables.empty()) && !inputs[i].meets(asked);
+    bool isFree =
+        (!inputs[i].arguments.empty() || !inputs[i].variables.empty()) &&
+        !inputs[i].meets(asked);
     for (size_t j = 0; j < inputs.size(); ++j)
-      isFree &= i == j || !onWay.contains(others[j]) || !inputs[i].meets(inputs[j]);
+      isFree &=
+          i == j || !onWay.contains(others[j]) || !inputs[i].meets(inputs[j]);
     if (!isFree)
-      return {isOpen("whether " + describe(others[i]) + " leads there could not be decided", others[i])};
+      return {isOpen("whether " + describe(others[i]) +
+                         " leads there could not be decided",
+                     others[i])};
   }
   // What follows from the numbers of the replicas alone is so on all inputs.
-  return {verdict, question.isKnown && onWay.empty() ? Opinion::Final : Opinion::Open};
+  return {verdict,
+          question.isKnown && onWay.empty() ? Opinion::Final : Opinion::Open};
 }

@@ -1,11 +1,13 @@
 //===- Verdict.h - Wrong, or not provable -----------------------*- C++ -*-===//
 //
-// The checks refuse what they cannot prove. Of some of that it is known that it goes wrong: there is data on which it does. Of the rest
-// nobody knows, and the user is told what could not be decided.
+// The checks refuse what they cannot prove. Of some of that it is known that it
+// goes wrong: there is data on which it does. Of the rest nobody knows, and the
+// user is told what could not be decided.
 //
-// It is known if the constants of two ranks differ in a condition, and nothing that an input decides stands on the way; or if inputs have
-// been found on which replicas block each other, or copies differ (Witness.h). Where neither is so, the form of the program says what
-// it is that could not be decided.
+// It is known if the constants of two ranks differ in a condition, and nothing
+// that an input decides stands on the way; or if inputs have been found on
+// which replicas block each other, or copies differ (Witness.h). Where neither
+// is so, the form of the program says what it is that could not be decided.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,19 +29,23 @@ struct Verdict {
   std::string reason;
   /// The branch or loop whose condition is meant; null if there is none.
   mlir::Operation *condition = nullptr;
-  /// If it is wrong: this has been seen. If it is not: the form of the program says that it is, but it has not been seen.
+  /// If it is wrong: this has been seen. If it is not: the form of the program
+  /// says that it is, but it has not been seen.
   bool isSeen = false, isDoubtful = false;
-  /// The inputs on which it has been, as in `WitnessSearch::getInputs`; null if they are not recorded.
+  /// The inputs on which it has been, as in `WitnessSearch::getInputs`; null if
+  /// they are not recorded.
   mlir::DictionaryAttr inputs = {};
 };
 
 /// "wrong" or "not provable".
 llvm::StringRef toString(const Verdict &verdict);
 
-/// Ends the message of an error with its verdict, and gives it to who records errors (`findVerdict`).
+/// Ends the message of an error with its verdict, and gives it to who records
+/// errors (`findVerdict`).
 void tellVerdict(mlir::InFlightDiagnostic &diagnostic, const Verdict &verdict);
 
-/// A verdict as it was told: `verdict`, `reason` and, as FILE:LINE, `condition`, which may be missing. Null for other errors.
+/// A verdict as it was told: `verdict`, `reason` and, as FILE:LINE,
+/// `condition`, which may be missing. Null for other errors.
 mlir::DictionaryAttr findVerdict(mlir::Diagnostic &diagnostic);
 
 /// The inputs of a verdict as it was told; null if there are none.
@@ -48,17 +54,25 @@ mlir::DictionaryAttr findInputs(mlir::Diagnostic &diagnostic);
 /// Gives errors of one function their verdicts.
 class Judge {
 public:
-  explicit Judge(mlir::FunctionOpInterface function, const UniformityAnalysis &uniformity)
-      : function(function), uniformity(uniformity), search(function, uniformity) {}
+  explicit Judge(mlir::FunctionOpInterface function,
+                 const UniformityAnalysis &uniformity)
+      : function(function), uniformity(uniformity),
+        search(function, uniformity) {}
 
-  /// A branch that is refused. Several of them may make good for each other: who does not meet in the one meets in the other.
+  /// A branch that is refused. Several of them may make good for each other:
+  /// who does not meet in the one meets in the other.
   void addRefused(mlir::Operation *branch) { refused.insert(branch); }
 
-  /// Some replicas come to `collective`, others go another way through `divergence`; `ranks` are two of them, if they are known.
-  Verdict judgeMissing(mlir::Operation *collective, const Divergence &divergence, std::optional<RankPair> ranks);
+  /// Some replicas come to `collective`, others go another way through
+  /// `divergence`; `ranks` are two of them, if they are known.
+  Verdict judgeMissing(mlir::Operation *collective,
+                       const Divergence &divergence,
+                       std::optional<RankPair> ranks);
 
   /// The same where others come to something else in its place.
-  Verdict judgeDifferent(const Item &lhs, const Item &rhs, const Divergence &divergence, std::optional<RankPair> ranks);
+  Verdict judgeDifferent(const Item &lhs, const Item &rhs,
+                         const Divergence &divergence,
+                         std::optional<RankPair> ranks);
 
   /// `value` is to be equal on all replicas at `place`.
   Verdict judgeValue(mlir::Value value, mlir::Operation *place);
@@ -79,11 +93,13 @@ private:
     mlir::Value value;
     /// The branch that the value decides; null if the value itself matters.
     mlir::Operation *branch = nullptr;
-    /// Which ranks are known to have equal values, and two that are known to differ.
+    /// Which ranks are known to have equal values, and two that are known to
+    /// differ.
     PartitionId partition = PartitionTable::kWhole;
     bool isKnown = false;
     std::optional<RankPair> ranks;
-    /// Where it does harm if they differ: what must be equal there; null if replicas block each other.
+    /// Where it does harm if they differ: what must be equal there; null if
+    /// replicas block each other.
     mlir::Operation *use = nullptr;
   };
   /// What the form of the program says.
@@ -100,19 +116,25 @@ private:
   Verdict judge(const Question &question);
   Verdict tryOut(const Question &question, Verdict byForm);
   Opinion judgeByForm(const Question &question) const;
-  std::optional<Verdict> findUndecided(const Item &lhs, const Item &rhs, const Divergence &divergence) const;
-  Verdict judgeByRank(const Question &question, const llvm::BitVector &ranks) const;
+  std::optional<Verdict> findUndecided(const Item &lhs, const Item &rhs,
+                                       const Divergence &divergence) const;
+  Verdict judgeByRank(const Question &question,
+                      const llvm::BitVector &ranks) const;
   std::vector<Step> getWay(mlir::Operation *place) const;
   Leads leads(const Step &step, llvm::BitVector &ranks) const;
-  void addInside(mlir::Operation *branch, llvm::SetVector<mlir::Operation *> &others) const;
+  void addInside(mlir::Operation *branch,
+                 llvm::SetVector<mlir::Operation *> &others) const;
   bool isKnown(const Divergence &divergence) const;
   mlir::Operation *findOtherWriter(mlir::Operation *op);
 
   mlir::FunctionOpInterface function;
   const UniformityAnalysis &uniformity;
   llvm::SetVector<mlir::Operation *> refused;
-  /// The last two operations that write to each variable, if they have been asked for.
-  llvm::DenseMap<mlir::Attribute, std::pair<mlir::Operation *, mlir::Operation *>> lastWrites;
+  /// The last two operations that write to each variable, if they have been
+  /// asked for.
+  llvm::DenseMap<mlir::Attribute,
+                 std::pair<mlir::Operation *, mlir::Operation *>>
+      lastWrites;
   WitnessSearch search;
 };
 

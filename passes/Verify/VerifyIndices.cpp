@@ -1,7 +1,8 @@
 //===- VerifyIndices.cpp - Indices that are known to be out of range ------===//
 //
-// An index out of range is undefined where it is executed. What is certainly executed, with an index that is written down, is refused
-// here; everything else is the interpreter's to find.
+// An index out of range is undefined where it is executed. What is certainly
+// executed, with an index that is written down, is refused here; everything
+// else is the interpreter's to find.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +31,8 @@ bool hasElements(Type type) {
   return tensor && tensor.hasStaticShape() && tensor.getNumElements() > 0;
 }
 
-/// True if whoever executes the operation around `region` executes the first block of it.
+/// True if whoever executes the operation around `region` executes the first
+/// block of it.
 bool isEntered(Region &region) {
   Operation *op = region.getParentOp();
   if (isa<OpensContextInterface, scf::ExecuteRegionOp>(op))
@@ -41,7 +43,8 @@ bool isEntered(Region &region) {
   }
   if (auto branch = dyn_cast<scf::IfOp>(op)) {
     llvm::APInt condition;
-    return matchPattern(branch.getCondition(), m_ConstantInt(&condition)) && condition.isOne() == (region.getRegionNumber() == 0);
+    return matchPattern(branch.getCondition(), m_ConstantInt(&condition)) &&
+           condition.isOne() == (region.getRegionNumber() == 0);
   }
   // What comes before the condition of a loop is executed at least once.
   if (isa<scf::WhileOp>(op))
@@ -49,12 +52,14 @@ bool isEntered(Region &region) {
   if (isa<tensor::GenerateOp>(op))
     return hasElements(op->getResult(0).getType());
   if (auto loops = dyn_cast<linalg::LinalgOp>(op))
-    return llvm::all_of(loops.getStaticLoopRanges(), [](int64_t size) { return !ShapedType::isDynamic(size) && size > 0; });
+    return llvm::all_of(loops.getStaticLoopRanges(), [](int64_t size) {
+      return !ShapedType::isDynamic(size) && size > 0;
+    });
   return false;
 }
 
-/// True if `op` is executed whenever the function is, if that is seen from the operations around it. (Blocks behind the first may be
-/// passed by.)
+/// True if `op` is executed whenever the function is, if that is seen from the
+/// operations around it. (Blocks behind the first may be passed by.)
 bool isAlwaysExecuted(Operation *op, Operation *function) {
   for (; op != function; op = op->getParentOp())
     if (!op->getBlock()->isEntryBlock() || !isEntered(*op->getParentRegion()))
@@ -73,43 +78,57 @@ struct VerifyIndices : impl::VerifyIndicesPassBase<VerifyIndices> {
 private:
   void visit(Operation *op, Operation *function) {
     if (auto extract = dyn_cast<tensor::ExtractOp>(op))
-      verifyElement(op, extract.getTensor().getType(), extract.getIndices(), function);
+      verifyElement(op, extract.getTensor().getType(), extract.getIndices(),
+                    function);
     else if (auto insert = dyn_cast<tensor::InsertOp>(op))
-      verifyElement(op, insert.getDest().getType(), insert.getIndices(), function);
+      verifyElement(op, insert.getDest().getType(), insert.getIndices(),
+                    function);
     else if (auto extract = dyn_cast<tensor::ExtractSliceOp>(op))
       verifySlice(extract, extract.getSourceType(), function);
     else if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
       verifySlice(insert, insert.getDestType(), function);
   }
 
-  void verifyElement(Operation *op, TensorType type, ValueRange indices, Operation *function) {
+  void verifyElement(Operation *op, TensorType type, ValueRange indices,
+                     Operation *function) {
     for (auto [dimension, value] : llvm::enumerate(indices)) {
       std::optional<int64_t> index = getConstantIntValue(value);
       int64_t size = type.getDimSize(dimension);
-      if (!index || ShapedType::isDynamic(size) || (*index >= 0 && *index < size) || !isAlwaysExecuted(op, function))
+      if (!index || ShapedType::isDynamic(size) ||
+          (*index >= 0 && *index < size) || !isAlwaysExecuted(op, function))
         continue;
       signalPassFailure();
-      emitUserError(op->getLoc()) << "expected an index in [0, " << size << ") for dimension " << dimension << " of " << type << ", found "
-                                  << *index;
+      emitUserError(op->getLoc())
+          << "expected an index in [0, " << size << ") for dimension "
+          << dimension << " of " << type << ", found " << *index;
     }
   }
 
-  template <typename SliceOp> void verifySlice(SliceOp op, RankedTensorType type, Operation *function) {
+  template <typename SliceOp>
+  void verifySlice(SliceOp op, RankedTensorType type, Operation *function) {
     for (int64_t dimension = 0; dimension < type.getRank(); ++dimension) {
-      std::optional<int64_t> offset = getConstantIntValue(op.getMixedOffsets()[dimension]);
-      std::optional<int64_t> size = getConstantIntValue(op.getMixedSizes()[dimension]);
-      std::optional<int64_t> stride = getConstantIntValue(op.getMixedStrides()[dimension]);
+      std::optional<int64_t> offset =
+          getConstantIntValue(op.getMixedOffsets()[dimension]);
+      std::optional<int64_t> size =
+          getConstantIntValue(op.getMixedSizes()[dimension]);
+      std::optional<int64_t> stride =
+          getConstantIntValue(op.getMixedStrides()[dimension]);
       int64_t all = type.getDimSize(dimension);
-      if (!offset || !size || !stride || ShapedType::isDynamic(all) || *size == 0)
+      if (!offset || !size || !stride || ShapedType::isDynamic(all) ||
+          *size == 0)
         continue;
       int64_t last = 0;
-      bool overflows = llvm::MulOverflow(*size - 1, *stride, last) || llvm::AddOverflow(*offset, last, last);
-      bool fits = !overflows && *size > 0 && *offset >= 0 && *offset < all && last >= 0 && last < all;
+      bool overflows = llvm::MulOverflow(*size - 1, *stride, last) ||
+                       llvm::AddOverflow(*offset, last, last);
+      bool fits = !overflows && *size > 0 && *offset >= 0 && *offset < all &&
+                  last >= 0 && last < all;
       if (fits || !isAlwaysExecuted(op, function))
         continue;
       signalPassFailure();
-      emitUserError(op->getLoc()) << "expected a slice inside of size " << all << " of dimension " << dimension << " of " << type
-                                  << ", found offset " << *offset << ", size " << *size << " and stride " << *stride;
+      emitUserError(op->getLoc())
+          << "expected a slice inside of size " << all << " of dimension "
+          << dimension << " of " << type << ", found offset " << *offset
+          << ", size " << *size << " and stride " << *stride;
     }
   }
 };

@@ -1,7 +1,8 @@
 //===- VerifyUniformity.cpp - Replicas do the same, copies stay equal -----===//
 //
-// The checks that need to know which values are equal on all replicas. Each looks at one kind of place where a varying value
-// must not be; the order of collectives has a file of its own (CollectiveOrder.h).
+// The checks that need to know which values are equal on all replicas. Each
+// looks at one kind of place where a varying value must not be; the order of
+// collectives has a file of its own (CollectiveOrder.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,13 +32,17 @@ namespace {
 /// Checks one step, or one function in collective form.
 class StepVerifier {
 public:
-  StepVerifier(FunctionOpInterface function, const UniformityAnalysis &uniformity)
-      : function(function), uniformity(uniformity), judge(function, uniformity) {}
+  StepVerifier(FunctionOpInterface function,
+               const UniformityAnalysis &uniformity)
+      : function(function), uniformity(uniformity),
+        judge(function, uniformity) {}
 
   LogicalResult verify() {
     uniformity.walkEntered(function, [&](Operation *op) {
-      if (isa<replica::AssignOp, replica::AssignAddOp, replica::AssignSubOp, replica::ScatterOp, replica::UpdateOp>(op))
-        getEnclosingContext(op) == Context::Replica ? verifyAssignment(op) : verifyUpdate(op);
+      if (isa<replica::AssignOp, replica::AssignAddOp, replica::AssignSubOp,
+              replica::ScatterOp, replica::UpdateOp>(op))
+        getEnclosingContext(op) == Context::Replica ? verifyAssignment(op)
+                                                    : verifyUpdate(op);
       else if (auto merge = dyn_cast<replica::MergeCallOp>(op))
         verifyMergeCall(merge);
       else if (isa<replica::UpdateNonSlotOp>(op))
@@ -46,13 +51,15 @@ public:
         verifyEqualResults(op);
       else if (isa<CallOpInterface>(op))
         verifyCall(op);
-      else if (op->hasTrait<OpTrait::ReturnLike>() && op->getParentOp() == function)
+      else if (op->hasTrait<OpTrait::ReturnLike>() &&
+               op->getParentOp() == function)
         verifyReturn(op);
     });
     if (failed(verifyCollectiveOrder(function, uniformity, judge)))
       valid = false;
     // Sizes can be followed as long as they are not hidden in kernels.
-    if (isa<replica::StepOp, replica::ProgramOp>(function) && !uniformity.isBroken(BrokenRule::SizesMayDiffer) &&
+    if (isa<replica::StepOp, replica::ProgramOp>(function) &&
+        !uniformity.isBroken(BrokenRule::SizesMayDiffer) &&
         failed(verifyCollectiveShapes(function, uniformity, judge)))
       valid = false;
     return success(valid);
@@ -64,13 +71,18 @@ private:
     return emitUserError(location);
   }
 
-  /// Mirrored variables stay mirrored: what is not combined by an aggregation must be equal already (reference, section 5.2).
+  /// Mirrored variables stay mirrored: what is not combined by an aggregation
+  /// must be equal already (reference, section 5.2).
   void verifyAssignment(Operation *op) {
-    replica::VariableOp variable = replica::lookupVariable(op, uniformity.getSymbols());
-    if (variable.isOnRead() || variable.getAggregation() != replica::Aggregation::Uniform)
+    replica::VariableOp variable =
+        replica::lookupVariable(op, uniformity.getSymbols());
+    if (variable.isOnRead() ||
+        variable.getAggregation() != replica::Aggregation::Uniform)
       return;
     Divergence divergence = uniformity.getDivergenceAround(op);
-    auto varying = llvm::find_if(op->getOperands(), [&](Value value) { return !uniformity.isUniform(value); });
+    auto varying = llvm::find_if(op->getOperands(), [&](Value value) {
+      return !uniformity.isUniform(value);
+    });
     if (uniformity.isBroken(BrokenRule::AssignmentsMayBeMissing))
       divergence = {};
     if (uniformity.isBroken(BrokenRule::AssignedValuesMayDiffer))
@@ -79,31 +91,44 @@ private:
       return;
     InFlightDiagnostic diagnostic = error(op->getLoc());
     if (divergence)
-      diagnostic << "variable '" << variable.getSymName() << "' is assigned under control flow that may differ between replicas";
+      diagnostic << "variable '" << variable.getSymName()
+                 << "' is assigned under control flow that may differ between "
+                    "replicas";
     else
-      diagnostic << "variable '" << variable.getSymName() << "' is assigned a value that may differ between replicas";
-    diagnostic << ", and has no aggregation: its copies would diverge [E_AGG_NONE]";
-    Verdict verdict = divergence ? judge.judgeReached(op, divergence) : judge.judgeValue(*varying, op);
+      diagnostic << "variable '" << variable.getSymName()
+                 << "' is assigned a value that may differ between replicas";
+    diagnostic
+        << ", and has no aggregation: its copies would diverge [E_AGG_NONE]";
+    Verdict verdict = divergence ? judge.judgeReached(op, divergence)
+                                 : judge.judgeValue(*varying, op);
     tellVerdict(diagnostic, verdict);
-    diagnostic.attachNote(getUserLocation(variable.getLoc())) << "the variable is declared here, without an aggregation";
+    diagnostic.attachNote(getUserLocation(variable.getLoc()))
+        << "the variable is declared here, without an aggregation";
     if (divergence)
       tellDivergence(diagnostic, uniformity, divergence);
     else
       tellWay(diagnostic, uniformity, *varying);
   }
 
-  /// In cross-replica context one value goes to all copies (reference, section 4); each copy of an on_read variable may get its own.
+  /// In cross-replica context one value goes to all copies (reference, section
+  /// 4); each copy of an on_read variable may get its own.
   void verifyUpdate(Operation *op) {
     if (uniformity.isBroken(BrokenRule::UpdatesMayDiffer))
       return;
-    replica::VariableOp variable = isa<replica::UpdateNonSlotOp>(op) ? nullptr : replica::lookupVariable(op, uniformity.getSymbols());
+    replica::VariableOp variable =
+        isa<replica::UpdateNonSlotOp>(op)
+            ? nullptr
+            : replica::lookupVariable(op, uniformity.getSymbols());
     for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
-      if (uniformity.isEqualWhereDefined(operand) || (isa<replica::UpdateOp>(op) && variable.isOnRead()))
+      if (uniformity.isEqualWhereDefined(operand) ||
+          (isa<replica::UpdateOp>(op) && variable.isOnRead()))
         continue;
       InFlightDiagnostic diagnostic = error(op->getLoc());
-      diagnostic << "operand " << index << " of '" << op->getName() << "' may differ between replicas, with which ";
+      diagnostic << "operand " << index << " of '" << op->getName()
+                 << "' may differ between replicas, with which ";
       if (variable)
-        diagnostic << "the copies of variable '" << variable.getSymName() << "'";
+        diagnostic << "the copies of variable '" << variable.getSymName()
+                   << "'";
       else
         diagnostic << "what is computed on each of them";
       diagnostic << " would diverge; reduce it first [E_PER_REPLICA_IN_UPDATE]";
@@ -115,29 +140,40 @@ private:
   /// What is said to be equal on all replicas must be.
   void verifyEqualResults(Operation *op) {
     for (OpResult result : op->getResults()) {
-      if (isa<replica::PerReplicaType>(result.getType()) || uniformity.isBroken(BrokenRule::ResultsOfRunsMayDiffer) ||
+      if (isa<replica::PerReplicaType>(result.getType()) ||
+          uniformity.isBroken(BrokenRule::ResultsOfRunsMayDiffer) ||
           uniformity.isEqualWhereDefined(result))
         continue;
       InFlightDiagnostic diagnostic = error(op->getLoc());
-      diagnostic << "result " << result.getResultNumber() << " of '" << op->getName() << "' may differ between replicas; expected type "
-                 << replica::PerReplicaType::get(op->getContext(), replica::getComponent(result.getType())) << ", found "
-                 << result.getType();
+      diagnostic << "result " << result.getResultNumber() << " of '"
+                 << op->getName()
+                 << "' may differ between replicas; expected type "
+                 << replica::PerReplicaType::get(
+                        op->getContext(),
+                        replica::getComponent(result.getType()))
+                 << ", found " << result.getType();
       tellVerdict(diagnostic, judge.judgeValue(result, op));
       tellWay(diagnostic, uniformity, result);
     }
   }
 
-  /// A plain argument is one value for all replicas. (Two merge_calls that replicas issue in each other's place have the same
-  /// plain arguments; the order of collectives sees to that.)
+  /// A plain argument is one value for all replicas. (Two merge_calls that
+  /// replicas issue in each other's place have the same plain arguments; the
+  /// order of collectives sees to that.)
   void verifyMergeCall(replica::MergeCallOp op) {
-    for (auto [index, operand, argument] : llvm::enumerate(op.getOperands(), op.getBody().getArguments())) {
-      if (isa<replica::PerReplicaType>(argument.getType()) || uniformity.isBroken(BrokenRule::PlainValuesMayDiffer) ||
+    for (auto [index, operand, argument] :
+         llvm::enumerate(op.getOperands(), op.getBody().getArguments())) {
+      if (isa<replica::PerReplicaType>(argument.getType()) ||
+          uniformity.isBroken(BrokenRule::PlainValuesMayDiffer) ||
           uniformity.isEqualWhereDefined(operand))
         continue;
       InFlightDiagnostic diagnostic = error(op.getLoc());
-      diagnostic << "argument " << index << " of 'replica.merge_call' may differ between replicas, but its region takes one value of type "
+      diagnostic << "argument " << index
+                 << " of 'replica.merge_call' may differ between replicas, but "
+                    "its region takes one value of type "
                  << argument.getType() << "; expected "
-                 << replica::PerReplicaType::get(op.getContext(), cast<TensorType>(operand.getType()));
+                 << replica::PerReplicaType::get(
+                        op.getContext(), cast<TensorType>(operand.getType()));
       tellVerdict(diagnostic, judge.judgeValue(operand, op));
       tellWay(diagnostic, uniformity, operand);
     }
@@ -147,7 +183,9 @@ private:
     if (uniformity.isBroken(BrokenRule::CallsAreAllowed))
       return;
     InFlightDiagnostic diagnostic = error(op->getLoc());
-    diagnostic << "'" << op->getName() << "' is not inlined, so the order of collectives cannot be proven";
+    diagnostic
+        << "'" << op->getName()
+        << "' is not inlined, so the order of collectives cannot be proven";
     tellVerdict(diagnostic, {false, "what is called is not known", nullptr});
   }
 
@@ -157,13 +195,19 @@ private:
     Divergence divergence = uniformity.getDivergenceAround(op);
     for (OpOperand &operand : op->getOpOperands()) {
       std::string result = describeUniformResult(operand.getOperandNumber());
-      if (result.empty() || (uniformity.isUniform(operand.get()) && !divergence))
+      if (result.empty() ||
+          (uniformity.isUniform(operand.get()) && !divergence))
         continue;
-      Location location = findUserLocation(operand.get().getLoc()) ? operand.get().getLoc() : op->getLoc();
+      Location location = findUserLocation(operand.get().getLoc())
+                              ? operand.get().getLoc()
+                              : op->getLoc();
       InFlightDiagnostic diagnostic = error(location);
-      diagnostic << result << " may differ between replicas, expected a value that is equal on all of them; all_reduce it first";
-      tellVerdict(diagnostic,
-                  uniformity.isUniform(operand.get()) ? judge.judgeReached(op, divergence) : judge.judgeValue(operand.get(), op));
+      diagnostic << result
+                 << " may differ between replicas, expected a value that is "
+                    "equal on all of them; all_reduce it first";
+      tellVerdict(diagnostic, uniformity.isUniform(operand.get())
+                                  ? judge.judgeReached(op, divergence)
+                                  : judge.judgeValue(operand.get(), op));
       if (uniformity.isUniform(operand.get()))
         tellDivergence(diagnostic, uniformity, divergence);
       else
@@ -171,17 +215,22 @@ private:
     }
   }
 
-  /// What result `index` is, if it must be uniform; otherwise empty. Sums and counts are added over the replicas later.
+  /// What result `index` is, if it must be uniform; otherwise empty. Sums and
+  /// counts are added over the replicas later.
   std::string describeUniformResult(unsigned index) {
-    if (auto name = function.getResultAttrOfType<StringAttr>(index, "replica.metric"))
+    if (auto name =
+            function.getResultAttrOfType<StringAttr>(index, "replica.metric"))
       return ("metric '" + name.getValue() + "'").str();
-    auto binding = function.getResultAttrOfType<device::BindingAttr>(index, "device.binding");
+    auto binding = function.getResultAttrOfType<device::BindingAttr>(
+        index, "device.binding");
     if (!binding)
       return "";
     if (binding.getKind() == device::BindingKind::Metric)
       return ("metric '" + binding.getName() + "'").str();
     auto name = StringAttr::get(function.getContext(), binding.getName());
-    auto variable = uniformity.getSymbols().lookupNearestSymbolFrom<replica::VariableOp>(function, name);
+    auto variable =
+        uniformity.getSymbols().lookupNearestSymbolFrom<replica::VariableOp>(
+            function, name);
     bool mirrored = !variable || !variable.isOnRead();
     if (binding.getKind() == device::BindingKind::Variable && mirrored)
       return ("the new value of variable '" + binding.getName() + "'").str();
@@ -202,28 +251,35 @@ bool isOneRank(FunctionOpInterface function) {
 
 struct VerifyUniformity : impl::VerifyUniformityPassBase<VerifyUniformity> {
   VerifyUniformity() = default;
-  VerifyUniformity(const VerifyUniformity &other) : VerifyUniformityPassBase(other) {}
+  VerifyUniformity(const VerifyUniformity &other)
+      : VerifyUniformityPassBase(other) {}
 
   /// Not in the table of options: programs are never compiled with it.
-  Option<std::string> brokenRuleName{*this, "broken-rule", llvm::cl::Hidden,
-                                     llvm::cl::desc("leaves out one rule, so that a test can show what it is good for")};
+  Option<std::string> brokenRuleName{
+      *this, "broken-rule", llvm::cl::Hidden,
+      llvm::cl::desc(
+          "leaves out one rule, so that a test can show what it is good for")};
 
   void runOnOperation() override {
     markAllAnalysesPreserved();
     std::optional<BrokenRule> broken = parseBrokenRule(brokenRuleName);
     if (!broken) {
-      getOperation().emitError() << "unknown rule '" << brokenRuleName << "'; expected one of " << llvm::join(getRuleNames(), ", ");
+      getOperation().emitError()
+          << "unknown rule '" << brokenRuleName << "'; expected one of "
+          << llvm::join(getRuleNames(), ", ");
       return signalPassFailure();
     }
     // One replica agrees with itself.
     for (auto strategy : getOperation().getOps<replica::StrategyOp>())
-      if (replica::StrategyProperties::of(strategy.getKind()).isSingle || strategy.getReplicas() == 1)
+      if (replica::StrategyProperties::of(strategy.getKind()).isSingle ||
+          strategy.getReplicas() == 1)
         return;
     if (failed(checkStepsAreInlined(getOperation())))
       return signalPassFailure();
     UniformityAnalysis uniformity(getOperation(), *broken);
     for (auto function : getOperation().getOps<FunctionOpInterface>())
-      if (isa<replica::StepOp, replica::ProgramOp, func::FuncOp>(function) && !function.isExternal() && !isOneRank(function) &&
+      if (isa<replica::StepOp, replica::ProgramOp, func::FuncOp>(function) &&
+          !function.isExternal() && !isOneRank(function) &&
           failed(StepVerifier(function, uniformity).verify()))
         signalPassFailure();
   }

@@ -18,26 +18,32 @@ using namespace mlir;
 using interpret::FailureKind;
 using Data = interpret::Value;
 
-/// For all errors of one function: element operations, those that one run may have at most and at first (it may be one without an end), and
-/// what an operation costs that is copied into a slice.
-static constexpr int64_t kBudget = 1'000'000'000, kMostOfRun = kBudget / 4, kLeastOfRun = 1'000'000, kCopied = 256;
+/// For all errors of one function: element operations, those that one run may
+/// have at most and at first (it may be one without an end), and what an
+/// operation costs that is copied into a slice.
+static constexpr int64_t kBudget = 1'000'000'000, kMostOfRun = kBudget / 4,
+                         kLeastOfRun = 1'000'000, kCopied = 256;
 /// For one search: runs, and replicas, each of which has a thread.
 static constexpr uint64_t kMostRuns = 200;
 static constexpr int64_t kMostReplicas = 64;
 
 namespace {
-/// Of the operations of a slice those that are branches of the function, with numbers; where each replica went through them.
+/// Of the operations of a slice those that are branches of the function, with
+/// numbers; where each replica went through them.
 struct Trace {
   llvm::DenseMap<Operation *, unsigned> numbers;
   std::vector<std::vector<SmallVector<int64_t, 4>>> ways;
 
-  void clear(int64_t replicas, size_t branches) { ways.assign(branches, std::vector<SmallVector<int64_t, 4>>(replicas)); }
+  void clear(int64_t replicas, size_t branches) {
+    ways.assign(branches, std::vector<SmallVector<int64_t, 4>>(replicas));
+  }
 
   /// Two replicas that came through the branch as often, but went another way.
   std::optional<RankPair> findSplit(unsigned branch) const {
     for (unsigned one = 0; one < ways[branch].size(); ++one)
       for (unsigned other = one + 1; other < ways[branch].size(); ++other) {
-        ArrayRef<int64_t> mine = ways[branch][one], others = ways[branch][other];
+        ArrayRef<int64_t> mine = ways[branch][one],
+                          others = ways[branch][other];
         size_t both = std::min(mine.size(), others.size());
         if (mine.take_front(both) != others.take_front(both))
           return RankPair(one, other);
@@ -50,9 +56,13 @@ struct Trace {
 /// Executes one slice.
 class WitnessSearch::Runner {
 public:
-  Runner(FunctionOpInterface function, int64_t replicas, ArrayRef<OpOperand *> asked, ArrayRef<Operation *> branches, int64_t &budget)
-      : slice(function, replicas, asked), replicas(replicas), numBranches(branches.size()), budget(budget) {
-    ScopedDiagnosticHandler silent(function.getContext(), [](Diagnostic &) { return success(); });
+  Runner(FunctionOpInterface function, int64_t replicas,
+         ArrayRef<OpOperand *> asked, ArrayRef<Operation *> branches,
+         int64_t &budget)
+      : slice(function, replicas, asked), replicas(replicas),
+        numBranches(branches.size()), budget(budget) {
+    ScopedDiagnosticHandler silent(function.getContext(),
+                                   [](Diagnostic &) { return success(); });
     llvm::DenseMap<Operation *, unsigned> numbers;
     for (auto [number, branch] : llvm::enumerate(branches))
       numbers[branch] = number;
@@ -64,8 +74,11 @@ public:
       return;
     // As if no loop were around a collective.
     SymbolTableCollection symbols;
-    slice.function->walk(
-        [&](Operation *op) { ofRun += isCollective(op, symbols) && !interpret::isWithoutUse(op) ? replicas * interpret::kCostOfWait : 0; });
+    slice.function->walk([&](Operation *op) {
+      ofRun += isCollective(op, symbols) && !interpret::isWithoutUse(op)
+                   ? replicas * interpret::kCostOfWait
+                   : 0;
+    });
     ofRun = std::min(ofRun, kMostOfRun);
     interpreter = std::move(*created);
     draws.emplace(slice, replicas);
@@ -75,7 +88,8 @@ public:
     options.unusedCollectivesWaitLate = true;
     options.budget = &left;
     options.onBranch = [this](int64_t replica, Operation *branch, int64_t way) {
-      if (auto found = trace.numbers.find(branch); replica >= 0 && found != trace.numbers.end())
+      if (auto found = trace.numbers.find(branch);
+          replica >= 0 && found != trace.numbers.end())
         trace.ways[found->second][replica].push_back(way);
     };
     interpreter->setOptions(options);
@@ -94,12 +108,17 @@ public:
     bool isTooLong = failure.op && failure.kind == FailureKind::TooLong;
     if (!isTooLong)
       longest = std::max(longest, used);
-    ofRun = std::min(kMostOfRun, isTooLong && longest == 0 ? ofRun * 2 : std::max(ofRun, longest * 4));
+    ofRun = std::min(kMostOfRun, isTooLong && longest == 0
+                                     ? ofRun * 2
+                                     : std::max(ofRun, longest * 4));
     return failure;
   }
 
-  /// The operation of the function of which `op` is a copy; null for a variable.
-  Operation *getOriginal(Operation *op) const { return slice.originals.lookup(op); }
+  /// The operation of the function of which `op` is a copy; null for a
+  /// variable.
+  Operation *getOriginal(Operation *op) const {
+    return slice.originals.lookup(op);
+  }
 
   ControlSlice slice;
   Trace trace;
@@ -109,7 +128,8 @@ public:
 
 private:
   interpret::Failure runWithin(uint64_t number) {
-    ScopedDiagnosticHandler silent(slice.function.getContext(), [](Diagnostic &) { return success(); });
+    ScopedDiagnosticHandler silent(slice.function.getContext(),
+                                   [](Diagnostic &) { return success(); });
     if (draws->getSize() > left) {
       left = 0;
       return {FailureKind::TooLong, slice.function};
@@ -120,7 +140,8 @@ private:
     for (auto &[name, variable] : interpreter->variables())
       variable.copies.assign(replicas, draw->variables[name]);
     results.assign(replicas, {});
-    return succeeded(execute()) ? interpret::Failure() : interpreter->getFailure();
+    return succeeded(execute()) ? interpret::Failure()
+                                : interpreter->getFailure();
   }
 
   LogicalResult execute() {
@@ -128,11 +149,14 @@ private:
     if (auto program = dyn_cast<replica::ProgramOp>(function)) {
       interpreter->setBatches(draw->batches);
       SmallVector<Data> given, yielded;
-      for (auto [index, type] : llvm::enumerate(slice.function.getArgumentTypes())) {
+      for (auto [index, type] :
+           llvm::enumerate(slice.function.getArgumentTypes())) {
         std::vector<Data> components;
         for (const std::vector<Data> &mine : draw->arguments)
           components.push_back(mine[index]);
-        given.push_back(isa<replica::PerReplicaType>(type) ? Data::perReplica(std::move(components)) : components.front());
+        given.push_back(isa<replica::PerReplicaType>(type)
+                            ? Data::perReplica(std::move(components))
+                            : components.front());
       }
       return interpreter->run(program, given, yielded);
     }
@@ -149,14 +173,16 @@ private:
   int64_t replicas;
   size_t numBranches;
   int64_t &budget;
-  /// What the next run may use, what this one has left, and the most that one which ended has used.
+  /// What the next run may use, what this one has left, and the most that one
+  /// which ended has used.
   int64_t ofRun = kLeastOfRun, left = 0, longest = 0;
   std::unique_ptr<interpret::Interpreter> interpreter;
   std::optional<Draws> draws;
 };
 
 /// How many replicas there are; if that is not known, as few as there may be.
-static int64_t countReplicas(FunctionOpInterface function, const UniformityAnalysis &uniformity) {
+static int64_t countReplicas(FunctionOpInterface function,
+                             const UniformityAnalysis &uniformity) {
   auto module = function->getParentOfType<ModuleOp>();
   for (auto strategy : module.getOps<replica::StrategyOp>())
     if (std::optional<int64_t> replicas = strategy.getReplicas())
@@ -167,18 +193,25 @@ static int64_t countReplicas(FunctionOpInterface function, const UniformityAnaly
   return std::max<int64_t>(2, uniformity.getPartitions().getNumRanks());
 }
 
-WitnessSearch::WitnessSearch(FunctionOpInterface function, const UniformityAnalysis &uniformity)
-    : function(function), replicas(countReplicas(function, uniformity)), budget(kBudget) {}
+WitnessSearch::WitnessSearch(FunctionOpInterface function,
+                             const UniformityAnalysis &uniformity)
+    : function(function), replicas(countReplicas(function, uniformity)),
+      budget(kBudget) {}
 WitnessSearch::~WitnessSearch() = default;
 
-std::unique_ptr<WitnessSearch::Runner> WitnessSearch::makeRunner(ArrayRef<OpOperand *> asked, ArrayRef<Operation *> branches) {
-  effort = {replicas > kMostReplicas ? Effort::TooManyReplicas : budget == 0 ? Effort::TooLong : Effort::Tried};
+std::unique_ptr<WitnessSearch::Runner>
+WitnessSearch::makeRunner(ArrayRef<OpOperand *> asked,
+                          ArrayRef<Operation *> branches) {
+  effort = {replicas > kMostReplicas ? Effort::TooManyReplicas
+            : budget == 0            ? Effort::TooLong
+                                     : Effort::Tried};
   if (effort.end != Effort::Tried)
     return nullptr;
   int64_t operations = 0;
   function->walk([&](Operation *) { ++operations; });
   budget = std::max<int64_t>(0, budget - operations * kCopied);
-  auto runner = std::make_unique<Runner>(function, replicas, asked, branches, budget);
+  auto runner =
+      std::make_unique<Runner>(function, replicas, asked, branches, budget);
   if (runner->canRun())
     return runner;
   effort.end = Effort::NotExecuted;
@@ -200,7 +233,8 @@ bool WitnessSearch::note(const interpret::Failure &failure) {
 void WitnessSearch::searchBlocked(ArrayRef<Operation *> refused) {
   isSearched = true;
   branches.insert_range(refused);
-  // What stands inside of one that is refused is not looked at any more: it may be at fault.
+  // What stands inside of one that is refused is not looked at any more: it may
+  // be at fault.
   for (Operation *branch : refused)
     branch->walk([&](Operation *inner) {
       if (isa<RegionBranchOpInterface, BranchOpInterface>(inner))
@@ -210,7 +244,9 @@ void WitnessSearch::searchBlocked(ArrayRef<Operation *> refused) {
   if (!runner)
     return;
   Branches alone;
-  for (uint64_t number = 0; number < kMostRuns && budget > 0 && alone.size() < refused.size(); ++number) {
+  for (uint64_t number = 0;
+       number < kMostRuns && budget > 0 && alone.size() < refused.size();
+       ++number) {
     interpret::Failure failure = runner->run(number);
     if (!note(failure) || failure.kind != FailureKind::Blocked)
       continue;
@@ -223,8 +259,11 @@ void WitnessSearch::searchBlocked(ArrayRef<Operation *> refused) {
       }
     if (split.size() == 1 && *split.begin() < refused.size())
       alone.insert(*split.begin());
-    // Whoever blocks each other where fewer branches are gone through differently shows that the others do not matter.
-    if (llvm::any_of(blocked, [&](auto &other) { return llvm::includes(split, other.first); }))
+    // Whoever blocks each other where fewer branches are gone through
+    // differently shows that the others do not matter.
+    if (llvm::any_of(blocked, [&](auto &other) {
+          return llvm::includes(split, other.first);
+        }))
       continue;
     for (auto it = blocked.begin(); it != blocked.end();)
       it = llvm::includes(it->first, split) ? blocked.erase(it) : std::next(it);
@@ -232,7 +271,8 @@ void WitnessSearch::searchBlocked(ArrayRef<Operation *> refused) {
   }
 }
 
-std::optional<Witness> WitnessSearch::findBlocked(Operation *branch, ArrayRef<Operation *> refused) {
+std::optional<Witness>
+WitnessSearch::findBlocked(Operation *branch, ArrayRef<Operation *> refused) {
   if (!isSearched) {
     searchBlocked(refused);
     effortForBlocked = effort;
@@ -256,21 +296,27 @@ std::optional<Witness> WitnessSearch::findBlocked(Operation *branch, ArrayRef<Op
 
 /// What a result of a function is bound to.
 static StringRef getVariable(FunctionOpInterface function, unsigned result) {
-  auto binding = function.getResultAttrOfType<device::BindingAttr>(result, "device.binding");
-  return binding && binding.getKind() == device::BindingKind::Variable ? binding.getName() : StringRef();
+  auto binding = function.getResultAttrOfType<device::BindingAttr>(
+      result, "device.binding");
+  return binding && binding.getKind() == device::BindingKind::Variable
+             ? binding.getName()
+             : StringRef();
 }
 
-std::optional<Witness> WitnessSearch::findDifferent(Operation *place, Value value, Operation *branch) {
+std::optional<Witness>
+WitnessSearch::findDifferent(Operation *place, Value value, Operation *branch) {
   SmallVector<OpOperand *> asked;
   for (OpOperand &operand : place->getOpOperands())
     if (!value || operand.get() == value)
       asked.push_back(&operand);
   // A result of the place is what its region ends with.
-  if (auto result = dyn_cast_or_null<OpResult>(value); result && result.getOwner() == place)
+  if (auto result = dyn_cast_or_null<OpResult>(value);
+      result && result.getOwner() == place)
     for (Region &region : place->getRegions())
       for (Block &block : region)
         if (block.hasNoSuccessors())
-          asked.push_back(&block.getTerminator()->getOpOperand(result.getResultNumber()));
+          asked.push_back(
+              &block.getTerminator()->getOpOperand(result.getResultNumber()));
   // Whatever else is written to a variable decides what is left of that.
   if (auto variable = place->getAttrOfType<FlatSymbolRefAttr>("variable"))
     function->walk([&](Operation *op) {
@@ -284,7 +330,8 @@ std::optional<Witness> WitnessSearch::findDifferent(Operation *place, Value valu
   std::unique_ptr<Runner> runner = makeRunner(asked, branches);
   if (!runner)
     return std::nullopt;
-  bool returns = place->getParentOp() == function && place->hasTrait<OpTrait::ReturnLike>();
+  bool returns = place->getParentOp() == function &&
+                 place->hasTrait<OpTrait::ReturnLike>();
   // Two replicas of which a result differs that is asked about.
   auto findDifferentResults = [&]() -> std::optional<RankPair> {
     unsigned position = 0;
@@ -292,22 +339,32 @@ std::optional<Witness> WitnessSearch::findDifferent(Operation *place, Value valu
       if (!getVariable(function, result).empty())
         continue;
       bool isAsked = llvm::is_contained(asked, &place->getOpOperand(result));
-      for (unsigned replica = 1; isAsked && replica < runner->results.size(); ++replica)
-        if (position < runner->results[replica].size() && !runner->results[replica][position].isIdentical(runner->results[0][position]))
+      for (unsigned replica = 1; isAsked && replica < runner->results.size();
+           ++replica)
+        if (position < runner->results[replica].size() &&
+            !runner->results[replica][position].isIdentical(
+                runner->results[0][position]))
           return RankPair(0, replica);
       ++position;
     }
     return std::nullopt;
   };
   // Two replicas of which the copies differ because of what stands at `place`.
-  auto findDifferentCopies = [&](const interpret::Variable &variable) -> std::optional<RankPair> {
+  auto findDifferentCopies =
+      [&](const interpret::Variable &variable) -> std::optional<RankPair> {
     auto [one, other] = *variable.findDifferentCopies();
     auto hasWritten = [&](unsigned replica) {
-      return llvm::any_of(variable.writers[replica], [&](Operation *op) { return runner->getOriginal(op) == place; });
+      return llvm::any_of(variable.writers[replica], [&](Operation *op) {
+        return runner->getOriginal(op) == place;
+      });
     };
     replica::VariableOp declaration = variable.op;
-    auto isBound = [&](OpOperand *operand) { return getVariable(function, operand->getOperandNumber()) == declaration.getSymName(); };
-    bool isHere = returns ? llvm::any_of(asked, isBound) : hasWritten(one) || hasWritten(other);
+    auto isBound = [&](OpOperand *operand) {
+      return getVariable(function, operand->getOperandNumber()) ==
+             declaration.getSymName();
+    };
+    bool isHere = returns ? llvm::any_of(asked, isBound)
+                          : hasWritten(one) || hasWritten(other);
     return isHere ? std::optional(RankPair(one, other)) : std::nullopt;
   };
   for (uint64_t number = 0; number < kMostRuns && budget > 0; ++number) {
@@ -319,7 +376,8 @@ std::optional<Witness> WitnessSearch::findDifferent(Operation *place, Value valu
     else if (failure.variable)
       ranks = findDifferentCopies(*failure.variable);
     else if (failure.op && runner->getOriginal(failure.op) == place &&
-             (failure.kind == FailureKind::ValuesDiffer || failure.kind == FailureKind::ShapesDiffer))
+             (failure.kind == FailureKind::ValuesDiffer ||
+              failure.kind == FailureKind::ShapesDiffer))
       ranks = RankPair(0, 1);
     if (ranks && branch)
       ranks = runner->trace.findSplit(0);
@@ -335,13 +393,15 @@ std::optional<Witness> WitnessSearch::findDifferent(Operation *place, Value valu
 
 std::string WitnessSearch::describeEffort() const {
   if (effort.runs > 0)
-    return "no example was found in " + std::to_string(effort.runs) + (effort.runs == 1 ? " run" : " runs");
+    return "no example was found in " + std::to_string(effort.runs) +
+           (effort.runs == 1 ? " run" : " runs");
   switch (effort.end) {
   case Effort::Tried:
   case Effort::TooLong:
     return "what it is computed from takes too many operations to try";
   case Effort::TooManyReplicas:
-    return "with more than " + std::to_string(kMostReplicas) + " replicas nothing is tried";
+    return "with more than " + std::to_string(kMostReplicas) +
+           " replicas nothing is tried";
   case Effort::NotExecuted:
     return "it cannot be interpreted";
   }

@@ -1,8 +1,11 @@
 //===- Witness.h - Runs that go wrong ---------------------------*- C++ -*-===//
 //
-// Of what cannot be proven, the checks search inputs on which it really goes wrong: the interpreter executes what decides how replicas
-// go (ControlSlice.h) on inputs by chance (Draws.h). What it has found is an example for the user; only with one is an error that
-// depends on inputs called wrong. How much is tried is counted in operations, so that the same program gets the same verdict everywhere.
+// Of what cannot be proven, the checks search inputs on which it really goes
+// wrong: the interpreter executes what decides how replicas go (ControlSlice.h)
+// on inputs by chance (Draws.h). What it has found is an example for the user;
+// only with one is an error that depends on inputs called wrong. How much is
+// tried is counted in operations, so that the same program gets the same
+// verdict everywhere.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +22,8 @@
 
 namespace lockstep {
 
-/// Inputs on which something goes wrong, and two replicas that go different ways there or hold different values.
+/// Inputs on which something goes wrong, and two replicas that go different
+/// ways there or hold different values.
 struct Witness {
   std::shared_ptr<const Draw> inputs;
   RankPair ranks;
@@ -30,27 +34,38 @@ struct Witness {
 /// Searches in one function.
 class WitnessSearch {
 public:
-  WitnessSearch(mlir::FunctionOpInterface function, const UniformityAnalysis &uniformity);
+  WitnessSearch(mlir::FunctionOpInterface function,
+                const UniformityAnalysis &uniformity);
   ~WitnessSearch();
 
-  /// A run in which replicas block each other, and two of them go different ways through `branch`, or else through one inside of it, and
-  /// through as few as possible of the others in `refused`, or inside of these: of two branches that are gone through differently, one may
-  /// have nothing to do with it.
-  std::optional<Witness> findBlocked(mlir::Operation *branch, llvm::ArrayRef<mlir::Operation *> refused);
+  /// A run in which replicas block each other, and two of them go different
+  /// ways through `branch`, or else through one inside of it, and through as
+  /// few as possible of the others in `refused`, or inside of these: of two
+  /// branches that are gone through differently, one may have nothing to do
+  /// with it.
+  std::optional<Witness> findBlocked(mlir::Operation *branch,
+                                     llvm::ArrayRef<mlir::Operation *> refused);
 
-  /// A run in which what must be equal on all replicas differs at `place`: its operand `value`, or any if that is null. If there is a
-  /// `branch`, two replicas go different ways through it.
-  std::optional<Witness> findDifferent(mlir::Operation *place, mlir::Value value, mlir::Operation *branch);
+  /// A run in which what must be equal on all replicas differs at `place`: its
+  /// operand `value`, or any if that is null. If there is a `branch`, two
+  /// replicas go different ways through it.
+  std::optional<Witness> findDifferent(mlir::Operation *place,
+                                       mlir::Value value,
+                                       mlir::Operation *branch);
 
   /// Why the last search found nothing, to follow after a colon.
   std::string describeEffort() const;
 
-  /// "x = 1 on replica 0 and x = 2 on replica 1": the first of `arguments` (of the function, or results of `replica.next`) in which the two
-  /// replicas differ; those that they have in common if there is none. Empty if there is nothing to tell.
-  std::string describe(const Witness &witness, llvm::ArrayRef<mlir::Value> arguments, mlir::Value *differs);
+  /// "x = 1 on replica 0 and x = 2 on replica 1": the first of `arguments` (of
+  /// the function, or results of `replica.next`) in which the two replicas
+  /// differ; those that they have in common if there is none. Empty if there is
+  /// nothing to tell.
+  std::string describe(const Witness &witness,
+                       llvm::ArrayRef<mlir::Value> arguments,
+                       mlir::Value *differs);
 
-  /// The inputs as attributes: `arguments`, for each replica those that it is given, and `variables`. Null if they are large or batches of
-  /// an iterator.
+  /// The inputs as attributes: `arguments`, for each replica those that it is
+  /// given, and `variables`. Null if they are large or batches of an iterator.
   mlir::DictionaryAttr getInputs(const Witness &witness);
 
 private:
@@ -60,20 +75,23 @@ private:
   /// Counts a run that ended with `failure`; false if it ended without one.
   bool note(const interpret::Failure &failure);
   void searchBlocked(llvm::ArrayRef<mlir::Operation *> refused);
-  std::unique_ptr<Runner> makeRunner(llvm::ArrayRef<mlir::OpOperand *> asked, llvm::ArrayRef<mlir::Operation *> branches);
+  std::unique_ptr<Runner>
+  makeRunner(llvm::ArrayRef<mlir::OpOperand *> asked,
+             llvm::ArrayRef<mlir::Operation *> branches);
 
   mlir::FunctionOpInterface function;
   int64_t replicas;
   /// Element operations that are left for all searches.
   int64_t budget;
-  /// The runs in which replicas blocked each other: the branches that they went through differently, by their numbers, and two replicas
-  /// for each.
+  /// The runs in which replicas blocked each other: the branches that they went
+  /// through differently, by their numbers, and two replicas for each.
   struct Blocked {
     std::shared_ptr<const Draw> inputs;
     std::map<unsigned, RankPair> ranks;
   };
   std::map<Branches, Blocked> blocked;
-  /// The branches that are refused, then those inside of them; their numbers are their positions.
+  /// The branches that are refused, then those inside of them; their numbers
+  /// are their positions.
   llvm::SetVector<mlir::Operation *> branches;
   bool isSearched = false;
   /// What has been done in a search.

@@ -17,8 +17,9 @@ using namespace mlir;
 using interpret::Lane;
 using Data = interpret::Value;
 
-/// Tensors with more elements are told only if all of these are equal, and larger ones are not given to who records errors. (An element in
-/// which two replicas differ need not be the one that decides.)
+/// Tensors with more elements are told only if all of these are equal, and
+/// larger ones are not given to who records errors. (An element in which two
+/// replicas differ need not be the one that decides.)
 static constexpr int64_t kMostTold = 4, kMostRecorded = 4096;
 
 static bool isFilled(const Data &value) {
@@ -33,15 +34,18 @@ static bool isFilled(const Data &value) {
 /// As few digits as say which number it is.
 static std::string describeFloat(double number, unsigned most) {
   for (unsigned digits = 1; digits < most; ++digits) {
-    std::string text = llvm::formatv("{0}", llvm::format("%.*g", digits, number)).str();
+    std::string text =
+        llvm::formatv("{0}", llvm::format("%.*g", digits, number)).str();
     double read = std::strtod(text.c_str(), nullptr);
-    if (most > 9 ? read == number : static_cast<float>(read) == static_cast<float>(number))
+    if (most > 9 ? read == number
+                 : static_cast<float>(read) == static_cast<float>(number))
       return text;
   }
   return llvm::formatv("{0}", llvm::format("%.*g", most, number)).str();
 }
 
-static std::string describeElement(const Data &value, int64_t index, Type type) {
+static std::string describeElement(const Data &value, int64_t index,
+                                   Type type) {
   if (value.lane() == Lane::Float)
     return describeFloat(value.as<float>()[index], 9);
   if (value.lane() == Lane::Double)
@@ -76,37 +80,47 @@ static std::string getName(FunctionOpInterface function, Value value) {
   if (auto result = dyn_cast<OpResult>(value)) {
     // The iterator of a program is one of its arguments.
     auto iterator = dyn_cast<BlockArgument>(result.getOwner()->getOperand(0));
-    auto names = iterator ? function.getArgAttrOfType<ArrayAttr>(iterator.getArgNumber(), "replica.batches") : ArrayAttr();
+    auto names = iterator ? function.getArgAttrOfType<ArrayAttr>(
+                                iterator.getArgNumber(), "replica.batches")
+                          : ArrayAttr();
     return names ? cast<StringAttr>(names[result.getResultNumber()]).str() : "";
   }
   unsigned index = cast<BlockArgument>(value).getArgNumber();
   for (StringRef kind : {"replica.batch", "replica.scalar"})
     if (auto name = function.getArgAttrOfType<StringAttr>(index, kind))
       return name.str();
-  auto binding = function.getArgAttrOfType<device::BindingAttr>(index, "device.binding");
-  return binding ? binding.getName().str() : "argument " + std::to_string(index);
+  auto binding =
+      function.getArgAttrOfType<device::BindingAttr>(index, "device.binding");
+  return binding ? binding.getName().str()
+                 : "argument " + std::to_string(index);
 }
 
-/// The first value of it that each replica gets; null if replicas are given none.
+/// The first value of it that each replica gets; null if replicas are given
+/// none.
 static const Data *getValue(const Draw &draw, Value value, unsigned replica) {
   if (auto result = dyn_cast<OpResult>(value)) {
     if (!isa<replica::NextOp>(result.getOwner()) || draw.batches.empty())
       return nullptr;
-    return &draw.batches.front()[result.getResultNumber()].components()[replica];
+    return &draw.batches.front()[result.getResultNumber()]
+                .components()[replica];
   }
   return &draw.arguments[replica][cast<BlockArgument>(value).getArgNumber()];
 }
 
-std::string WitnessSearch::describe(const Witness &witness, ArrayRef<Value> arguments, Value *differs) {
+std::string WitnessSearch::describe(const Witness &witness,
+                                    ArrayRef<Value> arguments, Value *differs) {
   auto [one, other] = witness.ranks;
   std::string equal;
   for (Value argument : arguments) {
-    const Data *mine = getValue(*witness.inputs, argument, one), *others = getValue(*witness.inputs, argument, other);
-    auto type = dyn_cast_or_null<RankedTensorType>(replica::getComponent(argument.getType()));
+    const Data *mine = getValue(*witness.inputs, argument, one),
+               *others = getValue(*witness.inputs, argument, other);
+    auto type = dyn_cast_or_null<RankedTensorType>(
+        replica::getComponent(argument.getType()));
     std::string name = getName(function, argument);
     if (!mine || !type || name.empty())
       continue;
-    std::string left = describeValue(*mine, type), right = describeValue(*others, type);
+    std::string left = describeValue(*mine, type),
+                right = describeValue(*others, type);
     if (mine->isIdentical(*others)) {
       if (equal.empty() && !left.empty())
         equal = "where " + name + " = " + left;
@@ -115,14 +129,17 @@ std::string WitnessSearch::describe(const Witness &witness, ArrayRef<Value> argu
     *differs = argument;
     if (left.empty() || right.empty())
       return "";
-    return name + " = " + left + " on replica " + std::to_string(one) + " and " + right + " on replica " + std::to_string(other);
+    return name + " = " + left + " on replica " + std::to_string(one) +
+           " and " + right + " on replica " + std::to_string(other);
   }
   return equal;
 }
 
 /// Null if it is large.
 static Attribute toAttribute(const Data &value, Type type) {
-  auto tensor = RankedTensorType::get(value.shape(), cast<RankedTensorType>(replica::getComponent(type)).getElementType());
+  auto tensor = RankedTensorType::get(
+      value.shape(),
+      cast<RankedTensorType>(replica::getComponent(type)).getElementType());
   bool filled = value.size() > 0 && isFilled(value);
   if (!filled && value.size() > kMostRecorded)
     return {};
@@ -130,12 +147,16 @@ static Attribute toAttribute(const Data &value, Type type) {
   Builder builder(type.getContext());
   for (int64_t i = 0; i < (filled ? 1 : value.size()); ++i) {
     if (auto integer = dyn_cast<IntegerType>(tensor.getElementType()))
-      elements.push_back(IntegerAttr::get(integer, APInt(integer.getWidth(), value.intAt(i))));
+      elements.push_back(
+          IntegerAttr::get(integer, APInt(integer.getWidth(), value.intAt(i))));
     else if (tensor.getElementType().isIndex())
-      elements.push_back(builder.getIndexAttr(static_cast<int64_t>(value.intAt(i))));
+      elements.push_back(
+          builder.getIndexAttr(static_cast<int64_t>(value.intAt(i))));
     else
       elements.push_back(
-          FloatAttr::get(tensor.getElementType(), value.lane() == Lane::Float ? value.as<float>()[i] : value.as<double>()[i]));
+          FloatAttr::get(tensor.getElementType(), value.lane() == Lane::Float
+                                                      ? value.as<float>()[i]
+                                                      : value.as<double>()[i]));
   }
   return DenseElementsAttr::get(tensor, elements);
 }
@@ -157,12 +178,16 @@ DictionaryAttr WitnessSearch::getInputs(const Witness &witness) {
     all.push_back(builder.getArrayAttr(given));
   }
   SmallVector<NamedAttribute> variables;
-  for (auto variable : function->getParentOfType<ModuleOp>().getOps<replica::VariableOp>()) {
-    Attribute value = toAttribute(draw.variables.lookup(variable.getSymNameAttr()), variable.getType());
+  for (auto variable :
+       function->getParentOfType<ModuleOp>().getOps<replica::VariableOp>()) {
+    Attribute value = toAttribute(
+        draw.variables.lookup(variable.getSymNameAttr()), variable.getType());
     if (!value)
       return {};
     variables.push_back(builder.getNamedAttr(variable.getSymName(), value));
   }
-  return builder.getDictionaryAttr({builder.getNamedAttr("arguments", builder.getArrayAttr(all)),
-                                    builder.getNamedAttr("variables", builder.getDictionaryAttr(variables))});
+  return builder.getDictionaryAttr(
+      {builder.getNamedAttr("arguments", builder.getArrayAttr(all)),
+       builder.getNamedAttr("variables",
+                            builder.getDictionaryAttr(variables))});
 }

@@ -30,7 +30,8 @@ lockstep_status report(const Status &status) {
   return static_cast<lockstep_status>(status.code());
 }
 
-/// The runtime itself throws nothing, but the standard library throws when memory runs out.
+/// The runtime itself throws nothing, but the standard library throws when
+/// memory runs out.
 template <typename Body> lockstep_status guarded(Body body) noexcept {
   try {
     return report(body());
@@ -45,7 +46,8 @@ template <typename Body> lockstep_status guarded(Body body) noexcept {
   }
 }
 
-void describe(lockstep_tensor &info, const std::string &name, const TensorInfo &type, bool perReplica) {
+void describe(lockstep_tensor &info, const std::string &name,
+              const TensorInfo &type, bool perReplica) {
   info.name = name.c_str();
   info.element = static_cast<lockstep_element>(type.element);
   info.shape = type.shape.data();
@@ -54,19 +56,28 @@ void describe(lockstep_tensor &info, const std::string &name, const TensorInfo &
   info.per_replica = perReplica;
 }
 
-Status missing(const char *what, size_t index) { return invalidArgument(fmt::format("{} {} does not exist", what, index)); }
+Status missing(const char *what, size_t index) {
+  return invalidArgument(fmt::format("{} {} does not exist", what, index));
+}
 
-const ProgramInfo *programInfo(const lockstep_session *session, uint32_t program) {
+const ProgramInfo *programInfo(const lockstep_session *session,
+                               uint32_t program) {
   auto programs = session->cluster->programs();
   return program < programs.size() ? &programs[program] : nullptr;
 }
 
-Expected<VariableValue> findVariable(lockstep_session *session, const char *name, uint32_t replica, size_t bytes) {
-  std::optional<VariableValue> variable = session->cluster->variable(name, replica);
+Expected<VariableValue> findVariable(lockstep_session *session,
+                                     const char *name, uint32_t replica,
+                                     size_t bytes) {
+  std::optional<VariableValue> variable =
+      session->cluster->variable(name, replica);
   if (!variable)
-    return invalidArgument(fmt::format("there is no variable '{}' of replica {}", name, replica));
+    return invalidArgument(
+        fmt::format("there is no variable '{}' of replica {}", name, replica));
   if (variable->size() != bytes)
-    return invalidArgument(fmt::format("variable '{}': expected {} bytes, found {}", name, variable->size(), bytes));
+    return invalidArgument(
+        fmt::format("variable '{}': expected {} bytes, found {}", name,
+                    variable->size(), bytes));
   return *variable;
 }
 
@@ -78,7 +89,8 @@ lockstep_options defaultOptions() {
   return options;
 }
 
-/// What this library knows of options that a program gives, which may have been compiled with fewer or more of them.
+/// What this library knows of options that a program gives, which may have been
+/// compiled with fewer or more of them.
 Expected<lockstep_options> knownOptions(const lockstep_options &given) {
   size_t size = given.struct_size;
   if (size < sizeof(size))
@@ -88,26 +100,33 @@ Expected<lockstep_options> knownOptions(const lockstep_options &given) {
   auto *bytes = reinterpret_cast<const std::byte *>(&given);
   for (size_t i = sizeof(options); i < size; ++i)
     if (bytes[i] != std::byte(0))
-      return unsupported(
-          fmt::format("expected options of {} bytes, found {} with one set at byte {}, which this version of the library does not know",
-                      sizeof(options), size, i));
+      return unsupported(fmt::format(
+          "expected options of {} bytes, found {} with one set at byte {}, "
+          "which this version of the library does not know",
+          sizeof(options), size, i));
   return options;
 }
 
-std::function<void(const DeadlineReport &)> reporter(lockstep_report_function function, void *context) {
+std::function<void(const DeadlineReport &)>
+reporter(lockstep_report_function function, void *context) {
   if (!function)
     return {};
-  return [function, context](const DeadlineReport &report) { function(context, report.text.c_str(), report.json.c_str()); };
+  return [function, context](const DeadlineReport &report) {
+    function(context, report.text.c_str(), report.json.c_str());
+  };
 }
 
 } // namespace
 
 const char *lockstep_last_error(void) { return lastError.c_str(); }
 
-lockstep_status lockstep_options_init(lockstep_options *options, size_t struct_size) {
+lockstep_status lockstep_options_init(lockstep_options *options,
+                                      size_t struct_size) {
   return guarded([&]() -> Status {
     if (struct_size < sizeof(options->struct_size))
-      return invalidArgument(fmt::format("expected options of at least {} bytes, found {}", sizeof(options->struct_size), struct_size));
+      return invalidArgument(
+          fmt::format("expected options of at least {} bytes, found {}",
+                      sizeof(options->struct_size), struct_size));
     lockstep_options values = defaultOptions();
     values.struct_size = struct_size;
     std::memset(options, 0, struct_size);
@@ -116,36 +135,48 @@ lockstep_status lockstep_options_init(lockstep_options *options, size_t struct_s
   });
 }
 
-lockstep_status lockstep_session_open(const char *path, const lockstep_options *options, lockstep_session **session) {
+lockstep_status lockstep_session_open(const char *path,
+                                      const lockstep_options *options,
+                                      lockstep_session **session) {
   return guarded([&]() -> Status {
     *session = nullptr;
     ClusterOptions clusterOptions;
     SessionOptions &sessionOptions = clusterOptions.session;
-    Expected<lockstep_options> known = options ? knownOptions(*options) : defaultOptions();
+    Expected<lockstep_options> known =
+        options ? knownOptions(*options) : defaultOptions();
     if (!known)
       return known.status();
     constexpr double longest = 1e9;
     if (!(known->deadline_seconds > 0 && known->deadline_seconds <= longest))
-      return invalidArgument(fmt::format("expected a deadline above 0 and up to {} s, found {}", longest, known->deadline_seconds));
+      return invalidArgument(
+          fmt::format("expected a deadline above 0 and up to {} s, found {}",
+                      longest, known->deadline_seconds));
     sessionOptions.workers = known->workers;
-    sessionOptions.deadline = std::chrono::nanoseconds(int64_t(known->deadline_seconds * 1e9));
+    sessionOptions.deadline =
+        std::chrono::nanoseconds(int64_t(known->deadline_seconds * 1e9));
     sessionOptions.target = known->target ? known->target : "";
     sessionOptions.traceFile = known->trace_file ? known->trace_file : "";
     sessionOptions.checkRaces = known->check_races != 0;
     sessionOptions.checkFinite = known->check_finite != 0;
     sessionOptions.shadowVariables = known->shadow_variables != 0;
     sessionOptions.checkMirrored = known->check_mirrored;
-    sessionOptions.onDeadline = reporter(known->on_deadline, known->report_context);
-    sessionOptions.onLongWait = reporter(known->on_long_wait, known->report_context);
+    sessionOptions.onDeadline =
+        reporter(known->on_deadline, known->report_context);
+    sessionOptions.onLongWait =
+        reporter(known->on_long_wait, known->report_context);
     clusterOptions.executors = known->executors;
-    auto trustedKeys =
-        findTrustedKeys(known->trusted_keys ? std::optional<std::string>(known->trusted_keys) : std::nullopt, "trusted_keys");
+    auto trustedKeys = findTrustedKeys(
+        known->trusted_keys ? std::optional<std::string>(known->trusted_keys)
+                            : std::nullopt,
+        "trusted_keys");
     if (!trustedKeys)
       return trustedKeys.status();
-    Expected<std::shared_ptr<const Artifact>> artifact = Artifact::open(path, {.trustedKeys = std::move(*trustedKeys)});
+    Expected<std::shared_ptr<const Artifact>> artifact =
+        Artifact::open(path, {.trustedKeys = std::move(*trustedKeys)});
     if (!artifact)
       return artifact.status();
-    Expected<std::unique_ptr<Cluster>> created = Cluster::create(std::move(*artifact), std::move(clusterOptions));
+    Expected<std::unique_ptr<Cluster>> created =
+        Cluster::create(std::move(*artifact), std::move(clusterOptions));
     if (!created)
       return created.status();
     *session = new lockstep_session{std::move(*created)};
@@ -155,21 +186,29 @@ lockstep_status lockstep_session_open(const char *path, const lockstep_options *
 
 void lockstep_session_close(lockstep_session *session) { delete session; }
 
-uint32_t lockstep_replicas(const lockstep_session *session) { return session->cluster->replicas(); }
+uint32_t lockstep_replicas(const lockstep_session *session) {
+  return session->cluster->replicas();
+}
 
-size_t lockstep_variable_count(const lockstep_session *session) { return session->cluster->variables().size(); }
+size_t lockstep_variable_count(const lockstep_session *session) {
+  return session->cluster->variables().size();
+}
 
-lockstep_status lockstep_variable_info(const lockstep_session *session, size_t index, lockstep_tensor *info) {
+lockstep_status lockstep_variable_info(const lockstep_session *session,
+                                       size_t index, lockstep_tensor *info) {
   return guarded([&]() -> Status {
     auto variables = session->cluster->variables();
     if (index >= variables.size())
       return missing("variable", index);
-    describe(*info, variables[index].name, variables[index].type, variables[index].perReplica);
+    describe(*info, variables[index].name, variables[index].type,
+             variables[index].perReplica);
     return Status::success();
   });
 }
 
-lockstep_status lockstep_variable_get(lockstep_session *session, const char *name, uint32_t replica, void *data, size_t bytes) {
+lockstep_status lockstep_variable_get(lockstep_session *session,
+                                      const char *name, uint32_t replica,
+                                      void *data, size_t bytes) {
   return guarded([&]() -> Status {
     auto variable = findVariable(session, name, replica, bytes);
     if (!variable)
@@ -179,7 +218,9 @@ lockstep_status lockstep_variable_get(lockstep_session *session, const char *nam
   });
 }
 
-lockstep_status lockstep_variable_set(lockstep_session *session, const char *name, uint32_t replica, const void *data, size_t bytes) {
+lockstep_status lockstep_variable_set(lockstep_session *session,
+                                      const char *name, uint32_t replica,
+                                      const void *data, size_t bytes) {
   return guarded([&]() -> Status {
     auto variable = findVariable(session, name, replica, bytes);
     if (!variable)
@@ -189,11 +230,16 @@ lockstep_status lockstep_variable_set(lockstep_session *session, const char *nam
   });
 }
 
-lockstep_status lockstep_scalar_set(lockstep_session *session, const char *name, const void *data, size_t bytes) {
-  return guarded([&] { return session->cluster->setScalar(name, {static_cast<const std::byte *>(data), bytes}); });
+lockstep_status lockstep_scalar_set(lockstep_session *session, const char *name,
+                                    const void *data, size_t bytes) {
+  return guarded([&] {
+    return session->cluster->setScalar(
+        name, {static_cast<const std::byte *>(data), bytes});
+  });
 }
 
-lockstep_status lockstep_program_find(const lockstep_session *session, const char *name, uint32_t *program) {
+lockstep_status lockstep_program_find(const lockstep_session *session,
+                                      const char *name, uint32_t *program) {
   return guarded([&]() -> Status {
     Expected<ProgramId> found = session->cluster->findProgram(name);
     if (found)
@@ -207,8 +253,9 @@ size_t lockstep_input_count(const lockstep_session *session, uint32_t program) {
   return info ? info->inputs.size() : 0;
 }
 
-lockstep_status lockstep_input_info(const lockstep_session *session, uint32_t program, size_t index, lockstep_tensor *info,
-                                    size_t *offset) {
+lockstep_status lockstep_input_info(const lockstep_session *session,
+                                    uint32_t program, size_t index,
+                                    lockstep_tensor *info, size_t *offset) {
   return guarded([&]() -> Status {
     const ProgramInfo *owner = programInfo(session, program);
     if (!owner || index >= owner->inputs.size())
@@ -224,11 +271,17 @@ size_t lockstep_input_size(const lockstep_session *session, uint32_t program) {
   return info ? info->inputSize : 0;
 }
 
-lockstep_status lockstep_input_bind(lockstep_session *session, uint32_t program, uint32_t replica, const void *data) {
-  return guarded([&] { return session->cluster->bindInput(program, replica, static_cast<const std::byte *>(data)); });
+lockstep_status lockstep_input_bind(lockstep_session *session, uint32_t program,
+                                    uint32_t replica, const void *data) {
+  return guarded([&] {
+    return session->cluster->bindInput(program, replica,
+                                       static_cast<const std::byte *>(data));
+  });
 }
 
-lockstep_status lockstep_batches_bind(lockstep_session *session, uint32_t program, uint32_t replica, const void *const *batches,
+lockstep_status lockstep_batches_bind(lockstep_session *session,
+                                      uint32_t program, uint32_t replica,
+                                      const void *const *batches,
                                       size_t count) {
   return guarded([&] {
     std::vector<const std::byte *> bases;
@@ -242,7 +295,9 @@ lockstep_status lockstep_run(lockstep_session *session, uint32_t program) {
   return guarded([&] { return session->cluster->run(program); });
 }
 
-lockstep_status lockstep_constant_output_get(const lockstep_session *session, uint32_t program, const char *name, const char **json) {
+lockstep_status lockstep_constant_output_get(const lockstep_session *session,
+                                             uint32_t program, const char *name,
+                                             const char **json) {
   return guarded([&]() -> Status {
     const ProgramInfo *owner = programInfo(session, program);
     if (!owner)
@@ -252,34 +307,45 @@ lockstep_status lockstep_constant_output_get(const lockstep_session *session, ui
         *json = value.c_str();
         return Status::success();
       }
-    return invalidArgument(fmt::format("program '{}' has no constant output '{}'", owner->name, name));
+    return invalidArgument(fmt::format(
+        "program '{}' has no constant output '{}'", owner->name, name));
   });
 }
 
-size_t lockstep_output_count(const lockstep_session *session, uint32_t program) {
+size_t lockstep_output_count(const lockstep_session *session,
+                             uint32_t program) {
   const ProgramInfo *info = programInfo(session, program);
   return info ? info->outputs.size() : 0;
 }
 
-lockstep_status lockstep_output_info(const lockstep_session *session, uint32_t program, size_t index, lockstep_tensor *info) {
+lockstep_status lockstep_output_info(const lockstep_session *session,
+                                     uint32_t program, size_t index,
+                                     lockstep_tensor *info) {
   return guarded([&]() -> Status {
     const ProgramInfo *owner = programInfo(session, program);
     if (!owner || index >= owner->outputs.size())
       return missing("output", index);
-    describe(*info, owner->outputs[index].name, owner->outputs[index].type, owner->outputs[index].perReplica);
+    describe(*info, owner->outputs[index].name, owner->outputs[index].type,
+             owner->outputs[index].perReplica);
     return Status::success();
   });
 }
 
-lockstep_status lockstep_output_get(const lockstep_session *session, uint32_t program, size_t index, uint32_t replica, const void **data,
+lockstep_status lockstep_output_get(const lockstep_session *session,
+                                    uint32_t program, size_t index,
+                                    uint32_t replica, const void **data,
                                     size_t *bytes) {
   return guarded([&]() -> Status {
     const ProgramInfo *owner = programInfo(session, program);
-    if (!owner || index >= owner->outputs.size() || replica >= session->cluster->replicas())
+    if (!owner || index >= owner->outputs.size() ||
+        replica >= session->cluster->replicas())
       return missing("output or replica of output", index);
-    std::span<const std::byte> value = session->cluster->output(program, static_cast<unsigned>(index), replica);
+    std::span<const std::byte> value = session->cluster->output(
+        program, static_cast<unsigned>(index), replica);
     if (!value.data())
-      return invalidArgument(fmt::format("output '{}' has no value before its program has run", owner->outputs[index].name));
+      return invalidArgument(
+          fmt::format("output '{}' has no value before its program has run",
+                      owner->outputs[index].name));
     *data = value.data();
     *bytes = value.size();
     return Status::success();
@@ -288,11 +354,16 @@ lockstep_status lockstep_output_get(const lockstep_session *session, uint32_t pr
 
 lockstep_status lockstep_interrupt(lockstep_session *session) {
   return guarded([&] {
-    session->cluster->abort({StatusCode::interrupted, "the run was given up by lockstep_interrupt"});
+    session->cluster->abort({StatusCode::interrupted,
+                             "the run was given up by lockstep_interrupt"});
     return Status::success();
   });
 }
 
-int lockstep_variables_intact(const lockstep_session *session) { return session->cluster->variablesIntact(); }
+int lockstep_variables_intact(const lockstep_session *session) {
+  return session->cluster->variablesIntact();
+}
 
-const char *lockstep_deadline_report(const lockstep_session *session) { return session->cluster->deadlineReport().json.c_str(); }
+const char *lockstep_deadline_report(const lockstep_session *session) {
+  return session->cluster->deadlineReport().json.c_str();
+}

@@ -23,34 +23,42 @@ namespace lockstep::runtime {
 /// What readers accept at most and what the writer writes.
 inline constexpr uint32_t artifactFormatVersion = 3;
 
-/// Segments start at multiples of this, a cache line and the widest vector. Those of a page or more start at multiples of a page, so that a
-/// file in page-aligned memory has them page-aligned; smaller ones, such as most initial values, do not take a page each.
+/// Segments start at multiples of this, a cache line and the widest vector.
+/// Those of a page or more start at multiples of a page, so that a file in
+/// page-aligned memory has them page-aligned; smaller ones, such as most
+/// initial values, do not take a page each.
 inline constexpr uint64_t segmentAlignment = 64;
 inline constexpr uint64_t largeSegmentAlignment = 4096;
 
 struct VerifyOptions {
-  /// Leaves out the rules of shared memory, so that tests can show that the race checker finds
-  /// what they prevent. Never set outside of tests.
+  /// Leaves out the rules of shared memory, so that tests can show that the
+  /// race checker finds what they prevent. Never set outside of tests.
   bool allowSharedWritesAnywhere = false;
   bool allowSharedSubgroupResults = false;
-  /// Loads programs of which nobody has proven that their ranks do not wait for each other for ever: to look at them, or to see them
-  /// do it in tests.
+  /// Loads programs of which nobody has proven that their ranks do not wait for
+  /// each other for ever: to look at them, or to see them do it in tests.
   bool allowUnproven = false;
-  /// Loads what one of these keys has signed, and nothing else. Without it, signed or not: then a signature that is there has to hold, but
-  /// anybody may have made it.
+  /// Loads what one of these keys has signed, and nothing else. Without it,
+  /// signed or not: then a signature that is there has to hold, but anybody may
+  /// have made it.
   std::optional<std::vector<PublicKey>> trustedKeys = std::nullopt;
 };
 
-/// An artifact that has passed both verifications: an executor that follows it cannot leave its
-/// memories. Its kernels are native code, which nobody has verified: who loads one from somebody else executes their program.
+/// An artifact that has passed both verifications: an executor that follows it
+/// cannot leave its memories. Its kernels are native code, which nobody has
+/// verified: who loads one from somebody else executes their program.
 /// Immutable, may be used by several sessions and threads.
 class Artifact {
 public:
-  /// Reads a file, which may be replaced or removed afterwards. Errors name the file: not readable, not an artifact, not signed by a
-  /// trusted key, truncated, corrupted, too new, or contradicting itself.
-  static Expected<std::shared_ptr<const Artifact>> open(const std::string &path, const VerifyOptions &options = {});
+  /// Reads a file, which may be replaced or removed afterwards. Errors name the
+  /// file: not readable, not an artifact, not signed by a trusted key,
+  /// truncated, corrupted, too new, or contradicting itself.
+  static Expected<std::shared_ptr<const Artifact>>
+  open(const std::string &path, const VerifyOptions &options = {});
   /// Copies `bytes`; the same errors without a file name.
-  static Expected<std::shared_ptr<const Artifact>> fromMemory(std::span<const std::byte> bytes, const VerifyOptions &options = {});
+  static Expected<std::shared_ptr<const Artifact>>
+  fromMemory(std::span<const std::byte> bytes,
+             const VerifyOptions &options = {});
 
   Artifact(const Artifact &) = delete;
   Artifact &operator=(const Artifact &) = delete;
@@ -63,7 +71,8 @@ public:
   std::string_view location(uint32_t index) const;
   /// The whole file without its signature.
   std::span<const std::byte> content() const { return bytes; }
-  /// Who has signed it, if anybody: the signature holds. Whether the key is trusted is a matter of `VerifyOptions`.
+  /// Who has signed it, if anybody: the signature holds. Whether the key is
+  /// trusted is a matter of `VerifyOptions`.
   const std::optional<PublicKey> &signer() const { return signedBy; }
   /// SHA-256 of the content without the digest itself.
   std::span<const uint8_t, 32> digest() const;
@@ -72,7 +81,8 @@ public:
 private:
   explicit Artifact(Memory memory) : memory(std::move(memory)) {}
   /// Errors begin with `name`.
-  static Expected<std::shared_ptr<const Artifact>> create(Memory memory, const VerifyOptions &options, const std::string &name);
+  static Expected<std::shared_ptr<const Artifact>>
+  create(Memory memory, const VerifyOptions &options, const std::string &name);
   Status verify(const VerifyOptions &options);
 
   /// The file, and what of it is not the signature.
@@ -83,10 +93,13 @@ private:
 };
 
 /// SHA-256 over `file` without the 32 bytes at `digestOffset`.
-std::array<uint8_t, 32> artifactDigest(std::span<const std::byte> file, size_t digestOffset);
+std::array<uint8_t, 32> artifactDigest(std::span<const std::byte> file,
+                                       size_t digestOffset);
 
-/// The second verification: meaning. The first one (structure) must have passed.
-Status verifyArtifact(const artifact::Artifact &artifact, uint64_t fileSize, const VerifyOptions &options = {});
+/// The second verification: meaning. The first one (structure) must have
+/// passed.
+Status verifyArtifact(const artifact::Artifact &artifact, uint64_t fileSize,
+                      const VerifyOptions &options = {});
 
 } // namespace lockstep::runtime
 

@@ -19,9 +19,11 @@ uint32_t ArtifactWriter::addSegment(std::vector<std::byte> bytes) {
   return static_cast<uint32_t>(segments.size() - 1);
 }
 
-/// Serializes the tables. FlatBuffers leaves out fields that equal their default, so a table's
-/// size depends on its values: offsets are never 0, hence always present.
-static size_t buildTables(flatbuffers::FlatBufferBuilder &builder, const artifact::ArtifactT &tables) {
+/// Serializes the tables. FlatBuffers leaves out fields that equal their
+/// default, so a table's size depends on its values: offsets are never 0, hence
+/// always present.
+static size_t buildTables(flatbuffers::FlatBufferBuilder &builder,
+                          const artifact::ArtifactT &tables) {
   builder.Clear();
   FinishArtifactBuffer(builder, artifact::CreateArtifact(builder, &tables));
   return builder.GetSize();
@@ -43,30 +45,38 @@ Expected<std::vector<std::byte>> ArtifactWriter::finish() {
   flatbuffers::FlatBufferBuilder builder(1 << 16);
   size_t tableSize = buildTables(builder, tables);
   if (tableSize >= FLATBUFFERS_MAX_BUFFER_SIZE - largeSegmentAlignment)
-    return unsupported(fmt::format("tables of an artifact are limited to 2 GiB, found {} bytes", tableSize));
+    return unsupported(fmt::format(
+        "tables of an artifact are limited to 2 GiB, found {} bytes",
+        tableSize));
   uint64_t offset = tableSize;
   for (size_t i = 0; i < segments.size(); ++i) {
-    offset = alignUp(offset, segments[i].size() < largeSegmentAlignment ? segmentAlignment : largeSegmentAlignment);
+    offset = alignUp(offset, segments[i].size() < largeSegmentAlignment
+                                 ? segmentAlignment
+                                 : largeSegmentAlignment);
     tables.segments[i]->offset = offset;
     offset += segments[i].size();
   }
   tables.file_size = offset;
   [[maybe_unused]] size_t secondSize = buildTables(builder, tables);
-  assert(secondSize == tableSize && "the size of the tables depends on the offsets");
+  assert(secondSize == tableSize &&
+         "the size of the tables depends on the offsets");
 
   std::vector<std::byte> file(tables.file_size);
   std::memcpy(file.data(), builder.GetBufferPointer(), tableSize);
   for (size_t i = 0; i < segments.size(); ++i)
     if (!segments[i].empty())
-      std::memcpy(file.data() + tables.segments[i]->offset, segments[i].data(), segments[i].size());
+      std::memcpy(file.data() + tables.segments[i]->offset, segments[i].data(),
+                  segments[i].size());
 
-  const auto *digest = reinterpret_cast<const std::byte *>(artifact::GetArtifact(file.data())->digest());
+  const auto *digest = reinterpret_cast<const std::byte *>(
+      artifact::GetArtifact(file.data())->digest());
   size_t digestOffset = static_cast<size_t>(digest - file.data());
   std::array<uint8_t, 32> hash = artifactDigest(file, digestOffset);
   std::memcpy(file.data() + digestOffset, hash.data(), hash.size());
   // Readers would take the end of the last segment away.
   if (splitSignature(file).signature)
-    return unsupported("an artifact must not end in bytes that look like a signature of it");
+    return unsupported(
+        "an artifact must not end in bytes that look like a signature of it");
   return file;
 }
 
@@ -77,8 +87,10 @@ Status ArtifactWriter::writeFile(const std::string &path) {
   std::string temporary = path + ".tmp";
   std::FILE *stream = std::fopen(temporary.c_str(), "wb");
   if (!stream)
-    return systemError(fmt::format("cannot write '{}': {}", temporary, std::strerror(errno)));
-  bool written = std::fwrite(file->data(), 1, file->size(), stream) == file->size();
+    return systemError(
+        fmt::format("cannot write '{}': {}", temporary, std::strerror(errno)));
+  bool written =
+      std::fwrite(file->data(), 1, file->size(), stream) == file->size();
   written = std::fflush(stream) == 0 && written;
   int error = errno;
   written = std::fclose(stream) == 0 && written;
@@ -86,7 +98,8 @@ Status ArtifactWriter::writeFile(const std::string &path) {
     return Status::success();
   error = written ? errno : error;
   ::unlink(temporary.c_str());
-  return systemError(fmt::format("cannot write '{}': {}", path, std::strerror(error)));
+  return systemError(
+      fmt::format("cannot write '{}': {}", path, std::strerror(error)));
 }
 
 } // namespace lockstep::runtime

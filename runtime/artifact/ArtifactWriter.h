@@ -14,10 +14,11 @@
 
 namespace lockstep::runtime {
 
-/// Lays out one artifact: tables first, then the segments at multiples of `segmentAlignment`.
-/// The writer alone sets `format_version`, `file_size`, `segments` and `digest`; everything else
-/// is what the caller put into `tables`. The same contents give the same bytes, always.
-/// It does not verify the meaning of what it writes: loading does.
+/// Lays out one artifact: tables first, then the segments at multiples of
+/// `segmentAlignment`. The writer alone sets `format_version`, `file_size`,
+/// `segments` and `digest`; everything else is what the caller put into
+/// `tables`. The same contents give the same bytes, always. It does not verify
+/// the meaning of what it writes: loading does.
 class ArtifactWriter {
 public:
   /// The contents, in the object API of FlatBuffers.
@@ -26,14 +27,16 @@ public:
   /// Adds the bytes of a segment and returns its index, for `Binary.segment`,
   /// `Artifact.constants` or `Variable.initial`.
   uint32_t addSegment(std::vector<std::byte> bytes);
-  uint32_t addSegment(std::span<const std::byte> bytes) { return addSegment(std::vector<std::byte>(bytes.begin(), bytes.end())); }
+  uint32_t addSegment(std::span<const std::byte> bytes) {
+    return addSegment(std::vector<std::byte>(bytes.begin(), bytes.end()));
+  }
 
-  /// The whole file, without a signature. Errors: the tables exceed 2 GiB; the last segment ends in what readers would take for a
-  /// signature.
+  /// The whole file, without a signature. Errors: the tables exceed 2 GiB; the
+  /// last segment ends in what readers would take for a signature.
   Expected<std::vector<std::byte>> finish();
 
-  /// Writes `finish()` to a file beside `path` and renames it, so that nobody ever sees half of
-  /// it.
+  /// Writes `finish()` to a file beside `path` and renames it, so that nobody
+  /// ever sees half of it.
   Status writeFile(const std::string &path);
 
 private:

@@ -10,7 +10,8 @@
 namespace lockstep::runtime {
 
 uint64_t argumentsCode(const artifact::ArgumentsT &arguments, uint32_t grid) {
-  std::vector<uint64_t> words = {grid, arguments.reads, arguments.scratch, arguments.registers};
+  std::vector<uint64_t> words = {grid, arguments.reads, arguments.scratch,
+                                 arguments.registers};
   auto append = [&](const auto &numbers) {
     words.push_back(numbers.size());
     words.insert(words.end(), numbers.begin(), numbers.end());

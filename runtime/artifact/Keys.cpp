@@ -29,13 +29,17 @@ struct PemText {
   PemText(PemText &&) = default;
   ~PemText() { OPENSSL_cleanse(text.data(), text.size()); }
 
-  Bio open() const { return {BIO_new_mem_buf(text.data(), static_cast<int>(text.size())), BIO_free}; }
+  Bio open() const {
+    return {BIO_new_mem_buf(text.data(), static_cast<int>(text.size())),
+            BIO_free};
+  }
 
   std::vector<char> text;
 };
 
 Expected<PemText> readPem(const std::string &path) {
-  std::unique_ptr<std::FILE, decltype(&std::fclose)> file(std::fopen(path.c_str(), "rbe"), std::fclose);
+  std::unique_ptr<std::FILE, decltype(&std::fclose)> file(
+      std::fopen(path.c_str(), "rbe"), std::fclose);
   if (!file)
     return systemError(fmt::format("cannot open: {}", std::strerror(errno)));
   std::setvbuf(file.get(), nullptr, _IONBF, 0);
@@ -46,7 +50,9 @@ Expected<PemText> readPem(const std::string &path) {
   if (std::ferror(file.get()))
     return systemError(fmt::format("cannot read: {}", std::strerror(errno)));
   if (size > largest)
-    return invalidArgument(fmt::format("expected a PEM file of at most {} bytes, found a larger one", largest));
+    return invalidArgument(fmt::format(
+        "expected a PEM file of at most {} bytes, found a larger one",
+        largest));
   pem.text.resize(size);
   return pem;
 }
@@ -60,7 +66,8 @@ std::string lastError() {
 
 bool isEndOfPem() {
   unsigned long error = ERR_peek_last_error();
-  return ERR_GET_LIB(error) == ERR_LIB_PEM && ERR_GET_REASON(error) == PEM_R_NO_START_LINE;
+  return ERR_GET_LIB(error) == ERR_LIB_PEM &&
+         ERR_GET_REASON(error) == PEM_R_NO_START_LINE;
 }
 
 /// A PEM block: what its first line names it, and its bytes.
@@ -88,18 +95,25 @@ Expected<std::optional<PemBlock>> readBlock(BIO *bio) {
   return std::optional(std::move(block));
 }
 
-/// Decodes a block of this name by `decode`, which is one of OpenSSL's, to an Ed25519 key.
-Expected<Key> decodeKey(const PemBlock &block, const char *name, EVP_PKEY *(*decode)(EVP_PKEY **, const unsigned char **, long)) {
+/// Decodes a block of this name by `decode`, which is one of OpenSSL's, to an
+/// Ed25519 key.
+Expected<Key> decodeKey(const PemBlock &block, const char *name,
+                        EVP_PKEY *(*decode)(EVP_PKEY **, const unsigned char **,
+                                            long)) {
   if (block.name != name)
-    return invalidArgument(fmt::format("expected '{}', found '{}'", name, block.name));
-  const unsigned char *position = block.bytes.data(), *end = position + block.bytes.size();
+    return invalidArgument(
+        fmt::format("expected '{}', found '{}'", name, block.name));
+  const unsigned char *position = block.bytes.data(),
+                      *end = position + block.bytes.size();
   Key key(decode(nullptr, &position, end - position), EVP_PKEY_free);
   if (!key || position != end)
     return invalidArgument(fmt::format("damaged: {}", lastError()));
   if (EVP_PKEY_is_a(key.get(), "ED25519"))
     return key;
   const char *kind = EVP_PKEY_get0_type_name(key.get());
-  return invalidArgument(fmt::format("expected an Ed25519 key, found one of type '{}'", kind ? kind : "unknown"));
+  return invalidArgument(
+      fmt::format("expected an Ed25519 key, found one of type '{}'",
+                  kind ? kind : "unknown"));
 }
 
 PublicKey toPublicKey(const EVP_PKEY *key) {
@@ -110,10 +124,14 @@ PublicKey toPublicKey(const EVP_PKEY *key) {
 }
 
 Key openPublicKey(const PublicKey &key) {
-  return {EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nullptr, key.bytes.data(), key.bytes.size()), EVP_PKEY_free};
+  return {EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nullptr,
+                                      key.bytes.data(), key.bytes.size()),
+          EVP_PKEY_free};
 }
 
-const unsigned char *toBytes(std::span<const std::byte> message) { return reinterpret_cast<const unsigned char *>(message.data()); }
+const unsigned char *toBytes(std::span<const std::byte> message) {
+  return reinterpret_cast<const unsigned char *>(message.data());
+}
 
 } // namespace
 
@@ -121,17 +139,23 @@ std::string PublicKey::fingerprint() const {
   Key key = openPublicKey(*this);
   unsigned char *encoded = nullptr;
   int size = i2d_PUBKEY(key.get(), &encoded);
-  Sha256::Digest digest = Sha256::of(std::as_bytes(std::span(encoded, static_cast<size_t>(size))));
+  Sha256::Digest digest =
+      Sha256::of(std::as_bytes(std::span(encoded, static_cast<size_t>(size))));
   OPENSSL_free(encoded);
   return toHex(digest);
 }
 
-bool PublicKey::verifies(std::span<const std::byte> message, const SignatureBytes &signature) const {
+bool PublicKey::verifies(std::span<const std::byte> message,
+                         const SignatureBytes &signature) const {
   Key key = openPublicKey(*this);
   Context context(EVP_MD_CTX_new(), EVP_MD_CTX_free);
   // Ed25519 has its own digest.
-  bool holds = key && context && EVP_DigestVerifyInit(context.get(), nullptr, nullptr, nullptr, key.get()) == 1 &&
-               EVP_DigestVerify(context.get(), signature.data(), signature.size(), toBytes(message), message.size()) == 1;
+  bool holds =
+      key && context &&
+      EVP_DigestVerifyInit(context.get(), nullptr, nullptr, nullptr,
+                           key.get()) == 1 &&
+      EVP_DigestVerify(context.get(), signature.data(), signature.size(),
+                       toBytes(message), message.size()) == 1;
   ERR_clear_error();
   return holds;
 }
@@ -156,19 +180,25 @@ Expected<std::vector<PublicKey>> readPublicKeys(const std::string &path) {
     keys.push_back(toPublicKey(key->get()));
   }
   if (keys.empty())
-    return invalidArgument(fmt::format("{}: expected public keys in PEM, found none", name));
+    return invalidArgument(
+        fmt::format("{}: expected public keys in PEM, found none", name));
   return keys;
 }
 
-Expected<std::optional<std::vector<PublicKey>>> findTrustedKeys(const std::optional<std::string> &given, const std::string &option) {
+Expected<std::optional<std::vector<PublicKey>>>
+findTrustedKeys(const std::optional<std::string> &given,
+                const std::string &option) {
   constexpr const char *variable = "LOCKSTEP_TRUST";
   const char *preset = std::getenv(variable);
   if (!given && !preset)
     return std::optional<std::vector<PublicKey>>();
-  std::string source = given ? option : variable, path = given ? *given : preset;
-  // Who means to trust only some must not trust everybody because the name of the file has been lost.
+  std::string source = given ? option : variable,
+              path = given ? *given : preset;
+  // Who means to trust only some must not trust everybody because the name of
+  // the file has been lost.
   if (path.empty())
-    return invalidArgument(fmt::format("{}: expected a file with public keys, found an empty name", source));
+    return invalidArgument(fmt::format(
+        "{}: expected a file with public keys, found an empty name", source));
   Expected<std::vector<PublicKey>> keys = readPublicKeys(path);
   if (!keys)
     return keys.status().withContext(source);
@@ -186,10 +216,15 @@ Expected<SigningKey> SigningKey::read(const std::string &path) {
   if (!block)
     return block.status().withContext(name);
   if (!*block)
-    return invalidArgument(fmt::format("{}: expected a private key in PEM, found none", name));
+    return invalidArgument(
+        fmt::format("{}: expected a private key in PEM, found none", name));
   if ((*block)->name == PEM_STRING_PKCS8)
-    return invalidArgument(fmt::format("{}: expected a private key without a passphrase, found one that is protected by it", name));
-  Expected<Key> key = decodeKey(**block, PEM_STRING_PKCS8INF, d2i_AutoPrivateKey);
+    return invalidArgument(
+        fmt::format("{}: expected a private key without a passphrase, found "
+                    "one that is protected by it",
+                    name));
+  Expected<Key> key =
+      decodeKey(**block, PEM_STRING_PKCS8INF, d2i_AutoPrivateKey);
   OPENSSL_cleanse((*block)->bytes.data(), (*block)->bytes.size());
   if (!key)
     return key.status().withContext(name);
@@ -198,12 +233,16 @@ Expected<SigningKey> SigningKey::read(const std::string &path) {
 
 PublicKey SigningKey::publicKey() const { return toPublicKey(key.get()); }
 
-Expected<SignatureBytes> SigningKey::sign(std::span<const std::byte> message) const {
+Expected<SignatureBytes>
+SigningKey::sign(std::span<const std::byte> message) const {
   Context context(EVP_MD_CTX_new(), EVP_MD_CTX_free);
   SignatureBytes signature{};
   size_t size = signature.size();
-  if (!context || EVP_DigestSignInit(context.get(), nullptr, nullptr, nullptr, key.get()) != 1 ||
-      EVP_DigestSign(context.get(), signature.data(), &size, toBytes(message), message.size()) != 1)
+  if (!context ||
+      EVP_DigestSignInit(context.get(), nullptr, nullptr, nullptr, key.get()) !=
+          1 ||
+      EVP_DigestSign(context.get(), signature.data(), &size, toBytes(message),
+                     message.size()) != 1)
     return systemError(fmt::format("cannot sign: {}", lastError()));
   return signature;
 }

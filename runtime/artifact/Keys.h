@@ -1,6 +1,7 @@
 //===- Keys.h - keys of those who sign artifacts ----------------*- C++ -*-===//
 //
-// Ed25519 keys (RFC 8032), read from PEM files as `openssl genpkey -algorithm ed25519` and `openssl pkey -pubout` write them.
+// Ed25519 keys (RFC 8032), read from PEM files as `openssl genpkey -algorithm
+// ed25519` and `openssl pkey -pubout` write them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,33 +26,41 @@ namespace lockstep::runtime {
 /// An Ed25519 signature.
 using SignatureBytes = std::array<uint8_t, 64>;
 
-/// An Ed25519 public key. Any 32 bytes are one; those that nobody has the private key of verify nothing.
+/// An Ed25519 public key. Any 32 bytes are one; those that nobody has the
+/// private key of verify nothing.
 struct PublicKey {
   std::array<uint8_t, 32> bytes{};
 
-  /// SHA-256 of the key in DER (a SubjectPublicKeyInfo, RFC 8410), in hexadecimal:
-  /// `openssl pkey -pubin -in FILE -outform DER | sha256sum` prints the same.
+  /// SHA-256 of the key in DER (a SubjectPublicKeyInfo, RFC 8410), in
+  /// hexadecimal: `openssl pkey -pubin -in FILE -outform DER | sha256sum`
+  /// prints the same.
   std::string fingerprint() const;
   /// Whether `signature` is one of `message` by this key.
-  bool verifies(std::span<const std::byte> message, const SignatureBytes &signature) const;
+  bool verifies(std::span<const std::byte> message,
+                const SignatureBytes &signature) const;
 
   bool operator==(const PublicKey &) const = default;
 };
 
-/// All public keys of a PEM file, at least one. Errors name the file: not readable, no keys, damaged, or with anything else than Ed25519
-/// public keys in PEM blocks.
+/// All public keys of a PEM file, at least one. Errors name the file: not
+/// readable, no keys, damaged, or with anything else than Ed25519 public keys
+/// in PEM blocks.
 Expected<std::vector<PublicKey>> readPublicKeys(const std::string &path);
 
-/// The keys whose artifacts are executed: those of the file `given`; without it, of the file that the environment variable
-/// LOCKSTEP_TRUST names; without that too, nothing, and every artifact is executed. Errors begin with `option`, the name under which
-/// `given` was given, or with the name of the variable; an empty name of a file is one.
-Expected<std::optional<std::vector<PublicKey>>> findTrustedKeys(const std::optional<std::string> &given, const std::string &option);
+/// The keys whose artifacts are executed: those of the file `given`; without
+/// it, of the file that the environment variable LOCKSTEP_TRUST names; without
+/// that too, nothing, and every artifact is executed. Errors begin with
+/// `option`, the name under which `given` was given, or with the name of the
+/// variable; an empty name of a file is one.
+Expected<std::optional<std::vector<PublicKey>>>
+findTrustedKeys(const std::optional<std::string> &given,
+                const std::string &option);
 
 /// An Ed25519 private key.
 class SigningKey {
 public:
-  /// Reads the first block of a PEM file. Errors name the file: not readable, no private key, damaged, protected by a passphrase, or of
-  /// another kind.
+  /// Reads the first block of a PEM file. Errors name the file: not readable,
+  /// no private key, damaged, protected by a passphrase, or of another kind.
   static Expected<SigningKey> read(const std::string &path);
 
   PublicKey publicKey() const;

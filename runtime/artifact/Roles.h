@@ -13,7 +13,8 @@
 
 namespace lockstep::runtime {
 
-/// What an artifact says of a role, or of the only one that it has if it names none.
+/// What an artifact says of a role, or of the only one that it has if it names
+/// none.
 struct RoleInfo {
   std::string_view name = "worker";
   RankRange ranks;
@@ -23,20 +24,27 @@ struct RoleInfo {
 /// In the order of `Artifact.roles`, to which `Variable.role` refers.
 inline std::vector<RoleInfo> rolesOf(const artifact::Artifact &tables) {
   if (!tables.roles() || tables.roles()->size() == 0)
-    return {{"worker", {0, tables.replicas()}, tables.variable_size(), tables.replica_variable_size()}};
+    return {{"worker",
+             {0, tables.replicas()},
+             tables.variable_size(),
+             tables.replica_variable_size()}};
   std::vector<RoleInfo> roles;
   for (const artifact::Role *role : *tables.roles())
-    roles.push_back(
-        {role->name()->string_view(), {role->first_rank(), role->ranks()}, role->variable_size(), role->replica_variable_size()});
+    roles.push_back({role->name()->string_view(),
+                     {role->first_rank(), role->ranks()},
+                     role->variable_size(),
+                     role->replica_variable_size()});
   return roles;
 }
 
-/// Whether several workers can take steps on their own, with servers that they share: there is one replica, and all variables are in the
-/// memory of servers. Then the steps of other workers may change variables whenever a step waits.
+/// Whether several workers can take steps on their own, with servers that they
+/// share: there is one replica, and all variables are in the memory of servers.
+/// Then the steps of other workers may change variables whenever a step waits.
 inline bool canShareServers(const artifact::Artifact &tables) {
   if (tables.replicas() != 1 || rolesOf(tables).size() < 2)
     return false;
-  for (uint32_t i = 0; tables.variables() && i < tables.variables()->size(); ++i)
+  for (uint32_t i = 0; tables.variables() && i < tables.variables()->size();
+       ++i)
     if (const artifact::Variable *variable = tables.variables()->Get(i);
         variable->role() == 0 || variable->space() != artifact::Space::variable)
       return false;
@@ -44,7 +52,8 @@ inline bool canShareServers(const artifact::Artifact &tables) {
 }
 
 /// The ranks of a group, ascending.
-inline std::vector<uint32_t> ranksOf(const artifact::Artifact &tables, uint32_t group) {
+inline std::vector<uint32_t> ranksOf(const artifact::Artifact &tables,
+                                     uint32_t group) {
   const auto *listed = tables.groups()->Get(group)->ranks();
   if (listed && listed->size() > 0)
     return {listed->begin(), listed->end()};
@@ -56,13 +65,15 @@ inline std::vector<uint32_t> ranksOf(const artifact::Artifact &tables, uint32_t 
 /// Collectives in which one member gives to the others or gets from them.
 inline bool hasRoot(artifact::CollectiveKind kind) {
   using artifact::CollectiveKind;
-  return kind == CollectiveKind::broadcast || kind == CollectiveKind::reduce || kind == CollectiveKind::gather ||
-         kind == CollectiveKind::scatter;
+  return kind == CollectiveKind::broadcast || kind == CollectiveKind::reduce ||
+         kind == CollectiveKind::gather || kind == CollectiveKind::scatter;
 }
 
 inline bool isReduction(artifact::CollectiveKind kind) {
   using artifact::CollectiveKind;
-  return kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce_scatter || kind == CollectiveKind::reduce;
+  return kind == CollectiveKind::all_reduce ||
+         kind == CollectiveKind::reduce_scatter ||
+         kind == CollectiveKind::reduce;
 }
 
 } // namespace lockstep::runtime

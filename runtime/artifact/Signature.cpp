@@ -12,7 +12,9 @@
 namespace lockstep::runtime {
 
 static constexpr std::string_view magic = "LKSTSIG1";
-static_assert(magic.size() + sizeof(PublicKey::bytes) + sizeof(SignatureBytes) == signatureTrailerSize);
+static_assert(magic.size() + sizeof(PublicKey::bytes) +
+                  sizeof(SignatureBytes) ==
+              signatureTrailerSize);
 
 SplitFile splitSignature(std::span<const std::byte> file) {
   if (file.size() < signatureTrailerSize)
@@ -21,24 +23,34 @@ SplitFile splitSignature(std::span<const std::byte> file) {
   if (std::memcmp(trailer.data(), magic.data(), magic.size()) != 0)
     return {file, std::nullopt};
   Signature signature;
-  std::memcpy(signature.key.bytes.data(), trailer.data() + magic.size(), signature.key.bytes.size());
-  std::memcpy(signature.bytes.data(), trailer.data() + signatureTrailerSize - signature.bytes.size(), signature.bytes.size());
+  std::memcpy(signature.key.bytes.data(), trailer.data() + magic.size(),
+              signature.key.bytes.size());
+  std::memcpy(signature.bytes.data(),
+              trailer.data() + signatureTrailerSize - signature.bytes.size(),
+              signature.bytes.size());
   return {file.first(file.size() - signatureTrailerSize), signature};
 }
 
-Status checkSignature(const SplitFile &file, const std::optional<std::vector<PublicKey>> &trustedKeys) {
+Status
+checkSignature(const SplitFile &file,
+               const std::optional<std::vector<PublicKey>> &trustedKeys) {
   const std::optional<Signature> &signature = file.signature;
   if (trustedKeys && !signature)
-    return untrusted("not signed: expected a signature by a trusted key, found none");
-  if (trustedKeys && std::find(trustedKeys->begin(), trustedKeys->end(), signature->key) == trustedKeys->end()) {
+    return untrusted(
+        "not signed: expected a signature by a trusted key, found none");
+  if (trustedKeys && std::find(trustedKeys->begin(), trustedKeys->end(),
+                               signature->key) == trustedKeys->end()) {
     std::vector<std::string> expected;
     for (const PublicKey &key : *trustedKeys)
       expected.push_back(key.fingerprint());
-    return untrusted(fmt::format("signed by a key that is not trusted: expected {}, found {}", fmt::join(expected, " or "),
-                                 signature->key.fingerprint()));
+    return untrusted(fmt::format(
+        "signed by a key that is not trusted: expected {}, found {}",
+        fmt::join(expected, " or "), signature->key.fingerprint()));
   }
   if (signature && !signature->key.verifies(file.content, signature->bytes))
-    return corrupted(fmt::format("altered: its bytes are not those that key {} has signed", signature->key.fingerprint()));
+    return corrupted(
+        fmt::format("altered: its bytes are not those that key {} has signed",
+                    signature->key.fingerprint()));
   return Status::success();
 }
 

@@ -8,7 +8,9 @@
 namespace lockstep::artifact {
 
 /// Elements of a vector, which is absent if it is empty.
-template <typename Vector> uint32_t count(const Vector *vector) { return vector ? vector->size() : 0; }
+template <typename Vector> uint32_t count(const Vector *vector) {
+  return vector ? vector->size() : 0;
+}
 
 } // namespace lockstep::artifact
 

@@ -13,15 +13,18 @@
 
 namespace lockstep::runtime {
 
-/// An element type, a shape and what follows from them. Dimensions of -1 are dynamic.
+/// An element type, a shape and what follows from them. Dimensions of -1 are
+/// dynamic.
 struct TensorInfo {
   artifact::ElementType element = artifact::ElementType::f32;
   std::vector<int64_t> shape;
-  /// Bytes of the whole tensor, row-major without padding; of the bound if the shape is dynamic.
+  /// Bytes of the whole tensor, row-major without padding; of the bound if the
+  /// shape is dynamic.
   uint64_t bytes = 0;
 };
 
-/// Bytes of one element; an i1 takes one byte, 0 or 1. 0 for a value outside of the enum.
+/// Bytes of one element; an i1 takes one byte, 0 or 1. 0 for a value outside of
+/// the enum.
 inline uint64_t elementSize(artifact::ElementType type) {
   using artifact::ElementType;
   switch (type) {
@@ -48,19 +51,26 @@ inline uint64_t elementSize(artifact::ElementType type) {
 
 inline bool isFloat(artifact::ElementType type) {
   using artifact::ElementType;
-  return type == ElementType::f16 || type == ElementType::bf16 || type == ElementType::f32 || type == ElementType::f64;
+  return type == ElementType::f16 || type == ElementType::bf16 ||
+         type == ElementType::f32 || type == ElementType::f64;
 }
 
 /// Name as in MLIR, for example "bf16".
-inline const char *elementName(artifact::ElementType type) { return artifact::EnumNameElementType(type); }
+inline const char *elementName(artifact::ElementType type) {
+  return artifact::EnumNameElementType(type);
+}
 
-/// Bytes of a static shape; nothing if a dimension is negative or the size does not fit.
-template <typename Shape> std::optional<uint64_t> staticBytes(artifact::ElementType element, const Shape &shape) {
+/// Bytes of a static shape; nothing if a dimension is negative or the size does
+/// not fit.
+template <typename Shape>
+std::optional<uint64_t> staticBytes(artifact::ElementType element,
+                                    const Shape &shape) {
   uint64_t bytes = elementSize(element);
   for (int64_t dimension : shape) {
     if (dimension < 0)
       return std::nullopt;
-    std::optional<uint64_t> product = checkedMultiply(bytes, static_cast<uint64_t>(dimension));
+    std::optional<uint64_t> product =
+        checkedMultiply(bytes, static_cast<uint64_t>(dimension));
     if (!product)
       return std::nullopt;
     bytes = *product;
@@ -69,8 +79,11 @@ template <typename Shape> std::optional<uint64_t> staticBytes(artifact::ElementT
 }
 
 /// As in MLIR without "tensor": "32x?xf32".
-std::string typeName(artifact::ElementType element, const std::vector<int64_t> &shape);
-inline std::string typeName(const TensorInfo &type) { return typeName(type.element, type.shape); }
+std::string typeName(artifact::ElementType element,
+                     const std::vector<int64_t> &shape);
+inline std::string typeName(const TensorInfo &type) {
+  return typeName(type.element, type.shape);
+}
 
 } // namespace lockstep::runtime
 

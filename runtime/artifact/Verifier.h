@@ -16,7 +16,8 @@ namespace lockstep::runtime::verify {
 
 using artifact::count;
 
-/// Upper bounds that keep all later sums and products of sizes far from overflow.
+/// Upper bounds that keep all later sums and products of sizes far from
+/// overflow.
 inline constexpr uint64_t maxMemory = uint64_t(1) << 46;
 inline constexpr uint32_t maxReplicas = 1 << 17;
 inline constexpr uint32_t maxRegisters = 1 << 20;
@@ -36,31 +37,39 @@ struct Context {
 };
 
 /// The bytes of a memory as seen by one program.
-uint64_t spaceSize(const Context &context, const artifact::Program &program, artifact::Space space);
+uint64_t spaceSize(const Context &context, const artifact::Program &program,
+                   artifact::Space space);
 
 /// Space, range, type and registers of one buffer of `program`.
-Status verifyBuffer(const Context &context, const artifact::Program &program, const artifact::Buffer *buffer);
+Status verifyBuffer(const Context &context, const artifact::Program &program,
+                    const artifact::Buffer *buffer);
 
 /// Whether `space` is a memory that no command may write.
 bool isReadOnly(artifact::Space space);
 
-/// A type that is the whole of something: element known, shape sane, static unless
-/// `allowDynamic`. `bytes` receives the size of a static type.
-Status verifyType(const artifact::TensorType *type, bool allowDynamic, uint64_t *bytes);
+/// A type that is the whole of something: element known, shape sane, static
+/// unless `allowDynamic`. `bytes` receives the size of a static type.
+Status verifyType(const artifact::TensorType *type, bool allowDynamic,
+                  uint64_t *bytes);
 
-/// Bindings, buffers, outputs and commands of one program, then its control flow. `others` gets the indices of all commands but launches,
-/// which most are: so that who has nothing to say about launches need not look through all commands again.
-Status verifyProgram(const Context &context, const artifact::Program &program, std::vector<uint32_t> &others);
+/// Bindings, buffers, outputs and commands of one program, then its control
+/// flow. `others` gets the indices of all commands but launches, which most
+/// are: so that who has nothing to say about launches need not look through all
+/// commands again.
+Status verifyProgram(const Context &context, const artifact::Program &program,
+                     std::vector<uint32_t> &others);
 
-/// Whether the launches of a program give their kernels what these take: buffers by number, size and access, and registers. The kernels
-/// and buffers that they name exist.
+/// Whether the launches of a program give their kernels what these take:
+/// buffers by number, size and access, and registers. The kernels and buffers
+/// that they name exist.
 class LaunchVerifier {
 public:
   /// The buffers of `program` have been verified.
   LaunchVerifier(const Context &context, const artifact::Program &program);
 
   Status verify(const artifact::Launch &launch) const;
-  /// False if `verify` has to look at the launch: most are simple, and to see that takes much less time.
+  /// False if `verify` has to look at the launch: most are simple, and to see
+  /// that takes much less time.
   bool isSimple(const artifact::Launch &launch) const;
 
 private:
@@ -70,7 +79,9 @@ private:
     bool isDynamic;
     uint64_t begin, end;
 
-    bool overlaps(const Range &other) const { return space == other.space && begin < other.end && other.begin < end; }
+    bool overlaps(const Range &other) const {
+      return space == other.space && begin < other.end && other.begin < end;
+    }
   };
   struct NumberedRange;
   /// What a kernel takes, if all of it is tensors of known sizes.
@@ -79,23 +90,31 @@ private:
     uint32_t total = 0, reads = 0, registers = 0;
   };
 
-  Status verifySize(const artifact::Kernel &kernel, uint32_t argument, const artifact::Launch &launch, uint32_t &registers) const;
-  Status verifyDisjoint(const artifact::Kernel &kernel, const artifact::Launch &launch) const;
+  Status verifySize(const artifact::Kernel &kernel, uint32_t argument,
+                    const artifact::Launch &launch, uint32_t &registers) const;
+  Status verifyDisjoint(const artifact::Kernel &kernel,
+                        const artifact::Launch &launch) const;
 
   const Context &context;
   const artifact::Program &program;
   /// Of each buffer.
   std::vector<Range> ranges;
-  /// Of each kernel; without `bytes` where a launch has to be looked at more closely.
+  /// Of each kernel; without `bytes` where a launch has to be looked at more
+  /// closely.
   std::vector<Plain> kernels;
 };
 
-/// Operands, results, group and root of a collective, as far as the role of the program sees them.
-Status verifyCollective(const Context &context, const artifact::Program &program, const artifact::Start &start);
+/// Operands, results, group and root of a collective, as far as the role of the
+/// program sees them.
+Status verifyCollective(const Context &context,
+                        const artifact::Program &program,
+                        const artifact::Start &start);
 
-/// The channels that the programs of one name share: the same collective in all of them, with all of its members, and what some give
-/// fits what others get. `others` of each program as from `verifyProgram`.
-Status verifyMeetings(const artifact::Artifact &artifact, const std::vector<const artifact::Program *> &programs,
+/// The channels that the programs of one name share: the same collective in all
+/// of them, with all of its members, and what some give fits what others get.
+/// `others` of each program as from `verifyProgram`.
+Status verifyMeetings(const artifact::Artifact &artifact,
+                      const std::vector<const artifact::Program *> &programs,
                       const std::vector<std::vector<uint32_t>> &others);
 
 /// Names, ranks and sizes of the roles.
@@ -103,24 +122,30 @@ Status verifyRoles(const artifact::Artifact &artifact);
 /// Shards cover their variables.
 Status verifyShards(const artifact::Artifact &artifact);
 
-/// Branch targets, `once` sections and the order of starts and waits. `others` as from `verifyProgram`.
-Status verifyFlow(const Context &context, const artifact::Program &program, const std::vector<uint32_t> &others);
+/// Branch targets, `once` sections and the order of starts and waits. `others`
+/// as from `verifyProgram`.
+Status verifyFlow(const Context &context, const artifact::Program &program,
+                  const std::vector<uint32_t> &others);
 /// The same of a program whose commands have not been looked at.
 Status verifyFlow(const Context &context, const artifact::Program &program);
 
 /// "command 7 (train.py:42)".
-std::string commandName(const Context &context, const artifact::Program &program, uint32_t index);
+std::string commandName(const Context &context,
+                        const artifact::Program &program, uint32_t index);
 
-/// The members of a group, and which of them one role has. `group` must be in range.
+/// The members of a group, and which of them one role has. `group` must be in
+/// range.
 struct Membership {
   uint32_t members = 0, ofRole = 0;
   /// The rank that gives or takes in a collective with a root.
   uint32_t root = 0;
   bool rootIsMember = true, rootInRole = false;
 };
-Membership membershipOf(const artifact::Artifact &artifact, uint32_t group, int32_t root, const RankRange &role);
+Membership membershipOf(const artifact::Artifact &artifact, uint32_t group,
+                        int32_t root, const RankRange &role);
 
-/// Elements that have room in a buffer. Widths differ where a reduction does not round its result.
+/// Elements that have room in a buffer. Widths differ where a reduction does
+/// not round its result.
 uint64_t capacity(const artifact::Buffer *buffer);
 /// Whether reductions of `type` accumulate in the wider `wide`.
 bool isAccumulator(artifact::ElementType type, artifact::ElementType wide);

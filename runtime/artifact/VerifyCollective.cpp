@@ -9,10 +9,14 @@
 
 namespace lockstep::runtime::verify {
 
-uint64_t capacity(const artifact::Buffer *buffer) { return buffer->size() / elementSize(buffer->type()->element()); }
+uint64_t capacity(const artifact::Buffer *buffer) {
+  return buffer->size() / elementSize(buffer->type()->element());
+}
 
 bool isAccumulator(artifact::ElementType type, artifact::ElementType wide) {
-  return wide == artifact::ElementType::f32 && (type == artifact::ElementType::f16 || type == artifact::ElementType::bf16);
+  return wide == artifact::ElementType::f32 &&
+         (type == artifact::ElementType::f16 ||
+          type == artifact::ElementType::bf16);
 }
 
 namespace {
@@ -31,41 +35,51 @@ bool isDynamic(const Buffer *buffer) {
 
 Status sameShape(const Buffer *operand, const Buffer *result, uint32_t index) {
   const auto *left = operand->type()->shape(), *right = result->type()->shape();
-  bool same = capacity(operand) == capacity(result) && count(left) == count(right);
+  bool same =
+      capacity(operand) == capacity(result) && count(left) == count(right);
   for (uint32_t i = 0; same && i < count(left); ++i)
     same = left->Get(i) == right->Get(i);
   if (!same)
-    return corrupted(fmt::format("operand {} and its result differ in shape or size ({} and {} "
-                                 "bytes)",
-                                 index, operand->size(), result->size()));
+    return corrupted(fmt::format(
+        "operand {} and its result differ in shape or size ({} and {} "
+        "bytes)",
+        index, operand->size(), result->size()));
   return Status::success();
 }
 
 /// The result is the operands of all members side by side along `axis`.
-Status gatherShape(const Buffer *operand, const Buffer *result, int32_t axis, uint32_t members, uint32_t index) {
+Status gatherShape(const Buffer *operand, const Buffer *result, int32_t axis,
+                   uint32_t members, uint32_t index) {
   const auto *left = operand->type()->shape(), *right = result->type()->shape();
   if (count(left) != count(right) || axis < 0 || uint32_t(axis) >= count(left))
-    return corrupted(fmt::format("operand {}: axis {} does not exist in both, operand (rank {}) "
-                                 "and result (rank {})",
-                                 index, axis, count(left), count(right)));
+    return corrupted(fmt::format(
+        "operand {}: axis {} does not exist in both, operand (rank {}) "
+        "and result (rank {})",
+        index, axis, count(left), count(right)));
   for (uint32_t i = 0; i < count(left); ++i) {
     int64_t from = left->Get(i), to = right->Get(i);
-    int64_t expected = i == uint32_t(axis) && from > 0 ? from * int64_t(members) : from;
+    int64_t expected =
+        i == uint32_t(axis) && from > 0 ? from * int64_t(members) : from;
     if (from >= 0 && to >= 0 && to != expected)
-      return corrupted(fmt::format("operand {}, dimension {}: expected {} in the result of {} "
-                                   "members, found {}",
-                                   index, i, expected, members, to));
+      return corrupted(fmt::format(
+          "operand {}, dimension {}: expected {} in the result of {} "
+          "members, found {}",
+          index, i, expected, members, to));
   }
   return Status::success();
 }
 
-Status scatterShape(const Buffer *operand, const Buffer *result, int32_t axis, uint32_t members, uint32_t index) {
+Status scatterShape(const Buffer *operand, const Buffer *result, int32_t axis,
+                    uint32_t members, uint32_t index) {
   if (axis != 0)
-    return unsupported(fmt::format("reduce_scatter along axis {}, only 0 is supported", axis));
-  if (isDynamic(operand) || isDynamic(result) || capacity(operand) != capacity(result) * members)
-    return corrupted(fmt::format("operand {}: expected {} times the {} bytes of its result, "
-                                 "found {}",
-                                 index, members, result->size(), operand->size()));
+    return unsupported(
+        fmt::format("reduce_scatter along axis {}, only 0 is supported", axis));
+  if (isDynamic(operand) || isDynamic(result) ||
+      capacity(operand) != capacity(result) * members)
+    return corrupted(
+        fmt::format("operand {}: expected {} times the {} bytes of its result, "
+                    "found {}",
+                    index, members, result->size(), operand->size()));
   return Status::success();
 }
 
@@ -76,29 +90,42 @@ struct Range {
   uint32_t index;
 };
 
-/// A collective reads operands while it writes results, block by block: the two may only be the
-/// same bytes (in place), and only where the block that is read is the one that is written.
-Status verifyAliasing(const artifact::Program &program, const artifact::Start &start, bool inPlace) {
+/// A collective reads operands while it writes results, block by block: the two
+/// may only be the same bytes (in place), and only where the block that is read
+/// is the one that is written.
+Status verifyAliasing(const artifact::Program &program,
+                      const artifact::Start &start, bool inPlace) {
   std::vector<Range> ranges;
-  auto add = [&](const flatbuffers::Vector<uint32_t> *indices, bool areOperands) {
+  auto add = [&](const flatbuffers::Vector<uint32_t> *indices,
+                 bool areOperands) {
     for (uint32_t i = 0; i < count(indices); ++i)
-      if (const Buffer *buffer = program.buffers()->Get(indices->Get(i)); buffer->size())
-        ranges.push_back({buffer->space(), buffer->offset(), buffer->offset() + buffer->size(), areOperands ? int32_t(i) : -1, i});
+      if (const Buffer *buffer = program.buffers()->Get(indices->Get(i));
+          buffer->size())
+        ranges.push_back({buffer->space(), buffer->offset(),
+                          buffer->offset() + buffer->size(),
+                          areOperands ? int32_t(i) : -1, i});
   };
   add(start.operands(), true);
   add(start.results(), false);
-  std::sort(ranges.begin(), ranges.end(),
-            [](const Range &a, const Range &b) { return std::tie(a.space, a.begin, a.end) < std::tie(b.space, b.begin, b.end); });
+  std::sort(ranges.begin(), ranges.end(), [](const Range &a, const Range &b) {
+    return std::tie(a.space, a.begin, a.end) <
+           std::tie(b.space, b.begin, b.end);
+  });
   for (size_t i = 0; i < ranges.size(); ++i)
-    for (size_t j = i + 1; j < ranges.size() && ranges[j].space == ranges[i].space && ranges[j].begin < ranges[i].end; ++j) {
+    for (size_t j = i + 1;
+         j < ranges.size() && ranges[j].space == ranges[i].space &&
+         ranges[j].begin < ranges[i].end;
+         ++j) {
       const Range &a = ranges[i], &b = ranges[j];
       if (a.operand >= 0 && b.operand >= 0)
         continue;
       bool own = a.index == b.index && a.operand != b.operand;
       if (own && inPlace && a.begin == b.begin && a.end == b.end)
         continue;
-      return corrupted(fmt::format("a result overlaps the {} {} of the same collective",
-                                   a.operand >= 0 || b.operand >= 0 ? "operand" : "result", a.operand >= 0 ? a.index : b.index));
+      return corrupted(
+          fmt::format("a result overlaps the {} {} of the same collective",
+                      a.operand >= 0 || b.operand >= 0 ? "operand" : "result",
+                      a.operand >= 0 ? a.index : b.index));
     }
   return Status::success();
 }
@@ -109,13 +136,16 @@ bool reducible(artifact::ElementType type, Reduction reduction) {
   return true;
 }
 
-/// How many operands and results the members of one role have: the schema's comment on `Start.root`.
-Status verifyCounts(const artifact::Start &start, const Membership &group, const std::string &kind) {
+/// How many operands and results the members of one role have: the schema's
+/// comment on `Start.root`.
+Status verifyCounts(const artifact::Start &start, const Membership &group,
+                    const std::string &kind) {
   uint32_t operands = count(start.operands()), results = count(start.results());
   bool isRoot = group.rootInRole, hasOthers = group.ofRole > (isRoot ? 1 : 0);
   auto error = [&](std::string_view expected) {
-    return corrupted(
-        fmt::format("{} with root {}: expected {}, found {} operands and {} results", kind, group.root, expected, operands, results));
+    return corrupted(fmt::format(
+        "{} with root {}: expected {}, found {} operands and {} results", kind,
+        group.root, expected, operands, results));
   };
   switch (start.kind()) {
   case CollectiveKind::broadcast:
@@ -133,127 +163,190 @@ Status verifyCounts(const artifact::Start &start, const Membership &group, const
     return Status::success();
   case CollectiveKind::scatter:
     if (operands != (isRoot ? 2 : 0) || results != (hasOthers ? 1 : 0))
-      return error(isRoot ? (hasOthers ? "2 operands and 1 result" : "2 operands and no result") : "1 result and no operands");
+      return error(isRoot ? (hasOthers ? "2 operands and 1 result"
+                                       : "2 operands and no result")
+                          : "1 result and no operands");
     return Status::success();
   default:
     if (operands != results)
-      return corrupted(fmt::format("{} has {} operands and {} results", kind, operands, results));
+      return corrupted(fmt::format("{} has {} operands and {} results", kind,
+                                   operands, results));
     return Status::success();
   }
 }
 
-/// Rows have the same size on all members, so their dimensions behind the first are static.
+/// Rows have the same size on all members, so their dimensions behind the first
+/// are static.
 Status scatterRows(const Buffer *rows) {
   const auto *shape = rows->type()->shape();
   if (count(shape) == 0)
     return corrupted("expected rows, found a scalar");
   for (uint32_t i = 1; i < shape->size(); ++i)
     if (shape->Get(i) < 0)
-      return corrupted(fmt::format("expected rows of a static size, found a dynamic dimension {}", i));
+      return corrupted(fmt::format(
+          "expected rows of a static size, found a dynamic dimension {}", i));
   return Status::success();
 }
 
 Status scatterCounts(const Buffer *counts, uint32_t members) {
   const auto *shape = counts->type()->shape();
-  if (counts->type()->element() != artifact::ElementType::i64 || count(shape) != 1 || shape->Get(0) != int64_t(members) - 1)
-    return corrupted(fmt::format("expected the counts of {} other members, {}xi64, in a buffer of {} bytes", members - 1, members - 1,
+  if (counts->type()->element() != artifact::ElementType::i64 ||
+      count(shape) != 1 || shape->Get(0) != int64_t(members) - 1)
+    return corrupted(fmt::format("expected the counts of {} other members, "
+                                 "{}xi64, in a buffer of {} bytes",
+                                 members - 1, members - 1,
                                  (members - 1) * sizeof(int64_t)));
   return Status::success();
 }
 
-Status verifyResult(const Context &context, const artifact::Start &start, const Membership &group, uint32_t index, const Buffer *result,
-                    const std::string &kind) {
+Status verifyResult(const Context &context, const artifact::Start &start,
+                    const Membership &group, uint32_t index,
+                    const Buffer *result, const std::string &kind) {
   Space space = result->space();
   if (isReadOnly(space))
-    return corrupted(fmt::format("{} writes buffer {}, which is in space {}", kind, index, artifact::EnumNameSpace(space)));
+    return corrupted(fmt::format("{} writes buffer {}, which is in space {}",
+                                 kind, index, artifact::EnumNameSpace(space)));
   if (space != Space::shared && space != Space::variable)
     return Status::success();
-  if (group.ofRole != context.role.ranks.count && !context.options.allowSharedSubgroupResults)
-    return corrupted(fmt::format("{} of a part of the replicas has a result in space {}, which all replicas share", kind,
-                                 artifact::EnumNameSpace(space)));
-  if (group.ofRole > 1 && (start.kind() == CollectiveKind::reduce_scatter || start.kind() == CollectiveKind::scatter))
-    return corrupted(fmt::format("{} has a result in shared space, but results differ", kind));
-  if (group.ofRole > 1 && (start.kind() == CollectiveKind::reduce || start.kind() == CollectiveKind::gather))
-    return corrupted(fmt::format("{} has a result in shared space, but only its root gets one", kind));
+  if (group.ofRole != context.role.ranks.count &&
+      !context.options.allowSharedSubgroupResults)
+    return corrupted(fmt::format("{} of a part of the replicas has a result in "
+                                 "space {}, which all replicas share",
+                                 kind, artifact::EnumNameSpace(space)));
+  if (group.ofRole > 1 && (start.kind() == CollectiveKind::reduce_scatter ||
+                           start.kind() == CollectiveKind::scatter))
+    return corrupted(fmt::format(
+        "{} has a result in shared space, but results differ", kind));
+  if (group.ofRole > 1 && (start.kind() == CollectiveKind::reduce ||
+                           start.kind() == CollectiveKind::gather))
+    return corrupted(fmt::format(
+        "{} has a result in shared space, but only its root gets one", kind));
   return Status::success();
 }
 
-/// What an operand and the result of the same position have to do with each other, where a role has both.
-Status verifyPair(const artifact::Start &start, const Membership &group, const Buffer *operand, const Buffer *result, uint32_t i,
+/// What an operand and the result of the same position have to do with each
+/// other, where a role has both.
+Status verifyPair(const artifact::Start &start, const Membership &group,
+                  const Buffer *operand, const Buffer *result, uint32_t i,
                   const std::string &kind) {
   if (start.kind() == CollectiveKind::scatter) {
     if (operand->type()->element() != result->type()->element())
-      return corrupted(fmt::format("{}: the rows are of {}, the result of {}", kind, elementName(operand->type()->element()),
+      return corrupted(fmt::format("{}: the rows are of {}, the result of {}",
+                                   kind,
+                                   elementName(operand->type()->element()),
                                    elementName(result->type()->element())));
-    const auto *left = operand->type()->shape(), *right = result->type()->shape();
-    if (i == 0 && !(count(left) == count(right) && std::equal(left->begin() + 1, left->end(), right->begin() + 1)))
-      return corrupted("scatter: the rows and the result differ in another dimension than the first");
+    const auto *left = operand->type()->shape(),
+               *right = result->type()->shape();
+    if (i == 0 &&
+        !(count(left) == count(right) &&
+          std::equal(left->begin() + 1, left->end(), right->begin() + 1)))
+      return corrupted("scatter: the rows and the result differ in another "
+                       "dimension than the first");
     return Status::success();
   }
   if (operand->type()->element() != result->type()->element() &&
-      !(isReduction(start.kind()) && isAccumulator(operand->type()->element(), result->type()->element())))
-    return corrupted(fmt::format("{}: operand {} is of {}, its result of {}", kind, i, elementName(operand->type()->element()),
+      !(isReduction(start.kind()) &&
+        isAccumulator(operand->type()->element(), result->type()->element())))
+    return corrupted(fmt::format("{}: operand {} is of {}, its result of {}",
+                                 kind, i,
+                                 elementName(operand->type()->element()),
                                  elementName(result->type()->element())));
-  // Members of several roles need not give as many rows; what all of them give is added up where their programs are compared.
+  // Members of several roles need not give as many rows; what all of them give
+  // is added up where their programs are compared.
   if (start.kind() == CollectiveKind::gather && group.ofRole < group.members)
     return Status::success();
-  bool gathers = start.kind() == CollectiveKind::all_gather || start.kind() == CollectiveKind::gather;
-  Status shape = gathers                                          ? gatherShape(operand, result, start.axis(), group.members, i)
-                 : start.kind() == CollectiveKind::reduce_scatter ? scatterShape(operand, result, start.axis(), group.members, i)
-                                                                  : sameShape(operand, result, i);
+  bool gathers = start.kind() == CollectiveKind::all_gather ||
+                 start.kind() == CollectiveKind::gather;
+  Status shape =
+      gathers ? gatherShape(operand, result, start.axis(), group.members, i)
+      : start.kind() == CollectiveKind::reduce_scatter
+          ? scatterShape(operand, result, start.axis(), group.members, i)
+          : sameShape(operand, result, i);
   return shape.withContext(kind);
 }
 
 } // namespace
 
-Status verifyCollective(const Context &context, const artifact::Program &program, const artifact::Start &start) {
+Status verifyCollective(const Context &context,
+                        const artifact::Program &program,
+                        const artifact::Start &start) {
   if (start.kind() > CollectiveKind::MAX || start.reduction() > Reduction::MAX)
     return corrupted("unknown collective or reduction");
   std::string kind = artifact::EnumNameCollectiveKind(start.kind());
-  if (!isReduction(start.kind()) && !hasRoot(start.kind()) && start.kind() != CollectiveKind::all_gather)
-    return unsupported(fmt::format("collective {} is not supported by this runtime (expected all_reduce, reduce_scatter, all_gather, "
-                                   "broadcast, reduce, gather or scatter)",
-                                   kind));
+  if (!isReduction(start.kind()) && !hasRoot(start.kind()) &&
+      start.kind() != CollectiveKind::all_gather)
+    return unsupported(
+        fmt::format("collective {} is not supported by this runtime (expected "
+                    "all_reduce, reduce_scatter, all_gather, "
+                    "broadcast, reduce, gather or scatter)",
+                    kind));
   if (isReduction(start.kind()) != (start.reduction() != Reduction::none))
-    return corrupted(fmt::format("{} with reduction {}", kind, artifact::EnumNameReduction(start.reduction())));
-  Membership group = membershipOf(context.artifact, start.group(), start.root(), context.role.ranks);
+    return corrupted(
+        fmt::format("{} with reduction {}", kind,
+                    artifact::EnumNameReduction(start.reduction())));
+  Membership group = membershipOf(context.artifact, start.group(), start.root(),
+                                  context.role.ranks);
   if (group.ofRole == 0)
-    return corrupted(fmt::format("{} of a group in which role '{}' has no rank", kind, context.role.name));
+    return corrupted(fmt::format("{} of a group in which role '{}' has no rank",
+                                 kind, context.role.name));
   if (start.root() != -1 && !hasRoot(start.kind()))
-    return corrupted(fmt::format("{} has no root, found {}", kind, start.root()));
+    return corrupted(
+        fmt::format("{} has no root, found {}", kind, start.root()));
   if (!group.rootIsMember)
-    return corrupted(fmt::format("{}: root {} is not in its group", kind, start.root()));
+    return corrupted(
+        fmt::format("{}: root {} is not in its group", kind, start.root()));
   LOCKSTEP_RETURN_IF_ERROR(verifyCounts(start, group, kind));
 
   uint32_t operands = count(start.operands()), results = count(start.results());
-  auto bufferOf = [&](const flatbuffers::Vector<uint32_t> *indices, uint32_t i) { return program.buffers()->Get(indices->Get(i)); };
+  auto bufferOf = [&](const flatbuffers::Vector<uint32_t> *indices,
+                      uint32_t i) {
+    return program.buffers()->Get(indices->Get(i));
+  };
   for (const auto *indices : {start.operands(), start.results()})
     for (uint32_t i = 0; i < count(indices); ++i)
-      if (indices->Get(i) >= count(program.buffers()) || !bufferOf(indices, i)->type())
-        return corrupted(fmt::format("{}: buffer {} does not exist or has no type", kind, indices->Get(i)));
+      if (indices->Get(i) >= count(program.buffers()) ||
+          !bufferOf(indices, i)->type())
+        return corrupted(
+            fmt::format("{}: buffer {} does not exist or has no type", kind,
+                        indices->Get(i)));
   for (uint32_t i = 0; i < results; ++i)
-    LOCKSTEP_RETURN_IF_ERROR(verifyResult(context, start, group, start.results()->Get(i), bufferOf(start.results(), i), kind));
+    LOCKSTEP_RETURN_IF_ERROR(verifyResult(context, start, group,
+                                          start.results()->Get(i),
+                                          bufferOf(start.results(), i), kind));
   for (uint32_t i = 0; i < std::max(operands, results); ++i) {
-    const Buffer *operand = i < operands ? bufferOf(start.operands(), i) : nullptr;
+    const Buffer *operand =
+        i < operands ? bufferOf(start.operands(), i) : nullptr;
     const Buffer *result = i < results ? bufferOf(start.results(), i) : nullptr;
     const Buffer *either = operand ? operand : result;
-    if (isReduction(start.kind()) && !reducible(either->type()->element(), start.reduction()))
-      return unsupported(fmt::format("{} {} of {} is not supported", kind, artifact::EnumNameReduction(start.reduction()),
-                                     elementName(either->type()->element())));
-    if (start.kind() == CollectiveKind::gather && (start.axis() < 0 || uint32_t(start.axis()) >= count(either->type()->shape())))
-      return corrupted(fmt::format("gather: axis {} does not exist in a buffer of rank {}", start.axis(), count(either->type()->shape())));
+    if (isReduction(start.kind()) &&
+        !reducible(either->type()->element(), start.reduction()))
+      return unsupported(
+          fmt::format("{} {} of {} is not supported", kind,
+                      artifact::EnumNameReduction(start.reduction()),
+                      elementName(either->type()->element())));
+    if (start.kind() == CollectiveKind::gather &&
+        (start.axis() < 0 ||
+         uint32_t(start.axis()) >= count(either->type()->shape())))
+      return corrupted(
+          fmt::format("gather: axis {} does not exist in a buffer of rank {}",
+                      start.axis(), count(either->type()->shape())));
     if (start.kind() == CollectiveKind::scatter) {
-      Status rows = i == 1 ? scatterCounts(operand, group.members) : scatterRows(either);
+      Status rows =
+          i == 1 ? scatterCounts(operand, group.members) : scatterRows(either);
       if (rows.ok() && result)
         rows = scatterRows(result);
       if (!rows.ok())
         return rows.withContext(kind);
     }
     if (operand && result)
-      LOCKSTEP_RETURN_IF_ERROR(verifyPair(start, group, operand, result, i, kind));
+      LOCKSTEP_RETURN_IF_ERROR(
+          verifyPair(start, group, operand, result, i, kind));
   }
-  bool inPlace = start.kind() == CollectiveKind::all_reduce || start.kind() == CollectiveKind::reduce ||
-                 start.kind() == CollectiveKind::broadcast || (group.members == 1 && start.kind() != CollectiveKind::scatter);
+  bool inPlace =
+      start.kind() == CollectiveKind::all_reduce ||
+      start.kind() == CollectiveKind::reduce ||
+      start.kind() == CollectiveKind::broadcast ||
+      (group.members == 1 && start.kind() != CollectiveKind::scatter);
   return verifyAliasing(program, start, inPlace);
 }
 

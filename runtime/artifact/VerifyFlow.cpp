@@ -1,11 +1,13 @@
 //===- VerifyFlow.cpp - branches, once sections, starts and waits ---------===//
 //
-// Every command is visited with the set of channels that are pending before it. Where two paths
-// meet, the sets must be equal: so a wait has a start on every path, a channel is never started
-// twice, and nothing is pending when a replica returns. This is what a bytecode verifier does with
-// its operand stack, and takes time linear in commands and channels.
+// Every command is visited with the set of channels that are pending before it.
+// Where two paths meet, the sets must be equal: so a wait has a start on every
+// path, a channel is never started twice, and nothing is pending when a replica
+// returns. This is what a bytecode verifier does with its operand stack, and
+// takes time linear in commands and channels.
 //
-// Most commands are launches, which have no part in this: what is left are the steps.
+// Most commands are launches, which have no part in this: what is left are the
+// steps.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,13 +43,16 @@ public:
   }
 
 private:
-  const Command &command(uint32_t index) const { return *program.commands()->Get(index); }
+  const Command &command(uint32_t index) const {
+    return *program.commands()->Get(index);
+  }
 
   Status error(uint32_t index, const std::string &message) const {
     return corrupted(commandName(context, program, index) + ": " + message);
   }
 
-  /// A command that branches, meets, begins or ends something; or just one that a branch leads to.
+  /// A command that branches, meets, begins or ends something; or just one that
+  /// a branch leads to.
   struct Step {
     uint32_t index;
     CommandBody kind;
@@ -58,7 +63,8 @@ private:
     uint32_t next = 0;
 
     bool branches() const {
-      return kind == CommandBody::Jump || kind == CommandBody::BranchUnless || kind == CommandBody::BranchGreaterEqual;
+      return kind == CommandBody::Jump || kind == CommandBody::BranchUnless ||
+             kind == CommandBody::BranchGreaterEqual;
     }
   };
 
@@ -86,7 +92,8 @@ private:
         steps.push_back({i, kind, current.body_as_BranchUnless()->target()});
         break;
       case CommandBody::BranchGreaterEqual:
-        steps.push_back({i, kind, current.body_as_BranchGreaterEqual()->target()});
+        steps.push_back(
+            {i, kind, current.body_as_BranchGreaterEqual()->target()});
         break;
       case CommandBody::EndOnce:
       case CommandBody::Return:
@@ -107,18 +114,28 @@ private:
         if (open)
           return error(step.index, "once inside of a once section");
         end = command(step.index).body_as_Once()->end();
-        if (end <= step.index || end >= size || command(end).body_type() != CommandBody::EndOnce)
-          return error(step.index, fmt::format("expected its section to end at an end_once, found end {}", end));
+        if (end <= step.index || end >= size ||
+            command(end).body_type() != CommandBody::EndOnce)
+          return error(
+              step.index,
+              fmt::format(
+                  "expected its section to end at an end_once, found end {}",
+                  end));
         open = true;
         sections.push_back({step.index, end});
         continue;
       }
       if (step.kind == CommandBody::EndOnce && (!open || step.index != end))
         return error(step.index, "end_once without its once");
-      bool meets = step.kind == CommandBody::Start || step.kind == CommandBody::Wait || step.kind == CommandBody::Barrier;
+      bool meets = step.kind == CommandBody::Start ||
+                   step.kind == CommandBody::Wait ||
+                   step.kind == CommandBody::Barrier;
       if (open && (meets || step.kind == CommandBody::Return))
-        return error(step.index,
-                     fmt::format("{} inside of a once section, which one replica executes", artifact::EnumNameCommandBody(step.kind)));
+        return error(
+            step.index,
+            fmt::format(
+                "{} inside of a once section, which one replica executes",
+                artifact::EnumNameCommandBody(step.kind)));
       if (step.kind == CommandBody::EndOnce)
         open = false;
     }
@@ -127,25 +144,35 @@ private:
 
   /// 0 outside of once sections, else 1 + the number of the section.
   size_t sectionOf(uint32_t index) const {
-    auto after =
-        std::lower_bound(sections.begin(), sections.end(), index, [](const Section &section, uint32_t i) { return section.end < i; });
-    return after != sections.end() && after->begin < index ? size_t(after - sections.begin()) + 1 : 0;
+    auto after = std::lower_bound(
+        sections.begin(), sections.end(), index,
+        [](const Section &section, uint32_t i) { return section.end < i; });
+    return after != sections.end() && after->begin < index
+               ? size_t(after - sections.begin()) + 1
+               : 0;
   }
 
   /// A channel is the name of one start, one barrier or one once section.
   Status checkChannels() {
     std::vector<uint32_t> owner(program.channels(), ~0u);
     for (const Step &step : steps) {
-      bool owns = step.kind == CommandBody::Start || step.kind == CommandBody::Barrier || step.kind == CommandBody::Once;
+      bool owns = step.kind == CommandBody::Start ||
+                  step.kind == CommandBody::Barrier ||
+                  step.kind == CommandBody::Once;
       if (!owns && step.kind != CommandBody::Wait)
         continue;
       uint32_t channel = step.operand;
       if (channel >= program.channels())
-        return error(step.index, fmt::format("channel {} does not exist among {}", channel, program.channels()));
+        return error(step.index,
+                     fmt::format("channel {} does not exist among {}", channel,
+                                 program.channels()));
       if (!owns)
         continue;
       if (owner[channel] != ~0u)
-        return error(step.index, fmt::format("channel {} is already used by {}", channel, commandName(context, program, owner[channel])));
+        return error(
+            step.index,
+            fmt::format("channel {} is already used by {}", channel,
+                        commandName(context, program, owner[channel])));
       owner[channel] = step.index;
     }
     return Status::success();
@@ -157,9 +184,14 @@ private:
       if (!step.branches())
         continue;
       if (step.operand >= size)
-        return error(step.index, fmt::format("target {} does not exist among {} commands", step.operand, size));
+        return error(step.index,
+                     fmt::format("target {} does not exist among {} commands",
+                                 step.operand, size));
       if (sectionOf(step.operand) != sectionOf(step.index))
-        return error(step.index, fmt::format("target {} is on the other side of a once section", step.operand));
+        return error(
+            step.index,
+            fmt::format("target {} is on the other side of a once section",
+                        step.operand));
       targets.push_back(step.operand);
     }
     std::sort(targets.begin(), targets.end());
@@ -181,15 +213,22 @@ private:
     steps = std::move(all);
     for (Step &step : steps)
       if (step.branches())
-        step.next = uint32_t(std::lower_bound(steps.begin(), steps.end(), step.operand,
-                                              [](const Step &other, uint32_t index) { return other.index < index; }) -
-                             steps.begin());
+        step.next =
+            uint32_t(std::lower_bound(steps.begin(), steps.end(), step.operand,
+                                      [](const Step &other, uint32_t index) {
+                                        return other.index < index;
+                                      }) -
+                     steps.begin());
     return Status::success();
   }
 
   using Pending = std::vector<uint64_t>;
-  static bool has(const Pending &set, uint32_t channel) { return set[channel / 64] >> (channel % 64) & 1; }
-  static void flip(Pending &set, uint32_t channel) { set[channel / 64] ^= uint64_t(1) << (channel % 64); }
+  static bool has(const Pending &set, uint32_t channel) {
+    return set[channel / 64] >> (channel % 64) & 1;
+  }
+  static void flip(Pending &set, uint32_t channel) {
+    set[channel / 64] ^= uint64_t(1) << (channel % 64);
+  }
 
   Status walk() {
     stateAt.resize(steps.size());
@@ -203,7 +242,8 @@ private:
     return Status::success();
   }
 
-  /// Joins `state` into the start of a block, which must agree with what is known there. `from` is a command, `target` a step.
+  /// Joins `state` into the start of a block, which must agree with what is
+  /// known there. `from` is a command, `target` a step.
   Status reach(uint32_t from, uint32_t target, const Pending &state) {
     if (stateAt[target].empty()) {
       stateAt[target] = state;
@@ -214,9 +254,12 @@ private:
       return Status::success();
     for (uint32_t channel = 0; channel < program.channels(); ++channel)
       if (has(state, channel) != has(stateAt[target], channel))
-        return error(from, fmt::format("leads to {}, where channel {} is pending on one path and "
-                                       "not on another",
-                                       commandName(context, program, steps[target].index), channel));
+        return error(
+            from,
+            fmt::format(
+                "leads to {}, where channel {} is pending on one path and "
+                "not on another",
+                commandName(context, program, steps[target].index), channel));
     return Status::success();
   }
 
@@ -234,18 +277,25 @@ private:
         return Status::success();
       case CommandBody::Start:
         if (has(state, step.operand))
-          return error(step.index, fmt::format("starts channel {}, which is still pending", step.operand));
+          return error(step.index,
+                       fmt::format("starts channel {}, which is still pending",
+                                   step.operand));
         flip(state, step.operand);
         break;
       case CommandBody::Wait:
         if (!has(state, step.operand))
-          return error(step.index, fmt::format("waits for channel {}, which no start precedes", step.operand));
+          return error(
+              step.index,
+              fmt::format("waits for channel {}, which no start precedes",
+                          step.operand));
         flip(state, step.operand);
         break;
       case CommandBody::Return:
         for (uint32_t channel = 0; channel < program.channels(); ++channel)
           if (has(state, channel))
-            return error(step.index, fmt::format("returns while channel {} is pending", channel));
+            return error(
+                step.index,
+                fmt::format("returns while channel {} is pending", channel));
         return Status::success();
       default:
         break;
@@ -270,7 +320,8 @@ private:
 
 } // namespace
 
-Status verifyFlow(const Context &context, const artifact::Program &program, const std::vector<uint32_t> &others) {
+Status verifyFlow(const Context &context, const artifact::Program &program,
+                  const std::vector<uint32_t> &others) {
   return FlowVerifier(context, program).verify(others);
 }
 

@@ -1,7 +1,9 @@
 //===- VerifyMeetings.cpp - what the programs of several roles share ------===//
 //
-// A channel is one collective, of which each role's program shows the part of its own members. Here the parts are put side by side: all of
-// them say the same, nobody is missing, and what is given fits what is got. A role on its own passes as well.
+// A channel is one collective, of which each role's program shows the part of
+// its own members. Here the parts are put side by side: all of them say the
+// same, nobody is missing, and what is given fits what is got. A role on its
+// own passes as well.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,27 +28,37 @@ struct Part {
   const artifact::Command *command;
 
   const artifact::Start *start() const { return command->body_as_Start(); }
-  uint32_t group() const { return start() ? start()->group() : command->body_as_Barrier()->group(); }
-  std::vector<const Buffer *> buffers(const flatbuffers::Vector<uint32_t> *indices) const {
+  uint32_t group() const {
+    return start() ? start()->group() : command->body_as_Barrier()->group();
+  }
+  std::vector<const Buffer *>
+  buffers(const flatbuffers::Vector<uint32_t> *indices) const {
     std::vector<const Buffer *> result;
     for (uint32_t i = 0; i < count(indices); ++i)
       result.push_back(program->buffers()->Get(indices->Get(i)));
     return result;
   }
-  std::vector<const Buffer *> operands() const { return buffers(start()->operands()); }
-  std::vector<const Buffer *> results() const { return buffers(start()->results()); }
+  std::vector<const Buffer *> operands() const {
+    return buffers(start()->operands());
+  }
+  std::vector<const Buffer *> results() const {
+    return buffers(start()->results());
+  }
 };
 
 std::string typeOf(const Buffer *buffer) {
   std::vector<int64_t> shape;
   if (buffer->type()->shape())
-    shape.assign(buffer->type()->shape()->begin(), buffer->type()->shape()->end());
+    shape.assign(buffer->type()->shape()->begin(),
+                 buffer->type()->shape()->end());
   return typeName(buffer->type()->element(), shape);
 }
 
-/// Whether two shapes are the same in all dimensions but `axis` (-1: in all). A dynamic dimension may be any where sizes are counted when
-/// the collective is executed.
-bool sameDimensions(const Buffer *a, const Buffer *b, int32_t axis, bool dynamicIsAny) {
+/// Whether two shapes are the same in all dimensions but `axis` (-1: in all). A
+/// dynamic dimension may be any where sizes are counted when the collective is
+/// executed.
+bool sameDimensions(const Buffer *a, const Buffer *b, int32_t axis,
+                    bool dynamicIsAny) {
   const auto *left = a->type()->shape(), *right = b->type()->shape();
   if (count(left) != count(right))
     return false;
@@ -60,7 +72,8 @@ bool sameDimensions(const Buffer *a, const Buffer *b, int32_t axis, bool dynamic
 
 class Meeting {
 public:
-  Meeting(const artifact::Artifact &artifact, const std::vector<Part> &parts) : artifact(artifact), parts(parts), first(parts.front()) {}
+  Meeting(const artifact::Artifact &artifact, const std::vector<Part> &parts)
+      : artifact(artifact), parts(parts), first(parts.front()) {}
 
   Status verify() {
     // A once section has no group: what they are is compared first.
@@ -77,25 +90,32 @@ public:
 private:
   Status sameCommand(const Part &part) {
     if (part.command->body_type() != first.command->body_type())
-      return corrupted(fmt::format("it is a {} in role '{}' and a {} in role '{}'",
-                                   artifact::EnumNameCommandBody(first.command->body_type()), first.role.name,
-                                   artifact::EnumNameCommandBody(part.command->body_type()), part.role.name));
+      return corrupted(
+          fmt::format("it is a {} in role '{}' and a {} in role '{}'",
+                      artifact::EnumNameCommandBody(first.command->body_type()),
+                      first.role.name,
+                      artifact::EnumNameCommandBody(part.command->body_type()),
+                      part.role.name));
     return Status::success();
   }
 
   Status sameCollective(const Part &part) {
     bool same = part.group() == first.group();
     if (const artifact::Start *a = first.start(), *b = part.start(); a && same)
-      same = a->kind() == b->kind() && a->reduction() == b->reduction() && a->root() == b->root() && a->axis() == b->axis();
+      same = a->kind() == b->kind() && a->reduction() == b->reduction() &&
+             a->root() == b->root() && a->axis() == b->axis();
     if (!same)
-      return corrupted(fmt::format("roles '{}' and '{}' differ in kind, reduction, group, root or axis", first.role.name, part.role.name));
+      return corrupted(fmt::format(
+          "roles '{}' and '{}' differ in kind, reduction, group, root or axis",
+          first.role.name, part.role.name));
     return Status::success();
   }
 
   Status everybodyIsThere() {
     uint32_t there = 0, members = 0;
     for (const Part &part : parts) {
-      Membership group = membershipOf(artifact, first.group(), -1, part.role.ranks);
+      Membership group =
+          membershipOf(artifact, first.group(), -1, part.role.ranks);
       there += group.ofRole;
       members = group.members;
     }
@@ -103,70 +123,96 @@ private:
       return Status::success();
     for (const RoleInfo &role : rolesOf(artifact))
       if (membershipOf(artifact, first.group(), -1, role.ranks).ofRole > 0 &&
-          std::none_of(parts.begin(), parts.end(), [&](const Part &part) { return part.role.name == role.name; }))
-        return corrupted(fmt::format("role '{}' has ranks in its group and no part in it", role.name));
-    return corrupted(fmt::format("{} of the {} members of its group have a part in it", there, members));
+          std::none_of(parts.begin(), parts.end(), [&](const Part &part) {
+            return part.role.name == role.name;
+          }))
+        return corrupted(fmt::format(
+            "role '{}' has ranks in its group and no part in it", role.name));
+    return corrupted(fmt::format(
+        "{} of the {} members of its group have a part in it", there, members));
   }
 
-  Status differ(const Part &a, const Buffer *given, const Part &b, const Buffer *got) {
-    return corrupted(fmt::format("role '{}' gives {} ({} bytes), role '{}' expects {} ({} bytes)", a.role.name, typeOf(given),
-                                 given->size(), b.role.name, typeOf(got), got->size()));
+  Status differ(const Part &a, const Buffer *given, const Part &b,
+                const Buffer *got) {
+    return corrupted(fmt::format(
+        "role '{}' gives {} ({} bytes), role '{}' expects {} ({} bytes)",
+        a.role.name, typeOf(given), given->size(), b.role.name, typeOf(got),
+        got->size()));
   }
 
   /// The members of all roles give and get the same.
   Status rootless() {
     for (const Part &part : parts)
       for (bool given : {true, false}) {
-        std::vector<const Buffer *> a = given ? first.operands() : first.results(), b = given ? part.operands() : part.results();
+        std::vector<const Buffer *> a = given ? first.operands()
+                                              : first.results(),
+                                    b = given ? part.operands()
+                                              : part.results();
         if (a.size() != b.size())
-          return corrupted(fmt::format("{} operands in role '{}', {} in role '{}'", a.size(), first.role.name, b.size(), part.role.name));
+          return corrupted(
+              fmt::format("{} operands in role '{}', {} in role '{}'", a.size(),
+                          first.role.name, b.size(), part.role.name));
         for (size_t i = 0; i < a.size(); ++i)
-          if (a[i]->type()->element() != b[i]->type()->element() || a[i]->size() != b[i]->size() ||
+          if (a[i]->type()->element() != b[i]->type()->element() ||
+              a[i]->size() != b[i]->size() ||
               !sameDimensions(a[i], b[i], -1, /*dynamicIsAny=*/false))
             return differ(first, a[i], part, b[i]);
       }
     return Status::success();
   }
 
-  /// Everything that somebody gives is compared with everything that somebody gets.
+  /// Everything that somebody gives is compared with everything that somebody
+  /// gets.
   Status rooted() {
     CollectiveKind kind = first.start()->kind();
-    bool rootGives = kind == CollectiveKind::broadcast || kind == CollectiveKind::scatter;
-    uint32_t root = membershipOf(artifact, first.group(), first.start()->root(), {}).root;
+    bool rootGives =
+        kind == CollectiveKind::broadcast || kind == CollectiveKind::scatter;
+    uint32_t root =
+        membershipOf(artifact, first.group(), first.start()->root(), {}).root;
     for (const Part &giver : parts)
       for (const Part &taker : parts) {
         const Part &atRoot = rootGives ? giver : taker;
         if (!atRoot.role.ranks.contains(root))
           continue;
-        std::vector<const Buffer *> given = giver.operands(), got = taker.results();
+        std::vector<const Buffer *> given = giver.operands(),
+                                    got = taker.results();
         if (kind == CollectiveKind::scatter)
           given.resize(1);
-        bool onlyRoot = membershipOf(artifact, first.group(), -1, atRoot.role.ranks).ofRole == 1;
-        // A root on its own need not get what it gives, nor contribute to what it gets.
+        bool onlyRoot =
+            membershipOf(artifact, first.group(), -1, atRoot.role.ranks)
+                .ofRole == 1;
+        // A root on its own need not get what it gives, nor contribute to what
+        // it gets.
         const Part &other = rootGives ? taker : giver;
-        if (&other == &atRoot && onlyRoot && (rootGives ? got.empty() : given.empty()))
+        if (&other == &atRoot && onlyRoot &&
+            (rootGives ? got.empty() : given.empty()))
           continue;
         if (given.size() != got.size())
-          return corrupted(
-              fmt::format("role '{}' gives {} values, role '{}' expects {}", giver.role.name, given.size(), taker.role.name, got.size()));
+          return corrupted(fmt::format(
+              "role '{}' gives {} values, role '{}' expects {}",
+              giver.role.name, given.size(), taker.role.name, got.size()));
         for (size_t i = 0; i < given.size(); ++i)
           if (!fits(kind, given[i], got[i]))
             return differ(giver, given[i], taker, got[i]);
       }
-    return kind == CollectiveKind::gather ? gatheredRows(root) : Status::success();
+    return kind == CollectiveKind::gather ? gatheredRows(root)
+                                          : Status::success();
   }
 
   bool fits(CollectiveKind kind, const Buffer *given, const Buffer *got) {
-    artifact::ElementType a = given->type()->element(), b = got->type()->element();
+    artifact::ElementType a = given->type()->element(),
+                          b = got->type()->element();
     if (a != b && !(kind == CollectiveKind::reduce && isAccumulator(a, b)))
       return false;
     switch (kind) {
     case CollectiveKind::gather:
-      return sameDimensions(given, got, first.start()->axis(), /*dynamicIsAny=*/true);
+      return sameDimensions(given, got, first.start()->axis(),
+                            /*dynamicIsAny=*/true);
     case CollectiveKind::scatter:
       return sameDimensions(given, got, 0, /*dynamicIsAny=*/false);
     default:
-      return capacity(given) == capacity(got) && sameDimensions(given, got, -1, /*dynamicIsAny=*/false);
+      return capacity(given) == capacity(got) &&
+             sameDimensions(given, got, -1, /*dynamicIsAny=*/false);
     }
   }
 
@@ -186,10 +232,14 @@ private:
             continue;
           int64_t rows = operands[i]->type()->shape()->Get(axis);
           dynamic |= rows < 0;
-          found += rows * int64_t(membershipOf(artifact, first.group(), -1, giver.role.ranks).ofRole);
+          found += rows * int64_t(membershipOf(artifact, first.group(), -1,
+                                               giver.role.ranks)
+                                      .ofRole);
         }
         if (!dynamic && found != expected)
-          return corrupted(fmt::format("role '{}' expects {} rows in result {}, its members give {}", taker.role.name, expected, i, found));
+          return corrupted(fmt::format(
+              "role '{}' expects {} rows in result {}, its members give {}",
+              taker.role.name, expected, i, found));
       }
     }
     return Status::success();
@@ -202,7 +252,8 @@ private:
 
 } // namespace
 
-Status verifyMeetings(const artifact::Artifact &artifact, const std::vector<const artifact::Program *> &programs,
+Status verifyMeetings(const artifact::Artifact &artifact,
+                      const std::vector<const artifact::Program *> &programs,
                       const std::vector<std::vector<uint32_t>> &others) {
   uint32_t channels = 0;
   for (const artifact::Program *program : programs)
@@ -212,19 +263,24 @@ Status verifyMeetings(const artifact::Artifact &artifact, const std::vector<cons
   for (size_t p = 0; p < programs.size(); ++p) {
     const artifact::Program *program = programs[p];
     const RoleInfo &role =
-        *std::find_if(roles.begin(), roles.end(), [&](const RoleInfo &r) { return r.name == program->role()->string_view(); });
+        *std::find_if(roles.begin(), roles.end(), [&](const RoleInfo &r) {
+          return r.name == program->role()->string_view();
+        });
     for (uint32_t index : others[p]) {
       const artifact::Command *command = program->commands()->Get(index);
       switch (command->body_type()) {
       case CommandBody::Start:
-        parts[command->body_as_Start()->channel()].push_back({role, program, command});
+        parts[command->body_as_Start()->channel()].push_back(
+            {role, program, command});
         break;
       case CommandBody::Barrier:
-        parts[command->body_as_Barrier()->channel()].push_back({role, program, command});
+        parts[command->body_as_Barrier()->channel()].push_back(
+            {role, program, command});
         break;
       case CommandBody::Once:
         if (programs.size() > 1)
-          parts[command->body_as_Once()->channel()].push_back({role, program, command});
+          parts[command->body_as_Once()->channel()].push_back(
+              {role, program, command});
         break;
       default:
         break;
@@ -235,7 +291,9 @@ Status verifyMeetings(const artifact::Artifact &artifact, const std::vector<cons
     std::vector<Part> &met = parts[channel];
     // Once sections are of one process each.
     bool onlySections =
-        std::all_of(met.begin(), met.end(), [](const Part &part) { return part.command->body_type() == CommandBody::Once; });
+        std::all_of(met.begin(), met.end(), [](const Part &part) {
+          return part.command->body_type() == CommandBody::Once;
+        });
     if (onlySections)
       continue;
     if (Status status = Meeting(artifact, met).verify(); !status.ok())

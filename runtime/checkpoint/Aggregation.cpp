@@ -17,14 +17,16 @@ namespace {
 using artifact::Aggregation;
 using artifact::ElementType;
 
-template <typename T> void divideElements(std::byte *elements, uint64_t count, uint64_t divisor) {
+template <typename T>
+void divideElements(std::byte *elements, uint64_t count, uint64_t divisor) {
   T *values = reinterpret_cast<T *>(elements);
   for (uint64_t i = 0; i < count; ++i)
     values[i] = static_cast<T>(values[i] / static_cast<T>(divisor));
 }
 
 /// Divides accumulators of a reduction of `element`.
-void divide(ElementType element, std::byte *accumulators, uint64_t count, uint64_t divisor) {
+void divide(ElementType element, std::byte *accumulators, uint64_t count,
+            uint64_t divisor) {
   switch (element) {
   case ElementType::f16:
   case ElementType::bf16:
@@ -53,18 +55,28 @@ void divide(ElementType element, std::byte *accumulators, uint64_t count, uint64
 }
 
 /// value = (sum of `sources`) / divisor, block by block, as collectives add.
-void reduce(ElementType element, std::span<const std::byte *const> sources, uint64_t divisor, std::span<std::byte> value) {
-  const ReduceFunctions &functions = reduceFunctions(element, artifact::Reduction::sum);
-  uint64_t blockElements = reduceBlockBytes / functions.accumulatorSize, count = value.size() / functions.elementSize;
-  std::vector<std::byte> block(reduceBlockBytes), scratch(reduceScratchBlocks(static_cast<uint32_t>(sources.size())) * reduceBlockBytes);
+void reduce(ElementType element, std::span<const std::byte *const> sources,
+            uint64_t divisor, std::span<std::byte> value) {
+  const ReduceFunctions &functions =
+      reduceFunctions(element, artifact::Reduction::sum);
+  uint64_t blockElements = reduceBlockBytes / functions.accumulatorSize,
+           count = value.size() / functions.elementSize;
+  std::vector<std::byte> block(reduceBlockBytes),
+      scratch(reduceScratchBlocks(static_cast<uint32_t>(sources.size())) *
+              reduceBlockBytes);
   std::vector<const std::byte *> here(sources.size());
   for (uint64_t first = 0; first < count; first += blockElements) {
-    uint64_t elements = std::min(blockElements, count - first), offset = first * functions.elementSize;
-    std::transform(sources.begin(), sources.end(), here.begin(), [&](const std::byte *source) { return source + offset; });
-    reduceTree(functions, block.data(), here.data(), static_cast<uint32_t>(here.size()), static_cast<int64_t>(elements), scratch.data());
+    uint64_t elements = std::min(blockElements, count - first),
+             offset = first * functions.elementSize;
+    std::transform(sources.begin(), sources.end(), here.begin(),
+                   [&](const std::byte *source) { return source + offset; });
+    reduceTree(functions, block.data(), here.data(),
+               static_cast<uint32_t>(here.size()),
+               static_cast<int64_t>(elements), scratch.data());
     if (divisor > 1)
       divide(element, block.data(), elements, divisor);
-    functions.store(value.data() + offset, block.data(), static_cast<int64_t>(elements));
+    functions.store(value.data() + offset, block.data(),
+                    static_cast<int64_t>(elements));
   }
 }
 
@@ -74,12 +86,15 @@ void copy(std::span<const std::byte> from, std::span<std::byte> to) {
 }
 
 /// What replicas write each for itself is never split.
-std::span<std::byte> memoryOf(const VariableValue &value) { return value.pieces().front(); }
+std::span<std::byte> memoryOf(const VariableValue &value) {
+  return value.pieces().front();
+}
 
 } // namespace
 
 bool isAggregated(const VariableView &variable) {
-  return variable.synchronization == artifact::Synchronization::on_read && variable.aggregation != Aggregation::none;
+  return variable.synchronization == artifact::Synchronization::on_read &&
+         variable.aggregation != Aggregation::none;
 }
 
 Status checkAggregation(std::span<const VariableView> variables) {
@@ -87,14 +102,21 @@ Status checkAggregation(std::span<const VariableView> variables) {
   for (const VariableView &variable : variables) {
     if (!isAggregated(variable))
       continue;
-    if (variable.aggregation == Aggregation::sum && variable.type.element == ElementType::i1)
-      problems.push_back(
-          fmt::format("'{}': expected numbers for a sum, found {} [E_DTYPE_UNSUPPORTED]", variable.name, typeName(variable.type)));
-    if (variable.aggregation == Aggregation::mean && !isFloat(variable.type.element))
-      problems.push_back(
-          fmt::format("'{}': expected floats for a mean, found {} [E_MEAN_INT_VAR]", variable.name, typeName(variable.type)));
+    if (variable.aggregation == Aggregation::sum &&
+        variable.type.element == ElementType::i1)
+      problems.push_back(fmt::format(
+          "'{}': expected numbers for a sum, found {} [E_DTYPE_UNSUPPORTED]",
+          variable.name, typeName(variable.type)));
+    if (variable.aggregation == Aggregation::mean &&
+        !isFloat(variable.type.element))
+      problems.push_back(fmt::format(
+          "'{}': expected floats for a mean, found {} [E_MEAN_INT_VAR]",
+          variable.name, typeName(variable.type)));
   }
-  return problems.empty() ? Status() : unsupported(fmt::format("variables without a value to save:\n  {}", fmt::join(problems, "\n  ")));
+  return problems.empty() ? Status()
+                          : unsupported(fmt::format(
+                                "variables without a value to save:\n  {}",
+                                fmt::join(problems, "\n  ")));
 }
 
 void aggregate(const VariableView &variable, std::span<std::byte> value) {
@@ -103,20 +125,24 @@ void aggregate(const VariableView &variable, std::span<std::byte> value) {
   std::vector<const std::byte *> sources;
   for (const VariableValue &own : variable.values)
     sources.push_back(memoryOf(own).data());
-  reduce(variable.type.element, sources, variable.aggregation == Aggregation::mean ? sources.size() : 1, value);
+  reduce(variable.type.element, sources,
+         variable.aggregation == Aggregation::mean ? sources.size() : 1, value);
 }
 
-void distribute(const VariableView &variable, std::span<const std::byte> value) {
+void distribute(const VariableView &variable,
+                std::span<const std::byte> value) {
   std::span<std::byte> first = memoryOf(variable.values.front());
   if (variable.aggregation == Aggregation::sum)
-    reduce(variable.type.element, std::vector{value.data()}, variable.values.size(), first);
+    reduce(variable.type.element, std::vector{value.data()},
+           variable.values.size(), first);
   else
     copy(value, first);
   for (size_t replica = 1; replica < variable.values.size(); ++replica)
     variable.values[replica].write(first);
 }
 
-AggregatedVariables::AggregatedVariables(std::span<const VariableView> variables)
+AggregatedVariables::AggregatedVariables(
+    std::span<const VariableView> variables)
     : variables(variables), oneValue(variables.begin(), variables.end()) {
   for (VariableView &view : oneValue)
     if (isAggregated(view)) {

@@ -1,8 +1,10 @@
 //===- Aggregation.h - one value for those of all replicas ------*- C++ -*-===//
 //
-// A variable with synchronization on_read has a value for each replica, and its aggregation says what they are together:
+// A variable with synchronization on_read has a value for each replica, and its
+// aggregation says what they are together:
 //
-//   sum                  saved is their sum; each of the N that restore gets the N-th part, of integers cut off towards 0
+//   sum                  saved is their sum; each of the N that restore gets
+//                        the N-th part, of integers cut off towards 0
 //   mean                 saved is their mean; each gets it
 //   only_first_replica   saved is the value of replica 0; each gets it
 //   none                 they are nothing together: each is saved
@@ -21,17 +23,20 @@ namespace lockstep::runtime {
 /// Whether the values of the replicas are one value together.
 bool isAggregated(const VariableView &variable);
 
-/// Checks that the values can be aggregated. The error lists all variables where they cannot: sums of booleans
-/// [E_DTYPE_UNSUPPORTED], means of integers [E_MEAN_INT_VAR].
+/// Checks that the values can be aggregated. The error lists all variables
+/// where they cannot: sums of booleans [E_DTYPE_UNSUPPORTED], means of integers
+/// [E_MEAN_INT_VAR].
 Status checkAggregation(std::span<const VariableView> variables);
 
-/// The one value, with the bits that a read of all replicas has: sums in the order of an all_reduce, 16-bit floats in f32.
+/// The one value, with the bits that a read of all replicas has: sums in the
+/// order of an all_reduce, 16-bit floats in f32.
 void aggregate(const VariableView &variable, std::span<std::byte> value);
 
 /// Gives each replica its part of `value`.
 void distribute(const VariableView &variable, std::span<const std::byte> value);
 
-/// Variables as a checkpoint has them: those that are aggregated have one value, in memory of their own, the others are themselves.
+/// Variables as a checkpoint has them: those that are aggregated have one
+/// value, in memory of their own, the others are themselves.
 class AggregatedVariables {
 public:
   /// `variables` must outlive the result and have passed `checkAggregation`.
@@ -39,7 +44,8 @@ public:
   AggregatedVariables(const AggregatedVariables &) = delete;
 
   std::span<const VariableView> views() const { return oneValue; }
-  /// From the values of the replicas to the one value, and back, for all that are aggregated.
+  /// From the values of the replicas to the one value, and back, for all that
+  /// are aggregated.
   void aggregate();
   void distribute();
 

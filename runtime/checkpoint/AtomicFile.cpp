@@ -21,13 +21,16 @@ bool isTemporaryName(std::string_view name) {
   return std::regex_match(name.begin(), name.end(), pattern);
 }
 
-Expected<AtomicFile> AtomicFile::create(const std::string &path, FileCalls &calls) {
-  // Names that are taken are of processes that were killed, or of somebody who wants this one to write elsewhere.
+Expected<AtomicFile> AtomicFile::create(const std::string &path,
+                                        FileCalls &calls) {
+  // Names that are taken are of processes that were killed, or of somebody who
+  // wants this one to write elsewhere.
   constexpr int attempts = 100;
   static std::atomic<uint64_t> counter = 0;
   AtomicFile file(path, calls);
   for (int i = 0; i < attempts; ++i) {
-    file.temporary = fmt::format("{}.{}-{}{}", path, ::getpid(), counter++, temporarySuffix);
+    file.temporary =
+        fmt::format("{}.{}-{}{}", path, ::getpid(), counter++, temporarySuffix);
     file.descriptor = calls.create(file.temporary.c_str());
     if (file.descriptor >= 0)
       return file;
@@ -38,8 +41,8 @@ Expected<AtomicFile> AtomicFile::create(const std::string &path, FileCalls &call
 }
 
 AtomicFile::AtomicFile(AtomicFile &&other) noexcept
-    : path(std::move(other.path)), temporary(std::move(other.temporary)), calls(other.calls),
-      descriptor(std::exchange(other.descriptor, -1)) {}
+    : path(std::move(other.path)), temporary(std::move(other.temporary)),
+      calls(other.calls), descriptor(std::exchange(other.descriptor, -1)) {}
 
 AtomicFile::~AtomicFile() {
   if (descriptor < 0)
@@ -48,7 +51,10 @@ AtomicFile::~AtomicFile() {
   calls->remove(temporary.c_str());
 }
 
-Status AtomicFile::failure(const char *what) const { return systemError(fmt::format("'{}': cannot {}: {}", path, what, strerror(errno))); }
+Status AtomicFile::failure(const char *what) const {
+  return systemError(
+      fmt::format("'{}': cannot {}: {}", path, what, strerror(errno)));
+}
 
 Status AtomicFile::write(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
@@ -80,7 +86,8 @@ Status AtomicFile::commit() {
   int handle = calls->openFolder(folder.empty() ? "." : folder.c_str());
   if (handle < 0)
     return failure("sync the folder");
-  Status status = calls->sync(handle) == 0 ? Status() : failure("sync the folder");
+  Status status =
+      calls->sync(handle) == 0 ? Status() : failure("sync the folder");
   calls->close(handle);
   return status;
 }

@@ -13,14 +13,16 @@
 
 namespace lockstep::runtime {
 
-/// Writes a file under a temporary name of its own (PATH.PROCESS-NUMBER.tmp) beside its place. `commit` syncs the file, gives
-/// it its name and syncs the folder, so that after a crash, of the machine too, the name means the
-/// old content or the new one. Without a `commit` the temporary file is removed; a process that is
-/// killed leaves it behind. Errors name the file.
+/// Writes a file under a temporary name of its own (PATH.PROCESS-NUMBER.tmp)
+/// beside its place. `commit` syncs the file, gives it its name and syncs the
+/// folder, so that after a crash, of the machine too, the name means the old
+/// content or the new one. Without a `commit` the temporary file is removed; a
+/// process that is killed leaves it behind. Errors name the file.
 class AtomicFile {
 public:
   /// `calls` must outlive the file.
-  static Expected<AtomicFile> create(const std::string &path, FileCalls &calls = FileCalls::system());
+  static Expected<AtomicFile> create(const std::string &path,
+                                     FileCalls &calls = FileCalls::system());
   ~AtomicFile();
   AtomicFile(AtomicFile &&other) noexcept;
   AtomicFile &operator=(AtomicFile &&) = delete;
@@ -29,7 +31,8 @@ public:
   Status commit();
 
 private:
-  AtomicFile(std::string path, FileCalls &calls) : path(std::move(path)), calls(&calls) {}
+  AtomicFile(std::string path, FileCalls &calls)
+      : path(std::move(path)), calls(&calls) {}
   Status failure(const char *what) const;
 
   std::string path, temporary;

@@ -26,7 +26,8 @@ constexpr std::string_view prefix = "checkpoint-", suffix = ".safetensors";
 
 std::optional<uint64_t> parseCount(std::string_view text) {
   uint64_t value = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size())
     return std::nullopt;
   return value;
@@ -34,7 +35,8 @@ std::optional<uint64_t> parseCount(std::string_view text) {
 
 /// The number in "checkpoint-<number>.safetensors"; nothing for any other name.
 std::optional<uint64_t> stepOfName(std::string_view name) {
-  if (!name.starts_with(prefix) || !name.ends_with(suffix) || name.size() <= prefix.size() + suffix.size())
+  if (!name.starts_with(prefix) || !name.ends_with(suffix) ||
+      name.size() <= prefix.size() + suffix.size())
     return std::nullopt;
   name.remove_prefix(prefix.size());
   name.remove_suffix(suffix.size());
@@ -55,12 +57,14 @@ std::map<std::string, std::string> toMetadata(const TrainingState &state) {
   return metadata;
 }
 
-/// A checkpoint whose bytes are those that were written, as far as its version can tell. Whatever is wrong with a file that is not, is
-/// damage.
+/// A checkpoint whose bytes are those that were written, as far as its version
+/// can tell. Whatever is wrong with a file that is not, is damage.
 Expected<SafetensorsFile> openCheckpoint(const std::string &path) {
   Expected<SafetensorsFile> file = SafetensorsFile::open(path);
   if (!file)
-    return file.status().code() == StatusCode::system ? file.status() : corrupted(file.status().message());
+    return file.status().code() == StatusCode::system
+               ? file.status()
+               : corrupted(file.status().message());
   const std::map<std::string, std::string> &metadata = file->metadata();
   auto found = metadata.find(std::string(versionKey));
   bool hasDigest = metadata.contains(std::string(digestKey));
@@ -68,32 +72,42 @@ Expected<SafetensorsFile> openCheckpoint(const std::string &path) {
     LOCKSTEP_RETURN_IF_ERROR(file->checkDigest());
   if (found == metadata.end())
     return invalidArgument(
-        fmt::format("'{}': expected a checkpoint, found a safetensors file without a state of training (use it with --init)", path));
-  if (found->second != version && (found->second != versionWithoutDigest || hasDigest))
-    return unsupported(
-        fmt::format("'{}': expected a checkpoint of version {} or {}, found '{}'", path, versionWithoutDigest, version, found->second));
+        fmt::format("'{}': expected a checkpoint, found a safetensors file "
+                    "without a state of training (use it with --init)",
+                    path));
+  if (found->second != version &&
+      (found->second != versionWithoutDigest || hasDigest))
+    return unsupported(fmt::format(
+        "'{}': expected a checkpoint of version {} or {}, found '{}'", path,
+        versionWithoutDigest, version, found->second));
   return file;
 }
 
-Expected<TrainingState> fromMetadata(const std::map<std::string, std::string> &metadata) {
+Expected<TrainingState>
+fromMetadata(const std::map<std::string, std::string> &metadata) {
   TrainingState state;
   struct Field {
     const char *key;
     uint64_t *value;
   };
-  for (Field field : {Field{"step", &state.step}, Field{"seed", &state.seed}, Field{"epoch", &state.cursor.epoch},
+  for (Field field : {Field{"step", &state.step}, Field{"seed", &state.seed},
+                      Field{"epoch", &state.cursor.epoch},
                       Field{"position", &state.cursor.position}}) {
     auto entry = metadata.find(field.key);
-    std::optional<uint64_t> value = entry == metadata.end() ? std::nullopt : parseCount(entry->second);
+    std::optional<uint64_t> value =
+        entry == metadata.end() ? std::nullopt : parseCount(entry->second);
     if (!value)
-      return corrupted(fmt::format("expected a number for '{}' in the metadata, found {}", field.key,
-                                   entry == metadata.end() ? "none" : "'" + entry->second + "'"));
+      return corrupted(fmt::format(
+          "expected a number for '{}' in the metadata, found {}", field.key,
+          entry == metadata.end() ? "none" : "'" + entry->second + "'"));
     *field.value = *value;
   }
   if (auto entry = metadata.find("examples"); entry != metadata.end()) {
     state.examples = parseCount(entry->second);
     if (!state.examples)
-      return corrupted(fmt::format("expected a number for 'examples' in the metadata, found '{}'", entry->second));
+      return corrupted(fmt::format(
+          "expected a number for 'examples' in the metadata, found '{}'",
+          entry->second));
   }
   return state;
 }
@@ -104,43 +118,58 @@ Status prepareCheckpoints(const std::string &folder) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error)
-    return systemError(fmt::format("'{}': cannot create this folder for checkpoints: {}", folder, error.message()));
+    return systemError(
+        fmt::format("'{}': cannot create this folder for checkpoints: {}",
+                    folder, error.message()));
   if (::access(folder.c_str(), W_OK | X_OK) != 0)
-    return systemError(fmt::format("'{}': cannot write checkpoints to this folder: {}", folder, std::strerror(errno)));
+    return systemError(
+        fmt::format("'{}': cannot write checkpoints to this folder: {}", folder,
+                    std::strerror(errno)));
   return Status::success();
 }
 
-Expected<std::string> saveCheckpoint(const std::string &folder, const TrainingState &state, std::span<const VariableView> variables,
+Expected<std::string> saveCheckpoint(const std::string &folder,
+                                     const TrainingState &state,
+                                     std::span<const VariableView> variables,
                                      FileCalls &calls) {
   LOCKSTEP_RETURN_IF_ERROR(checkAggregation(variables));
   LOCKSTEP_RETURN_IF_ERROR(prepareCheckpoints(folder));
   AggregatedVariables saved(variables);
   saved.aggregate();
-  std::string path = fs::path(folder) / fmt::format("{}{}{}", prefix, state.step, suffix);
-  LOCKSTEP_RETURN_IF_ERROR(writeSafetensors(path, tensorsOf(saved.views()), toMetadata(state), calls));
+  std::string path =
+      fs::path(folder) / fmt::format("{}{}{}", prefix, state.step, suffix);
+  LOCKSTEP_RETURN_IF_ERROR(writeSafetensors(path, tensorsOf(saved.views()),
+                                            toMetadata(state), calls));
   return path;
 }
 
 /// Those of a folder, by their steps.
-static Expected<std::map<uint64_t, std::string>> listCheckpoints(const std::string &folder) {
+static Expected<std::map<uint64_t, std::string>>
+listCheckpoints(const std::string &folder) {
   std::map<uint64_t, std::string> found;
   std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
-    if (std::optional<uint64_t> step = stepOfName(entry->path().filename().string()))
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error))
+    if (std::optional<uint64_t> step =
+            stepOfName(entry->path().filename().string()))
       found[*step] = entry->path().string();
   if (error && error != std::errc::no_such_file_or_directory)
-    return systemError(fmt::format("'{}': cannot list: {}", folder, error.message()));
+    return systemError(
+        fmt::format("'{}': cannot list: {}", folder, error.message()));
   return found;
 }
 
-Expected<std::optional<std::string>> latestCheckpoint(const std::string &folder) {
+Expected<std::optional<std::string>>
+latestCheckpoint(const std::string &folder) {
   Expected<std::map<uint64_t, std::string>> found = listCheckpoints(folder);
   if (!found)
     return found.status();
   return found->empty() ? std::nullopt : std::optional(found->rbegin()->second);
 }
 
-Expected<TrainingState> restoreCheckpoint(const std::string &path, std::span<const VariableView> variables) {
+Expected<TrainingState>
+restoreCheckpoint(const std::string &path,
+                  std::span<const VariableView> variables) {
   Expected<SafetensorsFile> file = openCheckpoint(path);
   if (!file)
     return file.status();
@@ -154,13 +183,17 @@ Expected<TrainingState> restoreCheckpoint(const std::string &path, std::span<con
   return state;
 }
 
-Expected<std::optional<RestoredCheckpoint>> restoreLatestCheckpoint(const std::string &folder, std::span<const VariableView> variables) {
+Expected<std::optional<RestoredCheckpoint>>
+restoreLatestCheckpoint(const std::string &folder,
+                        std::span<const VariableView> variables) {
   Expected<std::map<uint64_t, std::string>> found = listCheckpoints(folder);
   if (!found)
     return found.status();
   RestoredCheckpoint result;
-  for (auto checkpoint = found->rbegin(); checkpoint != found->rend(); ++checkpoint) {
-    Expected<TrainingState> state = restoreCheckpoint(checkpoint->second, variables);
+  for (auto checkpoint = found->rbegin(); checkpoint != found->rend();
+       ++checkpoint) {
+    Expected<TrainingState> state =
+        restoreCheckpoint(checkpoint->second, variables);
     if (!state && state.status().code() != StatusCode::corrupted)
       return state.status();
     if (!state) {
@@ -173,13 +206,15 @@ Expected<std::optional<RestoredCheckpoint>> restoreLatestCheckpoint(const std::s
   }
   if (result.damaged.empty())
     return std::optional<RestoredCheckpoint>();
-  std::string text = fmt::format("'{}': expected a checkpoint that is whole, found none:", folder);
+  std::string text = fmt::format(
+      "'{}': expected a checkpoint that is whole, found none:", folder);
   for (const std::string &damage : result.damaged)
     text += "\n  " + damage;
   return corrupted(text);
 }
 
-Status loadInitialValues(const std::string &path, std::span<const VariableView> variables) {
+Status loadInitialValues(const std::string &path,
+                         std::span<const VariableView> variables) {
   Expected<SafetensorsFile> file = SafetensorsFile::open(path);
   if (!file)
     return file.status();

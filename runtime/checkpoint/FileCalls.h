@@ -8,13 +8,15 @@
 
 namespace lockstep::runtime {
 
-/// Every call to the operating system by which files get written, with its results and `errno`. Tests put others in their place, to
-/// see what is left when any one of them fails.
+/// Every call to the operating system by which files get written, with its
+/// results and `errno`. Tests put others in their place, to see what is left
+/// when any one of them fails.
 class FileCalls {
 public:
   virtual ~FileCalls() = default;
 
-  /// Creates a file for writing, where there is nothing yet, not even a link. A descriptor, or -1.
+  /// Creates a file for writing, where there is nothing yet, not even a link. A
+  /// descriptor, or -1.
   virtual int create(const char *path);
   virtual ssize_t write(int descriptor, const void *bytes, size_t size);
   virtual int sync(int descriptor);

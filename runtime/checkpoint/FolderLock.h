@@ -10,17 +10,21 @@
 
 namespace lockstep::runtime {
 
-/// Keeps other runs from saving to the same folder: a lock of the operating system on the file "lock" in it, which is gone with the
-/// process, however that ends. The file stays, and has the number of the last process that held it. Move-only.
+/// Keeps other runs from saving to the same folder: a lock of the operating
+/// system on the file "lock" in it, which is gone with the process, however
+/// that ends. The file stays, and has the number of the last process that held
+/// it. Move-only.
 class FolderLock {
 public:
   /// Holds nothing.
   FolderLock() = default;
-  /// Locks `folder`, which exists, and removes the temporary files that runs which were killed have left in it. Errors: another process
-  /// holds the lock, the file system has no locks.
+  /// Locks `folder`, which exists, and removes the temporary files that runs
+  /// which were killed have left in it. Errors: another process holds the lock,
+  /// the file system has no locks.
   static Expected<FolderLock> acquire(const std::string &folder);
   ~FolderLock();
-  FolderLock(FolderLock &&other) noexcept : descriptor(std::exchange(other.descriptor, -1)) {}
+  FolderLock(FolderLock &&other) noexcept
+      : descriptor(std::exchange(other.descriptor, -1)) {}
   FolderLock &operator=(FolderLock &&other) noexcept {
     std::swap(descriptor, other.descriptor);
     return *this;

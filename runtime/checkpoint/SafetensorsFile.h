@@ -16,14 +16,24 @@ public:
 
   const std::string &path() const { return source; }
   /// In the order of the file.
-  const std::vector<SafetensorsEntry> &tensors() const { return header.tensors; }
-  const std::map<std::string, std::string> &metadata() const { return header.metadata; }
+  const std::vector<SafetensorsEntry> &tensors() const {
+    return header.tensors;
+  }
+  const std::map<std::string, std::string> &metadata() const {
+    return header.metadata;
+  }
   /// The bytes of the file; see `checkDigest`.
-  Status checkDigest() const { return runtime::checkDigest(file.bytes(), header).withContext("'" + source + "'"); }
+  Status checkDigest() const {
+    return runtime::checkDigest(file.bytes(), header)
+        .withContext("'" + source + "'");
+  }
   /// The tensor of that name, or null.
   const SafetensorsEntry *find(std::string_view name) const;
-  /// The bytes of a tensor of this file; not necessarily aligned to its element.
-  std::span<const std::byte> data(const SafetensorsEntry &entry) const { return file.bytes().subspan(entry.offset, entry.type.bytes); }
+  /// The bytes of a tensor of this file; not necessarily aligned to its
+  /// element.
+  std::span<const std::byte> data(const SafetensorsEntry &entry) const {
+    return file.bytes().subspan(entry.offset, entry.type.bytes);
+  }
 
 private:
   SafetensorsFile() = default;

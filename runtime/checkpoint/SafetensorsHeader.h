@@ -4,12 +4,12 @@
 //
 //   u64 header size | header | data
 //
-// where the header is a JSON object from names to {"dtype": "F32", "shape": [2, 3],
-// "data_offsets": [begin, end]}, offsets counted from the begin of the data, and "__metadata__" is
-// an object from strings to strings.
+// where the header is a JSON object from names to {"dtype": "F32", "shape": [2,
+// 3], "data_offsets": [begin, end]}, offsets counted from the begin of the
+// data, and "__metadata__" is an object from strings to strings.
 //
-// A file that the metadata "sha256" belongs to has the SHA-256 of all its bytes there, in hexadecimal, computed with 64 zeros in this
-// place.
+// A file that the metadata "sha256" belongs to has the SHA-256 of all its bytes
+// there, in hexadecimal, computed with 64 zeros in this place.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,17 +49,25 @@ struct SafetensorsHeader {
   std::map<std::string, std::string> metadata;
 };
 
-/// Reads and checks the header of a whole file: no duplicate keys, known types, sizes that fit
-/// shapes, and tensors that cover the data without holes or overlaps. Errors do not name the file.
-Expected<SafetensorsHeader> parseSafetensorsHeader(std::span<const std::byte> file);
+/// Reads and checks the header of a whole file: no duplicate keys, known types,
+/// sizes that fit shapes, and tensors that cover the data without holes or
+/// overlaps. Errors do not name the file.
+Expected<SafetensorsHeader>
+parseSafetensorsHeader(std::span<const std::byte> file);
 
-/// The key of the digest among the metadata, and what stands in its place while it is computed.
+/// The key of the digest among the metadata, and what stands in its place while
+/// it is computed.
 inline constexpr std::string_view digestKey = "sha256";
-inline constexpr std::string_view noDigest = "0000000000000000000000000000000000000000000000000000000000000000";
-/// Where `digest` is in a header; nothing if it is not there as this project writes it.
-std::optional<size_t> findDigest(std::string_view header, std::string_view digest);
-/// The bytes of `file` are those that it had when it was written. Error (corrupted): they are not, or its metadata have no digest.
-Status checkDigest(std::span<const std::byte> file, const SafetensorsHeader &header);
+inline constexpr std::string_view noDigest =
+    "0000000000000000000000000000000000000000000000000000000000000000";
+/// Where `digest` is in a header; nothing if it is not there as this project
+/// writes it.
+std::optional<size_t> findDigest(std::string_view header,
+                                 std::string_view digest);
+/// The bytes of `file` are those that it had when it was written. Error
+/// (corrupted): they are not, or its metadata have no digest.
+Status checkDigest(std::span<const std::byte> file,
+                   const SafetensorsHeader &header);
 
 /// "F32" for f32, and back.
 const char *safetensorsName(artifact::ElementType element);

@@ -13,8 +13,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Follows the events of the parser. A tree of values would silently keep one of two equal keys;
-/// events show both.
+/// Follows the events of the parser. A tree of values would silently keep one
+/// of two equal keys; events show both.
 class HeaderHandler : public nlohmann::json_sax<Json> {
 public:
   SafetensorsJson result;
@@ -50,7 +50,8 @@ public:
       if (!inMetadata) {
         if (!names.insert(name).second)
           return duplicate(name);
-        result.entries.push_back({.name = name, .dtype = {}, .shape = {}, .offsets = {}});
+        result.entries.push_back(
+            {.name = name, .dtype = {}, .shape = {}, .offsets = {}});
       }
       return enter(Place::entry);
     case Place::metadataKeys:
@@ -59,13 +60,17 @@ public:
       return enter(Place::metadataValue);
     case Place::fields: {
       const SafetensorsJsonEntry &entry = result.entries.back();
-      if ((name == "dtype" && entry.dtype) || (name == "shape" && entry.shape) || (name == "data_offsets" && entry.offsets))
+      if ((name == "dtype" && entry.dtype) ||
+          (name == "shape" && entry.shape) ||
+          (name == "data_offsets" && entry.offsets))
         return duplicate(entry.name + "." + name);
       if (name == "dtype")
         return enter(Place::dtype);
       if (name == "shape" || name == "data_offsets")
         return enter(Place::counts);
-      return fail(fmt::format("'{}': expected the keys dtype, shape and data_offsets, found '{}'", entry.name, name));
+      return fail(fmt::format(
+          "'{}': expected the keys dtype, shape and data_offsets, found '{}'",
+          entry.name, name));
     }
     default:
       return misplaced("a key");
@@ -98,19 +103,37 @@ public:
   }
   bool end_array() override { return enter(Place::fields); }
 
-  bool number_integer(number_integer_t) override { return misplaced("a negative number"); }
-  bool number_float(number_float_t, const string_t &) override { return misplaced("a fraction"); }
+  bool number_integer(number_integer_t) override {
+    return misplaced("a negative number");
+  }
+  bool number_float(number_float_t, const string_t &) override {
+    return misplaced("a fraction");
+  }
   bool boolean(bool) override { return misplaced("a boolean"); }
   bool null() override { return misplaced("null"); }
   bool binary(binary_t &) override { return misplaced("binary data"); }
 
-  bool parse_error(std::size_t position, const std::string &, const nlohmann::detail::exception &) override {
-    return fail(fmt::format("malformed JSON in the header at byte {}", position));
+  bool parse_error(std::size_t position, const std::string &,
+                   const nlohmann::detail::exception &) override {
+    return fail(
+        fmt::format("malformed JSON in the header at byte {}", position));
   }
 
 private:
-  /// What is expected next: "entry" is the value of a name, "counts" that of shape or offsets.
-  enum class Place { file, names, entry, metadataKeys, metadataValue, fields, dtype, counts, numbers, end };
+  /// What is expected next: "entry" is the value of a name, "counts" that of
+  /// shape or offsets.
+  enum class Place {
+    file,
+    names,
+    entry,
+    metadataKeys,
+    metadataValue,
+    fields,
+    dtype,
+    counts,
+    numbers,
+    end
+  };
 
   bool enter(Place next) {
     place = next;
@@ -124,11 +147,16 @@ private:
     status = corrupted(std::move(message));
     return false;
   }
-  bool duplicate(const std::string &name) { return fail(fmt::format("the key '{}' occurs twice in the header", name)); }
+  bool duplicate(const std::string &name) {
+    return fail(fmt::format("the key '{}' occurs twice in the header", name));
+  }
   bool misplaced(const char *what) {
     if (currentKey.empty())
-      return fail(fmt::format("expected a header with the form of safetensors, found {}", what));
-    return fail(fmt::format("expected a header with the form of safetensors, found {} at '{}'", what, currentKey));
+      return fail(fmt::format(
+          "expected a header with the form of safetensors, found {}", what));
+    return fail(fmt::format(
+        "expected a header with the form of safetensors, found {} at '{}'",
+        what, currentKey));
   }
 
   Place place = Place::file;
@@ -142,7 +170,8 @@ private:
 Expected<SafetensorsJson> parseSafetensorsJson(std::string_view text) {
   HeaderHandler handler;
   if (!Json::sax_parse(text.begin(), text.end(), &handler))
-    return handler.status.ok() ? corrupted("malformed JSON in the header") : handler.status;
+    return handler.status.ok() ? corrupted("malformed JSON in the header")
+                               : handler.status;
   return std::move(handler.result);
 }
 

@@ -27,8 +27,9 @@ struct SafetensorsJson {
   std::optional<std::map<std::string, std::string>> metadata;
 };
 
-/// Reads the text of a header. It must have exactly the form of the format: other keys, keys that
-/// occur twice, numbers that are no counts, and anything after the object are errors.
+/// Reads the text of a header. It must have exactly the form of the format:
+/// other keys, keys that occur twice, numbers that are no counts, and anything
+/// after the object are errors.
 Expected<SafetensorsJson> parseSafetensorsJson(std::string_view text);
 
 } // namespace lockstep::runtime

@@ -17,10 +17,13 @@ namespace lockstep::runtime {
 
 namespace {
 
-/// The header is padded with spaces, so that the data begin aligned for every element type.
+/// The header is padded with spaces, so that the data begin aligned for every
+/// element type.
 constexpr uint64_t dataAlignment = 8;
 
-Expected<std::string> makeHeader(const std::vector<TensorToWrite> &tensors, const std::map<std::string, std::string> &metadata) {
+Expected<std::string>
+makeHeader(const std::vector<TensorToWrite> &tensors,
+           const std::map<std::string, std::string> &metadata) {
   // An ordered object keeps the tensors in the order of their data.
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
   if (!metadata.empty())
@@ -29,32 +32,43 @@ Expected<std::string> makeHeader(const std::vector<TensorToWrite> &tensors, cons
   uint64_t offset = 0;
   for (const TensorToWrite &tensor : tensors) {
     if (tensor.name == "__metadata__" || !names.insert(tensor.name).second)
-      return invalidArgument(fmt::format("expected one tensor '{}', found two", tensor.name));
+      return invalidArgument(
+          fmt::format("expected one tensor '{}', found two", tensor.name));
     uint64_t bytes = 0;
     for (std::span<const std::byte> part : tensor.parts)
       bytes += part.size();
     if (staticBytes(tensor.element, tensor.shape) != bytes)
       return invalidArgument(
-          fmt::format("'{}': expected the bytes of {}, found {}", tensor.name, typeName(tensor.element, tensor.shape), bytes));
-    header[tensor.name] = {{"dtype", safetensorsName(tensor.element)}, {"shape", tensor.shape}, {"data_offsets", {offset, offset + bytes}}};
+          fmt::format("'{}': expected the bytes of {}, found {}", tensor.name,
+                      typeName(tensor.element, tensor.shape), bytes));
+    header[tensor.name] = {{"dtype", safetensorsName(tensor.element)},
+                           {"shape", tensor.shape},
+                           {"data_offsets", {offset, offset + bytes}}};
     offset += bytes;
   }
   // Names that are no UTF-8 would make `dump` throw; they are replaced instead.
-  std::string text = header.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  std::string text = header.dump(
+      -1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   text.resize(alignUp(text.size(), dataAlignment), ' ');
   if (text.size() > maximalSafetensorsHeader)
-    return invalidArgument(fmt::format("expected a header of at most {} bytes, found {}", maximalSafetensorsHeader, text.size()));
+    return invalidArgument(
+        fmt::format("expected a header of at most {} bytes, found {}",
+                    maximalSafetensorsHeader, text.size()));
   return text;
 }
 
 } // namespace
 
-Status writeSafetensors(const std::string &path, std::vector<TensorToWrite> tensors, const std::map<std::string, std::string> &metadata,
+Status writeSafetensors(const std::string &path,
+                        std::vector<TensorToWrite> tensors,
+                        const std::map<std::string, std::string> &metadata,
                         FileCalls &calls) {
-  std::sort(tensors.begin(), tensors.end(), [](const TensorToWrite &a, const TensorToWrite &b) {
-    uint64_t sizeA = elementSize(a.element), sizeB = elementSize(b.element);
-    return sizeA != sizeB ? sizeA > sizeB : a.name < b.name;
-  });
+  std::sort(tensors.begin(), tensors.end(),
+            [](const TensorToWrite &a, const TensorToWrite &b) {
+              uint64_t sizeA = elementSize(a.element),
+                       sizeB = elementSize(b.element);
+              return sizeA != sizeB ? sizeA > sizeB : a.name < b.name;
+            });
   Expected<std::string> header = makeHeader(tensors, metadata);
   if (!header)
     return header.status().withContext("'" + path + "'");

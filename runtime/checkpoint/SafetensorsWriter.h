@@ -15,7 +15,8 @@
 
 namespace lockstep::runtime {
 
-/// A tensor to write: `parts`, one after the other, are its bytes, row-major. Not owned.
+/// A tensor to write: `parts`, one after the other, are its bytes, row-major.
+/// Not owned.
 struct TensorToWrite {
   std::string name;
   artifact::ElementType element = artifact::ElementType::f32;
@@ -23,12 +24,15 @@ struct TensorToWrite {
   std::vector<std::span<const std::byte>> parts;
 };
 
-/// Writes a file, whole or not at all (see AtomicFile.h). The same tensors and metadata give the
-/// same bytes, in whatever order they come: tensors are sorted by size of element, largest first,
-/// so that each is aligned, then by name. Metadata `digestKey` with the value `noDigest` get the digest
-/// of the file (see SafetensorsHeader.h). Errors: a name twice, parts that do not have the size of
-/// the shape, and those of the file system.
-Status writeSafetensors(const std::string &path, std::vector<TensorToWrite> tensors, const std::map<std::string, std::string> &metadata,
+/// Writes a file, whole or not at all (see AtomicFile.h). The same tensors and
+/// metadata give the same bytes, in whatever order they come: tensors are
+/// sorted by size of element, largest first, so that each is aligned, then by
+/// name. Metadata `digestKey` with the value `noDigest` get the digest of the
+/// file (see SafetensorsHeader.h). Errors: a name twice, parts that do not have
+/// the size of the shape, and those of the file system.
+Status writeSafetensors(const std::string &path,
+                        std::vector<TensorToWrite> tensors,
+                        const std::map<std::string, std::string> &metadata,
                         FileCalls &calls = FileCalls::system());
 
 } // namespace lockstep::runtime

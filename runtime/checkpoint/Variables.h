@@ -14,7 +14,8 @@
 
 namespace lockstep::runtime {
 
-/// The memory of one variable, whole; not owned. Where it lives, split or copied, is the business of its values.
+/// The memory of one variable, whole; not owned. Where it lives, split or
+/// copied, is the business of its values.
 struct VariableView {
   std::string name;
   TensorInfo type;
@@ -24,7 +25,8 @@ struct VariableView {
   bool perReplica = false;
   /// One value of `type.bytes` bytes, or one for each replica.
   std::vector<VariableValue> values = {};
-  artifact::Synchronization synchronization = artifact::Synchronization::on_write;
+  artifact::Synchronization synchronization =
+      artifact::Synchronization::on_write;
   artifact::Aggregation aggregation = artifact::Aggregation::none;
 };
 
@@ -38,16 +40,19 @@ enum class Missing : uint8_t {
   keepInitial,
 };
 
-/// Sets variables from the tensors of the same names. A variable with one value for each replica
-/// takes a tensor of its own shape, for all replicas alike, or one of [replicas, shape...].
+/// Sets variables from the tensors of the same names. A variable with one value
+/// for each replica takes a tensor of its own shape, for all replicas alike, or
+/// one of [replicas, shape...].
 ///
-/// All tensors are checked before anything is written. The error lists every variable that is
-/// missing, every tensor that is no variable, and every one with another shape or element type.
-Status loadValues(const SafetensorsFile &file, std::span<const VariableView> variables, Missing missing);
+/// All tensors are checked before anything is written. The error lists every
+/// variable that is missing, every tensor that is no variable, and every one
+/// with another shape or element type.
+Status loadValues(const SafetensorsFile &file,
+                  std::span<const VariableView> variables, Missing missing);
 
-/// The variables as tensors of a file. A variable with one value for each replica is written with
-/// its own shape if all the values are the same bytes, so that any number of replicas can load it,
-/// else with [replicas, shape...].
+/// The variables as tensors of a file. A variable with one value for each
+/// replica is written with its own shape if all the values are the same bytes,
+/// so that any number of replicas can load it, else with [replicas, shape...].
 std::vector<TensorToWrite> tensorsOf(std::span<const VariableView> variables);
 
 } // namespace lockstep::runtime

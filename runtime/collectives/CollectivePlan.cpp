@@ -11,18 +11,23 @@ namespace lockstep::runtime {
 using artifact::Buffer;
 using artifact::CollectiveKind;
 
-static Slice sliceOf(const Buffer *buffer) { return {buffer->offset(), uint32_t(buffer->space())}; }
+static Slice sliceOf(const Buffer *buffer) {
+  return {buffer->offset(), uint32_t(buffer->space())};
+}
 
 static bool isShared(const Buffer *buffer) {
-  return buffer->space() == artifact::Space::shared || buffer->space() == artifact::Space::variable;
+  return buffer->space() == artifact::Space::shared ||
+         buffer->space() == artifact::Space::variable;
 }
 
 static bool continues(const Slice &first, uint64_t bytes, const Slice &second) {
   return first.space == second.space && first.offset + bytes == second.offset;
 }
 
-/// `operand` is null where the members of this role have none, and `result` too.
-static void addRange(CollectivePlan &plan, const Buffer *operand, const Buffer *result) {
+/// `operand` is null where the members of this role have none, and `result`
+/// too.
+static void addRange(CollectivePlan &plan, const Buffer *operand,
+                     const Buffer *result) {
   const Buffer *either = operand ? operand : result;
   ReduceRange range;
   range.operand = operand ? sliceOf(operand) : Slice();
@@ -31,17 +36,23 @@ static void addRange(CollectivePlan &plan, const Buffer *operand, const Buffer *
   range.elements = either->size() / elementSize(either->type()->element());
   if (plan.kind == CollectiveKind::reduce_scatter)
     range.elements /= plan.members.size();
-  range.resultSize = uint32_t(elementSize((result ? result : operand)->type()->element()));
+  range.resultSize =
+      uint32_t(elementSize((result ? result : operand)->type()->element()));
   range.blockElements = reduceBlockBytes / range.functions->accumulatorSize;
-  range.direct = operand && result && plan.kind != CollectiveKind::reduce && isShared(result) && operand->space() != result->space() &&
+  range.direct = operand && result && plan.kind != CollectiveKind::reduce &&
+                 isShared(result) && operand->space() != result->space() &&
                  range.resultSize == range.functions->accumulatorSize;
   if (range.elements == 0)
     return;
-  // Slices of a reduce_scatter are strided by member, which merging would break; and executors with other memories would merge others.
-  if (!plan.ranges.empty() && plan.kind == CollectiveKind::all_reduce && plan.isLocal()) {
+  // Slices of a reduce_scatter are strided by member, which merging would
+  // break; and executors with other memories would merge others.
+  if (!plan.ranges.empty() && plan.kind == CollectiveKind::all_reduce &&
+      plan.isLocal()) {
     ReduceRange &last = plan.ranges.back();
-    if (last.functions == range.functions && last.resultSize == range.resultSize && last.direct == range.direct &&
-        continues(last.operand, last.elements * last.functions->elementSize, range.operand) &&
+    if (last.functions == range.functions &&
+        last.resultSize == range.resultSize && last.direct == range.direct &&
+        continues(last.operand, last.elements * last.functions->elementSize,
+                  range.operand) &&
         continues(last.result, last.elements * last.resultSize, range.result)) {
       last.elements += range.elements;
       return;
@@ -50,12 +61,14 @@ static void addRange(CollectivePlan &plan, const Buffer *operand, const Buffer *
   plan.ranges.push_back(range);
 }
 
-static void addGather(CollectivePlan &plan, const Buffer *operand, const Buffer *result, int32_t axis) {
+static void addGather(CollectivePlan &plan, const Buffer *operand,
+                      const Buffer *result, int32_t axis) {
   const Buffer *either = operand ? operand : result;
   GatherOperand gather;
   gather.operand = operand ? sliceOf(operand) : Slice();
   gather.result = result ? sliceOf(result) : Slice();
-  // What is given never has more bytes than there is room for where it is got, so either bounds the other.
+  // What is given never has more bytes than there is room for where it is got,
+  // so either bounds the other.
   gather.operandBytes = either->size();
   gather.resultBytes = result ? result->size() : 0;
   gather.elementSize = uint32_t(elementSize(either->type()->element()));
@@ -64,12 +77,14 @@ static void addGather(CollectivePlan &plan, const Buffer *operand, const Buffer 
     for (uint32_t i = 0; i < shape->size(); ++i) {
       bool dynamic = shape->Get(i) < 0;
       gather.shape.push_back(shape->Get(i));
-      gather.registers.push_back(dynamic ? either->size_registers()->Get(i) : -1);
+      gather.registers.push_back(dynamic ? either->size_registers()->Get(i)
+                                         : -1);
       gather.dynamic |= dynamic;
     }
   }
   if (result)
-    if (const auto *shape = result->type()->shape(); shape && uint32_t(axis) < shape->size())
+    if (const auto *shape = result->type()->shape();
+        shape && uint32_t(axis) < shape->size())
       gather.resultRows = shape->Get(uint32_t(axis));
   gather.firstDimension = plan.publishedDimensions;
   plan.publishedDimensions += uint32_t(gather.shape.size());
@@ -77,7 +92,8 @@ static void addGather(CollectivePlan &plan, const Buffer *operand, const Buffer 
   plan.gathers.push_back(std::move(gather));
 }
 
-static void addScatter(CollectivePlan &plan, const Buffer *rows, const Buffer *counts, const Buffer *result) {
+static void addScatter(CollectivePlan &plan, const Buffer *rows,
+                       const Buffer *counts, const Buffer *result) {
   addGather(plan, rows, result, 0);
   GatherOperand &gather = plan.gathers.back();
   gather.counts = counts ? sliceOf(counts) : Slice();
@@ -90,44 +106,65 @@ static void addScatter(CollectivePlan &plan, const Buffer *rows, const Buffer *c
   plan.dynamic = true;
 }
 
-void CollectivePlan::setMembers(const artifact::Artifact &artifact, uint32_t group, const RankRange &here) {
+void CollectivePlan::setMembers(const artifact::Artifact &artifact,
+                                uint32_t group, const RankRange &here) {
   members = ranksOf(artifact, group);
-  auto position = [&](uint32_t rank) { return uint32_t(std::lower_bound(members.begin(), members.end(), rank) - members.begin()); };
+  auto position = [&](uint32_t rank) {
+    return uint32_t(std::lower_bound(members.begin(), members.end(), rank) -
+                    members.begin());
+  };
   firstLocal = position(here.first);
   localCount = position(here.end()) - firstLocal;
   everybody = localCount == here.count;
 }
 
-/// Whether the root of a collective, of which `program` shows the part of another role, has operands.
-static bool rootHasOperands(const artifact::Artifact &artifact, const artifact::Program &program, uint32_t channel, uint32_t root) {
+/// Whether the root of a collective, of which `program` shows the part of
+/// another role, has operands.
+static bool rootHasOperands(const artifact::Artifact &artifact,
+                            const artifact::Program &program, uint32_t channel,
+                            uint32_t root) {
   std::vector<RoleInfo> roles = rolesOf(artifact);
-  auto role = std::find_if(roles.begin(), roles.end(), [&](const RoleInfo &r) { return r.ranks.contains(root); });
+  auto role = std::find_if(roles.begin(), roles.end(), [&](const RoleInfo &r) {
+    return r.ranks.contains(root);
+  });
   for (const artifact::Program *other : *artifact.programs())
-    if (other->name()->string_view() == program.name()->string_view() && other->role()->string_view() == role->name)
+    if (other->name()->string_view() == program.name()->string_view() &&
+        other->role()->string_view() == role->name)
       for (const artifact::Command *command : *other->commands())
-        if (const auto *start = command->body_as_Start(); start && start->channel() == channel)
+        if (const auto *start = command->body_as_Start();
+            start && start->channel() == channel)
           return start->operands() && start->operands()->size() > 0;
   return false;
 }
 
-static void setRoot(CollectivePlan &plan, const artifact::Artifact &artifact, const artifact::Program &program,
+static void setRoot(CollectivePlan &plan, const artifact::Artifact &artifact,
+                    const artifact::Program &program,
                     const artifact::Start &start) {
   if (start.root() != -1)
-    plan.root = uint32_t(std::lower_bound(plan.members.begin(), plan.members.end(), uint32_t(start.root())) - plan.members.begin());
-  if (plan.kind == CollectiveKind::reduce || plan.kind == CollectiveKind::gather)
-    plan.rootContributes = plan.members.size() == 1 || rootHasOperands(artifact, program, plan.channel, plan.members[plan.root]);
+    plan.root =
+        uint32_t(std::lower_bound(plan.members.begin(), plan.members.end(),
+                                  uint32_t(start.root())) -
+                 plan.members.begin());
+  if (plan.kind == CollectiveKind::reduce ||
+      plan.kind == CollectiveKind::gather)
+    plan.rootContributes = plan.members.size() == 1 ||
+                           rootHasOperands(artifact, program, plan.channel,
+                                           plan.members[plan.root]);
 }
 
 static void countTiles(CollectivePlan &plan) {
   for (ReduceRange &range : plan.ranges) {
     range.firstTile = plan.tiles;
-    uint64_t blocks = (range.elements + range.blockElements - 1) / range.blockElements;
+    uint64_t blocks =
+        (range.elements + range.blockElements - 1) / range.blockElements;
     if (plan.kind == CollectiveKind::reduce_scatter)
       blocks *= plan.members.size();
     plan.tiles += int64_t(blocks);
   }
-  // One tile reads one member's operand and writes it wherever it belongs; of a scatter, it writes one member's result.
-  if (plan.kind == CollectiveKind::all_gather || plan.kind == CollectiveKind::gather)
+  // One tile reads one member's operand and writes it wherever it belongs; of a
+  // scatter, it writes one member's result.
+  if (plan.kind == CollectiveKind::all_gather ||
+      plan.kind == CollectiveKind::gather)
     plan.tiles = int64_t(plan.gathers.size() * plan.members.size());
   else if (plan.kind == CollectiveKind::broadcast)
     plan.tiles = int64_t(plan.gathers.size());
@@ -135,7 +172,9 @@ static void countTiles(CollectivePlan &plan) {
     plan.tiles = int64_t(plan.localCount);
 }
 
-Expected<CollectivePlan> planCollective(const artifact::Artifact &artifact, const artifact::Program &program, const artifact::Start &start,
+Expected<CollectivePlan> planCollective(const artifact::Artifact &artifact,
+                                        const artifact::Program &program,
+                                        const artifact::Start &start,
                                         const RankRange &here) {
   CollectivePlan plan;
   plan.kind = start.kind();
@@ -144,29 +183,36 @@ Expected<CollectivePlan> planCollective(const artifact::Artifact &artifact, cons
   plan.setMembers(artifact, start.group(), here);
   setRoot(plan, artifact, program, start);
 
-  uint32_t operands = start.operands() ? start.operands()->size() : 0, results = start.results() ? start.results()->size() : 0;
-  auto buffer = [&](const flatbuffers::Vector<uint32_t> *indices, uint32_t i) { return program.buffers()->Get(indices->Get(i)); };
+  uint32_t operands = start.operands() ? start.operands()->size() : 0,
+           results = start.results() ? start.results()->size() : 0;
+  auto buffer = [&](const flatbuffers::Vector<uint32_t> *indices, uint32_t i) {
+    return program.buffers()->Get(indices->Get(i));
+  };
   plan.hasOperands = operands > 0;
   plan.hasResults = results > 0;
   for (uint32_t i = 0; i < results; ++i) {
     bool shared = isShared(buffer(start.results(), i));
     if (i && shared != plan.sharedResults)
-      return unsupported("a collective with results in shared and in private memory");
+      return unsupported(
+          "a collective with results in shared and in private memory");
     plan.sharedResults = shared;
   }
   if (plan.kind == CollectiveKind::scatter) {
-    addScatter(plan, operands ? buffer(start.operands(), 0) : nullptr, operands ? buffer(start.operands(), 1) : nullptr,
+    addScatter(plan, operands ? buffer(start.operands(), 0) : nullptr,
+               operands ? buffer(start.operands(), 1) : nullptr,
                results ? buffer(start.results(), 0) : nullptr);
     plan.bytes = plan.gathers[0].operandBytes;
   } else {
     for (uint32_t i = 0; i < std::max(operands, results); ++i) {
-      const Buffer *operand = i < operands ? buffer(start.operands(), i) : nullptr;
+      const Buffer *operand =
+          i < operands ? buffer(start.operands(), i) : nullptr;
       const Buffer *result = i < results ? buffer(start.results(), i) : nullptr;
       plan.bytes += (operand ? operand : result)->size();
       if (isReduction(plan.kind))
         addRange(plan, operand, result);
       else
-        addGather(plan, operand, result, plan.kind == CollectiveKind::broadcast ? 0 : start.axis());
+        addGather(plan, operand, result,
+                  plan.kind == CollectiveKind::broadcast ? 0 : start.axis());
     }
   }
   countTiles(plan);
@@ -174,7 +220,8 @@ Expected<CollectivePlan> planCollective(const artifact::Artifact &artifact, cons
 }
 
 uint64_t collectiveScratchBytes(uint32_t members) {
-  return (uint64_t(scratchBlocks(members)) + 2) * reduceBlockBytes + members * sizeof(void *);
+  return (uint64_t(scratchBlocks(members)) + 2) * reduceBlockBytes +
+         members * sizeof(void *);
 }
 
 } // namespace lockstep::runtime

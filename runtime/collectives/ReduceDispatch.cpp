@@ -6,7 +6,8 @@
 
 namespace lockstep::runtime {
 
-using Picker = const ReduceFunctions *(artifact::ElementType, artifact::Reduction);
+using Picker = const ReduceFunctions *(artifact::ElementType,
+                                       artifact::Reduction);
 Picker reduceFunctions_baseline, reduceFunctions_v3, reduceFunctions_v4;
 
 static const ReduceFunctions &orNothing(const ReduceFunctions *functions) {
@@ -14,7 +15,8 @@ static const ReduceFunctions &orNothing(const ReduceFunctions *functions) {
   return functions ? *functions : nothing;
 }
 
-const ReduceFunctions &reduceFunctions(artifact::ElementType element, artifact::Reduction reduction) {
+const ReduceFunctions &reduceFunctions(artifact::ElementType element,
+                                       artifact::Reduction reduction) {
   static Picker *const picker = [] {
     __builtin_cpu_init();
     if (__builtin_cpu_supports("x86-64-v4"))
@@ -26,10 +28,13 @@ const ReduceFunctions &reduceFunctions(artifact::ElementType element, artifact::
   return orNothing(picker(element, reduction));
 }
 
-const ReduceFunctions &reduceFunctions(artifact::ElementType element, artifact::Reduction reduction, const char *level) {
-  Picker *picker = std::strcmp(level, "x86-64-v4") == 0   ? &reduceFunctions_v4
-                   : std::strcmp(level, "x86-64-v3") == 0 ? &reduceFunctions_v3
-                                                          : &reduceFunctions_baseline;
+const ReduceFunctions &reduceFunctions(artifact::ElementType element,
+                                       artifact::Reduction reduction,
+                                       const char *level) {
+  Picker *picker = std::strcmp(level, "x86-64-v4") == 0 ? &reduceFunctions_v4
+                   : std::strcmp(level, "x86-64-v3") == 0
+                       ? &reduceFunctions_v3
+                       : &reduceFunctions_baseline;
   return orNothing(picker(element, reduction));
 }
 

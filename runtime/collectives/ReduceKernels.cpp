@@ -1,8 +1,9 @@
 //===- ReduceKernels.cpp - compiled once for each x86-64 level ------------===//
 //
-// The build compiles this file several times with LOCKSTEP_LEVEL set to `baseline`, `v3` or `v4`.
-// It uses no inline function of any library: the linker would keep one copy of it, perhaps the one
-// with instructions that the CPU has not got.
+// The build compiles this file several times with LOCKSTEP_LEVEL set to
+// `baseline`, `v3` or `v4`. It uses no inline function of any library: the
+// linker would keep one copy of it, perhaps the one with instructions that the
+// CPU has not got.
 //
 //===----------------------------------------------------------------------===//
 
@@ -81,8 +82,12 @@ struct Sum {
   }
 };
 struct Product {
-  static uint16_t apply(uint16_t a, uint16_t b) { return uint16_t(uint32_t(a) * uint32_t(b)); }
-  static int16_t apply(int16_t a, int16_t b) { return int16_t(uint32_t(a) * uint32_t(b)); }
+  static uint16_t apply(uint16_t a, uint16_t b) {
+    return uint16_t(uint32_t(a) * uint32_t(b));
+  }
+  static int16_t apply(int16_t a, int16_t b) {
+    return int16_t(uint32_t(a) * uint32_t(b));
+  }
   template <typename A> static A apply(A a, A b) {
     using U = typename Unsigned<A>::Type;
     return A(U(a) * U(b));
@@ -90,20 +95,27 @@ struct Product {
 };
 /// Both give a NaN if either side is one.
 struct Min {
-  template <typename A> static A apply(A a, A b) { return a < b || a != a ? a : b; }
+  template <typename A> static A apply(A a, A b) {
+    return a < b || a != a ? a : b;
+  }
 };
 struct Max {
-  template <typename A> static A apply(A a, A b) { return a > b || a != a ? a : b; }
+  template <typename A> static A apply(A a, A b) {
+    return a > b || a != a ? a : b;
+  }
 };
 
 void copyBytes(void *outPointer, const void *inPointer, int64_t n) {
-  // A whole cache line at a time; the compiler splits it into what the level has.
-  typedef long long Line __attribute__((vector_size(64), aligned(1), may_alias));
+  // A whole cache line at a time; the compiler splits it into what the level
+  // has.
+  typedef long long Line
+      __attribute__((vector_size(64), aligned(1), may_alias));
   char *__restrict out = static_cast<char *>(outPointer);
   const char *__restrict in = static_cast<const char *>(inPointer);
   int64_t i = 0;
   for (; i + 64 <= n; i += 64)
-    *reinterpret_cast<Line *>(out + i) = *reinterpret_cast<const Line *>(in + i);
+    *reinterpret_cast<Line *>(out + i) =
+        *reinterpret_cast<const Line *>(in + i);
   for (; i < n; ++i)
     out[i] = in[i];
 }
@@ -117,21 +129,25 @@ template <typename T, typename Op> struct Loops {
     for (int64_t i = 0; i < n; ++i)
       acc[i] = widen(a[i]);
   }
-  static void reduce2(void *accPointer, const void *aPointer, const void *bPointer, int64_t n) {
+  static void reduce2(void *accPointer, const void *aPointer,
+                      const void *bPointer, int64_t n) {
     A *__restrict acc = static_cast<A *>(accPointer);
     const T *a = static_cast<const T *>(aPointer);
     const T *b = static_cast<const T *>(bPointer);
     for (int64_t i = 0; i < n; ++i)
       acc[i] = Op::apply(widen(a[i]), widen(b[i]));
   }
-  static void reduce4(void *accPointer, const void *aPointer, const void *bPointer, const void *cPointer, const void *dPointer, int64_t n) {
+  static void reduce4(void *accPointer, const void *aPointer,
+                      const void *bPointer, const void *cPointer,
+                      const void *dPointer, int64_t n) {
     A *__restrict acc = static_cast<A *>(accPointer);
     const T *a = static_cast<const T *>(aPointer);
     const T *b = static_cast<const T *>(bPointer);
     const T *c = static_cast<const T *>(cPointer);
     const T *d = static_cast<const T *>(dPointer);
     for (int64_t i = 0; i < n; ++i)
-      acc[i] = Op::apply(Op::apply(widen(a[i]), widen(b[i])), Op::apply(widen(c[i]), widen(d[i])));
+      acc[i] = Op::apply(Op::apply(widen(a[i]), widen(b[i])),
+                         Op::apply(widen(c[i]), widen(d[i])));
   }
   static void addElement(void *accPointer, const void *aPointer, int64_t n) {
     A *__restrict acc = static_cast<A *>(accPointer);
@@ -139,7 +155,8 @@ template <typename T, typename Op> struct Loops {
     for (int64_t i = 0; i < n; ++i)
       acc[i] = Op::apply(acc[i], widen(a[i]));
   }
-  static void addAccumulator(void *accPointer, const void *otherPointer, int64_t n) {
+  static void addAccumulator(void *accPointer, const void *otherPointer,
+                             int64_t n) {
     A *__restrict acc = static_cast<A *>(accPointer);
     const A *__restrict other = static_cast<const A *>(otherPointer);
     for (int64_t i = 0; i < n; ++i)
@@ -152,10 +169,13 @@ template <typename T, typename Op> struct Loops {
       narrow(out[i], acc[i]);
   }
 
-  static constexpr ReduceFunctions functions = {sizeof(T), sizeof(A), load, reduce2, reduce4, addElement, addAccumulator, store, copyBytes};
+  static constexpr ReduceFunctions functions = {
+      sizeof(T),  sizeof(A),      load,  reduce2,  reduce4,
+      addElement, addAccumulator, store, copyBytes};
 };
 
-template <typename T> const ReduceFunctions *pick(artifact::Reduction reduction) {
+template <typename T>
+const ReduceFunctions *pick(artifact::Reduction reduction) {
   switch (reduction) {
   case artifact::Reduction::sum:
     return &Loops<T, Sum>::functions;
@@ -171,7 +191,8 @@ template <typename T> const ReduceFunctions *pick(artifact::Reduction reduction)
   return nullptr;
 }
 
-const ReduceFunctions *pick(artifact::ElementType element, artifact::Reduction reduction) {
+const ReduceFunctions *pick(artifact::ElementType element,
+                            artifact::Reduction reduction) {
   using artifact::ElementType;
   switch (element) {
   case ElementType::i1: // a byte of 0 or 1: min and max are "and" and "or"
@@ -208,8 +229,10 @@ const ReduceFunctions *pick(artifact::ElementType element, artifact::Reduction r
 #define LOCKSTEP_CONCAT_(a, b) a##b
 #define LOCKSTEP_CONCAT(a, b) LOCKSTEP_CONCAT_(a, b)
 
-const ReduceFunctions *LOCKSTEP_CONCAT(reduceFunctions_, LOCKSTEP_LEVEL)(artifact::ElementType element, artifact::Reduction reduction);
-const ReduceFunctions *LOCKSTEP_CONCAT(reduceFunctions_, LOCKSTEP_LEVEL)(artifact::ElementType element, artifact::Reduction reduction) {
+const ReduceFunctions *LOCKSTEP_CONCAT(reduceFunctions_, LOCKSTEP_LEVEL)(
+    artifact::ElementType element, artifact::Reduction reduction);
+const ReduceFunctions *LOCKSTEP_CONCAT(reduceFunctions_, LOCKSTEP_LEVEL)(
+    artifact::ElementType element, artifact::Reduction reduction) {
   return pick(element, reduction);
 }
 

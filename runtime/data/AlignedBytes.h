@@ -13,8 +13,8 @@
 
 namespace lockstep::runtime {
 
-/// Memory aligned to a cache line, uninitialized. Move-only. Sizes may come from a file, so a size
-/// that cannot be had is an error and not an exception.
+/// Memory aligned to a cache line, uninitialized. Move-only. Sizes may come
+/// from a file, so a size that cannot be had is an error and not an exception.
 class AlignedBytes {
 public:
   static constexpr size_t alignment = 64;
@@ -27,7 +27,8 @@ public:
       return result;
     void *memory = nullptr;
     if (posix_memalign(&memory, alignment, size) != 0)
-      return systemError("out of memory: cannot allocate " + std::to_string(size) + " bytes");
+      return systemError("out of memory: cannot allocate " +
+                         std::to_string(size) + " bytes");
     result.memory.reset(static_cast<std::byte *>(memory));
     result.size = size;
     return result;

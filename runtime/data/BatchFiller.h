@@ -22,8 +22,9 @@ public:
   uint64_t batchesFrom(uint64_t position) const;
   uint64_t droppedExamples() const;
 
-  /// Writes the batch at the cursor to `inputs` (one pointer a replica) and moves on. Fills in
-  /// everything of `batch` but `inputs`. Errors: those of `NpyArray::read`; then nothing of the batch is of use.
+  /// Writes the batch at the cursor to `inputs` (one pointer a replica) and
+  /// moves on. Fills in everything of `batch` but `inputs`. Errors: those of
+  /// `NpyArray::read`; then nothing of the batch is of use.
   Status fill(std::span<std::byte *const> inputs, Batch &batch);
 
 private:
@@ -35,7 +36,8 @@ private:
   Status checkRows() const;
   /// Whether no batch begins at `position`.
   bool isEndOfEpoch(uint64_t position) const;
-  /// Copies `count` examples from `first` on, in the order of the epoch, zeroes the rest, and tells the number where it varies.
+  /// Copies `count` examples from `first` on, in the order of the epoch, zeroes
+  /// the rest, and tells the number where it varies.
   Status fillReplica(std::byte *input, uint64_t first, uint64_t count) const;
   void fillMask(std::byte *input, uint64_t count) const;
 
@@ -46,7 +48,8 @@ private:
   uint64_t batchSize;
   uint64_t seed;
   DataCursor cursor;
-  /// Of `cursor.epoch`; empty when the order is that of the data, or not made yet.
+  /// Of `cursor.epoch`; empty when the order is that of the data, or not made
+  /// yet.
   std::vector<uint64_t> order;
 };
 

@@ -19,12 +19,15 @@ std::string examplesType(const TensorInfo &batch) {
 }
 
 bool givesBatchesOf(const TensorInfo &batch, const TensorInfo &examples) {
-  return examples.element == batch.element && examples.shape.size() == batch.shape.size() &&
-         std::equal(batch.shape.begin() + 1, batch.shape.end(), examples.shape.begin() + 1);
+  return examples.element == batch.element &&
+         examples.shape.size() == batch.shape.size() &&
+         std::equal(batch.shape.begin() + 1, batch.shape.end(),
+                    examples.shape.begin() + 1);
 }
 
 /// The input that holds the size of a dimension of `input`, or null.
-const InputInfo *sizeOf(const ProgramInfo &program, const InputInfo &input, size_t dimension) {
+const InputInfo *sizeOf(const ProgramInfo &program, const InputInfo &input,
+                        size_t dimension) {
   std::string name = fmt::format("{}.dim{}", input.name, dimension);
   for (const InputInfo &other : program.inputs)
     if (other.name == name)
@@ -41,30 +44,41 @@ bool isSize(const ProgramInfo &program, const InputInfo &input) {
   return false;
 }
 
-/// What is wrong with the sizes that are known at run time only: all inputs have the rows as such, or none, and no other dimension.
-std::string checkSizes(const ProgramInfo &program, const InputInfo &input, bool rowsVary) {
+/// What is wrong with the sizes that are known at run time only: all inputs
+/// have the rows as such, or none, and no other dimension.
+std::string checkSizes(const ProgramInfo &program, const InputInfo &input,
+                       bool rowsVary) {
   if (rowsVary != (sizeOf(program, input, 0) != nullptr))
-    return fmt::format("'{}': expected rows that are known {} as in the other inputs", input.name,
-                       rowsVary ? "at run time only" : "when it is compiled");
+    return fmt::format(
+        "'{}': expected rows that are known {} as in the other inputs",
+        input.name, rowsVary ? "at run time only" : "when it is compiled");
   for (size_t d = 1; d < input.type.shape.size(); ++d)
     if (sizeOf(program, input, d))
-      return fmt::format("'{}': expected a size of dimension {} that is known when it is compiled, found one of at most {}", input.name, d,
-                         input.type.shape[d]);
+      return fmt::format("'{}': expected a size of dimension {} that is known "
+                         "when it is compiled, found one of at most {}",
+                         input.name, d, input.type.shape[d]);
   return {};
 }
 
 /// What is wrong with the input itself, whatever the data; empty if nothing is.
 std::string checkInput(const InputInfo &input, uint64_t rows) {
-  if (input.type.shape.empty() || std::any_of(input.type.shape.begin(), input.type.shape.end(), [](int64_t d) { return d < 1; }))
-    return fmt::format("'{}': expected the shape of a batch [rows, ...], found {}", input.name, typeName(input.type));
+  if (input.type.shape.empty() ||
+      std::any_of(input.type.shape.begin(), input.type.shape.end(),
+                  [](int64_t d) { return d < 1; }))
+    return fmt::format(
+        "'{}': expected the shape of a batch [rows, ...], found {}", input.name,
+        typeName(input.type));
   if (static_cast<uint64_t>(input.type.shape.front()) != rows)
-    return fmt::format("'{}': expected {} rows as in the other inputs, found {}", input.name, rows, typeName(input.type));
+    return fmt::format(
+        "'{}': expected {} rows as in the other inputs, found {}", input.name,
+        rows, typeName(input.type));
   return {};
 }
 
 } // namespace
 
-Expected<BatchLayout> planBatches(const Dataset &data, const ProgramInfo &program, bool supplyMask) {
+Expected<BatchLayout> planBatches(const Dataset &data,
+                                  const ProgramInfo &program, bool supplyMask) {
   BatchLayout layout;
   layout.source = data.path();
   layout.inputSize = program.inputSize;
@@ -78,28 +92,36 @@ Expected<BatchLayout> planBatches(const Dataset &data, const ProgramInfo &progra
     const InputInfo *size = sizeOf(program, input, 0);
     rowsVary = first ? size != nullptr : rowsVary;
     first = false;
-    if (std::string problem = checkSizes(program, input, rowsVary); !problem.empty()) {
+    if (std::string problem = checkSizes(program, input, rowsVary);
+        !problem.empty()) {
       problems.push_back(std::move(problem));
       continue;
     }
     if (size)
       layout.sizeOffsets.push_back(size->offset);
-    if (layout.rows == 0 && !input.type.shape.empty() && input.type.shape.front() > 0)
+    if (layout.rows == 0 && !input.type.shape.empty() &&
+        input.type.shape.front() > 0)
       layout.rows = input.type.shape.front();
-    if (std::string problem = checkInput(input, layout.rows); !problem.empty()) {
+    if (std::string problem = checkInput(input, layout.rows);
+        !problem.empty()) {
       problems.push_back(std::move(problem));
       continue;
     }
     if (supplyMask && input.name == maskName) {
       using artifact::ElementType;
-      if (input.type.shape.size() != 1 || (input.type.element != ElementType::f32 && input.type.element != ElementType::i1))
-        problems.push_back(fmt::format("'mask': expected {0}xf32 or {0}xi1, found {1}", layout.rows, typeName(input.type)));
+      if (input.type.shape.size() != 1 ||
+          (input.type.element != ElementType::f32 &&
+           input.type.element != ElementType::i1))
+        problems.push_back(
+            fmt::format("'mask': expected {0}xf32 or {0}xi1, found {1}",
+                        layout.rows, typeName(input.type)));
       layout.mask = BatchMask{input.type.element, input.offset};
       continue;
     }
     if (!data.contains(input.name)) {
-      problems.push_back(fmt::format("'{}': expected {}, found no such array (there are: {})", input.name, examplesType(input.type),
-                                     fmt::join(data.names(), ", ")));
+      problems.push_back(fmt::format(
+          "'{}': expected {}, found no such array (there are: {})", input.name,
+          examplesType(input.type), fmt::join(data.names(), ", ")));
       continue;
     }
     Expected<std::shared_ptr<const NpyArray>> array = data.array(input.name);
@@ -107,7 +129,9 @@ Expected<BatchLayout> planBatches(const Dataset &data, const ProgramInfo &progra
       return array.status();
     const TensorInfo &found = (*array)->type();
     if (!givesBatchesOf(input.type, found)) {
-      problems.push_back(fmt::format("'{}': expected {}, found {}", input.name, examplesType(input.type), typeName(found)));
+      problems.push_back(fmt::format("'{}': expected {}, found {}", input.name,
+                                     examplesType(input.type),
+                                     typeName(found)));
       continue;
     }
     uint64_t examples = found.shape.front();
@@ -115,15 +139,19 @@ Expected<BatchLayout> planBatches(const Dataset &data, const ProgramInfo &progra
       layout.examples = examples;
       firstName = input.name;
     } else if (examples != layout.examples) {
-      problems.push_back(fmt::format("'{}': expected {} examples as in '{}', found {}", input.name, layout.examples, firstName, examples));
+      problems.push_back(
+          fmt::format("'{}': expected {} examples as in '{}', found {}",
+                      input.name, layout.examples, firstName, examples));
       continue;
     }
-    layout.fields.push_back({input.name, std::move(*array), input.type.bytes / layout.rows, input.offset});
+    layout.fields.push_back({input.name, std::move(*array),
+                             input.type.bytes / layout.rows, input.offset});
   }
 
   if (!problems.empty())
     return invalidArgument(
-        fmt::format("'{}' does not fit the inputs of '{}':\n  {}", data.path(), program.name, fmt::join(problems, "\n  ")));
+        fmt::format("'{}' does not fit the inputs of '{}':\n  {}", data.path(),
+                    program.name, fmt::join(problems, "\n  ")));
   return layout;
 }
 

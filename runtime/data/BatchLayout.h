@@ -15,7 +15,8 @@
 
 namespace lockstep::runtime {
 
-/// An array of the data and its place in a replica's batch: `rows` times `rowBytes` at `offset`.
+/// An array of the data and its place in a replica's batch: `rows` times
+/// `rowBytes` at `offset`.
 struct BatchField {
   std::string name;
   std::shared_ptr<const NpyArray> array;
@@ -23,7 +24,8 @@ struct BatchField {
   uint64_t offset = 0;
 };
 
-/// The input that tells real rows (1) from padding (0): `rows` elements of f32 or i1 at `offset`.
+/// The input that tells real rows (1) from padding (0): `rows` elements of f32
+/// or i1 at `offset`.
 struct BatchMask {
   artifact::ElementType element = artifact::ElementType::f32;
   uint64_t offset = 0;
@@ -40,23 +42,29 @@ struct BatchLayout {
   uint64_t inputSize = 0;
   std::vector<BatchField> fields;
   std::optional<BatchMask> mask;
-  /// Where the program reads how many rows there are: an i64 at each of these offsets, the inputs "x.dim0". None: always `rows`.
+  /// Where the program reads how many rows there are: an i64 at each of these
+  /// offsets, the inputs "x.dim0". None: always `rows`.
   std::vector<uint64_t> sizeOffsets;
 
-  /// Whether a replica's batch may have any number of rows up to `rows`, none included.
+  /// Whether a replica's batch may have any number of rows up to `rows`, none
+  /// included.
   bool rowsVary() const { return !sizeOffsets.empty(); }
 };
 
 /// The name of the input that evaluation supplies.
 inline constexpr std::string_view maskName = "mask";
 
-/// Reads the arrays that `program` takes and checks them: each input [rows, ...] needs an array
-/// [examples, ...] of the same name, element type and inner dimensions. Arrays that the program
-/// does not take are left alone. With `supplyMask` the input "mask" is filled and not read. An input with a number of rows that is known at
-/// run time only has an input "x.dim0" beside it; then all have.
+/// Reads the arrays that `program` takes and checks them: each input [rows,
+/// ...] needs an array [examples, ...] of the same name, element type and inner
+/// dimensions. Arrays that the program does not take are left alone. With
+/// `supplyMask` the input "mask" is filled and not read. An input with a number
+/// of rows that is known at run time only has an input "x.dim0" beside it; then
+/// all have.
 ///
-/// The error lists all inputs that do not fit, each with what was expected and what was found.
-Expected<BatchLayout> planBatches(const Dataset &data, const ProgramInfo &program, bool supplyMask);
+/// The error lists all inputs that do not fit, each with what was expected and
+/// what was found.
+Expected<BatchLayout> planBatches(const Dataset &data,
+                                  const ProgramInfo &program, bool supplyMask);
 
 } // namespace lockstep::runtime
 

@@ -35,13 +35,15 @@ struct Slot {
 
 } // namespace
 
-/// `produced` and `taken` count batches; slot i % slots.size() holds batch i. The thread owns the
-/// slots [produced, taken + slots.size()), the caller of `next` those of [taken - 1, produced): the
-/// batch that was handed out last is in use until the next one is asked for.
+/// `produced` and `taken` count batches; slot i % slots.size() holds batch i.
+/// The thread owns the slots [produced, taken + slots.size()), the caller of
+/// `next` those of [taken - 1, produced): the batch that was handed out last is
+/// in use until the next one is asked for.
 class Batches::Impl {
 public:
   Impl(BatchLayout layout, const BatchOptions &options)
-      : filler(std::move(layout), options), deadline(options.deadline), clock(options.clock ? *options.clock : Clock::system()) {}
+      : filler(std::move(layout), options), deadline(options.deadline),
+        clock(options.clock ? *options.clock : Clock::system()) {}
 
   ~Impl() {
     {
@@ -80,10 +82,14 @@ Status Batches::Impl::start(const BatchOptions &options) {
   uint64_t stride = alignUp(filler.layout().inputSize, AlignedBytes::alignment);
   std::optional<uint64_t> size = checkedMultiply(stride, options.replicas);
   if (!size)
-    return invalidArgument("the size of a global batch does not fit into 64 bits");
-  // One slot is handed out while another one is filled, so there are at least two.
-  uint64_t count = options.slots ? std::max<uint64_t>(options.slots, fewestSlots)
-                                 : std::clamp(ringBytes / std::max<uint64_t>(*size, 1), fewestSlots, mostSlots);
+    return invalidArgument(
+        "the size of a global batch does not fit into 64 bits");
+  // One slot is handed out while another one is filled, so there are at least
+  // two.
+  uint64_t count = options.slots
+                       ? std::max<uint64_t>(options.slots, fewestSlots)
+                       : std::clamp(ringBytes / std::max<uint64_t>(*size, 1),
+                                    fewestSlots, mostSlots);
   slots.resize(count);
   for (Slot &slot : slots) {
     Expected<AlignedBytes> memory = AlignedBytes::allocate(*size);
@@ -107,9 +113,11 @@ void Batches::Impl::produce() {
   std::unique_lock<std::mutex> lock(mutex);
   while (true) {
     if (inUse() == slots.size()) {
-      // Woken only when half of the ring is free: one wake-up for several steps.
+      // Woken only when half of the ring is free: one wake-up for several
+      // steps.
       producerSleeps = true;
-      slotFreed.wait(lock, [this] { return stopping || inUse() <= slots.size() / 2; });
+      slotFreed.wait(
+          lock, [this] { return stopping || inUse() <= slots.size() / 2; });
       producerSleeps = false;
     }
     if (stopping)
@@ -144,14 +152,18 @@ Expected<const Batch *> Batches::Impl::next() {
       --taken;
       if (!failure.ok())
         return failure;
-      return Status(StatusCode::deadline, fmt::format("'{}': expected a batch within {} s, found none", filler.layout().source,
-                                                      std::chrono::duration<double>(deadline).count()));
+      return Status(
+          StatusCode::deadline,
+          fmt::format("'{}': expected a batch within {} s, found none",
+                      filler.layout().source,
+                      std::chrono::duration<double>(deadline).count()));
     }
   }
   return &slots[(taken - 1) % slots.size()].batch;
 }
 
-Expected<std::unique_ptr<Batches>> Batches::create(BatchLayout layout, const BatchOptions &options) {
+Expected<std::unique_ptr<Batches>>
+Batches::create(BatchLayout layout, const BatchOptions &options) {
   auto impl = std::make_unique<Impl>(std::move(layout), options);
   LOCKSTEP_RETURN_IF_ERROR(impl->start(options));
   return std::unique_ptr<Batches>(new Batches(std::move(impl)));
@@ -163,7 +175,11 @@ Batches::~Batches() = default;
 Expected<const Batch *> Batches::next() { return impl->next(); }
 const BatchLayout &Batches::layout() const { return impl->filler.layout(); }
 uint64_t Batches::globalBatch() const { return impl->filler.globalBatch(); }
-uint64_t Batches::batchesFrom(uint64_t position) const { return impl->filler.batchesFrom(position); }
-uint64_t Batches::droppedExamples() const { return impl->filler.droppedExamples(); }
+uint64_t Batches::batchesFrom(uint64_t position) const {
+  return impl->filler.batchesFrom(position);
+}
+uint64_t Batches::droppedExamples() const {
+  return impl->filler.droppedExamples();
+}
 
 } // namespace lockstep::runtime

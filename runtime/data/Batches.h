@@ -15,8 +15,8 @@
 
 namespace lockstep::runtime {
 
-/// A place in the data: `position` examples of epoch `epoch` have been used. Counted in examples,
-/// so it means the same for every number of replicas.
+/// A place in the data: `position` examples of epoch `epoch` have been used.
+/// Counted in examples, so it means the same for every number of replicas.
 struct DataCursor {
   uint64_t epoch = 0;
   uint64_t position = 0;
@@ -25,19 +25,24 @@ struct DataCursor {
 };
 
 enum class BatchMode : uint8_t {
-  /// Epoch after epoch in the order of `shuffledOrder`; for what is left of an epoch and does not fill
+  /// Epoch after epoch in the order of `shuffledOrder`; for what is left of an
+  /// epoch and does not fill
   /// a global batch see `Remainder`.
   train,
-  /// The data in their own order, again and again. The last batch of each round is padded with
-  /// zeros, and the mask says so; a program whose number of rows is known at run time gets fewer rows.
+  /// The data in their own order, again and again. The last batch of each round
+  /// is padded with
+  /// zeros, and the mask says so; a program whose number of rows is known at
+  /// run time gets fewer rows.
   evaluate,
 };
 
-/// What `train` does with the examples of an epoch that do not fill a global batch.
+/// What `train` does with the examples of an epoch that do not fill a global
+/// batch.
 enum class Remainder : uint8_t {
   drop,
-  /// They are one more batch. Each replica gets its piece of it, the last ones maybe nothing, so all replicas take the same steps. Only
-  /// for programs whose number of rows is known at run time.
+  /// They are one more batch. Each replica gets its piece of it, the last ones
+  /// maybe nothing, so all replicas take the same steps. Only for programs
+  /// whose number of rows is known at run time.
   distribute,
 };
 
@@ -46,13 +51,16 @@ struct BatchOptions {
   unsigned replicas = 1;
   /// Used in `train` only.
   Remainder remainder = Remainder::drop;
-  /// Examples of a global batch, used in `train` only; 0: the rows of all replicas. Each batch is cut into pieces of as many rows
-  /// (`pieceOfBatch`), so if they are fewer, the program's number of rows must be known at run time.
+  /// Examples of a global batch, used in `train` only; 0: the rows of all
+  /// replicas. Each batch is cut into pieces of as many rows
+  /// (`pieceOfBatch`), so if they are fewer, the program's number of rows must
+  /// be known at run time.
   uint64_t globalBatch = 0;
   /// Used in `train` only.
   uint64_t seed = 0;
   DataCursor start = {};
-  /// Global batches that are kept ready at most; 0: 2 to 16, as fit into 64 MiB.
+  /// Global batches that are kept ready at most; 0: 2 to 16, as fit into 64
+  /// MiB.
   unsigned slots = 0;
   /// Longest wait for a batch.
   std::chrono::nanoseconds deadline = std::chrono::seconds(60);
@@ -60,7 +68,8 @@ struct BatchOptions {
   Clock *clock = nullptr;
 };
 
-/// One global batch, of which each replica has a piece: of replicas * rows examples, replica r has [r * rows, (r + 1) * rows).
+/// One global batch, of which each replica has a piece: of replicas * rows
+/// examples, replica r has [r * rows, (r + 1) * rows).
 struct Batch {
   /// The epoch that the batch belongs to.
   uint64_t epoch = 0;
@@ -70,24 +79,29 @@ struct Batch {
   bool endsEpoch = false;
   /// Where the next batch begins.
   DataCursor next;
-  /// For each replica `BatchLayout::inputSize` bytes, aligned to `Session::inputAlignment`.
+  /// For each replica `BatchLayout::inputSize` bytes, aligned to
+  /// `Session::inputAlignment`.
   std::span<const std::byte *const> inputs;
 };
 
-/// An endless sequence of batches, filled by one thread into a ring of slots. It sleeps when the
-/// ring is full. One thread at a time calls `next`.
+/// An endless sequence of batches, filled by one thread into a ring of slots.
+/// It sleeps when the ring is full. One thread at a time calls `next`.
 class Batches {
 public:
-  /// Errors: fewer examples than a global batch (`train`, if they would be dropped), no example, padding needed and no mask
-  /// (`evaluate`), a number of rows that varies in a program where it is fixed, a start beyond the data, out of memory.
-  static Expected<std::unique_ptr<Batches>> create(BatchLayout layout, const BatchOptions &options);
+  /// Errors: fewer examples than a global batch (`train`, if they would be
+  /// dropped), no example, padding needed and no mask
+  /// (`evaluate`), a number of rows that varies in a program where it is fixed,
+  /// a start beyond the data, out of memory.
+  static Expected<std::unique_ptr<Batches>> create(BatchLayout layout,
+                                                   const BatchOptions &options);
 
   /// Ends the thread; batches become invalid.
   ~Batches();
   Batches(const Batches &) = delete;
   Batches &operator=(const Batches &) = delete;
 
-  /// The next batch, valid until the next call; waits for it if need be. Errors: the deadline, data that cannot be read any more.
+  /// The next batch, valid until the next call; waits for it if need be.
+  /// Errors: the deadline, data that cannot be read any more.
   Expected<const Batch *> next();
 
   const BatchLayout &layout() const;

@@ -13,7 +13,9 @@ namespace lockstep::runtime {
 
 namespace {
 
-uint64_t ceilDivide(uint64_t value, uint64_t divisor) { return value / divisor + (value % divisor != 0); }
+uint64_t ceilDivide(uint64_t value, uint64_t divisor) {
+  return value / divisor + (value % divisor != 0);
+}
 
 /// The part of [first, first + count) that is below `limit`.
 RowRange cutOff(uint64_t first, uint64_t count, uint64_t limit) {
@@ -31,30 +33,44 @@ std::optional<uint64_t> totalRows(const DistributionOptions &options) {
 
 Status check(const DistributionOptions &options, ShardPolicy policy) {
   if (options.mode == ReplicationMode::perReplica)
-    return unsupported("expected one data set for each worker, found one for each replica: what is distributed in batches must be "
-                       "distributed from a function for that [E_UNSUPPORTED_INPUT_OPTION]");
+    return unsupported(
+        "expected one data set for each worker, found one for each replica: "
+        "what is distributed in batches must be "
+        "distributed from a function for that [E_UNSUPPORTED_INPUT_OPTION]");
   if (!options.globalBatch)
-    return invalidArgument("expected a data set of batches, found one of single rows [E_UNBATCHED_DATASET]");
-  if (*options.globalBatch == 0 || options.workers == 0 || options.replicasPerWorker == 0)
-    return invalidArgument(fmt::format("expected batches of at least 1 row for at least 1 worker with 1 replica, found {} for {} with {} "
-                                       "[E_OPTION_VALUE]",
-                                       *options.globalBatch, options.workers, options.replicasPerWorker));
-  if (policy == ShardPolicy::file && options.workers > 1 && options.fileRows.size() < options.workers)
-    return invalidArgument(
-        fmt::format("expected a file for each of {} workers, found {} [E_TOO_FEW_FILES]", options.workers, options.fileRows.size()));
+    return invalidArgument("expected a data set of batches, found one of "
+                           "single rows [E_UNBATCHED_DATASET]");
+  if (*options.globalBatch == 0 || options.workers == 0 ||
+      options.replicasPerWorker == 0)
+    return invalidArgument(fmt::format(
+        "expected batches of at least 1 row for at least 1 worker with 1 "
+        "replica, found {} for {} with {} "
+        "[E_OPTION_VALUE]",
+        *options.globalBatch, options.workers, options.replicasPerWorker));
+  if (policy == ShardPolicy::file && options.workers > 1 &&
+      options.fileRows.size() < options.workers)
+    return invalidArgument(fmt::format(
+        "expected a file for each of {} workers, found {} [E_TOO_FEW_FILES]",
+        options.workers, options.fileRows.size()));
   if (!totalRows(options))
-    return invalidArgument("expected a number of rows below 2^64, found more [E_OPTION_VALUE]");
+    return invalidArgument(
+        "expected a number of rows below 2^64, found more [E_OPTION_VALUE]");
   return Status::success();
 }
 
 } // namespace
 
-std::vector<uint64_t> batchSizesForWorker(uint64_t globalBatch, unsigned workers, unsigned replicasPerWorker, unsigned worker) {
+std::vector<uint64_t> batchSizesForWorker(uint64_t globalBatch,
+                                          unsigned workers,
+                                          unsigned replicasPerWorker,
+                                          unsigned worker) {
   uint64_t replicas = uint64_t(workers) * replicasPerWorker;
   std::vector<uint64_t> sizes(replicas, globalBatch / replicas);
   for (uint64_t i = 0; i < globalBatch % replicas; ++i)
     ++sizes[i];
-  std::rotate(sizes.begin(), sizes.begin() + uint64_t(worker) * replicasPerWorker, sizes.end());
+  std::rotate(sizes.begin(),
+              sizes.begin() + uint64_t(worker) * replicasPerWorker,
+              sizes.end());
   return sizes;
 }
 
@@ -66,11 +82,14 @@ RowRange pieceOfBatch(uint64_t rows, uint64_t pieces, uint64_t index) {
 Expected<unsigned> replicasOfWorker(unsigned replicas, unsigned workers) {
   if (workers == 0 || replicas % workers != 0)
     return invalidArgument(
-        fmt::format("expected a number of replicas that {} workers can share evenly, found {} [E_BATCH_DIVISIBLE]", workers, replicas));
+        fmt::format("expected a number of replicas that {} workers can share "
+                    "evenly, found {} [E_BATCH_DIVISIBLE]",
+                    workers, replicas));
   return replicas / workers;
 }
 
-Expected<Distribution> Distribution::create(const DistributionOptions &options) {
+Expected<Distribution>
+Distribution::create(const DistributionOptions &options) {
   ShardPolicy policy = options.policy;
   if (policy == ShardPolicy::automatic)
     policy = options.fileRows.empty() ? ShardPolicy::data : ShardPolicy::file;
@@ -83,7 +102,8 @@ Expected<Distribution> Distribution::create(const DistributionOptions &options) 
   result.policy = policy;
   result.assignRows(options);
   for (unsigned worker = 0; worker < options.workers; ++worker) {
-    std::vector<uint64_t> sizes = batchSizesForWorker(result.globalBatch, options.workers, options.replicasPerWorker, worker);
+    std::vector<uint64_t> sizes = batchSizesForWorker(
+        result.globalBatch, options.workers, options.replicasPerWorker, worker);
     std::vector<uint64_t> &before = result.sharesBefore.emplace_back(1, 0);
     std::partial_sum(sizes.begin(), sizes.end(), std::back_inserter(before));
     result.stepCount = std::max(result.stepCount, result.stepsOfWorker(worker));
@@ -107,7 +127,8 @@ void Distribution::assignRows(const DistributionOptions &options) {
     uint64_t rows = 0;
     for (const Extent &extent : worker)
       rows += extent.count;
-    workerRows.push_back(options.dropRemainder ? rows - rows % globalBatch : rows);
+    workerRows.push_back(options.dropRemainder ? rows - rows % globalBatch
+                                               : rows);
   }
 }
 
@@ -117,28 +138,35 @@ uint64_t Distribution::stepsOfWorker(unsigned worker) const {
     return ceilDivide(rows, globalBatch);
   // The shares repeat after W steps, in which G rows are used.
   uint64_t steps = rows / globalBatch * workers, left = rows % globalBatch;
-  for (unsigned step = 0; sharesBefore[worker][step * replicasPerWorker] < left; ++step)
+  for (unsigned step = 0; sharesBefore[worker][step * replicasPerWorker] < left;
+       ++step)
     ++steps;
   return steps;
 }
 
-RowRange Distribution::rows(uint64_t step, unsigned worker, unsigned replica) const {
+RowRange Distribution::rows(uint64_t step, unsigned worker,
+                            unsigned replica) const {
   if (step >= stepCount)
     return {workerRows[worker], 0};
-  return cutsPieces() ? piece(step, worker, replica) : share(step, worker, replica);
+  return cutsPieces() ? piece(step, worker, replica)
+                      : share(step, worker, replica);
 }
 
-RowRange Distribution::piece(uint64_t step, unsigned worker, unsigned replica) const {
+RowRange Distribution::piece(uint64_t step, unsigned worker,
+                             unsigned replica) const {
   RowRange batch = cutOff(step * globalBatch, globalBatch, workerRows[worker]);
-  RowRange own = pieceOfBatch(batch.count, replicas(), worker + uint64_t(replica) * workers);
+  RowRange own = pieceOfBatch(batch.count, replicas(),
+                              worker + uint64_t(replica) * workers);
   return {batch.first + own.first, own.count};
 }
 
-RowRange Distribution::share(uint64_t step, unsigned worker, unsigned replica) const {
+RowRange Distribution::share(uint64_t step, unsigned worker,
+                             unsigned replica) const {
   uint64_t index = step * replicasPerWorker + replica;
   const std::vector<uint64_t> &before = sharesBefore[worker];
   uint64_t round = index / replicas(), place = index % replicas();
-  return cutOff(round * globalBatch + before[place], before[place + 1] - before[place], workerRows[worker]);
+  return cutOff(round * globalBatch + before[place],
+                before[place + 1] - before[place], workerRows[worker]);
 }
 
 uint64_t Distribution::globalRow(unsigned worker, uint64_t row) const {
@@ -150,6 +178,8 @@ uint64_t Distribution::globalRow(unsigned worker, uint64_t row) const {
   return row;
 }
 
-uint64_t Distribution::mostRows() const { return ceilDivide(globalBatch, replicas()); }
+uint64_t Distribution::mostRows() const {
+  return ceilDivide(globalBatch, replicas());
+}
 
 } // namespace lockstep::runtime

@@ -8,11 +8,14 @@
 
 namespace lockstep::runtime {
 
-Expected<std::unique_ptr<EpochBatches>> EpochBatches::create(BatchLayout layout, const BatchOptions &options) {
-  std::unique_ptr<EpochBatches> result(new EpochBatches(std::move(layout), options));
+Expected<std::unique_ptr<EpochBatches>>
+EpochBatches::create(BatchLayout layout, const BatchOptions &options) {
+  std::unique_ptr<EpochBatches> result(
+      new EpochBatches(std::move(layout), options));
   const BatchFiller &filler = result->batchFiller;
   LOCKSTEP_RETURN_IF_ERROR(filler.check());
-  uint64_t stride = alignUp(filler.layout().inputSize, AlignedBytes::alignment), batches = filler.batchesFrom(0);
+  uint64_t stride = alignUp(filler.layout().inputSize, AlignedBytes::alignment),
+           batches = filler.batchesFrom(0);
   std::optional<uint64_t> size = checkedMultiply(stride, options.replicas);
   size = size ? checkedMultiply(*size, batches) : std::nullopt;
   if (!size)
@@ -27,7 +30,8 @@ Expected<std::unique_ptr<EpochBatches>> EpochBatches::create(BatchLayout layout,
   result->slots.resize(batches);
   std::byte *next = bytes.data();
   for (std::vector<std::byte *> &slot : result->slots)
-    for (unsigned replica = 0; replica < options.replicas; ++replica, next += stride)
+    for (unsigned replica = 0; replica < options.replicas;
+         ++replica, next += stride)
       slot.push_back(next);
   result->replicaInputs.resize(options.replicas);
   return result;

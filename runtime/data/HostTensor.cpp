@@ -14,14 +14,20 @@ Expected<Nest> stacked(const std::vector<Nest> &members) {
   const HostTensor &first = members.front().leaf;
   result.leaf.element = first.element;
   result.leaf.shape = first.shape;
-  result.leaf.shape.insert(result.leaf.shape.begin(), static_cast<int64_t>(members.size()));
+  result.leaf.shape.insert(result.leaf.shape.begin(),
+                           static_cast<int64_t>(members.size()));
   for (const Nest &member : members) {
     const HostTensor &tensor = member.leaf;
-    if (member.kind != Nest::Kind::leaf || tensor.element != first.element || tensor.shape != first.shape)
-      return invalidArgument(fmt::format("expected a list of arrays of {}, found {} in it [E_SHAPE_MISMATCH]",
-                                         typeName(first.element, first.shape),
-                                         member.kind == Nest::Kind::leaf ? typeName(tensor.element, tensor.shape) : "a nest"));
-    result.leaf.bytes.insert(result.leaf.bytes.end(), tensor.bytes.begin(), tensor.bytes.end());
+    if (member.kind != Nest::Kind::leaf || tensor.element != first.element ||
+        tensor.shape != first.shape)
+      return invalidArgument(fmt::format(
+          "expected a list of arrays of {}, found {} in it [E_SHAPE_MISMATCH]",
+          typeName(first.element, first.shape),
+          member.kind == Nest::Kind::leaf
+              ? typeName(tensor.element, tensor.shape)
+              : "a nest"));
+    result.leaf.bytes.insert(result.leaf.bytes.end(), tensor.bytes.begin(),
+                             tensor.bytes.end());
   }
   return result;
 }
@@ -30,29 +36,34 @@ Expected<Nest> stackMembers(Nest nest) {
   if (nest.kind == Nest::Kind::leaf)
     return nest;
   if (nest.members.empty())
-    return invalidArgument("expected arrays, found an empty list, tuple or dictionary [E_ARG_TYPE]");
+    return invalidArgument("expected arrays, found an empty list, tuple or "
+                           "dictionary [E_ARG_TYPE]");
   for (Nest &member : nest.members) {
     Expected<Nest> done = stackMembers(std::move(member));
     if (!done)
       return done.status();
     member = std::move(*done);
   }
-  return nest.kind == Nest::Kind::list ? stacked(nest.members) : Expected<Nest>(std::move(nest));
+  return nest.kind == Nest::Kind::list ? stacked(nest.members)
+                                       : Expected<Nest>(std::move(nest));
 }
 
-/// Checks that all leaves have as many rows as the first one, which sets `rows`.
+/// Checks that all leaves have as many rows as the first one, which sets
+/// `rows`.
 Status checkRows(const Nest &nest, int64_t &rows) {
   for (const Nest &member : nest.members)
     LOCKSTEP_RETURN_IF_ERROR(checkRows(member, rows));
   if (nest.kind != Nest::Kind::leaf)
     return Status::success();
   if (nest.leaf.shape.empty())
-    return invalidArgument("expected arrays of rows, found a scalar [E_SHAPE_MISMATCH]");
+    return invalidArgument(
+        "expected arrays of rows, found a scalar [E_SHAPE_MISMATCH]");
   if (rows < 0)
     rows = nest.leaf.shape.front();
   if (nest.leaf.shape.front() != rows)
-    return invalidArgument(
-        fmt::format("expected {} rows as in the first array, found {} [E_SHAPE_MISMATCH]", rows, nest.leaf.shape.front()));
+    return invalidArgument(fmt::format(
+        "expected {} rows as in the first array, found {} [E_SHAPE_MISMATCH]",
+        rows, nest.leaf.shape.front()));
   return Status::success();
 }
 
@@ -65,7 +76,8 @@ uint64_t HostTensor::rowBytes() const {
   return bytes;
 }
 
-Expected<HostTensor> takeRows(const HostTensor &tensor, std::span<const uint64_t> rows) {
+Expected<HostTensor> takeRows(const HostTensor &tensor,
+                              std::span<const uint64_t> rows) {
   if (tensor.shape.empty())
     return invalidArgument("expected an array of rows, found a scalar");
   HostTensor result{tensor.element, tensor.shape, {}};
@@ -73,8 +85,11 @@ Expected<HostTensor> takeRows(const HostTensor &tensor, std::span<const uint64_t
   uint64_t size = tensor.rowBytes();
   for (uint64_t row : rows) {
     if (row >= static_cast<uint64_t>(tensor.shape.front()))
-      return Status(StatusCode::outOfRange, fmt::format("expected a row below {}, found {}", tensor.shape.front(), row));
-    result.bytes.insert(result.bytes.end(), tensor.bytes.begin() + row * size, tensor.bytes.begin() + (row + 1) * size);
+      return Status(StatusCode::outOfRange,
+                    fmt::format("expected a row below {}, found {}",
+                                tensor.shape.front(), row));
+    result.bytes.insert(result.bytes.end(), tensor.bytes.begin() + row * size,
+                        tensor.bytes.begin() + (row + 1) * size);
   }
   return result;
 }
@@ -89,7 +104,9 @@ Expected<Nest> stackLists(Nest nest) {
 }
 
 uint64_t rowsOf(const Nest &nest) {
-  return nest.kind == Nest::Kind::leaf ? static_cast<uint64_t>(nest.leaf.shape.front()) : rowsOf(nest.members.front());
+  return nest.kind == Nest::Kind::leaf
+             ? static_cast<uint64_t>(nest.leaf.shape.front())
+             : rowsOf(nest.members.front());
 }
 
 } // namespace lockstep::runtime

@@ -24,8 +24,10 @@ struct HostTensor {
   bool operator==(const HostTensor &) const = default;
 };
 
-/// The rows of those indices, in their order: a tensor [indices, ...]. Error: a scalar, or no such row.
-Expected<HostTensor> takeRows(const HostTensor &tensor, std::span<const uint64_t> rows);
+/// The rows of those indices, in their order: a tensor [indices, ...]. Error: a
+/// scalar, or no such row.
+Expected<HostTensor> takeRows(const HostTensor &tensor,
+                              std::span<const uint64_t> rows);
 
 /// A tensor, or a list, a tuple or a dictionary of nests.
 struct Nest {
@@ -38,9 +40,11 @@ struct Nest {
   std::vector<std::string> names = {};
 };
 
-/// The nest as a data set of rows takes it: each row is a nest of the same tuples and dictionaries. A list is one array, so its members,
-/// which must have one type, become the rows of one tensor. Errors: members of a list that differ [E_SHAPE_MISMATCH], a scalar, or
-/// leaves with different numbers of rows [E_SHAPE_MISMATCH], no leaf at all [E_ARG_TYPE].
+/// The nest as a data set of rows takes it: each row is a nest of the same
+/// tuples and dictionaries. A list is one array, so its members, which must
+/// have one type, become the rows of one tensor. Errors: members of a list that
+/// differ [E_SHAPE_MISMATCH], a scalar, or leaves with different numbers of
+/// rows [E_SHAPE_MISMATCH], no leaf at all [E_ARG_TYPE].
 Expected<Nest> stackLists(Nest nest);
 
 /// Rows of each leaf of a nest that `stackLists` gave.

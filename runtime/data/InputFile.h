@@ -13,14 +13,18 @@
 
 namespace lockstep::runtime {
 
-/// A regular file that is read piece by piece. It is not mapped: whoever reads a page of a mapped file that has been shortened meanwhile is
-/// ended by a signal, and here that is an error. Move-only; may be read by several threads.
+/// A regular file that is read piece by piece. It is not mapped: whoever reads
+/// a page of a mapped file that has been shortened meanwhile is ended by a
+/// signal, and here that is an error. Move-only; may be read by several
+/// threads.
 class InputFile {
 public:
   InputFile() = default;
   ~InputFile();
   InputFile(InputFile &&other) noexcept
-      : path(std::move(other.path)), descriptor(std::exchange(other.descriptor, -1)), bytes(std::exchange(other.bytes, 0)) {}
+      : path(std::move(other.path)),
+        descriptor(std::exchange(other.descriptor, -1)),
+        bytes(std::exchange(other.bytes, 0)) {}
   InputFile &operator=(InputFile &&other) noexcept {
     std::swap(path, other.path);
     std::swap(descriptor, other.descriptor);
@@ -33,7 +37,8 @@ public:
 
   /// As it was when the file was opened.
   uint64_t size() const { return bytes; }
-  /// Fills `target` from byte `offset` on. Errors name the file: it has fewer bytes now, cannot be read.
+  /// Fills `target` from byte `offset` on. Errors name the file: it has fewer
+  /// bytes now, cannot be read.
   Status read(uint64_t offset, std::span<std::byte> target) const;
 
 private:

@@ -12,13 +12,15 @@
 
 namespace lockstep::runtime {
 
-/// Maps a regular file, so that data larger than memory can be read page by page. The file must
-/// not be shortened while it is mapped. Move-only; the bytes stay where they are when it is moved.
+/// Maps a regular file, so that data larger than memory can be read page by
+/// page. The file must not be shortened while it is mapped. Move-only; the
+/// bytes stay where they are when it is moved.
 class MappedFile {
 public:
   MappedFile() = default;
   ~MappedFile();
-  MappedFile(MappedFile &&other) noexcept : memory(std::exchange(other.memory, {})) {}
+  MappedFile(MappedFile &&other) noexcept
+      : memory(std::exchange(other.memory, {})) {}
   MappedFile &operator=(MappedFile &&other) noexcept {
     std::swap(memory, other.memory);
     return *this;

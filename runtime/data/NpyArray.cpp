@@ -14,17 +14,21 @@
 namespace lockstep::runtime {
 
 bool areBooleans(std::span<const std::byte> bytes) {
-  return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b <= std::byte{1}; });
+  return std::all_of(bytes.begin(), bytes.end(),
+                     [](std::byte b) { return b <= std::byte{1}; });
 }
 
-Expected<NpyArray> NpyArray::open(const std::string &path, uint64_t mostInMemory) {
+Expected<NpyArray> NpyArray::open(const std::string &path,
+                                  uint64_t mostInMemory) {
   Expected<InputFile> file = InputFile::open(path);
   if (!file)
     return file.status();
-  // More than a header has: 64 kB of a version 1, and what NumPy reads of the others by default.
+  // More than a header has: 64 kB of a version 1, and what NumPy reads of the
+  // others by default.
   constexpr uint64_t mostHeader = uint64_t(1) << 20;
   bool isInMemory = file->size() <= mostInMemory;
-  Expected<AlignedBytes> bytes = AlignedBytes::allocate(isInMemory ? file->size() : std::min(file->size(), mostHeader));
+  Expected<AlignedBytes> bytes = AlignedBytes::allocate(
+      isInMemory ? file->size() : std::min(file->size(), mostHeader));
   if (!bytes)
     return bytes.status().withContext("'" + path + "'");
   LOCKSTEP_RETURN_IF_ERROR(file->read(0, bytes->bytes()));
@@ -57,14 +61,17 @@ Expected<NpyArray> NpyArray::fromMemory(AlignedBytes file) {
   return result;
 }
 
-Expected<uint64_t> NpyArray::parse(std::span<const std::byte> begin, uint64_t size) {
+Expected<uint64_t> NpyArray::parse(std::span<const std::byte> begin,
+                                   uint64_t size) {
   Expected<NpyHeader> header = parseNpyHeader(begin);
   if (!header)
     return header.status();
   uint64_t available = size - header->dataOffset;
   if (available != header->type.bytes)
-    return corrupted(fmt::format("{}: expected {} bytes of data ({}), found {}", available < header->type.bytes ? "truncated" : "too long",
-                                 header->type.bytes, typeName(header->type), available));
+    return corrupted(
+        fmt::format("{}: expected {} bytes of data ({}), found {}",
+                    available < header->type.bytes ? "truncated" : "too long",
+                    header->type.bytes, typeName(header->type), available));
   tensorType = std::move(header->type);
   return header->dataOffset;
 }
@@ -72,9 +79,11 @@ Expected<uint64_t> NpyArray::parse(std::span<const std::byte> begin, uint64_t si
 Status NpyArray::checkBooleans() const {
   if (tensorType.element != artifact::ElementType::i1)
     return Status::success();
-  std::vector<std::byte> piece(std::min<uint64_t>(tensorType.bytes, uint64_t(1) << 20));
+  std::vector<std::byte> piece(
+      std::min<uint64_t>(tensorType.bytes, uint64_t(1) << 20));
   for (uint64_t offset = 0; offset < tensorType.bytes; offset += piece.size()) {
-    std::span<std::byte> part = std::span(piece).first(std::min<uint64_t>(piece.size(), tensorType.bytes - offset));
+    std::span<std::byte> part = std::span(piece).first(
+        std::min<uint64_t>(piece.size(), tensorType.bytes - offset));
     LOCKSTEP_RETURN_IF_ERROR(read(offset, part));
     if (!areBooleans(part))
       return corrupted("expected booleans of 0 or 1, found another value");

@@ -14,27 +14,33 @@
 
 namespace lockstep::runtime {
 
-/// An array of an .npy file: row-major, little endian. A large one stays in its file and is read piece by piece. Move-only.
+/// An array of an .npy file: row-major, little endian. A large one stays in its
+/// file and is read piece by piece. Move-only.
 class NpyArray {
 public:
   /// Files of up to this size are read into memory when they are opened.
   static constexpr uint64_t mostInMemory = uint64_t(64) << 20;
 
   /// Errors name the file.
-  static Expected<NpyArray> open(const std::string &path, uint64_t mostInMemory = NpyArray::mostInMemory);
-  /// Takes the bytes of a whole .npy file. Errors do not say where they come from.
+  static Expected<NpyArray>
+  open(const std::string &path, uint64_t mostInMemory = NpyArray::mostInMemory);
+  /// Takes the bytes of a whole .npy file. Errors do not say where they come
+  /// from.
   static Expected<NpyArray> fromMemory(AlignedBytes file);
 
   const TensorInfo &type() const { return tensorType; }
-  /// Fills `target` from byte `offset` of the elements on. Errors, only of an array in a file: that has become shorter, cannot be read.
+  /// Fills `target` from byte `offset` of the elements on. Errors, only of an
+  /// array in a file: that has become shorter, cannot be read.
   Status read(uint64_t offset, std::span<std::byte> target) const;
-  /// The elements of an array in memory, `type().bytes` bytes; empty if they are in a file. Elements are aligned when the writer was NumPy,
-  /// which aligns to 64; do not rely on it.
+  /// The elements of an array in memory, `type().bytes` bytes; empty if they
+  /// are in a file. Elements are aligned when the writer was NumPy, which
+  /// aligns to 64; do not rely on it.
   std::span<const std::byte> data() const { return tensorData; }
 
 private:
   NpyArray() = default;
-  /// `begin` are the first bytes of a file of `size` bytes. Returns where the elements begin.
+  /// `begin` are the first bytes of a file of `size` bytes. Returns where the
+  /// elements begin.
   Expected<uint64_t> parse(std::span<const std::byte> begin, uint64_t size);
   Status checkBooleans() const;
 

@@ -17,8 +17,8 @@ using artifact::ElementType;
 namespace {
 
 constexpr std::string_view magic = "\x93NUMPY";
-/// NumPy refuses more than 10,000 characters by default; structured types, which need more, are
-/// not supported here.
+/// NumPy refuses more than 10,000 characters by default; structured types,
+/// which need more, are not supported here.
 constexpr uint64_t maximalHeaderSize = 1 << 16;
 /// NumPy's own limit (NPY_MAXDIMS of version 2).
 constexpr size_t maximalRank = 64;
@@ -29,12 +29,16 @@ struct TypeCode {
 };
 /// Kind and size as in NumPy's `descr`, without the byte order.
 constexpr TypeCode typeCodes[] = {
-    {"b1", ElementType::i1},  {"i1", ElementType::i8},  {"i2", ElementType::i16}, {"i4", ElementType::i32},
-    {"i8", ElementType::i64}, {"u1", ElementType::u8},  {"u2", ElementType::u16}, {"u4", ElementType::u32},
-    {"u8", ElementType::u64}, {"f2", ElementType::f16}, {"f4", ElementType::f32}, {"f8", ElementType::f64},
+    {"b1", ElementType::i1},  {"i1", ElementType::i8},
+    {"i2", ElementType::i16}, {"i4", ElementType::i32},
+    {"i8", ElementType::i64}, {"u1", ElementType::u8},
+    {"u2", ElementType::u16}, {"u4", ElementType::u32},
+    {"u8", ElementType::u64}, {"f2", ElementType::f16},
+    {"f4", ElementType::f32}, {"f8", ElementType::f64},
 };
 
-/// Reads the few forms of Python literals that a header can hold. The first error stays.
+/// Reads the few forms of Python literals that a header can hold. The first
+/// error stays.
 class LiteralReader {
 public:
   explicit LiteralReader(std::string_view text) : text(text) {}
@@ -56,7 +60,8 @@ public:
   /// 'text' or "text", without escapes: no valid header has any.
   std::optional<std::string_view> string() {
     skipSpace();
-    if (position >= text.size() || (text[position] != '\'' && text[position] != '"'))
+    if (position >= text.size() ||
+        (text[position] != '\'' && text[position] != '"'))
       return std::nullopt;
     size_t begin = position + 1;
     size_t end = text.find(text[position], begin);
@@ -87,7 +92,8 @@ public:
       skipSpace();
       int64_t dimension = 0;
       const char *end = text.data() + text.size();
-      auto [next, error] = std::from_chars(text.data() + position, end, dimension);
+      auto [next, error] =
+          std::from_chars(text.data() + position, end, dimension);
       if (error != std::errc() || dimension < 0 || result.size() == maximalRank)
         return std::nullopt;
       position = next - text.data();
@@ -100,7 +106,8 @@ public:
 
 private:
   void skipSpace() {
-    while (position < text.size() && (text[position] == ' ' || text[position] == '\n'))
+    while (position < text.size() &&
+           (text[position] == ' ' || text[position] == '\n'))
       ++position;
   }
 
@@ -116,15 +123,17 @@ Expected<ElementType> parseDescr(std::string_view descr) {
       continue;
     if (order == '<' || (order == '|' && elementSize(entry.element) == 1))
       return entry.element;
-    return unsupported(fmt::format("expected little-endian data, found dtype '{}'", descr));
+    return unsupported(
+        fmt::format("expected little-endian data, found dtype '{}'", descr));
   }
   // What is quoted comes from the file: only printable characters of it.
   std::string printable;
   for (char c : descr.substr(0, 40))
     printable += std::isprint(static_cast<unsigned char>(c)) ? c : '?';
-  return unsupported(fmt::format("dtype '{}' is not supported (expected b1, i1 to i8, u1 to u8, "
-                                 "f2, f4 or f8)",
-                                 printable));
+  return unsupported(fmt::format(
+      "dtype '{}' is not supported (expected b1, i1 to i8, u1 to u8, "
+      "f2, f4 or f8)",
+      printable));
 }
 
 Expected<TensorInfo> parseDict(std::string_view text) {
@@ -163,9 +172,11 @@ Expected<TensorInfo> parseDict(std::string_view text) {
   Expected<ElementType> element = parseDescr(*descr);
   if (!element)
     return element.status();
-  bool orderMatters = std::count_if(shape->begin(), shape->end(), [](int64_t d) { return d != 1; }) > 1;
+  bool orderMatters = std::count_if(shape->begin(), shape->end(),
+                                    [](int64_t d) { return d != 1; }) > 1;
   if (*fortranOrder && orderMatters)
-    return unsupported("expected C order, found Fortran order (use numpy.ascontiguousarray)");
+    return unsupported(
+        "expected C order, found Fortran order (use numpy.ascontiguousarray)");
   TensorInfo type{*element, std::move(*shape), 0};
   std::optional<uint64_t> bytes = staticBytes(type.element, type.shape);
   if (!bytes)
@@ -177,15 +188,21 @@ Expected<TensorInfo> parseDict(std::string_view text) {
 } // namespace
 
 Expected<NpyHeader> parseNpyHeader(std::span<const std::byte> file) {
-  std::string_view text(reinterpret_cast<const char *>(file.data()), file.size());
+  std::string_view text(reinterpret_cast<const char *>(file.data()),
+                        file.size());
   if (text.size() < magic.size() + 2)
-    return corrupted(fmt::format("truncated: expected a header of .npy data, found {} bytes", text.size()));
+    return corrupted(
+        fmt::format("truncated: expected a header of .npy data, found {} bytes",
+                    text.size()));
   if (!text.starts_with(magic))
-    return corrupted("not .npy data (expected it to begin with \"\\x93NUMPY\")");
+    return corrupted(
+        "not .npy data (expected it to begin with \"\\x93NUMPY\")");
   unsigned major = static_cast<unsigned char>(text[6]);
   unsigned minor = static_cast<unsigned char>(text[7]);
   if (major < 1 || major > 3 || minor != 0)
-    return unsupported(fmt::format("expected version 1.0, 2.0 or 3.0 of the .npy format, found {}.{}", major, minor));
+    return unsupported(fmt::format(
+        "expected version 1.0, 2.0 or 3.0 of the .npy format, found {}.{}",
+        major, minor));
 
   unsigned lengthBytes = major == 1 ? 2 : 4;
   uint64_t begin = magic.size() + 2 + lengthBytes;
@@ -195,9 +212,13 @@ Expected<NpyHeader> parseNpyHeader(std::span<const std::byte> file) {
   for (unsigned i = 0; i < lengthBytes; ++i)
     length |= uint64_t(static_cast<unsigned char>(text[8 + i])) << (8 * i);
   if (length > maximalHeaderSize)
-    return corrupted(fmt::format("expected a header of at most {} bytes, found {}", maximalHeaderSize, length));
+    return corrupted(
+        fmt::format("expected a header of at most {} bytes, found {}",
+                    maximalHeaderSize, length));
   if (text.size() - begin < length)
-    return corrupted(fmt::format("truncated in the header: expected {} bytes, found {}", length, text.size() - begin));
+    return corrupted(
+        fmt::format("truncated in the header: expected {} bytes, found {}",
+                    length, text.size() - begin));
   Expected<TensorInfo> type = parseDict(text.substr(begin, length));
   if (!type)
     return type.status();

@@ -1,11 +1,13 @@
 //===- NpyHeader.h - the header of an .npy file -----------------*- C++ -*-===//
 //
-// Format: numpy/lib/_format_impl.py ("Format Version 1.0" to "3.0"). An .npy file is
+// Format: numpy/lib/_format_impl.py ("Format Version 1.0" to "3.0"). An .npy
+// file is
 //
 //   "\x93NUMPY" major minor | header length | header | data
 //
-// where the length is u16 in version 1 and u32 in versions 2 and 3, and the header is the text of
-// a Python dict: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }.
+// where the length is u16 in version 1 and u32 in versions 2 and 3, and the
+// header is the text of a Python dict: {'descr': '<f4', 'fortran_order': False,
+// 'shape': (3, 4), }.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,9 +30,9 @@ struct NpyHeader {
   uint64_t dataOffset = 0;
 };
 
-/// Reads the header of a whole .npy file, or of the first bytes of one, and checks it: known
-/// version, little-endian element type of Lockstep, C order, a size that can be. Does not look at
-/// the data. Errors do not name the file.
+/// Reads the header of a whole .npy file, or of the first bytes of one, and
+/// checks it: known version, little-endian element type of Lockstep, C order, a
+/// size that can be. Does not look at the data. Errors do not name the file.
 Expected<NpyHeader> parseNpyHeader(std::span<const std::byte> file);
 
 } // namespace lockstep::runtime

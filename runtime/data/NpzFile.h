@@ -15,9 +15,10 @@ struct zip;
 
 namespace lockstep::runtime {
 
-/// An open .npz: a ZIP file whose members `NAME.npy` are stored or deflated, as `numpy.savez` and
-/// `numpy.savez_compressed` write it. Arrays are read when asked for, so what is not needed costs
-/// nothing. Errors name the file and the member.
+/// An open .npz: a ZIP file whose members `NAME.npy` are stored or deflated, as
+/// `numpy.savez` and `numpy.savez_compressed` write it. Arrays are read when
+/// asked for, so what is not needed costs nothing. Errors name the file and the
+/// member.
 class NpzFile {
 public:
   /// Errors: not there, not a ZIP file, truncated, a name twice.

@@ -19,7 +19,8 @@ uint64_t mix(uint64_t z) {
 
 } // namespace
 
-ShuffleStream::ShuffleStream(uint64_t seed, uint64_t epoch) : state(mix(mix(seed + golden) + (epoch + 1) * golden)) {}
+ShuffleStream::ShuffleStream(uint64_t seed, uint64_t epoch)
+    : state(mix(mix(seed + golden) + (epoch + 1) * golden)) {}
 
 uint64_t ShuffleStream::next() {
   state += golden;
@@ -38,7 +39,8 @@ uint64_t ShuffleStream::nextBelow(uint64_t bound) {
   return static_cast<uint64_t>(product >> 64);
 }
 
-std::vector<uint64_t> shuffledOrder(uint64_t seed, uint64_t epoch, uint64_t examples) {
+std::vector<uint64_t> shuffledOrder(uint64_t seed, uint64_t epoch,
+                                    uint64_t examples) {
   std::vector<uint64_t> order(examples);
   std::iota(order.begin(), order.end(), uint64_t(0));
   ShuffleStream stream(seed, epoch);

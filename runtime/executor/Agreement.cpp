@@ -17,15 +17,22 @@ namespace {
 /// "executor 1 (ranks 2-3)"
 std::string nameOf(const Statement &statement) {
   const RankRange &ranks = statement.ranks;
-  return ranks.count == 1 ? fmt::format("executor {} (rank {})", statement.executor, ranks.first)
-                          : fmt::format("executor {} (ranks {}-{})", statement.executor, ranks.first, ranks.end() - 1);
+  return ranks.count == 1
+             ? fmt::format("executor {} (rank {})", statement.executor,
+                           ranks.first)
+             : fmt::format("executor {} (ranks {}-{})", statement.executor,
+                           ranks.first, ranks.end() - 1);
 }
 
 /// "executor 1 (ranks 2-3) and executor 2 (rank 4)"
 std::string namesOf(const std::vector<const Statement *> &statements) {
   std::string names;
   for (size_t i = 0; i < statements.size(); ++i)
-    names += fmt::format("{}{}", i == 0 ? "" : i + 1 == statements.size() ? " and " : ", ", nameOf(*statements[i]));
+    names += fmt::format("{}{}",
+                         i == 0                       ? ""
+                         : i + 1 == statements.size() ? " and "
+                                                      : ", ",
+                         nameOf(*statements[i]));
   return names;
 }
 
@@ -34,8 +41,11 @@ struct Camp {
   std::vector<const Statement *> members;
 };
 
-/// Who says the same, the smallest camp first; among those of a size, the one with the first executor last.
-template <typename ValueOf> std::vector<Camp> campsOf(std::span<const Statement> statements, ValueOf valueOf) {
+/// Who says the same, the smallest camp first; among those of a size, the one
+/// with the first executor last.
+template <typename ValueOf>
+std::vector<Camp> campsOf(std::span<const Statement> statements,
+                          ValueOf valueOf) {
   std::vector<Camp> camps;
   for (const Statement &statement : statements) {
     std::string value = valueOf(statement);
@@ -45,7 +55,8 @@ template <typename ValueOf> std::vector<Camp> campsOf(std::span<const Statement>
     known->members.push_back(&statement);
   }
   std::ranges::sort(camps, [](const Camp &a, const Camp &b) {
-    return std::pair(a.members.size(), b.members.front()) < std::pair(b.members.size(), a.members.front());
+    return std::pair(a.members.size(), b.members.front()) <
+           std::pair(b.members.size(), a.members.front());
   });
   return camps;
 }
@@ -65,7 +76,8 @@ Facts factsOf(const std::string &text) {
     size_t middle = text.find('\n', begin), end = text.find('\n', middle + 1);
     if (middle == std::string::npos || end == std::string::npos)
       break;
-    facts.emplace_back(text.substr(begin, middle - begin), text.substr(middle + 1, end - middle - 1));
+    facts.emplace_back(text.substr(begin, middle - begin),
+                       text.substr(middle + 1, end - middle - 1));
     begin = end + 1;
   }
   return facts;
@@ -78,38 +90,55 @@ Status compareFacts(std::span<const Statement> statements) {
       if (std::ranges::find(names, name) == names.end())
         names.push_back(name);
   for (const std::string &name : names) {
-    std::vector<Camp> camps = campsOf(statements, [&](const Statement &statement) {
-      for (const auto &[known, value] : factsOf(statement.text))
-        if (known == name)
-          return "'" + value + "'";
-      return std::string("none");
-    });
+    std::vector<Camp> camps =
+        campsOf(statements, [&](const Statement &statement) {
+          for (const auto &[known, value] : factsOf(statement.text))
+            if (known == name)
+              return "'" + value + "'";
+          return std::string("none");
+        });
     if (camps.size() < 2)
       continue;
     std::string text = fmt::format("executors must have the same {}", name);
     for (size_t i = 0; i < camps.size(); ++i)
-      text += fmt::format("{}{} in {}", i == 0 ? ": found " : ", ", camps[i].value, namesOf(camps[i].members));
+      text += fmt::format("{}{} in {}", i == 0 ? ": found " : ", ",
+                          camps[i].value, namesOf(camps[i].members));
     return invalidArgument(text);
   }
   return Status::success();
 }
 
-Fingerprint fingerprintOf(std::span<const std::byte> bytes) { return std::bit_cast<Fingerprint>(Sha256::of(bytes)); }
+Fingerprint fingerprintOf(std::span<const std::byte> bytes) {
+  return std::bit_cast<Fingerprint>(Sha256::of(bytes));
+}
 
-Status compareCopies(std::span<const Statement> statements, std::span<const std::string> names, const std::string &when) {
+Status compareCopies(std::span<const Statement> statements,
+                     std::span<const std::string> names,
+                     const std::string &when) {
   for (size_t i = 0; i < names.size(); ++i) {
-    std::vector<Camp> camps = campsOf(
-        statements, [&](const Statement &statement) { return statement.text.substr(i * sizeof(Fingerprint), sizeof(Fingerprint)); });
+    std::vector<Camp> camps =
+        campsOf(statements, [&](const Statement &statement) {
+          return statement.text.substr(i * sizeof(Fingerprint),
+                                       sizeof(Fingerprint));
+        });
     if (camps.size() < 2)
       continue;
     // Without a majority nobody can tell who is right.
-    bool hasMajority = camps.back().members.size() > camps[camps.size() - 2].members.size();
-    std::string text = fmt::format("{}, the copies of the mirrored variable '{}' differ: ", when, names[i]);
+    bool hasMajority =
+        camps.back().members.size() > camps[camps.size() - 2].members.size();
+    std::string text = fmt::format(
+        "{}, the copies of the mirrored variable '{}' differ: ", when,
+        names[i]);
     for (size_t k = 0; k + 1 < camps.size(); ++k)
       text += fmt::format("{}{}", k ? "; " : "", namesOf(camps[k].members));
-    text += fmt::format("{} what {} {}", camps.size() == 2 && camps[0].members.size() == 1 ? " has not" : " have not",
-                        namesOf(camps.back().members), camps.back().members.size() == 1 ? "has" : "have");
-    return {StatusCode::diverged, text + (hasMajority ? "" : " (there is no majority)")};
+    text += fmt::format("{} what {} {}",
+                        camps.size() == 2 && camps[0].members.size() == 1
+                            ? " has not"
+                            : " have not",
+                        namesOf(camps.back().members),
+                        camps.back().members.size() == 1 ? "has" : "have");
+    return {StatusCode::diverged,
+            text + (hasMajority ? "" : " (there is no majority)")};
   }
   return Status::success();
 }

@@ -1,8 +1,10 @@
 //===- Agreement.h - what executors must have in common ---------*- C++ -*-===//
 //
-// Executors that share nothing but a network tell each other, at the start, what they run and how; and now and then, what their copies of
-// mirrored variables hold. Each compares what all have told by itself, so all of them come to the same error, which names who differs:
-// the minority, if there is one.
+// Executors that share nothing but a network tell each other, at the start,
+// what they run and how; and now and then, what their copies of mirrored
+// variables hold. Each compares what all have told by itself, so all of them
+// come to the same error, which names who differs: the minority, if there is
+// one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,15 +38,19 @@ struct Statement {
   std::string text;
 };
 
-/// Error: statements, each the text of facts, differ. Tells what in, and who has what.
+/// Error: statements, each the text of facts, differ. Tells what in, and who
+/// has what.
 Status compareFacts(std::span<const Statement> statements);
 
 /// A SHA-256 of a variable's bytes.
 using Fingerprint = std::array<char, 32>;
 Fingerprint fingerprintOf(std::span<const std::byte> bytes);
 
-/// Statements are fingerprints one after the other, of the variables `names`. Error: some differ; `when` says since when they may.
-Status compareCopies(std::span<const Statement> statements, std::span<const std::string> names, const std::string &when);
+/// Statements are fingerprints one after the other, of the variables `names`.
+/// Error: some differ; `when` says since when they may.
+Status compareCopies(std::span<const Statement> statements,
+                     std::span<const std::string> names,
+                     const std::string &when);
 
 } // namespace lockstep::runtime
 

@@ -1,7 +1,9 @@
 //===- BoundsChecker.h - reports accesses out of bounds ---------*- C++ -*-===//
 //
-// Kernels that were compiled with `--check-bounds` return before they access memory outside of their buffers, and note what they have
-// found. Here the note becomes the error of the run, before anybody reads what the kernel has left unfinished.
+// Kernels that were compiled with `--check-bounds` return before they access
+// memory outside of their buffers, and note what they have found. Here the note
+// becomes the error of the run, before anybody reads what the kernel has left
+// unfinished.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,10 +22,15 @@ public:
 
   void runBegins(const ProgramState &) override {}
   void runEnds(const ProgramState &) override {}
-  Status commandBegins(const Replica &, uint32_t) override { return Status::success(); }
-  /// Error (out of range): a kernel has noted a fault, this replica's or another one's.
+  Status commandBegins(const Replica &, uint32_t) override {
+    return Status::success();
+  }
+  /// Error (out of range): a kernel has noted a fault, this replica's or
+  /// another one's.
   Status commandEnds(const Replica &replica, uint32_t command) override;
-  Status arrives(const Replica &, uint32_t, bool) override { return Status::success(); }
+  Status arrives(const Replica &, uint32_t, bool) override {
+    return Status::success();
+  }
   void sectionEnds(const Replica &, uint32_t) override {}
   void blocks(const Replica &, uint32_t) override {}
   void passes(const Replica &, uint32_t) override {}

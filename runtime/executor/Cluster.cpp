@@ -30,17 +30,22 @@ struct ReplicaPart {
 };
 
 Status noReplica(ProgramId program, unsigned replica) {
-  return invalidArgument(fmt::format("program {} or replica {} does not exist", program, replica));
+  return invalidArgument(
+      fmt::format("program {} or replica {} does not exist", program, replica));
 }
 
-/// The part `index` of `total` that is divided as evenly as possible, larger parts first.
-unsigned share(unsigned total, unsigned parts, unsigned index) { return total / parts + (index < total % parts); }
+/// The part `index` of `total` that is divided as evenly as possible, larger
+/// parts first.
+unsigned share(unsigned total, unsigned parts, unsigned index) {
+  return total / parts + (index < total % parts);
+}
 
 } // namespace
 
 class Cluster::Impl {
 public:
-  Status initialize(std::shared_ptr<const Artifact> given, ClusterOptions options);
+  Status initialize(std::shared_ptr<const Artifact> given,
+                    ClusterOptions options);
 
   void describeExecutors(unsigned executors);
   Status createSessions(const ClusterOptions &options);
@@ -50,10 +55,15 @@ public:
   const artifact::Artifact &tables() const { return artifact->tables(); }
   /// The executor that has a rank; `executors.size()` if none has.
   size_t executorOf(unsigned rank) const {
-    auto has = [&](const ExecutorInfo &executor) { return rank >= executor.firstRank && rank - executor.firstRank < executor.ranks; };
-    return size_t(std::find_if(executors.begin(), executors.end(), has) - executors.begin());
+    auto has = [&](const ExecutorInfo &executor) {
+      return rank >= executor.firstRank &&
+             rank - executor.firstRank < executor.ranks;
+    };
+    return size_t(std::find_if(executors.begin(), executors.end(), has) -
+                  executors.begin());
   }
-  /// A replica's part of a program; nothing if one of them does not exist, or if the program is not for replicas.
+  /// A replica's part of a program; nothing if one of them does not exist, or
+  /// if the program is not for replicas.
   std::optional<ReplicaPart> partOf(ProgramId program, unsigned replica) const;
 
   std::shared_ptr<const Artifact> artifact;
@@ -77,13 +87,15 @@ public:
   std::unique_ptr<Crew> crew;
 };
 
-Status Cluster::Impl::initialize(std::shared_ptr<const Artifact> given, ClusterOptions options) {
+Status Cluster::Impl::initialize(std::shared_ptr<const Artifact> given,
+                                 ClusterOptions options) {
   artifact = std::move(given);
   traceFile = options.session.traceFile;
   inCoordinator = options.inCoordinator;
   if (options.executors == 0 || options.executors > tables().replicas())
-    return invalidArgument(
-        fmt::format("expected 1 to {} executors, at most one for each replica, found {}", tables().replicas(), options.executors));
+    return invalidArgument(fmt::format(
+        "expected 1 to {} executors, at most one for each replica, found {}",
+        tables().replicas(), options.executors));
   workerExecutors = options.executors;
   describeExecutors(options.executors);
   LOCKSTEP_RETURN_IF_ERROR(createSessions(options));
@@ -94,13 +106,16 @@ Status Cluster::Impl::initialize(std::shared_ptr<const Artifact> given, ClusterO
   if (sessions.size() == 1)
     return Status::success();
   std::vector<Session *> members;
-  Crew::Options crewOptions{options.session.deadline, options.session.clock ? options.session.clock : &Clock::system(),
-                            options.session.onDeadline, options.session.onLongWait, 0};
+  Crew::Options crewOptions{
+      options.session.deadline,
+      options.session.clock ? options.session.clock : &Clock::system(),
+      options.session.onDeadline, options.session.onLongWait, 0};
   for (const std::unique_ptr<Session> &session : sessions) {
     members.push_back(session.get());
     crewOptions.workers += session->workers() * options.session.clusters;
   }
-  crew = std::make_unique<Crew>(std::move(members), *network, std::move(crewOptions));
+  crew = std::make_unique<Crew>(std::move(members), *network,
+                                std::move(crewOptions));
   return crew->status();
 }
 
@@ -114,21 +129,27 @@ void Cluster::Impl::describeExecutors(unsigned count) {
   if (tables().roles())
     for (const artifact::Role *role : *tables().roles())
       if (role->name()->string_view() != workerRole)
-        executors.push_back({role->name()->str(), role->first_rank(), role->ranks(), 0});
+        executors.push_back(
+            {role->name()->str(), role->first_rank(), role->ranks(), 0});
 }
 
 Status Cluster::Impl::createSessions(const ClusterOptions &clusterOptions) {
   const SessionOptions &given = clusterOptions.session;
   std::vector<RoleInfo> roles = rolesOf(tables());
-  auto variablesOf = [&](std::string_view name) -> std::shared_ptr<VariableMemory> {
-    auto role = size_t(std::ranges::find(roles, name, &RoleInfo::name) - roles.begin());
-    return role < clusterOptions.variables.size() ? clusterOptions.variables[role] : nullptr;
+  auto variablesOf =
+      [&](std::string_view name) -> std::shared_ptr<VariableMemory> {
+    auto role =
+        size_t(std::ranges::find(roles, name, &RoleInfo::name) - roles.begin());
+    return role < clusterOptions.variables.size()
+               ? clusterOptions.variables[role]
+               : nullptr;
   };
   auto count = static_cast<unsigned>(executors.size());
   if (count == 1) {
     SessionOptions options = given;
     options.variables = variablesOf(workerRole);
-    Expected<std::unique_ptr<Session>> session = Session::create(artifact, std::move(options));
+    Expected<std::unique_ptr<Session>> session =
+        Session::create(artifact, std::move(options));
     if (!session)
       return session.status();
     executors.front().workers = (*session)->workers();
@@ -144,8 +165,10 @@ Status Cluster::Impl::createSessions(const ClusterOptions &clusterOptions) {
       return injection.status();
     size_t index = executorOf(injection->replica);
     if (index == count)
-      return invalidArgument(fmt::format("injection '{}': replica {} does not exist among {}", text, injection->replica,
-                                         executors.back().firstRank + executors.back().ranks));
+      return invalidArgument(
+          fmt::format("injection '{}': replica {} does not exist among {}",
+                      text, injection->replica,
+                      executors.back().firstRank + executors.back().ranks));
     injections[index].push_back(text);
   }
 
@@ -165,9 +188,11 @@ Status Cluster::Impl::createSessions(const ClusterOptions &clusterOptions) {
     options.firstRank = executors[i].firstRank;
     options.rankCount = executors[i].ranks;
     options.network = (*endpoints)[i];
-    options.workers = std::max(1u, share(given.workers ? given.workers : availableCpus(), count, i));
+    options.workers = std::max(
+        1u, share(given.workers ? given.workers : availableCpus(), count, i));
     options.injections = std::move(injections[i]);
-    Expected<std::unique_ptr<Session>> session = Session::create(artifact, std::move(options));
+    Expected<std::unique_ptr<Session>> session =
+        Session::create(artifact, std::move(options));
     if (!session)
       return session.status();
     executors[i].workers = (*session)->workers();
@@ -181,7 +206,10 @@ void Cluster::Impl::describePrograms() {
     for (ProgramId id = 0; id < sessions[executor]->programs().size(); ++id) {
       // The workers come first, and what a program takes and gives is theirs.
       const ProgramInfo &info = sessions[executor]->programs()[id];
-      auto known = std::find_if(programs.begin(), programs.end(), [&](const ProgramInfo &program) { return program.name == info.name; });
+      auto known = std::find_if(programs.begin(), programs.end(),
+                                [&](const ProgramInfo &program) {
+                                  return program.name == info.name;
+                                });
       auto index = size_t(known - programs.begin());
       if (known == programs.end()) {
         programs.push_back(info);
@@ -192,22 +220,26 @@ void Cluster::Impl::describePrograms() {
     }
 }
 
-std::optional<ReplicaPart> Cluster::Impl::partOf(ProgramId program, unsigned replica) const {
+std::optional<ReplicaPart> Cluster::Impl::partOf(ProgramId program,
+                                                 unsigned replica) const {
   if (program >= programs.size() || replica >= tables().replicas())
     return std::nullopt;
   size_t executor = executorOf(replica);
   if (!parts[program][executor])
     return std::nullopt;
-  return ReplicaPart{sessions[executor].get(), *parts[program][executor], replica - executors[executor].firstRank};
+  return ReplicaPart{sessions[executor].get(), *parts[program][executor],
+                     replica - executors[executor].firstRank};
 }
 
 /// Each session looks at its own replicas only.
 Status Cluster::Impl::checkBatches(ProgramId program) const {
   const std::vector<size_t> &counts = batchCounts[program];
-  for (size_t replica = 0; programs[program].loadsBatches && replica < counts.size(); ++replica)
+  for (size_t replica = 0;
+       programs[program].loadsBatches && replica < counts.size(); ++replica)
     if (counts[replica] != counts[0])
-      return invalidArgument(fmt::format("program '{}': replica {} has {} batches, but replica 0 has {}", programs[program].name, replica,
-                                         counts[replica], counts[0]));
+      return invalidArgument(fmt::format(
+          "program '{}': replica {} has {} batches, but replica 0 has {}",
+          programs[program].name, replica, counts[replica], counts[0]));
   return Status::success();
 }
 
@@ -226,20 +258,33 @@ Cluster::~Cluster() {
     keepUntilExit(std::move(impl));
 }
 
-Expected<std::unique_ptr<Cluster>> Cluster::create(std::shared_ptr<const Artifact> artifact, ClusterOptions options) {
+Expected<std::unique_ptr<Cluster>>
+Cluster::create(std::shared_ptr<const Artifact> artifact,
+                ClusterOptions options) {
   auto impl = std::make_unique<Impl>();
-  if (Status status = impl->initialize(std::move(artifact), std::move(options)); !status.ok())
+  if (Status status = impl->initialize(std::move(artifact), std::move(options));
+      !status.ok())
     return status;
   return std::unique_ptr<Cluster>(new Cluster(std::move(impl)));
 }
 
 const Artifact &Cluster::artifact() const { return *impl->artifact; }
 unsigned Cluster::replicas() const { return impl->tables().replicas(); }
-std::string_view Cluster::target() const { return impl->sessions.front()->target(); }
-std::span<const ExecutorInfo> Cluster::executors() const { return impl->executors; }
-std::span<const VariableInfo> Cluster::variables() const { return impl->variables; }
-std::span<const ScalarInfo> Cluster::scalars() const { return impl->sessions.front()->scalars(); }
-std::span<const ProgramInfo> Cluster::programs() const { return impl->programs; }
+std::string_view Cluster::target() const {
+  return impl->sessions.front()->target();
+}
+std::span<const ExecutorInfo> Cluster::executors() const {
+  return impl->executors;
+}
+std::span<const VariableInfo> Cluster::variables() const {
+  return impl->variables;
+}
+std::span<const ScalarInfo> Cluster::scalars() const {
+  return impl->sessions.front()->scalars();
+}
+std::span<const ProgramInfo> Cluster::programs() const {
+  return impl->programs;
+}
 
 unsigned Cluster::workers() const {
   unsigned count = 0;
@@ -248,13 +293,19 @@ unsigned Cluster::workers() const {
   return count;
 }
 
-std::optional<VariableValue> Cluster::variable(std::string_view name, unsigned replica) {
-  auto whole = std::ranges::find(impl->places, name, [](const WholeVariable &variable) { return std::string_view(variable.info.name); });
-  if (whole == impl->places.end() || (whole->info.perReplica && replica >= replicas()))
+std::optional<VariableValue> Cluster::variable(std::string_view name,
+                                               unsigned replica) {
+  auto whole =
+      std::ranges::find(impl->places, name, [](const WholeVariable &variable) {
+        return std::string_view(variable.info.name);
+      });
+  if (whole == impl->places.end() ||
+      (whole->info.perReplica && replica >= replicas()))
     return std::nullopt;
   if (whole->info.perReplica) {
     size_t executor = impl->executorOf(replica);
-    return VariableValue(impl->sessions[executor]->variable(name, replica - impl->executors[executor].firstRank));
+    return VariableValue(impl->sessions[executor]->variable(
+        name, replica - impl->executors[executor].firstRank));
   }
   std::vector<VariableValue::Pieces> places;
   for (const std::vector<WholeVariable::Part> &copy : whole->copies) {
@@ -265,7 +316,8 @@ std::optional<VariableValue> Cluster::variable(std::string_view name, unsigned r
   return VariableValue(std::move(places));
 }
 
-Status Cluster::setScalar(std::string_view name, std::span<const std::byte> bytes) {
+Status Cluster::setScalar(std::string_view name,
+                          std::span<const std::byte> bytes) {
   for (const std::unique_ptr<Session> &session : impl->sessions)
     LOCKSTEP_RETURN_IF_ERROR(session->setScalar(name, bytes));
   return Status::success();
@@ -276,22 +328,29 @@ Expected<ProgramId> Cluster::findProgram(std::string_view name) const {
   for (ProgramId id = 0; id < impl->programs.size(); ++id) {
     if (impl->programs[id].name == name)
       return id;
-    known += fmt::format("{}'{}'", known.empty() ? "" : ", ", impl->programs[id].name);
+    known += fmt::format("{}'{}'", known.empty() ? "" : ", ",
+                         impl->programs[id].name);
   }
-  return invalidArgument(fmt::format("there is no program '{}': the artifact has {}", name, known.empty() ? "none" : known));
+  return invalidArgument(
+      fmt::format("there is no program '{}': the artifact has {}", name,
+                  known.empty() ? "none" : known));
 }
 
-Status Cluster::bindInput(ProgramId program, unsigned replica, const std::byte *base) {
+Status Cluster::bindInput(ProgramId program, unsigned replica,
+                          const std::byte *base) {
   std::optional<ReplicaPart> part = impl->partOf(program, replica);
-  return part ? part->session->bindInput(part->program, part->replica, base) : noReplica(program, replica);
+  return part ? part->session->bindInput(part->program, part->replica, base)
+              : noReplica(program, replica);
 }
 
-Status Cluster::bindBatches(ProgramId program, unsigned replica, std::vector<const std::byte *> batches) {
+Status Cluster::bindBatches(ProgramId program, unsigned replica,
+                            std::vector<const std::byte *> batches) {
   std::optional<ReplicaPart> part = impl->partOf(program, replica);
   if (!part)
     return noReplica(program, replica);
   auto count = static_cast<int64_t>(batches.size());
-  LOCKSTEP_RETURN_IF_ERROR(part->session->bindBatches(part->program, part->replica, std::move(batches)));
+  LOCKSTEP_RETURN_IF_ERROR(part->session->bindBatches(
+      part->program, part->replica, std::move(batches)));
   impl->batchCounts[program][replica] = static_cast<size_t>(count);
   // Servers, which get no batches, go through as many.
   for (const ScalarInfo &scalar : scalars())
@@ -302,7 +361,8 @@ Status Cluster::bindBatches(ProgramId program, unsigned replica, std::vector<con
 
 Status Cluster::run(ProgramId program) {
   if (program >= impl->programs.size())
-    return invalidArgument(fmt::format("program {} does not exist among {}", program, impl->programs.size()));
+    return invalidArgument(fmt::format("program {} does not exist among {}",
+                                       program, impl->programs.size()));
   if (!impl->crew)
     return impl->sessions.front()->run(*impl->parts[program].front());
   LOCKSTEP_RETURN_IF_ERROR(impl->checkBatches(program));
@@ -316,12 +376,16 @@ Status Cluster::run(std::string_view program) {
   return id ? run(*id) : id.status();
 }
 
-std::span<const std::byte> Cluster::output(ProgramId program, unsigned output, unsigned replica) const {
+std::span<const std::byte> Cluster::output(ProgramId program, unsigned output,
+                                           unsigned replica) const {
   std::optional<ReplicaPart> part = impl->partOf(program, replica);
-  return part ? part->session->output(part->program, output, part->replica) : std::span<const std::byte>();
+  return part ? part->session->output(part->program, output, part->replica)
+              : std::span<const std::byte>();
 }
 
-std::span<const std::byte> Cluster::output(ProgramId program, std::string_view name, unsigned replica) const {
+std::span<const std::byte> Cluster::output(ProgramId program,
+                                           std::string_view name,
+                                           unsigned replica) const {
   if (program >= impl->programs.size())
     return {};
   const std::vector<OutputInfo> &outputs = impl->programs[program].outputs;
@@ -331,9 +395,11 @@ std::span<const std::byte> Cluster::output(ProgramId program, std::string_view n
   return {};
 }
 
-std::vector<int64_t> Cluster::outputShape(ProgramId program, unsigned output, unsigned replica) const {
+std::vector<int64_t> Cluster::outputShape(ProgramId program, unsigned output,
+                                          unsigned replica) const {
   std::optional<ReplicaPart> part = impl->partOf(program, replica);
-  return part ? part->session->outputShape(part->program, output, part->replica) : std::vector<int64_t>();
+  return part ? part->session->outputShape(part->program, output, part->replica)
+              : std::vector<int64_t>();
 }
 
 unsigned Cluster::idleWorkers() const {
@@ -351,19 +417,25 @@ void Cluster::abort(const Status &reason) {
 }
 
 bool Cluster::variablesRestored() const {
-  return std::ranges::any_of(impl->sessions, [](const auto &session) { return session->variablesRestored(); });
+  return std::ranges::any_of(impl->sessions, [](const auto &session) {
+    return session->variablesRestored();
+  });
 }
 
 bool Cluster::poisoned() const {
-  return std::ranges::any_of(impl->sessions, [](const auto &session) { return session->poisoned(); });
+  return std::ranges::any_of(
+      impl->sessions, [](const auto &session) { return session->poisoned(); });
 }
 
 bool Cluster::variablesIntact() const {
-  return std::ranges::all_of(impl->sessions, [](const auto &session) { return session->variablesIntact(); });
+  return std::ranges::all_of(impl->sessions, [](const auto &session) {
+    return session->variablesIntact();
+  });
 }
 
 const DeadlineReport &Cluster::deadlineReport() const {
-  return impl->crew ? impl->crew->deadlineReport() : impl->sessions.front()->deadlineReport();
+  return impl->crew ? impl->crew->deadlineReport()
+                    : impl->sessions.front()->deadlineReport();
 }
 
 void Cluster::leaveBehind() {
@@ -374,20 +446,24 @@ void Cluster::leaveBehind() {
 Cluster::ServerTraffic Cluster::serverTraffic() const {
   ServerTraffic traffic;
   for (uint32_t worker = 0; worker < impl->workerExecutors; ++worker)
-    for (uint32_t server = impl->workerExecutors; server < impl->endpointOf.size(); ++server) {
+    for (uint32_t server = impl->workerExecutors;
+         server < impl->endpointOf.size(); ++server) {
       traffic.given += impl->endpointOf[worker]->bytesSentTo(server);
       traffic.got += impl->endpointOf[server]->bytesSentTo(worker);
     }
   return traffic;
 }
 
-uint64_t Cluster::completedRuns() const { return impl->crew ? impl->runs : impl->sessions.front()->completedRuns(); }
+uint64_t Cluster::completedRuns() const {
+  return impl->crew ? impl->runs : impl->sessions.front()->completedRuns();
+}
 
 Status Cluster::writeTrace() const {
   if (!impl->crew)
     return impl->sessions.front()->writeTrace();
   if (impl->traceFile.empty())
-    return invalidArgument("no trace was asked for when the cluster was created");
+    return invalidArgument(
+        "no trace was asked for when the cluster was created");
   return writeTraces(impl->traceFile, traces());
 }
 
@@ -397,8 +473,10 @@ std::vector<TraceProcess> Cluster::traces() const {
     const ExecutorInfo &executor = impl->executors[i];
     std::string name = executor.role;
     if (executor.role == workerRole)
-      name = executor.ranks == 1 ? fmt::format("replica {}", executor.firstRank)
-                                 : fmt::format("replicas {}-{}", executor.firstRank, executor.firstRank + executor.ranks - 1);
+      name = executor.ranks == 1
+                 ? fmt::format("replica {}", executor.firstRank)
+                 : fmt::format("replicas {}-{}", executor.firstRank,
+                               executor.firstRank + executor.ranks - 1);
     processes.push_back({std::move(name), impl->sessions[i]->trace()});
   }
   return processes;

@@ -1,10 +1,13 @@
 //===- Cluster.h - all executors of an artifact in one process --*- C++ -*-===//
 //
-// An executor (a `Session`) has a contiguous range of the ranks of one role, and shares nothing with the others but a network. A
-// cluster has all of them: one or several for the workers, one for each parameter server. It is used like a single session, in which
-// all replicas are: who is where, and in how many pieces a variable lies, does not show.
+// An executor (a `Session`) has a contiguous range of the ranks of one role,
+// and shares nothing with the others but a network. A cluster has all of them:
+// one or several for the workers, one for each parameter server. It is used
+// like a single session, in which all replicas are: who is where, and in how
+// many pieces a variable lies, does not show.
 //
-//   auto cluster = Cluster::create(*artifact, {.session = {.workers = 4}, .executors = 2});
+//   auto cluster = Cluster::create(
+//       *artifact, {.session = {.workers = 4}, .executors = 2});
 //   ProgramId step = *(*cluster)->findProgram("step");
 //   for (unsigned r = 0; r < (*cluster)->replicas(); ++r)
 //     (*cluster)->bindInput(step, r, batchOfReplica[r]);
@@ -29,16 +32,21 @@
 namespace lockstep::runtime {
 
 struct ClusterOptions {
-  /// Of all executors together. `workers`, or one for each CPU, are divided among them as evenly as possible, the first ones getting
-  /// more; each has at least the thread that drives it, so there are never fewer threads than executors. A fault of `injections`
-  /// names a rank of any of them. What says which part of the artifact a session has is set by the cluster.
+  /// Of all executors together. `workers`, or one for each CPU, are divided
+  /// among them as evenly as possible, the first ones getting more; each has at
+  /// least the thread that drives it, so there are never fewer threads than
+  /// executors. A fault of `injections` names a rank of any of them. What says
+  /// which part of the artifact a session has is set by the cluster.
   SessionOptions session = {};
-  /// By role, as in the artifact: variables that others work on at the same time (see `Coordinator`). Absent or null: the cluster's own.
+  /// By role, as in the artifact: variables that others work on at the same
+  /// time (see `Coordinator`). Absent or null: the cluster's own.
   std::vector<std::shared_ptr<VariableMemory>> variables = {};
-  /// Executors of the workers: replicas are divided in contiguous blocks, the first ones larger. At least 1, at most one for each
-  /// replica. Results do not depend on it.
+  /// Executors of the workers: replicas are divided in contiguous blocks, the
+  /// first ones larger. At least 1, at most one for each replica. Results do
+  /// not depend on it.
   unsigned executors = 1;
-  /// One of several clusters that a `Coordinator` has, which writes one trace of all.
+  /// One of several clusters that a `Coordinator` has, which writes one trace
+  /// of all.
   bool inCoordinator = false;
 };
 
@@ -52,16 +60,19 @@ struct ExecutorInfo {
   unsigned workers = 0;
 };
 
-/// Not thread-safe: one thread at a time uses a cluster. With one executor it is a session, without threads of its own.
+/// Not thread-safe: one thread at a time uses a cluster. With one executor it
+/// is a session, without threads of its own.
 class Cluster {
 public:
   static constexpr size_t inputAlignment = Session::inputAlignment;
 
-  /// Errors: those of `Session::create`, and a number of executors that does not fit.
-  static Expected<std::unique_ptr<Cluster>> create(std::shared_ptr<const Artifact> artifact, ClusterOptions options = {});
+  /// Errors: those of `Session::create`, and a number of executors that does
+  /// not fit.
+  static Expected<std::unique_ptr<Cluster>>
+  create(std::shared_ptr<const Artifact> artifact, ClusterOptions options = {});
 
-  /// Stops the executors and writes the trace. If a kernel still runs after a deadline, its thread and all memory are left behind on
-  /// purpose.
+  /// Stops the executors and writes the trace. If a kernel still runs after a
+  /// deadline, its thread and all memory are left behind on purpose.
   ~Cluster();
   Cluster(const Cluster &) = delete;
   Cluster &operator=(const Cluster &) = delete;
@@ -76,64 +87,78 @@ public:
 
   /// Whole variables: the shards of one are one.
   std::span<const VariableInfo> variables() const;
-  /// A variable's value, to read and to write while nothing runs; that of `replica` if there is one for each. Valid as long as the
-  /// cluster. Nothing if there is no such variable or replica.
-  std::optional<VariableValue> variable(std::string_view name, unsigned replica = 0);
+  /// A variable's value, to read and to write while nothing runs; that of
+  /// `replica` if there is one for each. Valid as long as the cluster. Nothing
+  /// if there is no such variable or replica.
+  std::optional<VariableValue> variable(std::string_view name,
+                                        unsigned replica = 0);
 
   std::span<const ScalarInfo> scalars() const;
   /// As `Session::setScalar`, for all executors.
   Status setScalar(std::string_view name, std::span<const std::byte> bytes);
 
-  /// Programs by name, with what they take from replicas and give to them, whatever roles they have parts for.
+  /// Programs by name, with what they take from replicas and give to them,
+  /// whatever roles they have parts for.
   std::span<const ProgramInfo> programs() const;
   Expected<ProgramId> findProgram(std::string_view name) const;
 
   /// As in `Session`; replicas are those of the artifact.
   Status bindInput(ProgramId program, unsigned replica, const std::byte *base);
-  Status bindBatches(ProgramId program, unsigned replica, std::vector<const std::byte *> batches);
+  Status bindBatches(ProgramId program, unsigned replica,
+                     std::vector<const std::byte *> batches);
 
-  /// Executes the program once, in all executors that take part at the same time. Nobody begins before everybody can. The first
-  /// error ends it everywhere and is returned; then the cluster is poisoned, as a session is. The deadline passes when no executor
-  /// makes progress, and its report describes all of them.
+  /// Executes the program once, in all executors that take part at the same
+  /// time. Nobody begins before everybody can. The first error ends it
+  /// everywhere and is returned; then the cluster is poisoned, as a session is.
+  /// The deadline passes when no executor makes progress, and its report
+  /// describes all of them.
   Status run(ProgramId program);
   Status run(std::string_view program);
 
   /// As in `Session`: from the executor of `replica`.
-  std::span<const std::byte> output(ProgramId program, unsigned output, unsigned replica = 0) const;
-  std::span<const std::byte> output(ProgramId program, std::string_view name, unsigned replica = 0) const;
-  std::vector<int64_t> outputShape(ProgramId program, unsigned output, unsigned replica = 0) const;
+  std::span<const std::byte> output(ProgramId program, unsigned output,
+                                    unsigned replica = 0) const;
+  std::span<const std::byte> output(ProgramId program, std::string_view name,
+                                    unsigned replica = 0) const;
+  std::vector<int64_t> outputShape(ProgramId program, unsigned output,
+                                   unsigned replica = 0) const;
 
   /// Workers of all executors that wait; see `Session::idleWorkers`.
   unsigned idleWorkers() const;
 
-  /// Gives up the run at hand, if there is one, and all that follow, without waiting for kernels that hang if `reason` is an interruption.
-  /// From any thread.
+  /// Gives up the run at hand, if there is one, and all that follow, without
+  /// waiting for kernels that hang if `reason` is an interruption. From any
+  /// thread.
   void abort(const Status &reason);
 
   bool poisoned() const;
   /// False if the run that failed may have written a variable of any executor.
   bool variablesIntact() const;
-  /// Whether variables are those before the run that failed, from the copies of `SessionOptions::shadowVariables`. Values have to be asked
-  /// for again then.
+  /// Whether variables are those before the run that failed, from the copies of
+  /// `SessionOptions::shadowVariables`. Values have to be asked for again then.
   bool variablesRestored() const;
   const DeadlineReport &deadlineReport() const;
   /// Completed runs of all programs.
   uint64_t completedRuns() const;
 
-  /// For who must not wait for a thread that is inside of `run` and never comes back: lets go of the cluster's own threads. The cluster
-  /// must be kept until the process exits.
+  /// For who must not wait for a thread that is inside of `run` and never comes
+  /// back: lets go of the cluster's own threads. The cluster must be kept until
+  /// the process exits.
   void leaveBehind();
 
-  /// What replicas have given to the servers and got from them in all runs, in bytes. Replicas of one executor get what is for all of
-  /// them once, and give their sum.
+  /// What replicas have given to the servers and got from them in all runs, in
+  /// bytes. Replicas of one executor get what is for all of them once, and give
+  /// their sum.
   struct ServerTraffic {
     uint64_t given = 0, got = 0;
   };
   ServerTraffic serverTraffic() const;
 
-  /// Writes what has been traced so far to `SessionOptions::traceFile`: one process for each executor.
+  /// Writes what has been traced so far to `SessionOptions::traceFile`: one
+  /// process for each executor.
   Status writeTrace() const;
-  /// What has been traced so far of each executor, with its name; valid as long as the cluster.
+  /// What has been traced so far of each executor, with its name; valid as long
+  /// as the cluster.
   std::vector<TraceProcess> traces() const;
 
 private:

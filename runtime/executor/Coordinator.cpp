@@ -21,9 +21,13 @@ bool ScheduledFunction::isOver() const {
   return state->result.has_value();
 }
 
-static Status cancellation(const std::string &reason) { return {StatusCode::poisoned, "cancelled: " + reason}; }
+static Status cancellation(const std::string &reason) {
+  return {StatusCode::poisoned, "cancelled: " + reason};
+}
 
-static Status noVariable(std::string_view name) { return invalidArgument(fmt::format("there is no variable '{}'", name)); }
+static Status noVariable(std::string_view name) {
+  return invalidArgument(fmt::format("there is no variable '{}'", name));
+}
 
 //===----------------------------------------------------------------------===//
 // Functions
@@ -41,7 +45,8 @@ bool Coordinator::Impl::work(unsigned worker) {
     lanes[worker].current = scheduled.state;
     ++running;
   }
-  Status status = cluster(worker).poisoned() ? renewLane(worker) : Status::success();
+  Status status =
+      cluster(worker).poisoned() ? renewLane(worker) : Status::success();
   if (status.ok())
     status = scheduled.function(cluster(worker), worker);
   // Who waits for its end may destroy what it refers to.
@@ -50,9 +55,11 @@ bool Coordinator::Impl::work(unsigned worker) {
   return true;
 }
 
-/// Called by the worker when it comes back; and before that by its watchdog if the deadline has passed, since the worker may be inside of a
-/// kernel that never ends, and nobody else could tell. The first call counts.
-void Coordinator::Impl::end(unsigned worker, const Status &status, bool isAway) {
+/// Called by the worker when it comes back; and before that by its watchdog if
+/// the deadline has passed, since the worker may be inside of a kernel that
+/// never ends, and nobody else could tell. The first call counts.
+void Coordinator::Impl::end(unsigned worker, const Status &status,
+                            bool isAway) {
   std::lock_guard<std::mutex> lock(mutex);
   Lane &lane = lanes[worker];
   lane.isAway = isAway && lane.current;
@@ -83,19 +90,22 @@ void Coordinator::Impl::cancel(const std::string &reason) {
 
 bool Coordinator::Impl::isSomebodyAway() {
   std::lock_guard<std::mutex> lock(mutex);
-  return std::ranges::any_of(lanes, [](const Lane &lane) { return lane.isAway; });
+  return std::ranges::any_of(lanes,
+                             [](const Lane &lane) { return lane.isAway; });
 }
 
-/// Returns the first error, and forgets it, when no function is executed any more. Success: there is none, or somebody else has taken it
-/// meanwhile.
+/// Returns the first error, and forgets it, when no function is executed any
+/// more. Success: there is none, or somebody else has taken it meanwhile.
 Status Coordinator::Impl::takeError(std::unique_lock<std::mutex> &lock) {
   while (!error.ok()) {
     changed.wait(lock, [&] { return running == 0; });
     lock.unlock();
-    // A worker whose deadline has passed comes back at once, unless it is inside of a kernel.
+    // A worker whose deadline has passed comes back at once, unless it is
+    // inside of a kernel.
     (void)ThreadTeam::becomesEmpty([this] { return isSomebodyAway(); });
     lock.lock();
-    // Who has taken the error may have scheduled more, and that may have failed.
+    // Who has taken the error may have scheduled more, and that may have
+    // failed.
     if (running == 0)
       return std::exchange(error, aborted);
   }
@@ -106,11 +116,15 @@ Status Coordinator::Impl::takeError(std::unique_lock<std::mutex> &lock) {
 // Coordinator
 //===----------------------------------------------------------------------===//
 
-Coordinator::Coordinator(std::unique_ptr<Impl> given) : impl(std::move(given)) {}
+Coordinator::Coordinator(std::unique_ptr<Impl> given)
+    : impl(std::move(given)) {}
 
-Expected<std::unique_ptr<Coordinator>> Coordinator::create(std::shared_ptr<const Artifact> artifact, CoordinatorOptions options) {
+Expected<std::unique_ptr<Coordinator>>
+Coordinator::create(std::shared_ptr<const Artifact> artifact,
+                    CoordinatorOptions options) {
   auto impl = std::make_unique<Impl>();
-  if (Status status = impl->initialize(std::move(artifact), std::move(options)); !status.ok())
+  if (Status status = impl->initialize(std::move(artifact), std::move(options));
+      !status.ok())
     return status;
   return std::unique_ptr<Coordinator>(new Coordinator(std::move(impl)));
 }
@@ -150,7 +164,10 @@ Expected<ScheduledFunction> Coordinator::schedule(Function function) {
       return ScheduledFunction(std::move(state));
     }
     if (impl->areAllAway())
-      return Status(StatusCode::poisoned, fmt::format("all {} workers are inside of kernels that do not end", workers()));
+      return Status(
+          StatusCode::poisoned,
+          fmt::format("all {} workers are inside of kernels that do not end",
+                      workers()));
     impl->queue.push_back({std::move(function), state});
   }
   impl->team.wake();
@@ -203,7 +220,8 @@ Expected<std::vector<std::byte>> Coordinator::read(std::string_view name) {
     return noVariable(name);
   std::vector<std::byte> bytes;
   for (std::span<std::byte> piece : found->second.pieces()) {
-    Expected<std::unique_lock<std::timed_mutex>> lock = impl->lockServerOf(name, piece);
+    Expected<std::unique_lock<std::timed_mutex>> lock =
+        impl->lockServerOf(name, piece);
     if (!lock)
       return lock.status();
     bytes.insert(bytes.end(), piece.begin(), piece.end());
@@ -211,14 +229,18 @@ Expected<std::vector<std::byte>> Coordinator::read(std::string_view name) {
   return bytes;
 }
 
-Status Coordinator::write(std::string_view name, std::span<const std::byte> bytes) {
+Status Coordinator::write(std::string_view name,
+                          std::span<const std::byte> bytes) {
   auto found = impl->variables.find(name);
   if (found == impl->variables.end())
     return noVariable(name);
   if (bytes.size() != found->second.size())
-    return invalidArgument(fmt::format("variable '{}': expected {} bytes, found {}", name, found->second.size(), bytes.size()));
+    return invalidArgument(
+        fmt::format("variable '{}': expected {} bytes, found {}", name,
+                    found->second.size(), bytes.size()));
   for (std::span<std::byte> piece : found->second.pieces()) {
-    Expected<std::unique_lock<std::timed_mutex>> lock = impl->lockServerOf(name, piece);
+    Expected<std::unique_lock<std::timed_mutex>> lock =
+        impl->lockServerOf(name, piece);
     if (!lock)
       return lock.status();
     std::copy_n(bytes.begin(), piece.size(), piece.begin());
@@ -246,11 +268,13 @@ uint64_t Coordinator::completedRuns() const {
 
 Status Coordinator::writeTrace() const {
   if (impl->options.session.traceFile.empty())
-    return invalidArgument("no trace was asked for when the coordinator was created");
+    return invalidArgument(
+        "no trace was asked for when the coordinator was created");
   std::vector<TraceProcess> processes;
   for (unsigned worker = 0; worker < workers(); ++worker)
     for (TraceProcess &process : impl->cluster(worker).traces())
-      processes.push_back({fmt::format("worker {}: {}", worker, process.name), process.trace});
+      processes.push_back(
+          {fmt::format("worker {}: {}", worker, process.name), process.trace});
   return writeTraces(impl->options.session.traceFile, processes);
 }
 

@@ -1,6 +1,7 @@
 //===- CoordinatorImpl.h - what a coordinator consists of -------*- C++ -*-===//
 //
-// CoordinatorLanes.cpp makes the clusters of workers and replaces them, Coordinator.cpp gives them functions.
+// CoordinatorLanes.cpp makes the clusters of workers and replaces them,
+// Coordinator.cpp gives them functions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,17 +41,21 @@ public:
   };
   struct Lane {
     std::unique_ptr<Cluster> cluster;
-    /// Of the function that it executes; null if it executes none, or one that has been given up.
+    /// Of the function that it executes; null if it executes none, or one that
+    /// has been given up.
     State current;
     /// The thread has not come back from a function that has been given up.
     bool isAway = false;
   };
 
-  Status initialize(std::shared_ptr<const Artifact> given, CoordinatorOptions options);
+  Status initialize(std::shared_ptr<const Artifact> given,
+                    CoordinatorOptions options);
   Status checkArtifact() const;
   Expected<std::unique_ptr<Cluster>> createLane(unsigned worker);
   Status renewLane(unsigned worker);
-  Expected<std::unique_lock<std::timed_mutex>> lockServerOf(std::string_view variable, std::span<const std::byte> piece) const;
+  Expected<std::unique_lock<std::timed_mutex>>
+  lockServerOf(std::string_view variable,
+               std::span<const std::byte> piece) const;
   Cluster &cluster(unsigned worker) {
     std::lock_guard<std::mutex> lock(mutex);
     return *lanes[worker].cluster;
@@ -67,7 +72,8 @@ public:
   }
   bool isSomebodyAway();
   bool areAllAway() const {
-    return std::ranges::all_of(lanes, [](const Lane &lane) { return lane.isAway; });
+    return std::ranges::all_of(lanes,
+                               [](const Lane &lane) { return lane.isAway; });
   }
   Status takeError(std::unique_lock<std::mutex> &lock);
 

@@ -10,18 +10,22 @@
 
 namespace lockstep::runtime {
 
-Status Coordinator::Impl::initialize(std::shared_ptr<const Artifact> given, CoordinatorOptions givenOptions) {
+Status Coordinator::Impl::initialize(std::shared_ptr<const Artifact> given,
+                                     CoordinatorOptions givenOptions) {
   artifact = std::move(given);
   options = std::move(givenOptions);
   constexpr unsigned mostWorkers = 1024;
   if (options.workers == 0 || options.workers > mostWorkers)
-    return invalidArgument(fmt::format("expected 1 to {} workers, found {}", mostWorkers, options.workers));
+    return invalidArgument(fmt::format("expected 1 to {} workers, found {}",
+                                       mostWorkers, options.workers));
   LOCKSTEP_RETURN_IF_ERROR(checkArtifact());
   if (options.session.checkRaces)
-    return invalidArgument("expected no checkRaces: accesses of different workers are not compared");
+    return invalidArgument("expected no checkRaces: accesses of different "
+                           "workers are not compared");
   memories.resize(rolesOf(artifact->tables()).size());
   for (uint32_t role = 1; role < memories.size(); ++role) {
-    Expected<std::shared_ptr<VariableMemory>> memory = VariableMemory::create(*artifact, role);
+    Expected<std::shared_ptr<VariableMemory>> memory =
+        VariableMemory::create(*artifact, role);
     if (!memory)
       return memory.status();
     memories[role] = std::move(*memory);
@@ -35,56 +39,70 @@ Status Coordinator::Impl::initialize(std::shared_ptr<const Artifact> given, Coor
   }
   for (const VariableInfo &info : cluster(0).variables())
     variables.emplace(info.name, *cluster(0).variable(info.name));
-  return team.start(options.workers, std::chrono::nanoseconds(0), [this](unsigned worker) { return work(worker); });
+  return team.start(options.workers, std::chrono::nanoseconds(0),
+                    [this](unsigned worker) { return work(worker); });
 }
 
 Status Coordinator::Impl::checkArtifact() const {
   const artifact::Artifact &tables = artifact->tables();
-  constexpr std::string_view expected = "expected an artifact of the strategy 'parameter_server' for workers that take steps on their own";
+  constexpr std::string_view expected =
+      "expected an artifact of the strategy 'parameter_server' for workers "
+      "that take steps on their own";
   if (tables.replicas() != 1)
-    return invalidArgument(fmt::format("{}, which has one replica, found {}", expected, tables.replicas()));
+    return invalidArgument(fmt::format("{}, which has one replica, found {}",
+                                       expected, tables.replicas()));
   if (rolesOf(tables).size() < 2)
-    return invalidArgument(fmt::format("{}, found one without servers", expected));
-  for (uint32_t i = 0; tables.variables() && i < tables.variables()->size(); ++i) {
+    return invalidArgument(
+        fmt::format("{}, found one without servers", expected));
+  for (uint32_t i = 0; tables.variables() && i < tables.variables()->size();
+       ++i) {
     const artifact::Variable *variable = tables.variables()->Get(i);
     if (variable->role() == 0 || variable->space() != artifact::Space::variable)
-      return invalidArgument(
-          fmt::format("{}, whose variables are all on servers, found '{}' with the workers", expected, variable->name()->string_view()));
+      return invalidArgument(fmt::format(
+          "{}, whose variables are all on servers, found '{}' with the workers",
+          expected, variable->name()->string_view()));
   }
   return Status::success();
 }
 
 /// All workers have the same ranks.
-static DeadlineReport nameWorker(unsigned worker, const DeadlineReport &report) {
+static DeadlineReport nameWorker(unsigned worker,
+                                 const DeadlineReport &report) {
   nlohmann::ordered_json json = {{"worker", worker}};
   json.update(nlohmann::ordered_json::parse(report.json));
   return {fmt::format("worker {}: {}", worker, report.text), json.dump(2)};
 }
 
-Expected<std::unique_ptr<Cluster>> Coordinator::Impl::createLane(unsigned worker) {
+Expected<std::unique_ptr<Cluster>>
+Coordinator::Impl::createLane(unsigned worker) {
   ClusterOptions result;
   result.session = options.session;
   result.variables = memories;
   result.inCoordinator = true;
-  unsigned threads = options.session.workers ? options.session.workers : availableCpus();
-  result.session.workers = std::max(1u, threads / options.workers + (worker < threads % options.workers));
+  unsigned threads =
+      options.session.workers ? options.session.workers : availableCpus();
+  result.session.workers = std::max(
+      1u, threads / options.workers + (worker < threads % options.workers));
   result.session.clusters = options.workers;
   if (options.adapt)
     options.adapt(worker, result.session);
-  result.session.onDeadline = [this, worker, tell = std::move(result.session.onDeadline)](const DeadlineReport &report) {
+  result.session.onDeadline = [this, worker,
+                               tell = std::move(result.session.onDeadline)](
+                                  const DeadlineReport &report) {
     DeadlineReport named = nameWorker(worker, report);
     if (tell)
       tell(named);
     end(worker, {StatusCode::deadline, named.text}, /*isAway=*/true);
   };
   if (result.session.onLongWait)
-    result.session.onLongWait = [worker, tell = std::move(result.session.onLongWait)](const DeadlineReport &report) {
-      tell(nameWorker(worker, report));
-    };
+    result.session.onLongWait =
+        [worker, tell = std::move(result.session.onLongWait)](
+            const DeadlineReport &report) { tell(nameWorker(worker, report)); };
   return Cluster::create(artifact, std::move(result));
 }
 
-/// Nothing runs any more in a cluster after an error. Only the worker itself replaces its cluster, so others need the mutex to look at it.
+/// Nothing runs any more in a cluster after an error. Only the worker itself
+/// replaces its cluster, so others need the mutex to look at it.
 Status Coordinator::Impl::renewLane(unsigned worker) {
   Cluster::ServerTraffic traffic = cluster(worker).serverTraffic();
   uint64_t runs = cluster(worker).completedRuns();
@@ -102,19 +120,27 @@ Status Coordinator::Impl::renewLane(unsigned worker) {
   return Status::success();
 }
 
-/// The memory of the server that has a piece of a variable. A kernel that hangs may have it for ever.
-Expected<std::unique_lock<std::timed_mutex>> Coordinator::Impl::lockServerOf(std::string_view variable,
-                                                                             std::span<const std::byte> piece) const {
-  auto memory = std::ranges::find_if(memories, [&](const auto &candidate) { return candidate && candidate->contains(piece.data()); });
+/// The memory of the server that has a piece of a variable. A kernel that hangs
+/// may have it for ever.
+Expected<std::unique_lock<std::timed_mutex>>
+Coordinator::Impl::lockServerOf(std::string_view variable,
+                                std::span<const std::byte> piece) const {
+  auto memory = std::ranges::find_if(memories, [&](const auto &candidate) {
+    return candidate && candidate->contains(piece.data());
+  });
   std::unique_lock<std::timed_mutex> lock((*memory)->mutex(), std::defer_lock);
   RunningTime time(Clock::system(), options.session.deadline / 8);
   do
     time.spend([&](Clock::Duration slice) { return lock.try_lock_for(slice); });
   while (!lock.owns_lock() && time.now() < options.session.deadline);
   if (!lock.owns_lock())
-    return Status(StatusCode::deadline,
-                  fmt::format("variable '{}': expected its server to be between two updates within {} s, found it in one", variable,
-                              std::chrono::duration<double>(options.session.deadline).count()));
+    return Status(
+        StatusCode::deadline,
+        fmt::format(
+            "variable '{}': expected its server to be between two updates "
+            "within {} s, found it in one",
+            variable,
+            std::chrono::duration<double>(options.session.deadline).count()));
   return lock;
 }
 

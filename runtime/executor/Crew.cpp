@@ -9,23 +9,33 @@
 
 namespace lockstep::runtime {
 
-Crew::Crew(std::vector<Session *> given, const Network &network, Options givenOptions)
-    : sessions(std::move(given)), network(network), options(std::move(givenOptions)) {
-  // As in Executor: spinning costs less than a wake-up, unless the thread that is waited for needs this very CPU.
+Crew::Crew(std::vector<Session *> given, const Network &network,
+           Options givenOptions)
+    : sessions(std::move(given)), network(network),
+      options(std::move(givenOptions)) {
+  // As in Executor: spinning costs less than a wake-up, unless the thread that
+  // is waited for needs this very CPU.
   constexpr auto wakeUpCost = std::chrono::microseconds(60);
-  auto spinTime = options.workers <= availableCpus() ? wakeUpCost : std::chrono::microseconds(0);
+  auto spinTime = options.workers <= availableCpus()
+                      ? wakeUpCost
+                      : std::chrono::microseconds(0);
   seen.assign(sessions.size(), 0);
-  started = team.start(unsigned(sessions.size() - 1), spinTime, [this](unsigned index) { return join(index + 1); });
+  started = team.start(unsigned(sessions.size() - 1), spinTime,
+                       [this](unsigned index) { return join(index + 1); });
   if (!started.ok())
     return;
   watchdog = std::make_unique<Watchdog>(
-      *options.clock, options.deadline, [this] { return sample(); }, [this](uint64_t run) { return expire(run); },
-      [this](uint64_t run, std::chrono::nanoseconds duration) { tellOfWait(run, duration); });
+      *options.clock, options.deadline, [this] { return sample(); },
+      [this](uint64_t run) { return expire(run); },
+      [this](uint64_t run, std::chrono::nanoseconds duration) {
+        tellOfWait(run, duration);
+      });
   started = watchdog->status();
 }
 
 bool Crew::leaveOrAbandon() {
-  if (ThreadTeam::becomesEmpty([this] { return away.load(std::memory_order_acquire) != 0; }))
+  if (ThreadTeam::becomesEmpty(
+          [this] { return away.load(std::memory_order_acquire) != 0; }))
     return true;
   abandon();
   return false;
@@ -56,7 +66,8 @@ void Crew::execute(size_t member) {
   if (!parts[member])
     return;
   Status status = sessions[member]->execute(*parts[member]);
-  // Who has given up only because another one did says no more than that; the first one has said why.
+  // Who has given up only because another one did says no more than that; the
+  // first one has said why.
   if (!status.ok() && network.abortedBy() == member)
     fail(status);
 }
@@ -64,7 +75,8 @@ void Crew::execute(size_t member) {
 Status Crew::run(const std::vector<std::optional<ProgramId>> &given) {
   if (failed())
     return failure.poisoned();
-  // Everybody must be able to begin before anybody does: nobody should wait for a session that is not ready.
+  // Everybody must be able to begin before anybody does: nobody should wait for
+  // a session that is not ready.
   for (size_t member = 0; member < sessions.size(); ++member)
     if (given[member])
       LOCKSTEP_RETURN_IF_ERROR(sessions[member]->prepare(*given[member]));
@@ -75,8 +87,12 @@ Status Crew::run(const std::vector<std::optional<ProgramId>> &given) {
   team.wake();
   execute(0);
 
-  // Of those that have missed a deadline, one may be inside of a kernel that never ends: it is not waited for.
-  auto isOver = [&] { return away.load(std::memory_order_acquire) == 0 || failure.leavesKernelsBehind().load(std::memory_order_acquire); };
+  // Of those that have missed a deadline, one may be inside of a kernel that
+  // never ends: it is not waited for.
+  auto isOver = [&] {
+    return away.load(std::memory_order_acquire) == 0 ||
+           failure.leavesKernelsBehind().load(std::memory_order_acquire);
+  };
   while (!isOver()) {
     uint32_t key = ends.key();
     if (!isOver())
@@ -117,7 +133,8 @@ Watchdog::Sample Crew::sample() const {
 }
 
 bool Crew::expire(uint64_t run) {
-  return runs.expire(run, ends, [this](DeadlineReport &report) { giveUp(report); });
+  return runs.expire(run, ends,
+                     [this](DeadlineReport &report) { giveUp(report); });
 }
 
 void Crew::tellOfWait(uint64_t run, std::chrono::nanoseconds duration) {
@@ -129,7 +146,8 @@ void Crew::tellOfWait(uint64_t run, std::chrono::nanoseconds duration) {
   });
 }
 
-std::pair<std::string_view, std::vector<const ProgramState *>> Crew::statesOfRun() const {
+std::pair<std::string_view, std::vector<const ProgramState *>>
+Crew::statesOfRun() const {
   std::string_view program;
   std::vector<const ProgramState *> states;
   for (size_t member = 0; member < sessions.size(); ++member) {
@@ -137,7 +155,8 @@ std::pair<std::string_view, std::vector<const ProgramState *>> Crew::statesOfRun
       continue;
     program = sessions[member]->programs()[*parts[member]].name;
     // One that has not begun still shows what it ran before.
-    if (const ProgramState *state = sessions[member]->currentState(); state && state->program.name() == program)
+    if (const ProgramState *state = sessions[member]->currentState();
+        state && state->program.name() == program)
       states.push_back(state);
   }
   return {program, states};

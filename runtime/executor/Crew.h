@@ -16,9 +16,10 @@
 
 namespace lockstep::runtime {
 
-/// Drives the sessions of a cluster: the thread that calls `run` executes the first, each other one has a thread, kept between runs.
-/// A failure of one ends the run of all. One watchdog looks at the progress of all, since a session that waits for a slow one is no
-/// reason for alarm; its report is about all.
+/// Drives the sessions of a cluster: the thread that calls `run` executes the
+/// first, each other one has a thread, kept between runs. A failure of one ends
+/// the run of all. One watchdog looks at the progress of all, since a session
+/// that waits for a slow one is no reason for alarm; its report is about all.
 class Crew {
 public:
   struct Options {
@@ -29,8 +30,10 @@ public:
     unsigned workers = 1;
   };
 
-  /// `sessions` are the executors of `network`, in its order. Both must outlive the crew.
-  Crew(std::vector<Session *> sessions, const Network &network, Options options);
+  /// `sessions` are the executors of `network`, in its order. Both must outlive
+  /// the crew.
+  Crew(std::vector<Session *> sessions, const Network &network,
+       Options options);
   /// Error: its threads could not be started, and it can only be destroyed.
   const Status &status() const { return started; }
   /// Joins the threads, unless they have been abandoned.
@@ -40,13 +43,16 @@ public:
   /// Executes, in each session that has one, its part of a program.
   Status run(const std::vector<std::optional<ProgramId>> &parts);
 
-  /// After a failure: waits a moment for the threads to leave the run. False if one does not, because it is inside of a kernel; then
-  /// all are detached, and the crew and its sessions must be kept until the process exits.
+  /// After a failure: waits a moment for the threads to leave the run. False if
+  /// one does not, because it is inside of a kernel; then all are detached, and
+  /// the crew and its sessions must be kept until the process exits.
   bool leaveOrAbandon();
-  /// Detaches the threads at once; the crew and its sessions must be kept until the process exits.
+  /// Detaches the threads at once; the crew and its sessions must be kept until
+  /// the process exits.
   void abandon();
 
-  /// Gives the run up everywhere, and all that follow; the first failure wins. From any thread.
+  /// Gives the run up everywhere, and all that follow; the first failure wins.
+  /// From any thread.
   void fail(const Status &status);
   bool failed() const { return failure.happened(); }
   const DeadlineReport &deadlineReport() const { return runs.deadlineReport(); }
@@ -59,14 +65,16 @@ private:
   void tellOfWait(uint64_t run, std::chrono::nanoseconds duration);
   void giveUp(DeadlineReport &report);
   /// The program at hand, and where the sessions that take part in it are.
-  std::pair<std::string_view, std::vector<const ProgramState *>> statesOfRun() const;
+  std::pair<std::string_view, std::vector<const ProgramState *>>
+  statesOfRun() const;
 
   std::vector<Session *> sessions;
   const Network &network;
   Options options;
 
   EventCount ends;
-  /// Counts runs; `parts` are those of the last one. Each member has seen those up to `seen`.
+  /// Counts runs; `parts` are those of the last one. Each member has seen those
+  /// up to `seen`.
   std::atomic<uint64_t> generation{0};
   std::vector<uint64_t> seen;
   std::vector<std::optional<ProgramId>> parts;
@@ -76,7 +84,8 @@ private:
   WatchedRuns runs;
   Failure failure;
 
-  /// Destroyed before everything above, which their threads look at; the watchdog first.
+  /// Destroyed before everything above, which their threads look at; the
+  /// watchdog first.
   ThreadTeam team;
   Status started;
   std::unique_ptr<Watchdog> watchdog;

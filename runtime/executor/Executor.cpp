@@ -22,25 +22,38 @@ unsigned availableCpus() {
 }
 
 Executor::Executor(Options given)
-    : options(std::move(given)), events(options.network ? options.network->events() : ownEvents),
-      tileScheduler(options.workers, events, failure.leavesKernelsBehind()), idleKeys(options.workers) {
+    : options(std::move(given)),
+      events(options.network ? options.network->events() : ownEvents),
+      tileScheduler(options.workers, events, failure.leavesKernelsBehind()),
+      idleKeys(options.workers) {
   for (std::atomic<uint64_t> &key : idleKeys)
     key.store(busy, std::memory_order_relaxed);
-  // Spinning costs less than a wake-up, unless the thread that is waited for needs this very CPU.
+  // Spinning costs less than a wake-up, unless the thread that is waited for
+  // needs this very CPU.
   constexpr auto wakeUpCost = std::chrono::microseconds(60);
-  if (options.workers * (options.network ? options.network->executorsInProcess() : 1) * options.clusters <= availableCpus())
+  if (options.workers *
+          (options.network ? options.network->executorsInProcess() : 1) *
+          options.clusters <=
+      availableCpus())
     spinTime = wakeUpCost;
   generations.assign(options.workers - 1, 0);
-  started = team.start(options.workers - 1, spinTime, [this](unsigned index) { return enterAndWork(index + 1); });
+  started = team.start(options.workers - 1, spinTime, [this](unsigned index) {
+    return enterAndWork(index + 1);
+  });
   if (started.ok() && options.deadline > std::chrono::nanoseconds(0)) {
     watchdog = std::make_unique<Watchdog>(
-        *options.clock, options.deadline, [this] { return sample(); }, [this](uint64_t run) { return expire(run); },
-        [this](uint64_t run, std::chrono::nanoseconds duration) { tellOfWait(run, duration); });
+        *options.clock, options.deadline, [this] { return sample(); },
+        [this](uint64_t run) { return expire(run); },
+        [this](uint64_t run, std::chrono::nanoseconds duration) {
+          tellOfWait(run, duration);
+        });
     started = watchdog->status();
   }
 }
 
-bool Executor::isInside() const { return (gate.load(std::memory_order_acquire) & gateInside) != 0; }
+bool Executor::isInside() const {
+  return (gate.load(std::memory_order_acquire) & gateInside) != 0;
+}
 
 bool Executor::leaveOrAbandon() {
   if (ThreadTeam::becomesEmpty([this] { return isInside(); }))
@@ -54,8 +67,9 @@ bool Executor::leaveOrAbandon() {
 // Entering and leaving a run
 //===----------------------------------------------------------------------===//
 
-// A worker counts itself in while the gate is open. The run ends when the gate is closed and
-// everybody has left: a worker that wakes up too late finds it closed, and nobody waits for it.
+// A worker counts itself in while the gate is open. The run ends when the gate
+// is closed and everybody has left: a worker that wakes up too late finds it
+// closed, and nobody waits for it.
 
 void Executor::openGate() {
   uint64_t generation = (gate.load(std::memory_order_relaxed) >> 33) + 1;
@@ -80,14 +94,16 @@ void Executor::closeGate() {
 bool Executor::enterGate(uint64_t &lastGeneration) {
   uint64_t value = gate.load(std::memory_order_acquire);
   while ((value & gateOpen) && value >> 33 != lastGeneration)
-    if (gate.compare_exchange_weak(value, value + 1, std::memory_order_acq_rel)) {
+    if (gate.compare_exchange_weak(value, value + 1,
+                                   std::memory_order_acq_rel)) {
       lastGeneration = value >> 33;
       return true;
     }
   return false;
 }
 
-/// Takes part in the run at hand; false if there is none, or it has done so already.
+/// Takes part in the run at hand; false if there is none, or it has done so
+/// already.
 bool Executor::enterAndWork(uint32_t worker) {
   if (!enterGate(generations[worker - 1]))
     return false;
@@ -106,11 +122,13 @@ Status Executor::prepare() {
 Status Executor::run(ProgramState &state) {
   state.rewind();
   finishedReplicas.store(0, std::memory_order_relaxed);
-  // `fail` of another thread sets both the other way round: one of the two sides sees the other.
+  // `fail` of another thread sets both the other way round: one of the two
+  // sides sees the other.
   stop.store(false, std::memory_order_seq_cst);
   if (failed())
     stop.store(true, std::memory_order_relaxed);
-  runHasOtherWorkers = options.workers > 1 && (state.replicaCount > 1 || state.program.hasShareableWork);
+  runHasOtherWorkers = options.workers > 1 && (state.replicaCount > 1 ||
+                                               state.program.hasShareableWork);
   if (options.network)
     if (Status status = state.transport->begin(); !status.ok())
       fail(status);
@@ -122,7 +140,8 @@ Status Executor::run(ProgramState &state) {
   if (runHasOtherWorkers)
     openGate();
   work(0);
-  // Still watched: somebody else may be inside of a kernel that never ends, also after an error that is no deadline.
+  // Still watched: somebody else may be inside of a kernel that never ends,
+  // also after an error that is no deadline.
   if (runHasOtherWorkers)
     closeGate();
   runs.end(active, events);
@@ -136,7 +155,8 @@ Status Executor::run(ProgramState &state) {
   return failure.status();
 }
 
-Status Executor::await(const std::function<std::vector<uint32_t>()> &missing, std::string_view what) {
+Status Executor::await(const std::function<std::vector<uint32_t>()> &missing,
+                       std::string_view what) {
   if (missing().empty())
     return Status::success();
   awaited = &missing;
@@ -174,28 +194,36 @@ void Executor::fail(const Status &status) {
 bool Executor::claim(ProgramState &state, Replica &replica) {
   auto canGoOn = [&] {
     uint64_t blocked = replica.blocked.load(std::memory_order_relaxed);
-    return blocked == Replica::notBlocked || state.rendezvous->isComplete(uint32_t(blocked >> 32), uint32_t(blocked));
+    return blocked == Replica::notBlocked ||
+           state.rendezvous->isComplete(uint32_t(blocked >> 32),
+                                        uint32_t(blocked));
   };
-  if (replica.state.load(std::memory_order_relaxed) != Replica::ready || !canGoOn())
+  if (replica.state.load(std::memory_order_relaxed) != Replica::ready ||
+      !canGoOn())
     return false;
   if (!runHasOtherWorkers) {
     replica.state.store(Replica::running, std::memory_order_relaxed);
     return true;
   }
   uint32_t expected = Replica::ready;
-  if (!replica.state.compare_exchange_strong(expected, Replica::running, std::memory_order_acquire))
+  if (!replica.state.compare_exchange_strong(expected, Replica::running,
+                                             std::memory_order_acquire))
     return false;
-  // Another worker may have had it in between, and it may be blocked on something else now.
+  // Another worker may have had it in between, and it may be blocked on
+  // something else now.
   if (canGoOn())
     return true;
   replica.state.store(Replica::ready, std::memory_order_release);
   return false;
 }
 
-/// Executes the replicas of [first, last) that can go on; true if there was one.
-bool Executor::executeSome(const Execution &execution, uint32_t worker, uint32_t first, uint32_t last) {
+/// Executes the replicas of [first, last) that can go on; true if there was
+/// one.
+bool Executor::executeSome(const Execution &execution, uint32_t worker,
+                           uint32_t first, uint32_t last) {
   bool any = false;
-  for (uint32_t i = first; i < last && !stop.load(std::memory_order_relaxed); ++i) {
+  for (uint32_t i = first; i < last && !stop.load(std::memory_order_relaxed);
+       ++i) {
     Replica &replica = execution.state.replicas[i];
     if (!claim(execution.state, replica))
       continue;
@@ -219,7 +247,8 @@ bool Executor::executeSome(const Execution &execution, uint32_t worker, uint32_t
       break;
     case Outcome::finished:
       replica.state.store(Replica::finished, std::memory_order_release);
-      if (finishedReplicas.fetch_add(1, std::memory_order_acq_rel) + 1 == execution.state.replicaCount) {
+      if (finishedReplicas.fetch_add(1, std::memory_order_acq_rel) + 1 ==
+          execution.state.replicaCount) {
         stop.store(true, std::memory_order_release);
         if (execution.hasOtherWorkers)
           events.notify();
@@ -232,9 +261,17 @@ bool Executor::executeSome(const Execution &execution, uint32_t worker, uint32_t
 
 void Executor::work(uint32_t worker) {
   ProgramState &state = *current.load(std::memory_order_acquire);
-  Execution execution{
-      state,     tileScheduler,     events, runHasOtherWorkers, stop, touched, options.network, options.injections, options.onInjection,
-      observers, options.brokenRule};
+  Execution execution{state,
+                      tileScheduler,
+                      events,
+                      runHasOtherWorkers,
+                      stop,
+                      touched,
+                      options.network,
+                      options.injections,
+                      options.onInjection,
+                      observers,
+                      options.brokenRule};
   uint32_t workers = runHasOtherWorkers ? options.workers : 1;
   uint32_t count = state.replicaCount;
   uint32_t first = uint32_t(uint64_t(count) * worker / workers);
@@ -248,7 +285,8 @@ void Executor::work(uint32_t worker) {
     bool stolen = false;
     for (uint32_t i = 0; i < count && !stolen; ++i) {
       uint32_t victim = (last + i) % count;
-      stolen = (victim < first || victim >= last) && executeSome(execution, worker, victim, victim + 1);
+      stolen = (victim < first || victim >= last) &&
+               executeSome(execution, worker, victim, victim + 1);
     }
     if (stolen || (workers > 1 && tileScheduler.help(worker)))
       continue;
@@ -256,9 +294,11 @@ void Executor::work(uint32_t worker) {
   }
 }
 
-/// Goes on with what other executors have sent; false if the run is over because of it.
+/// Goes on with what other executors have sent; false if the run is over
+/// because of it.
 bool Executor::pollNetwork(ProgramState &state, uint32_t worker) {
-  Status status = options.network->isAborted() ? options.network->abortReason() : state.transport->poll(worker);
+  Status status = options.network->isAborted() ? options.network->abortReason()
+                                               : state.transport->poll(worker);
   if (status.ok())
     return true;
   fail(status);
@@ -269,8 +309,11 @@ bool Executor::pollNetwork(ProgramState &state, uint32_t worker) {
 void Executor::idle(uint32_t worker, uint32_t key) {
   auto begin = std::chrono::steady_clock::now();
   // With one worker and nobody else, only the watchdog can end this.
-  auto limit = runHasOtherWorkers || options.network ? spinTime : std::chrono::nanoseconds(0);
-  while (!events.changed(key) && std::chrono::steady_clock::now() - begin < limit)
+  auto limit = runHasOtherWorkers || options.network
+                   ? spinTime
+                   : std::chrono::nanoseconds(0);
+  while (!events.changed(key) &&
+         std::chrono::steady_clock::now() - begin < limit)
     for (int i = 0; i < 32; ++i)
       spinPause();
   idleKeys[worker].store(key, std::memory_order_release);
@@ -284,7 +327,8 @@ uint32_t Executor::idleWorkers() const {
   // Those that a run has no work for do not even look at it.
   bool othersStayAway = runs.active() && !runHasOtherWorkers;
   for (uint32_t worker = 0; worker < idleKeys.size(); ++worker)
-    count += (worker > 0 && othersStayAway) || idleKeys[worker].load(std::memory_order_acquire) == key;
+    count += (worker > 0 && othersStayAway) ||
+             idleKeys[worker].load(std::memory_order_acquire) == key;
   return count;
 }
 
@@ -309,7 +353,8 @@ uint64_t Executor::progress() const {
   uint64_t count = tileScheduler.progress();
   const ProgramState *state = currentState();
   for (uint32_t i = 0; state && i < state->replicaCount; ++i)
-    count += state->replicas[i].events.load(std::memory_order_relaxed) + state->replicas[i].tiles.load(std::memory_order_relaxed);
+    count += state->replicas[i].events.load(std::memory_order_relaxed) +
+             state->replicas[i].tiles.load(std::memory_order_relaxed);
   return count;
 }
 
@@ -317,8 +362,11 @@ uint64_t Executor::waiting() const {
   const ProgramState *state = currentState();
   uint64_t result = 0;
   for (uint32_t i = 0; state && i < state->replicaCount; ++i)
-    if (uint64_t blocked = state->replicas[i].blocked.load(std::memory_order_relaxed); blocked != Replica::notBlocked)
-      // An odd factor keeps what differs different, and a sum of terms that are not zero is hardly ever zero.
+    if (uint64_t blocked =
+            state->replicas[i].blocked.load(std::memory_order_relaxed);
+        blocked != Replica::notBlocked)
+      // An odd factor keeps what differs different, and a sum of terms that are
+      // not zero is hardly ever zero.
       result += (blocked + 1 + (uint64_t(i) << 48)) * 0x9e3779b97f4a7c15u;
   return result;
 }
@@ -328,14 +376,17 @@ void Executor::tellOfWait(uint64_t run, std::chrono::nanoseconds duration) {
     return;
   runs.inspect(run, [&] {
     if (const ProgramState *state = currentState(); state && !awaited)
-      options.onLongWait(describeLongWait(state->program.name(), std::span(&state, 1), duration));
+      options.onLongWait(describeLongWait(state->program.name(),
+                                          std::span(&state, 1), duration));
   });
 }
 
 bool Executor::expire(uint64_t run) {
   return runs.expire(run, events, [this](DeadlineReport &report) {
     const ProgramState *state = currentState();
-    report = awaited ? describeAwaited() : describeDeadline(state->program.name(), std::span(&state, 1), options.deadline);
+    report = awaited ? describeAwaited()
+                     : describeDeadline(state->program.name(),
+                                        std::span(&state, 1), options.deadline);
     if (options.onDeadline)
       options.onDeadline(report);
     fail({StatusCode::deadline, report.text});

@@ -1,9 +1,10 @@
 //===- Executor.h - workers that execute replicas ---------------*- C++ -*-===//
 //
-// W workers share R replicas. The thread that calls `run` is worker 0; the others spin for about a
-// wake-up's cost and then sleep. A worker claims a replica that can go on, preferably one of its own
-// block (its memory is in this core's caches), executes it until a wait cannot be satisfied, and
-// claims the next. With nothing to claim it helps with tiles that others offer.
+// W workers share R replicas. The thread that calls `run` is worker 0; the
+// others spin for about a wake-up's cost and then sleep. A worker claims a
+// replica that can go on, preferably one of its own block (its memory is in
+// this core's caches), executes it until a wait cannot be satisfied, and claims
+// the next. With nothing to claim it helps with tiles that others offer.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +35,8 @@ public:
     Clock *clock = nullptr;
     /// See `SessionOptions::clusters`.
     uint32_t clusters = 1;
-    /// Not owned; null if there are no other executors. A failure here ends the runs of all of them.
+    /// Not owned; null if there are no other executors. A failure here ends the
+    /// runs of all of them.
     Network *network = nullptr;
     std::vector<Injection> injections;
     std::function<void(const std::string &)> onInjection;
@@ -48,9 +50,9 @@ public:
   /// Joins the workers, unless they have been abandoned.
   ~Executor() = default;
 
-  /// After a failure: waits a moment for the workers to leave the run. False if one of them does
-  /// not, because it is inside of a kernel; then all threads are detached, and this object must be
-  /// kept until the process exits.
+  /// After a failure: waits a moment for the workers to leave the run. False if
+  /// one of them does not, because it is inside of a kernel; then all threads
+  /// are detached, and this object must be kept until the process exits.
   bool leaveOrAbandon();
 
   /// Told about every following run; not owned.
@@ -61,35 +63,47 @@ public:
   /// Executes a program once.
   Status run(ProgramState &state);
 
-  /// Between runs: waits until the network has what is needed of other executors, under the deadline. `missing` names those of whom nothing
-  /// has come, for the report; it is called on other threads too. Errors: they have given up, the deadline.
-  Status await(const std::function<std::vector<uint32_t>()> &missing, std::string_view what);
+  /// Between runs: waits until the network has what is needed of other
+  /// executors, under the deadline. `missing` names those of whom nothing has
+  /// come, for the report; it is called on other threads too. Errors: they have
+  /// given up, the deadline.
+  Status await(const std::function<std::vector<uint32_t>()> &missing,
+               std::string_view what);
 
-  /// What the last run has written to variables is no longer that of a run at hand.
+  /// What the last run has written to variables is no longer that of a run at
+  /// hand.
   void commit() { touched.store(false, std::memory_order_relaxed); }
-  /// Ends the run at hand, if there is one, and lets nothing run any more. The first failure wins. From any thread.
+  /// Ends the run at hand, if there is one, and lets nothing run any more. The
+  /// first failure wins. From any thread.
   void fail(const Status &status);
   /// Changes with every command and tile that is completed. From any thread.
   uint64_t progress() const;
   /// See `Watchdog::Sample`. From any thread.
   uint64_t waiting() const;
   /// What runs, or has run last; null before the first run. From any thread.
-  const ProgramState *currentState() const { return current.load(std::memory_order_acquire); }
+  const ProgramState *currentState() const {
+    return current.load(std::memory_order_acquire);
+  }
 
   TileScheduler &tiles() { return tileScheduler; }
   uint32_t workers() const { return options.workers; }
-  /// Workers that have found nothing to do since the last time anything changed.
+  /// Workers that have found nothing to do since the last time anything
+  /// changed.
   uint32_t idleWorkers() const;
   bool failed() const { return failure.happened(); }
-  /// Whether the run at hand, or the one that has failed, may have written a variable. After a failure, who has not begun to write does
-  /// not do so any more.
-  bool variablesTouched() const { return touched.load(std::memory_order_seq_cst); }
+  /// Whether the run at hand, or the one that has failed, may have written a
+  /// variable. After a failure, who has not begun to write does not do so any
+  /// more.
+  bool variablesTouched() const {
+    return touched.load(std::memory_order_seq_cst);
+  }
   const DeadlineReport &deadlineReport() const { return runs.deadlineReport(); }
 
 private:
   bool enterAndWork(uint32_t worker);
   void work(uint32_t worker);
-  bool executeSome(const Execution &execution, uint32_t worker, uint32_t first, uint32_t last);
+  bool executeSome(const Execution &execution, uint32_t worker, uint32_t first,
+                   uint32_t last);
   bool claim(ProgramState &state, Replica &replica);
   bool pollNetwork(ProgramState &state, uint32_t worker);
   void idle(uint32_t worker, uint32_t key);
@@ -122,17 +136,21 @@ private:
   std::atomic<uint32_t> finishedReplicas{0};
   std::atomic<bool> touched{false};
   std::chrono::nanoseconds spinTime{};
-  /// For each worker, the key of `events` at which it found nothing to do; `busy` if it has work.
+  /// For each worker, the key of `events` at which it found nothing to do;
+  /// `busy` if it has work.
   static constexpr uint64_t busy = ~uint64_t(0);
   std::vector<std::atomic<uint64_t>> idleKeys;
 
-  /// What the watchdog looks at: executions of programs, and what is waited for between them.
+  /// What the watchdog looks at: executions of programs, and what is waited for
+  /// between them.
   alignas(64) WatchedRuns runs;
-  /// What is waited for outside of a run; null inside of one. Set before `runs` knows of it.
+  /// What is waited for outside of a run; null inside of one. Set before `runs`
+  /// knows of it.
   const std::function<std::vector<uint32_t>()> *awaited = nullptr;
   std::string awaitedWhat;
 
-  /// Destroyed before everything above, which their threads look at; the watchdog first.
+  /// Destroyed before everything above, which their threads look at; the
+  /// watchdog first.
   ThreadTeam team;
   Status started;
   std::unique_ptr<Watchdog> watchdog;

@@ -11,13 +11,16 @@
 
 namespace lockstep::runtime {
 
-/// The first failure of something that runs programs: it stays, and nothing runs any more. Thread-safe.
+/// The first failure of something that runs programs: it stays, and nothing
+/// runs any more. Thread-safe.
 class Failure {
 public:
-  /// Only the first status counts. `tell` is called with it before anybody can see it here; and once more if a later one, a missed deadline
-  /// or an interruption, says that kernels are not waited for any more.
+  /// Only the first status counts. `tell` is called with it before anybody can
+  /// see it here; and once more if a later one, a missed deadline or an
+  /// interruption, says that kernels are not waited for any more.
   template <typename Tell> void set(const Status &status, Tell tell) {
-    bool leaves = status.code() == StatusCode::deadline || status.code() == StatusCode::interrupted;
+    bool leaves = status.code() == StatusCode::deadline ||
+                  status.code() == StatusCode::interrupted;
     std::lock_guard<std::mutex> lock(mutex);
     bool isFirst = first.ok();
     if (isFirst)
@@ -30,7 +33,8 @@ public:
   }
 
   bool happened() const { return isSet.load(std::memory_order_seq_cst); }
-  /// Whether somebody may still be inside of kernels that never end, and must not be waited for.
+  /// Whether somebody may still be inside of kernels that never end, and must
+  /// not be waited for.
   const std::atomic<bool> &leavesKernelsBehind() const { return leavesKernels; }
 
   /// Success if there was none.
@@ -39,7 +43,11 @@ public:
     return first;
   }
   /// What is said to who wants to run something nevertheless.
-  Status poisoned() const { return {StatusCode::poisoned, "the session was poisoned by an earlier error: " + status().message()}; }
+  Status poisoned() const {
+    return {StatusCode::poisoned,
+            "the session was poisoned by an earlier error: " +
+                status().message()};
+  }
 
 private:
   mutable std::mutex mutex;
@@ -57,9 +65,11 @@ public:
     return run;
   }
 
-  /// The run ends; if the watchdog was faster, when it has said what it has to say. `events` is notified then.
+  /// The run ends; if the watchdog was faster, when it has said what it has to
+  /// say. `events` is notified then.
   void end(uint64_t run, EventCount &events) {
-    if (current.compare_exchange_strong(run, run + 1, std::memory_order_acq_rel)) {
+    if (current.compare_exchange_strong(run, run + 1,
+                                        std::memory_order_acq_rel)) {
       // Who looks at the run has seen enough.
       std::lock_guard<std::mutex> lock(looking);
       return;
@@ -77,9 +87,12 @@ public:
     return run % 2 ? run : 0;
   }
 
-  /// By the watchdog: `giveUp` makes a report of the run, and ends it. False if the run has ended meanwhile.
-  template <typename GiveUp> bool expire(uint64_t run, EventCount &events, GiveUp giveUp) {
-    if (!current.compare_exchange_strong(run, expired, std::memory_order_acq_rel))
+  /// By the watchdog: `giveUp` makes a report of the run, and ends it. False if
+  /// the run has ended meanwhile.
+  template <typename GiveUp>
+  bool expire(uint64_t run, EventCount &events, GiveUp giveUp) {
+    if (!current.compare_exchange_strong(run, expired,
+                                         std::memory_order_acq_rel))
       return false;
     giveUp(report);
     hasReport.store(true, std::memory_order_release);
@@ -87,7 +100,8 @@ public:
     return true;
   }
 
-  /// By the watchdog: `look` sees the run, which does not end meanwhile; unless it has ended before.
+  /// By the watchdog: `look` sees the run, which does not end meanwhile; unless
+  /// it has ended before.
   template <typename Look> void inspect(uint64_t run, Look look) {
     std::lock_guard<std::mutex> lock(looking);
     if (active() == run)

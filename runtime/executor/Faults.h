@@ -15,17 +15,23 @@ struct Replica;
 /// Marks the commands of a program at which a fault may act.
 void markFaults(Program &program, std::span<const Injection> injections);
 
-/// Error: a fault of one of the ranks `here` that acts in none of `programs`, because the command, the channel or the program does not
-/// exist, or is no launch.
-Status checkFaults(std::span<const Injection> injections, std::span<const std::unique_ptr<Program>> programs, const RankRange &here);
+/// Error: a fault of one of the ranks `here` that acts in none of `programs`,
+/// because the command, the channel or the program does not exist, or is no
+/// launch.
+Status checkFaults(std::span<const Injection> injections,
+                   std::span<const std::unique_ptr<Program>> programs,
+                   const RankRange &here);
 
 /// Whether a fault acts on a rank at a command.
-bool actsAt(const Injection &injection, const Program &program, uint32_t rank, uint32_t command);
+bool actsAt(const Injection &injection, const Program &program, uint32_t rank,
+            uint32_t command);
 
-/// What a kernel does that never returns. It costs no time, and only the end of the process ends it.
+/// What a kernel does that never returns. It costs no time, and only the end of
+/// the process ends it.
 [[noreturn]] void neverReturn();
 
-/// Writes a NaN into the last element of each tensor of floats that the launch writes.
+/// Writes a NaN into the last element of each tensor of floats that the launch
+/// writes.
 void writeNan(const Program &program, uint32_t command, const Replica &replica);
 
 } // namespace lockstep::runtime

@@ -19,7 +19,8 @@ using artifact::Space;
 namespace {
 
 /// A float is not finite if all bits of its exponent are set.
-template <typename Bits> uint64_t firstWith(const std::byte *elements, uint64_t count, Bits exponent) {
+template <typename Bits>
+uint64_t firstWith(const std::byte *elements, uint64_t count, Bits exponent) {
   auto isSet = [&](uint64_t i) {
     Bits bits;
     std::memcpy(&bits, elements + i * sizeof(Bits), sizeof(Bits));
@@ -43,27 +44,35 @@ template <typename Bits> uint64_t firstWith(const std::byte *elements, uint64_t 
 std::string valueText(ElementType element, const std::byte *address) {
   uint64_t size = elementSize(element), bits = 0;
   std::memcpy(&bits, address, size);
-  unsigned mantissa = element == ElementType::f16 ? 10 : element == ElementType::bf16 ? 7 : element == ElementType::f32 ? 23 : 52;
+  unsigned mantissa = element == ElementType::f16    ? 10
+                      : element == ElementType::bf16 ? 7
+                      : element == ElementType::f32  ? 23
+                                                     : 52;
   if (bits & ((uint64_t(1) << mantissa) - 1))
     return "nan";
   return bits >> (8 * size - 1) ? "-inf" : "inf";
 }
 
 bool overlap(const artifact::Buffer &a, const artifact::Buffer &b) {
-  return a.space() == b.space() && a.offset() < b.offset() + b.size() && b.offset() < a.offset() + a.size();
+  return a.space() == b.space() && a.offset() < b.offset() + b.size() &&
+         b.offset() < a.offset() + a.size();
 }
 
-/// The indices of an element of a row-major tensor: "[3, 17]", or "" of a scalar.
+/// The indices of an element of a row-major tensor: "[3, 17]", or "" of a
+/// scalar.
 std::string indexText(uint64_t element, const std::vector<int64_t> &shape) {
   std::vector<uint64_t> indices(shape.size());
   for (size_t i = shape.size(); i-- > 0; element /= uint64_t(shape[i]))
     indices[i] = element % uint64_t(shape[i]);
-  return shape.empty() ? "" : fmt::format(", element [{}]", fmt::join(indices, ", "));
+  return shape.empty()
+             ? ""
+             : fmt::format(", element [{}]", fmt::join(indices, ", "));
 }
 
 } // namespace
 
-uint64_t firstNonFinite(ElementType element, const std::byte *elements, uint64_t count) {
+uint64_t firstNonFinite(ElementType element, const std::byte *elements,
+                        uint64_t count) {
   switch (element) {
   case ElementType::f16:
     return firstWith<uint16_t>(elements, count, 0x7c00);
@@ -81,7 +90,9 @@ void FiniteChecker::runBegins(const ProgramState &given) {
   pending.assign(given.replicaCount, {});
 }
 
-Status FiniteChecker::commandBegins(const Replica &replica, uint32_t) { return pending[replica.index].status; }
+Status FiniteChecker::commandBegins(const Replica &replica, uint32_t) {
+  return pending[replica.index].status;
+}
 
 Status FiniteChecker::commandEnds(const Replica &replica, uint32_t command) {
   if (state->program.code[command].opcode == Opcode::launch)
@@ -95,23 +106,31 @@ void FiniteChecker::passes(const Replica &replica, uint32_t channel) {
     pending[replica.index].status = checkCollective(replica, command);
 }
 
-Status FiniteChecker::checkLaunch(const Replica &replica, uint32_t command) const {
-  const artifact::Launch &launch = *state->program.tables->commands()->Get(command)->body_as_Launch();
+Status FiniteChecker::checkLaunch(const Replica &replica,
+                                  uint32_t command) const {
+  const artifact::Launch &launch =
+      *state->program.tables->commands()->Get(command)->body_as_Launch();
   if (!launch.buffers())
     return Status::success();
   Buffers all(launch.buffers()->data(), launch.buffers()->size());
   Buffers writes = all.subspan(launch.reads(), launch.writes());
   std::optional<Finding> written = find(replica, writes, {});
-  return written ? describe(replica, command, *written, find(replica, all.first(launch.reads()), writes)) : Status::success();
+  return written ? describe(replica, command, *written,
+                            find(replica, all.first(launch.reads()), writes))
+                 : Status::success();
 }
 
-Status FiniteChecker::checkCollective(const Replica &replica, uint32_t command) const {
-  const artifact::Start &start = *state->program.tables->commands()->Get(command)->body_as_Start();
+Status FiniteChecker::checkCollective(const Replica &replica,
+                                      uint32_t command) const {
+  const artifact::Start &start =
+      *state->program.tables->commands()->Get(command)->body_as_Start();
   const CollectivePlan &plan = *state->program.code[command].plan;
   bool isRoot = plan.members[plan.root] == uint32_t(replica.rank);
   // Only the root of these gets something, and only the root of those need not.
-  bool isToRoot = plan.kind == CollectiveKind::reduce || plan.kind == CollectiveKind::gather;
-  bool isFromRoot = plan.kind == CollectiveKind::broadcast || plan.kind == CollectiveKind::scatter;
+  bool isToRoot = plan.kind == CollectiveKind::reduce ||
+                  plan.kind == CollectiveKind::gather;
+  bool isFromRoot = plan.kind == CollectiveKind::broadcast ||
+                    plan.kind == CollectiveKind::scatter;
   if (!start.results() || (isToRoot && !isRoot) || (isFromRoot && isRoot))
     return Status::success();
   Buffers results(start.results()->data(), start.results()->size());
@@ -120,39 +139,57 @@ Status FiniteChecker::checkCollective(const Replica &replica, uint32_t command) 
     return Status::success();
   std::optional<Finding> read;
   if (start.operands() && plan.hasOperands)
-    read = find(replica, Buffers(start.operands()->data(), start.operands()->size()), results);
+    read = find(replica,
+                Buffers(start.operands()->data(), start.operands()->size()),
+                results);
   return describe(replica, command, *written, read);
 }
 
-std::optional<FiniteChecker::Finding> FiniteChecker::find(const Replica &replica, Buffers buffers, Buffers overwritten) const {
+std::optional<FiniteChecker::Finding>
+FiniteChecker::find(const Replica &replica, Buffers buffers,
+                    Buffers overwritten) const {
   for (uint32_t index : buffers) {
-    const artifact::Buffer &buffer = *state->program.tables->buffers()->Get(index);
-    bool isOverwritten =
-        std::ranges::any_of(overwritten, [&](uint32_t other) { return overlap(buffer, *state->program.tables->buffers()->Get(other)); });
+    const artifact::Buffer &buffer =
+        *state->program.tables->buffers()->Get(index);
+    bool isOverwritten = std::ranges::any_of(overwritten, [&](uint32_t other) {
+      return overlap(buffer, *state->program.tables->buffers()->Get(other));
+    });
     if (!buffer.type() || !isFloat(buffer.type()->element()) || isOverwritten)
       continue;
     ElementType element = buffer.type()->element();
     std::vector<int64_t> shape = currentShape(buffer, replica.registers.data());
     std::optional<uint64_t> bytes = staticBytes(element, shape);
-    // Sizes of a collective's results that its members agree on at run time are in registers that are set only later.
+    // Sizes of a collective's results that its members agree on at run time are
+    // in registers that are set only later.
     if (!bytes || *bytes > buffer.size())
       continue;
-    const std::byte *address = replica.bases[size_t(buffer.space())] + buffer.offset();
-    uint64_t count = *bytes / elementSize(element), found = firstNonFinite(element, address, count);
+    const std::byte *address =
+        replica.bases[size_t(buffer.space())] + buffer.offset();
+    uint64_t count = *bytes / elementSize(element),
+             found = firstNonFinite(element, address, count);
     if (found < count)
       return Finding{valueText(element, address + found * elementSize(element)),
-                     fmt::format("{}{} of {}", nameOf(index), indexText(found, shape), typeName(element, shape))};
+                     fmt::format("{}{} of {}", nameOf(index),
+                                 indexText(found, shape),
+                                 typeName(element, shape))};
   }
   return std::nullopt;
 }
 
-Status FiniteChecker::describe(const Replica &replica, uint32_t command, const Finding &written, const std::optional<Finding> &read) const {
+Status FiniteChecker::describe(const Replica &replica, uint32_t command,
+                               const Finding &written,
+                               const std::optional<Finding> &read) const {
   const Program &program = state->program;
   std::string_view location = program.location(command);
   return {StatusCode::nonFinite,
-          fmt::format("{}{}{} has written {}: replica {}, {}, in command {} of program '{}'{}", location, location.empty() ? "" : ": ",
-                      program.describe(command), written.value, replica.rank, written.place, command, program.name(),
-                      read ? fmt::format("; it has read {}: {}", read->value, read->place) : "")};
+          fmt::format("{}{}{} has written {}: replica {}, {}, in command {} of "
+                      "program '{}'{}",
+                      location, location.empty() ? "" : ": ",
+                      program.describe(command), written.value, replica.rank,
+                      written.place, command, program.name(),
+                      read ? fmt::format("; it has read {}: {}", read->value,
+                                         read->place)
+                           : "")};
 }
 
 /// "buffer 8 (variable 'w1')"
@@ -163,29 +200,41 @@ std::string FiniteChecker::nameOf(uint32_t index) const {
   auto holds = [&](const auto *thing) {
     std::vector<int64_t> shape;
     if (thing->type()->shape())
-      shape.assign(thing->type()->shape()->begin(), thing->type()->shape()->end());
+      shape.assign(thing->type()->shape()->begin(),
+                   thing->type()->shape()->end());
     uint64_t bytes = staticBytes(thing->type()->element(), shape).value_or(1);
-    return buffer.offset() >= thing->offset() && buffer.offset() - thing->offset() < bytes;
+    return buffer.offset() >= thing->offset() &&
+           buffer.offset() - thing->offset() < bytes;
   };
   auto nameIn = [&](const auto *things, std::string_view kind, auto matches) {
     for (uint32_t i = 0; things && i < things->size(); ++i)
       if (matches(things->Get(i)))
-        return fmt::format("buffer {} ({} '{}')", index, kind, things->Get(i)->name()->string_view());
+        return fmt::format("buffer {} ({} '{}')", index, kind,
+                           things->Get(i)->name()->string_view());
     return fmt::format("buffer {}", index);
   };
   switch (buffer.space()) {
   case Space::variable:
   case Space::replica_variable:
-    return nameIn(tables.variables(), "variable", [&](const artifact::Variable *variable) {
-      bool isOwn = !tables.roles() || tables.roles()->Get(variable->role())->name()->string_view() == program.role()->string_view();
-      return isOwn && variable->space() == buffer.space() && holds(variable);
-    });
+    return nameIn(
+        tables.variables(), "variable",
+        [&](const artifact::Variable *variable) {
+          bool isOwn =
+              !tables.roles() ||
+              tables.roles()->Get(variable->role())->name()->string_view() ==
+                  program.role()->string_view();
+          return isOwn && variable->space() == buffer.space() &&
+                 holds(variable);
+        });
   case Space::input:
     return nameIn(program.inputs(), "input", holds);
   case Space::scalar:
     return nameIn(tables.scalars(), "host scalar", holds);
   default:
-    return nameIn(program.outputs(), "output", [&](const artifact::Output *output) { return output->buffer() == index; });
+    return nameIn(program.outputs(), "output",
+                  [&](const artifact::Output *output) {
+                    return output->buffer() == index;
+                  });
   }
 }
 

@@ -1,11 +1,15 @@
 //===- FiniteChecker.h - who made the NaN -----------------------*- C++ -*-===//
 //
-// Looks at every float that a launch or a collective has written, right after it has been written. A replica whose kernel has made a NaN
-// or an infinity never gets to the next command, so nobody else gets it from there: what is found first is where it comes from. Only
-// inputs, variables, constants and host scalars can have held one before; if the command has read one, the error says so.
+// Looks at every float that a launch or a collective has written, right after
+// it has been written. A replica whose kernel has made a NaN or an infinity
+// never gets to the next command, so nobody else gets it from there: what is
+// found first is where it comes from. Only inputs, variables, constants and
+// host scalars can have held one before; if the command has read one, the error
+// says so.
 //
-//   model.py:38: launch 'product' has written nan: replica 1, buffer 8 (variable 'w1'), element [3, 17] of 64x128xf32, in command 4 of
-//   program 'step'; it has read inf: buffer 6 (input 'x'), element [0, 5] of 16x64xf32
+//   model.py:38: launch 'product' has written nan: replica 1, buffer 8
+//   (variable 'w1'), element [3, 17] of 64x128xf32, in command 4 of program
+//   'step'; it has read inf: buffer 6 (input 'x'), element [0, 5] of 16x64xf32
 //
 // Scratch of kernels and copies are not looked at.
 //
@@ -25,8 +29,10 @@
 
 namespace lockstep::runtime {
 
-/// Index of the first of `count` elements that is NaN or infinite; `count` if there is none. `element` is a type of floats.
-uint64_t firstNonFinite(artifact::ElementType element, const std::byte *elements, uint64_t count);
+/// Index of the first of `count` elements that is NaN or infinite; `count` if
+/// there is none. `element` is a type of floats.
+uint64_t firstNonFinite(artifact::ElementType element,
+                        const std::byte *elements, uint64_t count);
 
 class FiniteChecker final : public Observer {
 public:
@@ -34,7 +40,9 @@ public:
   void runEnds(const ProgramState &) override {}
   Status commandBegins(const Replica &replica, uint32_t command) override;
   Status commandEnds(const Replica &replica, uint32_t command) override;
-  Status arrives(const Replica &, uint32_t, bool) override { return Status::success(); }
+  Status arrives(const Replica &, uint32_t, bool) override {
+    return Status::success();
+  }
   void sectionEnds(const Replica &, uint32_t) override {}
   void blocks(const Replica &, uint32_t) override {}
   void passes(const Replica &replica, uint32_t channel) override;
@@ -44,17 +52,22 @@ private:
 
   Status checkLaunch(const Replica &replica, uint32_t command) const;
   Status checkCollective(const Replica &replica, uint32_t command) const;
-  /// "nan: buffer 8 (variable 'w1'), element ..." of the first buffer that holds one.
+  /// "nan: buffer 8 (variable 'w1'), element ..." of the first buffer that
+  /// holds one.
   struct Finding {
     std::string value, place;
   };
   /// Leaves out what shares bytes with `overwritten`: it is not what it was.
-  std::optional<Finding> find(const Replica &replica, Buffers buffers, Buffers overwritten) const;
-  Status describe(const Replica &replica, uint32_t command, const Finding &written, const std::optional<Finding> &read) const;
+  std::optional<Finding> find(const Replica &replica, Buffers buffers,
+                              Buffers overwritten) const;
+  Status describe(const Replica &replica, uint32_t command,
+                  const Finding &written,
+                  const std::optional<Finding> &read) const;
   std::string nameOf(uint32_t buffer) const;
 
   const ProgramState *state = nullptr;
-  /// What the last wait of each replica has found, until its command ends or the next one begins.
+  /// What the last wait of each replica has found, until its command ends or
+  /// the next one begins.
   struct alignas(64) Pending {
     Status status;
   };

@@ -15,18 +15,22 @@ namespace lockstep::runtime {
 enum class Fault : uint8_t {
   /// The replica stops for good before a command.
   pause,
-  /// The worker that executes a launch goes away before its last tile is finished.
+  /// The worker that executes a launch goes away before its last tile is
+  /// finished.
   returnEarly,
   /// A kernel never returns: its last tile.
   hang,
-  /// A kernel leaves a NaN in the last element of each tensor of floats that it writes.
+  /// A kernel leaves a NaN in the last element of each tensor of floats that it
+  /// writes.
   nan,
 };
 
-/// A fault by name and place: "pause:replica=2,channel=3" stops replica 2 for good when it is about
-/// to start, or to arrive at, channel 3 (a collective, a barrier or a once section);
-/// "pause:replica=2,command=17" stops it before command 17. "return-early:replica=2,command=17", "hang:..." and "nan:..." are
-/// faults of the launch that command 17 is. `program=NAME` limits a fault to one program.
+/// A fault by name and place: "pause:replica=2,channel=3" stops replica 2 for
+/// good when it is about to start, or to arrive at, channel 3 (a collective, a
+/// barrier or a once section); "pause:replica=2,command=17" stops it before
+/// command 17. "return-early:replica=2,command=17", "hang:..." and "nan:..."
+/// are faults of the launch that command 17 is. `program=NAME` limits a fault
+/// to one program.
 struct Injection {
   static constexpr uint32_t anywhere = ~0u;
 

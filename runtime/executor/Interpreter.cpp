@@ -41,11 +41,14 @@ int64_t loadInteger(artifact::ElementType element, const std::byte *address) {
   }
 }
 
-/// `observed` and `networked` are constants, so that a run which nobody observes, or that needs no other executor, pays nothing for it.
+/// `observed` and `networked` are constants, so that a run which nobody
+/// observes, or that needs no other executor, pays nothing for it.
 template <bool observed, bool networked> class Interpreter {
 public:
-  Interpreter(const Execution &execution, Replica &replica, uint32_t worker, Status &error)
-      : execution(execution), program(execution.state.program), replica(replica), worker(worker), error(error),
+  Interpreter(const Execution &execution, Replica &replica, uint32_t worker,
+              Status &error)
+      : execution(execution), program(execution.state.program),
+        replica(replica), worker(worker), error(error),
         variables(*execution.state.variablesMutex, std::defer_lock) {}
 
   Outcome run() {
@@ -64,7 +67,9 @@ public:
       switch (instruction.opcode) {
       case Opcode::launch:
         if (fault) [[unlikely]] {
-          if (Outcome outcome = launchWith(std::exchange(fault, nullptr)->fault, instruction, pc); outcome != goOn)
+          if (Outcome outcome = launchWith(std::exchange(fault, nullptr)->fault,
+                                           instruction, pc);
+              outcome != goOn)
             return leave(pc, outcome);
         } else if (!launch(instruction)) {
           return leave(pc, Outcome::stopped);
@@ -111,8 +116,11 @@ public:
       case Opcode::branchUnless:
       case Opcode::branchGreaterEqual:
         if (taken(instruction)) {
-          // A loop without a wait in it still has to notice that the run was given up.
-          if (instruction.b <= pc && (execution.stop.load(std::memory_order_relaxed) || (networked && execution.network->isAborted())))
+          // A loop without a wait in it still has to notice that the run was
+          // given up.
+          if (instruction.b <= pc &&
+              (execution.stop.load(std::memory_order_relaxed) ||
+               (networked && execution.network->isAborted())))
             return leave(pc, Outcome::stopped);
           if (observed && !end(pc))
             return leave(pc, Outcome::failed);
@@ -126,10 +134,13 @@ public:
         replica.registers[instruction.a] = instruction.value;
         break;
       case Opcode::addRegister:
-        replica.registers[instruction.a] = int64_t(uint64_t(replica.registers[instruction.a]) + uint64_t(replica.registers[instruction.b]));
+        replica.registers[instruction.a] =
+            int64_t(uint64_t(replica.registers[instruction.a]) +
+                    uint64_t(replica.registers[instruction.b]));
         break;
       case Opcode::loadRegister:
-        replica.registers[instruction.a] = loadInteger(instruction.element, address(instruction, 0));
+        replica.registers[instruction.a] =
+            loadInteger(instruction.element, address(instruction, 0));
         break;
       case Opcode::copy:
         copy(instruction, pc);
@@ -143,7 +154,8 @@ public:
           return leave(pc, Outcome::failed);
         return leave(pc, Outcome::finished);
       }
-      // Observers look at what the command has written, before others can write there.
+      // Observers look at what the command has written, before others can write
+      // there.
       if (observed && !end(pc))
         return leave(pc, Outcome::failed);
       if (instruction.flags & Instruction::unlocksVariables)
@@ -154,7 +166,8 @@ public:
 
 private:
   static constexpr uint8_t slowFlags =
-      Instruction::dynamic | Instruction::injected | Instruction::writesVariable | Instruction::locksVariables;
+      Instruction::dynamic | Instruction::injected |
+      Instruction::writesVariable | Instruction::locksVariables;
   /// Not an outcome: the command can be executed.
   static constexpr Outcome goOn = Outcome(0xff);
 
@@ -176,7 +189,8 @@ private:
     return observe([&](Observer &o) { return o.commandEnds(replica, pc); });
   }
 
-  /// Clears the instance that the replica was blocked on, which the scheduler has seen complete.
+  /// Clears the instance that the replica was blocked on, which the scheduler
+  /// has seen complete.
   void resume() {
     uint64_t blocked = replica.blocked.load(std::memory_order_relaxed);
     if (blocked == Replica::notBlocked)
@@ -193,7 +207,8 @@ private:
   }
 
   std::byte *address(const Instruction &instruction, uint32_t operand) const {
-    return program.slices[instruction.firstSlice + operand].in(replica.bases.data());
+    return program.slices[instruction.firstSlice + operand].in(
+        replica.bases.data());
   }
 
   /// Goes on with what other executors have sent; false on an error.
@@ -218,7 +233,8 @@ private:
     if ((instruction.flags & Instruction::locksVariables) && !lockVariables())
       return Outcome::stopped;
     if (instruction.flags & Instruction::writesVariable) {
-      // After a failure, whoever looks at the variables sees that they are being written, or they are not written here.
+      // After a failure, whoever looks at the variables sees that they are
+      // being written, or they are not written here.
       if (execution.stop.load(std::memory_order_relaxed))
         return Outcome::stopped;
       execution.variablesTouched.store(true, std::memory_order_seq_cst);
@@ -236,28 +252,37 @@ private:
 
   std::string place(uint32_t pc) const {
     std::string_view location = program.location(pc);
-    return fmt::format("{}{} in command {} of program '{}', replica {}", location, location.empty() ? "" : ":", pc, program.name(),
-                       replica.rank);
+    return fmt::format("{}{} in command {} of program '{}', replica {}",
+                       location, location.empty() ? "" : ":", pc,
+                       program.name(), replica.rank);
   }
 
   Status breaksBound(const DynamicSlice &slice, uint32_t pc) const {
     std::vector<int64_t> dimensions;
     for (uint32_t index : slice.registers)
       dimensions.push_back(replica.registers[index]);
-    return {StatusCode::outOfRange, fmt::format("{}: {}: dynamic dimensions [{}] of buffer {} break its bound of {} bytes", place(pc),
-                                                program.describe(pc), fmt::join(dimensions, ", "), slice.buffer, slice.bound)};
+    return {StatusCode::outOfRange,
+            fmt::format("{}: {}: dynamic dimensions [{}] of buffer {} break "
+                        "its bound of {} bytes",
+                        place(pc), program.describe(pc),
+                        fmt::join(dimensions, ", "), slice.buffer,
+                        slice.bound)};
   }
 
-  /// False if the run was given up meanwhile: who has the variables may be inside of a kernel that never ends.
+  /// False if the run was given up meanwhile: who has the variables may be
+  /// inside of a kernel that never ends.
   bool lockVariables() {
     constexpr auto glance = std::chrono::milliseconds(10);
     while (!variables.try_lock_for(glance))
-      if (execution.stop.load(std::memory_order_relaxed) || (networked && execution.network->isAborted()))
+      if (execution.stop.load(std::memory_order_relaxed) ||
+          (networked && execution.network->isAborted()))
         return false;
     return true;
   }
 
-  bool condition(const Instruction &instruction) const { return loadInteger(artifact::ElementType::i1, address(instruction, 0)) != 0; }
+  bool condition(const Instruction &instruction) const {
+    return loadInteger(artifact::ElementType::i1, address(instruction, 0)) != 0;
+  }
 
   /// The arguments of the kernels, where the replica keeps them.
   void loadArguments(const Instruction &instruction) {
@@ -268,10 +293,13 @@ private:
       pointers[i] = slices[i].in(bases);
     int64_t *scalars = replica.scalars.data();
     for (uint32_t i = 0; i < instruction.scalarCount; ++i)
-      scalars[i] = replica.registers[program.scalarRegisters[instruction.firstScalar + i]];
+      scalars[i] =
+          replica
+              .registers[program.scalarRegisters[instruction.firstScalar + i]];
   }
 
-  /// False: the run has been given up, and other workers may be in the middle of it.
+  /// False: the run has been given up, and other workers may be in the middle
+  /// of it.
   bool launch(const Instruction &instruction) {
     loadArguments(instruction);
     void *const *pointers = replica.pointers.data();
@@ -280,15 +308,22 @@ private:
       instruction.kernel(pointers, scalars, 0);
       return true;
     }
-    return runTiles(instruction,
-                    [kernel = instruction.kernel, pointers, scalars](int64_t tile, uint32_t) { kernel(pointers, scalars, tile); });
+    return runTiles(instruction, [kernel = instruction.kernel, pointers,
+                                  scalars](int64_t tile, uint32_t) {
+      kernel(pointers, scalars, tile);
+    });
   }
 
-  /// Calls `function` for each tile of a launch, with the help of other workers if it pays. False as in `launch`.
-  template <typename Function> bool runTiles(const Instruction &instruction, Function function) {
-    if ((instruction.flags & Instruction::parallel) && execution.hasOtherWorkers) {
+  /// Calls `function` for each tile of a launch, with the help of other workers
+  /// if it pays. False as in `launch`.
+  template <typename Function>
+  bool runTiles(const Instruction &instruction, Function function) {
+    if ((instruction.flags & Instruction::parallel) &&
+        execution.hasOtherWorkers) {
       replica.tile.store(Replica::noTile, std::memory_order_relaxed);
-      return execution.tiles.runTiles(worker, instruction.a, TileFunction(function)).ok();
+      return execution.tiles
+          .runTiles(worker, instruction.a, TileFunction(function))
+          .ok();
     }
     for (uint32_t tile = 0; tile < instruction.a; ++tile) {
       replica.beginTile(tile);
@@ -306,9 +341,11 @@ private:
       return goOn;
     }
     loadArguments(instruction);
-    auto tile = [fault, &replica = replica, &instruction](int64_t number, uint32_t) {
+    auto tile = [fault, &replica = replica, &instruction](int64_t number,
+                                                          uint32_t) {
       if (number + 1 < instruction.a)
-        instruction.kernel(replica.pointers.data(), replica.scalars.data(), number);
+        instruction.kernel(replica.pointers.data(), replica.scalars.data(),
+                           number);
       else if (fault == Fault::hang)
         neverReturn();
     };
@@ -331,10 +368,13 @@ private:
   bool loadBatch(uint32_t pc) {
     if (replica.loaded == replica.batches.size()) {
       error = {StatusCode::outOfRange,
-               fmt::format("{}: asks for batch {} of {} [E_OUT_OF_RANGE]", place(pc), replica.loaded + 1, replica.batches.size())};
+               fmt::format("{}: asks for batch {} of {} [E_OUT_OF_RANGE]",
+                           place(pc), replica.loaded + 1,
+                           replica.batches.size())};
       return false;
     }
-    replica.bases[size_t(artifact::Space::input)] = replica.batches[replica.loaded++];
+    replica.bases[size_t(artifact::Space::input)] =
+        replica.batches[replica.loaded++];
     return true;
   }
 
@@ -343,28 +383,37 @@ private:
     case Opcode::branchUnless:
       return !condition(instruction);
     case Opcode::branchGreaterEqual:
-      return replica.registers[instruction.a] >= replica.registers[instruction.c];
+      return replica.registers[instruction.a] >=
+             replica.registers[instruction.c];
     default:
       return true;
     }
   }
 
-  bool willBeLast(uint32_t channel) const { return execution.state.rendezvous->willBeLast(channel); }
+  bool willBeLast(uint32_t channel) const {
+    return execution.state.rendezvous->willBeLast(channel);
+  }
 
   /// Starts a collective or arrives at a barrier; false on an error.
   bool start(const Instruction &instruction, uint32_t pc) {
     if (!instruction.plan->isMember(uint32_t(replica.rank)))
       return true;
     if constexpr (observed)
-      if (!observe([&](Observer &o) { return o.arrives(replica, pc, willBeLast(instruction.a)); }))
+      if (!observe([&](Observer &o) {
+            return o.arrives(replica, pc, willBeLast(instruction.a));
+          }))
         return false;
     uint32_t epoch = replica.startNext(instruction.a);
     Arrival arrival{replica.index, worker, replica.registers.data()};
-    if (Status status = execution.state.transport->start(*instruction.plan, arrival); !status.ok()) {
-      error = status.withContext(fmt::format("{}: {}", place(pc), program.describe(pc)));
+    if (Status status =
+            execution.state.transport->start(*instruction.plan, arrival);
+        !status.ok()) {
+      error = status.withContext(
+          fmt::format("{}: {}", place(pc), program.describe(pc)));
       return false;
     }
-    if (execution.hasOtherWorkers && execution.state.rendezvous->isComplete(instruction.a, epoch))
+    if (execution.hasOtherWorkers &&
+        execution.state.rendezvous->isComplete(instruction.a, epoch))
       execution.events.notify();
     return true;
   }
@@ -384,26 +433,33 @@ private:
         observer->blocks(replica, channel);
     }
     replica.note(pc | Replica::blocks);
-    replica.blocked.store(uint64_t(channel) << 32 | epoch, std::memory_order_relaxed);
+    replica.blocked.store(uint64_t(channel) << 32 | epoch,
+                          std::memory_order_relaxed);
     return false;
   }
 
-  /// The same for the instance that the replica has started last; others than members go on.
+  /// The same for the instance that the replica has started last; others than
+  /// members go on.
   bool waitForOwn(const Instruction &instruction, uint32_t pc) {
     return !instruction.plan->isMember(uint32_t(replica.rank)) ||
-           wait(instruction.a, replica.started[instruction.a].load(std::memory_order_relaxed), pc);
+           wait(instruction.a,
+                replica.started[instruction.a].load(std::memory_order_relaxed),
+                pc);
   }
 
   enum class Entry { execute, skip, block, fail };
 
-  /// The last replica to arrive executes the section; the others skip it when it is complete.
+  /// The last replica to arrive executes the section; the others skip it when
+  /// it is complete.
   Entry enterOnce(const Instruction &instruction, uint32_t pc) {
     Rendezvous &rendezvous = *execution.state.rendezvous;
     uint32_t channel = instruction.a;
     bool early = observed && execution.brokenRule == BrokenRule::onceRunsEarly;
     bool first = rendezvous.isEmpty(channel);
     if constexpr (observed)
-      if (!observe([&](Observer &o) { return o.arrives(replica, pc, early ? first : willBeLast(channel)); }))
+      if (!observe([&](Observer &o) {
+            return o.arrives(replica, pc, early ? first : willBeLast(channel));
+          }))
         return Entry::fail;
     uint32_t epoch = replica.startNext(channel);
     bool last = rendezvous.arrive(channel);
@@ -417,7 +473,8 @@ private:
   Replica &replica;
   uint32_t worker;
   Status &error;
-  /// Held between `locksVariables` and `unlocksVariables`; who leaves in between lets go of it.
+  /// Held between `locksVariables` and `unlocksVariables`; who leaves in
+  /// between lets go of it.
   std::unique_lock<std::timed_mutex> variables;
   /// Of the launch at hand.
   const Injection *fault = nullptr;
@@ -425,12 +482,18 @@ private:
 
 } // namespace
 
-Outcome execute(const Execution &execution, Replica &replica, uint32_t worker, Status &error) {
+Outcome execute(const Execution &execution, Replica &replica, uint32_t worker,
+                Status &error) {
   if (execution.observers.empty())
-    return execution.network ? Interpreter<false, true>(execution, replica, worker, error).run()
-                             : Interpreter<false, false>(execution, replica, worker, error).run();
-  return execution.network ? Interpreter<true, true>(execution, replica, worker, error).run()
-                           : Interpreter<true, false>(execution, replica, worker, error).run();
+    return execution.network
+               ? Interpreter<false, true>(execution, replica, worker, error)
+                     .run()
+               : Interpreter<false, false>(execution, replica, worker, error)
+                     .run();
+  return execution.network
+             ? Interpreter<true, true>(execution, replica, worker, error).run()
+             : Interpreter<true, false>(execution, replica, worker, error)
+                   .run();
 }
 
 } // namespace lockstep::runtime

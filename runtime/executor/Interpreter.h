@@ -20,7 +20,8 @@ enum class Outcome : uint8_t {
   finished,
   /// A wait cannot be satisfied: `Replica::blocked` says which.
   blocked,
-  /// An injected fault stopped it for good: before a command, or in the middle of one.
+  /// An injected fault stopped it for good: before a command, or in the middle
+  /// of one.
   paused,
   left,
   /// `Execution::error` says why.
@@ -46,9 +47,11 @@ struct Execution {
   BrokenRule brokenRule;
 };
 
-/// Executes commands of `replica`, which the calling worker has claimed, until it cannot go on.
-/// Resumes where it left off. `error` is set if the outcome is `failed`.
-Outcome execute(const Execution &execution, Replica &replica, uint32_t worker, Status &error);
+/// Executes commands of `replica`, which the calling worker has claimed, until
+/// it cannot go on. Resumes where it left off. `error` is set if the outcome is
+/// `failed`.
+Outcome execute(const Execution &execution, Replica &replica, uint32_t worker,
+                Status &error);
 
 } // namespace lockstep::runtime
 

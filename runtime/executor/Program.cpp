@@ -16,17 +16,22 @@ using artifact::CommandBody;
 
 std::string_view opcodeName(Opcode opcode) {
   static constexpr std::string_view names[] = {
-      "launch",       "start",        "wait",          "barrier", "once",   "end_once", "jump", "branch_unless", "branch_greater_equal",
-      "set_register", "add_register", "load_register", "copy",    "return", "next"};
+      "launch",       "start",         "wait",
+      "barrier",      "once",          "end_once",
+      "jump",         "branch_unless", "branch_greater_equal",
+      "set_register", "add_register",  "load_register",
+      "copy",         "return",        "next"};
   return names[size_t(opcode)];
 }
 
-std::optional<uint64_t> dynamicBytes(const DynamicSlice &slice, const int64_t *registers) {
+std::optional<uint64_t> dynamicBytes(const DynamicSlice &slice,
+                                     const int64_t *registers) {
   uint64_t bytes = slice.staticBytes;
   for (uint32_t index : slice.registers) {
     if (registers[index] < 0)
       return std::nullopt;
-    std::optional<uint64_t> product = checkedMultiply(bytes, uint64_t(registers[index]));
+    std::optional<uint64_t> product =
+        checkedMultiply(bytes, uint64_t(registers[index]));
     if (!product || *product > slice.bound)
       return std::nullopt;
     bytes = *product;
@@ -36,11 +41,14 @@ std::optional<uint64_t> dynamicBytes(const DynamicSlice &slice, const int64_t *r
   return bytes;
 }
 
-std::vector<int64_t> currentShape(const artifact::Buffer &buffer, const int64_t *registers) {
+std::vector<int64_t> currentShape(const artifact::Buffer &buffer,
+                                  const int64_t *registers) {
   std::vector<int64_t> shape;
   const auto *dimensions = buffer.type() ? buffer.type()->shape() : nullptr;
   for (uint32_t i = 0; dimensions && i < dimensions->size(); ++i)
-    shape.push_back(dimensions->Get(i) < 0 ? registers[uint32_t(buffer.size_registers()->Get(i))] : dimensions->Get(i));
+    shape.push_back(dimensions->Get(i) < 0
+                        ? registers[uint32_t(buffer.size_registers()->Get(i))]
+                        : dimensions->Get(i));
   return shape;
 }
 
@@ -52,14 +60,17 @@ static bool worthSharing(const artifact::Kernel *kernel) {
     return false;
   if (kernel->flops() == 0 && kernel->bytes() == 0)
     return true;
-  return std::max(double(kernel->flops()) / flopsPerNanosecond, double(kernel->bytes()) / bytesPerNanosecond) >= worthwhileNanoseconds;
+  return std::max(double(kernel->flops()) / flopsPerNanosecond,
+                  double(kernel->bytes()) / bytesPerNanosecond) >=
+         worthwhileNanoseconds;
 }
 
 class ProgramDecoder {
 public:
-  ProgramDecoder(Program &program, const CpuBinary &binary, bool sharesVariables)
-      : program(program), binary(binary), sharesVariables(sharesVariables), kernels(artifact::count(program.artifact->tables().kernels())) {
-  }
+  ProgramDecoder(Program &program, const CpuBinary &binary,
+                 bool sharesVariables)
+      : program(program), binary(binary), sharesVariables(sharesVariables),
+        kernels(artifact::count(program.artifact->tables().kernels())) {}
 
   Status decode() {
     const artifact::Program &tables = *program.tables;
@@ -74,7 +85,8 @@ public:
     }
     for (Instruction &instruction : program.code)
       if (instruction.opcode == Opcode::wait)
-        instruction.plan = program.code[program.channelCommands[instruction.a]].plan;
+        instruction.plan =
+            program.code[program.channelCommands[instruction.a]].plan;
     if (sharesVariables)
       findUpdates();
     findUsedScalars();
@@ -83,7 +95,9 @@ public:
   }
 
 private:
-  const artifact::Buffer *buffer(uint32_t number) const { return program.tables->buffers()->Get(number); }
+  const artifact::Buffer *buffer(uint32_t number) const {
+    return program.tables->buffers()->Get(number);
+  }
 
   void addSlice(Instruction &instruction, uint32_t number, bool written) {
     const artifact::Buffer *slice = buffer(number);
@@ -96,8 +110,10 @@ private:
     noteDynamic(instruction, number);
   }
 
-  static void noteWrite(Instruction &instruction, const artifact::Buffer *slice) {
-    if (slice->space() == artifact::Space::variable || slice->space() == artifact::Space::replica_variable)
+  static void noteWrite(Instruction &instruction,
+                        const artifact::Buffer *slice) {
+    if (slice->space() == artifact::Space::variable ||
+        slice->space() == artifact::Space::replica_variable)
       instruction.flags |= Instruction::writesVariable;
   }
 
@@ -162,7 +178,8 @@ private:
     case CommandBody::BranchUnless:
       instruction.opcode = Opcode::branchUnless;
       instruction.b = command.body_as_BranchUnless()->target();
-      addSlice(instruction, command.body_as_BranchUnless()->condition(), /*written=*/false);
+      addSlice(instruction, command.body_as_BranchUnless()->condition(),
+               /*written=*/false);
       break;
     case CommandBody::BranchGreaterEqual:
       instruction.opcode = Opcode::branchGreaterEqual;
@@ -201,15 +218,19 @@ private:
     case CommandBody::NONE:
       return corrupted("unknown command");
     }
-    program.mostSlices = std::max<uint32_t>(program.mostSlices, instruction.sliceCount);
-    program.mostScalars = std::max<uint32_t>(program.mostScalars, instruction.scalarCount);
-    program.writesVariables |= (instruction.flags & Instruction::writesVariable) != 0;
+    program.mostSlices =
+        std::max<uint32_t>(program.mostSlices, instruction.sliceCount);
+    program.mostScalars =
+        std::max<uint32_t>(program.mostScalars, instruction.scalarCount);
+    program.writesVariables |=
+        (instruction.flags & Instruction::writesVariable) != 0;
     program.code.push_back(instruction);
     return Status::success();
   }
 
   Status launch(Instruction &instruction, const artifact::Launch &launch) {
-    const artifact::Kernel *kernel = program.artifact->tables().kernels()->Get(launch.kernel());
+    const artifact::Kernel *kernel =
+        program.artifact->tables().kernels()->Get(launch.kernel());
     KernelFunction &function = kernels[launch.kernel()];
     if (!function) {
       Expected<KernelFunction> found = binary.kernel(*kernel);
@@ -224,15 +245,18 @@ private:
       instruction.flags |= Instruction::parallel;
     uint32_t count = launch.buffers() ? launch.buffers()->size() : 0;
     for (uint32_t i = 0; i < count; ++i)
-      addSlice(instruction, launch.buffers()->Get(i), /*written=*/i >= launch.reads());
-    instruction.scalarCount = uint16_t(launch.registers() ? launch.registers()->size() : 0);
+      addSlice(instruction, launch.buffers()->Get(i),
+               /*written=*/i >= launch.reads());
+    instruction.scalarCount =
+        uint16_t(launch.registers() ? launch.registers()->size() : 0);
     for (uint32_t i = 0; i < instruction.scalarCount; ++i)
       program.scalarRegisters.push_back(launch.registers()->Get(i));
     return Status::success();
   }
 
   Status start(Instruction &instruction, const artifact::Start &start) {
-    Expected<CollectivePlan> plan = planCollective(program.artifact->tables(), *program.tables, start, program.ranks);
+    Expected<CollectivePlan> plan = planCollective(
+        program.artifact->tables(), *program.tables, start, program.ranks);
     if (!plan)
       return plan.status();
     instruction.opcode = Opcode::start;
@@ -251,7 +275,8 @@ private:
     instruction.a = barrier.channel();
     auto plan = std::make_unique<CollectivePlan>();
     plan->channel = barrier.channel();
-    plan->setMembers(program.artifact->tables(), barrier.group(), program.ranks);
+    plan->setMembers(program.artifact->tables(), barrier.group(),
+                     program.ranks);
     program.plans.push_back(std::move(plan));
     instruction.plan = program.plans.back().get();
     own(barrier.channel(), instruction.plan->localCount);
@@ -262,10 +287,12 @@ private:
     addSlice(instruction, copy.source(), /*written=*/false);
     addSlice(instruction, copy.destination(), /*written=*/true);
     uint64_t destination = buffer(copy.destination())->size();
-    instruction.value = int64_t(std::min(buffer(copy.source())->size(), destination));
+    instruction.value =
+        int64_t(std::min(buffer(copy.source())->size(), destination));
   }
 
-  /// Commands that follow each other without a wait: nobody gets in between. A branch on a variable is on its own.
+  /// Commands that follow each other without a wait: nobody gets in between. A
+  /// branch on a variable is on its own.
   static bool isStraight(Opcode opcode) {
     switch (opcode) {
     case Opcode::launch:
@@ -282,7 +309,8 @@ private:
   void findUpdates() {
     std::vector<bool> isTarget(program.code.size() + 1);
     for (const Instruction &instruction : program.code)
-      if (instruction.opcode == Opcode::jump || instruction.opcode == Opcode::branchUnless ||
+      if (instruction.opcode == Opcode::jump ||
+          instruction.opcode == Opcode::branchUnless ||
           instruction.opcode == Opcode::branchGreaterEqual)
         isTarget[instruction.b] = true;
     Instruction *first = nullptr, *last = nullptr;
@@ -310,7 +338,8 @@ private:
   void findShareableWork() {
     for (const Instruction &instruction : program.code)
       program.hasShareableWork |=
-          (instruction.flags & Instruction::parallel) || (instruction.opcode == Opcode::start && instruction.plan->tiles > 1);
+          (instruction.flags & Instruction::parallel) ||
+          (instruction.opcode == Opcode::start && instruction.plan->tiles > 1);
   }
 
   void findUsedScalars() {
@@ -320,10 +349,15 @@ private:
     for (uint32_t i = 0; i < scalars->size(); ++i) {
       uint64_t begin = scalars->Get(i)->offset();
       uint64_t end = begin + elementSize(scalars->Get(i)->type()->element());
-      bool used = program.tables->buffers() &&
-                  std::any_of(program.tables->buffers()->begin(), program.tables->buffers()->end(), [&](const artifact::Buffer *slice) {
-                    return slice->space() == artifact::Space::scalar && slice->offset() < end && begin < slice->offset() + slice->size();
-                  });
+      bool used =
+          program.tables->buffers() &&
+          std::any_of(program.tables->buffers()->begin(),
+                      program.tables->buffers()->end(),
+                      [&](const artifact::Buffer *slice) {
+                        return slice->space() == artifact::Space::scalar &&
+                               slice->offset() < end &&
+                               begin < slice->offset() + slice->size();
+                      });
       if (used)
         program.usedScalars.push_back(i);
     }
@@ -338,27 +372,37 @@ private:
   uint32_t openOnce = 0;
 };
 
-Expected<std::unique_ptr<Program>> Program::decode(const Artifact &artifact, const artifact::Program &tables, const RankRange &here,
-                                                   const CpuBinary &binary, const std::vector<Injection> &injections,
-                                                   bool sharesVariables) {
+Expected<std::unique_ptr<Program>>
+Program::decode(const Artifact &artifact, const artifact::Program &tables,
+                const RankRange &here, const CpuBinary &binary,
+                const std::vector<Injection> &injections,
+                bool sharesVariables) {
   auto program = std::make_unique<Program>();
   program->artifact = &artifact;
   program->tables = &tables;
   program->ranks = here;
-  if (Status status = ProgramDecoder(*program, binary, sharesVariables).decode(); !status.ok())
+  if (Status status =
+          ProgramDecoder(*program, binary, sharesVariables).decode();
+      !status.ok())
     return status.withContext(fmt::format("program '{}'", program->name()));
   markFaults(*program, injections);
   return program;
 }
 
 std::string_view Program::kernelName(uint32_t command) const {
-  const artifact::Launch *launch = tables->commands()->Get(command)->body_as_Launch();
-  return artifact->tables().kernels()->Get(launch->kernel())->symbol()->string_view();
+  const artifact::Launch *launch =
+      tables->commands()->Get(command)->body_as_Launch();
+  return artifact->tables()
+      .kernels()
+      ->Get(launch->kernel())
+      ->symbol()
+      ->string_view();
 }
 
 std::string Program::place(uint32_t command) const {
   std::string_view where = location(command);
-  return fmt::format("{}{}program '{}': {}", where, where.empty() ? "" : ": ", name(), describe(command));
+  return fmt::format("{}{}program '{}': {}", where, where.empty() ? "" : ": ",
+                     name(), describe(command));
 }
 
 std::string Program::describe(uint32_t command) const {
@@ -369,13 +413,15 @@ std::string Program::describe(uint32_t command) const {
   case Opcode::start: {
     std::string kind = artifact::EnumNameCollectiveKind(instruction.plan->kind);
     if (instruction.plan->reduction != artifact::Reduction::none)
-      kind += std::string(" ") + artifact::EnumNameReduction(instruction.plan->reduction);
+      kind += std::string(" ") +
+              artifact::EnumNameReduction(instruction.plan->reduction);
     return fmt::format("start {} channel {}", kind, instruction.a);
   }
   case Opcode::wait:
   case Opcode::barrier:
   case Opcode::once:
-    return fmt::format("{} channel {}", opcodeName(instruction.opcode), instruction.a);
+    return fmt::format("{} channel {}", opcodeName(instruction.opcode),
+                       instruction.a);
   default:
     return std::string(opcodeName(instruction.opcode));
   }

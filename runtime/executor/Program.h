@@ -37,7 +37,8 @@ enum class Opcode : uint8_t {
 /// "launch", "start", ... as in the device dialect.
 std::string_view opcodeName(Opcode opcode);
 
-/// One command. Everything that can be computed when the artifact is loaded has been.
+/// One command. Everything that can be computed when the artifact is loaded has
+/// been.
 struct Instruction {
   enum Flag : uint8_t {
     /// The launch is long enough to share its tiles with other workers.
@@ -50,7 +51,8 @@ struct Instruction {
     writesVariable = 8,
     /// Reads or writes a variable that other sessions work on too.
     sharedVariable = 16,
-    /// From the first to the last such command between two that may wait or go elsewhere, no other session touches variables.
+    /// From the first to the last such command between two that may wait or go
+    /// elsewhere, no other session touches variables.
     locksVariables = 32,
     unlocksVariables = 64,
   };
@@ -71,10 +73,11 @@ struct Instruction {
     /// set_register: the value; copy: the bytes.
     int64_t value = 0;
   };
-  /// launch: tiles; start, wait, barrier, once, end_once: channel; branches: left register;
-  /// set, add and load_register: the register.
+  /// launch: tiles; start, wait, barrier, once, end_once: channel; branches:
+  /// left register; set, add and load_register: the register.
   uint32_t a = 0;
-  /// once: index of its end_once; jump and branches: target; add_register: the source.
+  /// once: index of its end_once; jump and branches: target; add_register: the
+  /// source.
   uint32_t b = 0;
   /// branch_greater_equal: right register.
   uint32_t c = 0;
@@ -90,14 +93,18 @@ struct DynamicSlice {
   uint32_t buffer = 0;
 };
 
-/// A program of an artifact, ready to be executed by any number of replicas. Immutable.
+/// A program of an artifact, ready to be executed by any number of replicas.
+/// Immutable.
 class Program {
 public:
-  /// For replicas with the ranks `here`, which are of the program's role. Resolves kernels, plans collectives, marks commands at which a
-  /// fault of `injections` acts, and, if others `sharesVariables`, those that take them.
-  static Expected<std::unique_ptr<Program>> decode(const Artifact &artifact, const artifact::Program &tables, const RankRange &here,
-                                                   const CpuBinary &binary, const std::vector<Injection> &injections,
-                                                   bool sharesVariables = false);
+  /// For replicas with the ranks `here`, which are of the program's role.
+  /// Resolves kernels, plans collectives, marks commands at which a fault of
+  /// `injections` acts, and, if others `sharesVariables`, those that take them.
+  static Expected<std::unique_ptr<Program>>
+  decode(const Artifact &artifact, const artifact::Program &tables,
+         const RankRange &here, const CpuBinary &binary,
+         const std::vector<Injection> &injections,
+         bool sharesVariables = false);
 
   const Artifact *artifact = nullptr;
   const artifact::Program *tables = nullptr;
@@ -107,24 +114,30 @@ public:
   std::vector<Slice> slices;
   std::vector<uint32_t> scalarRegisters;
   std::vector<std::unique_ptr<CollectivePlan>> plans;
-  /// For each command with `Instruction::dynamic`, what to check; for a copy, its source.
+  /// For each command with `Instruction::dynamic`, what to check; for a copy,
+  /// its source.
   std::vector<std::vector<DynamicSlice>> dynamicSlices;
-  /// Replicas of this session that meet on each channel; 0: the channel is not used.
+  /// Replicas of this session that meet on each channel; 0: the channel is not
+  /// used.
   std::vector<uint32_t> channelMembers;
   /// The command that owns each channel (start, barrier or once).
   std::vector<uint32_t> channelCommands;
   /// Scalars of the artifact that the program reads.
   std::vector<uint32_t> usedScalars;
   uint32_t mostSlices = 0, mostScalars = 0;
-  /// Whether there is anything that a second worker could help one replica with.
+  /// Whether there is anything that a second worker could help one replica
+  /// with.
   bool hasShareableWork = false;
   bool writesVariables = false;
-  /// Whether it loads batches, instead of reading one that is there when it starts.
+  /// Whether it loads batches, instead of reading one that is there when it
+  /// starts.
   bool loadsBatches = false;
 
   std::string_view name() const { return tables->name()->string_view(); }
   /// Source location of a command, or an empty string.
-  std::string_view location(uint32_t command) const { return artifact->location(tables->commands()->Get(command)->location()); }
+  std::string_view location(uint32_t command) const {
+    return artifact->location(tables->commands()->Get(command)->location());
+  }
   /// For errors: "train.py:42: program 'step': start all_reduce sum channel 3".
   std::string place(uint32_t command) const;
   /// Kernel symbol of a launch.
@@ -136,11 +149,14 @@ private:
   friend class ProgramDecoder;
 };
 
-/// Bytes of a dynamic slice as the registers stand; nothing if they break its bound.
-std::optional<uint64_t> dynamicBytes(const DynamicSlice &slice, const int64_t *registers);
+/// Bytes of a dynamic slice as the registers stand; nothing if they break its
+/// bound.
+std::optional<uint64_t> dynamicBytes(const DynamicSlice &slice,
+                                     const int64_t *registers);
 
 /// The shape of a buffer as the registers stand.
-std::vector<int64_t> currentShape(const artifact::Buffer &buffer, const int64_t *registers);
+std::vector<int64_t> currentShape(const artifact::Buffer &buffer,
+                                  const int64_t *registers);
 
 } // namespace lockstep::runtime
 

@@ -12,7 +12,8 @@ namespace lockstep::runtime {
 /// The number of a program that all roles agree on.
 static uint32_t programNumber(const Program &program) {
   uint32_t number = 0;
-  for (const artifact::Program *first : *program.artifact->tables().programs()) {
+  for (const artifact::Program *first :
+       *program.artifact->tables().programs()) {
     if (first->name()->string_view() == program.name())
       break;
     ++number;
@@ -21,12 +22,16 @@ static uint32_t programNumber(const Program &program) {
 }
 
 Status ProgramState::allocate() {
-  LOCKSTEP_RETURN_IF_ERROR(Arenas::allocate(replicaCount, program.tables->replica_size()).moveTo(arenas));
+  LOCKSTEP_RETURN_IF_ERROR(
+      Arenas::allocate(replicaCount, program.tables->replica_size())
+          .moveTo(arenas));
   return Memory::allocate(program.tables->shared_size()).moveTo(shared);
 }
 
-Expected<std::unique_ptr<ProgramState>> ProgramState::create(const Program &program, const SessionMemory &memory, uint32_t workers,
-                                                             TileScheduler &tiles, NetworkInbox *inbox) {
+Expected<std::unique_ptr<ProgramState>>
+ProgramState::create(const Program &program, const SessionMemory &memory,
+                     uint32_t workers, TileScheduler &tiles,
+                     NetworkInbox *inbox) {
   std::unique_ptr<ProgramState> state(new ProgramState(program, tiles));
   const artifact::Artifact &tables = program.artifact->tables();
   uint32_t count = state->replicaCount = program.ranks.count;
@@ -34,15 +39,21 @@ Expected<std::unique_ptr<ProgramState>> ProgramState::create(const Program &prog
   if (Status status = state->allocate(); !status.ok())
     return status.withContext("program '" + std::string(program.name()) + "'");
 
-  // Nobody writes to the constants: the verifier refuses a program that tries to.
+  // Nobody writes to the constants: the verifier refuses a program that tries
+  // to.
   auto *constants =
-      tables.constants() < 0 ? nullptr : const_cast<std::byte *>(program.artifact->segment(uint32_t(tables.constants())).data());
+      tables.constants() < 0
+          ? nullptr
+          : const_cast<std::byte *>(
+                program.artifact->segment(uint32_t(tables.constants())).data());
   state->replicas = std::make_unique<Replica[]>(count);
   std::vector<std::byte *const *> bases;
   for (uint32_t i = 0; i < count; ++i) {
     Replica &replica = state->replicas[i];
     replica.index = i;
-    auto base = [&](artifact::Space space) -> std::byte *& { return replica.bases[size_t(space)]; };
+    auto base = [&](artifact::Space space) -> std::byte *& {
+      return replica.bases[size_t(space)];
+    };
     base(artifact::Space::replica) = state->arenas[i].data();
     base(artifact::Space::shared) = state->shared.data();
     base(artifact::Space::constant) = constants;
@@ -54,7 +65,8 @@ Expected<std::unique_ptr<ProgramState>> ProgramState::create(const Program &prog
     replica.registers.assign(program.tables->registers(), 0);
     replica.pointers.assign(program.mostSlices, nullptr);
     replica.scalars.assign(program.mostScalars, 0);
-    replica.started = std::vector<std::atomic<uint32_t>>(program.channelMembers.size());
+    replica.started =
+        std::vector<std::atomic<uint32_t>>(program.channelMembers.size());
     bases.push_back(replica.bases.data());
   }
 
@@ -64,16 +76,20 @@ Expected<std::unique_ptr<ProgramState>> ProgramState::create(const Program &prog
   for (const auto &plan : program.plans)
     plans.push_back(plan.get());
   Expected<std::unique_ptr<ThreadsTransport>> threads =
-      ThreadsTransport::create(*state->rendezvous, plans, std::move(bases), program.ranks.first, workers, tiles);
+      ThreadsTransport::create(*state->rendezvous, plans, std::move(bases),
+                               program.ranks.first, workers, tiles);
   if (!threads)
     return threads.status();
   if (!inbox) {
     state->transport = std::move(*threads);
     return state;
   }
-  auto describe = [&program](uint32_t channel) { return program.place(program.channelCommands[channel]); };
+  auto describe = [&program](uint32_t channel) {
+    return program.place(program.channelCommands[channel]);
+  };
   Expected<std::unique_ptr<ExchangeTransport>> exchange =
-      ExchangeTransport::create(std::move(*threads), *state->rendezvous, plans, *inbox, programNumber(program), describe);
+      ExchangeTransport::create(std::move(*threads), *state->rendezvous, plans,
+                                *inbox, programNumber(program), describe);
   if (!exchange)
     return exchange.status();
   state->transport = std::move(*exchange);
@@ -83,7 +99,8 @@ Expected<std::unique_ptr<ProgramState>> ProgramState::create(const Program &prog
 void ProgramState::fillMemory() {
   auto fill = [](std::span<std::byte> memory) {
     constexpr uint32_t pattern = 0x7ff47ff4;
-    for (uint64_t i = 0; i + sizeof pattern <= memory.size(); i += sizeof pattern)
+    for (uint64_t i = 0; i + sizeof pattern <= memory.size();
+         i += sizeof pattern)
       std::memcpy(memory.data() + i, &pattern, sizeof pattern);
   };
   for (uint32_t i = 0; i < replicaCount; ++i)

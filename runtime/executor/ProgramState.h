@@ -29,17 +29,21 @@ struct SessionMemory {
 
 struct NetworkInbox;
 
-/// Everything that one program needs to run, allocated at its first run and kept.
+/// Everything that one program needs to run, allocated at its first run and
+/// kept.
 class ProgramState {
 public:
   /// `inbox` is null for a session that has all ranks it needs.
-  static Expected<std::unique_ptr<ProgramState>> create(const Program &program, const SessionMemory &memory, uint32_t workers,
-                                                        TileScheduler &tiles, NetworkInbox *inbox = nullptr);
+  static Expected<std::unique_ptr<ProgramState>>
+  create(const Program &program, const SessionMemory &memory, uint32_t workers,
+         TileScheduler &tiles, NetworkInbox *inbox = nullptr);
 
-  /// Fills the memory in which a program keeps what it computes with bytes that are NaN as floats of every width, large integers, and
-  /// booleans that are neither 0 nor 1: what reads them before it writes them shows.
+  /// Fills the memory in which a program keeps what it computes with bytes that
+  /// are NaN as floats of every width, large integers, and booleans that are
+  /// neither 0 nor 1: what reads them before it writes them shows.
   void fillMemory();
-  /// Puts all replicas at the beginning of the program. Their memories keep what is in them.
+  /// Puts all replicas at the beginning of the program. Their memories keep
+  /// what is in them.
   void rewind();
 
   const Program &program;
@@ -58,7 +62,8 @@ public:
   }
 
 private:
-  ProgramState(const Program &program, const TileScheduler &tiles) : program(program), tiles(tiles) {}
+  ProgramState(const Program &program, const TileScheduler &tiles)
+      : program(program), tiles(tiles) {}
   Status allocate();
   /// Spaces `replica`, one for each, and `shared`.
   Arenas arenas;

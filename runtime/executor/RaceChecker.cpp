@@ -8,7 +8,8 @@
 
 namespace lockstep::runtime {
 
-static void join(std::vector<uint32_t> &clock, const std::vector<uint32_t> &other) {
+static void join(std::vector<uint32_t> &clock,
+                 const std::vector<uint32_t> &other) {
   for (size_t i = 0; i < clock.size(); ++i)
     clock[i] = std::max(clock[i], other[i]);
 }
@@ -32,12 +33,14 @@ Status RaceChecker::commandBegins(const Replica &replica, uint32_t command) {
   uint32_t agent = replica.index;
   VectorClock *clock = &clocks[agent];
   auto touch = [&](uint32_t buffer, bool writes) {
-    return access(*clock, {agent, (*clock)[agent], command, replica.index}, tables.buffers()->Get(buffer), writes);
+    return access(*clock, {agent, (*clock)[agent], command, replica.index},
+                  tables.buffers()->Get(buffer), writes);
   };
   switch (body->body_type()) {
   case artifact::CommandBody::Launch: {
     if (brokenRule == BrokenRule::launchPassesEarly) {
-      // Tiles that nobody waits for are an agent of their own that never reports back.
+      // Tiles that nobody waits for are an agent of their own that never
+      // reports back.
       agent = helperAgent(replica.index);
       join(clocks[agent], *clock);
       clock = &clocks[agent];
@@ -46,7 +49,8 @@ Status RaceChecker::commandBegins(const Replica &replica, uint32_t command) {
     uint32_t count = launch->buffers() ? launch->buffers()->size() : 0;
     // Scratch, behind reads and writes, is written.
     for (uint32_t i = 0; i < count; ++i)
-      LOCKSTEP_RETURN_IF_ERROR(touch(launch->buffers()->Get(i), i >= launch->reads()));
+      LOCKSTEP_RETURN_IF_ERROR(
+          touch(launch->buffers()->Get(i), i >= launch->reads()));
     return Status::success();
   }
   case artifact::CommandBody::Copy:
@@ -61,7 +65,8 @@ Status RaceChecker::commandBegins(const Replica &replica, uint32_t command) {
   }
 }
 
-Status RaceChecker::arrives(const Replica &replica, uint32_t command, bool last) {
+Status RaceChecker::arrives(const Replica &replica, uint32_t command,
+                            bool last) {
   const Instruction &instruction = state->program.code[command];
   uint32_t channel = instruction.a;
   VectorClock &clock = clocks[replica.index];
@@ -90,20 +95,28 @@ Status RaceChecker::arrives(const Replica &replica, uint32_t command, bool last)
 }
 
 /// The collective reads the operands of all members and writes their results.
-Status RaceChecker::collective(const Replica &replica, uint32_t command, const VectorClock &clock) {
+Status RaceChecker::collective(const Replica &replica, uint32_t command,
+                               const VectorClock &clock) {
   const artifact::Program &tables = *state->program.tables;
-  const artifact::Start *start = tables.commands()->Get(command)->body_as_Start();
+  const artifact::Start *start =
+      tables.commands()->Get(command)->body_as_Start();
   const CollectivePlan &plan = *state->program.code[command].plan;
   uint32_t agent = channelAgent(plan.channel);
-  uint32_t operands = start->operands() ? start->operands()->size() : 0, results = start->results() ? start->results()->size() : 0;
-  for (uint32_t i = plan.firstLocal; i < plan.firstLocal + plan.localCount; ++i) {
+  uint32_t operands = start->operands() ? start->operands()->size() : 0,
+           results = start->results() ? start->results()->size() : 0;
+  for (uint32_t i = plan.firstLocal; i < plan.firstLocal + plan.localCount;
+       ++i) {
     uint32_t member = plan.members[i] - state->program.ranks.first;
     Access access{agent, clock[agent], command, member};
     for (uint32_t k = 0; k < std::max(operands, results); ++k) {
       if (k < operands)
-        LOCKSTEP_RETURN_IF_ERROR(this->access(clock, access, tables.buffers()->Get(start->operands()->Get(k)), false));
+        LOCKSTEP_RETURN_IF_ERROR(this->access(
+            clock, access, tables.buffers()->Get(start->operands()->Get(k)),
+            false));
       if (k < results && (!plan.sharedResults || member == replica.index))
-        LOCKSTEP_RETURN_IF_ERROR(this->access(clock, access, tables.buffers()->Get(start->results()->Get(k)), true));
+        LOCKSTEP_RETURN_IF_ERROR(this->access(
+            clock, access, tables.buffers()->Get(start->results()->Get(k)),
+            true));
     }
   }
   return Status::success();
@@ -114,7 +127,9 @@ void RaceChecker::sectionEnds(const Replica &replica, uint32_t channel) {
   ++clocks[replica.index][replica.index];
 }
 
-void RaceChecker::passes(const Replica &replica, uint32_t channel) { join(clocks[replica.index], done[channel]); }
+void RaceChecker::passes(const Replica &replica, uint32_t channel) {
+  join(clocks[replica.index], done[channel]);
+}
 
 void RaceChecker::split(uintptr_t address) {
   auto next = cells.upper_bound(address);
@@ -128,16 +143,21 @@ void RaceChecker::split(uintptr_t address) {
   cells.emplace_hint(next, address, std::move(rest));
 }
 
-Status RaceChecker::access(const VectorClock &clock, const Access &access, const artifact::Buffer *buffer, bool writes) {
+Status RaceChecker::access(const VectorClock &clock, const Access &access,
+                           const artifact::Buffer *buffer, bool writes) {
   if (buffer->size() == 0)
     return Status::success();
-  auto begin = reinterpret_cast<uintptr_t>(state->address(access.replica, buffer));
+  auto begin =
+      reinterpret_cast<uintptr_t>(state->address(access.replica, buffer));
   uintptr_t end = begin + buffer->size();
   split(begin);
   split(end);
-  auto isOrdered = [&](const Access &before) { return before.time <= clock[before.agent]; };
+  auto isOrdered = [&](const Access &before) {
+    return before.time <= clock[before.agent];
+  };
   uintptr_t covered = begin;
-  for (auto it = cells.lower_bound(begin); covered < end; covered = it->second.end, ++it) {
+  for (auto it = cells.lower_bound(begin); covered < end;
+       covered = it->second.end, ++it) {
     if (it == cells.end() || it->first > covered) {
       uintptr_t gapEnd = it == cells.end() ? end : std::min(end, it->first);
       it = cells.emplace_hint(it, covered, Cell{gapEnd, false, {}, {}});
@@ -146,7 +166,9 @@ Status RaceChecker::access(const VectorClock &clock, const Access &access, const
     if (cell.written && !isOrdered(cell.write))
       return conflict(access, writes, cell.write, true, buffer);
     if (!writes) {
-      std::erase_if(cell.reads, [&](const Access &read) { return read.agent == access.agent; });
+      std::erase_if(cell.reads, [&](const Access &read) {
+        return read.agent == access.agent;
+      });
       cell.reads.push_back(access);
       continue;
     }
@@ -162,17 +184,24 @@ Status RaceChecker::access(const VectorClock &clock, const Access &access, const
 
 std::string RaceChecker::name(const Access &access) const {
   std::string_view location = state->program.location(access.command);
-  return fmt::format("command {} '{}'{} of replica {}", access.command, state->program.describe(access.command),
-                     location.empty() ? "" : fmt::format(" ({})", location), state->program.ranks.first + access.replica);
+  return fmt::format("command {} '{}'{} of replica {}", access.command,
+                     state->program.describe(access.command),
+                     location.empty() ? "" : fmt::format(" ({})", location),
+                     state->program.ranks.first + access.replica);
 }
 
-Status RaceChecker::conflict(const Access &now, bool nowWrites, const Access &before, bool beforeWrites,
+Status RaceChecker::conflict(const Access &now, bool nowWrites,
+                             const Access &before, bool beforeWrites,
                              const artifact::Buffer *buffer) const {
   return {StatusCode::race,
-          fmt::format("race in program '{}': {} {} bytes {} to {} of space {}, which {} {}, and "
+          fmt::format("race in program '{}': {} {} bytes {} to {} of space {}, "
+                      "which {} {}, and "
                       "nothing orders the two",
-                      state->program.name(), name(now), nowWrites ? "writes" : "reads", buffer->offset(), buffer->offset() + buffer->size(),
-                      artifact::EnumNameSpace(buffer->space()), name(before), beforeWrites ? "writes" : "reads")};
+                      state->program.name(), name(now),
+                      nowWrites ? "writes" : "reads", buffer->offset(),
+                      buffer->offset() + buffer->size(),
+                      artifact::EnumNameSpace(buffer->space()), name(before),
+                      beforeWrites ? "writes" : "reads")};
 }
 
 } // namespace lockstep::runtime

@@ -1,10 +1,12 @@
 //===- RaceChecker.h - vector clocks over declared accesses -----*- C++ -*-===//
 //
-// Replicas stand at different program counters and share memory, so every pair of accesses of
-// which one writes must be ordered by a collective, a barrier or a once section. The checker keeps
-// a vector clock for each agent (replicas, and each channel's collective, which reads operands and
-// writes results on its own) and, for each byte range, who has accessed it last and when. It finds
-// missing order whether or not it did harm in this run. (Lamport 1978; Fidge, Mattern 1988.)
+// Replicas stand at different program counters and share memory, so every pair
+// of accesses of which one writes must be ordered by a collective, a barrier or
+// a once section. The checker keeps a vector clock for each agent (replicas,
+// and each channel's collective, which reads operands and writes results on its
+// own) and, for each byte range, who has accessed it last and when. It finds
+// missing order whether or not it did harm in this run. (Lamport 1978; Fidge,
+// Mattern 1988.)
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,8 +23,8 @@
 
 namespace lockstep::runtime {
 
-/// Needs a run with one worker: then nothing in here has to be thread-safe, and what is found does
-/// not depend on timing.
+/// Needs a run with one worker: then nothing in here has to be thread-safe, and
+/// what is found does not depend on timing.
 class RaceChecker final : public Observer {
 public:
   explicit RaceChecker(BrokenRule brokenRule) : brokenRule(brokenRule) {}
@@ -30,7 +32,9 @@ public:
   void runBegins(const ProgramState &state) override;
   void runEnds(const ProgramState &) override {}
   Status commandBegins(const Replica &replica, uint32_t command) override;
-  Status commandEnds(const Replica &, uint32_t) override { return Status::success(); }
+  Status commandEnds(const Replica &, uint32_t) override {
+    return Status::success();
+  }
   Status arrives(const Replica &replica, uint32_t command, bool last) override;
   void sectionEnds(const Replica &replica, uint32_t channel) override;
   void blocks(const Replica &, uint32_t) override {}
@@ -39,7 +43,8 @@ public:
 private:
   using VectorClock = std::vector<uint32_t>;
 
-  /// Who did something: the clock component, and for messages the command and the replica.
+  /// Who did something: the clock component, and for messages the command and
+  /// the replica.
   struct Access {
     uint32_t agent = 0;
     uint32_t time = 0;
@@ -53,12 +58,19 @@ private:
     std::vector<Access> reads;
   };
 
-  uint32_t helperAgent(uint32_t replica) const { return replicaCount + replica; }
-  uint32_t channelAgent(uint32_t channel) const { return 2 * replicaCount + channel; }
+  uint32_t helperAgent(uint32_t replica) const {
+    return replicaCount + replica;
+  }
+  uint32_t channelAgent(uint32_t channel) const {
+    return 2 * replicaCount + channel;
+  }
 
-  Status access(const VectorClock &clock, const Access &access, const artifact::Buffer *buffer, bool writes);
-  Status collective(const Replica &replica, uint32_t command, const VectorClock &clock);
-  Status conflict(const Access &now, bool nowWrites, const Access &before, bool beforeWrites, const artifact::Buffer *buffer) const;
+  Status access(const VectorClock &clock, const Access &access,
+                const artifact::Buffer *buffer, bool writes);
+  Status collective(const Replica &replica, uint32_t command,
+                    const VectorClock &clock);
+  Status conflict(const Access &now, bool nowWrites, const Access &before,
+                  bool beforeWrites, const artifact::Buffer *buffer) const;
   std::string name(const Access &access) const;
   /// Makes `address` the beginning of a cell, if it lies in one.
   void split(uintptr_t address);
@@ -67,7 +79,8 @@ private:
   const ProgramState *state = nullptr;
   uint32_t replicaCount = 0;
   std::vector<VectorClock> clocks;
-  /// For each channel: what the members knew that have arrived, and what is known when complete.
+  /// For each channel: what the members knew that have arrived, and what is
+  /// known when complete.
   std::vector<VectorClock> gathered, done;
   std::map<uintptr_t, Cell> cells;
 };

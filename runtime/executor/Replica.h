@@ -12,14 +12,17 @@
 
 namespace lockstep::runtime {
 
-/// A program counter, registers and memories. One worker at a time executes a replica: the one
-/// that has set `state` to `running`. Fields that are not atomic belong to that worker.
+/// A program counter, registers and memories. One worker at a time executes a
+/// replica: the one that has set `state` to `running`. Fields that are not
+/// atomic belong to that worker.
 struct alignas(128) Replica {
-  /// `paused` and `left` are for good: before a command, and in the middle of one, by a worker that has gone away.
+  /// `paused` and `left` are for good: before a command, and in the middle of
+  /// one, by a worker that has gone away.
   enum State : uint32_t { ready, running, finished, paused, left };
   static constexpr uint64_t notBlocked = ~uint64_t(0);
   static constexpr uint32_t ringSize = 64;
-  /// In the ring: not that the command begins, but that the replica cannot go on after it.
+  /// In the ring: not that the command begins, but that the replica cannot go
+  /// on after it.
   static constexpr uint32_t blocks = uint32_t(1) << 31;
 
   uint32_t index = 0;
@@ -28,14 +31,15 @@ struct alignas(128) Replica {
   uint32_t pc = 0;
   std::array<std::byte *, spaceCount> bases{};
   std::vector<int64_t> registers;
-  /// For programs that load batches: where they are, and how many have been loaded.
+  /// For programs that load batches: where they are, and how many have been
+  /// loaded.
   std::vector<std::byte *> batches;
   size_t loaded = 0;
   /// Arguments of the launch at hand.
   std::vector<void *> pointers;
   std::vector<int64_t> scalars;
-  /// Instances that this replica has started, for each channel. Written by its worker alone; the
-  /// watchdog reads it.
+  /// Instances that this replica has started, for each channel. Written by its
+  /// worker alone; the watchdog reads it.
   std::vector<std::atomic<uint32_t>> started;
 
   alignas(64) std::atomic<uint32_t> state{ready};
@@ -47,8 +51,9 @@ struct alignas(128) Replica {
   /// The tile at hand of a launch with several, unless workers share them.
   std::atomic<uint32_t> tile{noTile};
 
-  /// What has happened last, oldest overwritten: commands that begin, and `blocks`. `events` counts all of it, and is with `tiles` the
-  /// sign of life that the watchdog looks for.
+  /// What has happened last, oldest overwritten: commands that begin, and
+  /// `blocks`. `events` counts all of it, and is with `tiles` the sign of life
+  /// that the watchdog looks for.
   alignas(64) std::atomic<uint64_t> events{0};
   std::atomic<uint64_t> tiles{0};
   std::array<std::atomic<uint32_t>, ringSize> ring{};
@@ -61,7 +66,8 @@ struct alignas(128) Replica {
   }
   void beginTile(uint32_t number) {
     tile.store(number, std::memory_order_relaxed);
-    tiles.store(tiles.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    tiles.store(tiles.load(std::memory_order_relaxed) + 1,
+                std::memory_order_relaxed);
   }
 
   uint32_t startNext(uint32_t channel) {

@@ -36,7 +36,8 @@ ReplicaView view(const ProgramState &state, const Replica &replica) {
   result.blocked = replica.blocked.load(std::memory_order_relaxed);
   uint64_t events = replica.events.load(std::memory_order_relaxed);
   for (uint64_t i = events - std::min(events, shownEvents); i < events; ++i)
-    result.events.push_back(replica.ring[i % Replica::ringSize].load(std::memory_order_relaxed));
+    result.events.push_back(
+        replica.ring[i % Replica::ringSize].load(std::memory_order_relaxed));
   if (result.events.empty())
     return result;
   result.command = commandOf(result.events.back());
@@ -44,18 +45,26 @@ ReplicaView view(const ProgramState &state, const Replica &replica) {
   if (result.state == Replica::running)
     result.tiles = state.tiles.tilesInProgress(result.worker);
   uint32_t tile = replica.tile.load(std::memory_order_relaxed);
-  bool isExecuted = result.state == Replica::running || result.state == Replica::left;
-  if (isExecuted && instruction.opcode == Opcode::launch && instruction.a > 1 && result.tiles.empty() && tile != Replica::noTile)
+  bool isExecuted =
+      result.state == Replica::running || result.state == Replica::left;
+  if (isExecuted && instruction.opcode == Opcode::launch && instruction.a > 1 &&
+      result.tiles.empty() && tile != Replica::noTile)
     result.tiles.push_back({result.worker, tile});
   return result;
 }
 
-bool isReplica(const artifact::Artifact &tables, uint32_t rank) { return rank < tables.replicas(); }
+bool isReplica(const artifact::Artifact &tables, uint32_t rank) {
+  return rank < tables.replicas();
+}
 
 /// "replicas 0-1, 3, server0" from ascending ranks.
-std::string listRanks(const artifact::Artifact &tables, const std::vector<uint32_t> &ranks) {
+std::string listRanks(const artifact::Artifact &tables,
+                      const std::vector<uint32_t> &ranks) {
   std::string list;
-  size_t replicas = size_t(std::count_if(ranks.begin(), ranks.end(), [&](uint32_t rank) { return isReplica(tables, rank); }));
+  size_t replicas =
+      size_t(std::count_if(ranks.begin(), ranks.end(), [&](uint32_t rank) {
+        return isReplica(tables, rank);
+      }));
   for (size_t i = 0; i < ranks.size();) {
     size_t end = i;
     while (end + 1 < replicas && ranks[end + 1] == ranks[end] + 1)
@@ -64,7 +73,8 @@ std::string listRanks(const artifact::Artifact &tables, const std::vector<uint32
     if (i >= replicas || replicas == 1)
       list += rankName(tables, ranks[i]);
     else
-      list += end == i ? fmt::format("{}", ranks[i]) : fmt::format("{}-{}", ranks[i], ranks[end]);
+      list += end == i ? fmt::format("{}", ranks[i])
+                       : fmt::format("{}-{}", ranks[i], ranks[end]);
     i = end + 1;
   }
   return list.empty() ? "none" : list;
@@ -83,7 +93,8 @@ using States = std::span<const ProgramState *const>;
 /// The ranks that meet in a collective or barrier.
 std::vector<uint32_t> membersOf(const Program &program, uint32_t command) {
   const artifact::Command *tables = program.tables->commands()->Get(command);
-  uint32_t group = tables->body_as_Start() ? tables->body_as_Start()->group() : tables->body_as_Barrier()->group();
+  uint32_t group = tables->body_as_Start() ? tables->body_as_Start()->group()
+                                           : tables->body_as_Barrier()->group();
   const auto *ranks = program.artifact->tables().groups()->Get(group)->ranks();
   if (ranks && ranks->size())
     return {ranks->begin(), ranks->end()};
@@ -93,11 +104,15 @@ std::vector<uint32_t> membersOf(const Program &program, uint32_t command) {
 }
 
 /// Who has come to instance `epoch` of a channel, as far as `states` know.
-std::vector<uint32_t> arrivedAt(States states, uint32_t channel, uint32_t epoch) {
+std::vector<uint32_t> arrivedAt(States states, uint32_t channel,
+                                uint32_t epoch) {
   std::vector<uint32_t> arrived;
   for (const ProgramState *state : states)
-    for (uint32_t i = 0; i < state->replicaCount && channel < state->replicas[i].started.size(); ++i) {
-      uint32_t started = state->replicas[i].started[channel].load(std::memory_order_relaxed);
+    for (uint32_t i = 0;
+         i < state->replicaCount && channel < state->replicas[i].started.size();
+         ++i) {
+      uint32_t started =
+          state->replicas[i].started[channel].load(std::memory_order_relaxed);
       if (int32_t(started - epoch) >= 0)
         arrived.push_back(uint32_t(state->replicas[i].rank));
     }
@@ -105,7 +120,8 @@ std::vector<uint32_t> arrivedAt(States states, uint32_t channel, uint32_t epoch)
 }
 
 /// `state` has the channel open.
-Wait describeWait(States states, const ProgramState &state, uint32_t channel, uint32_t epoch) {
+Wait describeWait(States states, const ProgramState &state, uint32_t channel,
+                  uint32_t epoch) {
   const Program &program = state.program;
   uint32_t command = program.channelCommands[channel];
   const Instruction &instruction = program.code[command];
@@ -125,10 +141,15 @@ Wait describeWait(States states, const ProgramState &state, uint32_t channel, ui
   }
   // Of executors that are not among `states`, their messages tell.
   for (uint32_t member : members)
-    if (std::any_of(states.begin(), states.end(),
-                    [&](const ProgramState *known) { return known->transport->hasArrived(channel, epoch, member); }))
-      wait.arrived.insert(std::lower_bound(wait.arrived.begin(), wait.arrived.end(), member), member);
-  wait.arrived.erase(std::unique(wait.arrived.begin(), wait.arrived.end()), wait.arrived.end());
+    if (std::any_of(
+            states.begin(), states.end(), [&](const ProgramState *known) {
+              return known->transport->hasArrived(channel, epoch, member);
+            }))
+      wait.arrived.insert(
+          std::lower_bound(wait.arrived.begin(), wait.arrived.end(), member),
+          member);
+  wait.arrived.erase(std::unique(wait.arrived.begin(), wait.arrived.end()),
+                     wait.arrived.end());
   if (instruction.opcode == Opcode::start) {
     const CollectivePlan &plan = *instruction.plan;
     wait.kind = artifact::EnumNameCollectiveKind(plan.kind);
@@ -136,7 +157,8 @@ Wait describeWait(States states, const ProgramState &state, uint32_t channel, ui
       wait.reduction = artifact::EnumNameReduction(plan.reduction);
     wait.bytes = plan.bytes;
   }
-  std::set_difference(members.begin(), members.end(), wait.arrived.begin(), wait.arrived.end(), std::back_inserter(wait.missing));
+  std::set_difference(members.begin(), members.end(), wait.arrived.begin(),
+                      wait.arrived.end(), std::back_inserter(wait.missing));
   return wait;
 }
 
@@ -151,26 +173,35 @@ std::string stateText(const ReplicaView &replica) {
   case Replica::running:
     return "running";
   default:
-    return replica.blocked == Replica::notBlocked ? "runnable after" : "blocked in";
+    return replica.blocked == Replica::notBlocked ? "runnable after"
+                                                  : "blocked in";
   }
 }
 
-/// " on worker 1, tile 3 of 64 on worker 0": who is in the command of a replica that is being executed.
+/// " on worker 1, tile 3 of 64 on worker 0": who is in the command of a replica
+/// that is being executed.
 std::string workersText(const Program &program, const ReplicaView &replica) {
   if (replica.state != Replica::running && replica.state != Replica::left)
     return "";
   const Instruction &instruction = program.code[replica.command];
   std::string tiles;
   for (const TileScheduler::Place &place : replica.tiles)
-    tiles += fmt::format(", tile {}{}{}", place.tile, instruction.opcode == Opcode::launch ? fmt::format(" of {}", instruction.a) : "",
-                         place.worker == replica.worker ? "" : fmt::format(" on worker {}", place.worker));
+    tiles += fmt::format(", tile {}{}{}", place.tile,
+                         instruction.opcode == Opcode::launch
+                             ? fmt::format(" of {}", instruction.a)
+                             : "",
+                         place.worker == replica.worker
+                             ? ""
+                             : fmt::format(" on worker {}", place.worker));
   return fmt::format(" on worker {}{}", replica.worker, tiles);
 }
 
-/// What a command is and where it comes from: "17 'launch 'product'' (train.py:42)".
+/// What a command is and where it comes from: "17 'launch 'product''
+/// (train.py:42)".
 std::string commandText(const Program &program, uint32_t command) {
   std::string_view location = program.location(command);
-  return fmt::format("{} '{}'{}", command, program.describe(command), location.empty() ? "" : fmt::format(" ({})", location));
+  return fmt::format("{} '{}'{}", command, program.describe(command),
+                     location.empty() ? "" : fmt::format(" ({})", location));
 }
 
 /// The commands before the one at hand, the last one first.
@@ -178,10 +209,12 @@ std::string earlierText(const Program &program, const ReplicaView &replica) {
   constexpr unsigned shown = 4;
   std::string text;
   unsigned begun = 0;
-  for (auto event = replica.events.rbegin(); event != replica.events.rend() && begun <= shown; ++event)
+  for (auto event = replica.events.rbegin();
+       event != replica.events.rend() && begun <= shown; ++event)
     // The first one is the command at hand.
     if (!(*event & Replica::blocks) && begun++)
-      text += fmt::format("{}{}", begun == 2 ? "\n  before that: " : ", ", commandText(program, *event));
+      text += fmt::format("{}{}", begun == 2 ? "\n  before that: " : ", ",
+                          commandText(program, *event));
   return text;
 }
 
@@ -191,7 +224,8 @@ std::string stateWord(const ReplicaView &replica) {
   return text.substr(0, text.find(' '));
 }
 
-Json describe(const ProgramState &state, const ReplicaView &replica, uint32_t rank) {
+Json describe(const ProgramState &state, const ReplicaView &replica,
+              uint32_t rank) {
   const Program &program = state.program;
   Json entry = {{"replica", rank},
                 {"role", program.tables->role()->str()},
@@ -205,14 +239,16 @@ Json describe(const ProgramState &state, const ReplicaView &replica, uint32_t ra
     entry["worker"] = replica.worker;
     entry["tiles"] = Json::array();
     for (const TileScheduler::Place &place : replica.tiles)
-      entry["tiles"].push_back({{"worker", place.worker}, {"tile", place.tile}});
+      entry["tiles"].push_back(
+          {{"worker", place.worker}, {"tile", place.tile}});
   }
   entry["events"] = Json::array();
   for (uint32_t event : replica.events)
-    entry["events"].push_back({{"event", event & Replica::blocks ? "blocks" : "begins"},
-                               {"command", commandOf(event)},
-                               {"what", program.describe(commandOf(event))},
-                               {"location", program.location(commandOf(event))}});
+    entry["events"].push_back(
+        {{"event", event & Replica::blocks ? "blocks" : "begins"},
+         {"command", commandOf(event)},
+         {"what", program.describe(commandOf(event))},
+         {"location", program.location(commandOf(event))}});
   return entry;
 }
 
@@ -221,13 +257,18 @@ Json describe(const ProgramState &state, const ReplicaView &replica, uint32_t ra
 std::string rankName(const artifact::Artifact &tables, uint32_t rank) {
   if (!isReplica(tables, rank) && tables.roles())
     for (const artifact::Role *role : *tables.roles())
-      if (rank >= role->first_rank() && rank - role->first_rank() < role->ranks())
-        return role->ranks() == 1 ? role->name()->str() : fmt::format("{} rank {}", role->name()->string_view(), rank);
+      if (rank >= role->first_rank() &&
+          rank - role->first_rank() < role->ranks())
+        return role->ranks() == 1
+                   ? role->name()->str()
+                   : fmt::format("{} rank {}", role->name()->string_view(),
+                                 rank);
   return fmt::format("replica {}", rank);
 }
 
 /// `text` says what the matter is.
-static DeadlineReport describeRun(std::string text, std::string_view name, States states, double seconds) {
+static DeadlineReport describeRun(std::string text, std::string_view name,
+                                  States states, double seconds) {
   Json json;
   json["program"] = name;
   json["deadline_seconds"] = seconds;
@@ -239,7 +280,8 @@ static DeadlineReport describeRun(std::string text, std::string_view name, State
     uint32_t epoch;
   };
   std::vector<std::vector<ReplicaView>> replicas;
-  // A collective is one for all executors, a once section is one of its own in each.
+  // A collective is one for all executors, a once section is one of its own in
+  // each.
   std::map<std::pair<uint32_t, const ProgramState *>, OpenChannel> openChannels;
   for (const ProgramState *state : states) {
     std::vector<ReplicaView> &views = replicas.emplace_back();
@@ -247,10 +289,14 @@ static DeadlineReport describeRun(std::string text, std::string_view name, State
       views.push_back(view(*state, state->replicas[i]));
       uint64_t blocked = views.back().blocked;
       uint32_t channel = uint32_t(blocked >> 32), epoch = uint32_t(blocked);
-      if (blocked == Replica::notBlocked || state->rendezvous->isComplete(channel, epoch))
+      if (blocked == Replica::notBlocked ||
+          state->rendezvous->isComplete(channel, epoch))
         continue;
-      bool isOnce = state->program.code[state->program.channelCommands[channel]].opcode == Opcode::once;
-      openChannels.emplace(std::pair(channel, isOnce ? state : nullptr), OpenChannel{state, epoch});
+      bool isOnce =
+          state->program.code[state->program.channelCommands[channel]].opcode ==
+          Opcode::once;
+      openChannels.emplace(std::pair(channel, isOnce ? state : nullptr),
+                           OpenChannel{state, epoch});
     }
   }
 
@@ -258,9 +304,13 @@ static DeadlineReport describeRun(std::string text, std::string_view name, State
     uint32_t channel = key.first;
     const artifact::Artifact &tables = open.state->program.artifact->tables();
     Wait wait = describeWait(states, *open.state, channel, open.epoch);
-    text += fmt::format("\nwaiting for channel {} ({}{}{}, {} bytes{}{})", channel, wait.kind, wait.reduction.empty() ? "" : " ",
-                        wait.reduction, wait.bytes, wait.location.empty() ? "" : ", ", wait.location);
-    text += fmt::format("\n  arrived: {}\n  missing: {}", listRanks(tables, wait.arrived), listRanks(tables, wait.missing));
+    text += fmt::format("\nwaiting for channel {} ({}{}{}, {} bytes{}{})",
+                        channel, wait.kind, wait.reduction.empty() ? "" : " ",
+                        wait.reduction, wait.bytes,
+                        wait.location.empty() ? "" : ", ", wait.location);
+    text += fmt::format("\n  arrived: {}\n  missing: {}",
+                        listRanks(tables, wait.arrived),
+                        listRanks(tables, wait.missing));
     json["waits"].push_back({{"channel", channel},
                              {"kind", wait.kind},
                              {"reduction", wait.reduction},
@@ -275,36 +325,53 @@ static DeadlineReport describeRun(std::string text, std::string_view name, State
       const Program &program = states[s]->program;
       const ReplicaView &replica = replicas[s][i];
       uint32_t rank = uint32_t(states[s]->replicas[i].rank);
-      text += fmt::format("\n{}: {} command {}{}{}", rankName(program.artifact->tables(), rank), stateText(replica),
-                          commandText(program, replica.command), workersText(program, replica), earlierText(program, replica));
+      text += fmt::format(
+          "\n{}: {} command {}{}{}", rankName(program.artifact->tables(), rank),
+          stateText(replica), commandText(program, replica.command),
+          workersText(program, replica), earlierText(program, replica));
       json["replicas"].push_back(describe(*states[s], replica, rank));
     }
   return {text, json.dump(2)};
 }
 
-DeadlineReport describeDeadline(std::string_view name, States states, std::chrono::nanoseconds deadline) {
+DeadlineReport describeDeadline(std::string_view name, States states,
+                                std::chrono::nanoseconds deadline) {
   double seconds = std::chrono::duration<double>(deadline).count();
-  return describeRun(fmt::format("no replica of program '{}' has made progress for {} s", name, seconds), name, states, seconds);
+  return describeRun(
+      fmt::format("no replica of program '{}' has made progress for {} s", name,
+                  seconds),
+      name, states, seconds);
 }
 
-DeadlineReport describeLongWait(std::string_view name, States states, std::chrono::nanoseconds duration) {
+DeadlineReport describeLongWait(std::string_view name, States states,
+                                std::chrono::nanoseconds duration) {
   double seconds = std::chrono::duration<double>(duration).count();
-  return describeRun(fmt::format("replicas of program '{}' have waited for {} s, while others went on without coming", name, seconds), name,
-                     states, seconds);
+  return describeRun(fmt::format("replicas of program '{}' have waited for {} "
+                                 "s, while others went on without coming",
+                                 name, seconds),
+                     name, states, seconds);
 }
 
-DeadlineReport describeSilence(std::string_view what, std::span<const RankRange> missing, std::chrono::nanoseconds deadline) {
+DeadlineReport describeSilence(std::string_view what,
+                               std::span<const RankRange> missing,
+                               std::chrono::nanoseconds deadline) {
   double seconds = std::chrono::duration<double>(deadline).count();
-  std::string text = fmt::format("no executor has made progress for {} s\nwaiting for {}", seconds, what);
+  std::string text = fmt::format(
+      "no executor has made progress for {} s\nwaiting for {}", seconds, what);
   std::vector<uint32_t> ranks;
   for (const RankRange &range : missing) {
-    text += range.count == 1 ? fmt::format("\n  missing: the executor of rank {}", range.first)
-                             : fmt::format("\n  missing: the executor of ranks {}-{}", range.first, range.end() - 1);
+    text +=
+        range.count == 1
+            ? fmt::format("\n  missing: the executor of rank {}", range.first)
+            : fmt::format("\n  missing: the executor of ranks {}-{}",
+                          range.first, range.end() - 1);
     for (uint32_t rank = range.first; rank < range.end(); ++rank)
       ranks.push_back(rank);
   }
-  Json json = {
-      {"program", ""}, {"deadline_seconds", seconds}, {"waits", {{{"kind", what}, {"missing", ranks}}}}, {"replicas", Json::array()}};
+  Json json = {{"program", ""},
+               {"deadline_seconds", seconds},
+               {"waits", {{{"kind", what}, {"missing", ranks}}}},
+               {"replicas", Json::array()}};
   return {text, json.dump(2)};
 }
 

@@ -12,25 +12,34 @@ namespace lockstep::runtime {
 
 Status Session::Impl::checkReady(ProgramId program) {
   if (program >= programs.size())
-    return invalidArgument(fmt::format("program {} does not exist among {}", program, programs.size()));
+    return invalidArgument(fmt::format("program {} does not exist among {}",
+                                       program, programs.size()));
   if (programs[program]->loadsBatches) {
     for (uint32_t i = 0; i < batches[program].size(); ++i)
       if (batches[program][i].size() != batches[program][0].size())
-        return invalidArgument(fmt::format("program '{}': replica {} has {} batches, but replica {} has {}", programInfos[program].name,
-                                           ranks.first + i, batches[program][i].size(), ranks.first, batches[program][0].size()));
+        return invalidArgument(fmt::format(
+            "program '{}': replica {} has {} batches, but replica {} has {}",
+            programInfos[program].name, ranks.first + i,
+            batches[program][i].size(), ranks.first,
+            batches[program][0].size()));
   } else if (programInfos[program].inputSize)
     for (uint32_t i = 0; i < inputs[program].size(); ++i)
       if (!inputs[program][i])
-        return invalidArgument(fmt::format("program '{}': replica {} has no input bound", programInfos[program].name, ranks.first + i));
+        return invalidArgument(
+            fmt::format("program '{}': replica {} has no input bound",
+                        programInfos[program].name, ranks.first + i));
   for (uint32_t index : programs[program]->usedScalars)
     if (!scalarIsSet[index])
       return invalidArgument(
-          fmt::format("program '{}': scalar '{}' is not set and has no default", programInfos[program].name, scalars[index].name));
+          fmt::format("program '{}': scalar '{}' is not set and has no default",
+                      programInfos[program].name, scalars[index].name));
   return Status::success();
 }
 
-const artifact::Buffer *Session::Impl::outputBuffer(ProgramId program, unsigned output) const {
-  if (program >= programs.size() || output >= programInfos[program].outputs.size())
+const artifact::Buffer *Session::Impl::outputBuffer(ProgramId program,
+                                                    unsigned output) const {
+  if (program >= programs.size() ||
+      output >= programInfos[program].outputs.size())
     return nullptr;
   const artifact::Program &tables = *programs[program]->tables;
   return tables.buffers()->Get(tables.outputs()->Get(output)->buffer());
@@ -45,14 +54,18 @@ Session::Session(std::unique_ptr<Impl> given) : impl(std::move(given)) {}
 Session::~Session() {
   if (impl->trace && !impl->options.inCluster)
     (void)writeTrace();
-  // A thread that is inside of a kernel cannot be joined, and its memory cannot be freed.
+  // A thread that is inside of a kernel cannot be joined, and its memory cannot
+  // be freed.
   if (impl->executor->failed() && !impl->executor->leaveOrAbandon())
     keepUntilExit(std::move(impl));
 }
 
-Expected<std::unique_ptr<Session>> Session::create(std::shared_ptr<const Artifact> artifact, SessionOptions options) {
+Expected<std::unique_ptr<Session>>
+Session::create(std::shared_ptr<const Artifact> artifact,
+                SessionOptions options) {
   auto impl = std::make_unique<Impl>();
-  if (Status status = impl->initialize(std::move(artifact), std::move(options)); !status.ok())
+  if (Status status = impl->initialize(std::move(artifact), std::move(options));
+      !status.ok())
     return status;
   return std::unique_ptr<Session>(new Session(std::move(impl)));
 }
@@ -61,19 +74,29 @@ const Artifact &Session::artifact() const { return *impl->artifact; }
 unsigned Session::replicas() const { return impl->ranks.count; }
 unsigned Session::workers() const { return impl->executor->workers(); }
 std::string_view Session::target() const { return impl->binary.target(); }
-std::span<const VariableInfo> Session::variables() const { return impl->variables; }
+std::span<const VariableInfo> Session::variables() const {
+  return impl->variables;
+}
 std::span<const ScalarInfo> Session::scalars() const { return impl->scalars; }
-std::span<const ProgramInfo> Session::programs() const { return impl->programInfos; }
+std::span<const ProgramInfo> Session::programs() const {
+  return impl->programInfos;
+}
 unsigned Session::idleWorkers() const { return impl->executor->idleWorkers(); }
-bool Session::poisoned() const { return impl->memoryFailed || impl->executor->failed(); }
+bool Session::poisoned() const {
+  return impl->memoryFailed || impl->executor->failed();
+}
 bool Session::variablesIntact() const {
-  return impl->options.shadowVariables || !impl->executor->failed() || !impl->executor->variablesTouched();
+  return impl->options.shadowVariables || !impl->executor->failed() ||
+         !impl->executor->variablesTouched();
 }
 bool Session::variablesRestored() const { return impl->variablesRestored(); }
-const DeadlineReport &Session::deadlineReport() const { return impl->executor->deadlineReport(); }
+const DeadlineReport &Session::deadlineReport() const {
+  return impl->executor->deadlineReport();
+}
 uint64_t Session::completedRuns() const { return impl->runs; }
 
-std::span<std::byte> Session::variable(std::string_view name, unsigned replica) {
+std::span<std::byte> Session::variable(std::string_view name,
+                                       unsigned replica) {
   auto it = impl->variableIndex.find(name);
   if (it == impl->variableIndex.end())
     return {};
@@ -82,23 +105,30 @@ std::span<std::byte> Session::variable(std::string_view name, unsigned replica) 
     return {};
   const SessionMemory &memory = impl->memory;
   bool restored = impl->variablesRestored();
-  std::byte *base = info.perReplica ? (restored ? memory.replicaShadow : memory.replicaVariables)[replica].data()
-                    : restored      ? memory.shadow.data()
-                                    : memory.variables->data();
+  std::byte *base =
+      info.perReplica
+          ? (restored ? memory.replicaShadow : memory.replicaVariables)[replica]
+                .data()
+      : restored ? memory.shadow.data()
+                 : memory.variables->data();
   return {base + impl->variableOffsets[it->second], info.type.bytes};
 }
 
-Status Session::setScalar(std::string_view name, std::span<const std::byte> bytes) {
+Status Session::setScalar(std::string_view name,
+                          std::span<const std::byte> bytes) {
   auto it = impl->scalarIndex.find(name);
   if (it == impl->scalarIndex.end())
     return invalidArgument(fmt::format("there is no scalar '{}'", name));
   const ScalarInfo &info = impl->scalars[it->second];
   if (bytes.size() != info.type.bytes)
     return invalidArgument(
-        fmt::format("scalar '{}' is of {}: expected {} bytes, found {}", name, typeName(info.type), info.type.bytes, bytes.size()));
-  uint64_t offset = impl->artifact->tables().scalars()->Get(it->second)->offset();
+        fmt::format("scalar '{}' is of {}: expected {} bytes, found {}", name,
+                    typeName(info.type), info.type.bytes, bytes.size()));
+  uint64_t offset =
+      impl->artifact->tables().scalars()->Get(it->second)->offset();
   if (!bytes.empty())
-    std::memcpy(impl->memory.scalars.data() + offset, bytes.data(), bytes.size());
+    std::memcpy(impl->memory.scalars.data() + offset, bytes.data(),
+                bytes.size());
   impl->scalarIsSet[it->second] = true;
   return Status::success();
 }
@@ -110,40 +140,53 @@ Expected<ProgramId> Session::findProgram(std::string_view name) const {
   std::string known;
   for (const ProgramInfo &info : impl->programInfos)
     known += fmt::format("{}'{}'", known.empty() ? "" : ", ", info.name);
-  return invalidArgument(fmt::format("there is no program '{}': the artifact has {}", name, known.empty() ? "none" : known));
+  return invalidArgument(
+      fmt::format("there is no program '{}': the artifact has {}", name,
+                  known.empty() ? "none" : known));
 }
 
-Status Session::bindInput(ProgramId program, unsigned replica, const std::byte *base) {
+Status Session::bindInput(ProgramId program, unsigned replica,
+                          const std::byte *base) {
   if (program >= impl->programs.size() || replica >= replicas())
-    return invalidArgument(fmt::format("program {} or replica {} does not exist", program, replica));
+    return invalidArgument(fmt::format(
+        "program {} or replica {} does not exist", program, replica));
   if (reinterpret_cast<uintptr_t>(base) % inputAlignment != 0)
     return invalidArgument(
-        fmt::format("expected input aligned to {} bytes, found address {}", inputAlignment, static_cast<const void *>(base)));
+        fmt::format("expected input aligned to {} bytes, found address {}",
+                    inputAlignment, static_cast<const void *>(base)));
   // Nobody writes to inputs: the verifier refuses a program that tries to.
   auto *address = const_cast<std::byte *>(base);
   impl->inputs[program][replica] = address;
   if (impl->states[program])
-    impl->states[program]->replicas[replica].bases[size_t(artifact::Space::input)] = address;
+    impl->states[program]
+        ->replicas[replica]
+        .bases[size_t(artifact::Space::input)] = address;
   return Status::success();
 }
 
-Status Session::bindBatches(ProgramId program, unsigned replica, std::vector<const std::byte *> batches) {
+Status Session::bindBatches(ProgramId program, unsigned replica,
+                            std::vector<const std::byte *> batches) {
   if (program >= impl->programs.size() || replica >= replicas())
-    return invalidArgument(fmt::format("program {} or replica {} does not exist", program, replica));
+    return invalidArgument(fmt::format(
+        "program {} or replica {} does not exist", program, replica));
   if (!impl->programs[program]->loadsBatches)
-    return invalidArgument(fmt::format("program '{}' loads no batches", impl->programInfos[program].name));
+    return invalidArgument(fmt::format("program '{}' loads no batches",
+                                       impl->programInfos[program].name));
   std::vector<std::byte *> &bound = impl->batches[program][replica];
   bound.clear();
   for (const std::byte *base : batches) {
     if (reinterpret_cast<uintptr_t>(base) % inputAlignment != 0)
       return invalidArgument(
-          fmt::format("expected a batch aligned to {} bytes, found address {}", inputAlignment, static_cast<const void *>(base)));
+          fmt::format("expected a batch aligned to {} bytes, found address {}",
+                      inputAlignment, static_cast<const void *>(base)));
     // Nobody writes to inputs: the verifier refuses a program that tries to.
     bound.push_back(const_cast<std::byte *>(base));
   }
-  if (auto it = impl->scalarIndex.find("num_batches"); it != impl->scalarIndex.end()) {
+  if (auto it = impl->scalarIndex.find("num_batches");
+      it != impl->scalarIndex.end()) {
     auto count = int64_t(bound.size());
-    LOCKSTEP_RETURN_IF_ERROR(setScalar("num_batches", std::as_bytes(std::span(&count, 1))));
+    LOCKSTEP_RETURN_IF_ERROR(
+        setScalar("num_batches", std::as_bytes(std::span(&count, 1))));
   }
   return Status::success();
 }
@@ -165,23 +208,27 @@ void Session::commit() { impl->executor->commit(); }
 void Session::Impl::keepShadow(const Program &program) {
   if (!options.shadowVariables || !program.writesVariables)
     return;
-  std::memcpy(memory.shadow.data(), memory.variables->data(), role.variableSize);
+  std::memcpy(memory.shadow.data(), memory.variables->data(),
+              role.variableSize);
   for (uint32_t i = 0; i < ranks.count; ++i)
-    std::ranges::copy(memory.replicaVariables[i], memory.replicaShadow[i].begin());
+    std::ranges::copy(memory.replicaVariables[i],
+                      memory.replicaShadow[i].begin());
 }
 
 Status Session::prepare(ProgramId program) {
   LOCKSTEP_RETURN_IF_ERROR(impl->checkReady(program));
   LOCKSTEP_RETURN_IF_ERROR(impl->meetNow());
   if (!impl->states[program]) {
-    Expected<std::unique_ptr<ProgramState>> state =
-        ProgramState::create(*impl->programs[program], impl->memory, impl->executor->workers(), impl->executor->tiles(), impl->inbox.get());
+    Expected<std::unique_ptr<ProgramState>> state = ProgramState::create(
+        *impl->programs[program], impl->memory, impl->executor->workers(),
+        impl->executor->tiles(), impl->inbox.get());
     if (!state) {
       impl->memoryFailed = true;
       return state.status();
     }
     for (uint32_t i = 0; i < replicas(); ++i)
-      (*state)->replicas[i].bases[size_t(artifact::Space::input)] = impl->inputs[program][i];
+      (*state)->replicas[i].bases[size_t(artifact::Space::input)] =
+          impl->inputs[program][i];
     impl->states[program] = std::move(*state);
   }
   if (impl->programs[program]->loadsBatches)
@@ -211,11 +258,13 @@ Status Session::run(std::string_view program) {
   return id ? run(*id) : id.status();
 }
 
-std::vector<int64_t> Session::outputShape(ProgramId program, unsigned output, unsigned replica) const {
+std::vector<int64_t> Session::outputShape(ProgramId program, unsigned output,
+                                          unsigned replica) const {
   const artifact::Buffer *buffer = impl->outputBuffer(program, output);
   if (!buffer)
     return {};
-  std::vector<int64_t> shape = impl->programInfos[program].outputs[output].type.shape;
+  std::vector<int64_t> shape =
+      impl->programInfos[program].outputs[output].type.shape;
   if (!impl->states[program] || replica >= replicas())
     return shape;
   const Replica &state = impl->states[program]->replicas[replica];
@@ -225,17 +274,21 @@ std::vector<int64_t> Session::outputShape(ProgramId program, unsigned output, un
   return shape;
 }
 
-std::span<const std::byte> Session::output(ProgramId program, unsigned output, unsigned replica) const {
+std::span<const std::byte> Session::output(ProgramId program, unsigned output,
+                                           unsigned replica) const {
   const artifact::Buffer *buffer = impl->outputBuffer(program, output);
   if (!buffer || !impl->states[program] || replica >= replicas())
     return {};
-  std::optional<uint64_t> bytes = staticBytes(buffer->type()->element(), outputShape(program, output, replica));
+  std::optional<uint64_t> bytes = staticBytes(
+      buffer->type()->element(), outputShape(program, output, replica));
   if (!bytes || *bytes > buffer->size())
     return {};
   return {impl->states[program]->address(replica, buffer), *bytes};
 }
 
-std::span<const std::byte> Session::output(ProgramId program, std::string_view name, unsigned replica) const {
+std::span<const std::byte> Session::output(ProgramId program,
+                                           std::string_view name,
+                                           unsigned replica) const {
   if (program >= impl->programInfos.size())
     return {};
   const auto &outputs = impl->programInfos[program].outputs;
@@ -247,7 +300,8 @@ std::span<const std::byte> Session::output(ProgramId program, std::string_view n
 
 Status Session::writeTrace() const {
   if (!impl->trace)
-    return invalidArgument("no trace was asked for when the session was created");
+    return invalidArgument(
+        "no trace was asked for when the session was created");
   TraceProcess process{"lockstep", impl->trace.get()};
   return writeTraces(impl->options.traceFile, std::span(&process, 1));
 }
@@ -255,7 +309,9 @@ Status Session::writeTrace() const {
 void Session::abort(const Status &status) { impl->executor->fail(status); }
 uint64_t Session::progress() const { return impl->executor->progress(); }
 uint64_t Session::waiting() const { return impl->executor->waiting(); }
-const ProgramState *Session::currentState() const { return impl->executor->currentState(); }
+const ProgramState *Session::currentState() const {
+  return impl->executor->currentState();
+}
 const Trace *Session::trace() const { return impl->trace.get(); }
 
 } // namespace lockstep::runtime

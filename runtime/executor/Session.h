@@ -1,8 +1,8 @@
 //===- Session.h - runs the programs of an artifact -------------*- C++ -*-===//
 //
-// A session holds what outlives a step: the variables, the host scalars, the memories of the
-// programs and the worker threads. A run executes one program on all replicas and returns when
-// every replica has returned.
+// A session holds what outlives a step: the variables, the host scalars, the
+// memories of the programs and the worker threads. A run executes one program
+// on all replicas and returns when every replica has returned.
 //
 //   auto artifact = Artifact::open("model.lockstep");
 //   auto session = Session::create(*artifact, {.workers = 2});
@@ -41,14 +41,15 @@ class VariableMemory;
 
 /// Why a run was given up: for people, and for tools.
 struct DeadlineReport {
-  /// Several lines: the collective that is waited for, who has arrived, where each replica is.
+  /// Several lines: the collective that is waited for, who has arrived, where
+  /// each replica is.
   std::string text;
   /// The same as one JSON object (see `executor/Report.h` for its keys).
   std::string json;
 };
 
-/// Each breaks one of the safety rules of shared memory on purpose, so that tests can show that
-/// `checkRaces` notices. Never set outside of tests.
+/// Each breaks one of the safety rules of shared memory on purpose, so that
+/// tests can show that `checkRaces` notices. Never set outside of tests.
 enum class BrokenRule : uint8_t {
   none = 0,
   /// A replica goes on before all tiles of its launch are done.
@@ -57,69 +58,90 @@ enum class BrokenRule : uint8_t {
   onceRunsEarly = 2,
   /// A wait returns although members of the collective have not arrived.
   waitReturnsEarly = 3,
-  /// Programs may write shared bytes outside of `once` sections and collectives.
+  /// Programs may write shared bytes outside of `once` sections and
+  /// collectives.
   sharedWritesAnywhere = 4,
   /// Collectives of a part of the replicas may write shared bytes.
   subgroupResultsShared = 5,
 };
 
 struct SessionOptions {
-  /// The role whose programs are run, and which of its ranks are here: `rankCount` of them from `firstRank`; 0: all of the role. Where a
-  /// session counts replicas, it counts these, from 0; faults and reports name ranks.
+  /// The role whose programs are run, and which of its ranks are here:
+  /// `rankCount` of them from `firstRank`; 0: all of the role. Where a session
+  /// counts replicas, it counts these, from 0; faults and reports name ranks.
   std::string role = "worker";
   uint32_t firstRank = 0, rankCount = 0;
-  /// How it meets the other ranks; its `ownRanks` are those of the session. Null: they are not needed, all ranks of all groups are here.
+  /// How it meets the other ranks; its `ownRanks` are those of the session.
+  /// Null: they are not needed, all ranks of all groups are here.
   std::shared_ptr<Network> network = {};
-  /// The variables of the role, if other sessions work on them at the same time (see `Coordinator`). Null: they are this session's alone.
-  /// Error of `create`: a program gives a variable's own memory to a collective, which no command holds.
+  /// The variables of the role, if other sessions work on them at the same time
+  /// (see `Coordinator`). Null: they are this session's alone. Error of
+  /// `create`: a program gives a variable's own memory to a collective, which
+  /// no command holds.
   std::shared_ptr<VariableMemory> variables = {};
-  /// How many clusters share the CPUs: threads of those that are one of several do not spin when there are more of them than CPUs.
+  /// How many clusters share the CPUs: threads of those that are one of several
+  /// do not spin when there are more of them than CPUs.
   unsigned clusters = 1;
-  /// Threads that execute replicas, the one that calls `run` included; 0: one for each CPU this
-  /// process may use. Results do not depend on it.
+  /// Threads that execute replicas, the one that calls `run` included; 0: one
+  /// for each CPU this process may use. Results do not depend on it.
   unsigned workers = 0;
-  /// Kernel target to use, for example "x86-64-v3"; empty: `LOCKSTEP_TARGET` of the environment,
-  /// else the best one that is in the artifact and that this CPU has.
+  /// Kernel target to use, for example "x86-64-v3"; empty: `LOCKSTEP_TARGET` of
+  /// the environment, else the best one that is in the artifact and that this
+  /// CPU has.
   std::string target = {};
-  /// A run fails when no replica has completed a command or a tile for this long.
+  /// A run fails when no replica has completed a command or a tile for this
+  /// long.
   std::chrono::nanoseconds deadline = std::chrono::seconds(60);
   /// Not owned, must outlive the session; null: the system's monotonic clock.
   Clock *clock = nullptr;
-  /// Faults by name and place, for example "pause:replica=2,channel=3" (see `Injection.h`).
+  /// Faults by name and place, for example "pause:replica=2,channel=3" (see
+  /// `Injection.h`).
   std::vector<std::string> injections = {};
   /// Called, from a worker, when an injected fault takes effect, with its text.
   std::function<void(const std::string &)> onInjection = {};
-  /// Called once, from the watchdog thread, when the deadline has passed and before `run` returns.
-  /// A kernel that hangs in the calling thread cannot be cancelled: then `run` never returns and
-  /// this is the place to leave the process (`_exit`).
+  /// Called once, from the watchdog thread, when the deadline has passed and
+  /// before `run` returns. A kernel that hangs in the calling thread cannot be
+  /// cancelled: then `run` never returns and this is the place to leave the
+  /// process (`_exit`).
   std::function<void(const DeadlineReport &)> onDeadline = {};
-  /// Called, from the watchdog thread, when the same replicas have waited for the deadline, for twice as long, and so on, while others
-  /// went on: these may be slow, or in a loop without an end. The run goes on.
+  /// Called, from the watchdog thread, when the same replicas have waited for
+  /// the deadline, for twice as long, and so on, while others went on: these
+  /// may be slow, or in a loop without an end. The run goes on.
   std::function<void(const DeadlineReport &)> onLongWait = {};
-  /// Keep vector clocks over all declared accesses and fail on unordered ones. Slow; one worker.
+  /// Keep vector clocks over all declared accesses and fail on unordered ones.
+  /// Slow; one worker.
   bool checkRaces = false;
-  /// Look at all floats that a launch or collective has written and fail on the first that is not finite: see `FiniteChecker.h`.
+  /// Look at all floats that a launch or collective has written and fail on the
+  /// first that is not finite: see `FiniteChecker.h`.
   bool checkFinite = false;
-  /// Before each run, overwrite the memory of programs, which outlives runs, with what is no number: results must not change (slow).
+  /// Before each run, overwrite the memory of programs, which outlives runs,
+  /// with what is no number: results must not change (slow).
   bool fillMemory = false;
-  /// Keep a copy of what the variables held before each run that writes them: a run that fails leaves them as they were. Costs their
-  /// bytes once more, and copying these. Not with memory that is shared with other sessions.
+  /// Keep a copy of what the variables held before each run that writes them: a
+  /// run that fails leaves them as they were. Costs their bytes once more, and
+  /// copying these. Not with memory that is shared with other sessions.
   bool shadowVariables = false;
-  /// After every so many runs that write variables, compare the copies of mirrored variables between the executors of the role, and fail
-  /// if they differ. 0: never. The same in all executors. Not with memory that is shared with other sessions.
+  /// After every so many runs that write variables, compare the copies of
+  /// mirrored variables between the executors of the role, and fail if they
+  /// differ. 0: never. The same in all executors. Not with memory that is
+  /// shared with other sessions.
   uint64_t checkMirrored = 0;
-  /// More that has to be the same in all executors of a network, as names and values of one line each. What they run, for which CPUs and
-  /// how the ranks are divided is always compared, before the first run.
+  /// More that has to be the same in all executors of a network, as names and
+  /// values of one line each. What they run, for which CPUs and how the ranks
+  /// are divided is always compared, before the first run.
   std::vector<std::pair<std::string, std::string>> agreement = {};
-  /// File that receives the trace (Chrome and Perfetto JSON) in `writeTrace` or the destructor.
+  /// File that receives the trace (Chrome and Perfetto JSON) in `writeTrace` or
+  /// the destructor.
   std::string traceFile = {};
-  /// One of several sessions that a `Cluster` runs together: it watches over them, and writes one trace of all.
+  /// One of several sessions that a `Cluster` runs together: it watches over
+  /// them, and writes one trace of all.
   bool inCluster = false;
   /// For tests only.
   BrokenRule brokenRule = BrokenRule::none;
 };
 
-/// Index of a program among those of the session's role, in the order of the artifact.
+/// Index of a program among those of the session's role, in the order of the
+/// artifact.
 using ProgramId = unsigned;
 
 struct VariableInfo {
@@ -127,7 +149,8 @@ struct VariableInfo {
   TensorInfo type;
   /// One value for each replica, instead of one that all of them share.
   bool perReplica = false;
-  artifact::Synchronization synchronization = artifact::Synchronization::on_write;
+  artifact::Synchronization synchronization =
+      artifact::Synchronization::on_write;
   artifact::Aggregation aggregation = artifact::Aggregation::none;
   /// The artifact holds an initial value, which `create` has already stored.
   bool hasInitial = false;
@@ -136,11 +159,13 @@ struct VariableInfo {
 struct ScalarInfo {
   std::string name;
   TensorInfo type;
-  /// Without a default, `setScalar` must be called before a program that reads it is run.
+  /// Without a default, `setScalar` must be called before a program that reads
+  /// it is run.
   bool hasDefault = false;
 };
 
-/// One tensor of a batch: `type.bytes` bytes at `offset` of the memory given to `bindInput`.
+/// One tensor of a batch: `type.bytes` bytes at `offset` of the memory given to
+/// `bindInput`.
 struct InputInfo {
   std::string name;
   TensorInfo type;
@@ -159,33 +184,39 @@ struct OutputInfo {
 struct ProgramInfo {
   std::string name;
   std::string role;
-  /// Bytes of one replica's batch; 0: the program has no inputs and needs no `bindInput`.
+  /// Bytes of one replica's batch; 0: the program has no inputs and needs no
+  /// `bindInput`.
   uint64_t inputSize = 0;
-  /// The program loads one batch after the other: it needs `bindBatches` instead of `bindInput`.
+  /// The program loads one batch after the other: it needs `bindBatches`
+  /// instead of `bindInput`.
   bool loadsBatches = false;
   std::vector<InputInfo> inputs;
   std::vector<OutputInfo> outputs;
-  /// Outputs that are no tensors and the same after every run: their names and values, as JSON.
+  /// Outputs that are no tensors and the same after every run: their names and
+  /// values, as JSON.
   std::vector<std::pair<std::string, std::string>> constantOutputs;
 };
 
 class ProgramState;
 class Trace;
 
-/// Not thread-safe: one thread at a time uses a session. Spans into variables stay valid as long
-/// as the session; they must not be used while `run` executes.
+/// Not thread-safe: one thread at a time uses a session. Spans into variables
+/// stay valid as long as the session; they must not be used while `run`
+/// executes.
 class Session {
 public:
   /// Alignment that memory given to `bindInput` must have, in bytes.
   static constexpr size_t inputAlignment = 64;
 
-  /// Loads the kernels, allocates and initializes the variables, starts the workers. Variables
-  /// without an initial value in the artifact are zero. Errors: no kernels for this CPU or
-  /// `target`, a malformed injection, out of memory.
-  static Expected<std::unique_ptr<Session>> create(std::shared_ptr<const Artifact> artifact, SessionOptions options = {});
+  /// Loads the kernels, allocates and initializes the variables, starts the
+  /// workers. Variables without an initial value in the artifact are zero.
+  /// Errors: no kernels for this CPU or `target`, a malformed injection, out of
+  /// memory.
+  static Expected<std::unique_ptr<Session>>
+  create(std::shared_ptr<const Artifact> artifact, SessionOptions options = {});
 
-  /// Stops the workers and writes the trace. If a kernel still runs after a deadline, its thread
-  /// and all memory are left behind on purpose.
+  /// Stops the workers and writes the trace. If a kernel still runs after a
+  /// deadline, its thread and all memory are left behind on purpose.
   ~Session();
   Session(const Session &) = delete;
   Session &operator=(const Session &) = delete;
@@ -197,53 +228,68 @@ public:
   std::string_view target() const;
 
   std::span<const VariableInfo> variables() const;
-  /// The bytes of a variable, to read and to write: `type.bytes`, row-major, no padding, aligned to
-  /// its element. Empty if there is no such variable or replica; for a shared variable `replica` is
-  /// ignored. With `shadowVariables`, bytes to read after a failed run have to be asked for again: they are where the copy is.
+  /// The bytes of a variable, to read and to write: `type.bytes`, row-major, no
+  /// padding, aligned to its element. Empty if there is no such variable or
+  /// replica; for a shared variable `replica` is ignored. With
+  /// `shadowVariables`, bytes to read after a failed run have to be asked for
+  /// again: they are where the copy is.
   std::span<std::byte> variable(std::string_view name, unsigned replica = 0);
 
   std::span<const ScalarInfo> scalars() const;
-  /// Sets a host scalar for all following runs; `bytes` must have the size of its type.
+  /// Sets a host scalar for all following runs; `bytes` must have the size of
+  /// its type.
   Status setScalar(std::string_view name, std::span<const std::byte> bytes);
 
   std::span<const ProgramInfo> programs() const;
   Expected<ProgramId> findProgram(std::string_view name) const;
 
-  /// Lets a replica read its batch from `base`: `inputSize` bytes, aligned to `inputAlignment`,
-  /// owned by the caller, who must keep it unchanged until `run` returns; until the process exits if a run has missed its deadline or was
-  /// interrupted, since a kernel that was left behind may still read it. Stays bound for the following runs until it is bound again.
+  /// Lets a replica read its batch from `base`: `inputSize` bytes, aligned to
+  /// `inputAlignment`, owned by the caller, who must keep it unchanged until
+  /// `run` returns; until the process exits if a run has missed its deadline or
+  /// was interrupted, since a kernel that was left behind may still read it.
+  /// Stays bound for the following runs until it is bound again.
   Status bindInput(ProgramId program, unsigned replica, const std::byte *base);
 
-  /// Gives a replica the batches that a program loads, from the first in every run. Each as in `bindInput`; all replicas must have
-  /// as many. A host scalar `num_batches` is set to their number.
-  Status bindBatches(ProgramId program, unsigned replica, std::vector<const std::byte *> batches);
+  /// Gives a replica the batches that a program loads, from the first in every
+  /// run. Each as in `bindInput`; all replicas must have as many. A host scalar
+  /// `num_batches` is set to their number.
+  Status bindBatches(ProgramId program, unsigned replica,
+                     std::vector<const std::byte *> batches);
 
-  /// Executes the program once on all replicas. Errors: an input that is not bound, a scalar that
-  /// is not set, a deadline, a broken bound, a race. After the last three, and after a failed
-  /// allocation of the program's memory, the session is poisoned: variables can be read, see
-  /// `variablesIntact`, but nothing runs any more.
+  /// Executes the program once on all replicas. Errors: an input that is not
+  /// bound, a scalar that is not set, a deadline, a broken bound, a race. After
+  /// the last three, and after a failed allocation of the program's memory, the
+  /// session is poisoned: variables can be read, see `variablesIntact`, but
+  /// nothing runs any more.
   Status run(ProgramId program);
   Status run(std::string_view program);
 
-  /// The value of an output after a successful run of `program`; valid until its next run, or, for
-  /// an output that is a variable, until any run. Empty if there is no such output or replica.
-  std::span<const std::byte> output(ProgramId program, unsigned output, unsigned replica = 0) const;
-  std::span<const std::byte> output(ProgramId program, std::string_view name, unsigned replica = 0) const;
+  /// The value of an output after a successful run of `program`; valid until
+  /// its next run, or, for an output that is a variable, until any run. Empty
+  /// if there is no such output or replica.
+  std::span<const std::byte> output(ProgramId program, unsigned output,
+                                    unsigned replica = 0) const;
+  std::span<const std::byte> output(ProgramId program, std::string_view name,
+                                    unsigned replica = 0) const;
   /// The shape of an output after a run, dynamic dimensions filled in.
-  std::vector<int64_t> outputShape(ProgramId program, unsigned output, unsigned replica = 0) const;
+  std::vector<int64_t> outputShape(ProgramId program, unsigned output,
+                                   unsigned replica = 0) const;
 
-  /// Workers of the run in progress that wait because no replica can go on. If it equals
-  /// `workers()` then nothing will ever happen in this run but its deadline. May be called from any
-  /// thread.
+  /// Workers of the run in progress that wait because no replica can go on. If
+  /// it equals `workers()` then nothing will ever happen in this run but its
+  /// deadline. May be called from any thread.
   unsigned idleWorkers() const;
 
   bool poisoned() const;
-  /// False if the run that poisoned the session may have written a variable: what the variables
-  /// hold is then neither the state before the step nor the one after it. Never false with `shadowVariables`.
+  /// False if the run that poisoned the session may have written a variable:
+  /// what the variables hold is then neither the state before the step nor the
+  /// one after it. Never false with `shadowVariables`.
   bool variablesIntact() const;
-  /// Whether `variable` gives the copy that was made before the run that failed.
+  /// Whether `variable` gives the copy that was made before the run that
+  /// failed.
   bool variablesRestored() const;
-  /// The report of the deadline that poisoned the session; empty text otherwise.
+  /// The report of the deadline that poisoned the session; empty text
+  /// otherwise.
   const DeadlineReport &deadlineReport() const;
   /// Completed runs of all programs.
   uint64_t completedRuns() const;
@@ -251,15 +297,18 @@ public:
   /// Writes what has been traced so far to `SessionOptions::traceFile`.
   Status writeTrace() const;
 
-  // What a `Cluster` needs to run several sessions together. `run` is `prepare`, then `execute`.
+  // What a `Cluster` needs to run several sessions together. `run` is
+  // `prepare`, then `execute`.
 
-  /// Finds all errors that can be seen before the run begins, and does not wait for anybody.
+  /// Finds all errors that can be seen before the run begins, and does not wait
+  /// for anybody.
   Status prepare(ProgramId program);
   Status execute(ProgramId program);
   /// The run has succeeded, everywhere: what it has written to variables stays.
   void commit();
-  /// Ends the run at hand, if there is one; the session is poisoned. From any thread. Kernels that hang are not waited for if the
-  /// status is a missed deadline or an interruption.
+  /// Ends the run at hand, if there is one; the session is poisoned. From any
+  /// thread. Kernels that hang are not waited for if the status is a missed
+  /// deadline or an interruption.
   void abort(const Status &status);
   /// See `Executor`. From any thread.
   uint64_t progress() const;

@@ -13,24 +13,28 @@ void Session::Impl::introduce() {
     return;
   std::string division;
   for (const RankRange &range : options.network->executors())
-    division += fmt::format("{}{}-{}", division.empty() ? "" : ", ", range.first, range.end() - 1);
+    division += fmt::format("{}{}-{}", division.empty() ? "" : ", ",
+                            range.first, range.end() - 1);
   Facts facts = {{"artifact (SHA-256)", artifact->digestHex()},
                  {"division of the ranks", division},
                  {"kernel target", std::string(binary.target())},
-                 {"number of runs between comparisons of mirrored variables", std::to_string(options.checkMirrored)}};
+                 {"number of runs between comparisons of mirrored variables",
+                  std::to_string(options.checkMirrored)}};
   facts.insert(facts.end(), options.agreement.begin(), options.agreement.end());
   options.network->post(introduction, 0, toText(facts));
 }
 
 /// Waits for what the executors with ranks of `among` post.
-Status Session::Impl::exchange(std::string_view topic, uint64_t round, const RankRange &among, std::string_view what,
+Status Session::Impl::exchange(std::string_view topic, uint64_t round,
+                               const RankRange &among, std::string_view what,
                                std::vector<Statement> &statements) {
   Network &network = *options.network;
   std::span<const RankRange> executors = network.executors();
   std::function<std::vector<uint32_t>()> missing = [&] {
     std::vector<uint32_t> result;
     for (uint32_t i = 0; i < executors.size(); ++i)
-      if (among.contains(executors[i].first) && !network.posted(i, topic, round))
+      if (among.contains(executors[i].first) &&
+          !network.posted(i, topic, round))
         result.push_back(i);
     return result;
   };
@@ -45,7 +49,8 @@ Status Session::Impl::meet() {
   if (!options.network || hasMet)
     return Status::success();
   std::vector<Statement> statements;
-  LOCKSTEP_RETURN_IF_ERROR(exchange(introduction, 0, {0, ~0u}, "executors to say what they run", statements));
+  LOCKSTEP_RETURN_IF_ERROR(exchange(
+      introduction, 0, {0, ~0u}, "executors to say what they run", statements));
   Status status = compareFacts(statements);
   if (!status.ok())
     executor->fail(status);
@@ -54,14 +59,17 @@ Status Session::Impl::meet() {
 }
 
 Status Session::Impl::meetNow() {
-  for (uint32_t i = 0; options.network && !hasMet && i < options.network->executors().size(); ++i)
+  for (uint32_t i = 0;
+       options.network && !hasMet && i < options.network->executors().size();
+       ++i)
     if (!options.network->posted(i, introduction, 0))
       return Status::success();
   return meet();
 }
 
 Status Session::Impl::compareMirrored(const Program &program) {
-  if (!options.network || !options.checkMirrored || !program.writesVariables || ++updates % options.checkMirrored)
+  if (!options.network || !options.checkMirrored || !program.writesVariables ||
+      ++updates % options.checkMirrored)
     return Status::success();
   std::vector<std::string> names;
   std::string fingerprints;
@@ -69,15 +77,21 @@ Status Session::Impl::compareMirrored(const Program &program) {
     if (variables[i].perReplica)
       continue;
     names.push_back(variables[i].name);
-    Fingerprint fingerprint = fingerprintOf({memory.variables->data() + variableOffsets[i], variables[i].type.bytes});
+    Fingerprint fingerprint =
+        fingerprintOf({memory.variables->data() + variableOffsets[i],
+                       variables[i].type.bytes});
     fingerprints.append(fingerprint.data(), fingerprint.size());
   }
   std::string topic = fmt::format("variables of {}", role.name);
   uint64_t round = comparisons++;
   options.network->post(topic, round, std::move(fingerprints));
   std::vector<Statement> statements;
-  LOCKSTEP_RETURN_IF_ERROR(exchange(topic, round, role.ranks, "the fingerprints of mirrored variables", statements));
-  Status status = compareCopies(statements, names, fmt::format("after run {} of program '{}'", runs + 1, program.name()));
+  LOCKSTEP_RETURN_IF_ERROR(exchange(topic, round, role.ranks,
+                                    "the fingerprints of mirrored variables",
+                                    statements));
+  Status status = compareCopies(
+      statements, names,
+      fmt::format("after run {} of program '{}'", runs + 1, program.name()));
   if (!status.ok())
     executor->fail(status);
   return status;

@@ -27,7 +27,8 @@ namespace lockstep::runtime {
 
 class Session::Impl {
 public:
-  Status initialize(std::shared_ptr<const Artifact> given, SessionOptions givenOptions);
+  Status initialize(std::shared_ptr<const Artifact> given,
+                    SessionOptions givenOptions);
 
   Status findRanks();
   Status checkMembers() const;
@@ -41,18 +42,24 @@ public:
   Status checkReady(ProgramId program);
   // What executors tell each other (SessionAgreement.cpp).
   void introduce();
-  /// Before the first run: waits until all executors have introduced themselves, and compares.
+  /// Before the first run: waits until all executors have introduced
+  /// themselves, and compares.
   Status meet();
   /// The same if all of them are known to have done so.
   Status meetNow();
   /// After a run that may have written variables.
   Status compareMirrored(const Program &program);
-  Status exchange(std::string_view topic, uint64_t round, const RankRange &among, std::string_view what,
+  Status exchange(std::string_view topic, uint64_t round,
+                  const RankRange &among, std::string_view what,
                   std::vector<Statement> &statements);
 
   void keepShadow(const Program &program);
-  bool variablesRestored() const { return options.shadowVariables && executor->failed() && executor->variablesTouched(); }
-  const artifact::Buffer *outputBuffer(ProgramId program, unsigned output) const;
+  bool variablesRestored() const {
+    return options.shadowVariables && executor->failed() &&
+           executor->variablesTouched();
+  }
+  const artifact::Buffer *outputBuffer(ProgramId program,
+                                       unsigned output) const;
 
   std::shared_ptr<const Artifact> artifact;
   SessionOptions options;
@@ -70,7 +77,8 @@ public:
   std::vector<ProgramInfo> programInfos;
   /// In the memory of each variable's space.
   std::vector<uint64_t> variableOffsets;
-  std::unordered_map<std::string_view, unsigned> variableIndex, scalarIndex, programIndex;
+  std::unordered_map<std::string_view, unsigned> variableIndex, scalarIndex,
+      programIndex;
 
   std::vector<std::unique_ptr<Program>> programs;
   std::vector<std::vector<std::byte *>> inputs;
@@ -88,7 +96,8 @@ public:
   uint64_t updates = 0, comparisons = 0;
   bool hasMet = false;
   bool memoryFailed = false;
-  /// Destroyed before everything above, which its threads may look at until they are joined.
+  /// Destroyed before everything above, which its threads may look at until
+  /// they are joined.
   std::unique_ptr<Executor> executor;
 };
 

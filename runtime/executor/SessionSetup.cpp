@@ -20,7 +20,8 @@ static TensorInfo tensorInfo(const artifact::TensorType *type, uint64_t bytes) {
   return info;
 }
 
-Status Session::Impl::initialize(std::shared_ptr<const Artifact> given, SessionOptions givenOptions) {
+Status Session::Impl::initialize(std::shared_ptr<const Artifact> given,
+                                 SessionOptions givenOptions) {
   artifact = std::move(given);
   options = std::move(givenOptions);
   LOCKSTEP_RETURN_IF_ERROR(findRanks());
@@ -28,7 +29,8 @@ Status Session::Impl::initialize(std::shared_ptr<const Artifact> given, SessionO
     return invalidArgument("expected a deadline above 0");
   constexpr unsigned mostWorkers = 4096;
   if (options.workers > mostWorkers)
-    return invalidArgument(fmt::format("expected at most {} workers, found {}", mostWorkers, options.workers));
+    return invalidArgument(fmt::format("expected at most {} workers, found {}",
+                                       mostWorkers, options.workers));
   LOCKSTEP_RETURN_IF_ERROR(parseInjections());
   Expected<CpuBinary> loaded = CpuBinary::load(*artifact, options.target);
   if (!loaded)
@@ -43,7 +45,8 @@ Status Session::Impl::initialize(std::shared_ptr<const Artifact> given, SessionO
   executorOptions.workers = options.workers ? options.workers : availableCpus();
   if (options.checkRaces)
     executorOptions.workers = 1;
-  executorOptions.deadline = options.inCluster ? std::chrono::nanoseconds(0) : options.deadline;
+  executorOptions.deadline =
+      options.inCluster ? std::chrono::nanoseconds(0) : options.deadline;
   executorOptions.clock = options.clock ? options.clock : &Clock::system();
   executorOptions.injections = injections;
   executorOptions.onInjection = options.onInjection;
@@ -51,7 +54,8 @@ Status Session::Impl::initialize(std::shared_ptr<const Artifact> given, SessionO
   executorOptions.onLongWait = options.onLongWait;
   executorOptions.network = options.network.get();
   executorOptions.clusters = options.clusters;
-  executorOptions.brokenRule = options.checkRaces ? options.brokenRule : BrokenRule::none;
+  executorOptions.brokenRule =
+      options.checkRaces ? options.brokenRule : BrokenRule::none;
   executor = std::make_unique<Executor>(std::move(executorOptions));
   LOCKSTEP_RETURN_IF_ERROR(executor->status());
   if (!options.traceFile.empty()) {
@@ -76,21 +80,34 @@ Status Session::Impl::initialize(std::shared_ptr<const Artifact> given, SessionO
 
 Status Session::Impl::findRanks() {
   std::vector<RoleInfo> roles = rolesOf(artifact->tables());
-  auto found = std::find_if(roles.begin(), roles.end(), [&](const RoleInfo &known) { return known.name == options.role; });
+  auto found =
+      std::find_if(roles.begin(), roles.end(), [&](const RoleInfo &known) {
+        return known.name == options.role;
+      });
   if (found == roles.end())
-    return invalidArgument(fmt::format("the artifact has no role '{}'", options.role));
+    return invalidArgument(
+        fmt::format("the artifact has no role '{}'", options.role));
   role = *found;
   roleIndex = uint32_t(found - roles.begin());
-  ranks = options.rankCount ? RankRange{options.firstRank, options.rankCount} : role.ranks;
-  if (!role.ranks.contains(ranks.first) || ranks.count > role.ranks.end() - ranks.first)
-    return invalidArgument(fmt::format("role '{}' has {} ranks from {}, found {} from {}", role.name, role.ranks.count, role.ranks.first,
-                                       ranks.count, ranks.first));
+  ranks = options.rankCount ? RankRange{options.firstRank, options.rankCount}
+                            : role.ranks;
+  if (!role.ranks.contains(ranks.first) ||
+      ranks.count > role.ranks.end() - ranks.first)
+    return invalidArgument(fmt::format(
+        "role '{}' has {} ranks from {}, found {} from {}", role.name,
+        role.ranks.count, role.ranks.first, ranks.count, ranks.first));
   if (!options.network)
     return Status::success();
   if (options.network->ownRanks() != ranks)
-    return invalidArgument(fmt::format("the network's executor {} has {} ranks from {}, the session {} from {}", options.network->self(),
-                                       options.network->ownRanks().count, options.network->ownRanks().first, ranks.count, ranks.first));
-  inbox = std::make_unique<NetworkInbox>(*options.network, artifact->tables().programs() ? artifact->tables().programs()->size() : 0);
+    return invalidArgument(fmt::format(
+        "the network's executor {} has {} ranks from {}, the session {} from "
+        "{}",
+        options.network->self(), options.network->ownRanks().count,
+        options.network->ownRanks().first, ranks.count, ranks.first));
+  inbox = std::make_unique<NetworkInbox>(
+      *options.network, artifact->tables().programs()
+                            ? artifact->tables().programs()->size()
+                            : 0);
   return Status::success();
 }
 
@@ -101,24 +118,32 @@ Status Session::Impl::checkMembers() const {
   for (const std::unique_ptr<Program> &program : programs)
     for (const auto &plan : program->plans)
       if (!plan->isLocal())
-        return invalidArgument(fmt::format("{}: it has ranks outside of this session ({} from {} of role '{}'), which has no network",
-                                           program->place(program->channelCommands[plan->channel]), ranks.count, ranks.first, role.name));
+        return invalidArgument(
+            fmt::format("{}: it has ranks outside of this session ({} from {} "
+                        "of role '{}'), which has no network",
+                        program->place(program->channelCommands[plan->channel]),
+                        ranks.count, ranks.first, role.name));
   return Status::success();
 }
 
-/// A collective reads its operands and writes its results at any time until it is complete, and no command holds them so long.
+/// A collective reads its operands and writes its results at any time until it
+/// is complete, and no command holds them so long.
 Status Session::Impl::checkShared() const {
   for (const std::unique_ptr<Program> &program : programs)
     for (uint32_t i = 0; options.variables && i < program->code.size(); ++i) {
-      const artifact::Start *start = program->tables->commands()->Get(i)->body_as_Start();
+      const artifact::Start *start =
+          program->tables->commands()->Get(i)->body_as_Start();
       if (!start)
         continue;
       for (const auto *buffers : {start->operands(), start->results()})
         for (uint32_t k = 0; buffers && k < buffers->size(); ++k)
-          if (program->tables->buffers()->Get(buffers->Get(k))->space() == artifact::Space::variable)
-            return invalidArgument(fmt::format("{}: it works on a variable itself, not on a copy, which several workers may change at any "
-                                               "time: compile the step with --strategy=parameter_server",
-                                               program->place(i)));
+          if (program->tables->buffers()->Get(buffers->Get(k))->space() ==
+              artifact::Space::variable)
+            return invalidArgument(fmt::format(
+                "{}: it works on a variable itself, not on a copy, which "
+                "several workers may change at any "
+                "time: compile the step with --strategy=parameter_server",
+                program->place(i)));
     }
   return Status::success();
 }
@@ -132,7 +157,9 @@ Status Session::Impl::parseInjections() {
     for (const RoleInfo &known : rolesOf(artifact->tables()))
       total = std::max(total, known.ranks.end());
     if (injection->replica >= total)
-      return invalidArgument(fmt::format("injection '{}': replica {} does not exist among {}", text, injection->replica, total));
+      return invalidArgument(
+          fmt::format("injection '{}': replica {} does not exist among {}",
+                      text, injection->replica, total));
     injections.push_back(std::move(*injection));
   }
   return Status::success();
@@ -141,21 +168,30 @@ Status Session::Impl::parseInjections() {
 Status Session::Impl::allocateMemory() {
   const artifact::Artifact &tables = artifact->tables();
   if (options.variables && options.shadowVariables)
-    return invalidArgument("expected no shadowVariables with variables that other sessions change at any time");
+    return invalidArgument("expected no shadowVariables with variables that "
+                           "other sessions change at any time");
   if (options.variables && options.checkMirrored)
-    return invalidArgument("expected no checkMirrored with variables that other sessions change at any time");
+    return invalidArgument("expected no checkMirrored with variables that "
+                           "other sessions change at any time");
   memory.variables = options.variables;
   if (!memory.variables) {
-    Expected<std::shared_ptr<VariableMemory>> created = VariableMemory::create(*artifact, roleIndex);
+    Expected<std::shared_ptr<VariableMemory>> created =
+        VariableMemory::create(*artifact, roleIndex);
     if (!created)
       return created.status();
     memory.variables = std::move(*created);
   }
-  LOCKSTEP_RETURN_IF_ERROR(Arenas::allocate(ranks.count, role.replicaVariableSize).moveTo(memory.replicaVariables));
-  LOCKSTEP_RETURN_IF_ERROR(Memory::allocate(tables.scalar_size()).moveTo(memory.scalars));
+  LOCKSTEP_RETURN_IF_ERROR(
+      Arenas::allocate(ranks.count, role.replicaVariableSize)
+          .moveTo(memory.replicaVariables));
+  LOCKSTEP_RETURN_IF_ERROR(
+      Memory::allocate(tables.scalar_size()).moveTo(memory.scalars));
   if (options.shadowVariables) {
-    LOCKSTEP_RETURN_IF_ERROR(Memory::allocate(role.variableSize).moveTo(memory.shadow));
-    LOCKSTEP_RETURN_IF_ERROR(Arenas::allocate(ranks.count, role.replicaVariableSize).moveTo(memory.replicaShadow));
+    LOCKSTEP_RETURN_IF_ERROR(
+        Memory::allocate(role.variableSize).moveTo(memory.shadow));
+    LOCKSTEP_RETURN_IF_ERROR(
+        Arenas::allocate(ranks.count, role.replicaVariableSize)
+            .moveTo(memory.replicaShadow));
   }
   return Status::success();
 }
@@ -165,16 +201,21 @@ void Session::Impl::initializeVariables() {
   const artifact::Artifact &tables = artifact->tables();
   if (tables.variables())
     for (const artifact::Variable *variable : *tables.variables()) {
-      if (variable->initial() < 0 || variable->role() != roleIndex || variable->space() != artifact::Space::replica_variable)
+      if (variable->initial() < 0 || variable->role() != roleIndex ||
+          variable->space() != artifact::Space::replica_variable)
         continue;
-      std::span<const std::byte> value = artifact->segment(uint32_t(variable->initial()));
+      std::span<const std::byte> value =
+          artifact->segment(uint32_t(variable->initial()));
       for (uint32_t i = 0; i < ranks.count && !value.empty(); ++i)
-        std::memcpy(memory.replicaVariables[i].data() + variable->offset(), value.data(), value.size());
+        std::memcpy(memory.replicaVariables[i].data() + variable->offset(),
+                    value.data(), value.size());
     }
   if (tables.scalars())
     for (const artifact::Scalar *scalar : *tables.scalars())
       if (scalar->default_value() && scalar->default_value()->size())
-        std::memcpy(memory.scalars.data() + scalar->offset(), scalar->default_value()->data(), scalar->default_value()->size());
+        std::memcpy(memory.scalars.data() + scalar->offset(),
+                    scalar->default_value()->data(),
+                    scalar->default_value()->size());
 }
 
 Status Session::Impl::loadPrograms() {
@@ -183,7 +224,8 @@ Status Session::Impl::loadPrograms() {
     if (tables->Get(i)->role()->string_view() != role.name)
       continue;
     Expected<std::unique_ptr<Program>> program =
-        Program::decode(*artifact, *tables->Get(i), ranks, binary, injections, /*sharesVariables=*/options.variables != nullptr);
+        Program::decode(*artifact, *tables->Get(i), ranks, binary, injections,
+                        /*sharesVariables=*/options.variables != nullptr);
     if (!program)
       return program.status();
     programs.push_back(std::move(*program));
@@ -195,7 +237,8 @@ Status Session::Impl::loadPrograms() {
   LOCKSTEP_RETURN_IF_ERROR(checkFaults(injections, programs, ranks));
   uint64_t largest = 0;
   for (const std::unique_ptr<Program> &program : programs)
-    largest = std::max(largest, program->loadsBatches ? program->tables->input_size() : 0);
+    largest = std::max(
+        largest, program->loadsBatches ? program->tables->input_size() : 0);
   Expected<Memory> allocated = Memory::allocate(largest);
   if (!allocated)
     return allocated.status();
@@ -206,39 +249,59 @@ Status Session::Impl::loadPrograms() {
 
 void Session::Impl::describe() {
   const artifact::Artifact &tables = artifact->tables();
-  for (uint32_t i = 0; tables.variables() && i < tables.variables()->size(); ++i) {
+  for (uint32_t i = 0; tables.variables() && i < tables.variables()->size();
+       ++i) {
     const artifact::Variable *variable = tables.variables()->Get(i);
     if (variable->role() != roleIndex)
       continue;
-    variableIndex.emplace(variable->name()->string_view(), uint32_t(variables.size()));
+    variableIndex.emplace(variable->name()->string_view(),
+                          uint32_t(variables.size()));
     variableOffsets.push_back(variable->offset());
-    variables.push_back({variable->name()->str(), tensorInfo(variable->type(), 0), variable->space() == artifact::Space::replica_variable,
-                         variable->synchronization(), variable->aggregation(), variable->initial() >= 0});
+    variables.push_back({variable->name()->str(),
+                         tensorInfo(variable->type(), 0),
+                         variable->space() == artifact::Space::replica_variable,
+                         variable->synchronization(), variable->aggregation(),
+                         variable->initial() >= 0});
   }
   for (uint32_t i = 0; tables.scalars() && i < tables.scalars()->size(); ++i) {
     const artifact::Scalar *scalar = tables.scalars()->Get(i);
-    bool hasDefault = scalar->default_value() && scalar->default_value()->size() > 0;
-    scalars.push_back({scalar->name()->str(), tensorInfo(scalar->type(), 0), hasDefault});
+    bool hasDefault =
+        scalar->default_value() && scalar->default_value()->size() > 0;
+    scalars.push_back(
+        {scalar->name()->str(), tensorInfo(scalar->type(), 0), hasDefault});
     scalarIsSet.push_back(hasDefault);
     scalarIndex.emplace(scalar->name()->string_view(), i);
   }
   for (uint32_t i = 0; i < programs.size(); ++i) {
     const artifact::Program &program = *programs[i]->tables;
-    ProgramInfo info{program.name()->str(), program.role()->str(), program.input_size(), programs[i]->loadsBatches, {}, {}, {}};
+    ProgramInfo info{program.name()->str(),
+                     program.role()->str(),
+                     program.input_size(),
+                     programs[i]->loadsBatches,
+                     {},
+                     {},
+                     {}};
     if (program.inputs())
       for (const artifact::Binding *input : *program.inputs())
-        info.inputs.push_back({input->name()->str(), tensorInfo(input->type(), 0), input->offset()});
+        info.inputs.push_back({input->name()->str(),
+                               tensorInfo(input->type(), 0), input->offset()});
     if (program.outputs())
       for (const artifact::Output *output : *program.outputs()) {
-        const artifact::Buffer *buffer = program.buffers()->Get(output->buffer());
-        bool perReplica = buffer->space() == artifact::Space::replica || buffer->space() == artifact::Space::replica_variable ||
-                          buffer->space() == artifact::Space::rank;
-        info.outputs.push_back({output->name()->str(), output->kind(), tensorInfo(buffer->type(), buffer->size()), perReplica});
+        const artifact::Buffer *buffer =
+            program.buffers()->Get(output->buffer());
+        bool perReplica =
+            buffer->space() == artifact::Space::replica ||
+            buffer->space() == artifact::Space::replica_variable ||
+            buffer->space() == artifact::Space::rank;
+        info.outputs.push_back({output->name()->str(), output->kind(),
+                                tensorInfo(buffer->type(), buffer->size()),
+                                perReplica});
       }
     if (tables.constant_outputs())
       for (const artifact::ConstantOutput *output : *tables.constant_outputs())
         if (output->program()->string_view() == info.name)
-          info.constantOutputs.emplace_back(output->name()->str(), output->value()->str());
+          info.constantOutputs.emplace_back(output->name()->str(),
+                                            output->value()->str());
     programInfos.push_back(std::move(info));
     programIndex.emplace(program.name()->string_view(), i);
   }

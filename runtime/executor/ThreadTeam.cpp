@@ -12,13 +12,15 @@ ThreadTeam::~ThreadTeam() {
     thread.join();
 }
 
-Status ThreadTeam::start(unsigned count, std::chrono::nanoseconds given, std::function<bool(unsigned)> function) {
+Status ThreadTeam::start(unsigned count, std::chrono::nanoseconds given,
+                         std::function<bool(unsigned)> function) {
   spinTime = given;
   work = std::move(function);
   for (unsigned index = 0; index < count; ++index) {
     Expected<std::thread> thread = startThread([this, index] { main(index); });
     if (!thread)
-      return thread.status().withContext(fmt::format("expected {} threads, found {}", count, index));
+      return thread.status().withContext(
+          fmt::format("expected {} threads, found {}", count, index));
     threads.push_back(std::move(*thread));
   }
   return Status::success();
@@ -30,7 +32,8 @@ void ThreadTeam::main(unsigned index) {
     if (work(index))
       continue;
     auto begin = std::chrono::steady_clock::now();
-    while (!starts.changed(key) && std::chrono::steady_clock::now() - begin < spinTime)
+    while (!starts.changed(key) &&
+           std::chrono::steady_clock::now() - begin < spinTime)
       for (int i = 0; i < 32; ++i)
         spinPause();
     if (!starts.changed(key) && !quit.load(std::memory_order_acquire))

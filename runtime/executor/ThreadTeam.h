@@ -16,27 +16,34 @@
 
 namespace lockstep::runtime {
 
-/// Threads that wait for work together. A kernel cannot be cancelled: a thread that does not come back from one is abandoned, and what
-/// it may still use is kept until the process exits.
+/// Threads that wait for work together. A kernel cannot be cancelled: a thread
+/// that does not come back from one is abandoned, and what it may still use is
+/// kept until the process exits.
 class ThreadTeam {
 public:
   ThreadTeam() = default;
-  /// Joins the threads, unless they have been abandoned: nobody is in `work` for long.
+  /// Joins the threads, unless they have been abandoned: nobody is in `work`
+  /// for long.
   ~ThreadTeam();
   ThreadTeam(const ThreadTeam &) = delete;
   ThreadTeam &operator=(const ThreadTeam &) = delete;
 
-  /// Starts `count` threads. Each calls `work`, with its index, as long as that returns true; false: there was nothing to do. Then it
-  /// looks again and again for `spinTime`, and sleeps until `wake`. Called once. Error: the system gives no more threads; those that it
-  /// has given end with this object.
-  Status start(unsigned count, std::chrono::nanoseconds spinTime, std::function<bool(unsigned)> work);
+  /// Starts `count` threads. Each calls `work`, with its index, as long as that
+  /// returns true; false: there was nothing to do. Then it looks again and
+  /// again for `spinTime`, and sleeps until `wake`. Called once. Error: the
+  /// system gives no more threads; those that it has given end with this
+  /// object.
+  Status start(unsigned count, std::chrono::nanoseconds spinTime,
+               std::function<bool(unsigned)> work);
   size_t size() const { return threads.size(); }
   /// There is work.
   void wake() { starts.notify(); }
 
-  /// After a failure, when everybody has been told to stop: waits a moment until nobody is inside any more. False if somebody stays.
+  /// After a failure, when everybody has been told to stop: waits a moment
+  /// until nobody is inside any more. False if somebody stays.
   static bool becomesEmpty(const std::function<bool()> &isInside);
-  /// Lets go of the threads. They end as soon as they come back, if they ever do; this object must be kept until the process exits.
+  /// Lets go of the threads. They end as soon as they come back, if they ever
+  /// do; this object must be kept until the process exits.
   void abandon();
 
 private:

@@ -15,21 +15,25 @@ void TileScheduler::takeTiles(Job &job, uint32_t worker) {
       break;
     own.tile.store(tile, std::memory_order_relaxed);
     job.function(tile, worker);
-    own.completed.store(own.completed.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    own.completed.store(own.completed.load(std::memory_order_relaxed) + 1,
+                        std::memory_order_relaxed);
   }
   own.tile.store(-1, std::memory_order_relaxed);
 }
 
-std::vector<TileScheduler::Place> TileScheduler::tilesInProgress(uint32_t worker) const {
+std::vector<TileScheduler::Place>
+TileScheduler::tilesInProgress(uint32_t worker) const {
   std::vector<Place> places;
   for (uint32_t helper = 0; helper < jobs.size(); ++helper)
     if (int64_t tile = jobs[helper].tile.load(std::memory_order_relaxed);
-        tile >= 0 && jobs[helper].owner.load(std::memory_order_relaxed) == worker)
+        tile >= 0 &&
+        jobs[helper].owner.load(std::memory_order_relaxed) == worker)
       places.push_back({helper, tile});
   return places;
 }
 
-Status TileScheduler::runTiles(uint32_t worker, int64_t tiles, const TileFunction &function) {
+Status TileScheduler::runTiles(uint32_t worker, int64_t tiles,
+                               const TileFunction &function) {
   if (jobs.size() == 1 || tiles < 2) {
     for (int64_t tile = 0; tile < tiles; ++tile)
       function(tile, worker);
@@ -43,11 +47,15 @@ Status TileScheduler::runTiles(uint32_t worker, int64_t tiles, const TileFunctio
   events.notify();
   takeTiles(job, worker);
 
-  // A helper first counts itself, then looks whether the job is open; here it is the other way
-  // round, and so either it is seen below or it sees that there is nothing to help with.
+  // A helper first counts itself, then looks whether the job is open; here it
+  // is the other way round, and so either it is seen below or it sees that
+  // there is nothing to help with.
   job.open.store(false, std::memory_order_seq_cst);
-  // Once a helper is not waited for, it may be inside of the function for ever: the job stays as it is, and is not used again.
-  for (uint32_t spins = 0; job.helpers.load(std::memory_order_seq_cst) != 0 && !leavesKernels.load(std::memory_order_relaxed); ++spins) {
+  // Once a helper is not waited for, it may be inside of the function for ever:
+  // the job stays as it is, and is not used again.
+  for (uint32_t spins = 0; job.helpers.load(std::memory_order_seq_cst) != 0 &&
+                           !leavesKernels.load(std::memory_order_relaxed);
+       ++spins) {
     constexpr uint32_t spinsBeforeYield = 1000;
     if (spins < spinsBeforeYield)
       spinPause();
@@ -56,7 +64,8 @@ Status TileScheduler::runTiles(uint32_t worker, int64_t tiles, const TileFunctio
   }
   // Of those who have left early because of it, each has seen it before.
   if (leavesKernels.load(std::memory_order_seq_cst))
-    return {StatusCode::interrupted, "the run was given up in the middle of tiles"};
+    return {StatusCode::interrupted,
+            "the run was given up in the middle of tiles"};
   return Status::success();
 }
 
@@ -66,7 +75,8 @@ bool TileScheduler::help(uint32_t worker) {
     if (!job.open.load(std::memory_order_relaxed))
       continue;
     job.helpers.fetch_add(1, std::memory_order_seq_cst);
-    if (job.open.load(std::memory_order_seq_cst) && job.next.load(std::memory_order_relaxed) < job.tiles) {
+    if (job.open.load(std::memory_order_seq_cst) &&
+        job.next.load(std::memory_order_relaxed) < job.tiles) {
       takeTiles(job, worker);
       helped = true;
     }

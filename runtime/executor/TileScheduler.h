@@ -12,15 +12,19 @@
 
 namespace lockstep::runtime {
 
-/// Each worker can offer the tiles of one operation; workers without a runnable replica take some.
-/// Which worker executes a tile never matters for its result.
+/// Each worker can offer the tiles of one operation; workers without a runnable
+/// replica take some. Which worker executes a tile never matters for its
+/// result.
 class TileScheduler final : public TileRunner {
 public:
-  /// Nobody is waited for any more once `leavesKernels` is true, which it stays; then nothing is offered any more.
-  TileScheduler(uint32_t workers, EventCount &events, const std::atomic<bool> &leavesKernels)
+  /// Nobody is waited for any more once `leavesKernels` is true, which it
+  /// stays; then nothing is offered any more.
+  TileScheduler(uint32_t workers, EventCount &events,
+                const std::atomic<bool> &leavesKernels)
       : jobs(workers), events(events), leavesKernels(leavesKernels) {}
 
-  Status runTiles(uint32_t worker, int64_t tiles, const TileFunction &function) override;
+  Status runTiles(uint32_t worker, int64_t tiles,
+                  const TileFunction &function) override;
 
   /// Executes tiles that other workers offer; false if there were none.
   bool help(uint32_t worker);
@@ -32,7 +36,8 @@ public:
     uint32_t worker = 0;
     int64_t tile = 0;
   };
-  /// The tiles of what `worker` offers that are being executed. For reports, from any thread.
+  /// The tiles of what `worker` offers that are being executed. For reports,
+  /// from any thread.
   std::vector<Place> tilesInProgress(uint32_t worker) const;
 
 private:

@@ -13,19 +13,23 @@
 
 namespace lockstep::runtime {
 
-Trace::Trace(uint32_t replicas) : epoch(std::chrono::steady_clock::now()), tracks(replicas) {
+Trace::Trace(uint32_t replicas)
+    : epoch(std::chrono::steady_clock::now()), tracks(replicas) {
   for (uint32_t i = 0; i < replicas; ++i)
     tracks[i].name = fmt::format("replica {}", i);
 }
 
 int64_t Trace::now() const {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - epoch).count();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now() - epoch)
+      .count();
 }
 
 void Trace::runBegins(const ProgramState &state) {
   program = &state.program;
   for (size_t i = 0; i < tracks.size(); ++i) {
-    tracks[i].name = rankName(program->artifact->tables(), static_cast<uint32_t>(state.replicas[i].rank));
+    tracks[i].name = rankName(program->artifact->tables(),
+                              static_cast<uint32_t>(state.replicas[i].rank));
     tracks[i].waitBegin = -1;
   }
 }
@@ -41,7 +45,8 @@ Status Trace::commandEnds(const Replica &replica, uint32_t command) {
   case Opcode::copy:
   case Opcode::start: {
     Track &track = tracks[replica.index];
-    track.events.push_back({program, track.commandBegin, now(), command, false});
+    track.events.push_back(
+        {program, track.commandBegin, now(), command, false});
     break;
   }
   default:
@@ -50,67 +55,92 @@ Status Trace::commandEnds(const Replica &replica, uint32_t command) {
   return Status::success();
 }
 
-void Trace::blocks(const Replica &replica, uint32_t) { tracks[replica.index].waitBegin = now(); }
+void Trace::blocks(const Replica &replica, uint32_t) {
+  tracks[replica.index].waitBegin = now();
+}
 
 void Trace::passes(const Replica &replica, uint32_t channel) {
   Track &track = tracks[replica.index];
   if (track.waitBegin < 0)
     return;
-  track.events.push_back({program, track.waitBegin, now(), program->channelCommands[channel], true});
+  track.events.push_back({program, track.waitBegin, now(),
+                          program->channelCommands[channel], true});
   track.waitBegin = -1;
 }
 
 namespace {
 
-std::string jsonText(std::string_view text) { return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace); }
+std::string jsonText(std::string_view text) {
+  return nlohmann::json(text).dump(-1, ' ', false,
+                                   nlohmann::json::error_handler_t::replace);
+}
 
 /// A line that names a process or a thread.
-std::string nameLine(const char *what, size_t process, size_t thread, std::string_view name) {
-  return fmt::format("{{\"ph\":\"M\",\"pid\":{},\"tid\":{},\"name\":\"{}\",\"args\":{{\"name\":{}}}}}", process, thread, what,
-                     jsonText(name));
+std::string nameLine(const char *what, size_t process, size_t thread,
+                     std::string_view name) {
+  return fmt::format("{{\"ph\":\"M\",\"pid\":{},\"tid\":{},\"name\":\"{}\","
+                     "\"args\":{{\"name\":{}}}}}",
+                     process, thread, what, jsonText(name));
 }
 
 } // namespace
 
-Status writeTraces(const std::string &path, std::span<const TraceProcess> processes) {
+Status writeTraces(const std::string &path,
+                   std::span<const TraceProcess> processes) {
   std::FILE *stream = std::fopen(path.c_str(), "wb");
   if (!stream)
-    return systemError(fmt::format("cannot write trace '{}': {}", path, std::strerror(errno)));
-  // Executors begin at different times; theirs are shown on the clock of the first.
+    return systemError(
+        fmt::format("cannot write trace '{}': {}", path, std::strerror(errno)));
+  // Executors begin at different times; theirs are shown on the clock of the
+  // first.
   auto epoch = processes.front().trace->epoch;
   std::string text = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
   bool good = true;
   for (size_t pid = 0; pid < processes.size(); ++pid) {
     const Trace &trace = *processes[pid].trace;
-    int64_t shift = std::chrono::duration_cast<std::chrono::nanoseconds>(trace.epoch - epoch).count();
-    text += (pid ? ",\n" : "") + nameLine("process_name", pid, 0, processes[pid].name);
+    int64_t shift = std::chrono::duration_cast<std::chrono::nanoseconds>(
+                        trace.epoch - epoch)
+                        .count();
+    text += (pid ? ",\n" : "") +
+            nameLine("process_name", pid, 0, processes[pid].name);
     for (size_t tid = 0; tid < trace.tracks.size(); ++tid) {
       const Trace::Track &track = trace.tracks[tid];
       text += ",\n" + nameLine("thread_name", pid, tid, track.name);
       for (const Trace::Event &event : track.events) {
         const Instruction &instruction = event.program->code[event.command];
-        std::string_view category = event.isWait                           ? "wait"
-                                    : instruction.opcode == Opcode::launch ? "kernel"
-                                    : instruction.opcode == Opcode::start  ? "collective"
-                                                                           : "copy";
-        std::string name = event.isWait                           ? fmt::format("wait channel {}", instruction.a)
-                           : instruction.opcode == Opcode::launch ? std::string(event.program->kernelName(event.command))
-                                                                  : event.program->describe(event.command);
-        text += fmt::format(",\n{{\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":{:.3f},\"dur\":{:.3f},"
-                            "\"name\":{},\"cat\":\"{}\",\"args\":{{\"command\":{},\"program\":{},"
+        std::string_view category =
+            event.isWait                           ? "wait"
+            : instruction.opcode == Opcode::launch ? "kernel"
+            : instruction.opcode == Opcode::start  ? "collective"
+                                                   : "copy";
+        std::string name =
+            event.isWait ? fmt::format("wait channel {}", instruction.a)
+            : instruction.opcode == Opcode::launch
+                ? std::string(event.program->kernelName(event.command))
+                : event.program->describe(event.command);
+        text += fmt::format(",\n{{\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":{:."
+                            "3f},\"dur\":{:.3f},"
+                            "\"name\":{},\"cat\":\"{}\",\"args\":{{\"command\":"
+                            "{},\"program\":{},"
                             "\"location\":{}}}}}",
-                            pid, tid, double(event.begin + shift) / 1000, double(event.end - event.begin) / 1000, jsonText(name), category,
-                            event.command, jsonText(event.program->name()), jsonText(event.program->location(event.command)));
+                            pid, tid, double(event.begin + shift) / 1000,
+                            double(event.end - event.begin) / 1000,
+                            jsonText(name), category, event.command,
+                            jsonText(event.program->name()),
+                            jsonText(event.program->location(event.command)));
       }
-      good = good && std::fwrite(text.data(), 1, text.size(), stream) == text.size();
+      good = good &&
+             std::fwrite(text.data(), 1, text.size(), stream) == text.size();
       text.clear();
     }
   }
   text += "\n]}\n";
-  good = good && std::fwrite(text.data(), 1, text.size(), stream) == text.size();
+  good =
+      good && std::fwrite(text.data(), 1, text.size(), stream) == text.size();
   good = std::fclose(stream) == 0 && good;
   if (!good)
-    return systemError(fmt::format("cannot write trace '{}': {}", path, std::strerror(errno)));
+    return systemError(
+        fmt::format("cannot write trace '{}': {}", path, std::strerror(errno)));
   return Status::success();
 }
 

@@ -15,8 +15,9 @@ namespace lockstep::runtime {
 
 struct TraceProcess;
 
-/// Records kernels, copies, collectives and waits, one track a replica. A collective shows on the
-/// track of the replica that arrived last and therefore executed it.
+/// Records kernels, copies, collectives and waits, one track a replica. A
+/// collective shows on the track of the replica that arrived last and therefore
+/// executed it.
 class Trace final : public Observer {
 public:
   explicit Trace(uint32_t replicas);
@@ -25,20 +26,24 @@ public:
   void runEnds(const ProgramState &) override {}
   Status commandBegins(const Replica &replica, uint32_t command) override;
   Status commandEnds(const Replica &replica, uint32_t command) override;
-  Status arrives(const Replica &, uint32_t, bool) override { return Status::success(); }
+  Status arrives(const Replica &, uint32_t, bool) override {
+    return Status::success();
+  }
   void sectionEnds(const Replica &, uint32_t) override {}
   void blocks(const Replica &replica, uint32_t channel) override;
   void passes(const Replica &replica, uint32_t channel) override;
 
 private:
-  friend Status writeTraces(const std::string &path, std::span<const TraceProcess> processes);
+  friend Status writeTraces(const std::string &path,
+                            std::span<const TraceProcess> processes);
   struct Event {
     const Program *program;
     int64_t begin, end;
     uint32_t command;
     bool isWait;
   };
-  /// Each replica writes its own track; the padding keeps the tracks out of each other's lines.
+  /// Each replica writes its own track; the padding keeps the tracks out of
+  /// each other's lines.
   struct alignas(128) Track {
     std::string name;
     std::vector<Event> events;
@@ -59,8 +64,10 @@ struct TraceProcess {
   const Trace *trace;
 };
 
-/// Writes the Trace Event Format (JSON), one process for each executor. Must not be called during a run.
-Status writeTraces(const std::string &path, std::span<const TraceProcess> processes);
+/// Writes the Trace Event Format (JSON), one process for each executor. Must
+/// not be called during a run.
+Status writeTraces(const std::string &path,
+                   std::span<const TraceProcess> processes);
 
 } // namespace lockstep::runtime
 

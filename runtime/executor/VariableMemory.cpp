@@ -8,8 +8,10 @@
 
 namespace lockstep::runtime {
 
-Expected<std::shared_ptr<VariableMemory>> VariableMemory::create(const Artifact &artifact, uint32_t role) {
-  Expected<Memory> allocated = Memory::allocate(rolesOf(artifact.tables())[role].variableSize);
+Expected<std::shared_ptr<VariableMemory>>
+VariableMemory::create(const Artifact &artifact, uint32_t role) {
+  Expected<Memory> allocated =
+      Memory::allocate(rolesOf(artifact.tables())[role].variableSize);
   if (!allocated)
     return allocated.status();
   auto result = std::make_shared<VariableMemory>();
@@ -17,11 +19,14 @@ Expected<std::shared_ptr<VariableMemory>> VariableMemory::create(const Artifact 
   const auto *variables = artifact.tables().variables();
   for (uint32_t i = 0; variables && i < variables->size(); ++i) {
     const artifact::Variable *variable = variables->Get(i);
-    if (variable->initial() < 0 || variable->role() != role || variable->space() != artifact::Space::variable)
+    if (variable->initial() < 0 || variable->role() != role ||
+        variable->space() != artifact::Space::variable)
       continue;
-    std::span<const std::byte> value = artifact.segment(uint32_t(variable->initial()));
+    std::span<const std::byte> value =
+        artifact.segment(uint32_t(variable->initial()));
     if (!value.empty())
-      std::memcpy(result->data() + variable->offset(), value.data(), value.size());
+      std::memcpy(result->data() + variable->offset(), value.data(),
+                  value.size());
   }
   return result;
 }

@@ -11,16 +11,23 @@
 
 namespace lockstep::runtime {
 
-/// The memory of space `variable` of one role. A session has one of its own, or several sessions share it: those of one parameter
-/// server, each of which serves another worker. Then a session holds the mutex from the first to the last command that touches a variable
-/// between two waits (`Instruction::locksVariables`), and never while it waits: what is done to variables in between is done as a whole.
+/// The memory of space `variable` of one role. A session has one of its own, or
+/// several sessions share it: those of one parameter server, each of which
+/// serves another worker. Then a session holds the mutex from the first to the
+/// last command that touches a variable between two waits
+/// (`Instruction::locksVariables`), and never while it waits: what is done to
+/// variables in between is done as a whole.
 class VariableMemory {
 public:
-  /// The variables with an initial value in the artifact have it, the others are zero. `role` is an index of `rolesOf`.
-  static Expected<std::shared_ptr<VariableMemory>> create(const Artifact &artifact, uint32_t role);
+  /// The variables with an initial value in the artifact have it, the others
+  /// are zero. `role` is an index of `rolesOf`.
+  static Expected<std::shared_ptr<VariableMemory>>
+  create(const Artifact &artifact, uint32_t role);
 
   std::byte *data() const { return memory.data(); }
-  bool contains(const std::byte *address) const { return address >= data() && address < data() + memory.size(); }
+  bool contains(const std::byte *address) const {
+    return address >= data() && address < data() + memory.size();
+  }
   std::timed_mutex &mutex() { return accesses; }
 
 private:

@@ -10,8 +10,9 @@
 
 namespace lockstep::runtime {
 
-/// The memory of one value of a variable; not owned. It may lie in pieces, one after the other: the rows of a variable that is split
-/// among servers. And there may be copies of it, in other executors, that are always the same.
+/// The memory of one value of a variable; not owned. It may lie in pieces, one
+/// after the other: the rows of a variable that is split among servers. And
+/// there may be copies of it, in other executors, that are always the same.
 class VariableValue {
 public:
   using Pieces = std::vector<std::span<std::byte>>;
@@ -19,10 +20,13 @@ public:
   VariableValue() = default;
   VariableValue(std::span<std::byte> whole) : places{{whole}} {}
   /// Every place has all the bytes; there is at least one.
-  explicit VariableValue(std::vector<Pieces> places) : places(std::move(places)) {}
+  explicit VariableValue(std::vector<Pieces> places)
+      : places(std::move(places)) {}
 
   /// The bytes to read.
-  std::span<const std::span<std::byte>> pieces() const { return places.front(); }
+  std::span<const std::span<std::byte>> pieces() const {
+    return places.front();
+  }
   uint64_t size() const;
   bool operator==(const VariableValue &other) const;
 

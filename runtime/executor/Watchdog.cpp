@@ -7,9 +7,12 @@
 
 namespace lockstep::runtime {
 
-Watchdog::Watchdog(Clock &clock, Clock::Duration deadline, std::function<Sample()> sample, std::function<bool(uint64_t)> expire,
+Watchdog::Watchdog(Clock &clock, Clock::Duration deadline,
+                   std::function<Sample()> sample,
+                   std::function<bool(uint64_t)> expire,
                    std::function<void(uint64_t, Clock::Duration)> tellOfWait)
-    : clock(clock), deadline(deadline), sample(std::move(sample)), expire(std::move(expire)), tellOfWait(std::move(tellOfWait)) {
+    : clock(clock), deadline(deadline), sample(std::move(sample)),
+      expire(std::move(expire)), tellOfWait(std::move(tellOfWait)) {
   Expected<std::thread> created = startThread([this] { main(); });
   if (created)
     thread = std::move(*created);
@@ -30,7 +33,8 @@ Watchdog::~Watchdog() {
 void Watchdog::main() {
   RunningTime time(clock, deadline / 8);
   Sample last;
-  Clock::Duration lastProgress = time.now(), lastArrival = lastProgress, patience = deadline;
+  Clock::Duration lastProgress = time.now(), lastArrival = lastProgress,
+                  patience = deadline;
   std::unique_lock<std::mutex> lock(mutex);
   while (!quit) {
     time.wait(lock, condition);

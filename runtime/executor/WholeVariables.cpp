@@ -10,14 +10,17 @@ namespace lockstep::runtime {
 namespace {
 
 std::string_view wholeName(const artifact::Variable &variable) {
-  return variable.shard() ? variable.shard()->of()->string_view() : variable.name()->string_view();
+  return variable.shard() ? variable.shard()->of()->string_view()
+                          : variable.name()->string_view();
 }
 
 /// The variables of the artifact that are one, by rows.
-std::vector<std::vector<const artifact::Variable *>> groupShards(const artifact::Artifact &tables) {
+std::vector<std::vector<const artifact::Variable *>>
+groupShards(const artifact::Artifact &tables) {
   std::vector<std::vector<const artifact::Variable *>> groups;
   std::map<std::string_view, size_t> index;
-  for (uint32_t i = 0; tables.variables() && i < tables.variables()->size(); ++i) {
+  for (uint32_t i = 0; tables.variables() && i < tables.variables()->size();
+       ++i) {
     const artifact::Variable *variable = tables.variables()->Get(i);
     auto [entry, isNew] = index.emplace(wholeName(*variable), groups.size());
     if (isNew)
@@ -25,23 +28,31 @@ std::vector<std::vector<const artifact::Variable *>> groupShards(const artifact:
     groups[entry->second].push_back(variable);
   }
   for (auto &group : groups)
-    std::ranges::sort(group, {}, [](const artifact::Variable *v) { return v->shard() ? v->shard()->first_row() : 0; });
+    std::ranges::sort(group, {}, [](const artifact::Variable *v) {
+      return v->shard() ? v->shard()->first_row() : 0;
+    });
   return groups;
 }
 
 const VariableInfo &findInfo(const Session &session, std::string_view name) {
   auto variables = session.variables();
-  return *std::ranges::find(variables, name, [](const VariableInfo &info) { return std::string_view(info.name); });
+  return *std::ranges::find(variables, name, [](const VariableInfo &info) {
+    return std::string_view(info.name);
+  });
 }
 
 } // namespace
 
-std::vector<WholeVariable> wholeVariables(const Artifact &artifact, std::span<const ExecutorInfo> executors,
-                                          std::span<const std::unique_ptr<Session>> sessions) {
+std::vector<WholeVariable>
+wholeVariables(const Artifact &artifact,
+               std::span<const ExecutorInfo> executors,
+               std::span<const std::unique_ptr<Session>> sessions) {
   const artifact::Artifact &tables = artifact.tables();
   auto hosts = [&](const artifact::Variable &variable) {
     bool hasRoles = tables.roles() && tables.roles()->size() > 0;
-    std::string_view role = hasRoles ? tables.roles()->Get(variable.role())->name()->string_view() : workerRole;
+    std::string_view role =
+        hasRoles ? tables.roles()->Get(variable.role())->name()->string_view()
+                 : workerRole;
     std::vector<size_t> found;
     for (size_t i = 0; i < executors.size(); ++i)
       if (executors[i].role == role)
@@ -50,11 +61,13 @@ std::vector<WholeVariable> wholeVariables(const Artifact &artifact, std::span<co
   };
 
   std::vector<WholeVariable> result;
-  for (const std::vector<const artifact::Variable *> &shards : groupShards(tables)) {
+  for (const std::vector<const artifact::Variable *> &shards :
+       groupShards(tables)) {
     WholeVariable &whole = result.emplace_back();
     for (const artifact::Variable *shard : shards) {
       std::vector<size_t> found = hosts(*shard);
-      const VariableInfo &info = findInfo(*sessions[found.front()], shard->name()->string_view());
+      const VariableInfo &info =
+          findInfo(*sessions[found.front()], shard->name()->string_view());
       if (whole.copies.empty()) {
         whole.info = info;
         whole.info.name = wholeName(*shard);
@@ -64,7 +77,8 @@ std::vector<WholeVariable> wholeVariables(const Artifact &artifact, std::span<co
         whole.info.type.bytes += info.type.bytes;
         whole.info.hasInitial &= info.hasInitial;
       }
-      // A server is one executor, so all shards of a variable have as many copies: one.
+      // A server is one executor, so all shards of a variable have as many
+      // copies: one.
       for (size_t copy = 0; copy < whole.copies.size(); ++copy)
         whole.copies[copy].push_back({found[copy], info.name});
     }

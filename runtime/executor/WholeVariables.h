@@ -24,14 +24,17 @@ struct WholeVariable {
   };
 
   VariableInfo info;
-  /// The parts in the order of their rows; the same again for each other executor that has a copy.
+  /// The parts in the order of their rows; the same again for each other
+  /// executor that has a copy.
   std::vector<std::vector<Part>> copies;
 };
 
-/// The variables of an artifact, in its order, a sharded one where its first shard is. One of the workers is copied by each of their
-/// executors.
-std::vector<WholeVariable> wholeVariables(const Artifact &artifact, std::span<const ExecutorInfo> executors,
-                                          std::span<const std::unique_ptr<Session>> sessions);
+/// The variables of an artifact, in its order, a sharded one where its first
+/// shard is. One of the workers is copied by each of their executors.
+std::vector<WholeVariable>
+wholeVariables(const Artifact &artifact,
+               std::span<const ExecutorInfo> executors,
+               std::span<const std::unique_ptr<Session>> sessions);
 
 } // namespace lockstep::runtime
 

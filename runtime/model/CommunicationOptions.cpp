@@ -4,7 +4,8 @@
 
 namespace lockstep::runtime {
 
-CommunicationOptions CommunicationOptions::merged(const CommunicationOptions &others) const {
+CommunicationOptions
+CommunicationOptions::merged(const CommunicationOptions &others) const {
   static constexpr CommunicationOptions none;
   CommunicationOptions result = *this;
   if (others.bytesPerPack != none.bytesPerPack)

@@ -6,8 +6,11 @@
 
 namespace lockstep::runtime {
 
-std::vector<Pack> packBySize(std::span<const std::optional<uint64_t>> bytes, uint64_t bytesPerPack) {
-  bool allKnown = std::all_of(bytes.begin(), bytes.end(), [](const std::optional<uint64_t> &size) { return size.has_value(); });
+std::vector<Pack> packBySize(std::span<const std::optional<uint64_t>> bytes,
+                             uint64_t bytesPerPack) {
+  bool allKnown = std::all_of(
+      bytes.begin(), bytes.end(),
+      [](const std::optional<uint64_t> &size) { return size.has_value(); });
   bool bounded = bytesPerPack > 0 && allKnown;
   std::vector<Pack> packs;
   // What may still be added to the last pack.
@@ -28,7 +31,8 @@ std::vector<Pack> packBySize(std::span<const std::optional<uint64_t>> bytes, uin
   return packs;
 }
 
-std::vector<Pack> packReversed(std::span<const std::optional<uint64_t>> bytes, uint64_t bytesPerPack) {
+std::vector<Pack> packReversed(std::span<const std::optional<uint64_t>> bytes,
+                               uint64_t bytesPerPack) {
   std::vector<std::optional<uint64_t>> reversed(bytes.rbegin(), bytes.rend());
   std::vector<Pack> packs = packBySize(reversed, bytesPerPack);
   for (Pack &pack : packs)

@@ -19,31 +19,40 @@ public:
 
   /// `shards` shards, or as many as there are rows.
   static Expected<Partitioner> fixedShards(int64_t shards);
-  /// As many shards of `minShardBytes` as begin in the variable, at most `maxShards`. The last of them is what is left, so shards
-  /// can be smaller.
-  static Expected<Partitioner> minSize(int64_t minShardBytes = defaultMinShardBytes, int64_t maxShards = 1);
-  /// Shards of as many whole rows as `maxShardBytes` can hold, of one at least; at most `maxShards` if that is given, which are then
-  /// larger.
-  static Expected<Partitioner> maxSize(int64_t maxShardBytes, std::optional<int64_t> maxShards = std::nullopt);
+  /// As many shards of `minShardBytes` as begin in the variable, at most
+  /// `maxShards`. The last of them is what is left, so shards can be smaller.
+  static Expected<Partitioner>
+  minSize(int64_t minShardBytes = defaultMinShardBytes, int64_t maxShards = 1);
+  /// Shards of as many whole rows as `maxShardBytes` can hold, of one at least;
+  /// at most `maxShards` if that is given, which are then larger.
+  static Expected<Partitioner>
+  maxSize(int64_t maxShardBytes,
+          std::optional<int64_t> maxShards = std::nullopt);
   // Errors of all: a number that is not positive [E_OPTION_VALUE].
 
-  /// The partitions of each axis: the number of shards, 1, 1, ...; of a scalar, nothing. `elementBytes`: 16 for a string.
-  std::vector<int64_t> partitions(std::span<const int64_t> shape, uint64_t elementBytes) const;
+  /// The partitions of each axis: the number of shards, 1, 1, ...; of a scalar,
+  /// nothing. `elementBytes`: 16 for a string.
+  std::vector<int64_t> partitions(std::span<const int64_t> shape,
+                                  uint64_t elementBytes) const;
 
 private:
   enum class Rule : uint8_t { fixed, minSize, maxSize };
-  Partitioner(Rule rule, int64_t bytes, int64_t maxShards) : rule(rule), bytes(bytes), maxShards(maxShards) {}
+  Partitioner(Rule rule, int64_t bytes, int64_t maxShards)
+      : rule(rule), bytes(bytes), maxShards(maxShards) {}
 
   Rule rule;
   int64_t bytes;
   int64_t maxShards;
 };
 
-/// The number of shards in a list of partitions that anyone may have made. Error: one of another axis than the first, or none at all
+/// The number of shards in a list of partitions that anyone may have made.
+/// Error: one of another axis than the first, or none at all
 /// [E_PARTITION_AXIS].
-Expected<int64_t> shardsOfPartitions(std::span<const int64_t> partitions, size_t rank);
+Expected<int64_t> shardsOfPartitions(std::span<const int64_t> partitions,
+                                     size_t rank);
 
-/// Gives out servers one after the other. Every variable takes the next one, and of a variable with shards every shard.
+/// Gives out servers one after the other. Every variable takes the next one,
+/// and of a variable with shards every shard.
 class RoundRobin {
 public:
   explicit RoundRobin(unsigned servers) : servers(servers) {}

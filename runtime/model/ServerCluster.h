@@ -26,11 +26,14 @@ class Layout {
 public:
   explicit Layout(const ServerCluster &cluster) : next(cluster.servers) {}
 
-  /// Splits a variable along its first axis as `partitions` say, each shard with the next server. Scalars and variables of one shard
-  /// are whole. Error: partitions of another axis, or none [E_PARTITION_AXIS].
-  Expected<std::vector<PlacedShard>> place(std::span<const int64_t> shape, std::span<const int64_t> partitions);
+  /// Splits a variable along its first axis as `partitions` say, each shard
+  /// with the next server. Scalars and variables of one shard are whole. Error:
+  /// partitions of another axis, or none [E_PARTITION_AXIS].
+  Expected<std::vector<PlacedShard>> place(std::span<const int64_t> shape,
+                                           std::span<const int64_t> partitions);
   /// A variable beside another, which is never split.
-  static PlacedShard placeBeside(const PlacedShard &other, std::span<const int64_t> shape);
+  static PlacedShard placeBeside(const PlacedShard &other,
+                                 std::span<const int64_t> shape);
 
 private:
   RoundRobin next;

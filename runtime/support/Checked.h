@@ -24,9 +24,13 @@ inline std::optional<uint64_t> checkedMultiply(uint64_t a, uint64_t b) {
 }
 
 /// Whether [offset, offset + size) lies in [0, limit).
-inline bool rangeFits(uint64_t offset, uint64_t size, uint64_t limit) { return size <= limit && offset <= limit - size; }
+inline bool rangeFits(uint64_t offset, uint64_t size, uint64_t limit) {
+  return size <= limit && offset <= limit - size;
+}
 
-inline uint64_t alignUp(uint64_t value, uint64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
+inline uint64_t alignUp(uint64_t value, uint64_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
 
 } // namespace lockstep::runtime
 

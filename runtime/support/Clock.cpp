@@ -7,9 +7,12 @@ namespace {
 
 class SystemClock final : public Clock {
 public:
-  Duration now() override { return std::chrono::steady_clock::now().time_since_epoch(); }
+  Duration now() override {
+    return std::chrono::steady_clock::now().time_since_epoch();
+  }
 
-  void waitUntil(std::unique_lock<std::mutex> &lock, std::condition_variable &condition, Duration time) override {
+  void waitUntil(std::unique_lock<std::mutex> &lock,
+                 std::condition_variable &condition, Duration time) override {
     condition.wait_until(lock, std::chrono::steady_clock::time_point(time));
   }
 };

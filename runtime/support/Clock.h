@@ -9,9 +9,9 @@
 
 namespace lockstep::runtime {
 
-/// A monotonic clock. Everything with a deadline asks this object and no other, so a test that
-/// injects its own clock decides when a deadline has passed and never has to sleep.
-/// Implementations are called from several threads.
+/// A monotonic clock. Everything with a deadline asks this object and no other,
+/// so a test that injects its own clock decides when a deadline has passed and
+/// never has to sleep. Implementations are called from several threads.
 class Clock {
 public:
   using Duration = std::chrono::nanoseconds;
@@ -21,9 +21,10 @@ public:
   /// Time since an arbitrary fixed point; never decreases.
   virtual Duration now() = 0;
 
-  /// Blocks on `condition` until it is notified or `time` is reached; may return early.
-  /// `lock` is held on entry and on return.
-  virtual void waitUntil(std::unique_lock<std::mutex> &lock, std::condition_variable &condition, Duration time) = 0;
+  /// Blocks on `condition` until it is notified or `time` is reached; may
+  /// return early. `lock` is held on entry and on return.
+  virtual void waitUntil(std::unique_lock<std::mutex> &lock,
+                         std::condition_variable &condition, Duration time) = 0;
 
   /// The operating system's monotonic clock.
   static Clock &system();

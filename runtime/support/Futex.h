@@ -14,20 +14,26 @@ namespace lockstep::runtime {
 
 /// Sleeps while `word` is `expected`; may wake up for no reason.
 inline void futexWait(std::atomic<uint32_t> &word, uint32_t expected) {
-  ::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
+  ::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr,
+            0);
 }
 
-inline void futexWakeAll(std::atomic<uint32_t> &word) { ::syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0); }
+inline void futexWakeAll(std::atomic<uint32_t> &word) {
+  ::syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+}
 
 /// Tells the core that this is a spin loop.
 inline void spinPause() { __builtin_ia32_pause(); }
 
-/// Lets threads sleep until "something has changed" without a lock on the side that changes it:
-/// take a key, look whether there is work, and sleep only while the key is still the current one.
+/// Lets threads sleep until "something has changed" without a lock on the side
+/// that changes it: take a key, look whether there is work, and sleep only
+/// while the key is still the current one.
 class EventCount {
 public:
   uint32_t key() const { return count.load(std::memory_order_seq_cst); }
-  bool changed(uint32_t key) const { return count.load(std::memory_order_acquire) != key; }
+  bool changed(uint32_t key) const {
+    return count.load(std::memory_order_acquire) != key;
+  }
 
   void notify() {
     count.fetch_add(1, std::memory_order_seq_cst);

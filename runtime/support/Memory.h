@@ -13,13 +13,16 @@
 
 namespace lockstep::runtime {
 
-/// A zeroed block straight from the operating system, between two pages that nobody can access: native code that leaves it faults instead
-/// of changing what belongs to others. It is aligned to a page. In builds with a sanitizer it is aligned to 64 bytes and ends, but for
-/// these, at the page behind it, so that the first bytes past the end fault. Movable, freed on destruction.
+/// A zeroed block straight from the operating system, between two pages that
+/// nobody can access: native code that leaves it faults instead of changing
+/// what belongs to others. It is aligned to a page. In builds with a sanitizer
+/// it is aligned to 64 bytes and ends, but for these, at the page behind it, so
+/// that the first bytes past the end fault. Movable, freed on destruction.
 class Memory {
 public:
   Memory() = default;
-  /// Error, with the code of a system error: the operating system does not have as much. 0 bytes: no block, `data` is null.
+  /// Error, with the code of a system error: the operating system does not have
+  /// as much. 0 bytes: no block, `data` is null.
   static Expected<Memory> allocate(uint64_t bytes);
   Memory(Memory &&other) noexcept { *this = std::move(other); }
   Memory &operator=(Memory &&other) noexcept {
@@ -40,9 +43,11 @@ private:
   std::span<std::byte> mapping, block;
 };
 
-/// Zeroed blocks of one size for several owners, such as the replicas of an executor, 64-byte aligned. They come from one allocation, in
-/// which equal offsets of different blocks do not compete for the same sets of a cache. In builds with a sanitizer each is an allocation
-/// of its own, so that who leaves one faults.
+/// Zeroed blocks of one size for several owners, such as the replicas of an
+/// executor, 64-byte aligned. They come from one allocation, in which equal
+/// offsets of different blocks do not compete for the same sets of a cache. In
+/// builds with a sanitizer each is an allocation of its own, so that who leaves
+/// one faults.
 class Arenas {
 public:
   Arenas() = default;

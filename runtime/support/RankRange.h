@@ -11,7 +11,9 @@ namespace lockstep::runtime {
 struct RankRange {
   uint32_t first = 0, count = 0;
 
-  bool contains(uint32_t rank) const { return rank >= first && rank - first < count; }
+  bool contains(uint32_t rank) const {
+    return rank >= first && rank - first < count;
+  }
   uint32_t end() const { return first + count; }
   bool operator==(const RankRange &) const = default;
 };

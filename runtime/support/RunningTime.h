@@ -9,13 +9,16 @@
 
 namespace lockstep::runtime {
 
-/// Measures how long a thread has waited for others. Time in which the whole process was stopped (SIGSTOP, a debugger, a sleeping machine)
-/// does not count, since the others could do nothing in it either: of a wait that ends much later than it was to end, at most twice its
-/// length counts.
+/// Measures how long a thread has waited for others. Time in which the whole
+/// process was stopped (SIGSTOP, a debugger, a sleeping machine) does not
+/// count, since the others could do nothing in it either: of a wait that ends
+/// much later than it was to end, at most twice its length counts.
 class RunningTime {
 public:
   /// Waits are for `slice`, at least a millisecond.
-  RunningTime(Clock &clock, Clock::Duration slice) : clock(clock), slice(std::max<Clock::Duration>(slice, std::chrono::milliseconds(1))) {}
+  RunningTime(Clock &clock, Clock::Duration slice)
+      : clock(clock),
+        slice(std::max<Clock::Duration>(slice, std::chrono::milliseconds(1))) {}
 
   /// Executes `wait(slice)`, which waits for no longer than that.
   template <typename Wait> auto spend(Wait wait) {
@@ -25,8 +28,10 @@ public:
     return result;
   }
 
-  /// Waits until `condition` is notified, but no longer than a slice. `lock` is held on entry and on return.
-  void wait(std::unique_lock<std::mutex> &lock, std::condition_variable &condition) {
+  /// Waits until `condition` is notified, but no longer than a slice. `lock` is
+  /// held on entry and on return.
+  void wait(std::unique_lock<std::mutex> &lock,
+            std::condition_variable &condition) {
     spend([&](Clock::Duration time) {
       clock.waitUntil(lock, condition, clock.now() + time);
       return true;

@@ -22,8 +22,12 @@ public:
 
   Sha256() { EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr); }
 
-  void add(const void *bytes, size_t size) { EVP_DigestUpdate(context.get(), bytes, size); }
-  void add(std::span<const std::byte> bytes) { add(bytes.data(), bytes.size()); }
+  void add(const void *bytes, size_t size) {
+    EVP_DigestUpdate(context.get(), bytes, size);
+  }
+  void add(std::span<const std::byte> bytes) {
+    add(bytes.data(), bytes.size());
+  }
 
   /// Called once.
   Digest finish() {
@@ -39,7 +43,8 @@ public:
   }
 
 private:
-  std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context{EVP_MD_CTX_new(), EVP_MD_CTX_free};
+  std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context{
+      EVP_MD_CTX_new(), EVP_MD_CTX_free};
 };
 
 /// 64 digits, in lower case.

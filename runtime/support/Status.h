@@ -1,8 +1,9 @@
 //===- Status.h - errors without exceptions ---------------------*- C++ -*-===//
 //
-// The runtime throws nothing. A function that can fail returns a `Status`, or an `Expected<T>`
-// when it has something to give. Messages follow the project's rule: they start in lower case,
-// name what was expected and what was found, and need no prefix to be understood.
+// The runtime throws nothing. A function that can fail returns a `Status`, or
+// an `Expected<T>` when it has something to give. Messages follow the project's
+// rule: they start in lower case, name what was expected and what was found,
+// and need no prefix to be understood.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,10 +18,12 @@
 
 namespace lockstep::runtime {
 
-/// What kind of failure a `Status` reports; the numbers are those of the C API and never change.
+/// What kind of failure a `Status` reports; the numbers are those of the C API
+/// and never change.
 enum class StatusCode : uint8_t {
   ok = 0,
-  /// The caller asked for something that makes no sense (unknown name, wrong size).
+  /// The caller asked for something that makes no sense (unknown name, wrong
+  /// size).
   invalidArgument = 1,
   /// A file is truncated, corrupted or contradicts itself.
   corrupted = 2,
@@ -28,17 +31,20 @@ enum class StatusCode : uint8_t {
   unsupported = 3,
   /// The operating system refused: file not found, out of memory, disk full.
   system = 4,
-  /// No replica made progress for the session's deadline; the session is poisoned.
+  /// No replica made progress for the session's deadline; the session is
+  /// poisoned.
   deadline = 5,
   /// `--check-races` found two unordered accesses; the session is poisoned.
   race = 6,
-  /// A value that is only known at run time broke its bound (size, branch); the session is poisoned.
+  /// A value that is only known at run time broke its bound (size, branch); the
+  /// session is poisoned.
   outOfRange = 7,
   /// The session was poisoned by an earlier error and runs nothing any more.
   poisoned = 8,
   /// `--check-finite` found a NaN or an infinity; the session is poisoned.
   nonFinite = 9,
-  /// Copies of a variable that have to be the same are not; the session is poisoned.
+  /// Copies of a variable that have to be the same are not; the session is
+  /// poisoned.
   diverged = 10,
   /// The caller has given the run up; the session is poisoned.
   interrupted = 11,
@@ -46,11 +52,13 @@ enum class StatusCode : uint8_t {
   untrusted = 12,
 };
 
-/// Success, or a code with a message. Cheap to return on success: no allocation.
+/// Success, or a code with a message. Cheap to return on success: no
+/// allocation.
 class [[nodiscard]] Status {
 public:
   Status() = default;
-  Status(StatusCode code, std::string message) : statusCode(code), text(std::move(message)) {
+  Status(StatusCode code, std::string message)
+      : statusCode(code), text(std::move(message)) {
     assert(code != StatusCode::ok && "an error needs an error code");
   }
 
@@ -62,25 +70,39 @@ public:
   const std::string &message() const { return text; }
 
   /// The same error, told from further out: "CONTEXT: message".
-  Status withContext(const std::string &context) const { return ok() ? Status() : Status(statusCode, context + ": " + text); }
+  Status withContext(const std::string &context) const {
+    return ok() ? Status() : Status(statusCode, context + ": " + text);
+  }
 
 private:
   StatusCode statusCode = StatusCode::ok;
   std::string text;
 };
 
-inline Status invalidArgument(std::string message) { return {StatusCode::invalidArgument, std::move(message)}; }
-inline Status corrupted(std::string message) { return {StatusCode::corrupted, std::move(message)}; }
-inline Status unsupported(std::string message) { return {StatusCode::unsupported, std::move(message)}; }
-inline Status untrusted(std::string message) { return {StatusCode::untrusted, std::move(message)}; }
-inline Status systemError(std::string message) { return {StatusCode::system, std::move(message)}; }
+inline Status invalidArgument(std::string message) {
+  return {StatusCode::invalidArgument, std::move(message)};
+}
+inline Status corrupted(std::string message) {
+  return {StatusCode::corrupted, std::move(message)};
+}
+inline Status unsupported(std::string message) {
+  return {StatusCode::unsupported, std::move(message)};
+}
+inline Status untrusted(std::string message) {
+  return {StatusCode::untrusted, std::move(message)};
+}
+inline Status systemError(std::string message) {
+  return {StatusCode::system, std::move(message)};
+}
 
-/// A `T`, or the reason why there is none. Access to the value of an error is a programming
-/// mistake (asserted).
+/// A `T`, or the reason why there is none. Access to the value of an error is a
+/// programming mistake (asserted).
 template <typename T> class [[nodiscard]] Expected {
 public:
   Expected(T value) : state(std::in_place_index<0>, std::move(value)) {}
-  Expected(Status error) : state(std::in_place_index<1>, std::move(error)) { assert(!std::get<1>(state).ok() && "success needs a value"); }
+  Expected(Status error) : state(std::in_place_index<1>, std::move(error)) {
+    assert(!std::get<1>(state).ok() && "success needs a value");
+  }
 
   bool ok() const { return state.index() == 0; }
   explicit operator bool() const { return ok(); }
@@ -93,7 +115,8 @@ public:
 
   /// Success, or the error.
   Status status() const { return ok() ? Status() : std::get<1>(state); }
-  /// Success, with the value in `place`, or the error, and `place` is as before.
+  /// Success, with the value in `place`, or the error, and `place` is as
+  /// before.
   Status moveTo(T &place) && {
     if (ok())
       place = std::move(value());
@@ -114,10 +137,11 @@ private:
 };
 
 /// Returns from the enclosing function if `expression` is an error.
-#define LOCKSTEP_RETURN_IF_ERROR(expression)                                                                                               \
-  do {                                                                                                                                     \
-    if (::lockstep::runtime::Status lockstepStatus = (expression); !lockstepStatus.ok())                                                   \
-      return lockstepStatus;                                                                                                               \
+#define LOCKSTEP_RETURN_IF_ERROR(expression)                                   \
+  do {                                                                         \
+    if (::lockstep::runtime::Status lockstepStatus = (expression);             \
+        !lockstepStatus.ok())                                                  \
+      return lockstepStatus;                                                   \
   } while (false)
 
 } // namespace lockstep::runtime

@@ -14,13 +14,16 @@
 
 namespace lockstep::runtime {
 
-/// A thread that executes `function`. Error: the system gives no more threads to this process, or no memory for their stacks.
-template <typename Function> Expected<std::thread> startThread(Function &&function) {
+/// A thread that executes `function`. Error: the system gives no more threads
+/// to this process, or no memory for their stacks.
+template <typename Function>
+Expected<std::thread> startThread(Function &&function) {
   // The standard library throws; nothing else in the runtime does.
   try {
     return std::thread(std::forward<Function>(function));
   } catch (const std::system_error &error) {
-    return systemError(fmt::format("cannot start a thread: {}", error.code().message()));
+    return systemError(
+        fmt::format("cannot start a thread: {}", error.code().message()));
   } catch (const std::bad_alloc &) {
     return systemError("cannot start a thread: out of memory");
   }

@@ -1,19 +1,24 @@
 //===- Network.h - messages between executors -------------------*- C++ -*-===//
 //
-// Executors share nothing but a network. Each has an endpoint of it, with a mailbox. A message is not copied by who sends it: its bytes
-// belong to the network until it comes back to the mailbox of its sender, which is how the sender learns that they may be written again.
+// Executors share nothing but a network. Each has an endpoint of it, with a
+// mailbox. A message is not copied by who sends it: its bytes belong to the
+// network until it comes back to the mailbox of its sender, which is how the
+// sender learns that they may be written again.
 //
-//   sender                                     receiver
-//   message.to = 1; message.pieces = ...
-//   network.send(message)          ──────►     while (Message *m = network.receive())
-//                                                if (m->from != network.self()) {
-//                                                  ... read m->pieces ...
-//   network.receive() == &message  ◄──────         network.release(*m)
-//                                                }
+//   sender                           receiver
+//   message.to = 1
+//   message.pieces = ...
+//   network.send(message)         ─► while (Message *m = network.receive())
+//                                      if (m->from != network.self()) {
+//                                        ... read m->pieces ...
+//   network.receive() == &message ◄─     network.release(*m)
+//                                      }
 //
-// Nothing blocks and nothing allocates. `events` is notified when something has got into the mailbox, so that workers can sleep on it.
-// Behind this interface, MPI posts MPI_Isend of the pieces and puts the message back when the request is done; one thread probes, receives
-// into memory of its own and puts what it got into the mailbox.
+// Nothing blocks and nothing allocates. `events` is notified when something has
+// got into the mailbox, so that workers can sleep on it. Behind this interface,
+// MPI posts MPI_Isend of the pieces and puts the message back when the request
+// is done; one thread probes, receives into memory of its own and puts what it
+// got into the mailbox.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,8 +40,9 @@
 
 namespace lockstep::runtime {
 
-/// What a message belongs to: an instance (epoch) of a collective (channel) of a program, and the part of it. `program` is the index of
-/// the first program of that name in the artifact, which all roles agree on.
+/// What a message belongs to: an instance (epoch) of a collective (channel) of
+/// a program, and the part of it. `program` is the index of the first program
+/// of that name in the artifact, which all roles agree on.
 struct MessageTag {
   uint32_t program = 0, channel = 0, epoch = 0, part = 0;
 };
@@ -57,20 +63,25 @@ struct Message {
   Message *next = nullptr;
 };
 
-/// Many threads put messages in, one at a time takes them out, oldest first. No locks.
+/// Many threads put messages in, one at a time takes them out, oldest first. No
+/// locks.
 class Mailbox {
 public:
   void put(Message &message) {
     Message *head = newest.load(std::memory_order_relaxed);
     do
       message.next = head;
-    while (!newest.compare_exchange_weak(head, &message, std::memory_order_acq_rel, std::memory_order_relaxed));
+    while (!newest.compare_exchange_weak(
+        head, &message, std::memory_order_acq_rel, std::memory_order_relaxed));
   }
-  bool isEmpty() const { return newest.load(std::memory_order_acquire) == nullptr; }
+  bool isEmpty() const {
+    return newest.load(std::memory_order_acquire) == nullptr;
+  }
   /// Everything that is in it, as a list.
   Message *takeAll() {
     Message *list = nullptr;
-    for (Message *message = newest.exchange(nullptr, std::memory_order_acq_rel); message;) {
+    for (Message *message = newest.exchange(nullptr, std::memory_order_acq_rel);
+         message;) {
       Message *older = message->next;
       message->next = list;
       list = message;
@@ -93,49 +104,64 @@ public:
   uint32_t self() const { return index; }
   RankRange ownRanks() const { return ranks[index]; }
 
-  /// Gives a message to `message.to`, or, if that is this executor, back to itself at once. Messages of one executor to another arrive in
-  /// the order in which they were sent.
+  /// Gives a message to `message.to`, or, if that is this executor, back to
+  /// itself at once. Messages of one executor to another arrive in the order in
+  /// which they were sent.
   virtual void send(Message &message) = 0;
   /// Bytes of all messages to an executor so far.
-  uint64_t bytesSentTo(uint32_t executor) const { return sentBytes[executor].load(std::memory_order_relaxed); }
+  uint64_t bytesSentTo(uint32_t executor) const {
+    return sentBytes[executor].load(std::memory_order_relaxed);
+  }
   /// The receiver needs the bytes of a message no more.
   virtual void release(Message &message) = 0;
 
   bool hasMail() const { return !mailbox.isEmpty(); }
-  /// What has arrived, and messages of one's own that have come back; a list, oldest first. One thread at a time.
+  /// What has arrived, and messages of one's own that have come back; a list,
+  /// oldest first. One thread at a time.
   Message *receive() { return mailbox.takeAll(); }
   /// Notified when something arrives or the network is aborted.
   EventCount &events() { return arrivals; }
 
-  /// Gives up for all executors; the first reason wins, and the network is of no use any more.
+  /// Gives up for all executors; the first reason wins, and the network is of
+  /// no use any more.
   virtual void abort(const Status &reason) = 0;
   virtual bool isAborted() const = 0;
-  /// For executors that have not given up themselves: who has, and why. Only after an abort.
+  /// For executors that have not given up themselves: who has, and why. Only
+  /// after an abort.
   virtual Status abortReason() const = 0;
   /// The executor that has given up first. Only after an abort.
   virtual uint32_t abortedBy() const = 0;
 
-  /// Around everything that reads bytes of messages; false: the network is aborted, and they must not be read.
+  /// Around everything that reads bytes of messages; false: the network is
+  /// aborted, and they must not be read.
   virtual bool beginReading() = 0;
   virtual void endReading() = 0;
-  /// After an abort: returns when no other executor reads bytes of this one any more, so that they can be freed.
+  /// After an abort: returns when no other executor reads bytes of this one any
+  /// more, so that they can be freed.
   virtual void settle() = 0;
 
-  /// Tells all executors something that belongs to no program, once for each round of a topic; does not wait. Rounds of a topic are 0, 1,
-  /// 2,
-  /// ..., and nobody begins one before having read the last one of all others: an endpoint keeps the last two. Behind this, MPI sends a
-  /// message with a tag of its own to everybody, or gathers where all are known to be at the same place.
-  virtual void post(std::string_view topic, uint64_t round, std::string text) = 0;
-  /// What an executor, this one or another, has posted; nothing if that has not arrived yet. `events` is notified when it does.
-  virtual std::optional<std::string> posted(uint32_t executor, std::string_view topic, uint64_t round) const = 0;
+  /// Tells all executors something that belongs to no program, once for each
+  /// round of a topic; does not wait. Rounds of a topic are 0, 1, 2,
+  /// ..., and nobody begins one before having read the last one of all others:
+  /// an endpoint keeps the last two. Behind this, MPI sends a message with a
+  /// tag of its own to everybody, or gathers where all are known to be at the
+  /// same place.
+  virtual void post(std::string_view topic, uint64_t round,
+                    std::string text) = 0;
+  /// What an executor, this one or another, has posted; nothing if that has not
+  /// arrived yet. `events` is notified when it does.
+  virtual std::optional<std::string>
+  posted(uint32_t executor, std::string_view topic, uint64_t round) const = 0;
 
-  /// Tells the others how far this executor has come, and returns a sum of what they have told: watchdogs take it for a sign of life.
+  /// Tells the others how far this executor has come, and returns a sum of what
+  /// they have told: watchdogs take it for a sign of life.
   virtual uint64_t exchangeProgress(uint64_t own) = 0;
   /// How many of the executors share the CPUs of this process.
   virtual uint32_t executorsInProcess() const = 0;
 
 protected:
-  Network(std::vector<RankRange> given, uint32_t index) : ranks(std::move(given)), index(index), sentBytes(ranks.size()) {}
+  Network(std::vector<RankRange> given, uint32_t index)
+      : ranks(std::move(given)), index(index), sentBytes(ranks.size()) {}
   /// To be called for each message that is sent.
   void count(const Message &message) {
     uint64_t bytes = 0;

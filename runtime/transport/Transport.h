@@ -19,23 +19,31 @@ struct Arrival {
   const int64_t *registers = nullptr;
 };
 
-/// Carries out the collectives of one program. An instance of a collective is (channel, epoch);
-/// epochs start at 1 and are counted by each replica for itself.
+/// Carries out the collectives of one program. An instance of a collective is
+/// (channel, epoch); epochs start at 1 and are counted by each replica for
+/// itself.
 class Transport {
 public:
   virtual ~Transport() = default;
 
-  /// The replica's part is there; never blocks. A member's operands belong to the transport until the `Rendezvous` of the program says that
-  /// the instance is complete: then it is at every member of this session, and all bytes that it has written are visible to who asks.
-  /// Error: a size that breaks its bound.
+  /// The replica's part is there; never blocks. A member's operands belong to
+  /// the transport until the `Rendezvous` of the program says that the instance
+  /// is complete: then it is at every member of this session, and all bytes
+  /// that it has written are visible to who asks. Error: a size that breaks its
+  /// bound.
   virtual Status start(const CollectivePlan &plan, const Arrival &arrival) = 0;
 
   /// Called before a run of the program, by one thread.
   virtual Status begin() { return Status::success(); }
-  /// Goes on with what other executors have sent; never blocks. Error: they have given up, or what they have sent does not fit.
+  /// Goes on with what other executors have sent; never blocks. Error: they
+  /// have given up, or what they have sent does not fit.
   virtual Status poll(uint32_t /*worker*/) { return Status::success(); }
-  /// Whether the part of a rank elsewhere in an instance is known to be there. For reports; from any thread.
-  virtual bool hasArrived(uint32_t /*channel*/, uint32_t /*epoch*/, uint32_t /*rank*/) const { return false; }
+  /// Whether the part of a rank elsewhere in an instance is known to be there.
+  /// For reports; from any thread.
+  virtual bool hasArrived(uint32_t /*channel*/, uint32_t /*epoch*/,
+                          uint32_t /*rank*/) const {
+    return false;
+  }
 };
 
 } // namespace lockstep::runtime

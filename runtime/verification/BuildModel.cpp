@@ -16,18 +16,23 @@ namespace lockstep::runtime::verification {
 using artifact::CommandBody;
 using artifact::count;
 
-Status checkFormula(const artifact::Artifact &artifact, const artifact::Formula &formula) {
+Status checkFormula(const artifact::Artifact &artifact,
+                    const artifact::Formula &formula) {
   constexpr uint32_t mostOperands = 0x1ffff, mostSteps = 256;
   uint64_t values = formula.arguments();
-  if (formula.result() > mostOperands || values > mostOperands || count(formula.steps()) > mostSteps)
-    return corrupted(fmt::format("{} arguments or {} steps are too many", values, count(formula.steps())));
+  if (formula.result() > mostOperands || values > mostOperands ||
+      count(formula.steps()) > mostSteps)
+    return corrupted(fmt::format("{} arguments or {} steps are too many",
+                                 values, count(formula.steps())));
   for (uint32_t i = 0; i < count(formula.steps()); ++i, ++values) {
     const artifact::FormulaStep *step = formula.steps()->Get(i);
     if (step->operation() >= count(artifact.operations()))
-      return corrupted(fmt::format("operation {} does not exist", step->operation()));
+      return corrupted(
+          fmt::format("operation {} does not exist", step->operation()));
     for (uint32_t j = 0; j < count(step->operands()); ++j)
       if (step->operands()->Get(j) >= values)
-        return corrupted(fmt::format("step {}: operand {} does not exist", i, step->operands()->Get(j)));
+        return corrupted(fmt::format("step {}: operand {} does not exist", i,
+                                     step->operands()->Get(j)));
   }
   if (formula.value() >= values)
     return corrupted(fmt::format("value {} does not exist", formula.value()));
@@ -36,8 +41,10 @@ Status checkFormula(const artifact::Artifact &artifact, const artifact::Formula 
 
 namespace {
 
-Status malformed(const Program &program, uint32_t command, const std::string &message) {
-  return {StatusCode::corrupted, fmt::format("command {} of role '{}': {}", command, program.role, message)};
+Status malformed(const Program &program, uint32_t command,
+                 const std::string &message) {
+  return {StatusCode::corrupted, fmt::format("command {} of role '{}': {}",
+                                             command, program.role, message)};
 }
 
 class Builder {
@@ -66,7 +73,8 @@ private:
         model.groups.push_back({{ranks->begin(), ranks->end()}});
         continue;
       }
-      // Groups of all replicas are one: what is kept must not cost more than the file has bytes.
+      // Groups of all replicas are one: what is kept must not cost more than
+      // the file has bytes.
       if (everybody != none) {
         groups.back() = everybody;
         continue;
@@ -84,13 +92,18 @@ private:
         model.constantOperation = i;
     model.formulaArguments.assign(count(model.tables->kernels()), none);
     for (uint32_t i = 0; i < model.formulaArguments.size(); ++i)
-      for (uint32_t j = 0; j < count(model.tables->kernels()->Get(i)->formulas()); ++j) {
-        const artifact::Formula *formula = model.tables->kernels()->Get(i)->formulas()->Get(j);
+      for (uint32_t j = 0;
+           j < count(model.tables->kernels()->Get(i)->formulas()); ++j) {
+        const artifact::Formula *formula =
+            model.tables->kernels()->Get(i)->formulas()->Get(j);
         if (Status status = checkFormula(*model.tables, *formula); !status.ok())
-          return status.withContext(fmt::format("formula {} of kernel {}", j, i));
+          return status.withContext(
+              fmt::format("formula {} of kernel {}", j, i));
         uint32_t &arguments = model.formulaArguments[i];
         if (arguments != none && arguments != formula->arguments())
-          return corrupted(fmt::format("formulas of kernel {} have {} and {} arguments", i, arguments, formula->arguments()));
+          return corrupted(
+              fmt::format("formulas of kernel {} have {} and {} arguments", i,
+                          arguments, formula->arguments()));
         arguments = formula->arguments();
         model.formulas[uint64_t(i) << 32 | formula->result()] = formula;
       }
@@ -102,25 +115,33 @@ private:
     const auto *roles = model.tables->roles();
     uint32_t ranks = model.tables->replicas();
     for (uint32_t i = 0; i < count(roles); ++i) {
-      if (roles->Get(i)->ranks() > maxRanks || roles->Get(i)->first_rank() > maxRanks)
+      if (roles->Get(i)->ranks() > maxRanks ||
+          roles->Get(i)->first_rank() > maxRanks)
         return {StatusCode::corrupted, "a role has too many ranks"};
-      ranks = std::max(ranks, roles->Get(i)->first_rank() + roles->Get(i)->ranks());
+      ranks =
+          std::max(ranks, roles->Get(i)->first_rank() + roles->Get(i)->ranks());
     }
     if (ranks > maxRanks)
-      return {StatusCode::corrupted, fmt::format("{} ranks are too many", ranks)};
+      return {StatusCode::corrupted,
+              fmt::format("{} ranks are too many", ranks)};
     model.serversAreShared = canShareServers(*model.tables);
     model.programOf.assign(ranks, none);
     model.roleOf.assign(ranks, "worker");
     for (uint32_t i = 0; i < count(roles); ++i)
       for (uint32_t j = 0; j < roles->Get(i)->ranks(); ++j)
-        model.roleOf[roles->Get(i)->first_rank() + j] = roles->Get(i)->name()->str();
+        model.roleOf[roles->Get(i)->first_rank() + j] =
+            roles->Get(i)->name()->str();
 
     for (uint32_t i = 0; i < count(model.tables->programs()); ++i)
-      if (const artifact::Program *tables = model.tables->programs()->Get(i); tables->name()->string_view() == model.name)
+      if (const artifact::Program *tables = model.tables->programs()->Get(i);
+          tables->name()->string_view() == model.name)
         LOCKSTEP_RETURN_IF_ERROR(addProgram(*tables));
     for (const Group &group : model.groups)
-      if (!std::is_sorted(group.ranks.begin(), group.ranks.end()) || (!group.ranks.empty() && group.ranks.back() >= ranks))
-        return corrupted(fmt::format("ranks {} of a group do not ascend, or do not exist among {}", fmt::join(group.ranks, ", "), ranks));
+      if (!std::is_sorted(group.ranks.begin(), group.ranks.end()) ||
+          (!group.ranks.empty() && group.ranks.back() >= ranks))
+        return corrupted(fmt::format(
+            "ranks {} of a group do not ascend, or do not exist among {}",
+            fmt::join(group.ranks, ", "), ranks));
     return Status::success();
   }
 
@@ -139,20 +160,25 @@ private:
         }
     }
     Group members;
-    for (uint32_t rank = program.firstRank; rank < program.firstRank + program.ranks; ++rank) {
+    for (uint32_t rank = program.firstRank;
+         rank < program.firstRank + program.ranks; ++rank) {
       if (model.programOf[rank] != none)
-        return {StatusCode::corrupted, fmt::format("rank {} has two programs '{}'", rank, model.name)};
+        return {StatusCode::corrupted,
+                fmt::format("rank {} has two programs '{}'", rank, model.name)};
       model.programOf[rank] = program.index;
       members.ranks.push_back(rank);
     }
     program.roleGroup = uint32_t(model.groups.size());
     model.groups.push_back(std::move(members));
-    // Each number is used by some role: what is kept for each must not cost more than the file has bytes.
+    // Each number is used by some role: what is kept for each must not cost
+    // more than the file has bytes.
     uint64_t commands = 0;
     for (const artifact::Program *other : *model.tables->programs())
       commands += count(other->commands());
     if (tables.channels() > commands)
-      return {StatusCode::corrupted, fmt::format("{} channels, but only {} commands", tables.channels(), commands)};
+      return {StatusCode::corrupted,
+              fmt::format("{} channels, but only {} commands",
+                          tables.channels(), commands)};
     model.programs.push_back(std::move(program));
     return Status::success();
   }
@@ -162,17 +188,20 @@ private:
     program.ops.reserve(size);
     for (uint32_t i = 0; i < size; ++i) {
       Op op{OpKind::compute, i};
-      if (const auto *launch = program.table(op).body_as_Launch(); launch && isGood(program, *launch)) {
+      if (const auto *launch = program.table(op).body_as_Launch();
+          launch && isGood(program, *launch)) {
         program.ops.push_back(op);
         continue;
       }
       LOCKSTEP_RETURN_IF_ERROR(decode(program, op));
       if (op.target != none && op.target >= size)
-        return malformed(program, i, fmt::format("target {} does not exist", op.target));
+        return malformed(program, i,
+                         fmt::format("target {} does not exist", op.target));
       LOCKSTEP_RETURN_IF_ERROR(checkOperands(program, op));
       program.ops.push_back(op);
     }
-    if (size == 0 || (program.ops.back().kind != OpKind::ret && program.ops.back().kind != OpKind::jump))
+    if (size == 0 || (program.ops.back().kind != OpKind::ret &&
+                      program.ops.back().kind != OpKind::jump))
       return malformed(program, size, "expected a return or a jump at the end");
     return Status::success();
   }
@@ -248,17 +277,22 @@ private:
     for (const auto *list : {&operands.reads, &operands.writes})
       for (uint32_t buffer : *list)
         if (buffer >= count(program.tables->buffers()))
-          return malformed(program, op.command, fmt::format("buffer {} does not exist", buffer));
-    for (const auto *list : {&operands.readRegisters, &operands.writtenRegisters})
+          return malformed(program, op.command,
+                           fmt::format("buffer {} does not exist", buffer));
+    for (const auto *list :
+         {&operands.readRegisters, &operands.writtenRegisters})
       for (uint32_t index : *list)
         if (index >= program.tables->registers())
-          return malformed(program, op.command, fmt::format("register {} does not exist", index));
+          return malformed(program, op.command,
+                           fmt::format("register {} does not exist", index));
     return Status::success();
   }
 
-  /// Whether `checkLaunch` accepts a launch, as most commands are. To say no more than that takes less time.
+  /// Whether `checkLaunch` accepts a launch, as most commands are. To say no
+  /// more than that takes less time.
   bool isGood(const Program &program, const artifact::Launch &launch) const {
-    uint32_t buffers = count(launch.buffers()), registers = count(launch.registers());
+    uint32_t buffers = count(launch.buffers()),
+             registers = count(launch.registers());
     for (uint32_t i = 0; i < buffers; ++i)
       if (launch.buffers()->Get(i) >= count(program.tables->buffers()))
         return false;
@@ -268,25 +302,36 @@ private:
     if (launch.kernel() >= model.formulaArguments.size())
       return true;
     uint64_t expected = model.formulaArguments[launch.kernel()];
-    return launch.reads() <= buffers && (expected == none || expected == uint64_t(launch.reads()) + registers);
+    return launch.reads() <= buffers &&
+           (expected == none ||
+            expected == uint64_t(launch.reads()) + registers);
   }
 
   /// Most commands are launches: their operands are looked at in place.
-  Status checkLaunch(const Program &program, const Op &op, const artifact::Launch *launch) {
+  Status checkLaunch(const Program &program, const Op &op,
+                     const artifact::Launch *launch) {
     for (uint32_t i = 0; i < count(launch->buffers()); ++i)
       if (launch->buffers()->Get(i) >= count(program.tables->buffers()))
-        return malformed(program, op.command, fmt::format("buffer {} does not exist", launch->buffers()->Get(i)));
-    for (uint32_t i = 0; i < count(launch->registers()); ++i)
-      if (launch->registers()->Get(i) >= program.tables->registers())
-        return malformed(program, op.command, fmt::format("register {} does not exist", launch->registers()->Get(i)));
-    if (launch->kernel() < model.formulaArguments.size()) {
-      if (launch->reads() > count(launch->buffers()))
-        return malformed(program, op.command, fmt::format("reads {} of {} buffers", launch->reads(), count(launch->buffers())));
-      uint64_t expected = model.formulaArguments[launch->kernel()], found = uint64_t(launch->reads()) + count(launch->registers());
-      if (expected != none && expected != found)
         return malformed(
             program, op.command,
-            fmt::format("expected {} arguments of kernel {}, as its formulas have, found {}", expected, launch->kernel(), found));
+            fmt::format("buffer {} does not exist", launch->buffers()->Get(i)));
+    for (uint32_t i = 0; i < count(launch->registers()); ++i)
+      if (launch->registers()->Get(i) >= program.tables->registers())
+        return malformed(program, op.command,
+                         fmt::format("register {} does not exist",
+                                     launch->registers()->Get(i)));
+    if (launch->kernel() < model.formulaArguments.size()) {
+      if (launch->reads() > count(launch->buffers()))
+        return malformed(program, op.command,
+                         fmt::format("reads {} of {} buffers", launch->reads(),
+                                     count(launch->buffers())));
+      uint64_t expected = model.formulaArguments[launch->kernel()],
+               found = uint64_t(launch->reads()) + count(launch->registers());
+      if (expected != none && expected != found)
+        return malformed(program, op.command,
+                         fmt::format("expected {} arguments of kernel {}, as "
+                                     "its formulas have, found {}",
+                                     expected, launch->kernel(), found));
     }
     return Status::success();
   }
@@ -294,7 +339,8 @@ private:
   /// A channel of several roles has the same index in all of them: its number.
   Status meet(Program &program, Op &op, uint32_t number) {
     if (number >= program.tables->channels())
-      return malformed(program, op.command, fmt::format("channel {} does not exist", number));
+      return malformed(program, op.command,
+                       fmt::format("channel {} does not exist", number));
     op.channel = number;
     uint32_t most = 0;
     for (const Program &other : model.programs)
@@ -306,17 +352,22 @@ private:
     return Status::success();
   }
 
-  Status own(Program &program, Op &op, uint32_t number, Channel channel, int32_t root) {
+  Status own(Program &program, Op &op, uint32_t number, Channel channel,
+             int32_t root) {
     LOCKSTEP_RETURN_IF_ERROR(meet(program, op, number));
     if (program.starts[number] != none)
-      return malformed(program, op.command, fmt::format("channel {} is used twice", number));
+      return malformed(program, op.command,
+                       fmt::format("channel {} is used twice", number));
     if (channel.group >= count(model.tables->groups()))
-      return malformed(program, op.command, fmt::format("group {} does not exist", channel.group));
+      return malformed(program, op.command,
+                       fmt::format("group {} does not exist", channel.group));
     program.starts[number] = op.command;
     channel.group = groups[channel.group];
     const std::vector<uint32_t> &ranks = model.groups[channel.group].ranks;
     channel.number = number;
-    channel.root = root >= 0 ? uint32_t(root) : ranks.empty() ? none : ranks.front();
+    channel.root = root >= 0       ? uint32_t(root)
+                   : ranks.empty() ? none
+                                   : ranks.front();
     channel.program = program.index;
     channel.command = op.command;
     Channel &known = model.channels[number];
@@ -330,12 +381,16 @@ private:
   Status once(Program &program, Op &op, const artifact::Once &table) {
     LOCKSTEP_RETURN_IF_ERROR(meet(program, op, table.channel()));
     if (program.starts[op.channel] != none)
-      return malformed(program, op.command, fmt::format("channel {} is used twice", op.channel));
-    if (table.end() <= op.command || table.end() >= count(program.tables->commands()))
-      return malformed(program, op.command, fmt::format("end {} does not exist", table.end()));
+      return malformed(program, op.command,
+                       fmt::format("channel {} is used twice", op.channel));
+    if (table.end() <= op.command ||
+        table.end() >= count(program.tables->commands()))
+      return malformed(program, op.command,
+                       fmt::format("end {} does not exist", table.end()));
     program.starts[op.channel] = op.command;
     op.kind = OpKind::once;
-    // Each process has sections of its own: they get channels of their own, behind the common ones.
+    // Each process has sections of its own: they get channels of their own,
+    // behind the common ones.
     Channel channel;
     channel.kind = Channel::Kind::once;
     channel.number = table.channel();
@@ -354,22 +409,31 @@ private:
         what = fmt::format("{} {} and {} {}", name, left, name, right);
     };
     auto kind = [](const Channel &channel) {
-      return channel.kind == Channel::Kind::barrier ? "barrier" : artifact::EnumNameCollectiveKind(channel.collective);
+      return channel.kind == Channel::Kind::barrier
+                 ? "barrier"
+                 : artifact::EnumNameCollectiveKind(channel.collective);
     };
     differ("a", std::string(kind(known)), std::string(kind(other)));
-    differ("reduction", std::string(artifact::EnumNameReduction(known.reduction)),
+    differ("reduction",
+           std::string(artifact::EnumNameReduction(known.reduction)),
            std::string(artifact::EnumNameReduction(other.reduction)));
     differ("group", groupName(known.group), groupName(other.group));
     differ("root", known.root, other.root);
     differ("axis", known.axis, other.axis);
     if (what.empty())
       return;
-    const Program &left = model.programs[known.program], &right = model.programs[other.program];
-    model.mismatch = fmt::format("channel {} is {} in roles '{}' ({}) and '{}' ({})", known.number, what, left.role,
-                                 model.describe(left, known.command), right.role, model.describe(right, other.command));
+    const Program &left = model.programs[known.program],
+                  &right = model.programs[other.program];
+    model.mismatch = fmt::format(
+        "channel {} is {} in roles '{}' ({}) and '{}' ({})", known.number, what,
+        left.role, model.describe(left, known.command), right.role,
+        model.describe(right, other.command));
   }
 
-  std::string groupName(uint32_t group) const { return fmt::format("of ranks {{{}}}", fmt::join(model.groups[group].ranks, ", ")); }
+  std::string groupName(uint32_t group) const {
+    return fmt::format("of ranks {{{}}}",
+                       fmt::join(model.groups[group].ranks, ", "));
+  }
 
   static constexpr uint32_t maxRanks = 1 << 20;
 
@@ -381,6 +445,9 @@ private:
 
 } // namespace
 
-Expected<Model> buildModel(const artifact::Artifact &artifact, std::string_view name) { return Builder(artifact, name).build(); }
+Expected<Model> buildModel(const artifact::Artifact &artifact,
+                           std::string_view name) {
+  return Builder(artifact, name).build();
+}
 
 } // namespace lockstep::runtime::verification

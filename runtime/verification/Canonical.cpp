@@ -36,11 +36,12 @@ public:
     std::optional<TermId> result;
     if (term.kind == TermKind::nothing || term.kind == TermKind::constant)
       result = id;
-    // Terms that grow from turn to turn of a loop must not keep states apart: deep ones lose their
-    // parts and keep their identity.
+    // Terms that grow from turn to turn of a loop must not keep states apart:
+    // deep ones lose their parts and keep their identity.
     else if (term.kind == TermKind::part && held.count(id))
       result = rebuild(term, level);
-    else if (!term.operands.empty() && term.kind != TermKind::counter && level < deepest && term.depth <= deepest)
+    else if (!term.operands.empty() && term.kind != TermKind::counter &&
+             level < deepest && term.depth <= deepest)
       result = rebuild(term, level);
     if (!result && held.count(id))
       result = terms.make(TermKind::same, {serial++}, {}, term.isPrivate);
@@ -66,8 +67,10 @@ private:
   int64_t serial = 0;
 };
 
-/// Calls `visit` with each value of a state that may still be read, and drops the others.
-template <typename Visit> void visitValues(const Model &model, State &state, Visit visit) {
+/// Calls `visit` with each value of a state that may still be read, and drops
+/// the others.
+template <typename Visit>
+void visitValues(const Model &model, State &state, Visit visit) {
   uint32_t first = 0;
   for (uint32_t rank = 0; rank < state.ranks.size(); ++rank) {
     if (model.programOf[rank] == none)
@@ -100,7 +103,8 @@ template <typename Visit> void visitValues(const Model &model, State &state, Vis
 void canonicalize(const Model &model, Terms &terms, State &state) {
   Renamer renamer(terms);
   visitValues(model, state, [&](TermId &value) { renamer.hold(value); });
-  visitValues(model, state, [&](TermId &value) { value = renamer.rename(value); });
+  visitValues(model, state,
+              [&](TermId &value) { value = renamer.rename(value); });
   std::map<TermId, bool> facts;
   for (auto [term, holds] : state.facts)
     if (std::optional<TermId> renamed = renamer.tryRename(term, 0))
@@ -110,7 +114,9 @@ void canonicalize(const Model &model, Terms &terms, State &state) {
 
 std::string encode(const State &state, BrokenRule brokenRule) {
   std::string code;
-  auto add = [&](uint64_t number) { code.append(reinterpret_cast<const char *>(&number), sizeof(number)); };
+  auto add = [&](uint64_t number) {
+    code.append(reinterpret_cast<const char *>(&number), sizeof(number));
+  };
   auto addAll = [&](const auto &list) {
     add(list.size());
     for (auto number : list)
@@ -120,7 +126,8 @@ std::string encode(const State &state, BrokenRule brokenRule) {
     add(uint64_t(rank.op) << 8 | uint64_t(rank.status));
     add(uint64_t(rank.turn) << 32 | rank.channel);
   }
-  code.append(reinterpret_cast<const char *>(state.slots.data()), state.slots.size() * sizeof(TermId));
+  code.append(reinterpret_cast<const char *>(state.slots.data()),
+              state.slots.size() * sizeof(TermId));
   if (brokenRule != BrokenRule::startsAreIgnored) {
     for (const auto &[channel, instance] : state.open) {
       add(channel);

@@ -1,9 +1,10 @@
 //===- Canonical.h - what still matters of a state --------------*- C++ -*-===//
 //
-// Two states have the same future if they agree in where the ranks stand, who has started what, and
-// in the values that may still be read, up to the names of what is unknown: for these only counts who
-// holds the same. `canonicalize` makes such states equal: it drops values that nobody will read, and
-// gives new names to the others in the order in which they are found.
+// Two states have the same future if they agree in where the ranks stand, who
+// has started what, and in the values that may still be read, up to the names
+// of what is unknown: for these only counts who holds the same. `canonicalize`
+// makes such states equal: it drops values that nobody will read, and gives new
+// names to the others in the order in which they are found.
 //
 //===----------------------------------------------------------------------===//
 

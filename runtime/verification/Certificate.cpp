@@ -30,7 +30,8 @@ public:
     flush();
     hash.add(text.data(), text.size());
   }
-  template <typename Number> void addAll(const flatbuffers::Vector<Number> *list) {
+  template <typename Number>
+  void addAll(const flatbuffers::Vector<Number> *list) {
     add(count(list));
     for (uint32_t i = 0; i < count(list); ++i)
       add(uint64_t(list->Get(i)));
@@ -66,8 +67,10 @@ void addCommand(Hash &hash, const artifact::Command &command) {
   }
   case CommandBody::Start: {
     const artifact::Start *start = command.body_as_Start();
-    for (uint64_t number : {uint64_t(start->kind()), uint64_t(start->reduction()), uint64_t(start->channel()), uint64_t(start->group()),
-                            uint64_t(start->axis()), uint64_t(start->root())})
+    for (uint64_t number :
+         {uint64_t(start->kind()), uint64_t(start->reduction()),
+          uint64_t(start->channel()), uint64_t(start->group()),
+          uint64_t(start->axis()), uint64_t(start->root())})
       hash.add(number);
     hash.addAll(start->operands());
     return hash.addAll(start->results());
@@ -141,7 +144,8 @@ void addFormulas(Hash &hash, const artifact::Artifact &artifact) {
     hash.add(count(formulas));
     for (uint32_t j = 0; j < count(formulas); ++j) {
       const artifact::Formula *formula = formulas->Get(j);
-      for (uint32_t number : {formula->result(), formula->arguments(), formula->value(), count(formula->steps())})
+      for (uint32_t number : {formula->result(), formula->arguments(),
+                              formula->value(), count(formula->steps())})
         hash.add(number);
       for (uint32_t k = 0; k < count(formula->steps()); ++k) {
         const artifact::FormulaStep *step = formula->steps()->Get(k);
@@ -153,7 +157,9 @@ void addFormulas(Hash &hash, const artifact::Artifact &artifact) {
   }
 }
 
-std::unique_ptr<artifact::CertificateT> makeCertificate(const artifact::Artifact &artifact, const std::string &name, const Proof &proof) {
+std::unique_ptr<artifact::CertificateT>
+makeCertificate(const artifact::Artifact &artifact, const std::string &name,
+                const Proof &proof) {
   auto certificate = std::make_unique<artifact::CertificateT>();
   certificate->program = name;
   certificate->verdict = proof.verdict;
@@ -161,7 +167,8 @@ std::unique_ptr<artifact::CertificateT> makeCertificate(const artifact::Artifact
   certificate->states = proof.states;
   certificate->steps = proof.steps;
   std::array<uint8_t, 32> digest = proofDigest(artifact, name);
-  certificate->digest = std::make_unique<artifact::Digest>(flatbuffers::span<const uint8_t, 32>(digest.data(), digest.size()));
+  certificate->digest = std::make_unique<artifact::Digest>(
+      flatbuffers::span<const uint8_t, 32>(digest.data(), digest.size()));
   for (const DynamicBranch &branch : proof.dynamic) {
     auto table = std::make_unique<artifact::DynamicBranchT>();
     table->role = branch.role;
@@ -174,7 +181,8 @@ std::unique_ptr<artifact::CertificateT> makeCertificate(const artifact::Artifact
 
 } // namespace
 
-std::array<uint8_t, 32> proofDigest(const artifact::Artifact &artifact, std::string_view name) {
+std::array<uint8_t, 32> proofDigest(const artifact::Artifact &artifact,
+                                    std::string_view name) {
   Hash hash;
   hash.add(name);
   hash.add(artifact.replicas());
@@ -190,16 +198,19 @@ std::array<uint8_t, 32> proofDigest(const artifact::Artifact &artifact, std::str
     hash.addAll(artifact.groups()->Get(i)->ranks());
   addFormulas(hash, artifact);
   for (uint32_t i = 0; i < count(artifact.programs()); ++i)
-    if (const artifact::Program *program = artifact.programs()->Get(i); program->name()->string_view() == name)
+    if (const artifact::Program *program = artifact.programs()->Get(i);
+        program->name()->string_view() == name)
       addProgram(hash, *program);
   return hash.finish();
 }
 
-Expected<std::vector<NamedProof>> certify(artifact::ArtifactT &tables, const Options &options) {
+Expected<std::vector<NamedProof>> certify(artifact::ArtifactT &tables,
+                                          const Options &options) {
   tables.certificates.clear();
   flatbuffers::FlatBufferBuilder builder(1 << 16);
   builder.Finish(artifact::CreateArtifact(builder, &tables));
-  const auto &artifact = *flatbuffers::GetRoot<artifact::Artifact>(builder.GetBufferPointer());
+  const auto &artifact =
+      *flatbuffers::GetRoot<artifact::Artifact>(builder.GetBufferPointer());
   std::vector<NamedProof> proofs;
   for (const std::string &name : programNames(artifact)) {
     Expected<Proof> proof = prove(artifact, name, options);
@@ -211,19 +222,23 @@ Expected<std::vector<NamedProof>> certify(artifact::ArtifactT &tables, const Opt
   return proofs;
 }
 
-const artifact::Certificate *findCertificate(const artifact::Artifact &artifact, std::string_view name) {
+const artifact::Certificate *findCertificate(const artifact::Artifact &artifact,
+                                             std::string_view name) {
   for (uint32_t i = 0; i < count(artifact.certificates()); ++i)
     if (artifact.certificates()->Get(i)->program()->string_view() == name)
       return artifact.certificates()->Get(i);
   return nullptr;
 }
 
-CertificateState certificateState(const artifact::Artifact &artifact, std::string_view name) {
+CertificateState certificateState(const artifact::Artifact &artifact,
+                                  std::string_view name) {
   const artifact::Certificate *certificate = findCertificate(artifact, name);
   if (!certificate)
     return CertificateState::absent;
   std::array<uint8_t, 32> digest = proofDigest(artifact, name);
-  bool same = certificate->digest() && std::memcmp(certificate->digest(), digest.data(), digest.size()) == 0;
+  bool same =
+      certificate->digest() &&
+      std::memcmp(certificate->digest(), digest.data(), digest.size()) == 0;
   return same ? CertificateState::matches : CertificateState::otherCommands;
 }
 
@@ -232,7 +247,8 @@ Status checkProven(const artifact::Artifact &artifact, std::string_view name) {
   for (uint32_t i = 0; i < count(artifact.programs()); ++i)
     if (artifact.programs()->Get(i)->name()->string_view() == name)
       roles.push_back(artifact.programs()->Get(i)->role()->string_view());
-  std::string why = fmt::format("the programs of roles {} meet each other", fmt::join(roles, ", "));
+  std::string why = fmt::format("the programs of roles {} meet each other",
+                                fmt::join(roles, ", "));
   if (roles.size() == 1) {
     Expected<Proof> proof = proveOneOrder(artifact, name);
     if (!proof || proof->verdict == Verdict::proven)
@@ -242,13 +258,19 @@ Status checkProven(const artifact::Artifact &artifact, std::string_view name) {
   const artifact::Certificate *certificate = findCertificate(artifact, name);
   if (!certificate)
     return unsupported(
-        fmt::format("{}: expected a certificate that its ranks do not wait for each other for ever, found none [E_NOT_PROVABLE]", why));
+        fmt::format("{}: expected a certificate that its ranks do not wait for "
+                    "each other for ever, found none [E_NOT_PROVABLE]",
+                    why));
   if (certificate->verdict() != Verdict::proven)
-    return unsupported(fmt::format("its ranks may wait for each other for ever: the verdict of its certificate is {} [{}]",
-                                   certificate->verdict() == Verdict::wrong ? "wrong" : "not provable",
-                                   certificate->verdict() == Verdict::wrong ? "E_DEADLOCK" : "E_NOT_PROVABLE"));
+    return unsupported(fmt::format(
+        "its ranks may wait for each other for ever: the verdict of its "
+        "certificate is {} [{}]",
+        certificate->verdict() == Verdict::wrong ? "wrong" : "not provable",
+        certificate->verdict() == Verdict::wrong ? "E_DEADLOCK"
+                                                 : "E_NOT_PROVABLE"));
   if (certificateState(artifact, name) != CertificateState::matches)
-    return corrupted("its certificate is about other commands, buffers, groups or roles than these [E_NOT_PROVABLE]");
+    return corrupted("its certificate is about other commands, buffers, groups "
+                     "or roles than these [E_NOT_PROVABLE]");
   return Status::success();
 }
 

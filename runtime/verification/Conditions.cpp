@@ -12,7 +12,8 @@ std::optional<bool> Machine::implied(const State &state, TermId term) const {
   int64_t bound = terms[term].numbers[0];
   for (const auto &[other, holds] : state.facts) {
     const Term &known = terms[other];
-    if (known.kind != TermKind::atLeast || known.operands != terms[term].operands)
+    if (known.kind != TermKind::atLeast ||
+        known.operands != terms[term].operands)
       continue;
     if (holds && bound <= known.numbers[0])
       return true;
@@ -22,7 +23,8 @@ std::optional<bool> Machine::implied(const State &state, TermId term) const {
   return std::nullopt;
 }
 
-/// left >= right. Counters do not overflow, which a program that ends within a lifetime ensures.
+/// left >= right. Counters do not overflow, which a program that ends within a
+/// lifetime ensures.
 Condition Machine::compare(TermId left, TermId right) {
   auto split = [&](TermId id) -> std::pair<TermId, int64_t> {
     const Term &term = terms[id];
@@ -37,10 +39,22 @@ Condition Machine::compare(TermId left, TermId right) {
   if (leftBase == rightBase)
     return {leftOffset >= rightOffset};
   if (rightBase == Terms::nothing)
-    return {std::nullopt, terms.make(TermKind::atLeast, {int64_t(uint64_t(rightOffset) - uint64_t(leftOffset))}, {leftBase}), true};
+    return {std::nullopt,
+            terms.make(TermKind::atLeast,
+                       {int64_t(uint64_t(rightOffset) - uint64_t(leftOffset))},
+                       {leftBase}),
+            true};
   if (leftBase == Terms::nothing)
-    return {std::nullopt, terms.make(TermKind::atLeast, {int64_t(uint64_t(leftOffset) - uint64_t(rightOffset) + 1)}, {rightBase}), false};
-  return {std::nullopt, terms.make(TermKind::atLeast, {int64_t(uint64_t(rightOffset) - uint64_t(leftOffset))}, {leftBase, rightBase}),
+    return {
+        std::nullopt,
+        terms.make(TermKind::atLeast,
+                   {int64_t(uint64_t(leftOffset) - uint64_t(rightOffset) + 1)},
+                   {rightBase}),
+        false};
+  return {std::nullopt,
+          terms.make(TermKind::atLeast,
+                     {int64_t(uint64_t(rightOffset) - uint64_t(leftOffset))},
+                     {leftBase, rightBase}),
           true};
 }
 

@@ -14,10 +14,15 @@
 namespace lockstep::runtime::verification {
 
 bool isBlocked(const State &state) {
-  bool rest = std::all_of(state.ranks.begin(), state.ranks.end(), [](const RankState &rank) {
-    return rank.status == RankStatus::ended || rank.status == RankStatus::absent || rank.status == RankStatus::waits;
-  });
-  bool waits = std::any_of(state.ranks.begin(), state.ranks.end(), [](const RankState &rank) { return rank.status == RankStatus::waits; });
+  bool rest = std::all_of(state.ranks.begin(), state.ranks.end(),
+                          [](const RankState &rank) {
+                            return rank.status == RankStatus::ended ||
+                                   rank.status == RankStatus::absent ||
+                                   rank.status == RankStatus::waits;
+                          });
+  bool waits = std::any_of(
+      state.ranks.begin(), state.ranks.end(),
+      [](const RankState &rank) { return rank.status == RankStatus::waits; });
   return rest && (waits || !state.open.empty());
 }
 
@@ -25,13 +30,16 @@ namespace {
 
 class Explorer {
 public:
-  Explorer(const Model &model, Exploration exploration, uint64_t maxSteps, uint64_t maxBytes, BrokenRule brokenRule)
-      : model(model), exploration(exploration), brokenRule(brokenRule), maxSteps(maxSteps), maxBytes(maxBytes),
+  Explorer(const Model &model, Exploration exploration, uint64_t maxSteps,
+           uint64_t maxBytes, BrokenRule brokenRule)
+      : model(model), exploration(exploration), brokenRule(brokenRule),
+        maxSteps(maxSteps), maxBytes(maxBytes),
         machine(model, terms, brokenRule,
-                exploration == Exploration::cases                 ? Machine::Turns::run
-                : exploration == Exploration::states              ? Machine::Turns::rest
-                : exploration == Exploration::statesWithoutMemory ? Machine::Turns::forgetMemory
-                                                                  : Machine::Turns::forget) {
+                exploration == Exploration::cases    ? Machine::Turns::run
+                : exploration == Exploration::states ? Machine::Turns::rest
+                : exploration == Exploration::statesWithoutMemory
+                    ? Machine::Turns::forgetMemory
+                    : Machine::Turns::forget) {
     machine.stepLimit = maxSteps;
   }
 
@@ -43,7 +51,8 @@ public:
       findings.kind = Findings::Kind::gaveUp;
     if (doubtful && findings.kind == Findings::Kind::allEnd) {
       findings.kind = Findings::Kind::gaveUp;
-      findings.problem = "ranks block each other if conditions that depend on the same values can differ";
+      findings.problem = "ranks block each other if conditions that depend on "
+                         "the same values can differ";
     }
     findings.states = nodes.size();
     findings.steps = steps;
@@ -64,7 +73,8 @@ private:
     bool value;
   };
 
-  /// Takes the next outcome that has not been followed. False: the exploration is over.
+  /// Takes the next outcome that has not been followed. False: the exploration
+  /// is over.
   bool follow() {
     Pending next = std::move(pending.back());
     pending.pop_back();
@@ -91,8 +101,11 @@ private:
         state.open.clear();
       if (!isBlocked(state))
         return true;
-      // Nothing has been forgotten on the way: what it depends on is there to be seen.
-      if (exploration == Exploration::cases && brokenRule != BrokenRule::allIsFeasible && !areFeasible(terms, state.facts, steps)) {
+      // Nothing has been forgotten on the way: what it depends on is there to
+      // be seen.
+      if (exploration == Exploration::cases &&
+          brokenRule != BrokenRule::allIsFeasible &&
+          !areFeasible(terms, state.facts, steps)) {
         doubtful = true;
         return true;
       }
@@ -115,14 +128,17 @@ private:
 
   /// Without one of these rules, nobody answers for what was started.
   bool needsNobody() const {
-    return brokenRule == BrokenRule::waitsReturn || brokenRule == BrokenRule::barriersReturn || brokenRule == BrokenRule::onceReturns ||
-           brokenRule == BrokenRule::endedRanksArrive || brokenRule == BrokenRule::absentRanksArrive;
+    return brokenRule == BrokenRule::waitsReturn ||
+           brokenRule == BrokenRule::barriersReturn ||
+           brokenRule == BrokenRule::onceReturns ||
+           brokenRule == BrokenRule::endedRanksArrive ||
+           brokenRule == BrokenRule::absentRanksArrive;
   }
 
   enum class Settled : uint8_t { undecided, rests, known, gaveUp };
 
-  /// Goes on until something has to be decided or nobody moves any more. `remembers`: stops where it
-  /// has been before.
+  /// Goes on until something has to be decided or nobody moves any more.
+  /// `remembers`: stops where it has been before.
   Settled settle(State &state, uint64_t &steps, bool remembers) {
     // States since the last decision, with the steps of all ranks.
     std::unordered_map<std::string, std::vector<uint64_t>> turns;
@@ -130,8 +146,10 @@ private:
     for (;;) {
       if (!machine.run(state, steps))
         return Settled::gaveUp;
-      bool turned =
-          std::any_of(state.ranks.begin(), state.ranks.end(), [](const RankState &rank) { return rank.status == RankStatus::turned; });
+      bool turned = std::any_of(state.ranks.begin(), state.ranks.end(),
+                                [](const RankState &rank) {
+                                  return rank.status == RankStatus::turned;
+                                });
       bool undecided = findUndecided(state) != Terms::nothing;
       if (!turned && !undecided)
         return Settled::rests;
@@ -142,16 +160,20 @@ private:
       canonicalize(model, terms, state);
       std::string code = encode(state, brokenRule);
       steps += code.size() / 64;
-      // Who has ended a turn waits until the others know where to go, so that they end theirs before it begins the next.
+      // Who has ended a turn waits until the others know where to go, so that
+      // they end theirs before it begins the next.
       if (undecided)
-        return remembers && !remember(std::move(code)) ? Settled::known : Settled::undecided;
+        return remembers && !remember(std::move(code)) ? Settled::known
+                                                       : Settled::undecided;
       std::vector<uint64_t> moved;
       for (const RankState &rank : state.ranks)
         moved.push_back(rank.moved);
       auto [first, isNew] = turns.try_emplace(code, moved);
       if (!isNew && resumesAll)
-        // These loops never end, which is no concern of those who go on; the others are looked at.
-        return someoneStarves(state, first->second) ? Settled::gaveUp : Settled::known;
+        // These loops never end, which is no concern of those who go on; the
+        // others are looked at.
+        return someoneStarves(state, first->second) ? Settled::gaveUp
+                                                    : Settled::known;
       // An inner loop that never ends must not hold up those in outer ones.
       if (!isNew)
         resumesAll = true;
@@ -174,8 +196,9 @@ private:
 
   /// Bytes that a state takes until it is followed, about.
   static uint64_t bytesOf(const State &state) {
-    uint64_t bytes =
-        sizeof(Pending) + state.ranks.size() * sizeof(RankState) + state.slots.size() * sizeof(TermId) + state.facts.size() * nodeBytes;
+    uint64_t bytes = sizeof(Pending) + state.ranks.size() * sizeof(RankState) +
+                     state.slots.size() * sizeof(TermId) +
+                     state.facts.size() * nodeBytes;
     for (const auto &[channel, instance] : state.open) {
       bytes += nodeBytes + sizeof(OpenInstance);
       for (const std::vector<TermId> &operands : instance.operands)
@@ -186,7 +209,8 @@ private:
     return bytes;
   }
 
-  /// Whether as much is kept as may be. Loops whose turns are followed one by one need not end.
+  /// Whether as much is kept as may be. Loops whose turns are followed one by
+  /// one need not end.
   bool isFull() {
     if (kept + nodes.size() * sizeof(Node) + terms.bytes() <= maxBytes)
       return false;
@@ -194,11 +218,14 @@ private:
     return true;
   }
 
-  /// Whether a rank has waited all the time while others went round a loop that has no end.
+  /// Whether a rank has waited all the time while others went round a loop that
+  /// has no end.
   bool someoneStarves(const State &state, const std::vector<uint64_t> &before) {
     for (uint32_t rank = 0; rank < state.ranks.size(); ++rank)
-      if (state.ranks[rank].status == RankStatus::waits && state.ranks[rank].moved == before[rank]) {
-        machine.problem = fmt::format("rank {} waits while others are in a loop without an end", rank);
+      if (state.ranks[rank].status == RankStatus::waits &&
+          state.ranks[rank].moved == before[rank]) {
+        machine.problem = fmt::format(
+            "rank {} waits while others are in a loop without an end", rank);
         return true;
       }
     return false;
@@ -214,7 +241,8 @@ private:
       TermId term = machine.condition(state, rank).term;
       if (chosen == Terms::nothing)
         chosen = term;
-      std::pair<uint32_t, uint32_t> place{model.programOf[rank], state.ranks[rank].op};
+      std::pair<uint32_t, uint32_t> place{model.programOf[rank],
+                                          state.ranks[rank].op};
       auto [first, isNew] = seen.try_emplace(place, term);
       findings.undecided[place] |= !isNew && first->second != term;
     }
@@ -223,7 +251,9 @@ private:
 
   bool giveUp() {
     findings.kind = Findings::Kind::gaveUp;
-    findings.problem = machine.problem.empty() ? fmt::format("more than {} steps", maxSteps) : machine.problem;
+    findings.problem = machine.problem.empty()
+                           ? fmt::format("more than {} steps", maxSteps)
+                           : machine.problem;
     return false;
   }
 
@@ -232,14 +262,17 @@ private:
     std::vector<Node> way;
     for (; node != 0; node = nodes[node].parent)
       way.push_back(nodes[node]);
-    machine.onBranch = [&](uint32_t rank, const Op &op, bool held) { findings.outcomes.push_back({rank, op.command, held}); };
+    machine.onBranch = [&](uint32_t rank, const Op &op, bool held) {
+      findings.outcomes.push_back({rank, op.command, held});
+    };
     uint64_t again = 0;
     State state = machine.begin();
     for (auto step = way.rbegin();; ++step) {
       settle(state, again, /*remembers=*/false);
       if (step == way.rend())
         break;
-      // A fresh value has another name than on the first way: what is decided is found again.
+      // A fresh value has another name than on the first way: what is decided
+      // is found again.
       machine.decide(state, findUndecided(state), step->value);
     }
     machine.onBranch = nullptr;
@@ -266,7 +299,8 @@ private:
 
 } // namespace
 
-Findings explore(const Model &model, Exploration exploration, uint64_t maxSteps, uint64_t maxBytes, BrokenRule brokenRule) {
+Findings explore(const Model &model, Exploration exploration, uint64_t maxSteps,
+                 uint64_t maxBytes, BrokenRule brokenRule) {
   return Explorer(model, exploration, maxSteps, maxBytes, brokenRule).explore();
 }
 
@@ -278,7 +312,8 @@ static void note(std::vector<uint32_t> &met, uint32_t command) {
   met.push_back(command);
 }
 
-Replay replay(const Model &model, const std::vector<Decision> &decisions, bool listsAll, uint64_t maxSteps) {
+Replay replay(const Model &model, const std::vector<Decision> &decisions,
+              bool listsAll, uint64_t maxSteps) {
   Terms terms;
   Machine machine(model, terms, BrokenRule::none, Machine::Turns::run);
   machine.stepLimit = maxSteps;
@@ -298,10 +333,15 @@ Replay replay(const Model &model, const std::vector<Decision> &decisions, bool l
     }
     own[decision.rank].push_back(decision);
   }
-  auto fits = [&](uint32_t rank, uint32_t command) { return next[rank] < own[rank].size() && own[rank][next[rank]].command == command; };
+  auto fits = [&](uint32_t rank, uint32_t command) {
+    return next[rank] < own[rank].size() &&
+           own[rank][next[rank]].command == command;
+  };
   auto disagree = [&](uint32_t rank, uint32_t command) {
     if (!result.problem)
-      result.problem = fmt::format("rank {}, {}: no decision fits", rank, model.describe(*machine.program(rank), command));
+      result.problem =
+          fmt::format("rank {}, {}: no decision fits", rank,
+                      model.describe(*machine.program(rank), command));
   };
   if (listsAll)
     machine.onBranch = [&](uint32_t rank, const Op &op, bool held) {
@@ -313,12 +353,16 @@ Replay replay(const Model &model, const std::vector<Decision> &decisions, bool l
   uint64_t steps = 0;
   for (;;) {
     if (!machine.run(state, steps)) {
-      result.problem = machine.problem.empty() ? fmt::format("more than {} steps", maxSteps) : machine.problem;
+      result.problem = machine.problem.empty()
+                           ? fmt::format("more than {} steps", maxSteps)
+                           : machine.problem;
       break;
     }
     uint32_t rank = 0;
-    while (rank < model.ranks() &&
-           (state.ranks[rank].status != RankStatus::decides || !fits(rank, machine.program(rank)->ops[state.ranks[rank].op].command)))
+    while (
+        rank < model.ranks() &&
+        (state.ranks[rank].status != RankStatus::decides ||
+         !fits(rank, machine.program(rank)->ops[state.ranks[rank].op].command)))
       ++rank;
     if (result.problem || rank == model.ranks())
       break;
@@ -345,7 +389,8 @@ CounterExample explain(const Model &model, const Replay &replay) {
     std::vector<uint32_t> missing;
     const Group &group = model.groups[model.channels[channel].group];
     auto open = state.open.find(channel);
-    for (uint32_t place = 0; place < group.ranks.size() && open != state.open.end(); ++place)
+    for (uint32_t place = 0;
+         place < group.ranks.size() && open != state.open.end(); ++place)
       if (!test(open->second.arrived, place))
         missing.push_back(group.ranks[place]);
     return missing;
@@ -376,8 +421,11 @@ CounterExample explain(const Model &model, const Replay &replay) {
     }
     example.places.push_back(std::move(place));
   }
-  // From anyone who waits to somebody who is missing, until one is seen again or does not wait.
-  auto first = std::find_if(example.places.begin(), example.places.end(), [](const Place &place) { return !place.missing.empty(); });
+  // From anyone who waits to somebody who is missing, until one is seen again
+  // or does not wait.
+  auto first =
+      std::find_if(example.places.begin(), example.places.end(),
+                   [](const Place &place) { return !place.missing.empty(); });
   if (first == example.places.end())
     return example;
   uint32_t rank = first->rank;
@@ -392,8 +440,10 @@ CounterExample explain(const Model &model, const Replay &replay) {
     if (place.missing.empty())
       break;
     // Who has ended or is absent says most.
-    auto best = std::find_if(place.missing.begin(), place.missing.end(),
-                             [&](uint32_t member) { return example.places[member].status != Place::Status::waits; });
+    auto best = std::find_if(
+        place.missing.begin(), place.missing.end(), [&](uint32_t member) {
+          return example.places[member].status != Place::Status::waits;
+        });
     rank = best != place.missing.end() ? *best : place.missing.front();
   }
   return example;

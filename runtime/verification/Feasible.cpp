@@ -12,10 +12,14 @@ namespace {
 /// The order is found from its end, as a topological order is.
 class Order {
 public:
-  Order(const Terms &terms, const std::map<TermId, bool> &outcomes, uint64_t &steps) : terms(terms), steps(steps) {
+  Order(const Terms &terms, const std::map<TermId, bool> &outcomes,
+        uint64_t &steps)
+      : terms(terms), steps(steps) {
     std::map<std::vector<TermId>, uint32_t> questions;
     for (const auto &[term, holds] : outcomes)
-      questions.try_emplace(terms[term].kind == TermKind::atLeast ? terms[term].operands : std::vector<TermId>{term},
+      questions.try_emplace(terms[term].kind == TermKind::atLeast
+                                ? terms[term].operands
+                                : std::vector<TermId>{term},
                             uint32_t(questions.size()));
     values.resize(questions.size());
     for (const auto &[operands, question] : questions)
@@ -49,7 +53,8 @@ public:
   }
 
 private:
-  /// Goes from terms to what they are made from, which has lower numbers, up to what several questions are made from.
+  /// Goes from terms to what they are made from, which has lower numbers, up to
+  /// what several questions are made from.
   void findValues() {
     while (!madeFrom.empty()) {
       ++steps;
@@ -57,7 +62,8 @@ private:
       auto [id, questions] = std::move(*highest);
       madeFrom.erase(highest);
       const Term &term = terms[id];
-      bool isValue = isSource(term) || (questions.size() > 1 && dependsOnSource(id));
+      bool isValue =
+          isSource(term) || (questions.size() > 1 && dependsOnSource(id));
       if (isValue) {
         for (uint32_t question : questions)
           values[question].push_back(id);
@@ -71,7 +77,8 @@ private:
 
   /// Of what was scattered, each has a part of its own.
   static bool isSource(const Term &term) {
-    return term.kind == TermKind::initial || term.kind == TermKind::given || term.kind == TermKind::portion;
+    return term.kind == TermKind::initial || term.kind == TermKind::given ||
+           term.kind == TermKind::portion;
   }
 
   bool dependsOnSource(TermId id) {
@@ -92,7 +99,8 @@ private:
 
   const Terms &terms;
   uint64_t &steps;
-  /// Terms that are still to be looked at, with the questions that are made from them.
+  /// Terms that are still to be looked at, with the questions that are made
+  /// from them.
   std::map<TermId, std::set<uint32_t>> madeFrom;
   /// Question -> the values that it depends on.
   std::vector<std::vector<TermId>> values;
@@ -102,7 +110,8 @@ private:
 
 } // namespace
 
-bool areFeasible(const Terms &terms, const std::map<TermId, bool> &outcomes, uint64_t &steps) {
+bool areFeasible(const Terms &terms, const std::map<TermId, bool> &outcomes,
+                 uint64_t &steps) {
   return Order(terms, outcomes, steps).exists();
 }
 

@@ -14,7 +14,8 @@ bool meetsOthers(const Model &model, const Op &op) {
   case OpKind::wait:
   case OpKind::barrier:
   case OpKind::once:
-    return model.channels[op.channel].program == none || model.groups[model.channels[op.channel].group].ranks.size() > 1;
+    return model.channels[op.channel].program == none ||
+           model.groups[model.channels[op.channel].group].ranks.size() > 1;
   default:
     return false;
   }
@@ -24,7 +25,8 @@ namespace {
 
 class FlowFinder {
 public:
-  FlowFinder(const Model &model, Program &program) : model(model), program(program), ops(program.ops), flow(program.flow) {}
+  FlowFinder(const Model &model, Program &program)
+      : model(model), program(program), ops(program.ops), flow(program.flow) {}
 
   void find(bool anySidesAreEqual) {
     flow.ownOps = uint32_t(ops.size());
@@ -38,10 +40,14 @@ public:
   }
 
 private:
-  static bool ends(OpKind kind) { return kind == OpKind::jump || kind == OpKind::branch || kind == OpKind::ret; }
+  static bool ends(OpKind kind) {
+    return kind == OpKind::jump || kind == OpKind::branch ||
+           kind == OpKind::ret;
+  }
   /// A rank can come to rest there.
   static bool rests(OpKind kind) {
-    return kind == OpKind::wait || kind == OpKind::barrier || kind == OpKind::once || kind == OpKind::branch;
+    return kind == OpKind::wait || kind == OpKind::barrier ||
+           kind == OpKind::once || kind == OpKind::branch;
   }
 
   void findBlocks() {
@@ -85,7 +91,8 @@ private:
     }
   }
 
-  /// Immediate post-dominators. The exit is one more block, to which every return leads.
+  /// Immediate post-dominators. The exit is one more block, to which every
+  /// return leads.
   void findJoins() {
     uint32_t exit = uint32_t(flow.blocks.size());
     std::vector<std::vector<uint32_t>> predecessors(exit + 1);
@@ -135,7 +142,8 @@ private:
           continue;
         uint32_t best = none;
         auto consider = [&](uint32_t successor) {
-          if (successor != none && number[successor] != none && join[successor] != none)
+          if (successor != none && number[successor] != none &&
+              join[successor] != none)
             best = best == none ? successor : meet(best, successor);
         };
         for (uint32_t successor : flow.blocks[*block].successors)
@@ -158,7 +166,8 @@ private:
         continue;
       Branch branch;
       branch.op = last;
-      // From a loop without an exit nothing is reached but the loop itself: no join either.
+      // From a loop without an exit nothing is reached but the loop itself: no
+      // join either.
       if (join[i] != none && join[i] < flow.blocks.size())
         branch.join = flow.blocks[join[i]].begin;
       branch.local = findRegion(branch, /*alsoIfOthersAreMet=*/false);
@@ -169,7 +178,8 @@ private:
     }
   }
 
-  /// Blocks between a branch and its join. False if others are met there, or it takes too long to say.
+  /// Blocks between a branch and its join. False if others are met there, or it
+  /// takes too long to say.
   bool findRegion(Branch &branch, bool alsoIfOthersAreMet) {
     uint32_t stop = branch.join == none ? none : flow.blockOf[branch.join];
     ++mark;
@@ -189,7 +199,8 @@ private:
       branch.region.push_back(block);
       if (effort++ > maxEffort)
         return false;
-      for (uint32_t i = flow.blocks[block].begin; i < flow.blocks[block].end; ++i)
+      for (uint32_t i = flow.blocks[block].begin; i < flow.blocks[block].end;
+           ++i)
         if (!alsoIfOthersAreMet && meetsOthers(model, ops[i]))
           return false;
       reach(flow.blocks[block].successors[1]);
@@ -238,12 +249,15 @@ private:
     Way ways[] = {{branch.op + 1, longest}, {ops[branch.op].target, longest}};
     std::vector<uint32_t> meetings;
     for (;;) {
-      uint32_t left = nextMeeting(ways[0], branch.join), right = nextMeeting(ways[1], branch.join);
+      uint32_t left = nextMeeting(ways[0], branch.join),
+               right = nextMeeting(ways[1], branch.join);
       if (left == unknown || right == unknown)
         return;
       if (left == atJoin && right == atJoin)
         break;
-      bool same = left != atJoin && right != atJoin && ops[left].kind == ops[right].kind && ops[left].channel == ops[right].channel;
+      bool same = left != atJoin && right != atJoin &&
+                  ops[left].kind == ops[right].kind &&
+                  ops[left].channel == ops[right].channel;
       if (!same && !anySidesAreEqual)
         return;
       if (left == atJoin)
@@ -275,6 +289,8 @@ private:
 
 } // namespace
 
-void findFlow(const Model &model, Program &program, bool anySidesAreEqual) { FlowFinder(model, program).find(anySidesAreEqual); }
+void findFlow(const Model &model, Program &program, bool anySidesAreEqual) {
+  FlowFinder(model, program).find(anySidesAreEqual);
+}
 
 } // namespace lockstep::runtime::verification

@@ -15,12 +15,15 @@ using artifact::CommandBody;
 /// Commands from the head to the last jump back to it.
 struct Loop {
   uint32_t head = 0, last = 0;
-  bool contains(uint32_t command) const { return head <= command && command <= last; }
+  bool contains(uint32_t command) const {
+    return head <= command && command <= last;
+  }
 };
 
 class LoopFinder {
 public:
-  explicit LoopFinder(const artifact::Program &tables) : commands(*tables.commands()) {}
+  explicit LoopFinder(const artifact::Program &tables)
+      : commands(*tables.commands()) {}
 
   std::vector<Loop> find() const {
     std::map<uint32_t, uint32_t> lastOf;
@@ -36,15 +39,18 @@ public:
   /// Where the way out is taken or not; where there is none, the jump back.
   uint32_t exitOf(const Loop &loop) const {
     for (uint32_t i = loop.head; i <= loop.last; ++i)
-      if (commands.Get(i)->body_type() != CommandBody::Jump && targetOf(i) != none && (!loop.contains(targetOf(i)) || i == loop.last))
+      if (commands.Get(i)->body_type() != CommandBody::Jump &&
+          targetOf(i) != none &&
+          (!loop.contains(targetOf(i)) || i == loop.last))
         return i;
     return loop.last;
   }
 
-  /// Whether each turn begins with a comparison of a register, which each turn makes greater by a constant, with one that it leaves
-  /// as it is.
+  /// Whether each turn begins with a comparison of a register, which each turn
+  /// makes greater by a constant, with one that it leaves as it is.
   bool counts(const Loop &loop) const {
-    const artifact::BranchGreaterEqual *branch = commands.Get(loop.head)->body_as_BranchGreaterEqual();
+    const artifact::BranchGreaterEqual *branch =
+        commands.Get(loop.head)->body_as_BranchGreaterEqual();
     if (!branch || loop.contains(branch->target()))
       return false;
     bool steps = false;
@@ -88,7 +94,8 @@ private:
     bool isSet = false;
     for (uint32_t i = 0; i < commands.size(); ++i)
       if (writtenRegister(i) == index) {
-        const artifact::SetRegister *set = commands.Get(i)->body_as_SetRegister();
+        const artifact::SetRegister *set =
+            commands.Get(i)->body_as_SetRegister();
         if (!set || set->value() <= 0)
           return false;
         isSet = true;
@@ -99,7 +106,8 @@ private:
   /// Nothing before a command passes by it and stays in the loop.
   bool isInEachTurn(const Loop &loop, uint32_t command) const {
     for (uint32_t i = loop.head; i < command; ++i)
-      if (uint32_t target = targetOf(i); loop.contains(target) && (target > command || target == loop.head))
+      if (uint32_t target = targetOf(i);
+          loop.contains(target) && (target > command || target == loop.head))
         return false;
     return true;
   }
@@ -107,9 +115,11 @@ private:
   const flatbuffers::Vector<flatbuffers::Offset<artifact::Command>> &commands;
 };
 
-std::string textOf(const Model &model, const Program &program, uint32_t command) {
+std::string textOf(const Model &model, const Program &program,
+                   uint32_t command) {
   std::string_view place = model.location(program, command);
-  return place.empty() ? fmt::format("command {}: loop", command) : fmt::format("{}: loop", place);
+  return place.empty() ? fmt::format("command {}: loop", command)
+                       : fmt::format("{}: loop", place);
 }
 
 } // namespace

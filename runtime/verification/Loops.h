@@ -1,7 +1,9 @@
-//===- Loops.h - loops of which only the data knows when they end -*- C++ -*-===//
+//===- Loops.h - loops of which only the data knows when they end -*- C++
+//-*-===//
 //
-// A proof says that nobody waits for ever, not that a loop in which a replica is alone comes to its end: that is assumed. These are
-// the loops of which it is.
+// A proof says that nobody waits for ever, not that a loop in which a replica
+// is alone comes to its end: that is assumed. These are the loops of which it
+// is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,7 +14,8 @@
 
 namespace lockstep::runtime::verification {
 
-/// Loops of all programs but those that count up to a number that they do not change.
+/// Loops of all programs but those that count up to a number that they do not
+/// change.
 std::vector<AssumedLoop> findAssumedLoops(const Model &model);
 
 } // namespace lockstep::runtime::verification

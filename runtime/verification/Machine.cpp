@@ -11,8 +11,10 @@ using artifact::CollectiveKind;
 using artifact::count;
 using artifact::Space;
 
-Machine::Machine(const Model &model, Terms &terms, BrokenRule brokenRule, Turns turns)
-    : model(model), terms(terms), brokenRule(brokenRule), turns(turns), loops(model.programs.size()) {
+Machine::Machine(const Model &model, Terms &terms, BrokenRule brokenRule,
+                 Turns turns)
+    : model(model), terms(terms), brokenRule(brokenRule), turns(turns),
+      loops(model.programs.size()) {
   uint32_t slots = 0;
   for (uint32_t rank = 0; rank < model.ranks(); ++rank) {
     firstSlots.push_back(slots);
@@ -74,12 +76,16 @@ void Machine::initialize(State &state, uint32_t rank) {
     const Slot &slot = own->slice.slots[i];
     TermId &value = state.slots[firstSlot(rank) + i];
     auto named = [&](int64_t owner, bool isPrivate) {
-      return terms.make(TermKind::initial, {int64_t(slot.space), int64_t(slot.offset), int64_t(slot.size), owner}, {}, isPrivate);
+      return terms.make(TermKind::initial,
+                        {int64_t(slot.space), int64_t(slot.offset),
+                         int64_t(slot.size), owner},
+                        {}, isPrivate);
     };
     if (slot.isRegister)
       value = terms.constant(0);
     else if (slot.space == Space::rank)
-      value = terms.constant(brokenRule == BrokenRule::ranksAreEqual ? 0 : rank);
+      value =
+          terms.constant(brokenRule == BrokenRule::ranksAreEqual ? 0 : rank);
     else if (slot.space == Space::scalar || slot.space == Space::constant)
       value = named(-1, false);
     else if (slot.space == Space::variable)
@@ -107,24 +113,30 @@ bool Machine::run(State &state, uint64_t &steps) {
   return true;
 }
 
-Condition Machine::condition(const State &state, uint32_t rank) { return Rank(*this, const_cast<State &>(state), rank).condition(); }
+Condition Machine::condition(const State &state, uint32_t rank) {
+  return Rank(*this, const_cast<State &>(state), rank).condition();
+}
 
 void Machine::decide(State &state, TermId term, bool value) {
   // Of bounds for one value only the closest are kept.
   if (terms[term].kind == TermKind::atLeast)
     std::erase_if(state.facts, [&](const auto &fact) {
       const Term &known = terms[fact.first];
-      return known.kind == TermKind::atLeast && known.operands == terms[term].operands && fact.second == value;
+      return known.kind == TermKind::atLeast &&
+             known.operands == terms[term].operands && fact.second == value;
     });
   state.facts[term] = value;
   for (uint32_t rank = 0; rank < state.ranks.size(); ++rank)
-    if (state.ranks[rank].status == RankStatus::decides && condition(state, rank).known)
+    if (state.ranks[rank].status == RankStatus::decides &&
+        condition(state, rank).known)
       state.ranks[rank].status = RankStatus::runs;
 }
 
 bool Machine::resume(State &state, bool all) {
   uint32_t innermost = 0;
-  auto loopOf = [&](uint32_t rank) -> const Loop & { return loops[model.programOf[rank]].at(state.ranks[rank].turn); };
+  auto loopOf = [&](uint32_t rank) -> const Loop & {
+    return loops[model.programOf[rank]].at(state.ranks[rank].turn);
+  };
   for (uint32_t rank = 0; rank < state.ranks.size(); ++rank)
     if (state.ranks[rank].status == RankStatus::turned)
       innermost = std::max(innermost, loopOf(rank).depth);
@@ -138,7 +150,8 @@ bool Machine::resume(State &state, bool all) {
       resumedAll = false;
       continue;
     }
-    // Equal values have equal names afterwards, in one piece or in several. Nothing that has been found out about them is known any more.
+    // Equal values have equal names afterwards, in one piece or in several.
+    // Nothing that has been found out about them is known any more.
     auto forget = [&](TermId &value) {
       Term piece = terms[value];
       if (piece.kind != TermKind::part) {
@@ -146,15 +159,20 @@ bool Machine::resume(State &state, bool all) {
         return;
       }
       if (terms[piece.operands[0]].kind != TermKind::counter)
-        piece.operands[0] = terms.make(TermKind::counter, {}, {piece.operands[0]});
+        piece.operands[0] =
+            terms.make(TermKind::counter, {}, {piece.operands[0]});
       value = terms.make(std::move(piece));
     };
     if (forgets())
       for (uint32_t index : loop.written)
-        if (TermId &value = state.slots[firstSlot(rank) + program(rank)->slice.registerSlots[index]]; terms.value(value))
+        if (TermId &value =
+                state.slots[firstSlot(rank) +
+                            program(rank)->slice.registerSlots[index]];
+            terms.value(value))
           forget(value);
     for (uint32_t slot : loop.writtenMemory)
-      if (TermId &value = state.slots[firstSlot(rank) + slot]; value != Terms::nothing && terms[value].kind != TermKind::counter)
+      if (TermId &value = state.slots[firstSlot(rank) + slot];
+          value != Terms::nothing && terms[value].kind != TermKind::counter)
         forget(value);
     own.status = RankStatus::runs;
     own.turn = none;
@@ -166,25 +184,36 @@ void Machine::completeIfAllHaveArrived(State &state, uint32_t channel) {
   auto open = state.open.find(channel);
   const Group &group = model.groups[model.channels[channel].group];
   uint32_t missing = uint32_t(group.ranks.size()) - open->second.count;
-  if (missing && (brokenRule == BrokenRule::endedRanksArrive || brokenRule == BrokenRule::absentRanksArrive))
+  if (missing && (brokenRule == BrokenRule::endedRanksArrive ||
+                  brokenRule == BrokenRule::absentRanksArrive))
     for (uint32_t place = 0; place < group.ranks.size(); ++place)
       if (!test(open->second.arrived, place)) {
         RankStatus status = state.ranks[group.ranks[place]].status;
-        missing -= status == (brokenRule == BrokenRule::endedRanksArrive ? RankStatus::ended : RankStatus::absent);
+        missing -= status == (brokenRule == BrokenRule::endedRanksArrive
+                                  ? RankStatus::ended
+                                  : RankStatus::absent);
       }
   if (missing)
     return;
   OpenInstance instance = std::move(open->second);
   state.open.erase(open);
-  bool differs = brokenRule != BrokenRule::onceReadsForAll && sectionDiffers(state, channel);
+  bool differs = brokenRule != BrokenRule::onceReadsForAll &&
+                 sectionDiffers(state, channel);
   for (uint32_t place = 0; place < group.ranks.size(); ++place) {
     uint32_t rank = group.ranks[place];
     RankState &member = state.ranks[rank];
     member.sectionDiffers = differs;
-    if (const Program *own = program(rank); own && model.channels[channel].carriesDecisions && own->starts[channel] != none &&
-                                            (brokenRule == BrokenRule::allReceive || receives(model, model.channels[channel], rank)))
-      if (const auto *start = own->tables->commands()->Get(own->starts[channel])->body_as_Start(); start && count(start->results()))
-        state.results[{channel, rank}] = resultsFor(model.channels[channel], instance, place, count(start->results()));
+    if (const Program *own = program(rank);
+        own && model.channels[channel].carriesDecisions &&
+        own->starts[channel] != none &&
+        (brokenRule == BrokenRule::allReceive ||
+         receives(model, model.channels[channel], rank)))
+      if (const auto *start = own->tables->commands()
+                                  ->Get(own->starts[channel])
+                                  ->body_as_Start();
+          start && count(start->results()))
+        state.results[{channel, rank}] = resultsFor(
+            model.channels[channel], instance, place, count(start->results()));
     if (member.status != RankStatus::waits || member.channel != channel)
       continue;
     member.status = RankStatus::runs;
@@ -194,8 +223,8 @@ void Machine::completeIfAllHaveArrived(State &state, uint32_t channel) {
   }
 }
 
-/// Whether it makes a difference which replica executes a once section: it reads what is its own, and
-/// that is not the same for all.
+/// Whether it makes a difference which replica executes a once section: it
+/// reads what is its own, and that is not the same for all.
 bool Machine::sectionDiffers(const State &state, uint32_t channel) const {
   const Channel &section = model.channels[channel];
   if (section.kind != Channel::Kind::once)
@@ -204,8 +233,10 @@ bool Machine::sectionDiffers(const State &state, uint32_t channel) const {
   if (program.slice.empty())
     return false;
   uint32_t first = firstSlot(program.firstRank);
-  for (uint32_t slot : program.slice.sections[program.ops[section.command].branch].ownReads)
-    for (uint32_t rank = program.firstRank; rank < program.firstRank + program.ranks; ++rank)
+  for (uint32_t slot :
+       program.slice.sections[program.ops[section.command].branch].ownReads)
+    for (uint32_t rank = program.firstRank;
+         rank < program.firstRank + program.ranks; ++rank)
       if (state.slots[firstSlot(rank) + slot] != state.slots[first + slot])
         return true;
   return false;
@@ -220,7 +251,9 @@ void Machine::completeAll(State &state) {
       completeIfAllHaveArrived(state, channel);
 }
 
-std::vector<TermId> Machine::resultsFor(const Channel &channel, const OpenInstance &instance, uint32_t place, uint32_t results) {
+std::vector<TermId> Machine::resultsFor(const Channel &channel,
+                                        const OpenInstance &instance,
+                                        uint32_t place, uint32_t results) {
   std::vector<TermId> values;
   for (uint32_t i = 0; i < results; ++i) {
     if (channel.collective == CollectiveKind::broadcast) {
@@ -229,8 +262,10 @@ std::vector<TermId> Machine::resultsFor(const Channel &channel, const OpenInstan
       values.push_back(given ? instance.operands[root][i] : terms.fresh(true));
       continue;
     }
-    bool common = channel.collective == CollectiveKind::all_reduce || channel.collective == CollectiveKind::all_gather ||
-                  channel.collective == CollectiveKind::reduce || channel.collective == CollectiveKind::gather;
+    bool common = channel.collective == CollectiveKind::all_reduce ||
+                  channel.collective == CollectiveKind::all_gather ||
+                  channel.collective == CollectiveKind::reduce ||
+                  channel.collective == CollectiveKind::gather;
     std::vector<TermId> given;
     for (const std::vector<TermId> &operands : instance.operands) {
       if (!common)
@@ -240,10 +275,13 @@ std::vector<TermId> Machine::resultsFor(const Channel &channel, const OpenInstan
     }
     if (brokenRule == BrokenRule::groupsAreEqual)
       given.clear();
-    TermId whole =
-        terms.make(TermKind::collective, {int64_t(channel.collective), int64_t(channel.reduction), channel.axis, i}, std::move(given));
+    TermId whole = terms.make(TermKind::collective,
+                              {int64_t(channel.collective),
+                               int64_t(channel.reduction), channel.axis, i},
+                              std::move(given));
     if (!common && brokenRule != BrokenRule::partsAreEqual)
-      whole = terms.make(TermKind::portion, {place}, {whole}, /*isPrivate=*/true);
+      whole =
+          terms.make(TermKind::portion, {place}, {whole}, /*isPrivate=*/true);
     values.push_back(whole);
   }
   return values;

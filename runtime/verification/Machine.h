@@ -1,12 +1,13 @@
 //===- Machine.h - all ranks, run against each other ------------*- C++ -*-===//
 //
-// Executes the programs of all ranks on symbolic values until nobody can go on: a rank has ended,
-// waits, or stands at a branch whose condition is not known.
+// Executes the programs of all ranks on symbolic values until nobody can go on:
+// a rank has ended, waits, or stands at a branch whose condition is not known.
 //
-// Which rank goes first makes no difference. What a rank does depends on its own values alone; a wait
-// that is satisfied stays so, since the others only ever start more; and steps of different ranks
-// commute. So with given decisions all orders of execution come to rest in one and the same state
-// (the diamond property), and one of them has to be looked at.
+// Which rank goes first makes no difference. What a rank does depends on its
+// own values alone; a wait that is satisfied stays so, since the others only
+// ever start more; and steps of different ranks commute. So with given
+// decisions all orders of execution come to rest in one and the same state (the
+// diamond property), and one of them has to be looked at.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +33,8 @@ enum class RankStatus : uint8_t {
   decides,
   ended,
   absent,
-  /// Stands at the head of a loop after a turn, so that states can be compared from turn to turn.
+  /// Stands at the head of a loop after a turn, so that states can be compared
+  /// from turn to turn.
   turned,
 };
 
@@ -41,10 +43,11 @@ struct RankState {
   RankStatus status = RankStatus::runs;
   /// Channel that it waits for.
   uint32_t channel = none;
-  /// It need not wait any more at the barrier or once section at which it stands.
+  /// It need not wait any more at the barrier or once section at which it
+  /// stands.
   bool letGo = false;
-  /// The replicas that have arrived at the once section at which it stands would not all write the
-  /// same in it.
+  /// The replicas that have arrived at the once section at which it stands
+  /// would not all write the same in it.
   bool sectionDiffers = false;
   /// Jump back that ended the turn after which it rests, or `none`.
   uint32_t turn = none;
@@ -52,8 +55,9 @@ struct RankState {
   uint64_t moved = 0;
 };
 
-/// An instance of a channel at which not all members have arrived. There is one at most: nobody
-/// starts the next before all have started this one, because they wait in between.
+/// An instance of a channel at which not all members have arrived. There is one
+/// at most: nobody starts the next before all have started this one, because
+/// they wait in between.
 struct OpenInstance {
   Bits arrived;
   uint32_t count = 0;
@@ -66,7 +70,8 @@ struct State {
   /// Slots of all ranks, one rank after the other.
   std::vector<TermId> slots;
   std::map<uint32_t, OpenInstance> open;
-  /// (channel, rank) -> results of a complete instance that the rank has not waited for.
+  /// (channel, rank) -> results of a complete instance that the rank has not
+  /// waited for.
   std::map<std::pair<uint32_t, uint32_t>, std::vector<TermId>> results;
   /// Conditions that have been decided.
   std::map<TermId, bool> facts;
@@ -91,30 +96,38 @@ public:
     rest,
     /// The same, and the values of its counters are forgotten when it goes on.
     forget,
-    /// The same of all values that are written in the loop, as those of counters in memory.
+    /// The same of all values that are written in the loop, as those of
+    /// counters in memory.
     forgetMemory,
   };
 
   Machine(const Model &model, Terms &terms, BrokenRule brokenRule, Turns turns);
 
   State begin();
-  /// Goes on until all ranks rest. False: it took too many steps, or the programs break the rules
-  /// that the loader checks (`problem` says which).
+  /// Goes on until all ranks rest. False: it took too many steps, or the
+  /// programs break the rules that the loader checks (`problem` says which).
   bool run(State &state, uint64_t &steps);
   /// The condition of the branch at which `rank` stands.
   Condition condition(const State &state, uint32_t rank);
   /// Lets the ranks go on that can, now that `condition` has been decided.
   void decide(State &state, TermId term, bool value);
-  /// Lets ranks go on that rest after a turn: all, or those in the innermost loops. Who is in an outer one has ended its turn before others
-  /// have, and waits for them here, so that all count alike. True: all went on.
+  /// Lets ranks go on that rest after a turn: all, or those in the innermost
+  /// loops. Who is in an outer one has ended its turn before others have, and
+  /// waits for them here, so that all count alike. True: all went on.
   bool resume(State &state, bool all);
 
   uint32_t firstSlot(uint32_t rank) const { return firstSlots[rank]; }
-  const Program *program(uint32_t rank) const { return model.programOf[rank] == none ? nullptr : &model.programs[model.programOf[rank]]; }
+  const Program *program(uint32_t rank) const {
+    return model.programOf[rank] == none
+               ? nullptr
+               : &model.programs[model.programOf[rank]];
+  }
 
-  /// Called at each branch that others can notice: rank, op, whether the condition held.
+  /// Called at each branch that others can notice: rank, op, whether the
+  /// condition held.
   std::function<void(uint32_t, const Op &, bool)> onBranch;
-  /// Called at each start, wait, barrier and once section that a member gets through.
+  /// Called at each start, wait, barrier and once section that a member gets
+  /// through.
   std::function<void(uint32_t, const Op &)> onMeeting;
   std::string problem;
   /// `run` gives up when `steps` gets there.
@@ -123,11 +136,15 @@ public:
 private:
   class Rank;
   void initialize(State &state, uint32_t rank);
-  bool forgets() const { return turns == Turns::forget || turns == Turns::forgetMemory; }
+  bool forgets() const {
+    return turns == Turns::forget || turns == Turns::forgetMemory;
+  }
   void completeIfAllHaveArrived(State &state, uint32_t channel);
   void completeAll(State &state);
   bool sectionDiffers(const State &state, uint32_t channel) const;
-  std::vector<TermId> resultsFor(const Channel &channel, const OpenInstance &instance, uint32_t place, uint32_t results);
+  std::vector<TermId> resultsFor(const Channel &channel,
+                                 const OpenInstance &instance, uint32_t place,
+                                 uint32_t results);
   std::optional<bool> implied(const State &state, TermId term) const;
   Condition compare(TermId left, TermId right);
 

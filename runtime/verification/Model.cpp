@@ -16,12 +16,17 @@ using artifact::count;
 
 uint32_t Group::place(uint32_t rank) const {
   auto found = std::lower_bound(ranks.begin(), ranks.end(), rank);
-  return found != ranks.end() && *found == rank ? uint32_t(found - ranks.begin()) : none;
+  return found != ranks.end() && *found == rank
+             ? uint32_t(found - ranks.begin())
+             : none;
 }
 
-std::string_view Model::location(const Program &program, uint32_t command) const {
+std::string_view Model::location(const Program &program,
+                                 uint32_t command) const {
   uint32_t index = program.tables->commands()->Get(command)->location();
-  return index < count(tables->locations()) ? tables->locations()->Get(index)->string_view() : std::string_view();
+  return index < count(tables->locations())
+             ? tables->locations()->Get(index)->string_view()
+             : std::string_view();
 }
 
 bool receives(const Model &model, const Channel &channel, uint32_t rank) {
@@ -38,12 +43,16 @@ bool receives(const Model &model, const Channel &channel, uint32_t rank) {
   }
 }
 
-bool allReceive(const Model &model, const Channel &channel, const Program &program) {
+bool allReceive(const Model &model, const Channel &channel,
+                const Program &program) {
   const Group &group = model.groups[channel.group];
-  uint32_t first = group.place(program.firstRank), last = group.place(program.firstRank + program.ranks - 1);
-  if (program.ranks == 0 || first == none || last == none || last - first != program.ranks - 1)
+  uint32_t first = group.place(program.firstRank),
+           last = group.place(program.firstRank + program.ranks - 1);
+  if (program.ranks == 0 || first == none || last == none ||
+      last - first != program.ranks - 1)
     return false;
-  bool hasRoot = channel.root >= program.firstRank && channel.root < program.firstRank + program.ranks;
+  bool hasRoot = channel.root >= program.firstRank &&
+                 channel.root < program.firstRank + program.ranks;
   switch (channel.collective) {
   case artifact::CollectiveKind::reduce:
   case artifact::CollectiveKind::gather:
@@ -60,14 +69,18 @@ static std::string commandText(const Program &program, uint32_t command) {
   switch (table.body_type()) {
   case CommandBody::Start: {
     const artifact::Start *start = table.body_as_Start();
-    return fmt::format("start of {} on channel {}", artifact::EnumNameCollectiveKind(start->kind()), start->channel());
+    return fmt::format("start of {} on channel {}",
+                       artifact::EnumNameCollectiveKind(start->kind()),
+                       start->channel());
   }
   case CommandBody::Wait:
     return fmt::format("wait for channel {}", table.body_as_Wait()->channel());
   case CommandBody::Barrier:
-    return fmt::format("barrier on channel {}", table.body_as_Barrier()->channel());
+    return fmt::format("barrier on channel {}",
+                       table.body_as_Barrier()->channel());
   case CommandBody::Once:
-    return fmt::format("once section on channel {}", table.body_as_Once()->channel());
+    return fmt::format("once section on channel {}",
+                       table.body_as_Once()->channel());
   case CommandBody::BranchUnless:
   case CommandBody::BranchGreaterEqual:
     return "branch";
@@ -79,13 +92,15 @@ static std::string commandText(const Program &program, uint32_t command) {
 std::string Model::describe(const Program &program, uint32_t command) const {
   std::string_view place = location(program, command);
   std::string text = commandText(program, command);
-  return place.empty() ? fmt::format("command {}: {}", command, text) : fmt::format("{}: {}", place, text);
+  return place.empty() ? fmt::format("command {}: {}", command, text)
+                       : fmt::format("{}: {}", place, text);
 }
 
 std::vector<std::string> programNames(const artifact::Artifact &artifact) {
   std::vector<std::string> names;
   for (uint32_t i = 0; i < count(artifact.programs()); ++i)
-    if (std::string name = artifact.programs()->Get(i)->name()->str(); std::find(names.begin(), names.end(), name) == names.end())
+    if (std::string name = artifact.programs()->Get(i)->name()->str();
+        std::find(names.begin(), names.end(), name) == names.end())
       names.push_back(std::move(name));
   return names;
 }

@@ -1,8 +1,9 @@
 //===- Model.h - programs of one name, as the proof sees them ---*- C++ -*-===//
 //
-// The programs of one name run together, one of them on each rank. The model holds what matters for
-// the question whether they can block each other: commands, who meets on each channel, and (after
-// `Slice.h`) the values that decide where a rank goes.
+// The programs of one name run together, one of them on each rank. The model
+// holds what matters for the question whether they can block each other:
+// commands, who meets on each channel, and (after `Slice.h`) the values that
+// decide where a rank goes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,14 +40,17 @@ enum class OpKind : uint8_t {
   loadRegister,
   next,
   ret,
-  /// Made by `Flow.h`: values that two ways have written differently become unknown.
+  /// Made by `Flow.h`: values that two ways have written differently become
+  /// unknown.
   forget,
 };
 
-/// A command. Operands are read from the tables when they are needed, which is seldom.
+/// A command. Operands are read from the tables when they are needed, which is
+/// seldom.
 struct Op {
   OpKind kind;
-  /// Index of the command; differs from the index of the op only behind the program's own ones.
+  /// Index of the command; differs from the index of the op only behind the
+  /// program's own ones.
   uint32_t command = 0;
   /// Into `Model::channels`.
   uint32_t channel = none;
@@ -57,7 +61,11 @@ struct Op {
 
 /// What one channel number stands for, in all programs together.
 struct Channel {
-  enum class Kind : uint8_t { collective, barrier, once } kind = Kind::collective;
+  enum class Kind : uint8_t {
+    collective,
+    barrier,
+    once
+  } kind = Kind::collective;
   artifact::CollectiveKind collective{};
   artifact::Reduction reduction{};
   int32_t axis = 0;
@@ -93,7 +101,9 @@ struct Program {
   Flow flow;
   Slice slice;
 
-  const artifact::Command &table(const Op &op) const { return *tables->commands()->Get(op.command); }
+  const artifact::Command &table(const Op &op) const {
+    return *tables->commands()->Get(op.command);
+  }
 };
 
 struct Model {
@@ -111,7 +121,8 @@ struct Model {
   /// Rank -> index of its program, or `none` if its role takes no part.
   std::vector<uint32_t> programOf;
   std::vector<std::string> roleOf;
-  /// Whether other workers change the variables of servers whenever a step waits.
+  /// Whether other workers change the variables of servers whenever a step
+  /// waits.
   bool serversAreShared = false;
   /// Programs that disagree on what a channel is: wrong without any execution.
   std::optional<std::string> mismatch;
@@ -123,26 +134,31 @@ struct Model {
   }
   uint32_t ranks() const { return uint32_t(programOf.size()); }
   std::string_view location(const Program &program, uint32_t command) const;
-  /// "train.py:42: wait for channel 3", "command 7: ..." where there is no location.
+  /// "train.py:42: wait for channel 3", "command 7: ..." where there is no
+  /// location.
   std::string describe(const Program &program, uint32_t command) const;
 };
 
-/// Whether a member of a collective gets its results: where one gives or takes, not all do.
+/// Whether a member of a collective gets its results: where one gives or takes,
+/// not all do.
 bool receives(const Model &model, const Channel &channel, uint32_t rank);
 /// Whether all ranks of a program get them.
-bool allReceive(const Model &model, const Channel &channel, const Program &program);
+bool allReceive(const Model &model, const Channel &channel,
+                const Program &program);
 
 /// Registers that hold the sizes of a buffer that vary.
-template <typename Visit> void forEachSizeRegister(const artifact::Buffer &buffer, Visit visit) {
+template <typename Visit>
+void forEachSizeRegister(const artifact::Buffer &buffer, Visit visit) {
   if (const auto *registers = buffer.size_registers())
     for (int32_t index : *registers)
       if (index >= 0)
         visit(uint32_t(index));
 }
 
-/// Builds the model of the programs called `name`. Error: the tables contradict themselves, which the
-/// loader refuses with a better message.
-Expected<Model> buildModel(const artifact::Artifact &artifact, std::string_view name);
+/// Builds the model of the programs called `name`. Error: the tables contradict
+/// themselves, which the loader refuses with a better message.
+Expected<Model> buildModel(const artifact::Artifact &artifact,
+                           std::string_view name);
 
 } // namespace lockstep::runtime::verification
 

@@ -15,7 +15,8 @@ using artifact::Space;
 class Differences {
 public:
   Differences(const Model &model, BrokenRule brokenRule)
-      : model(model), program(model.programs[0]), slice(program.slice), brokenRule(brokenRule) {}
+      : model(model), program(model.programs[0]), slice(program.slice),
+        brokenRule(brokenRule) {}
 
   std::optional<std::string> find() {
     const std::vector<Block> &blocks = program.flow.blocks;
@@ -34,10 +35,12 @@ public:
         state[i] |= tainted[block][i];
       for (uint32_t i = blocks[block].begin; i < blocks[block].end; ++i)
         if (!slice.skips(program.ops[i], i))
-          if (std::optional<std::string> problem = execute(program.ops[i], state))
+          if (std::optional<std::string> problem =
+                  execute(program.ops[i], state))
             return problem;
       for (uint32_t successor : blocks[block].successors)
-        if (successor != none && (merge(before[successor], state) || !reached[successor]))
+        if (successor != none &&
+            (merge(before[successor], state) || !reached[successor]))
           reach(successor);
     }
     return std::nullopt;
@@ -65,7 +68,9 @@ private:
     Bits state(words);
     for (uint32_t i = 0; i < slice.slots.size(); ++i) {
       const Slot &slot = slice.slots[i];
-      bool common = slot.isRegister || slot.space == Space::scalar || slot.space == Space::constant || slot.space == Space::variable;
+      bool common = slot.isRegister || slot.space == Space::scalar ||
+                    slot.space == Space::constant ||
+                    slot.space == Space::variable;
       if (slot.space == Space::rank && !slot.isRegister)
         common = brokenRule == BrokenRule::ranksAreEqual;
       else if (!common)
@@ -78,9 +83,12 @@ private:
 
   /// Results that all ranks have in common.
   bool isCommon(const Channel &channel) const {
-    bool kind = channel.collective == CollectiveKind::all_reduce || channel.collective == CollectiveKind::all_gather ||
-                channel.collective == CollectiveKind::broadcast || brokenRule == BrokenRule::partsAreEqual;
-    return kind && (model.groups[channel.group].ranks.size() == program.ranks || brokenRule == BrokenRule::groupsAreEqual);
+    bool kind = channel.collective == CollectiveKind::all_reduce ||
+                channel.collective == CollectiveKind::all_gather ||
+                channel.collective == CollectiveKind::broadcast ||
+                brokenRule == BrokenRule::partsAreEqual;
+    return kind && (model.groups[channel.group].ranks.size() == program.ranks ||
+                    brokenRule == BrokenRule::groupsAreEqual);
   }
 
   std::optional<std::string> execute(const Op &op, Bits &state) {
@@ -115,13 +123,16 @@ private:
         break;
       const Branch &branch = program.flow.branches[op.branch];
       if (!branch.local && branch.sameOnBothWays == none)
-        return fmt::format("the condition of {} may differ between ranks", model.describe(program, op.command));
-      if (branch.join != none && brokenRule != BrokenRule::waysAreEqual && brokenRule != BrokenRule::localBranchesWriteNothing)
+        return fmt::format("the condition of {} may differ between ranks",
+                           model.describe(program, op.command));
+      if (branch.join != none && brokenRule != BrokenRule::waysAreEqual &&
+          brokenRule != BrokenRule::localBranchesWriteNothing)
         taint(branch.join, slice.footprints[op.branch].writes);
       break;
     }
     case OpKind::compute:
-      if (brokenRule == BrokenRule::launchesWriteNothing && program.table(op).body_as_Launch())
+      if (brokenRule == BrokenRule::launchesWriteNothing &&
+          program.table(op).body_as_Launch())
         break;
       [[fallthrough]];
     default:
@@ -154,8 +165,10 @@ private:
 
 bool goesStraight(const artifact::Artifact &artifact, std::string_view name) {
   const artifact::Program *program = nullptr;
-  for (uint32_t i = 0; artifact.programs() && i < artifact.programs()->size(); ++i)
-    if (const artifact::Program *other = artifact.programs()->Get(i); other->name()->string_view() == name) {
+  for (uint32_t i = 0; artifact.programs() && i < artifact.programs()->size();
+       ++i)
+    if (const artifact::Program *other = artifact.programs()->Get(i);
+        other->name()->string_view() == name) {
       if (program)
         return false;
       program = other;
@@ -173,9 +186,12 @@ bool goesStraight(const artifact::Artifact &artifact, std::string_view name) {
   }
   // Group -> all its members are ranks of the program.
   std::vector<bool> isOwn;
-  for (uint32_t i = 0; artifact.groups() && i < artifact.groups()->size(); ++i) {
+  for (uint32_t i = 0; artifact.groups() && i < artifact.groups()->size();
+       ++i) {
     const auto *members = artifact.groups()->Get(i)->ranks();
-    bool own = members && members->size() > 0 ? true : first == 0 && ranks >= artifact.replicas();
+    bool own = members && members->size() > 0
+                   ? true
+                   : first == 0 && ranks >= artifact.replicas();
     for (uint32_t j = 0; members && j < members->size(); ++j)
       own &= members->Get(j) >= first && members->Get(j) - first < ranks;
     isOwn.push_back(own);
@@ -201,9 +217,11 @@ bool goesStraight(const artifact::Artifact &artifact, std::string_view name) {
   return true;
 }
 
-std::optional<std::string> findSecondOrder(const Model &model, BrokenRule brokenRule) {
+std::optional<std::string> findSecondOrder(const Model &model,
+                                           BrokenRule brokenRule) {
   if (model.programs.size() != 1)
-    return fmt::format("{} roles have a program '{}'", model.programs.size(), model.name);
+    return fmt::format("{} roles have a program '{}'", model.programs.size(),
+                       model.name);
   const Program &program = model.programs[0];
   for (uint32_t start : program.starts) {
     if (start == none)
@@ -211,8 +229,10 @@ std::optional<std::string> findSecondOrder(const Model &model, BrokenRule broken
     const Op &op = program.ops[start];
     for (uint32_t rank : model.groups[model.channels[op.channel].group].ranks)
       if (model.programOf[rank] == none)
-        return fmt::format("rank {} is a member at {}, but its role '{}' has no program '{}'", rank, model.describe(program, start),
-                           model.roleOf[rank], model.name);
+        return fmt::format(
+            "rank {} is a member at {}, but its role '{}' has no program '{}'",
+            rank, model.describe(program, start), model.roleOf[rank],
+            model.name);
   }
   if (program.slice.empty())
     return std::nullopt;

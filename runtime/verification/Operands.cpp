@@ -27,7 +27,8 @@ void Operands::collect(const Program &program, const Op &op) {
   case CommandBody::Launch: {
     const artifact::Launch *launch = table.body_as_Launch();
     for (uint32_t i = 0; i < count(launch->buffers()); ++i)
-      (i < launch->reads() ? reads : writes).push_back(launch->buffers()->Get(i));
+      (i < launch->reads() ? reads : writes)
+          .push_back(launch->buffers()->Get(i));
     append(readRegisters, launch->registers());
     break;
   }
@@ -37,7 +38,9 @@ void Operands::collect(const Program &program, const Op &op) {
     // Where sizes vary, some of the bytes stay.
     for (uint32_t index : {reads[0], writes[0]})
       if (index < count(program.tables->buffers()))
-        forEachSizeRegister(*program.tables->buffers()->Get(index), [&](uint32_t size) { readRegisters.push_back(size); });
+        forEachSizeRegister(
+            *program.tables->buffers()->Get(index),
+            [&](uint32_t size) { readRegisters.push_back(size); });
     if (!readRegisters.empty())
       reads.push_back(writes[0]);
     break;
@@ -45,24 +48,30 @@ void Operands::collect(const Program &program, const Op &op) {
     append(reads, table.body_as_Start()->operands());
     for (uint32_t index : reads)
       if (index < count(program.tables->buffers()))
-        forEachSizeRegister(*program.tables->buffers()->Get(index), [&](uint32_t size) { readRegisters.push_back(size); });
+        forEachSizeRegister(
+            *program.tables->buffers()->Get(index),
+            [&](uint32_t size) { readRegisters.push_back(size); });
     break;
   case CommandBody::Wait:
-    if (uint32_t start = program.starts[table.body_as_Wait()->channel()]; start != none)
-      if (const auto *begun = program.tables->commands()->Get(start)->body_as_Start())
+    if (uint32_t start = program.starts[table.body_as_Wait()->channel()];
+        start != none)
+      if (const auto *begun =
+              program.tables->commands()->Get(start)->body_as_Start())
         append(writes, begun->results());
     break;
   case CommandBody::BranchUnless:
     reads.push_back(table.body_as_BranchUnless()->condition());
     break;
   case CommandBody::BranchGreaterEqual:
-    readRegisters = {table.body_as_BranchGreaterEqual()->lhs(), table.body_as_BranchGreaterEqual()->rhs()};
+    readRegisters = {table.body_as_BranchGreaterEqual()->lhs(),
+                     table.body_as_BranchGreaterEqual()->rhs()};
     break;
   case CommandBody::SetRegister:
     writtenRegisters = {table.body_as_SetRegister()->register_()};
     break;
   case CommandBody::AddRegister:
-    readRegisters = {table.body_as_AddRegister()->register_(), table.body_as_AddRegister()->source()};
+    readRegisters = {table.body_as_AddRegister()->register_(),
+                     table.body_as_AddRegister()->source()};
     writtenRegisters = {table.body_as_AddRegister()->register_()};
     break;
   case CommandBody::LoadRegister:

@@ -17,7 +17,8 @@ struct Operands {
   void collect(const Program &program, const Op &op);
 };
 
-/// The memory that the condition of a branch reads, or `none` if it compares registers.
+/// The memory that the condition of a branch reads, or `none` if it compares
+/// registers.
 uint32_t conditionBuffer(const Program &program, const Op &op);
 
 } // namespace lockstep::runtime::verification

@@ -37,7 +37,8 @@ Condition Machine::Rank::condition() const {
     return {machine.implied(state, value), value, true};
   }
   const auto *compared = program.table(op).body_as_BranchGreaterEqual();
-  Condition result = machine.compare(reg(compared->lhs()), reg(compared->rhs()));
+  Condition result =
+      machine.compare(reg(compared->lhs()), reg(compared->rhs()));
   if (!result.known)
     if (std::optional<bool> fact = machine.implied(state, result.term))
       result.known = *fact == result.value;
@@ -73,7 +74,8 @@ bool Machine::Rank::step(const Op &op) {
     bool once = op.kind == OpKind::once;
     if (!arrive(op))
       return false;
-    if (mustWait(op.channel, once ? BrokenRule::onceReturns : BrokenRule::barriersReturn))
+    if (mustWait(op.channel,
+                 once ? BrokenRule::onceReturns : BrokenRule::barriersReturn))
       return rest(RankStatus::waits, op.channel);
     noteMeeting(op);
     loseVariables(op);
@@ -93,15 +95,20 @@ bool Machine::Rank::step(const Op &op) {
   }
   case OpKind::addRegister: {
     const auto *table = program.table(op).body_as_AddRegister();
-    setReg(table->register_(), terms.add(reg(table->register_()), reg(table->source())));
+    setReg(table->register_(),
+           terms.add(reg(table->register_()), reg(table->source())));
     break;
   }
   case OpKind::loadRegister: {
     const auto *table = program.table(op).body_as_LoadRegister();
     TermId value = element(table->buffer());
     const auto *type = buffer(table->buffer()).type();
-    bool isUnsigned = type && type->element() >= artifact::ElementType::u8 && type->element() <= artifact::ElementType::u64;
-    setReg(table->register_(), isUnsigned && !terms.value(value) ? terms.make(TermKind::zeroExtended, {}, {value}) : value);
+    bool isUnsigned = type && type->element() >= artifact::ElementType::u8 &&
+                      type->element() <= artifact::ElementType::u64;
+    setReg(table->register_(),
+           isUnsigned && !terms.value(value)
+               ? terms.make(TermKind::zeroExtended, {}, {value})
+               : value);
     break;
   }
   case OpKind::next:
@@ -149,14 +156,18 @@ bool Machine::Rank::go(uint32_t target) {
 bool Machine::Rank::branch(const Op &op) {
   const Branch &info = program.flow.branches[op.branch];
   Condition found = condition();
-  // Where turns are not followed one by one, those of local loops are not either.
+  // Where turns are not followed one by one, those of local loops are not
+  // either.
   bool isLoop = info.local && machine.forgets() &&
-                std::find(info.region.begin(), info.region.end(), program.flow.blockOf[info.op]) != info.region.end();
+                std::find(info.region.begin(), info.region.end(),
+                          program.flow.blockOf[info.op]) != info.region.end();
   if (info.local && (!found.known || isLoop)) {
     summarize(op, info);
     return info.join == none ? end() : go(info.join);
   }
-  bool isPrivate = !found.known && (machine.brokenRule == BrokenRule::anyWaysAreEqual || terms[found.term].isPrivate);
+  bool isPrivate =
+      !found.known && (machine.brokenRule == BrokenRule::anyWaysAreEqual ||
+                       terms[found.term].isPrivate);
   if (isPrivate && info.sameOnBothWays != none) {
     own.op = info.sameOnBothWays;
     return true;
@@ -188,7 +199,9 @@ bool Machine::Rank::arrive(const Op &op) {
   if (test(instance.arrived, place)) {
     if (machine.brokenRule != BrokenRule::none)
       return true;
-    machine.problem = fmt::format("rank {} starts channel {} again without having waited for it", rank, channel.number);
+    machine.problem = fmt::format(
+        "rank {} starts channel {} again without having waited for it", rank,
+        channel.number);
     return false;
   }
   set(instance.arrived, place);
@@ -204,7 +217,8 @@ bool Machine::Rank::arrive(const Op &op) {
 }
 
 void Machine::Rank::noteMeeting(const Op &op) const {
-  if (machine.onMeeting && model.groups[model.channels[op.channel].group].place(rank) != none)
+  if (machine.onMeeting &&
+      model.groups[model.channels[op.channel].group].place(rank) != none)
     machine.onMeeting(rank, op);
 }
 
@@ -218,8 +232,8 @@ bool Machine::Rank::mustWait(uint32_t channel, BrokenRule unless) const {
   return place != none && test(open->second.arrived, place);
 }
 
-/// What the one replica that executed the section has written for itself, the others do not have; and
-/// what all share is that one's, which may be anyone.
+/// What the one replica that executed the section has written for itself, the
+/// others do not have; and what all share is that one's, which may be anyone.
 void Machine::Rank::endSection(const Op &op) {
   if (slice.empty())
     return;
@@ -234,9 +248,12 @@ void Machine::Rank::receive(const Op &op) {
   auto found = state.results.find({op.channel, rank});
   if (found == state.results.end())
     return;
-  const auto *start = program.tables->commands()->Get(program.starts[op.channel])->body_as_Start();
+  const auto *start = program.tables->commands()
+                          ->Get(program.starts[op.channel])
+                          ->body_as_Start();
   for (uint32_t i = 0; i < count(start->results()); ++i)
-    write(start->results()->Get(i), i < found->second.size() ? found->second[i] : terms.fresh(true));
+    write(start->results()->Get(i),
+          i < found->second.size() ? found->second[i] : terms.fresh(true));
   state.results.erase(found);
 }
 
@@ -251,12 +268,14 @@ TermId Machine::Rank::read(uint32_t index) const {
     return Terms::nothing;
   if (range.count == 1)
     return slots[range.first];
-  std::vector<TermId> pieces(slots + range.first, slots + range.first + range.count);
+  std::vector<TermId> pieces(slots + range.first,
+                             slots + range.first + range.count);
   TermId whole = Terms::nothing;
   int64_t offset = 0;
   for (TermId id : pieces) {
     const Term &piece = terms[id];
-    if (piece.kind != TermKind::part || piece.numbers[0] != offset || piece.numbers[2] != int64_t(buffer(index).size()) ||
+    if (piece.kind != TermKind::part || piece.numbers[0] != offset ||
+        piece.numbers[2] != int64_t(buffer(index).size()) ||
         (offset && piece.operands[0] != whole))
       return terms.make(TermKind::tuple, {}, std::move(pieces));
     whole = piece.operands[0];
@@ -269,7 +288,8 @@ TermId Machine::Rank::read(uint32_t index) const {
 TermId Machine::Rank::element(uint32_t index) const {
   TermId value = read(index);
   const artifact::Buffer &b = buffer(index);
-  bool whole = b.space() == Space::rank || !b.type() || count(b.type()->shape()) == 0;
+  bool whole =
+      b.space() == Space::rank || !b.type() || count(b.type()->shape()) == 0;
   return whole ? value : terms.make(TermKind::first, {}, {value});
 }
 
@@ -280,22 +300,29 @@ void Machine::Rank::write(uint32_t index, TermId value) {
     const Slot &slot = slice.slots[i];
     slots[i] = slot.size == b.size()
                    ? value
-                   : terms.make(TermKind::part, {int64_t(slot.offset - b.offset()), int64_t(slot.size), int64_t(b.size())}, {value});
+                   : terms.make(TermKind::part,
+                                {int64_t(slot.offset - b.offset()),
+                                 int64_t(slot.size), int64_t(b.size())},
+                                {value});
   }
 }
 
 /// The value, and how much of the buffer it fills where that varies.
 TermId Machine::Rank::readSized(uint32_t index) const {
   std::vector<TermId> parts = {read(index)};
-  forEachSizeRegister(buffer(index), [&](uint32_t size) { parts.push_back(reg(size)); });
-  return parts.size() == 1 ? parts[0] : terms.make(TermKind::tuple, {}, std::move(parts));
+  forEachSizeRegister(buffer(index),
+                      [&](uint32_t size) { parts.push_back(reg(size)); });
+  return parts.size() == 1 ? parts[0]
+                           : terms.make(TermKind::tuple, {}, std::move(parts));
 }
 
-/// Where sizes vary, as many bytes are copied as both buffers have; the others stay.
+/// Where sizes vary, as many bytes are copied as both buffers have; the others
+/// stay.
 void Machine::Rank::copy(const artifact::Copy &copy) {
   std::vector<TermId> sizes;
   for (uint32_t index : {copy.source(), copy.destination()})
-    forEachSizeRegister(buffer(index), [&](uint32_t size) { sizes.push_back(reg(size)); });
+    forEachSizeRegister(buffer(index),
+                        [&](uint32_t size) { sizes.push_back(reg(size)); });
   if (sizes.empty())
     return write(copy.destination(), read(copy.source()));
   sizes.push_back(read(copy.source()));
@@ -315,11 +342,14 @@ void Machine::Rank::launch(const artifact::Launch &launch) {
     uint32_t result = i - launch.reads();
     const artifact::Formula *formula = model.formula(launch.kernel(), result);
     write(launch.buffers()->Get(i),
-          formula ? evaluate(*formula, arguments) : terms.make(TermKind::kernel, {launch.kernel(), result}, arguments));
+          formula ? evaluate(*formula, arguments)
+                  : terms.make(TermKind::kernel, {launch.kernel(), result},
+                               arguments));
   }
 }
 
-TermId Machine::Rank::evaluate(const artifact::Formula &formula, const std::vector<TermId> &arguments) {
+TermId Machine::Rank::evaluate(const artifact::Formula &formula,
+                               const std::vector<TermId> &arguments) {
   std::vector<TermId> values = arguments;
   for (uint32_t i = 0; i < count(formula.steps()); ++i) {
     const artifact::FormulaStep *step = formula.steps()->Get(i);
@@ -330,7 +360,8 @@ TermId Machine::Rank::evaluate(const artifact::Formula &formula, const std::vect
     std::vector<TermId> operands;
     for (uint32_t j = 0; j < count(step->operands()); ++j)
       operands.push_back(values[step->operands()->Get(j)]);
-    values.push_back(terms.make(TermKind::operation, {step->operation()}, std::move(operands)));
+    values.push_back(terms.make(TermKind::operation, {step->operation()},
+                                std::move(operands)));
   }
   return values[formula.value()];
 }
@@ -345,7 +376,8 @@ void Machine::Rank::loadBatch() {
 
 /// What a server's variables hold after others have had them.
 void Machine::Rank::loseVariables(const Op &op) {
-  if (!changesVariables(model, program, op) || machine.brokenRule == BrokenRule::variablesAreKept)
+  if (!changesVariables(model, program, op) ||
+      machine.brokenRule == BrokenRule::variablesAreKept)
     return;
   for (uint32_t i = 0; i < slice.slots.size(); ++i)
     if (!slice.slots[i].isRegister && slice.slots[i].space == Space::variable)
@@ -363,9 +395,11 @@ void Machine::Rank::forget(const std::vector<uint32_t> &list) {
     slots[slot] = terms.fresh(true);
 }
 
-/// Leaves a local branch at once: what it writes is a function of what it may read.
+/// Leaves a local branch at once: what it writes is a function of what it may
+/// read.
 void Machine::Rank::summarize(const Op &op, const Branch &info) {
-  if (slice.empty() || machine.brokenRule == BrokenRule::localBranchesWriteNothing)
+  if (slice.empty() ||
+      machine.brokenRule == BrokenRule::localBranchesWriteNothing)
     return;
   const Footprint &footprint = slice.footprints[op.branch];
   if (footprint.receives)
@@ -376,9 +410,12 @@ void Machine::Rank::summarize(const Op &op, const Branch &info) {
     for (uint32_t slot : *list)
       if (test(live, slot))
         inputs.push_back(slots[slot]);
-  visitSlots(model, program, op, [&](uint32_t slot) { inputs.push_back(slots[slot]); }, [](uint32_t) {});
+  visitSlots(
+      model, program, op, [&](uint32_t slot) { inputs.push_back(slots[slot]); },
+      [](uint32_t) {});
   for (uint32_t slot : footprint.writes)
-    slots[slot] = terms.make(TermKind::summary, {program.index, op.branch, slot}, inputs);
+    slots[slot] =
+        terms.make(TermKind::summary, {program.index, op.branch, slot}, inputs);
 }
 
 } // namespace lockstep::runtime::verification

@@ -11,11 +11,13 @@ namespace lockstep::runtime::verification {
 class Machine::Rank {
 public:
   Rank(Machine &machine, State &state, uint32_t rank)
-      : machine(machine), model(machine.model), terms(machine.terms), program(*machine.program(rank)), slice(program.slice), state(state),
-        own(state.ranks[rank]), rank(rank), slots(state.slots.data() + machine.firstSlot(rank)) {}
+      : machine(machine), model(machine.model), terms(machine.terms),
+        program(*machine.program(rank)), slice(program.slice), state(state),
+        own(state.ranks[rank]), rank(rank),
+        slots(state.slots.data() + machine.firstSlot(rank)) {}
 
-  /// Goes on until it rests. `passes`: it has been let go from the barrier or once section at which it
-  /// stands. False: a problem.
+  /// Goes on until it rests. `passes`: it has been let go from the barrier or
+  /// once section at which it stands. False: a problem.
   bool run(bool passes, uint64_t &steps, uint64_t limit);
   /// Of the branch at which it stands.
   Condition condition() const;
@@ -34,15 +36,20 @@ private:
   void endSection(const Op &op);
 
   TermId reg(uint32_t index) const { return slots[slice.registerSlots[index]]; }
-  void setReg(uint32_t index, TermId value) { slots[slice.registerSlots[index]] = value; }
-  const artifact::Buffer &buffer(uint32_t index) const { return *program.tables->buffers()->Get(index); }
+  void setReg(uint32_t index, TermId value) {
+    slots[slice.registerSlots[index]] = value;
+  }
+  const artifact::Buffer &buffer(uint32_t index) const {
+    return *program.tables->buffers()->Get(index);
+  }
   TermId read(uint32_t index) const;
   TermId readSized(uint32_t index) const;
   TermId element(uint32_t index) const;
   void write(uint32_t index, TermId value);
   void copy(const artifact::Copy &copy);
   void launch(const artifact::Launch &launch);
-  TermId evaluate(const artifact::Formula &formula, const std::vector<TermId> &arguments);
+  TermId evaluate(const artifact::Formula &formula,
+                  const std::vector<TermId> &arguments);
   void loadBatch();
   void loseVariables(const Op &op);
   void lose(const std::vector<uint32_t> &list);

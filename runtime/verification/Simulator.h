@@ -14,12 +14,16 @@ struct Simulation {
   CounterExample end;
 };
 
-/// Executes the programs called `name` on all ranks. At conditions that are not known each rank takes
-/// its next decision; what follows from it, for this rank and for others, is not asked again. Error: a
-/// decision is missing, or is for another command.
-Expected<Simulation> simulate(const artifact::Artifact &artifact, std::string_view name, const std::vector<Decision> &decisions);
+/// Executes the programs called `name` on all ranks. At conditions that are not
+/// known each rank takes its next decision; what follows from it, for this rank
+/// and for others, is not asked again. Error: a decision is missing, or is for
+/// another command.
+Expected<Simulation> simulate(const artifact::Artifact &artifact,
+                              std::string_view name,
+                              const std::vector<Decision> &decisions);
 
-/// "rank 0 (worker) waits at train.py:42: wait for channel 3 for rank 1, rank 1 ...".
+/// "rank 0 (worker) waits at train.py:42: wait for channel 3 for rank 1, rank 1
+/// ...".
 std::string tellChain(const CounterExample &example);
 
 } // namespace lockstep::runtime::verification

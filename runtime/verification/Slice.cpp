@@ -20,7 +20,8 @@ class Ranges {
 public:
   bool overlaps(uint64_t begin, uint64_t end) const {
     auto after = ranges.lower_bound(end);
-    return after != ranges.begin() && begin < end && std::prev(after)->second > begin;
+    return after != ranges.begin() && begin < end &&
+           std::prev(after)->second > begin;
   }
   /// Whether that changes anything.
   bool add(uint64_t begin, uint64_t end) {
@@ -53,14 +54,17 @@ struct Needs {
   std::vector<bool> blockWrites;
 };
 
-/// False of a collective that has nothing to do with the slice, as most have not.
+/// False of a collective that has nothing to do with the slice, as most have
+/// not.
 bool touches(const Model &model, const Op &op) {
-  return (op.kind != OpKind::start && op.kind != OpKind::wait) || model.channels[op.channel].carriesDecisions;
+  return (op.kind != OpKind::start && op.kind != OpKind::wait) ||
+         model.channels[op.channel].carriesDecisions;
 }
 
 class SliceFinder {
 public:
-  SliceFinder(Model &model, BrokenRule brokenRule) : model(model), brokenRule(brokenRule) {}
+  SliceFinder(Model &model, BrokenRule brokenRule)
+      : model(model), brokenRule(brokenRule) {}
 
   void find() {
     needs.resize(model.programs.size());
@@ -96,11 +100,15 @@ public:
   }
 
 private:
-  static const artifact::Buffer &buffer(const Program &program, uint32_t index) { return *program.tables->buffers()->Get(index); }
+  static const artifact::Buffer &buffer(const Program &program,
+                                        uint32_t index) {
+    return *program.tables->buffers()->Get(index);
+  }
 
   bool isNeeded(const Program &program, uint32_t index) const {
     const artifact::Buffer &b = buffer(program, index);
-    return needs[program.index].memory[size_t(b.space())].overlaps(b.offset(), b.offset() + b.size());
+    return needs[program.index].memory[size_t(b.space())].overlaps(
+        b.offset(), b.offset() + b.size());
   }
 
   /// Needs what an op reads.
@@ -110,7 +118,8 @@ private:
     Needs &own = needs[program.index];
     for (uint32_t index : operands.reads) {
       const artifact::Buffer &b = buffer(program, index);
-      changed |= own.memory[size_t(b.space())].add(b.offset(), b.offset() + b.size());
+      changed |=
+          own.memory[size_t(b.space())].add(b.offset(), b.offset() + b.size());
     }
     for (uint32_t index : operands.readRegisters)
       if (!own.registers[index])
@@ -121,8 +130,10 @@ private:
   bool needsWritable(const Program &program) const {
     using artifact::Space;
     const Needs &own = needs[program.index];
-    return !own.memory[size_t(Space::replica)].empty() || !own.memory[size_t(Space::shared)].empty() ||
-           !own.memory[size_t(Space::variable)].empty() || !own.memory[size_t(Space::replica_variable)].empty();
+    return !own.memory[size_t(Space::replica)].empty() ||
+           !own.memory[size_t(Space::shared)].empty() ||
+           !own.memory[size_t(Space::variable)].empty() ||
+           !own.memory[size_t(Space::replica_variable)].empty();
   }
 
   bool writesNeeded(const Program &program, const Op &op) {
@@ -136,7 +147,8 @@ private:
     return false;
   }
 
-  /// Backwards, so that one pass is enough where there are no loops and no other roles.
+  /// Backwards, so that one pass is enough where there are no loops and no
+  /// other roles.
   bool pass(Program &program) {
     bool changed = false, writable = needsWritable(program);
     Slice &slice = program.slice;
@@ -152,13 +164,20 @@ private:
         }
         continue;
       }
-      if (op.kind == OpKind::next && !needs[program.index].memory[size_t(artifact::Space::input)].empty())
-        needs[program.index].blockWrites[program.flow.blockOf[i]] = slice.relevant[i] = true;
-      if (changesVariables(model, program, op) && !needs[program.index].memory[size_t(artifact::Space::variable)].empty())
+      if (op.kind == OpKind::next &&
+          !needs[program.index].memory[size_t(artifact::Space::input)].empty())
+        needs[program.index].blockWrites[program.flow.blockOf[i]] =
+            slice.relevant[i] = true;
+      if (changesVariables(model, program, op) &&
+          !needs[program.index]
+               .memory[size_t(artifact::Space::variable)]
+               .empty())
         needs[program.index].blockWrites[program.flow.blockOf[i]] = true;
-      if (op.kind == OpKind::branch || op.kind == OpKind::jump || (!slice.relevant[i] && !writesNeeded(program, op)))
+      if (op.kind == OpKind::branch || op.kind == OpKind::jump ||
+          (!slice.relevant[i] && !writesNeeded(program, op)))
         continue;
-      if (op.kind == OpKind::wait && !model.channels[op.channel].carriesDecisions)
+      if (op.kind == OpKind::wait &&
+          !model.channels[op.channel].carriesDecisions)
         changed = model.channels[op.channel].carriesDecisions = true;
       slice.relevant[i] = true;
       needs[program.index].blockWrites[program.flow.blockOf[i]] = true;
@@ -174,20 +193,29 @@ private:
   }
 
   bool leavesSomething(const Program &program, const Branch &branch) const {
-    return std::any_of(branch.region.begin(), branch.region.end(), [&](uint32_t block) { return needs[program.index].blockWrites[block]; });
+    return std::any_of(branch.region.begin(), branch.region.end(),
+                       [&](uint32_t block) {
+                         return needs[program.index].blockWrites[block];
+                       });
   }
 
-  /// What all roles have in common is cut alike in all of them, so that equal pieces have equal names.
+  /// What all roles have in common is cut alike in all of them, so that equal
+  /// pieces have equal names.
   void findCommonCuts() {
     for (const Program &program : model.programs)
       for (uint32_t i = 0; i < count(program.tables->buffers()); ++i)
         if (isNeeded(program, i) && isCommon(buffer(program, i).space()))
-          addCuts(commonCuts[size_t(buffer(program, i).space())], buffer(program, i));
+          addCuts(commonCuts[size_t(buffer(program, i).space())],
+                  buffer(program, i));
   }
 
-  static bool isCommon(artifact::Space space) { return space == artifact::Space::scalar || space == artifact::Space::constant; }
+  static bool isCommon(artifact::Space space) {
+    return space == artifact::Space::scalar ||
+           space == artifact::Space::constant;
+  }
 
-  static void addCuts(std::vector<uint64_t> &cuts, const artifact::Buffer &buffer) {
+  static void addCuts(std::vector<uint64_t> &cuts,
+                      const artifact::Buffer &buffer) {
     cuts.push_back(buffer.offset());
     cuts.push_back(buffer.offset() + buffer.size());
   }
@@ -215,18 +243,23 @@ private:
       list.erase(std::unique(list.begin(), list.end()), list.end());
       firstAtom[space] = uint32_t(slice.slots.size());
       for (size_t i = 0; i + 1 < list.size(); ++i)
-        slice.slots.push_back({false, artifact::Space(space), list[i], list[i + 1] - list[i]});
+        slice.slots.push_back(
+            {false, artifact::Space(space), list[i], list[i + 1] - list[i]});
     }
     slice.bufferSlots.resize(buffers);
     for (uint32_t i = 0; i < buffers; ++i)
       if (isNeeded(program, i)) {
         const artifact::Buffer &b = buffer(program, i);
         const auto &list = cuts[size_t(b.space())];
-        auto at = [&](uint64_t offset) { return uint32_t(std::lower_bound(list.begin(), list.end(), offset) - list.begin()); };
+        auto at = [&](uint64_t offset) {
+          return uint32_t(std::lower_bound(list.begin(), list.end(), offset) -
+                          list.begin());
+        };
         uint32_t first = at(b.offset()), last = at(b.offset() + b.size());
         if (brokenRule == BrokenRule::overlapsAreIgnored && last - first > 1)
           last = first;
-        slice.bufferSlots[i] = {firstAtom[size_t(b.space())] + first, last - first};
+        slice.bufferSlots[i] = {firstAtom[size_t(b.space())] + first,
+                                last - first};
       }
   }
 
@@ -240,7 +273,8 @@ private:
       bool matters = i >= program.flow.ownOps || slice.relevant[i];
       switch (op.kind) {
       case OpKind::branch: {
-        const Branch *branch = op.branch == none ? nullptr : &program.flow.branches[op.branch];
+        const Branch *branch =
+            op.branch == none ? nullptr : &program.flow.branches[op.branch];
         if (branch && branch->local && !leavesSomething(program, *branch)) {
           op.kind = branch->join == none ? OpKind::ret : OpKind::jump;
           op.target = branch->join;
@@ -268,15 +302,18 @@ private:
       const Branch &branch = program.flow.branches[i];
       Footprint &footprint = slice.footprints[i];
       for (uint32_t block : branch.region)
-        for (uint32_t j = program.flow.blocks[block].begin; j < program.flow.blocks[block].end; ++j) {
+        for (uint32_t j = program.flow.blocks[block].begin;
+             j < program.flow.blocks[block].end; ++j) {
           const Op &op = program.ops[j];
           if (slice.skips(op, j))
             continue;
-          footprint.receives |= op.kind == OpKind::next || op.kind == OpKind::wait;
+          footprint.receives |=
+              op.kind == OpKind::next || op.kind == OpKind::wait;
           // What is received on both ways is the same on both.
           bool received = !branch.local && op.kind == OpKind::wait;
           visitSlots(
-              model, program, op, [&](uint32_t slot) { footprint.reads.push_back(slot); },
+              model, program, op,
+              [&](uint32_t slot) { footprint.reads.push_back(slot); },
               [&](uint32_t slot) {
                 if (!received)
                   footprint.writes.push_back(slot);
@@ -289,8 +326,8 @@ private:
     }
   }
 
-  /// A once section writes shared memory for all; its registers and private memory are those of the
-  /// one replica that executed it.
+  /// A once section writes shared memory for all; its registers and private
+  /// memory are those of the one replica that executed it.
   void findSection(Program &program, uint32_t begin) {
     using artifact::Space;
     Section section;
@@ -301,19 +338,24 @@ private:
           model, program, program.ops[i],
           [&](uint32_t slot) {
             const Slot &read = program.slice.slots[slot];
-            bool common = !read.isRegister && (read.space == Space::shared || read.space == Space::variable ||
-                                               read.space == Space::constant || read.space == Space::scalar);
+            bool common =
+                !read.isRegister &&
+                (read.space == Space::shared || read.space == Space::variable ||
+                 read.space == Space::constant || read.space == Space::scalar);
             if (!common && test(live, slot))
               section.ownReads.push_back(slot);
           },
           [&](uint32_t slot) {
             const Slot &written = program.slice.slots[slot];
-            bool common = !written.isRegister && (written.space == Space::shared || written.space == Space::variable);
+            bool common =
+                !written.isRegister && (written.space == Space::shared ||
+                                        written.space == Space::variable);
             (common ? section.sharedWrites : section.ownWrites).push_back(slot);
           });
     if (section.sharedWrites.empty())
       section.ownReads.clear();
-    program.ops[begin].branch = program.ops[end].branch = uint32_t(program.slice.sections.size());
+    program.ops[begin].branch = program.ops[end].branch =
+        uint32_t(program.slice.sections.size());
     program.slice.sections.push_back(std::move(section));
   }
 
@@ -321,20 +363,29 @@ private:
     Slice &slice = program.slice;
     const auto &blocks = program.flow.blocks;
     size_t words = (slice.slots.size() + 63) / 64;
-    std::vector<Bits> reads(blocks.size(), Bits(words)), writes(blocks.size(), Bits(words));
+    std::vector<Bits> reads(blocks.size(), Bits(words)),
+        writes(blocks.size(), Bits(words));
     for (uint32_t i = 0; i < blocks.size(); ++i)
       for (uint32_t j = blocks[i].end; j-- > blocks[i].begin;) {
-        if (slice.skips(program.ops[j], j) || !(touches(model, program.ops[j]) || changesVariables(model, program, program.ops[j])))
+        if (slice.skips(program.ops[j], j) ||
+            !(touches(model, program.ops[j]) ||
+              changesVariables(model, program, program.ops[j])))
           continue;
         // Who gets nothing keeps what was there.
-        bool keeps = brokenRule != BrokenRule::waitsOverwrite && program.ops[j].kind == OpKind::wait &&
-                     !allReceive(model, model.channels[program.ops[j].channel], program);
+        bool keeps =
+            brokenRule != BrokenRule::waitsOverwrite &&
+            program.ops[j].kind == OpKind::wait &&
+            !allReceive(model, model.channels[program.ops[j].channel], program);
         std::vector<uint32_t> read;
         visitSlots(
-            model, program, program.ops[j], [&](uint32_t slot) { read.push_back(slot); },
+            model, program, program.ops[j],
+            [&](uint32_t slot) { read.push_back(slot); },
             [&](uint32_t slot) {
-              bool isVariable = !slice.slots[slot].isRegister && slice.slots[slot].space == artifact::Space::variable;
-              if (keeps && !(isVariable && changesVariables(model, program, program.ops[j])))
+              bool isVariable =
+                  !slice.slots[slot].isRegister &&
+                  slice.slots[slot].space == artifact::Space::variable;
+              if (keeps && !(isVariable &&
+                             changesVariables(model, program, program.ops[j])))
                 return;
               set(writes[i], slot);
               reset(reads[i], slot);
@@ -350,7 +401,8 @@ private:
           if (successor == none)
             continue;
           for (size_t word = 0; word < words; ++word) {
-            uint64_t more = slice.live[successor][word] & ~writes[i][word] & ~slice.live[i][word];
+            uint64_t more = slice.live[successor][word] & ~writes[i][word] &
+                            ~slice.live[i][word];
             slice.live[i][word] |= more;
             changed |= more != 0;
           }
@@ -367,17 +419,23 @@ private:
 
 } // namespace
 
-bool Slice::skips(const Op &op, uint32_t index) const { return op.kind == OpKind::compute && !relevant[index]; }
+bool Slice::skips(const Op &op, uint32_t index) const {
+  return op.kind == OpKind::compute && !relevant[index];
+}
 
-bool changesVariables(const Model &model, const Program &program, const Op &op) {
-  bool waits = op.kind == OpKind::wait || op.kind == OpKind::barrier || op.kind == OpKind::once;
+bool changesVariables(const Model &model, const Program &program,
+                      const Op &op) {
+  bool waits = op.kind == OpKind::wait || op.kind == OpKind::barrier ||
+               op.kind == OpKind::once;
   return waits && model.serversAreShared && program.firstRank > 0;
 }
 
-void visitSlots(const Model &model, const Program &program, const Op &op, const std::function<void(uint32_t)> &read,
+void visitSlots(const Model &model, const Program &program, const Op &op,
+                const std::function<void(uint32_t)> &read,
                 const std::function<void(uint32_t)> &write) {
   const Slice &slice = program.slice;
-  if (slice.empty() || (op.kind == OpKind::compute && !slice.relevant[op.command]))
+  if (slice.empty() ||
+      (op.kind == OpKind::compute && !slice.relevant[op.command]))
     return;
   auto visit = [](SlotRange range, const std::function<void(uint32_t)> &call) {
     for (uint32_t i = 0; i < range.count; ++i)
@@ -385,11 +443,13 @@ void visitSlots(const Model &model, const Program &program, const Op &op, const 
   };
   if (op.kind == OpKind::next)
     for (uint32_t i = 0; i < slice.slots.size(); ++i)
-      if (!slice.slots[i].isRegister && slice.slots[i].space == artifact::Space::input)
+      if (!slice.slots[i].isRegister &&
+          slice.slots[i].space == artifact::Space::input)
         write(i);
   if (changesVariables(model, program, op))
     for (uint32_t i = 0; i < slice.slots.size(); ++i)
-      if (!slice.slots[i].isRegister && slice.slots[i].space == artifact::Space::variable)
+      if (!slice.slots[i].isRegister &&
+          slice.slots[i].space == artifact::Space::variable)
         write(i);
   if (!touches(model, op))
     return;
@@ -407,6 +467,8 @@ void visitSlots(const Model &model, const Program &program, const Op &op, const 
       write(slice.registerSlots[index]);
 }
 
-void findSlices(Model &model, BrokenRule brokenRule) { SliceFinder(model, brokenRule).find(); }
+void findSlices(Model &model, BrokenRule brokenRule) {
+  SliceFinder(model, brokenRule).find();
+}
 
 } // namespace lockstep::runtime::verification

@@ -1,12 +1,14 @@
 //===- Slice.h - the values that decide where ranks go ----------*- C++ -*-===//
 //
-// Most of a step computes numbers that no branch ever looks at. The slice is the rest: registers and
-// bytes of memory from which the condition of a branch that is not local may be computed, through
-// launches, copies, collectives (then also on the ranks that give) and local branches. A step without
-// such branches has an empty slice, and costs nothing.
+// Most of a step computes numbers that no branch ever looks at. The slice is
+// the rest: registers and bytes of memory from which the condition of a branch
+// that is not local may be computed, through launches, copies, collectives
+// (then also on the ranks that give) and local branches. A step without such
+// branches has an empty slice, and costs nothing.
 //
-// Memory is cut into atoms where the buffers in it begin and end, since buffers overlap: members of a
-// bucket lie inside of it, and the memory plan gives the same bytes to different values.
+// Memory is cut into atoms where the buffers in it begin and end, since buffers
+// overlap: members of a bucket lie inside of it, and the memory plan gives the
+// same bytes to different values.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +28,8 @@ struct Model;
 struct Op;
 struct Program;
 
-/// A register or atom of the slice; slots are numbered registers first, then atoms by space and offset.
+/// A register or atom of the slice; slots are numbered registers first, then
+/// atoms by space and offset.
 struct Slot {
   bool isRegister = false;
   artifact::Space space{};
@@ -38,9 +41,15 @@ struct SlotRange {
 };
 
 using Bits = std::vector<uint64_t>;
-inline bool test(const Bits &bits, uint32_t i) { return bits[i / 64] >> (i % 64) & 1; }
-inline void set(Bits &bits, uint32_t i) { bits[i / 64] |= uint64_t(1) << (i % 64); }
-inline void reset(Bits &bits, uint32_t i) { bits[i / 64] &= ~(uint64_t(1) << (i % 64)); }
+inline bool test(const Bits &bits, uint32_t i) {
+  return bits[i / 64] >> (i % 64) & 1;
+}
+inline void set(Bits &bits, uint32_t i) {
+  bits[i / 64] |= uint64_t(1) << (i % 64);
+}
+inline void reset(Bits &bits, uint32_t i) {
+  bits[i / 64] &= ~(uint64_t(1) << (i % 64));
+}
 
 /// What may be read and written between a branch and its join.
 struct Footprint {
@@ -66,12 +75,13 @@ struct Slice {
   std::vector<SlotRange> bufferSlots;
   /// Whether a launch or copy writes into the slice.
   std::vector<bool> relevant;
-  /// Op -> the next one at or behind it that matters. Launches into nowhere and local branches that
-  /// leave nothing behind do not.
+  /// Op -> the next one at or behind it that matters. Launches into nowhere and
+  /// local branches that leave nothing behind do not.
   std::vector<uint32_t> skip;
   /// Block -> slots whose values may still be read.
   std::vector<Bits> live;
-  /// Branch -> what the two ways may read and write; for branches with a region.
+  /// Branch -> what the two ways may read and write; for branches with a
+  /// region.
   std::vector<Footprint> footprints;
   /// By `Op::branch` of the beginnings and ends of once sections.
   std::vector<Section> sections;
@@ -81,14 +91,17 @@ struct Slice {
   bool skips(const Op &op, uint32_t index) const;
 };
 
-/// Fills the slices of all programs. They are found together: a result comes from another program.
+/// Fills the slices of all programs. They are found together: a result comes
+/// from another program.
 void findSlices(Model &model, BrokenRule brokenRule = BrokenRule::none);
 
-/// Calls `read` and `write` with the slots that an op reads, then those that it writes.
-/// Whether variables may have been changed by others when the program goes on behind `op`.
+/// Calls `read` and `write` with the slots that an op reads, then those that it
+/// writes. Whether variables may have been changed by others when the program
+/// goes on behind `op`.
 bool changesVariables(const Model &model, const Program &program, const Op &op);
 
-void visitSlots(const Model &model, const Program &program, const Op &op, const std::function<void(uint32_t)> &read,
+void visitSlots(const Model &model, const Program &program, const Op &op,
+                const std::function<void(uint32_t)> &read,
                 const std::function<void(uint32_t)> &write);
 
 } // namespace lockstep::runtime::verification

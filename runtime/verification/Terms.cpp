@@ -20,17 +20,20 @@ size_t Terms::Hash::operator()(const Term &term) const {
 }
 
 bool Terms::Equal::operator()(const Term &left, const Term &right) const {
-  return left.kind == right.kind && left.isPrivate == right.isPrivate && left.numbers == right.numbers && left.operands == right.operands;
+  return left.kind == right.kind && left.isPrivate == right.isPrivate &&
+         left.numbers == right.numbers && left.operands == right.operands;
 }
 
 Terms::Terms() { make(TermKind::nothing, {}, {}); }
 
-TermId Terms::make(TermKind kind, std::initializer_list<int64_t> numbers, std::vector<TermId> operands, bool isPrivate) {
+TermId Terms::make(TermKind kind, std::initializer_list<int64_t> numbers,
+                   std::vector<TermId> operands, bool isPrivate) {
   return make(Term{kind, isPrivate, 0, numbers, std::move(operands)});
 }
 
 TermId Terms::make(Term term) {
-  // What a collective of several returns is common to them, whatever it was made from.
+  // What a collective of several returns is common to them, whatever it was
+  // made from.
   bool inherits = term.kind != TermKind::collective;
   term.depth = 0;
   for (TermId operand : term.operands) {
@@ -42,7 +45,8 @@ TermId Terms::make(Term term) {
     const Term &made = entry->first;
     terms.push_back(&made);
     constexpr uint64_t ofTable = 64;
-    taken += sizeof(Term) + ofTable + made.numbers.size() * sizeof(int64_t) + made.operands.size() * sizeof(TermId);
+    taken += sizeof(Term) + ofTable + made.numbers.size() * sizeof(int64_t) +
+             made.operands.size() * sizeof(TermId);
   }
   return entry->second;
 }
@@ -61,7 +65,8 @@ TermId Terms::add(TermId left, TermId right) {
   int64_t offset = int64_t(leftOffset + rightOffset);
   TermId base = leftBase == nothing ? rightBase : leftBase;
   if (leftBase != nothing && rightBase != nothing)
-    base = make(TermKind::sum, {}, {std::min(leftBase, rightBase), std::max(leftBase, rightBase)});
+    base = make(TermKind::sum, {},
+                {std::min(leftBase, rightBase), std::max(leftBase, rightBase)});
   if (base == nothing)
     return constant(offset);
   return offset ? make(TermKind::plus, {offset}, {base}) : base;

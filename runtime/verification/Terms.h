@@ -1,9 +1,10 @@
 //===- Terms.h - symbolic values --------------------------------*- C++ -*-===//
 //
-// A value is a term: a constant, something unknown with a name, or an operation on terms. Equal terms
-// have one number (hash-consing), so two ranks hold equal values if they hold the same number. That
-// is all that is known of kernels: the same one, given the same, returns the same. So do operations of
-// formulas, in whichever kernel.
+// A value is a term: a constant, something unknown with a name, or an operation
+// on terms. Equal terms have one number (hash-consing), so two ranks hold equal
+// values if they hold the same number. That is all that is known of kernels:
+// the same one, given the same, returns the same. So do operations of formulas,
+// in whichever kernel.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +33,8 @@ enum class TermKind : uint8_t {
   fresh,
   /// numbers: a serial number. An input, which may be anything.
   given,
-  /// numbers: a serial number. A value of which only is known who else holds it.
+  /// numbers: a serial number. A value of which only is known who else holds
+  /// it.
   same,
   /// A counter of a loop whose turns are not followed one by one.
   counter,
@@ -75,11 +77,18 @@ public:
 
   static constexpr TermId nothing = 0;
 
-  TermId make(TermKind kind, std::initializer_list<int64_t> numbers, std::vector<TermId> operands, bool isPrivate = false);
+  TermId make(TermKind kind, std::initializer_list<int64_t> numbers,
+              std::vector<TermId> operands, bool isPrivate = false);
   TermId make(Term term);
-  TermId constant(int64_t value) { return make(TermKind::constant, {value}, {}); }
-  TermId fresh(bool isPrivate) { return make(TermKind::fresh, {serial++}, {}, isPrivate); }
-  TermId given() { return make(TermKind::given, {serial++}, {}, /*isPrivate=*/true); }
+  TermId constant(int64_t value) {
+    return make(TermKind::constant, {value}, {});
+  }
+  TermId fresh(bool isPrivate) {
+    return make(TermKind::fresh, {serial++}, {}, isPrivate);
+  }
+  TermId given() {
+    return make(TermKind::given, {serial++}, {}, /*isPrivate=*/true);
+  }
   /// Wraps around, as registers do; keeps the form x + c.
   TermId add(TermId left, TermId right);
 

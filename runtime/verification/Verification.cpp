@@ -14,7 +14,8 @@
 namespace lockstep::runtime::verification {
 namespace {
 
-Expected<Model> prepare(const artifact::Artifact &artifact, std::string_view name, BrokenRule brokenRule) {
+Expected<Model> prepare(const artifact::Artifact &artifact,
+                        std::string_view name, BrokenRule brokenRule) {
   Expected<Model> model = buildModel(artifact, name);
   if (!model)
     return model;
@@ -26,7 +27,8 @@ Expected<Model> prepare(const artifact::Artifact &artifact, std::string_view nam
 
 class Prover {
 public:
-  Prover(const Model &model, const Options &options) : model(model), options(options) {}
+  Prover(const Model &model, const Options &options)
+      : model(model), options(options) {}
 
   Proof prove() {
     if (model.mismatch && options.brokenRule != BrokenRule::channelsMayDiffer)
@@ -37,10 +39,14 @@ public:
       listBranches();
       return proven("one order");
     }
-    // What loops carry is looked at, and turns are followed one by one, only where that turns out to matter.
-    if (attempt(Exploration::statesWithoutMemory, options.maxSteps, "all states") ||
-        attempt(Exploration::statesWithoutCounters, options.maxSteps, "all states, with what loops carry") ||
-        attempt(Exploration::states, options.maxSteps, "all states, turn by turn") ||
+    // What loops carry is looked at, and turns are followed one by one, only
+    // where that turns out to matter.
+    if (attempt(Exploration::statesWithoutMemory, options.maxSteps,
+                "all states") ||
+        attempt(Exploration::statesWithoutCounters, options.maxSteps,
+                "all states, with what loops carry") ||
+        attempt(Exploration::states, options.maxSteps,
+                "all states, turn by turn") ||
         attempt(Exploration::cases, options.maxSteps, "all cases"))
       return std::move(proof);
     proof.verdict = Verdict::not_provable;
@@ -48,9 +54,13 @@ public:
     std::vector<std::string> conditions;
     for (const DynamicBranch &branch : proof.dynamic)
       if (conditions.size() < 4)
-        conditions.push_back(fmt::format("role '{}', {}{}", branch.role, branch.text, branch.differs ? " (may differ between ranks)" : ""));
-    proof.reason = fmt::format("{}; could not decide the condition of {}", problem,
-                               conditions.empty() ? std::string("any branch") : fmt::format("{}", fmt::join(conditions, "; of ")));
+        conditions.push_back(
+            fmt::format("role '{}', {}{}", branch.role, branch.text,
+                        branch.differs ? " (may differ between ranks)" : ""));
+    proof.reason = fmt::format(
+        "{}; could not decide the condition of {}", problem,
+        conditions.empty() ? std::string("any branch")
+                           : fmt::format("{}", fmt::join(conditions, "; of ")));
     return std::move(proof);
   }
 
@@ -73,14 +83,18 @@ private:
     for (const Branch &branch : program.flow.branches)
       if (!branch.local) {
         uint32_t command = program.ops[branch.op].command;
-        proof.dynamic.push_back({program.role, command, model.describe(program, command), branch.sameOnBothWays != none});
+        proof.dynamic.push_back({program.role, command,
+                                 model.describe(program, command),
+                                 branch.sameOnBothWays != none});
       }
   }
 
-  /// Whether that gave a verdict. A way on which ranks block counts only if it can be gone again with
-  /// nothing forgotten on it: else it may be one that no data leads to.
+  /// Whether that gave a verdict. A way on which ranks block counts only if it
+  /// can be gone again with nothing forgotten on it: else it may be one that no
+  /// data leads to.
   bool attempt(Exploration exploration, uint64_t steps, const char *method) {
-    Findings findings = explore(model, exploration, steps, options.maxBytes, options.brokenRule);
+    Findings findings = explore(model, exploration, steps, options.maxBytes,
+                                options.brokenRule);
     proof.states += findings.states;
     proof.steps += findings.steps;
     proof.method = method;
@@ -88,7 +102,8 @@ private:
     for (const auto &[place, differs] : findings.undecided) {
       const Program &program = model.programs[place.first];
       uint32_t command = program.ops[place.second].command;
-      proof.dynamic.push_back({program.role, command, model.describe(program, command), differs});
+      proof.dynamic.push_back(
+          {program.role, command, model.describe(program, command), differs});
     }
     if (findings.kind == Findings::Kind::allEnd) {
       proof.verdict = Verdict::proven;
@@ -98,13 +113,16 @@ private:
       problem = std::move(findings.problem);
       return false;
     }
-    Replay again = replay(model, findings.outcomes, /*listsAll=*/true, options.maxSteps);
+    Replay again =
+        replay(model, findings.outcomes, /*listsAll=*/true, options.maxSteps);
     if (again.problem || !isBlocked(again.final)) {
-      problem = "ranks may block each other on a way that data may never lead to";
+      problem =
+          "ranks may block each other on a way that data may never lead to";
       return false;
     }
     if (!again.feasible && options.brokenRule != BrokenRule::allIsFeasible) {
-      problem = "ranks block each other if conditions that depend on the same values can differ";
+      problem = "ranks block each other if conditions that depend on the same "
+                "values can differ";
       return false;
     }
     proof.counterExample = explain(model, again);
@@ -136,12 +154,15 @@ std::string tellChain(const CounterExample &example) {
     else if (place.missing.empty())
       text += fmt::format("stands at {}", place.text);
     else
-      text += fmt::format("waits at {} for rank{} {}", place.text, place.missing.size() > 1 ? "s" : "", fmt::join(place.missing, ", "));
+      text += fmt::format("waits at {} for rank{} {}", place.text,
+                          place.missing.size() > 1 ? "s" : "",
+                          fmt::join(place.missing, ", "));
   }
   return text.empty() ? "something that was started is never completed" : text;
 }
 
-Expected<Proof> prove(const artifact::Artifact &artifact, std::string_view name, const Options &options) {
+Expected<Proof> prove(const artifact::Artifact &artifact, std::string_view name,
+                      const Options &options) {
   Expected<Model> model = prepare(artifact, name, options.brokenRule);
   if (!model)
     return model.status();
@@ -150,7 +171,8 @@ Expected<Proof> prove(const artifact::Artifact &artifact, std::string_view name,
   return proof;
 }
 
-Expected<Proof> proveOneOrder(const artifact::Artifact &artifact, std::string_view name) {
+Expected<Proof> proveOneOrder(const artifact::Artifact &artifact,
+                              std::string_view name) {
   Proof proof;
   proof.method = "one order";
   if (goesStraight(artifact, name)) {
@@ -167,7 +189,9 @@ Expected<Proof> proveOneOrder(const artifact::Artifact &artifact, std::string_vi
   return proof;
 }
 
-Expected<Simulation> simulate(const artifact::Artifact &artifact, std::string_view name, const std::vector<Decision> &decisions) {
+Expected<Simulation> simulate(const artifact::Artifact &artifact,
+                              std::string_view name,
+                              const std::vector<Decision> &decisions) {
   Expected<Model> model = prepare(artifact, name, BrokenRule::none);
   if (!model)
     return model.status();

@@ -1,22 +1,27 @@
 //===- Verification.h - proof that programs cannot block --------*- C++ -*-===//
 //
-// Programs of one name run together, one of them on each rank. `prove` answers whether replicas can
-// wait for each other for ever, whatever the data: the members of a group may meet in different
-// orders, one may end early, a branch or the number of turns of a loop may differ between them.
+// Programs of one name run together, one of them on each rank. `prove` answers
+// whether replicas can wait for each other for ever, whatever the data: the
+// members of a group may meet in different orders, one may end early, a branch
+// or the number of turns of a loop may differ between them.
 //
-// How: one role in which all conditions are provably equal on all its ranks goes one way, and needs a
-// data-flow analysis of one program, linear in its commands. Else the programs are executed against
-// each other, on symbolic values, all ranks at a time (`Machine.h`); where all rest and some stand at
-// a condition that is not known, both outcomes are followed, on all ranks that hold the same value at
-// once (`Explorer.h`). States that agree in everything that still matters are followed once, and
-// values that nobody will read do not matter: so ways that part and meet again cost their sum, not
-// their product, and a loop is followed until its head is reached in a state that was there before.
+// How: one role in which all conditions are provably equal on all its ranks
+// goes one way, and needs a data-flow analysis of one program, linear in its
+// commands. Else the programs are executed against each other, on symbolic
+// values, all ranks at a time (`Machine.h`); where all rest and some stand at
+// a condition that is not known, both outcomes are followed, on all ranks that
+// hold the same value at once (`Explorer.h`). States that agree in everything
+// that still matters are followed once, and values that nobody will read do not
+// matter: so ways that part and meet again cost their sum, not their product,
+// and a loop is followed until its head is reached in a state that was there
+// before.
 //
-// Cost: O(ranks * commands that matter) for a way without undecided conditions. With conditions:
-// O(states * (ranks * values that may be read + commands to the next state)), with two states for a
-// condition in a sequence of them. It is exponential only in conditions that are undecided, differ
-// between ranks and lie open at the same time, or are read again later; there limits on steps and on
-// memory end the search, and the verdict is "not provable".
+// Cost: O(ranks * commands that matter) for a way without undecided conditions.
+// With conditions: O(states * (ranks * values that may be read + commands to
+// the next state)), with two states for a condition in a sequence of them. It
+// is exponential only in conditions that are undecided, differ between ranks
+// and lie open at the same time, or are read again later; there limits on steps
+// and on memory end the search, and the verdict is "not provable".
 //
 // What is assumed: see docs/verification.md.
 //
@@ -37,7 +42,8 @@ namespace lockstep::runtime::verification {
 
 using artifact::Verdict;
 
-/// A rule of the proof to leave out, so that tests can show what it is good for. Never set elsewhere.
+/// A rule of the proof to leave out, so that tests can show what it is good
+/// for. Never set elsewhere.
 enum class BrokenRule : uint8_t {
   none,
   /// A wait needs nobody.
@@ -76,15 +82,18 @@ enum class BrokenRule : uint8_t {
   onceWritesForAll,
   /// Every member of a collective gets its result, whoever has the root.
   allReceive,
-  /// A wait overwrites the results of its collective, also of a rank that gets none.
+  /// A wait overwrites the results of its collective, also of a rank that gets
+  /// none.
   waitsOverwrite,
   /// It makes no difference which replica executes a once section.
   onceReadsForAll,
   /// While a server waits, other workers leave its variables as they are.
   variablesAreKept,
-  /// One role: values written on ways that differ are equal if what they are made from is.
+  /// One role: values written on ways that differ are equal if what they are
+  /// made from is.
   waysAreEqual,
-  /// Conditions that depend on the same values may have any outcomes. Lets nothing pass, but calls wrong what is not known.
+  /// Conditions that depend on the same values may have any outcomes. Lets
+  /// nothing pass, but calls wrong what is not known.
   allIsFeasible,
 };
 
@@ -96,8 +105,9 @@ struct Options {
   BrokenRule brokenRule = BrokenRule::none;
 };
 
-/// At this command the rank found its condition true (`held`) or false: i1 for a branch_unless, the
-/// comparison for a branch_greater_equal. Later ones that follow from it are not listed.
+/// At this command the rank found its condition true (`held`) or false: i1 for
+/// a branch_unless, the comparison for a branch_greater_equal. Later ones that
+/// follow from it are not listed.
 struct Decision {
   uint32_t rank = 0;
   uint32_t command = 0;
@@ -114,7 +124,12 @@ struct Meeting {
 
 /// Where a rank has come to rest.
 struct Place {
-  enum class Status : uint8_t { ended, waits, undecided, absent } status = Status::ended;
+  enum class Status : uint8_t {
+    ended,
+    waits,
+    undecided,
+    absent
+  } status = Status::ended;
   uint32_t rank = 0;
   std::string role;
   uint32_t command = 0;
@@ -129,12 +144,13 @@ struct Place {
 
 /// An execution in which ranks wait for ever.
 struct CounterExample {
-  /// What was found at conditions that are not known, in the order in which each rank came to them.
+  /// What was found at conditions that are not known, in the order in which
+  /// each rank came to them.
   std::vector<Decision> decisions;
   /// All ranks, ascending.
   std::vector<Place> places;
-  /// Ranks of which each waits for the next; the last waits for the first, unless it has ended or has
-  /// no program.
+  /// Ranks of which each waits for the next; the last waits for the first,
+  /// unless it has ended or has no program.
   std::vector<uint32_t> chain;
 };
 
@@ -147,7 +163,8 @@ struct DynamicBranch {
   bool differs = false;
 };
 
-/// A loop that ends when its data says so. The proof assumes that it does: who goes round in it for ever is waited for by others.
+/// A loop that ends when its data says so. The proof assumes that it does: who
+/// goes round in it for ever is waited for by others.
 struct AssumedLoop {
   std::string role;
   /// Where its way out is taken or not.
@@ -157,10 +174,12 @@ struct AssumedLoop {
 
 struct Proof {
   Verdict verdict = Verdict::not_provable;
-  /// How it was found: "one order" (one role, all ranks go the same way), "all states", "all states,
-  /// turn by turn" (of loops), "all cases" (nothing forgotten), "gave up".
+  /// How it was found: "one order" (one role, all ranks go the same way), "all
+  /// states", "all states, turn by turn" (of loops), "all cases" (nothing
+  /// forgotten), "gave up".
   std::string method;
-  /// For a verdict other than proven: what is wrong, or which condition could not be decided.
+  /// For a verdict other than proven: what is wrong, or which condition could
+  /// not be decided.
   std::string reason;
   CounterExample counterExample;
   std::vector<DynamicBranch> dynamic;
@@ -172,12 +191,15 @@ struct Proof {
 /// Names of all programs, each once, in their order.
 std::vector<std::string> programNames(const artifact::Artifact &artifact);
 
-/// Runs the programs called `name` against each other. Error: the tables contradict themselves, which
-/// the loader refuses.
-Expected<Proof> prove(const artifact::Artifact &artifact, std::string_view name, const Options &options = {});
+/// Runs the programs called `name` against each other. Error: the tables
+/// contradict themselves, which the loader refuses.
+Expected<Proof> prove(const artifact::Artifact &artifact, std::string_view name,
+                      const Options &options = {});
 
-/// Only the linear analysis of one role; nothing is proven if there are several, or their ways differ.
-Expected<Proof> proveOneOrder(const artifact::Artifact &artifact, std::string_view name);
+/// Only the linear analysis of one role; nothing is proven if there are
+/// several, or their ways differ.
+Expected<Proof> proveOneOrder(const artifact::Artifact &artifact,
+                              std::string_view name);
 
 } // namespace lockstep::runtime::verification
 

@@ -43,22 +43,27 @@ bool expectsError(const json &testCase) {
 
 Status judgeError(const json &testCase, const Expected<json> &result) {
   if (result)
-    return runtime::invalidArgument("expected an error, found " + result->dump());
+    return runtime::invalidArgument("expected an error, found " +
+                                    result->dump());
   std::string expected = testCase.value("neutral_error", "");
   if (!expected.empty() && !isOfClass(result.status(), expected))
-    return runtime::invalidArgument(fmt::format("expected {}, found '{}'", expected, result.status().message()));
+    return runtime::invalidArgument(fmt::format(
+        "expected {}, found '{}'", expected, result.status().message()));
   return Status::success();
 }
 
-Status judgeResult(const json &testCase, const Expected<json> &result, double tolerance) {
+Status judgeResult(const json &testCase, const Expected<json> &result,
+                   double tolerance) {
   if (!result)
     return result.status();
-  // What TensorFlow cannot do and should: without a value to compare with, any result is right.
+  // What TensorFlow cannot do and should: without a value to compare with, any
+  // result is right.
   if (testCase.value("grading", "") == "clean_expected") {
     if (!testCase.contains("clean_expected"))
       return Status::success();
     const json &clean = testCase.at("clean_expected");
-    return compareResults(clean.contains("ok") ? clean.at("ok") : clean, *result, tolerance);
+    return compareResults(clean.contains("ok") ? clean.at("ok") : clean,
+                          *result, tolerance);
   }
   if (!testCase.contains("expected_per_worker"))
     return compareResults(testCase.at("expected").at("ok"), *result, tolerance);
@@ -82,7 +87,9 @@ ProceduralHandler findProcedural(std::string_view op) {
 Status runProcedural(const json &testCase) {
   ProceduralHandler handle = findProcedural(testCase.value("op", ""));
   if (!handle)
-    return runtime::unsupported(fmt::format("expected an operation with a handler, found '{}'", testCase.value("op", "")));
+    return runtime::unsupported(
+        fmt::format("expected an operation with a handler, found '{}'",
+                    testCase.value("op", "")));
   return readingCase([&]() -> Expected<json> {
            Status status = judgeProcedural(testCase, handle(testCase));
            return status.ok() ? Expected<json>(json()) : status;
@@ -92,12 +99,17 @@ Status runProcedural(const json &testCase) {
 
 Status judgeProcedural(const json &testCase, const Expected<json> &result) {
   std::string grading = testCase.value("grading", "match_tf");
-  bool rejects = grading == "reject" || grading == "reject_tf_silent" || (grading == "match_tf" && expectsError(testCase));
-  return rejects ? judgeError(testCase, result) : judgeResult(testCase, result, testCase.value("tolerance", 1e-6));
+  bool rejects = grading == "reject" || grading == "reject_tf_silent" ||
+                 (grading == "match_tf" && expectsError(testCase));
+  return rejects
+             ? judgeError(testCase, result)
+             : judgeResult(testCase, result, testCase.value("tolerance", 1e-6));
 }
 
 bool isOfClass(const Status &error, std::string_view neutralClass) {
-  return !error.ok() && error.message().find(fmt::format("[{}]", neutralClass)) != std::string::npos;
+  return !error.ok() &&
+         error.message().find(fmt::format("[{}]", neutralClass)) !=
+             std::string::npos;
 }
 
 } // namespace lockstep::conformance

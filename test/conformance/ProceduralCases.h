@@ -1,8 +1,9 @@
 //===- ProceduralCases.h - cases without a program --------------*- C++ -*-===//
 //
-// A procedural case has no program but an operation `op` with parameters. Each kind of operation has
-// one handler, which computes the result with the runtime's own code from the parameters of the case,
-// for any parameters of its kind.
+// A procedural case has no program but an operation `op` with parameters. Each
+// kind of operation has one handler, which computes the result with the
+// runtime's own code from the parameters of the case, for any parameters of its
+// kind.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,9 +25,10 @@ using nlohmann::json;
 using runtime::Expected;
 using runtime::Status;
 
-/// Gives what stands behind "ok" in the case, or, with several workers, a list with that of each. Diagnostics end with their class
-/// in brackets, as everywhere: "... [E_UNBATCHED_DATASET]". Tables have their parameters within the expected rows; a handler reads
-/// these and adds the results.
+/// Gives what stands behind "ok" in the case, or, with several workers, a list
+/// with that of each. Diagnostics end with their class in brackets, as
+/// everywhere: "... [E_UNBATCHED_DATASET]". Tables have their parameters within
+/// the expected rows; a handler reads these and adds the results.
 using ProceduralHandler = Expected<json> (*)(const json &testCase);
 
 struct ProceduralKind {
@@ -39,7 +41,8 @@ std::span<const ProceduralKind> proceduralKinds();
 /// The handler of a kind, or null.
 ProceduralHandler findProcedural(std::string_view op);
 
-/// Runs a case and judges it by its grading. Success if it passed, else why not.
+/// Runs a case and judges it by its grading. Success if it passed, else why
+/// not.
 Status runProcedural(const json &testCase);
 
 /// Judges what a case came to by its grading.
@@ -48,16 +51,21 @@ Status judgeProcedural(const json &testCase, const Expected<json> &result);
 /// Whether a diagnostic is of a class: "..., found 3 [E_OPTION_VALUE]".
 bool isOfClass(const Status &error, std::string_view neutralClass);
 
-/// What is different, and where, or success. Numbers are compared with the tolerance, absolute and relative; whole numbers, booleans and
-/// strings exactly. Of an error within a table only that there is one is compared, for the text is TensorFlow's.
-Status compareResults(const json &expected, const json &found, double tolerance);
+/// What is different, and where, or success. Numbers are compared with the
+/// tolerance, absolute and relative; whole numbers, booleans and strings
+/// exactly. Of an error within a table only that there is one is compared, for
+/// the text is TensorFlow's.
+Status compareResults(const json &expected, const json &found,
+                      double tolerance);
 
-/// Calls a function that reads a case; what is missing in the case or has another type becomes an error.
+/// Calls a function that reads a case; what is missing in the case or has
+/// another type becomes an error.
 template <typename Function> Expected<json> readingCase(Function function) {
   try {
     return function();
   } catch (const json::exception &error) {
-    return runtime::unsupported(std::string("not a case of this kind: ") + error.what());
+    return runtime::unsupported(std::string("not a case of this kind: ") +
+                                error.what());
   }
 }
 

@@ -22,7 +22,9 @@ Expected<Cluster> clusterOf(const json &testCase);
 Expected<runtime::ReplicationMode> replicationMode(const json &testCase);
 
 /// The result of one worker as such, of several as a list.
-template <typename Function> Expected<json> forEachWorker(const json &testCase, unsigned workers, Function function) {
+template <typename Function>
+Expected<json> forEachWorker(const json &testCase, unsigned workers,
+                             Function function) {
   json results = json::array();
   for (unsigned worker = 0; worker < workers; ++worker) {
     Expected<json> result = function(worker);
@@ -30,14 +32,19 @@ template <typename Function> Expected<json> forEachWorker(const json &testCase, 
       return result.status();
     results.push_back(std::move(*result));
   }
-  return testCase.contains("expected_per_worker") ? Expected<json>(results) : Expected<json>(results[0]);
+  return testCase.contains("expected_per_worker") ? Expected<json>(results)
+                                                  : Expected<json>(results[0]);
 }
 
-/// The rows of a data set, before they are batched: a tensor, or a nest of tensors.
-Expected<CaseValue> rowsOfDataset(const json &dataset, const Environment &environment = {});
+/// The rows of a data set, before they are batched: a tensor, or a nest of
+/// tensors.
+Expected<CaseValue> rowsOfDataset(const json &dataset,
+                                  const Environment &environment = {});
 
-/// What the replicas of a worker get, step by step: the nest of rows, where each tensor has become a list with one for each replica.
-json stepsOfWorker(const runtime::Distribution &distribution, const CaseValue &rows, unsigned worker, unsigned replicas);
+/// What the replicas of a worker get, step by step: the nest of rows, where
+/// each tensor has become a list with one for each replica.
+json stepsOfWorker(const runtime::Distribution &distribution,
+                   const CaseValue &rows, unsigned worker, unsigned replicas);
 
 } // namespace lockstep::conformance
 

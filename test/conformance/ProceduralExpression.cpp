@@ -16,7 +16,8 @@ namespace {
 /// Parses and evaluates at once, by recursive descent.
 class Evaluator {
 public:
-  Evaluator(std::string text, Environment environment) : text(std::move(text)), environment(std::move(environment)) {}
+  Evaluator(std::string text, Environment environment)
+      : text(std::move(text)), environment(std::move(environment)) {}
 
   Expected<CaseValue> run() {
     Expected<CaseValue> value = definition();
@@ -27,12 +28,14 @@ public:
 
 private:
   Status error(const std::string &expected) const {
-    return runtime::invalidArgument(fmt::format("'{}', at {}: expected {}, found {}", text, at, expected,
-                                                at < text.size() ? "'" + text.substr(at, 8) + "'" : "the end"));
+    return runtime::invalidArgument(fmt::format(
+        "'{}', at {}: expected {}, found {}", text, at, expected,
+        at < text.size() ? "'" + text.substr(at, 8) + "'" : "the end"));
   }
 
   char peek() {
-    while (at < text.size() && std::isspace(static_cast<unsigned char>(text[at])))
+    while (at < text.size() &&
+           std::isspace(static_cast<unsigned char>(text[at])))
       ++at;
     return at < text.size() ? text[at] : '\0';
   }
@@ -47,7 +50,9 @@ private:
   std::string name() {
     peek();
     size_t begin = at;
-    while (at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) || text[at] == '_'))
+    while (
+        at < text.size() &&
+        (std::isalnum(static_cast<unsigned char>(text[at])) || text[at] == '_'))
       ++at;
     return text.substr(begin, at - begin);
   }
@@ -92,7 +97,8 @@ private:
     return left;
   }
 
-  Expected<CaseValue> applied(char operation, const CaseValue &left, const Expected<CaseValue> &right) {
+  Expected<CaseValue> applied(char operation, const CaseValue &left,
+                              const Expected<CaseValue> &right) {
     return right ? arithmetic(operation, left, *right) : right;
   }
 
@@ -142,11 +148,13 @@ private:
       Expected<std::vector<CaseValue>> arguments = argumentsOfCall();
       if (!arguments)
         return arguments.status();
-      if (auto function = environment.functions.find(word); function != environment.functions.end())
+      if (auto function = environment.functions.find(word);
+          function != environment.functions.end())
         return function->second(*arguments);
       return callFunction(word, *arguments);
     }
-    if (auto value = environment.values.find(word); value != environment.values.end())
+    if (auto value = environment.values.find(word);
+        value != environment.values.end())
       return value->second;
     if (isDtype(word))
       return hostValue(word);
@@ -156,15 +164,20 @@ private:
   Expected<CaseValue> number() {
     size_t begin = at;
     bool whole = true;
-    while (at < text.size() && (std::isdigit(static_cast<unsigned char>(text[at])) || text[at] == '.' || text[at] == 'e')) {
+    while (at < text.size() &&
+           (std::isdigit(static_cast<unsigned char>(text[at])) ||
+            text[at] == '.' || text[at] == 'e')) {
       // ".." is a range and ".f" a call.
-      if (text[at] == '.' && at + 1 < text.size() && (text[at + 1] == '.' || std::isalpha(static_cast<unsigned char>(text[at + 1]))))
+      if (text[at] == '.' && at + 1 < text.size() &&
+          (text[at + 1] == '.' ||
+           std::isalpha(static_cast<unsigned char>(text[at + 1]))))
         break;
       whole &= std::isdigit(static_cast<unsigned char>(text[at])) != 0;
       ++at;
     }
     std::string digits = text.substr(begin, at - begin);
-    return whole ? hostValue(std::strtoll(digits.c_str(), nullptr, 10)) : hostValue(std::strtod(digits.c_str(), nullptr));
+    return whole ? hostValue(std::strtoll(digits.c_str(), nullptr, 10))
+                 : hostValue(std::strtod(digits.c_str(), nullptr));
   }
 
   /// One value in parentheses is that value.
@@ -226,24 +239,31 @@ private:
 
 Expected<CaseValue> evaluate(std::string_view text, Environment environment) {
   static const std::regex hostNote(R"(\s*\(?\bhost( \w+)?\)?\s*$)");
-  return Evaluator(std::regex_replace(std::string(text), hostNote, ""), std::move(environment)).run();
+  return Evaluator(std::regex_replace(std::string(text), hostNote, ""),
+                   std::move(environment))
+      .run();
 }
 
-Expected<int64_t> evaluateInteger(std::string_view text, Environment environment) {
+Expected<int64_t> evaluateInteger(std::string_view text,
+                                  Environment environment) {
   Expected<CaseValue> value = evaluate(text, std::move(environment));
   if (!value)
     return value.status();
   if (value->kind != CaseValue::Kind::host || !value->host.is_number_integer())
-    return runtime::invalidArgument(fmt::format("'{}': expected a whole number, found {}", text, value->toJson().dump()));
+    return runtime::invalidArgument(
+        fmt::format("'{}': expected a whole number, found {}", text,
+                    value->toJson().dump()));
   return value->host.get<int64_t>();
 }
 
-Expected<CaseTensor> evaluateTensor(std::string_view text, Environment environment) {
+Expected<CaseTensor> evaluateTensor(std::string_view text,
+                                    Environment environment) {
   Expected<CaseValue> value = evaluate(text, std::move(environment));
   if (!value)
     return value.status();
   if (value->kind != CaseValue::Kind::tensor)
-    return runtime::invalidArgument(fmt::format("'{}': expected a tensor, found {}", text, value->toJson().dump()));
+    return runtime::invalidArgument(fmt::format(
+        "'{}': expected a tensor, found {}", text, value->toJson().dump()));
   return std::move(value->tensor);
 }
 

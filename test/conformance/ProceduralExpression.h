@@ -2,16 +2,18 @@
 //
 // Procedural cases write arrays and functions down as short expressions:
 //
-//   arange(10,f32).reshape(5,2)                        [3.,2.,1.,0.][replica_id] host f64
+//   arange(10,f32).reshape(5,2) [3.,2.,1.,0.][replica_id] host f64
 //   (x=i64[[1,2],[6,12]], y)                           ones([replica_id+1])
 //   range(14).batch(per_replica(8)=4).shard(num_input_pipelines,input_pipeline_id)
 //
-//   expression  sums and products of numbers, names, f(...), [...], (...), {name: ...}, value[index], value.f(...)
+//   expression  sums and products of numbers, names, f(...), [...], (...),
+//               {name: ...}, value[index], value.f(...)
 //   type[...]   a tensor literal                       f32(x)    a cast
 //   name=value  the value, which has that name from here on
 //   value=value both, which have to be equal
 //
-// "host T" or "(host T)" behind it says that the value is one of the host and not a tensor, which numbers are anyway.
+// "host T" or "(host T)" behind it says that the value is one of the host and
+// not a tensor, which numbers are anyway.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,19 +32,24 @@ namespace lockstep::conformance {
 
 /// What names mean.
 struct Environment {
-  using Function = std::function<Expected<CaseValue>(const std::vector<CaseValue> &)>;
+  using Function =
+      std::function<Expected<CaseValue>(const std::vector<CaseValue> &)>;
 
   std::map<std::string, CaseValue> values = {};
   /// Besides arange, range, ones, zeros and casts.
   std::map<std::string, Function> functions = {};
 };
 
-/// The value of an expression. Errors tell the text and what was expected where.
-Expected<CaseValue> evaluate(std::string_view text, Environment environment = {});
+/// The value of an expression. Errors tell the text and what was expected
+/// where.
+Expected<CaseValue> evaluate(std::string_view text,
+                             Environment environment = {});
 /// The same, of one that must be a whole number of the host.
-Expected<int64_t> evaluateInteger(std::string_view text, Environment environment = {});
+Expected<int64_t> evaluateInteger(std::string_view text,
+                                  Environment environment = {});
 /// The same, of one that must be a tensor.
-Expected<CaseTensor> evaluateTensor(std::string_view text, Environment environment = {});
+Expected<CaseTensor> evaluateTensor(std::string_view text,
+                                    Environment environment = {});
 
 } // namespace lockstep::conformance
 

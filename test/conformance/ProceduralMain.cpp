@@ -2,7 +2,8 @@
 //
 //   lockstep-conformance-procedural FILE.json ...
 //
-// Prints what failed and why, and in the end "N passed, N failed, N without a handler".
+// Prints what failed and why, and in the end "N passed, N failed, N without a
+// handler".
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,9 +17,13 @@
 using namespace lockstep::conformance;
 
 int main(int argc, char **argv) {
-  CLI::App app("Executes the procedural cases of files, and says which of them fail and why.", "lockstep-conformance-procedural");
+  CLI::App app("Executes the procedural cases of files, and says which of them "
+               "fail and why.",
+               "lockstep-conformance-procedural");
   std::vector<std::string> paths;
-  app.add_option("file", paths, "files with cases of format 'tfdist-neutral-1'")->required()->check(CLI::ExistingFile);
+  app.add_option("file", paths, "files with cases of format 'tfdist-neutral-1'")
+      ->required()
+      ->check(CLI::ExistingFile);
   CLI11_PARSE(app, argc, argv);
 
   unsigned passed = 0, failed = 0, unknown = 0;
@@ -26,7 +31,10 @@ int main(int argc, char **argv) {
     std::ifstream file(path);
     json content = json::parse(file, nullptr, /*allow_exceptions=*/false);
     if (!content.is_object() || !content.contains("cases")) {
-      fmt::print(stderr, "lockstep-conformance-procedural: error: '{}': expected a file of cases\n", path);
+      fmt::print(stderr,
+                 "lockstep-conformance-procedural: error: '{}': expected a "
+                 "file of cases\n",
+                 path);
       return 2;
     }
     for (const json &testCase : content["cases"]) {
@@ -42,6 +50,7 @@ int main(int argc, char **argv) {
         fmt::print("{}: {}\n", testCase.value("name", "?"), status.message());
     }
   }
-  fmt::print("{} passed, {} failed, {} without a handler\n", passed, failed, unknown);
+  fmt::print("{} passed, {} failed, {} without a handler\n", passed, failed,
+             unknown);
   return failed == 0 ? 0 : 1;
 }

@@ -17,15 +17,20 @@ namespace {
 
 /// As TensorFlow counts: 16 for a string.
 Expected<uint64_t> elementBytes(const std::string &dtype) {
-  for (auto [name, bytes] : {std::pair("bool", 1), std::pair("f16", 2), std::pair("bf16", 2), std::pair("f32", 4), std::pair("i32", 4),
-                             std::pair("f64", 8), std::pair("i64", 8), std::pair("c64", 8), std::pair("str", 16)})
+  for (auto [name, bytes] :
+       {std::pair("bool", 1), std::pair("f16", 2), std::pair("bf16", 2),
+        std::pair("f32", 4), std::pair("i32", 4), std::pair("f64", 8),
+        std::pair("i64", 8), std::pair("c64", 8), std::pair("str", 16)})
     if (dtype == name)
       return static_cast<uint64_t>(bytes);
-  return unsupported(fmt::format("expected an element type, found '{}'", dtype));
+  return unsupported(
+      fmt::format("expected an element type, found '{}'", dtype));
 }
 
-/// Calls `fill` for each row of the table that is expected, to replace what is expected in it by what comes out.
-template <typename Function> Expected<json> fillTable(const json &testCase, Function fill) {
+/// Calls `fill` for each row of the table that is expected, to replace what is
+/// expected in it by what comes out.
+template <typename Function>
+Expected<json> fillTable(const json &testCase, Function fill) {
   return readingCase([&]() -> Expected<json> {
     json table = json::array();
     for (json row : testCase.at("expected").at("ok").at("table")) {
@@ -38,17 +43,21 @@ template <typename Function> Expected<json> fillTable(const json &testCase, Func
 
 } // namespace
 
-Expected<Partitioner> partitionerOf(const std::string &kind, const json &arguments) {
+Expected<Partitioner> partitionerOf(const std::string &kind,
+                                    const json &arguments) {
   std::optional<int64_t> maxShards;
   if (arguments.contains("max_shards") && !arguments["max_shards"].is_null())
     maxShards = arguments["max_shards"].get<int64_t>();
   if (kind == "fixed")
     return Partitioner::fixedShards(arguments.at("num_shards"));
   if (kind == "min")
-    return Partitioner::minSize(arguments.value("min_shard_bytes", Partitioner::defaultMinShardBytes), maxShards.value_or(1));
+    return Partitioner::minSize(
+        arguments.value("min_shard_bytes", Partitioner::defaultMinShardBytes),
+        maxShards.value_or(1));
   if (kind == "max")
     return Partitioner::maxSize(arguments.at("max_shard_bytes"), maxShards);
-  return unsupported(fmt::format("expected the partitioner fixed, min or max, found '{}'", kind));
+  return unsupported(fmt::format(
+      "expected the partitioner fixed, min or max, found '{}'", kind));
 }
 
 Expected<json> partitionerTable(const json &testCase) {
@@ -58,9 +67,11 @@ Expected<json> partitionerTable(const json &testCase) {
     Expected<uint64_t> bytes = elementBytes(row.at("dtype"));
     if (!bytes)
       return bytes.status();
-    Expected<Partitioner> partitioner = partitionerOf(row.at("partitioner"), row.at("args"));
+    Expected<Partitioner> partitioner =
+        partitionerOf(row.at("partitioner"), row.at("args"));
     if (partitioner)
-      row["partitions"] = partitioner->partitions(row.at("shape").get<std::vector<int64_t>>(), *bytes);
+      row["partitions"] = partitioner->partitions(
+          row.at("shape").get<std::vector<int64_t>>(), *bytes);
     else
       row["error"] = partitioner.status().message();
     return Status::success();
@@ -72,7 +83,8 @@ Expected<json> groupBySize(const json &testCase) {
     Expected<uint64_t> bytes = elementBytes(row.at("dtype"));
     if (!bytes)
       return bytes.status();
-    auto counts = row.at("element_counts_in_order").get<std::vector<uint64_t>>();
+    auto counts =
+        row.at("element_counts_in_order").get<std::vector<uint64_t>>();
     std::vector<std::optional<uint64_t>> sizes;
     for (uint64_t count : counts)
       sizes.push_back(count * *bytes);
@@ -90,7 +102,9 @@ namespace {
 
 using Implementation = CommunicationOptions::Implementation;
 constexpr std::pair<const char *, Implementation> implementations[] = {
-    {"AUTO", Implementation::automatic}, {"RING", Implementation::ring}, {"NCCL", Implementation::nccl}};
+    {"AUTO", Implementation::automatic},
+    {"RING", Implementation::ring},
+    {"NCCL", Implementation::nccl}};
 
 CommunicationOptions optionsOf(const json &fields) {
   CommunicationOptions options;
@@ -104,7 +118,9 @@ CommunicationOptions optionsOf(const json &fields) {
 }
 
 json fieldsOf(const CommunicationOptions &options) {
-  json fields{{"bytes_per_pack", options.bytesPerPack}, {"timeout_seconds", nullptr}, {"implementation", nullptr}};
+  json fields{{"bytes_per_pack", options.bytesPerPack},
+              {"timeout_seconds", nullptr},
+              {"implementation", nullptr}};
   if (options.timeoutSeconds)
     fields["timeout_seconds"] = *options.timeoutSeconds;
   for (auto [name, implementation] : implementations)
@@ -121,17 +137,21 @@ CommunicationOptions othersThan(const CommunicationOptions &options) {
   if (options.timeoutSeconds)
     others.timeoutSeconds = *options.timeoutSeconds + 1;
   if (options.implementation != Implementation::automatic)
-    others.implementation = options.implementation == Implementation::ring ? Implementation::nccl : Implementation::ring;
+    others.implementation = options.implementation == Implementation::ring
+                                ? Implementation::nccl
+                                : Implementation::ring;
   return others;
 }
 
 } // namespace
 
-/// The rows are what comes out; what goes in follows from their names: the row itself is merged into other options, or none into it.
+/// The rows are what comes out; what goes in follows from their names: the row
+/// itself is merged into other options, or none into it.
 Expected<json> mergeOptions(const json &testCase) {
   return readingCase([&]() -> Expected<json> {
     json rows = json::object();
-    for (const auto &[name, fields] : testCase.at("expected").at("ok").items()) {
+    for (const auto &[name, fields] :
+         testCase.at("expected").at("ok").items()) {
       CommunicationOptions options = optionsOf(fields);
       if (name == "default")
         rows[name] = fieldsOf({});
@@ -140,7 +160,8 @@ Expected<json> mergeOptions(const json &testCase) {
       else if (name == "merge_default_keeps" || name == "merge_none")
         rows[name] = fieldsOf(options.merged({}));
       else
-        return unsupported(fmt::format("expected a row of known options, found '{}'", name));
+        return unsupported(
+            fmt::format("expected a row of known options, found '{}'", name));
     }
     return rows;
   });

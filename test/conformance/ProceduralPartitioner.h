@@ -11,8 +11,10 @@
 
 namespace lockstep::conformance {
 
-/// The partitioner "fixed", "min" or "max" with its arguments, which may be left out as far as they have defaults.
-runtime::Expected<runtime::Partitioner> partitionerOf(const std::string &kind, const nlohmann::json &arguments);
+/// The partitioner "fixed", "min" or "max" with its arguments, which may be
+/// left out as far as they have defaults.
+runtime::Expected<runtime::Partitioner>
+partitionerOf(const std::string &kind, const nlohmann::json &arguments);
 
 } // namespace lockstep::conformance
 

@@ -16,17 +16,22 @@ namespace {
 
 /// Nothing for a type whose elements are no numbers of C.
 std::optional<ElementType> elementOf(const std::string &dtype) {
-  for (auto [name, element] : {std::pair("bool", ElementType::i1), std::pair("i32", ElementType::i32), std::pair("i64", ElementType::i64),
-                               std::pair("f32", ElementType::f32), std::pair("f64", ElementType::f64)})
+  for (auto [name, element] :
+       {std::pair("bool", ElementType::i1), std::pair("i32", ElementType::i32),
+        std::pair("i64", ElementType::i64), std::pair("f32", ElementType::f32),
+        std::pair("f64", ElementType::f64)})
     if (dtype == name)
       return element;
   return std::nullopt;
 }
 
-const char *dtypeOf(ElementType element) { return element == ElementType::i1 ? "bool" : runtime::elementName(element); }
+const char *dtypeOf(ElementType element) {
+  return element == ElementType::i1 ? "bool" : runtime::elementName(element);
+}
 
 /// Calls `function` with a null pointer to the C type of the element.
-template <typename Function> void withCType(ElementType element, Function function) {
+template <typename Function>
+void withCType(ElementType element, Function function) {
   switch (element) {
   case ElementType::i1:
     return function(static_cast<uint8_t *>(nullptr));
@@ -60,24 +65,32 @@ json fromNumber(double value) {
 
 } // namespace
 
-json CaseTensor::toJson() const { return {{"dtype", dtype}, {"shape", shape}, {"data", data}}; }
+json CaseTensor::toJson() const {
+  return {{"dtype", dtype}, {"shape", shape}, {"data", data}};
+}
 
 bool isTensor(const json &value) {
-  return value.is_object() && value.contains("dtype") && value.contains("shape") && value.contains("data");
+  return value.is_object() && value.contains("dtype") &&
+         value.contains("shape") && value.contains("data");
 }
 
 Expected<CaseTensor> tensorOf(const json &value) {
   if (!isTensor(value))
-    return runtime::invalidArgument(fmt::format("expected a tensor, found {}", value.dump()));
+    return runtime::invalidArgument(
+        fmt::format("expected a tensor, found {}", value.dump()));
   return CaseTensor{value["dtype"], value["shape"], value["data"]};
 }
 
-CaseTensor takeRows(const CaseTensor &tensor, const std::vector<uint64_t> &rows) {
+CaseTensor takeRows(const CaseTensor &tensor,
+                    const std::vector<uint64_t> &rows) {
   CaseTensor result{tensor.dtype, tensor.shape, {}};
   result.shape.front() = static_cast<int64_t>(rows.size());
-  size_t size = tensor.shape.front() == 0 ? 0 : tensor.data.size() / size_t(tensor.shape.front());
+  size_t size = tensor.shape.front() == 0
+                    ? 0
+                    : tensor.data.size() / size_t(tensor.shape.front());
   for (uint64_t row : rows)
-    result.data.insert(result.data.end(), tensor.data.begin() + row * size, tensor.data.begin() + (row + 1) * size);
+    result.data.insert(result.data.end(), tensor.data.begin() + row * size,
+                       tensor.data.begin() + (row + 1) * size);
   return result;
 }
 
@@ -87,7 +100,9 @@ json castElement(const json &element, const std::string &dtype) {
   if (dtype == "bool")
     return toNumber(element) != 0;
   if (dtype == "i32" || dtype == "i64")
-    return element.is_number_integer() ? element : json(static_cast<int64_t>(toNumber(element)));
+    return element.is_number_integer()
+               ? element
+               : json(static_cast<int64_t>(toNumber(element)));
   double value = toNumber(element);
   return fromNumber(dtype == "f32" ? double(float(value)) : value);
 }
@@ -102,12 +117,16 @@ CaseTensor cast(const CaseTensor &tensor, const std::string &dtype) {
 Expected<runtime::HostTensor> toHost(const CaseTensor &tensor) {
   std::optional<ElementType> element = elementOf(tensor.dtype);
   if (!element)
-    return runtime::unsupported(fmt::format("expected elements of bool, i32, i64, f32 or f64, found {}", tensor.dtype));
+    return runtime::unsupported(
+        fmt::format("expected elements of bool, i32, i64, f32 or f64, found {}",
+                    tensor.dtype));
   runtime::HostTensor result{*element, tensor.shape, {}};
   result.bytes.resize(tensor.data.size() * runtime::elementSize(*element));
   withCType(*element, [&]<typename T>(T *) {
     for (size_t i = 0; i < tensor.data.size(); ++i) {
-      T value = tensor.data[i].is_number_integer() ? T(tensor.data[i].get<int64_t>()) : T(toNumber(tensor.data[i]));
+      T value = tensor.data[i].is_number_integer()
+                    ? T(tensor.data[i].get<int64_t>())
+                    : T(toNumber(tensor.data[i]));
       std::memcpy(result.bytes.data() + i * sizeof(T), &value, sizeof(T));
     }
   });
@@ -117,7 +136,9 @@ Expected<runtime::HostTensor> toHost(const CaseTensor &tensor) {
 Expected<CaseTensor> fromHost(const runtime::HostTensor &tensor) {
   CaseTensor result{dtypeOf(tensor.element), tensor.shape, {}};
   if (elementOf(result.dtype) != tensor.element)
-    return runtime::unsupported(fmt::format("expected elements of bool, i32, i64, f32 or f64, found {}", result.dtype));
+    return runtime::unsupported(
+        fmt::format("expected elements of bool, i32, i64, f32 or f64, found {}",
+                    result.dtype));
   withCType(tensor.element, [&]<typename T>(T *) {
     for (size_t i = 0; i < tensor.bytes.size() / sizeof(T); ++i) {
       T value;
@@ -125,7 +146,8 @@ Expected<CaseTensor> fromHost(const runtime::HostTensor &tensor) {
       if constexpr (std::is_floating_point_v<T>)
         result.data.push_back(fromNumber(value));
       else
-        result.data.push_back(tensor.element == ElementType::i1 ? json(value != 0) : json(value));
+        result.data.push_back(
+            tensor.element == ElementType::i1 ? json(value != 0) : json(value));
     }
   });
   return result;
@@ -145,7 +167,11 @@ json CaseValue::toJson() const {
   return result;
 }
 
-CaseValue hostValue(json value) { return {.kind = CaseValue::Kind::host, .host = std::move(value)}; }
-CaseValue tensorValue(CaseTensor tensor) { return {.kind = CaseValue::Kind::tensor, .tensor = std::move(tensor)}; }
+CaseValue hostValue(json value) {
+  return {.kind = CaseValue::Kind::host, .host = std::move(value)};
+}
+CaseValue tensorValue(CaseTensor tensor) {
+  return {.kind = CaseValue::Kind::tensor, .tensor = std::move(tensor)};
+}
 
 } // namespace lockstep::conformance

@@ -18,7 +18,8 @@ using nlohmann::json;
 using runtime::Expected;
 using runtime::Status;
 
-/// A tensor as cases write it: any element type, strings included, elements as JSON.
+/// A tensor as cases write it: any element type, strings included, elements as
+/// JSON.
 struct CaseTensor {
   std::string dtype = "f32";
   std::vector<int64_t> shape = {};
@@ -33,17 +34,21 @@ bool isTensor(const json &value);
 Expected<CaseTensor> tensorOf(const json &value);
 
 /// The elements of these rows: a tensor [rows, ...].
-CaseTensor takeRows(const CaseTensor &tensor, const std::vector<uint64_t> &rows);
+CaseTensor takeRows(const CaseTensor &tensor,
+                    const std::vector<uint64_t> &rows);
 
-/// The tensor with elements of another type, and a number as an element of a type.
+/// The tensor with elements of another type, and a number as an element of a
+/// type.
 CaseTensor cast(const CaseTensor &tensor, const std::string &dtype);
 json castElement(const json &element, const std::string &dtype);
 
-/// To and from bytes. Error: an element type that has none here (strings, complex numbers).
+/// To and from bytes. Error: an element type that has none here (strings,
+/// complex numbers).
 Expected<runtime::HostTensor> toHost(const CaseTensor &tensor);
 Expected<CaseTensor> fromHost(const runtime::HostTensor &tensor);
 
-/// A value of an expression: a tensor, a number of the host, or a nest of values.
+/// A value of an expression: a tensor, a number of the host, or a nest of
+/// values.
 struct CaseValue {
   enum class Kind : uint8_t { tensor, host, list, tuple, dictionary };
 

@@ -25,12 +25,17 @@ std::string factsError(std::vector<Facts> all) {
 
 // The minority comes first; who says nothing differs too.
 TEST(Agreement, namesWhoDiffers) {
-  EXPECT_EQ(factsError({{{"seed", "1"}}, {{"seed", "1"}}, {{"seed", "1"}}}), "");
-  EXPECT_EQ(
-      factsError({{{"a", "x"}, {"seed", "1"}}, {{"a", "x"}, {"seed", "2"}}, {{"a", "x"}, {"seed", "1"}}}),
-      "executors must have the same seed: found '2' in executor 1 (ranks 2-3), '1' in executor 0 (ranks 0-1) and executor 2 (rank 4)");
-  EXPECT_EQ(factsError({{{"seed", "1"}}, {}}), "executors must have the same seed: found none in executor 1 (ranks 2-3), '1' in executor 0 "
-                                               "(ranks 0-1)");
+  EXPECT_EQ(factsError({{{"seed", "1"}}, {{"seed", "1"}}, {{"seed", "1"}}}),
+            "");
+  EXPECT_EQ(factsError({{{"a", "x"}, {"seed", "1"}},
+                        {{"a", "x"}, {"seed", "2"}},
+                        {{"a", "x"}, {"seed", "1"}}}),
+            "executors must have the same seed: found '2' in executor 1 (ranks "
+            "2-3), '1' in executor 0 (ranks 0-1) and executor 2 (rank 4)");
+  EXPECT_EQ(factsError({{{"seed", "1"}}, {}}),
+            "executors must have the same seed: found none in executor 1 "
+            "(ranks 2-3), '1' in executor 0 "
+            "(ranks 0-1)");
   Facts facts = {{"a", ""}, {"b", "c d"}};
   EXPECT_EQ(factsOf(toText(facts)), facts);
   EXPECT_TRUE(factsOf("cut").empty());
@@ -52,10 +57,13 @@ TEST(Agreement, copies) {
   };
   EXPECT_EQ(error({"ab", "ab"}), "");
   EXPECT_EQ(error({"ab", "ac", "ab"}),
-            "after run 7, the copies of the mirrored variable 'w' differ: executor 1 (rank 1) has not what executor "
+            "after run 7, the copies of the mirrored variable 'w' differ: "
+            "executor 1 (rank 1) has not what executor "
             "0 (rank 0) and executor 2 (rank 2) have");
-  EXPECT_EQ(error({"ab", "cb"}), "after run 7, the copies of the mirrored variable 'v' differ: executor 1 (rank 1) has not what executor 0 "
-                                 "(rank 0) has (there is no majority)");
+  EXPECT_EQ(error({"ab", "cb"}),
+            "after run 7, the copies of the mirrored variable 'v' differ: "
+            "executor 1 (rank 1) has not what executor 0 "
+            "(rank 0) has (there is no majority)");
 }
 
 /// w = w + sum of all ranks.
@@ -76,9 +84,13 @@ void build(TestProgram &p, int64_t more = 0) {
   p.ret();
 }
 
-SessionOptions optionsFor(std::span<const std::shared_ptr<Network>> network, uint32_t i) {
+SessionOptions optionsFor(std::span<const std::shared_ptr<Network>> network,
+                          uint32_t i) {
   RankRange ranks = network[i]->ownRanks();
-  return {.firstRank = ranks.first, .rankCount = ranks.count, .network = network[i], .workers = 1};
+  return {.firstRank = ranks.first,
+          .rankCount = ranks.count,
+          .network = network[i],
+          .workers = 1};
 }
 
 /// Runs two sessions at the same time and returns what they say.
@@ -90,18 +102,23 @@ std::array<Status, 2> runBoth(Session &first, Session &second) {
   return statuses;
 }
 
-// Two artifacts that would hang or compute nonsense together: an error in both executors, before the first command.
+// Two artifacts that would hang or compute nonsense together: an error in both
+// executors, before the first command.
 TEST(Introduction, artifactsDiffer) {
   TestProgram p(4), q(4);
   build(p);
   build(q, 1);
   auto network = *LocalNetwork::create({{0, 2}, {2, 2}});
-  auto first = *Session::create(p.artifact(), optionsFor(network, 0)), second = *Session::create(q.artifact(), optionsFor(network, 1));
+  auto first = *Session::create(p.artifact(), optionsFor(network, 0)),
+       second = *Session::create(q.artifact(), optionsFor(network, 1));
   for (const Status &status : runBoth(*first, *second)) {
     EXPECT_EQ(status.code(), StatusCode::invalidArgument);
-    EXPECT_NE(status.message().find("executors must have the same artifact (SHA-256): found '" + second->artifact().digestHex() +
-                                    "' in executor 1 (ranks 2-3), '" + first->artifact().digestHex() + "' in executor 0 (ranks 0-1)"),
-              std::string::npos)
+    EXPECT_NE(
+        status.message().find(
+            "executors must have the same artifact (SHA-256): found '" +
+            second->artifact().digestHex() + "' in executor 1 (ranks 2-3), '" +
+            first->artifact().digestHex() + "' in executor 0 (ranks 0-1)"),
+        std::string::npos)
         << status.message();
   }
   EXPECT_EQ(first->variable("w")[0], std::byte(0));
@@ -119,22 +136,31 @@ TEST(Introduction, targetsAndOptionsDiffer) {
     std::function<void(SessionOptions &)> change;
     const char *expected;
   };
-  for (const Case &c : {Case{[](SessionOptions &o) { o.target = "x86-64"; }, "same kernel target: found 'x86-64' in executor 1"},
-                        Case{[](SessionOptions &o) { o.checkMirrored = 5; },
-                             "same number of runs between comparisons of mirrored variables: found '5' in executor 1"},
-                        Case{[](SessionOptions &o) { o.agreement = {{"seed", "3"}}; }, "same seed: found '3' in executor 1"}}) {
+  for (const Case &c :
+       {Case{[](SessionOptions &o) { o.target = "x86-64"; },
+             "same kernel target: found 'x86-64' in executor 1"},
+        Case{[](SessionOptions &o) { o.checkMirrored = 5; },
+             "same number of runs between comparisons of mirrored variables: "
+             "found '5' in executor 1"},
+        Case{[](SessionOptions &o) { o.agreement = {{"seed", "3"}}; },
+             "same seed: found '3' in executor 1"}}) {
     auto network = *LocalNetwork::create({{0, 2}, {2, 2}});
-    SessionOptions own = optionsFor(network, 0), changed = optionsFor(network, 1);
+    SessionOptions own = optionsFor(network, 0),
+                   changed = optionsFor(network, 1);
     own.target = changed.target = "x86-64-v2";
     c.change(changed);
-    auto first = Session::create(p.artifact(), own), second = Session::create(p.artifact(), changed);
-    ASSERT_TRUE(first.ok() && second.ok()) << first.status().message() << second.status().message();
+    auto first = Session::create(p.artifact(), own),
+         second = Session::create(p.artifact(), changed);
+    ASSERT_TRUE(first.ok() && second.ok())
+        << first.status().message() << second.status().message();
     for (const Status &status : runBoth(**first, **second))
-      EXPECT_NE(status.message().find(c.expected), std::string::npos) << status.message();
+      EXPECT_NE(status.message().find(c.expected), std::string::npos)
+          << status.message();
   }
 }
 
-// An executor that never says anything is missed like a replica that does not come.
+// An executor that never says anything is missed like a replica that does not
+// come.
 TEST(Introduction, isWaitedForUnderTheDeadline) {
   TestProgram p(4);
   build(p);
@@ -146,13 +172,16 @@ TEST(Introduction, isWaitedForUnderTheDeadline) {
   Status status = runWithTime(*session, clock, 30s, 1);
   EXPECT_EQ(status.code(), StatusCode::deadline);
   EXPECT_EQ(status.message(),
-            "no executor has made progress for 60 s\nwaiting for executors to say what they run\n  missing: the executor of ranks 2-3");
+            "no executor has made progress for 60 s\nwaiting for executors to "
+            "say what they run\n  missing: the executor of ranks 2-3");
   nlohmann::json json = nlohmann::json::parse(session->deadlineReport().json);
   EXPECT_EQ(json["waits"][0]["missing"], nlohmann::json::array({2, 3}));
 }
 
 Executors threeExecutors(TestProgram &p, uint64_t every) {
-  return {p.artifact(), {{"worker", {0, 2}}, {"worker", {2, 2}}, {"worker", {4, 1}}}, [=](uint32_t) {
+  return {p.artifact(),
+          {{"worker", {0, 2}}, {"worker", {2, 2}}, {"worker", {4, 1}}},
+          [=](uint32_t) {
             return SessionOptions{.workers = 1, .checkMirrored = every};
           }};
 }
@@ -166,7 +195,8 @@ TEST(Mirrored, noFalseAlarm) {
     EXPECT_TRUE(status.ok()) << status.message();
 }
 
-// A byte of one copy changes: all executors say in which variable, of whom, and when it was found.
+// A byte of one copy changes: all executors say in which variable, of whom, and
+// when it was found.
 TEST(Mirrored, whoDiffersIsNamed) {
   TestProgram p(5);
   build(p);
@@ -179,8 +209,10 @@ TEST(Mirrored, whoDiffersIsNamed) {
   bool isFirst = false;
   for (const Status &status : executors.run("main", 1)) {
     EXPECT_EQ(status.code(), StatusCode::diverged);
-    std::string text = "after run 6 of program 'main', the copies of the mirrored variable 'v' differ: executor 1 (ranks 2-3) has not what "
-                       "executor 0 (ranks 0-1) and executor 2 (rank 4) have";
+    std::string text =
+        "after run 6 of program 'main', the copies of the mirrored variable "
+        "'v' differ: executor 1 (ranks 2-3) has not what "
+        "executor 0 (ranks 0-1) and executor 2 (rank 4) have";
     EXPECT_TRUE(status.message().ends_with(text)) << status.message();
     isFirst |= status.message() == text;
   }

@@ -27,19 +27,23 @@ TEST(Artifact, roundTrip) {
   EXPECT_EQ((*loaded)->digestHex().size(), 64u);
 }
 
-// A page of the file for each would make thousands of variables a file of megabytes.
+// A page of the file for each would make thousands of variables a file of
+// megabytes.
 TEST(Artifact, smallSegmentsShareAPage) {
   TestProgram program(2);
   program.ret();
   std::vector<uint32_t> small;
   for (int i = 0; i < 100; ++i)
     small.push_back(program.writer.addSegment(std::vector<std::byte>(32)));
-  uint32_t large = program.writer.addSegment(std::vector<std::byte>(largeSegmentAlignment));
+  uint32_t large =
+      program.writer.addSegment(std::vector<std::byte>(largeSegmentAlignment));
   auto loaded = Artifact::fromMemory(program.file());
   ASSERT_TRUE(loaded.ok()) << loaded.status().message();
   const auto &segments = *(*loaded)->tables().segments();
   for (size_t i = 1; i < small.size(); ++i)
-    EXPECT_EQ(segments.Get(small[i])->offset() - segments.Get(small[i - 1])->offset(), segmentAlignment);
+    EXPECT_EQ(segments.Get(small[i])->offset() -
+                  segments.Get(small[i - 1])->offset(),
+              segmentAlignment);
   EXPECT_EQ(segments.Get(large)->offset() % largeSegmentAlignment, 0u);
 }
 
@@ -51,7 +55,8 @@ TEST(Artifact, everyFlippedBitIsRefused) {
     std::byte before = file[i];
     for (int bit = 0; bit < 8; ++bit) {
       file[i] = before ^ std::byte(1 << bit);
-      ASSERT_FALSE(Artifact::fromMemory(file).ok()) << "byte " << i << ", bit " << bit;
+      ASSERT_FALSE(Artifact::fromMemory(file).ok())
+          << "byte " << i << ", bit " << bit;
     }
     file[i] = before;
   }
@@ -61,44 +66,59 @@ TEST(Artifact, everyFlippedBitIsRefused) {
 TEST(Artifact, everyTruncationIsRefused) {
   std::vector<std::byte> file = smallFile();
   for (size_t size = 0; size < file.size(); ++size)
-    ASSERT_FALSE(Artifact::fromMemory({file.data(), size}).ok()) << size << " bytes";
+    ASSERT_FALSE(Artifact::fromMemory({file.data(), size}).ok())
+        << size << " bytes";
   file.push_back(std::byte(0));
   EXPECT_FALSE(Artifact::fromMemory(file).ok());
 }
 
 TEST(Artifact, messagesSayWhatIsWrong) {
-  auto message = [](std::span<const std::byte> bytes) { return Artifact::fromMemory(bytes).status().message(); };
+  auto message = [](std::span<const std::byte> bytes) {
+    return Artifact::fromMemory(bytes).status().message();
+  };
   std::vector<std::byte> file = smallFile();
-  EXPECT_EQ(message({}), "artifact: truncated: expected at least 64 bytes, found 0");
-  EXPECT_NE(message({file.data(), file.size() - 1}).find("truncated: expected " + std::to_string(file.size())), std::string::npos);
+  EXPECT_EQ(message({}),
+            "artifact: truncated: expected at least 64 bytes, found 0");
+  EXPECT_NE(message({file.data(), file.size() - 1})
+                .find("truncated: expected " + std::to_string(file.size())),
+            std::string::npos);
   std::vector<std::byte> other = file;
   other[4] = std::byte('E');
-  EXPECT_EQ(message(other), "artifact: not a Lockstep artifact: expected identifier 'LKST', found 'EKST'");
+  EXPECT_EQ(message(other), "artifact: not a Lockstep artifact: expected "
+                            "identifier 'LKST', found 'EKST'");
   other = file;
   other.back() ^= std::byte(1);
   EXPECT_NE(message(other).find("SHA-256"), std::string::npos);
 }
 
-// The format version of a newer file is reported before its digest, which it may compute otherwise.
+// The format version of a newer file is reported before its digest, which it
+// may compute otherwise.
 TEST(Artifact, newerVersionIsRefused) {
   std::vector<std::byte> file = smallFile();
   auto *root = artifact::GetArtifact(file.data());
-  auto *version =
-      const_cast<uint8_t *>(reinterpret_cast<const flatbuffers::Table *>(root)->GetAddressOf(artifact::Artifact::VT_FORMAT_VERSION));
+  auto *version = const_cast<uint8_t *>(
+      reinterpret_cast<const flatbuffers::Table *>(root)->GetAddressOf(
+          artifact::Artifact::VT_FORMAT_VERSION));
   *version = artifactFormatVersion + 1;
   Status status = Artifact::fromMemory(file).status();
   EXPECT_EQ(status.code(), StatusCode::unsupported);
-  EXPECT_EQ(status.message(), "artifact: format version 4 is too new: this runtime reads up to 3");
+  EXPECT_EQ(
+      status.message(),
+      "artifact: format version 4 is too new: this runtime reads up to 3");
 }
 
 TEST(Artifact, filesAreNamedInErrors) {
   TemporaryFile saved("artifact-test.lockstep");
   const std::string &path = saved.path;
   std::vector<std::byte> file = smallFile();
-  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char *>(file.data()), std::streamsize(file.size()));
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char *>(file.data()),
+             std::streamsize(file.size()));
   EXPECT_TRUE(Artifact::open(path).ok());
   std::filesystem::resize_file(path, file.size() / 2);
-  EXPECT_NE(Artifact::open(path).status().message().find("artifact '" + path + "': truncated"), std::string::npos);
+  EXPECT_NE(Artifact::open(path).status().message().find("artifact '" + path +
+                                                         "': truncated"),
+            std::string::npos);
   std::filesystem::resize_file(path, 0);
   EXPECT_FALSE(Artifact::open(path).ok());
   std::filesystem::remove(path);
@@ -111,7 +131,9 @@ TEST(Artifact, doesNotDependOnItsFile) {
   TemporaryFile saved("artifact-test.lockstep");
   const std::string &path = saved.path;
   std::vector<std::byte> file = smallFile();
-  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char *>(file.data()), std::streamsize(file.size()));
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char *>(file.data()),
+             std::streamsize(file.size()));
   Expected<std::shared_ptr<const Artifact>> artifact = Artifact::open(path);
   ASSERT_TRUE(artifact.ok());
   std::string digest = (*artifact)->digestHex();
@@ -126,7 +148,8 @@ TEST(Artifact, doesNotDependOnItsFile) {
 
 TEST(Artifact, writerReportsWhatItCannotWrite) {
   ArtifactWriter writer;
-  EXPECT_EQ(writer.writeFile("/nonexistent/file.lockstep").code(), StatusCode::system);
+  EXPECT_EQ(writer.writeFile("/nonexistent/file.lockstep").code(),
+            StatusCode::system);
 }
 
 //===----------------------------------------------------------------------===//
@@ -143,9 +166,13 @@ TEST(CpuBinary, targets) {
   auto best = create("x86-64", "");
   ASSERT_TRUE(best.ok());
   EXPECT_EQ((*best)->target(), "x86-64");
-  EXPECT_EQ(create("sm_90", "").status().message(), "no kernels for this CPU: the artifact has 'sm_90', none of which it can execute");
-  EXPECT_EQ(create("x86-64", "x86-64-v3").status().message(), "no kernels for target 'x86-64-v3': the artifact has 'x86-64'");
-  EXPECT_EQ(create("sm_90", "sm_90").status().message(), "this CPU cannot execute kernels for target 'sm_90'");
+  EXPECT_EQ(create("sm_90", "").status().message(),
+            "no kernels for this CPU: the artifact has 'sm_90', none of which "
+            "it can execute");
+  EXPECT_EQ(create("x86-64", "x86-64-v3").status().message(),
+            "no kernels for target 'x86-64-v3': the artifact has 'x86-64'");
+  EXPECT_EQ(create("sm_90", "sm_90").status().message(),
+            "this CPU cannot execute kernels for target 'sm_90'");
 }
 
 TEST(CpuBinary, brokenObjectsAndMissingKernels) {
@@ -153,20 +180,28 @@ TEST(CpuBinary, brokenObjectsAndMissingKernels) {
   missing.writer.tables.kernels[0]->symbol = "no_such_kernel";
   missing.launch("no_such_kernel", {}, {});
   missing.ret();
-  EXPECT_NE(Session::create(missing.artifact()).status().message().find("kernel 'no_such_kernel' is not in the binary for target 'x86-64'"),
+  EXPECT_NE(Session::create(missing.artifact())
+                .status()
+                .message()
+                .find("kernel 'no_such_kernel' is not in the binary for target "
+                      "'x86-64'"),
             std::string::npos);
   TestProgram broken(1);
-  broken.writer.tables.binaries[0]->segment = broken.writer.addSegment(std::vector<std::byte>(100));
+  broken.writer.tables.binaries[0]->segment =
+      broken.writer.addSegment(std::vector<std::byte>(100));
   broken.ret();
-  EXPECT_EQ(Session::create(broken.artifact()).status().code(), StatusCode::corrupted);
+  EXPECT_EQ(Session::create(broken.artifact()).status().code(),
+            StatusCode::corrupted);
 }
 
-// The dynamic linker maps what the headers of an object say, whether it is there or not.
+// The dynamic linker maps what the headers of an object say, whether it is
+// there or not.
 TEST(CpuBinary, objectsThatAreCutOff) {
   std::vector<std::byte> object = readFile(LOCKSTEP_TEST_KERNELS);
   auto error = [&](size_t size) {
     TestProgram p(1);
-    p.writer.tables.binaries[0]->segment = p.writer.addSegment(std::vector(object.begin(), object.begin() + ptrdiff_t(size)));
+    p.writer.tables.binaries[0]->segment = p.writer.addSegment(
+        std::vector(object.begin(), object.begin() + ptrdiff_t(size)));
     p.launch("nothing", {}, {});
     p.ret();
     auto session = Session::create(p.artifact());
@@ -180,13 +215,18 @@ TEST(CpuBinary, objectsThatAreCutOff) {
     if (status.ok())
       continue;
     EXPECT_EQ(status.code(), StatusCode::corrupted) << status.message();
-    refused += status.message().find("are cut off: expected at least ") != std::string::npos;
+    refused += status.message().find("are cut off: expected at least ") !=
+               std::string::npos;
   }
   EXPECT_GT(refused, object.size() / 61 / 4);
-  EXPECT_EQ(error(100).message().find("kernels for target 'x86-64' are cut off: expected at least "), 0u) << error(100).message();
+  EXPECT_EQ(error(100).message().find(
+                "kernels for target 'x86-64' are cut off: expected at least "),
+            0u)
+      << error(100).message();
 }
 
-// The code says what it takes: other arguments in the tables, or none, are refused.
+// The code says what it takes: other arguments in the tables, or none, are
+// refused.
 TEST(CpuBinary, codeOfOtherArguments) {
   TestProgram p(1);
   for (auto &kernel : p.writer.tables.kernels)
@@ -194,15 +234,20 @@ TEST(CpuBinary, codeOfOtherArguments) {
       kernel->arguments = std::make_unique<artifact::ArgumentsT>();
   p.launch("nothing", {}, {});
   p.ret();
-  EXPECT_EQ(Session::create(p.artifact()).status().message(), "program 'main': kernel 'nothing': the binary for target 'x86-64' has code "
-                                                              "for other arguments or another grid than the artifact's tables say");
+  EXPECT_EQ(
+      Session::create(p.artifact()).status().message(),
+      "program 'main': kernel 'nothing': the binary for target 'x86-64' has "
+      "code "
+      "for other arguments or another grid than the artifact's tables say");
   TestProgram silent(1);
   silent.writer.tables.kernels[0]->symbol = "silent";
   silent.launch("silent", {}, {});
   silent.ret();
-  EXPECT_EQ(Session::create(silent.artifact()).status().message(), "program 'main': kernel 'silent' does not say what arguments its code "
-                                                                   "takes: expected 'silent.arguments' in the binary for target 'x86-64' "
-                                                                   "(artifacts of earlier compilers lack it: compile the step again)");
+  EXPECT_EQ(
+      Session::create(silent.artifact()).status().message(),
+      "program 'main': kernel 'silent' does not say what arguments its code "
+      "takes: expected 'silent.arguments' in the binary for target 'x86-64' "
+      "(artifacts of earlier compilers lack it: compile the step again)");
 }
 
 TEST(KernelArguments, codesDiffer) {
@@ -213,9 +258,14 @@ TEST(KernelArguments, codesDiffer) {
   EXPECT_EQ(code, argumentsCode(artifact::ArgumentsT(arguments), 1));
   EXPECT_NE(code, argumentsCode(arguments, 2));
   std::vector<std::function<void(artifact::ArgumentsT &)>> changes = {
-      [](auto &other) { other.bytes[1] = 17; },    [](auto &other) { other.bytes.pop_back(); }, [](auto &other) { other.reads = 2; },
-      [](auto &other) { other.dynamic = {0, 1}; }, [](auto &other) { other.in_place = {0}; },   [](auto &other) { other.scratch = 1; },
-      [](auto &other) { other.in_place = {-1}; },  [](auto &other) { other.registers = 1; }};
+      [](auto &other) { other.bytes[1] = 17; },
+      [](auto &other) { other.bytes.pop_back(); },
+      [](auto &other) { other.reads = 2; },
+      [](auto &other) { other.dynamic = {0, 1}; },
+      [](auto &other) { other.in_place = {0}; },
+      [](auto &other) { other.scratch = 1; },
+      [](auto &other) { other.in_place = {-1}; },
+      [](auto &other) { other.registers = 1; }};
   for (const auto &change : changes) {
     artifact::ArgumentsT other = arguments;
     change(other);
@@ -223,7 +273,8 @@ TEST(KernelArguments, codesDiffer) {
   }
 }
 
-// Two artifacts with different code are loaded at the same time without being mixed up.
+// Two artifacts with different code are loaded at the same time without being
+// mixed up.
 TEST(CpuBinary, twoSessions) {
   TestProgram p(1);
   p.ret();

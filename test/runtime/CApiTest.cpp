@@ -47,17 +47,22 @@ TEST_P(CApiWay, isWhole) {
   options.workers = 2;
   options.executors = GetParam();
   lockstep_session *session = nullptr;
-  ASSERT_EQ(lockstep_session_open(path.c_str(), &options, &session), LOCKSTEP_OK) << lockstep_last_error();
+  ASSERT_EQ(lockstep_session_open(path.c_str(), &options, &session),
+            LOCKSTEP_OK)
+      << lockstep_last_error();
   EXPECT_EQ(lockstep_replicas(session), 2u);
   uint32_t program = 99;
   ASSERT_EQ(lockstep_program_find(session, "main", &program), LOCKSTEP_OK);
-  EXPECT_EQ(lockstep_program_find(session, "other", &program), LOCKSTEP_INVALID_ARGUMENT);
-  EXPECT_STREQ(lockstep_last_error(), "there is no program 'other': the artifact has 'main'");
+  EXPECT_EQ(lockstep_program_find(session, "other", &program),
+            LOCKSTEP_INVALID_ARGUMENT);
+  EXPECT_STREQ(lockstep_last_error(),
+               "there is no program 'other': the artifact has 'main'");
 
   lockstep_tensor info;
   size_t offset = 99;
   ASSERT_EQ(lockstep_input_count(session, program), 1u);
-  ASSERT_EQ(lockstep_input_info(session, program, 0, &info, &offset), LOCKSTEP_OK);
+  ASSERT_EQ(lockstep_input_info(session, program, 0, &info, &offset),
+            LOCKSTEP_OK);
   EXPECT_STREQ(info.name, "x");
   EXPECT_EQ(info.element, LOCKSTEP_I64);
   EXPECT_EQ(offset, 0u);
@@ -66,37 +71,48 @@ TEST_P(CApiWay, isWhole) {
     ASSERT_EQ(lockstep_input_bind(session, program, r, batch[r]), LOCKSTEP_OK);
   int64_t value = 10;
   EXPECT_EQ(lockstep_run(session, program), LOCKSTEP_INVALID_ARGUMENT);
-  ASSERT_EQ(lockstep_scalar_set(session, "lr", &value, sizeof(value)), LOCKSTEP_OK);
+  ASSERT_EQ(lockstep_scalar_set(session, "lr", &value, sizeof(value)),
+            LOCKSTEP_OK);
 
   const void *data = nullptr;
   size_t bytes = 0;
-  EXPECT_EQ(lockstep_output_get(session, program, 0, 0, &data, &bytes), LOCKSTEP_INVALID_ARGUMENT);
-  ASSERT_EQ(lockstep_run(session, program), LOCKSTEP_OK) << lockstep_last_error();
+  EXPECT_EQ(lockstep_output_get(session, program, 0, 0, &data, &bytes),
+            LOCKSTEP_INVALID_ARGUMENT);
+  ASSERT_EQ(lockstep_run(session, program), LOCKSTEP_OK)
+      << lockstep_last_error();
   ASSERT_EQ(lockstep_output_count(session, program), 1u);
   ASSERT_EQ(lockstep_output_info(session, program, 0, &info), LOCKSTEP_OK);
   EXPECT_STREQ(info.name, "sum");
-  ASSERT_EQ(lockstep_output_get(session, program, 0, 1, &data, &bytes), LOCKSTEP_OK);
+  ASSERT_EQ(lockstep_output_get(session, program, 0, 1, &data, &bytes),
+            LOCKSTEP_OK);
   ASSERT_EQ(bytes, 8u);
   EXPECT_EQ(*static_cast<const int64_t *>(data), 32);
 
   const char *json = nullptr;
-  ASSERT_EQ(lockstep_constant_output_get(session, program, "labels", &json), LOCKSTEP_OK);
+  ASSERT_EQ(lockstep_constant_output_get(session, program, "labels", &json),
+            LOCKSTEP_OK);
   EXPECT_STREQ(json, R"(["cat","dog"])");
-  EXPECT_EQ(lockstep_constant_output_get(session, program, "label", &json), LOCKSTEP_INVALID_ARGUMENT);
-  EXPECT_STREQ(lockstep_last_error(), "program 'main' has no constant output 'label'");
+  EXPECT_EQ(lockstep_constant_output_get(session, program, "label", &json),
+            LOCKSTEP_INVALID_ARGUMENT);
+  EXPECT_STREQ(lockstep_last_error(),
+               "program 'main' has no constant output 'label'");
 
   ASSERT_EQ(lockstep_variable_count(session), 1u);
   ASSERT_EQ(lockstep_variable_info(session, 0, &info), LOCKSTEP_OK);
   EXPECT_STREQ(info.name, "w");
-  ASSERT_EQ(lockstep_variable_get(session, "w", 0, &value, sizeof(value)), LOCKSTEP_OK);
+  ASSERT_EQ(lockstep_variable_get(session, "w", 0, &value, sizeof(value)),
+            LOCKSTEP_OK);
   EXPECT_EQ(value, 32);
-  EXPECT_EQ(lockstep_variable_set(session, "w", 0, &value, 4), LOCKSTEP_INVALID_ARGUMENT);
-  EXPECT_EQ(lockstep_variable_get(session, "v", 0, &value, 8), LOCKSTEP_INVALID_ARGUMENT);
+  EXPECT_EQ(lockstep_variable_set(session, "w", 0, &value, 4),
+            LOCKSTEP_INVALID_ARGUMENT);
+  EXPECT_EQ(lockstep_variable_get(session, "v", 0, &value, 8),
+            LOCKSTEP_INVALID_ARGUMENT);
   EXPECT_STREQ(lockstep_deadline_report(session), "");
   lockstep_session_close(session);
 }
 
-/// What the functions of a session that reports are called with. `calls` is what a kernel waits for.
+/// What the functions of a session that reports are called with. `calls` is
+/// what a kernel waits for.
 struct Reports {
   std::atomic<int> calls{0};
   std::string text, json;
@@ -113,7 +129,9 @@ void remember(void *context, const char *text, const char *json) {
 
 void rememberAndInterrupt(void *context, const char *text, const char *json) {
   remember(context, text, json);
-  EXPECT_EQ(lockstep_interrupt(static_cast<Reports *>(context)->session), LOCKSTEP_OK) << lockstep_last_error();
+  EXPECT_EQ(lockstep_interrupt(static_cast<Reports *>(context)->session),
+            LOCKSTEP_OK)
+      << lockstep_last_error();
 }
 
 /// A short deadline, of which no test depends on how short it is.
@@ -147,11 +165,15 @@ TEST_P(CApiWay, tellsOfADeadline) {
   lockstep_options options = reportingOptions(GetParam(), told);
   options.on_deadline = remember;
   lockstep_session *session = nullptr;
-  ASSERT_EQ(lockstep_session_open(path.c_str(), &options, &session), LOCKSTEP_OK) << lockstep_last_error();
+  ASSERT_EQ(lockstep_session_open(path.c_str(), &options, &session),
+            LOCKSTEP_OK)
+      << lockstep_last_error();
   EXPECT_NE(lockstep_variables_intact(session), 0);
   EXPECT_EQ(lockstep_run(session, 0), LOCKSTEP_DEADLINE);
   EXPECT_EQ(told.calls, 1);
-  EXPECT_NE(told.text.find("running command 0 'launch 'call''"), std::string::npos) << told.text;
+  EXPECT_NE(told.text.find("running command 0 'launch 'call''"),
+            std::string::npos)
+      << told.text;
   EXPECT_EQ(told.json, lockstep_deadline_report(session));
   EXPECT_NE(lockstep_variables_intact(session), 0);
   lockstep_session_close(session);
@@ -176,14 +198,22 @@ TEST_P(CApiWay, tellsOfALongWait) {
   lockstep_options options = reportingOptions(GetParam(), told);
   options.on_deadline = remember;
   options.on_long_wait = rememberAndInterrupt;
-  ASSERT_EQ(lockstep_session_open(path.c_str(), &options, &told.session), LOCKSTEP_OK) << lockstep_last_error();
+  ASSERT_EQ(lockstep_session_open(path.c_str(), &options, &told.session),
+            LOCKSTEP_OK)
+      << lockstep_last_error();
   char yes = 1;
-  ASSERT_EQ(lockstep_variable_set(told.session, "ends", 0, &yes, 1), LOCKSTEP_OK) << lockstep_last_error();
+  ASSERT_EQ(lockstep_variable_set(told.session, "ends", 0, &yes, 1),
+            LOCKSTEP_OK)
+      << lockstep_last_error();
   EXPECT_EQ(lockstep_run(told.session, 0), LOCKSTEP_INTERRUPTED);
-  EXPECT_STREQ(lockstep_last_error(), "the run was given up by lockstep_interrupt");
+  EXPECT_STREQ(lockstep_last_error(),
+               "the run was given up by lockstep_interrupt");
   EXPECT_GE(told.calls, 1);
-  EXPECT_NE(told.text.find("while others went on without coming"), std::string::npos) << told.text;
-  EXPECT_EQ(nlohmann::json::parse(told.json)["waits"][0]["missing"], nlohmann::json::array({1}));
+  EXPECT_NE(told.text.find("while others went on without coming"),
+            std::string::npos)
+      << told.text;
+  EXPECT_EQ(nlohmann::json::parse(told.json)["waits"][0]["missing"],
+            nlohmann::json::array({1}));
   EXPECT_EQ(lockstep_variables_intact(told.session), 0);
   EXPECT_EQ(lockstep_run(told.session, 0), LOCKSTEP_POISONED);
   lockstep_session_close(told.session);
@@ -191,13 +221,16 @@ TEST_P(CApiWay, tellsOfALongWait) {
 
 TEST(CApi, errors) {
   lockstep_session *session = nullptr;
-  EXPECT_EQ(lockstep_session_open("/nonexistent.lockstep", nullptr, &session), LOCKSTEP_SYSTEM);
+  EXPECT_EQ(lockstep_session_open("/nonexistent.lockstep", nullptr, &session),
+            LOCKSTEP_SYSTEM);
   EXPECT_EQ(session, nullptr);
-  EXPECT_NE(std::string(lockstep_last_error()).find("cannot open artifact"), std::string::npos);
+  EXPECT_NE(std::string(lockstep_last_error()).find("cannot open artifact"),
+            std::string::npos);
   lockstep_options options;
   lockstep_options_init(&options, sizeof(options));
   options.deadline_seconds = 0;
-  EXPECT_EQ(lockstep_session_open("x", &options, &session), LOCKSTEP_INVALID_ARGUMENT);
+  EXPECT_EQ(lockstep_session_open("x", &options, &session),
+            LOCKSTEP_INVALID_ARGUMENT);
   TemporaryFile file("c-api-errors.lockstep");
   const std::string &path = file.path;
   TestProgram p(2);
@@ -206,8 +239,11 @@ TEST(CApi, errors) {
   ASSERT_TRUE(p.writer.writeFile(path).ok());
   lockstep_options_init(&options, sizeof(options));
   options.executors = 3;
-  EXPECT_EQ(lockstep_session_open(path.c_str(), &options, &session), LOCKSTEP_INVALID_ARGUMENT);
-  EXPECT_STREQ(lockstep_last_error(), "expected 1 to 2 executors, at most one for each replica, found 3");
+  EXPECT_EQ(lockstep_session_open(path.c_str(), &options, &session),
+            LOCKSTEP_INVALID_ARGUMENT);
+  EXPECT_STREQ(
+      lockstep_last_error(),
+      "expected 1 to 2 executors, at most one for each replica, found 3");
   lockstep_session_close(nullptr);
 }
 
@@ -231,7 +267,8 @@ TemporaryFile writeEmptyProgram() {
   return file;
 }
 
-// A program that was compiled with fewer options gives what it has, and nothing is written behind it.
+// A program that was compiled with fewer options gives what it has, and nothing
+// is written behind it.
 TEST(CApiOptions, olderProgram) {
   TemporaryFile file = writeEmptyProgram();
   const std::string &path = file.path;
@@ -240,44 +277,59 @@ TEST(CApiOptions, olderProgram) {
     uint64_t behind = 0x1234567890abcdef;
   } memory;
   auto *options = reinterpret_cast<lockstep_options *>(&memory.options);
-  ASSERT_EQ(lockstep_options_init(options, sizeof(memory.options)), LOCKSTEP_OK);
+  ASSERT_EQ(lockstep_options_init(options, sizeof(memory.options)),
+            LOCKSTEP_OK);
   EXPECT_EQ(memory.behind, 0x1234567890abcdefu);
   EXPECT_EQ(memory.options.struct_size, sizeof(memory.options));
   EXPECT_EQ(memory.options.deadline_seconds, 60);
   lockstep_session *session = nullptr;
   // What is behind it would be a target.
-  EXPECT_EQ(lockstep_session_open(path.c_str(), options, &session), LOCKSTEP_OK) << lockstep_last_error();
+  EXPECT_EQ(lockstep_session_open(path.c_str(), options, &session), LOCKSTEP_OK)
+      << lockstep_last_error();
   lockstep_session_close(session);
   memory.options.deadline_seconds = -1;
-  EXPECT_EQ(lockstep_session_open(path.c_str(), options, &session), LOCKSTEP_INVALID_ARGUMENT);
-  EXPECT_STREQ(lockstep_last_error(), "expected a deadline above 0 and up to 1000000000 s, found -1");
+  EXPECT_EQ(lockstep_session_open(path.c_str(), options, &session),
+            LOCKSTEP_INVALID_ARGUMENT);
+  EXPECT_STREQ(lockstep_last_error(),
+               "expected a deadline above 0 and up to 1000000000 s, found -1");
 }
 
-// One that was compiled with more gets zeros for what the library does not know, and may leave them.
+// One that was compiled with more gets zeros for what the library does not
+// know, and may leave them.
 TEST(CApiOptions, newerProgram) {
   TemporaryFile file = writeEmptyProgram();
   const std::string &path = file.path;
   NewerOptions options;
   std::memset(&options, 0xff, sizeof(options));
-  ASSERT_EQ(lockstep_options_init(&options.known, sizeof(options)), LOCKSTEP_OK);
+  ASSERT_EQ(lockstep_options_init(&options.known, sizeof(options)),
+            LOCKSTEP_OK);
   EXPECT_EQ(options.unknown, 0u);
   lockstep_session *session = nullptr;
-  EXPECT_EQ(lockstep_session_open(path.c_str(), &options.known, &session), LOCKSTEP_OK) << lockstep_last_error();
+  EXPECT_EQ(lockstep_session_open(path.c_str(), &options.known, &session),
+            LOCKSTEP_OK)
+      << lockstep_last_error();
   lockstep_session_close(session);
   options.unknown = 1;
-  EXPECT_EQ(lockstep_session_open(path.c_str(), &options.known, &session), LOCKSTEP_UNSUPPORTED);
-  EXPECT_EQ(lockstep_last_error(), "expected options of " + std::to_string(sizeof(lockstep_options)) + " bytes, found " +
-                                       std::to_string(sizeof(options)) + " with one set at byte " +
-                                       std::to_string(sizeof(lockstep_options)) + ", which this version of the library does not know");
+  EXPECT_EQ(lockstep_session_open(path.c_str(), &options.known, &session),
+            LOCKSTEP_UNSUPPORTED);
+  EXPECT_EQ(lockstep_last_error(),
+            "expected options of " + std::to_string(sizeof(lockstep_options)) +
+                " bytes, found " + std::to_string(sizeof(options)) +
+                " with one set at byte " +
+                std::to_string(sizeof(lockstep_options)) +
+                ", which this version of the library does not know");
 }
 
 TEST(CApiOptions, notSetUp) {
   lockstep_options options{};
   lockstep_session *session = nullptr;
   EXPECT_EQ(lockstep_options_init(&options, 4), LOCKSTEP_INVALID_ARGUMENT);
-  EXPECT_STREQ(lockstep_last_error(), "expected options of at least 8 bytes, found 4");
-  EXPECT_EQ(lockstep_session_open("x", &options, &session), LOCKSTEP_INVALID_ARGUMENT);
-  EXPECT_STREQ(lockstep_last_error(), "options were not set up by lockstep_options_init");
+  EXPECT_STREQ(lockstep_last_error(),
+               "expected options of at least 8 bytes, found 4");
+  EXPECT_EQ(lockstep_session_open("x", &options, &session),
+            LOCKSTEP_INVALID_ARGUMENT);
+  EXPECT_STREQ(lockstep_last_error(),
+               "options were not set up by lockstep_options_init");
 }
 
 } // namespace

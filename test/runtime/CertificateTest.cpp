@@ -26,7 +26,9 @@ struct TwoBarriers {
   uint32_t first, second;
 };
 
-bool contains(const std::string &text, const std::string &part) { return text.find(part) != std::string::npos; }
+bool contains(const std::string &text, const std::string &part) {
+  return text.find(part) != std::string::npos;
+}
 
 TEST(Certificate, ofSeveralRolesIsEnough) {
   TestProgram p(2);
@@ -34,7 +36,8 @@ TEST(Certificate, ofSeveralRolesIsEnough) {
   EXPECT_EQ(p.error(), "");
   auto artifact = p.artifact({});
   ASSERT_TRUE(artifact);
-  const artifact::Certificate *certificate = verification::findCertificate(artifact->tables(), "main");
+  const artifact::Certificate *certificate =
+      verification::findCertificate(artifact->tables(), "main");
   ASSERT_TRUE(certificate);
   EXPECT_EQ(certificate->verdict(), artifact::Verdict::proven);
   EXPECT_EQ(certificate->method()->str(), "all states");
@@ -45,10 +48,16 @@ TEST(Certificate, isMissing) {
   TwoBarriers b(p);
   p.certifies = false;
   EXPECT_TRUE(
-      contains(p.error(), "program 'main': the programs of roles server, worker meet each other: expected a certificate that its ranks "
-                          "do not wait for each other for ever, found none [E_NOT_PROVABLE]") ||
-      contains(p.error(), "program 'main': the programs of roles worker, server meet each other: expected a certificate that its ranks "
-                          "do not wait for each other for ever, found none [E_NOT_PROVABLE]"))
+      contains(
+          p.error(),
+          "program 'main': the programs of roles server, worker meet each "
+          "other: expected a certificate that its ranks "
+          "do not wait for each other for ever, found none [E_NOT_PROVABLE]") ||
+      contains(
+          p.error(),
+          "program 'main': the programs of roles worker, server meet each "
+          "other: expected a certificate that its ranks "
+          "do not wait for each other for ever, found none [E_NOT_PROVABLE]"))
       << p.error();
   EXPECT_EQ(p.error({.allowUnproven = true}), "");
 }
@@ -60,21 +69,24 @@ TEST(Certificate, isAboutOtherCommands) {
   p.certifies = false;
   EXPECT_EQ(p.error(), "");
   std::swap(p.program->commands[0], p.program->commands[1]);
-  EXPECT_TRUE(
-      contains(p.error(), "program 'main': its certificate is about other commands, buffers, groups or roles than these [E_NOT_PROVABLE]"))
+  EXPECT_TRUE(contains(
+      p.error(), "program 'main': its certificate is about other commands, "
+                 "buffers, groups or roles than these [E_NOT_PROVABLE]"))
       << p.error();
 }
 
 TEST(Certificate, saysThatRanksBlock) {
   TestProgram p(2);
   TwoBarriers b(p, /*inOrder=*/false);
-  EXPECT_TRUE(contains(p.error(),
-                       "program 'main': its ranks may wait for each other for ever: the verdict of its certificate is wrong [E_DEADLOCK]"))
+  EXPECT_TRUE(contains(
+      p.error(), "program 'main': its ranks may wait for each other for ever: "
+                 "the verdict of its certificate is wrong [E_DEADLOCK]"))
       << p.error();
   EXPECT_EQ(p.error({.allowUnproven = true}), "");
 }
 
-// The ways of one role are looked at on every load: no certificate is needed, and none helps a program that it is not about.
+// The ways of one role are looked at on every load: no certificate is needed,
+// and none helps a program that it is not about.
 TEST(Certificate, ofOneRoleIsNotNeeded) {
   TestProgram p(2);
   p.barrier(p.channel());
@@ -91,9 +103,13 @@ TEST(Certificate, ofOneRoleWithTwoWays) {
   p.patch(branch);
   p.ret();
   p.certifies = false;
-  EXPECT_TRUE(contains(p.error(), "may differ between ranks: expected a certificate")) << p.error();
+  EXPECT_TRUE(
+      contains(p.error(), "may differ between ranks: expected a certificate"))
+      << p.error();
   p.certifies = true;
-  EXPECT_TRUE(contains(p.error(), "the verdict of its certificate is wrong [E_DEADLOCK]")) << p.error();
+  EXPECT_TRUE(contains(p.error(),
+                       "the verdict of its certificate is wrong [E_DEADLOCK]"))
+      << p.error();
 }
 
 } // namespace

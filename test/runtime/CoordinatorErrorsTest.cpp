@@ -14,23 +14,26 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// The first error is returned once; what comes after it is cancelled; then all is as before.
+// The first error is returned once; what comes after it is cancelled; then all
+// is as before.
 TEST(Coordinator, errorIsRaisedByJoin) {
   TestProgram p(1);
   build(p);
   auto coordinator = coordinatorOf(p, {});
   std::atomic<bool> mayFail{false};
   Expected<ScheduledFunction> good = coordinator->schedule(adds(1));
-  Expected<ScheduledFunction> bad = coordinator->schedule([&](Cluster &, unsigned) {
-    while (!mayFail)
-      std::this_thread::yield();
-    return invalidArgument("the first");
-  });
+  Expected<ScheduledFunction> bad =
+      coordinator->schedule([&](Cluster &, unsigned) {
+        while (!mayFail)
+          std::this_thread::yield();
+        return invalidArgument("the first");
+      });
   Expected<ScheduledFunction> cancelled = coordinator->schedule(adds(10));
   mayFail = true;
   EXPECT_TRUE(good->wait().ok());
   EXPECT_EQ(bad->wait().message(), "the first");
-  EXPECT_EQ(cancelled->wait().message(), "cancelled: an earlier function has failed: the first");
+  EXPECT_EQ(cancelled->wait().message(),
+            "cancelled: an earlier function has failed: the first");
   EXPECT_EQ(cancelled->wait().code(), StatusCode::poisoned);
   EXPECT_EQ(coordinator->join().message(), "the first");
   EXPECT_TRUE(coordinator->join().ok());
@@ -52,7 +55,8 @@ TEST(Coordinator, errorIsRaisedByScheduleAndDone) {
   EXPECT_TRUE(*coordinator->done());
 }
 
-// When an error has been returned, nothing is executed any more: those who had begun have ended.
+// When an error has been returned, nothing is executed any more: those who had
+// begun have ended.
 TEST(Coordinator, errorWaitsForOthers) {
   TestProgram p(1);
   build(p);
@@ -77,7 +81,8 @@ TEST(Coordinator, errorWaitsForOthers) {
   releaser.join();
 }
 
-// A run that fails poisons the cluster of its worker alone, which is replaced; variables stay.
+// A run that fails poisons the cluster of its worker alone, which is replaced;
+// variables stay.
 TEST_P(CoordinatorOf, laneIsReplacedAfterAnError) {
   TestProgram p(1);
   buildBounded(p);
@@ -89,7 +94,9 @@ TEST_P(CoordinatorOf, laneIsReplacedAfterAnError) {
     ASSERT_TRUE(coordinator->schedule(adds(11)).ok());
     Status status = coordinator->join();
     EXPECT_EQ(status.code(), StatusCode::outOfRange);
-    EXPECT_NE(status.message().find("dynamic dimensions [11] of buffer"), std::string::npos) << status.message();
+    EXPECT_NE(status.message().find("dynamic dimensions [11] of buffer"),
+              std::string::npos)
+        << status.message();
     EXPECT_EQ(coordinator->read("v")->front(), std::byte(10));
   }
   for (unsigned i = 0; i < 20; ++i)
@@ -100,7 +107,8 @@ TEST_P(CoordinatorOf, laneIsReplacedAfterAnError) {
   EXPECT_EQ(coordinator->serverTraffic().given, 21 * given);
 }
 
-// The deadline is each worker's own: one that is stuck ends with its report, the other goes on.
+// The deadline is each worker's own: one that is stuck ends with its report,
+// the other goes on.
 TEST(Coordinator, watchdogOfEachLane) {
   FakeClock clock;
   TestProgram p(1);
@@ -128,14 +136,19 @@ TEST(Coordinator, watchdogOfEachLane) {
       LOCKSTEP_RETURN_IF_ERROR(step(lane, 1));
     return Status::success();
   };
-  Expected<ScheduledFunction> one = coordinator->schedule(function), other = coordinator->schedule(function);
-  while (!isStuck || coordinator->lane(1).idleWorkers() < coordinator->lane(1).workers())
+  Expected<ScheduledFunction> one = coordinator->schedule(function),
+                              other = coordinator->schedule(function);
+  while (!isStuck ||
+         coordinator->lane(1).idleWorkers() < coordinator->lane(1).workers())
     std::this_thread::yield();
   while (reported == 0)
     clock.advance(10s, [&] { return reported != 0; });
   Status status = coordinator->join();
   EXPECT_EQ(status.code(), StatusCode::deadline);
-  EXPECT_NE(status.message().find("paused by an injected fault before command 2"), std::string::npos) << status.message();
+  EXPECT_NE(
+      status.message().find("paused by an injected fault before command 2"),
+      std::string::npos)
+      << status.message();
   EXPECT_NE(one->wait().ok(), other->wait().ok());
   EXPECT_EQ(reported, 1);
   EXPECT_EQ(wholeValue(*coordinator->read("v0")), 50);
@@ -145,7 +158,8 @@ TEST(Coordinator, watchdogOfEachLane) {
   EXPECT_EQ(wholeValue(*coordinator->read("v0")), 70);
 }
 
-// Of several callers that wait for the same error one gets it; the others schedule and join as if they had come later.
+// Of several callers that wait for the same error one gets it; the others
+// schedule and join as if they had come later.
 TEST(Coordinator, oneOfSeveralCallersGetsTheError) {
   TestProgram p(1);
   build(p);

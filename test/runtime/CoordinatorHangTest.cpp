@@ -14,7 +14,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// A kernel that never ends, on the worker's own thread: join returns, others go on, and the coordinator can be destroyed.
+// A kernel that never ends, on the worker's own thread: join returns, others go
+// on, and the coordinator can be destroyed.
 TEST(Coordinator, workerThatHangsIsLeftBehind) {
   Hang *mine = hang = new Hang;
   TestProgram p(1);
@@ -30,7 +31,8 @@ TEST(Coordinator, workerThatHangsIsLeftBehind) {
   p.barrier(p.channel(0), 1);
   p.ret();
   std::atomic<int> reported{0};
-  CoordinatorOptions options{.workers = 2, .session = {.workers = 1, .clock = &mine->clock}};
+  CoordinatorOptions options{.workers = 2,
+                             .session = {.workers = 1, .clock = &mine->clock}};
   options.adapt = [](unsigned worker, SessionOptions &session) {
     if (worker == 1)
       session.clock = nullptr;
@@ -45,7 +47,8 @@ TEST(Coordinator, workerThatHangsIsLeftBehind) {
     meeting.arrive_and_wait();
     return step(lane, worker == 0 ? ~int64_t(0) : 0);
   };
-  Expected<ScheduledFunction> first = coordinator->schedule(function), second = coordinator->schedule(function);
+  Expected<ScheduledFunction> first = coordinator->schedule(function),
+                              second = coordinator->schedule(function);
   while (!mine->hangs)
     std::this_thread::yield();
   while (reported == 0)
@@ -60,7 +63,8 @@ TEST(Coordinator, workerThatHangsIsLeftBehind) {
   mine->mayReturn = true;
 }
 
-// A server that hangs in an update has its variables for ever: who reads and writes them from outside is told.
+// A server that hangs in an update has its variables for ever: who reads and
+// writes them from outside is told.
 TEST(Coordinator, serverThatHangs) {
   Hang *mine = hang = new Hang;
   TestProgram p(1);
@@ -74,15 +78,23 @@ TEST(Coordinator, serverThatHangs) {
   p.barrier(p.channel(begin), group);
   p.ret();
   // The watchdog's clock stands still.
-  auto coordinator = coordinatorOf(p, {.workers = 1, .session = {.workers = 1, .deadline = 1ms, .clock = &mine->clock}});
+  auto coordinator = coordinatorOf(
+      p, {.workers = 1,
+          .session = {.workers = 1, .deadline = 1ms, .clock = &mine->clock}});
   int64_t value = 7;
   ASSERT_TRUE(coordinator->write("v", bytesOf(value)).ok());
-  ASSERT_TRUE(coordinator->schedule([](Cluster &lane, unsigned) { return lane.run("main"); }).ok());
+  ASSERT_TRUE(
+      coordinator
+          ->schedule([](Cluster &lane, unsigned) { return lane.run("main"); })
+          .ok());
   while (!mine->hangs)
     std::this_thread::yield();
-  for (const Status &status : {coordinator->read("v").status(), coordinator->write("v", bytesOf(value))}) {
+  for (const Status &status : {coordinator->read("v").status(),
+                               coordinator->write("v", bytesOf(value))}) {
     EXPECT_EQ(status.code(), StatusCode::deadline);
-    EXPECT_EQ(status.message(), "variable 'v': expected its server to be between two updates within 0.001 s, found it in one");
+    EXPECT_EQ(status.message(),
+              "variable 'v': expected its server to be between two updates "
+              "within 0.001 s, found it in one");
   }
   mine->mayReturn = true;
   EXPECT_TRUE(coordinator->join().ok());

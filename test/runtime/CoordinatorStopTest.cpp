@@ -11,13 +11,15 @@ using namespace lockstep::runtime::test;
 
 namespace {
 
-// What has begun ends, what has not never begins, whether it was scheduled before or after; and nothing of it is an error.
+// What has begun ends, what has not never begins, whether it was scheduled
+// before or after; and nothing of it is an error.
 TEST(Coordinator, cancels) {
   TestProgram p(1);
   build(p);
   auto coordinator = coordinatorOf(p, {});
   Gate gate;
-  Expected<ScheduledFunction> first = coordinator->schedule(gate.then(adds(1))), second = coordinator->schedule(adds(10));
+  Expected<ScheduledFunction> first = coordinator->schedule(gate.then(adds(1))),
+                              second = coordinator->schedule(adds(10));
   gate.awaitBegin();
   coordinator->cancel("enough");
   EXPECT_EQ(second->wait().message(), "cancelled: enough");
@@ -35,8 +37,8 @@ TEST(Coordinator, cancels) {
 
 const Status givenUp(StatusCode::interrupted, "given up");
 
-// Nobody goes on in a lane that was aborted, and it is not replaced by one that knows nothing of it: neither for what has begun nor for
-// what would come next.
+// Nobody goes on in a lane that was aborted, and it is not replaced by one that
+// knows nothing of it: neither for what has begun nor for what would come next.
 TEST_P(CoordinatorOf, abortIsForGood) {
   TestProgram p(1);
   build(p);
@@ -48,7 +50,8 @@ TEST_P(CoordinatorOf, abortIsForGood) {
   ASSERT_TRUE(coordinator->join().ok());
   Gate gate;
   std::atomic<bool> called{false};
-  Expected<ScheduledFunction> first = coordinator->schedule(gate.then(adds(10)));
+  Expected<ScheduledFunction> first =
+      coordinator->schedule(gate.then(adds(10)));
   gate.awaitBegin();
   coordinator->abort(givenUp);
   coordinator->abort({StatusCode::interrupted, "again"});
@@ -79,7 +82,8 @@ TEST(Coordinator, abortCancels) {
   build(p);
   auto coordinator = coordinatorOf(p, {});
   Gate gate;
-  Expected<ScheduledFunction> first = coordinator->schedule(gate.then(adds(1))), second = coordinator->schedule(adds(10));
+  Expected<ScheduledFunction> first = coordinator->schedule(gate.then(adds(1))),
+                              second = coordinator->schedule(adds(10));
   gate.awaitBegin();
   coordinator->abort(givenUp);
   EXPECT_EQ(second->wait().message(), "cancelled: given up");
@@ -105,10 +109,11 @@ TEST(Coordinator, abortWhileALaneIsReplaced) {
   EXPECT_EQ(coordinator->join().code(), StatusCode::outOfRange);
   Cluster *lane = &coordinator->lane();
   std::atomic<bool> called{false};
-  Expected<ScheduledFunction> function = coordinator->schedule([&](Cluster &, unsigned) {
-    called = true;
-    return Status::success();
-  });
+  Expected<ScheduledFunction> function =
+      coordinator->schedule([&](Cluster &, unsigned) {
+        called = true;
+        return Status::success();
+      });
   while (made < 2)
     std::this_thread::yield();
   coordinator->abort(givenUp);

@@ -13,9 +13,12 @@ using namespace lockstep::runtime::test;
 
 namespace {
 
-INSTANTIATE_TEST_SUITE_P(Workers, CoordinatorOf, testing::Combine(testing::Values(1, 2, 3, 5), testing::Values(1, 12)));
+INSTANTIATE_TEST_SUITE_P(Workers, CoordinatorOf,
+                         testing::Combine(testing::Values(1, 2, 3, 5),
+                                          testing::Values(1, 12)));
 
-// Whatever the order, no update is lost, and no value is read in half: neither by steps nor from outside.
+// Whatever the order, no update is lost, and no value is read in half: neither
+// by steps nor from outside.
 TEST_P(CoordinatorOf, updatesAddUp) {
   TestProgram p(1);
   build(p);
@@ -24,14 +27,16 @@ TEST_P(CoordinatorOf, updatesAddUp) {
   std::vector<ScheduledFunction> scheduled;
   std::atomic<int64_t> seen{0};
   for (int64_t i = 1; i <= steps; ++i) {
-    Expected<ScheduledFunction> function = coordinator->schedule([&, i](Cluster &lane, unsigned worker) {
-      EXPECT_LT(worker, coordinator->workers());
-      LOCKSTEP_RETURN_IF_ERROR(step(lane, i));
-      for (unsigned output : {0u, 1u})
-        EXPECT_LE(wholeValue(lane.output(0, output)), steps * (steps + 1) / 2);
-      ++seen;
-      return Status::success();
-    });
+    Expected<ScheduledFunction> function =
+        coordinator->schedule([&, i](Cluster &lane, unsigned worker) {
+          EXPECT_LT(worker, coordinator->workers());
+          LOCKSTEP_RETURN_IF_ERROR(step(lane, i));
+          for (unsigned output : {0u, 1u})
+            EXPECT_LE(wholeValue(lane.output(0, output)),
+                      steps * (steps + 1) / 2);
+          ++seen;
+          return Status::success();
+        });
     ASSERT_TRUE(function.ok());
     scheduled.push_back(*function);
     int64_t now = wholeValue(*coordinator->read("v1"));
@@ -44,7 +49,8 @@ TEST_P(CoordinatorOf, updatesAddUp) {
   EXPECT_TRUE(scheduled.front().wait().ok());
   for (std::string_view name : {"v0", "v1"})
     EXPECT_EQ(wholeValue(*coordinator->read(name)), steps * (steps + 1) / 2);
-  EXPECT_EQ(wholeValue(coordinator->lane().variable("v0")->read()), steps * (steps + 1) / 2);
+  EXPECT_EQ(wholeValue(coordinator->lane().variable("v0")->read()),
+            steps * (steps + 1) / 2);
   EXPECT_EQ(coordinator->completedRuns(), uint64_t(steps));
   // With each variable goes its size.
   Cluster::ServerTraffic traffic = coordinator->serverTraffic();
@@ -53,16 +59,20 @@ TEST_P(CoordinatorOf, updatesAddUp) {
   EXPECT_GT(traffic.got, uint64_t(steps) * 2 * sizeof(Values));
 }
 
-/// a += x and b += x by way of other memory, as it is compiled where an update cannot be made in place.
+/// a += x and b += x by way of other memory, as it is compiled where an update
+/// cannot be made in place.
 void buildCopied(TestProgram &p) {
   uint32_t rank = p.role("server");
   uint32_t group = p.group({0, rank});
-  uint32_t a = p.variable("a", ElementType::i64, {elements}), b = p.variable("b", ElementType::i64, {elements});
+  uint32_t a = p.variable("a", ElementType::i64, {elements}),
+           b = p.variable("b", ElementType::i64, {elements});
   uint32_t given = p.buffer(Space::replica, ElementType::i64, {elements});
   uint32_t next = p.buffer(Space::replica, ElementType::i64, {elements});
-  uint32_t values[2] = {p.buffer(Space::replica, ElementType::i64, {elements}), p.buffer(Space::replica, ElementType::i64, {elements})};
+  uint32_t values[2] = {p.buffer(Space::replica, ElementType::i64, {elements}),
+                        p.buffer(Space::replica, ElementType::i64, {elements})};
   uint32_t push = p.channel(), pulls[2] = {p.channel(), p.channel()};
-  p.start(CollectiveKind::broadcast, Reduction::none, push, {}, {given}, group, 0, 0);
+  p.start(CollectiveKind::broadcast, Reduction::none, push, {}, {given}, group,
+          0, 0);
   p.wait(push);
   for (uint32_t variable : {a, b}) {
     p.copy(variable, next);
@@ -72,24 +82,28 @@ void buildCopied(TestProgram &p) {
   p.copy(a, values[0]);
   p.copy(b, values[1]);
   for (int i = 0; i < 2; ++i) {
-    p.start(CollectiveKind::broadcast, Reduction::none, pulls[i], {values[i]}, {}, group, 0, int32_t(rank));
+    p.start(CollectiveKind::broadcast, Reduction::none, pulls[i], {values[i]},
+            {}, group, 0, int32_t(rank));
     p.wait(pulls[i]);
   }
   p.ret();
   p.in("worker");
   uint32_t x = p.input("x", ElementType::i64, {elements});
-  p.start(CollectiveKind::broadcast, Reduction::none, p.channel(push), {x}, {}, group, 0, 0);
+  p.start(CollectiveKind::broadcast, Reduction::none, p.channel(push), {x}, {},
+          group, 0, 0);
   p.wait(push);
   for (int i = 0; i < 2; ++i) {
     uint32_t pulled = p.buffer(Space::replica, ElementType::i64, {elements});
     p.output(i ? "b" : "a", pulled);
-    p.start(CollectiveKind::broadcast, Reduction::none, p.channel(pulls[i]), {}, {pulled}, group, 0, int32_t(rank));
+    p.start(CollectiveKind::broadcast, Reduction::none, p.channel(pulls[i]), {},
+            {pulled}, group, 0, int32_t(rank));
     p.wait(pulls[i]);
   }
   p.ret();
 }
 
-// Several commands between two waits are one update: of one variable, and of several on one server.
+// Several commands between two waits are one update: of one variable, and of
+// several on one server.
 TEST_P(CoordinatorOf, commandsBetweenWaitsAreOneUpdate) {
   TestProgram p(1);
   buildCopied(p);
@@ -99,7 +113,8 @@ TEST_P(CoordinatorOf, commandsBetweenWaitsAreOneUpdate) {
     ASSERT_TRUE(coordinator
                     ->schedule([i](Cluster &lane, unsigned) {
                       Status status = step(lane, i);
-                      EXPECT_EQ(wholeValue(lane.output(0, "a")), wholeValue(lane.output(0, "b")));
+                      EXPECT_EQ(wholeValue(lane.output(0, "a")),
+                                wholeValue(lane.output(0, "b")));
                       return status;
                     })
                     .ok());
@@ -108,7 +123,8 @@ TEST_P(CoordinatorOf, commandsBetweenWaitsAreOneUpdate) {
     EXPECT_EQ(wholeValue(*coordinator->read(name)), steps * (steps + 1) / 2);
 }
 
-// One worker takes the functions in their order, and each step sees what all before it have done.
+// One worker takes the functions in their order, and each step sees what all
+// before it have done.
 TEST(Coordinator, oneWorkerIsInOrder) {
   TestProgram p(1);
   build(p);
@@ -127,11 +143,13 @@ TEST(Coordinator, oneWorkerIsInOrder) {
     EXPECT_EQ(seen[size_t(i)], i * (i + 1) / 2);
 }
 
-// All workers work at the same time: each of these functions waits for the others.
+// All workers work at the same time: each of these functions waits for the
+// others.
 TEST(Coordinator, workersAreIndependent) {
   TestProgram p(1);
   build(p);
-  auto coordinator = coordinatorOf(p, {.workers = 3, .session = {.workers = 1}});
+  auto coordinator =
+      coordinatorOf(p, {.workers = 3, .session = {.workers = 1}});
   std::barrier meeting(3);
   std::array<std::atomic<int>, 3> calls{};
   for (int i = 0; i < 3; ++i)
@@ -162,25 +180,28 @@ TEST_P(CoordinatorOf, fewFunctions) {
   coordinatorOf(p, options());
 }
 
-// What is still scheduled when the coordinator goes is cancelled; what has begun ends.
+// What is still scheduled when the coordinator goes is cancelled; what has
+// begun ends.
 TEST(Coordinator, destructionCancels) {
   TestProgram p(1);
   build(p);
   auto coordinator = coordinatorOf(p, {});
   std::atomic<bool> begun{false}, mayEnd{false};
-  Expected<ScheduledFunction> first = coordinator->schedule([&](Cluster &, unsigned) {
-    begun = true;
-    while (!mayEnd)
-      std::this_thread::yield();
-    return Status::success();
-  });
+  Expected<ScheduledFunction> first =
+      coordinator->schedule([&](Cluster &, unsigned) {
+        begun = true;
+        while (!mayEnd)
+          std::this_thread::yield();
+        return Status::success();
+      });
   Expected<ScheduledFunction> second = coordinator->schedule(adds(1));
   while (!begun)
     std::this_thread::yield();
   EXPECT_FALSE(*coordinator->done());
   EXPECT_FALSE(second->isOver());
   std::thread destroyer([&] { coordinator.reset(); });
-  EXPECT_EQ(second->wait().message(), "cancelled: the coordinator has been destroyed");
+  EXPECT_EQ(second->wait().message(),
+            "cancelled: the coordinator has been destroyed");
   EXPECT_FALSE(first->isOver());
   mayEnd = true;
   EXPECT_TRUE(first->wait().ok());

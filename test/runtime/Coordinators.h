@@ -21,7 +21,8 @@ struct alignas(64) Batch {
   Values x;
 };
 
-/// v += x, element by element: the more time it takes, the more others get in between if they can.
+/// v += x, element by element: the more time it takes, the more others get in
+/// between if they can.
 inline void add(void *const *buffers, const int64_t *, int64_t) {
   auto *v = static_cast<int64_t *>(buffers[2]);
   auto *x = static_cast<const int64_t *>(buffers[1]);
@@ -29,20 +30,24 @@ inline void add(void *const *buffers, const int64_t *, int64_t) {
     v[i] += x[i];
 }
 
-/// For each server a step gets a variable, then gives "x", which the server adds to it.
+/// For each server a step gets a variable, then gives "x", which the server
+/// adds to it.
 inline void build(TestProgram &p, unsigned servers = 2) {
   std::vector<uint32_t> groups;
   for (uint32_t s = 0; s < servers; ++s) {
     uint32_t rank = p.role("server" + std::to_string(s));
     groups.push_back(p.group({0, rank}));
-    uint32_t variable = p.variable("v" + std::to_string(s), ElementType::i64, {elements});
+    uint32_t variable =
+        p.variable("v" + std::to_string(s), ElementType::i64, {elements});
     uint32_t value = p.buffer(Space::replica, ElementType::i64, {elements});
     uint32_t given = p.buffer(Space::replica, ElementType::i64, {elements});
     uint32_t pull = p.channel(2 * s), push = p.channel(2 * s + 1);
     p.copy(variable, value);
-    p.start(CollectiveKind::broadcast, Reduction::none, pull, {value}, {}, groups[s], 0, int32_t(rank));
+    p.start(CollectiveKind::broadcast, Reduction::none, pull, {value}, {},
+            groups[s], 0, int32_t(rank));
     p.wait(pull);
-    p.start(CollectiveKind::broadcast, Reduction::none, push, {}, {given}, groups[s], 0, 0);
+    p.start(CollectiveKind::broadcast, Reduction::none, push, {}, {given},
+            groups[s], 0, 0);
     p.wait(push);
     p.call(add, {variable, given}, {variable});
     p.ret();
@@ -53,32 +58,40 @@ inline void build(TestProgram &p, unsigned servers = 2) {
     uint32_t pulled = p.buffer(Space::replica, ElementType::i64, {elements});
     p.output("v" + std::to_string(s), pulled);
     uint32_t pull = p.channel(2 * s), push = p.channel(2 * s + 1);
-    p.start(CollectiveKind::broadcast, Reduction::none, pull, {}, {pulled}, groups[s], 0, int32_t(s + 1));
+    p.start(CollectiveKind::broadcast, Reduction::none, pull, {}, {pulled},
+            groups[s], 0, int32_t(s + 1));
     p.wait(pull);
-    p.start(CollectiveKind::broadcast, Reduction::none, push, {x}, {}, groups[s], 0, 0);
+    p.start(CollectiveKind::broadcast, Reduction::none, push, {x}, {},
+            groups[s], 0, 0);
     p.wait(push);
   }
   p.ret();
 }
 
-inline std::unique_ptr<Coordinator> coordinatorOf(TestProgram &p, CoordinatorOptions options) {
-  Expected<std::unique_ptr<Coordinator>> created = Coordinator::create(p.artifact(), std::move(options));
+inline std::unique_ptr<Coordinator> coordinatorOf(TestProgram &p,
+                                                  CoordinatorOptions options) {
+  Expected<std::unique_ptr<Coordinator>> created =
+      Coordinator::create(p.artifact(), std::move(options));
   EXPECT_TRUE(created.ok()) << created.status().message();
   return created ? std::move(*created) : nullptr;
 }
 
 inline std::string errorOf(TestProgram &p, CoordinatorOptions options = {}) {
-  return Coordinator::create(p.artifact(), std::move(options)).status().message();
+  return Coordinator::create(p.artifact(), std::move(options))
+      .status()
+      .message();
 }
 
 inline Values valuesOf(std::span<const std::byte> bytes) {
   Values values{};
   EXPECT_EQ(bytes.size(), sizeof(values));
-  std::memcpy(values.data(), bytes.data(), std::min(bytes.size(), sizeof(values)));
+  std::memcpy(values.data(), bytes.data(),
+              std::min(bytes.size(), sizeof(values)));
   return values;
 }
 
-/// Of a variable whose elements are always the same; fails the test if they are not.
+/// Of a variable whose elements are always the same; fails the test if they are
+/// not.
 inline int64_t wholeValue(std::span<const std::byte> bytes) {
   Values values = valuesOf(bytes);
   EXPECT_EQ(std::ranges::count(values, values[0]), elements);
@@ -87,7 +100,8 @@ inline int64_t wholeValue(std::span<const std::byte> bytes) {
 
 inline Status step(Cluster &lane, int64_t x) {
   Batch batch(x);
-  LOCKSTEP_RETURN_IF_ERROR(lane.bindInput(0, 0, reinterpret_cast<const std::byte *>(&batch)));
+  LOCKSTEP_RETURN_IF_ERROR(
+      lane.bindInput(0, 0, reinterpret_cast<const std::byte *>(&batch)));
   return lane.run("main");
 }
 
@@ -99,24 +113,28 @@ inline Coordinator::Function fails(std::string message) {
   return [message](Cluster &, unsigned) { return invalidArgument(message); };
 }
 
-/// A step that asks for room for "rows", of which there is enough for 10; then it gives 1 to the server.
+/// A step that asks for room for "rows", of which there is enough for 10; then
+/// it gives 1 to the server.
 inline void buildBounded(TestProgram &p) {
   uint32_t rank = p.role("server");
   uint32_t group = p.group({0, rank});
   uint32_t variable = p.variable("v", ElementType::i64, {});
   uint32_t given = p.buffer(Space::replica, ElementType::i64, {});
   uint32_t push = p.channel();
-  p.start(CollectiveKind::broadcast, Reduction::none, push, {}, {given}, group, 0, 0);
+  p.start(CollectiveKind::broadcast, Reduction::none, push, {}, {given}, group,
+          0, 0);
   p.wait(push);
   p.copy(given, variable);
   p.ret();
   p.in("worker");
   uint32_t x = p.input("rows", ElementType::i64, {});
   uint32_t rows = p.reg();
-  uint32_t bounded = p.dynamicBuffer(Space::replica, ElementType::i64, {-1}, {int32_t(rows)}, 80);
+  uint32_t bounded = p.dynamicBuffer(Space::replica, ElementType::i64, {-1},
+                                     {int32_t(rows)}, 80);
   p.loadRegister(rows, x);
   p.launch("nothing", {bounded}, {});
-  p.start(CollectiveKind::broadcast, Reduction::none, p.channel(push), {x}, {}, group, 0, 0);
+  p.start(CollectiveKind::broadcast, Reduction::none, p.channel(push), {x}, {},
+          group, 0, 0);
   p.wait(push);
   p.ret();
 }
@@ -138,9 +156,13 @@ struct Gate {
   }
 };
 
-class CoordinatorOf : public testing::TestWithParam<std::tuple<unsigned, unsigned>> {
+class CoordinatorOf
+    : public testing::TestWithParam<std::tuple<unsigned, unsigned>> {
 protected:
-  CoordinatorOptions options() const { return {.workers = std::get<0>(GetParam()), .session = {.workers = std::get<1>(GetParam())}}; }
+  CoordinatorOptions options() const {
+    return {.workers = std::get<0>(GetParam()),
+            .session = {.workers = std::get<1>(GetParam())}};
+  }
 };
 
 } // namespace lockstep::runtime::test

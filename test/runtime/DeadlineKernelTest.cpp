@@ -1,6 +1,7 @@
 //===- DeadlineKernelTest.cpp - the watchdog and kernels that hang --------===//
 //
-// Time is a fake clock's. Nothing here sleeps: a test waits until a kernel hangs.
+// Time is a fake clock's. Nothing here sleeps: a test waits until a kernel
+// hangs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,8 +17,9 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// A kernel that hangs in another thread than the caller's: the run returns, the report says which
-// kernel it is, and the session can be destroyed while the kernel is still running.
+// A kernel that hangs in another thread than the caller's: the run returns, the
+// report says which kernel it is, and the session can be destroyed while the
+// kernel is still running.
 TEST(DeadlineKernel, hangs) {
   hang = new Hang;
   TestProgram p(2);
@@ -30,13 +32,17 @@ TEST(DeadlineKernel, hangs) {
   p.patch(end);
   p.barrier(p.channel());
   p.ret();
-  // The calling thread begins with replica 0, which keeps it busy until the other one hangs.
+  // The calling thread begins with replica 0, which keeps it busy until the
+  // other one hangs.
   auto session = p.session({.workers = 2, .clock = &hang.load()->clock});
   session->variable("is_second", 1)[0] = std::byte(1);
   Status status = runWithTime(*session, hang.load()->clock, 30s, 1);
   EXPECT_EQ(status.code(), StatusCode::deadline);
-  EXPECT_NE(status.message().find("waiting for channel 0 (barrier"), std::string::npos);
-  EXPECT_NE(status.message().find("replica 1: running command 1 'launch 'call'' (train.py:42) on worker "), std::string::npos)
+  EXPECT_NE(status.message().find("waiting for channel 0 (barrier"),
+            std::string::npos);
+  EXPECT_NE(status.message().find("replica 1: running command 1 'launch "
+                                  "'call'' (train.py:42) on worker "),
+            std::string::npos)
       << status.message();
   session.reset();
   hang.load()->mayReturn = true;
@@ -49,15 +55,17 @@ struct SharedLaunch : Hang {
 };
 std::atomic<SharedLaunch *> sharedLaunch;
 
-// A kernel that hangs in a tile that the caller has shared with another worker: the run returns, and what the kernel has is still there
-// when the session is not. It writes when it comes back after all.
+// A kernel that hangs in a tile that the caller has shared with another worker:
+// the run returns, and what the kernel has is still there when the session is
+// not. It writes when it comes back after all.
 TEST(DeadlineKernel, hangsInASharedTile) {
   SharedLaunch *mine = sharedLaunch = new SharedLaunch;
   TestProgram p(2);
   uint32_t isSecond = p.variable("is_second", ElementType::i1, {}, true);
   uint32_t written = p.buffer(Space::replica, ElementType::i64, {});
   uint32_t branch = p.branchUnless(isSecond);
-  // The calling thread begins with replica 0; the other one takes nothing before it has.
+  // The calling thread begins with replica 0; the other one takes nothing
+  // before it has.
   p.call(
       [](void *const *, const int64_t *, int64_t) {
         while (!sharedLaunch.load()->hasOwner)
@@ -90,9 +98,13 @@ TEST(DeadlineKernel, hangsInASharedTile) {
   p.ret();
   auto session = p.session({.workers = 2, .clock = &mine->clock});
   session->variable("is_second", 1)[0] = std::byte(1);
-  Status status = runWithTimeWhen(*session, mine->clock, 30s, [&] { return mine->hangs.load(); });
+  Status status = runWithTimeWhen(*session, mine->clock, 30s,
+                                  [&] { return mine->hangs.load(); });
   EXPECT_EQ(status.code(), StatusCode::deadline);
-  EXPECT_NE(status.message().find("replica 0: running command 4 'launch 'call_tiles'' (train.py:42) on worker 0, tile "), std::string::npos)
+  EXPECT_NE(
+      status.message().find("replica 0: running command 4 'launch "
+                            "'call_tiles'' (train.py:42) on worker 0, tile "),
+      std::string::npos)
       << status.message();
   EXPECT_EQ(session->run("main").code(), StatusCode::poisoned);
   session.reset();
@@ -101,13 +113,15 @@ TEST(DeadlineKernel, hangsInASharedTile) {
     std::this_thread::yield();
 }
 
-// One replica fails while another one is inside of a kernel that never ends: the run returns, with the error, after the deadline.
+// One replica fails while another one is inside of a kernel that never ends:
+// the run returns, with the error, after the deadline.
 TEST(DeadlineKernel, hangsAfterAnError) {
   hang = new Hang;
   TestProgram p(2);
   uint32_t isSecond = p.variable("is_second", ElementType::i1, {}, true);
   uint32_t n = p.reg();
-  uint32_t bounded = p.dynamicBuffer(Space::replica, ElementType::f32, {-1}, {int32_t(n)}, 8);
+  uint32_t bounded =
+      p.dynamicBuffer(Space::replica, ElementType::f32, {-1}, {int32_t(n)}, 8);
   p.setRegister(n, 100);
   uint32_t branch = p.branchUnless(isSecond);
   callHanging(p);
@@ -117,9 +131,12 @@ TEST(DeadlineKernel, hangsAfterAnError) {
   p.ret();
   auto session = p.session({.workers = 2, .clock = &hang.load()->clock});
   session->variable("is_second", 1)[0] = std::byte(1);
-  Status status = runWithTimeWhen(*session, hang.load()->clock, 30s, [&] { return session->poisoned(); });
+  Status status = runWithTimeWhen(*session, hang.load()->clock, 30s,
+                                  [&] { return session->poisoned(); });
   EXPECT_EQ(status.code(), StatusCode::outOfRange);
-  EXPECT_NE(session->deadlineReport().text.find("replica 1: running command 2 'launch 'call''"), std::string::npos)
+  EXPECT_NE(session->deadlineReport().text.find(
+                "replica 1: running command 2 'launch 'call''"),
+            std::string::npos)
       << session->deadlineReport().text;
   session.reset();
   hang.load()->mayReturn = true;

@@ -1,6 +1,7 @@
 //===- DeadlineTest.cpp - the watchdog and its report ---------------------===//
 //
-// Time is a fake clock's. Nothing here sleeps: a test waits until the watchdog has looked.
+// Time is a fake clock's. Nothing here sleeps: a test waits until the watchdog
+// has looked.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,34 +42,39 @@ void build(TestProgram &p) {
   p.ret();
 }
 
-// The report names the collective, its line, who has arrived and who is missing.
+// The report names the collective, its line, who has arrived and who is
+// missing.
 TEST_P(Deadline, pausedReplicaIsReported) {
   FakeClock clock;
   TestProgram p(4);
   build(p);
   std::atomic<int> injected{0}, reported{0};
-  auto session = p.session({.workers = GetParam(),
-                            .deadline = 60s,
-                            .clock = &clock,
-                            .injections = {"pause:replica=2,channel=0"},
-                            .onInjection = [&](const std::string &) { ++injected; },
-                            .onDeadline = [&](const DeadlineReport &) { ++reported; }});
+  auto session =
+      p.session({.workers = GetParam(),
+                 .deadline = 60s,
+                 .clock = &clock,
+                 .injections = {"pause:replica=2,channel=0"},
+                 .onInjection = [&](const std::string &) { ++injected; },
+                 .onDeadline = [&](const DeadlineReport &) { ++reported; }});
   Status status = runWithTime(*session, clock, 10s, GetParam());
   EXPECT_EQ(status.code(), StatusCode::deadline);
   EXPECT_EQ(injected, 1);
   EXPECT_EQ(reported, 1);
   std::string blocked = "blocked in command 2 'wait channel 0' (train.py:42)\n"
-                        "  before that: 1 'start all_reduce sum channel 0' (train.py:42), 0 'launch 'nothing'' (train.py:42)";
-  EXPECT_EQ(status.message(), "no replica of program 'main' has made progress for 60 s\n"
-                              "waiting for channel 0 (all_reduce sum, 1024 bytes, train.py:42)\n"
-                              "  arrived: replicas 0-1, 3\n"
-                              "  missing: replica 2\n"
-                              "replica 0: " +
-                                  blocked + "\nreplica 1: " + blocked +
-                                  "\nreplica 2: paused by an injected fault before command 1 'start all_reduce sum channel 0' (train.py:42)"
-                                  "\n  before that: 0 'launch 'nothing'' (train.py:42)"
-                                  "\nreplica 3: " +
-                                  blocked);
+                        "  before that: 1 'start all_reduce sum channel 0' "
+                        "(train.py:42), 0 'launch 'nothing'' (train.py:42)";
+  EXPECT_EQ(status.message(),
+            "no replica of program 'main' has made progress for 60 s\n"
+            "waiting for channel 0 (all_reduce sum, 1024 bytes, train.py:42)\n"
+            "  arrived: replicas 0-1, 3\n"
+            "  missing: replica 2\n"
+            "replica 0: " +
+                blocked + "\nreplica 1: " + blocked +
+                "\nreplica 2: paused by an injected fault before command 1 "
+                "'start all_reduce sum channel 0' (train.py:42)"
+                "\n  before that: 0 'launch 'nothing'' (train.py:42)"
+                "\nreplica 3: " +
+                blocked);
   nlohmann::json json = nlohmann::json::parse(session->deadlineReport().json);
   EXPECT_EQ(json["waits"][0]["channel"], 0);
   EXPECT_EQ(json["waits"][0]["missing"], nlohmann::json::array({2}));
@@ -77,12 +83,15 @@ TEST_P(Deadline, pausedReplicaIsReported) {
   EXPECT_EQ(json["replicas"][0]["channel"], 0);
   std::vector<std::string> events;
   for (const nlohmann::json &event : json["replicas"][0]["events"])
-    events.push_back(
-        fmt::format("{} {} {}", event["event"].get<std::string>(), event["command"].get<int>(), event["location"].get<std::string>()));
-  EXPECT_EQ(events,
-            (std::vector<std::string>{"begins 0 train.py:42", "begins 1 train.py:42", "begins 2 train.py:42", "blocks 2 train.py:42"}));
+    events.push_back(fmt::format("{} {} {}", event["event"].get<std::string>(),
+                                 event["command"].get<int>(),
+                                 event["location"].get<std::string>()));
+  EXPECT_EQ(events, (std::vector<std::string>{
+                        "begins 0 train.py:42", "begins 1 train.py:42",
+                        "begins 2 train.py:42", "blocks 2 train.py:42"}));
 
-  // Nothing runs any more, but no variable has been touched and all can still be read.
+  // Nothing runs any more, but no variable has been touched and all can still
+  // be read.
   EXPECT_TRUE(session->poisoned());
   EXPECT_TRUE(session->variablesIntact());
   EXPECT_EQ(session->run("main").code(), StatusCode::poisoned);
@@ -91,23 +100,33 @@ TEST_P(Deadline, pausedReplicaIsReported) {
 
 // Once sections and barriers are waited for and reported like collectives.
 TEST_P(Deadline, onceAndBarrier) {
-  for (auto [injection, expected] : {std::pair("pause:replica=1,channel=1", "waiting for channel 1 (once, 0 bytes"),
-                                     std::pair("pause:replica=3,channel=2", "waiting for channel 2 (barrier, 0 bytes"),
-                                     std::pair("pause:replica=0,command=0,program=main", "missing: replica 0")}) {
+  for (auto [injection, expected] :
+       {std::pair("pause:replica=1,channel=1",
+                  "waiting for channel 1 (once, 0 bytes"),
+        std::pair("pause:replica=3,channel=2",
+                  "waiting for channel 2 (barrier, 0 bytes"),
+        std::pair("pause:replica=0,command=0,program=main",
+                  "missing: replica 0")}) {
     FakeClock clock;
     TestProgram p(4);
     build(p);
-    auto session = p.session({.workers = GetParam(), .clock = &clock, .injections = {injection}});
+    auto session = p.session(
+        {.workers = GetParam(), .clock = &clock, .injections = {injection}});
     Status status = runWithTime(*session, clock, 30s, GetParam());
     EXPECT_EQ(status.code(), StatusCode::deadline);
-    EXPECT_NE(status.message().find(expected), std::string::npos) << status.message();
+    EXPECT_NE(status.message().find(expected), std::string::npos)
+        << status.message();
     // The once section before the barrier has written a variable.
-    EXPECT_EQ(session->variablesIntact(), std::string(expected).find("barrier") == std::string::npos);
+    EXPECT_EQ(session->variablesIntact(),
+              std::string(expected).find("barrier") == std::string::npos);
   }
 }
 
-/// Lets time pass, and sees to it that between two looks of the watchdog a replica gets on, until the run returns.
-template <typename Runner> Status runWhileOneGetsOn(Runner &runner, FakeClock &clock, const std::atomic<uint64_t> &turns) {
+/// Lets time pass, and sees to it that between two looks of the watchdog a
+/// replica gets on, until the run returns.
+template <typename Runner>
+Status runWhileOneGetsOn(Runner &runner, FakeClock &clock,
+                         const std::atomic<uint64_t> &turns) {
   Status status;
   std::atomic<bool> over{false};
   std::thread thread([&] {
@@ -127,7 +146,8 @@ template <typename Runner> Status runWhileOneGetsOn(Runner &runner, FakeClock &c
 std::atomic<uint64_t> turns;
 std::atomic<bool> mayEnd;
 
-/// Each replica turns in a loop of commands until its own variable `ends` is true, which becomes so when `mayEnd` is. Then all meet.
+/// Each replica turns in a loop of commands until its own variable `ends` is
+/// true, which becomes so when `mayEnd` is. Then all meet.
 void buildLoop(TestProgram &p) {
   turns = 0;
   mayEnd = false;
@@ -145,13 +165,18 @@ void buildLoop(TestProgram &p) {
   p.ret();
 }
 
-/// Options with which the second report of a long wait, none of which may be a missed deadline, ends the loop of `buildLoop`.
-SessionOptions untilToldTwice(FakeClock &clock, unsigned workers, std::vector<std::string> &told) {
+/// Options with which the second report of a long wait, none of which may be a
+/// missed deadline, ends the loop of `buildLoop`.
+SessionOptions untilToldTwice(FakeClock &clock, unsigned workers,
+                              std::vector<std::string> &told) {
   SessionOptions options{.workers = workers, .deadline = 60s, .clock = &clock};
-  options.onDeadline = [](const DeadlineReport &report) { ADD_FAILURE() << report.text; };
+  options.onDeadline = [](const DeadlineReport &report) {
+    ADD_FAILURE() << report.text;
+  };
   options.onLongWait = [&told](const DeadlineReport &report) {
     told.push_back(report.text);
-    EXPECT_EQ(nlohmann::json::parse(report.json)["waits"][0]["missing"], nlohmann::json::array({1}));
+    EXPECT_EQ(nlohmann::json::parse(report.json)["waits"][0]["missing"],
+              nlohmann::json::array({1}));
     mayEnd = told.size() == 2;
   };
   return options;
@@ -160,20 +185,24 @@ SessionOptions untilToldTwice(FakeClock &clock, unsigned workers, std::vector<st
 /// Replica 0 waits, for 60 s and then for 120 s; replica 1 does something.
 void expectLongWaits(const std::vector<std::string> &told) {
   ASSERT_EQ(told.size(), 2u);
-  for (auto [text, seconds] : {std::pair(told[0], 60), std::pair(told[1], 120)}) {
-    EXPECT_EQ(text.find(fmt::format("replicas of program 'main' have waited for {} s, while others went on without coming\n"
-                                    "waiting for channel 0 (barrier, 0 bytes, train.py:42)\n"
-                                    "  arrived: replica 0\n"
-                                    "  missing: replica 1\n"
-                                    "replica 0: blocked in command 2 'barrier channel 0'",
-                                    seconds)),
+  for (auto [text, seconds] :
+       {std::pair(told[0], 60), std::pair(told[1], 120)}) {
+    EXPECT_EQ(text.find(fmt::format(
+                  "replicas of program 'main' have waited for {} s, while "
+                  "others went on without coming\n"
+                  "waiting for channel 0 (barrier, 0 bytes, train.py:42)\n"
+                  "  arrived: replica 0\n"
+                  "  missing: replica 1\n"
+                  "replica 0: blocked in command 2 'barrier channel 0'",
+                  seconds)),
               0u)
         << text;
     EXPECT_NE(text.find("\nreplica 1: "), std::string::npos);
   }
 }
 
-// Who waits for a replica that makes progress without ever coming is not given up, but it is said, again after twice the time.
+// Who waits for a replica that makes progress without ever coming is not given
+// up, but it is said, again after twice the time.
 TEST_P(Deadline, aLoopWithoutAnEndIsTold) {
   FakeClock clock;
   TestProgram p(2);
@@ -186,13 +215,16 @@ TEST_P(Deadline, aLoopWithoutAnEndIsTold) {
   expectLongWaits(told);
 }
 
-// The one who waits and the one who does not come may be in different executors.
+// The one who waits and the one who does not come may be in different
+// executors.
 TEST_P(Deadline, aLoopOfAnotherExecutorIsTold) {
   FakeClock clock;
   TestProgram p(2);
   buildLoop(p);
   std::vector<std::string> told;
-  auto cluster = Cluster::create(p.artifact(), {.session = untilToldTwice(clock, 2 * GetParam(), told), .executors = 2});
+  auto cluster = Cluster::create(
+      p.artifact(),
+      {.session = untilToldTwice(clock, 2 * GetParam(), told), .executors = 2});
   ASSERT_TRUE(cluster.ok()) << cluster.status().message();
   const std::byte yes{1};
   (*cluster)->variable("ends", 0)->write(std::span(&yes, 1));
@@ -206,8 +238,11 @@ TEST_P(Deadline, aLoopThatNobodyWaitsForIsNot) {
   FakeClock clock;
   TestProgram p(1);
   buildLoop(p);
-  SessionOptions options{.workers = GetParam(), .deadline = 60s, .clock = &clock};
-  options.onDeadline = options.onLongWait = [](const DeadlineReport &report) { ADD_FAILURE() << report.text; };
+  SessionOptions options{
+      .workers = GetParam(), .deadline = 60s, .clock = &clock};
+  options.onDeadline = options.onLongWait = [](const DeadlineReport &report) {
+    ADD_FAILURE() << report.text;
+  };
   auto session = p.session(options);
   std::thread ender([&] {
     while (turns < 100)
@@ -218,7 +253,8 @@ TEST_P(Deadline, aLoopThatNobodyWaitsForIsNot) {
   ender.join();
 }
 
-// Somebody else has the variables that sessions share, and keeps them: nobody waits for them longer than for anything else.
+// Somebody else has the variables that sessions share, and keeps them: nobody
+// waits for them longer than for anything else.
 TEST(DeadlineVariables, stayLocked) {
   for (bool branches : {false, true}) {
     FakeClock clock;
@@ -230,19 +266,24 @@ TEST(DeadlineVariables, stayLocked) {
       p.launch("nothing", {v}, {});
     p.ret();
     std::shared_ptr<const Artifact> artifact = p.artifact();
-    std::shared_ptr<VariableMemory> variables = *VariableMemory::create(*artifact, 0);
-    auto session = *Session::create(artifact, {.variables = variables, .workers = 1, .clock = &clock});
+    std::shared_ptr<VariableMemory> variables =
+        *VariableMemory::create(*artifact, 0);
+    auto session = *Session::create(
+        artifact, {.variables = variables, .workers = 1, .clock = &clock});
     ASSERT_TRUE(session->run("main").ok());
-    std::unique_lock<std::timed_mutex> lock(variables->mutex(), std::try_to_lock);
+    std::unique_lock<std::timed_mutex> lock(variables->mutex(),
+                                            std::try_to_lock);
     ASSERT_TRUE(lock.owns_lock());
-    EXPECT_EQ(runWithTime(*session, clock, 30s, 0).code(), StatusCode::deadline);
+    EXPECT_EQ(runWithTime(*session, clock, 30s, 0).code(),
+              StatusCode::deadline);
   }
 }
 
 FakeClock *slowClock;
 
-// 64 replicas whose kernels take half a minute each: the run takes half an hour, nobody is stuck. With two workers, the clock goes on by
-// up to seven of their looks between the end of one kernel and that of another.
+// 64 replicas whose kernels take half a minute each: the run takes half an
+// hour, nobody is stuck. With two workers, the clock goes on by up to seven of
+// their looks between the end of one kernel and that of another.
 TEST_P(Deadline, slowButAliveIsNoAlarm) {
   FakeClock clock;
   slowClock = &clock;
@@ -259,7 +300,8 @@ TEST_P(Deadline, slowButAliveIsNoAlarm) {
   p.start(CollectiveKind::all_reduce, Reduction::sum, channel, {a}, {a});
   p.wait(channel);
   p.ret();
-  auto session = p.session({.workers = GetParam(), .deadline = 60s, .clock = &clock});
+  auto session =
+      p.session({.workers = GetParam(), .deadline = 60s, .clock = &clock});
   Clock::Duration begin = clock.now();
   Status status = session->run("main");
   EXPECT_TRUE(status.ok()) << status.message();
@@ -278,13 +320,14 @@ TEST_P(Deadline, idleSessionIsNoAlarm) {
   EXPECT_TRUE(session->run("main").ok());
 }
 
-// An endless loop without a wait makes progress forever, so it is no deadline; but a run that has
-// failed elsewhere gets out of it.
+// An endless loop without a wait makes progress forever, so it is no deadline;
+// but a run that has failed elsewhere gets out of it.
 TEST_P(Deadline, failureStopsLoops) {
   TestProgram p(2);
   uint32_t flag = p.variable("flag", ElementType::i1, {}, true);
   uint32_t n = p.reg();
-  uint32_t bounded = p.dynamicBuffer(Space::replica, ElementType::f32, {-1}, {int32_t(n)}, 8);
+  uint32_t bounded =
+      p.dynamicBuffer(Space::replica, ElementType::f32, {-1}, {int32_t(n)}, 8);
   uint32_t branch = p.branchUnless(flag);
   uint32_t loop = p.jump(0);
   p.program->commands[loop]->body.AsJump()->target = loop;

@@ -14,7 +14,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Lets time pass for one executor, once nobody has anything left to do, until all runs have returned.
+/// Lets time pass for one executor, once nobody has anything left to do, until
+/// all runs have returned.
 std::vector<Status> runWithTime(Executors &executors, FakeClock &clock) {
   return executors.run("main", 1, [&] {
     while (!executors.isQuiet())
@@ -30,34 +31,46 @@ std::vector<Status> runWithTime(Executors &executors, FakeClock &clock) {
   });
 }
 
-// Whoever's deadline it is: all executors end with a report that names the collective and the replica that has not arrived.
+// Whoever's deadline it is: all executors end with a report that names the
+// collective and the replica that has not arrived.
 TEST(Faults, aPausedReplicaEndsAllExecutors) {
   for (uint32_t watching : {0, 1})
     for (unsigned workers : {1, 2}) {
       TestProgram p(4);
-      oneOperand(p, CollectiveKind::all_reduce, Reduction::sum, ElementType::f32, {100}, {100});
+      oneOperand(p, CollectiveKind::all_reduce, Reduction::sum,
+                 ElementType::f32, {100}, {100});
       p.ret();
       FakeClock clock;
-      Executors executors(p.artifact(), {{"worker", {0, 2}}, {"worker", {2, 2}}}, [&](uint32_t i) {
-        return SessionOptions{
-            .workers = workers, .deadline = 60s, .clock = i == watching ? &clock : nullptr, .injections = {"pause:replica=2,channel=0"}};
-      });
+      Executors executors(
+          p.artifact(), {{"worker", {0, 2}}, {"worker", {2, 2}}},
+          [&](uint32_t i) {
+            return SessionOptions{.workers = workers,
+                                  .deadline = 60s,
+                                  .clock = i == watching ? &clock : nullptr,
+                                  .injections = {"pause:replica=2,channel=0"}};
+          });
       std::vector<Status> statuses = runWithTime(executors, clock);
       std::string report = statuses[watching].message();
-      EXPECT_TRUE(report.starts_with("no replica of program 'main' has made progress for 60 s\n"
-                                     "waiting for channel 0 (all_reduce sum, 400 bytes, train.py:42)\n"))
+      EXPECT_TRUE(report.starts_with(
+          "no replica of program 'main' has made progress for 60 s\n"
+          "waiting for channel 0 (all_reduce sum, 400 bytes, train.py:42)\n"))
           << report;
       // Of another executor's ranks it is not known which one is missing.
-      EXPECT_NE(report.find(watching == 1 ? "arrived: replicas 0-1, 3\n  missing: replica 2\n"
-                                          : "arrived: replicas 0-1\n  missing: replicas 2-3\n"),
-                std::string::npos)
+      EXPECT_NE(
+          report.find(watching == 1
+                          ? "arrived: replicas 0-1, 3\n  missing: replica 2\n"
+                          : "arrived: replicas 0-1\n  missing: replicas 2-3\n"),
+          std::string::npos)
           << report;
       EXPECT_EQ(statuses[1 - watching].message(),
-                (watching ? "executor 1 (ranks 2-3) has given up: " : "executor 0 (ranks 0-1) has given up: ") + report);
+                (watching ? "executor 1 (ranks 2-3) has given up: "
+                          : "executor 0 (ranks 0-1) has given up: ") +
+                    report);
       for (uint32_t i : {0, 1}) {
         EXPECT_EQ(statuses[i].code(), StatusCode::deadline);
         EXPECT_TRUE(executors.sessions[i]->poisoned());
-        EXPECT_EQ(executors.sessions[i]->run("main").code(), StatusCode::poisoned);
+        EXPECT_EQ(executors.sessions[i]->run("main").code(),
+                  StatusCode::poisoned);
       }
     }
 }
@@ -69,31 +82,43 @@ TEST(Faults, aBrokenBoundEndsAllExecutors) {
     ragged(p, CollectiveKind::gather, 3, 0, 0);
     uint32_t loop = p.jump(0);
     p.program->commands[loop]->body.AsJump()->target = loop;
-    Executors executors(p.artifact(), {{"worker", {0, 1}}, {"worker", {1, 2}}},
-                        [&](uint32_t) { return SessionOptions{.workers = workers}; });
+    Executors executors(
+        p.artifact(), {{"worker", {0, 1}}, {"worker", {1, 2}}},
+        [&](uint32_t) { return SessionOptions{.workers = workers}; });
     int64_t tooMany = 4;
-    std::memcpy(executors.sessions[1]->variable("rows", 1).data(), &tooMany, sizeof(tooMany));
+    std::memcpy(executors.sessions[1]->variable("rows", 1).data(), &tooMany,
+                sizeof(tooMany));
     std::vector<Status> statuses = executors.run();
     EXPECT_EQ(statuses[1].code(), StatusCode::outOfRange);
-    EXPECT_NE(statuses[1].message().find("train.py:42: in command 2 of program 'main', replica "), std::string::npos)
+    EXPECT_NE(statuses[1].message().find(
+                  "train.py:42: in command 2 of program 'main', replica "),
+              std::string::npos)
         << statuses[1].message();
     EXPECT_EQ(statuses[0].code(), StatusCode::outOfRange);
-    EXPECT_EQ(statuses[0].message(), "executor 1 (ranks 1-2) has given up: " + statuses[1].message());
+    EXPECT_EQ(statuses[0].message(),
+              "executor 1 (ranks 1-2) has given up: " + statuses[1].message());
   }
 }
 
 // An executor that cannot even begin does not leave the others waiting.
 TEST(Faults, anExecutorThatIsNotReady) {
   TestProgram p(2);
-  oneOperand(p, CollectiveKind::all_reduce, Reduction::sum, ElementType::f32, {100}, {100});
+  oneOperand(p, CollectiveKind::all_reduce, Reduction::sum, ElementType::f32,
+             {100}, {100});
   p.input("x", ElementType::f32, {4});
   p.ret();
-  Executors executors(p.artifact(), {{"worker", {0, 1}}, {"worker", {1, 1}}}, [&](uint32_t) { return SessionOptions{.workers = 1}; });
+  Executors executors(p.artifact(), {{"worker", {0, 1}}, {"worker", {1, 1}}},
+                      [&](uint32_t) { return SessionOptions{.workers = 1}; });
   alignas(64) std::array<float, 4> batch{};
-  ASSERT_TRUE(executors.sessions[0]->bindInput(0, 0, reinterpret_cast<const std::byte *>(batch.data())).ok());
+  ASSERT_TRUE(
+      executors.sessions[0]
+          ->bindInput(0, 0, reinterpret_cast<const std::byte *>(batch.data()))
+          .ok());
   std::vector<Status> statuses = executors.run();
-  EXPECT_EQ(statuses[1].message(), "program 'main': replica 1 has no input bound");
-  EXPECT_EQ(statuses[0].message(), "executor 1 (rank 1) has given up: " + statuses[1].message());
+  EXPECT_EQ(statuses[1].message(),
+            "program 'main': replica 1 has no input bound");
+  EXPECT_EQ(statuses[0].message(),
+            "executor 1 (rank 1) has given up: " + statuses[1].message());
 }
 
 // The rows that have arrived do not fit the result: nothing is written.
@@ -102,13 +127,17 @@ TEST(Faults, moreRowsThanTheResultHasRoomFor) {
   ragged(p, CollectiveKind::gather, 2, 0, 0);
   p.ret();
   p.program->buffers.back()->size = 36;
-  Executors executors(p.artifact(), {{"worker", {0, 1}}, {"worker", {1, 1}}}, [&](uint32_t) { return SessionOptions{.workers = 1}; });
+  Executors executors(p.artifact(), {{"worker", {0, 1}}, {"worker", {1, 1}}},
+                      [&](uint32_t) { return SessionOptions{.workers = 1}; });
   int64_t rows = 2;
   for (uint32_t i : {0, 1})
-    std::memcpy(executors.sessions[i]->variable("rows").data(), &rows, sizeof(rows));
+    std::memcpy(executors.sessions[i]->variable("rows").data(), &rows,
+                sizeof(rows));
   std::vector<Status> statuses = executors.run();
   EXPECT_EQ(statuses[0].code(), StatusCode::outOfRange);
-  EXPECT_NE(statuses[0].message().find("the operands have 48 bytes, the bound of the result is 36"), std::string::npos)
+  EXPECT_NE(statuses[0].message().find(
+                "the operands have 48 bytes, the bound of the result is 36"),
+            std::string::npos)
       << statuses[0].message();
   EXPECT_EQ(statuses[1].code(), StatusCode::outOfRange);
 }
@@ -119,11 +148,14 @@ TEST(Faults, moreRowsThanTheRootHas) {
   scatter(p, 2, 0);
   p.ret();
   for (int64_t count : {int64_t(-1), int64_t(7), int64_t(1) << 62}) {
-    Executors executors(p.artifact(), {{"worker", {0, 1}}, {"worker", {1, 1}}}, [&](uint32_t) { return SessionOptions{.workers = 1}; });
-    std::memcpy(executors.sessions[0]->variable("counts").data(), &count, sizeof(count));
+    Executors executors(p.artifact(), {{"worker", {0, 1}}, {"worker", {1, 1}}},
+                        [&](uint32_t) { return SessionOptions{.workers = 1}; });
+    std::memcpy(executors.sessions[0]->variable("counts").data(), &count,
+                sizeof(count));
     for (const Status &status : executors.run()) {
       EXPECT_EQ(status.code(), StatusCode::outOfRange);
-      EXPECT_NE(status.message().find("rows"), std::string::npos) << status.message();
+      EXPECT_NE(status.message().find("rows"), std::string::npos)
+          << status.message();
     }
   }
 }

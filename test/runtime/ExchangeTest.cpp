@@ -11,49 +11,70 @@ using namespace lockstep::runtime::test;
 
 namespace {
 
-/// A collective of all replicas, or of some; its operands are variables that are drawn at random.
+/// A collective of all replicas, or of some; its operands are variables that
+/// are drawn at random.
 struct Case {
   const char *name;
   std::function<void(TestProgram &, uint32_t replicas)> build;
 };
-std::ostream &operator<<(std::ostream &stream, const Case &test) { return stream << test.name; }
+std::ostream &operator<<(std::ostream &stream, const Case &test) {
+  return stream << test.name;
+}
 
 const Case cases[] = {
     {"allReduceSmall",
-     [](TestProgram &p, uint32_t) { oneOperand(p, CollectiveKind::all_reduce, Reduction::sum, ElementType::f32, {100}, {100}); }},
+     [](TestProgram &p, uint32_t) {
+       oneOperand(p, CollectiveKind::all_reduce, Reduction::sum,
+                  ElementType::f32, {100}, {100});
+     }},
     {"allReduceLarge",
      [](TestProgram &p, uint32_t) {
-       oneOperand(p, CollectiveKind::all_reduce, Reduction::sum, ElementType::f32, {40001}, {40001}, Space::shared);
+       oneOperand(p, CollectiveKind::all_reduce, Reduction::sum,
+                  ElementType::f32, {40001}, {40001}, Space::shared);
      }},
     {"allReduceLargePrivate",
-     [](TestProgram &p, uint32_t) { oneOperand(p, CollectiveKind::all_reduce, Reduction::sum, ElementType::f64, {20001}, {20001}); }},
+     [](TestProgram &p, uint32_t) {
+       oneOperand(p, CollectiveKind::all_reduce, Reduction::sum,
+                  ElementType::f64, {20001}, {20001});
+     }},
     {"allReduceSixteenBits",
      [](TestProgram &p, uint32_t) {
-       oneOperand(p, CollectiveKind::all_reduce, Reduction::sum, ElementType::bf16, {40001}, {40001}, Space::shared);
+       oneOperand(p, CollectiveKind::all_reduce, Reduction::sum,
+                  ElementType::bf16, {40001}, {40001}, Space::shared);
      }},
     {"allReduceUnrounded",
      [](TestProgram &p, uint32_t) {
-       oneOperand(p, CollectiveKind::all_reduce, Reduction::sum, ElementType::f16, {40001}, {40001}, Space::shared, -1, 0,
+       oneOperand(p, CollectiveKind::all_reduce, Reduction::sum,
+                  ElementType::f16, {40001}, {40001}, Space::shared, -1, 0,
                   ElementType::f32);
      }},
     {"allReduceOfNothing",
-     [](TestProgram &p, uint32_t) { oneOperand(p, CollectiveKind::all_reduce, Reduction::sum, ElementType::f32, {0}, {0}); }},
+     [](TestProgram &p, uint32_t) {
+       oneOperand(p, CollectiveKind::all_reduce, Reduction::sum,
+                  ElementType::f32, {0}, {0});
+     }},
     {"allReduceSeveral",
      [](TestProgram &p, uint32_t) {
        uint32_t channel = p.channel();
        std::vector<uint32_t> operands, results;
        for (int i = 0; i < 5; ++i) {
          operands.push_back(
-             p.variable(std::string("a") + char('0' + i), i == 3 ? ElementType::i32 : ElementType::f32, {7000 * i + 1}, true));
-         results.push_back(p.buffer(Space::replica, i == 3 ? ElementType::i32 : ElementType::f32, {7000 * i + 1}));
+             p.variable(std::string("a") + char('0' + i),
+                        i == 3 ? ElementType::i32 : ElementType::f32,
+                        {7000 * i + 1}, true));
+         results.push_back(p.buffer(
+             Space::replica, i == 3 ? ElementType::i32 : ElementType::f32,
+             {7000 * i + 1}));
          p.output(std::string("r") + char('0' + i), results.back());
        }
-       p.start(CollectiveKind::all_reduce, Reduction::sum, channel, operands, results);
+       p.start(CollectiveKind::all_reduce, Reduction::sum, channel, operands,
+               results);
        p.wait(channel);
      }},
     {"allReduceInPlace",
      [](TestProgram &p, uint32_t) {
-       uint32_t a = p.variable("a", ElementType::i32, {30000}, true), channel = p.channel();
+       uint32_t a = p.variable("a", ElementType::i32, {30000}, true),
+                channel = p.channel();
        p.output("a", a);
        p.start(CollectiveKind::all_reduce, Reduction::max, channel, {a}, {a});
        p.wait(channel);
@@ -63,52 +84,80 @@ const Case cases[] = {
        std::vector<uint32_t> some;
        for (uint32_t i = 0; i < replicas; i += 2)
          some.push_back(i);
-       oneOperand(p, CollectiveKind::all_reduce, Reduction::sum, ElementType::f32, {1000}, {1000}, Space::replica, -1, 0, ElementType::i1,
-                  p.group(some));
+       oneOperand(p, CollectiveKind::all_reduce, Reduction::sum,
+                  ElementType::f32, {1000}, {1000}, Space::replica, -1, 0,
+                  ElementType::i1, p.group(some));
      }},
     {"reduceScatter",
      [](TestProgram &p, uint32_t replicas) {
-       oneOperand(p, CollectiveKind::reduce_scatter, Reduction::sum, ElementType::f32, {5003 * int64_t(replicas)}, {5003});
+       oneOperand(p, CollectiveKind::reduce_scatter, Reduction::sum,
+                  ElementType::f32, {5003 * int64_t(replicas)}, {5003});
      }},
     {"reduceScatterSixteenBits",
      [](TestProgram &p, uint32_t replicas) {
-       oneOperand(p, CollectiveKind::reduce_scatter, Reduction::sum, ElementType::bf16, {77 * int64_t(replicas)}, {77});
+       oneOperand(p, CollectiveKind::reduce_scatter, Reduction::sum,
+                  ElementType::bf16, {77 * int64_t(replicas)}, {77});
      }},
     {"reduce",
      [](TestProgram &p, uint32_t replicas) {
-       oneOperand(p, CollectiveKind::reduce, Reduction::sum, ElementType::f32, {20000}, {20000}, Space::replica, int32_t(replicas / 2));
+       oneOperand(p, CollectiveKind::reduce, Reduction::sum, ElementType::f32,
+                  {20000}, {20000}, Space::replica, int32_t(replicas / 2));
      }},
     {"allGather",
      [](TestProgram &p, uint32_t replicas) {
-       oneOperand(p, CollectiveKind::all_gather, Reduction::none, ElementType::i32, {3, 40}, {3 * int64_t(replicas), 40}, Space::shared);
+       oneOperand(p, CollectiveKind::all_gather, Reduction::none,
+                  ElementType::i32, {3, 40}, {3 * int64_t(replicas), 40},
+                  Space::shared);
      }},
     {"allGatherColumns",
      [](TestProgram &p, uint32_t replicas) {
-       oneOperand(p, CollectiveKind::all_gather, Reduction::none, ElementType::i32, {3, 40}, {3, 40 * int64_t(replicas)}, Space::shared, -1,
-                  1);
+       oneOperand(p, CollectiveKind::all_gather, Reduction::none,
+                  ElementType::i32, {3, 40}, {3, 40 * int64_t(replicas)},
+                  Space::shared, -1, 1);
      }},
-    {"allGatherRagged", [](TestProgram &p, uint32_t replicas) { ragged(p, CollectiveKind::all_gather, replicas, 0, -1); }},
-    {"allGatherRaggedColumns", [](TestProgram &p, uint32_t replicas) { ragged(p, CollectiveKind::all_gather, replicas, 1, -1); }},
-    {"gatherRagged", [](TestProgram &p, uint32_t replicas) { ragged(p, CollectiveKind::gather, replicas, 0, int32_t(replicas) - 1); }},
-    {"gatherAtTheFirst", [](TestProgram &p, uint32_t replicas) { ragged(p, CollectiveKind::gather, replicas, 0, -1); }},
+    {"allGatherRagged",
+     [](TestProgram &p, uint32_t replicas) {
+       ragged(p, CollectiveKind::all_gather, replicas, 0, -1);
+     }},
+    {"allGatherRaggedColumns",
+     [](TestProgram &p, uint32_t replicas) {
+       ragged(p, CollectiveKind::all_gather, replicas, 1, -1);
+     }},
+    {"gatherRagged",
+     [](TestProgram &p, uint32_t replicas) {
+       ragged(p, CollectiveKind::gather, replicas, 0, int32_t(replicas) - 1);
+     }},
+    {"gatherAtTheFirst",
+     [](TestProgram &p, uint32_t replicas) {
+       ragged(p, CollectiveKind::gather, replicas, 0, -1);
+     }},
     {"broadcast",
      [](TestProgram &p, uint32_t) {
-       oneOperand(p, CollectiveKind::broadcast, Reduction::none, ElementType::f32, {5000}, {5000}, Space::shared);
+       oneOperand(p, CollectiveKind::broadcast, Reduction::none,
+                  ElementType::f32, {5000}, {5000}, Space::shared);
      }},
     {"broadcastFromTheLast",
      [](TestProgram &p, uint32_t replicas) {
-       oneOperand(p, CollectiveKind::broadcast, Reduction::none, ElementType::f32, {5000}, {5000}, Space::replica, int32_t(replicas) - 1);
+       oneOperand(p, CollectiveKind::broadcast, Reduction::none,
+                  ElementType::f32, {5000}, {5000}, Space::replica,
+                  int32_t(replicas) - 1);
      }},
-    {"scatter", [](TestProgram &p, uint32_t replicas) { scatter(p, replicas, int32_t(replicas / 2)); }},
+    {"scatter",
+     [](TestProgram &p, uint32_t replicas) {
+       scatter(p, replicas, int32_t(replicas / 2));
+     }},
     {"barrier", [](TestProgram &p, uint32_t) { p.barrier(p.channel()); }},
 };
 
 /// Draws the variables of a replica; the same for the same rank.
-void fill(Session &session, unsigned replica, uint32_t rank, uint32_t replicas) {
+void fill(Session &session, unsigned replica, uint32_t rank,
+          uint32_t replicas) {
   std::mt19937 random(rank + 1);
   for (const VariableInfo &info : session.variables()) {
     std::span<std::byte> bytes = session.variable(info.name, replica);
-    auto set = [&](auto value, size_t index) { std::memcpy(bytes.data() + index * sizeof(value), &value, sizeof(value)); };
+    auto set = [&](auto value, size_t index) {
+      std::memcpy(bytes.data() + index * sizeof(value), &value, sizeof(value));
+    };
     for (size_t i = 0; i < bytes.size() / elementSize(info.type.element); ++i) {
       float real = std::uniform_real_distribution<float>(-2, 2)(random);
       switch (info.type.element) {
@@ -138,15 +187,23 @@ void fill(Session &session, unsigned replica, uint32_t rank, uint32_t replicas) 
   }
 }
 
-class Exchange : public testing::TestWithParam<std::tuple<Case, uint32_t, unsigned>> {};
+class Exchange
+    : public testing::TestWithParam<std::tuple<Case, uint32_t, unsigned>> {};
 
-INSTANTIATE_TEST_SUITE_P(All, Exchange, testing::Combine(testing::ValuesIn(cases), testing::Values(1, 2, 3), testing::Values(1, 2)),
+INSTANTIATE_TEST_SUITE_P(All, Exchange,
+                         testing::Combine(testing::ValuesIn(cases),
+                                          testing::Values(1, 2, 3),
+                                          testing::Values(1, 2)),
                          [](const auto &info) {
-                           return std::string(std::get<0>(info.param).name) + "On" + std::to_string(std::get<1>(info.param)) + "With" +
+                           return std::string(std::get<0>(info.param).name) +
+                                  "On" +
+                                  std::to_string(std::get<1>(info.param)) +
+                                  "With" +
                                   std::to_string(std::get<2>(info.param));
                          });
 
-// Three times, so that an instance follows another on the same channel; outputs of all replicas are compared byte by byte.
+// Three times, so that an instance follows another on the same channel; outputs
+// of all replicas are compared byte by byte.
 TEST_P(Exchange, hasTheBitsOfOneExecutor) {
   auto [test, executors, workers] = GetParam();
   for (uint32_t replicas = 2; replicas <= 8; ++replicas) {
@@ -160,7 +217,9 @@ TEST_P(Exchange, hasTheBitsOfOneExecutor) {
     std::vector<Executors::Part> parts;
     for (RankRange ranks : split(0, replicas, executors))
       parts.push_back({"worker", ranks});
-    Executors found(artifact, parts, [&](uint32_t) { return SessionOptions{.workers = workers}; });
+    Executors found(artifact, parts, [&](uint32_t) {
+      return SessionOptions{.workers = workers};
+    });
     for (uint32_t rank = 0; rank < replicas; ++rank) {
       fill(**reference, rank, rank, replicas);
       auto [session, replica] = found.find(rank);
@@ -173,65 +232,88 @@ TEST_P(Exchange, hasTheBitsOfOneExecutor) {
     for (const Status &status : found.run("main", 3))
       ASSERT_TRUE(status.ok()) << status.message();
     for (uint32_t rank = 0; rank < replicas; ++rank)
-      for (unsigned output = 0; output < (*reference)->programs()[0].outputs.size(); ++output) {
+      for (unsigned output = 0;
+           output < (*reference)->programs()[0].outputs.size(); ++output) {
         auto [session, replica] = found.find(rank);
-        std::span<const std::byte> expected = (*reference)->output(0, output, rank), bytes = session->output(0, output, replica);
+        std::span<const std::byte> expected =
+                                       (*reference)->output(0, output, rank),
+                                   bytes = session->output(0, output, replica);
         ASSERT_EQ(bytes.size(), expected.size());
-        ASSERT_TRUE(bytes.empty() || std::memcmp(bytes.data(), expected.data(), bytes.size()) == 0)
+        ASSERT_TRUE(bytes.empty() || std::memcmp(bytes.data(), expected.data(),
+                                                 bytes.size()) == 0)
             << "output " << output << " of rank " << rank << " of " << replicas;
       }
   }
 }
 
-// In one executor, what a root gets is what all would get; the others get nothing.
+// In one executor, what a root gets is what all would get; the others get
+// nothing.
 TEST(Roots, giveAndGetInOneExecutor) {
   constexpr uint32_t replicas = 5;
   for (uint32_t root = 0; root < replicas; ++root)
     for (unsigned workers : {1, 2}) {
       TestProgram p(replicas);
       uint32_t a = p.variable("a", ElementType::f32, {3000}, true);
-      uint32_t counts = p.variable("counts", ElementType::i64, {replicas - 1}, true);
+      uint32_t counts =
+          p.variable("counts", ElementType::i64, {replicas - 1}, true);
       auto result = [&](const char *name, int64_t size) {
         uint32_t r = p.buffer(Space::replica, ElementType::f32, {size});
         p.output(name, r);
         return r;
       };
-      auto exchange = [&](CollectiveKind kind, std::vector<uint32_t> operands, uint32_t r, bool hasRoot) {
+      auto exchange = [&](CollectiveKind kind, std::vector<uint32_t> operands,
+                          uint32_t r, bool hasRoot) {
         uint32_t channel = p.channel();
-        bool reduces = kind == CollectiveKind::reduce || kind == CollectiveKind::all_reduce;
-        p.start(kind, reduces ? Reduction::sum : Reduction::none, channel, std::move(operands), {r}, 0, 0, hasRoot ? int32_t(root) : -1);
+        bool reduces = kind == CollectiveKind::reduce ||
+                       kind == CollectiveKind::all_reduce;
+        p.start(kind, reduces ? Reduction::sum : Reduction::none, channel,
+                std::move(operands), {r}, 0, 0, hasRoot ? int32_t(root) : -1);
         p.wait(channel);
       };
       exchange(CollectiveKind::reduce, {a}, result("reduce", 3000), true);
-      exchange(CollectiveKind::all_reduce, {a}, result("all_reduce", 3000), false);
-      exchange(CollectiveKind::gather, {a}, result("gather", 3000 * replicas), true);
-      exchange(CollectiveKind::all_gather, {a}, result("all_gather", 3000 * replicas), false);
+      exchange(CollectiveKind::all_reduce, {a}, result("all_reduce", 3000),
+               false);
+      exchange(CollectiveKind::gather, {a}, result("gather", 3000 * replicas),
+               true);
+      exchange(CollectiveKind::all_gather, {a},
+               result("all_gather", 3000 * replicas), false);
       exchange(CollectiveKind::broadcast, {a}, result("broadcast", 3000), true);
-      exchange(CollectiveKind::scatter, {a, counts}, result("scatter", 700), true);
+      exchange(CollectiveKind::scatter, {a, counts}, result("scatter", 700),
+               true);
       p.ret();
       auto session = p.session({.workers = workers});
       for (uint32_t rank = 0; rank < replicas; ++rank) {
         fill(*session, rank, rank, replicas);
         for (size_t i = 0; i < replicas - 1; ++i)
-          reinterpret_cast<int64_t *>(session->variable("counts", rank).data())[i] = 700;
+          reinterpret_cast<int64_t *>(
+              session->variable("counts", rank).data())[i] = 700;
       }
       Status status = session->run("main");
       ASSERT_TRUE(status.ok()) << status.message();
       auto floats = [](std::span<const std::byte> bytes) {
-        return std::span(reinterpret_cast<const float *>(bytes.data()), bytes.size() / sizeof(float));
+        return std::span(reinterpret_cast<const float *>(bytes.data()),
+                         bytes.size() / sizeof(float));
       };
-      auto output = [&](const char *name, uint32_t rank) { return floats(session->output(0, name, rank)); };
+      auto output = [&](const char *name, uint32_t rank) {
+        return floats(session->output(0, name, rank));
+      };
       for (uint32_t rank = 0; rank < replicas; ++rank) {
-        for (auto [rooted, all] : {std::pair("reduce", "all_reduce"), std::pair("gather", "all_gather")}) {
+        for (auto [rooted, all] : {std::pair("reduce", "all_reduce"),
+                                   std::pair("gather", "all_gather")}) {
           if (rank == root)
-            EXPECT_TRUE(std::ranges::equal(output(rooted, rank), output(all, rank)));
+            EXPECT_TRUE(
+                std::ranges::equal(output(rooted, rank), output(all, rank)));
           else
-            EXPECT_TRUE(std::ranges::all_of(output(rooted, rank), [](float value) { return value == 0; }));
+            EXPECT_TRUE(std::ranges::all_of(
+                output(rooted, rank), [](float value) { return value == 0; }));
         }
-        EXPECT_TRUE(std::ranges::equal(output("broadcast", rank), floats(session->variable("a", root))));
+        EXPECT_TRUE(std::ranges::equal(output("broadcast", rank),
+                                       floats(session->variable("a", root))));
         if (rank != root)
-          EXPECT_TRUE(
-              std::ranges::equal(output("scatter", rank), floats(session->variable("a", root)).subspan(700 * (rank - (rank > root)), 700)));
+          EXPECT_TRUE(std::ranges::equal(
+              output("scatter", rank),
+              floats(session->variable("a", root))
+                  .subspan(700 * (rank - (rank > root)), 700)));
       }
     }
 }

@@ -1,6 +1,7 @@
 //===- ExecutorBenchmark.cpp - what a command and an all_reduce cost ------===//
 //
-// Prints the best of several repetitions. Not a test: figures depend on the machine.
+// Prints the best of several repetitions. Not a test: figures depend on the
+// machine.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,14 +24,16 @@ static double bestSeconds(Session &session, int repetitions, int runs) {
     for (int run = 0; run < runs; ++run)
       if (!session.run(0u).ok())
         std::abort();
-    std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
+    std::chrono::duration<double> time =
+        std::chrono::steady_clock::now() - begin;
     best = std::min(best, time.count() / runs);
   }
   return best;
 }
 
 static std::unique_ptr<Session> makeSession(TestProgram &p, unsigned workers) {
-  auto session = Session::create(*Artifact::fromMemory(p.file()), {.workers = workers});
+  auto session =
+      Session::create(*Artifact::fromMemory(p.file()), {.workers = workers});
   if (!session) {
     std::fprintf(stderr, "%s\n", session.status().message().c_str());
     std::exit(1);
@@ -42,7 +45,8 @@ static void emptyRun(uint32_t replicas, unsigned workers) {
   TestProgram p(replicas);
   p.ret();
   auto session = makeSession(p, workers);
-  std::printf("empty run, %2u replicas, %u workers: %8.1f ns\n", replicas, workers, bestSeconds(*session, 20, 2000) * 1e9);
+  std::printf("empty run, %2u replicas, %u workers: %8.1f ns\n", replicas,
+              workers, bestSeconds(*session, 20, 2000) * 1e9);
 }
 
 static void launches(uint32_t replicas, unsigned workers) {
@@ -52,18 +56,23 @@ static void launches(uint32_t replicas, unsigned workers) {
   for (int i = 0; i < 16; ++i)
     buffers.push_back(p.buffer(Space::replica, ElementType::f32, {16}));
   for (uint32_t i = 0; i < count; ++i)
-    p.launch("nothing", {buffers[i % 16], buffers[(i + 3) % 16], buffers[(i + 5) % 16]}, {buffers[(i + 7) % 16]});
+    p.launch("nothing",
+             {buffers[i % 16], buffers[(i + 3) % 16], buffers[(i + 5) % 16]},
+             {buffers[(i + 7) % 16]});
   p.ret();
   auto session = makeSession(p, workers);
-  std::printf("launch of 4 buffers, %2u replicas, %u workers: %6.1f ns a command\n", replicas, workers,
-              bestSeconds(*session, 10, 5) * 1e9 / count / replicas);
+  std::printf(
+      "launch of 4 buffers, %2u replicas, %u workers: %6.1f ns a command\n",
+      replicas, workers, bestSeconds(*session, 10, 5) * 1e9 / count / replicas);
 }
 
-static void allReduce(uint32_t replicas, unsigned workers, int64_t elements, bool shared) {
+static void allReduce(uint32_t replicas, unsigned workers, int64_t elements,
+                      bool shared) {
   constexpr int count = 20;
   TestProgram p(replicas);
   uint32_t a = p.buffer(Space::replica, ElementType::f32, {elements});
-  uint32_t r = p.buffer(shared ? Space::shared : Space::replica, ElementType::f32, {elements});
+  uint32_t r = p.buffer(shared ? Space::shared : Space::replica,
+                        ElementType::f32, {elements});
   for (int i = 0; i < count; ++i) {
     uint32_t channel = p.channel();
     p.start(CollectiveKind::all_reduce, Reduction::sum, channel, {a}, {r});
@@ -74,12 +83,15 @@ static void allReduce(uint32_t replicas, unsigned workers, int64_t elements, boo
   double seconds = bestSeconds(*session, 10, 3) / count;
   double operandBytes = double(elements) * 4;
   double traffic = operandBytes * (shared ? replicas + 1 : 2 * replicas);
-  std::printf("all_reduce, %2u replicas, %u workers, %8.0f bytes, %s: %10.2f us, %6.1f GB/s of "
+  std::printf("all_reduce, %2u replicas, %u workers, %8.0f bytes, %s: %10.2f "
+              "us, %6.1f GB/s of "
               "traffic\n",
-              replicas, workers, operandBytes, shared ? "shared " : "private", seconds * 1e6, traffic / seconds * 1e-9);
+              replicas, workers, operandBytes, shared ? "shared " : "private",
+              seconds * 1e6, traffic / seconds * 1e-9);
 }
 
-/// The same with the replicas in several executors of one worker each, which run in threads of their own.
+/// The same with the replicas in several executors of one worker each, which
+/// run in threads of their own.
 static void exchange(uint32_t replicas, uint32_t executors, int64_t elements) {
   constexpr int count = 200;
   TestProgram p(replicas);
@@ -94,17 +106,21 @@ static void exchange(uint32_t replicas, uint32_t executors, int64_t elements) {
   std::vector<Executors::Part> parts;
   for (RankRange ranks : split(0, replicas, executors))
     parts.push_back({"worker", ranks});
-  Executors cluster(p.artifact(), parts, [](uint32_t) { return SessionOptions{.workers = 1}; });
+  Executors cluster(p.artifact(), parts,
+                    [](uint32_t) { return SessionOptions{.workers = 1}; });
   double best = 1e9;
   for (int i = 0; i < 5; ++i) {
     auto begin = std::chrono::steady_clock::now();
     for (const Status &status : cluster.run())
       if (!status.ok())
         std::abort();
-    std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
+    std::chrono::duration<double> time =
+        std::chrono::steady_clock::now() - begin;
     best = std::min(best, time.count() / count);
   }
-  std::printf("all_reduce, %2u replicas, %u executors, %8.0f bytes: %10.2f us\n", replicas, executors, double(elements) * 4, best * 1e6);
+  std::printf(
+      "all_reduce, %2u replicas, %u executors, %8.0f bytes: %10.2f us\n",
+      replicas, executors, double(elements) * 4, best * 1e6);
 }
 
 /// Processor time of this thread: others may be busy on the machine.
@@ -114,11 +130,12 @@ static double threadSeconds() {
   return double(time.tv_sec) + double(time.tv_nsec) * 1e-9;
 }
 
-/// Opens a file with a collective in each 20 commands, and, if asked for, a loop around each 1,000 of them. The parts are repeated one by
-/// one.
+/// Opens a file with a collective in each 20 commands, and, if asked for, a
+/// loop around each 1,000 of them. The parts are repeated one by one.
 static void load(uint32_t commands, bool loops) {
   TestProgram p(4);
-  uint32_t a = p.buffer(Space::replica, ElementType::f32, {16}), b = p.buffer(Space::replica, ElementType::f32, {16});
+  uint32_t a = p.buffer(Space::replica, ElementType::f32, {16}),
+           b = p.buffer(Space::replica, ElementType::f32, {16});
   uint32_t turns = p.scalar("turns", ElementType::i32, {1, 0, 0, 0});
   uint32_t count = p.reg(), turn = p.reg(), one = p.reg();
   p.loadRegister(count, turns);
@@ -144,7 +161,8 @@ static void load(uint32_t commands, bool loops) {
     }
   }
   p.ret();
-  // The code takes any launch, and says so; the file is checked as one that the compiler has written.
+  // The code takes any launch, and says so; the file is checked as one that the
+  // compiler has written.
   std::shared_ptr<const Artifact> executed = p.artifact();
   auto arguments = std::make_unique<lockstep::artifact::ArgumentsT>();
   arguments->bytes = {64, 64};
@@ -170,14 +188,21 @@ static void load(uint32_t commands, bool loops) {
     auto artifact = measure(opening, [&] { return *Artifact::open(path); });
     measure(hash, [&] { return artifactDigest(file, 0); });
     measure(structure, [&] {
-      flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t *>(file.data()), file.size(), 16, 100'000'000);
+      flatbuffers::Verifier verifier(
+          reinterpret_cast<const uint8_t *>(file.data()), file.size(), 16,
+          100'000'000);
       return lockstep::artifact::VerifyArtifactBuffer(verifier);
     });
-    measure(proof, [&] { return verification::checkProven(artifact->tables(), "main").ok(); });
-    measure(session, [&] { return *Session::create(executed, {.workers = 1}); });
+    measure(proof, [&] {
+      return verification::checkProven(artifact->tables(), "main").ok();
+    });
+    measure(session,
+            [&] { return *Session::create(executed, {.workers = 1}); });
   }
-  std::printf("load of %6u commands%s, %8zu bytes: %6.2f ms, of that hash %5.2f, structure %5.2f, proof %5.2f; a session %6.2f ms\n",
-              p.here(), loops ? " with loops" : "", file.size(), best[opening] * 1e3, best[hash] * 1e3, best[structure] * 1e3,
+  std::printf("load of %6u commands%s, %8zu bytes: %6.2f ms, of that hash "
+              "%5.2f, structure %5.2f, proof %5.2f; a session %6.2f ms\n",
+              p.here(), loops ? " with loops" : "", file.size(),
+              best[opening] * 1e3, best[hash] * 1e3, best[structure] * 1e3,
               best[proof] * 1e3, best[session] * 1e3);
 }
 

@@ -14,19 +14,28 @@ using namespace lockstep::runtime::test;
 
 namespace {
 
-template <typename T> T &at(std::span<std::byte> bytes, size_t index = 0) { return reinterpret_cast<T *>(bytes.data())[index]; }
-template <typename T> T at(std::span<const std::byte> bytes, size_t index = 0) { return reinterpret_cast<const T *>(bytes.data())[index]; }
+template <typename T> T &at(std::span<std::byte> bytes, size_t index = 0) {
+  return reinterpret_cast<T *>(bytes.data())[index];
+}
+template <typename T> T at(std::span<const std::byte> bytes, size_t index = 0) {
+  return reinterpret_cast<const T *>(bytes.data())[index];
+}
 
 /// Replicas and workers.
 class Executor : public testing::TestWithParam<std::tuple<uint32_t, unsigned>> {
 protected:
   uint32_t replicas = std::get<0>(GetParam());
-  SessionOptions options() const { return {.workers = std::get<1>(GetParam())}; }
+  SessionOptions options() const {
+    return {.workers = std::get<1>(GetParam())};
+  }
 };
 
-INSTANTIATE_TEST_SUITE_P(All, Executor, testing::Combine(testing::Values(1, 2, 3, 8, 64), testing::Values(1, 2, 3)));
+INSTANTIATE_TEST_SUITE_P(All, Executor,
+                         testing::Combine(testing::Values(1, 2, 3, 8, 64),
+                                          testing::Values(1, 2, 3)));
 
-// for (i = 0; i < 5; ++i) { shared += all_reduce(x); x += 1 }, the sum in a once section.
+// for (i = 0; i < 5; ++i) { shared += all_reduce(x); x += 1 }, the sum in a
+// once section.
 TEST_P(Executor, loopWithCollectiveAndOnce) {
   TestProgram p(replicas);
   uint32_t x = p.variable("x", ElementType::i64, {}, true);
@@ -41,9 +50,12 @@ TEST_P(Executor, loopWithCollectiveAndOnce) {
   p.start(CollectiveKind::all_reduce, Reduction::sum, channel, {x}, {sum});
   p.wait(channel);
   p.once(p.channel());
-  p.call([](void *const *b, const int64_t *,
-            int64_t) { *static_cast<int64_t *>(b[2]) = *static_cast<int64_t *>(b[0]) + *static_cast<int64_t *>(b[1]); },
-         {sum, total}, {total});
+  p.call(
+      [](void *const *b, const int64_t *, int64_t) {
+        *static_cast<int64_t *>(b[2]) =
+            *static_cast<int64_t *>(b[0]) + *static_cast<int64_t *>(b[1]);
+      },
+      {sum, total}, {total});
   p.endOnce();
   p.launch("add_scalar", {x}, {x}, {one});
   p.addRegister(i, one);
@@ -62,7 +74,8 @@ TEST_P(Executor, loopWithCollectiveAndOnce) {
       for (int64_t r = 0; r < int64_t(replicas); ++r)
         expected += r + 10 * run + step;
     EXPECT_EQ(at<int64_t>(session->output(0, "total")), expected);
-    EXPECT_EQ(at<int64_t>(session->variable("x", replicas - 1)), replicas - 1 + 10 * run + 5);
+    EXPECT_EQ(at<int64_t>(session->variable("x", replicas - 1)),
+              replicas - 1 + 10 * run + 5);
   }
   EXPECT_EQ(session->completedRuns(), 3u);
 }
@@ -97,7 +110,9 @@ TEST_P(Executor, grids) {
   uint32_t data = p.variable("data", ElementType::f32, {64 * 256}, true);
   uint32_t twice = p.buffer(Space::replica, ElementType::f32, {64 * 256});
   p.output("twice", twice);
-  p.call([](void *const *b, const int64_t *, int64_t tile) { ++static_cast<int32_t *>(b[0])[tile]; }, {}, {counts}, {}, /*tiles=*/true);
+  p.call([](void *const *b, const int64_t *,
+            int64_t tile) { ++static_cast<int32_t *>(b[0])[tile]; },
+         {}, {counts}, {}, /*tiles=*/true);
   p.launch("twice_tiles", {data}, {twice});
   p.ret();
   auto session = p.session(options());
@@ -110,17 +125,20 @@ TEST_P(Executor, grids) {
       for (size_t tile = 0; tile < 64; ++tile)
         ASSERT_EQ(at<int32_t>(session->variable("counts", r), tile), run);
       for (size_t i = 0; i < 64 * 256; ++i)
-        ASSERT_EQ(at<float>(session->output(0, "twice", r), i), 2 * float(i + r));
+        ASSERT_EQ(at<float>(session->output(0, "twice", r), i),
+                  2 * float(i + r));
     }
   }
 }
 
-// for (i = 0; i < 3; ++i) { load a batch; sum += all_reduce(x) }, on data that every run reads from the start.
+// for (i = 0; i < 3; ++i) { load a batch; sum += all_reduce(x) }, on data that
+// every run reads from the start.
 TEST_P(Executor, loadsBatches) {
   TestProgram p(replicas);
   uint32_t x = p.input("x", ElementType::i64, {});
   uint32_t total = p.variable("total", ElementType::i64, {}, true);
-  uint32_t mine = p.buffer(Space::replica, ElementType::i64, {}), sum = p.buffer(Space::shared, ElementType::i64, {});
+  uint32_t mine = p.buffer(Space::replica, ElementType::i64, {}),
+           sum = p.buffer(Space::shared, ElementType::i64, {});
   uint32_t i = p.reg(), three = p.reg(), one = p.reg();
   p.setRegister(i, 0);
   p.setRegister(three, 3);
@@ -131,9 +149,12 @@ TEST_P(Executor, loadsBatches) {
   uint32_t channel = p.channel();
   p.start(CollectiveKind::all_reduce, Reduction::sum, channel, {mine}, {sum});
   p.wait(channel);
-  p.call([](void *const *b, const int64_t *,
-            int64_t) { *static_cast<int64_t *>(b[2]) = *static_cast<int64_t *>(b[0]) + *static_cast<int64_t *>(b[1]); },
-         {sum, total}, {total});
+  p.call(
+      [](void *const *b, const int64_t *, int64_t) {
+        *static_cast<int64_t *>(b[2]) =
+            *static_cast<int64_t *>(b[0]) + *static_cast<int64_t *>(b[1]);
+      },
+      {sum, total}, {total});
   p.addRegister(i, one);
   p.jump(head);
   p.patch(head);
@@ -161,23 +182,27 @@ TEST_P(Executor, loadsBatches) {
       EXPECT_EQ(at<int64_t>(session->variable("total", r)), 6 * replicas * run);
   }
   const auto *odd = reinterpret_cast<const std::byte *>(data.data()) + 8;
-  EXPECT_THAT(session->bindBatches(0, 0, {odd}).message(), testing::HasSubstr("expected a batch aligned to 64 bytes"));
+  EXPECT_THAT(session->bindBatches(0, 0, {odd}).message(),
+              testing::HasSubstr("expected a batch aligned to 64 bytes"));
   if (replicas > 1) {
     bind(1, 2);
     bind(0, 3);
-    EXPECT_EQ(session->run("main").message(), "program 'main': replica 1 has 2 batches, but replica 0 has 3");
+    EXPECT_EQ(session->run("main").message(),
+              "program 'main': replica 1 has 2 batches, but replica 0 has 3");
   }
   for (uint32_t r = 0; r < replicas; ++r)
     bind(r, 2);
   Status status = session->run("main");
   EXPECT_EQ(status.code(), StatusCode::outOfRange);
-  EXPECT_THAT(status.message(), testing::HasSubstr("asks for batch 3 of 2 [E_OUT_OF_RANGE]"));
+  EXPECT_THAT(status.message(),
+              testing::HasSubstr("asks for batch 3 of 2 [E_OUT_OF_RANGE]"));
 }
 
 TEST(Batches, AProgramThatLoadsNoneTakesNone) {
   TestProgram p(1);
   p.ret();
-  EXPECT_EQ(p.session()->bindBatches(0, 0, {}).message(), "program 'main' loads no batches");
+  EXPECT_EQ(p.session()->bindBatches(0, 0, {}).message(),
+            "program 'main' loads no batches");
 }
 
 // A collective is started early; what follows overlaps with it.
@@ -205,7 +230,8 @@ TEST_P(Executor, startEarlyWaitLate) {
   ASSERT_TRUE(session->run("main").ok());
   for (uint32_t r = 0; r < replicas; ++r) {
     EXPECT_EQ(at<int64_t>(session->variable("b", r)), replicas + 9);
-    EXPECT_EQ(at<float>(session->output(0, "sum", r), 19999), 99.0f * float(replicas));
+    EXPECT_EQ(at<float>(session->output(0, "sum", r), 19999),
+              99.0f * float(replicas));
   }
 }
 
@@ -214,7 +240,8 @@ TEST_P(Executor, inputsScalarsAndInitialValues) {
   uint32_t x = p.input("x", ElementType::i64, {});
   uint32_t lr = p.scalar("lr", ElementType::i64);
   uint32_t w = p.variable("w", ElementType::i64, {});
-  p.writer.tables.variables[0]->initial = int32_t(p.writer.addSegment(std::vector<std::byte>(8, std::byte(1))));
+  p.writer.tables.variables[0]->initial =
+      int32_t(p.writer.addSegment(std::vector<std::byte>(8, std::byte(1))));
   uint32_t r = p.buffer(Space::replica, ElementType::i64, {});
   p.output("r", r);
   uint32_t add = p.reg();
@@ -225,14 +252,20 @@ TEST_P(Executor, inputsScalarsAndInitialValues) {
   auto session = p.session(options());
   EXPECT_EQ(at<int64_t>(session->variable("w")), 0x0101010101010101);
   EXPECT_TRUE(session->variables()[0].hasInitial);
-  EXPECT_EQ(session->run("main").message(), "program 'main': replica 0 has no input bound");
+  EXPECT_EQ(session->run("main").message(),
+            "program 'main': replica 0 has no input bound");
   alignas(64) int64_t batches[64][8] = {};
   for (uint32_t i = 0; i < replicas; ++i) {
     batches[i][0] = i;
-    ASSERT_TRUE(session->bindInput(0, i, reinterpret_cast<std::byte *>(batches[i])).ok());
+    ASSERT_TRUE(
+        session->bindInput(0, i, reinterpret_cast<std::byte *>(batches[i]))
+            .ok());
   }
-  EXPECT_FALSE(session->bindInput(0, 0, reinterpret_cast<std::byte *>(batches[0]) + 8).ok());
-  EXPECT_EQ(session->run("main").message(), "program 'main': scalar 'lr' is not set and has no default");
+  EXPECT_FALSE(
+      session->bindInput(0, 0, reinterpret_cast<std::byte *>(batches[0]) + 8)
+          .ok());
+  EXPECT_EQ(session->run("main").message(),
+            "program 'main': scalar 'lr' is not set and has no default");
   int64_t value = 1000;
   EXPECT_FALSE(session->setScalar("lr", bytesOf(int32_t(1))).ok());
   EXPECT_FALSE(session->setScalar("rate", bytesOf(value)).ok());
@@ -250,8 +283,10 @@ TEST(ExecutorBounds, dynamicSizes) {
   for (int64_t size : {0, 10, 11, -1}) {
     TestProgram p(1);
     uint32_t n = p.reg();
-    uint32_t source = p.dynamicBuffer(Space::replica, ElementType::f32, {-1, 2}, {int32_t(n), -1}, 80);
-    uint32_t copy = p.dynamicBuffer(Space::replica, ElementType::f32, {-1, 2}, {int32_t(n), -1}, 80);
+    uint32_t source = p.dynamicBuffer(Space::replica, ElementType::f32, {-1, 2},
+                                      {int32_t(n), -1}, 80);
+    uint32_t copy = p.dynamicBuffer(Space::replica, ElementType::f32, {-1, 2},
+                                    {int32_t(n), -1}, 80);
     p.output("copy", copy);
     p.setRegister(n, size);
     p.copy(source, copy);
@@ -266,8 +301,11 @@ TEST(ExecutorBounds, dynamicSizes) {
       continue;
     }
     EXPECT_EQ(status.code(), StatusCode::outOfRange);
-    EXPECT_EQ(status.message(), "train.py:42: in command 1 of program 'main', replica 0: copy: dynamic dimensions [" +
-                                    std::to_string(size) + "] of buffer 0 break its bound of 80 bytes");
+    EXPECT_EQ(status.message(),
+              "train.py:42: in command 1 of program 'main', replica 0: copy: "
+              "dynamic dimensions [" +
+                  std::to_string(size) +
+                  "] of buffer 0 break its bound of 80 bytes");
     EXPECT_TRUE(session->poisoned());
     EXPECT_TRUE(session->variablesIntact());
     EXPECT_EQ(session->run("main").code(), StatusCode::poisoned);
@@ -279,8 +317,10 @@ TEST(ExecutorBounds, raggedGatherBeyondItsBound) {
     TestProgram p(2);
     uint32_t n = p.reg(), all = p.reg();
     uint32_t count = p.variable("count", ElementType::i64, {}, true);
-    uint32_t a = p.dynamicBuffer(Space::replica, ElementType::f32, {-1}, {int32_t(n)}, 40);
-    uint32_t r = p.dynamicBuffer(Space::shared, ElementType::f32, {-1}, {int32_t(all)}, 40);
+    uint32_t a = p.dynamicBuffer(Space::replica, ElementType::f32, {-1},
+                                 {int32_t(n)}, 40);
+    uint32_t r = p.dynamicBuffer(Space::shared, ElementType::f32, {-1},
+                                 {int32_t(all)}, 40);
     uint32_t channel = p.channel();
     p.loadRegister(n, count);
     p.start(CollectiveKind::all_gather, Reduction::none, channel, {a}, {r});
@@ -293,7 +333,10 @@ TEST(ExecutorBounds, raggedGatherBeyondItsBound) {
     at<int64_t>(session->variable("count", 1)) = 5;
     Status status = session->run("main");
     EXPECT_EQ(status.code(), StatusCode::outOfRange);
-    EXPECT_NE(status.message().find("the operands have 44 bytes, the bound of the result is 40"), std::string::npos) << status.message();
+    EXPECT_NE(status.message().find(
+                  "the operands have 44 bytes, the bound of the result is 40"),
+              std::string::npos)
+        << status.message();
   }
 }
 
@@ -343,7 +386,8 @@ TEST(Trace, isValidJsonWithAllEvents) {
 TEST(Trace, reportsWhatItCannotWrite) {
   TestProgram p(1);
   p.ret();
-  auto session = p.session({.workers = 1, .traceFile = "/nonexistent/trace.json"});
+  auto session =
+      p.session({.workers = 1, .traceFile = "/nonexistent/trace.json"});
   EXPECT_EQ(session->writeTrace().code(), StatusCode::system);
 }
 
@@ -356,7 +400,8 @@ TEST(Session, unknownNames) {
   p.variable("a", ElementType::f32, {4}, true);
   p.ret();
   auto session = p.session({.workers = 1});
-  EXPECT_EQ(session->run("other").message(), "there is no program 'other': the artifact has 'main'");
+  EXPECT_EQ(session->run("other").message(),
+            "there is no program 'other': the artifact has 'main'");
   EXPECT_FALSE(session->run(7).ok());
   EXPECT_TRUE(session->variable("b").empty());
   EXPECT_TRUE(session->variable("a", 2).empty());
@@ -368,12 +413,23 @@ TEST(Session, unknownNames) {
 TEST(Session, badOptions) {
   TestProgram p(2);
   p.ret();
-  auto create = [&](SessionOptions options) { return Session::create(p.artifact(), std::move(options)).status().message(); };
-  EXPECT_NE(create({.deadline = std::chrono::seconds(0)}).find("deadline above 0"), std::string::npos);
-  EXPECT_NE(create({.injections = {"explode:replica=1"}}).find("unknown fault"), std::string::npos);
-  EXPECT_NE(create({.injections = {"pause:replica=x,channel=1"}}).find("'x' is not a number"), std::string::npos);
-  EXPECT_NE(create({.injections = {"pause:replica=1"}}).find("one of channel and command"), std::string::npos);
-  EXPECT_NE(create({.injections = {"pause:replica=2,channel=0"}}).find("does not exist among 2"), std::string::npos);
+  auto create = [&](SessionOptions options) {
+    return Session::create(p.artifact(), std::move(options)).status().message();
+  };
+  EXPECT_NE(
+      create({.deadline = std::chrono::seconds(0)}).find("deadline above 0"),
+      std::string::npos);
+  EXPECT_NE(create({.injections = {"explode:replica=1"}}).find("unknown fault"),
+            std::string::npos);
+  EXPECT_NE(create({.injections = {"pause:replica=x,channel=1"}})
+                .find("'x' is not a number"),
+            std::string::npos);
+  EXPECT_NE(create({.injections = {"pause:replica=1"}})
+                .find("one of channel and command"),
+            std::string::npos);
+  EXPECT_NE(create({.injections = {"pause:replica=2,channel=0"}})
+                .find("does not exist among 2"),
+            std::string::npos);
 }
 
 } // namespace

@@ -12,8 +12,10 @@
 
 namespace lockstep::runtime::test {
 
-/// `count` ranks from `first`, split as evenly as possible; the first parts have one more.
-inline std::vector<RankRange> split(uint32_t first, uint32_t count, uint32_t parts) {
+/// `count` ranks from `first`, split as evenly as possible; the first parts
+/// have one more.
+inline std::vector<RankRange> split(uint32_t first, uint32_t count,
+                                    uint32_t parts) {
   std::vector<RankRange> result;
   for (uint32_t i = 0; i < parts; ++i) {
     uint32_t size = count / parts + (i < count % parts);
@@ -24,7 +26,8 @@ inline std::vector<RankRange> split(uint32_t first, uint32_t count, uint32_t par
   return result;
 }
 
-/// One session for each executor, which run together. They share nothing but a network and the artifact.
+/// One session for each executor, which run together. They share nothing but a
+/// network and the artifact.
 class Executors {
 public:
   struct Part {
@@ -33,7 +36,8 @@ public:
   };
 
   /// `options(i)` are those of executor `i`, but for role, ranks and network.
-  Executors(std::shared_ptr<const Artifact> artifact, std::vector<Part> given, const std::function<SessionOptions(uint32_t)> &options)
+  Executors(std::shared_ptr<const Artifact> artifact, std::vector<Part> given,
+            const std::function<SessionOptions(uint32_t)> &options)
       : parts(std::move(given)) {
     std::vector<RankRange> ranks;
     for (const Part &part : parts)
@@ -45,14 +49,17 @@ public:
       own.firstRank = parts[i].ranks.first;
       own.rankCount = parts[i].ranks.count;
       own.network = network[i];
-      Expected<std::unique_ptr<Session>> session = Session::create(artifact, std::move(own));
+      Expected<std::unique_ptr<Session>> session =
+          Session::create(artifact, std::move(own));
       EXPECT_TRUE(session.ok()) << session.status().message();
       sessions.push_back(session ? std::move(*session) : nullptr);
     }
   }
 
-  /// Runs a program `times` times in all executors, each in a thread of its own, as far as it succeeds.
-  std::vector<Status> run(std::string_view program = "main", int times = 1, const std::function<void()> &meanwhile = {}) {
+  /// Runs a program `times` times in all executors, each in a thread of its
+  /// own, as far as it succeeds.
+  std::vector<Status> run(std::string_view program = "main", int times = 1,
+                          const std::function<void()> &meanwhile = {}) {
     std::vector<Status> statuses(sessions.size());
     std::vector<std::thread> threads;
     running = sessions.size();
@@ -69,7 +76,8 @@ public:
     return statuses;
   }
 
-  /// Nobody has anything to do and no message is on its way: nothing will ever happen but a deadline.
+  /// Nobody has anything to do and no message is on its way: nothing will ever
+  /// happen but a deadline.
   bool isQuiet() const {
     uint64_t before = static_cast<LocalNetwork &>(*network[0]).messages();
     for (const auto &session : sessions)

@@ -20,7 +20,8 @@ public:
     return time;
   }
 
-  void waitUntil(std::unique_lock<std::mutex> &lock, std::condition_variable &condition, Duration until) override {
+  void waitUntil(std::unique_lock<std::mutex> &lock,
+                 std::condition_variable &condition, Duration until) override {
     std::unique_lock<std::mutex> own(mutex);
     if (until <= time)
       return;
@@ -35,8 +36,8 @@ public:
     waiter = nullptr;
   }
 
-  /// Lets time pass and then waits until the watchdog has looked and waits again, so that each call
-  /// is seen. Does not wait if `isOver` becomes true.
+  /// Lets time pass and then waits until the watchdog has looked and waits
+  /// again, so that each call is seen. Does not wait if `isOver` becomes true.
   template <typename IsOver> void advance(Duration duration, IsOver isOver) {
     std::unique_lock<std::mutex> own(mutex);
     changed.wait(own, [&] { return waiter || isOver(); });
@@ -48,7 +49,8 @@ public:
     std::condition_variable *condition = waiter;
     own.unlock();
     {
-      // Holding the waiter's mutex once makes sure that it is inside of its wait.
+      // Holding the waiter's mutex once makes sure that it is inside of its
+      // wait.
       std::lock_guard<std::mutex> lock(*other);
     }
     condition->notify_all();
@@ -77,9 +79,11 @@ private:
   std::condition_variable *waiter = nullptr;
 };
 
-/// Runs "main" of a session or cluster in another thread and lets time pass, once `isReady`, until the run returns.
+/// Runs "main" of a session or cluster in another thread and lets time pass,
+/// once `isReady`, until the run returns.
 template <typename Session, typename IsReady>
-Status runWithTimeWhen(Session &session, FakeClock &clock, Clock::Duration step, IsReady isReady) {
+Status runWithTimeWhen(Session &session, FakeClock &clock, Clock::Duration step,
+                       IsReady isReady) {
   Status status;
   std::atomic<bool> over{false};
   std::thread runner([&] {
@@ -96,8 +100,11 @@ Status runWithTimeWhen(Session &session, FakeClock &clock, Clock::Duration step,
 }
 
 /// The same, once `idle` workers have nothing left to do.
-template <typename Session> Status runWithTime(Session &session, FakeClock &clock, Clock::Duration step, unsigned idle) {
-  // A message between executors wakes a worker that was idle: seen twice, nobody is awake.
+template <typename Session>
+Status runWithTime(Session &session, FakeClock &clock, Clock::Duration step,
+                   unsigned idle) {
+  // A message between executors wakes a worker that was idle: seen twice,
+  // nobody is awake.
   unsigned calm = 0;
   return runWithTimeWhen(session, clock, step, [&] {
     calm = session.idleWorkers() >= idle ? calm + 1 : 0;

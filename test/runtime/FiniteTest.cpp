@@ -15,12 +15,18 @@ namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-template <typename T> uint64_t first(ElementType element, const std::vector<T> &values) {
-  return firstNonFinite(element, reinterpret_cast<const std::byte *>(values.data()), values.size());
+template <typename T>
+uint64_t first(ElementType element, const std::vector<T> &values) {
+  return firstNonFinite(element,
+                        reinterpret_cast<const std::byte *>(values.data()),
+                        values.size());
 }
 
 TEST(FirstNonFinite, ofEachType) {
-  EXPECT_EQ(first<float>(ElementType::f32, {0, -1, std::numeric_limits<float>::max(), std::numeric_limits<float>::denorm_min()}), 4u);
+  EXPECT_EQ(first<float>(ElementType::f32,
+                         {0, -1, std::numeric_limits<float>::max(),
+                          std::numeric_limits<float>::denorm_min()}),
+            4u);
   EXPECT_EQ(first<float>(ElementType::f32, {0, -infinity, NAN}), 1u);
   EXPECT_EQ(first<double>(ElementType::f64, {1e308, std::nan("")}), 1u);
   EXPECT_EQ(first<double>(ElementType::f64, {1e308}), 1u);
@@ -49,7 +55,9 @@ void set(std::span<std::byte> variable, size_t index, float value) {
 
 class Finite : public testing::TestWithParam<unsigned> {
 protected:
-  SessionOptions options() const { return {.workers = GetParam(), .checkFinite = true}; }
+  SessionOptions options() const {
+    return {.workers = GetParam(), .checkFinite = true};
+  }
 };
 INSTANTIATE_TEST_SUITE_P(Workers, Finite, testing::Values(1, 3));
 
@@ -66,9 +74,12 @@ TEST_P(Finite, whatWasReadIsToldToo) {
   set(session->variable("a", 1), 8200, -infinity);
   Status status = session->run("main");
   EXPECT_EQ(status.code(), StatusCode::nonFinite);
-  EXPECT_EQ(status.message(), "train.py:42: launch 'twice_tiles' has written -inf: replica 1, buffer 1 (output 'b'), element [1, 8] of "
-                              "2x8192xf32, in command 0 of program 'main'; it has read -inf: buffer 0 (variable 'a'), element [1, 8] of "
-                              "2x8192xf32");
+  EXPECT_EQ(status.message(),
+            "train.py:42: launch 'twice_tiles' has written -inf: replica 1, "
+            "buffer 1 (output 'b'), element [1, 8] of "
+            "2x8192xf32, in command 0 of program 'main'; it has read -inf: "
+            "buffer 0 (variable 'a'), element [1, 8] of "
+            "2x8192xf32");
   EXPECT_EQ(session->run("main").code(), StatusCode::poisoned);
 }
 
@@ -83,8 +94,10 @@ TEST_P(Finite, inPlace) {
   auto session = p.session(options());
   set(session->variable("a"), 300, 3e38f);
   Status status = session->run("main");
-  EXPECT_EQ(status.message(), "train.py:42: launch 'twice_tiles' has written inf: replica 0, buffer 0 (variable 'a'), element [300] of "
-                              "16384xf32, in command 1 of program 'main'");
+  EXPECT_EQ(status.message(),
+            "train.py:42: launch 'twice_tiles' has written inf: replica 0, "
+            "buffer 0 (variable 'a'), element [300] of "
+            "16384xf32, in command 1 of program 'main'");
   EXPECT_FALSE(session->variablesIntact());
 }
 
@@ -103,11 +116,16 @@ TEST_P(Finite, collective) {
   Status status = session->run("main");
   EXPECT_EQ(status.code(), StatusCode::nonFinite);
   std::string text = status.message();
-  EXPECT_TRUE(text.starts_with("train.py:42: start all_reduce sum channel 0 has written inf: replica ")) << text;
-  EXPECT_TRUE(text.ends_with(", buffer 1, element [5] of 16xf32, in command 0 of program 'main'")) << text;
+  EXPECT_TRUE(text.starts_with(
+      "train.py:42: start all_reduce sum channel 0 has written inf: replica "))
+      << text;
+  EXPECT_TRUE(text.ends_with(
+      ", buffer 1, element [5] of 16xf32, in command 0 of program 'main'"))
+      << text;
 }
 
-// Only the root of a reduce gets a result: what the others have there means nothing.
+// Only the root of a reduce gets a result: what the others have there means
+// nothing.
 TEST_P(Finite, resultsOfOthersThanTheRoot) {
   TestProgram p(3);
   uint32_t a = p.variable("a", ElementType::f32, {16}, true);
@@ -115,7 +133,8 @@ TEST_P(Finite, resultsOfOthersThanTheRoot) {
   uint32_t sum = p.buffer(Space::replica, ElementType::f32, {16});
   uint32_t channel = p.channel();
   p.copy(old, sum);
-  p.start(CollectiveKind::reduce, Reduction::sum, channel, {a}, {sum}, 0, 0, /*root=*/1);
+  p.start(CollectiveKind::reduce, Reduction::sum, channel, {a}, {sum}, 0, 0,
+          /*root=*/1);
   p.wait(channel);
   p.ret();
   auto session = p.session(options());
@@ -124,16 +143,20 @@ TEST_P(Finite, resultsOfOthersThanTheRoot) {
   EXPECT_TRUE(status.ok()) << status.message();
   set(session->variable("a", 2), 3, NAN);
   status = session->run("main");
-  EXPECT_TRUE(status.message().starts_with("train.py:42: start reduce sum channel 0 has written nan: replica 1,")) << status.message();
+  EXPECT_TRUE(status.message().starts_with(
+      "train.py:42: start reduce sum channel 0 has written nan: replica 1,"))
+      << status.message();
 }
 
-// Of a tensor whose size is known at run time, what is there counts, not what there is room for.
+// Of a tensor whose size is known at run time, what is there counts, not what
+// there is room for.
 TEST_P(Finite, dynamicSizes) {
   TestProgram p(1);
   uint32_t n = p.reg();
   uint32_t a = p.variable("a", ElementType::f32, {8}, true);
   uint32_t room = p.buffer(Space::replica, ElementType::f32, {8});
-  uint32_t part = p.dynamicBuffer(Space::replica, ElementType::f32, {-1}, {int32_t(n)}, 32);
+  uint32_t part =
+      p.dynamicBuffer(Space::replica, ElementType::f32, {-1}, {int32_t(n)}, 32);
   p.program->buffers[part]->offset = p.program->buffers[room]->offset;
   p.copy(a, room);
   p.setRegister(n, 4);
@@ -146,7 +169,8 @@ TEST_P(Finite, dynamicSizes) {
   EXPECT_TRUE(session->run("main").ok());
   set(session->variable("a"), 5, NAN);
   std::string text = session->run("main").message();
-  EXPECT_NE(text.find("element [5] of 6xf32, in command 4"), std::string::npos) << text;
+  EXPECT_NE(text.find("element [5] of 6xf32, in command 4"), std::string::npos)
+      << text;
 }
 
 } // namespace

@@ -11,8 +11,9 @@
 
 namespace lockstep::runtime::test {
 
-/// What a kernel that hangs shares with its test. It is never freed: the kernel and the worker that it came from outlive the test,
-/// and when the test is repeated, each repetition has its own.
+/// What a kernel that hangs shares with its test. It is never freed: the kernel
+/// and the worker that it came from outlive the test, and when the test is
+/// repeated, each repetition has its own.
 struct Hang {
   FakeClock clock;
   std::atomic<bool> hangs{false}, mayReturn{false}, hasReturned{false};
@@ -21,7 +22,8 @@ struct Hang {
 inline std::atomic<Hang *> hang;
 
 /// Hangs until the test lets it return; as if it read and wrote `operands`.
-inline void callHanging(TestProgram &p, const std::vector<uint32_t> &operands = {}) {
+inline void callHanging(TestProgram &p,
+                        const std::vector<uint32_t> &operands = {}) {
   p.call(
       [](void *const *, const int64_t *, int64_t) {
         Hang *mine = hang;

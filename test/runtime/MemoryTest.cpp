@@ -11,18 +11,25 @@ using namespace lockstep::runtime;
 namespace {
 
 bool isZero(std::span<const std::byte> bytes) {
-  return std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte(0); });
+  return std::ranges::all_of(
+      bytes, [](std::byte byte) { return byte == std::byte(0); });
 }
 
 /// Writes where an optimizer cannot see that it must not.
-void writeAt(std::byte *address) { *const_cast<volatile std::byte *>(address) = std::byte(1); }
+void writeAt(std::byte *address) {
+  *const_cast<volatile std::byte *>(address) = std::byte(1);
+}
 
 class MemoryTest : public testing::TestWithParam<uint64_t> {};
 using MemoryDeathTest = MemoryTest;
 
 // A byte, around a page, and around where huge pages are asked for.
-INSTANTIATE_TEST_SUITE_P(Sizes, MemoryTest, testing::Values(1, 64, 4095, 4096, 4097, (4 << 20) - 1, 4 << 20, (6 << 20) + 100));
-INSTANTIATE_TEST_SUITE_P(Sizes, MemoryDeathTest, testing::Values(1, 64, 4095, 4096, 4097, (4 << 20) - 1, 4 << 20, (6 << 20) + 100));
+INSTANTIATE_TEST_SUITE_P(Sizes, MemoryTest,
+                         testing::Values(1, 64, 4095, 4096, 4097, (4 << 20) - 1,
+                                         4 << 20, (6 << 20) + 100));
+INSTANTIATE_TEST_SUITE_P(Sizes, MemoryDeathTest,
+                         testing::Values(1, 64, 4095, 4096, 4097, (4 << 20) - 1,
+                                         4 << 20, (6 << 20) + 100));
 
 TEST_P(MemoryTest, isZeroAlignedAndWritable) {
   Expected<Memory> memory = Memory::allocate(GetParam());
@@ -64,10 +71,13 @@ TEST(Memory, nothingIsNoBlock) {
 }
 
 TEST(Memory, moreThanThereIsIsAnError) {
-  for (uint64_t bytes : {~uint64_t(0), ~uint64_t(0) - 4096, uint64_t(1) << 63, uint64_t(1) << 60}) {
+  for (uint64_t bytes : {~uint64_t(0), ~uint64_t(0) - 4096, uint64_t(1) << 63,
+                         uint64_t(1) << 60}) {
     Expected<Memory> memory = Memory::allocate(bytes);
     ASSERT_FALSE(memory.ok());
-    EXPECT_EQ(memory.status().message(), "cannot allocate " + std::to_string(bytes) + " bytes: Cannot allocate memory");
+    EXPECT_EQ(memory.status().message(), "cannot allocate " +
+                                             std::to_string(bytes) +
+                                             " bytes: Cannot allocate memory");
   }
 }
 
@@ -94,10 +104,13 @@ TEST(Arenas, blocksOfNothingAreNull) {
 }
 
 TEST(Arenas, moreThanThereIsIsAnError) {
-  for (uint64_t bytes : {~uint64_t(0), ~uint64_t(0) - 4096, uint64_t(1) << 62}) {
+  for (uint64_t bytes :
+       {~uint64_t(0), ~uint64_t(0) - 4096, uint64_t(1) << 62}) {
     Expected<Arenas> arenas = Arenas::allocate(4, bytes);
     ASSERT_FALSE(arenas.ok());
-    EXPECT_NE(arenas.status().message().find("Cannot allocate memory"), std::string::npos) << arenas.status().message();
+    EXPECT_NE(arenas.status().message().find("Cannot allocate memory"),
+              std::string::npos)
+        << arenas.status().message();
   }
 }
 

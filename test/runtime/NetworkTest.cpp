@@ -22,8 +22,10 @@ std::vector<std::shared_ptr<Network>> connect(uint32_t executors) {
 }
 
 TEST(LocalNetwork, refusesRanks) {
-  EXPECT_EQ(LocalNetwork::create({{0, 2}, {2, 0}}).status().message(), "expected executors with ranks, found one of none at rank 2");
-  EXPECT_EQ(LocalNetwork::create({{2, 2}, {0, 3}}).status().message(), "expected each rank in one executor, found ranks 0-2 in ranks 2-3");
+  EXPECT_EQ(LocalNetwork::create({{0, 2}, {2, 0}}).status().message(),
+            "expected executors with ranks, found one of none at rank 2");
+  EXPECT_EQ(LocalNetwork::create({{2, 2}, {0, 3}}).status().message(),
+            "expected each rank in one executor, found ranks 0-2 in ranks 2-3");
 }
 
 // A message is read where it lies, and comes back.
@@ -49,7 +51,8 @@ TEST(LocalNetwork, givesAndTakesBack) {
   EXPECT_EQ(network[0]->receive(), nullptr);
 }
 
-// Several threads of three executors send to one: nothing is lost, and each sender's order is kept.
+// Several threads of three executors send to one: nothing is lost, and each
+// sender's order is kept.
 TEST(LocalNetwork, keepsTheOrderOfEachSender) {
   auto network = connect(3);
   constexpr uint32_t count = 2000;
@@ -81,7 +84,8 @@ TEST(LocalNetwork, keepsTheOrderOfEachSender) {
     sender.join();
   for (uint32_t from : {1, 2}) {
     uint32_t back = 0;
-    for (Message *message = network[from]->receive(); message; message = message->next)
+    for (Message *message = network[from]->receive(); message;
+         message = message->next)
       ++back;
     EXPECT_EQ(back, count);
   }
@@ -104,11 +108,13 @@ TEST(LocalNetwork, abortReachesEverybody) {
   for (const auto &endpoint : network) {
     EXPECT_TRUE(endpoint->isAborted());
     EXPECT_EQ(endpoint->abortReason().code(), StatusCode::outOfRange);
-    EXPECT_EQ(endpoint->abortReason().message(), "executor 1 (ranks 2-3) has given up: too many rows");
+    EXPECT_EQ(endpoint->abortReason().message(),
+              "executor 1 (ranks 2-3) has given up: too many rows");
   }
 }
 
-// After an abort nobody begins to read, and memory is free when those who had begun are done.
+// After an abort nobody begins to read, and memory is free when those who had
+// begun are done.
 TEST(LocalNetwork, memoryIsFreeAfterAnAbort) {
   auto network = connect(2);
   auto bytes = std::make_unique<std::array<std::byte, 1 << 16>>();

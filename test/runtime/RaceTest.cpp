@@ -8,8 +8,9 @@ using namespace lockstep::runtime::test;
 
 namespace {
 
-/// A step as the compiler makes it: private gradients, reduced into shared memory, a uniform update
-/// in a once section, a private use of the new value; twice, in a loop.
+/// A step as the compiler makes it: private gradients, reduced into shared
+/// memory, a uniform update in a once section, a private use of the new value;
+/// twice, in a loop.
 struct Step {
   explicit Step(TestProgram &p, uint32_t group = 0) {
     gradient = p.buffer(Space::replica, ElementType::f32, {256});
@@ -24,7 +25,8 @@ struct Step {
     uint32_t head = p.branchGreaterEqual(i, two);
     p.launch("nothing", {weight}, {gradient});
     p.launch("nothing", {gradient}, {gradient});
-    p.start(CollectiveKind::all_reduce, Reduction::sum, reduce, {gradient}, {sum}, group);
+    p.start(CollectiveKind::all_reduce, Reduction::sum, reduce, {gradient},
+            {sum}, group);
     p.wait(reduce);
     p.launch("nothing", {sum, weight}, {local});
     p.once(update);
@@ -66,14 +68,15 @@ TEST(Races, launchPassesEarly) {
   EXPECT_EQ(status.code(), StatusCode::race);
 }
 
-// "Shared bytes are written only inside a once at which every replica has arrived": a slow reader
-// of the previous value would be overtaken.
+// "Shared bytes are written only inside a once at which every replica has
+// arrived": a slow reader of the previous value would be overtaken.
 TEST(Races, onceRunsEarly) {
   TestProgram p(2);
   Step step(p);
   Status status = check(p, BrokenRule::onceRunsEarly);
   EXPECT_EQ(status.code(), StatusCode::race);
-  EXPECT_NE(status.message().find("of space variable"), std::string::npos) << status.message();
+  EXPECT_NE(status.message().find("of space variable"), std::string::npos)
+      << status.message();
 }
 
 // "Only then does any wait return."
@@ -82,7 +85,8 @@ TEST(Races, waitReturnsEarly) {
   Step step(p);
   Status status = check(p, BrokenRule::waitReturnsEarly);
   EXPECT_EQ(status.code(), StatusCode::race);
-  EXPECT_NE(status.message().find("of space shared"), std::string::npos) << status.message();
+  EXPECT_NE(status.message().find("of space shared"), std::string::npos)
+      << status.message();
 }
 
 // Both commands of a race are named, with their lines.
@@ -94,8 +98,10 @@ TEST(Races, sharedWritesAnywhere) {
   p.ret();
   Status status = check(p, BrokenRule::sharedWritesAnywhere);
   EXPECT_EQ(status.code(), StatusCode::race);
-  EXPECT_EQ(status.message(), "race in program 'main': command 0 'launch 'nothing'' (train.py:42) of replica 1 writes "
-                              "bytes 0 to 1024 of space shared, which command 0 'launch 'nothing'' (train.py:42) of "
+  EXPECT_EQ(status.message(), "race in program 'main': command 0 'launch "
+                              "'nothing'' (train.py:42) of replica 1 writes "
+                              "bytes 0 to 1024 of space shared, which command "
+                              "0 'launch 'nothing'' (train.py:42) of "
                               "replica 0 writes, and nothing orders the two");
 }
 
@@ -104,18 +110,21 @@ TEST(Races, subgroupResultsShared) {
   TestProgram p(4);
   uint32_t a = p.buffer(Space::replica, ElementType::f32, {256});
   uint32_t shared = p.buffer(Space::shared, ElementType::f32, {256});
-  for (const auto &ranks : {std::vector<uint32_t>{0, 1}, std::vector<uint32_t>{2, 3}}) {
+  for (const auto &ranks :
+       {std::vector<uint32_t>{0, 1}, std::vector<uint32_t>{2, 3}}) {
     uint32_t channel = p.channel();
-    p.start(CollectiveKind::all_reduce, Reduction::sum, channel, {a}, {shared}, p.group(ranks));
+    p.start(CollectiveKind::all_reduce, Reduction::sum, channel, {a}, {shared},
+            p.group(ranks));
     p.wait(channel);
   }
   p.launch("nothing", {shared}, {});
   p.ret();
-  EXPECT_EQ(check(p, BrokenRule::subgroupResultsShared).code(), StatusCode::race);
+  EXPECT_EQ(check(p, BrokenRule::subgroupResultsShared).code(),
+            StatusCode::race);
 }
 
-// "Operands of a collective belong to it from its start": writing one before the wait is a race,
-// in whatever order it happened.
+// "Operands of a collective belong to it from its start": writing one before
+// the wait is a race, in whatever order it happened.
 TEST(Races, operandWrittenBeforeWait) {
   TestProgram p(2);
   uint32_t a = p.buffer(Space::replica, ElementType::f32, {256});
@@ -127,7 +136,8 @@ TEST(Races, operandWrittenBeforeWait) {
   p.ret();
   Status status = check(p);
   EXPECT_EQ(status.code(), StatusCode::race);
-  EXPECT_NE(status.message().find("'start all_reduce sum channel 0'"), std::string::npos);
+  EXPECT_NE(status.message().find("'start all_reduce sum channel 0'"),
+            std::string::npos);
 }
 
 // Reading a result before the wait.
@@ -142,7 +152,8 @@ TEST(Races, resultReadBeforeWait) {
   EXPECT_EQ(check(p).code(), StatusCode::race);
 }
 
-// A collective may write over what replicas have read before they arrived at it.
+// A collective may write over what replicas have read before they arrived at
+// it.
 TEST(Races, collectiveIsABarrierForItsResults) {
   TestProgram p(3);
   uint32_t a = p.buffer(Space::replica, ElementType::f32, {256});

@@ -14,7 +14,8 @@ using namespace lockstep::runtime::test;
 
 namespace {
 
-// All levels of x86-64 that this CPU has give the same bits, special values included.
+// All levels of x86-64 that this CPU has give the same bits, special values
+// included.
 TEST(ReduceKernels, levelsAgree) {
   constexpr int64_t count = 1037;
   std::mt19937 random(3);
@@ -25,7 +26,8 @@ TEST(ReduceKernels, levelsAgree) {
   for (int e = 1; e <= int(ElementType::MAX); ++e)
     for (int r = 1; r <= int(Reduction::MAX); ++r) {
       auto element = ElementType(e);
-      std::vector<std::vector<std::byte>> sources(7, std::vector<std::byte>(count * 8));
+      std::vector<std::vector<std::byte>> sources(
+          7, std::vector<std::byte>(count * 8));
       std::vector<const std::byte *> pointers;
       for (auto &source : sources) {
         for (std::byte &byte : source)
@@ -34,9 +36,12 @@ TEST(ReduceKernels, levelsAgree) {
       }
       std::vector<std::vector<std::byte>> results;
       for (const char *level : levels) {
-        const ReduceFunctions &functions = reduceFunctions(element, Reduction(r), level);
-        std::vector<std::byte> acc(count * 8), out(count * 8), scratch(reduceScratchBlocks(7) * reduceBlockBytes);
-        reduceTree(functions, acc.data(), pointers.data(), 7, count, scratch.data());
+        const ReduceFunctions &functions =
+            reduceFunctions(element, Reduction(r), level);
+        std::vector<std::byte> acc(count * 8), out(count * 8),
+            scratch(reduceScratchBlocks(7) * reduceBlockBytes);
+        reduceTree(functions, acc.data(), pointers.data(), 7, count,
+                   scratch.data());
         functions.store(out.data(), acc.data(), count);
         results.push_back(std::move(out));
       }
@@ -56,7 +61,8 @@ TEST(ReduceKernels, levelsAgree) {
           return std::isnan(u) && std::isnan(v);
         case ElementType::f16:
         case ElementType::bf16: {
-          uint16_t p, q, infinity = element == ElementType::f16 ? 0x7c00 : 0x7f80;
+          uint16_t p, q,
+              infinity = element == ElementType::f16 ? 0x7c00 : 0x7f80;
           std::memcpy(&p, a, 2), std::memcpy(&q, b, 2);
           return (p & 0x7fff) > infinity && (q & 0x7fff) > infinity;
         }
@@ -66,14 +72,19 @@ TEST(ReduceKernels, levelsAgree) {
       };
       for (const auto &result : results)
         for (int64_t i = 0; i < count; ++i)
-          ASSERT_TRUE(same(result.data() + i * int64_t(elementSize(element)), results[0].data() + i * int64_t(elementSize(element))))
-              << elementName(element) << " " << artifact::EnumNameReduction(Reduction(r));
+          ASSERT_TRUE(
+              same(result.data() + i * int64_t(elementSize(element)),
+                   results[0].data() + i * int64_t(elementSize(element))))
+              << elementName(element) << " "
+              << artifact::EnumNameReduction(Reduction(r));
     }
 }
 
-// Five values of one half ulp each, added to 1 in f16: adding in f16 would lose all of them.
+// Five values of one half ulp each, added to 1 in f16: adding in f16 would lose
+// all of them.
 TEST(ReduceKernels, sixteenBitsAccumulateInThirtyTwo) {
-  const ReduceFunctions &functions = reduceFunctions(ElementType::f16, Reduction::sum);
+  const ReduceFunctions &functions =
+      reduceFunctions(ElementType::f16, Reduction::sum);
   _Float16 one = 1, half = _Float16(1.0f / 2048);
   const std::byte *sources[6];
   for (auto &source : sources)
@@ -82,7 +93,8 @@ TEST(ReduceKernels, sixteenBitsAccumulateInThirtyTwo) {
   std::vector<std::byte> scratch(reduceScratchBlocks(6) * reduceBlockBytes);
   float sum;
   _Float16 rounded;
-  reduceTree(functions, reinterpret_cast<std::byte *>(&sum), sources, 6, 1, scratch.data());
+  reduceTree(functions, reinterpret_cast<std::byte *>(&sum), sources, 6, 1,
+             scratch.data());
   functions.store(&rounded, &sum, 1);
   EXPECT_EQ(sum, 1.0f + 5.0f / 2048);
   EXPECT_EQ(float(rounded), float(_Float16(1.0f + 5.0f / 2048)));

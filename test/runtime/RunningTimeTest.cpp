@@ -14,10 +14,14 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Each wait ends `late` after it was to end, as in a process that is stopped meanwhile.
+/// Each wait ends `late` after it was to end, as in a process that is stopped
+/// meanwhile.
 struct LateClock final : Clock {
   Duration now() override { return time; }
-  void waitUntil(std::unique_lock<std::mutex> &, std::condition_variable &, Duration until) override { time = until + late; }
+  void waitUntil(std::unique_lock<std::mutex> &, std::condition_variable &,
+                 Duration until) override {
+    time = until + late;
+  }
 
   Duration time = 1h, late{};
 };
@@ -41,7 +45,8 @@ TEST(RunningTime, suspensionsDoNotCount) {
   EXPECT_EQ(afterWaits(stopped, 8), 16s);
 }
 
-// After a suspension that is longer than the deadline, there is still time for who has been waited for.
+// After a suspension that is longer than the deadline, there is still time for
+// who has been waited for.
 TEST(RunningTime, watchdogLooksSeveralTimes) {
   LateClock clock;
   clock.late = 24h;
@@ -58,7 +63,8 @@ TEST(RunningTime, watchdogLooksSeveralTimes) {
         return true;
       },
       [](uint64_t, Clock::Duration) {});
-  // The first look finds a new run; of each wait afterwards two of eight seconds count.
+  // The first look finds a new run; of each wait afterwards two of eight
+  // seconds count.
   EXPECT_EQ(looksBeforeExpiry.get_future().get(), 5);
 }
 

@@ -11,7 +11,8 @@ using namespace lockstep::runtime::test;
 namespace {
 
 void addHalf(void *const *buffers, const int64_t *, int64_t) {
-  auto *w = static_cast<const float *>(buffers[0]), *bias = static_cast<const float *>(buffers[1]);
+  auto *w = static_cast<const float *>(buffers[0]),
+       *bias = static_cast<const float *>(buffers[1]);
   auto *out = static_cast<float *>(buffers[2]);
   for (int i = 0; i < 6; ++i)
     out[i] = w[i] * 0.5f + bias[i];
@@ -22,22 +23,27 @@ void descend(void *const *buffers, const int64_t *, int64_t) {
     w[i] -= 0.125f * static_cast<const float *>(buffers[0])[i];
 }
 
-/// Two servers have half of a variable each; the workers pull it, and push what the servers then add up and subtract.
+/// Two servers have half of a variable each; the workers pull it, and push what
+/// the servers then add up and subtract.
 void buildPushPull(TestProgram &p, uint32_t workers) {
   std::vector<uint32_t> ranks(workers + 1), bias, group;
   for (int s = 0; s < 2; ++s) {
-    bias.push_back(p.variable("bias" + std::to_string(s), ElementType::f32, {6}, true));
+    bias.push_back(
+        p.variable("bias" + std::to_string(s), ElementType::f32, {6}, true));
     std::iota(ranks.begin(), ranks.end(), 0u);
     ranks.back() = workers + uint32_t(s);
     group.push_back(p.group(ranks));
   }
   for (uint32_t s = 0; s < 2; ++s) {
     auto root = int32_t(p.role("server" + std::to_string(s)));
-    uint32_t shard = p.variable("shard" + std::to_string(s), ElementType::f32, {6});
+    uint32_t shard =
+        p.variable("shard" + std::to_string(s), ElementType::f32, {6});
     uint32_t sum = p.buffer(Space::replica, ElementType::f32, {6});
-    p.start(CollectiveKind::broadcast, Reduction::none, p.channel(2 * s), {shard}, {}, group[s], 0, root);
+    p.start(CollectiveKind::broadcast, Reduction::none, p.channel(2 * s),
+            {shard}, {}, group[s], 0, root);
     p.wait(2 * s);
-    p.start(CollectiveKind::reduce, Reduction::sum, p.channel(2 * s + 1), {}, {sum}, group[s], 0, root);
+    p.start(CollectiveKind::reduce, Reduction::sum, p.channel(2 * s + 1), {},
+            {sum}, group[s], 0, root);
     p.wait(2 * s + 1);
     p.call(descend, {sum}, {shard});
     p.ret();
@@ -46,13 +52,15 @@ void buildPushPull(TestProgram &p, uint32_t workers) {
   std::vector<uint32_t> pulled, gradient;
   for (uint32_t s = 0; s < 2; ++s) {
     pulled.push_back(p.buffer(Space::shared, ElementType::f32, {6}));
-    p.start(CollectiveKind::broadcast, Reduction::none, p.channel(2 * s), {}, {pulled[s]}, group[s], 0, int32_t(workers + s));
+    p.start(CollectiveKind::broadcast, Reduction::none, p.channel(2 * s), {},
+            {pulled[s]}, group[s], 0, int32_t(workers + s));
   }
   for (uint32_t s = 0; s < 2; ++s) {
     p.wait(2 * s);
     gradient.push_back(p.buffer(Space::replica, ElementType::f32, {6}));
     p.call(addHalf, {pulled[s], bias[s]}, {gradient[s]});
-    p.start(CollectiveKind::reduce, Reduction::sum, p.channel(2 * s + 1), {gradient[s]}, {}, group[s], 0, int32_t(workers + s));
+    p.start(CollectiveKind::reduce, Reduction::sum, p.channel(2 * s + 1),
+            {gradient[s]}, {}, group[s], 0, int32_t(workers + s));
   }
   for (uint32_t s = 0; s < 2; ++s)
     p.wait(2 * s + 1);
@@ -66,7 +74,8 @@ float sumOf(std::span<const float> values) {
   return sumOf(values.first(half)) + sumOf(values.subspan(half));
 }
 
-// A hundred steps on workers in one to three executors, against the same arithmetic in a loop.
+// A hundred steps on workers in one to three executors, against the same
+// arithmetic in a loop.
 TEST(Servers, pullPushAndUpdate) {
   constexpr int steps = 100;
   for (uint32_t workers : {1, 3, 4})
@@ -79,14 +88,18 @@ TEST(Servers, pullPushAndUpdate) {
           parts.push_back({"worker", ranks});
         parts.push_back({"server0", {workers, 1}});
         parts.push_back({"server1", {workers + 1, 1}});
-        Executors cluster(p.artifact(), parts, [&](uint32_t) { return SessionOptions{.workers = threads}; });
+        Executors cluster(p.artifact(), parts, [&](uint32_t) {
+          return SessionOptions{.workers = threads};
+        });
         std::vector<std::vector<float>> bias(workers, std::vector<float>(12));
         for (uint32_t rank = 0; rank < workers; ++rank) {
           for (int i = 0; i < 12; ++i)
             bias[rank][size_t(i)] = 1.0f / float(rank + 3 * i + 1);
           auto [session, replica] = cluster.find(rank);
-          std::memcpy(session->variable("bias0", replica).data(), bias[rank].data(), 24);
-          std::memcpy(session->variable("bias1", replica).data(), bias[rank].data() + 6, 24);
+          std::memcpy(session->variable("bias0", replica).data(),
+                      bias[rank].data(), 24);
+          std::memcpy(session->variable("bias1", replica).data(),
+                      bias[rank].data() + 6, 24);
         }
         for (const Status &status : cluster.run("main", steps))
           ASSERT_TRUE(status.ok()) << status.message();
@@ -99,9 +112,12 @@ TEST(Servers, pullPushAndUpdate) {
             w[i] -= 0.125f * sumOf(gradients);
           }
         for (uint32_t s = 0; s < 2; ++s) {
-          std::span<std::byte> shard = cluster.find(workers + s).first->variable("shard" + std::to_string(s));
+          std::span<std::byte> shard =
+              cluster.find(workers + s)
+                  .first->variable("shard" + std::to_string(s));
           ASSERT_EQ(shard.size(), 24u);
-          EXPECT_EQ(std::memcmp(shard.data(), w.data() + 6 * s, 24), 0) << workers << " workers on " << executors;
+          EXPECT_EQ(std::memcmp(shard.data(), w.data() + 6 * s, 24), 0)
+              << workers << " workers on " << executors;
         }
       }
 }
@@ -112,7 +128,8 @@ TEST(Servers, sessionsOfARole) {
   buildPushPull(p, 3);
   auto artifact = p.artifact();
   auto network = *LocalNetwork::create({{0, 3}, {3, 1}, {4, 1}});
-  auto server = Session::create(artifact, {.role = "server1", .network = network[2]});
+  auto server =
+      Session::create(artifact, {.role = "server1", .network = network[2]});
   ASSERT_TRUE(server.ok()) << server.status().message();
   EXPECT_EQ((*server)->replicas(), 1u);
   ASSERT_EQ((*server)->variables().size(), 1u);
@@ -126,17 +143,25 @@ TEST(Servers, refusesRanks) {
   buildPushPull(p, 3);
   auto artifact = p.artifact();
   auto network = *LocalNetwork::create({{0, 3}, {3, 1}});
-  auto error = [&](SessionOptions options) { return Session::create(artifact, std::move(options)).status().message(); };
-  EXPECT_EQ(error({.role = "evaluator"}), "the artifact has no role 'evaluator'");
-  EXPECT_EQ(error({.firstRank = 2, .rankCount = 2}), "role 'worker' has 3 ranks from 0, found 2 from 2");
-  EXPECT_EQ(error({.firstRank = 0, .rankCount = 2, .network = network[0]}),
-            "the network's executor 0 has 3 ranks from 0, the session 2 from 0");
-  EXPECT_EQ(error({}), "train.py:42: program 'main': start broadcast channel 0: it has ranks outside of this session (3 from 0 of role "
-                       "'worker'), which has no network");
+  auto error = [&](SessionOptions options) {
+    return Session::create(artifact, std::move(options)).status().message();
+  };
+  EXPECT_EQ(error({.role = "evaluator"}),
+            "the artifact has no role 'evaluator'");
+  EXPECT_EQ(error({.firstRank = 2, .rankCount = 2}),
+            "role 'worker' has 3 ranks from 0, found 2 from 2");
+  EXPECT_EQ(
+      error({.firstRank = 0, .rankCount = 2, .network = network[0]}),
+      "the network's executor 0 has 3 ranks from 0, the session 2 from 0");
+  EXPECT_EQ(error({}),
+            "train.py:42: program 'main': start broadcast channel 0: it has "
+            "ranks outside of this session (3 from 0 of role "
+            "'worker'), which has no network");
   auto session = Session::create(artifact, {.network = network[0]});
   ASSERT_TRUE(session.ok());
   EXPECT_EQ((*session)->run("main").message(),
-            "train.py:42: program 'main': start broadcast channel 2: no executor of the network has rank 4");
+            "train.py:42: program 'main': start broadcast channel 2: no "
+            "executor of the network has rank 4");
 }
 
 } // namespace

@@ -12,7 +12,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// w = sum of all own, in a once section on channel 1; own = own + 1; a barrier on channel 2.
+/// w = sum of all own, in a once section on channel 1; own = own + 1; a barrier
+/// on channel 2.
 void build(TestProgram &p) {
   uint32_t own = p.variable("own", ElementType::i64, {}, /*perReplica=*/true);
   uint32_t w = p.variable("w", ElementType::i64, {});
@@ -37,19 +38,28 @@ int64_t valueOf(const VariableValue &value) {
   return result;
 }
 
-/// A cluster whose replica 3 does not come to the barrier; its variables are w = 5, own = 10, 11, ...
+/// A cluster whose replica 3 does not come to the barrier; its variables are w
+/// = 5, own = 10, 11, ...
 struct Failing {
   Failing(bool shadows, unsigned executors, const char *fault) : program(4) {
     build(program);
-    ClusterOptions options{.session = {.workers = 2, .clock = &clock, .injections = {fault}, .shadowVariables = shadows},
+    ClusterOptions options{.session = {.workers = 2,
+                                       .clock = &clock,
+                                       .injections = {fault},
+                                       .shadowVariables = shadows},
                            .executors = executors};
-    cluster = std::move(*Cluster::create(program.artifact(), std::move(options)));
+    cluster =
+        std::move(*Cluster::create(program.artifact(), std::move(options)));
     set("w", 0, 5);
     for (unsigned replica = 0; replica < 4; ++replica)
       set("own", replica, 10 + replica);
   }
-  void set(std::string_view name, unsigned replica, int64_t value) { cluster->variable(name, replica)->write(bytesOf(value)); }
-  int64_t get(std::string_view name, unsigned replica) { return valueOf(*cluster->variable(name, replica)); }
+  void set(std::string_view name, unsigned replica, int64_t value) {
+    cluster->variable(name, replica)->write(bytesOf(value));
+  }
+  int64_t get(std::string_view name, unsigned replica) {
+    return valueOf(*cluster->variable(name, replica));
+  }
   /// Until replica 3 is missed.
   Status run() { return runWithTime(*cluster, clock, 10s, cluster->workers()); }
 
@@ -61,7 +71,8 @@ struct Failing {
 class Shadow : public testing::TestWithParam<unsigned> {};
 INSTANTIATE_TEST_SUITE_P(Executors, Shadow, testing::Values(1, 2, 4));
 
-// The update had begun, so what is there is no state of a step; with a copy the last one is still there.
+// The update had begun, so what is there is no state of a step; with a copy the
+// last one is still there.
 TEST_P(Shadow, keepsTheStateBeforeAFailedRun) {
   for (bool shadows : {false, true}) {
     Failing failing(shadows, GetParam(), "pause:replica=3,channel=2");
@@ -70,7 +81,8 @@ TEST_P(Shadow, keepsTheStateBeforeAFailedRun) {
     EXPECT_EQ(failing.cluster->variablesRestored(), shadows);
     EXPECT_EQ(failing.get("w", 0), shadows ? 5 : 46);
     for (unsigned replica = 0; replica < 4; ++replica)
-      EXPECT_EQ(failing.get("own", replica), shadows ? 10 + replica : 11 + replica);
+      EXPECT_EQ(failing.get("own", replica),
+                shadows ? 10 + replica : 11 + replica);
   }
 }
 
@@ -83,12 +95,15 @@ TEST_P(Shadow, isNotNeededBeforeTheUpdate) {
   EXPECT_EQ(failing.get("w", 0), 5);
 }
 
-// What a run that has succeeded has written is the state, also if somebody gives up afterwards.
+// What a run that has succeeded has written is the state, also if somebody
+// gives up afterwards.
 TEST_P(Shadow, successIsKept) {
   for (bool shadows : {false, true}) {
     TestProgram p(4);
     build(p);
-    auto cluster = *Cluster::create(p.artifact(), {.session = {.workers = 2, .shadowVariables = shadows}, .executors = GetParam()});
+    auto cluster = *Cluster::create(
+        p.artifact(), {.session = {.workers = 2, .shadowVariables = shadows},
+                       .executors = GetParam()});
     int64_t ten = 10;
     for (unsigned replica = 0; replica < 4; ++replica)
       cluster->variable("own", replica)->write(bytesOf(ten));
@@ -105,7 +120,8 @@ TEST_P(Shadow, successIsKept) {
 
 Session *interrupted;
 
-// Whoever comes back from a long kernel after the run has been given up does not write variables any more.
+// Whoever comes back from a long kernel after the run has been given up does
+// not write variables any more.
 TEST(Interrupted, nobodyBeginsToWrite) {
   TestProgram p(1);
   uint32_t w = p.variable("w", ElementType::i64, {}, true);
@@ -113,7 +129,11 @@ TEST(Interrupted, nobodyBeginsToWrite) {
   uint32_t register9 = p.reg();
   p.setRegister(register9, 9);
   p.launch("add_scalar", {w}, {nine}, {register9});
-  p.call([](void *const *, const int64_t *, int64_t) { interrupted->abort({StatusCode::interrupted, "given up"}); }, {}, {});
+  p.call(
+      [](void *const *, const int64_t *, int64_t) {
+        interrupted->abort({StatusCode::interrupted, "given up"});
+      },
+      {}, {});
   p.copy(nine, w);
   p.ret();
   auto session = p.session({.workers = 1});

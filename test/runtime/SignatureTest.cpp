@@ -21,20 +21,26 @@ VerifyOptions trusting(const std::vector<TestKey> &keys) {
   return options;
 }
 
-Status load(std::span<const std::byte> file, const VerifyOptions &options = {}) { return Artifact::fromMemory(file, options).status(); }
+Status load(std::span<const std::byte> file,
+            const VerifyOptions &options = {}) {
+  return Artifact::fromMemory(file, options).status();
+}
 
-std::vector<std::byte> flipped(std::vector<std::byte> file, size_t position, int bit = 0) {
+std::vector<std::byte> flipped(std::vector<std::byte> file, size_t position,
+                               int bit = 0) {
   file[position] ^= std::byte(1 << bit);
   return file;
 }
 
-// Readers that do not ask for trust read signed artifacts like others, and the artifact itself is the same.
+// Readers that do not ask for trust read signed artifacts like others, and the
+// artifact itself is the same.
 TEST(Signature, isBehindTheArtifact) {
   std::vector<std::byte> plain = smallFile(), file = signedBy(ours, plain);
   ASSERT_EQ(file.size(), plain.size() + signatureTrailerSize);
   EXPECT_TRUE(std::equal(plain.begin(), plain.end(), file.begin()));
   EXPECT_EQ(std::memcmp(&file[plain.size()], "LKSTSIG1", 8), 0);
-  auto loaded = Artifact::fromMemory(file), unsignedOne = Artifact::fromMemory(plain);
+  auto loaded = Artifact::fromMemory(file),
+       unsignedOne = Artifact::fromMemory(plain);
   ASSERT_TRUE(loaded.ok()) << loaded.status().message();
   EXPECT_EQ((*loaded)->signer(), ours.publicKey());
   EXPECT_EQ((*loaded)->content().size(), plain.size());
@@ -45,7 +51,8 @@ TEST(Signature, isBehindTheArtifact) {
 TEST(Signature, sameKeySameBytes) {
   EXPECT_EQ(signedBy(ours, smallFile()), signedBy(ours, smallFile()));
   // Signing again replaces what was there.
-  EXPECT_EQ(signedBy(ours, signedBy(theirs, smallFile())), signedBy(ours, smallFile()));
+  EXPECT_EQ(signedBy(ours, signedBy(theirs, smallFile())),
+            signedBy(ours, smallFile()));
 }
 
 TEST(Signature, anyTrustedKeyWillDo) {
@@ -59,47 +66,62 @@ TEST(Signature, whoIsNotTrustedIsRefused) {
   std::vector<std::byte> plain = smallFile();
   Status none = load(plain, trusting({ours}));
   EXPECT_EQ(none.code(), StatusCode::untrusted);
-  EXPECT_EQ(none.message(), "artifact: not signed: expected a signature by a trusted key, found none");
+  EXPECT_EQ(none.message(), "artifact: not signed: expected a signature by a "
+                            "trusted key, found none");
   Status other = load(signedBy(strangers, plain), trusting({ours, theirs}));
   EXPECT_EQ(other.code(), StatusCode::untrusted);
-  EXPECT_EQ(other.message(), "artifact: signed by a key that is not trusted: expected " + ours.publicKey().fingerprint() + " or " +
-                                 theirs.publicKey().fingerprint() + ", found " + strangers.publicKey().fingerprint());
+  EXPECT_EQ(other.message(),
+            "artifact: signed by a key that is not trusted: expected " +
+                ours.publicKey().fingerprint() + " or " +
+                theirs.publicKey().fingerprint() + ", found " +
+                strangers.publicKey().fingerprint());
   // Nobody is trusted, which is not everybody.
-  EXPECT_EQ(load(signedBy(ours, plain), trusting({})).code(), StatusCode::untrusted);
+  EXPECT_EQ(load(signedBy(ours, plain), trusting({})).code(),
+            StatusCode::untrusted);
 }
 
 // A signature is of one artifact, and under the name of one key.
 TEST(Signature, isNotMovedOrRenamed) {
-  std::vector<std::byte> file = signedBy(ours, smallFile()), other = signedBy(strangers, smallFile());
+  std::vector<std::byte> file = signedBy(ours, smallFile()),
+                         other = signedBy(strangers, smallFile());
   TestProgram p(2);
   p.ret();
   std::vector<std::byte> moved = p.file();
   moved.insert(moved.end(), file.end() - signatureTrailerSize, file.end());
   EXPECT_EQ(load(moved, trusting({ours})).message(),
-            "artifact: altered: its bytes are not those that key " + ours.publicKey().fingerprint() + " has signed");
+            "artifact: altered: its bytes are not those that key " +
+                ours.publicKey().fingerprint() + " has signed");
   EXPECT_EQ(load(moved).code(), StatusCode::corrupted);
   // A stranger's signature under a trusted key.
-  std::copy_n(file.end() - signatureTrailerSize, 40, other.end() - signatureTrailerSize);
+  std::copy_n(file.end() - signatureTrailerSize, 40,
+              other.end() - signatureTrailerSize);
   EXPECT_EQ(load(other, trusting({ours})).code(), StatusCode::corrupted);
   EXPECT_EQ(load(other).code(), StatusCode::corrupted);
 }
 
 TEST(Signature, everyFlippedBitIsRefused) {
   std::vector<std::byte> file = signedBy(ours, smallFile());
-  size_t content = file.size() - signatureTrailerSize, key = content + 8, signature = key + 32;
+  size_t content = file.size() - signatureTrailerSize, key = content + 8,
+         signature = key + 32;
   VerifyOptions options = trusting({ours, theirs});
   for (size_t i = 0; i < file.size(); ++i)
-    // Each bit of the trailer; one bit in each byte of the content, of which one bit is like another to a signature.
-    for (int bit = i < content ? int(i % 8) : 0; bit < 8; bit += i < content ? 8 : 1) {
+    // Each bit of the trailer; one bit in each byte of the content, of which
+    // one bit is like another to a signature.
+    for (int bit = i < content ? int(i % 8) : 0; bit < 8;
+         bit += i < content ? 8 : 1) {
       std::vector<std::byte> damaged = flipped(file, i, bit);
       ASSERT_FALSE(load(damaged).ok()) << "byte " << i << ", bit " << bit;
-      bool looksUnsigned = i >= content && i < key, looksForeign = i >= key && i < signature, isIdentifier = i >= 4 && i < 8;
-      std::string expected = looksUnsigned  ? "artifact: not signed"
-                             : looksForeign ? "artifact: signed by a key that is not trusted"
-                             : isIdentifier ? "artifact: not a Lockstep artifact"
-                                            : "artifact: altered";
+      bool looksUnsigned = i >= content && i < key,
+           looksForeign = i >= key && i < signature,
+           isIdentifier = i >= 4 && i < 8;
+      std::string expected =
+          looksUnsigned  ? "artifact: not signed"
+          : looksForeign ? "artifact: signed by a key that is not trusted"
+          : isIdentifier ? "artifact: not a Lockstep artifact"
+                         : "artifact: altered";
       std::string message = load(damaged, options).message();
-      ASSERT_EQ(message.substr(0, expected.size()), expected) << "byte " << i << ", bit " << bit;
+      ASSERT_EQ(message.substr(0, expected.size()), expected)
+          << "byte " << i << ", bit " << bit;
     }
   EXPECT_TRUE(load(file, options).ok());
 }
@@ -114,7 +136,8 @@ TEST(Signature, everyTruncationIsRefused) {
     ASSERT_EQ(load(cut).ok(), size == content) << size << " bytes";
   }
   EXPECT_EQ(load({file.data(), file.size() - 1}, trusting({ours})).message(),
-            "artifact: not signed: expected a signature by a trusted key, found none");
+            "artifact: not signed: expected a signature by a trusted key, "
+            "found none");
 }
 
 TEST(Signature, nothingMayBeBehindIt) {
@@ -122,19 +145,23 @@ TEST(Signature, nothingMayBeBehindIt) {
   size_t size = file.size() - signatureTrailerSize;
   file.push_back(std::byte(0));
   EXPECT_EQ(load(file, trusting({ours})).code(), StatusCode::untrusted);
-  EXPECT_EQ(load(file).message(), "artifact: corrupted: expected " + std::to_string(size) + " bytes, found " + std::to_string(file.size()));
+  EXPECT_EQ(load(file).message(), "artifact: corrupted: expected " +
+                                      std::to_string(size) + " bytes, found " +
+                                      std::to_string(file.size()));
   // Nor may anything be between, though it is signed.
   std::vector<std::byte> twice = smallFile();
   twice.push_back(std::byte(0));
   EXPECT_EQ(load(signedBy(ours, twice), trusting({ours})).message(),
-            "artifact: corrupted: expected " + std::to_string(size) + " bytes, found " + std::to_string(size + 1));
+            "artifact: corrupted: expected " + std::to_string(size) +
+                " bytes, found " + std::to_string(size + 1));
 }
 
 // A signature says whose it is, not that it is right.
 TEST(Signature, doesNotReplaceVerification) {
   std::vector<std::byte> damaged = flipped(smallFile(), smallFile().size() - 1);
-  EXPECT_EQ(load(signedBy(ours, damaged), trusting({ours})).message(),
-            "artifact: corrupted: its bytes do not have the SHA-256 digest it names");
+  EXPECT_EQ(
+      load(signedBy(ours, damaged), trusting({ours})).message(),
+      "artifact: corrupted: its bytes do not have the SHA-256 digest it names");
 }
 
 // What cannot be told from a signature is not written.
@@ -145,7 +172,9 @@ TEST(Signature, artifactsDoNotEndLikeOne) {
   p.writer.addSegment(constants);
   auto file = p.writer.finish();
   ASSERT_FALSE(file.ok());
-  EXPECT_EQ(file.status().message(), "an artifact must not end in bytes that look like a signature of it");
+  EXPECT_EQ(
+      file.status().message(),
+      "an artifact must not end in bytes that look like a signature of it");
 }
 
 } // namespace

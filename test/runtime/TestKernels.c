@@ -1,4 +1,5 @@
-/* Kernels of the runtime's tests, compiled to a shared object that tests embed in artifacts. */
+/* Kernels of the runtime's tests, compiled to a shared object that tests embed
+ * in artifacts. */
 #include "TakesAny.h"
 
 #include <stdint.h>
@@ -6,7 +7,8 @@
 
 typedef void Kernel(void *const *buffers, const int64_t *scalars, int64_t tile);
 
-/* Calls the function whose address is in the first buffer with the remaining buffers. */
+/* Calls the function whose address is in the first buffer with the remaining
+ * buffers. */
 void call(void *const *buffers, const int64_t *scalars, int64_t tile) {
   Kernel *function;
   memcpy(&function, buffers[0], sizeof(function));
@@ -14,7 +16,9 @@ void call(void *const *buffers, const int64_t *scalars, int64_t tile) {
 }
 
 /* The same as a launch with 64 tiles. */
-void call_tiles(void *const *buffers, const int64_t *scalars, int64_t tile) { call(buffers, scalars, tile); }
+void call_tiles(void *const *buffers, const int64_t *scalars, int64_t tile) {
+  call(buffers, scalars, tile);
+}
 
 /* out[0] = in[0] + scalars[0] */
 void add_scalar(void *const *buffers, const int64_t *scalars, int64_t tile) {
@@ -38,7 +42,9 @@ void nothing(void *const *buffers, const int64_t *scalars, int64_t tile) {
 }
 
 /* Says nothing of its arguments, as code of earlier compilers. */
-void silent(void *const *buffers, const int64_t *scalars, int64_t tile) { nothing(buffers, scalars, tile); }
+void silent(void *const *buffers, const int64_t *scalars, int64_t tile) {
+  nothing(buffers, scalars, tile);
+}
 
 TAKES_ANY(call);
 TAKES_ANY(call_tiles);

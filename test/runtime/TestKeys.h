@@ -25,11 +25,14 @@ struct TestKey {
 
 /// A file in memory with this text.
 struct TextFile : MemoryFile {
-  explicit TextFile(const std::string &text) : MemoryFile(reinterpret_cast<const uint8_t *>(text.data()), text.size()) {}
+  explicit TextFile(const std::string &text)
+      : MemoryFile(reinterpret_cast<const uint8_t *>(text.data()),
+                   text.size()) {}
 };
 
 /// The artifact, signed.
-std::vector<std::byte> signedBy(const TestKey &key, std::vector<std::byte> file);
+std::vector<std::byte> signedBy(const TestKey &key,
+                                std::vector<std::byte> file);
 
 } // namespace lockstep::runtime::test
 

@@ -12,12 +12,14 @@ namespace lockstep::runtime::test {
 std::vector<std::byte> readFile(const std::string &path) {
   std::ifstream stream(path, std::ios::binary);
   EXPECT_TRUE(stream.good()) << path;
-  std::vector<char> bytes((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
+  std::vector<char> bytes((std::istreambuf_iterator<char>(stream)),
+                          std::istreambuf_iterator<char>());
   const auto *begin = reinterpret_cast<const std::byte *>(bytes.data());
   return {begin, begin + bytes.size()};
 }
 
-static std::unique_ptr<artifact::TensorTypeT> type(ElementType element, std::vector<int64_t> shape) {
+static std::unique_ptr<artifact::TensorTypeT> type(ElementType element,
+                                                   std::vector<int64_t> shape) {
   auto result = std::make_unique<artifact::TensorTypeT>();
   result->element = element;
   result->shape = std::move(shape);
@@ -41,7 +43,8 @@ TestProgram::TestProgram(uint32_t replicas) {
   binary->target = "x86-64";
   binary->segment = writer.addSegment(readFile(LOCKSTEP_TEST_KERNELS));
   tables.binaries.push_back(std::move(binary));
-  for (const char *symbol : {"call", "call_tiles", "add_scalar", "twice_tiles", "nothing"}) {
+  for (const char *symbol :
+       {"call", "call_tiles", "add_scalar", "twice_tiles", "nothing"}) {
     auto kernel = std::make_unique<artifact::KernelT>();
     kernel->symbol = symbol;
     kernel->grid = std::string_view(symbol).ends_with("_tiles") ? 64 : 1;
@@ -61,7 +64,8 @@ uint32_t TestProgram::role(const std::string &name, uint32_t ranks) {
   if (tables.roles.empty()) {
     add("worker", 0, tables.replicas);
     std::swap(tables.roles[0]->variable_size, tables.variable_size);
-    std::swap(tables.roles[0]->replica_variable_size, tables.replica_variable_size);
+    std::swap(tables.roles[0]->replica_variable_size,
+              tables.replica_variable_size);
   }
   uint32_t first = tables.roles.back()->first_rank + tables.roles.back()->ranks;
   add(name, first, ranks);
@@ -95,9 +99,11 @@ uint64_t &TestProgram::spaceSize(Space space) {
   case Space::shared:
     return program->shared_size;
   case Space::variable:
-    return hasRoles ? writer.tables.roles[roleIndex()]->variable_size : writer.tables.variable_size;
+    return hasRoles ? writer.tables.roles[roleIndex()]->variable_size
+                    : writer.tables.variable_size;
   case Space::replica_variable:
-    return hasRoles ? writer.tables.roles[roleIndex()]->replica_variable_size : writer.tables.replica_variable_size;
+    return hasRoles ? writer.tables.roles[roleIndex()]->replica_variable_size
+                    : writer.tables.replica_variable_size;
   case Space::input:
     return program->input_size;
   case Space::scalar:
@@ -109,12 +115,15 @@ uint64_t &TestProgram::spaceSize(Space space) {
   return none;
 }
 
-uint32_t TestProgram::buffer(Space space, ElementType element, std::vector<int64_t> shape) {
+uint32_t TestProgram::buffer(Space space, ElementType element,
+                             std::vector<int64_t> shape) {
   uint64_t bytes = staticBytes(element, shape).value();
   return dynamicBuffer(space, element, std::move(shape), {}, bytes);
 }
 
-uint32_t TestProgram::dynamicBuffer(Space space, ElementType element, std::vector<int64_t> shape, std::vector<int32_t> registers,
+uint32_t TestProgram::dynamicBuffer(Space space, ElementType element,
+                                    std::vector<int64_t> shape,
+                                    std::vector<int32_t> registers,
                                     uint64_t bytes) {
   auto buffer = std::make_unique<artifact::BufferT>();
   buffer->space = space;
@@ -127,7 +136,8 @@ uint32_t TestProgram::dynamicBuffer(Space space, ElementType element, std::vecto
   return uint32_t(program->buffers.size() - 1);
 }
 
-uint32_t TestProgram::variable(const std::string &name, ElementType element, std::vector<int64_t> shape, bool perReplica) {
+uint32_t TestProgram::variable(const std::string &name, ElementType element,
+                               std::vector<int64_t> shape, bool perReplica) {
   Space space = perReplica ? Space::replica_variable : Space::variable;
   uint32_t index = buffer(space, element, shape);
   auto variable = std::make_unique<artifact::VariableT>();
@@ -140,7 +150,8 @@ uint32_t TestProgram::variable(const std::string &name, ElementType element, std
   return index;
 }
 
-uint32_t TestProgram::scalar(const std::string &name, ElementType element, std::vector<uint8_t> defaultValue) {
+uint32_t TestProgram::scalar(const std::string &name, ElementType element,
+                             std::vector<uint8_t> defaultValue) {
   uint32_t index = buffer(Space::scalar, element, {});
   auto scalar = std::make_unique<artifact::ScalarT>();
   scalar->name = name;
@@ -151,7 +162,8 @@ uint32_t TestProgram::scalar(const std::string &name, ElementType element, std::
   return index;
 }
 
-uint32_t TestProgram::input(const std::string &name, ElementType element, std::vector<int64_t> shape) {
+uint32_t TestProgram::input(const std::string &name, ElementType element,
+                            std::vector<int64_t> shape) {
   uint32_t index = buffer(Space::input, element, shape);
   auto binding = std::make_unique<artifact::BindingT>();
   binding->name = name;
@@ -168,7 +180,9 @@ void TestProgram::output(const std::string &name, uint32_t buffer) {
   program->outputs.push_back(std::move(output));
 }
 
-void TestProgram::constantOutput(const std::string &program, const std::string &name, const std::string &value) {
+void TestProgram::constantOutput(const std::string &program,
+                                 const std::string &name,
+                                 const std::string &value) {
   auto output = std::make_unique<artifact::ConstantOutputT>();
   output->program = program;
   output->name = name;
@@ -192,7 +206,9 @@ template <typename T> uint32_t TestProgram::add(T body) {
   return uint32_t(program->commands.size() - 1);
 }
 
-uint32_t TestProgram::launch(const std::string &symbol, std::vector<uint32_t> reads, std::vector<uint32_t> writes,
+uint32_t TestProgram::launch(const std::string &symbol,
+                             std::vector<uint32_t> reads,
+                             std::vector<uint32_t> writes,
                              std::vector<uint32_t> registers) {
   artifact::LaunchT body;
   for (uint32_t i = 0; i < writer.tables.kernels.size(); ++i)
@@ -206,9 +222,11 @@ uint32_t TestProgram::launch(const std::string &symbol, std::vector<uint32_t> re
   return add(std::move(body));
 }
 
-uint32_t TestProgram::call(KernelFunction function, std::vector<uint32_t> reads, std::vector<uint32_t> writes,
+uint32_t TestProgram::call(KernelFunction function, std::vector<uint32_t> reads,
+                           std::vector<uint32_t> writes,
                            std::vector<uint32_t> registers, bool tiles) {
-  // The address is a constant of the artifact: it is loaded by the process that has built it.
+  // The address is a constant of the artifact: it is loaded by the process that
+  // has built it.
   auto address = std::make_unique<artifact::BufferT>();
   address->space = Space::constant;
   address->offset = constants.size();
@@ -218,11 +236,14 @@ uint32_t TestProgram::call(KernelFunction function, std::vector<uint32_t> reads,
   constants.insert(constants.end(), bytes.begin(), bytes.end());
   program->buffers.push_back(std::move(address));
   reads.insert(reads.begin(), uint32_t(program->buffers.size() - 1));
-  return launch(tiles ? "call_tiles" : "call", std::move(reads), std::move(writes), std::move(registers));
+  return launch(tiles ? "call_tiles" : "call", std::move(reads),
+                std::move(writes), std::move(registers));
 }
 
-uint32_t TestProgram::start(CollectiveKind kind, Reduction reduction, uint32_t channel, std::vector<uint32_t> operands,
-                            std::vector<uint32_t> results, uint32_t group, int32_t axis, int32_t root) {
+uint32_t TestProgram::start(CollectiveKind kind, Reduction reduction,
+                            uint32_t channel, std::vector<uint32_t> operands,
+                            std::vector<uint32_t> results, uint32_t group,
+                            int32_t axis, int32_t root) {
   artifact::StartT body;
   body.kind = kind;
   body.reduction = reduction;
@@ -272,7 +293,8 @@ uint32_t TestProgram::branchUnless(uint32_t condition, uint32_t target) {
   return add(body);
 }
 
-uint32_t TestProgram::branchGreaterEqual(uint32_t lhs, uint32_t rhs, uint32_t target) {
+uint32_t TestProgram::branchGreaterEqual(uint32_t lhs, uint32_t rhs,
+                                         uint32_t target) {
   artifact::BranchGreaterEqualT body;
   body.lhs = lhs;
   body.rhs = rhs;
@@ -325,7 +347,8 @@ void TestProgram::patch(uint32_t branch) {
 std::vector<std::byte> TestProgram::file() {
   if (!constants.empty() && writer.tables.constants == -1)
     writer.tables.constants = int32_t(writer.addSegment(constants));
-  // Tables that contradict themselves, which tests make too, get no certificates.
+  // Tables that contradict themselves, which tests make too, get no
+  // certificates.
   if (certifies && !verification::certify(writer.tables))
     writer.tables.certificates.clear();
   Expected<std::vector<std::byte>> file = writer.finish();
@@ -333,16 +356,22 @@ std::vector<std::byte> TestProgram::file() {
   return std::move(*file);
 }
 
-std::shared_ptr<const Artifact> TestProgram::artifact(const VerifyOptions &options) {
-  Expected<std::shared_ptr<const Artifact>> result = Artifact::fromMemory(file(), options);
+std::shared_ptr<const Artifact>
+TestProgram::artifact(const VerifyOptions &options) {
+  Expected<std::shared_ptr<const Artifact>> result =
+      Artifact::fromMemory(file(), options);
   EXPECT_TRUE(result.ok()) << result.status().message();
   return result ? *result : nullptr;
 }
 
-std::string TestProgram::error(const VerifyOptions &options) { return Artifact::fromMemory(file(), options).status().message(); }
+std::string TestProgram::error(const VerifyOptions &options) {
+  return Artifact::fromMemory(file(), options).status().message();
+}
 
-std::unique_ptr<Session> TestProgram::session(SessionOptions options, const VerifyOptions &verify) {
-  Expected<std::unique_ptr<Session>> result = Session::create(artifact(verify), std::move(options));
+std::unique_ptr<Session> TestProgram::session(SessionOptions options,
+                                              const VerifyOptions &verify) {
+  Expected<std::unique_ptr<Session>> result =
+      Session::create(artifact(verify), std::move(options));
   EXPECT_TRUE(result.ok()) << result.status().message();
   return result ? std::move(*result) : nullptr;
 }
@@ -358,7 +387,8 @@ std::vector<std::byte> smallFile() {
   p.writer.tables.locations = {"", "train.py:42"};
   p.writer.tables.programs.push_back(std::move(owned));
   p.group({0, 1});
-  std::vector<std::byte> constants = {std::byte(1), std::byte(2), std::byte(3), std::byte(4)};
+  std::vector<std::byte> constants = {std::byte(1), std::byte(2), std::byte(3),
+                                      std::byte(4)};
   p.writer.tables.constants = int32_t(p.writer.addSegment(constants));
   uint32_t a = p.variable("a", ElementType::f32, {4}, true);
   uint32_t r = p.buffer(Space::shared, ElementType::f32, {4});

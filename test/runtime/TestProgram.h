@@ -29,16 +29,19 @@ using artifact::Space;
 /// The bytes of a file; fails the test if it cannot be read.
 std::vector<std::byte> readFile(const std::string &path);
 
-template <typename T> std::span<const std::byte> bytesOf(const T &value) { return std::as_bytes(std::span<const T, 1>(&value, 1)); }
+template <typename T> std::span<const std::byte> bytesOf(const T &value) {
+  return std::as_bytes(std::span<const T, 1>(&value, 1));
+}
 
-/// Assembles an artifact with one program ("main" unless said otherwise), command by command.
-/// Kernels are those of TestKernels.c; buffers are placed one after the other, 64-byte aligned.
+/// Assembles an artifact with one program ("main" unless said otherwise),
+/// command by command. Kernels are those of TestKernels.c; buffers are placed
+/// one after the other, 64-byte aligned.
 class TestProgram {
 public:
   explicit TestProgram(uint32_t replicas);
 
-  /// A role with the next ranks, beside "worker", which has the replicas. From now on everything goes into its program. Returns its first
-  /// rank.
+  /// A role with the next ranks, beside "worker", which has the replicas. From
+  /// now on everything goes into its program. Returns its first rank.
   uint32_t role(const std::string &name, uint32_t ranks = 1);
   /// Goes on with the program of another role.
   void in(const std::string &role);
@@ -46,14 +49,20 @@ public:
   /// A new buffer; returns its index.
   uint32_t buffer(Space space, ElementType element, std::vector<int64_t> shape);
   /// A buffer with dimensions of -1 held in `registers`, and room for `bytes`.
-  uint32_t dynamicBuffer(Space space, ElementType element, std::vector<int64_t> shape, std::vector<int32_t> registers, uint64_t bytes);
+  uint32_t dynamicBuffer(Space space, ElementType element,
+                         std::vector<int64_t> shape,
+                         std::vector<int32_t> registers, uint64_t bytes);
   /// A variable and a buffer for it.
-  uint32_t variable(const std::string &name, ElementType element, std::vector<int64_t> shape, bool perReplica = false);
-  uint32_t scalar(const std::string &name, ElementType element, std::vector<uint8_t> defaultValue = {});
-  uint32_t input(const std::string &name, ElementType element, std::vector<int64_t> shape);
+  uint32_t variable(const std::string &name, ElementType element,
+                    std::vector<int64_t> shape, bool perReplica = false);
+  uint32_t scalar(const std::string &name, ElementType element,
+                  std::vector<uint8_t> defaultValue = {});
+  uint32_t input(const std::string &name, ElementType element,
+                 std::vector<int64_t> shape);
   void output(const std::string &name, uint32_t buffer);
   /// An output of `program` that is no tensor; `value` is JSON.
-  void constantOutput(const std::string &program, const std::string &name, const std::string &value);
+  void constantOutput(const std::string &program, const std::string &name,
+                      const std::string &value);
   uint32_t group(std::vector<uint32_t> ranks);
   uint32_t channel() { return program->channels++; }
   /// The number of a channel that another role has.
@@ -64,12 +73,16 @@ public:
   uint32_t reg() { return program->registers++; }
 
   /// Commands return their index, which is a branch target.
-  uint32_t launch(const std::string &symbol, std::vector<uint32_t> reads, std::vector<uint32_t> writes,
+  uint32_t launch(const std::string &symbol, std::vector<uint32_t> reads,
+                  std::vector<uint32_t> writes,
                   std::vector<uint32_t> registers = {});
-  /// Launches `function`, which then gets `buffers` without the one that holds its address.
-  uint32_t call(KernelFunction function, std::vector<uint32_t> reads, std::vector<uint32_t> writes, std::vector<uint32_t> registers = {},
-                bool tiles = false);
-  uint32_t start(CollectiveKind kind, Reduction reduction, uint32_t channel, std::vector<uint32_t> operands, std::vector<uint32_t> results,
+  /// Launches `function`, which then gets `buffers` without the one that holds
+  /// its address.
+  uint32_t call(KernelFunction function, std::vector<uint32_t> reads,
+                std::vector<uint32_t> writes,
+                std::vector<uint32_t> registers = {}, bool tiles = false);
+  uint32_t start(CollectiveKind kind, Reduction reduction, uint32_t channel,
+                 std::vector<uint32_t> operands, std::vector<uint32_t> results,
                  uint32_t group = 0, int32_t axis = 0, int32_t root = -1);
   uint32_t wait(uint32_t channel);
   uint32_t barrier(uint32_t channel, uint32_t group = 0);
@@ -89,15 +102,18 @@ public:
   /// Sets the target of a branch to the next command.
   void patch(uint32_t branch);
 
-  /// The file; kernels and commands can be changed through `writer.tables` before.
+  /// The file; kernels and commands can be changed through `writer.tables`
+  /// before.
   std::vector<std::byte> file();
   std::shared_ptr<const Artifact> artifact(const VerifyOptions &options = {});
   /// The message with which loading fails.
   std::string error(const VerifyOptions &options = {});
-  std::unique_ptr<Session> session(SessionOptions options = {}, const VerifyOptions &verify = {});
+  std::unique_ptr<Session> session(SessionOptions options = {},
+                                   const VerifyOptions &verify = {});
 
   ArtifactWriter writer;
-  /// Whether `file` proves programs and keeps what it found; else certificates stay as they are.
+  /// Whether `file` proves programs and keeps what it found; else certificates
+  /// stay as they are.
   bool certifies = true;
   artifact::ProgramT *program;
 
@@ -111,15 +127,19 @@ private:
   std::vector<std::byte> constants;
 };
 
-/// A small artifact that uses most tables, without native code, so that tests may try every byte.
+/// A small artifact that uses most tables, without native code, so that tests
+/// may try every byte.
 std::vector<std::byte> smallFile();
 
-/// The path of a file of this test alone, since others may run at the same time; the file is removed with the object.
+/// The path of a file of this test alone, since others may run at the same
+/// time; the file is removed with the object.
 class TemporaryFile {
 public:
   explicit TemporaryFile(const std::string &name)
-      : path(std::filesystem::temp_directory_path() / (std::to_string(::getpid()) + "-" + name)) {}
-  TemporaryFile(TemporaryFile &&other) noexcept : path(std::exchange(other.path, {})) {}
+      : path(std::filesystem::temp_directory_path() /
+             (std::to_string(::getpid()) + "-" + name)) {}
+  TemporaryFile(TemporaryFile &&other) noexcept
+      : path(std::exchange(other.path, {})) {}
   ~TemporaryFile() {
     std::error_code ignored;
     std::filesystem::remove(path, ignored);

@@ -8,8 +8,10 @@ using namespace lockstep::runtime::test;
 
 namespace {
 
-/// What the kernel "nothing" takes from now on: `bytes`, of which the first `reads` are read.
-artifact::ArgumentsT &takes(TestProgram &p, std::vector<uint64_t> bytes, uint32_t reads) {
+/// What the kernel "nothing" takes from now on: `bytes`, of which the first
+/// `reads` are read.
+artifact::ArgumentsT &takes(TestProgram &p, std::vector<uint64_t> bytes,
+                            uint32_t reads) {
   for (auto &kernel : p.writer.tables.kernels)
     if (kernel->symbol == "nothing") {
       kernel->arguments = std::make_unique<artifact::ArgumentsT>();
@@ -20,7 +22,8 @@ artifact::ArgumentsT &takes(TestProgram &p, std::vector<uint64_t> bytes, uint32_
   std::abort();
 }
 
-/// Two buffers of 16 bytes, of which the second begins `offset` bytes behind the first.
+/// Two buffers of 16 bytes, of which the second begins `offset` bytes behind
+/// the first.
 std::pair<uint32_t, uint32_t> buffersApart(TestProgram &p, uint64_t offset) {
   uint32_t a = f32(p, Space::replica, 4), b = f32(p, Space::replica, 4);
   p.program->buffers[b]->offset = p.program->buffers[a]->offset + offset;
@@ -28,27 +31,36 @@ std::pair<uint32_t, uint32_t> buffersApart(TestProgram &p, uint64_t offset) {
 }
 
 const Rule arguments[] = {
-    {"reads", [](TestProgram &p) { takes(p, {16}, 2); }, "kernel 'nothing': reads 2 of 1 arguments"},
+    {"reads", [](TestProgram &p) { takes(p, {16}, 2); },
+     "kernel 'nothing': reads 2 of 1 arguments"},
     {"dynamic", [](TestProgram &p) { takes(p, {16, 16}, 1).dynamic = {0}; },
-     "kernel 'nothing': expected numbers of dynamic dimensions for 2 arguments, found 1"},
+     "kernel 'nothing': expected numbers of dynamic dimensions for 2 "
+     "arguments, found 1"},
     {"inPlace", [](TestProgram &p) { takes(p, {16, 16}, 1).in_place = {0, 0}; },
      "kernel 'nothing': expected the places of 1 results, found 2"},
-    {"inPlaceOfNothing", [](TestProgram &p) { takes(p, {16, 16}, 1).in_place = {1}; },
-     "kernel 'nothing': expected a read or -1 as the place of result 0, found 1"},
+    {"inPlaceOfNothing",
+     [](TestProgram &p) { takes(p, {16, 16}, 1).in_place = {1}; },
+     "kernel 'nothing': expected a read or -1 as the place of result 0, found "
+     "1"},
     {"registers", [](TestProgram &p) { takes(p, {4}, 0).dynamic = {2}; },
-     "kernel 'nothing': expected a register for each of 2 dynamic dimensions, found 0"},
+     "kernel 'nothing': expected a register for each of 2 dynamic dimensions, "
+     "found 0"},
     {"missingArgument",
      [](TestProgram &p) {
        takes(p, {16, 16, 16}, 2);
-       p.launch("nothing", {f32(p, Space::replica, 4)}, {f32(p, Space::replica, 4)});
+       p.launch("nothing", {f32(p, Space::replica, 4)},
+                {f32(p, Space::replica, 4)});
      },
-     "command 0 (train.py:42): expected 2 reads, 1 writes and 0 of working memory for kernel 'nothing', found 1, 1 and 0"},
+     "command 0 (train.py:42): expected 2 reads, 1 writes and 0 of working "
+     "memory for kernel 'nothing', found 1, 1 and 0"},
     {"readInsteadOfWrite",
      [](TestProgram &p) {
        takes(p, {16, 16}, 1);
-       p.launch("nothing", {f32(p, Space::replica, 4), f32(p, Space::replica, 4)}, {});
+       p.launch("nothing",
+                {f32(p, Space::replica, 4), f32(p, Space::replica, 4)}, {});
      },
-     "expected 1 reads, 1 writes and 0 of working memory for kernel 'nothing', found 2, 0 and 0"},
+     "expected 1 reads, 1 writes and 0 of working memory for kernel 'nothing', "
+     "found 2, 0 and 0"},
     {"launchRegisters",
      [](TestProgram &p) {
        takes(p, {}, 0).registers = 1;
@@ -58,13 +70,17 @@ const Rule arguments[] = {
     {"size",
      [](TestProgram &p) {
        takes(p, {16, 32768}, 1);
-       p.launch("nothing", {f32(p, Space::replica, 4)}, {f32(p, Space::replica, 2048)});
+       p.launch("nothing", {f32(p, Space::replica, 4)},
+                {f32(p, Space::replica, 2048)});
      },
      "expected 32768 bytes as argument 1 of kernel 'nothing', found 8192"},
     {"sizeOnlyKnownLater",
      [](TestProgram &p) {
        takes(p, {16}, 1);
-       p.launch("nothing", {p.dynamicBuffer(Space::replica, ElementType::f32, {-1}, {int32_t(p.reg())}, 16)}, {});
+       p.launch("nothing",
+                {p.dynamicBuffer(Space::replica, ElementType::f32, {-1},
+                                 {int32_t(p.reg())}, 16)},
+                {});
      },
      "expected 16 bytes as argument 0 of kernel 'nothing', found up to 16"},
     {"dynamicSize",
@@ -73,27 +89,39 @@ const Rule arguments[] = {
        taken.dynamic = {2};
        taken.registers = 2;
        uint32_t rows = p.reg();
-       p.launch("nothing", {p.dynamicBuffer(Space::replica, ElementType::f32, {-1}, {int32_t(rows)}, 16)}, {}, {rows, rows});
+       p.launch("nothing",
+                {p.dynamicBuffer(Space::replica, ElementType::f32, {-1},
+                                 {int32_t(rows)}, 16)},
+                {}, {rows, rows});
      },
-     "expected 2 dynamic dimensions and 4 bytes for each of their elements as argument 0 of kernel 'nothing', found 1 and 4"},
+     "expected 2 dynamic dimensions and 4 bytes for each of their elements as "
+     "argument 0 of kernel 'nothing', found 1 and 4"},
     {"dynamicElement",
      [](TestProgram &p) {
        artifact::ArgumentsT &taken = takes(p, {8}, 1);
        taken.dynamic = {1};
        taken.registers = 1;
        uint32_t rows = p.reg();
-       p.launch("nothing", {p.dynamicBuffer(Space::replica, ElementType::f32, {-1}, {int32_t(rows)}, 16)}, {}, {rows});
+       p.launch("nothing",
+                {p.dynamicBuffer(Space::replica, ElementType::f32, {-1},
+                                 {int32_t(rows)}, 16)},
+                {}, {rows});
      },
-     "expected 1 dynamic dimensions and 8 bytes for each of their elements as argument 0 of kernel 'nothing', found 1 and 4"},
+     "expected 1 dynamic dimensions and 8 bytes for each of their elements as "
+     "argument 0 of kernel 'nothing', found 1 and 4"},
     {"sizeOfAnother",
      [](TestProgram &p) {
        artifact::ArgumentsT &taken = takes(p, {4}, 1);
        taken.dynamic = {1};
        taken.registers = 1;
        uint32_t rows = p.reg(), other = p.reg();
-       p.launch("nothing", {p.dynamicBuffer(Space::replica, ElementType::f32, {-1}, {int32_t(rows)}, 16)}, {}, {other});
+       p.launch("nothing",
+                {p.dynamicBuffer(Space::replica, ElementType::f32, {-1},
+                                 {int32_t(rows)}, 16)},
+                {}, {other});
      },
-     "expected register 0 for a size of argument 0 of kernel 'nothing', found register 1"},
+     "expected register 0 for a size of argument 0 of kernel 'nothing', found "
+     "register 1"},
     {"scratch",
      [](TestProgram &p) {
        takes(p, {}, 0).scratch = 64;
@@ -107,25 +135,30 @@ const Rule arguments[] = {
        auto [a, b] = buffersApart(p, 12);
        p.launch("nothing", {}, {a, b});
      },
-     "argument 0 of kernel 'nothing' and argument 1 of kernel 'nothing' overlap"},
+     "argument 0 of kernel 'nothing' and argument 1 of kernel 'nothing' "
+     "overlap"},
     {"readOverlapsResult",
      [](TestProgram &p) {
        takes(p, {16, 16}, 1).in_place = {0};
        auto [a, b] = buffersApart(p, 4);
        p.launch("nothing", {a}, {b});
      },
-     "argument 0 of kernel 'nothing' and argument 1 of kernel 'nothing' overlap"},
+     "argument 0 of kernel 'nothing' and argument 1 of kernel 'nothing' "
+     "overlap"},
     {"resultInPlaceOfAnotherRead",
      [](TestProgram &p) {
        takes(p, {16, 16, 16}, 2).in_place = {0};
        uint32_t a = f32(p, Space::replica, 4), b = f32(p, Space::replica, 4);
        p.launch("nothing", {a, b}, {b});
      },
-     "argument 1 of kernel 'nothing' and argument 2 of kernel 'nothing' overlap"},
+     "argument 1 of kernel 'nothing' and argument 2 of kernel 'nothing' "
+     "overlap"},
 };
-INSTANTIATE_TEST_SUITE_P(Arguments, Verifier, testing::ValuesIn(arguments), ruleName);
+INSTANTIATE_TEST_SUITE_P(Arguments, Verifier, testing::ValuesIn(arguments),
+                         ruleName);
 
-// What fits is accepted: sizes that are known and others, working memory, a result in the place of what is read, and the same read twice.
+// What fits is accepted: sizes that are known and others, working memory, a
+// result in the place of what is read, and the same read twice.
 TEST(Verifier, launchesThatFit) {
   TestProgram p(1);
   artifact::ArgumentsT &taken = takes(p, {16, 16, 4, 16}, 3);
@@ -134,8 +167,10 @@ TEST(Verifier, launchesThatFit) {
   taken.scratch = 16;
   taken.registers = 2;
   uint32_t rows = p.reg(), other = p.reg();
-  uint32_t a = f32(p, Space::replica, 4), b = f32(p, Space::replica, 4), scratch = f32(p, Space::replica, 8);
-  uint32_t c = p.dynamicBuffer(Space::replica, ElementType::f32, {-1}, {int32_t(rows)}, 16);
+  uint32_t a = f32(p, Space::replica, 4), b = f32(p, Space::replica, 4),
+           scratch = f32(p, Space::replica, 8);
+  uint32_t c = p.dynamicBuffer(Space::replica, ElementType::f32, {-1},
+                               {int32_t(rows)}, 16);
   p.launch("nothing", {a, b, c}, {a, scratch}, {rows, other});
   p.program->commands.back()->body.AsLaunch()->writes = 1;
   p.launch("nothing", {b, b, c}, {a, scratch}, {rows, other});
@@ -157,18 +192,30 @@ const Rule commands[] = {
        p.program->commands[0]->body.AsLaunch()->kernel = 99;
      },
      "command 0 (train.py:42): kernel 99 does not exist"},
-    {"launchBuffer", [](TestProgram &p) { p.launch("nothing", {5}, {}); }, "buffer 5 does not exist"},
+    {"launchBuffer", [](TestProgram &p) { p.launch("nothing", {5}, {}); },
+     "buffer 5 does not exist"},
     {"launchCounts",
      [](TestProgram &p) {
        p.launch("nothing", {}, {});
        p.program->commands[0]->body.AsLaunch()->writes = 0xffffffff;
      },
      "but names 0"},
-    {"launchWritesConstant", [](TestProgram &p) { p.launch("nothing", {}, {p.input("x", ElementType::f32, {4})}); }, "in space input"},
-    {"launchWritesShared", [](TestProgram &p) { p.launch("nothing", {}, {f32(p, Space::shared, 4)}); },
+    {"launchWritesConstant",
+     [](TestProgram &p) {
+       p.launch("nothing", {}, {p.input("x", ElementType::f32, {4})});
+     },
+     "in space input"},
+    {"launchWritesShared",
+     [](TestProgram &p) {
+       p.launch("nothing", {}, {f32(p, Space::shared, 4)});
+     },
      "in space shared, which all replicas share, outside of a once section"},
-    {"launchRegister", [](TestProgram &p) { p.launch("nothing", {}, {}, {0}); }, "register 0 does not exist"},
-    {"copySize", [](TestProgram &p) { p.copy(f32(p, Space::replica, 4), f32(p, Space::replica, 5)); },
+    {"launchRegister", [](TestProgram &p) { p.launch("nothing", {}, {}, {0}); },
+     "register 0 does not exist"},
+    {"copySize",
+     [](TestProgram &p) {
+       p.copy(f32(p, Space::replica, 4), f32(p, Space::replica, 5));
+     },
      "copies 16 bytes to a buffer of 20 bytes"},
     {"copyOverlap",
      [](TestProgram &p) {
@@ -177,20 +224,27 @@ const Rule commands[] = {
        p.copy(a, b);
      },
      "copies between buffers that overlap"},
-    {"branchCondition", [](TestProgram &p) { p.branchUnless(f32(p, Space::replica, 1)); },
+    {"branchCondition",
+     [](TestProgram &p) { p.branchUnless(f32(p, Space::replica, 1)); },
      "expected an element of type i1 in buffer 0, found f32"},
-    {"loadRegister", [](TestProgram &p) { p.loadRegister(p.reg(), f32(p, Space::replica, 1)); },
+    {"loadRegister",
+     [](TestProgram &p) { p.loadRegister(p.reg(), f32(p, Space::replica, 1)); },
      "expected an element of an integer type in buffer 0, found f32"},
-    {"setRegister", [](TestProgram &p) { p.setRegister(3, 1); }, "register 3 does not exist"},
-    {"barrierGroup", [](TestProgram &p) { p.barrier(p.channel(), 4); }, "group 4 does not exist"},
+    {"setRegister", [](TestProgram &p) { p.setRegister(3, 1); },
+     "register 3 does not exist"},
+    {"barrierGroup", [](TestProgram &p) { p.barrier(p.channel(), 4); },
+     "group 4 does not exist"},
 };
 
-INSTANTIATE_TEST_SUITE_P(Commands, Verifier, testing::ValuesIn(commands), ruleName);
+INSTANTIATE_TEST_SUITE_P(Commands, Verifier, testing::ValuesIn(commands),
+                         ruleName);
 
 const Rule flow[] = {
     {"noCommands", [](TestProgram &) {}, "it has no commands"},
-    {"lastCommand", [](TestProgram &p) { p.launch("nothing", {}, {}); }, "the last command must be a return or a jump"},
-    {"target", [](TestProgram &p) { p.jump(8); }, "target 8 does not exist among 1 commands"},
+    {"lastCommand", [](TestProgram &p) { p.launch("nothing", {}, {}); },
+     "the last command must be a return or a jump"},
+    {"target", [](TestProgram &p) { p.jump(8); },
+     "target 8 does not exist among 1 commands"},
     {"waitWithoutStart",
      [](TestProgram &p) {
        p.wait(p.channel());
@@ -200,7 +254,8 @@ const Rule flow[] = {
     {"waitOnOnePath",
      [](TestProgram &p) {
        uint32_t a = f32(p, Space::replica, 4), channel = p.channel();
-       uint32_t branch = p.branchUnless(p.buffer(Space::replica, ElementType::i1, {}));
+       uint32_t branch =
+           p.branchUnless(p.buffer(Space::replica, ElementType::i1, {}));
        p.start(CollectiveKind::all_reduce, Reduction::sum, channel, {a}, {a});
        p.patch(branch);
        p.wait(channel);
@@ -210,14 +265,16 @@ const Rule flow[] = {
     {"startTwice",
      [](TestProgram &p) {
        uint32_t a = f32(p, Space::replica, 4);
-       p.start(CollectiveKind::all_reduce, Reduction::sum, p.channel(), {a}, {a});
+       p.start(CollectiveKind::all_reduce, Reduction::sum, p.channel(), {a},
+               {a});
        p.jump(0);
      },
      "is pending on one path and not on another"},
     {"returnWhilePending",
      [](TestProgram &p) {
        uint32_t a = f32(p, Space::replica, 4);
-       p.start(CollectiveKind::all_reduce, Reduction::sum, p.channel(), {a}, {a});
+       p.start(CollectiveKind::all_reduce, Reduction::sum, p.channel(), {a},
+               {a});
        p.ret();
      },
      "returns while channel 0 is pending"},
@@ -296,11 +353,13 @@ const Rule flow[] = {
 
 INSTANTIATE_TEST_SUITE_P(Flow, Verifier, testing::ValuesIn(flow), ruleName);
 
-// A channel that is started in one iteration and waited for in the next is fine.
+// A channel that is started in one iteration and waited for in the next is
+// fine.
 TEST(VerifierAccepts, softwarePipeline) {
   TestProgram p(2);
   uint32_t a = f32(p, Space::replica, 4), channel = p.channel();
-  uint32_t again = p.start(CollectiveKind::all_reduce, Reduction::sum, channel, {a}, {a});
+  uint32_t again =
+      p.start(CollectiveKind::all_reduce, Reduction::sum, channel, {a}, {a});
   p.wait(channel);
   p.jump(again);
   EXPECT_EQ(p.error(), "");

@@ -19,13 +19,19 @@ struct Rule {
   const char *message;
 };
 
-inline std::ostream &operator<<(std::ostream &stream, const Rule &rule) { return stream << rule.name; }
+inline std::ostream &operator<<(std::ostream &stream, const Rule &rule) {
+  return stream << rule.name;
+}
 
-inline uint32_t f32(TestProgram &p, Space space, int64_t size) { return p.buffer(space, ElementType::f32, {size}); }
+inline uint32_t f32(TestProgram &p, Space space, int64_t size) {
+  return p.buffer(space, ElementType::f32, {size});
+}
 
 /// Each rule refuses the artifact that breaks it (VerifierTest.cpp).
 class Verifier : public testing::TestWithParam<Rule> {};
-inline std::string ruleName(const testing::TestParamInfo<Rule> &info) { return info.param.name; }
+inline std::string ruleName(const testing::TestParamInfo<Rule> &info) {
+  return info.param.name;
+}
 
 } // namespace lockstep::runtime::test
 

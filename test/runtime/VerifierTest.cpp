@@ -12,18 +12,29 @@ TEST_P(Verifier, refuses) {
   TestProgram p(2);
   GetParam().build(p);
   std::string message = p.error();
-  EXPECT_NE(message.find(GetParam().message), std::string::npos) << "found: " << message;
+  EXPECT_NE(message.find(GetParam().message), std::string::npos)
+      << "found: " << message;
 }
 
 const Rule tables[] = {
-    {"replicas", [](TestProgram &p) { p.writer.tables.replicas = 0; }, "replicas, found 0"},
-    {"hugeVariables", [](TestProgram &p) { p.writer.tables.variable_size = ~uint64_t(0); }, "is too large"},
+    {"replicas", [](TestProgram &p) { p.writer.tables.replicas = 0; },
+     "replicas, found 0"},
+    {"hugeVariables",
+     [](TestProgram &p) { p.writer.tables.variable_size = ~uint64_t(0); },
+     "is too large"},
     {"binaryTargetTwice",
-     [](TestProgram &p) { p.writer.tables.binaries.push_back(std::make_unique<artifact::BinaryT>(*p.writer.tables.binaries[0])); },
+     [](TestProgram &p) {
+       p.writer.tables.binaries.push_back(
+           std::make_unique<artifact::BinaryT>(*p.writer.tables.binaries[0]));
+     },
      "target 'x86-64' is empty or given twice"},
-    {"binarySegment", [](TestProgram &p) { p.writer.tables.binaries[0]->segment = 7; }, "segment 7 does not exist"},
-    {"noBinary", [](TestProgram &p) { p.writer.tables.binaries.clear(); }, "no binary holds them"},
-    {"constantOutputProgram", [](TestProgram &p) { p.constantOutput("other", "tag", "1"); },
+    {"binarySegment",
+     [](TestProgram &p) { p.writer.tables.binaries[0]->segment = 7; },
+     "segment 7 does not exist"},
+    {"noBinary", [](TestProgram &p) { p.writer.tables.binaries.clear(); },
+     "no binary holds them"},
+    {"constantOutputProgram",
+     [](TestProgram &p) { p.constantOutput("other", "tag", "1"); },
      "constant output 'tag': there is no program 'other'"},
     {"constantOutputTwice",
      [](TestProgram &p) {
@@ -31,14 +42,23 @@ const Rule tables[] = {
        p.constantOutput("main", "tag", "2");
      },
      "constant output 'tag' of program 'main' is not in ascending order"},
-    {"constantOutputJson", [](TestProgram &p) { p.constantOutput("main", "tag", "[1,"); },
+    {"constantOutputJson",
+     [](TestProgram &p) { p.constantOutput("main", "tag", "[1,"); },
      "constant output 'tag' of program 'main': expected JSON, found '[1,'"},
-    {"symbol", [](TestProgram &p) { p.writer.tables.kernels[0]->symbol = "a b"; }, "'a b' is not a symbol"},
-    {"symbolTwice", [](TestProgram &p) { p.writer.tables.kernels[0]->symbol = "nothing"; }, "'nothing' is given twice"},
-    {"grid", [](TestProgram &p) { p.writer.tables.kernels[0]->grid = 0; }, "tiles, found 0"},
-    {"groupRank", [](TestProgram &p) { p.group({0, 2}); }, "rank 2 does not exist"},
-    {"groupOrder", [](TestProgram &p) { p.group({1, 0}); }, "expected ascending ranks"},
-    {"constants", [](TestProgram &p) { p.writer.tables.constants = 9; }, "segment 9 of the constants does not exist"},
+    {"symbol",
+     [](TestProgram &p) { p.writer.tables.kernels[0]->symbol = "a b"; },
+     "'a b' is not a symbol"},
+    {"symbolTwice",
+     [](TestProgram &p) { p.writer.tables.kernels[0]->symbol = "nothing"; },
+     "'nothing' is given twice"},
+    {"grid", [](TestProgram &p) { p.writer.tables.kernels[0]->grid = 0; },
+     "tiles, found 0"},
+    {"groupRank", [](TestProgram &p) { p.group({0, 2}); },
+     "rank 2 does not exist"},
+    {"groupOrder", [](TestProgram &p) { p.group({1, 0}); },
+     "expected ascending ranks"},
+    {"constants", [](TestProgram &p) { p.writer.tables.constants = 9; },
+     "segment 9 of the constants does not exist"},
     {"variableTwice",
      [](TestProgram &p) {
        p.variable("a", ElementType::f32, {1});
@@ -85,7 +105,8 @@ const Rule tables[] = {
     {"variableInitial",
      [](TestProgram &p) {
        p.variable("a", ElementType::f32, {4});
-       p.writer.tables.variables[0]->initial = int32_t(p.writer.addSegment(std::vector<std::byte>(12)));
+       p.writer.tables.variables[0]->initial =
+           int32_t(p.writer.addSegment(std::vector<std::byte>(12)));
      },
      "expected an initial value of 16 bytes, found 12"},
     {"elementType",
@@ -94,12 +115,17 @@ const Rule tables[] = {
        p.writer.tables.variables[0]->type->element = ElementType(77);
      },
      "unknown element type 77"},
-    {"scalarDefault", [](TestProgram &p) { p.scalar("s", ElementType::f32, {1, 2}); }, "expected a default of 4 bytes, found 2"},
-    {"moreChannelsThanCommands", [](TestProgram &p) { p.program->channels = 100; }, "100 channels, but only"},
+    {"scalarDefault",
+     [](TestProgram &p) { p.scalar("s", ElementType::f32, {1, 2}); },
+     "expected a default of 4 bytes, found 2"},
+    {"moreChannelsThanCommands",
+     [](TestProgram &p) { p.program->channels = 100; },
+     "100 channels, but only"},
     {"programTwice",
      [](TestProgram &p) {
        p.ret();
-       p.writer.tables.programs.push_back(std::make_unique<artifact::ProgramT>(*p.writer.tables.programs[0]));
+       p.writer.tables.programs.push_back(
+           std::make_unique<artifact::ProgramT>(*p.writer.tables.programs[0]));
      },
      "program 'main': role 'worker' has two of this name"},
 };
@@ -131,9 +157,15 @@ const Rule buffers[] = {
        p.program->buffers[0]->size = 12;
      },
      "its type takes 16 bytes, its size is 12"},
-    {"bufferSizeRegisters", [](TestProgram &p) { p.dynamicBuffer(Space::replica, ElementType::f32, {-1, 2}, {0}, 64); },
+    {"bufferSizeRegisters",
+     [](TestProgram &p) {
+       p.dynamicBuffer(Space::replica, ElementType::f32, {-1, 2}, {0}, 64);
+     },
      "expected a size register for each of 2 dimensions, found 1"},
-    {"bufferRegister", [](TestProgram &p) { p.dynamicBuffer(Space::replica, ElementType::f32, {-1}, {0}, 64); },
+    {"bufferRegister",
+     [](TestProgram &p) {
+       p.dynamicBuffer(Space::replica, ElementType::f32, {-1}, {0}, 64);
+     },
      "register 0 does not exist"},
     {"inputRange",
      [](TestProgram &p) {
@@ -141,11 +173,14 @@ const Rule buffers[] = {
        p.program->inputs[0]->offset = 4;
      },
      "input 'x': 16 bytes at 4"},
-    {"outputBuffer", [](TestProgram &p) { p.output("r", 3); }, "buffer 3 does not exist"},
-    {"outputInInput", [](TestProgram &p) { p.output("r", p.input("x", ElementType::f32, {4})); },
+    {"outputBuffer", [](TestProgram &p) { p.output("r", 3); },
+     "buffer 3 does not exist"},
+    {"outputInInput",
+     [](TestProgram &p) { p.output("r", p.input("x", ElementType::f32, {4})); },
      "space input, which belongs to the caller"},
 };
 
-INSTANTIATE_TEST_SUITE_P(Buffers, Verifier, testing::ValuesIn(buffers), ruleName);
+INSTANTIATE_TEST_SUITE_P(Buffers, Verifier, testing::ValuesIn(buffers),
+                         ruleName);
 
 } // namespace

@@ -1,7 +1,9 @@
 //===- Suite.h - programs with their verdicts -------------------*- C++ -*-===//
 //
-// What the suites of the two verifiers share: the one of the compiler (test/passes/Verify/suite), and the one of artifacts
-// (test/runtime/verification/suite.txt). Both hold wrong programs beside correct ones, and both show for each rule what it is good for.
+// What the suites of the two verifiers share: the one of the compiler
+// (test/passes/Verify/suite), and the one of artifacts
+// (test/runtime/verification/suite.txt). Both hold wrong programs beside
+// correct ones, and both show for each rule what it is good for.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +24,10 @@ struct SuiteCase {
   std::string name, text;
 };
 
-inline std::ostream &operator<<(std::ostream &stream, const SuiteCase &program) { return stream << program.name; }
+inline std::ostream &operator<<(std::ostream &stream,
+                                const SuiteCase &program) {
+  return stream << program.name;
+}
 
 /// A name as gtest takes it: "two groups, in one order" is TwoGroupsInOneOrder.
 inline std::string testName(const std::string &words) {
@@ -38,13 +43,20 @@ inline std::string testName(const std::string &words) {
 }
 
 /// Names the tests of a suite; no two programs have one name.
-template <typename Case> std::string testNameOf(const testing::TestParamInfo<Case> &info) { return testName(info.param.name); }
+template <typename Case>
+std::string testNameOf(const testing::TestParamInfo<Case> &info) {
+  return testName(info.param.name);
+}
 
-/// Each rule is there for a reason: without it some wrong program of the suite passes.
-template <typename Rule> class MutationTest : public testing::TestWithParam<Rule> {
+/// Each rule is there for a reason: without it some wrong program of the suite
+/// passes.
+template <typename Rule>
+class MutationTest : public testing::TestWithParam<Rule> {
 protected:
-  /// `passes` says whether a wrong program passes without the rule at hand, and only then.
-  template <typename Case, typename Passes> void expectToPassWithoutRule(const std::vector<Case> &suite, Passes passes) {
+  /// `passes` says whether a wrong program passes without the rule at hand, and
+  /// only then.
+  template <typename Case, typename Passes>
+  void expectToPassWithoutRule(const std::vector<Case> &suite, Passes passes) {
     for (const Case &program : suite)
       if (program.isWrong() && passes(program))
         return;

@@ -11,7 +11,8 @@
 using namespace lockstep;
 using namespace mlir;
 
-static llvm::json::Object toJson(Location location, const std::string &message) {
+static llvm::json::Object toJson(Location location,
+                                 const std::string &message) {
   llvm::json::Object object{{"message", message}};
   if (std::optional<FileLineColLoc> place = findUserLocation(location)) {
     object["file"] = place->getFilename().str();
@@ -29,7 +30,8 @@ static llvm::json::Object toJson(Diagnostic &diagnostic) {
     object["class"] = found[1].str();
   if (DictionaryAttr verdict = findVerdict(diagnostic))
     for (NamedAttribute entry : verdict)
-      object[entry.getName().getValue()] = cast<StringAttr>(entry.getValue()).str();
+      object[entry.getName().getValue()] =
+          cast<StringAttr>(entry.getValue()).str();
   llvm::json::Array notes;
   for (Diagnostic &note : diagnostic.getNotes())
     notes.push_back(toJson(note.getLocation(), note.str()));
@@ -53,6 +55,8 @@ LogicalResult ErrorFile::open(StringRef path, std::string &message) {
 ErrorFile::~ErrorFile() {
   if (!file)
     return;
-  file->os() << llvm::formatv("{0:2}", llvm::json::Value(llvm::json::Object{{"errors", std::move(errors)}})) << "\n";
+  file->os() << llvm::formatv("{0:2}", llvm::json::Value(llvm::json::Object{
+                                           {"errors", std::move(errors)}}))
+             << "\n";
   file->keep();
 }

@@ -13,12 +13,14 @@ namespace lockstep {
 class ErrorFile {
 public:
   explicit ErrorFile(mlir::MLIRContext &context);
-  /// Writes them, if there is a file, as `{errors: [{message, class, verdict, reason, condition, file, line, column, notes}]}`; what is not
-  /// known is left out.
+  /// Writes them, if there is a file, as `{errors: [{message, class, verdict,
+  /// reason, condition, file, line, column, notes}]}`; what is not known is
+  /// left out.
   ~ErrorFile();
   ErrorFile(const ErrorFile &) = delete;
 
-  /// Opens the file, so that one which cannot be written is noticed before anything is compiled.
+  /// Opens the file, so that one which cannot be written is noticed before
+  /// anything is compiled.
   mlir::LogicalResult open(llvm::StringRef path, std::string &message);
 
 private:

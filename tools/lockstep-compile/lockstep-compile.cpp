@@ -30,63 +30,111 @@ int fail(const llvm::Twine &message) {
   return 1;
 }
 
-template <typename T> using NumberOption = cl::opt<T, /*ExternalStorage=*/false, tools::NumberParser<T, fail>>;
+template <typename T>
+using NumberOption =
+    cl::opt<T, /*ExternalStorage=*/false, tools::NumberParser<T, fail>>;
 
-/// Takes back the name of an option of libLLVM's code generator, which registers it when the library is loaded; it is
-/// for debugging that code generator, and cannot be reached from here.
+/// Takes back the name of an option of libLLVM's code generator, which
+/// registers it when the library is loaded; it is for debugging that code
+/// generator, and cannot be reached from here.
 void releaseOptionName(llvm::StringRef name) {
   auto &registered = cl::getRegisteredOptions();
   if (auto it = registered.find(name); it != registered.end())
     it->second->removeArgument();
 }
 
-/// What the command line says. Constructed in `main`, after names have been released.
+/// What the command line says. Constructed in `main`, after names have been
+/// released.
 struct CommandLine {
   cl::OptionCategory category{"lockstep-compile options"};
-  cl::opt<std::string> input{cl::Positional, cl::desc("<step.mlir>"), cl::init("-"), cl::cat(category)};
-  cl::opt<std::string> output{"o", cl::desc("file to write"), cl::value_desc("file"), cl::init("-"), cl::cat(category)};
-  NumberOption<long long> replicas{"replicas", cl::desc("number of replicas, if the module does not say it"), cl::init(0),
-                                   cl::cat(category)};
-  cl::opt<std::string> strategy{"strategy", cl::desc("kind of the strategy, if the module does not say it"), cl::value_desc("kind"),
-                                cl::cat(category)};
-  NumberOption<long long> servers{"servers", cl::desc("number of parameter servers, if the module does not say it"), cl::init(0),
-                                  cl::cat(category)};
+  cl::opt<std::string> input{cl::Positional, cl::desc("<step.mlir>"),
+                             cl::init("-"), cl::cat(category)};
+  cl::opt<std::string> output{"o", cl::desc("file to write"),
+                              cl::value_desc("file"), cl::init("-"),
+                              cl::cat(category)};
+  NumberOption<long long> replicas{
+      "replicas", cl::desc("number of replicas, if the module does not say it"),
+      cl::init(0), cl::cat(category)};
+  cl::opt<std::string> strategy{
+      "strategy",
+      cl::desc("kind of the strategy, if the module does not say it"),
+      cl::value_desc("kind"), cl::cat(category)};
+  NumberOption<long long> servers{
+      "servers",
+      cl::desc("number of parameter servers, if the module does not say it"),
+      cl::init(0), cl::cat(category)};
   cl::opt<std::string> partitioner{
       "partitioner",
-      cl::desc("how variables are split over servers: fixed N, min_size [bytes B] [shards M] or max_size bytes B [shards M]"),
+      cl::desc("how variables are split over servers: fixed N, min_size [bytes "
+               "B] [shards M] or max_size bytes B [shards M]"),
       cl::value_desc("rule"), cl::cat(category)};
-  cl::list<std::string> targets{"target", cl::desc("target of the kernels, e.g. x86-64-v3; may be repeated"), cl::CommaSeparated,
-                                cl::cat(category)};
-  cl::opt<std::string> level{"O", cl::desc("optimization level"), cl::value_desc("0|2"), cl::Prefix, cl::init("2"), cl::cat(category)};
-  cl::opt<bool> simplify{"simplify", cl::desc("leave out exchanges whose outcome is known without them"), cl::init(true),
-                         cl::cat(category)};
-  cl::opt<bool> reassociate{"reassociate", cl::desc("add floats in another order where that saves an exchange"), cl::init(false),
-                            cl::cat(category)};
-  cl::opt<bool> bucket{"bucket", cl::desc("merge collectives into buckets"), cl::init(true), cl::cat(category)};
-  cl::opt<bool> overlap{"overlap", cl::desc("start collectives early, wait late"), cl::init(true), cl::cat(category)};
-  cl::opt<bool> checkBounds{"check-bounds",
-                            cl::desc("check every access of kernels against its buffer; the run ends with an error where one "
-                                     "does not fit (slow)"),
-                            cl::cat(category)};
-  NumberOption<long long> bytesPerPack{"bytes-per-pack", cl::desc("bound on the size of a bucket in bytes"), cl::init(0),
-                                       cl::cat(category)};
+  cl::list<std::string> targets{
+      "target",
+      cl::desc("target of the kernels, e.g. x86-64-v3; may be repeated"),
+      cl::CommaSeparated, cl::cat(category)};
+  cl::opt<std::string> level{"O",
+                             cl::desc("optimization level"),
+                             cl::value_desc("0|2"),
+                             cl::Prefix,
+                             cl::init("2"),
+                             cl::cat(category)};
+  cl::opt<bool> simplify{
+      "simplify",
+      cl::desc("leave out exchanges whose outcome is known without them"),
+      cl::init(true), cl::cat(category)};
+  cl::opt<bool> reassociate{
+      "reassociate",
+      cl::desc("add floats in another order where that saves an exchange"),
+      cl::init(false), cl::cat(category)};
+  cl::opt<bool> bucket{"bucket", cl::desc("merge collectives into buckets"),
+                       cl::init(true), cl::cat(category)};
+  cl::opt<bool> overlap{"overlap",
+                        cl::desc("start collectives early, wait late"),
+                        cl::init(true), cl::cat(category)};
+  cl::opt<bool> checkBounds{
+      "check-bounds",
+      cl::desc("check every access of kernels against its buffer; the run ends "
+               "with an error where one "
+               "does not fit (slow)"),
+      cl::cat(category)};
+  NumberOption<long long> bytesPerPack{
+      "bytes-per-pack", cl::desc("bound on the size of a bucket in bytes"),
+      cl::init(0), cl::cat(category)};
   cl::opt<std::string> stopAfter{
-      "stop-after", cl::desc("print the IR after a stage: import, verify, lower, simplify, kernels, bucket, schedule, codegen or memory"),
+      "stop-after",
+      cl::desc("print the IR after a stage: import, verify, lower, simplify, "
+               "kernels, bucket, schedule, codegen or memory"),
       cl::value_desc("stage"), cl::cat(category)};
-  cl::opt<bool> verifyEach{"verify-each", cl::desc("verify the IR after every pass"), cl::init(true), cl::cat(category)};
-  cl::opt<bool> checkOrder{"check-order", cl::desc("prove the order of collectives after every pass that may move one"), cl::init(false),
-                           cl::cat(category)};
-  cl::opt<bool> allowUnproven{"allow-unproven", cl::desc("write what nobody has proven to end, for lockstep-verify to show; it is not run"),
-                              cl::cat(category)};
-  cl::opt<std::string> sign{"sign", cl::desc("sign the artifact with an Ed25519 private key (PEM)"), cl::value_desc("file"),
-                            cl::cat(category)};
-  cl::opt<std::string> errors{"errors", cl::desc("write what is wrong with the program to a file too, as JSON"), cl::value_desc("file"),
-                              cl::cat(category)};
-  cl::opt<bool> timing{"timing", cl::desc("print the time of every pass"), cl::cat(category)};
-  cl::opt<std::string> remarks{"remarks",
-                               cl::desc("print what was decided and why; only of a stage, or only lines that match a regular expression"),
-                               cl::value_desc("stage|regex"), cl::ValueOptional, cl::cat(category)};
-  cl::opt<bool> locations{"locations", cl::desc("print source locations with --stop-after"), cl::cat(category)};
+  cl::opt<bool> verifyEach{"verify-each",
+                           cl::desc("verify the IR after every pass"),
+                           cl::init(true), cl::cat(category)};
+  cl::opt<bool> checkOrder{
+      "check-order",
+      cl::desc(
+          "prove the order of collectives after every pass that may move one"),
+      cl::init(false), cl::cat(category)};
+  cl::opt<bool> allowUnproven{
+      "allow-unproven",
+      cl::desc("write what nobody has proven to end, for lockstep-verify to "
+               "show; it is not run"),
+      cl::cat(category)};
+  cl::opt<std::string> sign{
+      "sign", cl::desc("sign the artifact with an Ed25519 private key (PEM)"),
+      cl::value_desc("file"), cl::cat(category)};
+  cl::opt<std::string> errors{
+      "errors",
+      cl::desc("write what is wrong with the program to a file too, as JSON"),
+      cl::value_desc("file"), cl::cat(category)};
+  cl::opt<bool> timing{"timing", cl::desc("print the time of every pass"),
+                       cl::cat(category)};
+  cl::opt<std::string> remarks{
+      "remarks",
+      cl::desc("print what was decided and why; only of a stage, or only lines "
+               "that match a regular expression"),
+      cl::value_desc("stage|regex"), cl::ValueOptional, cl::cat(category)};
+  cl::opt<bool> locations{"locations",
+                          cl::desc("print source locations with --stop-after"),
+                          cl::cat(category)};
 };
 
 /// True if there is something to run, at whatever stage.
@@ -94,25 +142,31 @@ bool hasPrograms(mlir::ModuleOp module) {
   return llvm::any_of(*module.getBody(), [](mlir::Operation &op) {
     if (auto function = llvm::dyn_cast<mlir::func::FuncOp>(op))
       return !function.isExternal();
-    return llvm::isa<replica::StepOp, replica::ProgramOp, device::ProgramOp>(op);
+    return llvm::isa<replica::StepOp, replica::ProgramOp, device::ProgramOp>(
+        op);
   });
 }
 
 /// The key of --sign; nothing without the option.
-runtime::Expected<std::optional<runtime::SigningKey>> readSigningKey(const CommandLine &line) {
+runtime::Expected<std::optional<runtime::SigningKey>>
+readSigningKey(const CommandLine &line) {
   if (!line.sign.getNumOccurrences())
     return std::optional<runtime::SigningKey>();
   if (!line.stopAfter.empty())
-    return runtime::invalidArgument("expected an artifact to sign, found --stop-after=" + line.stopAfter);
-  runtime::Expected<runtime::SigningKey> key = runtime::SigningKey::read(line.sign);
+    return runtime::invalidArgument(
+        "expected an artifact to sign, found --stop-after=" + line.stopAfter);
+  runtime::Expected<runtime::SigningKey> key =
+      runtime::SigningKey::read(line.sign);
   if (!key)
     return key.status();
   return std::optional(std::move(*key));
 }
 
-/// Writes the artifact of `module`, and the signature of `key` behind it if there is one. Errors have been reported.
-llvm::LogicalResult writeArtifact(mlir::ModuleOp module, llvm::raw_ostream &os, bool allowUnproven,
-                                  const std::optional<runtime::SigningKey> &key) {
+/// Writes the artifact of `module`, and the signature of `key` behind it if
+/// there is one. Errors have been reported.
+llvm::LogicalResult
+writeArtifact(mlir::ModuleOp module, llvm::raw_ostream &os, bool allowUnproven,
+              const std::optional<runtime::SigningKey> &key) {
   if (!key)
     return emitArtifact(module, os, allowUnproven);
   std::string text;
@@ -127,9 +181,12 @@ llvm::LogicalResult writeArtifact(mlir::ModuleOp module, llvm::raw_ostream &os, 
   return mlir::success();
 }
 
-/// Writes a file beside `name` and puts it in its place when it is complete, so that a run that has the old one is not disturbed. What is
-/// no file, such as a pipe, is written to as it is.
-llvm::Error writeOutput(llvm::StringRef name, const std::function<llvm::Error(llvm::raw_ostream &)> &write) {
+/// Writes a file beside `name` and puts it in its place when it is complete, so
+/// that a run that has the old one is not disturbed. What is no file, such as a
+/// pipe, is written to as it is.
+llvm::Error
+writeOutput(llvm::StringRef name,
+            const std::function<llvm::Error(llvm::raw_ostream &)> &write) {
   llvm::sys::fs::file_status status;
   bool exists = !llvm::sys::fs::status(name, status);
   if (name == "-" || !exists || llvm::sys::fs::is_regular_file(status))
@@ -146,7 +203,9 @@ int main(int argc, char **argv) {
   releaseOptionName("stop-after");
   CommandLine line;
   cl::HideUnrelatedOptions(line.category);
-  cl::ParseCommandLineOptions(argc, argv, "Compiles a captured step to an artifact, for one number of replicas.\n");
+  cl::ParseCommandLineOptions(
+      argc, argv,
+      "Compiles a captured step to an artifact, for one number of replicas.\n");
 
   CompileOptions options;
   options.replicas = line.replicas;
@@ -159,9 +218,12 @@ int main(int argc, char **argv) {
   if (line.replicas.getNumOccurrences() && line.replicas == 0)
     return fail("expected a replica count that is positive, found 0");
   if (line.servers.getNumOccurrences() && line.servers == 0)
-    return fail("expected a number of servers that is positive, found 0 [E_CLUSTER]");
+    return fail(
+        "expected a number of servers that is positive, found 0 [E_CLUSTER]");
   if (line.bytesPerPack < 0)
-    return fail("expected --bytes-per-pack of at least 0, found " + llvm::Twine(line.bytesPerPack.getValue()) + " [E_OPTION_VALUE]");
+    return fail("expected --bytes-per-pack of at least 0, found " +
+                llvm::Twine(line.bytesPerPack.getValue()) +
+                " [E_OPTION_VALUE]");
   options.optimize = line.level != "0";
   options.simplify = line.simplify;
   options.reassociate = line.reassociate;
@@ -178,9 +240,11 @@ int main(int argc, char **argv) {
       return fail("unknown stage '" + line.stopAfter + "' for --stop-after");
     options.stopAfter = *stage;
   }
-  // Linking kernels resets every command-line option of the process: keep what is needed afterwards.
+  // Linking kernels resets every command-line option of the process: keep what
+  // is needed afterwards.
   const std::string outputName = line.output, stopStage = line.stopAfter;
-  const bool printLocations = line.locations, printRemarks = line.remarks.getNumOccurrences() > 0;
+  const bool printLocations = line.locations,
+             printRemarks = line.remarks.getNumOccurrences() > 0;
   const std::string remarkFilter = line.remarks;
   const bool allowUnproven = line.allowUnproven;
   const std::string errorsName = line.errors;
@@ -196,30 +260,36 @@ int main(int argc, char **argv) {
   registerDialects(registry);
   mlir::MLIRContext context(registry);
   context.allowUnregisteredDialects();
-  // An error is about a line of the user's program; the whole module would bury it.
+  // An error is about a line of the user's program; the whole module would bury
+  // it.
   context.printOpOnDiagnostic(false);
   if (mlir::failed(remarks.install(context)))
     return 1;
 
   std::string message;
-  std::unique_ptr<llvm::MemoryBuffer> buffer = mlir::openInputFile(line.input, &message);
+  std::unique_ptr<llvm::MemoryBuffer> buffer =
+      mlir::openInputFile(line.input, &message);
   if (!buffer)
     return fail(message);
   llvm::SourceMgr sourceManager;
   sourceManager.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
   mlir::SourceMgrDiagnosticHandler handler(sourceManager, &context);
   // What is wrong with a module as a whole, or with the options, has no line.
-  mlir::ScopedDiagnosticHandler withoutPlace(&context, [](mlir::Diagnostic &diagnostic) {
-    bool isPlain = diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error && diagnostic.getNotes().empty();
-    if (!isPlain || !llvm::isa<mlir::UnknownLoc>(diagnostic.getLocation()))
-      return mlir::failure();
-    fail(diagnostic.str());
-    return mlir::success();
-  });
+  mlir::ScopedDiagnosticHandler withoutPlace(
+      &context, [](mlir::Diagnostic &diagnostic) {
+        bool isPlain =
+            diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error &&
+            diagnostic.getNotes().empty();
+        if (!isPlain || !llvm::isa<mlir::UnknownLoc>(diagnostic.getLocation()))
+          return mlir::failure();
+        fail(diagnostic.str());
+        return mlir::success();
+      });
   ErrorFile errors(context);
   if (!errorsName.empty() && mlir::failed(errors.open(errorsName, message)))
     return fail("--errors: " + message);
-  mlir::OwningOpRef<mlir::ModuleOp> module = parseModule(sourceManager, &context);
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      parseModule(sourceManager, &context);
   if (!module)
     return 1;
 
@@ -232,33 +302,39 @@ int main(int argc, char **argv) {
     return 1;
   if (!hasPrograms(*module)) {
     mlir::emitError(mlir::UnknownLoc::get(&context),
-                    "expected a step or a program to compile ('replica.step', 'replica.program' or a public 'func.func'), found none");
+                    "expected a step or a program to compile ('replica.step', "
+                    "'replica.program' or a public 'func.func'), found none");
     return 1;
   }
-  if (printRemarks && mlir::failed(remarks.print(*module, remarkFilter, llvm::errs(), message)))
+  if (printRemarks &&
+      mlir::failed(remarks.print(*module, remarkFilter, llvm::errs(), message)))
     return fail("--remarks: " + message);
   // A compiled step keeps its explanation.
   if (options.stopAfter == Stage::Memory)
     remarks.record(*module);
 
   bool isReported = false;
-  llvm::Error error = writeOutput(outputName, [&](llvm::raw_ostream &os) -> llvm::Error {
-    if (stopStage.empty()) {
-      isReported = mlir::failed(writeArtifact(*module, os, allowUnproven, *key));
-      return isReported ? llvm::createStringError("no artifact") : llvm::Error::success();
-    }
-    mlir::OpPrintingFlags flags;
-    if (printLocations)
-      flags.enableDebugInfo(/*enable=*/true, /*prettyForm=*/false);
-    flags.elideLargeElementsAttrs(64);
-    module->print(os, flags);
-    return llvm::Error::success();
-  });
+  llvm::Error error =
+      writeOutput(outputName, [&](llvm::raw_ostream &os) -> llvm::Error {
+        if (stopStage.empty()) {
+          isReported =
+              mlir::failed(writeArtifact(*module, os, allowUnproven, *key));
+          return isReported ? llvm::createStringError("no artifact")
+                            : llvm::Error::success();
+        }
+        mlir::OpPrintingFlags flags;
+        if (printLocations)
+          flags.enableDebugInfo(/*enable=*/true, /*prettyForm=*/false);
+        flags.elideLargeElementsAttrs(64);
+        module->print(os, flags);
+        return llvm::Error::success();
+      });
   if (!error)
     return 0;
   if (isReported) {
     llvm::consumeError(std::move(error));
     return 1;
   }
-  return fail("cannot open output file '" + outputName + "': " + llvm::errorToErrorCode(std::move(error)).message());
+  return fail("cannot open output file '" + outputName +
+              "': " + llvm::errorToErrorCode(std::move(error)).message());
 }

@@ -19,8 +19,10 @@ template <typename T> T read(const uint8_t *bytes) {
   return value;
 }
 
-/// The value of a scalar's default; elements without a C++ type are shown as their bytes.
-std::string valueText(artifact::ElementType element, const flatbuffers::Vector<uint8_t> &bytes) {
+/// The value of a scalar's default; elements without a C++ type are shown as
+/// their bytes.
+std::string valueText(artifact::ElementType element,
+                      const flatbuffers::Vector<uint8_t> &bytes) {
   using artifact::ElementType;
   const uint8_t *data = bytes.data();
   switch (element) {
@@ -54,22 +56,28 @@ std::string valueText(artifact::ElementType element, const flatbuffers::Vector<u
 }
 
 uint64_t typeBytes(const artifact::TensorType *type) {
-  return type->shape() ? runtime::staticBytes(type->element(), *type->shape()).value_or(0) : runtime::elementSize(type->element());
+  return type->shape()
+             ? runtime::staticBytes(type->element(), *type->shape()).value_or(0)
+             : runtime::elementSize(type->element());
 }
 
 /// Applies `f` to each element of a vector that may be absent.
-template <typename Vector, typename Function> void forEach(const Vector *vector, Function f) {
+template <typename Vector, typename Function>
+void forEach(const Vector *vector, Function f) {
   if (vector)
     for (const auto *element : *vector)
       f(*element);
 }
 
-CertificateInfo inspectCertificate(const runtime::Artifact &artifact, const std::string &program) {
+CertificateInfo inspectCertificate(const runtime::Artifact &artifact,
+                                   const std::string &program) {
   const artifact::Artifact &tables = artifact.tables();
   CertificateInfo info;
   info.program = program;
-  info.state = tools::certificateText(runtime::verification::certificateState(tables, program));
-  const artifact::Certificate *certificate = runtime::verification::findCertificate(tables, program);
+  info.state = tools::certificateText(
+      runtime::verification::certificateState(tables, program));
+  const artifact::Certificate *certificate =
+      runtime::verification::findCertificate(tables, program);
   if (!certificate)
     return info;
   info.verdict = tools::verdictText(certificate->verdict());
@@ -77,11 +85,14 @@ CertificateInfo inspectCertificate(const runtime::Artifact &artifact, const std:
   info.states = certificate->states();
   info.steps = certificate->steps();
   forEach(certificate->dynamic(), [&](const artifact::DynamicBranch &branch) {
-    OpenConditionInfo open{branch.role()->str(), "", branch.command(), branch.differs()};
+    OpenConditionInfo open{branch.role()->str(), "", branch.command(),
+                           branch.differs()};
     forEach(tables.programs(), [&](const artifact::Program &of) {
-      if (of.name()->string_view() == program && of.role()->string_view() == open.role && of.commands() &&
+      if (of.name()->string_view() == program &&
+          of.role()->string_view() == open.role && of.commands() &&
           open.command < of.commands()->size())
-        open.line = artifact.location(of.commands()->Get(open.command)->location());
+        open.line =
+            artifact.location(of.commands()->Get(open.command)->location());
     });
     info.open.push_back(std::move(open));
   });
@@ -102,10 +113,20 @@ std::string typeText(const artifact::TensorType *type) {
 std::vector<RoleInfo> rolesOf(const artifact::Artifact &tables) {
   std::vector<RoleInfo> roles;
   forEach(tables.roles(), [&](const artifact::Role &role) {
-    roles.push_back({role.name()->str(), role.first_rank(), role.ranks(), role.variable_size(), role.replica_variable_size(), {}});
+    roles.push_back({role.name()->str(),
+                     role.first_rank(),
+                     role.ranks(),
+                     role.variable_size(),
+                     role.replica_variable_size(),
+                     {}});
   });
   if (roles.empty())
-    roles.push_back({"worker", 0, tables.replicas(), tables.variable_size(), tables.replica_variable_size(), {}});
+    roles.push_back({"worker",
+                     0,
+                     tables.replicas(),
+                     tables.variable_size(),
+                     tables.replica_variable_size(),
+                     {}});
   for (RoleInfo &role : roles)
     forEach(tables.programs(), [&](const artifact::Program &program) {
       if (program.role()->string_view() == role.name)
@@ -139,7 +160,8 @@ Inspection inspect(const runtime::Artifact &artifact, const std::string &file) {
     result.constantSize = artifact.segment(tables.constants()).size();
 
   forEach(tables.binaries(), [&](const artifact::Binary &binary) {
-    result.binaries.push_back({binary.target()->str(), artifact.segment(binary.segment()).size()});
+    result.binaries.push_back(
+        {binary.target()->str(), artifact.segment(binary.segment()).size()});
   });
   forEach(tables.groups(), [&](const artifact::Group &group) {
     GroupInfo info{group.name()->str(), {}};
@@ -148,29 +170,35 @@ Inspection inspect(const runtime::Artifact &artifact, const std::string &file) {
     result.groups.push_back(std::move(info));
   });
   forEach(tables.variables(), [&](const artifact::Variable &variable) {
-    VariableInfo info{variable.name()->str(),
-                      typeText(variable.type()),
-                      artifact::EnumNameSpace(variable.space()),
-                      artifact::EnumNameSynchronization(variable.synchronization()),
-                      artifact::EnumNameAggregation(variable.aggregation()),
-                      result.roles[variable.role()].name,
-                      std::nullopt,
-                      variable.offset(),
-                      typeBytes(variable.type()),
-                      variable.initial() >= 0};
+    VariableInfo info{
+        variable.name()->str(),
+        typeText(variable.type()),
+        artifact::EnumNameSpace(variable.space()),
+        artifact::EnumNameSynchronization(variable.synchronization()),
+        artifact::EnumNameAggregation(variable.aggregation()),
+        result.roles[variable.role()].name,
+        std::nullopt,
+        variable.offset(),
+        typeBytes(variable.type()),
+        variable.initial() >= 0};
     if (const artifact::Shard *shard = variable.shard())
-      info.shard = {shard->of()->str(), shard->first_row(), static_cast<uint64_t>(variable.type()->shape()->Get(0))};
+      info.shard = {shard->of()->str(), shard->first_row(),
+                    static_cast<uint64_t>(variable.type()->shape()->Get(0))};
     result.variables.push_back(std::move(info));
   });
   forEach(tables.scalars(), [&](const artifact::Scalar &scalar) {
-    ScalarInfo info{scalar.name()->str(), typeText(scalar.type()), std::nullopt};
+    ScalarInfo info{scalar.name()->str(), typeText(scalar.type()),
+                    std::nullopt};
     if (scalar.default_value() && scalar.default_value()->size() > 0)
-      info.defaultValue = valueText(scalar.type()->element(), *scalar.default_value());
+      info.defaultValue =
+          valueText(scalar.type()->element(), *scalar.default_value());
     result.scalars.push_back(std::move(info));
   });
   forEach(tables.kernels(), [&](const artifact::Kernel &kernel) {
-    result.kernels.push_back(
-        {kernel.symbol()->str(), std::string(artifact.location(kernel.location())), kernel.grid(), kernel.flops(), kernel.bytes(), 0});
+    result.kernels.push_back({kernel.symbol()->str(),
+                              std::string(artifact.location(kernel.location())),
+                              kernel.grid(), kernel.flops(), kernel.bytes(),
+                              0});
   });
   forEach(tables.programs(), [&](const artifact::Program &program) {
     result.programs.push_back(inspectProgram(artifact, program));
@@ -180,10 +208,14 @@ Inspection inspect(const runtime::Artifact &artifact, const std::string &file) {
   });
   for (const std::string &name : runtime::verification::programNames(tables))
     result.certificates.push_back(inspectCertificate(artifact, name));
-  auto text = [](const flatbuffers::String *string) { return string ? string->str() : std::string(); };
+  auto text = [](const flatbuffers::String *string) {
+    return string ? string->str() : std::string();
+  };
   forEach(tables.remarks(), [&](const artifact::Remark &remark) {
-    result.remarks.push_back({text(remark.stage()), text(remark.kind()), text(remark.message()),
-                              std::string(artifact.location(remark.location())), text(remark.program())});
+    result.remarks.push_back({text(remark.stage()), text(remark.kind()),
+                              text(remark.message()),
+                              std::string(artifact.location(remark.location())),
+                              text(remark.program())});
   });
   return result;
 }

@@ -1,6 +1,7 @@
 //===- Inspection.h - what there is to say about an artifact ----*- C++ -*-===//
 //
-// Everything that lockstep-inspect shows, found once and written in three forms (Text.h, Json.h, Html.h).
+// Everything that lockstep-inspect shows, found once and written in three forms
+// (Text.h, Json.h, Html.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +17,8 @@
 
 namespace lockstep::inspect {
 
-/// Commands from `first` to `last`, both included, by their index in the program.
+/// Commands from `first` to `last`, both included, by their index in the
+/// program.
 struct CommandRange {
   uint32_t first = 0;
   uint32_t last = 0;
@@ -26,10 +28,13 @@ struct BufferInfo {
   artifact::Space space;
   uint64_t offset = 0, size = 0;
   std::string type;
-  /// What it is on the outside (variable, batch tensor, scalar, output), or empty.
+  /// What it is on the outside (variable, batch tensor, scalar, output), or
+  /// empty.
   std::string name;
-  /// From the first command that uses it to the last one: operands and results of a collective are in use until its wait, outputs until
-  /// the end, and what a loop uses and did not make itself until the end of the loop. Absent if no command uses it.
+  /// From the first command that uses it to the last one: operands and results
+  /// of a collective are in use until its wait, outputs until the end, and what
+  /// a loop uses and did not make itself until the end of the loop. Absent if
+  /// no command uses it.
   std::optional<CommandRange> live;
 };
 
@@ -40,22 +45,26 @@ struct CommandInfo {
   std::string line;
   std::optional<uint32_t> kernel, channel, target;
   std::vector<uint32_t> reads, writes, scratch;
-  /// Launch: registers passed. Branches and arithmetic: those in the command, in its order.
+  /// Launch: registers passed. Branches and arithmetic: those in the command,
+  /// in its order.
   std::vector<uint32_t> registers;
   /// set_register.
   std::optional<int64_t> value;
-  /// Launch: as the compiler estimated them. Start: bytes of the operands. Copy: bytes copied.
+  /// Launch: as the compiler estimated them. Start: bytes of the operands.
+  /// Copy: bytes copied.
   uint64_t flops = 0, bytes = 0;
   /// Inside a once section: executed by one replica of the process.
   bool once = false;
-  /// Channels whose collective has been started before this command and is waited for behind it.
+  /// Channels whose collective has been started before this command and is
+  /// waited for behind it.
   std::vector<uint32_t> inFlight;
 };
 
 /// What a replica gives to a collective.
 struct OperandInfo {
   uint32_t buffer = 0;
-  /// The last command before the start that writes it; absent if it is there from the beginning.
+  /// The last command before the start that writes it; absent if it is there
+  /// from the beginning.
   std::optional<uint32_t> ready;
   /// Whether that is a copy, since its kernel could not write it in place.
   bool copied = false;
@@ -73,7 +82,8 @@ struct CollectiveInfo {
   uint32_t start = 0;
   /// Several if paths of the program part; none for a barrier.
   std::vector<uint32_t> waits;
-  /// Launches between the start and the next wait: what the exchange can hide behind.
+  /// Launches between the start and the next wait: what the exchange can hide
+  /// behind.
   std::vector<uint32_t> between;
   uint64_t flopsBetween = 0, bytesBetween = 0;
   /// Whether the operands lie side by side, so that they travel as one.
@@ -102,8 +112,9 @@ struct InputInfo {
   uint64_t offset = 0;
 };
 
-/// What replicas and the processes of one role exchange in a run: bytes, of all replicas together. Sizes that are known at run time only
-/// count with their bounds.
+/// What replicas and the processes of one role exchange in a run: bytes, of all
+/// replicas together. Sizes that are known at run time only count with their
+/// bounds.
 struct ExchangeInfo {
   std::string role;
   uint64_t toRole = 0, fromRole = 0;
@@ -124,7 +135,8 @@ struct ProgramInfo {
   std::vector<LoopInfo> loops;
   /// In programs of replicas: with each other role.
   std::vector<ExchangeInfo> exchanges;
-  /// Sums over one run of the program; bodies of loops count as often as they run, once if that is not known.
+  /// Sums over one run of the program; bodies of loops count as often as they
+  /// run, once if that is not known.
   uint64_t launches = 0, copies = 0, onceSections = 0;
   uint64_t flops = 0, kernelBytes = 0, copiedBytes = 0, communicatedBytes = 0;
 };
@@ -138,7 +150,8 @@ struct RoleInfo {
   std::vector<std::string> programs;
 };
 
-/// The rows `first` to `first + rows - 1` of a variable that is split among servers.
+/// The rows `first` to `first + rows - 1` of a variable that is split among
+/// servers.
 struct ShardInfo {
   std::string of;
   uint64_t first = 0, rows = 0;
@@ -176,7 +189,8 @@ struct GroupInfo {
   std::vector<uint32_t> ranks;
 };
 
-/// A condition that only the run decides, although others notice which way it goes.
+/// A condition that only the run decides, although others notice which way it
+/// goes.
 struct OpenConditionInfo {
   std::string role, line;
   uint32_t command = 0;
@@ -184,7 +198,8 @@ struct OpenConditionInfo {
   bool differs = false;
 };
 
-/// What has been proven about the programs of one name: whether replicas can wait for each other for ever.
+/// What has been proven about the programs of one name: whether replicas can
+/// wait for each other for ever.
 struct CertificateInfo {
   std::string program;
   /// "proven", "wrong" or "not provable"; empty without a certificate.
@@ -207,7 +222,8 @@ struct Inspection {
   /// Fingerprint of the key that has signed it; empty: nobody has.
   std::string signer;
   uint32_t formatVersion = 0, replicas = 0;
-  uint64_t fileSize = 0, variableSize = 0, replicaVariableSize = 0, scalarSize = 0, constantSize = 0;
+  uint64_t fileSize = 0, variableSize = 0, replicaVariableSize = 0,
+           scalarSize = 0, constantSize = 0;
   std::vector<BinaryInfo> binaries;
   std::vector<GroupInfo> groups;
   /// Replicas first. A single one has no servers.
@@ -225,12 +241,15 @@ struct Inspection {
 Inspection inspect(const runtime::Artifact &artifact, const std::string &file);
 
 /// The commands, collectives, loops and memory of one program (Program.cpp).
-ProgramInfo inspectProgram(const runtime::Artifact &artifact, const artifact::Program &program);
+ProgramInfo inspectProgram(const runtime::Artifact &artifact,
+                           const artifact::Program &program);
 
-/// Sets `live` of all buffers, and the peaks (Liveness.cpp). Commands, collectives and loops are there.
+/// Sets `live` of all buffers, and the peaks (Liveness.cpp). Commands,
+/// collectives and loops are there.
 void findLifetimes(ProgramInfo &program);
 
-/// The roles of an artifact, and the one that a rank has; replicas have the first.
+/// The roles of an artifact, and the one that a rank has; replicas have the
+/// first.
 std::vector<RoleInfo> rolesOf(const artifact::Artifact &tables);
 const RoleInfo &roleOfRank(const std::vector<RoleInfo> &roles, uint32_t rank);
 

@@ -11,29 +11,42 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// An array with what `f` makes of each element.
-template <typename T, typename Function> Json array(const std::vector<T> &elements, Function f) {
+template <typename T, typename Function>
+Json array(const std::vector<T> &elements, Function f) {
   Json result = Json::array();
   for (const T &element : elements)
     result.push_back(f(element));
   return result;
 }
 
-template <typename T> Json orNull(const std::optional<T> &value) { return value ? Json(*value) : Json(nullptr); }
+template <typename T> Json orNull(const std::optional<T> &value) {
+  return value ? Json(*value) : Json(nullptr);
+}
 
-Json toJson(const CommandRange &range) { return {{"first", range.first}, {"last", range.last}}; }
+Json toJson(const CommandRange &range) {
+  return {{"first", range.first}, {"last", range.last}};
+}
 
-Json toJson(const PeakInfo &peak, uint64_t size) { return {{"size", size}, {"peak", peak.bytes}, {"peak_command", peak.command}}; }
+Json toJson(const PeakInfo &peak, uint64_t size) {
+  return {{"size", size}, {"peak", peak.bytes}, {"peak_command", peak.command}};
+}
 
-Json toJson(const CommandInfo &command, uint32_t index, const Inspection &inspection, const ProgramInfo &program) {
-  Json json = {{"pc", index}, {"op", command.op}, {"text", commandText(inspection, program, index)}, {"line", command.line}};
+Json toJson(const CommandInfo &command, uint32_t index,
+            const Inspection &inspection, const ProgramInfo &program) {
+  Json json = {{"pc", index},
+               {"op", command.op},
+               {"text", commandText(inspection, program, index)},
+               {"line", command.line}};
   if (command.kernel)
     json["kernel"] = inspection.kernels[*command.kernel].symbol;
   if (command.channel)
     json["channel"] = *command.channel;
   if (command.target)
     json["target"] = *command.target;
-  for (auto [name, indices] : {std::pair("reads", &command.reads), std::pair("writes", &command.writes),
-                               std::pair("scratch", &command.scratch), std::pair("registers", &command.registers)})
+  for (auto [name, indices] : {std::pair("reads", &command.reads),
+                               std::pair("writes", &command.writes),
+                               std::pair("scratch", &command.scratch),
+                               std::pair("registers", &command.registers)})
     if (!indices->empty())
       json[name] = *indices;
   if (command.value)
@@ -50,19 +63,26 @@ Json toJson(const CommandInfo &command, uint32_t index, const Inspection &inspec
 Json toJson(const CollectiveInfo &collective) {
   return {{"channel", collective.channel},
           {"kind", collective.kind},
-          {"reduction", collective.reduction.empty() ? Json(nullptr) : Json(collective.reduction)},
+          {"reduction", collective.reduction.empty()
+                            ? Json(nullptr)
+                            : Json(collective.reduction)},
           {"group", collective.group},
           {"root", orNull(collective.root)},
           {"line", collective.line},
           {"operands", array(collective.operands,
                              [](const OperandInfo &operand) {
-                               return Json{{"buffer", operand.buffer}, {"ready", orNull(operand.ready)}, {"copied", operand.copied}};
+                               return Json{{"buffer", operand.buffer},
+                                           {"ready", orNull(operand.ready)},
+                                           {"copied", operand.copied}};
                              })},
           {"results", collective.results},
           {"bytes", collective.bytes},
           {"start", collective.start},
           {"waits", collective.waits},
-          {"between", {{"launches", collective.between}, {"flops", collective.flopsBetween}, {"bytes", collective.bytesBetween}}},
+          {"between",
+           {{"launches", collective.between},
+            {"flops", collective.flopsBetween},
+            {"bytes", collective.bytesBetween}}},
           {"contiguous", collective.contiguous}};
 }
 
@@ -93,23 +113,36 @@ Json toJson(const ProgramInfo &program, const Inspection &inspection) {
                  {"copied_bytes", program.copiedBytes},
                  {"communicated_bytes", program.communicatedBytes},
                  {"once_sections", program.onceSections}}}};
-  json["inputs"] = array(program.inputs,
-                         [](const InputInfo &input) { return Json{{"name", input.name}, {"type", input.type}, {"offset", input.offset}}; });
+  json["inputs"] = array(program.inputs, [](const InputInfo &input) {
+    return Json{
+        {"name", input.name}, {"type", input.type}, {"offset", input.offset}};
+  });
   json["outputs"] = array(program.outputs, [](const OutputInfo &output) {
-    return Json{{"name", output.name}, {"kind", output.kind}, {"buffer", output.buffer}};
+    return Json{{"name", output.name},
+                {"kind", output.kind},
+                {"buffer", output.buffer}};
   });
   json["constant_outputs"] = Json::object();
   for (const auto &[name, value] : program.constantOutputs)
     json["constant_outputs"][name] = Json::parse(value);
   json["commands"] = Json::array();
   for (uint32_t i = 0; i < program.commands.size(); ++i)
-    json["commands"].push_back(toJson(program.commands[i], i, inspection, program));
-  json["loops"] =
-      array(program.loops, [](const LoopInfo &loop) { return Json{{"commands", toJson(loop.commands)}, {"trips", orNull(loop.trips)}}; });
-  json["collectives"] = array(program.collectives, [](const CollectiveInfo &collective) { return toJson(collective); });
-  json["exchanges"] = array(program.exchanges, [](const ExchangeInfo &exchange) {
-    return Json{{"role", exchange.role}, {"to", exchange.toRole}, {"from", exchange.fromRole}};
+    json["commands"].push_back(
+        toJson(program.commands[i], i, inspection, program));
+  json["loops"] = array(program.loops, [](const LoopInfo &loop) {
+    return Json{{"commands", toJson(loop.commands)},
+                {"trips", orNull(loop.trips)}};
   });
+  json["collectives"] =
+      array(program.collectives, [](const CollectiveInfo &collective) {
+        return toJson(collective);
+      });
+  json["exchanges"] =
+      array(program.exchanges, [](const ExchangeInfo &exchange) {
+        return Json{{"role", exchange.role},
+                    {"to", exchange.toRole},
+                    {"from", exchange.fromRole}};
+      });
   json["buffers"] = Json::array();
   for (uint32_t i = 0; i < program.buffers.size(); ++i)
     json["buffers"].push_back(toJson(program.buffers[i], i));
@@ -119,68 +152,94 @@ Json toJson(const ProgramInfo &program, const Inspection &inspection) {
 } // namespace
 
 std::string toJson(const Inspection &inspection) {
-  Json json = {{"schema", "lockstep-inspect/1"},
-               {"file", inspection.file},
-               {"name", inspection.name},
-               {"format_version", inspection.formatVersion},
-               {"digest", inspection.digest},
-               {"signer", inspection.signer.empty() ? Json() : Json(inspection.signer)},
-               {"file_size", inspection.fileSize},
-               {"replicas", inspection.replicas},
-               {"memory",
-                {{"variable", inspection.variableSize},
-                 {"replica_variable", inspection.replicaVariableSize},
-                 {"scalar", inspection.scalarSize},
-                 {"constant", inspection.constantSize}}}};
-  json["binaries"] =
-      array(inspection.binaries, [](const BinaryInfo &binary) { return Json{{"target", binary.target}, {"bytes", binary.bytes}}; });
+  Json json = {
+      {"schema", "lockstep-inspect/1"},
+      {"file", inspection.file},
+      {"name", inspection.name},
+      {"format_version", inspection.formatVersion},
+      {"digest", inspection.digest},
+      {"signer", inspection.signer.empty() ? Json() : Json(inspection.signer)},
+      {"file_size", inspection.fileSize},
+      {"replicas", inspection.replicas},
+      {"memory",
+       {{"variable", inspection.variableSize},
+        {"replica_variable", inspection.replicaVariableSize},
+        {"scalar", inspection.scalarSize},
+        {"constant", inspection.constantSize}}}};
+  json["binaries"] = array(inspection.binaries, [](const BinaryInfo &binary) {
+    return Json{{"target", binary.target}, {"bytes", binary.bytes}};
+  });
   json["groups"] = array(inspection.groups, [](const GroupInfo &group) {
-    return Json{{"name", group.name}, {"ranks", group.ranks.empty() ? Json(nullptr) : Json(group.ranks)}};
+    return Json{
+        {"name", group.name},
+        {"ranks", group.ranks.empty() ? Json(nullptr) : Json(group.ranks)}};
   });
   json["roles"] = array(inspection.roles, [](const RoleInfo &role) {
     return Json{{"name", role.name},
                 {"first_rank", role.firstRank},
                 {"ranks", role.ranks},
-                {"memory", {{"variable", role.variableSize}, {"replica_variable", role.replicaVariableSize}}},
+                {"memory",
+                 {{"variable", role.variableSize},
+                  {"replica_variable", role.replicaVariableSize}}},
                 {"programs", role.programs}};
   });
-  json["variables"] = array(inspection.variables, [](const VariableInfo &variable) {
-    return Json{{"name", variable.name},
-                {"type", variable.type},
-                {"space", variable.space},
-                {"offset", variable.offset},
-                {"bytes", variable.bytes},
-                {"synchronization", variable.synchronization},
-                {"aggregation", variable.aggregation},
-                {"initial", variable.hasInitial},
-                {"role", variable.role},
-                {"shard", variable.shard
-                              ? Json{{"of", variable.shard->of}, {"first_row", variable.shard->first}, {"rows", variable.shard->rows}}
-                              : Json(nullptr)}};
-  });
+  json["variables"] =
+      array(inspection.variables, [](const VariableInfo &variable) {
+        return Json{{"name", variable.name},
+                    {"type", variable.type},
+                    {"space", variable.space},
+                    {"offset", variable.offset},
+                    {"bytes", variable.bytes},
+                    {"synchronization", variable.synchronization},
+                    {"aggregation", variable.aggregation},
+                    {"initial", variable.hasInitial},
+                    {"role", variable.role},
+                    {"shard", variable.shard
+                                  ? Json{{"of", variable.shard->of},
+                                         {"first_row", variable.shard->first},
+                                         {"rows", variable.shard->rows}}
+                                  : Json(nullptr)}};
+      });
   json["scalars"] = array(inspection.scalars, [](const ScalarInfo &scalar) {
-    return Json{{"name", scalar.name}, {"type", scalar.type}, {"default", orNull(scalar.defaultValue)}};
+    return Json{{"name", scalar.name},
+                {"type", scalar.type},
+                {"default", orNull(scalar.defaultValue)}};
   });
   json["kernels"] = array(inspection.kernels, [](const KernelInfo &kernel) {
-    return Json{{"symbol", kernel.symbol}, {"grid", kernel.grid},         {"flops", kernel.flops},
-                {"bytes", kernel.bytes},   {"launches", kernel.launches}, {"line", kernel.line}};
+    return Json{{"symbol", kernel.symbol},     {"grid", kernel.grid},
+                {"flops", kernel.flops},       {"bytes", kernel.bytes},
+                {"launches", kernel.launches}, {"line", kernel.line}};
   });
-  json["programs"] = array(inspection.programs, [&](const ProgramInfo &program) { return toJson(program, inspection); });
-  json["certificates"] = array(inspection.certificates, [](const CertificateInfo &certificate) {
-    Json open = array(certificate.open, [](const OpenConditionInfo &condition) {
-      return Json{{"role", condition.role}, {"command", condition.command}, {"line", condition.line}, {"differs", condition.differs}};
-    });
-    return Json{{"program", certificate.program}, {"verdict", certificate.verdict.empty() ? Json(nullptr) : Json(certificate.verdict)},
-                {"method", certificate.method},   {"certificate", certificate.state},
-                {"states", certificate.states},   {"steps", certificate.steps},
-                {"dynamic", std::move(open)}};
-  });
+  json["programs"] =
+      array(inspection.programs, [&](const ProgramInfo &program) {
+        return toJson(program, inspection);
+      });
+  json["certificates"] =
+      array(inspection.certificates, [](const CertificateInfo &certificate) {
+        Json open =
+            array(certificate.open, [](const OpenConditionInfo &condition) {
+              return Json{{"role", condition.role},
+                          {"command", condition.command},
+                          {"line", condition.line},
+                          {"differs", condition.differs}};
+            });
+        return Json{{"program", certificate.program},
+                    {"verdict", certificate.verdict.empty()
+                                    ? Json(nullptr)
+                                    : Json(certificate.verdict)},
+                    {"method", certificate.method},
+                    {"certificate", certificate.state},
+                    {"states", certificate.states},
+                    {"steps", certificate.steps},
+                    {"dynamic", std::move(open)}};
+      });
   json["remarks"] = array(inspection.remarks, [](const RemarkInfo &remark) {
     return Json{{"stage", remark.stage},
                 {"kind", remark.kind},
                 {"message", remark.message},
                 {"line", remark.line},
-                {"program", remark.program.empty() ? Json(nullptr) : Json(remark.program)}};
+                {"program", remark.program.empty() ? Json(nullptr)
+                                                   : Json(remark.program)}};
   });
   return json.dump(2) + "\n";
 }

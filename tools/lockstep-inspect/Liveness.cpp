@@ -15,13 +15,17 @@ void use(BufferInfo &buffer, uint32_t command) {
   buffer.live->last = std::max(buffer.live->last, command);
 }
 
-/// The most bytes of `space` in use at one command. Buffers may share bytes: those count once.
+/// The most bytes of `space` in use at one command. Buffers may share bytes:
+/// those count once.
 PeakInfo findPeak(const ProgramInfo &program, artifact::Space space) {
   std::vector<const BufferInfo *> buffers;
   for (const BufferInfo &buffer : program.buffers)
     if (buffer.space == space && buffer.live)
       buffers.push_back(&buffer);
-  std::sort(buffers.begin(), buffers.end(), [](const BufferInfo *a, const BufferInfo *b) { return a->offset < b->offset; });
+  std::sort(buffers.begin(), buffers.end(),
+            [](const BufferInfo *a, const BufferInfo *b) {
+              return a->offset < b->offset;
+            });
   PeakInfo peak;
   for (uint32_t command = 0; command < program.commands.size(); ++command) {
     uint64_t bytes = 0, end = 0;
@@ -44,7 +48,9 @@ PeakInfo findPeak(const ProgramInfo &program, artifact::Space space) {
 
 void findLifetimes(ProgramInfo &program) {
   for (uint32_t i = 0; i < program.commands.size(); ++i)
-    for (const std::vector<uint32_t> *buffers : {&program.commands[i].reads, &program.commands[i].writes, &program.commands[i].scratch})
+    for (const std::vector<uint32_t> *buffers :
+         {&program.commands[i].reads, &program.commands[i].writes,
+          &program.commands[i].scratch})
       for (uint32_t buffer : *buffers)
         use(program.buffers[buffer], i);
   for (const CollectiveInfo &collective : program.collectives)
@@ -55,11 +61,15 @@ void findLifetimes(ProgramInfo &program) {
         use(program.buffers[result], wait);
     }
   for (const OutputInfo &output : program.outputs)
-    use(program.buffers[output.buffer], program.commands.empty() ? 0 : static_cast<uint32_t>(program.commands.size() - 1));
+    use(program.buffers[output.buffer],
+        program.commands.empty()
+            ? 0
+            : static_cast<uint32_t>(program.commands.size() - 1));
   // Loops are sorted by their ends: an inner one comes before those around it.
   for (const LoopInfo &loop : program.loops)
     for (BufferInfo &buffer : program.buffers)
-      if (buffer.live && buffer.live->first < loop.commands.first && buffer.live->last >= loop.commands.first)
+      if (buffer.live && buffer.live->first < loop.commands.first &&
+          buffer.live->last >= loop.commands.first)
         buffer.live->last = std::max(buffer.live->last, loop.commands.last);
   program.replicaPeak = findPeak(program, artifact::Space::replica);
   program.sharedPeak = findPeak(program, artifact::Space::shared);

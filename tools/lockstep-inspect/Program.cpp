@@ -11,12 +11,15 @@ namespace lockstep::inspect {
 namespace {
 
 std::vector<uint32_t> list(const flatbuffers::Vector<uint32_t> *indices) {
-  return indices ? std::vector<uint32_t>(indices->begin(), indices->end()) : std::vector<uint32_t>();
+  return indices ? std::vector<uint32_t>(indices->begin(), indices->end())
+                 : std::vector<uint32_t>();
 }
 
 class ProgramInspector {
 public:
-  ProgramInspector(const runtime::Artifact &artifact, const artifact::Program &program) : artifact(artifact), program(program) {}
+  ProgramInspector(const runtime::Artifact &artifact,
+                   const artifact::Program &program)
+      : artifact(artifact), program(program) {}
 
   ProgramInfo run() {
     result.name = program.name()->str();
@@ -28,7 +31,8 @@ public:
     result.channels = program.channels();
     addBuffers();
     uint32_t endOfOnce = 0;
-    for (uint32_t i = 0; program.commands() && i < program.commands()->size(); ++i) {
+    for (uint32_t i = 0; program.commands() && i < program.commands()->size();
+         ++i) {
       const artifact::Command &command = *program.commands()->Get(i);
       CommandInfo info = describe(command);
       info.line = artifact.location(command.location());
@@ -47,17 +51,25 @@ public:
 
 private:
   void addBuffers() {
-    for (uint32_t i = 0; program.buffers() && i < program.buffers()->size(); ++i) {
+    for (uint32_t i = 0; program.buffers() && i < program.buffers()->size();
+         ++i) {
       const artifact::Buffer &buffer = *program.buffers()->Get(i);
-      result.buffers.push_back({buffer.space(), buffer.offset(), buffer.size(), typeText(buffer.type()), nameOf(buffer), std::nullopt});
+      result.buffers.push_back({buffer.space(), buffer.offset(), buffer.size(),
+                                typeText(buffer.type()), nameOf(buffer),
+                                std::nullopt});
     }
-    for (uint32_t i = 0; program.inputs() && i < program.inputs()->size(); ++i) {
+    for (uint32_t i = 0; program.inputs() && i < program.inputs()->size();
+         ++i) {
       const artifact::Binding &input = *program.inputs()->Get(i);
-      result.inputs.push_back({input.name()->str(), typeText(input.type()), input.offset()});
+      result.inputs.push_back(
+          {input.name()->str(), typeText(input.type()), input.offset()});
     }
-    for (uint32_t i = 0; program.outputs() && i < program.outputs()->size(); ++i) {
+    for (uint32_t i = 0; program.outputs() && i < program.outputs()->size();
+         ++i) {
       const artifact::Output &output = *program.outputs()->Get(i);
-      result.outputs.push_back({output.name()->str(), artifact::EnumNameOutputKind(output.kind()), output.buffer()});
+      result.outputs.push_back({output.name()->str(),
+                                artifact::EnumNameOutputKind(output.kind()),
+                                output.buffer()});
       std::string &name = result.buffers[output.buffer()].name;
       if (name.empty())
         name = result.outputs.back().kind + " " + result.outputs.back().name;
@@ -65,14 +77,16 @@ private:
     const auto *constants = artifact.tables().constant_outputs();
     for (uint32_t i = 0; constants && i < constants->size(); ++i)
       if (constants->Get(i)->program()->string_view() == result.name)
-        result.constantOutputs.emplace_back(constants->Get(i)->name()->str(), constants->Get(i)->value()->str());
+        result.constantOutputs.emplace_back(constants->Get(i)->name()->str(),
+                                            constants->Get(i)->value()->str());
   }
 
   /// The variable, batch tensor or scalar that lies where `buffer` does.
   std::string nameOf(const artifact::Buffer &buffer) const {
     auto find = [&](const auto *bindings, auto matches) {
       for (uint32_t i = 0; bindings && i < bindings->size(); ++i)
-        if (bindings->Get(i)->offset() == buffer.offset() && matches(*bindings->Get(i)))
+        if (bindings->Get(i)->offset() == buffer.offset() &&
+            matches(*bindings->Get(i)))
           return bindings->Get(i)->name()->str();
       return std::string();
     };
@@ -80,9 +94,11 @@ private:
     switch (buffer.space()) {
     case artifact::Space::variable:
     case artifact::Space::replica_variable:
-      return find(artifact.tables().variables(), [&](const artifact::Variable &v) {
-        return v.space() == buffer.space() && roles[v.role()].name == program.role()->string_view();
-      });
+      return find(
+          artifact.tables().variables(), [&](const artifact::Variable &v) {
+            return v.space() == buffer.space() &&
+                   roles[v.role()].name == program.role()->string_view();
+          });
     case artifact::Space::input:
       return find(program.inputs(), any);
     case artifact::Space::scalar:
@@ -137,7 +153,8 @@ private:
       info.target = command.body_as_BranchUnless()->target();
       break;
     case CommandBody::BranchGreaterEqual: {
-      const artifact::BranchGreaterEqual &branch = *command.body_as_BranchGreaterEqual();
+      const artifact::BranchGreaterEqual &branch =
+          *command.body_as_BranchGreaterEqual();
       info.op = "branch_ge";
       info.registers = {branch.lhs(), branch.rhs()};
       info.target = branch.target();
@@ -150,7 +167,8 @@ private:
       break;
     case CommandBody::AddRegister:
       info.op = "add_register";
-      info.registers = {command.body_as_AddRegister()->register_(), command.body_as_AddRegister()->source()};
+      info.registers = {command.body_as_AddRegister()->register_(),
+                        command.body_as_AddRegister()->source()};
       break;
     case CommandBody::LoadRegister:
       info.op = "load_register";
@@ -175,25 +193,30 @@ private:
   }
 
   void describe(const artifact::Launch &launch, CommandInfo &info) const {
-    const artifact::Kernel &kernel = *artifact.tables().kernels()->Get(launch.kernel());
+    const artifact::Kernel &kernel =
+        *artifact.tables().kernels()->Get(launch.kernel());
     info.op = "launch";
     info.kernel = launch.kernel();
     info.flops = kernel.flops();
     info.bytes = kernel.bytes();
     info.registers = list(launch.registers());
     std::vector<uint32_t> buffers = list(launch.buffers());
-    auto writes = buffers.begin() + launch.reads(), scratch = writes + launch.writes();
+    auto writes = buffers.begin() + launch.reads(),
+         scratch = writes + launch.writes();
     info.reads.assign(buffers.begin(), writes);
     info.writes.assign(writes, scratch);
     info.scratch.assign(scratch, buffers.end());
   }
 
-  /// A jump backwards ends a loop. `branch_ge` at its head counts a register up; where all that it counts with is set to constants
-  /// before, the number of trips is known.
+  /// A jump backwards ends a loop. `branch_ge` at its head counts a register
+  /// up; where all that it counts with is set to constants before, the number
+  /// of trips is known.
   void findLoops() {
     for (uint32_t i = 0; i < result.commands.size(); ++i)
-      if (const CommandInfo &command = result.commands[i]; command.op == "jump" && *command.target <= i)
-        result.loops.push_back({{*command.target, i}, countTrips(*command.target, i)});
+      if (const CommandInfo &command = result.commands[i];
+          command.op == "jump" && *command.target <= i)
+        result.loops.push_back(
+            {{*command.target, i}, countTrips(*command.target, i)});
   }
 
   std::optional<uint64_t> countTrips(uint32_t head, uint32_t end) const {
@@ -201,33 +224,44 @@ private:
     if (branch.op != "branch_ge")
       return std::nullopt;
     uint32_t induction = branch.registers[0];
-    std::optional<int64_t> first, limit = constantOf(branch.registers[1]), stride;
+    std::optional<int64_t> first, limit = constantOf(branch.registers[1]),
+                                  stride;
     for (uint32_t i = 0; i < result.commands.size(); ++i) {
       const CommandInfo &command = result.commands[i];
-      bool counts = (command.op == "set_register" || command.op == "add_register" || command.op == "load_register") &&
-                    command.registers.front() == induction;
+      bool counts =
+          (command.op == "set_register" || command.op == "add_register" ||
+           command.op == "load_register") &&
+          command.registers.front() == induction;
       if (!counts)
         continue;
       bool inside = i > head && i <= end;
-      std::optional<int64_t> operand = command.op == "add_register" ? constantOf(command.registers[1]) : command.value;
+      std::optional<int64_t> operand = command.op == "add_register"
+                                           ? constantOf(command.registers[1])
+                                           : command.value;
       if (!operand || (inside && (stride || command.op != "add_register")))
         return std::nullopt;
       if (inside)
         stride = operand;
       else
-        first = command.op == "add_register" ? first.value_or(0) + *operand : *operand;
+        first = command.op == "add_register" ? first.value_or(0) + *operand
+                                             : *operand;
     }
     if (!first || !limit || !stride || *stride <= 0)
       return std::nullopt;
-    return *first >= *limit ? 0 : (static_cast<uint64_t>(*limit - *first) + *stride - 1) / *stride;
+    return *first >= *limit
+               ? 0
+               : (static_cast<uint64_t>(*limit - *first) + *stride - 1) /
+                     *stride;
   }
 
   /// The value of a register that one command sets and no other changes.
   std::optional<int64_t> constantOf(uint32_t index) const {
     std::optional<int64_t> value;
     for (const CommandInfo &command : result.commands) {
-      bool changes = (command.op == "set_register" || command.op == "add_register" || command.op == "load_register") &&
-                     command.registers.front() == index;
+      bool changes =
+          (command.op == "set_register" || command.op == "add_register" ||
+           command.op == "load_register") &&
+          command.registers.front() == index;
       if (!changes)
         continue;
       if (value || !command.value)
@@ -277,7 +311,8 @@ private:
     info.bytes = command.bytes;
     info.start = index;
     for (uint32_t i = 0; i < result.commands.size(); ++i)
-      if (result.commands[i].op == "wait" && result.commands[i].channel == info.channel)
+      if (result.commands[i].op == "wait" &&
+          result.commands[i].channel == info.channel)
         info.waits.push_back(i);
     auto next = std::upper_bound(info.waits.begin(), info.waits.end(), index);
     for (uint32_t i = index + 1; next != info.waits.end() && i < *next; ++i) {
@@ -298,8 +333,10 @@ private:
   bool areContiguous(const std::vector<uint32_t> &indices) const {
     constexpr uint64_t alignment = 64;
     for (size_t i = 1; i < indices.size(); ++i) {
-      const BufferInfo &before = result.buffers[indices[i - 1]], &buffer = result.buffers[indices[i]];
-      uint64_t end = (before.offset + before.size + alignment - 1) / alignment * alignment;
+      const BufferInfo &before = result.buffers[indices[i - 1]],
+                       &buffer = result.buffers[indices[i]];
+      uint64_t end =
+          (before.offset + before.size + alignment - 1) / alignment * alignment;
       if (buffer.space != before.space || buffer.offset != end)
         return false;
     }
@@ -309,13 +346,16 @@ private:
   OperandInfo describeOperand(uint32_t buffer, uint32_t start) const {
     for (uint32_t i = start; i-- > 0;) {
       const CommandInfo &command = result.commands[i];
-      if (std::find(command.writes.begin(), command.writes.end(), buffer) != command.writes.end())
+      if (std::find(command.writes.begin(), command.writes.end(), buffer) !=
+          command.writes.end())
         return {buffer, i, command.op == "copy"};
     }
     return {buffer, std::nullopt, false};
   }
 
-  std::string groupName(uint32_t index) const { return artifact.tables().groups()->Get(index)->name()->str(); }
+  std::string groupName(uint32_t index) const {
+    return artifact.tables().groups()->Get(index)->name()->str();
+  }
 
   void addTotals() {
     for (uint32_t i = 0; i < result.commands.size(); ++i) {
@@ -341,58 +381,78 @@ private:
     const RoleInfo &replicas = roles.front();
     if (!group.ranks() || group.ranks()->size() == 0)
       return replicas.ranks;
-    return std::count_if(group.ranks()->begin(), group.ranks()->end(), [&](uint32_t rank) { return rank < replicas.ranks; });
+    return std::count_if(group.ranks()->begin(), group.ranks()->end(),
+                         [&](uint32_t rank) { return rank < replicas.ranks; });
   }
 
-  /// The sizes that go before what one member gives in a message: all dimensions of all tensors, or of a scatter, how many rows there are.
+  /// The sizes that go before what one member gives in a message: all
+  /// dimensions of all tensors, or of a scatter, how many rows there are.
   uint64_t headerBytes(const artifact::Start &start) const {
     if (runtime::isReduction(start.kind()))
       return 0;
     if (start.kind() == artifact::CollectiveKind::scatter)
       return sizeof(int64_t);
-    const auto *buffers = start.operands() && start.operands()->size() ? start.operands() : start.results();
+    const auto *buffers = start.operands() && start.operands()->size()
+                              ? start.operands()
+                              : start.results();
     uint64_t dimensions = 0;
     for (uint32_t i = 0; buffers && i < buffers->size(); ++i)
-      if (const auto *shape = program.buffers()->Get(buffers->Get(i))->type()->shape())
+      if (const auto *shape =
+              program.buffers()->Get(buffers->Get(i))->type()->shape())
         dimensions += shape->size();
     return dimensions * sizeof(int64_t);
   }
 
   /// What a replica gives to others in a broadcast goes to every role in it.
-  void addGiven(const CollectiveInfo &collective, const artifact::Group &group, uint64_t header) {
+  void addGiven(const CollectiveInfo &collective, const artifact::Group &group,
+                uint64_t header) {
     for (ExchangeInfo &exchange : result.exchanges) {
-      auto role = std::find_if(roles.begin(), roles.end(), [&](const RoleInfo &known) { return known.name == exchange.role; });
-      bool takesPart = group.ranks() && std::any_of(group.ranks()->begin(), group.ranks()->end(), [&](uint32_t rank) {
-                         return rank >= role->firstRank && rank - role->firstRank < role->ranks;
-                       });
+      auto role =
+          std::find_if(roles.begin(), roles.end(), [&](const RoleInfo &known) {
+            return known.name == exchange.role;
+          });
+      bool takesPart =
+          group.ranks() &&
+          std::any_of(group.ranks()->begin(), group.ranks()->end(),
+                      [&](uint32_t rank) {
+                        return rank >= role->firstRank &&
+                               rank - role->firstRank < role->ranks;
+                      });
       if (takesPart)
-        exchange.toRole += timesOf(collective.start) * (collective.bytes + header);
+        exchange.toRole +=
+            timesOf(collective.start) * (collective.bytes + header);
     }
   }
 
-  /// Each replica gives its operands to a root of another role and gets its results from there.
+  /// Each replica gives its operands to a root of another role and gets its
+  /// results from there.
   void addExchanges() {
     if (result.role != roles.front().name)
       return;
     for (size_t i = 1; i < roles.size(); ++i)
       result.exchanges.push_back({roles[i].name, 0, 0});
     for (const CollectiveInfo &collective : result.collectives) {
-      const artifact::Start *start = program.commands()->Get(collective.start)->body_as_Start();
+      const artifact::Start *start =
+          program.commands()->Get(collective.start)->body_as_Start();
       // A barrier exchanges nothing.
       if (!start)
         continue;
-      const artifact::Group &group = *artifact.tables().groups()->Get(start->group());
+      const artifact::Group &group =
+          *artifact.tables().groups()->Get(start->group());
       const RoleInfo &role = roleOfRank(roles, collective.root.value_or(0));
-      if (role.name == result.role && start->kind() == artifact::CollectiveKind::broadcast)
+      if (role.name == result.role &&
+          start->kind() == artifact::CollectiveKind::broadcast)
         addGiven(collective, group, headerBytes(*start));
-      auto exchange =
-          std::find_if(result.exchanges.begin(), result.exchanges.end(), [&](const ExchangeInfo &e) { return e.role == role.name; });
+      auto exchange = std::find_if(
+          result.exchanges.begin(), result.exchanges.end(),
+          [&](const ExchangeInfo &e) { return e.role == role.name; });
       if (exchange == result.exchanges.end())
         continue;
       uint64_t times = timesOf(collective.start) * replicasIn(group);
       // What has results only is given by the root.
       uint64_t header = times * headerBytes(*start);
-      (collective.operands.empty() ? exchange->fromRole : exchange->toRole) += header;
+      (collective.operands.empty() ? exchange->fromRole : exchange->toRole) +=
+          header;
       exchange->toRole += times * collective.bytes;
       for (uint32_t buffer : collective.results)
         exchange->fromRole += times * result.buffers[buffer].size;
@@ -407,7 +467,8 @@ private:
 
 } // namespace
 
-ProgramInfo inspectProgram(const runtime::Artifact &artifact, const artifact::Program &program) {
+ProgramInfo inspectProgram(const runtime::Artifact &artifact,
+                           const artifact::Program &program) {
   return ProgramInspector(artifact, program).run();
 }
 

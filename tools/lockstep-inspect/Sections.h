@@ -12,12 +12,14 @@ namespace lockstep::inspect {
 enum class Section { summary, schedule, collectives, memory, kernels, remarks };
 
 inline constexpr std::pair<const char *, Section> sectionNames[] = {
-    {"summary", Section::summary}, {"schedule", Section::schedule}, {"collectives", Section::collectives},
-    {"memory", Section::memory},   {"kernels", Section::kernels},   {"remarks", Section::remarks},
+    {"summary", Section::summary},         {"schedule", Section::schedule},
+    {"collectives", Section::collectives}, {"memory", Section::memory},
+    {"kernels", Section::kernels},         {"remarks", Section::remarks},
 };
 
 /// The sections of `inspection` as tables for a terminal.
-std::string toText(const Inspection &inspection, const std::set<Section> &sections);
+std::string toText(const Inspection &inspection,
+                   const std::set<Section> &sections);
 
 /// Everything, as a JSON document; its fields are described in docs/tools.md.
 std::string toJson(const Inspection &inspection);
@@ -25,8 +27,10 @@ std::string toJson(const Inspection &inspection);
 /// Everything, as one page for a browser, which loads nothing else.
 std::string toHtml(const Inspection &inspection);
 
-/// What a command does, as in a report of the runtime: "start all_reduce sum channel 3".
-std::string commandText(const Inspection &inspection, const ProgramInfo &program, uint32_t command);
+/// What a command does, as in a report of the runtime: "start all_reduce sum
+/// channel 3".
+std::string commandText(const Inspection &inspection,
+                        const ProgramInfo &program, uint32_t command);
 
 } // namespace lockstep::inspect
 

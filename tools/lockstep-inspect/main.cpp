@@ -30,11 +30,13 @@ Status write(const std::string &path, const std::string &text) {
   bool standard = path == "-";
   std::FILE *file = standard ? stdout : std::fopen(path.c_str(), "wb");
   if (!file)
-    return lockstep::runtime::systemError(fmt::format("cannot write '{}': {}", path, std::strerror(errno)));
+    return lockstep::runtime::systemError(
+        fmt::format("cannot write '{}': {}", path, std::strerror(errno)));
   bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
   written = (standard ? std::fflush(file) : std::fclose(file)) == 0 && written;
   if (!written)
-    return lockstep::runtime::systemError(fmt::format("cannot write '{}': {}", path, std::strerror(errno)));
+    return lockstep::runtime::systemError(
+        fmt::format("cannot write '{}': {}", path, std::strerror(errno)));
   return Status::success();
 }
 
@@ -49,14 +51,22 @@ int main(int argc, char **argv) {
   for (auto [name, section] : sectionNames)
     sections[name] = section;
 
-  CLI::App app("Shows what is in an artifact: its schedule, collectives, memory, kernels and remarks.", "lockstep-inspect");
+  CLI::App app("Shows what is in an artifact: its schedule, collectives, "
+               "memory, kernels and remarks.",
+               "lockstep-inspect");
   app.add_option("artifact", file, "artifact (.lockstep)")->required();
-  app.add_option("--format", format, "text (default), json or html")->check(CLI::IsMember({"text", "json", "html"}));
-  app.add_option("--show", shown, "sections of the text: summary, schedule, collectives, memory, kernels, remarks (default: all)")
+  app.add_option("--format", format, "text (default), json or html")
+      ->check(CLI::IsMember({"text", "json", "html"}));
+  app.add_option("--show", shown,
+                 "sections of the text: summary, schedule, collectives, "
+                 "memory, kernels, remarks (default: all)")
       ->type_name("SECTION,...")
       ->delimiter(',')
       ->check(CLI::IsMember(sections));
-  app.add_option("--trust", trust, "show only what one of the Ed25519 public keys in this PEM file has signed")->type_name("FILE");
+  app.add_option("--trust", trust,
+                 "show only what one of the Ed25519 public keys in this PEM "
+                 "file has signed")
+      ->type_name("FILE");
   app.add_option("-o", output, "file to write")->type_name("FILE");
   try {
     app.parse(argc, argv);
@@ -85,7 +95,8 @@ int main(int argc, char **argv) {
   } else {
     std::set<Section> chosen;
     for (const auto &[name, section] : sections)
-      if (shown.empty() || std::find(shown.begin(), shown.end(), name) != shown.end())
+      if (shown.empty() ||
+          std::find(shown.begin(), shown.end(), name) != shown.end())
         chosen.insert(section);
     text = toText(inspection, chosen);
   }

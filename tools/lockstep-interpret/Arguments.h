@@ -37,7 +37,8 @@ struct Argument {
   std::string name;
   /// -1 for dynamic dimensions.
   TensorInfo type;
-  /// The same with the bounds of dynamic dimensions; those without a bound stay -1.
+  /// The same with the bounds of dynamic dimensions; those without a bound stay
+  /// -1.
   TensorInfo bounded;
   Element element;
   std::optional<Value> fallback;
@@ -54,27 +55,32 @@ struct Output {
 /// Element type and shape as files have them. Error: elements that no file has.
 Expected<TensorInfo> infoOf(mlir::Type type, bool isUnsigned);
 
-/// The arguments of a step or program, those of an iterator one by one. One without `replica.batch` and `replica.scalar` is a batch
-/// named after its number: "arg0".
+/// The arguments of a step or program, those of an iterator one by one. One
+/// without `replica.batch` and `replica.scalar` is a batch named after its
+/// number: "arg0".
 Expected<std::vector<Argument>> argumentsOf(mlir::FunctionOpInterface function);
 /// A result without a name is "result0".
 Expected<std::vector<Output>> outputsOf(mlir::FunctionOpInterface function);
 
-/// The values of the scalars: those of `--set`, the supplied ones (`step`, `seed`), the defaults. Errors: no such scalar, no
-/// value of its type, one without a value.
-Expected<std::map<std::string, Value>> scalarsOf(const std::vector<Argument> &arguments, const Options &options);
+/// The values of the scalars: those of `--set`, the supplied ones (`step`,
+/// `seed`), the defaults. Errors: no such scalar, no value of its type, one
+/// without a value.
+Expected<std::map<std::string, Value>>
+scalarsOf(const std::vector<Argument> &arguments, const Options &options);
 /// The scalar that counts steps, in the type of `argument`.
 Value stepScalar(const Argument &argument, uint64_t step);
 
-/// Sets the variables from a safetensors file ("": none). Errors: a variable that has no value then, names and types that do
-/// not fit.
+/// Sets the variables from a safetensors file ("": none). Errors: a variable
+/// that has no value then, names and types that do not fit.
 Status loadVariables(Interpreter &interpreter, const std::string &path);
 /// Writes them to a safetensors file.
-Status saveVariables(Interpreter &interpreter, const std::string &path, const std::map<std::string, std::string> &metadata);
+Status saveVariables(Interpreter &interpreter, const std::string &path,
+                     const std::map<std::string, std::string> &metadata);
 
 /// Executes `--steps` steps on `--data` and writes the metrics.
 Status train(Interpreter &interpreter, const Options &options);
-/// Executes the step or program `--step` once on the arrays of `--inputs` and prints its results and the variables.
+/// Executes the step or program `--step` once on the arrays of `--inputs` and
+/// prints its results and the variables.
 Status runOnce(Interpreter &interpreter, const Options &options);
 
 } // namespace lockstep::interpret

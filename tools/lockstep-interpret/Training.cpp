@@ -1,6 +1,7 @@
 //===- Training.cpp - Steps on data ---------------------------------------===//
 //
-// The same data in the same order, the same scalars and the same lines of metrics as lockstep-run.
+// The same data in the same order, the same scalars and the same lines of
+// metrics as lockstep-run.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +30,8 @@ constexpr uint64_t kInputAlignment = 64;
 
 class Training {
 public:
-  Training(Interpreter &interpreter, const Options &options) : interpreter(interpreter), options(options) {}
+  Training(Interpreter &interpreter, const Options &options)
+      : interpreter(interpreter), options(options) {}
 
   Status prepare();
   Status run();
@@ -37,7 +39,8 @@ public:
 private:
   Status openData();
   Status takeStep(uint64_t step);
-  void appendMetrics(std::string &out, uint64_t step, uint64_t epoch, llvm::ArrayRef<llvm::SmallVector<Value>> results) const;
+  void appendMetrics(std::string &out, uint64_t step, uint64_t epoch,
+                     llvm::ArrayRef<llvm::SmallVector<Value>> results) const;
 
   Interpreter &interpreter;
   const Options &options;
@@ -45,7 +48,8 @@ private:
   std::vector<Argument> arguments;
   std::vector<Output> outputs;
   std::map<std::string, Value> scalars;
-  /// Where an argument is in a replica's batch, and its number of rows if that is not fixed.
+  /// Where an argument is in a replica's batch, and its number of rows if that
+  /// is not fixed.
   struct Place {
     uint64_t offset = 0;
     std::optional<uint64_t> rowsOffset;
@@ -59,7 +63,8 @@ private:
 Status Training::prepare() {
   step = interpreter.findStep(options.step);
   if (!step)
-    return invalidArgument(fmt::format("expected a step '{}', found none", options.step));
+    return invalidArgument(
+        fmt::format("expected a step '{}', found none", options.step));
   Expected<std::vector<Argument>> found = argumentsOf(step);
   Expected<std::vector<Output>> results = outputsOf(step);
   if (!found || !results)
@@ -72,7 +77,8 @@ Status Training::prepare() {
   scalars = std::move(*values);
   LOCKSTEP_RETURN_IF_ERROR(openData());
   LOCKSTEP_RETURN_IF_ERROR(loadVariables(interpreter, options.init));
-  return options.metrics.empty() ? Status::success() : metrics.create(options.metrics);
+  return options.metrics.empty() ? Status::success()
+                                 : metrics.create(options.metrics);
 }
 
 Status Training::openData() {
@@ -85,28 +91,36 @@ Status Training::openData() {
     auto addInput = [&](const std::string &name, const TensorInfo &type) {
       uint64_t offset = program.inputSize;
       program.inputs.push_back({name, type, offset});
-      program.inputSize = runtime::alignUp(offset + type.bytes, kInputAlignment);
+      program.inputSize =
+          runtime::alignUp(offset + type.bytes, kInputAlignment);
       return offset;
     };
     if (!runtime::staticBytes(argument.bounded.element, argument.bounded.shape))
-      return invalidArgument(fmt::format("'{}': expected a shape with 'replica.bounds' to train with, found {} (use --inputs)",
-                                         argument.name, typeName(argument.type)));
+      return invalidArgument(
+          fmt::format("'{}': expected a shape with 'replica.bounds' to train "
+                      "with, found {} (use --inputs)",
+                      argument.name, typeName(argument.type)));
     place.offset = addInput(argument.name, argument.bounded);
     for (size_t d = 0; d < argument.type.shape.size(); ++d)
       if (argument.type.shape[d] < 0) {
-        uint64_t offset = addInput(fmt::format("{}.dim{}", argument.name, d), {artifact::ElementType::i64, {}, sizeof(int64_t)});
+        uint64_t offset =
+            addInput(fmt::format("{}.dim{}", argument.name, d),
+                     {artifact::ElementType::i64, {}, sizeof(int64_t)});
         if (d == 0)
           place.rowsOffset = offset;
       }
   }
   if (program.inputs.empty())
-    return options.data.empty() ? Status::success() : invalidArgument("expected no --data: the step takes no data");
+    return options.data.empty()
+               ? Status::success()
+               : invalidArgument("expected no --data: the step takes no data");
   if (options.data.empty())
     return invalidArgument("expected --data=PATH, because the step takes data");
   Expected<runtime::Dataset> data = runtime::Dataset::open(options.data);
   if (!data)
     return data.status();
-  Expected<runtime::BatchLayout> layout = planBatches(*data, program, /*supplyMask=*/false);
+  Expected<runtime::BatchLayout> layout =
+      planBatches(*data, program, /*supplyMask=*/false);
   if (!layout)
     return layout.status();
   runtime::BatchOptions batchOptions;
@@ -114,7 +128,8 @@ Status Training::openData() {
   batchOptions.seed = options.seed;
   batchOptions.remainder = options.remainder;
   batchOptions.globalBatch = options.globalBatch;
-  Expected<std::unique_ptr<Batches>> created = Batches::create(std::move(*layout), batchOptions);
+  Expected<std::unique_ptr<Batches>> created =
+      Batches::create(std::move(*layout), batchOptions);
   if (!created)
     return created.status();
   batches = std::move(*created);
@@ -125,7 +140,10 @@ Status Training::run() {
   for (uint64_t number = 0; number < options.steps; ++number)
     LOCKSTEP_RETURN_IF_ERROR(takeStep(number));
   LOCKSTEP_RETURN_IF_ERROR(metrics.flush());
-  return options.save.empty() ? Status::success() : saveVariables(interpreter, options.save, {{"step", std::to_string(options.steps)}});
+  return options.save.empty()
+             ? Status::success()
+             : saveVariables(interpreter, options.save,
+                             {{"step", std::to_string(options.steps)}});
 }
 
 Status Training::takeStep(uint64_t number) {
@@ -140,14 +158,21 @@ Status Training::takeStep(uint64_t number) {
   for (int64_t replica = 0; replica < interpreter.replicas(); ++replica)
     for (auto [index, argument] : llvm::enumerate(arguments)) {
       if (argument.kind == Argument::Scalar) {
-        values[replica].push_back(argument.name == "step" ? stepScalar(argument, number) : scalars[argument.name]);
+        values[replica].push_back(argument.name == "step"
+                                      ? stepScalar(argument, number)
+                                      : scalars[argument.name]);
         continue;
       }
       TensorInfo type = argument.bounded;
       if (std::optional<uint64_t> rows = places[index].rowsOffset)
-        std::memcpy(&type.shape.front(), batch->inputs[replica] + *rows, sizeof(int64_t));
-      std::span<const std::byte> bytes(batch->inputs[replica] + places[index].offset, *runtime::staticBytes(type.element, type.shape));
-      values[replica].push_back(fromBytes(argument.element, llvm::ArrayRef(type.shape.data(), type.shape.size()), bytes));
+        std::memcpy(&type.shape.front(), batch->inputs[replica] + *rows,
+                    sizeof(int64_t));
+      std::span<const std::byte> bytes(
+          batch->inputs[replica] + places[index].offset,
+          *runtime::staticBytes(type.element, type.shape));
+      values[replica].push_back(fromBytes(
+          argument.element,
+          llvm::ArrayRef(type.shape.data(), type.shape.size()), bytes));
     }
   if (failed(interpreter.run(step, values, results)))
     return invalidArgument(fmt::format("step {} failed (see above)", number));
@@ -163,7 +188,9 @@ Status Training::takeStep(uint64_t number) {
   return metrics.endLine();
 }
 
-void Training::appendMetrics(std::string &out, uint64_t number, uint64_t epoch, llvm::ArrayRef<llvm::SmallVector<Value>> results) const {
+void Training::appendMetrics(
+    std::string &out, uint64_t number, uint64_t epoch,
+    llvm::ArrayRef<llvm::SmallVector<Value>> results) const {
   out += fmt::format("{{\"step\":{},\"epoch\":{}", number, epoch);
   for (auto [index, output] : llvm::enumerate(outputs)) {
     if (!output.isMetric)
@@ -173,7 +200,8 @@ void Training::appendMetrics(std::string &out, uint64_t number, uint64_t epoch, 
     bool varies = false;
     for (const auto &mine : results)
       varies |= !mine[index].isIdentical(results[0][index]);
-    for (size_t replica = 0; replica < (varies ? results.size() : 1); ++replica) {
+    for (size_t replica = 0; replica < (varies ? results.size() : 1);
+         ++replica) {
       if (varies)
         out += replica == 0 ? '[' : ',';
       TensorInfo type = output.type;

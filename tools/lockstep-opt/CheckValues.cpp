@@ -14,22 +14,30 @@ using namespace mlir;
 /// Inputs that each pass is tried on.
 static constexpr uint64_t kSeeds = 2;
 
-/// A pass that only runs others on what is nested: these are checked themselves.
-static bool isAdaptor(Pass *pass) { return pass->getName().contains("OpToOpPassAdaptor"); }
+/// A pass that only runs others on what is nested: these are checked
+/// themselves.
+static bool isAdaptor(Pass *pass) {
+  return pass->getName().contains("OpToOpPassAdaptor");
+}
 
-/// Whether `pass` decides what the module means: how its reductions round, or where an assignment's aggregation is applied, which stands
-/// in no operation between the first and the last of these passes.
+/// Whether `pass` decides what the module means: how its reductions round, or
+/// where an assignment's aggregation is applied, which stands in no operation
+/// between the first and the last of these passes.
 static bool decidesMeaning(Pass *pass, ModuleOp module) {
   if (pass->getArgument() == "widen-accumulation")
     return true;
   auto aggregates = [](replica::VariableOp variable) {
-    return variable.getAggregation() != replica::Aggregation::None && variable.getAggregation() != replica::Aggregation::Uniform;
+    return variable.getAggregation() != replica::Aggregation::None &&
+           variable.getAggregation() != replica::Aggregation::Uniform;
   };
-  return llvm::is_contained({"splice-contexts", "lower-replica", "lower-variables"}, pass->getArgument()) &&
+  return llvm::is_contained(
+             {"splice-contexts", "lower-replica", "lower-variables"},
+             pass->getArgument()) &&
          llvm::any_of(module.getOps<replica::VariableOp>(), aggregates);
 }
 
-/// Whether both modules keep the same variables: otherwise values by one name are not the same values.
+/// Whether both modules keep the same variables: otherwise values by one name
+/// are not the same values.
 static bool haveSameVariables(ModuleOp first, ModuleOp second) {
   auto list = [](ModuleOp module) {
     std::vector<std::pair<StringRef, Type>> variables;
@@ -60,13 +68,17 @@ void CheckValues::runAfterPassFailed(Pass *pass, Operation *) {
     before.pop_back();
 }
 
-void CheckValues::compare(Pass *pass, Operation *op, const std::string &name, const Outcome &expected, const Outcome &found) {
+void CheckValues::compare(Pass *pass, Operation *op, const std::string &name,
+                          const Outcome &expected, const Outcome &found) {
   std::optional<std::string> difference = findDifference(expected, found);
   if (!difference)
     return;
   summary.foundDifference = true;
-  StringRef argument = pass->getArgument().empty() ? pass->getName() : pass->getArgument();
-  emitError(op->getLoc()) << "'" << argument << "' changes what is computed: " << name << ", " << *difference;
+  StringRef argument =
+      pass->getArgument().empty() ? pass->getName() : pass->getArgument();
+  emitError(op->getLoc()) << "'" << argument
+                          << "' changes what is computed: " << name << ", "
+                          << *difference;
 }
 
 void CheckValues::runAfterPass(Pass *pass, Operation *op) {

@@ -10,13 +10,15 @@
 
 namespace lockstep::opt {
 
-/// Executes the module before and after each pass, on the same random data, and reports what has become another value. After
-/// `generate-code`, kernels are compared with their native code too. Passes must not run in parallel.
+/// Executes the module before and after each pass, on the same random data, and
+/// reports what has become another value. After `generate-code`, kernels are
+/// compared with their native code too. Passes must not run in parallel.
 class CheckValues : public mlir::PassInstrumentation {
 public:
   /// What was checked, of all pass managers of the process.
   struct Summary {
-    /// Passes after which something was compared, and after which nothing could be.
+    /// Passes after which something was compared, and after which nothing could
+    /// be.
     unsigned compared = 0, skipped = 0;
     bool foundDifference = false;
   };
@@ -28,7 +30,8 @@ public:
   void runAfterPassFailed(mlir::Pass *pass, mlir::Operation *op) override;
 
 private:
-  void compare(mlir::Pass *pass, mlir::Operation *op, const std::string &name, const Outcome &expected, const Outcome &found);
+  void compare(mlir::Pass *pass, mlir::Operation *op, const std::string &name,
+               const Outcome &expected, const Outcome &found);
 
   Summary &summary;
   /// The modules before the passes that are running, inner ones last.

@@ -18,7 +18,8 @@ namespace lockstep::opt {
 using interpret::Element;
 using interpret::Value;
 
-/// A mixture of the bits of a number (Steele, Lea and Flood, "Fast splittable pseudorandom number generators").
+/// A mixture of the bits of a number (Steele, Lea and Flood, "Fast splittable
+/// pseudorandom number generators").
 static uint64_t mix(uint64_t bits) {
   bits += 0x9e3779b97f4a7c15;
   bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
@@ -33,13 +34,15 @@ static uint64_t hashOf(StringRef name, uint64_t seed) {
   return state;
 }
 
-Value draw(StringRef name, Type element, ArrayRef<int64_t> shape, uint64_t seed) {
+Value draw(StringRef name, Type element, ArrayRef<int64_t> shape,
+           uint64_t seed) {
   std::optional<Element> kind = interpret::getElement(element);
   Value value(kind->lane, shape);
   uint64_t state = hashOf(name, seed);
   SmallVector<int64_t> place(shape.size(), 0);
   for (int64_t i = 0; i < value.size(); ++i) {
-    // By the indices, not by the position: the rows that a padded tensor has in common with a shorter one are equal.
+    // By the indices, not by the position: the rows that a padded tensor has in
+    // common with a shorter one are equal.
     uint64_t bits = state;
     for (int64_t index : place)
       bits = mix(bits ^ static_cast<uint64_t>(index));
@@ -61,13 +64,15 @@ namespace {
 /// Executes one function.
 class FunctionRun {
 public:
-  FunctionRun(interpret::Interpreter &interpreter, FunctionOpInterface function, uint64_t seed)
+  FunctionRun(interpret::Interpreter &interpreter, FunctionOpInterface function,
+              uint64_t seed)
       : interpreter(interpreter), function(function), seed(seed) {}
 
   void run(Outcomes &outcomes) {
     for (auto &[name, variable] : interpreter.variables()) {
       auto type = cast<RankedTensorType>(variable.op.getType());
-      Value value = draw(nameOfVariable(variable.op), type.getElementType(), type.getShape(), seed);
+      Value value = draw(nameOfVariable(variable.op), type.getElementType(),
+                         type.getShape(), seed);
       variable.copies.assign(variable.copies.size(), value);
     }
     std::vector<SmallVector<Value>> arguments(interpreter.replicas()), results;
@@ -80,45 +85,64 @@ public:
     unsigned position = 0;
     for (unsigned i = 0; i < function.getNumResults(); ++i)
       if (!isVariable(getResultBinding(i)))
-        add(outcomes, nameOfResult(i), cast<ShapedType>(function.getResultTypes()[i]).getElementType(), results, position++);
+        add(outcomes, nameOfResult(i),
+            cast<ShapedType>(function.getResultTypes()[i]).getElementType(),
+            results, position++);
     for (auto &[name, variable] : interpreter.variables())
-      outcomes[function.getName().str() + ": " + nameOfVariable(variable.op)] = {
-          variable.copies, cast<RankedTensorType>(variable.op.getType()).getElementType()};
+      outcomes[function.getName().str() + ": " + nameOfVariable(variable.op)] =
+          {variable.copies,
+           cast<RankedTensorType>(variable.op.getType()).getElementType()};
   }
 
 private:
   /// The name that a variable has in files; its symbol may be another one.
-  static std::string nameOfVariable(replica::VariableOp op) { return nameOfVariable(op.getPath().value_or(op.getSymName())); }
-  static std::string nameOfVariable(StringRef name) { return ("variable '" + name + "'").str(); }
-
-  device::BindingAttr getBinding(unsigned argument) { return function.getArgAttrOfType<device::BindingAttr>(argument, "device.binding"); }
-  device::BindingAttr getResultBinding(unsigned result) {
-    return function.getResultAttrOfType<device::BindingAttr>(result, "device.binding");
+  static std::string nameOfVariable(replica::VariableOp op) {
+    return nameOfVariable(op.getPath().value_or(op.getSymName()));
   }
-  static bool isVariable(device::BindingAttr binding) { return binding && binding.getKind() == device::BindingKind::Variable; }
+  static std::string nameOfVariable(StringRef name) {
+    return ("variable '" + name + "'").str();
+  }
+
+  device::BindingAttr getBinding(unsigned argument) {
+    return function.getArgAttrOfType<device::BindingAttr>(argument,
+                                                          "device.binding");
+  }
+  device::BindingAttr getResultBinding(unsigned result) {
+    return function.getResultAttrOfType<device::BindingAttr>(result,
+                                                             "device.binding");
+  }
+  static bool isVariable(device::BindingAttr binding) {
+    return binding && binding.getKind() == device::BindingKind::Variable;
+  }
 
   /// Variables and the number of the replica are the interpreter's.
   bool isGiven(unsigned argument) {
     device::BindingAttr binding = getBinding(argument);
-    return !isVariable(binding) && !(binding && binding.getKind() == device::BindingKind::Rank);
+    return !isVariable(binding) &&
+           !(binding && binding.getKind() == device::BindingKind::Rank);
   }
 
-  /// The name of an argument that passes keep, and whether replicas have values of their own.
+  /// The name of an argument that passes keep, and whether replicas have values
+  /// of their own.
   std::pair<std::string, bool> describe(unsigned argument) {
     if (device::BindingAttr binding = getBinding(argument))
-      return {binding.getName().str(), binding.getKind() == device::BindingKind::Batch};
+      return {binding.getName().str(),
+              binding.getKind() == device::BindingKind::Batch};
     for (StringRef role : {"replica.batch", "replica.scalar"})
       if (auto name = function.getArgAttrOfType<StringAttr>(argument, role))
         return {name.getValue().str(), role == "replica.batch"};
     // What is captured takes the state and gives it back.
-    if (auto name = function.getArgAttrOfType<StringAttr>(argument, "replica.variable"))
+    if (auto name =
+            function.getArgAttrOfType<StringAttr>(argument, "replica.variable"))
       return {nameOfVariable(name.getValue()), false};
     return {(function.getName() + " argument " + Twine(argument)).str(), false};
   }
 
   /// Rows of a replica's batch: of all tensors of it alike.
   int64_t drawSize(size_t replica, unsigned dimension) {
-    return static_cast<int64_t>(hashOf(("rows" + Twine(replica) + "." + Twine(dimension)).str(), seed) % (kMostRows + 1));
+    return static_cast<int64_t>(
+        hashOf(("rows" + Twine(replica) + "." + Twine(dimension)).str(), seed) %
+        (kMostRows + 1));
   }
 
   Value drawArgument(unsigned argument, size_t replica) {
@@ -126,7 +150,9 @@ private:
     Type type = function.getArgumentTypes()[argument];
     // "x.dim0" is the size of "x" in its bounded form.
     unsigned dimension = 0;
-    if (size_t at = name.rfind(".dim"); at != std::string::npos && !StringRef(name).substr(at + 4).getAsInteger(10, dimension))
+    if (size_t at = name.rfind(".dim");
+        at != std::string::npos &&
+        !StringRef(name).substr(at + 4).getAsInteger(10, dimension))
       return Value::ofInt(drawSize(replica, dimension));
     std::string own = isOwn ? name + "@" + std::to_string(replica) : name;
     auto shaped = dyn_cast<ShapedType>(type);
@@ -139,7 +165,8 @@ private:
     return draw(own, shaped.getElementType(), shape, seed);
   }
 
-  LogicalResult execute(ArrayRef<SmallVector<Value>> arguments, std::vector<SmallVector<Value>> &results) {
+  LogicalResult execute(ArrayRef<SmallVector<Value>> arguments,
+                        std::vector<SmallVector<Value>> &results) {
     if (auto step = dyn_cast<replica::StepOp>(function.getOperation()))
       return interpreter.run(step, arguments, results);
     if (auto step = dyn_cast<func::FuncOp>(function.getOperation()))
@@ -151,15 +178,18 @@ private:
     std::string prefix = function.getName().str() + ": ";
     if (device::BindingAttr binding = getResultBinding(result))
       return prefix + "result '" + binding.getName().str() + "'";
-    if (auto name = function.getResultAttrOfType<StringAttr>(result, "replica.variable"))
+    if (auto name = function.getResultAttrOfType<StringAttr>(
+            result, "replica.variable"))
       return prefix + nameOfVariable(name.getValue());
-    for (StringRef role : {"replica.metric", "replica.sum", "replica.count", "replica.result"})
+    for (StringRef role :
+         {"replica.metric", "replica.sum", "replica.count", "replica.result"})
       if (auto name = function.getResultAttrOfType<StringAttr>(result, role))
         return prefix + "result '" + name.getValue().str() + "'";
     return prefix + "result " + std::to_string(result);
   }
 
-  static void add(Outcomes &outcomes, const std::string &name, Type element, const std::vector<SmallVector<Value>> &results,
+  static void add(Outcomes &outcomes, const std::string &name, Type element,
+                  const std::vector<SmallVector<Value>> &results,
                   unsigned position) {
     Outcome &outcome = outcomes[name];
     outcome.element = element;
@@ -176,15 +206,23 @@ private:
 
 } // namespace
 
-/// Whether arguments and results are tensors or numbers that can be drawn and compared.
+/// Whether arguments and results are tensors or numbers that can be drawn and
+/// compared.
 static bool isOnTensors(FunctionOpInterface function) {
-  auto isKnown = [](Type type) { return isa<RankedTensorType>(type) && interpret::getElement(type); };
-  return !function.isExternal() && !isa<replica::ProgramOp>(function) && llvm::all_of(function.getResultTypes(), isKnown) &&
-         llvm::all_of(function.getArgumentTypes(), [&](Type type) { return isKnown(type) || type.isIntOrIndexOrFloat(); });
+  auto isKnown = [](Type type) {
+    return isa<RankedTensorType>(type) && interpret::getElement(type);
+  };
+  return !function.isExternal() && !isa<replica::ProgramOp>(function) &&
+         llvm::all_of(function.getResultTypes(), isKnown) &&
+         llvm::all_of(function.getArgumentTypes(), [&](Type type) {
+           return isKnown(type) || type.isIntOrIndexOrFloat();
+         });
 }
 
-/// Whether a module has something that the interpreter does not know, or means otherwise: roles of several kinds, groups of some replicas
-/// (what the others get of an exchange is not said), and operations of cross-replica context that have been moved into a step.
+/// Whether a module has something that the interpreter does not know, or means
+/// otherwise: roles of several kinds, groups of some replicas (what the others
+/// get of an exchange is not said), and operations of cross-replica context
+/// that have been moved into a step.
 static bool isBeyondInterpreter(ModuleOp module) {
   if (!module.getOps<device::RoleOp>().empty())
     return true;
@@ -194,25 +232,33 @@ static bool isBeyondInterpreter(ModuleOp module) {
   for (auto strategy : module.getOps<replica::StrategyOp>())
     if (strategy.getServers())
       return true;
-  return module.walk([](Operation *op) { return WalkResult(failure(op->hasAttr(replica::kCrossReplica))); }).wasInterrupted();
+  return module
+      .walk([](Operation *op) {
+        return WalkResult(failure(op->hasAttr(replica::kCrossReplica)));
+      })
+      .wasInterrupted();
 }
 
 Outcomes execute(ModuleOp module, uint64_t seed) {
   if (isBeyondInterpreter(module))
     return {};
-  ScopedDiagnosticHandler silent(module.getContext(), [](Diagnostic &) { return success(); });
+  ScopedDiagnosticHandler silent(module.getContext(),
+                                 [](Diagnostic &) { return success(); });
   SetReplicasPassOptions strategy;
   auto strategies = module.getOps<replica::StrategyOp>();
   constexpr int64_t replicas = 2;
-  strategy.replicas = strategies.empty() || !(*strategies.begin()).getReplicas() ? replicas : 0;
-  if (!strategies.empty() && (*strategies.begin()).getKind() == replica::Kind::OneDevice)
+  strategy.replicas =
+      strategies.empty() || !(*strategies.begin()).getReplicas() ? replicas : 0;
+  if (!strategies.empty() &&
+      (*strategies.begin()).getKind() == replica::Kind::OneDevice)
     strategy.replicas = 0;
   PassManager pm(module.getContext());
   buildInterpretPipeline(pm, strategy, /*verify=*/false);
   Outcomes outcomes;
   if (failed(pm.run(module)))
     return outcomes;
-  FailureOr<std::unique_ptr<interpret::Interpreter>> interpreter = interpret::Interpreter::create(module, /*withFunctions=*/true);
+  FailureOr<std::unique_ptr<interpret::Interpreter>> interpreter =
+      interpret::Interpreter::create(module, /*withFunctions=*/true);
   if (failed(interpreter))
     return outcomes;
   int64_t budget = 200'000'000;
@@ -227,29 +273,35 @@ Outcomes execute(ModuleOp module, uint64_t seed) {
   return outcomes;
 }
 
-/// How far an element of `expected` may be from it; `largest` is the largest of its tensor.
+/// How far an element of `expected` may be from it; `largest` is the largest of
+/// its tensor.
 static double getTolerance(Type element, double expected, double largest) {
   if (element.isF64())
     return 1e-12 * largest;
   if (element.isF32())
     return 1e-5 * largest;
   int mantissa = element.isF16() ? 10 : 7;
-  return 2 * std::ldexp(1.0, std::ilogb(std::max(std::abs(expected), 1e-5)) - mantissa);
+  return 2 * std::ldexp(1.0, std::ilogb(std::max(std::abs(expected), 1e-5)) -
+                                 mantissa);
 }
 
-static std::optional<std::string> findValueDifference(const Value &expected, const Value &found, Type element) {
+static std::optional<std::string>
+findValueDifference(const Value &expected, const Value &found, Type element) {
   if (expected.shape() != found.shape())
     return std::string("another shape");
-  auto compareFloats = [&](const auto *a, const auto *b) -> std::optional<std::string> {
+  auto compareFloats = [&](const auto *a,
+                           const auto *b) -> std::optional<std::string> {
     double largest = 0;
     for (int64_t i = 0; i < expected.size(); ++i)
       if (std::isfinite(a[i]))
         largest = std::max(largest, std::abs(static_cast<double>(a[i])));
     for (int64_t i = 0; i < expected.size(); ++i) {
       double x = a[i], y = b[i];
-      bool isEqual = x == y || (std::isnan(x) && std::isnan(y)) || std::abs(x - y) <= getTolerance(element, x, largest);
+      bool isEqual = x == y || (std::isnan(x) && std::isnan(y)) ||
+                     std::abs(x - y) <= getTolerance(element, x, largest);
       if (!isEqual)
-        return llvm::formatv("element {0}: expected {1}, found {2}", i, x, y).str();
+        return llvm::formatv("element {0}: expected {1}, found {2}", i, x, y)
+            .str();
     }
     return std::nullopt;
   };
@@ -259,15 +311,20 @@ static std::optional<std::string> findValueDifference(const Value &expected, con
     return compareFloats(expected.as<double>(), found.as<double>());
   for (int64_t i = 0; i < expected.size(); ++i)
     if (expected.intAt(i) != found.intAt(i))
-      return llvm::formatv("element {0}: expected {1}, found {2}", i, expected.intAt(i), found.intAt(i)).str();
+      return llvm::formatv("element {0}: expected {1}, found {2}", i,
+                           expected.intAt(i), found.intAt(i))
+          .str();
   return std::nullopt;
 }
 
-std::optional<std::string> findDifference(const Outcome &expected, const Outcome &found) {
-  if (expected.element != found.element || expected.values.size() != found.values.size())
+std::optional<std::string> findDifference(const Outcome &expected,
+                                          const Outcome &found) {
+  if (expected.element != found.element ||
+      expected.values.size() != found.values.size())
     return std::nullopt; // another value of that name
   for (size_t replica = 0; replica < expected.values.size(); ++replica)
-    if (auto difference = findValueDifference(expected.values[replica], found.values[replica], expected.element))
+    if (auto difference = findValueDifference(
+            expected.values[replica], found.values[replica], expected.element))
       return "replica " + std::to_string(replica) + ", " + *difference;
   return std::nullopt;
 }

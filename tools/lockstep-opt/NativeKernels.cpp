@@ -24,10 +24,13 @@ namespace {
 /// A shared object from memory.
 class Library {
 public:
-  explicit Library(ArrayRef<char> object) : file(::memfd_create("lockstep-kernels", MFD_CLOEXEC)) {
-    if (file < 0 || ::write(file, object.data(), object.size()) != static_cast<ssize_t>(object.size()))
+  explicit Library(ArrayRef<char> object)
+      : file(::memfd_create("lockstep-kernels", MFD_CLOEXEC)) {
+    if (file < 0 || ::write(file, object.data(), object.size()) !=
+                        static_cast<ssize_t>(object.size()))
       return;
-    handle = ::dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
+    handle = ::dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(),
+                      RTLD_NOW | RTLD_LOCAL);
   }
   ~Library() {
     if (handle)
@@ -39,7 +42,9 @@ public:
   Library &operator=(const Library &) = delete;
 
   runtime::KernelFunction find(StringRef symbol) const {
-    return handle ? reinterpret_cast<runtime::KernelFunction>(::dlsym(handle, symbol.str().c_str())) : nullptr;
+    return handle ? reinterpret_cast<runtime::KernelFunction>(
+                        ::dlsym(handle, symbol.str().c_str()))
+                  : nullptr;
   }
 
 private:
@@ -63,16 +68,20 @@ private:
 };
 
 size_t getBytes(RankedTensorType type) {
-  return type.getNumElements() * interpret::storedBytes(*interpret::getElement(type.getElementType()));
+  return type.getNumElements() *
+         interpret::storedBytes(*interpret::getElement(type.getElementType()));
 }
 
 /// Runs all tiles of a kernel once.
-void run(device::KernelOp kernel, runtime::KernelFunction function, uint64_t seed, Outcomes &outcomes) {
+void run(device::KernelOp kernel, runtime::KernelFunction function,
+         uint64_t seed, Outcomes &outcomes) {
   std::vector<Buffer> buffers;
   for (auto [i, type] : llvm::enumerate(kernel.getArgumentTypes())) {
     auto tensor = cast<RankedTensorType>(type);
-    Value value = draw((kernel.getSymName() + " argument " + Twine(i)).str(), tensor.getElementType(), tensor.getShape(), seed);
-    std::vector<std::byte> bytes = interpret::toBytes(*interpret::getElement(tensor.getElementType()), value);
+    Value value = draw((kernel.getSymName() + " argument " + Twine(i)).str(),
+                       tensor.getElementType(), tensor.getShape(), seed);
+    std::vector<std::byte> bytes = interpret::toBytes(
+        *interpret::getElement(tensor.getElementType()), value);
     buffers.emplace_back(bytes.size());
     std::memcpy(buffers.back().data(), bytes.data(), bytes.size());
   }
@@ -87,10 +96,12 @@ void run(device::KernelOp kernel, runtime::KernelFunction function, uint64_t see
     function(pointers.data(), nullptr, tile);
   for (auto [i, type] : llvm::enumerate(kernel.getResultTypes())) {
     auto tensor = cast<RankedTensorType>(type);
-    Value value = interpret::fromBytes(*interpret::getElement(tensor.getElementType()), tensor.getShape(),
-                                       {buffers[firstResult + i].data(), getBytes(tensor)});
+    Value value = interpret::fromBytes(
+        *interpret::getElement(tensor.getElementType()), tensor.getShape(),
+        {buffers[firstResult + i].data(), getBytes(tensor)});
     // Every replica computes the same of the same.
-    outcomes[(kernel.getSymName() + ": result " + Twine(i)).str()] = {{value, value}, tensor.getElementType()};
+    outcomes[(kernel.getSymName() + ": result " + Twine(i)).str()] = {
+        {value, value}, tensor.getElementType()};
   }
 }
 
@@ -106,10 +117,12 @@ Outcomes executeNatively(ModuleOp module, uint64_t seed) {
     for (auto kernel : module.getOps<device::KernelOp>()) {
       auto isStatic = [](Type type) {
         auto tensor = dyn_cast<RankedTensorType>(type);
-        return tensor && tensor.hasStaticShape() && interpret::getElement(tensor.getElementType());
+        return tensor && tensor.hasStaticShape() &&
+               interpret::getElement(tensor.getElementType());
       };
       runtime::KernelFunction function = library.find(kernel.getSymName());
-      if (function && llvm::all_of(kernel.getArgumentTypes(), isStatic) && llvm::all_of(kernel.getResultTypes(), isStatic))
+      if (function && llvm::all_of(kernel.getArgumentTypes(), isStatic) &&
+          llvm::all_of(kernel.getResultTypes(), isStatic))
         run(kernel, function, seed, outcomes);
     }
   }

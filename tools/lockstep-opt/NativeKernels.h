@@ -7,8 +7,9 @@
 
 namespace lockstep::opt {
 
-/// Executes the native code of the kernels of a module, on the data that `execute` gives them, by each of the module's binaries that this
-/// processor can execute. Kernels that take registers (dynamic sizes) are left out.
+/// Executes the native code of the kernels of a module, on the data that
+/// `execute` gives them, by each of the module's binaries that this processor
+/// can execute. Kernels that take registers (dynamic sizes) are left out.
 Outcomes executeNatively(mlir::ModuleOp module, uint64_t seed);
 
 } // namespace lockstep::opt

@@ -23,12 +23,15 @@ constexpr const char *kToolName = "lockstep-opt";
 
 /// The configuration of the command line, with every pass checked.
 struct CheckedConfig : mlir::MlirOptMainConfig {
-  CheckedConfig(mlir::MlirOptMainConfig base, opt::CheckValues::Summary &summary) : MlirOptMainConfig(std::move(base)) {
-    passPipelineCallback = [&summary, addPasses = passPipelineCallback](mlir::PassManager &pm) {
-      pm.getContext()->disableMultithreading();
-      pm.addInstrumentation(std::make_unique<opt::CheckValues>(summary));
-      return addPasses(pm);
-    };
+  CheckedConfig(mlir::MlirOptMainConfig base,
+                opt::CheckValues::Summary &summary)
+      : MlirOptMainConfig(std::move(base)) {
+    passPipelineCallback =
+        [&summary, addPasses = passPipelineCallback](mlir::PassManager &pm) {
+          pm.getContext()->disableMultithreading();
+          pm.addInstrumentation(std::make_unique<opt::CheckValues>(summary));
+          return addPasses(pm);
+        };
   }
 };
 
@@ -37,28 +40,34 @@ int fail(const llvm::Twine &message) {
   return 1;
 }
 
-int run(llvm::StringRef input, llvm::StringRef output, mlir::DialectRegistry &registry, bool checkValues) {
+int run(llvm::StringRef input, llvm::StringRef output,
+        mlir::DialectRegistry &registry, bool checkValues) {
   std::string message;
-  std::unique_ptr<llvm::MemoryBuffer> buffer = mlir::openInputFile(input, &message);
+  std::unique_ptr<llvm::MemoryBuffer> buffer =
+      mlir::openInputFile(input, &message);
   if (!buffer)
     return fail(message);
   if (mlir::failed(checkNesting(*buffer)))
     return 1;
-  std::unique_ptr<llvm::ToolOutputFile> file = mlir::openOutputFile(output, &message);
+  std::unique_ptr<llvm::ToolOutputFile> file =
+      mlir::openOutputFile(output, &message);
   if (!file)
     return fail(message);
-  mlir::MlirOptMainConfig plain = mlir::MlirOptMainConfig::createFromCLOptions();
+  mlir::MlirOptMainConfig plain =
+      mlir::MlirOptMainConfig::createFromCLOptions();
   if (!checkValues) {
-    if (mlir::failed(mlir::MlirOptMain(file->os(), std::move(buffer), registry, plain)))
+    if (mlir::failed(
+            mlir::MlirOptMain(file->os(), std::move(buffer), registry, plain)))
       return 1;
     file->keep();
     return 0;
   }
   opt::CheckValues::Summary summary;
   CheckedConfig config(std::move(plain), summary);
-  mlir::LogicalResult result = mlir::MlirOptMain(file->os(), std::move(buffer), registry, config);
-  llvm::errs() << kToolName << ": values compared after " << summary.compared << " of " << summary.compared + summary.skipped
-               << " passes\n";
+  mlir::LogicalResult result =
+      mlir::MlirOptMain(file->os(), std::move(buffer), registry, config);
+  llvm::errs() << kToolName << ": values compared after " << summary.compared
+               << " of " << summary.compared + summary.skipped << " passes\n";
   if (mlir::failed(result) || summary.foundDifference)
     return 1;
   file->keep();
@@ -70,12 +79,15 @@ int run(llvm::StringRef input, llvm::StringRef output, mlir::DialectRegistry &re
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   static cl::opt<bool> checkValues(
-      "check-values", cl::desc("execute the module before and after each pass on random data, and compare: an error says which "
-                               "pass changes what is computed"));
+      "check-values",
+      cl::desc("execute the module before and after each pass on random data, "
+               "and compare: an error says which "
+               "pass changes what is computed"));
   mlir::registerAllPasses();
   registerPassesAndPipelines();
   mlir::DialectRegistry registry;
   registerDialects(registry);
-  auto [input, output] = mlir::registerAndParseCLIOptions(argc, argv, "Lockstep's optimizer driver\n", registry);
+  auto [input, output] = mlir::registerAndParseCLIOptions(
+      argc, argv, "Lockstep's optimizer driver\n", registry);
   return run(input, output, registry, checkValues);
 }

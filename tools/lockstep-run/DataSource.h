@@ -19,19 +19,24 @@ struct DataPlace {
 };
 
 /// Says which arrays of `data` no input has the name of: nothing reads them.
-void noteUnusedArrays(const runtime::Dataset &data, const runtime::BatchLayout &layout);
+void noteUnusedArrays(const runtime::Dataset &data,
+                      const runtime::BatchLayout &layout);
 
-/// The batches of a step that takes one, or of a program that goes through an epoch of them in each run; or no data at all.
+/// The batches of a step that takes one, or of a program that goes through an
+/// epoch of them in each run; or no data at all.
 class DataSource {
 public:
   DataSource() = default;
   /// Errors: those of `Batches::create`.
-  static runtime::Expected<DataSource> create(const runtime::BatchLayout &layout, const runtime::BatchOptions &options, bool wholeEpochs);
+  static runtime::Expected<DataSource>
+  create(const runtime::BatchLayout &layout,
+         const runtime::BatchOptions &options, bool wholeEpochs);
 
   bool isEmpty() const { return !batches && !epochs; }
   bool hasWholeEpochs() const { return epochs != nullptr; }
   /// Gives all replicas their data of the next run.
-  runtime::Expected<DataPlace> bindNext(runtime::Cluster &cluster, runtime::ProgramId program);
+  runtime::Expected<DataPlace> bindNext(runtime::Cluster &cluster,
+                                        runtime::ProgramId program);
   /// Where a run at `cursor` would be, without taking its data.
   DataPlace placeAt(const runtime::DataCursor &cursor) const;
 

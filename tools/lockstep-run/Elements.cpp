@@ -30,10 +30,12 @@ template <typename T> std::vector<std::byte> toBytes(T value) {
 float fromHalf(uint16_t half) {
   int exponent = (half >> 10) & 0x1f;
   int mantissa = half & 0x3ff;
-  float magnitude = exponent == 0   ? std::ldexp(static_cast<float>(mantissa), -24)
-                    : exponent < 31 ? std::ldexp(static_cast<float>(mantissa + 1024), exponent - 25)
-                    : mantissa == 0 ? std::numeric_limits<float>::infinity()
-                                    : std::numeric_limits<float>::quiet_NaN();
+  float magnitude =
+      exponent == 0 ? std::ldexp(static_cast<float>(mantissa), -24)
+      : exponent < 31
+          ? std::ldexp(static_cast<float>(mantissa + 1024), exponent - 25)
+      : mantissa == 0 ? std::numeric_limits<float>::infinity()
+                      : std::numeric_limits<float>::quiet_NaN();
   return half & 0x8000 ? -magnitude : magnitude;
 }
 
@@ -46,16 +48,21 @@ uint16_t toHalf(double value) {
   // From here on the nearest value would be 2^16.
   if (magnitude >= 65520)
     return sign | 0x7c00;
-  // Below 2^-14 the values are multiples of 2^-24, and the bits count them. Above, eleven bits of
-  // mantissa; a carry out of them runs into the exponent as it should.
+  // Below 2^-14 the values are multiples of 2^-24, and the bits count them.
+  // Above, eleven bits of mantissa; a carry out of them runs into the exponent
+  // as it should.
   if (magnitude < std::ldexp(1, -14))
-    return sign | static_cast<uint16_t>(std::nearbyint(std::ldexp(magnitude, 24)));
+    return sign |
+           static_cast<uint16_t>(std::nearbyint(std::ldexp(magnitude, 24)));
   int exponent = std::ilogb(magnitude);
-  auto mantissa = static_cast<uint16_t>(std::nearbyint(std::ldexp(magnitude, 10 - exponent)));
+  auto mantissa = static_cast<uint16_t>(
+      std::nearbyint(std::ldexp(magnitude, 10 - exponent)));
   return sign | static_cast<uint16_t>(((exponent + 14) << 10) + mantissa);
 }
 
-float fromBfloat(uint16_t bits) { return std::bit_cast<float>(uint32_t(bits) << 16); }
+float fromBfloat(uint16_t bits) {
+  return std::bit_cast<float>(uint32_t(bits) << 16);
+}
 
 /// Rounds to nearest, ties to even.
 uint16_t toBfloat(double value) {
@@ -68,8 +75,11 @@ uint16_t toBfloat(double value) {
   return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
 
-/// The sign of a NaN is an accident of how it came about; nobody should read "-nan".
-double withoutSignOfNan(double value) { return std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value; }
+/// The sign of a NaN is an accident of how it came about; nobody should read
+/// "-nan".
+double withoutSignOfNan(double value) {
+  return std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value;
+}
 
 template <typename T> void appendNumber(std::string &out, T value) {
   char buffer[32];
@@ -83,12 +93,19 @@ template <typename T> void appendNumber(std::string &out, T value) {
   out.append(buffer, end);
 }
 
-template <typename T> Expected<std::vector<std::byte>> parseInteger(ElementType element, std::string_view text) {
+template <typename T>
+Expected<std::vector<std::byte>> parseInteger(ElementType element,
+                                              std::string_view text) {
   T value = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc::result_out_of_range || (error == std::errc() && end != text.data() + text.size()) || error != std::errc())
-    return runtime::invalidArgument(fmt::format("expected an integer from {} to {} for {}, found '{}'", std::numeric_limits<T>::min(),
-                                                std::numeric_limits<T>::max(), elementName(element), text));
+  auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc::result_out_of_range ||
+      (error == std::errc() && end != text.data() + text.size()) ||
+      error != std::errc())
+    return runtime::invalidArgument(
+        fmt::format("expected an integer from {} to {} for {}, found '{}'",
+                    std::numeric_limits<T>::min(),
+                    std::numeric_limits<T>::max(), elementName(element), text));
   return toBytes(value);
 }
 
@@ -148,7 +165,8 @@ void appendJson(std::string &out, ElementType element, const std::byte *bytes) {
 
 void appendJson(std::string &out, double value) { appendNumber(out, value); }
 
-void appendJson(std::string &out, const runtime::TensorInfo &type, std::span<const std::byte> bytes) {
+void appendJson(std::string &out, const runtime::TensorInfo &type,
+                std::span<const std::byte> bytes) {
   uint64_t size = elementSize(type.element);
   if (type.shape.empty() && bytes.size() >= size)
     return appendJson(out, type.element, bytes.data());
@@ -161,12 +179,14 @@ void appendJson(std::string &out, const runtime::TensorInfo &type, std::span<con
   out += ']';
 }
 
-Expected<std::vector<std::byte>> parseElement(ElementType element, std::string_view text) {
+Expected<std::vector<std::byte>> parseElement(ElementType element,
+                                              std::string_view text) {
   switch (element) {
   case ElementType::i1:
     if (text == "true" || text == "1" || text == "false" || text == "0")
       return std::vector<std::byte>{std::byte(text == "true" || text == "1")};
-    return runtime::invalidArgument(fmt::format("expected true or false, found '{}'", text));
+    return runtime::invalidArgument(
+        fmt::format("expected true or false, found '{}'", text));
   case ElementType::i8:
     return parseInteger<int8_t>(element, text);
   case ElementType::i16:
@@ -187,9 +207,11 @@ Expected<std::vector<std::byte>> parseElement(ElementType element, std::string_v
     break;
   }
   double value = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size())
-    return runtime::invalidArgument(fmt::format("expected a number for {}, found '{}'", elementName(element), text));
+    return runtime::invalidArgument(fmt::format(
+        "expected a number for {}, found '{}'", elementName(element), text));
   switch (element) {
   case ElementType::f16:
     return toBytes(toHalf(value));
@@ -198,8 +220,10 @@ Expected<std::vector<std::byte>> parseElement(ElementType element, std::string_v
   case ElementType::f32: {
     // Rounding the text once is more exact than by way of f64.
     float narrow = 0;
-    auto result = std::from_chars(text.data(), text.data() + text.size(), narrow);
-    return toBytes(result.ec == std::errc() ? narrow : static_cast<float>(value));
+    auto result =
+        std::from_chars(text.data(), text.data() + text.size(), narrow);
+    return toBytes(result.ec == std::errc() ? narrow
+                                            : static_cast<float>(value));
   }
   default:
     return toBytes(value);

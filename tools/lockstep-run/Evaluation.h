@@ -19,19 +19,22 @@ struct EvaluatedMetric {
   std::vector<double> values;
 };
 
-/// Evaluates the variables of a cluster on all examples of a data set, each counted once.
+/// Evaluates the variables of a cluster on all examples of a data set, each
+/// counted once.
 class Evaluation {
 public:
-  /// Checks that each sum of the program has a count and the data fit. Errors: no such program, and
-  /// those of `planBatches` and `Batches`.
-  static runtime::Expected<std::unique_ptr<Evaluation>> create(runtime::Cluster &cluster, const std::string &dataPath,
-                                                               std::chrono::nanoseconds deadline);
+  /// Checks that each sum of the program has a count and the data fit. Errors:
+  /// no such program, and those of `planBatches` and `Batches`.
+  static runtime::Expected<std::unique_ptr<Evaluation>>
+  create(runtime::Cluster &cluster, const std::string &dataPath,
+         std::chrono::nanoseconds deadline);
 
   /// One round through the data.
   runtime::Expected<std::vector<EvaluatedMetric>> run();
 
 private:
-  /// One metric: the outputs with its sum and its count, and what they have added up to.
+  /// One metric: the outputs with its sum and its count, and what they have
+  /// added up to.
   struct Accumulator {
     std::string name;
     unsigned sumOutput = 0, countOutput = 0;
@@ -40,7 +43,9 @@ private:
 
   explicit Evaluation(runtime::Cluster &cluster) : cluster(cluster) {}
   runtime::Status findOutputs();
-  const runtime::ProgramInfo &info() const { return cluster.programs()[program]; }
+  const runtime::ProgramInfo &info() const {
+    return cluster.programs()[program];
+  }
   void add(std::vector<double> &total, unsigned output) const;
 
   runtime::Cluster &cluster;

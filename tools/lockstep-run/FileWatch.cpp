@@ -21,7 +21,8 @@ FileWatch::FileWatch(Clock::Duration deadline, Clock &clock)
             std::lock_guard<std::mutex> lock(mutex);
             if (active.empty())
               return Watchdog::Sample{};
-            // Nothing is known of its progress, and it is never given up: it counts as one who waits while others go on.
+            // Nothing is known of its progress, and it is never given up: it
+            // counts as one who waits while others go on.
             uint64_t number = active.begin()->first;
             return Watchdog::Sample{number, ++samples, number};
           },
@@ -29,8 +30,10 @@ FileWatch::FileWatch(Clock::Duration deadline, Clock &clock)
           [this](uint64_t number, Clock::Duration duration) {
             std::lock_guard<std::mutex> lock(mutex);
             if (auto found = active.find(number); found != active.end())
-              printNote(fmt::format("{} has taken {} s so far and goes on; a signal ends the run", found->second,
-                                    std::chrono::duration<double>(duration).count()));
+              printNote(fmt::format(
+                  "{} has taken {} s so far and goes on; a signal ends the run",
+                  found->second,
+                  std::chrono::duration<double>(duration).count()));
           }) {}
 
 FileWatch::Scope::Scope(FileWatch &watch, std::string what) : watch(watch) {

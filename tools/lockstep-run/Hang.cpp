@@ -22,7 +22,8 @@ namespace {
 constexpr auto grace = std::chrono::milliseconds(500);
 
 runtime::Status writeReport(const std::string &path, const std::string &json) {
-  runtime::Expected<runtime::AtomicFile> file = runtime::AtomicFile::create(path);
+  runtime::Expected<runtime::AtomicFile> file =
+      runtime::AtomicFile::create(path);
   if (!file)
     return file.status();
   std::string text = json + "\n";
@@ -62,7 +63,8 @@ void HangHandler::endSoon(int status) {
     std::fflush(nullptr);
     _exit(status);
   };
-  if (runtime::Expected<std::thread> thread = runtime::startThread([end] { end(grace); }))
+  if (runtime::Expected<std::thread> thread =
+          runtime::startThread([end] { end(grace); }))
     thread->detach();
   else
     end(std::chrono::milliseconds(0));

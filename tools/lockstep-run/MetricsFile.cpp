@@ -28,7 +28,8 @@ struct Line {
 };
 
 Line readLine(const std::string &text) {
-  nlohmann::json json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  nlohmann::json json =
+      nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object())
     return {};
   auto step = json.find("step");
@@ -48,13 +49,15 @@ MetricsFile::~MetricsFile() {
 }
 
 Status MetricsFile::failure(const char *what) const {
-  return runtime::systemError(fmt::format("'{}': cannot {}: {}", path, what, strerror(errno)));
+  return runtime::systemError(
+      fmt::format("'{}': cannot {}: {}", path, what, strerror(errno)));
 }
 
 Status MetricsFile::create(const std::string &file) {
   path = file;
   buffer.reserve(bufferSize + 4096);
-  descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  descriptor =
+      open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   // Truncated only now, so that a device or a pipe can be named as well.
   if (descriptor < 0)
     return failure("create");
@@ -68,13 +71,16 @@ Status MetricsFile::resume(const std::string &file, uint64_t step) {
   std::ifstream existing(file, std::ios::binary);
   uint64_t keep = 0, number = 0;
   std::string text;
-  // A line without its end was being written when the run stopped: it is left out.
+  // A line without its end was being written when the run stopped: it is left
+  // out.
   while (existing && std::getline(existing, text) && !existing.eof()) {
     ++number;
     Line line = readLine(text);
     if (!line.valid)
       return runtime::invalidArgument(
-          fmt::format("'{}', line {}: expected metrics of the run that is resumed, found something else", file, number));
+          fmt::format("'{}', line {}: expected metrics of the run that is "
+                      "resumed, found something else",
+                      file, number));
     if (line.isEvaluation ? line.step > step : line.step >= step)
       break;
     if (line.isEvaluation)
@@ -117,7 +123,8 @@ Status MetricsFile::flush() {
     scope.emplace(*watch, "writing metrics to '" + path + "'");
   size_t done = 0;
   while (done < buffer.size()) {
-    ssize_t written = write(descriptor, buffer.data() + done, buffer.size() - done);
+    ssize_t written =
+        write(descriptor, buffer.data() + done, buffer.size() - done);
     if (written < 0 && errno == EINTR)
       continue;
     if (written < 0) {

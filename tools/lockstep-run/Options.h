@@ -12,7 +12,8 @@
 
 namespace lockstep::run {
 
-/// What the process ends with. Signals end it with 128 + their number, as in a shell.
+/// What the process ends with. Signals end it with 128 + their number, as in a
+/// shell.
 enum ExitStatus : int {
   exitSuccess = 0,
   exitError = 1,
@@ -53,7 +54,8 @@ struct Options {
   unsigned threads = 0;
   /// Of the workers.
   unsigned executors = 1;
-  /// Workers that take steps on their own; nothing: all replicas take steps together.
+  /// Workers that take steps on their own; nothing: all replicas take steps
+  /// together.
   std::optional<unsigned> workers;
   std::optional<unsigned> replicas;
   std::string target;
@@ -64,7 +66,8 @@ struct Options {
 
   double deadlineSeconds = 60;
   std::chrono::nanoseconds deadline() const {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(deadlineSeconds));
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+        std::chrono::duration<double>(deadlineSeconds));
   }
   std::string report;
   std::string trace;
@@ -77,7 +80,8 @@ struct Options {
   std::vector<std::string> injections;
 };
 
-/// Reads the command line. Gives the exit status instead when there is nothing to run: after
+/// Reads the command line. Gives the exit status instead when there is nothing
+/// to run: after
 /// `--help`, and after an error, which has been printed.
 std::variant<Options, int> parseOptions(int argc, const char *const *argv);
 

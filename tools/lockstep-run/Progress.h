@@ -20,15 +20,16 @@ struct Goal {
   uint64_t epochs = 0;
 };
 
-/// Prints to the standard error output: a bar that is drawn again and again on a terminal, else
-/// about 20 to 40 lines whatever the length of the run.
+/// Prints to the standard error output: a bar that is drawn again and again on
+/// a terminal, else about 20 to 40 lines whatever the length of the run.
 class Progress {
 public:
   explicit Progress(const Goal &goal);
   /// Ends the line of the bar.
   ~Progress();
 
-  /// After `step` completed steps. `loss` is the value of the first metric. Cheap.
+  /// After `step` completed steps. `loss` is the value of the first metric.
+  /// Cheap.
   void step(uint64_t step, uint64_t epoch, double loss) {
     if (terminal)
       maybeDraw(step, epoch, loss);
@@ -36,18 +37,22 @@ public:
       printLine(step, epoch, loss, {});
   }
   /// After `epoch` completed epochs; `evaluation` as "accuracy 0.97" or empty.
-  void endEpoch(uint64_t step, uint64_t epoch, double loss, const std::string &evaluation);
+  void endEpoch(uint64_t step, uint64_t epoch, double loss,
+                const std::string &evaluation);
   /// Takes the bar away, so that something else can be printed.
   void clear();
   /// Name of the metric that is shown; empty: none.
   void setMetric(std::string name) { metric = std::move(name); }
   /// Time that was not spent in steps does not count as such.
-  void excludePause(std::chrono::steady_clock::duration pause) { lastTime += pause; }
+  void excludePause(std::chrono::steady_clock::duration pause) {
+    lastTime += pause;
+  }
 
 private:
   void maybeDraw(uint64_t step, uint64_t epoch, double loss);
   void draw(uint64_t step, uint64_t epoch, double loss);
-  void printLine(uint64_t step, uint64_t epoch, double loss, const std::string &evaluation);
+  void printLine(uint64_t step, uint64_t epoch, double loss,
+                 const std::string &evaluation);
   std::string metricText(double loss) const;
 
   Goal goal;

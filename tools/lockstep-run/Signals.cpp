@@ -30,17 +30,19 @@ static int64_t monotonicMilliseconds() {
 namespace {
 
 std::atomic<int> first = 0;
-/// When the last signal that counted was obeyed, in milliseconds. One that came with it may be handled much later, if this process does not
-/// get a CPU.
+/// When the last signal that counted was obeyed, in milliseconds. One that came
+/// with it may be handled much later, if this process does not get a CPU.
 constexpr int64_t notYet = std::numeric_limits<int64_t>::max();
 std::atomic<int64_t> obeyed = notYet;
 /// The next signal that counts ends the process.
 std::atomic<bool> endsProcess = false;
 std::atomic<SignalClock> signalClock = monotonicMilliseconds;
-static_assert(std::atomic<int>::is_always_lock_free && std::atomic<int64_t>::is_always_lock_free &&
+static_assert(std::atomic<int>::is_always_lock_free &&
+                  std::atomic<int64_t>::is_always_lock_free &&
                   std::atomic<SignalClock>::is_always_lock_free,
               "signal handlers need atomics without locks");
-/// Handlers write to one end, the thread reads from the other: 'S' for a signal, 'O' when the steps are over, 'Q' to quit.
+/// Handlers write to one end, the thread reads from the other: 'S' for a
+/// signal, 'O' when the steps are over, 'Q' to quit.
 std::array<int, 2> ends = {-1, -1};
 
 void tell(char what) {
@@ -62,10 +64,13 @@ void obey() { obeyed = signalClock.load()(); }
 void handle(int signal) {
   int saved = errno, none = 0;
   int64_t now = signalClock.load()(), last = obeyed;
-  // Before `first` tells others of the signal: they may be done with what it asks for before this handler is.
+  // Before `first` tells others of the signal: they may be done with what it
+  // asks for before this handler is.
   bool ends = endsProcess;
-  // One wish may come as several signals: a terminal sends one to each process of a group, and a wrapper passes on what it gets.
-  bool counts = first.compare_exchange_strong(none, signal) || (last != notYet && now - last >= signalGap.count());
+  // One wish may come as several signals: a terminal sends one to each process
+  // of a group, and a wrapper passes on what it gets.
+  bool counts = first.compare_exchange_strong(none, signal) ||
+                (last != notYet && now - last >= signalGap.count());
   if (counts) {
     obeyed = notYet;
     if (ends) {
@@ -88,7 +93,8 @@ void setHandler(void (*handler)(int)) {
   sigaction(SIGTERM, &action, nullptr);
 }
 
-/// What is told next; 0 if nothing is for `milliseconds`, if these are not negative.
+/// What is told next; 0 if nothing is for `milliseconds`, if these are not
+/// negative.
 char listen(int milliseconds) {
   pollfd descriptor = {ends[0], POLLIN, 0};
   int ready = 0;
@@ -101,25 +107,33 @@ char listen(int milliseconds) {
   return 0;
 }
 
-/// What is told within `seconds`, not counting those for which the process is stopped; 0 if nothing is.
+/// What is told within `seconds`, not counting those for which the process is
+/// stopped; 0 if nothing is.
 char listenFor(double seconds) {
-  auto all = std::chrono::duration_cast<runtime::Clock::Duration>(std::chrono::duration<double>(std::min(seconds, 1e9)));
-  runtime::RunningTime time(runtime::Clock::system(), std::min<runtime::Clock::Duration>(all / 8, std::chrono::hours(1)));
+  auto all = std::chrono::duration_cast<runtime::Clock::Duration>(
+      std::chrono::duration<double>(std::min(seconds, 1e9)));
+  runtime::RunningTime time(
+      runtime::Clock::system(),
+      std::min<runtime::Clock::Duration>(all / 8, std::chrono::hours(1)));
   char told = 0;
   while (told == 0 && time.now() < all)
     told = time.spend([](runtime::Clock::Duration slice) {
-      return listen(static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(slice).count()));
+      return listen(static_cast<int>(
+          std::chrono::ceil<std::chrono::milliseconds>(slice).count()));
     });
   return told;
 }
 
-/// Obeys what comes later, until the end: then nothing is left but to let the process be ended.
+/// Obeys what comes later, until the end: then nothing is left but to let the
+/// process be ended.
 void listenToTheEnd() {
   while (listen(-1) != 'Q')
     obey();
 }
 
-const char *nameOf(int signal) { return signal == SIGINT ? "SIGINT" : "SIGTERM"; }
+const char *nameOf(int signal) {
+  return signal == SIGINT ? "SIGINT" : "SIGTERM";
+}
 
 } // namespace
 
@@ -128,18 +142,27 @@ SignalsBlocked::SignalsBlocked() {
   pthread_sigmask(SIG_BLOCK, &set, &before);
 }
 
-SignalsBlocked::~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before, nullptr); }
+SignalsBlocked::~SignalsBlocked() {
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
 
-StopSignals::StopSignals(double seconds, std::function<void()> givenStop, std::function<void(int, const std::string &)> givenGiveUp)
-    : seconds(seconds), stop(std::move(givenStop)), giveUp(std::move(givenGiveUp)) {
+StopSignals::StopSignals(
+    double seconds, std::function<void()> givenStop,
+    std::function<void(int, const std::string &)> givenGiveUp)
+    : seconds(seconds), stop(std::move(givenStop)),
+      giveUp(std::move(givenGiveUp)) {
   if (pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
-    printError("no pipe for signals: SIGINT and SIGTERM end the process without saving");
+    printError("no pipe for signals: SIGINT and SIGTERM end the process "
+               "without saving");
     return;
   }
   blockedHere.emplace();
-  runtime::Expected<std::thread> created = runtime::startThread([this] { main(); });
+  runtime::Expected<std::thread> created =
+      runtime::startThread([this] { main(); });
   if (!created) {
-    printError(fmt::format("{}: SIGINT and SIGTERM end the process without saving", created.status().message()));
+    printError(
+        fmt::format("{}: SIGINT and SIGTERM end the process without saving",
+                    created.status().message()));
     blockedHere.reset();
     return;
   }
@@ -150,7 +173,8 @@ StopSignals::StopSignals(double seconds, std::function<void()> givenStop, std::f
 StopSignals::~StopSignals() {
   if (!thread.joinable())
     return;
-  // From now on a signal ends the process as usual, but not one that repeats the wish that has just been fulfilled.
+  // From now on a signal ends the process as usual, but not one that repeats
+  // the wish that has just been fulfilled.
   endsProcess = true;
   tell('Q');
   thread.join();
@@ -171,7 +195,9 @@ void StopSignals::main() {
     return;
   obey();
   const char *name = nameOf(stopSignal());
-  printNote(fmt::format("{}: stopping after the step at hand; a second signal gives it up", name));
+  printNote(fmt::format(
+      "{}: stopping after the step at hand; a second signal gives it up",
+      name));
   stop();
   char next = listenFor(seconds);
   if (next == 'O')
@@ -180,8 +206,12 @@ void StopSignals::main() {
     return;
   endsProcess = true;
   obey();
-  std::string why = next == 'S' ? fmt::format("given up at the second signal, {}", name)
-                                : fmt::format("given up, since the step at hand has not ended {} s after {}", seconds, name);
+  std::string why =
+      next == 'S'
+          ? fmt::format("given up at the second signal, {}", name)
+          : fmt::format(
+                "given up, since the step at hand has not ended {} s after {}",
+                seconds, name);
   {
     std::lock_guard<std::mutex> lock(mutex);
     interruption = {runtime::StatusCode::interrupted, why};
@@ -190,7 +220,9 @@ void StopSignals::main() {
   listenToTheEnd();
 }
 
-void setSignalClock(SignalClock clock) { signalClock = clock ? clock : monotonicMilliseconds; }
+void setSignalClock(SignalClock clock) {
+  signalClock = clock ? clock : monotonicMilliseconds;
+}
 
 runtime::Status StopSignals::outcome(runtime::Status ofRun) {
   std::lock_guard<std::mutex> lock(mutex);

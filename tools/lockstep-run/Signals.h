@@ -17,8 +17,10 @@
 
 namespace lockstep::run {
 
-/// While it lives, this thread gets neither SIGINT nor SIGTERM, nor do the threads that it creates, for all their lives. Threads that
-/// execute kernels wait in ways that a sanitizer does not take for waiting, and would put a signal off for as long.
+/// While it lives, this thread gets neither SIGINT nor SIGTERM, nor do the
+/// threads that it creates, for all their lives. Threads that execute kernels
+/// wait in ways that a sanitizer does not take for waiting, and would put a
+/// signal off for as long.
 class SignalsBlocked {
 public:
   SignalsBlocked();
@@ -32,18 +34,22 @@ private:
 /// Signals that come sooner after another one was obeyed are the same wish.
 inline constexpr std::chrono::milliseconds signalGap{500};
 
-/// While it lives, SIGINT and SIGTERM ask the run to stop after the step it is in. If a second one comes first, or the step does not end in
-/// time, the run is given up; the next one after that ends the process as usual. A signal within `signalGap` of one that counted does not
-/// count. Signals go to a thread of its own. After its life, a signal that counts ends the process.
+/// While it lives, SIGINT and SIGTERM ask the run to stop after the step it is
+/// in. If a second one comes first, or the step does not end in time, the run
+/// is given up; the next one after that ends the process as usual. A signal
+/// within `signalGap` of one that counted does not count. Signals go to a
+/// thread of its own. After its life, a signal that counts ends the process.
 class StopSignals {
 public:
-  /// On another thread `stop()` is called at the first signal, and `giveUp(signal, why)` at most once, `seconds` later or at the second
-  /// one.
-  StopSignals(double seconds, std::function<void()> stop, std::function<void(int, const std::string &)> giveUp);
+  /// On another thread `stop()` is called at the first signal, and
+  /// `giveUp(signal, why)` at most once, `seconds` later or at the second one.
+  StopSignals(double seconds, std::function<void()> stop,
+              std::function<void(int, const std::string &)> giveUp);
   ~StopSignals();
   StopSignals(const StopSignals &) = delete;
 
-  /// What has become of a run: after it was given up it may fail in many ways, all of which are this interruption.
+  /// What has become of a run: after it was given up it may fail in many ways,
+  /// all of which are this interruption.
   runtime::Status outcome(runtime::Status ofRun);
 
 private:
@@ -59,13 +65,15 @@ private:
   std::thread thread;
 };
 
-/// Milliseconds since some point, for signal handlers; tests put in another one, null puts back the system's.
+/// Milliseconds since some point, for signal handlers; tests put in another
+/// one, null puts back the system's.
 using SignalClock = int64_t (*)();
 void setSignalClock(SignalClock clock);
 
 /// The first signal that asked to stop, or 0.
 int stopSignal();
-/// The step at hand has ended: nothing is given up any more. A further signal that counts ends the process as usual.
+/// The step at hand has ended: nothing is given up any more. A further signal
+/// that counts ends the process as usual.
 void stepsAreOver();
 
 } // namespace lockstep::run

@@ -13,23 +13,31 @@ namespace lockstep::run {
 
 using namespace runtime;
 
-StepMetrics::StepMetrics(const Cluster &cluster, ProgramId program) : program(program) {
+StepMetrics::StepMetrics(const Cluster &cluster, ProgramId program)
+    : program(program) {
   const std::vector<OutputInfo> &outputs = cluster.programs()[program].outputs;
-  bool hasMetrics = std::ranges::any_of(outputs, [](const OutputInfo &output) { return output.kind == artifact::OutputKind::metric; });
+  bool hasMetrics = std::ranges::any_of(outputs, [](const OutputInfo &output) {
+    return output.kind == artifact::OutputKind::metric;
+  });
   for (unsigned i = 0; i < outputs.size(); ++i) {
     const OutputInfo &output = outputs[i];
-    if (output.kind != (hasMetrics ? artifact::OutputKind::metric : artifact::OutputKind::result))
+    if (output.kind != (hasMetrics ? artifact::OutputKind::metric
+                                   : artifact::OutputKind::result))
       continue;
     if (output.type.shape.empty() && (shown.empty() || output.name == "loss")) {
       shown = output.name;
       shownIndex = metrics.size();
     }
-    std::string name = nlohmann::json(output.name).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-    metrics.push_back({"," + name + ":", i, output.type, output.perReplica && cluster.replicas() > 1});
+    std::string name =
+        nlohmann::json(output.name)
+            .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    metrics.push_back({"," + name + ":", i, output.type,
+                       output.perReplica && cluster.replicas() > 1});
   }
 }
 
-void StepMetrics::appendLine(std::string &out, const Cluster &cluster, uint64_t step, uint64_t epoch,
+void StepMetrics::appendLine(std::string &out, const Cluster &cluster,
+                             uint64_t step, uint64_t epoch,
                              std::optional<unsigned> worker) const {
   out += "{\"step\":";
   out += std::to_string(step);
@@ -47,20 +55,23 @@ void StepMetrics::appendLine(std::string &out, const Cluster &cluster, uint64_t 
     }
     for (unsigned replica = 0; replica < cluster.replicas(); ++replica) {
       out += replica == 0 ? '[' : ',';
-      appendJson(out, metric.type, cluster.output(program, metric.output, replica));
+      appendJson(out, metric.type,
+                 cluster.output(program, metric.output, replica));
     }
     out += ']';
   }
   out += "}\n";
 }
 
-/// A value that is equal on all replicas may still be kept by each: whether it differs is seen in its bytes.
+/// A value that is equal on all replicas may still be kept by each: whether it
+/// differs is seen in its bytes.
 bool StepMetrics::differs(const Cluster &cluster, const Metric &metric) const {
   if (!metric.perReplica)
     return false;
   std::span<const std::byte> first = cluster.output(program, metric.output);
   for (unsigned replica = 1; replica < cluster.replicas(); ++replica)
-    if (!std::ranges::equal(first, cluster.output(program, metric.output, replica)))
+    if (!std::ranges::equal(first,
+                            cluster.output(program, metric.output, replica)))
       return true;
   return false;
 }
@@ -70,7 +81,9 @@ double StepMetrics::shownValue(const Cluster &cluster) const {
     return 0;
   const Metric &metric = metrics[shownIndex];
   std::span<const std::byte> bytes = cluster.output(program, metric.output);
-  return bytes.size() < elementSize(metric.type.element) ? 0 : toDouble(metric.type.element, bytes.data());
+  return bytes.size() < elementSize(metric.type.element)
+             ? 0
+             : toDouble(metric.type.element, bytes.data());
 }
 
 } // namespace lockstep::run

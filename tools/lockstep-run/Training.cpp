@@ -14,7 +14,10 @@ namespace lockstep::run {
 using namespace runtime;
 using Clock = std::chrono::steady_clock;
 
-bool Training::isFinished() const { return options.steps ? nextStep >= *options.steps : nextCursor.epoch >= *options.epochs; }
+bool Training::isFinished() const {
+  return options.steps ? nextStep >= *options.steps
+                       : nextCursor.epoch >= *options.epochs;
+}
 
 Status Training::run() {
   Time begin = Clock::now();
@@ -24,10 +27,12 @@ Status Training::run() {
       LOCKSTEP_RETURN_IF_ERROR(finishSteps());
       if (wasCancelled())
         break;
-      bool evaluates = evaluation && state.cursor.epoch % options.evalEvery == 0;
+      bool evaluates =
+          evaluation && state.cursor.epoch % options.evalEvery == 0;
       if (evaluates)
         LOCKSTEP_RETURN_IF_ERROR(evaluate());
-      progress->endEpoch(state.step, state.cursor.epoch, lastShown, evaluates ? toText(lastEvaluation) : "");
+      progress->endEpoch(state.step, state.cursor.epoch, lastShown,
+                         evaluates ? toText(lastEvaluation) : "");
     }
     if (options.saveEvery && nextStep % options.saveEvery == 0) {
       LOCKSTEP_RETURN_IF_ERROR(finishSteps());
@@ -69,7 +74,8 @@ Status Training::trainStep() {
 Status Training::scheduleStep() {
   DataPlace place = workers->data().placeAt(nextCursor);
   epochEnded = place.endsEpoch;
-  LOCKSTEP_RETURN_IF_ERROR(workers->schedule({nextStep, place.epoch, place.next}));
+  LOCKSTEP_RETURN_IF_ERROR(
+      workers->schedule({nextStep, place.epoch, place.next}));
   ++nextStep;
   nextCursor = place.next;
   return Status::success();
@@ -86,7 +92,8 @@ Status Training::endStep(const StepRecord &ended) {
   if (!std::isfinite(lastShown) && !sawNonFinite) {
     sawNonFinite = true;
     progress->clear();
-    printNote(fmt::format("step {}: {} is {}", state.step, metrics->shownName(), lastShown));
+    printNote(fmt::format("step {}: {} is {}", state.step, metrics->shownName(),
+                          lastShown));
   }
   progress->step(state.step, ended.place.epoch, lastShown);
   return Status::success();
@@ -104,7 +111,8 @@ Status Training::evaluate() {
   // A run that is resumed at its end has this line already.
   if (metricsFile.isOpen() && !metricsFile.hasEvaluation(state.step)) {
     metricsFile.lines() +=
-        fmt::format("{{\"step\":{},\"epoch\":{},\"evaluate\":{}}}\n", state.step, state.cursor.epoch, toJson(lastEvaluation));
+        fmt::format("{{\"step\":{},\"epoch\":{},\"evaluate\":{}}}\n",
+                    state.step, state.cursor.epoch, toJson(lastEvaluation));
     LOCKSTEP_RETURN_IF_ERROR(metricsFile.endLine());
   }
   excludePause(begin);
@@ -118,9 +126,12 @@ Status Training::save() {
 
 Status Training::saveLocked() {
   Time begin = Clock::now();
-  // The metrics of the steps in a checkpoint are not written again, so they must not be lost.
+  // The metrics of the steps in a checkpoint are not written again, so they
+  // must not be lost.
   LOCKSTEP_RETURN_IF_ERROR(metricsFile.flush());
-  FileWatch::Scope scope(files, fmt::format("writing the checkpoint of step {} to '{}'", state.step, options.save));
+  FileWatch::Scope scope(
+      files, fmt::format("writing the checkpoint of step {} to '{}'",
+                         state.step, options.save));
   Expected<std::string> path = saveCheckpoint(options.save, state, variables);
   saveFailed = !path.ok();
   if (saveFailed)
@@ -149,8 +160,10 @@ bool Training::variablesAreIntact() const {
 void Training::salvage() {
   std::unique_lock<std::mutex> lock(savingMutex, std::try_to_lock);
   if (!lock) {
-    // The thread that is in `run` is stuck in a call of the file system, and holds what would be needed.
-    printNote("a checkpoint is being written, which does not end: it is left unfinished, those before it are whole");
+    // The thread that is in `run` is stuck in a call of the file system, and
+    // holds what would be needed.
+    printNote("a checkpoint is being written, which does not end: it is left "
+              "unfinished, those before it are whole");
     return;
   }
   progress->clear();
@@ -159,30 +172,43 @@ void Training::salvage() {
   if (options.save.empty())
     return;
   if (!variablesAreIntact()) {
-    printNote(std::string("the step that failed may have updated variables: they are not saved") +
-              (coordinator ? "" : " (with --shadow-variables, the state before it would be)"));
+    printNote(
+        std::string("the step that failed may have updated variables: they are "
+                    "not saved") +
+        (coordinator
+             ? ""
+             : " (with --shadow-variables, the state before it would be)"));
   } else if (savedStep != state.step && !saveFailed) {
     if (!coordinator && cluster.variablesRestored()) {
-      printNote("the step that failed has begun to update variables: the state before it is saved");
+      printNote("the step that failed has begun to update variables: the state "
+                "before it is saved");
       // It is elsewhere.
       variables = variablesOf(cluster);
     }
     if (Status status = saveLocked(); !status.ok())
       printError(status.message());
   }
-  printNote(lastCheckpoint.empty() ? "there is no checkpoint" : fmt::format("last checkpoint: '{}'", lastCheckpoint));
+  printNote(lastCheckpoint.empty()
+                ? "there is no checkpoint"
+                : fmt::format("last checkpoint: '{}'", lastCheckpoint));
 }
 
 void Training::printSummary() const {
   uint64_t steps = state.step - firstStep;
   double seconds = std::chrono::duration<double>(stepTime).count();
-  std::string text = fmt::format("{} {} step{}", stopSignal() ? "stopped after" : "trained", steps, steps == 1 ? "" : "s");
+  std::string text =
+      fmt::format("{} {} step{}", stopSignal() ? "stopped after" : "trained",
+                  steps, steps == 1 ? "" : "s");
   if (options.epochs)
-    text += fmt::format(" ({} of {} epochs)", std::min(state.cursor.epoch, *options.epochs), *options.epochs);
+    text += fmt::format(" ({} of {} epochs)",
+                        std::min(state.cursor.epoch, *options.epochs),
+                        *options.epochs);
   if (steps > 0) {
-    text += fmt::format(" in {:.2f} s, {:.0f} steps/s", seconds, static_cast<double>(steps) / seconds);
+    text += fmt::format(" in {:.2f} s, {:.0f} steps/s", seconds,
+                        static_cast<double>(steps) / seconds);
     if (!metrics->shownName().empty())
-      text += fmt::format("; {} of the last step {:.6g}", metrics->shownName(), lastShown);
+      text += fmt::format("; {} of the last step {:.6g}", metrics->shownName(),
+                          lastShown);
   }
   fmt::print("{}\n", text);
   if (!lastEvaluation.empty() && evaluatedStep == state.step)

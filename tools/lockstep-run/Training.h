@@ -27,26 +27,36 @@
 
 namespace lockstep::run {
 
-/// The program that the options name: `step`, if they name none, or the only one that there is.
-runtime::Expected<runtime::ProgramId> chooseProgram(const Options &options, const runtime::Cluster &cluster);
+/// The program that the options name: `step`, if they name none, or the only
+/// one that there is.
+runtime::Expected<runtime::ProgramId>
+chooseProgram(const Options &options, const runtime::Cluster &cluster);
 
-/// Sets the variables from the file of `--init`. Error: without one ("") there are variables that have no initial value.
-runtime::Status initializeVariables(const std::string &path, std::span<const runtime::VariableView> variables);
+/// Sets the variables from the file of `--init`. Error: without one ("") there
+/// are variables that have no initial value.
+runtime::Status
+initializeVariables(const std::string &path,
+                    std::span<const runtime::VariableView> variables);
 
-/// Everything of a run: set up by `create` (TrainingSetup.cpp), then `run` (Training.cpp).
+/// Everything of a run: set up by `create` (TrainingSetup.cpp), then `run`
+/// (Training.cpp).
 class Training {
 public:
-  /// Sets scalars and variables, opens data, checkpoints and metrics. With a coordinator, `cluster` is a lane of it, and its workers take
-  /// the steps. All must outlive the result.
-  static runtime::Expected<std::unique_ptr<Training>> create(const Options &options, runtime::Cluster &cluster, FileWatch &files,
-                                                             runtime::Coordinator *coordinator = nullptr);
+  /// Sets scalars and variables, opens data, checkpoints and metrics. With a
+  /// coordinator, `cluster` is a lane of it, and its workers take the steps.
+  /// All must outlive the result.
+  static runtime::Expected<std::unique_ptr<Training>>
+  create(const Options &options, runtime::Cluster &cluster, FileWatch &files,
+         runtime::Coordinator *coordinator = nullptr);
 
-  /// Trains up to the goal, or until a signal asks to stop; evaluates and saves in between.
+  /// Trains up to the goal, or until a signal asks to stop; evaluates and saves
+  /// in between.
   runtime::Status run();
 
-  /// Brings what has been done into safety after `run` has failed: metrics are written, and the
-  /// variables are saved if the options say so and the failed step has not touched them, or has left a copy. Says in
-  /// the end what can be resumed from. From any thread, if the one that is in `run` is stuck there.
+  /// Brings what has been done into safety after `run` has failed: metrics are
+  /// written, and the variables are saved if the options say so and the failed
+  /// step has not touched them, or has left a copy. Says in the end what can be
+  /// resumed from. From any thread, if the one that is in `run` is stuck there.
   void salvage();
 
   /// Prints how long it took and what came out of it, to the standard output.
@@ -55,17 +65,22 @@ public:
 private:
   using Time = std::chrono::steady_clock::time_point;
 
-  Training(const Options &options, runtime::Cluster &cluster, FileWatch &files, runtime::Coordinator *coordinator)
-      : options(options), cluster(cluster), files(files), coordinator(coordinator), stepScalar(cluster), metricsFile(&files) {}
+  Training(const Options &options, runtime::Cluster &cluster, FileWatch &files,
+           runtime::Coordinator *coordinator)
+      : options(options), cluster(cluster), files(files),
+        coordinator(coordinator), stepScalar(cluster), metricsFile(&files) {}
 
   runtime::Status prepareData();
   runtime::Status prepareVariables();
   runtime::Status startBatches();
-  runtime::Status forEachLane(const std::function<runtime::Status(runtime::Cluster &)> &function);
+  runtime::Status forEachLane(
+      const std::function<runtime::Status(runtime::Cluster &)> &function);
   runtime::Status createBatches(const runtime::BatchOptions &batchOptions);
   /// Those of the first worker, if they have data of their own.
   const DataSource &data() const { return workers ? workers->data() : ownData; }
-  const runtime::ProgramInfo &program() const { return cluster.programs()[stepProgram]; }
+  const runtime::ProgramInfo &program() const {
+    return cluster.programs()[stepProgram];
+  }
   runtime::Status openMetrics();
   void startProgress();
 
@@ -75,8 +90,11 @@ private:
   /// What is to be done after each step, in their order.
   runtime::Status endStep(const StepRecord &record);
   /// Until then steps may still be taken.
-  runtime::Status finishSteps() { return workers ? workers->finish() : runtime::Status::success(); }
-  /// After `finishSteps`: whether steps that were scheduled have not been taken, because of a signal.
+  runtime::Status finishSteps() {
+    return workers ? workers->finish() : runtime::Status::success();
+  }
+  /// After `finishSteps`: whether steps that were scheduled have not been
+  /// taken, because of a signal.
   bool wasCancelled() const { return state.step != nextStep; }
   bool variablesAreIntact() const;
   runtime::Status evaluate();
@@ -96,7 +114,8 @@ private:
   DataSource ownData;
   std::unique_ptr<Evaluation> evaluation;
   std::vector<runtime::VariableView> variables;
-  /// After the steps that have been taken, and where the next one begins: the same, unless workers take steps meanwhile.
+  /// After the steps that have been taken, and where the next one begins: the
+  /// same, unless workers take steps meanwhile.
   runtime::TrainingState state;
   uint64_t nextStep = 0;
   runtime::DataCursor nextCursor;
@@ -112,7 +131,8 @@ private:
   /// Whether it has been said that the metric that is shown was not finite.
   bool sawNonFinite = false;
   double lastShown = 0;
-  /// Of the last step, when replicas take them together; its memory is used again.
+  /// Of the last step, when replicas take them together; its memory is used
+  /// again.
   StepRecord record;
   std::optional<uint64_t> evaluatedStep, savedStep;
   std::string lastCheckpoint;

@@ -6,15 +6,20 @@ namespace lockstep::run {
 
 using namespace runtime;
 
-WorkerSteps::WorkerSteps(Coordinator &coordinator, ProgramId program, bool writesLines, std::function<Status(const StepRecord &)> ended)
-    : coordinator(coordinator), program(program), writesLines(writesLines), ended(std::move(ended)) {
+WorkerSteps::WorkerSteps(Coordinator &coordinator, ProgramId program,
+                         bool writesLines,
+                         std::function<Status(const StepRecord &)> ended)
+    : coordinator(coordinator), program(program), writesLines(writesLines),
+      ended(std::move(ended)) {
   for (unsigned worker = 0; worker < coordinator.workers(); ++worker)
-    workers.push_back(std::make_unique<Worker>(coordinator.lane(worker), program));
+    workers.push_back(
+        std::make_unique<Worker>(coordinator.lane(worker), program));
 }
 
 WorkerSteps::~WorkerSteps() { (void)coordinator.join(); }
 
-Status WorkerSteps::createData(const BatchLayout &layout, const BatchOptions &options, bool wholeEpochs) {
+Status WorkerSteps::createData(const BatchLayout &layout,
+                               const BatchOptions &options, bool wholeEpochs) {
   for (unsigned worker = 0; worker < workers.size(); ++worker) {
     BatchOptions own = options;
     own.seed = options.seed + worker;
@@ -27,12 +32,15 @@ Status WorkerSteps::createData(const BatchLayout &layout, const BatchOptions &op
 }
 
 Status WorkerSteps::schedule(const StepPlace &place) {
-  // Enough to keep everybody busy. What is cancelled ends at once, and so does what comes after it.
+  // Enough to keep everybody busy. What is cancelled ends at once, and so does
+  // what comes after it.
   if (pending.size() >= size_t(4) * workers.size())
     LOCKSTEP_RETURN_IF_ERROR(finishOldest());
   auto record = std::make_shared<StepRecord>(StepRecord{place, {}, 0});
   Expected<ScheduledFunction> function =
-      coordinator.schedule([this, record](Cluster &lane, unsigned worker) { return take(lane, worker, *record); });
+      coordinator.schedule([this, record](Cluster &lane, unsigned worker) {
+        return take(lane, worker, *record);
+      });
   if (!function)
     return function.status();
   pending.push_back({std::move(*function), std::move(record)});
@@ -47,7 +55,8 @@ Status WorkerSteps::take(Cluster &lane, unsigned worker, StepRecord &record) {
   LOCKSTEP_RETURN_IF_ERROR(self.step.set(lane, record.place.step));
   LOCKSTEP_RETURN_IF_ERROR(lane.run(program));
   if (writesLines)
-    self.metrics.appendLine(record.line, lane, record.place.step, record.place.epoch, worker);
+    self.metrics.appendLine(record.line, lane, record.place.step,
+                            record.place.epoch, worker);
   record.shown = self.metrics.shownValue(lane);
   return Status::success();
 }
@@ -56,7 +65,8 @@ Status WorkerSteps::finishOldest() {
   Pending oldest = std::move(pending.front());
   pending.pop_front();
   if (!oldest.function.wait().ok())
-    // Why it was cancelled, if an error did it; and nothing is executed any more.
+    // Why it was cancelled, if an error did it; and nothing is executed any
+    // more.
     return coordinator.join();
   return ended(*oldest.record);
 }

@@ -1,4 +1,5 @@
-//===- WorkerSteps.h - steps of workers that go on by themselves -*- C++ -*-===//
+//===- WorkerSteps.h - steps of workers that go on by themselves -*- C++
+//-*-===//
 
 #ifndef LOCKSTEP_TOOLS_LOCKSTEP_RUN_WORKERSTEPS_H
 #define LOCKSTEP_TOOLS_LOCKSTEP_RUN_WORKERSTEPS_H
@@ -17,7 +18,8 @@
 
 namespace lockstep::run {
 
-/// Which step is taken, and where the data would be after it if one worker took all of them.
+/// Which step is taken, and where the data would be after it if one worker took
+/// all of them.
 struct StepPlace {
   uint64_t step = 0, epoch = 0;
   runtime::DataCursor next;
@@ -32,32 +34,41 @@ struct StepRecord {
   double shown = 0;
 };
 
-/// Schedules steps on the workers of a coordinator, each of which has data of its own. They are taken in any order, and end, for who looks
-/// at them from outside, in the order of their numbers.
+/// Schedules steps on the workers of a coordinator, each of which has data of
+/// its own. They are taken in any order, and end, for who looks at them from
+/// outside, in the order of their numbers.
 class WorkerSteps {
 public:
-  /// `ended` is called by the thread that calls `schedule` and `finish`, for each step in order. `coordinator` must outlive the result.
-  WorkerSteps(runtime::Coordinator &coordinator, runtime::ProgramId program, bool writesLines,
+  /// `ended` is called by the thread that calls `schedule` and `finish`, for
+  /// each step in order. `coordinator` must outlive the result.
+  WorkerSteps(runtime::Coordinator &coordinator, runtime::ProgramId program,
+              bool writesLines,
               std::function<runtime::Status(const StepRecord &)> ended);
   /// Waits for the steps that have begun.
   ~WorkerSteps();
   WorkerSteps(const WorkerSteps &) = delete;
   WorkerSteps &operator=(const WorkerSteps &) = delete;
 
-  /// Gives every worker its data: those of worker w are in the order of the seed `options.seed` + w. Error: those of `DataSource::create`.
-  runtime::Status createData(const runtime::BatchLayout &layout, const runtime::BatchOptions &options, bool wholeEpochs);
+  /// Gives every worker its data: those of worker w are in the order of the
+  /// seed `options.seed` + w. Error: those of `DataSource::create`.
+  runtime::Status createData(const runtime::BatchLayout &layout,
+                             const runtime::BatchOptions &options,
+                             bool wholeEpochs);
   /// As all workers have it.
   const DataSource &data() const { return workers.front()->data; }
 
-  /// Has some worker take a step; waits while there are many that nobody has begun. Error: a step has failed.
+  /// Has some worker take a step; waits while there are many that nobody has
+  /// begun. Error: a step has failed.
   runtime::Status schedule(const StepPlace &place);
-  /// Waits until all steps have been taken, or those that have begun if the coordinator cancels the others. Error: a step has failed.
+  /// Waits until all steps have been taken, or those that have begun if the
+  /// coordinator cancels the others. Error: a step has failed.
   runtime::Status finish();
 
 private:
   /// Refers to no lane, which may be replaced.
   struct Worker {
-    Worker(const runtime::Cluster &lane, runtime::ProgramId program) : step(lane), metrics(lane, program) {}
+    Worker(const runtime::Cluster &lane, runtime::ProgramId program)
+        : step(lane), metrics(lane, program) {}
     StepScalar step;
     StepMetrics metrics;
     DataSource data;
@@ -67,7 +78,8 @@ private:
     std::shared_ptr<StepRecord> record;
   };
 
-  runtime::Status take(runtime::Cluster &lane, unsigned worker, StepRecord &record);
+  runtime::Status take(runtime::Cluster &lane, unsigned worker,
+                       StepRecord &record);
   runtime::Status finishOldest();
 
   runtime::Coordinator &coordinator;

@@ -26,7 +26,8 @@ using namespace lockstep::runtime;
 namespace {
 
 std::vector<std::string> compilerFlags(const Options &options) {
-  std::vector<std::string> flags = {fmt::format("--replicas={}", *options.replicas)};
+  std::vector<std::string> flags = {
+      fmt::format("--replicas={}", *options.replicas)};
   if (!options.target.empty())
     flags.push_back("--target=" + options.target);
   if (!options.optimization.empty())
@@ -34,33 +35,42 @@ std::vector<std::string> compilerFlags(const Options &options) {
   return flags;
 }
 
-Expected<std::shared_ptr<const Artifact>> openArtifact(const Options &options, FileWatch &files) {
+Expected<std::shared_ptr<const Artifact>> openArtifact(const Options &options,
+                                                       FileWatch &files) {
   std::string path = options.model;
   auto trustedKeys = findTrustedKeys(options.trust, "--trust");
   if (!trustedKeys)
     return trustedKeys.status();
   if (lockstep::tools::needsCompilation(path)) {
     if (*trustedKeys)
-      return untrusted(fmt::format("expected a signed artifact for {}, found '{}', whose artifact nobody has signed",
-                                   options.trust ? "--trust" : "LOCKSTEP_TRUST", path));
+      return untrusted(fmt::format("expected a signed artifact for {}, found "
+                                   "'{}', whose artifact nobody has signed",
+                                   options.trust ? "--trust" : "LOCKSTEP_TRUST",
+                                   path));
     if (!options.replicas)
-      return invalidArgument(fmt::format("expected --replicas=N to compile '{}' for", path));
-    Expected<std::string> compiled = lockstep::tools::compileModel(path, compilerFlags(options));
+      return invalidArgument(
+          fmt::format("expected --replicas=N to compile '{}' for", path));
+    Expected<std::string> compiled =
+        lockstep::tools::compileModel(path, compilerFlags(options));
     if (!compiled)
       return compiled.status();
     path = *compiled;
   } else if (!options.optimization.empty()) {
-    return invalidArgument(fmt::format("expected an .mlir for -O{}, found the artifact '{}'", options.optimization, path));
+    return invalidArgument(
+        fmt::format("expected an .mlir for -O{}, found the artifact '{}'",
+                    options.optimization, path));
   }
   FileWatch::Scope scope(files, "reading '" + path + "'");
-  Expected<std::shared_ptr<const Artifact>> artifact = Artifact::open(path, {.trustedKeys = std::move(*trustedKeys)});
+  Expected<std::shared_ptr<const Artifact>> artifact =
+      Artifact::open(path, {.trustedKeys = std::move(*trustedKeys)});
   if (!artifact)
     return artifact.status();
   unsigned replicas = (*artifact)->tables().replicas();
   if (options.replicas && *options.replicas != replicas)
-    return invalidArgument(fmt::format("'{}': compiled for {} replicas, found --replicas={} (compile "
-                                       "it again, or give the .mlir)",
-                                       path, replicas, *options.replicas));
+    return invalidArgument(fmt::format(
+        "'{}': compiled for {} replicas, found --replicas={} (compile "
+        "it again, or give the .mlir)",
+        path, replicas, *options.replicas));
   return artifact;
 }
 
@@ -77,12 +87,14 @@ public:
     std::lock_guard<std::mutex> lock(mutex);
     seen.insert(fault);
   }
-  /// A run in which nothing went wrong shows nothing if the fault was never there.
+  /// A run in which nothing went wrong shows nothing if the fault was never
+  /// there.
   void printMissing(const std::vector<std::string> &faults) {
     std::lock_guard<std::mutex> lock(mutex);
     for (const std::string &fault : faults)
       if (!seen.contains(fault))
-        printNote(fmt::format("never injected: {}, because the run has ended before", fault));
+        printNote(fmt::format(
+            "never injected: {}, because the run has ended before", fault));
   }
 
 private:
@@ -90,15 +102,22 @@ private:
   std::set<std::string> seen;
 };
 
-SessionOptions sessionOptions(const Options &options, HangHandler &hang, InjectedFaults &faults) {
+SessionOptions sessionOptions(const Options &options, HangHandler &hang,
+                              InjectedFaults &faults) {
   SessionOptions session;
   session.workers = options.threads;
   session.target = options.target;
   session.deadline = options.deadline();
   session.injections = options.injections;
-  session.onInjection = [&faults](const std::string &fault) { faults.add(fault); };
-  session.onDeadline = [&hang](const DeadlineReport &report) { hang.onDeadline(report); };
-  session.onLongWait = [&hang](const DeadlineReport &report) { hang.onLongWait(report); };
+  session.onInjection = [&faults](const std::string &fault) {
+    faults.add(fault);
+  };
+  session.onDeadline = [&hang](const DeadlineReport &report) {
+    hang.onDeadline(report);
+  };
+  session.onLongWait = [&hang](const DeadlineReport &report) {
+    hang.onLongWait(report);
+  };
   session.checkRaces = options.checkRaces;
   session.checkFinite = options.checkFinite;
   session.fillMemory = options.fillMemory;
@@ -108,51 +127,69 @@ SessionOptions sessionOptions(const Options &options, HangHandler &hang, Injecte
   return session;
 }
 
-/// What takes the steps: a cluster whose replicas take them together, or a coordinator whose workers each take their own.
+/// What takes the steps: a cluster whose replicas take them together, or a
+/// coordinator whose workers each take their own.
 struct Engine {
   std::unique_ptr<Cluster> cluster;
   std::unique_ptr<Coordinator> coordinator;
 
-  static Expected<Engine> create(const std::shared_ptr<const Artifact> &artifact, const Options &options, HangHandler &hang,
-                                 InjectedFaults &faults) {
+  static Expected<Engine>
+  create(const std::shared_ptr<const Artifact> &artifact,
+         const Options &options, HangHandler &hang, InjectedFaults &faults) {
     SignalsBlocked inItsThreads;
     Engine engine;
     if (!options.workers) {
-      Expected<std::unique_ptr<Cluster>> created =
-          Cluster::create(artifact, {.session = sessionOptions(options, hang, faults), .executors = options.executors});
+      Expected<std::unique_ptr<Cluster>> created = Cluster::create(
+          artifact, {.session = sessionOptions(options, hang, faults),
+                     .executors = options.executors});
       if (!created)
         return created.status();
       engine.cluster = std::move(*created);
       return engine;
     }
-    CoordinatorOptions coordinatorOptions{.workers = *options.workers, .session = sessionOptions(options, hang, faults)};
+    CoordinatorOptions coordinatorOptions{
+        .workers = *options.workers,
+        .session = sessionOptions(options, hang, faults)};
     // One of several that do the same is enough to be at fault.
     coordinatorOptions.adapt = [](unsigned worker, SessionOptions &session) {
       if (worker != 0)
         session.injections.clear();
     };
-    Expected<std::unique_ptr<Coordinator>> created = Coordinator::create(artifact, std::move(coordinatorOptions));
+    Expected<std::unique_ptr<Coordinator>> created =
+        Coordinator::create(artifact, std::move(coordinatorOptions));
     if (!created)
-      return created.status().withContext(fmt::format("--workers={}", *options.workers));
+      return created.status().withContext(
+          fmt::format("--workers={}", *options.workers));
     engine.coordinator = std::move(*created);
     return engine;
   }
 
-  Cluster &anyCluster() const { return coordinator ? coordinator->lane() : *cluster; }
-  /// Steps that have not begun are not taken. Who takes them one at a time asks for the signal before each.
+  Cluster &anyCluster() const {
+    return coordinator ? coordinator->lane() : *cluster;
+  }
+  /// Steps that have not begun are not taken. Who takes them one at a time asks
+  /// for the signal before each.
   void stop() const {
     if (coordinator)
       coordinator->cancel("a signal has asked to stop");
   }
-  void abort(const Status &reason) const { coordinator ? coordinator->abort(reason) : cluster->abort(reason); }
-  Status writeTrace() const { return coordinator ? coordinator->writeTrace() : cluster->writeTrace(); }
+  void abort(const Status &reason) const {
+    coordinator ? coordinator->abort(reason) : cluster->abort(reason);
+  }
+  Status writeTrace() const {
+    return coordinator ? coordinator->writeTrace() : cluster->writeTrace();
+  }
 
   /// What went to parameter servers and back, if there are any.
   void printServerTraffic() const {
-    Cluster::ServerTraffic traffic = coordinator ? coordinator->serverTraffic() : cluster->serverTraffic();
-    uint64_t runs = coordinator ? coordinator->completedRuns() : cluster->completedRuns();
+    Cluster::ServerTraffic traffic =
+        coordinator ? coordinator->serverTraffic() : cluster->serverTraffic();
+    uint64_t runs =
+        coordinator ? coordinator->completedRuns() : cluster->completedRuns();
     if (traffic.given + traffic.got)
-      printNote(fmt::format("replicas gave the servers {} bytes and got {} bytes from them in {} runs", traffic.given, traffic.got, runs));
+      printNote(fmt::format("replicas gave the servers {} bytes and got {} "
+                            "bytes from them in {} runs",
+                            traffic.given, traffic.got, runs));
   }
 };
 
@@ -161,8 +198,11 @@ struct Engine {
   _exit(status);
 }
 
-/// `run`, which signals can stop. Like a missed deadline, a second one is a reason not to wait for it.
-template <typename Run> Status untilSignals(const Options &options, const Engine &engine, HangHandler &hang, Run run) {
+/// `run`, which signals can stop. Like a missed deadline, a second one is a
+/// reason not to wait for it.
+template <typename Run>
+Status untilSignals(const Options &options, const Engine &engine,
+                    HangHandler &hang, Run run) {
   StopSignals signals(
       options.deadlineSeconds, [&] { engine.stop(); },
       [&](int signal, const std::string &why) {
@@ -174,8 +214,12 @@ template <typename Run> Status untilSignals(const Options &options, const Engine
   return status;
 }
 
-/// Whether threads may still be inside kernels that use the memory of the cluster, so that nothing can be destroyed.
-bool leavesKernels(const Status &status) { return status.code() == StatusCode::deadline || status.code() == StatusCode::interrupted; }
+/// Whether threads may still be inside kernels that use the memory of the
+/// cluster, so that nothing can be destroyed.
+bool leavesKernels(const Status &status) {
+  return status.code() == StatusCode::deadline ||
+         status.code() == StatusCode::interrupted;
+}
 
 int exitStatus(const Status &status) {
   if (status.code() == StatusCode::deadline)
@@ -186,8 +230,11 @@ int exitStatus(const Status &status) {
 }
 
 /// One step by hand.
-int runByHand(const Options &options, const Engine &engine, HangHandler &hang, FileWatch &files) {
-  Status status = untilSignals(options, engine, hang, [&] { return runOnce(options, *engine.cluster, files); });
+int runByHand(const Options &options, const Engine &engine, HangHandler &hang,
+              FileWatch &files) {
+  Status status = untilSignals(options, engine, hang, [&] {
+    return runOnce(options, *engine.cluster, files);
+  });
   if (!status.ok())
     printError(status.message());
   if (leavesKernels(status))
@@ -197,14 +244,17 @@ int runByHand(const Options &options, const Engine &engine, HangHandler &hang, F
   return exitStatus(status);
 }
 
-/// What is written at the end of a long run should not fail only then. Nothing is left behind: there may be nothing to write.
+/// What is written at the end of a long run should not fail only then. Nothing
+/// is left behind: there may be nothing to write.
 Status checkOutputs(const Options &options) {
-  for (auto [name, path] : {std::pair("--trace", options.trace), std::pair("--report", options.report)}) {
+  for (auto [name, path] : {std::pair("--trace", options.trace),
+                            std::pair("--report", options.report)}) {
     std::error_code ignored;
     if (path.empty() || std::filesystem::is_other(path, ignored))
       continue;
     if (std::filesystem::is_directory(path, ignored))
-      return invalidArgument(fmt::format("{}: expected a file, found the folder '{}'", name, path));
+      return invalidArgument(fmt::format(
+          "{}: expected a file, found the folder '{}'", name, path));
     if (Expected<AtomicFile> file = AtomicFile::create(path); !file)
       return file.status().withContext(name);
   }
@@ -230,7 +280,8 @@ int main(int argc, char **argv) {
   FileWatch files = watchFiles(options);
   if (!files.status().ok())
     return fail(files.status());
-  Expected<std::shared_ptr<const Artifact>> artifact = openArtifact(options, files);
+  Expected<std::shared_ptr<const Artifact>> artifact =
+      openArtifact(options, files);
   if (!artifact)
     return fail(artifact.status());
   HangHandler hang(options.report);
@@ -243,18 +294,24 @@ int main(int argc, char **argv) {
     faults.printMissing(options.injections);
     return status;
   }
-  Expected<std::unique_ptr<Training>> training = Training::create(options, engine->anyCluster(), files, engine->coordinator.get());
+  Expected<std::unique_ptr<Training>> training = Training::create(
+      options, engine->anyCluster(), files, engine->coordinator.get());
   if (!training)
     return fail(training.status());
 
-  // Workers that take steps on their own may be in the middle of one while another one hangs.
+  // Workers that take steps on their own may be in the middle of one while
+  // another one hangs.
   if (!engine->coordinator)
     hang.rescueBy([&] { (*training)->salvage(); });
-  Status status = untilSignals(options, *engine, hang, [&] { return (*training)->run(); });
+  Status status =
+      untilSignals(options, *engine, hang, [&] { return (*training)->run(); });
   if (!status.ok()) {
-    // After a missed deadline the rest of the message is the report, which has been printed.
+    // After a missed deadline the rest of the message is the report, which has
+    // been printed.
     bool reported = status.code() == StatusCode::deadline;
-    printError(reported ? status.message().substr(0, status.message().find('\n')) : status.message());
+    printError(reported
+                   ? status.message().substr(0, status.message().find('\n'))
+                   : status.message());
     (*training)->salvage();
   }
   if (!options.trace.empty()) {

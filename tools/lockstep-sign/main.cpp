@@ -23,7 +23,8 @@ int fail(const std::string &message, ExitStatus status = exitError) {
   return status;
 }
 
-Status sign(const std::string &input, const std::string &keyFile, const std::string &output) {
+Status sign(const std::string &input, const std::string &keyFile,
+            const std::string &output) {
   Expected<SigningKey> key = SigningKey::read(keyFile);
   if (!key)
     return key.status().withContext("--key");
@@ -46,10 +47,15 @@ Status sign(const std::string &input, const std::string &keyFile, const std::str
 int main(int argc, char **argv) {
   lockstep::tools::endWhenOutOfMemory("lockstep-sign");
   std::string file, key, output;
-  CLI::App app("Signs an artifact; a signature that it has is replaced.", "lockstep-sign");
+  CLI::App app("Signs an artifact; a signature that it has is replaced.",
+               "lockstep-sign");
   app.add_option("artifact", file, "artifact (.lockstep)")->required();
-  app.add_option("--key", key, "Ed25519 private key (PEM)")->type_name("FILE")->required();
-  app.add_option("-o", output, "file to write (default: in place of the artifact)")->type_name("FILE");
+  app.add_option("--key", key, "Ed25519 private key (PEM)")
+      ->type_name("FILE")
+      ->required();
+  app.add_option("-o", output,
+                 "file to write (default: in place of the artifact)")
+      ->type_name("FILE");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {

@@ -19,7 +19,10 @@ using tools::certificateText;
 using tools::verdictText;
 
 ordered_json toJson(const MeetingInfo &meeting) {
-  ordered_json json = {{"command", meeting.command}, {"kind", meeting.kind}, {"channel", meeting.channel}, {"group", meeting.group}};
+  ordered_json json = {{"command", meeting.command},
+                       {"kind", meeting.kind},
+                       {"channel", meeting.channel},
+                       {"group", meeting.group}};
   if (!meeting.reduction.empty())
     json["reduction"] = meeting.reduction;
   if (meeting.root)
@@ -44,12 +47,19 @@ const char *nameOf(Place::Status status) {
 }
 
 ordered_json toJson(const CounterExample &example) {
-  ordered_json json = {{"chain", example.chain}, {"decisions", ordered_json::array()}, {"places", ordered_json::array()}};
+  ordered_json json = {{"chain", example.chain},
+                       {"decisions", ordered_json::array()},
+                       {"places", ordered_json::array()}};
   for (const auto &decision : example.decisions)
-    json["decisions"].push_back({{"rank", decision.rank}, {"command", decision.command}, {"held", decision.held}});
+    json["decisions"].push_back({{"rank", decision.rank},
+                                 {"command", decision.command},
+                                 {"held", decision.held}});
   for (const Place &place : example.places) {
-    ordered_json entry = {
-        {"rank", place.rank}, {"role", place.role}, {"status", nameOf(place.status)}, {"command", place.command}, {"text", place.text}};
+    ordered_json entry = {{"rank", place.rank},
+                          {"role", place.role},
+                          {"status", nameOf(place.status)},
+                          {"command", place.command},
+                          {"text", place.text}};
     if (place.status == Place::Status::waits) {
       entry["channel"] = place.channel;
       entry["missing"] = place.missing;
@@ -63,14 +73,20 @@ ordered_json toJson(const CounterExample &example) {
 }
 
 ordered_json toJson(const ProgramSummary &program) {
-  ordered_json json = {{"name", program.name},           {"verdict", verdictText(program.proof.verdict)},
-                       {"method", program.proof.method}, {"states", program.proof.states},
-                       {"steps", program.proof.steps},   {"certificate", certificateText(program.certificate)}};
+  ordered_json json = {{"name", program.name},
+                       {"verdict", verdictText(program.proof.verdict)},
+                       {"method", program.proof.method},
+                       {"states", program.proof.states},
+                       {"steps", program.proof.steps},
+                       {"certificate", certificateText(program.certificate)}};
   if (!program.isProven())
     json["reason"] = program.proof.reason;
   json["roles"] = ordered_json::array();
   for (const RoleInfo &role : program.roles) {
-    ordered_json entry = {{"name", role.name}, {"first_rank", role.firstRank}, {"ranks", role.ranks}, {"commands", role.commands}};
+    ordered_json entry = {{"name", role.name},
+                          {"first_rank", role.firstRank},
+                          {"ranks", role.ranks},
+                          {"commands", role.commands}};
     entry["sequence"] = ordered_json::array();
     for (const MeetingInfo &meeting : role.sequence)
       entry["sequence"].push_back(toJson(meeting));
@@ -81,10 +97,14 @@ ordered_json toJson(const ProgramSummary &program) {
     json["groups"].push_back({{"name", group.name}, {"ranks", group.ranks}});
   json["dynamic"] = ordered_json::array();
   for (const auto &branch : program.proof.dynamic)
-    json["dynamic"].push_back({{"role", branch.role}, {"command", branch.command}, {"text", branch.text}, {"differs", branch.differs}});
+    json["dynamic"].push_back({{"role", branch.role},
+                               {"command", branch.command},
+                               {"text", branch.text},
+                               {"differs", branch.differs}});
   json["assumed_to_end"] = ordered_json::array();
   for (const auto &loop : program.proof.loops)
-    json["assumed_to_end"].push_back({{"role", loop.role}, {"command", loop.command}, {"text", loop.text}});
+    json["assumed_to_end"].push_back(
+        {{"role", loop.role}, {"command", loop.command}, {"text", loop.text}});
   if (!program.proof.counterExample.places.empty())
     json["counter_example"] = toJson(program.proof.counterExample);
   return json;
@@ -92,23 +112,31 @@ ordered_json toJson(const ProgramSummary &program) {
 
 } // namespace
 
-std::string toJson(const std::vector<ProgramSummary> &programs, const std::string &file) {
+std::string toJson(const std::vector<ProgramSummary> &programs,
+                   const std::string &file) {
   ordered_json json = {{"file", file}, {"programs", ordered_json::array()}};
   for (const ProgramSummary &program : programs)
     json["programs"].push_back(toJson(program));
   return json.dump(2) + "\n";
 }
 
-Refusal describeRefusal(const std::string &file, const std::string &errors, const std::string &failure) {
+Refusal describeRefusal(const std::string &file, const std::string &errors,
+                        const std::string &failure) {
   std::ifstream stream(errors);
-  ordered_json found = ordered_json::parse(stream, /*cb=*/nullptr, /*allow_exceptions=*/false);
-  ordered_json list = found.is_object() && found.contains("errors") ? found["errors"] : ordered_json::array();
+  ordered_json found =
+      ordered_json::parse(stream, /*cb=*/nullptr, /*allow_exceptions=*/false);
+  ordered_json list = found.is_object() && found.contains("errors")
+                          ? found["errors"]
+                          : ordered_json::array();
   Refusal refusal;
   for (const ordered_json &error : list)
     refusal.isVerdict |= error.contains("class");
   if (list.empty())
     list.push_back({{"message", failure}});
-  ordered_json json = {{"file", file}, {"verdict", nullptr}, {"programs", ordered_json::array()}, {"errors", list}};
+  ordered_json json = {{"file", file},
+                       {"verdict", nullptr},
+                       {"programs", ordered_json::array()},
+                       {"errors", list}};
   if (refusal.isVerdict)
     json["verdict"] = "refused by the compiler";
   refusal.json = json.dump(2) + "\n";

@@ -18,27 +18,36 @@ using artifact::count;
 
 class Summarizer {
 public:
-  Summarizer(const artifact::Artifact &artifact, const std::string &name) : artifact(artifact) { summary.name = name; }
+  Summarizer(const artifact::Artifact &artifact, const std::string &name)
+      : artifact(artifact) {
+    summary.name = name;
+  }
 
   Expected<ProgramSummary> run() {
-    Expected<verification::Proof> proof = verification::prove(artifact, summary.name);
+    Expected<verification::Proof> proof =
+        verification::prove(artifact, summary.name);
     if (!proof)
       return proof.status().withContext("program '" + summary.name + "'");
     summary.proof = std::move(*proof);
-    summary.certificate = verification::certificateState(artifact, summary.name);
+    summary.certificate =
+        verification::certificateState(artifact, summary.name);
     std::set<uint32_t> groups;
     for (const runtime::RoleInfo &role : rolesOf(artifact))
       for (uint32_t i = 0; i < count(artifact.programs()); ++i)
         if (const artifact::Program *program = artifact.programs()->Get(i);
-            program->name()->string_view() == summary.name && program->role()->string_view() == role.name)
+            program->name()->string_view() == summary.name &&
+            program->role()->string_view() == role.name)
           summary.roles.push_back(describe(role, *program, groups));
     for (uint32_t group : groups)
-      summary.groups.push_back({artifact.groups()->Get(group)->name()->str(), ranksOf(artifact, group)});
+      summary.groups.push_back({artifact.groups()->Get(group)->name()->str(),
+                                ranksOf(artifact, group)});
     return std::move(summary);
   }
 
 private:
-  RoleInfo describe(const runtime::RoleInfo &role, const artifact::Program &program, std::set<uint32_t> &groups) {
+  RoleInfo describe(const runtime::RoleInfo &role,
+                    const artifact::Program &program,
+                    std::set<uint32_t> &groups) {
     RoleInfo info;
     info.name = std::string(role.name);
     info.firstRank = role.ranks.first;
@@ -54,7 +63,8 @@ private:
       if (const artifact::Start *start = command->body_as_Start()) {
         group = start->group();
         describe(meeting, *start, program);
-      } else if (const artifact::Barrier *barrier = command->body_as_Barrier()) {
+      } else if (const artifact::Barrier *barrier =
+                     command->body_as_Barrier()) {
         group = barrier->group();
         meeting.channel = barrier->channel();
         meeting.kind = "barrier";
@@ -68,14 +78,18 @@ private:
     return info;
   }
 
-  void describe(MeetingInfo &meeting, const artifact::Start &start, const artifact::Program &program) {
+  void describe(MeetingInfo &meeting, const artifact::Start &start,
+                const artifact::Program &program) {
     meeting.channel = start.channel();
     meeting.kind = artifact::EnumNameCollectiveKind(start.kind());
     if (isReduction(start.kind()))
       meeting.reduction = artifact::EnumNameReduction(start.reduction());
     if (hasRoot(start.kind()))
-      meeting.root = start.root() >= 0 ? uint32_t(start.root()) : ranksOf(artifact, start.group()).front();
-    const auto *buffers = count(start.operands()) ? start.operands() : start.results();
+      meeting.root = start.root() >= 0
+                         ? uint32_t(start.root())
+                         : ranksOf(artifact, start.group()).front();
+    const auto *buffers =
+        count(start.operands()) ? start.operands() : start.results();
     for (uint32_t i = 0; i < count(buffers); ++i)
       meeting.bytes += program.buffers()->Get(buffers->Get(i))->size();
   }
@@ -86,7 +100,8 @@ private:
 
 } // namespace
 
-Expected<std::vector<ProgramSummary>> summarize(const artifact::Artifact &artifact) {
+Expected<std::vector<ProgramSummary>>
+summarize(const artifact::Artifact &artifact) {
   std::vector<ProgramSummary> programs;
   for (const std::string &name : verification::programNames(artifact)) {
     Expected<ProgramSummary> summary = Summarizer(artifact, name).run();

@@ -38,7 +38,8 @@ struct GroupInfo {
 struct ProgramSummary {
   std::string name;
   runtime::verification::Proof proof;
-  runtime::verification::CertificateState certificate = runtime::verification::CertificateState::absent;
+  runtime::verification::CertificateState certificate =
+      runtime::verification::CertificateState::absent;
   std::vector<RoleInfo> roles;
   /// Those in which the programs meet.
   std::vector<GroupInfo> groups;
@@ -47,21 +48,27 @@ struct ProgramSummary {
 };
 
 /// Proves all programs anew. Error: the artifact contradicts itself.
-runtime::Expected<std::vector<ProgramSummary>> summarize(const artifact::Artifact &artifact);
+runtime::Expected<std::vector<ProgramSummary>>
+summarize(const artifact::Artifact &artifact);
 
-std::string toText(const std::vector<ProgramSummary> &programs, const std::string &file);
-std::string toJson(const std::vector<ProgramSummary> &programs, const std::string &file);
+std::string toText(const std::vector<ProgramSummary> &programs,
+                   const std::string &file);
+std::string toJson(const std::vector<ProgramSummary> &programs,
+                   const std::string &file);
 
 /// What is known of a program for which there is no artifact.
 struct Refusal {
-  /// It was understood and refused: an error has a class ("E_..."). Else nothing is known about it: it could not be read, or the
-  /// compiler did not come to its end.
+  /// It was understood and refused: an error has a class ("E_..."). Else
+  /// nothing is known about it: it could not be read, or the compiler did not
+  /// come to its end.
   bool isVerdict = false;
   std::string json;
 };
 
-/// `errors` is the file of `lockstep-compile --errors`; where it says nothing, `failure` is what happened.
-Refusal describeRefusal(const std::string &file, const std::string &errors, const std::string &failure);
+/// `errors` is the file of `lockstep-compile --errors`; where it says nothing,
+/// `failure` is what happened.
+Refusal describeRefusal(const std::string &file, const std::string &errors,
+                        const std::string &failure);
 
 } // namespace lockstep::verify
 

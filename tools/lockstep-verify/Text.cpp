@@ -19,20 +19,24 @@ using tools::Table;
 using tools::verdictText;
 
 std::string ranksText(uint32_t first, uint32_t count) {
-  return count == 1 ? fmt::format("rank {}", first) : fmt::format("ranks {} to {}", first, first + count - 1);
+  return count == 1 ? fmt::format("rank {}", first)
+                    : fmt::format("ranks {} to {}", first, first + count - 1);
 }
 
 void addRole(std::string &text, const RoleInfo &role) {
-  text += fmt::format("\nsequence of role {} ({}, {} commands)\n", role.name, ranksText(role.firstRank, role.ranks), role.commands);
-  Table table({">command", ">channel", "collective", "group", ">bytes", "line"});
+  text += fmt::format("\nsequence of role {} ({}, {} commands)\n", role.name,
+                      ranksText(role.firstRank, role.ranks), role.commands);
+  Table table(
+      {">command", ">channel", "collective", "group", ">bytes", "line"});
   for (const MeetingInfo &meeting : role.sequence) {
     std::string kind = meeting.kind;
     if (!meeting.reduction.empty())
       kind += " " + meeting.reduction;
     if (meeting.root)
       kind += fmt::format(" root {}", *meeting.root);
-    table.add({fmt::format("{}", meeting.command), fmt::format("{}", meeting.channel), kind, meeting.group, bytesText(meeting.bytes),
-               meeting.line});
+    table.add({fmt::format("{}", meeting.command),
+               fmt::format("{}", meeting.channel), kind, meeting.group,
+               bytesText(meeting.bytes), meeting.line});
   }
   text += table.empty() ? "  meets nobody\n" : table.text();
 }
@@ -46,34 +50,48 @@ void addCounterExample(std::string &text, const CounterExample &example) {
     for (const auto &met : place.met)
       text += fmt::format("    passes  {}\n", met.text);
     if (place.status == Place::Status::waits)
-      text += fmt::format("    waits   {}, for {} {}\n", place.text, place.missing.size() == 1 ? "rank" : "ranks",
+      text += fmt::format("    waits   {}, for {} {}\n", place.text,
+                          place.missing.size() == 1 ? "rank" : "ranks",
                           fmt::join(place.missing, ", "));
     else
-      text += fmt::format("    {}  {}\n", place.status == Place::Status::undecided ? "stands" : "ends  ", place.text);
+      text += fmt::format("    {}  {}\n",
+                          place.status == Place::Status::undecided ? "stands"
+                                                                   : "ends  ",
+                          place.text);
   }
   if (!example.decisions.empty())
     text += "  on the way where\n";
   for (const auto &decision : example.decisions)
-    text += fmt::format("    rank {} finds the condition of command {} {}\n", decision.rank, decision.command,
+    text += fmt::format("    rank {} finds the condition of command {} {}\n",
+                        decision.rank, decision.command,
                         decision.held ? "true" : "false");
 }
 
 void addProgram(std::string &text, const ProgramSummary &program) {
   const auto &proof = program.proof;
-  text += fmt::format("program '{}': {}\n", program.name, verdictText(proof.verdict));
+  text += fmt::format("program '{}': {}\n", program.name,
+                      verdictText(proof.verdict));
   if (!program.isProven())
     text += fmt::format("  reason       {}\n", proof.reason);
   if (!proof.method.empty())
     text += fmt::format("  method       {}", proof.method) +
-            (proof.steps ? fmt::format(" ({} states, {} steps)\n", proof.states, proof.steps) : "\n");
-  text += fmt::format("  certificate  {}\n", certificateText(program.certificate));
+            (proof.steps ? fmt::format(" ({} states, {} steps)\n", proof.states,
+                                       proof.steps)
+                         : "\n");
+  text +=
+      fmt::format("  certificate  {}\n", certificateText(program.certificate));
   for (const GroupInfo &group : program.groups)
-    text += fmt::format("  group        {}: {} {}\n", group.name, group.ranks.size() == 1 ? "rank" : "ranks", fmt::join(group.ranks, ", "));
+    text += fmt::format("  group        {}: {} {}\n", group.name,
+                        group.ranks.size() == 1 ? "rank" : "ranks",
+                        fmt::join(group.ranks, ", "));
   for (const auto &branch : proof.dynamic)
-    text += fmt::format("  decided when it runs: role {}, {}{}\n", branch.role, branch.text,
-                        branch.differs ? " (ranks may decide it differently)" : " (alike on all ranks)");
+    text += fmt::format("  decided when it runs: role {}, {}{}\n", branch.role,
+                        branch.text,
+                        branch.differs ? " (ranks may decide it differently)"
+                                       : " (alike on all ranks)");
   for (const auto &loop : proof.loops)
-    text += fmt::format("  assumed to end: role {}, {}\n", loop.role, loop.text);
+    text +=
+        fmt::format("  assumed to end: role {}, {}\n", loop.role, loop.text);
   for (const RoleInfo &role : program.roles)
     addRole(text, role);
   if (!proof.counterExample.chain.empty())
@@ -82,8 +100,10 @@ void addProgram(std::string &text, const ProgramSummary &program) {
 
 } // namespace
 
-std::string toText(const std::vector<ProgramSummary> &programs, const std::string &file) {
-  std::string text = programs.empty() ? fmt::format("{}: no programs\n", file) : std::string();
+std::string toText(const std::vector<ProgramSummary> &programs,
+                   const std::string &file) {
+  std::string text =
+      programs.empty() ? fmt::format("{}: no programs\n", file) : std::string();
   for (const ProgramSummary &program : programs) {
     if (!text.empty())
       text += "\n";

@@ -37,8 +37,9 @@ Expected<std::string> findCompiler() {
     return systemError("cannot find the own executable: " + error.message());
   fs::path compiler = self.parent_path() / compilerName;
   if (!fs::exists(compiler, error))
-    return systemError(
-        fmt::format("expected {} beside this executable to compile an .mlir, found none at '{}'", compilerName, compiler.string()));
+    return systemError(fmt::format("expected {} beside this executable to "
+                                   "compile an .mlir, found none at '{}'",
+                                   compilerName, compiler.string()));
   return compiler.string();
 }
 
@@ -55,17 +56,20 @@ Expected<std::string> cacheFolder() {
   else if (const char *home = variable("HOME"))
     folder = fs::path(home) / ".cache" / "lockstep";
   else
-    return systemError("expected LOCKSTEP_CACHE or HOME in the environment, to keep the compiled artifact in");
+    return systemError("expected LOCKSTEP_CACHE or HOME in the environment, to "
+                       "keep the compiled artifact in");
   std::error_code error;
   fs::create_directories(folder, error);
   if (error)
-    return systemError(fmt::format("'{}': cannot create: {}", folder.string(), error.message()));
+    return systemError(fmt::format("'{}': cannot create: {}", folder.string(),
+                                   error.message()));
   return folder.string();
 }
 
 /// SHA-256 over the lengths and bytes of all parts, in hexadecimal.
 std::string digestOf(const std::vector<std::span<const std::byte>> &parts) {
-  std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(), EVP_MD_CTX_free);
+  std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(
+      EVP_MD_CTX_new(), EVP_MD_CTX_free);
   EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr);
   for (std::span<const std::byte> part : parts) {
     uint64_t size = part.size();
@@ -88,24 +92,34 @@ Status runChild(const std::vector<std::string> &arguments) {
     argv.push_back(const_cast<char *>(argument.c_str()));
   argv.push_back(nullptr);
   pid_t child = 0;
-  if (int error = posix_spawn(&child, argv[0], nullptr, nullptr, argv.data(), environ))
-    return systemError(fmt::format("cannot start '{}': {}", arguments[0], strerror(error)));
+  if (int error =
+          posix_spawn(&child, argv[0], nullptr, nullptr, argv.data(), environ))
+    return systemError(
+        fmt::format("cannot start '{}': {}", arguments[0], strerror(error)));
   int result = 0;
   while (waitpid(child, &result, 0) < 0)
     if (errno != EINTR)
-      return systemError(fmt::format("cannot wait for '{}': {}", arguments[0], strerror(errno)));
+      return systemError(fmt::format("cannot wait for '{}': {}", arguments[0],
+                                     strerror(errno)));
   if (WIFSIGNALED(result))
-    return runtime::invalidArgument(fmt::format("{} was ended by signal {}", compilerName, WTERMSIG(result)));
+    return runtime::invalidArgument(fmt::format(
+        "{} was ended by signal {}", compilerName, WTERMSIG(result)));
   if (WEXITSTATUS(result) != 0)
-    return runtime::invalidArgument(fmt::format("{} failed with status {} (see above)", compilerName, WEXITSTATUS(result)));
+    return runtime::invalidArgument(
+        fmt::format("{} failed with status {} (see above)", compilerName,
+                    WEXITSTATUS(result)));
   return Status::success();
 }
 
 } // namespace
 
-bool needsCompilation(const std::string &path) { return fs::path(path).extension() == ".mlir"; }
+bool needsCompilation(const std::string &path) {
+  return fs::path(path).extension() == ".mlir";
+}
 
-Expected<std::string> compileModel(const std::string &model, const std::vector<std::string> &flags, const std::vector<std::string> &more) {
+Expected<std::string> compileModel(const std::string &model,
+                                   const std::vector<std::string> &flags,
+                                   const std::vector<std::string> &more) {
   Expected<MappedFile> program = MappedFile::open(model);
   if (!program)
     return program.status();
@@ -119,19 +133,23 @@ Expected<std::string> compileModel(const std::string &model, const std::vector<s
   if (!folder)
     return folder.status();
 
-  // Where the program has no locations of its own, those of its text go into the artifact: so its
-  // path counts too.
-  std::vector<std::span<const std::byte>> parts = {program->bytes(), compilerFile->bytes(), std::as_bytes(std::span(model))};
+  // Where the program has no locations of its own, those of its text go into
+  // the artifact: so its path counts too.
+  std::vector<std::span<const std::byte>> parts = {
+      program->bytes(), compilerFile->bytes(), std::as_bytes(std::span(model))};
   for (const std::string &flag : flags)
     parts.push_back(std::as_bytes(std::span(flag)));
   // Half of the digest is enough to tell programs apart.
-  std::string name = fmt::format("{}-{}.lockstep", fs::path(model).stem().string(), digestOf(parts).substr(0, 32));
+  std::string name =
+      fmt::format("{}-{}.lockstep", fs::path(model).stem().string(),
+                  digestOf(parts).substr(0, 32));
   std::string artifact = fs::path(*folder) / name;
   std::error_code error;
   if (fs::exists(artifact, error))
     return artifact;
 
-  // Renamed when complete: an entry of the cache is whole, also with several runs at a time.
+  // Renamed when complete: an entry of the cache is whole, also with several
+  // runs at a time.
   std::string temporary = fmt::format("{}.{}.tmp", artifact, getpid());
   std::vector<std::string> arguments = {*compiler, model};
   arguments.insert(arguments.end(), flags.begin(), flags.end());
@@ -141,7 +159,8 @@ Expected<std::string> compileModel(const std::string &model, const std::vector<s
   if (status.ok()) {
     fs::rename(temporary, artifact, error);
     if (error)
-      status = systemError(fmt::format("'{}': cannot rename: {}", temporary, error.message()));
+      status = systemError(
+          fmt::format("'{}': cannot rename: {}", temporary, error.message()));
   }
   if (!status.ok()) {
     fs::remove(temporary, error);

@@ -12,15 +12,20 @@
 
 namespace lockstep::tools {
 
-/// Reads an option of a tool that is built on LLVM as `checkNumber` does for the others. `fail` prints what is wrong. `T` is `long long` or
-/// `unsigned long long`: LLVM's parsers of other integers are final.
-template <typename T, int (*fail)(const llvm::Twine &)> class NumberParser : public llvm::cl::parser<T> {
+/// Reads an option of a tool that is built on LLVM as `checkNumber` does for
+/// the others. `fail` prints what is wrong. `T` is `long long` or `unsigned
+/// long long`: LLVM's parsers of other integers are final.
+template <typename T, int (*fail)(const llvm::Twine &)>
+class NumberParser : public llvm::cl::parser<T> {
 public:
   using llvm::cl::parser<T>::parser;
 
   /// True if something is wrong.
-  bool parse(llvm::cl::Option &option, llvm::StringRef, llvm::StringRef text, T &value) {
-    std::string wrong = checkNumber(text, std::numeric_limits<T>::min(), static_cast<uint64_t>(std::numeric_limits<T>::max()));
+  bool parse(llvm::cl::Option &option, llvm::StringRef, llvm::StringRef text,
+             T &value) {
+    std::string wrong =
+        checkNumber(text, std::numeric_limits<T>::min(),
+                    static_cast<uint64_t>(std::numeric_limits<T>::max()));
     if (wrong.empty())
       return text.getAsInteger(10, value);
     fail("--" + option.ArgStr + ": " + wrong + " (see --help)");

@@ -8,19 +8,26 @@
 #include <charconv>
 #include <string_view>
 
-std::string lockstep::tools::checkNumber(std::string_view text, int64_t least, uint64_t most) {
+std::string lockstep::tools::checkNumber(std::string_view text, int64_t least,
+                                         uint64_t most) {
   bool hasMinus = text.starts_with('-');
   std::string_view digits = text.substr(hasMinus ? 1 : 0);
-  bool isDecimal = !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
+  bool isDecimal = !digits.empty() && digits.find_first_not_of("0123456789") ==
+                                          std::string_view::npos;
   // CLI11 takes a number that begins with a zero for an octal one.
   if (!isDecimal || (digits.front() == '0' && digits.size() > 1))
     return fmt::format("expected a number, found '{}'", text);
   uint64_t number = 0;
-  bool isTooLong = std::from_chars(digits.data(), digits.data() + digits.size(), number).ec == std::errc::result_out_of_range;
+  bool isTooLong =
+      std::from_chars(digits.data(), digits.data() + digits.size(), number)
+          .ec == std::errc::result_out_of_range;
   bool isBelowZero = hasMinus && (isTooLong || number > 0);
   uint64_t mostBelowZero = least < 0 ? -static_cast<uint64_t>(least) : 0;
-  if (isBelowZero ? isTooLong || number > mostBelowZero : !isTooLong && least > 0 && number < static_cast<uint64_t>(least))
-    return fmt::format("expected a number of at least {}, found {}", least, text);
+  if (isBelowZero
+          ? isTooLong || number > mostBelowZero
+          : !isTooLong && least > 0 && number < static_cast<uint64_t>(least))
+    return fmt::format("expected a number of at least {}, found {}", least,
+                       text);
   if (!isBelowZero && (isTooLong || number > most))
     return fmt::format("expected a number of at most {}, found {}", most, text);
   return "";
@@ -28,7 +35,9 @@ std::string lockstep::tools::checkNumber(std::string_view text, int64_t least, u
 
 std::string lockstep::tools::describeUsageError(std::string message) {
   // "Could not ...", but not "-O: ...".
-  if (message.size() > 1 && std::islower(static_cast<unsigned char>(message[1])))
-    message[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(message[0])));
+  if (message.size() > 1 &&
+      std::islower(static_cast<unsigned char>(message[1])))
+    message[0] =
+        static_cast<char>(std::tolower(static_cast<unsigned char>(message[0])));
   return message + " (see --help)";
 }

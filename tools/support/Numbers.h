@@ -11,18 +11,21 @@
 
 namespace lockstep::tools {
 
-/// What is wrong with a number on a command line; empty if it is decimal, without leading zeros, and from
-/// `least` to `most`.
+/// What is wrong with a number on a command line; empty if it is decimal,
+/// without leading zeros, and from `least` to `most`.
 std::string checkNumber(std::string_view text, int64_t least, uint64_t most);
 
 /// A check of CLI11 for an option of type `T`.
-template <typename T> std::function<std::string(const std::string &)> atLeast(T least) {
+template <typename T>
+std::function<std::string(const std::string &)> atLeast(T least) {
   return [=](const std::string &text) {
-    return checkNumber(text, static_cast<int64_t>(least), static_cast<uint64_t>(std::numeric_limits<T>::max()));
+    return checkNumber(text, static_cast<int64_t>(least),
+                       static_cast<uint64_t>(std::numeric_limits<T>::max()));
   };
 }
 
-/// What a tool says of a message of CLI11 about its command line: it begins as ours do, and says where to look.
+/// What a tool says of a message of CLI11 about its command line: it begins as
+/// ours do, and says where to look.
 std::string describeUsageError(std::string message);
 
 } // namespace lockstep::tools

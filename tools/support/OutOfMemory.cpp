@@ -10,7 +10,10 @@ namespace lockstep::tools {
 
 static const char *toolName = "lockstep";
 
-static void say(const char *text) { [[maybe_unused]] ssize_t written = ::write(STDERR_FILENO, text, std::strlen(text)); }
+static void say(const char *text) {
+  [[maybe_unused]] ssize_t written =
+      ::write(STDERR_FILENO, text, std::strlen(text));
+}
 
 void endWhenOutOfMemory(const char *tool) {
   toolName = tool;

@@ -10,10 +10,13 @@ namespace lockstep::tools {
 
 /// Characters on the screen: bytes that do not continue a UTF-8 sequence.
 static size_t width(const std::string &text) {
-  return std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; });
+  return std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  });
 }
 
-Table::Table(std::vector<std::string> headings) : headings(std::move(headings)) {
+Table::Table(std::vector<std::string> headings)
+    : headings(std::move(headings)) {
   for (std::string &heading : this->headings) {
     right.push_back(heading.starts_with('>'));
     if (right.back())
@@ -48,7 +51,8 @@ std::string Table::text() const {
 }
 
 /// Three digits that count, in the largest unit below the value.
-static std::string scaled(double value, double base, const char *const *units, const char *separator) {
+static std::string scaled(double value, double base, const char *const *units,
+                          const char *separator) {
   while (value >= base * (1 - 0.0005) && units[1]) {
     value /= base;
     ++units;
@@ -59,12 +63,16 @@ static std::string scaled(double value, double base, const char *const *units, c
 
 std::string bytesText(uint64_t bytes) {
   static constexpr const char *units[] = {"KiB", "MiB", "GiB", "TiB", nullptr};
-  return bytes < 1024 ? fmt::format("{} B", bytes) : scaled(static_cast<double>(bytes) / 1024, 1024, units, " ");
+  return bytes < 1024
+             ? fmt::format("{} B", bytes)
+             : scaled(static_cast<double>(bytes) / 1024, 1024, units, " ");
 }
 
 std::string countText(uint64_t count) {
   static constexpr const char *units[] = {"k", "M", "G", "T", nullptr};
-  return count < 1000 ? fmt::format("{}", count) : scaled(static_cast<double>(count) / 1000, 1000, units, " ");
+  return count < 1000
+             ? fmt::format("{}", count)
+             : scaled(static_cast<double>(count) / 1000, 1000, units, " ");
 }
 
 } // namespace lockstep::tools

@@ -9,7 +9,8 @@
 
 namespace lockstep::tools {
 
-/// Rows of cells, each column as wide as its widest cell. A heading that starts with '>' aligns its column to the right.
+/// Rows of cells, each column as wide as its widest cell. A heading that starts
+/// with '>' aligns its column to the right.
 class Table {
 public:
   explicit Table(std::vector<std::string> headings);

@@ -20,7 +20,8 @@
 namespace lockstep::runtime {
 
 /// Best first.
-static constexpr std::array<std::string_view, 4> knownTargets = {"x86-64-v4", "x86-64-v3", "x86-64-v2", "x86-64"};
+static constexpr std::array<std::string_view, 4> knownTargets = {
+    "x86-64-v4", "x86-64-v3", "x86-64-v2", "x86-64"};
 
 bool cpuSupportsTarget(std::string_view target) {
   __builtin_cpu_init();
@@ -49,7 +50,8 @@ CpuBinary::~CpuBinary() {
     ::close(file);
 }
 
-static const artifact::Binary *findBinary(const artifact::Artifact &tables, std::string_view target) {
+static const artifact::Binary *findBinary(const artifact::Artifact &tables,
+                                          std::string_view target) {
   for (const artifact::Binary *binary : *tables.binaries())
     if (binary->target()->string_view() == target)
       return binary;
@@ -59,38 +61,48 @@ static const artifact::Binary *findBinary(const artifact::Artifact &tables, std:
 static std::string listTargets(const artifact::Artifact &tables) {
   std::string list;
   for (const artifact::Binary *binary : *tables.binaries())
-    list += fmt::format("{}'{}'", list.empty() ? "" : ", ", binary->target()->string_view());
+    list += fmt::format("{}'{}'", list.empty() ? "" : ", ",
+                        binary->target()->string_view());
   return list;
 }
 
-static Expected<const artifact::Binary *> pickBinary(const artifact::Artifact &tables, std::string_view target) {
-  if (const char *variable = std::getenv("LOCKSTEP_TARGET"); target.empty() && variable)
+static Expected<const artifact::Binary *>
+pickBinary(const artifact::Artifact &tables, std::string_view target) {
+  if (const char *variable = std::getenv("LOCKSTEP_TARGET");
+      target.empty() && variable)
     target = variable;
   if (target.empty()) {
     for (std::string_view candidate : knownTargets)
       if (const artifact::Binary *binary = findBinary(tables, candidate))
         if (cpuSupportsTarget(candidate))
           return binary;
-    return unsupported(fmt::format("no kernels for this CPU: the artifact has {}, none of which it "
-                                   "can execute",
-                                   listTargets(tables)));
+    return unsupported(fmt::format(
+        "no kernels for this CPU: the artifact has {}, none of which it "
+        "can execute",
+        listTargets(tables)));
   }
   const artifact::Binary *binary = findBinary(tables, target);
   if (!binary)
-    return unsupported(fmt::format("no kernels for target '{}': the artifact has {}", target, listTargets(tables)));
+    return unsupported(
+        fmt::format("no kernels for target '{}': the artifact has {}", target,
+                    listTargets(tables)));
   if (!cpuSupportsTarget(target))
-    return unsupported(fmt::format("this CPU cannot execute kernels for target '{}'", target));
+    return unsupported(
+        fmt::format("this CPU cannot execute kernels for target '{}'", target));
   return binary;
 }
 
-/// How many bytes a shared object has at least, by its headers; 0 if it has none, which the dynamic linker reports. The linker maps what
-/// they say, whether the file has it or not: the first access to what is not there would be a fault.
+/// How many bytes a shared object has at least, by its headers; 0 if it has
+/// none, which the dynamic linker reports. The linker maps what they say,
+/// whether the file has it or not: the first access to what is not there would
+/// be a fault.
 static uint64_t leastSize(std::span<const std::byte> object) {
   Elf64_Ehdr header;
   if (object.size() < sizeof(header))
     return 0;
   std::memcpy(&header, object.data(), sizeof(header));
-  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof(Elf64_Phdr))
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+      header.e_phentsize != sizeof(Elf64_Phdr))
     return 0;
   uint64_t headers = uint64_t(header.e_phnum) * sizeof(Elf64_Phdr);
   uint64_t size = checkedAdd(header.e_phoff, headers).value_or(UINT64_MAX);
@@ -98,13 +110,16 @@ static uint64_t leastSize(std::span<const std::byte> object) {
     return size;
   for (uint64_t i = 0; i < header.e_phnum; ++i) {
     Elf64_Phdr part;
-    std::memcpy(&part, object.data() + header.e_phoff + i * sizeof(part), sizeof(part));
-    size = std::max(size, checkedAdd(part.p_offset, part.p_filesz).value_or(UINT64_MAX));
+    std::memcpy(&part, object.data() + header.e_phoff + i * sizeof(part),
+                sizeof(part));
+    size = std::max(
+        size, checkedAdd(part.p_offset, part.p_filesz).value_or(UINT64_MAX));
   }
   return size;
 }
 
-Expected<CpuBinary> CpuBinary::load(const Artifact &artifact, std::string_view target) {
+Expected<CpuBinary> CpuBinary::load(const Artifact &artifact,
+                                    std::string_view target) {
   const artifact::Artifact &tables = artifact.tables();
   CpuBinary result;
   if (!tables.binaries() || tables.binaries()->size() == 0)
@@ -115,47 +130,63 @@ Expected<CpuBinary> CpuBinary::load(const Artifact &artifact, std::string_view t
   result.name = (*binary)->target()->str();
   std::span<const std::byte> object = artifact.segment((*binary)->segment());
   if (uint64_t size = leastSize(object); object.size() < size)
-    return corrupted(
-        fmt::format("kernels for target '{}' are cut off: expected at least {} bytes, found {}", result.name, size, object.size()));
+    return corrupted(fmt::format("kernels for target '{}' are cut off: "
+                                 "expected at least {} bytes, found {}",
+                                 result.name, size, object.size()));
 
-  // The descriptor stays open as long as the object is loaded: the dynamic linker knows objects by
-  // their path, and the number of a closed descriptor would be given to the next one.
-  result.file = static_cast<int>(::memfd_create("lockstep-kernels", MFD_CLOEXEC));
+  // The descriptor stays open as long as the object is loaded: the dynamic
+  // linker knows objects by their path, and the number of a closed descriptor
+  // would be given to the next one.
+  result.file =
+      static_cast<int>(::memfd_create("lockstep-kernels", MFD_CLOEXEC));
   if (result.file < 0)
-    return systemError(fmt::format("cannot load kernels: {}", std::strerror(errno)));
+    return systemError(
+        fmt::format("cannot load kernels: {}", std::strerror(errno)));
   for (size_t done = 0; done < object.size();) {
-    ssize_t count = ::write(result.file, object.data() + done, object.size() - done);
+    ssize_t count =
+        ::write(result.file, object.data() + done, object.size() - done);
     if (count <= 0)
-      return systemError(fmt::format("cannot load kernels: {}", std::strerror(errno)));
+      return systemError(
+          fmt::format("cannot load kernels: {}", std::strerror(errno)));
     done += static_cast<size_t>(count);
   }
   std::string path = fmt::format("/proc/self/fd/{}", result.file);
   result.handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!result.handle)
-    return corrupted(fmt::format("kernels for target '{}' cannot be loaded: {}", result.name, ::dlerror()));
+    return corrupted(fmt::format("kernels for target '{}' cannot be loaded: {}",
+                                 result.name, ::dlerror()));
   return result;
 }
 
 const KernelFault *CpuBinary::fault() const {
-  return handle ? static_cast<const KernelFault *>(::dlsym(handle, "lockstep_fault")) : nullptr;
+  return handle ? static_cast<const KernelFault *>(
+                      ::dlsym(handle, "lockstep_fault"))
+                : nullptr;
 }
 
-Expected<KernelFunction> CpuBinary::kernel(const artifact::Kernel &kernel) const {
+Expected<KernelFunction>
+CpuBinary::kernel(const artifact::Kernel &kernel) const {
   std::string symbol = kernel.symbol()->str();
   void *address = handle ? ::dlsym(handle, symbol.c_str()) : nullptr;
   if (!address)
-    return corrupted(fmt::format("kernel '{}' is not in the binary for target '{}'", symbol, name));
-  const void *code = ::dlsym(handle, (symbol + std::string(argumentsSuffix)).c_str());
+    return corrupted(fmt::format(
+        "kernel '{}' is not in the binary for target '{}'", symbol, name));
+  const void *code =
+      ::dlsym(handle, (symbol + std::string(argumentsSuffix)).c_str());
   if (!code)
-    return corrupted(fmt::format("kernel '{}' does not say what arguments its code takes: expected '{}{}' in the binary for target '{}' "
-                                 "(artifacts of earlier compilers lack it: compile the step again)",
-                                 symbol, symbol, argumentsSuffix, name));
+    return corrupted(fmt::format(
+        "kernel '{}' does not say what arguments its code takes: expected "
+        "'{}{}' in the binary for target '{}' "
+        "(artifacts of earlier compilers lack it: compile the step again)",
+        symbol, symbol, argumentsSuffix, name));
   uint64_t found, expected = argumentsCode(kernel);
   std::memcpy(&found, code, sizeof(found));
   if (found != expected)
-    return corrupted(fmt::format("kernel '{}': the binary for target '{}' has code for other arguments or another grid than the artifact's "
-                                 "tables say",
-                                 symbol, name));
+    return corrupted(
+        fmt::format("kernel '{}': the binary for target '{}' has code for "
+                    "other arguments or another grid than the artifact's "
+                    "tables say",
+                    symbol, name));
   return reinterpret_cast<KernelFunction>(address);
 }
 

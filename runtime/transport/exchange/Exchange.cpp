@@ -35,7 +35,9 @@ uint32_t Exchange::peerOf(uint32_t position) const {
 }
 
 Status Exchange::doesNotFit(uint32_t peer) const {
-  return corrupted(fmt::format("a message of executor {} does not fit the sizes that it names", peers[peer].executor));
+  return corrupted(fmt::format(
+      "a message of executor {} does not fit the sizes that it names",
+      peers[peer].executor));
 }
 
 } // namespace lockstep::runtime

@@ -1,14 +1,18 @@
 //===- Exchange.h - one collective across executors -------------*- C++ -*-===//
 //
-// A collective with members in several executors goes through these steps in each of them:
+// A collective with members in several executors goes through these steps in
+// each of them:
 //
-//   the last member here arrives     prepare: check sizes, reduce what is here        (any worker)
-//                                    send a message to each executor that needs one
-//   a message of everybody has come  finish: combine, write results                   (one worker at a time)
-//                                    a second phase if there is one (parts of a large sum are given to the others)
+//   the last member here arrives     prepare: check sizes, reduce what is here
+//   (any worker)                     send a message to each executor that needs
+//                                    one
+//   a message of everybody has come  finish: combine, write results
+//   (one worker at a time)           a second phase if there is one (parts of a
+//                                    large sum are given to the others)
 //   all own messages have come back  complete
 //
-// Operands are sent from where they lie, so it is complete only when everybody who needs them has read them.
+// Operands are sent from where they lie, so it is complete only when everybody
+// who needs them has read them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,13 +28,15 @@
 
 namespace lockstep::runtime {
 
-/// An executor that has members of a collective: `count` of them, from position `first` among all members.
+/// An executor that has members of a collective: `count` of them, from position
+/// `first` among all members.
 struct Peer {
   uint32_t executor = 0;
   uint32_t first = 0, count = 0;
 };
 
-/// Reads what a message holds, piece by piece, whether it has arrived in one piece or several.
+/// Reads what a message holds, piece by piece, whether it has arrived in one
+/// piece or several.
 class MessageReader {
 public:
   explicit MessageReader(const Message &message) : pieces(message.pieces) {}
@@ -45,14 +51,17 @@ private:
 class Exchange {
 public:
   /// `peers` are ascending by rank; the executor itself is `peers[self]`.
-  Exchange(const CollectivePlan &plan, ThreadsTransport &threads, std::vector<Peer> peers, uint32_t self)
-      : plan(plan), peers(std::move(peers)), received(this->peers.size(), nullptr), self(self), threads(threads),
+  Exchange(const CollectivePlan &plan, ThreadsTransport &threads,
+           std::vector<Peer> peers, uint32_t self)
+      : plan(plan), peers(std::move(peers)),
+        received(this->peers.size(), nullptr), self(self), threads(threads),
         members(threads.members(plan.channel)) {}
   virtual ~Exchange() = default;
 
   /// All members here have arrived: fills the messages of the first phase.
   virtual Status prepare(uint32_t worker) = 0;
-  /// All messages of a phase are in `received`. Fills the messages of the next phase, or writes the results.
+  /// All messages of a phase are in `received`. Fills the messages of the next
+  /// phase, or writes the results.
   virtual Status finish(uint32_t phase, uint32_t worker) = 0;
 
   /// A message to a peer. Its pieces are filled for each instance.
@@ -77,7 +86,8 @@ protected:
   void sendTo(uint32_t phase, uint32_t peer);
   /// Index in `peers` of who has the member at a position.
   uint32_t peerOf(uint32_t position) const;
-  /// The error of a message that is shorter than the sizes that both sides know.
+  /// The error of a message that is shorter than the sizes that both sides
+  /// know.
   Status doesNotFit(uint32_t peer) const;
 
   const uint32_t self;
@@ -86,10 +96,14 @@ protected:
 };
 
 /// all_gather, gather, broadcast, scatter and barrier.
-std::unique_ptr<Exchange> makeGatherExchange(const CollectivePlan &plan, ThreadsTransport &threads, std::vector<Peer> peers, uint32_t self);
+std::unique_ptr<Exchange> makeGatherExchange(const CollectivePlan &plan,
+                                             ThreadsTransport &threads,
+                                             std::vector<Peer> peers,
+                                             uint32_t self);
 /// all_reduce, reduce_scatter and reduce. Error: out of memory.
-Expected<std::unique_ptr<Exchange>> makeReduceExchange(const CollectivePlan &plan, ThreadsTransport &threads, std::vector<Peer> peers,
-                                                       uint32_t self);
+Expected<std::unique_ptr<Exchange>>
+makeReduceExchange(const CollectivePlan &plan, ThreadsTransport &threads,
+                   std::vector<Peer> peers, uint32_t self);
 
 } // namespace lockstep::runtime
 

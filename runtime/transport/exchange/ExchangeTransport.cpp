@@ -10,11 +10,12 @@
 
 namespace lockstep::runtime {
 
-Expected<std::unique_ptr<ExchangeTransport>> ExchangeTransport::create(std::unique_ptr<ThreadsTransport> threads, Rendezvous &rendezvous,
-                                                                       const std::vector<const CollectivePlan *> &plans,
-                                                                       NetworkInbox &inbox, uint32_t program,
-                                                                       std::function<std::string(uint32_t)> describe) {
-  std::unique_ptr<ExchangeTransport> transport(new ExchangeTransport(std::move(threads), rendezvous, inbox, program, std::move(describe)));
+Expected<std::unique_ptr<ExchangeTransport>> ExchangeTransport::create(
+    std::unique_ptr<ThreadsTransport> threads, Rendezvous &rendezvous,
+    const std::vector<const CollectivePlan *> &plans, NetworkInbox &inbox,
+    uint32_t program, std::function<std::string(uint32_t)> describe) {
+  std::unique_ptr<ExchangeTransport> transport(new ExchangeTransport(
+      std::move(threads), rendezvous, inbox, program, std::move(describe)));
   for (const CollectivePlan *plan : plans) {
     while (plan->channel >= transport->channels.size())
       transport->channels.emplace_back();
@@ -31,12 +32,17 @@ Status ExchangeTransport::addChannel(const CollectivePlan &plan) {
   std::vector<Peer> peers;
   uint32_t self = 0;
   for (uint32_t position = 0; position < plan.members.size();) {
-    auto executor =
-        std::find_if(executors.begin(), executors.end(), [&](const RankRange &ranks) { return ranks.contains(plan.members[position]); });
+    auto executor = std::find_if(
+        executors.begin(), executors.end(), [&](const RankRange &ranks) {
+          return ranks.contains(plan.members[position]);
+        });
     if (executor == executors.end())
-      return invalidArgument(fmt::format("no executor of the network has rank {}", plan.members[position]));
+      return invalidArgument(fmt::format(
+          "no executor of the network has rank {}", plan.members[position]));
     Peer peer{uint32_t(executor - executors.begin()), position, 0};
-    for (; position < plan.members.size() && executor->contains(plan.members[position]); ++position)
+    for (; position < plan.members.size() &&
+           executor->contains(plan.members[position]);
+         ++position)
       ++peer.count;
     if (peer.executor == inbox.network.self())
       self = uint32_t(peers.size());
@@ -45,12 +51,14 @@ Status ExchangeTransport::addChannel(const CollectivePlan &plan) {
   Channel &channel = channels[plan.channel];
   channel.seen = std::vector<std::atomic<uint32_t>>(executors.size());
   if (isReduction(plan.kind)) {
-    Expected<std::unique_ptr<Exchange>> exchange = makeReduceExchange(plan, *threads, std::move(peers), self);
+    Expected<std::unique_ptr<Exchange>> exchange =
+        makeReduceExchange(plan, *threads, std::move(peers), self);
     if (!exchange)
       return exchange.status();
     channel.exchange = std::move(*exchange);
   } else {
-    channel.exchange = makeGatherExchange(plan, *threads, std::move(peers), self);
+    channel.exchange =
+        makeGatherExchange(plan, *threads, std::move(peers), self);
   }
   channel.activation.to = inbox.network.self();
   channel.activation.tag = {program, plan.channel, 0, 0};
@@ -66,7 +74,8 @@ Status ExchangeTransport::addChannel(const CollectivePlan &plan) {
 // What any worker does
 //===----------------------------------------------------------------------===//
 
-Status ExchangeTransport::start(const CollectivePlan &plan, const Arrival &arrival) {
+Status ExchangeTransport::start(const CollectivePlan &plan,
+                                const Arrival &arrival) {
   if (plan.isLocal())
     return threads->start(plan, arrival);
   if (plan.dynamic)
@@ -82,7 +91,8 @@ Status ExchangeTransport::start(const CollectivePlan &plan, const Arrival &arriv
 }
 
 void ExchangeTransport::send(Channel &channel, uint32_t phase) {
-  std::deque<Exchange::Outgoing> &messages = channel.exchange->phases[phase].outgoing;
+  std::deque<Exchange::Outgoing> &messages =
+      channel.exchange->phases[phase].outgoing;
   channel.outstanding += uint32_t(messages.size());
   for (Exchange::Outgoing &outgoing : messages) {
     outgoing.message.tag.epoch = channel.activation.tag.epoch;
@@ -93,26 +103,30 @@ void ExchangeTransport::send(Channel &channel, uint32_t phase) {
 
 Status ExchangeTransport::poll(uint32_t worker) {
   while (inbox.network.hasMail()) {
-    // Who comes while another worker is at it leaves its message to that one, who looks again after this exchange has told it so.
+    // Who comes while another worker is at it leaves its message to that one,
+    // who looks again after this exchange has told it so.
     if (inbox.busy.exchange(true, std::memory_order_acq_rel))
       return Status::success();
     bool reading = inbox.network.beginReading();
     Status status = reading ? drain(worker) : Status::success();
     inbox.busy.exchange(false, std::memory_order_acq_rel);
-    // That others have given up is no error of the command at hand: the executor's loop sees it and says so.
+    // That others have given up is no error of the command at hand: the
+    // executor's loop sees it and says so.
     if (!reading || !status.ok())
       return status;
   }
   return Status::success();
 }
 
-bool ExchangeTransport::hasArrived(uint32_t channel, uint32_t epoch, uint32_t rank) const {
+bool ExchangeTransport::hasArrived(uint32_t channel, uint32_t epoch,
+                                   uint32_t rank) const {
   if (channel >= channels.size())
     return false;
   std::span<const RankRange> executors = inbox.network.executors();
   for (size_t i = 0; i < channels[channel].seen.size(); ++i)
     if (executors[i].contains(rank))
-      return int32_t(channels[channel].seen[i].load(std::memory_order_relaxed) - epoch) >= 0;
+      return int32_t(channels[channel].seen[i].load(std::memory_order_relaxed) -
+                     epoch) >= 0;
   return false;
 }
 
@@ -131,7 +145,8 @@ Status ExchangeTransport::begin() {
 Status ExchangeTransport::drain(uint32_t worker) {
   Status status;
   Message *next = nullptr;
-  for (Message *message = inbox.network.receive(); message && status.ok(); message = next) {
+  for (Message *message = inbox.network.receive(); message && status.ok();
+       message = next) {
     next = message->next;
     status = dispatch(*message, worker);
   }
@@ -145,10 +160,13 @@ Status ExchangeTransport::dispatch(Message &message, uint32_t worker) {
     inbox.early[tag.program].push_back(&message);
     return Status::success();
   }
-  if (tag.program != program || tag.channel >= channels.size() || !channels[tag.channel].exchange ||
+  if (tag.program != program || tag.channel >= channels.size() ||
+      !channels[tag.channel].exchange ||
       tag.part >= channels[tag.channel].exchange->phases.size())
-    return corrupted(fmt::format("executor {} has sent a message for program {}, channel {}, part {}, which do not exist here",
-                                 message.from, tag.program, tag.channel, tag.part));
+    return corrupted(
+        fmt::format("executor {} has sent a message for program {}, channel "
+                    "{}, part {}, which do not exist here",
+                    message.from, tag.program, tag.channel, tag.part));
   Channel &channel = channels[tag.channel];
   if (&message == &channel.activation) {
     channel.active = true;
@@ -178,7 +196,8 @@ Status ExchangeTransport::advance(Channel &channel, uint32_t worker) {
   Exchange &exchange = *channel.exchange;
   while (channel.phase < exchange.phases.size()) {
     std::erase_if(channel.early, [&](Message *message) {
-      bool isNow = message->tag.epoch == channel.epoch && message->tag.part == channel.phase;
+      bool isNow = message->tag.epoch == channel.epoch &&
+                   message->tag.part == channel.phase;
       if (isNow)
         receive(channel, *message);
       return isNow;

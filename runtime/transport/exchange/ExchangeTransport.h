@@ -9,9 +9,11 @@
 
 namespace lockstep::runtime {
 
-/// What the programs of a session share of its network: only one of them runs, but messages for another may come before it does.
+/// What the programs of a session share of its network: only one of them runs,
+/// but messages for another may come before it does.
 struct NetworkInbox {
-  NetworkInbox(Network &network, uint32_t programs) : network(network), early(programs) {}
+  NetworkInbox(Network &network, uint32_t programs)
+      : network(network), early(programs) {}
 
   Network &network;
   /// Somebody looks through the mailbox.
@@ -20,27 +22,33 @@ struct NetworkInbox {
   std::vector<std::vector<Message *>> early;
 };
 
-/// Members of this session meet as in ThreadsTransport, which it wraps; what they make together is exchanged with other executors by
-/// messages. Whichever worker finds messages handles them, one worker at a time, in the order in which they come.
+/// Members of this session meet as in ThreadsTransport, which it wraps; what
+/// they make together is exchanged with other executors by messages. Whichever
+/// worker finds messages handles them, one worker at a time, in the order in
+/// which they come.
 class ExchangeTransport final : public Transport {
 public:
-  /// `program` is the number of the program in tags, `describe` names a channel in errors. `rendezvous`, `plans` and `inbox` outlive the
-  /// transport. Errors: a member that no executor has, out of memory.
-  static Expected<std::unique_ptr<ExchangeTransport>> create(std::unique_ptr<ThreadsTransport> threads, Rendezvous &rendezvous,
-                                                             const std::vector<const CollectivePlan *> &plans, NetworkInbox &inbox,
-                                                             uint32_t program, std::function<std::string(uint32_t)> describe);
+  /// `program` is the number of the program in tags, `describe` names a channel
+  /// in errors. `rendezvous`, `plans` and `inbox` outlive the transport.
+  /// Errors: a member that no executor has, out of memory.
+  static Expected<std::unique_ptr<ExchangeTransport>>
+  create(std::unique_ptr<ThreadsTransport> threads, Rendezvous &rendezvous,
+         const std::vector<const CollectivePlan *> &plans, NetworkInbox &inbox,
+         uint32_t program, std::function<std::string(uint32_t)> describe);
 
   Status start(const CollectivePlan &plan, const Arrival &arrival) override;
   Status begin() override;
   Status poll(uint32_t worker) override;
-  bool hasArrived(uint32_t channel, uint32_t epoch, uint32_t rank) const override;
+  bool hasArrived(uint32_t channel, uint32_t epoch,
+                  uint32_t rank) const override;
 
 private:
   struct Channel {
     /// Null where all members are here.
     std::unique_ptr<Exchange> exchange;
-    /// The instance that all members here have come to. It is told by a message to oneself, so that everything below belongs to whoever
-    /// looks through the mailbox.
+    /// The instance that all members here have come to. It is told by a message
+    /// to oneself, so that everything below belongs to whoever looks through
+    /// the mailbox.
     bool active = false;
     uint32_t epoch = 0;
     Message activation;
@@ -54,9 +62,12 @@ private:
     std::vector<std::atomic<uint32_t>> seen;
   };
 
-  ExchangeTransport(std::unique_ptr<ThreadsTransport> threads, Rendezvous &rendezvous, NetworkInbox &inbox, uint32_t program,
+  ExchangeTransport(std::unique_ptr<ThreadsTransport> threads,
+                    Rendezvous &rendezvous, NetworkInbox &inbox,
+                    uint32_t program,
                     std::function<std::string(uint32_t)> describe)
-      : threads(std::move(threads)), rendezvous(rendezvous), inbox(inbox), program(program), describe(std::move(describe)) {}
+      : threads(std::move(threads)), rendezvous(rendezvous), inbox(inbox),
+        program(program), describe(std::move(describe)) {}
   Status addChannel(const CollectivePlan &plan);
   void send(Channel &channel, uint32_t phase);
   Status drain(uint32_t worker);

@@ -1,8 +1,10 @@
 //===- GatherExchange.cpp - who gives what to whom ------------------------===//
 //
-// A message holds the sizes of what it gives, then the operands from where they lie:
+// A message holds the sizes of what it gives, then the operands from where they
+// lie:
 //
-//   all_gather, gather   dimensions of all members here | their operands, one after the other, for each operand of the collective
+//   all_gather, gather   dimensions of all members here | their operands, one
+//                        after the other, for each operand of the collective
 //   broadcast            dimensions of the root         | its operands
 //   scatter              rows of the receiver's members | these rows
 //   barrier              nothing
@@ -21,20 +23,28 @@ namespace {
 
 class GatherExchange final : public Exchange {
 public:
-  GatherExchange(const CollectivePlan &plan, ThreadsTransport &threads, std::vector<Peer> given, uint32_t self)
-      : Exchange(plan, threads, std::move(given), self), remote(plan.gathers.size() * plan.members.size(), nullptr) {
+  GatherExchange(const CollectivePlan &plan, ThreadsTransport &threads,
+                 std::vector<Peer> given, uint32_t self)
+      : Exchange(plan, threads, std::move(given), self),
+        remote(plan.gathers.size() * plan.members.size(), nullptr) {
     uint32_t root = peerOf(plan.root);
-    bool fromRoot = plan.kind == CollectiveKind::broadcast || plan.kind == CollectiveKind::scatter;
+    bool fromRoot = plan.kind == CollectiveKind::broadcast ||
+                    plan.kind == CollectiveKind::scatter;
     for (uint32_t peer = 0; peer < peers.size(); ++peer) {
       if (peer == self)
         continue;
-      bool gives = fromRoot ? self == root : plan.kind != CollectiveKind::gather || peer == root;
-      bool gets = fromRoot ? peer == root : plan.kind != CollectiveKind::gather || self == root;
+      bool gives = fromRoot
+                       ? self == root
+                       : plan.kind != CollectiveKind::gather || peer == root;
+      bool gets = fromRoot
+                      ? peer == root
+                      : plan.kind != CollectiveKind::gather || self == root;
       if (gives)
         sendTo(0, peer);
       phases[0].expected += gets;
     }
-    writes = plan.kind != CollectiveKind::barrier && (plan.kind != CollectiveKind::gather || self == root);
+    writes = plan.kind != CollectiveKind::barrier &&
+             (plan.kind != CollectiveKind::gather || self == root);
   }
 
   Status prepare(uint32_t) override {
@@ -44,9 +54,11 @@ public:
     }
     for (Outgoing &outgoing : phases[0].outgoing) {
       outgoing.pieces.clear();
-      LOCKSTEP_RETURN_IF_ERROR(plan.kind == CollectiveKind::scatter     ? giveRows(outgoing)
-                               : plan.kind == CollectiveKind::broadcast ? giveOperands(outgoing, plan.root, 1)
-                                                                        : giveOperands(outgoing, plan.firstLocal, plan.localCount));
+      LOCKSTEP_RETURN_IF_ERROR(
+          plan.kind == CollectiveKind::scatter ? giveRows(outgoing)
+          : plan.kind == CollectiveKind::broadcast
+              ? giveOperands(outgoing, plan.root, 1)
+              : giveOperands(outgoing, plan.firstLocal, plan.localCount));
     }
     return Status::success();
   }
@@ -58,26 +70,40 @@ public:
     if (!writes)
       return Status::success();
     LOCKSTEP_RETURN_IF_ERROR(checkDimensions(plan, memory().dimensions));
-    auto tile = [plan = &plan, memory = memory()](int64_t number, uint32_t) { runCollectiveTile(*plan, memory, number, nullptr); };
-    return threads.runTiles(worker, plan.tiles, plan.bytes * plan.members.size(), TileFunction(tile));
+    auto tile = [plan = &plan, memory = memory()](int64_t number, uint32_t) {
+      runCollectiveTile(*plan, memory, number, nullptr);
+    };
+    return threads.runTiles(worker, plan.tiles,
+                            plan.bytes * plan.members.size(),
+                            TileFunction(tile));
   }
 
 private:
-  CollectiveMemory memory() { return {members.bases.data(), members.dimensions.data(), remote.data()}; }
-  int64_t *row(uint32_t member) { return members.dimensions.data() + size_t(member) * plan.publishedDimensions; }
+  CollectiveMemory memory() {
+    return {members.bases.data(), members.dimensions.data(), remote.data()};
+  }
+  int64_t *row(uint32_t member) {
+    return members.dimensions.data() +
+           size_t(member) * plan.publishedDimensions;
+  }
 
   void addDimensions(Outgoing &outgoing, uint32_t first, uint32_t count) {
-    outgoing.pieces.push_back({reinterpret_cast<const std::byte *>(row(first)), sizeof(int64_t) * plan.publishedDimensions * count});
+    outgoing.pieces.push_back(
+        {reinterpret_cast<const std::byte *>(row(first)),
+         sizeof(int64_t) * plan.publishedDimensions * count});
   }
 
   Status giveOperands(Outgoing &outgoing, uint32_t first, uint32_t count) {
     addDimensions(outgoing, first, count);
     for (const GatherOperand &gather : plan.gathers)
       for (uint32_t member = first; member < first + count; ++member) {
-        Expected<uint64_t> bytes = operandBytes(plan, gather, row(member), member);
+        Expected<uint64_t> bytes =
+            operandBytes(plan, gather, row(member), member);
         if (!bytes)
           return bytes.status();
-        outgoing.pieces.push_back({gather.operand.in(members.bases[member - plan.firstLocal]), *bytes});
+        outgoing.pieces.push_back(
+            {gather.operand.in(members.bases[member - plan.firstLocal]),
+             *bytes});
       }
     return Status::success();
   }
@@ -90,13 +116,17 @@ private:
     const GatherOperand &gather = plan.gathers[0];
     uint64_t before = 0, rows = 0;
     for (uint32_t i = 0; i < peer->first + peer->count; ++i)
-      (i < peer->first ? before : rows) += i == plan.root ? 0 : uint64_t(*row(i));
+      (i < peer->first ? before : rows) +=
+          i == plan.root ? 0 : uint64_t(*row(i));
     outgoing.pieces.push_back(
-        {gather.operand.in(members.bases[plan.root - plan.firstLocal]) + before * gather.rowBytes, rows * gather.rowBytes});
+        {gather.operand.in(members.bases[plan.root - plan.firstLocal]) +
+             before * gather.rowBytes,
+         rows * gather.rowBytes});
     return Status::success();
   }
 
-  /// Notes sizes and places of what a message holds. Its sizes are checked before anything that depends on them is read.
+  /// Notes sizes and places of what a message holds. Its sizes are checked
+  /// before anything that depends on them is read.
   Status take(uint32_t peer) {
     MessageReader reader(*received[peer]);
     uint32_t first = peers[peer].first, count = peers[peer].count;
@@ -111,7 +141,8 @@ private:
     if (headBytes)
       std::memcpy(row(first), head, headBytes);
     if (plan.kind == CollectiveKind::scatter) {
-      LOCKSTEP_RETURN_IF_ERROR(checkDimensions(plan, members.dimensions.data()));
+      LOCKSTEP_RETURN_IF_ERROR(
+          checkDimensions(plan, members.dimensions.data()));
       uint64_t rows = 0;
       for (uint32_t i = first; i < first + count; ++i)
         rows += uint64_t(*row(i));
@@ -121,7 +152,8 @@ private:
       for (uint32_t member = first; member < first + count; ++member) {
         if (!plan.contributes(member))
           continue;
-        Expected<uint64_t> bytes = operandBytes(plan, plan.gathers[g], row(member), member);
+        Expected<uint64_t> bytes =
+            operandBytes(plan, plan.gathers[g], row(member), member);
         if (!bytes)
           return bytes.status();
         LOCKSTEP_RETURN_IF_ERROR(place(reader, peer, g, member, *bytes));
@@ -129,7 +161,8 @@ private:
     return Status::success();
   }
 
-  Status place(MessageReader &reader, uint32_t peer, uint32_t gather, uint32_t member, uint64_t bytes) {
+  Status place(MessageReader &reader, uint32_t peer, uint32_t gather,
+               uint32_t member, uint64_t bytes) {
     const std::byte *&address = remote[gather * plan.members.size() + member];
     address = reader.take(bytes);
     return address ? Status::success() : doesNotFit(peer);
@@ -142,9 +175,12 @@ private:
 
 } // namespace
 
-std::unique_ptr<Exchange> makeGatherExchange(const CollectivePlan &plan, ThreadsTransport &threads, std::vector<Peer> peers,
+std::unique_ptr<Exchange> makeGatherExchange(const CollectivePlan &plan,
+                                             ThreadsTransport &threads,
+                                             std::vector<Peer> peers,
                                              uint32_t self) {
-  return std::make_unique<GatherExchange>(plan, threads, std::move(peers), self);
+  return std::make_unique<GatherExchange>(plan, threads, std::move(peers),
+                                          self);
 }
 
 } // namespace lockstep::runtime

@@ -13,15 +13,18 @@ using artifact::CollectiveKind;
 
 class ReduceExchange final : public Exchange {
 public:
-  ReduceExchange(const CollectivePlan &plan, ThreadsTransport &threads, std::vector<Peer> given, uint32_t self)
-      : Exchange(plan, threads, std::move(given), self), layout(plan, peers), own(layout.shares[self]), partials(peers.size()) {
+  ReduceExchange(const CollectivePlan &plan, ThreadsTransport &threads,
+                 std::vector<Peer> given, uint32_t self)
+      : Exchange(plan, threads, std::move(given), self), layout(plan, peers),
+        own(layout.shares[self]), partials(peers.size()) {
     if (layout.large)
       phases.resize(2);
     for (uint32_t peer = 0; peer < peers.size(); ++peer) {
       const ReduceLayout::Share &share = layout.shares[peer];
       if (peer == self)
         continue;
-      // An owner of nothing waits for nobody, and nobody for one that contributes nothing. All others meet, even if there is no element.
+      // An owner of nothing waits for nobody, and nobody for one that
+      // contributes nothing. All others meet, even if there is no element.
       if (owns(peer) && !own.subtrees.empty())
         sendTo(0, peer);
       phases[0].expected += owns(self) && !share.subtrees.empty();
@@ -33,17 +36,20 @@ public:
   }
 
   Status allocate() {
-    Expected<Memory> memory = Memory::allocate(layout.bytes * own.subtrees.size() + own.resultBytes);
+    Expected<Memory> memory =
+        Memory::allocate(layout.bytes * own.subtrees.size() + own.resultBytes);
     if (!memory)
       return memory.status();
     staging = std::move(*memory);
     return Status::success();
   }
 
-  /// Reduces the members here. The operands are read once and not needed afterwards.
+  /// Reduces the members here. The operands are read once and not needed
+  /// afterwards.
   Status prepare(uint32_t worker) override {
     if (!own.subtrees.empty())
-      LOCKSTEP_RETURN_IF_ERROR(run<&ReduceExchange::reducePiece>(worker, 0, layout.pieces.size()));
+      LOCKSTEP_RETURN_IF_ERROR(
+          run<&ReduceExchange::reducePiece>(worker, 0, layout.pieces.size()));
     size_t next = 0;
     for (uint32_t peer = 0; peer < peers.size(); ++peer) {
       if (peer == self || !owns(peer) || own.subtrees.empty())
@@ -52,7 +58,8 @@ public:
       outgoing.pieces.clear();
       const ReduceLayout::Share &share = layout.shares[peer];
       for (size_t i = 0; i < own.subtrees.size(); ++i)
-        outgoing.pieces.push_back({partial(i) + share.begin, share.end - share.begin});
+        outgoing.pieces.push_back(
+            {partial(i) + share.begin, share.end - share.begin});
     }
     return Status::success();
   }
@@ -64,7 +71,8 @@ public:
       return Status::success();
     for (uint32_t peer = 0; peer < peers.size(); ++peer)
       LOCKSTEP_RETURN_IF_ERROR(findPartials(peer));
-    LOCKSTEP_RETURN_IF_ERROR(run<&ReduceExchange::combinePiece>(worker, own.firstPiece, own.lastPiece));
+    LOCKSTEP_RETURN_IF_ERROR(run<&ReduceExchange::combinePiece>(
+        worker, own.firstPiece, own.lastPiece));
     if (layout.large)
       for (Outgoing &outgoing : phases[1].outgoing)
         outgoing.pieces.assign(1, {results(), own.resultBytes});
@@ -72,29 +80,45 @@ public:
   }
 
 private:
-  bool owns(uint32_t peer) const { return plan.kind != CollectiveKind::reduce || plan.root - peers[peer].first < peers[peer].count; }
+  bool owns(uint32_t peer) const {
+    return plan.kind != CollectiveKind::reduce ||
+           plan.root - peers[peer].first < peers[peer].count;
+  }
   /// What has been reduced here of a subtree, at all bytes of accumulators.
-  std::byte *partial(size_t subtree) const { return staging.data() + subtree * layout.bytes; }
+  std::byte *partial(size_t subtree) const {
+    return staging.data() + subtree * layout.bytes;
+  }
   /// The results of a large reduction that are owned here, for the others.
   std::byte *results() const { return partial(own.subtrees.size()); }
 
   /// Calls `function` for pieces [first, last), with the help of idle workers.
-  template <void (ReduceExchange::*function)(const ReducePiece &, uint32_t) const> Status run(uint32_t worker, size_t first, size_t last) {
-    auto tile = [this, first](int64_t number, uint32_t executor) { (this->*function)(layout.pieces[first + size_t(number)], executor); };
-    return threads.runTiles(worker, int64_t(last - first), layout.bytes, TileFunction(tile));
+  template <void (ReduceExchange::*function)(const ReducePiece &, uint32_t)
+                const>
+  Status run(uint32_t worker, size_t first, size_t last) {
+    auto tile = [this, first](int64_t number, uint32_t executor) {
+      (this->*function)(layout.pieces[first + size_t(number)], executor);
+    };
+    return threads.runTiles(worker, int64_t(last - first), layout.bytes,
+                            TileFunction(tile));
   }
 
   void reducePiece(const ReducePiece &piece, uint32_t worker) const {
     const ReduceRange &range = plan.ranges[piece.range];
-    uint64_t offset = (piece.slice * range.elements + piece.firstElement) * range.functions->elementSize;
+    uint64_t offset = (piece.slice * range.elements + piece.firstElement) *
+                      range.functions->elementSize;
     std::byte *scratch = threads.scratchOf(worker);
     auto *sources = reinterpret_cast<const std::byte **>(scratch);
-    std::byte *blocks = scratch + alignUp(plan.members.size() * sizeof(void *), 64);
+    std::byte *blocks =
+        scratch + alignUp(plan.members.size() * sizeof(void *), 64);
     for (size_t i = 0; i < own.subtrees.size(); ++i) {
       const Subtree &subtree = own.subtrees[i];
       for (uint32_t k = 0; k < subtree.count; ++k)
-        sources[k] = range.operand.in(members.bases[layout.contributors[subtree.first + k] - plan.firstLocal]) + offset;
-      reduceTree(*range.functions, partial(i) + piece.offset, sources, subtree.count, int64_t(piece.count), blocks);
+        sources[k] = range.operand.in(
+                         members.bases[layout.contributors[subtree.first + k] -
+                                       plan.firstLocal]) +
+                     offset;
+      reduceTree(*range.functions, partial(i) + piece.offset, sources,
+                 subtree.count, int64_t(piece.count), blocks);
     }
   }
 
@@ -117,25 +141,29 @@ private:
     return Status::success();
   }
 
-  /// The accumulators of a subtree that one executor has reduced; null if members of several are in it.
+  /// The accumulators of a subtree that one executor has reduced; null if
+  /// members of several are in it.
   const std::byte *reduced(uint32_t low, uint32_t n, uint64_t offset) const {
     for (size_t peer = 0; peer < peers.size(); ++peer)
       for (size_t i = 0; i < layout.shares[peer].subtrees.size(); ++i)
-        if (const Subtree &subtree = layout.shares[peer].subtrees[i]; subtree.first == low && subtree.count == n)
+        if (const Subtree &subtree = layout.shares[peer].subtrees[i];
+            subtree.first == low && subtree.count == n)
           return partials[peer][i] + (offset - own.begin);
     return nullptr;
   }
 
   /// As `reduceTree`, above the subtrees that have been reduced.
-  void combine(const ReduceFunctions &functions, std::byte *acc, uint32_t low, uint32_t n, const ReducePiece &piece,
-               std::byte *scratch) const {
+  void combine(const ReduceFunctions &functions, std::byte *acc, uint32_t low,
+               uint32_t n, const ReducePiece &piece, std::byte *scratch) const {
     if (const std::byte *done = reduced(low, n, piece.offset))
-      return functions.copy(acc, done, int64_t(piece.count * functions.accumulatorSize));
+      return functions.copy(acc, done,
+                            int64_t(piece.count * functions.accumulatorSize));
     uint32_t half = std::bit_floor(n - 1);
     combine(functions, acc, low, half, piece, scratch);
     const std::byte *right = reduced(low + half, n - half, piece.offset);
     if (!right) {
-      combine(functions, scratch, low + half, n - half, piece, scratch + reduceBlockBytes);
+      combine(functions, scratch, low + half, n - half, piece,
+              scratch + reduceBlockBytes);
       right = scratch;
     }
     functions.addAccumulator(acc, right, int64_t(piece.count));
@@ -143,8 +171,10 @@ private:
 
   void combinePiece(const ReducePiece &piece, uint32_t worker) const {
     const ReduceRange &range = plan.ranges[piece.range];
-    std::byte *acc = threads.scratchOf(worker), *rounded = acc + reduceBlockBytes;
-    combine(*range.functions, acc, 0, uint32_t(layout.contributors.size()), piece, rounded + reduceBlockBytes);
+    std::byte *acc = threads.scratchOf(worker),
+              *rounded = acc + reduceBlockBytes;
+    combine(*range.functions, acc, 0, uint32_t(layout.contributors.size()),
+            piece, rounded + reduceBlockBytes);
     const std::byte *block = acc;
     if (range.resultSize != range.functions->accumulatorSize) {
       range.functions->store(rounded, acc, int64_t(piece.count));
@@ -152,7 +182,8 @@ private:
     }
     store(piece, block);
     if (layout.large)
-      range.functions->copy(results() + piece.resultOffset, block, int64_t(piece.count * range.resultSize));
+      range.functions->copy(results() + piece.resultOffset, block,
+                            int64_t(piece.count * range.resultSize));
   }
 
   /// Writes a finished piece to the results that it belongs to.
@@ -160,12 +191,14 @@ private:
     const ReduceRange &range = plan.ranges[piece.range];
     uint32_t first = 0, last = plan.sharedResults ? 1 : plan.localCount;
     if (plan.kind != CollectiveKind::all_reduce) {
-      first = (plan.kind == CollectiveKind::reduce ? plan.root : piece.slice) - plan.firstLocal;
+      first = (plan.kind == CollectiveKind::reduce ? plan.root : piece.slice) -
+              plan.firstLocal;
       last = first + 1;
     }
     for (uint32_t i = first; i < last; ++i)
-      range.functions->copy(range.result.in(members.bases[i]) + piece.firstElement * range.resultSize, block,
-                            int64_t(piece.count * range.resultSize));
+      range.functions->copy(range.result.in(members.bases[i]) +
+                                piece.firstElement * range.resultSize,
+                            block, int64_t(piece.count * range.resultSize));
   }
 
   /// The parts of a large reduction that others own.
@@ -178,12 +211,15 @@ private:
       arrived = reader.take(share.resultBytes);
       if (!arrived)
         return doesNotFit(peer);
-      LOCKSTEP_RETURN_IF_ERROR(run<&ReduceExchange::storeArrived>(worker, share.firstPiece, share.lastPiece));
+      LOCKSTEP_RETURN_IF_ERROR(run<&ReduceExchange::storeArrived>(
+          worker, share.firstPiece, share.lastPiece));
     }
     return Status::success();
   }
 
-  void storeArrived(const ReducePiece &piece, uint32_t) const { store(piece, arrived + piece.resultOffset); }
+  void storeArrived(const ReducePiece &piece, uint32_t) const {
+    store(piece, arrived + piece.resultOffset);
+  }
 
   const ReduceLayout layout;
   const ReduceLayout::Share &own;
@@ -195,9 +231,11 @@ private:
 
 } // namespace
 
-Expected<std::unique_ptr<Exchange>> makeReduceExchange(const CollectivePlan &plan, ThreadsTransport &threads, std::vector<Peer> peers,
-                                                       uint32_t self) {
-  auto exchange = std::make_unique<ReduceExchange>(plan, threads, std::move(peers), self);
+Expected<std::unique_ptr<Exchange>>
+makeReduceExchange(const CollectivePlan &plan, ThreadsTransport &threads,
+                   std::vector<Peer> peers, uint32_t self) {
+  auto exchange =
+      std::make_unique<ReduceExchange>(plan, threads, std::move(peers), self);
   if (Status status = exchange->allocate(); !status.ok())
     return status;
   return std::unique_ptr<Exchange>(std::move(exchange));

@@ -11,12 +11,17 @@ namespace lockstep::runtime {
 
 using artifact::CollectiveKind;
 
-/// Accumulators of one operand begin at multiples of this, and so do the bytes of each owner: no element has two.
+/// Accumulators of one operand begin at multiples of this, and so do the bytes
+/// of each owner: no element has two.
 static constexpr uint64_t alignment = 64;
 
-static uint64_t rangeBytes(const ReduceRange &range) { return alignUp(range.elements * range.functions->accumulatorSize, alignment); }
+static uint64_t rangeBytes(const ReduceRange &range) {
+  return alignUp(range.elements * range.functions->accumulatorSize, alignment);
+}
 
-ReduceLayout::ReduceLayout(const CollectivePlan &plan, const std::vector<Peer> &peers) : shares(peers.size()) {
+ReduceLayout::ReduceLayout(const CollectivePlan &plan,
+                           const std::vector<Peer> &peers)
+    : shares(peers.size()) {
   for (uint32_t i = 0; i < plan.members.size(); ++i)
     if (plan.contributes(i))
       contributors.push_back(i);
@@ -32,7 +37,8 @@ ReduceLayout::ReduceLayout(const CollectivePlan &plan, const std::vector<Peer> &
   cut(plan);
 }
 
-void ReduceLayout::addSubtrees(std::vector<Subtree> &subtrees, uint32_t low, uint32_t n, uint32_t begin, uint32_t end) const {
+void ReduceLayout::addSubtrees(std::vector<Subtree> &subtrees, uint32_t low,
+                               uint32_t n, uint32_t begin, uint32_t end) const {
   if (begin <= low && low + n <= end) {
     subtrees.push_back({low, n});
     return;
@@ -46,23 +52,30 @@ void ReduceLayout::addSubtrees(std::vector<Subtree> &subtrees, uint32_t low, uin
 
 void ReduceLayout::findSubtrees(const std::vector<Peer> &peers) {
   auto count = [&](uint32_t position) {
-    return uint32_t(std::lower_bound(contributors.begin(), contributors.end(), position) - contributors.begin());
+    return uint32_t(
+        std::lower_bound(contributors.begin(), contributors.end(), position) -
+        contributors.begin());
   };
   for (size_t i = 0; i < peers.size(); ++i)
-    addSubtrees(shares[i].subtrees, 0, uint32_t(contributors.size()), count(peers[i].first), count(peers[i].first + peers[i].count));
+    addSubtrees(shares[i].subtrees, 0, uint32_t(contributors.size()),
+                count(peers[i].first), count(peers[i].first + peers[i].count));
 }
 
-void ReduceLayout::divide(const CollectivePlan &plan, const std::vector<Peer> &peers) {
+void ReduceLayout::divide(const CollectivePlan &plan,
+                          const std::vector<Peer> &peers) {
   for (size_t i = 0; i < peers.size(); ++i) {
     Share &share = shares[i];
     if (large) {
       share.begin = i ? shares[i - 1].end : 0;
-      share.end = i + 1 == peers.size() ? bytes : bytes / alignment * (i + 1) / peers.size() * alignment;
+      share.end = i + 1 == peers.size()
+                      ? bytes
+                      : bytes / alignment * (i + 1) / peers.size() * alignment;
     } else if (plan.kind == CollectiveKind::reduce_scatter) {
       uint64_t slice = bytes / plan.members.size();
       share.begin = slice * peers[i].first;
       share.end = slice * (peers[i].first + peers[i].count);
-    } else if (plan.kind == CollectiveKind::all_reduce || plan.root - peers[i].first < peers[i].count) {
+    } else if (plan.kind == CollectiveKind::all_reduce ||
+               plan.root - peers[i].first < peers[i].count) {
       share.end = bytes;
     }
   }
@@ -71,7 +84,9 @@ void ReduceLayout::divide(const CollectivePlan &plan, const std::vector<Peer> &p
 void ReduceLayout::cut(const CollectivePlan &plan) {
   size_t owner = 0;
   uint64_t offset = 0;
-  uint32_t slices = plan.kind == CollectiveKind::reduce_scatter ? uint32_t(plan.members.size()) : 1;
+  uint32_t slices = plan.kind == CollectiveKind::reduce_scatter
+                        ? uint32_t(plan.members.size())
+                        : 1;
   for (uint32_t slice = 0; slice < slices; ++slice)
     for (uint32_t r = 0; r < plan.ranges.size(); ++r) {
       const ReduceRange &range = plan.ranges[r];
@@ -86,16 +101,20 @@ void ReduceLayout::cut(const CollectivePlan &plan) {
         ReducePiece piece{r, slice, first, count, offset, 0};
         if (large) {
           piece.resultOffset = shares[owner].resultBytes;
-          shares[owner].resultBytes += alignUp(count * range.resultSize, alignment);
+          shares[owner].resultBytes +=
+              alignUp(count * range.resultSize, alignment);
         }
         pieces.push_back(piece);
       }
       offset = begin + rangeBytes(range);
     }
   auto at = [&](uint64_t position) {
-    return size_t(std::lower_bound(pieces.begin(), pieces.end(), position,
-                                   [](const ReducePiece &piece, uint64_t value) { return piece.offset < value; }) -
-                  pieces.begin());
+    return size_t(
+        std::lower_bound(pieces.begin(), pieces.end(), position,
+                         [](const ReducePiece &piece, uint64_t value) {
+                           return piece.offset < value;
+                         }) -
+        pieces.begin());
   };
   for (Share &share : shares) {
     share.firstPiece = at(share.begin);

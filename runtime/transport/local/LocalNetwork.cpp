@@ -10,24 +10,33 @@
 namespace lockstep::runtime {
 
 static std::string rangeText(const RankRange &range) {
-  return range.count == 1 ? fmt::format("rank {}", range.first) : fmt::format("ranks {}-{}", range.first, range.end() - 1);
+  return range.count == 1
+             ? fmt::format("rank {}", range.first)
+             : fmt::format("ranks {}-{}", range.first, range.end() - 1);
 }
 
-Expected<std::vector<std::shared_ptr<Network>>> LocalNetwork::create(std::vector<RankRange> executors) {
+Expected<std::vector<std::shared_ptr<Network>>>
+LocalNetwork::create(std::vector<RankRange> executors) {
   std::vector<RankRange> sorted = executors;
-  std::sort(sorted.begin(), sorted.end(), [](const RankRange &a, const RankRange &b) { return a.first < b.first; });
+  std::sort(
+      sorted.begin(), sorted.end(),
+      [](const RankRange &a, const RankRange &b) { return a.first < b.first; });
   for (size_t i = 0; i < sorted.size(); ++i) {
     if (sorted[i].count == 0)
-      return invalidArgument(fmt::format("expected executors with ranks, found one of none at rank {}", sorted[i].first));
+      return invalidArgument(fmt::format(
+          "expected executors with ranks, found one of none at rank {}",
+          sorted[i].first));
     if (i && sorted[i].first < sorted[i - 1].end())
       return invalidArgument(
-          fmt::format("expected each rank in one executor, found {} in {}", rangeText(sorted[i - 1]), rangeText(sorted[i])));
+          fmt::format("expected each rank in one executor, found {} in {}",
+                      rangeText(sorted[i - 1]), rangeText(sorted[i])));
   }
   auto shared = std::make_shared<Shared>();
   std::vector<std::shared_ptr<Network>> endpoints;
   for (uint32_t i = 0; i < executors.size(); ++i) {
     shared->endpoints.emplace_back(new LocalNetwork(executors, i, *shared));
-    // Whoever holds one endpoint keeps all of them: another executor may put a message into any mailbox at any time.
+    // Whoever holds one endpoint keeps all of them: another executor may put a
+    // message into any mailbox at any time.
     endpoints.emplace_back(shared, shared->endpoints.back().get());
   }
   return endpoints;
@@ -40,7 +49,9 @@ void LocalNetwork::send(Message &message) {
   shared.endpoints[message.to]->deliver(message);
 }
 
-void LocalNetwork::release(Message &message) { shared.endpoints[message.from]->deliver(message); }
+void LocalNetwork::release(Message &message) {
+  shared.endpoints[message.from]->deliver(message);
+}
 
 uint64_t LocalNetwork::messages() const {
   uint64_t sum = 0;
@@ -59,14 +70,17 @@ void LocalNetwork::abort(const Status &reason) {
     if (!shared.reason.ok())
       return;
     shared.abortedBy = index;
-    shared.reason = reason.withContext(fmt::format("executor {} ({}) has given up", index, rangeText(ownRanks())));
+    shared.reason = reason.withContext(fmt::format(
+        "executor {} ({}) has given up", index, rangeText(ownRanks())));
   }
   shared.aborted.store(true, std::memory_order_seq_cst);
   for (const auto &endpoint : shared.endpoints)
     endpoint->events().notify();
 }
 
-bool LocalNetwork::isAborted() const { return shared.aborted.load(std::memory_order_acquire); }
+bool LocalNetwork::isAborted() const {
+  return shared.aborted.load(std::memory_order_acquire);
+}
 
 Status LocalNetwork::abortReason() const {
   std::lock_guard<std::mutex> lock(shared.mutex);
@@ -78,8 +92,9 @@ uint32_t LocalNetwork::abortedBy() const {
   return shared.abortedBy;
 }
 
-// A reader first counts itself, then looks whether the network is aborted; who gives up does it the other way round. So either it waits
-// for the reader or the reader does not read.
+// A reader first counts itself, then looks whether the network is aborted; who
+// gives up does it the other way round. So either it waits for the reader or
+// the reader does not read.
 
 bool LocalNetwork::beginReading() {
   readers.fetch_add(1, std::memory_order_seq_cst);
@@ -89,15 +104,19 @@ bool LocalNetwork::beginReading() {
   return false;
 }
 
-void LocalNetwork::endReading() { readers.fetch_sub(1, std::memory_order_release); }
+void LocalNetwork::endReading() {
+  readers.fetch_sub(1, std::memory_order_release);
+}
 
 void LocalNetwork::settle() {
   for (const auto &endpoint : shared.endpoints)
-    while (endpoint.get() != this && endpoint->readers.load(std::memory_order_seq_cst) != 0)
+    while (endpoint.get() != this &&
+           endpoint->readers.load(std::memory_order_seq_cst) != 0)
       ::sched_yield();
 }
 
-void LocalNetwork::post(std::string_view topic, uint64_t round, std::string text) {
+void LocalNetwork::post(std::string_view topic, uint64_t round,
+                        std::string text) {
   {
     std::lock_guard<std::mutex> lock(shared.mutex);
     std::string name(topic);
@@ -109,13 +128,16 @@ void LocalNetwork::post(std::string_view topic, uint64_t round, std::string text
     endpoint->events().notify();
 }
 
-std::optional<std::string> LocalNetwork::posted(uint32_t executor, std::string_view topic, uint64_t round) const {
+std::optional<std::string> LocalNetwork::posted(uint32_t executor,
+                                                std::string_view topic,
+                                                uint64_t round) const {
   std::lock_guard<std::mutex> lock(shared.mutex);
   auto posts = shared.posts.find({std::string(topic), round});
   if (posts == shared.posts.end())
     return std::nullopt;
   auto post = posts->second.find(executor);
-  return post == posts->second.end() ? std::nullopt : std::optional(post->second);
+  return post == posts->second.end() ? std::nullopt
+                                     : std::optional(post->second);
 }
 
 uint64_t LocalNetwork::exchangeProgress(uint64_t own) {

@@ -11,11 +11,14 @@
 
 namespace lockstep::runtime {
 
-/// All executors are in this process: a message is read where it lies in the memory of its sender.
+/// All executors are in this process: a message is read where it lies in the
+/// memory of its sender.
 class LocalNetwork final : public Network {
 public:
-  /// One endpoint for each executor, in this order. They may be destroyed in any order. Error: executors without ranks, or with the same.
-  static Expected<std::vector<std::shared_ptr<Network>>> create(std::vector<RankRange> executors);
+  /// One endpoint for each executor, in this order. They may be destroyed in
+  /// any order. Error: executors without ranks, or with the same.
+  static Expected<std::vector<std::shared_ptr<Network>>>
+  create(std::vector<RankRange> executors);
 
   void send(Message &message) override;
   void release(Message &message) override;
@@ -27,15 +30,20 @@ public:
   void endReading() override;
   void settle() override;
   void post(std::string_view topic, uint64_t round, std::string text) override;
-  std::optional<std::string> posted(uint32_t executor, std::string_view topic, uint64_t round) const override;
+  std::optional<std::string> posted(uint32_t executor, std::string_view topic,
+                                    uint64_t round) const override;
   uint64_t exchangeProgress(uint64_t own) override;
-  uint32_t executorsInProcess() const override { return uint32_t(ranks.size()); }
+  uint32_t executorsInProcess() const override {
+    return uint32_t(ranks.size());
+  }
 
-  /// Messages sent between all executors so far: if it has not changed while all of them were idle, then they still are.
+  /// Messages sent between all executors so far: if it has not changed while
+  /// all of them were idle, then they still are.
   uint64_t messages() const;
 
 private:
-  /// What the endpoints share; they live as long as it, and it as long as one of them is used.
+  /// What the endpoints share; they live as long as it, and it as long as one
+  /// of them is used.
   struct Shared {
     std::vector<std::unique_ptr<LocalNetwork>> endpoints;
     std::atomic<bool> aborted{false};
@@ -43,10 +51,12 @@ private:
     Status reason;
     uint32_t abortedBy = 0;
     /// By topic and round, of each executor that has posted.
-    std::map<std::pair<std::string, uint64_t>, std::map<uint32_t, std::string>> posts;
+    std::map<std::pair<std::string, uint64_t>, std::map<uint32_t, std::string>>
+        posts;
   };
 
-  LocalNetwork(std::vector<RankRange> executors, uint32_t index, Shared &shared) : Network(std::move(executors), index), shared(shared) {}
+  LocalNetwork(std::vector<RankRange> executors, uint32_t index, Shared &shared)
+      : Network(std::move(executors), index), shared(shared) {}
 
   Shared &shared;
   alignas(64) std::atomic<uint64_t> sent{0};

@@ -6,48 +6,60 @@
 
 namespace lockstep::runtime {
 
-Expected<std::unique_ptr<ThreadsTransport>> ThreadsTransport::create(Rendezvous &rendezvous,
-                                                                     const std::vector<const CollectivePlan *> &plans,
-                                                                     std::vector<std::byte *const *> bases, uint32_t firstRank,
-                                                                     uint32_t workers, TileRunner &tiles) {
-  std::unique_ptr<ThreadsTransport> transport(new ThreadsTransport(rendezvous, tiles));
+Expected<std::unique_ptr<ThreadsTransport>> ThreadsTransport::create(
+    Rendezvous &rendezvous, const std::vector<const CollectivePlan *> &plans,
+    std::vector<std::byte *const *> bases, uint32_t firstRank, uint32_t workers,
+    TileRunner &tiles) {
+  std::unique_ptr<ThreadsTransport> transport(
+      new ThreadsTransport(rendezvous, tiles));
   uint32_t mostMembers = 1;
   for (const CollectivePlan *plan : plans) {
     if (plan->channel >= transport->channels.size())
       transport->channels.resize(plan->channel + 1);
     ChannelMembers &channel = transport->channels[plan->channel];
     channel.position.assign(bases.size(), ~0u);
-    for (uint32_t i = plan->firstLocal; i < plan->firstLocal + plan->localCount; ++i) {
+    for (uint32_t i = plan->firstLocal; i < plan->firstLocal + plan->localCount;
+         ++i) {
       uint32_t replica = plan->members[i] - firstRank;
       channel.bases.push_back(bases[replica]);
       channel.position[replica] = i;
     }
-    channel.dimensions.assign(plan->members.size() * size_t(plan->publishedDimensions), 0);
+    channel.dimensions.assign(
+        plan->members.size() * size_t(plan->publishedDimensions), 0);
     // Static dimensions are published once and for all.
     for (uint32_t i = 0; i < plan->members.size(); ++i)
       for (const GatherOperand &gather : plan->gathers)
         std::copy(gather.shape.begin(), gather.shape.end(),
-                  channel.dimensions.begin() + ptrdiff_t(i * size_t(plan->publishedDimensions) + gather.firstDimension));
+                  channel.dimensions.begin() +
+                      ptrdiff_t(i * size_t(plan->publishedDimensions) +
+                                gather.firstDimension));
     mostMembers = std::max(mostMembers, uint32_t(plan->members.size()));
   }
-  LOCKSTEP_RETURN_IF_ERROR(Arenas::allocate(workers, collectiveScratchBytes(mostMembers)).moveTo(transport->scratch));
+  LOCKSTEP_RETURN_IF_ERROR(
+      Arenas::allocate(workers, collectiveScratchBytes(mostMembers))
+          .moveTo(transport->scratch));
   return transport;
 }
 
-void ThreadsTransport::publish(const CollectivePlan &plan, const Arrival &arrival) {
+void ThreadsTransport::publish(const CollectivePlan &plan,
+                               const Arrival &arrival) {
   ChannelMembers &channel = channels[plan.channel];
   uint32_t position = channel.position[arrival.replica];
   // Others than the root of these give nothing.
-  if ((plan.kind == artifact::CollectiveKind::broadcast || plan.kind == artifact::CollectiveKind::scatter) && position != plan.root)
+  if ((plan.kind == artifact::CollectiveKind::broadcast ||
+       plan.kind == artifact::CollectiveKind::scatter) &&
+      position != plan.root)
     return;
-  int64_t *row = channel.dimensions.data() + size_t(position) * plan.publishedDimensions;
+  int64_t *row =
+      channel.dimensions.data() + size_t(position) * plan.publishedDimensions;
   for (const GatherOperand &gather : plan.gathers)
     for (size_t i = 0; i < gather.shape.size(); ++i)
       if (gather.shape[i] < 0)
         row[gather.firstDimension + i] = arrival.registers[gather.registers[i]];
 }
 
-Status ThreadsTransport::start(const CollectivePlan &plan, const Arrival &arrival) {
+Status ThreadsTransport::start(const CollectivePlan &plan,
+                               const Arrival &arrival) {
   if (plan.dynamic)
     publish(plan, arrival);
   if (!rendezvous.arrive(plan.channel))
@@ -65,13 +77,17 @@ Status ThreadsTransport::execute(const CollectivePlan &plan, uint32_t worker) {
     readCounts(plan, channel.memory());
   if (plan.dynamic)
     LOCKSTEP_RETURN_IF_ERROR(checkDimensions(plan, channel.dimensions.data()));
-  auto tile = [plan = &plan, this, memory = channel.memory()](int64_t number, uint32_t executor) {
+  auto tile = [plan = &plan, this,
+               memory = channel.memory()](int64_t number, uint32_t executor) {
     runCollectiveTile(*plan, memory, number, scratchOf(executor));
   };
-  return runTiles(worker, plan.tiles, plan.bytes * plan.members.size(), TileFunction(tile));
+  return runTiles(worker, plan.tiles, plan.bytes * plan.members.size(),
+                  TileFunction(tile));
 }
 
-Status ThreadsTransport::runTiles(uint32_t worker, int64_t count, uint64_t bytes, const TileFunction &function) {
+Status ThreadsTransport::runTiles(uint32_t worker, int64_t count,
+                                  uint64_t bytes,
+                                  const TileFunction &function) {
   // Below this, waking somebody costs more than it saves.
   constexpr uint64_t smallMessage = 4096;
   if (count > 1 && bytes > smallMessage)

@@ -22,18 +22,23 @@ struct ChannelMembers {
   /// Position of a replica of this session among all members.
   std::vector<uint32_t> position;
 
-  CollectiveMemory memory() { return {bases.data(), dimensions.data(), nullptr}; }
+  CollectiveMemory memory() {
+    return {bases.data(), dimensions.data(), nullptr};
+  }
 };
 
-/// All members are replicas of this process. The last one to arrive executes the collective, in
-/// cache-sized tiles that idle workers share.
+/// All members are replicas of this process. The last one to arrive executes
+/// the collective, in cache-sized tiles that idle workers share.
 class ThreadsTransport final : public Transport {
 public:
-  /// `bases[replica]` are the memories of a replica of this session; they and `rendezvous` outlive the transport. `firstRank` is that of
-  /// replica 0. Scratch is allocated here: nothing allocates while a program runs.
-  static Expected<std::unique_ptr<ThreadsTransport>> create(Rendezvous &rendezvous, const std::vector<const CollectivePlan *> &plans,
-                                                            std::vector<std::byte *const *> bases, uint32_t firstRank, uint32_t workers,
-                                                            TileRunner &tiles);
+  /// `bases[replica]` are the memories of a replica of this session; they and
+  /// `rendezvous` outlive the transport. `firstRank` is that of replica 0.
+  /// Scratch is allocated here: nothing allocates while a program runs.
+  static Expected<std::unique_ptr<ThreadsTransport>>
+  create(Rendezvous &rendezvous,
+         const std::vector<const CollectivePlan *> &plans,
+         std::vector<std::byte *const *> bases, uint32_t firstRank,
+         uint32_t workers, TileRunner &tiles);
 
   Status start(const CollectivePlan &plan, const Arrival &arrival) override;
 
@@ -43,11 +48,14 @@ public:
   /// Notes the sizes of what a replica gives.
   void publish(const CollectivePlan &plan, const Arrival &arrival);
   std::byte *scratchOf(uint32_t worker) const { return scratch[worker].data(); }
-  /// Executes tiles, with the help of idle workers if it pays. Error: as that of `TileRunner`.
-  Status runTiles(uint32_t worker, int64_t count, uint64_t bytes, const TileFunction &function);
+  /// Executes tiles, with the help of idle workers if it pays. Error: as that
+  /// of `TileRunner`.
+  Status runTiles(uint32_t worker, int64_t count, uint64_t bytes,
+                  const TileFunction &function);
 
 private:
-  ThreadsTransport(Rendezvous &rendezvous, TileRunner &tiles) : rendezvous(rendezvous), tiles(tiles) {}
+  ThreadsTransport(Rendezvous &rendezvous, TileRunner &tiles)
+      : rendezvous(rendezvous), tiles(tiles) {}
   Status execute(const CollectivePlan &plan, uint32_t worker);
 
   Rendezvous &rendezvous;

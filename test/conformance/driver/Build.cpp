@@ -6,9 +6,12 @@ using namespace mlir;
 
 namespace lockstep::conformance::driver {
 
-std::string resultName(unsigned index) { return fmt::format("result{}", index); }
+std::string resultName(unsigned index) {
+  return fmt::format("result{}", index);
+}
 
-/// One type for the values of all replicas: sizes that differ are dynamic, and so is a rank that differs.
+/// One type for the values of all replicas: sizes that differ are dynamic, and
+/// so is a rank that differs.
 static TensorType commonType(MLIRContext *context, const InputTensor &input) {
   RankedTensorType type = toType(context, input.values.front());
   SmallVector<int64_t> shape(type.getShape());
@@ -16,7 +19,8 @@ static TensorType commonType(MLIRContext *context, const InputTensor &input) {
   for (const Tensor &value : input.values) {
     RankedTensorType other = toType(context, value);
     if (other.getElementType() != type.getElementType())
-      refuse("E_DTYPE_MISMATCH", "input '{}': element types differ between replicas", input.name);
+      refuse("E_DTYPE_MISMATCH",
+             "input '{}': element types differ between replicas", input.name);
     hasRank &= other.getRank() == type.getRank();
     for (size_t d = 0; hasRank && d < shape.size(); ++d)
       if (shape[d] != other.getShape()[d])
@@ -28,10 +32,13 @@ static TensorType commonType(MLIRContext *context, const InputTensor &input) {
 }
 
 /// What binds an argument of the program to an input.
-static DictionaryAttr bindingOf(MLIRContext *context, const InputTensor &input, bool isBatch, TensorType type) {
+static DictionaryAttr bindingOf(MLIRContext *context, const InputTensor &input,
+                                bool isBatch, TensorType type) {
   Builder builder(context);
   SmallVector<NamedAttribute> attributes;
-  attributes.push_back(builder.getNamedAttr(isBatch ? "replica.batch" : "replica.scalar", builder.getStringAttr(input.name)));
+  attributes.push_back(
+      builder.getNamedAttr(isBatch ? "replica.batch" : "replica.scalar",
+                           builder.getStringAttr(input.name)));
   SmallVector<int64_t> bounds;
   if (auto ranked = dyn_cast<RankedTensorType>(type))
     for (int64_t d = 0; d < ranked.getRank(); ++d)
@@ -41,7 +48,8 @@ static DictionaryAttr bindingOf(MLIRContext *context, const InputTensor &input, 
           bounds.back() = std::max(bounds.back(), value.type.shape[d]);
       }
   if (!bounds.empty())
-    attributes.push_back(builder.getNamedAttr("replica.bounds", builder.getDenseI64ArrayAttr(bounds)));
+    attributes.push_back(builder.getNamedAttr(
+        "replica.bounds", builder.getDenseI64ArrayAttr(bounds)));
   return builder.getDictionaryAttr(attributes);
 }
 
@@ -50,15 +58,20 @@ Program FrontEnd::build() {
   OpBuilder builder(&context);
   module = ModuleOp::create(location());
   builder.setInsertionPointToEnd(module->getBody());
-  replica::StrategyOp::create(builder, location(), "strategy", one.strategy.kind, builder.getI64IntegerAttr(one.strategy.replicas),
-                              one.strategy.servers ? builder.getI64IntegerAttr(one.strategy.servers) : nullptr, /*partitioner=*/nullptr);
+  replica::StrategyOp::create(
+      builder, location(), "strategy", one.strategy.kind,
+      builder.getI64IntegerAttr(one.strategy.replicas),
+      one.strategy.servers ? builder.getI64IntegerAttr(one.strategy.servers)
+                           : nullptr,
+      /*partitioner=*/nullptr);
 
   Scope globals;
   scope = &globals;
   for (const VariableSpec &spec : one.variables)
     globals.names[spec.name] = addVariable(spec, /*inScope=*/true);
 
-  frames.push_back(std::make_unique<Frame>(Frame::Kind::Program, nullptr, &context));
+  frames.push_back(
+      std::make_unique<Frame>(Frame::Kind::Program, nullptr, &context));
   frame = frames.back().get();
   scopeDepth = one.inScope ? 1 : 0;
 
@@ -81,7 +94,9 @@ Program FrontEnd::build() {
     }
     if (!input.host.empty())
       return makeHost(input.host);
-    Leaf leaf = makeTensor(addArgument(input.values), input.values.perReplica ? Spread::PerReplica : Spread::Plain);
+    Leaf leaf = makeTensor(addArgument(input.values), input.values.perReplica
+                                                          ? Spread::PerReplica
+                                                          : Spread::Plain);
     if (input.values.values.size() == 1)
       constants[leaf.value.getAsOpaquePointer()] = input.values.values.front();
     if (input.indices)
@@ -102,10 +117,13 @@ Program FrontEnd::build() {
   SmallVector<Type> resultTypes;
   SmallVector<Attribute> resultAttributes;
   auto addResult = [&](Value value) {
-    if (!value || !program.results.try_emplace(value.getAsOpaquePointer(), results.size()).second)
+    if (!value ||
+        !program.results.try_emplace(value.getAsOpaquePointer(), results.size())
+             .second)
       return;
     std::string name = resultName(static_cast<unsigned>(results.size()));
-    resultAttributes.push_back(builder.getDictionaryAttr(builder.getNamedAttr("replica.result", builder.getStringAttr(name))));
+    resultAttributes.push_back(builder.getDictionaryAttr(
+        builder.getNamedAttr("replica.result", builder.getStringAttr(name))));
     results.push_back(value);
     resultTypes.push_back(value.getType());
   };
@@ -123,7 +141,9 @@ Program FrontEnd::build() {
   }
   replica::ReturnOp::create(frame->builder, location(), results);
 
-  auto op = replica::ProgramOp::create(builder, location(), kProgramName, builder.getFunctionType(argumentTypes, resultTypes));
+  auto op = replica::ProgramOp::create(
+      builder, location(), kProgramName,
+      builder.getFunctionType(argumentTypes, resultTypes));
   if (!argumentTypes.empty())
     op.setArgAttrsAttr(builder.getArrayAttr(argumentAttributes));
   if (!resultTypes.empty())

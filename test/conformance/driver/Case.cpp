@@ -13,7 +13,8 @@ namespace lockstep::conformance::driver {
 
 static constexpr const char *kFormat = "tfdist-neutral-1";
 
-/// Takes the place of a case that cannot be read, so that it is counted as one that fails.
+/// Takes the place of a case that cannot be read, so that it is counted as one
+/// that fails.
 static Json malformed(const std::string &name, const std::string &why) {
   return {{"name", name}, {"category", "malformed"}, {kMalformed, why}};
 }
@@ -25,34 +26,49 @@ static std::string findError(const Json &one) {
   for (const char *field : {"name", "category", "grading"})
     if (!one.contains(field) || !one.at(field).is_string())
       return fmt::format("expected the field '{}', a string", field);
-  static constexpr std::string_view gradings[] = {"match_tf", "reject", "reject_tf_silent", "clean_expected"};
+  static constexpr std::string_view gradings[] = {
+      "match_tf", "reject", "reject_tf_silent", "clean_expected"};
   std::string grading = one.at("grading").get<std::string>();
-  if (std::find(std::begin(gradings), std::end(gradings), grading) == std::end(gradings))
+  if (std::find(std::begin(gradings), std::end(gradings), grading) ==
+      std::end(gradings))
     return fmt::format("unknown 'grading' '{}'", grading);
   const Json strategy = one.value("strategy", Json::object());
-  if (strategy.is_object() && one.contains("replicas") && strategy.contains("replicas") && one.at("replicas") != strategy.at("replicas"))
-    return fmt::format("expected {} 'replicas' as in 'strategy', found {}", strategy.at("replicas").dump(), one.at("replicas").dump());
+  if (strategy.is_object() && one.contains("replicas") &&
+      strategy.contains("replicas") &&
+      one.at("replicas") != strategy.at("replicas"))
+    return fmt::format("expected {} 'replicas' as in 'strategy', found {}",
+                       strategy.at("replicas").dump(),
+                       one.at("replicas").dump());
   return "";
 }
 
 /// Appends the cases of `file`.
-static void readFile(const std::filesystem::path &file, std::vector<Json> &cases) {
+static void readFile(const std::filesystem::path &file,
+                     std::vector<Json> &cases) {
   std::ifstream stream(file);
   Json content = Json::parse(stream, nullptr, /*allow_exceptions=*/false);
-  if (!content.is_object() || !content.contains("format") || content.at("format") != kFormat) {
-    cases.push_back(malformed(file.string(), fmt::format("expected a case file of format '{}'", kFormat)));
+  if (!content.is_object() || !content.contains("format") ||
+      content.at("format") != kFormat) {
+    cases.push_back(
+        malformed(file.string(),
+                  fmt::format("expected a case file of format '{}'", kFormat)));
     return;
   }
   if (!content.contains("cases") || !content.at("cases").is_array()) {
-    cases.push_back(malformed(file.string(), "expected the field 'cases', a list"));
+    cases.push_back(
+        malformed(file.string(), "expected the field 'cases', a list"));
     return;
   }
   for (size_t i = 0; i < content.at("cases").size(); ++i) {
     Json one = content.at("cases")[i];
-    if (one.is_object() && !one.contains("category") && content.contains("category"))
+    if (one.is_object() && !one.contains("category") &&
+        content.contains("category"))
       one["category"] = content.at("category");
     std::string why = findError(one);
-    cases.push_back(why.empty() ? std::move(one) : malformed(fmt::format("{}: case {}", file.string(), i), why));
+    cases.push_back(
+        why.empty()
+            ? std::move(one)
+            : malformed(fmt::format("{}: case {}", file.string(), i), why));
   }
 }
 
@@ -64,7 +80,8 @@ std::vector<Json> readCases(const std::filesystem::path &folder) {
   std::sort(files.begin(), files.end());
 
   if (files.empty())
-    throw CaseError(fmt::format("{}: expected case files ('.json'), found none", folder.string()));
+    throw CaseError(fmt::format("{}: expected case files ('.json'), found none",
+                                folder.string()));
 
   std::vector<Json> cases;
   for (const std::filesystem::path &file : files)
@@ -80,13 +97,17 @@ Strategy readStrategy(const Json &json) {
     unsupported("strategy '{}'", kind);
   strategy.kind = *known;
   strategy.workers = json.value("workers", int64_t(1));
-  strategy.replicas = json.value("replicas", strategy.workers * json.value("replicas_per_worker", int64_t(1)));
+  strategy.replicas =
+      json.value("replicas", strategy.workers *
+                                 json.value("replicas_per_worker", int64_t(1)));
   strategy.servers = json.value("servers", int64_t(0));
   return strategy;
 }
 
 /// "ONLY_FIRST_REPLICA" is `only_first_replica`.
-static std::string lower(const std::string &text) { return llvm::StringRef(text).lower(); }
+static std::string lower(const std::string &text) {
+  return llvm::StringRef(text).lower();
+}
 
 VariableSpec readVariable(const Json &json, const std::string &name) {
   VariableSpec variable;
@@ -98,13 +119,25 @@ VariableSpec readVariable(const Json &json, const std::string &name) {
       return;
     auto known = symbolize(lower(found->template get<std::string>()));
     if (!known)
-      refuse("E_OPTION_VALUE", "variable '{}': unknown {} '{}'", name, field, found->template get<std::string>());
+      refuse("E_OPTION_VALUE", "variable '{}': unknown {} '{}'", name, field,
+             found->template get<std::string>());
     value = *known;
   };
-  read("synchronization", [](const std::string &text) { return replica::symbolizeSynchronization(text); }, variable.synchronization);
-  read("aggregation", [](const std::string &text) { return replica::symbolizeAggregation(text); }, variable.aggregation);
+  read(
+      "synchronization",
+      [](const std::string &text) {
+        return replica::symbolizeSynchronization(text);
+      },
+      variable.synchronization);
+  read(
+      "aggregation",
+      [](const std::string &text) {
+        return replica::symbolizeAggregation(text);
+      },
+      variable.aggregation);
   if (variable.aggregation == replica::Aggregation::Uniform)
-    refuse("E_OPTION_VALUE", "variable '{}': unknown aggregation 'uniform'", name);
+    refuse("E_OPTION_VALUE", "variable '{}': unknown aggregation 'uniform'",
+           name);
   return variable;
 }
 
@@ -112,21 +145,27 @@ std::optional<std::vector<int64_t>> readDenseShape(const Json &slices) {
   auto shape = slices.find("dense_shape");
   if (shape == slices.end() || shape->is_null())
     return std::nullopt;
-  return (isTensor(*shape) ? shape->at("data") : *shape).get<std::vector<int64_t>>();
+  return (isTensor(*shape) ? shape->at("data") : *shape)
+      .get<std::vector<int64_t>>();
 }
 
-/// What the values of all replicas have to agree on to be one value of the program.
+/// What the values of all replicas have to agree on to be one value of the
+/// program.
 static Json kindOf(const Json &value) {
-  auto typeOf = [](const Json &tensor) { return Json{tensor.at("dtype"), tensor.at("shape").size()}; };
+  auto typeOf = [](const Json &tensor) {
+    return Json{tensor.at("dtype"), tensor.at("shape").size()};
+  };
   if (isTensor(value))
     return typeOf(value);
   if (!value.contains("indexed_slices"))
     return value.contains("py") ? "py" : "?";
   const Json &slices = value.at("indexed_slices");
-  return {typeOf(slices.at("values")), typeOf(slices.at("indices")), slices.value("dense_shape", Json())};
+  return {typeOf(slices.at("values")), typeOf(slices.at("indices")),
+          slices.value("dense_shape", Json())};
 }
 
-static Input readInput(const std::string &name, const Json &json, const Strategy &strategy) {
+static Input readInput(const std::string &name, const Json &json,
+                       const Strategy &strategy) {
   Input input;
   input.name = name;
   bool perReplica = json.contains("per_replica");
@@ -136,16 +175,23 @@ static Input readInput(const std::string &name, const Json &json, const Strategy
   else
     values.push_back(json.at("shared"));
   if (perReplica && static_cast<int64_t>(values.size()) != strategy.replicas)
-    throw CaseError(fmt::format("malformed case: input '{}' has {} values for {} replicas", name, values.size(), strategy.replicas));
+    throw CaseError(
+        fmt::format("malformed case: input '{}' has {} values for {} replicas",
+                    name, values.size(), strategy.replicas));
 
-  if (std::all_of(values.begin(), values.end(), [](const Json &value) { return value.is_object() && value.contains("py"); })) {
+  if (std::all_of(values.begin(), values.end(), [](const Json &value) {
+        return value.is_object() && value.contains("py");
+      })) {
     for (const Json &value : values)
       input.host.push_back(value.at("py"));
     return input;
   }
-  if (std::any_of(values.begin(), values.end(), [&](const Json &value) { return kindOf(value) != kindOf(values.front()); })) {
+  if (std::any_of(values.begin(), values.end(), [&](const Json &value) {
+        return kindOf(value) != kindOf(values.front());
+      })) {
     for (size_t i = 0; i < values.size(); ++i)
-      input.ofReplica.push_back(readInput(fmt::format("{}.{}", name, i), {{"shared", values[i]}}, strategy));
+      input.ofReplica.push_back(readInput(fmt::format("{}.{}", name, i),
+                                          {{"shared", values[i]}}, strategy));
     return input;
   }
   input.values = {name, perReplica, {}};
@@ -173,7 +219,8 @@ Case readCase(const Json &json) {
   one.strategy = readStrategy(json.at("strategy"));
   if (json.contains("variables"))
     for (const Json &variable : json.at("variables"))
-      one.variables.push_back(readVariable(variable, variable.at("name").get<std::string>()));
+      one.variables.push_back(
+          readVariable(variable, variable.at("name").get<std::string>()));
   if (json.contains("inputs"))
     for (const auto &[name, value] : json.at("inputs").items())
       one.inputs.push_back(readInput(name, value, one.strategy));

@@ -23,7 +23,9 @@ struct Strategy {
   int64_t servers = 0;
 
   int64_t localReplicas() const { return replicas / workers; }
-  const replica::StrategyProperties &properties() const { return replica::StrategyProperties::of(kind); }
+  const replica::StrategyProperties &properties() const {
+    return replica::StrategyProperties::of(kind);
+  }
 };
 
 /// A variable that the case creates inside the scope of its strategy.
@@ -41,7 +43,8 @@ struct InputTensor {
   std::vector<Tensor> values;
 };
 
-/// An input by the name that the program knows it by: a tensor, slices, or values of the host.
+/// An input by the name that the program knows it by: a tensor, slices, or
+/// values of the host.
 struct Input {
   std::string name;
   /// One, or one for each replica; otherwise empty.
@@ -49,7 +52,8 @@ struct Input {
   InputTensor values;
   std::optional<InputTensor> indices;
   std::optional<std::vector<int64_t>> denseShape;
-  /// Where replicas get values of different kinds or types, what each of them gets.
+  /// Where replicas get values of different kinds or types, what each of them
+  /// gets.
   std::vector<Input> ofReplica;
 };
 
@@ -69,8 +73,9 @@ struct Case {
 /// The field of a case that could not be read which says why.
 inline constexpr const char *kMalformed = "malformed";
 
-/// The cases of all files of a folder, in the order of their names; files and cases that are not of the format have a `kMalformed`. Throws
-/// CaseError if there are no files.
+/// The cases of all files of a folder, in the order of their names; files and
+/// cases that are not of the format have a `kMalformed`. Throws CaseError if
+/// there are no files.
 std::vector<Json> readCases(const std::filesystem::path &folder);
 
 /// Errors are CaseErrors: a strategy, type or field that nothing here knows.

@@ -14,7 +14,8 @@
 
 namespace lockstep::conformance::driver {
 
-/// A process that says nothing for so long never will: the runtime gives a run up after a minute.
+/// A process that says nothing for so long never will: the runtime gives a run
+/// up after a minute.
 static constexpr unsigned kSecondsToLive = 300;
 
 namespace {
@@ -25,9 +26,11 @@ struct Child {
   std::string output;
 };
 
-[[noreturn]] void workAndExit(int pipe, size_t index, const std::function<Json(size_t)> &work) {
+[[noreturn]] void workAndExit(int pipe, size_t index,
+                              const std::function<Json(size_t)> &work) {
   alarm(kSecondsToLive);
-  std::string text = work(index).dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text =
+      work(index).dump(-1, ' ', false, Json::error_handler_t::replace);
   size_t written = 0;
   while (written < text.size()) {
     ssize_t count = write(pipe, text.data() + written, text.size() - written);
@@ -42,13 +45,16 @@ struct Child {
 std::string describe(int status) {
   if (WIFSIGNALED(status))
     return fmt::format("crashed: {}", strsignal(WTERMSIG(status)));
-  return fmt::format("ended with status {} and without a result", WEXITSTATUS(status));
+  return fmt::format("ended with status {} and without a result",
+                     WEXITSTATUS(status));
 }
 
 } // namespace
 
-std::vector<Json> runInChildren(size_t count, unsigned jobs, const std::function<Json(size_t)> &work,
-                                const std::function<Json(size_t, const std::string &)> &failed) {
+std::vector<Json>
+runInChildren(size_t count, unsigned jobs,
+              const std::function<Json(size_t)> &work,
+              const std::function<Json(size_t, const std::string &)> &failed) {
   std::vector<Json> results(count);
   std::map<int, Child> running;
   size_t next = 0;
@@ -71,7 +77,8 @@ std::vector<Json> runInChildren(size_t count, unsigned jobs, const std::function
     std::vector<pollfd> waiting;
     for (const auto &[descriptor, child] : running)
       waiting.push_back({descriptor, POLLIN, 0});
-    if (poll(waiting.data(), waiting.size(), /*timeout=*/-1) < 0 && errno != EINTR)
+    if (poll(waiting.data(), waiting.size(), /*timeout=*/-1) < 0 &&
+        errno != EINTR)
       throw std::system_error(errno, std::generic_category(), "poll");
     for (const pollfd &ready : waiting) {
       if (!ready.revents)
@@ -87,8 +94,11 @@ std::vector<Json> runInChildren(size_t count, unsigned jobs, const std::function
         continue;
       int status = 0;
       waitpid(child.process, &status, 0);
-      Json result = Json::parse(child.output, nullptr, /*allow_exceptions=*/false);
-      results[child.index] = status == 0 && !result.is_discarded() ? std::move(result) : failed(child.index, describe(status));
+      Json result =
+          Json::parse(child.output, nullptr, /*allow_exceptions=*/false);
+      results[child.index] = status == 0 && !result.is_discarded()
+                                 ? std::move(result)
+                                 : failed(child.index, describe(status));
       close(ready.fd);
       running.erase(ready.fd);
     }

@@ -10,11 +10,15 @@
 
 namespace lockstep::conformance::driver {
 
-/// Calls `work` with 0 to count - 1, each in a process of its own and `jobs` of them at a time, so that one that crashes or hangs
-/// is a failure of its own and not the end of all. Gives what they return, in order; `failed` makes something of a process
-/// that gave nothing, from the reason. The caller has no threads.
-std::vector<Json> runInChildren(size_t count, unsigned jobs, const std::function<Json(size_t)> &work,
-                                const std::function<Json(size_t, const std::string &)> &failed);
+/// Calls `work` with 0 to count - 1, each in a process of its own and `jobs` of
+/// them at a time, so that one that crashes or hangs is a failure of its own
+/// and not the end of all. Gives what they return, in order; `failed` makes
+/// something of a process that gave nothing, from the reason. The caller has no
+/// threads.
+std::vector<Json>
+runInChildren(size_t count, unsigned jobs,
+              const std::function<Json(size_t)> &work,
+              const std::function<Json(size_t, const std::string &)> &failed);
 
 } // namespace lockstep::conformance::driver
 

@@ -11,9 +11,11 @@
 
 namespace lockstep::conformance::driver {
 
-/// Where two recorded values differ first, and how; nothing if they are equal. Structure, types and shapes are compared exactly,
-/// floats with an absolute and relative tolerance, by default 1e-6; NaN equals NaN.
-std::optional<std::string> difference(const Json &expected, const Json &found, std::optional<double> tolerance);
+/// Where two recorded values differ first, and how; nothing if they are equal.
+/// Structure, types and shapes are compared exactly, floats with an absolute
+/// and relative tolerance, by default 1e-6; NaN equals NaN.
+std::optional<std::string> difference(const Json &expected, const Json &found,
+                                      std::optional<double> tolerance);
 
 /// What a case wants of one way of executing it.
 class Expectation {
@@ -23,12 +25,14 @@ public:
   /// A reason, or nothing if the diagnosis is what is wanted.
   std::optional<std::string> judgeDiagnosis(const std::string &text) const;
   /// The same for what each worker has observed.
-  std::optional<std::string> judgeObservations(const std::vector<Json> &workers) const;
+  std::optional<std::string>
+  judgeObservations(const std::vector<Json> &workers) const;
 
 private:
   bool wantsError = false;
   std::string errorClass;
-  /// `{"outputs", "variables"}` of each worker; empty if a success is all that is known.
+  /// `{"outputs", "variables"}` of each worker; empty if a success is all that
+  /// is known.
   std::vector<Json> workers;
   std::optional<double> tolerance;
 };

@@ -26,7 +26,8 @@ using Results = std::vector<std::vector<Tensor>>;
 /// The program, run by a cluster.
 class Execution {
 public:
-  Execution(const Program &program, runtime::Cluster &cluster) : program(program), cluster(cluster) {}
+  Execution(const Program &program, runtime::Cluster &cluster)
+      : program(program), cluster(cluster) {}
 
   /// The results of a run, by number, of each replica.
   runtime::Expected<Results> run(const Arguments &arguments) {
@@ -39,7 +40,8 @@ public:
   }
 
 private:
-  static const ArgumentBinding *findArgument(const Arguments &arguments, const std::string &name) {
+  static const ArgumentBinding *findArgument(const Arguments &arguments,
+                                             const std::string &name) {
     for (const ArgumentBinding &argument : arguments)
       if (argument.name == name)
         return &argument;
@@ -48,8 +50,10 @@ private:
 
   runtime::Status prepareAndRun(const Arguments &arguments) {
     for (const runtime::ScalarInfo &scalar : cluster.scalars())
-      if (const ArgumentBinding *argument = findArgument(arguments, scalar.name))
-        LOCKSTEP_RETURN_IF_ERROR(cluster.setScalar(scalar.name, argument->values.front().bytes));
+      if (const ArgumentBinding *argument =
+              findArgument(arguments, scalar.name))
+        LOCKSTEP_RETURN_IF_ERROR(
+            cluster.setScalar(scalar.name, argument->values.front().bytes));
     batches.clear();
     for (unsigned replica = 0; replica < cluster.replicas(); ++replica) {
       if (info().loadsBatches) {
@@ -58,10 +62,12 @@ private:
           LOCKSTEP_RETURN_IF_ERROR(makeBatch(batch, replica));
           bases.push_back(batches.back().bytes().data());
         }
-        LOCKSTEP_RETURN_IF_ERROR(cluster.bindBatches(id, replica, std::move(bases)));
+        LOCKSTEP_RETURN_IF_ERROR(
+            cluster.bindBatches(id, replica, std::move(bases)));
       } else if (info().inputSize != 0) {
         LOCKSTEP_RETURN_IF_ERROR(makeBatch(arguments, replica));
-        LOCKSTEP_RETURN_IF_ERROR(cluster.bindInput(id, replica, batches.back().bytes().data()));
+        LOCKSTEP_RETURN_IF_ERROR(
+            cluster.bindInput(id, replica, batches.back().bytes().data()));
       }
     }
     return cluster.run(id);
@@ -75,19 +81,25 @@ private:
     std::fill(batch->bytes().begin(), batch->bytes().end(), std::byte(0));
     for (const runtime::InputInfo &input : info().inputs)
       if (const ArgumentBinding *argument = findArgument(arguments, input.name))
-        fill(batch->bytes().data(), input, argument->values[argument->perReplica ? replica : 0]);
+        fill(batch->bytes().data(), input,
+             argument->values[argument->perReplica ? replica : 0]);
     batches.push_back(std::move(*batch));
     return runtime::Status::success();
   }
 
-  /// The corner of the input's bound, and the sizes of its dynamic dimensions, which are inputs too.
-  void fill(std::byte *batch, const runtime::InputInfo &input, const Tensor &tensor) {
+  /// The corner of the input's bound, and the sizes of its dynamic dimensions,
+  /// which are inputs too.
+  void fill(std::byte *batch, const runtime::InputInfo &input,
+            const Tensor &tensor) {
     for (size_t d = 0; d < tensor.type.shape.size(); ++d)
       for (const runtime::InputInfo &size : info().inputs)
         if (size.name == fmt::format("{}.dim{}", input.name, d))
-          std::memcpy(batch + size.offset, &tensor.type.shape[d], sizeof(int64_t));
-    interpret::copyStrided(batch + input.offset, interpret::rowMajorStrides(input.type.shape), tensor.bytes.data(),
-                           interpret::rowMajorStrides(tensor.type.shape), tensor.type.shape, runtime::elementSize(tensor.type.element));
+          std::memcpy(batch + size.offset, &tensor.type.shape[d],
+                      sizeof(int64_t));
+    interpret::copyStrided(
+        batch + input.offset, interpret::rowMajorStrides(input.type.shape),
+        tensor.bytes.data(), interpret::rowMajorStrides(tensor.type.shape),
+        tensor.type.shape, runtime::elementSize(tensor.type.element));
   }
 
   runtime::Expected<Results> results() {
@@ -99,14 +111,17 @@ private:
           for (unsigned replica = 0; replica < cluster.replicas(); ++replica) {
             Tensor tensor{described.type, {}};
             tensor.type.shape = cluster.outputShape(id, output, replica);
-            std::span<const std::byte> bytes = cluster.output(id, output, replica);
+            std::span<const std::byte> bytes =
+                cluster.output(id, output, replica);
             tensor.bytes.assign(bytes.begin(), bytes.end());
             result[index].push_back(std::move(tensor));
           }
     }
     for (size_t index = 0; index < result.size(); ++index)
       if (result[index].empty())
-        return runtime::invalidArgument(fmt::format("the artifact has no output '{}'", resultName(static_cast<unsigned>(index))));
+        return runtime::invalidArgument(
+            fmt::format("the artifact has no output '{}'",
+                        resultName(static_cast<unsigned>(index))));
     return result;
   }
 
@@ -118,14 +133,18 @@ private:
   std::vector<runtime::AlignedBytes> batches;
 };
 
-/// Of each variable, a value for each replica. The artifact has no variable that the program does not touch.
+/// Of each variable, a value for each replica. The artifact has no variable
+/// that the program does not touch.
 Results variablesOf(const Program &program, runtime::Cluster &cluster) {
   Results result;
   for (const Variable &variable : program.variables) {
     auto &tensors = result.emplace_back();
     for (unsigned replica = 0; replica < cluster.replicas(); ++replica) {
-      std::optional<runtime::VariableValue> value = cluster.variable(variable.spec.name, replica);
-      tensors.push_back(value ? Tensor{variable.spec.initial.type, value->read()} : variable.spec.initial);
+      std::optional<runtime::VariableValue> value =
+          cluster.variable(variable.spec.name, replica);
+      tensors.push_back(value
+                            ? Tensor{variable.spec.initial.type, value->read()}
+                            : variable.spec.initial);
     }
   }
   return result;
@@ -142,13 +161,15 @@ Json constantsOf(const runtime::Cluster &cluster) {
 
 } // namespace
 
-std::variant<ArtifactPtr, Diagnosis> compileProgram(const Program &program, bool optimize) {
+std::variant<ArtifactPtr, Diagnosis> compileProgram(const Program &program,
+                                                    bool optimize) {
   OwningOpRef<ModuleOp> module = program.module.get().clone();
   ErrorCollector errors(module->getContext());
   CompileOptions options;
   options.optimize = optimize;
   options.checkOrder = true;
-  options.targets = {runtime::cpuSupportsTarget("x86-64-v4") ? "x86-64-v4" : "x86-64-v3"};
+  options.targets = {runtime::cpuSupportsTarget("x86-64-v4") ? "x86-64-v4"
+                                                             : "x86-64-v3"};
   PassManager pm(module->getContext());
   buildCompilePipeline(pm, options);
   if (failed(pm.run(*module)))
@@ -157,13 +178,15 @@ std::variant<ArtifactPtr, Diagnosis> compileProgram(const Program &program, bool
   llvm::raw_string_ostream stream(bytes);
   if (failed(emitArtifact(*module, stream)))
     return errors.take();
-  auto artifact = runtime::Artifact::fromMemory(std::as_bytes(std::span(bytes)));
+  auto artifact =
+      runtime::Artifact::fromMemory(std::as_bytes(std::span(bytes)));
   if (!artifact)
     return Diagnosis{artifact.status().message()};
   return *artifact;
 }
 
-Outcome runTogether(const Program &program, const ArtifactPtr &artifact, unsigned threads, ArrayRef<Arguments> runs) {
+Outcome runTogether(const Program &program, const ArtifactPtr &artifact,
+                    unsigned threads, ArrayRef<Arguments> runs) {
   runtime::ClusterOptions options;
   options.session.workers = threads;
   auto cluster = runtime::Cluster::create(artifact, options);
@@ -175,12 +198,14 @@ Outcome runTogether(const Program &program, const ArtifactPtr &artifact, unsigne
     auto results = execution.run(arguments);
     if (!results)
       return Diagnosis{results.status().message()};
-    outcome.push_back({std::move(*results), variablesOf(program, **cluster), constantsOf(**cluster)});
+    outcome.push_back({std::move(*results), variablesOf(program, **cluster),
+                       constantsOf(**cluster)});
   }
   return outcome;
 }
 
-Outcome runOnWorkers(const Program &program, const ArtifactPtr &artifact, unsigned workers, ArrayRef<Arguments> runs) {
+Outcome runOnWorkers(const Program &program, const ArtifactPtr &artifact,
+                     unsigned workers, ArrayRef<Arguments> runs) {
   runtime::CoordinatorOptions options;
   options.workers = workers;
   auto coordinator = runtime::Coordinator::create(artifact, options);
@@ -188,13 +213,16 @@ Outcome runOnWorkers(const Program &program, const ArtifactPtr &artifact, unsign
     return Diagnosis{coordinator.status().message()};
   std::vector<RunResult> outcome(runs.size());
   for (auto [arguments, result] : llvm::zip_equal(runs, outcome)) {
-    auto scheduled = (*coordinator)->schedule([&](runtime::Cluster &lane, unsigned) -> runtime::Status {
-      auto results = Execution(program, lane).run(arguments);
-      if (!results)
-        return results.status();
-      result.results = std::move(*results);
-      return runtime::Status::success();
-    });
+    auto scheduled =
+        (*coordinator)
+            ->schedule(
+                [&](runtime::Cluster &lane, unsigned) -> runtime::Status {
+                  auto results = Execution(program, lane).run(arguments);
+                  if (!results)
+                    return results.status();
+                  result.results = std::move(*results);
+                  return runtime::Status::success();
+                });
     if (!scheduled)
       return Diagnosis{scheduled.status().message()};
   }

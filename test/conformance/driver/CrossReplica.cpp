@@ -31,7 +31,11 @@ Object FrontEnd::run(const std::function<Object()> &body) {
   Object returned = body();
   close(inner);
   return finish(inner, returned, replica::RunOp::getOperationName(), {}, {},
-                [&](Type type, Spread spread) { return std::pair(spread == Spread::Plain ? type : perReplica(type), spread); });
+                [&](Type type, Spread spread) {
+                  return std::pair(spread == Spread::Plain ? type
+                                                           : perReplica(type),
+                                   spread);
+                });
 }
 
 Object FrontEnd::runStatement(const Json &statement) {
@@ -57,8 +61,10 @@ Leaf FrontEnd::toPerReplica(const Leaf &leaf) {
 // Gathers
 //===----------------------------------------------------------------------===//
 
-RankedTensorType FrontEnd::gatheredType(RankedTensorType type, int64_t axis) const {
-  if (!hasSeveralReplicas() || axis < 0 || axis >= type.getRank() || type.isDynamicDim(axis))
+RankedTensorType FrontEnd::gatheredType(RankedTensorType type,
+                                        int64_t axis) const {
+  if (!hasSeveralReplicas() || axis < 0 || axis >= type.getRank() ||
+      type.isDynamicDim(axis))
     return type;
   SmallVector<int64_t> shape(type.getShape());
   shape[axis] *= one.strategy.replicas;
@@ -83,16 +89,22 @@ Leaf FrontEnd::gatherLeaf(const Leaf &leaf, int64_t axis) {
   Leaf value;
   if (leaf.isVariable() && leaf.component)
     return read(leaf);
-  if (leaf.isVariable() && !isReplicaContext() && one.strategy.properties().placement == replica::Placement::Mirrored)
+  if (leaf.isVariable() && !isReplicaContext() &&
+      one.strategy.properties().placement == replica::Placement::Mirrored)
     value = copiesOf(leaf);
   else
     value = distributedOf(leaf);
-  if (!isReplicaContext() && (value.spread == Spread::Mirrored || isPerWorker(value)))
+  if (!isReplicaContext() &&
+      (value.spread == Spread::Mirrored || isPerWorker(value)))
     value = toPerReplica(value);
   Type component = replica::getComponent(value.value.getType());
   auto ranked = dyn_cast<RankedTensorType>(component);
-  Type type = ranked && value.spread == Spread::PerReplica ? gatheredType(ranked, axis) : component;
-  return makeTensor(replica::GatherOp::create(frame->builder, location(), type, value.value, axis), Spread::Plain);
+  Type type = ranked && value.spread == Spread::PerReplica
+                  ? gatheredType(ranked, axis)
+                  : component;
+  return makeTensor(replica::GatherOp::create(frame->builder, location(), type,
+                                              value.value, axis),
+                    Spread::Plain);
 }
 
 Object FrontEnd::gatherStatement(const Json &statement) {
@@ -108,7 +120,8 @@ Object FrontEnd::localResults(const Leaf &leaf) {
   if (leaf.isDiffering() && !isReplicaContext()) {
     if (one.strategy.localReplicas() == 1)
       return Object(Object::Structure::Tuple, {leaf});
-    for (int64_t i = 0; one.strategy.workers > 1 && i < one.strategy.localReplicas(); ++i) {
+    for (int64_t i = 0;
+         one.strategy.workers > 1 && i < one.strategy.localReplicas(); ++i) {
       result.items.push_back(leaf);
       result.items.back().leaf.component = i;
     }
@@ -121,11 +134,17 @@ Object FrontEnd::localResults(const Leaf &leaf) {
     }
     return result;
   }
-  bool isDistributed = leaf.isTensor() && !leaf.component && leaf.spread != Spread::Plain && !isReplicaContext();
+  bool isDistributed = leaf.isTensor() && !leaf.component &&
+                       leaf.spread != Spread::Plain && !isReplicaContext();
   bool hasComponents =
-      leaf.isVariable() && !leaf.component && one.strategy.properties().placement == replica::Placement::Mirrored && !isReplicaContext();
-  // The only component of a process with one replica is the value that this process has.
-  if ((!isDistributed && !hasComponents && !(leaf.isHost() && leaf.host.size() > 1)) || one.strategy.localReplicas() == 1) {
+      leaf.isVariable() && !leaf.component &&
+      one.strategy.properties().placement == replica::Placement::Mirrored &&
+      !isReplicaContext();
+  // The only component of a process with one replica is the value that this
+  // process has.
+  if ((!isDistributed && !hasComponents &&
+       !(leaf.isHost() && leaf.host.size() > 1)) ||
+      one.strategy.localReplicas() == 1) {
     result.items.push_back(leaf);
     if (hasComponents)
       result.items.front().leaf.component = 0;
@@ -153,7 +172,8 @@ Object FrontEnd::localResultsStatement(const Json &statement) {
   for (int64_t i = 0; i < (isSingle ? 1 : one.strategy.localReplicas()); ++i)
     result.items.push_back(mapLeaves(value, [&](const Leaf &leaf) -> Object {
       Object components = localResults(leaf);
-      return components.items.size() > 1 ? components.items[i] : components.items[0];
+      return components.items.size() > 1 ? components.items[i]
+                                         : components.items[0];
     }));
   return result;
 }

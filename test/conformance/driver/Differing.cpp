@@ -1,8 +1,10 @@
 //===- Differing.cpp - Values of other kinds or types on some replicas ----===//
 //
-// Python executes a replica's function once for each replica, so that a branch on the replica's number can leave a matrix on one
-// and a vector, a number or nothing on another. Here the function is traced once for all: what differs is a leaf with a part for
-// each replica. All replicas compute all parts, and each reads its own.
+// Python executes a replica's function once for each replica, so that a branch
+// on the replica's number can leave a matrix on one and a vector, a number or
+// nothing on another. Here the function is traced once for all: what differs is
+// a leaf with a part for each replica. All replicas compute all parts, and each
+// reads its own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,16 +21,21 @@ using namespace mlir;
 namespace lockstep::conformance::driver {
 
 Leaf FrontEnd::differing(std::vector<Leaf> ofReplica) {
-  if (llvm::all_of(ofReplica, [&](const Leaf &part) { return areSame(part, ofReplica.front()); }))
+  if (llvm::all_of(ofReplica, [&](const Leaf &part) {
+        return areSame(part, ofReplica.front());
+      }))
     return ofReplica.front();
   for (const Leaf &part : ofReplica)
     if (part.kind == Leaf::Kind::Mismatch)
       return part;
   auto isOneClass = [&](const Leaf &part) {
-    const Json &first = ofReplica.front().host.front(), &value = part.host.front();
-    return first.type() == value.type() || (first.is_number_integer() && value.is_number_integer());
+    const Json &first = ofReplica.front().host.front(),
+               &value = part.host.front();
+    return first.type() == value.type() ||
+           (first.is_number_integer() && value.is_number_integer());
   };
-  if (llvm::all_of(ofReplica, [](const Leaf &part) { return part.isHost(); }) && llvm::all_of(ofReplica, isOneClass)) {
+  if (llvm::all_of(ofReplica, [](const Leaf &part) { return part.isHost(); }) &&
+      llvm::all_of(ofReplica, isOneClass)) {
     std::vector<Json> values;
     for (const Leaf &part : ofReplica)
       values.push_back(part.host.front());
@@ -51,11 +58,14 @@ std::vector<int64_t> FrontEnd::tracedReplicas() const {
 }
 
 Leaf FrontEnd::ofTraced(const Leaf &leaf) const {
-  if (!isReplicaContext() || (!leaf.isDiffering() && !(leaf.isHost() && leaf.host.size() > 1)))
+  if (!isReplicaContext() ||
+      (!leaf.isDiffering() && !(leaf.isHost() && leaf.host.size() > 1)))
     return leaf;
   std::vector<int64_t> replicas = tracedReplicas();
   Leaf first = partOf(leaf, replicas.front());
-  bool isOne = llvm::all_of(replicas, [&](int64_t replica) { return areSame(partOf(leaf, replica), first); });
+  bool isOne = llvm::all_of(replicas, [&](int64_t replica) {
+    return areSame(partOf(leaf, replica), first);
+  });
   return isOne ? first : leaf;
 }
 
@@ -67,7 +77,8 @@ Leaf FrontEnd::oneTensor(const Leaf &leaf, Type element) {
   std::vector<Part> parts;
   for (int64_t replica : tracedReplicas()) {
     Leaf part = partOf(leaf, replica);
-    auto found = llvm::find_if(parts, [&](const Part &other) { return areSame(other.leaf, part); });
+    auto found = llvm::find_if(
+        parts, [&](const Part &other) { return areSame(other.leaf, part); });
     if (found == parts.end())
       parts.push_back({part, {replica}});
     else
@@ -86,7 +97,9 @@ Leaf FrontEnd::oneTensor(const Leaf &leaf, Type element) {
       shape = llvm::to_vector(type.getShape());
     }
     if (type.getElementType() != first.getElementType())
-      refuse("E_DTYPE_MISMATCH", "expected elements of one type on all replicas, found {} and {}", printed(first), printed(type));
+      refuse("E_DTYPE_MISMATCH",
+             "expected elements of one type on all replicas, found {} and {}",
+             printed(first), printed(type));
     haveOneType &= type == first;
     haveRank &= type.getRank() == first.getRank();
     for (size_t d = 0; haveRank && d < shape.size(); ++d)
@@ -98,23 +111,33 @@ Leaf FrontEnd::oneTensor(const Leaf &leaf, Type element) {
   if (haveOneType) {
     auto isPredicate = RankedTensorType::get({}, builder.getI1Type());
     for (const Part &part : ArrayRef(parts).drop_front()) {
-      Leaf condition = fresh(tensor::FromElementsOp::create(builder, location(), isPredicate, conditionOf(part.replicas)));
+      Leaf condition = fresh(tensor::FromElementsOp::create(
+          builder, location(), isPredicate, conditionOf(part.replicas)));
       result = selected(condition, part.leaf, result, {}).leaf;
     }
     return result;
   }
   if (!tapes.empty())
     unsupported("gradient through values whose shapes differ between replicas");
-  Type type = haveRank ? Type(RankedTensorType::get(shape, first.getElementType())) : UnrankedTensorType::get(first.getElementType());
+  Type type = haveRank
+                  ? Type(RankedTensorType::get(shape, first.getElementType()))
+                  : UnrankedTensorType::get(first.getElementType());
   auto widen = [&](OpBuilder &at, Value value) -> Value {
-    return value.getType() == type ? value : tensor::CastOp::create(at, location(), type, value).getResult();
+    return value.getType() == type
+               ? value
+               : tensor::CastOp::create(at, location(), type, value)
+                     .getResult();
   };
   Value whole = widen(builder, result.value);
   for (const Part &part : ArrayRef(parts).drop_front())
     whole = scf::IfOp::create(
                 builder, location(), conditionOf(part.replicas),
-                [&](OpBuilder &at, Location loc) { scf::YieldOp::create(at, loc, widen(at, part.leaf.value)); },
-                [&](OpBuilder &at, Location loc) { scf::YieldOp::create(at, loc, whole); })
+                [&](OpBuilder &at, Location loc) {
+                  scf::YieldOp::create(at, loc, widen(at, part.leaf.value));
+                },
+                [&](OpBuilder &at, Location loc) {
+                  scf::YieldOp::create(at, loc, whole);
+                })
                 .getResult(0);
   return fresh(whole);
 }
@@ -122,12 +145,17 @@ Leaf FrontEnd::oneTensor(const Leaf &leaf, Type element) {
 void FrontEnd::requireOneRank(const Leaf &leaf) const {
   std::optional<int64_t> rank;
   forEachPart(leaf, [&](const Leaf &part) {
-    auto type = part.isTensor() ? dyn_cast<RankedTensorType>(replica::getComponent(part.value.getType())) : RankedTensorType();
+    auto type = part.isTensor()
+                    ? dyn_cast<RankedTensorType>(
+                          replica::getComponent(part.value.getType()))
+                    : RankedTensorType();
     if (!type && !part.isHost())
       return;
     int64_t found = type ? type.getRank() : 0;
     if (rank.value_or(found) != found)
-      refuse("E_RANK_MISMATCH", "expected values of one rank on all replicas, found {} and {}", *rank, found);
+      refuse("E_RANK_MISMATCH",
+             "expected values of one rank on all replicas, found {} and {}",
+             *rank, found);
     rank = found;
   });
 }
@@ -136,7 +164,8 @@ void FrontEnd::requireOneRank(const Leaf &leaf) const {
 Leaf FrontEnd::giveFrom(Branches &branches, bool fromThen, const Leaf &leaf) {
   if (!leaf.isTensor())
     return leaf;
-  auto [known, isNew] = branches.ofOneSide.try_emplace({fromThen, leaf.identity});
+  auto [known, isNew] =
+      branches.ofOneSide.try_emplace({fromThen, leaf.identity});
   if (!isNew)
     return known->second;
   auto give = [&](Value value) -> size_t {
@@ -146,13 +175,20 @@ Leaf FrontEnd::giveFrom(Branches &branches, bool fromThen, const Leaf &leaf) {
     if (!type)
       refuse("E_RANK_MISMATCH", "expected values of one rank on all replicas");
     OpBuilder builder(&context);
-    builder.setInsertionPointToEnd(fromThen ? &branches.otherwise->front() : &branches.then->front());
-    SmallVector<int64_t> shape = llvm::map_to_vector(type.getShape(), [](int64_t size) { return ShapedType::isDynamic(size) ? 1 : size; });
-    auto zeros = builder.getZeroAttr(RankedTensorType::get(shape, type.getElementType()));
-    Value other = arith::ConstantOp::create(builder, location(), cast<TypedAttr>(zeros));
+    builder.setInsertionPointToEnd(fromThen ? &branches.otherwise->front()
+                                            : &branches.then->front());
+    SmallVector<int64_t> shape =
+        llvm::map_to_vector(type.getShape(), [](int64_t size) {
+          return ShapedType::isDynamic(size) ? 1 : size;
+        });
+    auto zeros = builder.getZeroAttr(
+        RankedTensorType::get(shape, type.getElementType()));
+    Value other =
+        arith::ConstantOp::create(builder, location(), cast<TypedAttr>(zeros));
     if (other.getType() != type)
       other = tensor::CastOp::create(builder, location(), type, other);
-    branches.yields.push_back(fromThen ? std::pair(value, other) : std::pair(other, value));
+    branches.yields.push_back(fromThen ? std::pair(value, other)
+                                       : std::pair(other, value));
     branches.types.push_back(type);
     return branches.yields.size() - 1;
   };
@@ -164,7 +200,8 @@ Leaf FrontEnd::giveFrom(Branches &branches, bool fromThen, const Leaf &leaf) {
   return known->second = result;
 }
 
-Object FrontEnd::mergeDiffering(Branches &branches, const Leaf &then, const Leaf &otherwise) {
+Object FrontEnd::mergeDiffering(Branches &branches, const Leaf &then,
+                                const Leaf &otherwise) {
   std::vector<Leaf> parts;
   for (int64_t replica = 0; replica < one.strategy.replicas; ++replica) {
     Leaf a = partOf(then, replica), b = partOf(otherwise, replica);
@@ -175,7 +212,8 @@ Object FrontEnd::mergeDiffering(Branches &branches, const Leaf &then, const Leaf
     }
     bool isKnown = false;
     for (int64_t other = 0; other < replica && !isKnown; ++other)
-      if ((isKnown = areSame(a, partOf(then, other)) && areSame(b, partOf(otherwise, other))))
+      if ((isKnown = areSame(a, partOf(then, other)) &&
+                     areSame(b, partOf(otherwise, other))))
         parts.push_back(parts[other]);
     if (!isKnown)
       parts.push_back(mergeLeaves(branches, a, b).leaf);
@@ -188,7 +226,8 @@ Object FrontEnd::combine(const std::vector<Object> &ofReplica) {
     if (!haveSameStructure(ofReplica.front(), other)) {
       Leaf leaf;
       leaf.kind = Leaf::Kind::Mismatch;
-      leaf.message = "the structure of a value differs between replicas [E_STRUCT_MISMATCH]";
+      leaf.message = "the structure of a value differs between replicas "
+                     "[E_STRUCT_MISMATCH]";
       return leaf;
     }
   std::vector<std::vector<Leaf>> columns;
@@ -201,10 +240,14 @@ Object FrontEnd::combine(const std::vector<Object> &ofReplica) {
     });
   }
   size_t next = 0;
-  return mapLeaves(ofReplica.front(), [&](const Leaf &) -> Object { return differing(columns[next++]); });
+  return mapLeaves(ofReplica.front(), [&](const Leaf &) -> Object {
+    return differing(columns[next++]);
+  });
 }
 
-std::optional<Object> FrontEnd::computeForEach(const Json &statement, const std::function<Object()> &compute) {
+std::optional<Object>
+FrontEnd::computeForEach(const Json &statement,
+                         const std::function<Object()> &compute) {
   std::string name = statement.at("op").get<std::string>();
   if (!isReplicaContext() || name == "set" || name == "gradient")
     return std::nullopt;
@@ -220,7 +263,9 @@ std::optional<Object> FrontEnd::computeForEach(const Json &statement, const std:
   std::vector<std::vector<int64_t>> groups;
   for (int64_t replica : tracedReplicas()) {
     auto found = llvm::find_if(groups, [&](const std::vector<int64_t> &group) {
-      return llvm::all_of(differ, [&](const Leaf &leaf) { return areSame(partOf(leaf, group.front()), partOf(leaf, replica)); });
+      return llvm::all_of(differ, [&](const Leaf &leaf) {
+        return areSame(partOf(leaf, group.front()), partOf(leaf, replica));
+      });
     });
     if (found == groups.end())
       groups.push_back({replica});

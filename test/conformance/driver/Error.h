@@ -11,19 +11,26 @@
 
 namespace lockstep::conformance::driver {
 
-/// The front end refuses a program, as `tf.distribute`'s Python layer would, or cannot say it in the dialect.
+/// The front end refuses a program, as `tf.distribute`'s Python layer would, or
+/// cannot say it in the dialect.
 struct CaseError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 /// Ends the case; `errorClass` is the neutral class, for example "E_CONTEXT".
-template <typename... Args> [[noreturn]] void refuse(std::string_view errorClass, fmt::format_string<Args...> format, Args &&...args) {
-  throw CaseError(fmt::format("{} [{}]", fmt::format(format, std::forward<Args>(args)...), errorClass));
+template <typename... Args>
+[[noreturn]] void refuse(std::string_view errorClass,
+                         fmt::format_string<Args...> format, Args &&...args) {
+  throw CaseError(fmt::format(
+      "{} [{}]", fmt::format(format, std::forward<Args>(args)...), errorClass));
 }
 
 /// Ends the case because this program does not know something of the format.
-template <typename... Args> [[noreturn]] void unsupported(fmt::format_string<Args...> format, Args &&...args) {
-  throw CaseError(fmt::format("unsupported: {}", fmt::format(format, std::forward<Args>(args)...)));
+template <typename... Args>
+[[noreturn]] void unsupported(fmt::format_string<Args...> format,
+                              Args &&...args) {
+  throw CaseError(fmt::format(
+      "unsupported: {}", fmt::format(format, std::forward<Args>(args)...)));
 }
 
 } // namespace lockstep::conformance::driver

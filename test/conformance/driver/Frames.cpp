@@ -7,13 +7,17 @@ using namespace mlir;
 namespace lockstep::conformance::driver {
 
 Type FrontEnd::perReplica(Type type) const {
-  return hasSeveralReplicas() ? Type(replica::PerReplicaType::get(&context, cast<TensorType>(type))) : type;
+  return hasSeveralReplicas() ? Type(replica::PerReplicaType::get(
+                                    &context, cast<TensorType>(type)))
+                              : type;
 }
 
 std::pair<Type, Spread> FrontEnd::mirrored(Type type) const {
-  if (!hasSeveralReplicas() || one.strategy.properties().placement != replica::Placement::Mirrored)
+  if (!hasSeveralReplicas() ||
+      one.strategy.properties().placement != replica::Placement::Mirrored)
     return {type, Spread::Plain};
-  return {replica::MirroredType::get(&context, cast<RankedTensorType>(type)), Spread::Mirrored};
+  return {replica::MirroredType::get(&context, cast<RankedTensorType>(type)),
+          Spread::Mirrored};
 }
 
 Leaf FrontEnd::makeTensor(Value value, Spread spread) {
@@ -32,9 +36,12 @@ Leaf FrontEnd::makeTensor(Value value, Spread spread) {
 
 Frame &FrontEnd::open(Frame::Kind kind) {
   auto inner = std::make_unique<Frame>(kind, frame, &context);
-  bool hasCopies = kind == Frame::Kind::Run || ((kind == Frame::Kind::Update || kind == Frame::Kind::NonSlotUpdate) &&
-                                                one.strategy.properties().placement == replica::Placement::Mirrored);
-  inner->fresh = hasCopies && hasSeveralReplicas() ? Spread::PerReplica : Spread::Plain;
+  bool hasCopies =
+      kind == Frame::Kind::Run ||
+      ((kind == Frame::Kind::Update || kind == Frame::Kind::NonSlotUpdate) &&
+       one.strategy.properties().placement == replica::Placement::Mirrored);
+  inner->fresh =
+      hasCopies && hasSeveralReplicas() ? Spread::PerReplica : Spread::Plain;
   frame = inner.get();
   frames.push_back(std::move(inner));
   return *frame;
@@ -43,11 +50,13 @@ Frame &FrontEnd::open(Frame::Kind kind) {
 void FrontEnd::close(Frame &closed) { frame = closed.parent; }
 
 Value FrontEnd::enter(Frame &at, Value outer, Type inner) {
-  auto [found, isNew] = at.arguments.try_emplace({outer.getAsOpaquePointer(), inner.getAsOpaquePointer()});
+  auto [found, isNew] = at.arguments.try_emplace(
+      {outer.getAsOpaquePointer(), inner.getAsOpaquePointer()});
   if (isNew) {
     at.operands.push_back(outer);
     found->second = at.region->front().addArgument(inner, location());
-    if (auto constant = constants.find(outer.getAsOpaquePointer()); constant != constants.end())
+    if (auto constant = constants.find(outer.getAsOpaquePointer());
+        constant != constants.end())
       constants[found->second.getAsOpaquePointer()] = constant->second;
   }
   return found->second;
@@ -55,10 +64,12 @@ Value FrontEnd::enter(Frame &at, Value outer, Type inner) {
 
 Leaf FrontEnd::enter(Frame &at, const Leaf &outside, bool isArgument) {
   if (outside.isDiffering()) {
-    // What a function in cross-replica context finds around it is what replica 0 has.
+    // What a function in cross-replica context finds around it is what replica
+    // 0 has.
     if (at.kind == Frame::Kind::Merge && !isArgument)
       return enter(at, outside.ofReplica.front(), isArgument);
-    return mapParts(outside, [&](const Leaf &part) { return enter(at, part, isArgument); });
+    return mapParts(
+        outside, [&](const Leaf &part) { return enter(at, part, isArgument); });
   }
   if (!outside.isTensor())
     return outside;
@@ -67,16 +78,20 @@ Leaf FrontEnd::enter(Frame &at, const Leaf &outside, bool isArgument) {
     if (!part)
       return part;
     Type component = replica::getComponent(part.getType());
-    bool staysDistributed = at.kind == Frame::Kind::Merge && isArgument && leaf.spread == Spread::PerReplica;
-    Value inner = enter(at, part, staysDistributed ? perReplica(component) : component);
-    if (at.kind == Frame::Kind::Merge && !isArgument && leaf.spread != Spread::Plain)
+    bool staysDistributed = at.kind == Frame::Kind::Merge && isArgument &&
+                            leaf.spread == Spread::PerReplica;
+    Value inner =
+        enter(at, part, staysDistributed ? perReplica(component) : component);
+    if (at.kind == Frame::Kind::Merge && !isArgument &&
+        leaf.spread != Spread::Plain)
       at.ofFirstReplica.insert(inner.getAsOpaquePointer());
     return inner;
   };
   leaf.value = enterPart(leaf.value);
   leaf.indices = enterPart(leaf.indices);
   leaf.frame = &at;
-  // What a function in cross-replica context finds around it is what replica 0 has.
+  // What a function in cross-replica context finds around it is what replica 0
+  // has.
   if (at.kind == Frame::Kind::Merge && !isArgument)
     leaf.spread = Spread::Plain;
   else if (leaf.spread == Spread::Mirrored)
@@ -86,19 +101,24 @@ Leaf FrontEnd::enter(Frame &at, const Leaf &outside, bool isArgument) {
 
 Leaf FrontEnd::localize(const Leaf &leaf, Frame &at) {
   if (leaf.isDiffering()) {
-    auto home = llvm::find_if(leaf.ofReplica, [](const Leaf &part) { return part.isTensor(); });
+    auto home = llvm::find_if(leaf.ofReplica,
+                              [](const Leaf &part) { return part.isTensor(); });
     if (home == leaf.ofReplica.end() || home->frame == &at)
       return leaf;
     if (!at.parent)
-      throw CaseError("a value is used outside of the function that computed it");
+      throw CaseError(
+          "a value is used outside of the function that computed it");
     return enter(at, localize(leaf, *at.parent), /*isArgument=*/false);
   }
   if (!leaf.isTensor() || leaf.frame == &at)
     return leaf;
   if (!at.parent)
     throw CaseError("a value is used outside of the function that computed it");
-  // What a merge_call's function finds that was made in cross-replica context is still a value of all replicas.
-  bool isOfAll = at.kind == Frame::Kind::Merge && !leaf.frame->isReplicaContext() && leaf.spread == Spread::PerReplica && !leaf.component;
+  // What a merge_call's function finds that was made in cross-replica context
+  // is still a value of all replicas.
+  bool isOfAll = at.kind == Frame::Kind::Merge &&
+                 !leaf.frame->isReplicaContext() &&
+                 leaf.spread == Spread::PerReplica && !leaf.component;
   return enter(at, localize(leaf, *at.parent), isOfAll);
 }
 
@@ -106,15 +126,19 @@ Leaf FrontEnd::localize(const Leaf &leaf, Frame &at) {
 // Out of a region
 //===----------------------------------------------------------------------===//
 
-Object FrontEnd::finish(Frame &closed, const Object &returned, StringRef operation, ArrayRef<NamedAttribute> attributes,
+Object FrontEnd::finish(Frame &closed, const Object &returned,
+                        StringRef operation,
+                        ArrayRef<NamedAttribute> attributes,
                         ValueRange leadingYields, const Leave &leave) {
   SmallVector<Value> yields(leadingYields);
   SmallVector<Type> types;
   std::map<std::pair<void *, const void *>, size_t> numbers;
-  // A value that came in as one object goes out as that object; all others are results.
+  // A value that came in as one object goes out as that object; all others are
+  // results.
   auto outsideOf = [&](Value part) -> Value {
     auto argument = dyn_cast<BlockArgument>(part);
-    if (!argument || argument.getOwner() != &closed.region->front() || closed.ofFirstReplica.contains(part.getAsOpaquePointer()))
+    if (!argument || argument.getOwner() != &closed.region->front() ||
+        closed.ofFirstReplica.contains(part.getAsOpaquePointer()))
       return {};
     for (const auto &[key, value] : closed.arguments)
       if (value == part && key.second == part.getType().getAsOpaquePointer() &&
@@ -132,7 +156,8 @@ Object FrontEnd::finish(Frame &closed, const Object &returned, StringRef operati
       if (Value known = outsideOf(part))
         return {known, 0, Spread::Plain};
     auto [type, outerSpread] = leave(part.getType(), spread);
-    auto [found, isNew] = numbers.try_emplace({part.getAsOpaquePointer(), type.getAsOpaquePointer()}, types.size());
+    auto [found, isNew] = numbers.try_emplace(
+        {part.getAsOpaquePointer(), type.getAsOpaquePointer()}, types.size());
     if (isNew) {
       yields.push_back(part);
       types.push_back(type);
@@ -146,7 +171,9 @@ Object FrontEnd::finish(Frame &closed, const Object &returned, StringRef operati
     return mapParts(leaf, [&](const Leaf &part) {
       Leaf whole = materialize(part);
       if (whole.isTensor())
-        outcomes.push_back({place(whole.value, whole.spread), whole.indices ? place(whole.indices, whole.spread) : Outcome()});
+        outcomes.push_back(
+            {place(whole.value, whole.spread),
+             whole.indices ? place(whole.indices, whole.spread) : Outcome()});
       return whole;
     });
   });
@@ -168,40 +195,52 @@ Object FrontEnd::finish(Frame &closed, const Object &returned, StringRef operati
     const auto &[values, indices] = outcomes[next++];
     Leaf outside = leaf;
     outside.frame = closed.parent;
-    outside.value = values.known ? values.known : op->getResult(static_cast<unsigned>(values.number));
+    outside.value = values.known
+                        ? values.known
+                        : op->getResult(static_cast<unsigned>(values.number));
     if (leaf.indices)
-      outside.indices = indices.known ? indices.known : op->getResult(static_cast<unsigned>(indices.number));
+      outside.indices =
+          indices.known ? indices.known
+                        : op->getResult(static_cast<unsigned>(indices.number));
     outside.spread = values.spread;
     if (!values.known)
       outside.identity = nextIdentity++;
     return outside;
   };
-  return mapLeaves(inside, [&](const Leaf &leaf) { return mapParts(leaf, outsideLeaf); });
+  return mapLeaves(
+      inside, [&](const Leaf &leaf) { return mapParts(leaf, outsideLeaf); });
 }
 
 //===----------------------------------------------------------------------===//
 // Which context
 //===----------------------------------------------------------------------===//
 
-void FrontEnd::requireReplicaContext(const Json &statement, ArrayRef<Leaf> leaves) {
+void FrontEnd::requireReplicaContext(const Json &statement,
+                                     ArrayRef<Leaf> leaves) {
   requireOwnStrategy(statement.at("op").get<std::string>());
   if (isReplicaContext() || isDefaultContext())
     return;
-  // The dialect refuses what it can say; it cannot say one replica's computation on the values of all.
+  // The dialect refuses what it can say; it cannot say one replica's
+  // computation on the values of all.
   for (const Leaf &leaf : leaves)
     if (leaf.isTensor() && !isa<TensorType>(leaf.value.getType()))
-      refuse("E_CONTEXT", "'{}' needs replica context, found cross-replica context", statement.at("op").get<std::string>());
+      refuse("E_CONTEXT",
+             "'{}' needs replica context, found cross-replica context",
+             statement.at("op").get<std::string>());
 }
 
 void FrontEnd::requireSomeReplicaContext(const Json &statement) const {
   requireOwnStrategy(statement.at("op").get<std::string>());
   if (!isReplicaContext() && !isDefaultContext())
-    refuse("E_CONTEXT", "'{}' needs replica context, found cross-replica context", statement.at("op").get<std::string>());
+    refuse("E_CONTEXT",
+           "'{}' needs replica context, found cross-replica context",
+           statement.at("op").get<std::string>());
 }
 
 void FrontEnd::requireOwnStrategy(const std::string &operation) const {
   if (otherScopeDepth)
-    refuse("E_MIXED_STRATEGY", "'{}' of a strategy inside the scope of another one", operation);
+    refuse("E_MIXED_STRATEGY",
+           "'{}' of a strategy inside the scope of another one", operation);
 }
 
 } // namespace lockstep::conformance::driver

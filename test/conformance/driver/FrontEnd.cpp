@@ -8,10 +8,13 @@ using namespace mlir;
 
 namespace lockstep::conformance::driver {
 
-FrontEnd::FrontEnd(const Case &one, MLIRContext &context) : one(one), context(context) {}
+FrontEnd::FrontEnd(const Case &one, MLIRContext &context)
+    : one(one), context(context) {}
 FrontEnd::~FrontEnd() = default;
 
-Location FrontEnd::location() const { return FileLineColLoc::get(&context, one.name, line, column); }
+Location FrontEnd::location() const {
+  return FileLineColLoc::get(&context, one.name, line, column);
+}
 
 void FrontEnd::execute(const Json &statements) {
   for (const Json &statement : statements) {
@@ -29,18 +32,24 @@ void FrontEnd::executeStatement(const Json &statement) {
 Object FrontEnd::executeOperation(const Json &statement) {
   std::string name = statement.at("op").get<std::string>();
   // A replica context that was kept ends with the function that it belongs to.
-  if (statement.value("use_saved_ctx", false) && savedContext != std::optional<const Frame *>(frame))
+  if (statement.value("use_saved_ctx", false) &&
+      savedContext != std::optional<const Frame *>(frame))
     refuse("E_CONTEXT", "'{}' by a replica context that has ended", name);
   noteMeeting(statement);
   for (const Handlers *handlers :
-       {&crossReplicaHandlers(), &updateHandlers(), &replicaHandlers(), &variableHandlers(), &scopeHandlers(), &controlFlowHandlers()})
+       {&crossReplicaHandlers(), &updateHandlers(), &replicaHandlers(),
+        &variableHandlers(), &scopeHandlers(), &controlFlowHandlers()})
     if (auto found = handlers->find(name); found != handlers->end()) {
-      auto handle = [&]() -> Object { return (this->*found->second)(statement); };
-      if (isInUpdate() && handlers == &crossReplicaHandlers() && isAboutOutside(statement)) {
+      auto handle = [&]() -> Object {
+        return (this->*found->second)(statement);
+      };
+      if (isInUpdate() && handlers == &crossReplicaHandlers() &&
+          isAboutOutside(statement)) {
         Frame &inner = *std::exchange(frame, frame->parent);
         Object result = handle();
         frame = &inner;
-        // The function is executed once for each copy: what it computes is another object each time.
+        // The function is executed once for each copy: what it computes is
+        // another object each time.
         bool computes = name != "local_results";
         return mapLeaves(enter(inner, result), [&](const Leaf &leaf) {
           Leaf each = leaf;
@@ -51,7 +60,9 @@ Object FrontEnd::executeOperation(const Json &statement) {
           return Object(each);
         });
       }
-      std::optional<Object> ofEach = name == "indexed_slices" ? computeForEach(statement, handle) : std::nullopt;
+      std::optional<Object> ofEach = name == "indexed_slices"
+                                         ? computeForEach(statement, handle)
+                                         : std::nullopt;
       return ofEach ? *ofEach : handle();
     }
   auto found = mathHandlers().find(name);
@@ -66,11 +77,18 @@ Object FrontEnd::executeOperation(const Json &statement) {
 bool FrontEnd::isAboutOutside(const Json &statement) const {
   bool isInside = false, hasReplicas = false;
   std::function<void(const Json &)> visit = [&](const Json &json) {
-    const Object *found = json.is_string() ? find(json.get<std::string>()) : nullptr;
+    const Object *found =
+        json.is_string() ? find(json.get<std::string>()) : nullptr;
     auto look = [&](const Leaf &leaf) {
-      isInside |= leaf.isTensor() ? leaf.frame == frame
-                                  : leaf.isVariable() && (frame->updated == leaf.variable || frame->assigned.contains(leaf.variable));
-      hasReplicas |= leaf.isTensor() ? leaf.spread != Spread::Plain : leaf.isVariable() && hasOwnCopies(variables[leaf.variable]);
+      isInside |=
+          leaf.isTensor()
+              ? leaf.frame == frame
+              : leaf.isVariable() && (frame->updated == leaf.variable ||
+                                      frame->assigned.contains(leaf.variable));
+      hasReplicas |=
+          leaf.isTensor()
+              ? leaf.spread != Spread::Plain
+              : leaf.isVariable() && hasOwnCopies(variables[leaf.variable]);
     };
     if (found)
       forEachLeaf(*found, [&](const Leaf &leaf) { forEachPart(leaf, look); });
@@ -89,11 +107,14 @@ void FrontEnd::noteMeeting(const Json &statement) {
   if (!meetings || !isReplicaContext())
     return;
   std::string name = statement.at("op").get<std::string>();
-  bool isMeeting = name == "all_reduce" || name == "all_gather" || name == "merge_call" || name == "update" || name == "variable";
+  bool isMeeting = name == "all_reduce" || name == "all_gather" ||
+                   name == "merge_call" || name == "update" ||
+                   name == "variable";
   Json said = statement;
   if (name.starts_with("assign") || name.starts_with("scatter_")) {
     const Variable &variable = variables[variableOf(statement, "var").variable];
-    isMeeting = !hasOwnCopies(variable) && variable.spec.aggregation != replica::Aggregation::None;
+    isMeeting = !hasOwnCopies(variable) &&
+                variable.spec.aggregation != replica::Aggregation::None;
     said["var"] = variable.symbol;
   }
   if (!isMeeting)
@@ -105,14 +126,17 @@ void FrontEnd::noteMeeting(const Json &statement) {
 }
 
 bool FrontEnd::computesPerWorker(const Json &statement) {
-  // Where a process has one replica, that replica's value is the plain value of the process.
-  if (one.strategy.workers == 1 || one.strategy.localReplicas() > 1 || isReplicaContext() || statement.at("op") == "set")
+  // Where a process has one replica, that replica's value is the plain value of
+  // the process.
+  if (one.strategy.workers == 1 || one.strategy.localReplicas() > 1 ||
+      isReplicaContext() || statement.at("op") == "set")
     return false;
   bool found = false;
   for (const char *field : {"a", "b"})
     if (statement.contains(field))
       forEachLeaf(operandOf(statement, field), [&](const Leaf &leaf) {
-        found |= leaf.isTensor() && !leaf.component && isa<replica::PerReplicaType>(leaf.value.getType());
+        found |= leaf.isTensor() && !leaf.component &&
+                 isa<replica::PerReplicaType>(leaf.value.getType());
       });
   return found;
 }
@@ -125,7 +149,8 @@ void FrontEnd::bind(const Json &destination, Object value) {
     return;
   }
   if (value.isLeaf() || value.items.size() != destination.size())
-    refuse("E_STRUCT_MISMATCH", "expected {} values to unpack, found {}", destination.size(), value.items.size());
+    refuse("E_STRUCT_MISMATCH", "expected {} values to unpack, found {}",
+           destination.size(), value.items.size());
   for (size_t i = 0; i < destination.size(); ++i)
     bind(destination[i], std::move(value.items[i]));
 }
@@ -153,8 +178,11 @@ Object FrontEnd::operand(const Json &json) {
   if (json.is_string()) {
     const Object *found = find(json.get<std::string>());
     if (!found)
-      throw CaseError(fmt::format("name '{}' is not defined", json.get<std::string>()));
-    return mapLeaves(*found, [&](const Leaf &leaf) { return ofTraced(localize(leaf, *frame)); });
+      throw CaseError(
+          fmt::format("name '{}' is not defined", json.get<std::string>()));
+    return mapLeaves(*found, [&](const Leaf &leaf) {
+      return ofTraced(localize(leaf, *frame));
+    });
   }
   if (json.contains("tuple"))
     return list(json.at("tuple"), Object::Structure::Tuple);
@@ -181,7 +209,8 @@ Object FrontEnd::operand(const Json &json) {
     return Leaf();
   const Json &constant = json.contains("const") ? json.at("const") : json;
   auto constantOf = [&](const Json &tensor) -> Value {
-    return arith::ConstantOp::create(frame->builder, location(), toAttribute(&context, readTensor(tensor)));
+    return arith::ConstantOp::create(frame->builder, location(),
+                                     toAttribute(&context, readTensor(tensor)));
   };
   if (isTensor(constant))
     return fresh(constantOf(constant));
@@ -198,7 +227,8 @@ Object FrontEnd::operand(const Json &json) {
 Leaf FrontEnd::leafOf(const Json &statement, const char *field) {
   Object object = operandOf(statement, field);
   if (!object.isLeaf())
-    refuse("E_ARG_TYPE", "'{}': expected one value for '{}', found a nest", statement.at("op").get<std::string>(), field);
+    refuse("E_ARG_TYPE", "'{}': expected one value for '{}', found a nest",
+           statement.at("op").get<std::string>(), field);
   return object.leaf;
 }
 
@@ -207,14 +237,18 @@ std::vector<Object> FrontEnd::listOf(const Json &statement, const char *field) {
     return {};
   Object object = operandOf(statement, field);
   if (object.isLeaf() || object.structure == Object::Structure::Dict)
-    refuse("E_ARG_TYPE", "'{}': expected a list or tuple for '{}'", statement.at("op").get<std::string>(), field);
+    refuse("E_ARG_TYPE", "'{}': expected a list or tuple for '{}'",
+           statement.at("op").get<std::string>(), field);
   return object.items;
 }
 
-Object FrontEnd::call(const Json &function, const char *body, std::vector<Object> arguments) {
-  std::vector<std::string> params = function.value("params", std::vector<std::string>());
+Object FrontEnd::call(const Json &function, const char *body,
+                      std::vector<Object> arguments) {
+  std::vector<std::string> params =
+      function.value("params", std::vector<std::string>());
   if (params.size() != arguments.size())
-    refuse("E_ARG_TYPE", "expected {} arguments, found {}", params.size(), arguments.size());
+    refuse("E_ARG_TYPE", "expected {} arguments, found {}", params.size(),
+           arguments.size());
   Scope inner;
   inner.parent = scope;
   for (size_t i = 0; i < params.size(); ++i)
@@ -222,7 +256,8 @@ Object FrontEnd::call(const Json &function, const char *body, std::vector<Object
   Scope *outer = std::exchange(scope, &inner);
   if (function.contains(body))
     execute(function.at(body));
-  Object result = function.contains("returns") ? operand(function.at("returns")) : Object();
+  Object result =
+      function.contains("returns") ? operand(function.at("returns")) : Object();
   scope = outer;
   return result;
 }

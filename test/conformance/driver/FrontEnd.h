@@ -1,11 +1,16 @@
 //===- FrontEnd.h - From a case's program to replica IR ---------*- C++ -*-===//
 //
-// Does what the Python layer of `tf.distribute` does while it traces a program: executes the statements in order, computes on
-// nests and numbers of the host itself, keeps track of which objects are the same, and emits an operation of the `replica`
-// dialect, or of upstream math, for whatever a tensor depends on. One statement has one handler; they are in a table each for
-//   CrossReplica.cpp (with Reductions.cpp)   Updates.cpp          ReplicaContext.cpp   VariableStatements.cpp
-//   Scopes.cpp                               ControlFlow.cpp      MathStatements.cpp (with Gradient.cpp)
-// What replicas have of different kinds or types, because a branch on their number was taken while tracing: Differing.cpp
+// Does what the Python layer of `tf.distribute` does while it traces a program:
+// executes the statements in order, computes on nests and numbers of the host
+// itself, keeps track of which objects are the same, and emits an operation of
+// the `replica` dialect, or of upstream math, for whatever a tensor depends on.
+// One statement has one handler; they are in a table each for
+//   CrossReplica.cpp (with Reductions.cpp)   Updates.cpp
+//   ReplicaContext.cpp                       VariableStatements.cpp
+//   Scopes.cpp                               ControlFlow.cpp
+//   MathStatements.cpp (with Gradient.cpp)
+// What replicas have of different kinds or types, because a branch on their
+// number was taken while tracing: Differing.cpp
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +31,8 @@ public:
   FrontEnd(const Case &one, mlir::MLIRContext &context);
   ~FrontEnd();
 
-  /// Throws CaseError for what the Python layer refuses, and for what is not supported. The module is not verified yet.
+  /// Throws CaseError for what the Python layer refuses, and for what is not
+  /// supported. The module is not verified yet.
   Program build();
 
 private:
@@ -45,18 +51,24 @@ private:
   void execute(const Json &statements);
   void executeStatement(const Json &statement);
   Object executeOperation(const Json &statement);
-  /// Notes that replicas meet in this statement, as far as all of them have to say the same.
+  /// Notes that replicas meet in this statement, as far as all of them have to
+  /// say the same.
   void noteMeeting(const Json &statement);
   bool computesPerWorker(const Json &statement);
-  /// Whether a statement of an update's function is about values of all replicas from around the update.
+  /// Whether a statement of an update's function is about values of all
+  /// replicas from around the update.
   bool isAboutOutside(const Json &statement) const;
   void bind(const Json &destination, Object value);
   Object operand(const Json &json);
-  Object operandOf(const Json &statement, const char *field) { return operand(statement.at(field)); }
+  Object operandOf(const Json &statement, const char *field) {
+    return operand(statement.at(field));
+  }
   Leaf leafOf(const Json &statement, const char *field);
   const Object *find(const std::string &name) const;
-  /// Calls a function of the user: `params`, the statements at `body`, `returns`.
-  Object call(const Json &function, const char *body, std::vector<Object> arguments);
+  /// Calls a function of the user: `params`, the statements at `body`,
+  /// `returns`.
+  Object call(const Json &function, const char *body,
+              std::vector<Object> arguments);
   std::vector<Object> listOf(const Json &statement, const char *field);
   mlir::Location location() const;
 
@@ -65,17 +77,23 @@ private:
   /// Switches to a new frame inside of the current one; `close` switches back.
   Frame &open(Frame::Kind kind);
   void close(Frame &frame);
-  /// The leaf as the current frame knows it; objects from outside become operands on the way.
+  /// The leaf as the current frame knows it; objects from outside become
+  /// operands on the way.
   Leaf localize(const Leaf &leaf, Frame &at);
   Leaf enter(Frame &at, const Leaf &leaf, bool isArgument);
   Object enter(Frame &at, const Object &object) {
-    return mapLeaves(object, [&](const Leaf &leaf) { return enter(at, leaf, /*isArgument=*/true); });
+    return mapLeaves(object, [&](const Leaf &leaf) {
+      return enter(at, leaf, /*isArgument=*/true);
+    });
   }
   mlir::Value enter(Frame &at, mlir::Value outer, mlir::Type inner);
-  /// Makes an operation of a frame that is closed. `leave` gives, for each leaf that the region returns, the type of the result
-  /// and its spread outside; leaves without a tensor stay as they are.
-  using Leave = std::function<std::pair<mlir::Type, Spread>(mlir::Type inner, Spread spread)>;
-  Object finish(Frame &frame, const Object &returned, mlir::StringRef operation, llvm::ArrayRef<mlir::NamedAttribute> attributes,
+  /// Makes an operation of a frame that is closed. `leave` gives, for each leaf
+  /// that the region returns, the type of the result and its spread outside;
+  /// leaves without a tensor stay as they are.
+  using Leave = std::function<std::pair<mlir::Type, Spread>(mlir::Type inner,
+                                                            Spread spread)>;
+  Object finish(Frame &frame, const Object &returned, mlir::StringRef operation,
+                llvm::ArrayRef<mlir::NamedAttribute> attributes,
                 mlir::ValueRange leadingYields, const Leave &leave);
 
   /// Components of local_results become tensors.
@@ -88,13 +106,22 @@ private:
   std::pair<mlir::Type, Spread> mirrored(mlir::Type type) const;
   bool isReplicaContext() const { return frame->isReplicaContext(); }
   /// In the function of an update, which is executed for each copy.
-  bool isInUpdate() const { return frame->kind == Frame::Kind::Update || frame->kind == Frame::Kind::NonSlotUpdate; }
+  bool isInUpdate() const {
+    return frame->kind == Frame::Kind::Update ||
+           frame->kind == Frame::Kind::NonSlotUpdate;
+  }
   /// Outside of any scope; that of the default strategy is none.
-  bool isOutside() const { return frame->kind == Frame::Kind::Program && (scopeDepth == 0 || one.strategy.properties().isImplicit); }
+  bool isOutside() const {
+    return frame->kind == Frame::Kind::Program &&
+           (scopeDepth == 0 || one.strategy.properties().isImplicit);
+  }
   /// There, the default strategy has a replica context.
-  bool isDefaultContext() const { return isOutside() && one.strategy.properties().isImplicit; }
+  bool isDefaultContext() const {
+    return isOutside() && one.strategy.properties().isImplicit;
+  }
   /// Leaves to the dialect what it can refuse itself.
-  void requireReplicaContext(const Json &statement, llvm::ArrayRef<Leaf> leaves);
+  void requireReplicaContext(const Json &statement,
+                             llvm::ArrayRef<Leaf> leaves);
   void requireSomeReplicaContext(const Json &statement) const;
   void requireOwnStrategy(const std::string &operation) const;
 
@@ -103,9 +130,11 @@ private:
   TensorMath math() { return TensorMath(frame->builder, location()); }
   Leaf makeTensor(mlir::Value value, Spread spread);
   Leaf fresh(mlir::Value value) { return makeTensor(value, frame->fresh); }
-  /// A leaf as one tensor that can be computed with; numbers become literals of the type `element`, or else of their own.
+  /// A leaf as one tensor that can be computed with; numbers become literals of
+  /// the type `element`, or else of their own.
   Leaf tensorOf(const Leaf &leaf, mlir::Type element = {});
-  /// The same, as operand of an operation on values of all replicas: per-replica and mirrored ones stay so.
+  /// The same, as operand of an operation on values of all replicas:
+  /// per-replica and mirrored ones stay so.
   Leaf distributedOf(const Leaf &leaf, mlir::Type element = {});
   Leaf literal(const Leaf &host, mlir::Type element);
   /// Slices as the tensor that they are the rows of.
@@ -114,29 +143,40 @@ private:
   Leaf copyOf(const Leaf &slices);
   mlir::Type elementOf(const Leaf &leaf) const;
   replica::Reduction reductionOf(const Json &statement);
-  /// Of `{"bytes_per_pack": 8, "timeout_seconds": 1.5, "implementation": "RING"}`, the bound on packs; 0 if there is none.
+  /// Of `{"bytes_per_pack": 8, "timeout_seconds": 1.5, "implementation":
+  /// "RING"}`, the bound on packs; 0 if there is none.
   int64_t checkOptions(const Json &statement);
-  /// Collectives of one replica give values back as they are, the mean of integers too.
+  /// Collectives of one replica give values back as they are, the mean of
+  /// integers too.
   bool isIdentity() const { return !hasSeveralReplicas(); }
-  mlir::TensorType reducedType(replica::Reduction reduction, mlir::Type component, bool keepsType);
-  mlir::RankedTensorType gatheredType(mlir::RankedTensorType type, int64_t axis) const;
+  mlir::TensorType reducedType(replica::Reduction reduction,
+                               mlir::Type component, bool keepsType);
+  mlir::RankedTensorType gatheredType(mlir::RankedTensorType type,
+                                      int64_t axis) const;
   /// Slices of all replicas one after the other.
-  std::pair<mlir::RankedTensorType, mlir::RankedTensorType> gatheredSlices(replica::Reduction reduction, const Leaf &slices);
+  std::pair<mlir::RankedTensorType, mlir::RankedTensorType>
+  gatheredSlices(replica::Reduction reduction, const Leaf &slices);
 
   //===--- Values that differ between replicas (Differing.cpp) ------------===//
 
-  /// Of what each replica has, one leaf: the object that all share, numbers of the host, or leaves that differ.
+  /// Of what each replica has, one leaf: the object that all share, numbers of
+  /// the host, or leaves that differ.
   Leaf differing(std::vector<Leaf> ofReplica);
-  /// The replicas that execute what is being traced: all, but in a branch on their number.
+  /// The replicas that execute what is being traced: all, but in a branch on
+  /// their number.
   std::vector<int64_t> tracedReplicas() const;
-  /// A leaf as the traced replicas know it: what differs only on others is one object here.
+  /// A leaf as the traced replicas know it: what differs only on others is one
+  /// object here.
   Leaf ofTraced(const Leaf &leaf) const;
-  /// What differs, as one tensor: of a type that holds each replica's. Refused: another element type on some replicas.
+  /// What differs, as one tensor: of a type that holds each replica's. Refused:
+  /// another element type on some replicas.
   Leaf oneTensor(const Leaf &leaf, mlir::Type element);
   /// Of values that are gathered, ranks are compared before element types.
   void requireOneRank(const Leaf &leaf) const;
-  /// Executes a computation once for each group of replicas whose operands are of the same kinds and types; nothing where all are.
-  std::optional<Object> computeForEach(const Json &statement, const std::function<Object()> &compute);
+  /// Executes a computation once for each group of replicas whose operands are
+  /// of the same kinds and types; nothing where all are.
+  std::optional<Object> computeForEach(const Json &statement,
+                                       const std::function<Object()> &compute);
   /// What results of the replicas come to, leaf by leaf.
   Object combine(const std::vector<Object> &ofReplica);
 
@@ -157,11 +197,15 @@ private:
     std::optional<size_t> variable;
   };
   Destination destinationOf(const Json &json);
-  std::pair<mlir::Type, Spread> atDestination(mlir::Type type, const Destination &destination);
-  Leaf reduceLeaf(replica::Reduction reduction, const Leaf &leaf, const std::optional<Json> &axis);
-  Leaf reduceToLeaf(replica::Reduction reduction, const Leaf &leaf, const Destination &destination);
+  std::pair<mlir::Type, Spread> atDestination(mlir::Type type,
+                                              const Destination &destination);
+  Leaf reduceLeaf(replica::Reduction reduction, const Leaf &leaf,
+                  const std::optional<Json> &axis);
+  Leaf reduceToLeaf(replica::Reduction reduction, const Leaf &leaf,
+                    const Destination &destination);
   Leaf reduceSlices(replica::Reduction reduction, const Leaf &leaf);
-  std::optional<Leaf> reduceWithoutExchange(replica::Reduction reduction, const Leaf &leaf);
+  std::optional<Leaf> reduceWithoutExchange(replica::Reduction reduction,
+                                            const Leaf &leaf);
   Leaf gatherLeaf(const Leaf &leaf, int64_t axis);
   /// Plain, mirrored and host values, as one value a replica.
   Leaf toPerReplica(const Leaf &leaf);
@@ -176,7 +220,8 @@ private:
   Object updateStatement(const Json &);
   Object updateNonSlotStatement(const Json &);
   std::vector<Object> updateArguments(std::vector<Object> arguments);
-  Object updateVariable(const Leaf &variable, std::vector<Object> arguments, const Json &statement);
+  Object updateVariable(const Leaf &variable, std::vector<Object> arguments,
+                        const Json &statement);
   Object groupUpdates(const Json &statement, const Object &results);
 
   //===--- Replica context (ReplicaContext.cpp) ---------------------------===//
@@ -190,10 +235,13 @@ private:
   Object requireReplicaContextStatement(const Json &);
   Object inCrossReplicaContextStatement(const Json &);
 
-  std::vector<Leaf> allReduce(replica::Reduction reduction, const std::vector<Leaf> &leaves, int64_t bytesPerPack);
+  std::vector<Leaf> allReduce(replica::Reduction reduction,
+                              const std::vector<Leaf> &leaves,
+                              int64_t bytesPerPack);
   std::vector<Leaf> allGather(const std::vector<Leaf> &leaves, int64_t axis);
   Leaf gatherGradient(const Leaf &operand, const Leaf &upstream, int64_t axis);
-  Object mergeCall(const std::vector<Object> &arguments, const std::function<Object(std::vector<Object>)> &body);
+  Object mergeCall(const std::vector<Object> &arguments,
+                   const std::function<Object(std::vector<Object>)> &body);
 
   //===--- Variables (VariableStatements.cpp) -----------------------------===//
 
@@ -212,9 +260,11 @@ private:
 
   void checkDeclarations();
   Leaf addVariable(VariableSpec spec, bool inScope);
-  /// The initial value of a variable, if it is known when the program is compiled.
+  /// The initial value of a variable, if it is known when the program is
+  /// compiled.
   std::optional<Json> initialValueOf(const Json &init);
-  /// Assigns the initial value that the program has computed, replica 0's, to all copies.
+  /// Assigns the initial value that the program has computed, replica 0's, to
+  /// all copies.
   void initialize(const Variable &variable, const Leaf &value);
   Leaf variableLeaf(size_t index) const;
   Leaf variableOf(const Json &statement, const char *field);
@@ -225,11 +275,15 @@ private:
   bool hasOwnCopies(const Variable &variable) const;
   /// What an assignment gives back, if it is wanted.
   Object writtenValue(const Json &statement, const Leaf &target);
-  /// Writes one copy of a variable in cross-replica context; the others keep theirs.
-  Object writeComponent(const Json &statement, const Leaf &target, const Leaf &given);
+  /// Writes one copy of a variable in cross-replica context; the others keep
+  /// theirs.
+  Object writeComponent(const Json &statement, const Leaf &target,
+                        const Leaf &given);
   /// What an operation leaves of the value `old`.
-  mlir::Value changedBy(const std::string &operation, const Variable &variable, mlir::Value old, const Leaf &value);
-  void assignCurrent(const std::string &operation, const Variable &variable, const Leaf &value);
+  mlir::Value changedBy(const std::string &operation, const Variable &variable,
+                        mlir::Value old, const Leaf &value);
+  void assignCurrent(const std::string &operation, const Variable &variable,
+                     const Leaf &value);
 
   //===--- Control flow (ControlFlow.cpp) ---------------------------------===//
 
@@ -245,27 +299,37 @@ private:
     std::unique_ptr<mlir::Region> then, otherwise;
     std::vector<std::pair<mlir::Value, mlir::Value>> yields;
     std::vector<mlir::Type> types;
-    /// Which branch each replica takes, if that is known when the program is traced.
+    /// Which branch each replica takes, if that is known when the program is
+    /// traced.
     std::vector<bool> takesThen;
-    /// Leaves that become results when the operation is there, by identity: the numbers of their tensor and of its indices.
+    /// Leaves that become results when the operation is there, by identity: the
+    /// numbers of their tensor and of its indices.
     std::map<uint64_t, std::pair<size_t, size_t>> results;
     /// Leaves of one side that the other does not have, as results.
     std::map<std::pair<bool, uint64_t>, Leaf> ofOneSide;
   };
-  Object mergeLeaves(Branches &branches, const Leaf &then, const Leaf &otherwise);
-  Object mergeDiffering(Branches &branches, const Leaf &then, const Leaf &otherwise);
+  Object mergeLeaves(Branches &branches, const Leaf &then,
+                     const Leaf &otherwise);
+  Object mergeDiffering(Branches &branches, const Leaf &then,
+                        const Leaf &otherwise);
   Leaf giveFrom(Branches &branches, bool fromThen, const Leaf &leaf);
-  Object mergeValues(Branches &branches, mlir::Value then, mlir::Value otherwise);
-  Object mergeBranches(Branches &branches, const Object &then, const Object &otherwise);
-  Object finishIf(mlir::Value condition, Branches &branches, const Object &merged, bool isStatic);
+  Object mergeValues(Branches &branches, mlir::Value then,
+                     mlir::Value otherwise);
+  Object mergeBranches(Branches &branches, const Object &then,
+                       const Object &otherwise);
+  Object finishIf(mlir::Value condition, Branches &branches,
+                  const Object &merged, bool isStatic);
   Leaf tensorIn(mlir::Block &block, const Leaf &leaf);
   /// Whether this replica's number is one of `ids`.
   mlir::Value conditionOf(llvm::ArrayRef<int64_t> ids);
   /// What leaves a sub-graph: tensors of its own.
   Object outputs(const Object &object);
-  Object condUnderTape(const Json &statement, const Leaf &condition, const std::vector<bool> &takesThen);
-  /// What two branches that have both been computed come to: that has a gradient.
-  Object selected(const Leaf &condition, const Object &then, const Object &otherwise, const std::vector<bool> &takesThen);
+  Object condUnderTape(const Json &statement, const Leaf &condition,
+                       const std::vector<bool> &takesThen);
+  /// What two branches that have both been computed come to: that has a
+  /// gradient.
+  Object selected(const Leaf &condition, const Object &then,
+                  const Object &otherwise, const std::vector<bool> &takesThen);
   bool computesOnly(const Json &statements);
   /// Whether statements, or functions in them, write variables.
   static bool writesVariables(const Json &statements);
@@ -277,7 +341,8 @@ private:
   Object whileStatement(const Json &);
   Object whileUnrolled(const Json &statement, int64_t trips);
   /// Nothing if the structure or type of what is carried changes.
-  std::optional<Object> countedLoop(const Json &statement, mlir::Value count, const Object &init);
+  std::optional<Object> countedLoop(const Json &statement, mlir::Value count,
+                                    const Object &init);
   /// With a trip count that is known at run time only.
   Object whileUnderTape(const Json &statement, mlir::Value count);
   void collectNames(const Json &statements, Scope &names);
@@ -307,9 +372,11 @@ private:
   Leaf expandDims(const Leaf &a, const std::vector<int64_t> &axes);
   Leaf broadcastLike(const Leaf &a, const Leaf &like);
   Leaf sumToShapeOf(const Leaf &a, const Leaf &like);
-  Leaf divideBySize(const Leaf &a, const Leaf &of, const std::vector<int64_t> &axes);
+  Leaf divideBySize(const Leaf &a, const Leaf &of,
+                    const std::vector<int64_t> &axes);
   Leaf zerosLike(const Leaf &a);
-  /// Axes in [0, rank), sorted; all of them for null. Refused: others (E_AXIS_RANGE), what is no axis (E_ARG_TYPE).
+  /// Axes in [0, rank), sorted; all of them for null. Refused: others
+  /// (E_AXIS_RANGE), what is no axis (E_ARG_TYPE).
   std::vector<int64_t> axesOf(const Json &axis, int64_t rank);
 
   //===--- Gradients (Gradient.cpp) ---------------------------------------===//
@@ -319,30 +386,38 @@ private:
   using Gradients = std::vector<std::optional<Leaf>>;
   struct TapeEntry {
     std::vector<Leaf> inputs, outputs;
-    /// From the gradients of the outputs to those of the inputs; nothing is zero.
+    /// From the gradients of the outputs to those of the inputs; nothing is
+    /// zero.
     std::function<Gradients(const Gradients &)> backward;
     /// Of each input, the replicas that computed with it; empty if all did.
     std::vector<std::vector<bool>> users;
   };
-  /// A gradient, and which replicas have it: on others what is asked for did not depend on the value.
+  /// A gradient, and which replicas have it: on others what is asked for did
+  /// not depend on the value.
   struct Flow {
     std::optional<Leaf> gradient;
     std::vector<bool> owners;
   };
   using Flows = std::map<uint64_t, Flow>;
-  void addTo(Flow &flow, const std::optional<Leaf> &gradient, const std::vector<bool> &owners);
+  void addTo(Flow &flow, const std::optional<Leaf> &gradient,
+             const std::vector<bool> &owners);
   /// Notes how results came about, if a gradient is being taken.
-  void record(std::vector<Leaf> inputs, std::vector<Leaf> outputs, std::function<Gradients(const Gradients &)> backward,
+  void record(std::vector<Leaf> inputs, std::vector<Leaf> outputs,
+              std::function<Gradients(const Gradients &)> backward,
               std::vector<std::vector<bool>> users = {});
-  std::optional<Leaf> add(const std::optional<Leaf> &a, const std::optional<Leaf> &b);
-  /// From the gradients of what was computed to those of what it was computed from, by the identity of leaves.
+  std::optional<Leaf> add(const std::optional<Leaf> &a,
+                          const std::optional<Leaf> &b);
+  /// From the gradients of what was computed to those of what it was computed
+  /// from, by the identity of leaves.
   void propagate(const std::vector<TapeEntry> &tape, Flows &flows);
   Leaf gradientOf(const Leaf &source, const Flows &flows);
   bool hasGradient(const Leaf &leaf) const;
-  Gradients loopGradient(const Json &statement, mlir::Value count, const Object &init, const std::vector<Leaf> &inputs, size_t carriedCount,
-                         const Gradients &upstream);
+  Gradients loopGradient(const Json &statement, mlir::Value count,
+                         const Object &init, const std::vector<Leaf> &inputs,
+                         size_t carriedCount, const Gradients &upstream);
   /// The replicas that read a part, and ones as its gradient on them.
-  std::pair<Leaf, std::vector<bool>> seedOf(const Leaf &part, const Leaf &whole);
+  std::pair<Leaf, std::vector<bool>> seedOf(const Leaf &part,
+                                            const Leaf &whole);
 
   const Case &one;
   mlir::MLIRContext &context;
@@ -353,7 +428,8 @@ private:
   std::vector<Variable> variables;
   /// Of the gradients that are being taken, from the outermost.
   std::vector<std::vector<TapeEntry> *> tapes;
-  /// Scopes of the case's strategy, and of another one, that the program has entered.
+  /// Scopes of the case's strategy, and of another one, that the program has
+  /// entered.
   int scopeDepth = 0, otherScopeDepth = 0;
   /// The frame whose replica context `save_ctx` has kept.
   std::optional<const Frame *> savedContext;
@@ -362,7 +438,8 @@ private:
   std::optional<std::vector<int64_t>> traced;
   /// In a branch on the replica's number, what replicas meet in.
   std::vector<std::string> *meetings = nullptr;
-  /// Inputs that are the same for all replicas, by the arguments of the program.
+  /// Inputs that are the same for all replicas, by the arguments of the
+  /// program.
   std::map<void *, Tensor> constants;
   uint64_t nextIdentity = 1;
   unsigned line = 0, column = 0;

@@ -1,8 +1,10 @@
 //===- Gradient.cpp - Reverse mode ----------------------------------------===//
 //
-// While the body of a `gradient` statement is executed, operations note how their results came about; then the notes are read
-// backwards. Operations of the adjoint are noted too if a gradient is taken around this one. The rules of all_reduce and
-// all_gather are in ReplicaContext.cpp; through a merge_call nothing flows.
+// While the body of a `gradient` statement is executed, operations note how
+// their results came about; then the notes are read backwards. Operations of
+// the adjoint are noted too if a gradient is taken around this one. The rules
+// of all_reduce and all_gather are in ReplicaContext.cpp; through a merge_call
+// nothing flows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,19 +16,22 @@ using namespace mlir;
 
 namespace lockstep::conformance::driver {
 
-void FrontEnd::record(std::vector<Leaf> inputs, std::vector<Leaf> outputs, std::function<Gradients(const Gradients &)> backward,
+void FrontEnd::record(std::vector<Leaf> inputs, std::vector<Leaf> outputs,
+                      std::function<Gradients(const Gradients &)> backward,
                       std::vector<std::vector<bool>> users) {
   for (std::vector<TapeEntry> *tape : tapes)
     tape->push_back({inputs, outputs, backward, users});
 }
 
-std::optional<Leaf> FrontEnd::add(const std::optional<Leaf> &a, const std::optional<Leaf> &b) {
+std::optional<Leaf> FrontEnd::add(const std::optional<Leaf> &a,
+                                  const std::optional<Leaf> &b) {
   if (!a || !b)
     return a ? a : b;
   return binary(Binary::Add, *a, *b);
 }
 
-void FrontEnd::addTo(Flow &flow, const std::optional<Leaf> &gradient, const std::vector<bool> &owners) {
+void FrontEnd::addTo(Flow &flow, const std::optional<Leaf> &gradient,
+                     const std::vector<bool> &owners) {
   flow.gradient = add(flow.gradient, gradient);
   flow.owners.resize(one.strategy.replicas);
   for (size_t i = 0; i < owners.size(); ++i)
@@ -43,7 +48,9 @@ void FrontEnd::propagate(const std::vector<TapeEntry> &tape, Flows &flows) {
       for (size_t i = 0; i < flow.owners.size(); ++i)
         owners[i] = owners[i] || flow.owners[i];
     }
-    if (llvm::none_of(upstream, [](const std::optional<Leaf> &gradient) { return gradient.has_value(); }))
+    if (llvm::none_of(upstream, [](const std::optional<Leaf> &gradient) {
+          return gradient.has_value();
+        }))
       continue;
     Gradients downstream = entry.backward(upstream);
     for (auto [index, input] : llvm::enumerate(entry.inputs)) {
@@ -57,7 +64,8 @@ void FrontEnd::propagate(const std::vector<TapeEntry> &tape, Flows &flows) {
   }
 }
 
-std::pair<Leaf, std::vector<bool>> FrontEnd::seedOf(const Leaf &part, const Leaf &whole) {
+std::pair<Leaf, std::vector<bool>> FrontEnd::seedOf(const Leaf &part,
+                                                    const Leaf &whole) {
   Leaf seed = fresh(math().filled(part.value, 1));
   std::vector<bool> owners(one.strategy.replicas, true);
   if (!whole.isDiffering())
@@ -67,15 +75,18 @@ std::pair<Leaf, std::vector<bool>> FrontEnd::seedOf(const Leaf &part, const Leaf
     if ((owners[replica] = areSame(other, part)))
       ids.push_back(static_cast<int64_t>(replica));
   auto type = RankedTensorType::get({}, frame->builder.getI1Type());
-  Value isOwner = tensor::FromElementsOp::create(frame->builder, location(), type, conditionOf(ids));
-  return {fresh(math().select(isOwner, seed.value, zerosLike(part).value)), owners};
+  Value isOwner = tensor::FromElementsOp::create(frame->builder, location(),
+                                                 type, conditionOf(ids));
+  return {fresh(math().select(isOwner, seed.value, zerosLike(part).value)),
+          owners};
 }
 
 Leaf FrontEnd::gradientOf(const Leaf &source, const Flows &flows) {
   std::vector<Leaf> parts;
   for (int64_t replica = 0; replica < one.strategy.replicas; ++replica) {
     auto found = flows.find(partOf(source, replica).identity);
-    bool isThere = found != flows.end() && found->second.gradient && found->second.owners[replica];
+    bool isThere = found != flows.end() && found->second.gradient &&
+                   found->second.owners[replica];
     parts.push_back(isThere ? *found->second.gradient : Leaf());
   }
   return ofTraced(differing(std::move(parts)));
@@ -84,7 +95,8 @@ Leaf FrontEnd::gradientOf(const Leaf &source, const Flows &flows) {
 Object FrontEnd::gradientStatement(const Json &statement) {
   std::vector<Leaf> sources;
   for (const Json &name : statement.at("wrt"))
-    forEachLeaf(operand(name), [&](const Leaf &leaf) { sources.push_back(leaf); });
+    forEachLeaf(operand(name),
+                [&](const Leaf &leaf) { sources.push_back(leaf); });
 
   std::vector<TapeEntry> tape;
   tapes.push_back(&tape);
@@ -98,7 +110,8 @@ Object FrontEnd::gradientStatement(const Json &statement) {
     forEachPart(leaf, [&](const Leaf &part) {
       if (part.kind == Leaf::Kind::None)
         refuse("E_ARG_TYPE", "expected a tensor to differentiate, found None");
-      if (!part.isTensor() || !hasGradient(part) || !seeded.insert(part.identity).second)
+      if (!part.isTensor() || !hasGradient(part) ||
+          !seeded.insert(part.identity).second)
         return;
       auto [seed, owners] = seedOf(part, leaf);
       addTo(flows[part.identity], seed, owners);

@@ -1,7 +1,7 @@
 //===- Hazards.cpp - Programs that must be refused ------------------------===//
 //
-// Programs whose replicas do not make the same collectives, or give them what does not fit together; and one whose arguments are
-// not a list.
+// Programs whose replicas do not make the same collectives, or give them what
+// does not fit together; and one whose arguments are not a list.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,10 +16,13 @@ Json tensorOfOnes(std::vector<int64_t> shape, const char *dtype = "f32") {
   int64_t count = 1;
   for (int64_t size : shape)
     count *= size;
-  return {{"dtype", dtype}, {"shape", shape}, {"data", std::vector<int64_t>(count, 1)}};
+  return {{"dtype", dtype},
+          {"shape", shape},
+          {"data", std::vector<int64_t>(count, 1)}};
 }
 
-Json collective(const char *op, const char *value, const char *out, const char *reduceOp = "SUM") {
+Json collective(const char *op, const char *value, const char *out,
+                const char *reduceOp = "SUM") {
   Json statement = {{"op", op}, {"value", value}, {"out", out}};
   if (std::string_view(op) == "all_gather")
     statement["axis"] = 0;
@@ -37,17 +40,22 @@ struct Hazard {
 
 std::vector<Hazard> hazards() {
   Json two = tensorOfOnes({2}), matrix = tensorOfOnes({2, 2});
-  Json sumX = collective("all_reduce", "x", "y"), gatherX = collective("all_gather", "x", "y");
+  Json sumX = collective("all_reduce", "x", "y"),
+       gatherX = collective("all_gather", "x", "y");
   Json sumOther = collective("all_reduce", "other", "z");
   Json nothing = {{"op", "set"}, {"a", "x"}, {"out", "y"}};
   auto both = [](const Json &statement) { return Json::array({statement}); };
   return {
       {"missing", two, two, both(sumX), both(nothing)},
-      {"op_mismatch", two, two, both(sumX), both(collective("all_reduce", "x", "y", "MEAN"))},
+      {"op_mismatch", two, two, both(sumX),
+       both(collective("all_reduce", "x", "y", "MEAN"))},
       {"gather_vs_reduce", two, two, both(sumX), both(gatherX)},
-      {"order_same_shape", two, two, Json::array({sumX, sumOther}), Json::array({sumOther, sumX})},
-      {"order", matrix, matrix, Json::array({sumX, sumOther}), Json::array({sumOther, sumX})},
-      {"order_different_shape", matrix, matrix, Json::array({sumX, sumOther}), Json::array({sumOther, sumX})},
+      {"order_same_shape", two, two, Json::array({sumX, sumOther}),
+       Json::array({sumOther, sumX})},
+      {"order", matrix, matrix, Json::array({sumX, sumOther}),
+       Json::array({sumOther, sumX})},
+      {"order_different_shape", matrix, matrix, Json::array({sumX, sumOther}),
+       Json::array({sumOther, sumX})},
       {"shape", two, tensorOfOnes({1}), both(sumX), {}},
       {"rank", two, matrix, both(sumX), {}},
       {"dtype", two, tensorOfOnes({2}, "i32"), both(sumX), {}},
@@ -60,18 +68,29 @@ std::vector<Hazard> hazards() {
 Json programOf(const Hazard &hazard, Json json) {
   Json body = hazard.first;
   if (!hazard.others.empty())
-    body = Json::array({{{"op", "static_if_replica"}, {"ids", {0}}, {"then", hazard.first}, {"else", hazard.others}}});
+    body = Json::array({{{"op", "static_if_replica"},
+                         {"ids", {0}},
+                         {"then", hazard.first},
+                         {"else", hazard.others}}});
   Json args = {"x", "other"};
-  json["program"] = Json::array({{{"op", "run"}, {"args", args}, {"params", args}, {"fn", body}, {"returns", "y"}, {"out", "r"}}});
-  for (int64_t replica = 0; replica < json.at("replicas").get<int64_t>(); ++replica) {
-    json["inputs"]["x"]["per_replica"].push_back(replica == 0 ? hazard.firstValue : hazard.otherValue);
+  json["program"] = Json::array({{{"op", "run"},
+                                  {"args", args},
+                                  {"params", args},
+                                  {"fn", body},
+                                  {"returns", "y"},
+                                  {"out", "r"}}});
+  for (int64_t replica = 0; replica < json.at("replicas").get<int64_t>();
+       ++replica) {
+    json["inputs"]["x"]["per_replica"].push_back(
+        replica == 0 ? hazard.firstValue : hazard.otherValue);
     json["inputs"]["other"]["per_replica"].push_back(tensorOfOnes({2}));
   }
   json["observe"] = Json::array({"r"});
   return json;
 }
 
-Json observeFirstWorker(const Case &one, const Program &program, const std::vector<RunResult> &runs) {
+Json observeFirstWorker(const Case &one, const Program &program,
+                        const std::vector<RunResult> &runs) {
   return observe(one, program, runs.front(), /*worker=*/0);
 }
 
@@ -82,13 +101,15 @@ std::vector<WayResult> runHazard(const Json &one) {
   for (const Hazard &hazard : hazards())
     if (description == hazard.description)
       return execute(programOf(hazard, one), observeFirstWorker);
-  return {{"front end", runtime::unsupported(fmt::format("unsupported: hazard '{}'", description))}};
+  return {{"front end", runtime::unsupported(fmt::format(
+                            "unsupported: hazard '{}'", description))}};
 }
 
 std::vector<WayResult> runWithArguments(const Json &one) {
   std::string args = one.at("args").get<std::string>();
   if (!args.starts_with("a bare tensor"))
-    return {{"front end", runtime::unsupported(fmt::format("unsupported: arguments '{}'", args))}};
+    return {{"front end", runtime::unsupported(fmt::format(
+                              "unsupported: arguments '{}'", args))}};
   Json json = one;
   json["program"] = Json::array({{{"op", "run"},
                                   {"args", {{"const", tensorOfOnes({})}}},

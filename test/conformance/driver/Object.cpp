@@ -22,16 +22,19 @@ Leaf makeHost(std::vector<Json> values) {
 }
 
 bool areSame(const Leaf &a, const Leaf &b) {
-  return a.kind == b.kind && a.identity == b.identity && a.value == b.value && a.host == b.host && a.component == b.component;
+  return a.kind == b.kind && a.identity == b.identity && a.value == b.value &&
+         a.host == b.host && a.component == b.component;
 }
 
 Leaf partOf(const Leaf &leaf, size_t replica) {
   if (leaf.isDiffering())
     return leaf.ofReplica[replica];
-  return leaf.isHost() && leaf.host.size() > 1 ? makeHost(leaf.host[replica]) : leaf;
+  return leaf.isHost() && leaf.host.size() > 1 ? makeHost(leaf.host[replica])
+                                               : leaf;
 }
 
-void forEachPart(const Leaf &leaf, const std::function<void(const Leaf &)> &visit) {
+void forEachPart(const Leaf &leaf,
+                 const std::function<void(const Leaf &)> &visit) {
   if (!leaf.isDiffering())
     visit(leaf);
   for (const Leaf &part : leaf.ofReplica)
@@ -48,7 +51,8 @@ Leaf mapParts(const Leaf &leaf, const std::function<Leaf(const Leaf &)> &map) {
 }
 
 bool haveSameStructure(const Object &a, const Object &b) {
-  if (a.structure != b.structure || a.items.size() != b.items.size() || a.keys != b.keys)
+  if (a.structure != b.structure || a.items.size() != b.items.size() ||
+      a.keys != b.keys)
     return false;
   for (size_t i = 0; i < a.items.size(); ++i)
     if (!haveSameStructure(a.items[i], b.items[i]))
@@ -56,14 +60,16 @@ bool haveSameStructure(const Object &a, const Object &b) {
   return true;
 }
 
-void forEachLeaf(const Object &object, const std::function<void(const Leaf &)> &visit) {
+void forEachLeaf(const Object &object,
+                 const std::function<void(const Leaf &)> &visit) {
   if (object.isLeaf())
     visit(object.leaf);
   for (const Object &item : object.items)
     forEachLeaf(item, visit);
 }
 
-Object mapLeaves(const Object &object, const std::function<Object(const Leaf &)> &map) {
+Object mapLeaves(const Object &object,
+                 const std::function<Object(const Leaf &)> &map) {
   if (object.isLeaf())
     return map(object.leaf);
   Object result = object;
@@ -72,7 +78,8 @@ Object mapLeaves(const Object &object, const std::function<Object(const Leaf &)>
   return result;
 }
 
-Object mapLeaves(const Object &a, const Object &b, const std::function<Object(const Leaf &, const Leaf &)> &map) {
+Object mapLeaves(const Object &a, const Object &b,
+                 const std::function<Object(const Leaf &, const Leaf &)> &map) {
   if (a.isLeaf())
     return map(a.leaf, b.leaf);
   Object result = a;

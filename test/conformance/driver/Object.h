@@ -1,8 +1,10 @@
 //===- Object.h - What a name of the case language stands for ---*- C++ -*-===//
 //
-// As in Python: a nest of lists, tuples and dictionaries whose leaves are numbers of the host, tensors, variables or nothing.
-// Objects have an identity, since what `run` gives back depends on it: one object on all replicas comes back as itself,
-// different ones as a per-replica value, even if they are equal.
+// As in Python: a nest of lists, tuples and dictionaries whose leaves are
+// numbers of the host, tensors, variables or nothing. Objects have an identity,
+// since what `run` gives back depends on it: one object on all replicas comes
+// back as itself, different ones as a per-replica value, even if they are
+// equal.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +24,8 @@ namespace lockstep::conformance::driver {
 
 struct Frame;
 
-/// How the objects of the replicas relate. In replica context, `Plain` is one object on all replicas and `PerReplica` one on each.
+/// How the objects of the replicas relate. In replica context, `Plain` is one
+/// object on all replicas and `PerReplica` one on each.
 enum class Spread { Plain, PerReplica, Mirrored };
 
 struct Leaf {
@@ -48,17 +51,20 @@ struct Leaf {
   /// Host: one value, or one for each replica.
   std::vector<Json> host;
 
-  /// Where `value` is defined: its type there is T in replica context, and T, per_replica<T> or mirrored<T> in the other.
+  /// Where `value` is defined: its type there is T in replica context, and T,
+  /// per_replica<T> or mirrored<T> in the other.
   Frame *frame = nullptr;
   mlir::Value value, indices;
   std::optional<std::vector<int64_t>> denseShape;
-  /// Of a per-replica or mirrored value, or of a variable: the component of this local replica, a plain object.
+  /// Of a per-replica or mirrored value, or of a variable: the component of
+  /// this local replica, a plain object.
   std::optional<int64_t> component;
 
   /// An index into the program's variables.
   size_t variable = 0;
 
-  /// Differing: of each replica, what it has. A tensor is that on this replica alone; what it is on others nobody reads.
+  /// Differing: of each replica, what it has. A tensor is that on this replica
+  /// alone; what it is on others nobody reads.
   std::vector<Leaf> ofReplica;
 
   /// Mismatch: the message.
@@ -81,7 +87,8 @@ struct Object {
 
   Object() = default;
   Object(Leaf leaf) : leaf(std::move(leaf)) {}
-  Object(Structure structure, std::vector<Object> items) : structure(structure), items(std::move(items)) {}
+  Object(Structure structure, std::vector<Object> items)
+      : structure(structure), items(std::move(items)) {}
   bool isLeaf() const { return structure == Structure::Leaf; }
 };
 
@@ -94,16 +101,21 @@ bool areSame(const Leaf &a, const Leaf &b);
 /// What a replica has of a leaf in which replicas may differ.
 Leaf partOf(const Leaf &leaf, size_t replica);
 /// The leaf itself, or what each replica has of one in which they differ.
-void forEachPart(const Leaf &leaf, const std::function<void(const Leaf &)> &visit);
+void forEachPart(const Leaf &leaf,
+                 const std::function<void(const Leaf &)> &visit);
 Leaf mapParts(const Leaf &leaf, const std::function<Leaf(const Leaf &)> &map);
 
 /// True if lists, tuples and dictionaries nest alike, whatever the leaves are.
 bool haveSameStructure(const Object &a, const Object &b);
-void forEachLeaf(const Object &object, const std::function<void(const Leaf &)> &visit);
-/// The same nest with other leaves, from left to right, dictionaries in the order of their keys.
-Object mapLeaves(const Object &object, const std::function<Object(const Leaf &)> &map);
+void forEachLeaf(const Object &object,
+                 const std::function<void(const Leaf &)> &visit);
+/// The same nest with other leaves, from left to right, dictionaries in the
+/// order of their keys.
+Object mapLeaves(const Object &object,
+                 const std::function<Object(const Leaf &)> &map);
 /// The same for two nests of one structure.
-Object mapLeaves(const Object &a, const Object &b, const std::function<Object(const Leaf &, const Leaf &)> &map);
+Object mapLeaves(const Object &a, const Object &b,
+                 const std::function<Object(const Leaf &, const Leaf &)> &map);
 
 } // namespace lockstep::conformance::driver
 

@@ -8,8 +8,10 @@ namespace {
 
 class Observer {
 public:
-  Observer(const Case &one, const Program &program, const RunResult &result, int64_t worker)
-      : strategy(one.strategy), program(program), result(result), worker(worker) {}
+  Observer(const Case &one, const Program &program, const RunResult &result,
+           int64_t worker)
+      : strategy(one.strategy), program(program), result(result),
+        worker(worker) {}
 
   Json observe(const Object &object) const {
     Json items = Json::array();
@@ -26,28 +28,35 @@ public:
     case Object::Structure::Tuple:
       for (const Object &item : object.items)
         items.push_back(observe(item));
-      return {{object.structure == Object::Structure::List ? "list" : "tuple", std::move(items)}};
+      return {{object.structure == Object::Structure::List ? "list" : "tuple",
+               std::move(items)}};
     }
     return {};
   }
 
   Json components(size_t variable) const {
     Json components = Json::array();
-    for (int64_t i = 0; i < (hasCopies(variable) ? strategy.localReplicas() : 1); ++i)
-      components.push_back(writeTensor(result.variables[variable][replicaOf(i)]));
+    for (int64_t i = 0;
+         i < (hasCopies(variable) ? strategy.localReplicas() : 1); ++i)
+      components.push_back(
+          writeTensor(result.variables[variable][replicaOf(i)]));
     return {{"components", std::move(components)}};
   }
 
 private:
   bool hasCopies(size_t variable) const {
-    return strategy.properties().placement == replica::Placement::Mirrored && program.variables[variable].inScope;
+    return strategy.properties().placement == replica::Placement::Mirrored &&
+           program.variables[variable].inScope;
   }
 
   /// A local replica's number among all.
-  int64_t replicaOf(int64_t local) const { return worker * strategy.localReplicas() + local; }
+  int64_t replicaOf(int64_t local) const {
+    return worker * strategy.localReplicas() + local;
+  }
 
   Json tensorAt(mlir::Value value, int64_t replica) const {
-    const std::vector<Tensor> &values = result.results[program.results.at(value.getAsOpaquePointer())];
+    const std::vector<Tensor> &values =
+        result.results[program.results.at(value.getAsOpaquePointer())];
     return writeTensor(values[values.size() > 1 ? replica : 0]);
   }
 
@@ -60,14 +69,18 @@ private:
     return isObject;
   }
 
-  static Json withoutValue(const Leaf &leaf) { return {{leaf.kind == Leaf::Kind::Operation ? "op" : "none", true}}; }
+  static Json withoutValue(const Leaf &leaf) {
+    return {{leaf.kind == Leaf::Kind::Operation ? "op" : "none", true}};
+  }
 
   /// One replica's object.
   Json objectAt(const Leaf &leaf, int64_t local) const {
     if (leaf.isDiffering())
       return objectAt(leaf.ofReplica[replicaOf(local)], local);
     if (leaf.isVariable())
-      return components(leaf.variable).at("components").at(hasCopies(leaf.variable) ? local : 0);
+      return components(leaf.variable)
+          .at("components")
+          .at(hasCopies(leaf.variable) ? local : 0);
     if (!leaf.isTensor() && !leaf.isHost())
       return withoutValue(leaf);
     if (leaf.isHost())
@@ -75,25 +88,32 @@ private:
     Json tensor = tensorAt(leaf.value, replicaOf(local));
     if (!leaf.isSlices())
       return tensor;
-    Json slices = {{"values", std::move(tensor)}, {"indices", tensorAt(leaf.indices, replicaOf(local))}};
-    slices["dense_shape"] = leaf.denseShape ? writeTensor(makeVector(*leaf.denseShape)) : Json();
+    Json slices = {{"values", std::move(tensor)},
+                   {"indices", tensorAt(leaf.indices, replicaOf(local))}};
+    slices["dense_shape"] =
+        leaf.denseShape ? writeTensor(makeVector(*leaf.denseShape)) : Json();
     return {{"indexed_slices", std::move(slices)}};
   }
 
   Json observe(const Leaf &leaf) const {
     if (leaf.isVariable()) {
       Json copies = components(leaf.variable);
-      return hasCopies(leaf.variable) && !leaf.component ? copies : copies.at("components").at(leaf.component.value_or(0));
+      return hasCopies(leaf.variable) && !leaf.component
+                 ? copies
+                 : copies.at("components").at(leaf.component.value_or(0));
     }
     if (!leaf.isTensor() && !leaf.isHost() && !leaf.isDiffering())
       return withoutValue(leaf);
-    bool isDistributed = leaf.isHost() || leaf.isDiffering() ? !isSharedHere(leaf) : leaf.spread != Spread::Plain;
+    bool isDistributed = leaf.isHost() || leaf.isDiffering()
+                             ? !isSharedHere(leaf)
+                             : leaf.spread != Spread::Plain;
     if (leaf.component || !isDistributed || strategy.localReplicas() == 1)
       return objectAt(leaf, leaf.component.value_or(0));
     Json all = Json::array();
     for (int64_t i = 0; i < strategy.localReplicas(); ++i)
       all.push_back(objectAt(leaf, i));
-    return {{leaf.spread == Spread::Mirrored ? "mirrored" : "per_replica", std::move(all)}};
+    return {{leaf.spread == Spread::Mirrored ? "mirrored" : "per_replica",
+             std::move(all)}};
   }
 
   const Strategy &strategy;
@@ -104,7 +124,8 @@ private:
 
 } // namespace
 
-Json observe(const Case &one, const Program &program, const RunResult &result, int64_t worker) {
+Json observe(const Case &one, const Program &program, const RunResult &result,
+             int64_t worker) {
   Observer observer(one, program, result, worker);
   Json outputs = Json::object(), variables = Json::object();
   for (const auto &[name, object] : program.observed)

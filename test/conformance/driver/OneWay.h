@@ -1,4 +1,5 @@
-//===- OneWay.h - One of the ways in which a program is executed -*- C++ -*-===//
+//===- OneWay.h - One of the ways in which a program is executed -*- C++
+//-*-===//
 
 #ifndef LOCKSTEP_TEST_CONFORMANCE_DRIVER_ONEWAY_H
 #define LOCKSTEP_TEST_CONFORMANCE_DRIVER_ONEWAY_H
@@ -24,7 +25,9 @@ public:
           return mlir::success();
         }) {}
 
-  void add(const std::string &line) { text += (text.empty() ? "" : "\n") + line; }
+  void add(const std::string &line) {
+    text += (text.empty() ? "" : "\n") + line;
+  }
   Diagnosis take() { return {text.empty() ? "failed without an error" : text}; }
 
 private:
@@ -37,19 +40,25 @@ using ArtifactPtr = std::shared_ptr<const runtime::Artifact>;
 /// The results of all runs, or what was wrong with one.
 using Outcome = std::variant<std::vector<RunResult>, Diagnosis>;
 
-/// What replicas cannot do together is refused whether or not it happens in a run, so a program is verified before it is
-/// interpreted; as the user wrote it, not as the verification leaves it.
+/// What replicas cannot do together is refused whether or not it happens in a
+/// run, so a program is verified before it is interpreted; as the user wrote
+/// it, not as the verification leaves it.
 llvm::LogicalResult verifyProgram(const Program &program);
 
-Outcome interpretProgram(const Program &program, int64_t replicas, llvm::ArrayRef<Arguments> runs);
+Outcome interpretProgram(const Program &program, int64_t replicas,
+                         llvm::ArrayRef<Arguments> runs);
 
-std::variant<ArtifactPtr, Diagnosis> compileProgram(const Program &program, bool optimize);
+std::variant<ArtifactPtr, Diagnosis> compileProgram(const Program &program,
+                                                    bool optimize);
 
 /// All replicas and servers together, one run after the other.
-Outcome runTogether(const Program &program, const ArtifactPtr &artifact, unsigned threads, llvm::ArrayRef<Arguments> runs);
+Outcome runTogether(const Program &program, const ArtifactPtr &artifact,
+                    unsigned threads, llvm::ArrayRef<Arguments> runs);
 
-/// Each run is scheduled on some worker; what the variables are is known when all have ended.
-Outcome runOnWorkers(const Program &program, const ArtifactPtr &artifact, unsigned workers, llvm::ArrayRef<Arguments> runs);
+/// Each run is scheduled on some worker; what the variables are is known when
+/// all have ended.
+Outcome runOnWorkers(const Program &program, const ArtifactPtr &artifact,
+                     unsigned workers, llvm::ArrayRef<Arguments> runs);
 
 } // namespace lockstep::conformance::driver
 

@@ -9,8 +9,12 @@ using namespace mlir;
 namespace lockstep::conformance::driver {
 
 static constexpr std::pair<const char *, ProgramHandler> kHandlers[] = {
-    {"training", runTraining},    {"experimental_run_steps_on_iterator", runSteps}, {"hazard", runHazard},
-    {"run", runWithArguments},    {"strategy_attributes", strategyAttributes},      {"variable_init", variableInit},
+    {"training", runTraining},
+    {"experimental_run_steps_on_iterator", runSteps},
+    {"hazard", runHazard},
+    {"run", runWithArguments},
+    {"strategy_attributes", strategyAttributes},
+    {"variable_init", variableInit},
     {"ps_schedule", runSchedule},
 };
 
@@ -23,23 +27,29 @@ ProgramHandler findProgramHandler(const Json &one) {
   return nullptr;
 }
 
-std::vector<WayResult> describeOutcomes(std::vector<WayOutcome> outcomes, const Case &one, const Program &program,
+std::vector<WayResult> describeOutcomes(std::vector<WayOutcome> outcomes,
+                                        const Case &one, const Program &program,
                                         const Describe &describe) {
   std::vector<WayResult> results;
   for (const WayOutcome &way : outcomes) {
     if (const auto *diagnosis = std::get_if<Diagnosis>(&way.outcome))
       results.push_back({way.way, runtime::invalidArgument(diagnosis->text)});
     else
-      results.push_back({way.way, describe(one, program, std::get<std::vector<RunResult>>(way.outcome))});
+      results.push_back(
+          {way.way, describe(one, program,
+                             std::get<std::vector<RunResult>>(way.outcome))});
   }
   return results;
 }
 
-/// The arguments of the program for other inputs, which must fit what it was built for.
-static std::vector<ArgumentBinding> argumentsOf(const Program &program, const std::vector<Input> &inputs) {
+/// The arguments of the program for other inputs, which must fit what it was
+/// built for.
+static std::vector<ArgumentBinding>
+argumentsOf(const Program &program, const std::vector<Input> &inputs) {
   std::vector<ArgumentBinding> arguments;
   for (auto [input, built] : llvm::zip_equal(inputs, program.arguments)) {
-    for (auto [value, first] : llvm::zip_equal(input.values.values, built.values))
+    for (auto [value, first] :
+         llvm::zip_equal(input.values.values, built.values))
       if (value.type.shape != first.type.shape)
         unsupported("runs with inputs of different shapes: '{}'", input.name);
     arguments.push_back({built.name, built.perReplica, input.values.values});
@@ -47,11 +57,15 @@ static std::vector<ArgumentBinding> argumentsOf(const Program &program, const st
   return arguments;
 }
 
-std::vector<WayResult> execute(const Json &withProgram, const Describe &describe, const std::vector<Json> &inputs) {
+std::vector<WayResult> execute(const Json &withProgram,
+                               const Describe &describe,
+                               const std::vector<Json> &inputs) {
   return executeScheduled(withProgram, describe, inputs, {});
 }
 
-std::vector<WayResult> executeScheduled(const Json &withProgram, const Describe &describe, const std::vector<Json> &inputs,
+std::vector<WayResult> executeScheduled(const Json &withProgram,
+                                        const Describe &describe,
+                                        const std::vector<Json> &inputs,
                                         const std::vector<unsigned> &workers) {
   std::unique_ptr<MLIRContext> context = createContext();
   try {
@@ -67,7 +81,8 @@ std::vector<WayResult> executeScheduled(const Json &withProgram, const Describe 
     }
     if (runs.empty())
       runs.push_back(program.arguments);
-    std::vector<WayOutcome> outcomes = executeInAllWays(program, one.strategy.replicas, runs);
+    std::vector<WayOutcome> outcomes =
+        executeInAllWays(program, one.strategy.replicas, runs);
     if (!workers.empty())
       llvm::append_range(outcomes, executeOnWorkers(program, workers, runs));
     return describeOutcomes(std::move(outcomes), one, program, describe);

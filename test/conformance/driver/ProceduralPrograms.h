@@ -1,7 +1,9 @@
 //===- ProceduralPrograms.h - Programs of procedural cases ------*- C++ -*-===//
 //
-// A procedural case names an operation and its parameters. Those that need the compiler have a handler here, which makes a program
-// of any case of its kind and executes it in all ways; `test/conformance/ProceduralCases.h` has those that need none.
+// A procedural case names an operation and its parameters. Those that need the
+// compiler have a handler here, which makes a program of any case of its kind
+// and executes it in all ways; `test/conformance/ProceduralCases.h` has those
+// that need none.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +15,8 @@
 
 namespace lockstep::conformance::driver {
 
-/// What a case comes to in one way: what stands behind "ok" in the case, with several workers a list with that of each; or an error.
+/// What a case comes to in one way: what stands behind "ok" in the case, with
+/// several workers a list with that of each; or an error.
 struct WayResult {
   std::string way;
   runtime::Expected<Json> result;
@@ -25,15 +28,23 @@ using ProgramHandler = std::vector<WayResult> (*)(const Json &one);
 ProgramHandler findProgramHandler(const Json &one);
 
 /// What the case makes of the runs of its program.
-using Describe = std::function<Json(const Case &one, const Program &program, const std::vector<RunResult> &runs)>;
+using Describe = std::function<Json(const Case &one, const Program &program,
+                                    const std::vector<RunResult> &runs)>;
 
-/// Builds a case with a program and executes it once; or, with `inputs`, once for each of them, the inputs of the case replaced.
-std::vector<WayResult> execute(const Json &withProgram, const Describe &describe, const std::vector<Json> &inputs = {});
-/// The same; with `workers`, also with each run scheduled on some worker of a coordinator, for each of these numbers of workers.
-std::vector<WayResult> executeScheduled(const Json &withProgram, const Describe &describe, const std::vector<Json> &inputs,
+/// Builds a case with a program and executes it once; or, with `inputs`, once
+/// for each of them, the inputs of the case replaced.
+std::vector<WayResult> execute(const Json &withProgram,
+                               const Describe &describe,
+                               const std::vector<Json> &inputs = {});
+/// The same; with `workers`, also with each run scheduled on some worker of a
+/// coordinator, for each of these numbers of workers.
+std::vector<WayResult> executeScheduled(const Json &withProgram,
+                                        const Describe &describe,
+                                        const std::vector<Json> &inputs,
                                         const std::vector<unsigned> &workers);
 /// The outcome of each way, described.
-std::vector<WayResult> describeOutcomes(std::vector<WayOutcome> outcomes, const Case &one, const Program &program,
+std::vector<WayResult> describeOutcomes(std::vector<WayOutcome> outcomes,
+                                        const Case &one, const Program &program,
                                         const Describe &describe);
 
 // Training.cpp

@@ -13,13 +13,15 @@
 
 namespace lockstep::conformance::driver {
 
-/// A region of another context that is being filled. It becomes part of its operation when it is complete, since only then are
-/// its operands known: what it uses from outside.
+/// A region of another context that is being filled. It becomes part of its
+/// operation when it is complete, since only then are its operands known: what
+/// it uses from outside.
 struct Frame {
   enum class Kind { Program, Run, Merge, Update, NonSlotUpdate };
 
   Frame(Kind kind, Frame *parent, mlir::MLIRContext *context)
-      : kind(kind), parent(parent), builder(context), region(std::make_unique<mlir::Region>()) {
+      : kind(kind), parent(parent), builder(context),
+        region(std::make_unique<mlir::Region>()) {
     builder.setInsertionPointToEnd(&region->emplaceBlock());
   }
 
@@ -32,11 +34,13 @@ struct Frame {
   std::map<std::pair<void *, const void *>, mlir::Value> arguments;
   /// Merge: arguments that are replica 0's although replicas may differ.
   std::set<void *> ofFirstReplica;
-  /// How new objects of the replicas (or of the copies that are updated) relate.
+  /// How new objects of the replicas (or of the copies that are updated)
+  /// relate.
   Spread fresh = Spread::Plain;
   /// Update: the variable, and its value so far.
   std::optional<size_t> updated;
-  /// Other variables that it has written: what they were before is not what a read finds.
+  /// Other variables that it has written: what they were before is not what a
+  /// read finds.
   std::set<size_t> assigned;
   mlir::Value current;
 
@@ -67,11 +71,13 @@ struct Program {
   std::vector<ArgumentBinding> arguments;
   /// Of a program with an iterator: of each batch, its tensors.
   std::vector<std::vector<ArgumentBinding>> batches;
-  /// The values of the names that are observed; their tensors are results of the program, of these numbers.
+  /// The values of the names that are observed; their tensors are results of
+  /// the program, of these numbers.
   std::vector<std::pair<std::string, Object>> observed;
   std::map<void *, unsigned> results;
   std::vector<Variable> variables;
-  /// What the front end finds wrong with a program that the compiler may have something else against first.
+  /// What the front end finds wrong with a program that the compiler may have
+  /// something else against first.
   std::string error;
 };
 

@@ -32,7 +32,9 @@ static std::vector<Leaf> leavesOf(const Object &object) {
 // all_reduce
 //===----------------------------------------------------------------------===//
 
-std::vector<Leaf> FrontEnd::allReduce(replica::Reduction reduction, const std::vector<Leaf> &leaves, int64_t bytesPerPack) {
+std::vector<Leaf> FrontEnd::allReduce(replica::Reduction reduction,
+                                      const std::vector<Leaf> &leaves,
+                                      int64_t bytesPerPack) {
   if (leaves.empty())
     return {};
   SmallVector<Value> operands;
@@ -41,20 +43,23 @@ std::vector<Leaf> FrontEnd::allReduce(replica::Reduction reduction, const std::v
     operands.push_back(leaf.value);
     types.push_back(reducedType(reduction, leaf.value.getType(), isIdentity()));
   }
-  auto op = replica::AllReduceOp::create(frame->builder, location(), types, reduction, operands, bytesPerPack);
+  auto op = replica::AllReduceOp::create(frame->builder, location(), types,
+                                         reduction, operands, bytesPerPack);
   std::vector<Leaf> results;
   for (Value result : op.getResults())
     results.push_back(fresh(result));
-  // The adjoint is the same reduction of what comes from above; all leaves of one call go back together.
-  record(leaves, results, [this, reduction, results, bytesPerPack](const Gradients &upstream) {
-    std::vector<Leaf> given;
-    for (auto [gradient, result] : llvm::zip_equal(upstream, results))
-      given.push_back(gradient ? *gradient : zerosLike(result));
-    Gradients gradients;
-    for (Leaf &reduced : allReduce(reduction, given, bytesPerPack))
-      gradients.push_back(reduced);
-    return gradients;
-  });
+  // The adjoint is the same reduction of what comes from above; all leaves of
+  // one call go back together.
+  record(leaves, results,
+         [this, reduction, results, bytesPerPack](const Gradients &upstream) {
+           std::vector<Leaf> given;
+           for (auto [gradient, result] : llvm::zip_equal(upstream, results))
+             given.push_back(gradient ? *gradient : zerosLike(result));
+           Gradients gradients;
+           for (Leaf &reduced : allReduce(reduction, given, bytesPerPack))
+             gradients.push_back(reduced);
+           return gradients;
+         });
   return results;
 }
 
@@ -71,12 +76,14 @@ int64_t FrontEnd::checkOptions(const Json &statement) {
       isGood = value.is_number_integer() && value.get<int64_t>() >= 0;
       bytesPerPack = isGood ? value.get<int64_t>() : 0;
     } else if (name == "timeout_seconds") {
-      isGood = value.is_null() || (value.is_number() && value.get<double>() >= 0);
+      isGood =
+          value.is_null() || (value.is_number() && value.get<double>() >= 0);
     } else if (name == "implementation") {
       isGood = value == "AUTO" || value == "RING" || value == "NCCL";
     }
     if (!isGood)
-      refuse("E_OPTION_VALUE", "option '{}': unexpected value {}", name, value.dump());
+      refuse("E_OPTION_VALUE", "option '{}': unexpected value {}", name,
+             value.dump());
   }
   return bytesPerPack;
 }
@@ -101,7 +108,9 @@ Object FrontEnd::allReduceStatement(const Json &statement) {
     if (!leaf.isSlices())
       return reduced[next++];
     auto [values, indices] = gatheredSlices(reduction, leaf);
-    auto op = replica::AllReduceSlicesOp::create(frame->builder, location(), values, indices, reduction, leaf.value, leaf.indices);
+    auto op = replica::AllReduceSlicesOp::create(frame->builder, location(),
+                                                 values, indices, reduction,
+                                                 leaf.value, leaf.indices);
     Leaf result = fresh(op.getAllValues());
     result.indices = op.getAllIndices();
     result.denseShape = leaf.denseShape;
@@ -113,7 +122,8 @@ Object FrontEnd::allReduceStatement(const Json &statement) {
 // all_gather
 //===----------------------------------------------------------------------===//
 
-Leaf FrontEnd::gatherGradient(const Leaf &operand, const Leaf &upstream, int64_t axis) {
+Leaf FrontEnd::gatherGradient(const Leaf &operand, const Leaf &upstream,
+                              int64_t axis) {
   Leaf total = allReduce(replica::Reduction::Sum, {upstream}, 0).front();
   if (!hasSeveralReplicas())
     return total;
@@ -121,25 +131,35 @@ Leaf FrontEnd::gatherGradient(const Leaf &operand, const Leaf &upstream, int64_t
   auto type = mlir::cast<RankedTensorType>(operand.value.getType());
   OpBuilder &builder = frame->builder;
   Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
-  Value id = replica::IdOp::create(builder, location(), RankedTensorType::get({}, i32));
+  Value id = replica::IdOp::create(builder, location(),
+                                   RankedTensorType::get({}, i32));
   Value count = math().size(operand.value, axis), offset;
   if (!type.isDynamicDim(axis)) {
-    offset = arith::MulIOp::create(builder, location(), math().toIndex(id), count);
+    offset =
+        arith::MulIOp::create(builder, location(), math().toIndex(id), count);
   } else {
     int64_t replicas = one.strategy.replicas;
     Value own = math().expandDims(math().toTensor(count), {0});
-    Value sizes = replica::AllGatherOp::create(builder, location(), TypeRange(RankedTensorType::get({replicas}, i64)), ValueRange(own), 0)
+    Value sizes = replica::AllGatherOp::create(
+                      builder, location(),
+                      TypeRange(RankedTensorType::get({replicas}, i64)),
+                      ValueRange(own), 0)
                       .getResult(0);
-    SmallVector<int32_t> ids = llvm::to_vector(llvm::seq<int32_t>(0, static_cast<int32_t>(replicas)));
-    auto numbers = DenseElementsAttr::get(RankedTensorType::get({replicas}, i32), ArrayRef<int32_t>(ids));
-    Value isLower = math().binary(Binary::Less, arith::ConstantOp::create(builder, location(), numbers), id);
+    SmallVector<int32_t> ids =
+        llvm::to_vector(llvm::seq<int32_t>(0, static_cast<int32_t>(replicas)));
+    auto numbers = DenseElementsAttr::get(
+        RankedTensorType::get({replicas}, i32), ArrayRef<int32_t>(ids));
+    Value isLower = math().binary(
+        Binary::Less, arith::ConstantOp::create(builder, location(), numbers),
+        id);
     Value lower = math().binary(Binary::Mul, math().cast(isLower, i64), sizes);
     offset = math().toIndex(math().reduceSum(lower, {0}));
   }
   return fresh(math().slice(type, total.value, axis, offset, count));
 }
 
-std::vector<Leaf> FrontEnd::allGather(const std::vector<Leaf> &leaves, int64_t axis) {
+std::vector<Leaf> FrontEnd::allGather(const std::vector<Leaf> &leaves,
+                                      int64_t axis) {
   if (leaves.empty())
     return {};
   SmallVector<Value> operands;
@@ -147,14 +167,18 @@ std::vector<Leaf> FrontEnd::allGather(const std::vector<Leaf> &leaves, int64_t a
   for (const Leaf &leaf : leaves) {
     operands.push_back(leaf.value);
     auto type = dyn_cast<RankedTensorType>(leaf.value.getType());
-    types.push_back(type ? Type(gatheredType(type, axis)) : leaf.value.getType());
+    types.push_back(type ? Type(gatheredType(type, axis))
+                         : leaf.value.getType());
   }
-  auto op = replica::AllGatherOp::create(frame->builder, location(), types, operands, axis);
+  auto op = replica::AllGatherOp::create(frame->builder, location(), types,
+                                         operands, axis);
   std::vector<Leaf> results;
   for (auto [leaf, value] : llvm::zip_equal(leaves, op.getResults())) {
     results.push_back(fresh(value));
     record({leaf}, {results.back()},
-           [this, operand = leaf, axis](const Gradients &upstream) { return Gradients{gatherGradient(operand, *upstream.front(), axis)}; });
+           [this, operand = leaf, axis](const Gradients &upstream) {
+             return Gradients{gatherGradient(operand, *upstream.front(), axis)};
+           });
   }
   return results;
 }
@@ -187,7 +211,9 @@ Object FrontEnd::allGatherStatement(const Json &statement) {
 // merge_call and the context itself
 //===----------------------------------------------------------------------===//
 
-Object FrontEnd::mergeCall(const std::vector<Object> &arguments, const std::function<Object(std::vector<Object>)> &body) {
+Object
+FrontEnd::mergeCall(const std::vector<Object> &arguments,
+                    const std::function<Object(std::vector<Object>)> &body) {
   Frame &inner = open(Frame::Kind::Merge);
   std::vector<Object> entered;
   for (const Object &argument : arguments)
@@ -197,9 +223,13 @@ Object FrontEnd::mergeCall(const std::vector<Object> &arguments, const std::func
   Object returned = body(std::move(entered));
   tapes = std::move(outerTapes);
   close(inner);
-  return finish(inner, returned, replica::MergeCallOp::getOperationName(), {}, {}, [](Type type, Spread spread) {
-    return std::pair<Type, Spread>(replica::getComponent(type), spread == Spread::Plain ? Spread::Plain : Spread::PerReplica);
-  });
+  return finish(inner, returned, replica::MergeCallOp::getOperationName(), {},
+                {}, [](Type type, Spread spread) {
+                  return std::pair<Type, Spread>(replica::getComponent(type),
+                                                 spread == Spread::Plain
+                                                     ? Spread::Plain
+                                                     : Spread::PerReplica);
+                });
 }
 
 Object FrontEnd::mergeCallStatement(const Json &statement) {
@@ -208,7 +238,9 @@ Object FrontEnd::mergeCallStatement(const Json &statement) {
   for (const Object &argument : arguments)
     forEachLeaf(argument, [&](const Leaf &leaf) { leaves.push_back(leaf); });
   requireReplicaContext(statement, leaves);
-  auto body = [&](std::vector<Object> inside) { return call(statement, "fn", std::move(inside)); };
+  auto body = [&](std::vector<Object> inside) {
+    return call(statement, "fn", std::move(inside));
+  };
   return isDefaultContext() ? body(arguments) : mergeCall(arguments, body);
 }
 
@@ -237,6 +269,8 @@ Object FrontEnd::requireReplicaContextStatement(const Json &statement) {
   return makeHost(true);
 }
 
-Object FrontEnd::inCrossReplicaContextStatement(const Json &) { return makeHost(!isReplicaContext() && !isOutside()); }
+Object FrontEnd::inCrossReplicaContextStatement(const Json &) {
+  return makeHost(!isReplicaContext() && !isOutside());
+}
 
 } // namespace lockstep::conformance::driver

@@ -42,7 +42,8 @@ static std::string printed(ModuleOp module) {
 
 static void runProgram(const Json &json, Json &verdict, bool withIr) {
   Expectation expectation(json);
-  auto judge = [&](const std::string &way, const std::optional<std::string> &reason) {
+  auto judge = [&](const std::string &way,
+                   const std::optional<std::string> &reason) {
     if (reason)
       addReason(verdict, way + ": " + *reason);
   };
@@ -58,14 +59,17 @@ static void runProgram(const Json &json, Json &verdict, bool withIr) {
     Program program = frontEnd.build();
     if (withIr)
       verdict["ir"] = printed(*program.module);
-    for (const WayOutcome &way : executeInAllWays(program, one.strategy.replicas)) {
+    for (const WayOutcome &way :
+         executeInAllWays(program, one.strategy.replicas)) {
       if (const auto *diagnosis = std::get_if<Diagnosis>(&way.outcome)) {
         diagnose(way.way, diagnosis->text);
         continue;
       }
       std::vector<Json> observed;
       for (int64_t worker = 0; worker < one.strategy.workers; ++worker)
-        observed.push_back(observe(one, program, std::get<std::vector<RunResult>>(way.outcome).front(), worker));
+        observed.push_back(observe(
+            one, program, std::get<std::vector<RunResult>>(way.outcome).front(),
+            worker));
       verdict["ways"][way.way] = {{"observed", observed}};
       judge(way.way, expectation.judgeObservations(observed));
     }
@@ -76,7 +80,9 @@ static void runProgram(const Json &json, Json &verdict, bool withIr) {
 
 static void runHandler(ProgramHandler handler, const Json &one, Json &verdict) {
   for (const WayResult &way : handler(one)) {
-    verdict["ways"][way.way] = way.result ? Json{{"observed", *way.result}} : Json{{"diagnostic", way.result.status().message()}};
+    verdict["ways"][way.way] =
+        way.result ? Json{{"observed", *way.result}}
+                   : Json{{"diagnostic", way.result.status().message()}};
     if (runtime::Status status = judgeProcedural(one, way.result); !status.ok())
       addReason(verdict, way.way + ": " + status.message());
   }

@@ -12,8 +12,9 @@ namespace lockstep::conformance::driver {
 
 namespace {
 
-/// The step of these cases: `l = reduce_sum(x); v(SUM).assign_add(l)`, whose `l` is an output with every reduction there is. A
-/// string that each replica sets, "hello", is one of all replicas, since they are equal.
+/// The step of these cases: `l = reduce_sum(x); v(SUM).assign_add(l)`, whose
+/// `l` is an output with every reduction there is. A string that each replica
+/// sets, "hello", is one of all replicas, since they are equal.
 constexpr const char *kModule = R"(
 replica.strategy @strategy {{kind = #replica.kind<{kind}>, replicas = {replicas} : i64}}
 replica.variable @v : tensor<f32> {{aggregation = #replica.aggregation<sum>, initial = dense<0.0> : tensor<f32>}}
@@ -36,12 +37,14 @@ replica.program @main(%batches: !replica.iterator<tensor<{rows}xf32>> {{replica.
   replica.return %0, %1, %2, %3 : tensor<f32>, tensor<f32>, tensor<f32>, !replica.per_replica<tensor<f32>>
 }}
 )";
-constexpr const char *kOutputs[] = {"rep_mean", "rep_sum", "cross_mean", "cross_none"};
+constexpr const char *kOutputs[] = {"rep_mean", "rep_sum", "cross_mean",
+                                    "cross_none"};
 
 /// The floats 0, 1, 2, ... in batches, cut up for the replicas.
 struct Data {
   std::vector<std::vector<ArgumentBinding>> batches;
-  /// Rows that replicas have at most, and whether that is what all of them have.
+  /// Rows that replicas have at most, and whether that is what all of them
+  /// have.
   uint64_t mostRows = 0;
   bool isEven = true;
 };
@@ -53,7 +56,8 @@ Tensor countedFrom(uint64_t first, uint64_t count) {
   return readTensor({{"dtype", "f32"}, {"shape", {count}}, {"data", data}});
 }
 
-/// Without a data set, any with as many batches as the note says: "dataset has 6 steps".
+/// Without a data set, any with as many batches as the note says: "dataset has
+/// 6 steps".
 Data dataOf(const Json &json, unsigned replicas) {
   runtime::DistributionOptions options;
   options.replicasPerWorker = replicas;
@@ -65,7 +69,8 @@ Data dataOf(const Json &json, unsigned replicas) {
   } else {
     std::string note = json.at("note").get<std::string>();
     options.globalBatch = replicas;
-    options.rows = replicas * std::stoull(note.substr(note.find_first_of("0123456789")));
+    options.rows =
+        replicas * std::stoull(note.substr(note.find_first_of("0123456789")));
   }
   auto distribution = runtime::Distribution::create(options);
   if (!distribution)
@@ -85,25 +90,34 @@ Data dataOf(const Json &json, unsigned replicas) {
   return data;
 }
 
-Program programOf(const Json &json, const Strategy &strategy, MLIRContext &context) {
+Program programOf(const Json &json, const Strategy &strategy,
+                  MLIRContext &context) {
   Data data = dataOf(json, static_cast<unsigned>(strategy.replicas));
-  std::string text =
-      fmt::format(kModule, fmt::arg("kind", replica::stringifyKind(strategy.kind).str()), fmt::arg("replicas", strategy.replicas),
-                  fmt::arg("iterations", json.value("iterations", 1)), fmt::arg("rows", data.isEven ? std::to_string(data.mostRows) : "?"),
-                  fmt::arg("bounds", data.isEven ? "" : fmt::format(", replica.bounds = array<i64: {}>", data.mostRows)));
+  std::string text = fmt::format(
+      kModule, fmt::arg("kind", replica::stringifyKind(strategy.kind).str()),
+      fmt::arg("replicas", strategy.replicas),
+      fmt::arg("iterations", json.value("iterations", 1)),
+      fmt::arg("rows", data.isEven ? std::to_string(data.mostRows) : "?"),
+      fmt::arg("bounds", data.isEven
+                             ? ""
+                             : fmt::format(", replica.bounds = array<i64: {}>",
+                                           data.mostRows)));
   Program program;
-  program.module =
-      parseSourceString<ModuleOp>(text, ParserConfig(&context, /*verifyAfterParse=*/false), json.at("name").get<std::string>());
+  program.module = parseSourceString<ModuleOp>(
+      text, ParserConfig(&context, /*verifyAfterParse=*/false),
+      json.at("name").get<std::string>());
   if (!program.module)
     throw CaseError("the module of run_steps does not parse");
   program.batches = std::move(data.batches);
   auto op = *program.module->getOps<replica::ProgramOp>().begin();
-  for (auto [index, value] : llvm::enumerate(op.getBody().front().getTerminator()->getOperands()))
+  for (auto [index, value] :
+       llvm::enumerate(op.getBody().front().getTerminator()->getOperands()))
     program.results[value.getAsOpaquePointer()] = static_cast<unsigned>(index);
   Variable v;
   v.symbol = "v";
   v.spec.name = "v";
-  v.spec.initial = readTensor({{"dtype", "f32"}, {"shape", Json::array()}, {"data", {0.0}}});
+  v.spec.initial =
+      readTensor({{"dtype", "f32"}, {"shape", Json::array()}, {"data", {0.0}}});
   v.spec.aggregation = replica::Aggregation::Sum;
   v.type = toType(&context, v.spec.initial);
   program.variables.push_back(std::move(v));
@@ -114,14 +128,18 @@ Json describeRun(const Case &one, const RunResult &run) {
   Json outputs = Json::object(), copies = Json::array();
   for (auto [name, values] : llvm::zip_equal(kOutputs, run.results)) {
     // A value of each replica, or one for all of them.
-    size_t count = std::string_view(name) == "cross_none" ? one.strategy.replicas : 1;
+    size_t count =
+        std::string_view(name) == "cross_none" ? one.strategy.replicas : 1;
     for (size_t i = 0; i < count; ++i)
       outputs[name].push_back(writeTensor(values.at(i)));
   }
-  bool hasCopies = one.strategy.properties().placement == replica::Placement::Mirrored;
+  bool hasCopies =
+      one.strategy.properties().placement == replica::Placement::Mirrored;
   for (int64_t i = 0; i < (hasCopies ? one.strategy.replicas : 1); ++i)
     copies.push_back(writeTensor(run.variables.at(0).at(i)).at("data").at(0));
-  return {{"last_step_outputs", outputs}, {"non_tensor_outputs", run.constants}, {"v", copies}};
+  return {{"last_step_outputs", outputs},
+          {"non_tensor_outputs", run.constants},
+          {"v", copies}};
 }
 
 } // namespace
@@ -133,8 +151,12 @@ std::vector<WayResult> runSteps(const Json &json) {
     one.name = json.at("name").get<std::string>();
     one.strategy = readStrategy(json.at("strategy"));
     Program program = programOf(json, one.strategy, *context);
-    auto describe = [](const Case &one, const Program &, const std::vector<RunResult> &runs) { return describeRun(one, runs.front()); };
-    return describeOutcomes(executeInAllWays(program, one.strategy.replicas), one, program, describe);
+    auto describe = [](const Case &one, const Program &,
+                       const std::vector<RunResult> &runs) {
+      return describeRun(one, runs.front());
+    };
+    return describeOutcomes(executeInAllWays(program, one.strategy.replicas),
+                            one, program, describe);
   } catch (const CaseError &error) {
     return {{"front end", runtime::invalidArgument(error.what())}};
   }

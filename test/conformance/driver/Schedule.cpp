@@ -1,12 +1,15 @@
 //===- Schedule.cpp - Steps that a coordinator schedules ------------------===//
 //
-// The steps of such a case are told in a line, of which one part is a statement after the other and the last one what is fetched:
+// The steps of such a case are told in a line, of which one part is a statement
+// after the other and the last one what is fetched:
 //
-//   k=1..4: n+=k; all_reduce(SUM,2k); all_gather([k]); w+=k*ones; returns (reduce SUM, reduce MEAN axis0, gather)
+//   k=1..4: n+=k; all_reduce(SUM,2k); all_gather([k]); w+=k*ones;
+//   returns (reduce SUM, reduce MEAN axis0, gather)
 //
-// A step is one scheduled function, for one value of k each. Its amounts are products of a number, k and `ones`, which have the shape of
-// the variable. What is returned are reductions over replicas of what was reduced before, those with an axis and gathers of what was
-// gathered.
+// A step is one scheduled function, for one value of k each. Its amounts are
+// products of a number, k and `ones`, which have the shape of the variable.
+// What is returned are reductions over replicas of what was reduced before,
+// those with an axis and gathers of what was gathered.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,20 +43,28 @@ std::vector<std::string> split(const std::string &text, char separator) {
 
 class ScheduledCase {
 public:
-  explicit ScheduledCase(const Json &json) : json(json), wanted(json.at("expected").at("ok")) { parse(); }
+  explicit ScheduledCase(const Json &json)
+      : json(json), wanted(json.at("expected").at("ok")) {
+    parse();
+  }
 
   Json withProgram() const;
   /// Of every step.
   std::vector<Json> inputs() const;
-  Json describe(const Case &one, const Program &program, const std::vector<RunResult> &runs) const;
+  Json describe(const Case &one, const Program &program,
+                const std::vector<RunResult> &runs) const;
 
 private:
   void parse();
   void parseStatement(const std::string &text);
   std::string amount(const std::string &text, const std::string &variable = "");
   void parseReturn(const std::string &text);
-  int64_t elementsOf(const std::string &variable) const { return static_cast<int64_t>(wanted.at(variable).size()); }
-  bool isScalar(const std::string &variable) const { return wanted.at(variable).is_number(); }
+  int64_t elementsOf(const std::string &variable) const {
+    return static_cast<int64_t>(wanted.at(variable).size());
+  }
+  bool isScalar(const std::string &variable) const {
+    return wanted.at(variable).is_number();
+  }
   Json initialOf(const std::string &variable) const;
 
   const Json &json;
@@ -67,7 +78,8 @@ private:
   std::vector<std::string> fetched;
 };
 
-Json tensorOf(std::vector<int64_t> shape, const std::function<double(int64_t)> &element) {
+Json tensorOf(std::vector<int64_t> shape,
+              const std::function<double(int64_t)> &element) {
   int64_t count = 1;
   for (int64_t size : shape)
     count *= size;
@@ -82,7 +94,9 @@ void ScheduledCase::parse() {
   static const std::regex header(R"((\w+)=(-?\d+)\.\.(-?\d+): *(.*))");
   std::smatch match;
   if (!std::regex_match(text, match, header))
-    throw CaseError("expected steps as in 'k=1..4: n+=k; returns (...)', found '" + text + "'");
+    throw CaseError(
+        "expected steps as in 'k=1..4: n+=k; returns (...)', found '" + text +
+        "'");
   counter = match[1];
   first = std::stoll(match[2]);
   last = std::stoll(match[3]);
@@ -91,41 +105,60 @@ void ScheduledCase::parse() {
 }
 
 void ScheduledCase::parseStatement(const std::string &text) {
-  static const std::regex update(R"((\w+) *([+-])= *(.*))"), reduce(R"(all_reduce\( *(\w+) *, *(.*)\))"),
+  static const std::regex update(R"((\w+) *([+-])= *(.*))"),
+      reduce(R"(all_reduce\( *(\w+) *, *(.*)\))"),
       gather(R"(all_gather\( *\[(.*)\] *\))"), returns(R"(returns *\((.*)\))");
   std::smatch match;
   if (std::regex_match(text, match, update)) {
     std::string name = match[1];
     if (!llvm::is_contained(variables, name))
       variables.push_back(name);
-    body.perform(match[2] == "+" ? "assign_add" : "assign_sub", {{"var", name}, {"value", amount(match[3], name)}});
+    body.perform(match[2] == "+" ? "assign_add" : "assign_sub",
+                 {{"var", name}, {"value", amount(match[3], name)}});
   } else if (std::regex_match(text, match, reduce)) {
-    reduced = body.add("all_reduce", {{"reduce_op", match[1].str()}, {"value", amount(match[2])}});
+    reduced = body.add("all_reduce", {{"reduce_op", match[1].str()},
+                                      {"value", amount(match[2])}});
   } else if (std::regex_match(text, match, gather)) {
-    std::string row = body.add("expand_dims", {{"a", amount(match[1])}, {"axis", 0}});
+    std::string row =
+        body.add("expand_dims", {{"a", amount(match[1])}, {"axis", 0}});
     gathered = body.add("all_gather", {{"value", row}, {"axis", 0}});
   } else if (std::regex_match(text, match, returns)) {
     for (const std::string &part : split(match[1], ','))
       parseReturn(part);
   } else {
-    throw CaseError("expected an update, a reduction, a gather or 'returns (...)', found '" + text + "'");
+    throw CaseError("expected an update, a reduction, a gather or 'returns "
+                    "(...)', found '" +
+                    text + "'");
   }
 }
 
-/// The name of a product of a number, the counter and ones: "2k", "3", "k*ones".
-std::string ScheduledCase::amount(const std::string &text, const std::string &variable) {
-  std::regex product(R"((\d+(?:\.\d+)?)? *\*? *()" + counter + R"()?( *\* *ones)?)");
+/// The name of a product of a number, the counter and ones: "2k", "3",
+/// "k*ones".
+std::string ScheduledCase::amount(const std::string &text,
+                                  const std::string &variable) {
+  std::regex product(R"((\d+(?:\.\d+)?)? *\*? *()" + counter +
+                     R"()?( *\* *ones)?)");
   std::smatch match;
   if (text.empty() || !std::regex_match(text, match, product))
-    throw CaseError("expected a product of a number, '" + counter + "' and 'ones', found '" + text + "'");
+    throw CaseError("expected a product of a number, '" + counter +
+                    "' and 'ones', found '" + text + "'");
   double factor = match[1].matched ? std::stod(match[1]) : 1;
-  std::string value = match[2].matched ? counter : body.add("set", {{"a", {{"const", tensorOf({}, [](int64_t) { return 1; })}}}});
+  std::string value =
+      match[2].matched
+          ? counter
+          : body.add(
+                "set",
+                {{"a", {{"const", tensorOf({}, [](int64_t) { return 1; })}}}});
   if (factor != 1)
     value = body.scaled(value, factor);
   if (match[3].matched && variable.empty())
-    throw CaseError("expected a variable that says how many 'ones' there are, found '" + text + "'");
+    throw CaseError(
+        "expected a variable that says how many 'ones' there are, found '" +
+        text + "'");
   if (match[3].matched && !isScalar(variable))
-    value = body.binary("mul", value, {{"const", tensorOf({elementsOf(variable)}, [](int64_t) { return 1; })}});
+    value = body.binary("mul", value,
+                        {{"const", tensorOf({elementsOf(variable)},
+                                            [](int64_t) { return 1; })}});
   return value;
 }
 
@@ -134,39 +167,51 @@ void ScheduledCase::parseReturn(const std::string &text) {
   std::smatch match;
   auto require = [&](const std::string &name) {
     if (name.empty())
-      throw CaseError("expected something to return before '" + text + "', found none");
+      throw CaseError("expected something to return before '" + text +
+                      "', found none");
     return name;
   };
   if (text == "gather")
-    fetched.push_back(outside.add("gather", {{"value", require(gathered)}, {"axis", 0}}));
+    fetched.push_back(
+        outside.add("gather", {{"value", require(gathered)}, {"axis", 0}}));
   else if (std::regex_match(text, match, reduce))
-    fetched.push_back(outside.add("reduce", {{"reduce_op", match[1].str()},
-                                             {"value", require(match[2].matched ? gathered : reduced)},
-                                             {"axis", match[2].matched ? Json(std::stoll(match[3])) : Json()}}));
+    fetched.push_back(outside.add(
+        "reduce",
+        {{"reduce_op", match[1].str()},
+         {"value", require(match[2].matched ? gathered : reduced)},
+         {"axis", match[2].matched ? Json(std::stoll(match[3])) : Json()}}));
   else
-    throw CaseError("expected 'reduce OP', 'reduce OP axisN' or 'gather', found '" + text + "'");
+    throw CaseError(
+        "expected 'reduce OP', 'reduce OP axisN' or 'gather', found '" + text +
+        "'");
 }
 
-/// Cases tell what variables are in the end: before the first step they are 0, or 0, 1, 2, ...
+/// Cases tell what variables are in the end: before the first step they are 0,
+/// or 0, 1, 2, ...
 Json ScheduledCase::initialOf(const std::string &variable) const {
   if (isScalar(variable))
     return tensorOf({}, [](int64_t) { return 0; });
-  return tensorOf({elementsOf(variable)}, [](int64_t i) { return static_cast<double>(i); });
+  return tensorOf({elementsOf(variable)},
+                  [](int64_t i) { return static_cast<double>(i); });
 }
 
 Json ScheduledCase::withProgram() const {
   Json result = json;
-  result["strategy"] = {{"kind", "parameter_server"}, {"replicas", 1}, {"servers", json.at("num_ps")}};
+  result["strategy"] = {{"kind", "parameter_server"},
+                        {"replicas", 1},
+                        {"servers", json.at("num_ps")}};
   result["variables"] = Json::array();
   for (const std::string &name : variables)
     result["variables"].push_back({{"name", name}, {"init", initialOf(name)}});
   Statements replica = body;
-  std::string id = replica.add("replica_id", Json::object()), count = replica.add("num_replicas", Json::object());
+  std::string id = replica.add("replica_id", Json::object()),
+              count = replica.add("num_replicas", Json::object());
   std::vector<std::string> returned = {id, count};
   for (const std::string &name : {reduced, gathered})
     if (!name.empty())
       returned.push_back(name);
-  Json run = {{"op", "run"},         {"args", {counter}}, {"params", {counter}}, {"fn", replica.statements()},
+  Json run = {{"op", "run"},         {"args", {counter}},
+              {"params", {counter}}, {"fn", replica.statements()},
               {"returns", returned}, {"out", returned}};
   result["program"] = Json::array({run});
   for (const Json &statement : outside.statements())
@@ -181,7 +226,10 @@ Json ScheduledCase::withProgram() const {
 std::vector<Json> ScheduledCase::inputs() const {
   std::vector<Json> steps;
   for (int64_t k = first; k <= last; ++k)
-    steps.push_back({{counter, {{"per_replica", Json::array({tensorOf({}, [&](int64_t) { return static_cast<double>(k); })})}}}});
+    steps.push_back(
+        {{counter, {{"per_replica", Json::array({tensorOf({}, [&](int64_t) {
+                       return static_cast<double>(k);
+                     })})}}}});
   return steps;
 }
 
@@ -197,7 +245,8 @@ Json elementsOfValue(const Json &value) {
   throw CaseError("expected a tensor, found " + value.dump());
 }
 
-Json ScheduledCase::describe(const Case &one, const Program &program, const std::vector<RunResult> &runs) const {
+Json ScheduledCase::describe(const Case &one, const Program &program,
+                             const std::vector<RunResult> &runs) const {
   Json result = {{"fetched", Json::array()}};
   Json observed;
   for (const RunResult &run : runs) {
@@ -213,7 +262,10 @@ Json ScheduledCase::describe(const Case &one, const Program &program, const std:
   if (wanted.contains("replica_id_and_n")) {
     result["replica_id_and_n"] = Json::array();
     for (size_t i = 0; i < 2; ++i)
-      result["replica_id_and_n"].push_back(elementsOfValue(observed.at("outputs").at(one.observe.at(fetched.size() + i))).at(0));
+      result["replica_id_and_n"].push_back(
+          elementsOfValue(
+              observed.at("outputs").at(one.observe.at(fetched.size() + i)))
+              .at(0));
   }
   return result;
 }
@@ -223,12 +275,16 @@ Json ScheduledCase::describe(const Case &one, const Program &program, const std:
 std::vector<WayResult> runSchedule(const Json &json) {
   try {
     ScheduledCase scheduled(json);
-    auto describe = [&](const Case &one, const Program &program, const std::vector<RunResult> &runs) {
+    auto describe = [&](const Case &one, const Program &program,
+                        const std::vector<RunResult> &runs) {
       return scheduled.describe(one, program, runs);
     };
     // One worker, those of the case, and more of them than there are steps.
-    std::vector<unsigned> workers = {1, json.at("workers").get<unsigned>(), static_cast<unsigned>(scheduled.inputs().size()) + 1};
-    return executeScheduled(scheduled.withProgram(), describe, scheduled.inputs(), workers);
+    std::vector<unsigned> workers = {
+        1, json.at("workers").get<unsigned>(),
+        static_cast<unsigned>(scheduled.inputs().size()) + 1};
+    return executeScheduled(scheduled.withProgram(), describe,
+                            scheduled.inputs(), workers);
   } catch (const CaseError &error) {
     return {{"front end", runtime::invalidArgument(error.what())}};
   }

@@ -26,33 +26,45 @@ std::optional<Json> FrontEnd::initialValueOf(const Json &init) {
     return init;
   if (init.is_object() && init.contains("const"))
     return init.at("const");
-  const Object *object = init.is_string() ? find(init.get<std::string>()) : nullptr;
+  const Object *object =
+      init.is_string() ? find(init.get<std::string>()) : nullptr;
   Object value = object ? *object : operand(init);
   if (value.isLeaf() && value.leaf.isHost() && value.leaf.host.size() == 1) {
     const Json &number = value.leaf.host.front();
-    const char *type = number.is_boolean() ? "bool" : number.is_number_integer() ? "i32" : "f32";
+    const char *type = number.is_boolean()          ? "bool"
+                       : number.is_number_integer() ? "i32"
+                                                    : "f32";
     return Json{{"dtype", type}, {"shape", Json::array()}, {"data", {number}}};
   }
   if (value.isLeaf() && value.leaf.isTensor())
-    if (auto constant = constants.find(value.leaf.value.getAsOpaquePointer()); constant != constants.end())
+    if (auto constant = constants.find(value.leaf.value.getAsOpaquePointer());
+        constant != constants.end())
       return writeTensor(constant->second);
   return std::nullopt;
 }
 
 void FrontEnd::initialize(const Variable &variable, const Leaf &value) {
   auto assign = [&](const Leaf &initial) {
-    replica::AssignOp::create(frame->builder, location(), variable.symbol, localize(initial, *frame).value);
+    replica::AssignOp::create(frame->builder, location(), variable.symbol,
+                              localize(initial, *frame).value);
     return Object();
   };
   if (!isReplicaContext() || !hasSeveralReplicas()) {
-    // Copies that differ are each assigned by their replica: all together they would share the value out.
-    hasOwnCopies(variable) && !isReplicaContext() ? run([&] { return assign(value); }) : assign(value);
+    // Copies that differ are each assigned by their replica: all together they
+    // would share the value out.
+    hasOwnCopies(variable) && !isReplicaContext()
+        ? run([&] { return assign(value); })
+        : assign(value);
     return;
   }
   Leaf zeros = zerosLike(value);
   auto type = RankedTensorType::get({}, frame->builder.getI1Type());
-  Value isFirst = tensor::FromElementsOp::create(frame->builder, location(), type, conditionOf({0}));
-  Leaf first = allReduce(replica::Reduction::Sum, {fresh(math().select(isFirst, value.value, zeros.value))}, 0).front();
+  Value isFirst = tensor::FromElementsOp::create(frame->builder, location(),
+                                                 type, conditionOf({0}));
+  Leaf first =
+      allReduce(replica::Reduction::Sum,
+                {fresh(math().select(isFirst, value.value, zeros.value))}, 0)
+          .front();
   if (hasOwnCopies(variable))
     assign(first);
   else
@@ -61,7 +73,9 @@ void FrontEnd::initialize(const Variable &variable, const Leaf &value) {
 
 Object FrontEnd::variableStatement(const Json &statement) {
   Json out = statement.value("out", Json());
-  std::string name = statement.value("name", out.is_string() ? out.get<std::string>() : std::string("variable"));
+  std::string name =
+      statement.value("name", out.is_string() ? out.get<std::string>()
+                                              : std::string("variable"));
   // Replicas that create a variable one after the other share it, by its name.
   for (size_t i = 0; i < variables.size(); ++i)
     if (variables[i].spec.name == name)
@@ -78,7 +92,8 @@ Object FrontEnd::variableStatement(const Json &statement) {
     computed = tensorOf(leafOf(statement, "init"));
     auto type = dyn_cast<RankedTensorType>(computed.value.getType());
     if (!type || !type.hasStaticShape())
-      unsupported("initial value {} whose shape is not known", statement.at("init").dump());
+      unsupported("initial value {} whose shape is not known",
+                  statement.at("init").dump());
     known = writeTensor(zerosOf(type));
   }
   described["init"] = *known;
@@ -98,13 +113,15 @@ Object FrontEnd::componentStatement(const Json &statement) {
       index = statement.at(field).get<size_t>();
   Object components = localResults(leaf);
   if (index >= components.items.size())
-    refuse("E_OUT_OF_RANGE", "expected a component below {}, found {}", components.items.size(), index);
+    refuse("E_OUT_OF_RANGE", "expected a component below {}, found {}",
+           components.items.size(), index);
   return components.items[index];
 }
 
 Object FrontEnd::createdInScopeStatement(const Json &statement) {
   Leaf leaf = leafOf(statement, "var");
-  return makeHost(leaf.isVariable() && (variables[leaf.variable].inScope || one.strategy.properties().isImplicit));
+  return makeHost(leaf.isVariable() && (variables[leaf.variable].inScope ||
+                                        one.strategy.properties().isImplicit));
 }
 
 Object FrontEnd::containerIsStatement(const Json &statement) {
@@ -114,10 +131,13 @@ Object FrontEnd::containerIsStatement(const Json &statement) {
         return leafOf(statement, name);
     unsupported("'value_container_is' without {}", *names.begin());
   };
-  Leaf value = fieldOf({"value", "a"}), container = fieldOf({"var", "container", "b"});
+  Leaf value = fieldOf({"value", "a"}),
+       container = fieldOf({"var", "container", "b"});
   if (value.isVariable() && container.isVariable())
-    return makeHost(value.variable == container.variable && !container.component);
-  return makeHost(value.kind == container.kind && value.identity == container.identity);
+    return makeHost(value.variable == container.variable &&
+                    !container.component);
+  return makeHost(value.kind == container.kind &&
+                  value.identity == container.identity);
 }
 
 Object FrontEnd::colocateStatement(const Json &statement) {
@@ -126,7 +146,8 @@ Object FrontEnd::colocateStatement(const Json &statement) {
     refuse("E_CONTEXT", "'colocate_vars_with' outside of the strategy's scope");
   Leaf leaf = variableOf(statement, "var");
   if (!variables[leaf.variable].inScope)
-    refuse("E_ARG_TYPE", "'colocate_vars_with': expected a variable of this strategy");
+    refuse("E_ARG_TYPE",
+           "'colocate_vars_with': expected a variable of this strategy");
   execute(statement.value("body", Json::array()));
   return {};
 }
@@ -143,7 +164,8 @@ Object FrontEnd::scopeStatement(const Json &statement) {
 
 Object FrontEnd::otherScopeStatement(const Json &statement) {
   if (!isOutside())
-    refuse("E_MIXED_STRATEGY", "the scope of another strategy inside the scope of this one");
+    refuse("E_MIXED_STRATEGY",
+           "the scope of another strategy inside the scope of this one");
   ++otherScopeDepth;
   execute(statement.value("body", Json::array()));
   --otherScopeDepth;

@@ -9,10 +9,12 @@
 
 namespace lockstep::conformance::driver {
 
-/// Collects statements. Operands are names, or `{"py": 0.5}`; every result gets a name.
+/// Collects statements. Operands are names, or `{"py": 0.5}`; every result gets
+/// a name.
 class Statements {
 public:
-  /// Names of results begin with `prefix`: functions within each other use different ones.
+  /// Names of results begin with `prefix`: functions within each other use
+  /// different ones.
   explicit Statements(std::string prefix) : prefix(std::move(prefix)) {}
 
   std::string add(const char *op, Json fields) {
@@ -27,11 +29,19 @@ public:
     list.push_back(std::move(fields));
   }
 
-  std::string binary(const char *op, Json a, Json b) { return add(op, {{"a", std::move(a)}, {"b", std::move(b)}}); }
-  std::string unary(const char *op, Json a) { return add(op, {{"a", std::move(a)}}); }
+  std::string binary(const char *op, Json a, Json b) {
+    return add(op, {{"a", std::move(a)}, {"b", std::move(b)}});
+  }
+  std::string unary(const char *op, Json a) {
+    return add(op, {{"a", std::move(a)}});
+  }
   std::string sum(Json a) { return unary("reduce_sum", std::move(a)); }
-  std::string sum(Json a, int64_t axis) { return add("reduce_sum", {{"a", std::move(a)}, {"axis", axis}}); }
-  std::string scaled(Json a, double factor) { return binary("mul", std::move(a), {{"py", factor}}); }
+  std::string sum(Json a, int64_t axis) {
+    return add("reduce_sum", {{"a", std::move(a)}, {"axis", axis}});
+  }
+  std::string scaled(Json a, double factor) {
+    return binary("mul", std::move(a), {{"py", factor}});
+  }
 
   const Json &statements() const { return list; }
 

@@ -25,9 +25,11 @@ struct NamedElement {
   ElementType element;
 };
 
-constexpr NamedElement kElements[] = {{"f32", ElementType::f32}, {"f64", ElementType::f64},   {"f16", ElementType::f16},
-                                      {"i32", ElementType::i32}, {"bf16", ElementType::bf16}, {"i64", ElementType::i64},
-                                      {"bool", ElementType::i1}};
+constexpr NamedElement kElements[] = {
+    {"f32", ElementType::f32},   {"f64", ElementType::f64},
+    {"f16", ElementType::f16},   {"i32", ElementType::i32},
+    {"bf16", ElementType::bf16}, {"i64", ElementType::i64},
+    {"bool", ElementType::i1}};
 
 const llvm::fltSemantics *floatSemantics(ElementType element) {
   switch (element) {
@@ -53,7 +55,8 @@ double readNumber(const Json &json) {
   double sign = text.starts_with('-') ? -1 : 1;
   if (text == "inf" || text == "+inf" || text == "-inf")
     return sign * std::numeric_limits<double>::infinity();
-  throw CaseError(fmt::format("malformed case: expected a number, found '{}'", text));
+  throw CaseError(
+      fmt::format("malformed case: expected a number, found '{}'", text));
 }
 
 /// The bits of one element.
@@ -72,9 +75,11 @@ uint64_t readElement(ElementType element, const Json &json) {
 Json writeElement(ElementType element, uint64_t bits) {
   uint64_t width = runtime::elementSize(element) * 8;
   if (const llvm::fltSemantics *semantics = floatSemantics(element)) {
-    llvm::APFloat value(*semantics, llvm::APInt(static_cast<unsigned>(width), bits));
+    llvm::APFloat value(*semantics,
+                        llvm::APInt(static_cast<unsigned>(width), bits));
     bool losesInfo;
-    value.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+    value.convert(llvm::APFloat::IEEEdouble(),
+                  llvm::APFloat::rmNearestTiesToEven, &losesInfo);
     double number = value.convertToDouble();
     if (std::isnan(number))
       return "nan";
@@ -94,21 +99,30 @@ ElementType elementByName(const std::string &name) {
   for (const NamedElement &named : kElements)
     if (name == named.name)
       return named.element;
-  refuse("E_DTYPE_UNSUPPORTED", "expected elements of type f16, bf16, f32, f64, i32, i64 or bool, found {}", name);
+  refuse("E_DTYPE_UNSUPPORTED",
+         "expected elements of type f16, bf16, f32, f64, i32, i64 or bool, "
+         "found {}",
+         name);
 }
 
-bool isTensor(const Json &json) { return json.is_object() && json.contains("dtype") && json.contains("shape") && json.contains("data"); }
+bool isTensor(const Json &json) {
+  return json.is_object() && json.contains("dtype") && json.contains("shape") &&
+         json.contains("data");
+}
 
 Tensor readTensor(const Json &json) {
   Tensor tensor;
   tensor.type.element = elementByName(json.at("dtype").get<std::string>());
   tensor.type.shape = json.at("shape").get<std::vector<int64_t>>();
-  tensor.type.bytes = runtime::staticBytes(tensor.type.element, tensor.type.shape).value_or(0);
+  tensor.type.bytes =
+      runtime::staticBytes(tensor.type.element, tensor.type.shape).value_or(0);
   tensor.bytes.resize(tensor.type.bytes);
   uint64_t size = runtime::elementSize(tensor.type.element);
   const Json &data = json.at("data");
   if (data.size() * size != tensor.bytes.size())
-    throw CaseError(fmt::format("malformed case: expected {} elements, found {}", tensor.bytes.size() / size, data.size()));
+    throw CaseError(
+        fmt::format("malformed case: expected {} elements, found {}",
+                    tensor.bytes.size() / size, data.size()));
   for (size_t i = 0; i < data.size(); ++i) {
     uint64_t bits = readElement(tensor.type.element, data[i]);
     std::memcpy(tensor.bytes.data() + i * size, &bits, size);
@@ -128,18 +142,22 @@ Json writeTensor(const Tensor &tensor) {
     std::memcpy(&bits, tensor.bytes.data() + i * size, size);
     data.push_back(writeElement(tensor.type.element, bits));
   }
-  return {{"dtype", name}, {"shape", tensor.type.shape}, {"data", std::move(data)}};
+  return {
+      {"dtype", name}, {"shape", tensor.type.shape}, {"data", std::move(data)}};
 }
 
 Tensor makeVector(const std::vector<int64_t> &elements) {
-  return readTensor({{"dtype", "i64"}, {"shape", {elements.size()}}, {"data", elements}});
+  return readTensor(
+      {{"dtype", "i64"}, {"shape", {elements.size()}}, {"data", elements}});
 }
 
 Tensor zerosOf(RankedTensorType type) {
   Tensor tensor;
-  tensor.type.element = *toElementType(type.getElementType(), /*isUnsigned=*/false);
+  tensor.type.element =
+      *toElementType(type.getElementType(), /*isUnsigned=*/false);
   tensor.type.shape.assign(type.getShape().begin(), type.getShape().end());
-  tensor.type.bytes = *runtime::staticBytes(tensor.type.element, tensor.type.shape);
+  tensor.type.bytes =
+      *runtime::staticBytes(tensor.type.element, tensor.type.shape);
   tensor.bytes.resize(tensor.type.bytes);
   return tensor;
 }
@@ -157,14 +175,18 @@ Type toType(MLIRContext *context, ElementType element) {
   case ElementType::i1:
     return IntegerType::get(context, 1);
   default:
-    return IntegerType::get(context, static_cast<unsigned>(runtime::elementSize(element) * 8));
+    return IntegerType::get(
+        context, static_cast<unsigned>(runtime::elementSize(element) * 8));
   }
 }
 
 RankedTensorType toType(MLIRContext *context, const Tensor &tensor) {
-  return RankedTensorType::get(tensor.type.shape, toType(context, tensor.type.element));
+  return RankedTensorType::get(tensor.type.shape,
+                               toType(context, tensor.type.element));
 }
 
-DenseElementsAttr toAttribute(MLIRContext *context, const Tensor &tensor) { return *toElements(toType(context, tensor), tensor.bytes); }
+DenseElementsAttr toAttribute(MLIRContext *context, const Tensor &tensor) {
+  return *toElements(toType(context, tensor), tensor.bytes);
+}
 
 } // namespace lockstep::conformance::driver

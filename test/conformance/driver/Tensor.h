@@ -24,7 +24,8 @@ struct Tensor {
 
 /// `{"dtype": "f32", "shape": [2], "data": [1, "nan"]}`.
 bool isTensor(const Json &json);
-/// Errors: a type that the compiler does not have (E_DTYPE_UNSUPPORTED), data that does not fit the shape.
+/// Errors: a type that the compiler does not have (E_DTYPE_UNSUPPORTED), data
+/// that does not fit the shape.
 Tensor readTensor(const Json &json);
 Json writeTensor(const Tensor &tensor);
 /// A vector of i64.
@@ -32,11 +33,13 @@ Tensor makeVector(const std::vector<int64_t> &elements);
 /// Of a type with a static shape.
 Tensor zerosOf(mlir::RankedTensorType type);
 
-/// By the name that case files use; refuses types that the compiler does not have.
+/// By the name that case files use; refuses types that the compiler does not
+/// have.
 artifact::ElementType elementByName(const std::string &name);
 mlir::Type toType(mlir::MLIRContext *context, artifact::ElementType element);
 mlir::RankedTensorType toType(mlir::MLIRContext *context, const Tensor &tensor);
-mlir::DenseElementsAttr toAttribute(mlir::MLIRContext *context, const Tensor &tensor);
+mlir::DenseElementsAttr toAttribute(mlir::MLIRContext *context,
+                                    const Tensor &tensor);
 
 } // namespace lockstep::conformance::driver
 

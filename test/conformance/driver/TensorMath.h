@@ -1,7 +1,7 @@
 //===- TensorMath.h - The math of the case language -------------*- C++ -*-===//
 //
-// Emits the operations that the importer makes of a user's math, with NumPy's rules for broadcasting and sizes that may be
-// known at run time only.
+// Emits the operations that the importer makes of a user's math, with NumPy's
+// rules for broadcasting and sizes that may be known at run time only.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,10 +24,12 @@ std::string printed(mlir::Type type);
 /// Refuses booleans.
 void requireNumbers(mlir::Type element);
 
-/// All values are tensors with a rank. What does not fit is refused with a CaseError.
+/// All values are tensors with a rank. What does not fit is refused with a
+/// CaseError.
 class TensorMath {
 public:
-  TensorMath(mlir::OpBuilder &builder, mlir::Location loc) : builder(builder), loc(loc) {}
+  TensorMath(mlir::OpBuilder &builder, mlir::Location loc)
+      : builder(builder), loc(loc) {}
 
   /// Element types are equal, shapes are broadcast.
   mlir::Value binary(Binary op, mlir::Value a, mlir::Value b);
@@ -44,12 +46,15 @@ public:
   /// Without the dimensions `axes`.
   mlir::Value reduceSum(mlir::Value a, llvm::ArrayRef<int64_t> axes);
   /// `a` divided by the number of elements that `of` has along `axes`.
-  mlir::Value divideBySize(mlir::Value a, mlir::Value of, llvm::ArrayRef<int64_t> axes);
-  /// With a dimension of size 1 before each of `axes` of the result, which are sorted.
+  mlir::Value divideBySize(mlir::Value a, mlir::Value of,
+                           llvm::ArrayRef<int64_t> axes);
+  /// With a dimension of size 1 before each of `axes` of the result, which are
+  /// sorted.
   mlir::Value expandDims(mlir::Value a, llvm::ArrayRef<int64_t> axes);
   /// In the shape of `like`, which `a` broadcasts to.
   mlir::Value broadcastLike(mlir::Value a, mlir::Value like);
-  /// The sum of `a`, which has the shape of a broadcast of `like`, over the dimensions that were broadcast.
+  /// The sum of `a`, which has the shape of a broadcast of `like`, over the
+  /// dimensions that were broadcast.
   mlir::Value sumToShapeOf(mlir::Value a, mlir::Value like);
 
   /// In the shape of `like`, every element `number`.
@@ -57,8 +62,10 @@ public:
   mlir::Value scalar(mlir::Type element, double number);
   /// The size of a dimension, as an index.
   mlir::Value size(mlir::Value a, int64_t dimension);
-  /// The rows `[offset, offset + count)` along an axis; `type` is that of the result.
-  mlir::Value slice(mlir::RankedTensorType type, mlir::Value a, int64_t axis, mlir::Value offset, mlir::Value count);
+  /// The rows `[offset, offset + count)` along an axis; `type` is that of the
+  /// result.
+  mlir::Value slice(mlir::RankedTensorType type, mlir::Value a, int64_t axis,
+                    mlir::Value offset, mlir::Value count);
   /// An index as a tensor<i64>, and back from any tensor of one integer.
   mlir::Value toTensor(mlir::Value index);
   mlir::Value toIndex(mlir::Value tensor);
@@ -66,13 +73,18 @@ public:
   mlir::Value element(mlir::Value tensor);
 
 private:
-  using Body = llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::ValueRange)>;
+  using Body =
+      llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::ValueRange)>;
 
   mlir::Value constant(mlir::Type element, double number);
   llvm::SmallVector<int64_t> broadcastShape(mlir::ValueRange values);
-  /// A tensor that `shape` describes, sizes that are not static taken from `sources`, which broadcast to it.
-  mlir::Value empty(llvm::ArrayRef<int64_t> shape, mlir::Type element, mlir::ValueRange sources);
-  mlir::Value elementwise(mlir::ValueRange inputs, llvm::ArrayRef<int64_t> shape, mlir::ValueRange sizes, mlir::Type element, Body body);
+  /// A tensor that `shape` describes, sizes that are not static taken from
+  /// `sources`, which broadcast to it.
+  mlir::Value empty(llvm::ArrayRef<int64_t> shape, mlir::Type element,
+                    mlir::ValueRange sources);
+  mlir::Value elementwise(mlir::ValueRange inputs,
+                          llvm::ArrayRef<int64_t> shape, mlir::ValueRange sizes,
+                          mlir::Type element, Body body);
 
   mlir::OpBuilder &builder;
   mlir::Location loc;

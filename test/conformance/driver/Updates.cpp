@@ -16,9 +16,11 @@ const FrontEnd::Handlers &FrontEnd::updateHandlers() {
 
 /// With `group: false` every copy's result, as a tuple.
 Object FrontEnd::groupUpdates(const Json &statement, const Object &results) {
-  if (!statement.contains("group") || statement.at("group").is_null() || statement.at("group").get<bool>())
+  if (!statement.contains("group") || statement.at("group").is_null() ||
+      statement.at("group").get<bool>())
     return results;
-  return mapLeaves(results, [&](const Leaf &leaf) { return localResults(leaf); });
+  return mapLeaves(results,
+                   [&](const Leaf &leaf) { return localResults(leaf); });
 }
 
 /// Where there is one copy of a variable, it is updated by what replica 0 has.
@@ -27,13 +29,17 @@ std::vector<Object> FrontEnd::updateArguments(std::vector<Object> arguments) {
     return arguments;
   for (Object &argument : arguments)
     argument = mapLeaves(argument, [&](const Leaf &leaf) -> Object {
-      bool isDistributed = (leaf.isTensor() && leaf.spread != Spread::Plain) || leaf.isDiffering();
-      return isDistributed ? materialize(localResults(leaf).items.front().leaf) : leaf;
+      bool isDistributed = (leaf.isTensor() && leaf.spread != Spread::Plain) ||
+                           leaf.isDiffering();
+      return isDistributed ? materialize(localResults(leaf).items.front().leaf)
+                           : leaf;
     });
   return arguments;
 }
 
-Object FrontEnd::updateVariable(const Leaf &variable, std::vector<Object> arguments, const Json &statement) {
+Object FrontEnd::updateVariable(const Leaf &variable,
+                                std::vector<Object> arguments,
+                                const Json &statement) {
   arguments = updateArguments(std::move(arguments));
   const Variable &updated = variables[variable.variable];
   Frame &inner = open(Frame::Kind::Update);
@@ -45,27 +51,33 @@ Object FrontEnd::updateVariable(const Leaf &variable, std::vector<Object> argume
   Object returned = call(statement, "fn", std::move(arguments));
   close(inner);
 
-  NamedAttribute symbol(StringAttr::get(&context, "variable"), FlatSymbolRefAttr::get(&context, updated.symbol));
-  Object results = finish(inner, returned, replica::UpdateOp::getOperationName(), symbol, inner.current,
-                          [&](Type type, Spread) -> std::pair<Type, Spread> {
-                            if (hasOwnCopies(updated) && hasSeveralReplicas())
-                              return {perReplica(type), Spread::Mirrored};
-                            return mirrored(type);
-                          });
+  NamedAttribute symbol(StringAttr::get(&context, "variable"),
+                        FlatSymbolRefAttr::get(&context, updated.symbol));
+  Object results =
+      finish(inner, returned, replica::UpdateOp::getOperationName(), symbol,
+             inner.current, [&](Type type, Spread) -> std::pair<Type, Spread> {
+               if (hasOwnCopies(updated) && hasSeveralReplicas())
+                 return {perReplica(type), Spread::Mirrored};
+               return mirrored(type);
+             });
   return groupUpdates(statement, results);
 }
 
 Object FrontEnd::updateStatement(const Json &statement) {
   requireOwnStrategy("update");
   Leaf variable = variableOf(statement, "var");
-  if ((!variables[variable.variable].inScope || variable.component) && one.strategy.properties().placement == replica::Placement::Mirrored)
+  if ((!variables[variable.variable].inScope || variable.component) &&
+      one.strategy.properties().placement == replica::Placement::Mirrored)
     refuse("E_ARG_TYPE", "'update': expected a variable of this strategy");
   std::vector<Object> arguments = listOf(statement, "args");
-  // An argument that is a variable with copies of its own is a component for each copy.
+  // An argument that is a variable with copies of its own is a component for
+  // each copy.
   auto update = [&](std::vector<Object> all) {
     for (Object &argument : all)
       argument = mapLeaves(argument, [&](const Leaf &leaf) -> Object {
-        return leaf.isVariable() && hasOwnCopies(variables[leaf.variable]) ? Object(copiesOf(leaf)) : Object(leaf);
+        return leaf.isVariable() && hasOwnCopies(variables[leaf.variable])
+                   ? Object(copiesOf(leaf))
+                   : Object(leaf);
       });
     return updateVariable(variable, std::move(all), statement);
   };
@@ -83,7 +95,8 @@ Object FrontEnd::updateNonSlotStatement(const Json &statement) {
   Object returned = call(statement, "fn", std::move(arguments));
   close(inner);
   Object results =
-      finish(inner, returned, replica::UpdateNonSlotOp::getOperationName(), {}, {}, [&](Type type, Spread) { return mirrored(type); });
+      finish(inner, returned, replica::UpdateNonSlotOp::getOperationName(), {},
+             {}, [&](Type type, Spread) { return mirrored(type); });
   return groupUpdates(statement, results);
 }
 

@@ -25,7 +25,8 @@ std::unique_ptr<MLIRContext> createContext() {
 static constexpr unsigned kWorkers[] = {1, 2};
 
 static std::string wayName(bool optimize, unsigned workers) {
-  return fmt::format("-O{} with {} worker{}", optimize ? 2 : 0, workers, workers == 1 ? "" : "s");
+  return fmt::format("-O{} with {} worker{}", optimize ? 2 : 0, workers,
+                     workers == 1 ? "" : "s");
 }
 
 std::vector<std::string> wayNames() {
@@ -36,11 +37,14 @@ std::vector<std::string> wayNames() {
   return names;
 }
 
-std::vector<WayOutcome> executeInAllWays(const Program &program, int64_t replicas) {
+std::vector<WayOutcome> executeInAllWays(const Program &program,
+                                         int64_t replicas) {
   return executeInAllWays(program, replicas, {program.arguments});
 }
 
-std::vector<WayOutcome> executeInAllWays(const Program &program, int64_t replicas, const std::vector<Arguments> &runs) {
+std::vector<WayOutcome> executeInAllWays(const Program &program,
+                                         int64_t replicas,
+                                         const std::vector<Arguments> &runs) {
   std::vector<WayOutcome> outcomes;
   {
     ErrorCollector errors(program.module.get()->getContext());
@@ -54,27 +58,35 @@ std::vector<WayOutcome> executeInAllWays(const Program &program, int64_t replica
       return outcomes;
     }
   }
-  outcomes.push_back({"interpreter", interpretProgram(program, replicas, runs)});
+  outcomes.push_back(
+      {"interpreter", interpretProgram(program, replicas, runs)});
   for (bool optimize : {false, true}) {
     auto compiled = compileProgram(program, optimize);
     for (unsigned workers : kWorkers) {
       if (auto *artifact = std::get_if<ArtifactPtr>(&compiled))
-        outcomes.push_back({wayName(optimize, workers), runTogether(program, *artifact, workers, runs)});
+        outcomes.push_back({wayName(optimize, workers),
+                            runTogether(program, *artifact, workers, runs)});
       else
-        outcomes.push_back({wayName(optimize, workers), std::get<Diagnosis>(compiled)});
+        outcomes.push_back(
+            {wayName(optimize, workers), std::get<Diagnosis>(compiled)});
     }
   }
   return outcomes;
 }
 
-std::vector<WayOutcome> executeOnWorkers(const Program &program, const std::vector<unsigned> &workers, const std::vector<Arguments> &runs) {
+std::vector<WayOutcome> executeOnWorkers(const Program &program,
+                                         const std::vector<unsigned> &workers,
+                                         const std::vector<Arguments> &runs) {
   std::vector<WayOutcome> outcomes;
   for (bool optimize : {false, true}) {
     auto compiled = compileProgram(program, optimize);
     for (unsigned count : workers) {
-      std::string way = fmt::format("-O{} scheduled on {} worker{}", optimize ? 2 : 0, count, count == 1 ? "" : "s");
+      std::string way =
+          fmt::format("-O{} scheduled on {} worker{}", optimize ? 2 : 0, count,
+                      count == 1 ? "" : "s");
       if (auto *artifact = std::get_if<ArtifactPtr>(&compiled))
-        outcomes.push_back({way, runOnWorkers(program, *artifact, count, runs)});
+        outcomes.push_back(
+            {way, runOnWorkers(program, *artifact, count, runs)});
       else
         outcomes.push_back({way, std::get<Diagnosis>(compiled)});
     }

@@ -35,23 +35,33 @@ struct WayOutcome {
 /// With all dialects. Errors say where they are, not in which operation.
 std::unique_ptr<mlir::MLIRContext> createContext();
 
-/// Verifies the program and executes it: by the reference interpreter, and compiled without and with optimizations, with one
-/// and with two workers each. A program that does not verify is diagnosed in every way.
-std::vector<WayOutcome> executeInAllWays(const Program &program, int64_t replicas);
-/// The same, once for each of `runs`, which are the program's arguments each time. Variables keep their values in between.
-std::vector<WayOutcome> executeInAllWays(const Program &program, int64_t replicas, const std::vector<std::vector<ArgumentBinding>> &runs);
+/// Verifies the program and executes it: by the reference interpreter, and
+/// compiled without and with optimizations, with one and with two workers each.
+/// A program that does not verify is diagnosed in every way.
+std::vector<WayOutcome> executeInAllWays(const Program &program,
+                                         int64_t replicas);
+/// The same, once for each of `runs`, which are the program's arguments each
+/// time. Variables keep their values in between.
+std::vector<WayOutcome>
+executeInAllWays(const Program &program, int64_t replicas,
+                 const std::vector<std::vector<ArgumentBinding>> &runs);
 
-/// Compiled without and with optimizations, each of `runs` scheduled on some worker of a coordinator; for each number of workers. Of a
-/// program that `executeInAllWays` accepts. What the variables are after a run is what they are in the end.
-std::vector<WayOutcome> executeOnWorkers(const Program &program, const std::vector<unsigned> &workers,
-                                         const std::vector<std::vector<ArgumentBinding>> &runs);
+/// Compiled without and with optimizations, each of `runs` scheduled on some
+/// worker of a coordinator; for each number of workers. Of a program that
+/// `executeInAllWays` accepts. What the variables are after a run is what they
+/// are in the end.
+std::vector<WayOutcome>
+executeOnWorkers(const Program &program, const std::vector<unsigned> &workers,
+                 const std::vector<std::vector<ArgumentBinding>> &runs);
 
 /// Their names.
 std::vector<std::string> wayNames();
 
 /// What the names that are observed, and the variables, look like to a worker:
-/// `{"outputs": {"r": {"per_replica": [...]}}, "variables": {"v": {"components": [...]}}}`.
-Json observe(const Case &one, const Program &program, const RunResult &result, int64_t worker);
+/// `{"outputs": {"r": {"per_replica": [...]}}, "variables": {"v":
+/// {"components": [...]}}}`.
+Json observe(const Case &one, const Program &program, const RunResult &result,
+             int64_t worker);
 
 } // namespace lockstep::conformance::driver
 

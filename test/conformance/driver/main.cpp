@@ -35,7 +35,9 @@ struct Count {
   size_t passed = 0, failed = 0;
 };
 
-std::string text(const Count &count) { return fmt::format("{} passed, {} failed", count.passed, count.failed); }
+std::string text(const Count &count) {
+  return fmt::format("{} passed, {} failed", count.passed, count.failed);
+}
 
 std::vector<Json> selectCases(const Options &options) {
   std::vector<Json> cases = readCases(options.cases);
@@ -45,7 +47,9 @@ std::vector<Json> selectCases(const Options &options) {
     if (one.contains(kMalformed))
       return false;
     return (options.programsOnly && !one.contains("program")) ||
-           !std::regex_search(one.at("category").get<std::string>() + "/" + one.at("name").get<std::string>(), filter);
+           !std::regex_search(one.at("category").get<std::string>() + "/" +
+                                  one.at("name").get<std::string>(),
+                              filter);
   });
   return cases;
 }
@@ -61,7 +65,8 @@ Count report(const std::vector<Json> &verdicts) {
     for (Count *count : {&total, &categories[category]})
       ++(verdict.at("passed").get<bool>() ? count->passed : count->failed);
     for (const Json &reason : verdict.at("reasons"))
-      fmt::print(stderr, "{}: {}\n", verdict.at("name").get<std::string>(), reason.get<std::string>());
+      fmt::print(stderr, "{}: {}\n", verdict.at("name").get<std::string>(),
+                 reason.get<std::string>());
   }
   for (const auto &[category, count] : categories)
     fmt::print("{}: {}\n", category, text(count));
@@ -73,28 +78,44 @@ Count report(const std::vector<Json> &verdicts) {
 
 int main(int argc, char **argv) {
   Options options;
-  CLI::App app("Executes the cases of a folder in all ways, and compares with what they expect.", "lockstep-conformance");
-  app.add_option("--cases", options.cases, "folder with case files of format 'tfdist-neutral-1'")
+  CLI::App app("Executes the cases of a folder in all ways, and compares with "
+               "what they expect.",
+               "lockstep-conformance");
+  app.add_option("--cases", options.cases,
+                 "folder with case files of format 'tfdist-neutral-1'")
       ->required()
       ->check(CLI::ExistingDirectory);
-  app.add_option("--filter", options.filter, "only cases whose CATEGORY/NAME matches this regular expression");
+  app.add_option(
+      "--filter", options.filter,
+      "only cases whose CATEGORY/NAME matches this regular expression");
   app.add_flag("--programs", options.programsOnly, "only cases with a program");
-  app.add_option("--jobs", options.jobs, "cases that are executed at a time")->check(CLI::PositiveNumber);
-  app.add_flag("--json", options.json, "print everything that is known of each case, as JSON");
+  app.add_option("--jobs", options.jobs, "cases that are executed at a time")
+      ->check(CLI::PositiveNumber);
+  app.add_flag("--json", options.json,
+               "print everything that is known of each case, as JSON");
   app.add_flag("--print-ir", options.printIr, "print the modules of the cases");
   CLI11_PARSE(app, argc, argv);
 
   try {
     std::vector<Json> cases = selectCases(options);
     std::vector<Json> verdicts = runInChildren(
-        cases.size(), options.jobs, [&](size_t index) { return runCase(cases[index], options.printIr); },
-        [&](size_t index, const std::string &reason) { return failedCase(cases[index], reason); });
+        cases.size(), options.jobs,
+        [&](size_t index) { return runCase(cases[index], options.printIr); },
+        [&](size_t index, const std::string &reason) {
+          return failedCase(cases[index], reason);
+        });
     if (options.printIr)
       for (const Json &verdict : verdicts)
-        fmt::print("// {}\n{}\n", verdict.at("name").get<std::string>(), verdict.value("ir", ""));
+        fmt::print("// {}\n{}\n", verdict.at("name").get<std::string>(),
+                   verdict.value("ir", ""));
     if (options.json) {
       fmt::print("{}\n", Json{{"cases", verdicts}}.dump(2));
-      return std::all_of(verdicts.begin(), verdicts.end(), [](const Json &verdict) { return verdict.at("passed").get<bool>(); }) ? 0 : 1;
+      return std::all_of(verdicts.begin(), verdicts.end(),
+                         [](const Json &verdict) {
+                           return verdict.at("passed").get<bool>();
+                         })
+                 ? 0
+                 : 1;
     }
     return report(verdicts).failed == 0 ? 0 : 1;
   } catch (const std::exception &error) {

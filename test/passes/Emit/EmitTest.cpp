@@ -20,7 +20,9 @@ struct Emitted {
   std::shared_ptr<const runtime::Artifact> artifact;
 
   const artifact::Artifact &tables() const { return artifact->tables(); }
-  const artifact::Program &program(unsigned index = 0) const { return *tables().programs()->Get(index); }
+  const artifact::Program &program(unsigned index = 0) const {
+    return *tables().programs()->Get(index);
+  }
 };
 
 Emitted emit(const std::string &text) {
@@ -39,22 +41,28 @@ Emitted emit(const std::string &text) {
     EXPECT_FALSE(result.error.empty());
     return result;
   }
-  auto loaded = runtime::Artifact::fromMemory(std::as_bytes(std::span(result.bytes)));
+  auto loaded =
+      runtime::Artifact::fromMemory(std::as_bytes(std::span(result.bytes)));
   EXPECT_TRUE(loaded.ok()) << loaded.status().message();
   if (loaded)
     result.artifact = *loaded;
   return result;
 }
 
-const std::string kStrategy = "replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 4}\n";
+const std::string kStrategy =
+    "replica.strategy @dp {kind = #replica.kind<mirrored>, replicas = 4}\n";
 
-/// A program of role "worker" with the commands `body` and 1 KiB of each memory.
+/// A program of role "worker" with the commands `body` and 1 KiB of each
+/// memory.
 std::string program(const std::string &body, unsigned channels = 0) {
   return kStrategy + "collective.group @all\n" +
-         "device.kernel @k(tensor<4xf32>, index, index) -> tensor<4xf32> attributes {scratch = 8 : i64}\n"
-         "device.binary @v3 target \"x86-64-v3\" {object = dense<[127, 69, 76, 70]> : tensor<4xi8>}\n" +
-         "device.program @step role \"worker\" replica 1024 shared 1024 input 1024 registers 3 channels " + std::to_string(channels) +
-         " {\n" + body + "}\n";
+         "device.kernel @k(tensor<4xf32>, index, index) -> tensor<4xf32> "
+         "attributes {scratch = 8 : i64}\n"
+         "device.binary @v3 target \"x86-64-v3\" {object = dense<[127, 69, 76, "
+         "70]> : tensor<4xi8>}\n" +
+         "device.program @step role \"worker\" replica 1024 shared 1024 input "
+         "1024 registers 3 channels " +
+         std::to_string(channels) + " {\n" + body + "}\n";
 }
 
 std::string_view bytesOf(const Emitted &emitted, uint32_t segment) {
@@ -91,7 +99,8 @@ TEST(Emit, tablesHoldWhatTheModuleDeclares) {
   EXPECT_EQ(t.binaries()->Get(0)->target()->str(), "x86-64-v3");
   EXPECT_EQ(bytesOf(e, t.binaries()->Get(0)->segment()), "\x7f"
                                                          "ELF");
-  const artifact::Variable &w = *t.variables()->Get(0), &n = *t.variables()->Get(1);
+  const artifact::Variable &w = *t.variables()->Get(0),
+                           &n = *t.variables()->Get(1);
   EXPECT_EQ(w.name()->str(), "w");
   EXPECT_EQ(w.offset(), 64u);
   EXPECT_EQ(w.space(), artifact::Space::variable);
@@ -108,7 +117,8 @@ TEST(Emit, tablesHoldWhatTheModuleDeclares) {
   EXPECT_EQ(t.replica_variable_size(), 64u);
   EXPECT_EQ(t.scalar_size(), 128u);
   EXPECT_EQ(t.scalars()->Get(0)->default_value()->size(), 4u);
-  EXPECT_FALSE(t.scalars()->Get(1)->default_value() && t.scalars()->Get(1)->default_value()->size());
+  EXPECT_FALSE(t.scalars()->Get(1)->default_value() &&
+               t.scalars()->Get(1)->default_value()->size());
   ASSERT_GE(t.constants(), 0);
   EXPECT_EQ(bytesOf(e, t.constants()), "\1\2\3");
 }
@@ -147,13 +157,17 @@ TEST(Emit, commandsAreThoseOfTheProgramInItsOrder) {
   std::vector<Body> kinds;
   for (const artifact::Command *command : *p.commands())
     kinds.push_back(command->body_type());
-  EXPECT_EQ(kinds, (std::vector<Body>{Body::SetRegister, Body::LoadRegister, Body::AddRegister, Body::Launch, Body::Start, Body::Wait,
-                                      Body::Once, Body::Copy, Body::EndOnce, Body::Barrier, Body::Return}));
+  EXPECT_EQ(kinds,
+            (std::vector<Body>{Body::SetRegister, Body::LoadRegister,
+                               Body::AddRegister, Body::Launch, Body::Start,
+                               Body::Wait, Body::Once, Body::Copy,
+                               Body::EndOnce, Body::Barrier, Body::Return}));
   EXPECT_EQ(p.commands()->Get(0)->body_as_SetRegister()->value(), -5);
   // Buffers are handed to a kernel as reads, writes, scratch.
   const artifact::Launch &launch = *p.commands()->Get(3)->body_as_Launch();
   ASSERT_EQ(launch.buffers()->size(), 3u);
-  EXPECT_EQ(p.buffers()->Get(launch.buffers()->Get(0))->space(), artifact::Space::input);
+  EXPECT_EQ(p.buffers()->Get(launch.buffers()->Get(0))->space(),
+            artifact::Space::input);
   EXPECT_EQ(p.buffers()->Get(launch.buffers()->Get(2))->offset(), 128u);
   EXPECT_EQ(launch.reads(), 1u);
   EXPECT_EQ(launch.writes(), 1u);
@@ -200,19 +214,25 @@ TEST(Emit, aJumpToWhatFollowsIsNoCommand) {
 TEST(Emit, elementTypesKeepTheirSign) {
   using artifact::ElementType;
   std::vector<std::tuple<std::string, bool, ElementType>> types = {
-      {"i1", false, ElementType::i1},   {"i8", false, ElementType::i8},     {"i8", true, ElementType::u8},
-      {"i16", false, ElementType::i16}, {"i16", true, ElementType::u16},    {"i32", false, ElementType::i32},
-      {"i32", true, ElementType::u32},  {"i64", false, ElementType::i64},   {"i64", true, ElementType::u64},
-      {"f16", false, ElementType::f16}, {"bf16", false, ElementType::bf16}, {"f32", false, ElementType::f32},
+      {"i1", false, ElementType::i1},     {"i8", false, ElementType::i8},
+      {"i8", true, ElementType::u8},      {"i16", false, ElementType::i16},
+      {"i16", true, ElementType::u16},    {"i32", false, ElementType::i32},
+      {"i32", true, ElementType::u32},    {"i64", false, ElementType::i64},
+      {"i64", true, ElementType::u64},    {"f16", false, ElementType::f16},
+      {"bf16", false, ElementType::bf16}, {"f32", false, ElementType::f32},
       {"f64", false, ElementType::f64}};
   std::string text = kStrategy;
   for (size_t i = 0; i < types.size(); ++i)
-    text += "device.variable @v" + std::to_string(i) + " variable[" + std::to_string(64 * i) + "] : tensor<3x" + std::get<0>(types[i]) +
-            "> {synchronization = 0 : i32, aggregation = 0 : i32" + (std::get<1>(types[i]) ? ", is_unsigned}\n" : "}\n");
+    text += "device.variable @v" + std::to_string(i) + " variable[" +
+            std::to_string(64 * i) + "] : tensor<3x" + std::get<0>(types[i]) +
+            "> {synchronization = 0 : i32, aggregation = 0 : i32" +
+            (std::get<1>(types[i]) ? ", is_unsigned}\n" : "}\n");
   Emitted e = emit(text);
   ASSERT_TRUE(e.artifact) << e.error;
   for (size_t i = 0; i < types.size(); ++i)
-    EXPECT_EQ(e.tables().variables()->Get(i)->type()->element(), std::get<2>(types[i])) << std::get<0>(types[i]);
+    EXPECT_EQ(e.tables().variables()->Get(i)->type()->element(),
+              std::get<2>(types[i]))
+        << std::get<0>(types[i]);
 }
 
 TEST(Emit, bytesAreInRowMajorOrderAndBooleansTakeOne) {
@@ -222,7 +242,9 @@ TEST(Emit, bytesAreInRowMajorOrderAndBooleansTakeOne) {
     device.variable @same variable[128] : tensor<9xi1> {initial = dense<true> : tensor<9xi1>, synchronization = 0 : i32, aggregation = 0 : i32}
   )");
   ASSERT_TRUE(e.artifact) << e.error;
-  auto initial = [&](unsigned i) { return std::string(bytesOf(e, e.tables().variables()->Get(i)->initial())); };
+  auto initial = [&](unsigned i) {
+    return std::string(bytesOf(e, e.tables().variables()->Get(i)->initial()));
+  };
   EXPECT_EQ(initial(0), std::string("\2\1\2\1\2\1"));
   EXPECT_EQ(initial(1), std::string("\1\0\0\1", 4));
   EXPECT_EQ(initial(2), std::string(9, '\1'));
@@ -247,21 +269,32 @@ TEST(Emit, theSameModuleGivesTheSameBytes) {
   std::string text = program("device.return\n");
   EXPECT_EQ(emit(text).bytes, emit(text).bytes);
   // Spaces and comments are no part of it, but whatever is executed is.
-  EXPECT_NE(emit(text).bytes, emit(program("device.set_register 0 to 1\ndevice.return\n")).bytes);
+  EXPECT_NE(emit(text).bytes,
+            emit(program("device.set_register 0 to 1\ndevice.return\n")).bytes);
 }
 
 TEST(Emit, errorsNameWhatHasNoPlace) {
-  EXPECT_EQ(emit("module {}").error, "expected a 'replica.strategy' with a replica count; run 'set-replicas' first");
+  EXPECT_EQ(emit("module {}").error, "expected a 'replica.strategy' with a "
+                                     "replica count; run 'set-replicas' first");
   EXPECT_EQ(emit("replica.strategy @dp {kind = #replica.kind<mirrored>}").error,
-            "expected a 'replica.strategy' with a replica count; run 'set-replicas' first");
-  EXPECT_EQ(emit(kStrategy + "device.variable @w variable[0] : tensor<2xi4> {synchronization = 0 : i32, aggregation = 0 : i32}").error,
-            "element type 'i4' has no place in an artifact");
+            "expected a 'replica.strategy' with a replica count; run "
+            "'set-replicas' first");
   EXPECT_EQ(emit(kStrategy +
-                 "device.variable @w variable[0] : tensor<2xf32> {initial = dense_resource<r> : tensor<2xf32>, synchronization = 0 : i32, "
-                 "aggregation = 0 : i32}\n{-# dialect_resources: {builtin: {r: \"0x040000000000000000000000\"}} #-}")
+                 "device.variable @w variable[0] : tensor<2xi4> "
+                 "{synchronization = 0 : i32, aggregation = 0 : i32}")
                 .error,
-            "expected dense elements, found dense_resource<r> : tensor<2xf32>");
-  EXPECT_EQ(emit(program("device.branch_ge 0, 1 ^a else ^b\n^a:\ndevice.return\n^b:\ndevice.return\n")).error,
+            "element type 'i4' has no place in an artifact");
+  EXPECT_EQ(
+      emit(kStrategy +
+           "device.variable @w variable[0] : tensor<2xf32> {initial = "
+           "dense_resource<r> : tensor<2xf32>, synchronization = 0 : i32, "
+           "aggregation = 0 : i32}\n{-# dialect_resources: {builtin: {r: "
+           "\"0x040000000000000000000000\"}} #-}")
+          .error,
+      "expected dense elements, found dense_resource<r> : tensor<2xf32>");
+  EXPECT_EQ(emit(program("device.branch_ge 0, 1 ^a else "
+                         "^b\n^a:\ndevice.return\n^b:\ndevice.return\n"))
+                .error,
             "expected the block of its second successor to follow");
 }
 

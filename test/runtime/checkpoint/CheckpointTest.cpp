@@ -24,13 +24,16 @@ namespace {
 /// Variables without a session.
 class Variables {
 public:
-  /// A variable of f32 elements `first`, `first` + 1, ...; one value for each of `copies`
-  /// replicas, or one for all if it is 0.
-  void add(const std::string &name, std::vector<int64_t> shape, float first, unsigned copies = 0, bool hasInitial = false) {
-    VariableView view{name, {ElementType::f32, shape, 0}, hasInitial, copies > 0, {}};
+  /// A variable of f32 elements `first`, `first` + 1, ...; one value for each
+  /// of `copies` replicas, or one for all if it is 0.
+  void add(const std::string &name, std::vector<int64_t> shape, float first,
+           unsigned copies = 0, bool hasInitial = false) {
+    VariableView view{
+        name, {ElementType::f32, shape, 0}, hasInitial, copies > 0, {}};
     view.type.bytes = *staticBytes(ElementType::f32, shape);
     for (unsigned copy = 0; copy < std::max(copies, 1u); ++copy) {
-      std::vector<float> &values = memory.emplace_back(view.type.bytes / sizeof(float));
+      std::vector<float> &values =
+          memory.emplace_back(view.type.bytes / sizeof(float));
       std::iota(values.begin(), values.end(), first + 100.0f * float(copy));
       view.values.emplace_back(std::as_writable_bytes(std::span(values)));
     }
@@ -41,7 +44,10 @@ public:
   std::vector<VariableView> views;
 };
 
-TrainingState someState() { return {.step = 500, .seed = ~uint64_t(0), .cursor = {3, 96}, .examples = 1437}; }
+TrainingState someState() {
+  return {
+      .step = 500, .seed = ~uint64_t(0), .cursor = {3, 96}, .examples = 1437};
+}
 
 } // namespace
 
@@ -52,7 +58,8 @@ TEST(Checkpoint, RestoresWhatWasSaved) {
   saved.add("params/b", {}, 50);
   loaded.add("params/b", {}, 0);
   loaded.add("params/w", {2, 3}, 0);
-  Expected<std::string> path = saveCheckpoint(folder / "deep/checkpoints", someState(), saved.views);
+  Expected<std::string> path =
+      saveCheckpoint(folder / "deep/checkpoints", someState(), saved.views);
   ASSERT_TRUE(path.ok()) << path.status().message();
   EXPECT_EQ(*path, folder / "deep/checkpoints/checkpoint-500.safetensors");
 
@@ -62,20 +69,25 @@ TEST(Checkpoint, RestoresWhatWasSaved) {
   EXPECT_EQ(loaded.memory[0], saved.memory[1]);
   EXPECT_EQ(loaded.memory[1], saved.memory[0]);
   // Saved again, the file has the same bytes.
-  Expected<std::string> again = saveCheckpoint(folder / "again", *state, loaded.views);
+  Expected<std::string> again =
+      saveCheckpoint(folder / "again", *state, loaded.views);
   EXPECT_EQ(readText(*path), readText(*again));
 }
 
-// "Latest" goes by the number, not by the alphabet or the time, and ignores other files.
+// "Latest" goes by the number, not by the alphabet or the time, and ignores
+// other files.
 TEST(Checkpoint, FindsTheLatest) {
   TemporaryFolder folder;
   EXPECT_FALSE((*latestCheckpoint(folder / "none")).has_value());
   EXPECT_FALSE((*latestCheckpoint(folder.path)).has_value());
   for (const char *name :
-       {"checkpoint-1000.safetensors", "checkpoint-20.safetensors", "checkpoint-999.safetensors", "checkpoint-2000.safetensors.tmp",
-        "checkpoint-.safetensors", "checkpoint-3x.safetensors", "checkpoint--4000.safetensors", "other-5000.safetensors"})
+       {"checkpoint-1000.safetensors", "checkpoint-20.safetensors",
+        "checkpoint-999.safetensors", "checkpoint-2000.safetensors.tmp",
+        "checkpoint-.safetensors", "checkpoint-3x.safetensors",
+        "checkpoint--4000.safetensors", "other-5000.safetensors"})
     folder.write(name, "");
-  EXPECT_EQ(**latestCheckpoint(folder.path), folder / "checkpoint-1000.safetensors");
+  EXPECT_EQ(**latestCheckpoint(folder.path),
+            folder / "checkpoint-1000.safetensors");
   EXPECT_FALSE(latestCheckpoint(folder / "checkpoint-20.safetensors").ok());
 }
 
@@ -92,13 +104,18 @@ TEST(Checkpoint, ListsWhatDoesNotFit) {
   loaded.add("b", {4}, 7);
   loaded.add("missing", {2, 2}, 7);
   loaded.add("given", {1}, 7, /*copies=*/0, /*hasInitial=*/true);
-  std::string problems = "  'b': expected 4xf32, found 3xf32\n"
-                         "  'missing': expected 2x2xf32, found no such tensor\n";
-  std::string begin = "'" + path + "' does not fit the variables of the artifact:\n";
-  EXPECT_EQ(loadInitialValues(path, loaded.views).message(), begin + problems + "  'more': expected no such tensor, found 1xf32");
-  EXPECT_EQ(restoreCheckpoint(path, loaded.views).status().message(), begin + problems +
-                                                                          "  'given': expected 1xf32, found no such tensor\n"
-                                                                          "  'more': expected no such tensor, found 1xf32");
+  std::string problems =
+      "  'b': expected 4xf32, found 3xf32\n"
+      "  'missing': expected 2x2xf32, found no such tensor\n";
+  std::string begin =
+      "'" + path + "' does not fit the variables of the artifact:\n";
+  EXPECT_EQ(loadInitialValues(path, loaded.views).message(),
+            begin + problems +
+                "  'more': expected no such tensor, found 1xf32");
+  EXPECT_EQ(restoreCheckpoint(path, loaded.views).status().message(),
+            begin + problems +
+                "  'given': expected 1xf32, found no such tensor\n"
+                "  'more': expected no such tensor, found 1xf32");
   EXPECT_EQ(loaded.memory[0], (std::vector<float>{7, 8}));
 }
 
@@ -106,24 +123,34 @@ TEST(Checkpoint, ListsWhatDoesNotFit) {
 TEST(Checkpoint, ComparesElementTypes) {
   TemporaryFolder folder;
   std::vector<int32_t> values = {1, 2};
-  ASSERT_TRUE(writeSafetensors(folder / "i.safetensors", {{"a", ElementType::i32, {2}, {std::as_bytes(std::span(values))}}}, {}).ok());
+  ASSERT_TRUE(
+      writeSafetensors(
+          folder / "i.safetensors",
+          {{"a", ElementType::i32, {2}, {std::as_bytes(std::span(values))}}},
+          {})
+          .ok());
   Variables loaded;
   loaded.add("a", {2}, 0);
-  EXPECT_EQ(loadInitialValues(folder / "i.safetensors", loaded.views).message(), "'" + folder / "i.safetensors" +
-                                                                                     "' does not fit the variables of the artifact:\n"
-                                                                                     "  'a': expected 2xf32, found 2xi32");
+  EXPECT_EQ(loadInitialValues(folder / "i.safetensors", loaded.views).message(),
+            "'" + folder / "i.safetensors" +
+                "' does not fit the variables of the artifact:\n"
+                "  'a': expected 2xf32, found 2xi32");
 }
 
-// Values of the replicas that are equal are saved once and fit any number of replicas.
+// Values of the replicas that are equal are saved once and fit any number of
+// replicas.
 TEST(Checkpoint, KeepsValuesOfReplicas) {
   TemporaryFolder folder;
   Variables different, equal;
   different.add("v", {2}, 1, /*copies=*/3);
   equal.add("v", {2}, 1, /*copies=*/3);
   equal.memory[1] = equal.memory[2] = equal.memory[0];
-  std::string stacked = *saveCheckpoint(folder / "different", someState(), different.views);
-  std::string single = *saveCheckpoint(folder / "equal", someState(), equal.views);
-  EXPECT_EQ(typeName(SafetensorsFile::open(stacked)->find("v")->type), "3x2xf32");
+  std::string stacked =
+      *saveCheckpoint(folder / "different", someState(), different.views);
+  std::string single =
+      *saveCheckpoint(folder / "equal", someState(), equal.views);
+  EXPECT_EQ(typeName(SafetensorsFile::open(stacked)->find("v")->type),
+            "3x2xf32");
   EXPECT_EQ(typeName(SafetensorsFile::open(single)->find("v")->type), "2xf32");
 
   Variables three, four;
@@ -136,7 +163,8 @@ TEST(Checkpoint, KeepsValuesOfReplicas) {
   EXPECT_EQ(restoreCheckpoint(stacked, four.views).status().message(),
             "'" + stacked +
                 "' does not fit the variables of the artifact:\n"
-                "  'v': expected 2xf32 or 4x2xf32 (a value for each replica), found 3x2xf32");
+                "  'v': expected 2xf32 or 4x2xf32 (a value for each replica), "
+                "found 3x2xf32");
 }
 
 TEST(Checkpoint, ChecksTheState) {
@@ -146,33 +174,46 @@ TEST(Checkpoint, ChecksTheState) {
     EXPECT_TRUE(writeSafetensors(path, {}, metadata).ok());
     return restoreCheckpoint(path, {}).status().message();
   };
-  EXPECT_EQ(error({}), "'" + path +
-                           "': expected a checkpoint, found a safetensors file without a "
-                           "state of training (use it with --init)");
-  EXPECT_EQ(error({{"lockstep_checkpoint", "1"}}), "'" + path + "': expected a checkpoint of version 2 or 3, found '1'");
+  EXPECT_EQ(error({}),
+            "'" + path +
+                "': expected a checkpoint, found a safetensors file without a "
+                "state of training (use it with --init)");
+  EXPECT_EQ(error({{"lockstep_checkpoint", "1"}}),
+            "'" + path +
+                "': expected a checkpoint of version 2 or 3, found '1'");
   EXPECT_EQ(error({{"lockstep_checkpoint", "2"}, {"step", "1"}, {"seed", "x"}}),
-            "'" + path + "': expected a number for 'seed' in the metadata, found 'x'");
-  EXPECT_EQ(error({{"lockstep_checkpoint", "2"}}), "'" + path + "': expected a number for 'step' in the metadata, found none");
+            "'" + path +
+                "': expected a number for 'seed' in the metadata, found 'x'");
+  EXPECT_EQ(error({{"lockstep_checkpoint", "2"}}),
+            "'" + path +
+                "': expected a number for 'step' in the metadata, found none");
 }
 
-// Temporary files of runs that were killed while they saved do not disturb others, and are removed when a run has locked the folder. Those
-// that other programs have made stay.
+// Temporary files of runs that were killed while they saved do not disturb
+// others, and are removed when a run has locked the folder. Those that other
+// programs have made stay.
 TEST(Checkpoint, SurvivesALeftover) {
   TemporaryFolder folder;
   Variables variables;
   variables.add("a", {2}, 1);
-  std::string leftover = "checkpoint-500.safetensors." + std::to_string(::getpid()) + "-0.tmp";
-  for (std::string name : {leftover, std::string("checkpoint-2.safetensors.77-3.tmp"), std::string("notes.tmp")})
+  std::string leftover =
+      "checkpoint-500.safetensors." + std::to_string(::getpid()) + "-0.tmp";
+  for (std::string name :
+       {leftover, std::string("checkpoint-2.safetensors.77-3.tmp"),
+        std::string("notes.tmp")})
     folder.write(name, std::string(5000, 'x'));
   ASSERT_TRUE(saveCheckpoint(folder.path, someState(), variables.views).ok());
-  EXPECT_TRUE(restoreCheckpoint(**latestCheckpoint(folder.path), variables.views).ok());
+  EXPECT_TRUE(
+      restoreCheckpoint(**latestCheckpoint(folder.path), variables.views).ok());
   EXPECT_TRUE(FolderLock::acquire(folder.path).ok());
   EXPECT_FALSE(std::filesystem::exists(folder / leftover));
-  EXPECT_FALSE(std::filesystem::exists(folder / "checkpoint-2.safetensors.77-3.tmp"));
+  EXPECT_FALSE(
+      std::filesystem::exists(folder / "checkpoint-2.safetensors.77-3.tmp"));
   EXPECT_TRUE(std::filesystem::exists(folder / "notes.tmp"));
 }
 
-// A name that somebody else has taken, for example by a link to where this user may write and they may not, is not written to.
+// A name that somebody else has taken, for example by a link to where this user
+// may write and they may not, is not written to.
 TEST(AtomicFile, FollowsNoLink) {
   TemporaryFolder folder;
   folder.write("target", "theirs");
@@ -201,7 +242,9 @@ TEST(FolderLock, IsHeldByOne) {
   Expected<FolderLock> first = FolderLock::acquire(folder.path);
   ASSERT_TRUE(first.ok());
   EXPECT_EQ(FolderLock::acquire(folder.path).status().message(),
-            "'" + folder.path + "': expected a folder that no other run saves to, found it locked by process " +
+            "'" + folder.path +
+                "': expected a folder that no other run saves to, found it "
+                "locked by process " +
                 std::to_string(::getpid()));
   *first = FolderLock();
   EXPECT_TRUE(FolderLock::acquire(folder.path).ok());
@@ -211,37 +254,48 @@ TEST(FolderLock, IsHeldByOne) {
   EXPECT_FALSE(std::filesystem::exists(folder / "elsewhere"));
 }
 
-// Each byte of a checkpoint counts: whichever is another one, the checkpoint is damaged, and the one before is restored.
+// Each byte of a checkpoint counts: whichever is another one, the checkpoint is
+// damaged, and the one before is restored.
 TEST(Checkpoint, SeesEachByteThatHasChanged) {
   TemporaryFolder folder;
   Variables variables;
   variables.add("a", {2}, 1);
-  std::string older = *saveCheckpoint(folder.path, {.step = 1, .seed = 7}, variables.views);
-  std::string latest = *saveCheckpoint(folder.path, {.step = 2, .seed = 8}, variables.views);
+  std::string older =
+      *saveCheckpoint(folder.path, {.step = 1, .seed = 7}, variables.views);
+  std::string latest =
+      *saveCheckpoint(folder.path, {.step = 2, .seed = 8}, variables.views);
   const std::string sound = readText(latest);
   for (size_t i = 0; i < sound.size(); ++i)
     for (char change : {'\x01', '\x80'}) {
       std::string changed = sound;
       changed[i] = char(changed[i] ^ change);
       folder.write("checkpoint-2.safetensors", changed);
-      Expected<TrainingState> state = restoreCheckpoint(latest, variables.views);
-      ASSERT_EQ(state.status().code(), StatusCode::corrupted) << i << ": " << state.status().message();
-      Expected<std::optional<RestoredCheckpoint>> restored = restoreLatestCheckpoint(folder.path, variables.views);
+      Expected<TrainingState> state =
+          restoreCheckpoint(latest, variables.views);
+      ASSERT_EQ(state.status().code(), StatusCode::corrupted)
+          << i << ": " << state.status().message();
+      Expected<std::optional<RestoredCheckpoint>> restored =
+          restoreLatestCheckpoint(folder.path, variables.views);
       ASSERT_TRUE(restored.ok()) << restored.status().message();
       ASSERT_EQ((*restored)->path, older);
       ASSERT_EQ((*restored)->state.seed, 7u);
-      ASSERT_EQ((*restored)->damaged, std::vector<std::string>{state.status().message()});
+      ASSERT_EQ((*restored)->damaged,
+                std::vector<std::string>{state.status().message()});
     }
   for (size_t size = 0; size < sound.size(); ++size) {
     folder.write("checkpoint-2.safetensors", sound.substr(0, size));
-    Expected<std::optional<RestoredCheckpoint>> restored = restoreLatestCheckpoint(folder.path, variables.views);
+    Expected<std::optional<RestoredCheckpoint>> restored =
+        restoreLatestCheckpoint(folder.path, variables.views);
     ASSERT_TRUE(restored.ok()) << size << ": " << restored.status().message();
     ASSERT_EQ((*restored)->path, older);
   }
   folder.write("checkpoint-1.safetensors", "");
   Status none = restoreLatestCheckpoint(folder.path, variables.views).status();
   EXPECT_EQ(none.code(), StatusCode::corrupted);
-  EXPECT_TRUE(none.message().starts_with("'" + folder.path + "': expected a checkpoint that is whole, found none:\n  '" + latest + "': "))
+  EXPECT_TRUE(none.message().starts_with(
+      "'" + folder.path +
+      "': expected a checkpoint that is whole, found none:\n  '" + latest +
+      "': "))
       << none.message();
 }
 
@@ -250,32 +304,41 @@ TEST(Checkpoint, DigestIsThatOfTheFile) {
   TemporaryFolder folder;
   Variables variables;
   variables.add("a", {2}, 1);
-  std::string text = readText(*saveCheckpoint(folder.path, someState(), variables.views));
+  std::string text =
+      readText(*saveCheckpoint(folder.path, someState(), variables.views));
   size_t place = text.find("\"sha256\":\"") + 10;
   std::string digest = text.substr(place, 64);
   text.replace(place, 64, 64, '0');
   EXPECT_EQ(toHex(Sha256::of(std::as_bytes(std::span(text)))), digest);
 }
 
-// Checkpoints of the version before have no digest, and are read; one that calls itself so and has one is of neither.
+// Checkpoints of the version before have no digest, and are read; one that
+// calls itself so and has one is of neither.
 TEST(Checkpoint, ReadsThoseWithoutDigest) {
   TemporaryFolder folder;
   std::string path = folder / "checkpoint-3.safetensors";
-  std::map<std::string, std::string> metadata = {
-      {"lockstep_checkpoint", "2"}, {"step", "3"}, {"seed", "0"}, {"epoch", "0"}, {"position", "0"}};
+  std::map<std::string, std::string> metadata = {{"lockstep_checkpoint", "2"},
+                                                 {"step", "3"},
+                                                 {"seed", "0"},
+                                                 {"epoch", "0"},
+                                                 {"position", "0"}};
   ASSERT_TRUE(writeSafetensors(path, {}, metadata).ok());
   EXPECT_EQ(restoreCheckpoint(path, {})->step, 3u);
   metadata["sha256"] = std::string(noDigest);
   ASSERT_TRUE(writeSafetensors(path, {}, metadata).ok());
-  EXPECT_EQ(restoreCheckpoint(path, {}).status().code(), StatusCode::unsupported);
+  EXPECT_EQ(restoreCheckpoint(path, {}).status().code(),
+            StatusCode::unsupported);
   metadata["lockstep_checkpoint"] = "3";
   metadata.erase("sha256");
   ASSERT_TRUE(writeSafetensors(path, {}, metadata).ok());
   EXPECT_EQ(restoreCheckpoint(path, {}).status().message(),
-            "'" + path + "': expected 'sha256' in the metadata, found none: bytes of the file have changed");
+            "'" + path +
+                "': expected 'sha256' in the metadata, found none: bytes of "
+                "the file have changed");
 }
 
-// Before the first step, not after the last one: a folder that cannot be made, and one that is a file.
+// Before the first step, not after the last one: a folder that cannot be made,
+// and one that is a file.
 TEST(Checkpoint, FolderIsTriedBeforeTraining) {
   TemporaryFolder folder;
   EXPECT_TRUE(prepareCheckpoints(folder / "new/deep").ok());
@@ -283,18 +346,24 @@ TEST(Checkpoint, FolderIsTriedBeforeTraining) {
   EXPECT_TRUE(prepareCheckpoints(folder / "new/deep").ok());
   folder.write("file", "");
   for (std::string path : {folder / "file", folder / "file/below"})
-    EXPECT_EQ(prepareCheckpoints(path).message(), "'" + path + "': cannot create this folder for checkpoints: Not a directory");
+    EXPECT_EQ(
+        prepareCheckpoints(path).message(),
+        "'" + path +
+            "': cannot create this folder for checkpoints: Not a directory");
 }
 
-// Where a variable lives does not show in a file: split among servers, copied by executors, or neither.
+// Where a variable lives does not show in a file: split among servers, copied
+// by executors, or neither.
 TEST(Checkpoint, DoesNotDependOnWhereVariablesLive) {
   TemporaryFolder folder;
   Variables whole;
   whole.add("table", {5, 2}, 1);
-  Expected<std::string> path = saveCheckpoint(folder / "whole", someState(), whole.views);
+  Expected<std::string> path =
+      saveCheckpoint(folder / "whole", someState(), whole.views);
   ASSERT_TRUE(path.ok()) << path.status().message();
 
-  for (const std::vector<size_t> &rows : {std::vector<size_t>{3, 2}, {1, 1, 3}, {5}}) {
+  for (const std::vector<size_t> &rows :
+       {std::vector<size_t>{3, 2}, {1, 1, 3}, {5}}) {
     std::vector<float> first(10, -1), second(10, -1);
     std::vector<VariableValue::Pieces> places;
     for (std::vector<float> *memory : {&first, &second}) {
@@ -312,7 +381,8 @@ TEST(Checkpoint, DoesNotDependOnWhereVariablesLive) {
     ASSERT_TRUE(state.ok()) << state.status().message();
     EXPECT_EQ(first, whole.memory[0]);
     EXPECT_EQ(second, whole.memory[0]);
-    Expected<std::string> again = saveCheckpoint(folder / "split", *state, split.views);
+    Expected<std::string> again =
+        saveCheckpoint(folder / "split", *state, split.views);
     ASSERT_TRUE(again.ok()) << again.status().message();
     EXPECT_EQ(readText(*again), readText(*path));
   }
@@ -322,7 +392,8 @@ TEST(Checkpoint, DoesNotDependOnWhereVariablesLive) {
 TEST(Variables, ValuesInPiecesAreCompared) {
   std::array<std::byte, 6> left = {}, right = {};
   auto value = [](std::span<std::byte> bytes, size_t first) {
-    return VariableValue(std::vector<VariableValue::Pieces>{{bytes.first(first), bytes.subspan(first)}});
+    return VariableValue(std::vector<VariableValue::Pieces>{
+        {bytes.first(first), bytes.subspan(first)}});
   };
   for (size_t split : {0, 1, 5, 6}) {
     EXPECT_EQ(value(left, 2), value(right, split));

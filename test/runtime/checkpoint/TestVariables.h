@@ -13,11 +13,16 @@ namespace lockstep::runtime::test {
 /// An on_read variable with these elements for each replica.
 template <typename T> class OnReadVariable {
 public:
-  OnReadVariable(artifact::ElementType element, artifact::Aggregation aggregation, std::vector<std::vector<T>> values)
+  OnReadVariable(artifact::ElementType element,
+                 artifact::Aggregation aggregation,
+                 std::vector<std::vector<T>> values)
       : memory(std::move(values)) {
     uint64_t count = memory.front().size();
-    view = {"v",        {element, {static_cast<int64_t>(count)}, count * sizeof(T)}, false, true, {}, artifact::Synchronization::on_read,
-            aggregation};
+    view = {
+        "v",        {element, {static_cast<int64_t>(count)}, count * sizeof(T)},
+        false,      true,
+        {},         artifact::Synchronization::on_read,
+        aggregation};
     for (std::vector<T> &own : memory)
       view.values.emplace_back(std::as_writable_bytes(std::span(own)));
   }

@@ -18,18 +18,23 @@
 namespace lockstep::runtime::test {
 
 /// Path of a committed file.
-inline std::string fixture(const std::string &name) { return std::string(LOCKSTEP_FIXTURES) + "/" + name; }
+inline std::string fixture(const std::string &name) {
+  return std::string(LOCKSTEP_FIXTURES) + "/" + name;
+}
 
 inline std::string readText(const std::string &path) {
   std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+  return {std::istreambuf_iterator<char>(stream),
+          std::istreambuf_iterator<char>()};
 }
 
 /// A folder that is removed with all that is in it.
 class TemporaryFolder {
 public:
   TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "lockstep-test-XXXXXX").string();
+    std::string name =
+        (std::filesystem::temp_directory_path() / "lockstep-test-XXXXXX")
+            .string();
     path = mkdtemp(name.data());
   }
   ~TemporaryFolder() {
@@ -39,7 +44,9 @@ public:
   TemporaryFolder(const TemporaryFolder &) = delete;
   TemporaryFolder &operator=(const TemporaryFolder &) = delete;
 
-  std::string operator/(const std::string &name) const { return path + "/" + name; }
+  std::string operator/(const std::string &name) const {
+    return path + "/" + name;
+  }
   /// Writes a file and returns its path.
   std::string write(const std::string &name, const std::string &content) const {
     std::ofstream(path + "/" + name, std::ios::binary) << content;
@@ -50,7 +57,8 @@ public:
 };
 
 /// The elements at `bytes`, which need not be aligned.
-template <typename T> std::vector<T> valuesOf(std::span<const std::byte> bytes) {
+template <typename T>
+std::vector<T> valuesOf(std::span<const std::byte> bytes) {
   std::vector<T> values(bytes.size() / sizeof(T));
   if (!values.empty())
     std::memcpy(values.data(), bytes.data(), values.size() * sizeof(T));
@@ -66,11 +74,15 @@ inline std::string npyFile(const std::string &header, const std::string &data) {
 }
 
 /// An .npy file with these elements.
-template <typename T> std::string npyOf(const std::string &descr, const std::string &shape, const std::vector<T> &values) {
+template <typename T>
+std::string npyOf(const std::string &descr, const std::string &shape,
+                  const std::vector<T> &values) {
   std::string data(values.size() * sizeof(T), '\0');
   if (!values.empty())
     std::memcpy(data.data(), values.data(), data.size());
-  return npyFile("{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + shape + "}", data);
+  return npyFile("{'descr': '" + descr +
+                     "', 'fortran_order': False, 'shape': " + shape + "}",
+                 data);
 }
 
 /// A program with these inputs, one after the other.
@@ -78,7 +90,8 @@ inline ProgramInfo programWith(std::vector<InputInfo> inputs) {
   ProgramInfo program;
   program.name = "step";
   for (InputInfo &input : inputs) {
-    input.type.bytes = staticBytes(input.type.element, input.type.shape).value_or(0);
+    input.type.bytes =
+        staticBytes(input.type.element, input.type.shape).value_or(0);
     input.offset = program.inputSize;
     program.inputSize = alignUp(program.inputSize + input.type.bytes, 64);
     program.inputs.push_back(input);

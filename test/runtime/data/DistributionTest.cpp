@@ -1,6 +1,7 @@
 //===- DistributionTest.cpp - which rows each replica gets ----------------===//
 //
-// The values are those of the reference's section on input, established by running TensorFlow.
+// The values are those of the reference's section on input, established by
+// running TensorFlow.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,10 +28,13 @@ Distribution distribute(const DistributionOptions &options) {
   return std::move(*result);
 }
 
-std::string errorOf(const DistributionOptions &options) { return Distribution::create(options).status().message(); }
+std::string errorOf(const DistributionOptions &options) {
+  return Distribution::create(options).status().message();
+}
 
 /// The rows of a worker's replicas in each step.
-std::vector<Steps> rowsOf(const Distribution &distribution, unsigned worker, unsigned replicas) {
+std::vector<Steps> rowsOf(const Distribution &distribution, unsigned worker,
+                          unsigned replicas) {
   std::vector<Steps> result(distribution.steps());
   for (uint64_t step = 0; step < result.size(); ++step)
     for (unsigned replica = 0; replica < replicas; ++replica) {
@@ -43,9 +47,13 @@ std::vector<Steps> rowsOf(const Distribution &distribution, unsigned worker, uns
 }
 
 /// The numbers of rows of one worker with `replicas` replicas.
-Steps sizesOf(uint64_t rows, uint64_t batch, unsigned replicas, ShardPolicy policy, bool dropRemainder = false) {
-  Distribution distribution =
-      distribute({.globalBatch = batch, .replicasPerWorker = replicas, .policy = policy, .dropRemainder = dropRemainder, .rows = rows});
+Steps sizesOf(uint64_t rows, uint64_t batch, unsigned replicas,
+              ShardPolicy policy, bool dropRemainder = false) {
+  Distribution distribution = distribute({.globalBatch = batch,
+                                          .replicasPerWorker = replicas,
+                                          .policy = policy,
+                                          .dropRemainder = dropRemainder,
+                                          .rows = rows});
   Steps result(distribution.steps());
   for (uint64_t step = 0; step < result.size(); ++step)
     for (unsigned replica = 0; replica < replicas; ++replica)
@@ -53,7 +61,8 @@ Steps sizesOf(uint64_t rows, uint64_t batch, unsigned replicas, ShardPolicy poli
   return result;
 }
 
-HostTensor tensor(std::vector<int64_t> shape, const std::vector<int64_t> &values) {
+HostTensor tensor(std::vector<int64_t> shape,
+                  const std::vector<int64_t> &values) {
   HostTensor result{ElementType::i64, std::move(shape), {}};
   result.bytes.resize(values.size() * sizeof(int64_t));
   if (!values.empty())
@@ -65,7 +74,8 @@ Nest leaf(HostTensor value) { return {.leaf = std::move(value)}; }
 
 } // namespace
 
-// 6.1, AUTO without files or DATA: each batch is cut for itself into N pieces of ceil(n / N).
+// 6.1, AUTO without files or DATA: each batch is cut for itself into N pieces
+// of ceil(n / N).
 TEST(Distribution, CutsEachBatchIntoPieces) {
   ShardPolicy policy = ShardPolicy::automatic;
   EXPECT_EQ(sizesOf(7, 7, 3, policy), (Steps{{3, 3, 1}}));
@@ -73,64 +83,90 @@ TEST(Distribution, CutsEachBatchIntoPieces) {
   EXPECT_EQ(sizesOf(14, 8, 2, policy), (Steps{{4, 4}, {3, 3}}));
   EXPECT_EQ(sizesOf(14, 8, 4, policy), (Steps{{2, 2, 2, 2}, {2, 2, 2, 0}}));
   EXPECT_EQ(sizesOf(4, 4, 3, policy), (Steps{{2, 2, 0}}));
-  EXPECT_EQ(sizesOf(12, 5, 4, policy), (Steps{{2, 2, 1, 0}, {2, 2, 1, 0}, {1, 1, 0, 0}}));
+  EXPECT_EQ(sizesOf(12, 5, 4, policy),
+            (Steps{{2, 2, 1, 0}, {2, 2, 1, 0}, {1, 1, 0, 0}}));
   EXPECT_EQ(sizesOf(10, 4, 1, policy), (Steps{{4}, {4}, {2}}));
-  EXPECT_EQ(sizesOf(9, 4, 2, policy, /*dropRemainder=*/true), (Steps{{2, 2}, {2, 2}}));
-  EXPECT_EQ(sizesOf(7, 7, 3, ShardPolicy::data, /*dropRemainder=*/true), (Steps{{3, 3, 1}}));
+  EXPECT_EQ(sizesOf(9, 4, 2, policy, /*dropRemainder=*/true),
+            (Steps{{2, 2}, {2, 2}}));
+  EXPECT_EQ(sizesOf(7, 7, 3, ShardPolicy::data, /*dropRemainder=*/true),
+            (Steps{{3, 3, 1}}));
   EXPECT_EQ(sizesOf(0, 7, 3, policy), Steps{});
 }
 
 // 6.1, OFF, FILE: the shares of G follow each other over the ends of batches.
 TEST(Distribution, CutsContinuously) {
-  for (ShardPolicy policy : {ShardPolicy::off, ShardPolicy::file, ShardPolicy::hint}) {
+  for (ShardPolicy policy :
+       {ShardPolicy::off, ShardPolicy::file, ShardPolicy::hint}) {
     EXPECT_EQ(sizesOf(7, 7, 3, policy), (Steps{{3, 2, 2}}));
     EXPECT_EQ(sizesOf(14, 8, 2, policy), (Steps{{4, 4}, {4, 2}}));
-    EXPECT_EQ(sizesOf(14, 7, 3, policy, /*dropRemainder=*/true), (Steps{{3, 2, 2}, {3, 2, 2}}));
-    EXPECT_EQ(sizesOf(16, 7, 3, policy, /*dropRemainder=*/true), (Steps{{3, 2, 2}, {3, 2, 2}}));
+    EXPECT_EQ(sizesOf(14, 7, 3, policy, /*dropRemainder=*/true),
+              (Steps{{3, 2, 2}, {3, 2, 2}}));
+    EXPECT_EQ(sizesOf(16, 7, 3, policy, /*dropRemainder=*/true),
+              (Steps{{3, 2, 2}, {3, 2, 2}}));
     EXPECT_EQ(sizesOf(9, 4, 2, policy), (Steps{{2, 2}, {2, 2}, {1, 0}}));
-    EXPECT_EQ(sizesOf(12, 5, 4, policy), (Steps{{2, 1, 1, 1}, {2, 1, 1, 1}, {2, 0, 0, 0}}));
+    EXPECT_EQ(sizesOf(12, 5, 4, policy),
+              (Steps{{2, 1, 1, 1}, {2, 1, 1, 1}, {2, 0, 0, 0}}));
     EXPECT_EQ(sizesOf(2, 1, 3, policy), (Steps{{1, 0, 0}, {1, 0, 0}}));
   }
 }
 
-// Two workers with one replica: each takes its half of every batch, and the last row leaves one without any.
+// Two workers with one replica: each takes its half of every batch, and the
+// last row leaves one without any.
 TEST(Distribution, ShardsBetweenWorkers) {
-  Distribution halves = distribute({.globalBatch = 8, .workers = 2, .rows = 14});
-  EXPECT_EQ(rowsOf(halves, 0, 1), (std::vector<Steps>{{{0, 1, 2, 3}}, {{8, 9, 10}}}));
-  EXPECT_EQ(rowsOf(halves, 1, 1), (std::vector<Steps>{{{4, 5, 6, 7}}, {{11, 12, 13}}}));
+  Distribution halves =
+      distribute({.globalBatch = 8, .workers = 2, .rows = 14});
+  EXPECT_EQ(rowsOf(halves, 0, 1),
+            (std::vector<Steps>{{{0, 1, 2, 3}}, {{8, 9, 10}}}));
+  EXPECT_EQ(rowsOf(halves, 1, 1),
+            (std::vector<Steps>{{{4, 5, 6, 7}}, {{11, 12, 13}}}));
   Distribution odd = distribute({.globalBatch = 4, .workers = 2, .rows = 9});
   EXPECT_EQ(rowsOf(odd, 0, 1), (std::vector<Steps>{{{0, 1}}, {{4, 5}}, {{8}}}));
   EXPECT_EQ(rowsOf(odd, 1, 1), (std::vector<Steps>{{{2, 3}}, {{6, 7}}, {{}}}));
   // Pieces w, w + W, ... are those of worker w.
-  Distribution four = distribute({.globalBatch = 4, .workers = 2, .replicasPerWorker = 2, .rows = 4});
+  Distribution four = distribute(
+      {.globalBatch = 4, .workers = 2, .replicasPerWorker = 2, .rows = 4});
   EXPECT_EQ(rowsOf(four, 0, 2), (std::vector<Steps>{{{0}, {2}}}));
   EXPECT_EQ(rowsOf(four, 1, 2), (std::vector<Steps>{{{1}, {3}}}));
 }
 
-// Not sharded, each worker reads all rows, and begins at its own share of a batch.
+// Not sharded, each worker reads all rows, and begins at its own share of a
+// batch.
 TEST(Distribution, EveryWorkerReadsEverything) {
-  Distribution off = distribute({.globalBatch = 5, .workers = 2, .policy = ShardPolicy::off, .rows = 7});
-  EXPECT_EQ(rowsOf(off, 0, 1), (std::vector<Steps>{{{0, 1, 2}}, {{3, 4}}, {{5, 6}}}));
-  EXPECT_EQ(rowsOf(off, 1, 1), (std::vector<Steps>{{{0, 1}}, {{2, 3, 4}}, {{5, 6}}}));
+  Distribution off = distribute(
+      {.globalBatch = 5, .workers = 2, .policy = ShardPolicy::off, .rows = 7});
+  EXPECT_EQ(rowsOf(off, 0, 1),
+            (std::vector<Steps>{{{0, 1, 2}}, {{3, 4}}, {{5, 6}}}));
+  EXPECT_EQ(rowsOf(off, 1, 1),
+            (std::vector<Steps>{{{0, 1}}, {{2, 3, 4}}, {{5, 6}}}));
 }
 
-// Worker w reads the files w, w + W, ...; the one with fewer rows goes on with empty pieces.
+// Worker w reads the files w, w + W, ...; the one with fewer rows goes on with
+// empty pieces.
 TEST(Distribution, ShardsFiles) {
-  Distribution two = distribute({.globalBatch = 2, .workers = 2, .fileRows = {3, 3}});
+  Distribution two =
+      distribute({.globalBatch = 2, .workers = 2, .fileRows = {3, 3}});
   EXPECT_EQ(rowsOf(two, 0, 1), (std::vector<Steps>{{{0}}, {{1}}, {{2}}}));
   EXPECT_EQ(rowsOf(two, 1, 1), (std::vector<Steps>{{{3}}, {{4}}, {{5}}}));
-  Distribution three = distribute({.globalBatch = 4, .workers = 2, .policy = ShardPolicy::file, .fileRows = {3, 3, 3}});
-  EXPECT_EQ(rowsOf(three, 0, 1), (std::vector<Steps>{{{0, 1}}, {{2, 6}}, {{7, 8}}}));
+  Distribution three = distribute({.globalBatch = 4,
+                                   .workers = 2,
+                                   .policy = ShardPolicy::file,
+                                   .fileRows = {3, 3, 3}});
+  EXPECT_EQ(rowsOf(three, 0, 1),
+            (std::vector<Steps>{{{0, 1}}, {{2, 6}}, {{7, 8}}}));
   EXPECT_EQ(rowsOf(three, 1, 1), (std::vector<Steps>{{{3, 4}}, {{5}}, {{}}}));
 }
 
-// Whatever the sizes: each row is used once, in order, no step is empty on all replicas, and none has more rows than promised.
+// Whatever the sizes: each row is used once, in order, no step is empty on all
+// replicas, and none has more rows than promised.
 TEST(Distribution, UsesEachRowOnce) {
   for (uint64_t rows = 0; rows < 40; ++rows)
     for (uint64_t batch = 1; batch < 12; ++batch)
       for (unsigned replicas = 1; replicas < 6; ++replicas)
         for (ShardPolicy policy : {ShardPolicy::data, ShardPolicy::off}) {
-          Distribution distribution = distribute({.globalBatch = batch, .replicasPerWorker = replicas, .policy = policy, .rows = rows});
+          Distribution distribution = distribute({.globalBatch = batch,
+                                                  .replicasPerWorker = replicas,
+                                                  .policy = policy,
+                                                  .rows = rows});
           uint64_t next = 0;
           for (uint64_t step = 0; step < distribution.steps(); ++step) {
             uint64_t before = next;
@@ -157,29 +193,43 @@ TEST(Distribution, BatchSizesForWorker) {
 }
 
 TEST(Distribution, Errors) {
-  EXPECT_EQ(errorOf({.rows = 4}), "expected a data set of batches, found one of single rows [E_UNBATCHED_DATASET]");
-  EXPECT_EQ(errorOf({.globalBatch = 4, .mode = ReplicationMode::perReplica, .rows = 4}),
-            "expected one data set for each worker, found one for each replica: what is distributed in batches must be distributed from a "
-            "function for that [E_UNSUPPORTED_INPUT_OPTION]");
+  EXPECT_EQ(errorOf({.rows = 4}), "expected a data set of batches, found one "
+                                  "of single rows [E_UNBATCHED_DATASET]");
+  EXPECT_EQ(
+      errorOf(
+          {.globalBatch = 4, .mode = ReplicationMode::perReplica, .rows = 4}),
+      "expected one data set for each worker, found one for each replica: what "
+      "is distributed in batches must be distributed from a "
+      "function for that [E_UNSUPPORTED_INPUT_OPTION]");
   EXPECT_EQ(errorOf({.globalBatch = 2, .workers = 3, .fileRows = {3, 3}}),
             "expected a file for each of 3 workers, found 2 [E_TOO_FEW_FILES]");
   EXPECT_EQ(errorOf({.globalBatch = 0, .rows = 4}),
-            "expected batches of at least 1 row for at least 1 worker with 1 replica, found 0 for 1 with 1 [E_OPTION_VALUE]");
-  EXPECT_EQ(errorOf({.globalBatch = 2, .fileRows = {~uint64_t(0), 1}}),
-            "expected a number of rows below 2^64, found more [E_OPTION_VALUE]");
+            "expected batches of at least 1 row for at least 1 worker with 1 "
+            "replica, found 0 for 1 with 1 [E_OPTION_VALUE]");
+  EXPECT_EQ(
+      errorOf({.globalBatch = 2, .fileRows = {~uint64_t(0), 1}}),
+      "expected a number of rows below 2^64, found more [E_OPTION_VALUE]");
   EXPECT_EQ(replicasOfWorker(6, 4).status().message(),
-            "expected a number of replicas that 4 workers can share evenly, found 6 [E_BATCH_DIVISIBLE]");
+            "expected a number of replicas that 4 workers can share evenly, "
+            "found 6 [E_BATCH_DIVISIBLE]");
   EXPECT_EQ(*replicasOfWorker(6, 3), 2u);
 }
 
-// 6.2: consecutive elements of the worker's pipeline go to its replicas; one pipeline for each replica goes to that one.
+// 6.2: consecutive elements of the worker's pipeline go to its replicas; one
+// pipeline for each replica goes to that one.
 TEST(InputPipelines, ElementsInTheOrderOfReplicas) {
-  ReplicationMode worker = ReplicationMode::perWorker, replica = ReplicationMode::perReplica;
-  EXPECT_EQ(inputContexts(worker, 2, 2), (std::vector<InputContext>{{2, 0, 4}, {2, 1, 4}}));
-  EXPECT_EQ(inputContexts(replica, 1, 2), (std::vector<InputContext>{{2, 0, 2}, {2, 1, 2}}));
-  EXPECT_EQ(inputContextsOfLoneWorkers(3, 1), (std::vector<InputContext>{{1, 0, 1}, {1, 0, 1}, {1, 0, 1}}));
-  EXPECT_EQ(elementFor(worker, 2, /*step=*/3, /*worker=*/1, /*replica=*/1), (PipelineElement{1, 7}));
-  EXPECT_EQ(elementFor(replica, 2, /*step=*/3, /*worker=*/1, /*replica=*/1), (PipelineElement{3, 3}));
+  ReplicationMode worker = ReplicationMode::perWorker,
+                  replica = ReplicationMode::perReplica;
+  EXPECT_EQ(inputContexts(worker, 2, 2),
+            (std::vector<InputContext>{{2, 0, 4}, {2, 1, 4}}));
+  EXPECT_EQ(inputContexts(replica, 1, 2),
+            (std::vector<InputContext>{{2, 0, 2}, {2, 1, 2}}));
+  EXPECT_EQ(inputContextsOfLoneWorkers(3, 1),
+            (std::vector<InputContext>{{1, 0, 1}, {1, 0, 1}, {1, 0, 1}}));
+  EXPECT_EQ(elementFor(worker, 2, /*step=*/3, /*worker=*/1, /*replica=*/1),
+            (PipelineElement{1, 7}));
+  EXPECT_EQ(elementFor(replica, 2, /*step=*/3, /*worker=*/1, /*replica=*/1),
+            (PipelineElement{3, 3}));
   EXPECT_EQ(pipelineSteps(worker, 2, Sizes{4, 5}), 3u);
   EXPECT_EQ(pipelineSteps(replica, 2, Sizes{4, 5}), 5u);
   EXPECT_EQ(pipelineSteps(worker, 2, {}), 0u);
@@ -188,31 +238,42 @@ TEST(InputPipelines, ElementsInTheOrderOfReplicas) {
 TEST(InputPipelines, PerReplicaBatchSize) {
   EXPECT_EQ(*(InputContext{1, 0, 4}).perReplicaBatchSize(8), 2u);
   EXPECT_EQ((InputContext{1, 0, 4}).perReplicaBatchSize(7).status().message(),
-            "expected a global batch that 4 replicas can share evenly, found 7 [E_BATCH_DIVISIBLE]");
+            "expected a global batch that 4 replicas can share evenly, found 7 "
+            "[E_BATCH_DIVISIBLE]");
 }
 
 // The second of two workers with two replicas.
 TEST(InputPipelines, ValuesFromAFunctionOfTheReplica) {
-  auto values = valuesFromFunction(1, 2, 4, [](ValueContext context) { return 10 * context.replica + context.replicas; });
+  auto values = valuesFromFunction(1, 2, 4, [](ValueContext context) {
+    return 10 * context.replica + context.replicas;
+  });
   EXPECT_EQ(values, (std::vector<unsigned>{24, 34}));
 }
 
 // Two arrays of six in a list are two rows of six.
 TEST(HostTensor, StacksLists) {
-  Nest list{Nest::Kind::list, {}, {leaf(tensor({6}, {5, 4, 3, 2, 1, 0})), leaf(tensor({6}, {50, 40, 30, 20, 10, 0}))}};
+  Nest list{Nest::Kind::list,
+            {},
+            {leaf(tensor({6}, {5, 4, 3, 2, 1, 0})),
+             leaf(tensor({6}, {50, 40, 30, 20, 10, 0}))}};
   Expected<Nest> rows = stackLists(list);
   ASSERT_TRUE(rows.ok()) << rows.status().message();
-  EXPECT_EQ(rows->leaf, tensor({2, 6}, {5, 4, 3, 2, 1, 0, 50, 40, 30, 20, 10, 0}));
+  EXPECT_EQ(rows->leaf,
+            tensor({2, 6}, {5, 4, 3, 2, 1, 0, 50, 40, 30, 20, 10, 0}));
   EXPECT_EQ(lockstep::runtime::rowsOf(*rows), 2u);
-  EXPECT_EQ(*takeRows(rows->leaf, Sizes{1}), tensor({1, 6}, {50, 40, 30, 20, 10, 0}));
+  EXPECT_EQ(*takeRows(rows->leaf, Sizes{1}),
+            tensor({1, 6}, {50, 40, 30, 20, 10, 0}));
   EXPECT_EQ(*takeRows(rows->leaf, {}), tensor({0, 6}, {}));
 }
 
 // Tuples and dictionaries stay, and lists in them are stacked.
 TEST(HostTensor, KeepsTuplesAndDictionaries) {
-  Nest list{Nest::Kind::list, {}, {leaf(tensor({}, {7})), leaf(tensor({}, {8}))}};
-  Nest tuple{Nest::Kind::tuple, {}, {leaf(tensor({2, 2}, {1, 2, 6, 12})), list}};
-  Expected<Nest> rows = stackLists({Nest::Kind::dictionary, {}, {tuple}, {"a"}});
+  Nest list{
+      Nest::Kind::list, {}, {leaf(tensor({}, {7})), leaf(tensor({}, {8}))}};
+  Nest tuple{
+      Nest::Kind::tuple, {}, {leaf(tensor({2, 2}, {1, 2, 6, 12})), list}};
+  Expected<Nest> rows =
+      stackLists({Nest::Kind::dictionary, {}, {tuple}, {"a"}});
   ASSERT_TRUE(rows.ok()) << rows.status().message();
   EXPECT_EQ(rows->kind, Nest::Kind::dictionary);
   EXPECT_EQ(rows->members[0].kind, Nest::Kind::tuple);
@@ -222,11 +283,16 @@ TEST(HostTensor, KeepsTuplesAndDictionaries) {
 TEST(HostTensor, Errors) {
   Nest two = leaf(tensor({2}, {1, 2})), three = leaf(tensor({3}, {1, 2, 3}));
   EXPECT_EQ(stackLists({Nest::Kind::list, {}, {two, three}}).status().message(),
-            "expected a list of arrays of 2xi64, found 3xi64 in it [E_SHAPE_MISMATCH]");
-  EXPECT_EQ(stackLists({Nest::Kind::tuple, {}, {two, three}}).status().message(),
-            "expected 2 rows as in the first array, found 3 [E_SHAPE_MISMATCH]");
-  EXPECT_EQ(stackLists(leaf(tensor({}, {1}))).status().message(), "expected arrays of rows, found a scalar [E_SHAPE_MISMATCH]");
-  EXPECT_EQ(stackLists({Nest::Kind::tuple, {}, {}}).status().message(),
-            "expected arrays, found an empty list, tuple or dictionary [E_ARG_TYPE]");
-  EXPECT_EQ(takeRows(two.leaf, Sizes{2}).status().message(), "expected a row below 2, found 2");
+            "expected a list of arrays of 2xi64, found 3xi64 in it "
+            "[E_SHAPE_MISMATCH]");
+  EXPECT_EQ(
+      stackLists({Nest::Kind::tuple, {}, {two, three}}).status().message(),
+      "expected 2 rows as in the first array, found 3 [E_SHAPE_MISMATCH]");
+  EXPECT_EQ(stackLists(leaf(tensor({}, {1}))).status().message(),
+            "expected arrays of rows, found a scalar [E_SHAPE_MISMATCH]");
+  EXPECT_EQ(
+      stackLists({Nest::Kind::tuple, {}, {}}).status().message(),
+      "expected arrays, found an empty list, tuple or dictionary [E_ARG_TYPE]");
+  EXPECT_EQ(takeRows(two.leaf, Sizes{2}).status().message(),
+            "expected a row below 2, found 2");
 }

@@ -1,7 +1,8 @@
 //===- FuzzArtifact.cpp - any bytes as an artifact ------------------------===//
 //
-// The digest and the signature are repaired before each load: otherwise nothing behind them would ever be reached. What
-// is accepted is decoded too, as far as that needs no kernels.
+// The digest and the signature are repaired before each load: otherwise nothing
+// behind them would ever be reached. What is accepted is decoded too, as far as
+// that needs no kernels.
 //
 // `lockstep-fuzz-corpus FOLDER` writes artifacts to start from.
 //
@@ -22,18 +23,22 @@ using namespace lockstep::runtime;
 
 /// Gives the artifact the size and the digest that it should have.
 static void repairContent(std::vector<std::byte> &file) {
-  flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t *>(file.data()), file.size(), 16);
-  if (file.size() < 64 || !artifact::ArtifactBufferHasIdentifier(file.data()) || !artifact::VerifyArtifactBuffer(verifier))
+  flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t *>(file.data()),
+                                 file.size(), 16);
+  if (file.size() < 64 || !artifact::ArtifactBufferHasIdentifier(file.data()) ||
+      !artifact::VerifyArtifactBuffer(verifier))
     return;
   const artifact::Artifact *root = artifact::GetArtifact(file.data());
   if (!root->digest())
     return;
   auto *table = reinterpret_cast<const flatbuffers::Table *>(root);
-  if (const uint8_t *size = table->GetAddressOf(artifact::Artifact::VT_FILE_SIZE)) {
+  if (const uint8_t *size =
+          table->GetAddressOf(artifact::Artifact::VT_FILE_SIZE)) {
     uint64_t value = file.size();
     std::memcpy(const_cast<uint8_t *>(size), &value, sizeof(value));
   }
-  auto *digest = reinterpret_cast<std::byte *>(const_cast<artifact::Digest *>(root->digest()));
+  auto *digest = reinterpret_cast<std::byte *>(
+      const_cast<artifact::Digest *>(root->digest()));
   auto hash = artifactDigest(file, size_t(digest - file.data()));
   std::memcpy(digest, hash.data(), hash.size());
 }
@@ -57,7 +62,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   std::vector<std::byte> file(begin, begin + size);
   (void)Artifact::fromMemory(file).ok();
   // Nobody but the key makes what is accepted under it.
-  auto isAccepted = [&] { return Artifact::fromMemory(file, {.allowUnproven = true, .trustedKeys = trusted}).ok(); };
+  auto isAccepted = [&] {
+    return Artifact::fromMemory(file,
+                                {.allowUnproven = true, .trustedKeys = trusted})
+        .ok();
+  };
   if (isAccepted() && file != test::signedBy(key, file))
     std::abort();
   repair(file);
@@ -65,16 +74,20 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   // What nobody has proven is decoded all the same, and proven here.
   (void)Artifact::fromMemory(file).ok();
   auto artifact = Artifact::fromMemory(file, {.allowUnproven = true});
-  if (!artifact || !(*artifact)->tables().programs() || (*artifact)->tables().replicas() > 1024)
+  if (!artifact || !(*artifact)->tables().programs() ||
+      (*artifact)->tables().replicas() > 1024)
     return 0;
   for (const artifact::Program *program : *(*artifact)->tables().programs())
     for (const RoleInfo &role : rolesOf((*artifact)->tables()))
       if (role.name == program->role()->string_view())
-        (void)Program::decode(**artifact, *program, role.ranks, CpuBinary(), {}).ok();
+        (void)Program::decode(**artifact, *program, role.ranks, CpuBinary(), {})
+            .ok();
   for (const RoleInfo &role : rolesOf((*artifact)->tables()))
     if (role.ranks.end() > 1024)
       return 0;
-  for (const std::string &name : verification::programNames((*artifact)->tables()))
-    (void)verification::prove((*artifact)->tables(), name, {.maxSteps = 10'000}).ok();
+  for (const std::string &name :
+       verification::programNames((*artifact)->tables()))
+    (void)verification::prove((*artifact)->tables(), name, {.maxSteps = 10'000})
+        .ok();
   return 0;
 }

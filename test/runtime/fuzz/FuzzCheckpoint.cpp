@@ -18,12 +18,22 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
   counters.fill(before);
   // One variable that is mirrored, one with a value for each of two replicas.
   const std::array<VariableView, 2> variables = {
-      VariableView{"w", {ElementType::f32, {2, 2}, 16}, false, false, {std::span<std::byte>(weights)}},
-      VariableView{"n", {ElementType::i32, {}, 4}, false, true, {std::span(counters).first(4), std::span(counters).last(4)}}};
+      VariableView{"w",
+                   {ElementType::f32, {2, 2}, 16},
+                   false,
+                   false,
+                   {std::span<std::byte>(weights)}},
+      VariableView{
+          "n",
+          {ElementType::i32, {}, 4},
+          false,
+          true,
+          {std::span(counters).first(4), std::span(counters).last(4)}}};
   test::MemoryFile input(bytes, size);
   bool restored = restoreCheckpoint(input.path(), variables).ok();
   auto changed = [&](std::span<const std::byte> memory) {
-    return std::any_of(memory.begin(), memory.end(), [&](std::byte byte) { return byte != before; });
+    return std::any_of(memory.begin(), memory.end(),
+                       [&](std::byte byte) { return byte != before; });
   };
   // On an error no variable has changed.
   if (!restored && (changed(weights) || changed(counters)))

@@ -7,7 +7,8 @@
 using namespace lockstep::runtime;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
-  Expected<SafetensorsHeader> header = parseSafetensorsHeader(std::as_bytes(std::span(bytes, size)));
+  Expected<SafetensorsHeader> header =
+      parseSafetensorsHeader(std::as_bytes(std::span(bytes, size)));
   if (!header)
     return 0;
   // What is accepted covers the data exactly, each tensor inside of the file.

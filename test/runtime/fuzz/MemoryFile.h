@@ -15,15 +15,19 @@ namespace lockstep::runtime::test {
 /// A file in memory with the given bytes, for readers that want a path.
 class MemoryFile {
 public:
-  MemoryFile(const uint8_t *bytes, size_t size) : descriptor(memfd_create("input", MFD_CLOEXEC)) {
-    if (descriptor < 0 || write(descriptor, bytes, size) != static_cast<ssize_t>(size))
+  MemoryFile(const uint8_t *bytes, size_t size)
+      : descriptor(memfd_create("input", MFD_CLOEXEC)) {
+    if (descriptor < 0 ||
+        write(descriptor, bytes, size) != static_cast<ssize_t>(size))
       std::abort();
   }
   ~MemoryFile() { close(descriptor); }
   MemoryFile(const MemoryFile &) = delete;
   MemoryFile &operator=(const MemoryFile &) = delete;
 
-  std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor); }
+  std::string path() const {
+    return "/proc/self/fd/" + std::to_string(descriptor);
+  }
 
 private:
   int descriptor;

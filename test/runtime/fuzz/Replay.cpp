@@ -1,6 +1,7 @@
 //===- Replay.cpp - runs a fuzz target over files -------------------------===//
 //
-// In place of libFuzzer's main: each file of the given folders is one input, in the order of names. Any compiler builds it.
+// In place of libFuzzer's main: each file of the given folders is one input, in
+// the order of names. Any compiler builds it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +28,8 @@ int main(int argc, char **argv) {
     std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
     // Seen if it is the last line of a crash.
     std::fprintf(stderr, "%s\n", path.c_str());
-    LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size());
+    LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t *>(bytes.data()),
+                           bytes.size());
   }
   std::fprintf(stderr, "%zu inputs\n", files.size());
   return files.empty();

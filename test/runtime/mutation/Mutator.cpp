@@ -24,7 +24,8 @@ using flatbuffers::StructDef;
 
 Status Mutator::add(std::span<const std::byte> file) {
   // Whoever has signed it has not signed its mutants.
-  Expected<std::shared_ptr<const Artifact>> artifact = Artifact::fromMemory(file);
+  Expected<std::shared_ptr<const Artifact>> artifact =
+      Artifact::fromMemory(file);
   if (!artifact)
     return artifact.status();
   std::span<const std::byte> content = (*artifact)->content();
@@ -39,7 +40,8 @@ Status Mutator::add(std::span<const std::byte> file) {
   for (const Json *offset : offsets)
     first = std::min(first, offset->get<uint64_t>());
   base.segments.assign(content.begin() + ptrdiff_t(first), content.end());
-  base.segmentsOffset = alignUp(first + room, largeSegmentAlignment) + first % largeSegmentAlignment;
+  base.segmentsOffset = alignUp(first + room, largeSegmentAlignment) +
+                        first % largeSegmentAlignment;
   for (Json *offset : offsets)
     *offset = offset->get<uint64_t>() - first + base.segmentsOffset;
   base.tables["file_size"] = base.segmentsOffset + base.segments.size();
@@ -48,35 +50,46 @@ Status Mutator::add(std::span<const std::byte> file) {
   return Status::success();
 }
 
-Expected<std::vector<std::byte>> Mutator::assemble(const Base &base, const Json &tables) {
+Expected<std::vector<std::byte>> Mutator::assemble(const Base &base,
+                                                   const Json &tables) {
   Expected<std::vector<std::byte>> buffer = schema.toBuffer(tables);
   if (!buffer)
     return buffer;
   if (buffer->size() > base.segmentsOffset)
-    return unsupported(fmt::format("expected tables of {} bytes, found {}", base.segmentsOffset, buffer->size()));
+    return unsupported(fmt::format("expected tables of {} bytes, found {}",
+                                   base.segmentsOffset, buffer->size()));
   std::vector<std::byte> file = std::move(*buffer);
   file.resize(base.segmentsOffset);
   file.insert(file.end(), base.segments.begin(), base.segments.end());
-  const auto *digest = reinterpret_cast<const std::byte *>(artifact::GetArtifact(file.data())->digest());
+  const auto *digest = reinterpret_cast<const std::byte *>(
+      artifact::GetArtifact(file.data())->digest());
   auto offset = size_t(digest - file.data());
   std::array<uint8_t, 32> hash = artifactDigest(file, offset);
   std::memcpy(file.data() + offset, hash.data(), hash.size());
   return file;
 }
 
-std::vector<std::byte> Mutator::unchanged(size_t base) { return *assemble(bases[base], bases[base].tables); }
+std::vector<std::byte> Mutator::unchanged(size_t base) {
+  return *assemble(bases[base], bases[base].tables);
+}
 
 //===----------------------------------------------------------------------===//
 // Values
 //===----------------------------------------------------------------------===//
 
-static uint64_t below(Random &random, uint64_t limit) { return random() % limit; }
+static uint64_t below(Random &random, uint64_t limit) {
+  return random() % limit;
+}
 
-template <typename T, typename Random> auto &anyOf(T &list, Random &random) { return list[below(random, list.size())]; }
+template <typename T, typename Random> auto &anyOf(T &list, Random &random) {
+  return list[below(random, list.size())];
+}
 
 /// The least and the greatest value of a type of numbers.
 static std::pair<__int128, __int128> rangeOf(BaseType type) {
-  auto of = []<typename T>(T) -> std::pair<__int128, __int128> { return {std::numeric_limits<T>::min(), std::numeric_limits<T>::max()}; };
+  auto of = []<typename T>(T) -> std::pair<__int128, __int128> {
+    return {std::numeric_limits<T>::min(), std::numeric_limits<T>::max()};
+  };
   switch (type) {
   case flatbuffers::BASE_TYPE_BOOL:
     return {0, 1};
@@ -103,7 +116,8 @@ static std::pair<__int128, __int128> rangeOf(BaseType type) {
 static __int128 numberOf(const Json &value) {
   if (value.is_boolean())
     return value.get<bool>();
-  return value.is_number_unsigned() ? __int128(value.get<uint64_t>()) : __int128(value.get<int64_t>());
+  return value.is_number_unsigned() ? __int128(value.get<uint64_t>())
+                                    : __int128(value.get<int64_t>());
 }
 
 /// A number of the type that is likely to matter.
@@ -154,11 +168,17 @@ static std::string otherString(std::string old, Random &random) {
   }
 }
 
-/// Changes which elements a list has, or one of them if they are numbers or strings. `other` may be the list of another table, or null.
-static Json otherList(Json list, const Json *other, const flatbuffers::Type &type, Random &random) {
-  auto place = [&](const Json &of) { return of.begin() + ptrdiff_t(below(random, of.size())); };
+/// Changes which elements a list has, or one of them if they are numbers or
+/// strings. `other` may be the list of another table, or null.
+static Json otherList(Json list, const Json *other,
+                      const flatbuffers::Type &type, Random &random) {
+  auto place = [&](const Json &of) {
+    return of.begin() + ptrdiff_t(below(random, of.size()));
+  };
   auto *elements = list.get_ptr<Json::array_t *>();
-  auto any = [&] { return elements->begin() + ptrdiff_t(below(random, elements->size())); };
+  auto any = [&] {
+    return elements->begin() + ptrdiff_t(below(random, elements->size()));
+  };
   bool isEmpty = elements->empty();
   switch (below(random, 7)) {
   case 0:
@@ -213,7 +233,8 @@ static std::string shown(const Json *value) {
 // Changes
 //===----------------------------------------------------------------------===//
 
-const Json *Mutator::donor(const std::string &table, const std::string &field, Random &random) const {
+const Json *Mutator::donor(const std::string &table, const std::string &field,
+                           Random &random) const {
   const ConstTables &rows = anyOf(bases, random).rows;
   auto found = rows.find(table);
   if (found == rows.end())
@@ -223,7 +244,8 @@ const Json *Mutator::donor(const std::string &table, const std::string &field, R
 }
 
 std::optional<Change> Mutator::changeField(Tables &tables, Random &random) {
-  auto kind = std::next(tables.begin(), ptrdiff_t(below(random, tables.size())));
+  auto kind =
+      std::next(tables.begin(), ptrdiff_t(below(random, tables.size())));
   const Table &table = anyOf(kind->second, random);
   const StructDef &definition = *table.definition;
   std::vector<const FieldDef *> fields;
@@ -242,7 +264,9 @@ std::optional<Change> Mutator::changeField(Tables &tables, Random &random) {
   const Json *giver = donor(definition.name, field.name, random);
   const Json *given = giver ? &(*giver)[field.name] : nullptr;
   // What may be left out is, now and then; what another table has fits best.
-  bool leaveOut = old && !field.IsRequired() && !flatbuffers::IsScalar(type.base_type) && below(random, 6) == 0;
+  bool leaveOut = old && !field.IsRequired() &&
+                  !flatbuffers::IsScalar(type.base_type) &&
+                  below(random, 6) == 0;
   bool takeOver = given && below(random, 3) == 0;
   std::optional<Json> value;
   if (leaveOut) {
@@ -259,7 +283,8 @@ std::optional<Change> Mutator::changeField(Tables &tables, Random &random) {
     value = otherString(old ? old->get<std::string>() : "", random);
   } else if (type.base_type == flatbuffers::BASE_TYPE_VECTOR) {
     value = otherList(old.value_or(Json::array()), given, type, random);
-  } else if (type.base_type == flatbuffers::BASE_TYPE_STRUCT && type.struct_def->fixed && old) {
+  } else if (type.base_type == flatbuffers::BASE_TYPE_STRUCT &&
+             type.struct_def->fixed && old) {
     // A digest: one of its bytes.
     value = *old;
     Json &byte = anyOf((*value)["bytes"], random);
@@ -272,9 +297,12 @@ std::optional<Change> Mutator::changeField(Tables &tables, Random &random) {
   if (value == old)
     return std::nullopt;
 
-  std::string place = table.path.empty() ? field.name : table.path + "." + field.name;
+  std::string place =
+      table.path.empty() ? field.name : table.path + "." + field.name;
   Change change = {definition.name + "." + field.name,
-                   fmt::format("{}: {} -> {}", place, shown(old ? &*old : nullptr), shown(value ? &*value : nullptr))};
+                   fmt::format("{}: {} -> {}", place,
+                               shown(old ? &*old : nullptr),
+                               shown(value ? &*value : nullptr))};
   if (!value) {
     table.object->erase(field.name);
   } else {
@@ -289,14 +317,16 @@ std::optional<Change> Mutator::changeField(Tables &tables, Random &random) {
 }
 
 std::optional<Change> Mutator::exchangeRows(Tables &tables, Random &random) {
-  auto kind = std::next(tables.begin(), ptrdiff_t(below(random, tables.size())));
+  auto kind =
+      std::next(tables.begin(), ptrdiff_t(below(random, tables.size())));
   Table &first = anyOf(kind->second, random);
   if (below(random, 2)) {
     Table &second = anyOf(kind->second, random);
     if (*first.object == *second.object)
       return std::nullopt;
     std::swap(*first.object, *second.object);
-    return Change{kind->first, fmt::format("{} <-> {}", first.path, second.path)};
+    return Change{kind->first,
+                  fmt::format("{} <-> {}", first.path, second.path)};
   }
   // The row of another artifact.
   size_t base = below(random, bases.size());
@@ -307,14 +337,17 @@ std::optional<Change> Mutator::exchangeRows(Tables &tables, Random &random) {
   // Nothing would be left of an artifact.
   if (first.path.empty() || *first.object == *second.object)
     return std::nullopt;
-  Change change = {kind->first, fmt::format("{}: {} -> {} (of artifact {})", first.path, shown(first.object), shown(second.object), base)};
+  Change change = {kind->first, fmt::format("{}: {} -> {} (of artifact {})",
+                                            first.path, shown(first.object),
+                                            shown(second.object), base)};
   *first.object = *second.object;
   return change;
 }
 
 std::optional<Change> Mutator::change(Json &artifact, Random &random) {
   Tables tables = schema.tablesOf(artifact);
-  return below(random, 4) == 0 ? exchangeRows(tables, random) : changeField(tables, random);
+  return below(random, 4) == 0 ? exchangeRows(tables, random)
+                               : changeField(tables, random);
 }
 
 Mutant Mutator::mutate(uint64_t seed) {

@@ -1,7 +1,9 @@
 //===- Mutator.h - artifacts with a few changes -----------------*- C++ -*-===//
 //
-// Damage that a digest cannot show: a file that says something else than the compiler has written, well formed and with the digest that
-// belongs to it. All tables and all fields of the schema are changed about equally often, however many of them an artifact has.
+// Damage that a digest cannot show: a file that says something else than the
+// compiler has written, well formed and with the digest that belongs to it. All
+// tables and all fields of the schema are changed about equally often, however
+// many of them an artifact has.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,30 +44,37 @@ public:
   /// `schema` must outlive it.
   explicit Mutator(Schema &schema) : schema(schema) {}
 
-  /// Artifacts to change; rows are exchanged between them, too. Error: not an artifact.
+  /// Artifacts to change; rows are exchanged between them, too. Error: not an
+  /// artifact.
   Status add(std::span<const std::byte> file);
-  /// What an artifact becomes by no change: the same tables and segments, which may be at other offsets.
+  /// What an artifact becomes by no change: the same tables and segments, which
+  /// may be at other offsets.
   std::vector<std::byte> unchanged(size_t base);
-  /// The same for the same seed and artifacts. There must be at least one artifact.
+  /// The same for the same seed and artifacts. There must be at least one
+  /// artifact.
   Mutant mutate(uint64_t seed);
 
 private:
   struct Base {
     Json tables;
-    /// All segments, one after the other as in the file, and where they begin in mutants: with room for tables that grow.
+    /// All segments, one after the other as in the file, and where they begin
+    /// in mutants: with room for tables that grow.
     std::vector<std::byte> segments;
     uint64_t segmentsOffset = 0;
     /// Those of `tables`.
     ConstTables rows;
   };
-  /// With the digest. Error: these tables are none of an artifact, or too large.
-  Expected<std::vector<std::byte>> assemble(const Base &base, const Json &tables);
+  /// With the digest. Error: these tables are none of an artifact, or too
+  /// large.
+  Expected<std::vector<std::byte>> assemble(const Base &base,
+                                            const Json &tables);
   /// Nothing: there was nothing to change at the place that was chosen.
   std::optional<Change> change(Json &artifact, Random &random);
   std::optional<Change> exchangeRows(Tables &tables, Random &random);
   std::optional<Change> changeField(Tables &tables, Random &random);
   /// Another table of the same kind, of any artifact, that has the field.
-  const Json *donor(const std::string &table, const std::string &field, Random &random) const;
+  const Json *donor(const std::string &table, const std::string &field,
+                    Random &random) const;
 
   Schema &schema;
   /// Does not move them: their rows are known by address.

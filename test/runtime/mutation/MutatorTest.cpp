@@ -74,7 +74,9 @@ TEST_F(MutatorTest, tablesAreFoundByName) {
 
 TEST_F(MutatorTest, fieldsAreThoseOfTheSchema) {
   std::vector<std::string> fields = schema.fields();
-  auto has = [&](const char *name) { return std::ranges::find(fields, name) != fields.end(); };
+  auto has = [&](const char *name) {
+    return std::ranges::find(fields, name) != fields.end();
+  };
   EXPECT_TRUE(has("Launch.kernel"));
   EXPECT_TRUE(has("Command.body"));
   EXPECT_TRUE(has("Certificate.digest"));
@@ -86,7 +88,9 @@ TEST_F(MutatorTest, fieldsAreThoseOfTheSchema) {
 TEST_F(MutatorTest, requiredFieldsAreMissed) {
   Json tables = schema.toJson(test::smallFile());
   tables["programs"][0].erase("role");
-  EXPECT_NE(schema.toBuffer(tables).status().message().find("required field is missing: role"), std::string::npos);
+  EXPECT_NE(schema.toBuffer(tables).status().message().find(
+                "required field is missing: role"),
+            std::string::npos);
 }
 
 TEST_F(MutatorTest, whatIsNotChangedIsLoaded) {
@@ -119,7 +123,8 @@ TEST_F(MutatorTest, everyFieldIsChanged) {
   expected.erase("Variable.shard");
   expected.erase("Kernel.arguments");
   // Whole rows, where there are several that differ.
-  for (const char *rows : {"Command", "Buffer", "TensorType", "SetRegister", "Variable"})
+  for (const char *rows :
+       {"Command", "Buffer", "TensorType", "SetRegister", "Variable"})
     expected.insert(rows);
   for (uint64_t seed = 0; seed < 8'000; ++seed)
     for (const Change &change : mutator.mutate(seed).changes)
@@ -142,6 +147,9 @@ TEST_F(MutatorTest, noMutantIsRefusedForItsForm) {
   }
 }
 
-TEST_F(MutatorTest, whatIsNoArtifactIsAnError) { EXPECT_EQ(mutator.add(std::vector<std::byte>(100)).code(), StatusCode::corrupted); }
+TEST_F(MutatorTest, whatIsNoArtifactIsAnError) {
+  EXPECT_EQ(mutator.add(std::vector<std::byte>(100)).code(),
+            StatusCode::corrupted);
+}
 
 } // namespace

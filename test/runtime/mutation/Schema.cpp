@@ -17,7 +17,8 @@ Schema::Schema() {
   parser.opts.output_enum_identifiers = false;
   parser.opts.allow_non_utf8 = true;
   std::string text;
-  if (!flatbuffers::LoadFile(LOCKSTEP_SCHEMA, /*binary=*/false, &text) || !parser.Parse(text.c_str())) {
+  if (!flatbuffers::LoadFile(LOCKSTEP_SCHEMA, /*binary=*/false, &text) ||
+      !parser.Parse(text.c_str())) {
     fmt::print(stderr, "cannot read {}: {}\n", LOCKSTEP_SCHEMA, parser.error_);
     std::exit(1);
   }
@@ -25,34 +26,42 @@ Schema::Schema() {
 
 Json Schema::toJson(std::span<const std::byte> buffer) {
   std::string text;
-  [[maybe_unused]] bool hasText = flatbuffers::GenerateText(parser, buffer.data(), &text);
+  [[maybe_unused]] bool hasText =
+      flatbuffers::GenerateText(parser, buffer.data(), &text);
   assert(hasText && "tables that have been verified");
   return Json::parse(text);
 }
 
 Expected<std::vector<std::byte>> Schema::toBuffer(const Json &tables) {
-  if (!parser.ParseJson(tables.dump(-1, ' ', false, Json::error_handler_t::replace).c_str()))
+  if (!parser.ParseJson(
+          tables.dump(-1, ' ', false, Json::error_handler_t::replace).c_str()))
     return invalidArgument(parser.error_);
-  auto bytes = std::as_bytes(std::span(parser.builder_.GetBufferPointer(), parser.builder_.GetSize()));
+  auto bytes = std::as_bytes(
+      std::span(parser.builder_.GetBufferPointer(), parser.builder_.GetSize()));
   return std::vector(bytes.begin(), bytes.end());
 }
 
-bool Schema::isFixed(const flatbuffers::StructDef &definition, const flatbuffers::FieldDef &field) {
-  return field.deprecated || field.value.type.base_type == flatbuffers::BASE_TYPE_UTYPE ||
+bool Schema::isFixed(const flatbuffers::StructDef &definition,
+                     const flatbuffers::FieldDef &field) {
+  return field.deprecated ||
+         field.value.type.base_type == flatbuffers::BASE_TYPE_UTYPE ||
          (definition.name == "Artifact" && field.name == "digest");
 }
 
 /// The table that a union holds; null for none.
-static const flatbuffers::StructDef *unionTable(const Json &object, const flatbuffers::FieldDef &field) {
+static const flatbuffers::StructDef *
+unionTable(const Json &object, const flatbuffers::FieldDef &field) {
   auto type = object.find(field.name + "_type");
   if (type == object.end())
     return nullptr;
-  const flatbuffers::EnumVal *value = field.value.type.enum_def->ReverseLookup(type->get<int64_t>());
+  const flatbuffers::EnumVal *value =
+      field.value.type.enum_def->ReverseLookup(type->get<int64_t>());
   return value ? value->union_type.struct_def : nullptr;
 }
 
 template <typename Object>
-static void collect(Object &object, const flatbuffers::StructDef &definition, const std::string &path, TablesOf<Object> &tables) {
+static void collect(Object &object, const flatbuffers::StructDef &definition,
+                    const std::string &path, TablesOf<Object> &tables) {
   tables[definition.name].push_back({&object, &definition, path});
   for (const flatbuffers::FieldDef *field : definition.fields.vec) {
     auto found = object.find(field->name);
@@ -66,9 +75,11 @@ static void collect(Object &object, const flatbuffers::StructDef &definition, co
     } else if (type.base_type == flatbuffers::BASE_TYPE_UNION) {
       if (const flatbuffers::StructDef *held = unionTable(object, *field))
         collect(*found, *held, place, tables);
-    } else if (type.base_type == flatbuffers::BASE_TYPE_VECTOR && type.element == flatbuffers::BASE_TYPE_STRUCT) {
+    } else if (type.base_type == flatbuffers::BASE_TYPE_VECTOR &&
+               type.element == flatbuffers::BASE_TYPE_STRUCT) {
       for (size_t i = 0; i < found->size(); ++i)
-        collect((*found)[i], *type.struct_def, fmt::format("{}[{}]", place, i), tables);
+        collect((*found)[i], *type.struct_def, fmt::format("{}[{}]", place, i),
+                tables);
     }
   }
 }
@@ -85,8 +96,10 @@ ConstTables Schema::tablesOf(const Json &artifact) const {
   return tables;
 }
 
-const flatbuffers::StructDef &Schema::definition(const std::string &name) const {
-  const flatbuffers::StructDef *found = parser.structs_.Lookup("lockstep.artifact." + name);
+const flatbuffers::StructDef &
+Schema::definition(const std::string &name) const {
+  const flatbuffers::StructDef *found =
+      parser.structs_.Lookup("lockstep.artifact." + name);
   assert(found && "a table of the schema");
   return *found;
 }

@@ -19,7 +19,8 @@ namespace lockstep::runtime::mutation {
 
 using Json = nlohmann::json;
 
-/// A table of the schema somewhere in an artifact: an object of JSON, and what its fields are.
+/// A table of the schema somewhere in an artifact: an object of JSON, and what
+/// its fields are.
 template <typename Object> struct TableOf {
   Object *object = nullptr;
   const flatbuffers::StructDef *definition = nullptr;
@@ -30,22 +31,25 @@ using Table = TableOf<Json>;
 using ConstTable = TableOf<const Json>;
 
 /// Tables by the names of their definitions.
-template <typename Object> using TablesOf = std::map<std::string, std::vector<TableOf<Object>>>;
+template <typename Object>
+using TablesOf = std::map<std::string, std::vector<TableOf<Object>>>;
 using Tables = TablesOf<Json>;
 using ConstTables = TablesOf<const Json>;
 
-/// The schema of artifacts (artifact.fbs): converts between a buffer and JSON in which every number is there, and finds tables in that.
-/// Not thread-safe.
+/// The schema of artifacts (artifact.fbs): converts between a buffer and JSON
+/// in which every number is there, and finds tables in that. Not thread-safe.
 class Schema {
 public:
-  /// Ends the process if the schema cannot be read, which is in the source tree.
+  /// Ends the process if the schema cannot be read, which is in the source
+  /// tree.
   Schema();
 
   Json toJson(std::span<const std::byte> buffer);
   /// Error: required fields are not there, numbers do not fit.
   Expected<std::vector<std::byte>> toBuffer(const Json &tables);
 
-  /// All tables of an artifact. They are valid until something is put in or taken out.
+  /// All tables of an artifact. They are valid until something is put in or
+  /// taken out.
   Tables tablesOf(Json &artifact) const;
   ConstTables tablesOf(const Json &artifact) const;
   /// By name, without the namespace.
@@ -53,9 +57,11 @@ public:
   /// Every field of every table that a change can be made to, as "Table.field".
   std::vector<std::string> fields() const;
 
-  /// Whether a field is not to be changed: it is the type of a union, which goes with its value; nobody reads it any more; or it is the
-  /// digest of an artifact, which follows from everything else.
-  static bool isFixed(const flatbuffers::StructDef &definition, const flatbuffers::FieldDef &field);
+  /// Whether a field is not to be changed: it is the type of a union, which
+  /// goes with its value; nobody reads it any more; or it is the digest of an
+  /// artifact, which follows from everything else.
+  static bool isFixed(const flatbuffers::StructDef &definition,
+                      const flatbuffers::FieldDef &field);
 
 private:
   flatbuffers::Parser parser;

@@ -51,7 +51,8 @@ private:
 
 class Trial {
 public:
-  Trial(std::span<const std::byte> file, const TrialOptions &options) : file(file), options(options), random(options.seed) {}
+  Trial(std::span<const std::byte> file, const TrialOptions &options)
+      : file(file), options(options), random(options.seed) {}
 
   TrialResult run();
 
@@ -64,7 +65,8 @@ private:
   Status runCluster();
   Status runCoordinator();
   /// Runs something that can be given up; notes whether it was.
-  Status runUntilAborted(const std::function<Status()> &function, const std::function<void(const Status &)> &abort);
+  Status runUntilAborted(const std::function<Status()> &function,
+                         const std::function<void(const Status &)> &abort);
 
   std::span<const std::byte> file;
   TrialOptions options;
@@ -113,8 +115,11 @@ Status Trial::setUp(Cluster &to) {
       LOCKSTEP_RETURN_IF_ERROR(to.setScalar(scalar.name, value));
     }
   for (const VariableInfo &variable : to.variables())
-    for (unsigned replica = 0; replica < (variable.perReplica ? to.replicas() : 1); ++replica)
-      if (std::optional<VariableValue> value = to.variable(variable.name, replica); value && !variable.hasInitial) {
+    for (unsigned replica = 0;
+         replica < (variable.perReplica ? to.replicas() : 1); ++replica)
+      if (std::optional<VariableValue> value =
+              to.variable(variable.name, replica);
+          value && !variable.hasInitial) {
         std::vector<std::byte> bytes(value->size());
         fill(bytes, variable.type.element);
         value->write(bytes);
@@ -132,12 +137,14 @@ Status Trial::bind(Cluster &to, ProgramId program) {
       Memory memory;
       LOCKSTEP_RETURN_IF_ERROR(Memory::allocate(info.inputSize).moveTo(memory));
       for (const InputInfo &input : info.inputs)
-        fill({memory.data() + input.offset, input.type.bytes}, input.type.element);
+        fill({memory.data() + input.offset, input.type.bytes},
+             input.type.element);
       batches.push_back(memory.data());
       inputs.push_back(std::move(memory));
     }
-    LOCKSTEP_RETURN_IF_ERROR(info.loadsBatches ? to.bindBatches(program, replica, batches)
-                                               : to.bindInput(program, replica, batches.front()));
+    LOCKSTEP_RETURN_IF_ERROR(
+        info.loadsBatches ? to.bindBatches(program, replica, batches)
+                          : to.bindInput(program, replica, batches.front()));
   }
   return Status::success();
 }
@@ -149,8 +156,11 @@ Status Trial::runPrograms(Cluster &on) {
       // What has been computed can be read.
       const ProgramInfo &info = on.programs()[program];
       for (unsigned output = 0; output < info.outputs.size(); ++output)
-        for (unsigned replica = 0; replica < (info.outputs[output].perReplica ? on.replicas() : 1); ++replica) {
-          std::span<const std::byte> bytes = on.output(program, output, replica);
+        for (unsigned replica = 0;
+             replica < (info.outputs[output].perReplica ? on.replicas() : 1);
+             ++replica) {
+          std::span<const std::byte> bytes =
+              on.output(program, output, replica);
           volatile uint8_t sum = 0;
           for (std::byte byte : bytes)
             sum = uint8_t(sum + uint8_t(byte));
@@ -160,8 +170,12 @@ Status Trial::runPrograms(Cluster &on) {
   return Status::success();
 }
 
-Status Trial::runUntilAborted(const std::function<Status()> &function, const std::function<void(const Status &)> &abort) {
-  Timeout timeout(options.longest, [&] { abort(Status(StatusCode::interrupted, "it went on for too long")); });
+Status
+Trial::runUntilAborted(const std::function<Status()> &function,
+                       const std::function<void(const Status &)> &abort) {
+  Timeout timeout(options.longest, [&] {
+    abort(Status(StatusCode::interrupted, "it went on for too long"));
+  });
   Status status = function();
   isEndless = timeout.end() && status.code() == StatusCode::interrupted;
   return status;
@@ -174,19 +188,23 @@ Status Trial::runCluster() {
   given.session.shadowVariables = random() % 4 == 0;
   given.session.workers = given.session.checkRaces ? 1 : 2;
   if (!given.session.checkRaces)
-    given.executors = 1 + unsigned(random() % std::min(3u, std::max(1u, artifact->tables().replicas())));
+    given.executors =
+        1 + unsigned(random() %
+                     std::min(3u, std::max(1u, artifact->tables().replicas())));
   LOCKSTEP_RETURN_IF_ERROR(Cluster::create(artifact, given).moveTo(cluster));
   LOCKSTEP_RETURN_IF_ERROR(setUp(*cluster));
   for (ProgramId program = 0; program < cluster->programs().size(); ++program)
     LOCKSTEP_RETURN_IF_ERROR(bind(*cluster, program));
-  return runUntilAborted([&] { return runPrograms(*cluster); }, [&](const Status &reason) { cluster->abort(reason); });
+  return runUntilAborted([&] { return runPrograms(*cluster); },
+                         [&](const Status &reason) { cluster->abort(reason); });
 }
 
 Status Trial::runCoordinator() {
   CoordinatorOptions given;
   given.workers = 2;
   given.session.deadline = options.deadline;
-  LOCKSTEP_RETURN_IF_ERROR(Coordinator::create(artifact, given).moveTo(coordinator));
+  LOCKSTEP_RETURN_IF_ERROR(
+      Coordinator::create(artifact, given).moveTo(coordinator));
   for (unsigned worker = 0; worker < given.workers; ++worker) {
     Cluster &lane = coordinator->lane(worker);
     LOCKSTEP_RETURN_IF_ERROR(setUp(lane));
@@ -195,20 +213,28 @@ Status Trial::runCoordinator() {
   }
   auto steps = [&] {
     for (int i = 0; i < 4; ++i)
-      if (auto function = coordinator->schedule([&](Cluster &lane, unsigned) { return runPrograms(lane); }); !function)
+      if (auto function = coordinator->schedule(
+              [&](Cluster &lane, unsigned) { return runPrograms(lane); });
+          !function)
         return function.status();
     return coordinator->join();
   };
-  return runUntilAborted(steps, [&](const Status &reason) { coordinator->abort(reason); });
+  return runUntilAborted(
+      steps, [&](const Status &reason) { coordinator->abort(reason); });
 }
 
 TrialResult Trial::run() {
   if (Status status = Artifact::fromMemory(file).moveTo(artifact); !status.ok())
     return {.outcome = Outcome::refused, .status = status};
   TrialResult result;
-  result.status = canShareServers(artifact->tables()) && random() % 2 ? runCoordinator() : runCluster();
+  result.status = canShareServers(artifact->tables()) && random() % 2
+                      ? runCoordinator()
+                      : runCluster();
   bool isHung = result.status.code() == StatusCode::deadline;
-  result.outcome = isEndless ? Outcome::endless : isHung ? Outcome::hung : !result.status.ok() ? Outcome::failed : Outcome::completed;
+  result.outcome = isEndless             ? Outcome::endless
+                   : isHung              ? Outcome::hung
+                   : !result.status.ok() ? Outcome::failed
+                                         : Outcome::completed;
   if (isHung || isEndless) {
     // A kernel may go on: everything that it may touch stays.
     result.leftBehind = true;
@@ -217,6 +243,9 @@ TrialResult Trial::run() {
   return result;
 }
 
-TrialResult tryArtifact(std::span<const std::byte> file, const TrialOptions &options) { return Trial(file, options).run(); }
+TrialResult tryArtifact(std::span<const std::byte> file,
+                        const TrialOptions &options) {
+  return Trial(file, options).run();
+}
 
 } // namespace lockstep::runtime::mutation

@@ -29,7 +29,8 @@ struct TrialResult {
   Outcome outcome = Outcome::completed;
   /// Why it was refused or failed.
   Status status;
-  /// Threads are inside of kernels that do not end, and need their memory: nothing more may be tried in this process.
+  /// Threads are inside of kernels that do not end, and need their memory:
+  /// nothing more may be tried in this process.
   bool leftBehind = false;
 };
 
@@ -41,9 +42,12 @@ struct TrialOptions {
   std::chrono::nanoseconds longest = std::chrono::milliseconds(600);
 };
 
-/// Loads an artifact and runs each of its programs twice on random data, on several threads, with one or several executors, or, where
-/// that is possible, workers that take steps on their own. Memories that it is given end at pages that nobody can access.
-TrialResult tryArtifact(std::span<const std::byte> file, const TrialOptions &options);
+/// Loads an artifact and runs each of its programs twice on random data, on
+/// several threads, with one or several executors, or, where that is possible,
+/// workers that take steps on their own. Memories that it is given end at pages
+/// that nobody can access.
+TrialResult tryArtifact(std::span<const std::byte> file,
+                        const TrialOptions &options);
 
 } // namespace lockstep::runtime::mutation
 

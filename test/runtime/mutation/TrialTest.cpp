@@ -26,20 +26,24 @@ TEST(Trial, refusesWhatIsDamaged) {
   file.pop_back();
   TrialResult result = tryArtifact(file, {});
   EXPECT_EQ(result.outcome, Outcome::refused);
-  EXPECT_EQ(result.status.code(), StatusCode::corrupted) << result.status.message();
+  EXPECT_EQ(result.status.code(), StatusCode::corrupted)
+      << result.status.message();
 }
 
 TEST(Trial, endsWithTheErrorOfARun) {
   TestProgram p(1);
   uint32_t n = p.reg();
   p.setRegister(n, 100);
-  uint32_t part = p.dynamicBuffer(Space::replica, ElementType::f32, {-1}, {int32_t(n)}, 16);
-  uint32_t all = p.dynamicBuffer(Space::replica, ElementType::f32, {-1}, {int32_t(n)}, 16);
+  uint32_t part =
+      p.dynamicBuffer(Space::replica, ElementType::f32, {-1}, {int32_t(n)}, 16);
+  uint32_t all =
+      p.dynamicBuffer(Space::replica, ElementType::f32, {-1}, {int32_t(n)}, 16);
   p.copy(part, all);
   p.ret();
   TrialResult result = tryArtifact(p.file(), {});
   EXPECT_EQ(result.outcome, Outcome::failed);
-  EXPECT_EQ(result.status.code(), StatusCode::outOfRange) << result.status.message();
+  EXPECT_EQ(result.status.code(), StatusCode::outOfRange)
+      << result.status.message();
 }
 
 /// Tries it in a process of its own, which ends with this status.
@@ -58,7 +62,9 @@ TEST(TrialDeathTest, givesUpLoopsWithoutAnEnd) {
   p.jump(head);
   p.patch(head);
   p.ret();
-  EXPECT_EXIT(tryAndExit(p.file()), testing::ExitedWithCode(exitStatus + int(Outcome::endless)), "it went on for too long");
+  EXPECT_EXIT(tryAndExit(p.file()),
+              testing::ExitedWithCode(exitStatus + int(Outcome::endless)),
+              "it went on for too long");
 }
 
 } // namespace

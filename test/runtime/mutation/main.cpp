@@ -1,7 +1,9 @@
 //===- main.cpp - lockstep-try-mutants: changed artifacts, executed -------===//
 //
-// Each mutant is refused, or ends with an error or with results: none damages the process, and none goes on past its deadline. They are
-// tried in processes of their own, some hundred each, so that one that ends its process is known and the others are tried all the same.
+// Each mutant is refused, or ends with an error or with results: none damages
+// the process, and none goes on past its deadline. They are tried in processes
+// of their own, some hundred each, so that one that ends its process is known
+// and the others are tried all the same.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +36,9 @@ struct Options {
   std::string replay, folder;
 };
 
-constexpr std::array outcomeNames = {"refused", "ended with an error", "given up in an endless loop", "missed a deadline", "completed"};
+constexpr std::array outcomeNames = {"refused", "ended with an error",
+                                     "given up in an endless loop",
+                                     "missed a deadline", "completed"};
 
 /// What was found, by place ("Table.field", or "Table" for rows) and in all.
 class Tally {
@@ -50,9 +54,11 @@ public:
   }
   void print(bool listFields) const {
     if (listFields) {
-      fmt::print("{:40} {:>9} {:>9} {:>9} {:>9} {:>9}\n", "changed", "refused", "error", "endless", "deadline", "completed");
+      fmt::print("{:40} {:>9} {:>9} {:>9} {:>9} {:>9}\n", "changed", "refused",
+                 "error", "endless", "deadline", "completed");
       for (const auto &[place, counts] : places)
-        fmt::print("{:40} {:>9} {:>9} {:>9} {:>9} {:>9}\n", place, counts[0], counts[1], counts[2], counts[3], counts[4]);
+        fmt::print("{:40} {:>9} {:>9} {:>9} {:>9} {:>9}\n", place, counts[0],
+                   counts[1], counts[2], counts[3], counts[4]);
     }
     uint64_t total = 0;
     for (uint64_t count : all)
@@ -77,12 +83,16 @@ std::vector<std::byte> readFile(const std::string &path) {
 }
 
 void writeFile(const std::string &path, std::span<const std::byte> bytes) {
-  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char *>(bytes.data()), std::streamsize(bytes.size()));
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char *>(bytes.data()),
+             std::streamsize(bytes.size()));
 }
 
-/// Tries mutants in a process of its own, and tells of each by a line in `pipe`: "SEED" before, "SEED OUTCOME PLACE..." after, with what
-/// was changed. Ends the process when all have been tried, or when nothing more can be.
-[[noreturn]] void tryMutants(Mutator &mutator, uint64_t first, uint64_t last, bool isPatient, int pipe) {
+/// Tries mutants in a process of its own, and tells of each by a line in
+/// `pipe`: "SEED" before, "SEED OUTCOME PLACE..." after, with what was changed.
+/// Ends the process when all have been tried, or when nothing more can be.
+[[noreturn]] void tryMutants(Mutator &mutator, uint64_t first, uint64_t last,
+                             bool isPatient, int pipe) {
   auto tell = [&](const std::string &line) {
     if (::write(pipe, line.data(), line.size()) != ssize_t(line.size()))
       ::_exit(1);
@@ -92,7 +102,9 @@ void writeFile(const std::string &path, std::span<const std::byte> bytes) {
     Mutant mutant = mutator.mutate(seed);
     TrialOptions options = {.seed = seed};
     if (isPatient)
-      options = {.seed = seed, .deadline = std::chrono::seconds(10), .longest = std::chrono::seconds(20)};
+      options = {.seed = seed,
+                 .deadline = std::chrono::seconds(10),
+                 .longest = std::chrono::seconds(20)};
     TrialResult result = tryArtifact(mutant.file, options);
     std::string line = fmt::format("{} {}", seed, int(result.outcome));
     for (const Change &change : mutant.changes)
@@ -106,13 +118,15 @@ void writeFile(const std::string &path, std::span<const std::byte> bytes) {
 
 std::string describeEnd(int status) {
   if (WIFSIGNALED(status))
-    return fmt::format("ended its process by signal {} ({})", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
+    return fmt::format("ended its process by signal {} ({})", WTERMSIG(status),
+                       ::strsignal(WTERMSIG(status)));
   return fmt::format("ended its process with status {}", WEXITSTATUS(status));
 }
 
 class Campaign {
 public:
-  Campaign(const Options &options, Schema &schema, Mutator &mutator) : options(options), mutator(mutator), tally(schema) {}
+  Campaign(const Options &options, Schema &schema, Mutator &mutator)
+      : options(options), mutator(mutator), tally(schema) {}
 
   /// Whether nothing was found.
   bool run() {
@@ -124,7 +138,8 @@ public:
     for (uint64_t seed : slow)
       runBatch(seed, seed + 1, /*isPatient=*/true);
     tally.print(options.listFields);
-    fmt::print("{} of them damaged their process, hung, or did not end\n", found);
+    fmt::print("{} of them damaged their process, hung, or did not end\n",
+               found);
     return found == 0;
   }
 
@@ -158,7 +173,8 @@ private:
     return next;
   }
 
-  /// What a process tells, until it ends. False if it has not told anything for long.
+  /// What a process tells, until it ends. False if it has not told anything for
+  /// long.
   bool readLines(int pipe, bool isPatient) {
     std::string text;
     while (true) {
@@ -172,7 +188,8 @@ private:
       if (size <= 0)
         return true;
       text.append(buffer, size_t(size));
-      for (size_t end; (end = text.find('\n')) != std::string::npos; text.erase(0, end + 1))
+      for (size_t end; (end = text.find('\n')) != std::string::npos;
+           text.erase(0, end + 1))
         takeLine(text.substr(0, end), isPatient);
     }
   }
@@ -186,14 +203,16 @@ private:
     if (isInside)
       return;
     next = seed + 1;
-    std::vector<std::string> changed{std::istream_iterator<std::string>(line), {}};
+    std::vector<std::string> changed{std::istream_iterator<std::string>(line),
+                                     {}};
     if (Outcome(outcome) == Outcome::hung && !isPatient) {
       slow.push_back(seed);
       return;
     }
     tally.add(Outcome(outcome), changed);
     if (options.verbose)
-      fmt::print("{} {}: {}\n", seed, outcomeNames[size_t(outcome)], describe(mutator.mutate(seed)));
+      fmt::print("{} {}: {}\n", seed, outcomeNames[size_t(outcome)],
+                 describe(mutator.mutate(seed)));
     // Programs are proven to be free of deadlocks when they are loaded.
     if (Outcome(outcome) == Outcome::hung)
       report(seed, "hangs");
@@ -205,7 +224,8 @@ private:
     fmt::print("mutant {} {}\n  {}\n", seed, what, describe(mutant));
     std::fflush(stdout);
     if (!options.folder.empty())
-      writeFile(fmt::format("{}/{}.lockstep", options.folder, seed), mutant.file);
+      writeFile(fmt::format("{}/{}.lockstep", options.folder, seed),
+                mutant.file);
   }
 
   std::string describe(const Mutant &mutant) const {
@@ -216,7 +236,8 @@ private:
   }
 
   [[noreturn]] static void fail(const char *what) {
-    fmt::print(stderr, "lockstep-try-mutants: error: {}: {}\n", what, std::strerror(errno));
+    fmt::print(stderr, "lockstep-try-mutants: error: {}: {}\n", what,
+               std::strerror(errno));
     std::exit(1);
   }
 
@@ -226,7 +247,8 @@ private:
   uint64_t found = 0;
   /// Those that missed a short deadline, to be tried again.
   std::vector<uint64_t> slow;
-  /// The first mutant of a batch that has not been tried to its end, and whether it is being tried.
+  /// The first mutant of a batch that has not been tried to its end, and
+  /// whether it is being tried.
   uint64_t next = 0;
   bool isInside = false;
 };
@@ -242,7 +264,8 @@ int replay(const Options &options, Mutator &mutator) {
     writeFile(fmt::format("{}/{}.lockstep", options.folder, seed), mutant.file);
   std::fflush(stdout);
   TrialResult result = tryArtifact(mutant.file, {.seed = seed});
-  fmt::print("{}{}{}\n", outcomeNames[size_t(result.outcome)], result.status.ok() ? "" : ": ", result.status.message());
+  fmt::print("{}{}{}\n", outcomeNames[size_t(result.outcome)],
+             result.status.ok() ? "" : ": ", result.status.message());
   std::fflush(stdout);
   ::_exit(0);
 }
@@ -251,13 +274,25 @@ int replay(const Options &options, Mutator &mutator) {
 
 int main(int argc, char **argv) {
   Options options;
-  CLI::App app("Changes artifacts at random, gives them the digest that fits, and executes what is loaded.", "lockstep-try-mutants");
-  app.add_option("artifacts", options.artifacts, "artifacts (.lockstep) to change; rows are exchanged between them, too")->required();
-  app.add_option("--count", options.count, "mutants to try (default: 1000)")->type_name("N");
-  app.add_option("--seed", options.seed, "the first mutant's seed; the others follow (default: 1)")->type_name("S");
-  app.add_option("--replay", options.replay, "try one mutant, in this process")->type_name("SEED");
-  app.add_option("-o", options.folder, "folder to write mutants to that were found, or replayed")->type_name("DIR");
-  app.add_flag("--fields", options.listFields, "list what became of changes, for each field");
+  CLI::App app("Changes artifacts at random, gives them the digest that fits, "
+               "and executes what is loaded.",
+               "lockstep-try-mutants");
+  app.add_option("artifacts", options.artifacts,
+                 "artifacts (.lockstep) to change; rows are exchanged between "
+                 "them, too")
+      ->required();
+  app.add_option("--count", options.count, "mutants to try (default: 1000)")
+      ->type_name("N");
+  app.add_option("--seed", options.seed,
+                 "the first mutant's seed; the others follow (default: 1)")
+      ->type_name("S");
+  app.add_option("--replay", options.replay, "try one mutant, in this process")
+      ->type_name("SEED");
+  app.add_option("-o", options.folder,
+                 "folder to write mutants to that were found, or replayed")
+      ->type_name("DIR");
+  app.add_flag("--fields", options.listFields,
+               "list what became of changes, for each field");
   app.add_flag("--verbose", options.verbose, "list each mutant");
   CLI11_PARSE(app, argc, argv);
 
@@ -265,14 +300,16 @@ int main(int argc, char **argv) {
   Mutator mutator(schema);
   for (size_t i = 0; i < options.artifacts.size(); ++i) {
     Status status = mutator.add(readFile(options.artifacts[i]));
-    // What is not changed completes: otherwise nothing would be found by its mutants.
+    // What is not changed completes: otherwise nothing would be found by its
+    // mutants.
     TrialResult result;
     if (status.ok())
       result = tryArtifact(mutator.unchanged(i), {.seed = 0});
     if (status.ok() && result.outcome != Outcome::completed)
       status = result.status;
     if (!status.ok()) {
-      fmt::print(stderr, "lockstep-try-mutants: error: {}: {}\n", options.artifacts[i], status.message());
+      fmt::print(stderr, "lockstep-try-mutants: error: {}: {}\n",
+                 options.artifacts[i], status.message());
       return 1;
     }
   }

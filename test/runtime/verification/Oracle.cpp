@@ -22,7 +22,8 @@ using Bytes = std::vector<uint8_t>;
 constexpr size_t memorySize = 128;
 constexpr size_t spaces = size_t(Space::MAX) + 1;
 
-/// Members count their starts; an instance is a channel and one of these numbers.
+/// Members count their starts; an instance is a channel and one of these
+/// numbers.
 struct Instance {
   std::map<uint32_t, Bytes> operands;
 };
@@ -40,7 +41,8 @@ struct Replica {
 
 class Execution {
 public:
-  Execution(const artifact::Artifact &tables, uint64_t seed) : tables(tables), random(seed), salt(random()) {
+  Execution(const artifact::Artifact &tables, uint64_t seed)
+      : tables(tables), random(seed), salt(random()) {
     for (const artifact::Role *role : *tables.roles())
       for (const artifact::Program *program : *tables.programs())
         if (program->role()->string_view() == role->name()->string_view())
@@ -61,7 +63,8 @@ public:
       if (tried == replicas.size())
         return allEnded ? Outcome::allEnd : Outcome::blocks;
       Replica &chosen = *replicas[(first + tried) % replicas.size()];
-      for (uint64_t burst = random() % 16 + 1; burst-- && !chosen.ended && canStep(chosen);)
+      for (uint64_t burst = random() % 16 + 1;
+           burst-- && !chosen.ended && canStep(chosen);)
         step(chosen);
     }
     return Outcome::runsOn;
@@ -100,12 +103,15 @@ private:
       replica->memory[size_t(Space::input)] = newMemory(true);
       replica->memory[size_t(Space::scalar)] = scalars;
       replica->memory[size_t(Space::rank)] = newMemory(true);
-      std::memcpy(replica->memory[size_t(Space::rank)]->data(), &replica->rank, sizeof(replica->rank));
+      std::memcpy(replica->memory[size_t(Space::rank)]->data(), &replica->rank,
+                  sizeof(replica->rank));
       replicas.push_back(std::move(replica));
     }
   }
 
-  const artifact::Command &command(const Replica &replica) const { return *replica.program->commands()->Get(replica.pc); }
+  const artifact::Command &command(const Replica &replica) const {
+    return *replica.program->commands()->Get(replica.pc);
+  }
 
   std::vector<uint32_t> members(uint32_t group) const {
     const auto *ranks = tables.groups()->Get(group)->ranks();
@@ -122,10 +128,15 @@ private:
     return std::find(ranks.begin(), ranks.end(), replica.rank) != ranks.end();
   }
 
-  const artifact::Start *startOf(const Replica &replica, uint32_t channel) const { return starts.at({replica.program, channel}); }
+  const artifact::Start *startOf(const Replica &replica,
+                                 uint32_t channel) const {
+    return starts.at({replica.program, channel});
+  }
 
-  bool isComplete(Replica &replica, uint32_t channel, const std::vector<uint32_t> &ranks) {
-    return instances[{channel, replica.epochs[channel]}].operands.size() == ranks.size();
+  bool isComplete(Replica &replica, uint32_t channel,
+                  const std::vector<uint32_t> &ranks) {
+    return instances[{channel, replica.epochs[channel]}].operands.size() ==
+           ranks.size();
   }
 
   std::vector<uint32_t> roleOf(const Replica &replica) const {
@@ -139,7 +150,8 @@ private:
     const artifact::Command &c = command(replica);
     if (const auto *wait = c.body_as_Wait()) {
       const artifact::Start *start = startOf(replica, wait->channel());
-      return !isMember(replica, start->group()) || isComplete(replica, wait->channel(), members(start->group()));
+      return !isMember(replica, start->group()) ||
+             isComplete(replica, wait->channel(), members(start->group()));
     }
     if (!replica.hasArrived)
       return true;
@@ -149,18 +161,22 @@ private:
   }
 
   void arrive(Replica &replica, uint32_t channel, Bytes operands) {
-    instances[{channel, ++replica.epochs[channel]}].operands[replica.rank] = std::move(operands);
+    instances[{channel, ++replica.epochs[channel]}].operands[replica.rank] =
+        std::move(operands);
   }
 
   Bytes read(const Replica &replica, uint32_t index) const {
     const artifact::Buffer *buffer = replica.program->buffers()->Get(index);
     const Bytes &memory = *replica.memory[size_t(buffer->space())];
-    return {memory.begin() + long(buffer->offset()), memory.begin() + long(buffer->offset() + buffer->size())};
+    return {memory.begin() + long(buffer->offset()),
+            memory.begin() + long(buffer->offset() + buffer->size())};
   }
 
   void write(Replica &replica, uint32_t index, const Bytes &bytes) {
     const artifact::Buffer *buffer = replica.program->buffers()->Get(index);
-    std::copy(bytes.begin(), bytes.end(), replica.memory[size_t(buffer->space())]->begin() + long(buffer->offset()));
+    std::copy(bytes.begin(), bytes.end(),
+              replica.memory[size_t(buffer->space())]->begin() +
+                  long(buffer->offset()));
   }
 
   /// Bits that follow from `given` and nothing else.
@@ -179,10 +195,13 @@ private:
     return result;
   }
 
-  size_t sizeOf(const Replica &replica, uint32_t index) const { return replica.program->buffers()->Get(index)->size(); }
+  size_t sizeOf(const Replica &replica, uint32_t index) const {
+    return replica.program->buffers()->Get(index)->size();
+  }
 
   void receive(Replica &replica, const artifact::Start &start) {
-    const Instance &instance = instances[{start.channel(), replica.epochs[start.channel()]}];
+    const Instance &instance =
+        instances[{start.channel(), replica.epochs[start.channel()]}];
     std::vector<uint32_t> ranks = members(start.group());
     uint32_t root = start.root() < 0 ? ranks.front() : uint32_t(start.root());
     for (uint32_t i = 0; start.results() && i < start.results()->size(); ++i) {
@@ -196,9 +215,14 @@ private:
       Bytes all;
       for (const auto &[rank, operands] : instance.operands)
         all.insert(all.end(), operands.begin(), operands.end());
-      if (start.kind() == CollectiveKind::reduce_scatter || start.kind() == CollectiveKind::scatter)
-        all.push_back(uint8_t(std::find(ranks.begin(), ranks.end(), replica.rank) - ranks.begin() + 7));
-      write(replica, result, compute(uint64_t(start.kind()) + 100 + i, all, sizeOf(replica, result)));
+      if (start.kind() == CollectiveKind::reduce_scatter ||
+          start.kind() == CollectiveKind::scatter)
+        all.push_back(
+            uint8_t(std::find(ranks.begin(), ranks.end(), replica.rank) -
+                    ranks.begin() + 7));
+      write(replica, result,
+            compute(uint64_t(start.kind()) + 100 + i, all,
+                    sizeOf(replica, result)));
     }
   }
 
@@ -220,19 +244,26 @@ private:
       for (uint32_t i = 0; i < launch->reads(); ++i)
         for (uint8_t byte : read(replica, launch->buffers()->Get(i)))
           given.push_back(byte);
-      for (uint32_t i = 0; launch->registers() && i < launch->registers()->size(); ++i)
-        given.push_back(uint8_t(replica.registers[launch->registers()->Get(i)]));
-      for (uint32_t i = launch->reads(); launch->buffers() && i < launch->buffers()->size(); ++i)
-        write(replica, launch->buffers()->Get(i), compute(launch->kernel() * 16 + i, given, sizeOf(replica, launch->buffers()->Get(i))));
+      for (uint32_t i = 0;
+           launch->registers() && i < launch->registers()->size(); ++i)
+        given.push_back(
+            uint8_t(replica.registers[launch->registers()->Get(i)]));
+      for (uint32_t i = launch->reads();
+           launch->buffers() && i < launch->buffers()->size(); ++i)
+        write(replica, launch->buffers()->Get(i),
+              compute(launch->kernel() * 16 + i, given,
+                      sizeOf(replica, launch->buffers()->Get(i))));
       break;
     }
     case CommandBody::Copy:
-      write(replica, c.body_as_Copy()->destination(), read(replica, c.body_as_Copy()->source()));
+      write(replica, c.body_as_Copy()->destination(),
+            read(replica, c.body_as_Copy()->source()));
       break;
     case CommandBody::Start: {
       const auto *start = c.body_as_Start();
       Bytes operands;
-      for (uint32_t i = 0; start->operands() && i < start->operands()->size(); ++i)
+      for (uint32_t i = 0; start->operands() && i < start->operands()->size();
+           ++i)
         for (uint8_t byte : read(replica, start->operands()->Get(i)))
           operands.push_back(byte);
       if (isMember(replica, start->group()))
@@ -240,7 +271,8 @@ private:
       break;
     }
     case CommandBody::Wait: {
-      const artifact::Start *start = startOf(replica, c.body_as_Wait()->channel());
+      const artifact::Start *start =
+          startOf(replica, c.body_as_Wait()->channel());
       if (isMember(replica, start->group()))
         receive(replica, *start);
       break;
@@ -264,17 +296,21 @@ private:
         next = c.body_as_BranchUnless()->target();
       break;
     case CommandBody::BranchGreaterEqual:
-      if (replica.registers[c.body_as_BranchGreaterEqual()->lhs()] >= replica.registers[c.body_as_BranchGreaterEqual()->rhs()])
+      if (replica.registers[c.body_as_BranchGreaterEqual()->lhs()] >=
+          replica.registers[c.body_as_BranchGreaterEqual()->rhs()])
         next = c.body_as_BranchGreaterEqual()->target();
       break;
     case CommandBody::SetRegister:
-      replica.registers[c.body_as_SetRegister()->register_()] = c.body_as_SetRegister()->value();
+      replica.registers[c.body_as_SetRegister()->register_()] =
+          c.body_as_SetRegister()->value();
       break;
     case CommandBody::AddRegister:
-      replica.registers[c.body_as_AddRegister()->register_()] += replica.registers[c.body_as_AddRegister()->source()];
+      replica.registers[c.body_as_AddRegister()->register_()] +=
+          replica.registers[c.body_as_AddRegister()->source()];
       break;
     case CommandBody::LoadRegister:
-      replica.registers[c.body_as_LoadRegister()->register_()] = number(replica, c.body_as_LoadRegister()->buffer());
+      replica.registers[c.body_as_LoadRegister()->register_()] =
+          number(replica, c.body_as_LoadRegister()->buffer());
       break;
     case CommandBody::Return:
       replica.ended = true;
@@ -285,7 +321,8 @@ private:
     default:
       break;
     }
-    bool waits = c.body_type() == CommandBody::Wait || c.body_type() == CommandBody::Barrier;
+    bool waits = c.body_type() == CommandBody::Wait ||
+                 c.body_type() == CommandBody::Barrier;
     if (waits && replica.firstRank > 0 && canShareServers(tables))
       changeVariables(replica);
     replica.pc = next;
@@ -306,7 +343,8 @@ private:
         uint32_t begin = replica.pc;
         replica.hasArrived = false;
         ++replica.pc;
-        for (int steps = 0; replica.pc != section.end() && steps < 1000; ++steps)
+        for (int steps = 0; replica.pc != section.end() && steps < 1000;
+             ++steps)
           step(replica);
         replica.pc = begin;
         replica.hasArrived = true;
@@ -326,11 +364,15 @@ private:
   Bytes *scalars = nullptr, *constants = nullptr;
   std::vector<std::unique_ptr<Replica>> replicas;
   std::map<std::pair<uint32_t, uint32_t>, Instance> instances;
-  std::map<std::pair<const artifact::Program *, uint32_t>, const artifact::Start *> starts;
+  std::map<std::pair<const artifact::Program *, uint32_t>,
+           const artifact::Start *>
+      starts;
 };
 
 } // namespace
 
-Outcome execute(const artifact::Artifact &tables, uint64_t seed) { return Execution(tables, seed).run(); }
+Outcome execute(const artifact::Artifact &tables, uint64_t seed) {
+  return Execution(tables, seed).run();
+}
 
 } // namespace lockstep::runtime::verification::test

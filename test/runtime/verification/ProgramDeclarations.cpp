@@ -63,8 +63,10 @@ void ProgramDeclarations::declaration() {
   if (wide || words[0] == "int")
     words.erase(words.begin());
   static const std::map<std::string, Space> spaces = {
-      {"replica", Space::replica},   {"shared", Space::shared}, {"variable", Space::variable}, {"private", Space::replica_variable},
-      {"constant", Space::constant}, {"input", Space::input},   {"scalar", Space::scalar},     {"rank", Space::rank},
+      {"replica", Space::replica},   {"shared", Space::shared},
+      {"variable", Space::variable}, {"private", Space::replica_variable},
+      {"constant", Space::constant}, {"input", Space::input},
+      {"scalar", Space::scalar},     {"rank", Space::rank},
   };
   auto space = spaces.find(words.at(0));
   if (space == spaces.end())
@@ -78,16 +80,20 @@ void ProgramDeclarations::declaration() {
   memories[words.at(1)] = memory;
 }
 
-void ProgramDeclarations::formula(const std::string &kernel, const std::string &operation) {
+void ProgramDeclarations::formula(const std::string &kernel,
+                                  const std::string &operation) {
   auto step = std::make_unique<artifact::FormulaStepT>();
-  step->operation = uint32_t(std::find(tables.operations.begin(), tables.operations.end(), operation) - tables.operations.begin());
+  step->operation = uint32_t(
+      std::find(tables.operations.begin(), tables.operations.end(), operation) -
+      tables.operations.begin());
   if (step->operation == tables.operations.size())
     tables.operations.push_back(operation);
   step->operands = {0};
   auto formula = std::make_unique<artifact::FormulaT>();
   formula->arguments = formula->value = 1;
   formula->steps.push_back(std::move(step));
-  tables.kernels.at(kernelNumber(kernel))->formulas.push_back(std::move(formula));
+  tables.kernels.at(kernelNumber(kernel))
+      ->formulas.push_back(std::move(formula));
 }
 
 uint32_t ProgramDeclarations::kernelNumber(const std::string &name) {

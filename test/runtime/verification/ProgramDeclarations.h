@@ -20,7 +20,8 @@ struct Memory {
   bool isWide = false;
 };
 
-/// The text of a case, line by line, and the tables of what it declares: roles, groups, memories and formulas.
+/// The text of a case, line by line, and the tables of what it declares: roles,
+/// groups, memories and formulas.
 class ProgramDeclarations {
 protected:
   void read(const std::string &text);

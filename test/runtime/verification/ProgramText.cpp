@@ -27,8 +27,10 @@ public:
       program->channels = uint32_t(channels.size());
     tables.format_version = 1;
     flatbuffers::FlatBufferBuilder builder;
-    artifact::FinishArtifactBuffer(builder, artifact::CreateArtifact(builder, &tables));
-    return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
+    artifact::FinishArtifactBuffer(builder,
+                                   artifact::CreateArtifact(builder, &tables));
+    return {builder.GetBufferPointer(),
+            builder.GetBufferPointer() + builder.GetSize()};
   }
 
 private:
@@ -46,7 +48,8 @@ private:
     tables.programs.push_back(std::move(owned));
   }
 
-  /// Statements up to the line that begins with "}", which is consumed; returns that line.
+  /// Statements up to the line that begins with "}", which is consumed; returns
+  /// that line.
   Words block() {
     while (at < lines.size()) {
       Words words = lines[at];
@@ -105,7 +108,9 @@ private:
 
   uint32_t temporary() { return reg("%." + std::to_string(temporaries++)); }
 
-  uint32_t channel(const std::string &name) { return channels.emplace(name, uint32_t(channels.size())).first->second; }
+  uint32_t channel(const std::string &name) {
+    return channels.emplace(name, uint32_t(channels.size())).first->second;
+  }
 
   uint32_t group(const std::string &name) {
     if (!groups.count(name))
@@ -113,7 +118,8 @@ private:
     return groups[name];
   }
 
-  /// A register that holds a number, a buffer's element or another register's value.
+  /// A register that holds a number, a buffer's element or another register's
+  /// value.
   uint32_t operand(const std::string &word) {
     if (word[0] == '%')
       return reg(word);
@@ -198,7 +204,8 @@ private:
     for (artifact::CollectiveKind kind : artifact::EnumValuesCollectiveKind())
       if (words.at(2) == artifact::EnumNameCollectiveKind(kind))
         start.kind = kind;
-    if (words[2] == "all_reduce" || words[2] == "reduce" || words[2] == "reduce_scatter")
+    if (words[2] == "all_reduce" || words[2] == "reduce" ||
+        words[2] == "reduce_scatter")
       start.reduction = artifact::Reduction::max;
     start.group = group(words.at(3));
     size_t i = 4;
@@ -231,13 +238,15 @@ private:
     add(std::move(launch));
   }
 
-  /// A branch that is taken unless the condition holds; its target is set later.
+  /// A branch that is taken unless the condition holds; its target is set
+  /// later.
   uint32_t branchUnless(const Words &condition) {
     if (condition.size() == 1) {
       uint32_t tested = buffer(condition[0]);
       add(artifact::BranchUnlessT{})->condition = tested;
     } else {
-      uint32_t left = operand(condition.at(0)), right = operand(condition.at(2));
+      uint32_t left = operand(condition.at(0)),
+               right = operand(condition.at(2));
       auto *branch = add(artifact::BranchGreaterEqualT{});
       branch->lhs = left;
       branch->rhs = right;
@@ -255,7 +264,9 @@ private:
       body.AsJump()->target = target;
   }
 
-  static Words inner(const Words &words) { return {words.begin() + 1, words.end() - 1}; }
+  static Words inner(const Words &words) {
+    return {words.begin() + 1, words.end() - 1};
+  }
 
   void conditional(const Words &words) {
     uint32_t branch = branchUnless(inner(words));
@@ -309,7 +320,9 @@ private:
 
 } // namespace
 
-std::vector<uint8_t> assemble(const std::string &text) { return Assembler().assemble(text); }
+std::vector<uint8_t> assemble(const std::string &text) {
+  return Assembler().assemble(text);
+}
 
 std::vector<Case> readCases(const std::string &path) {
   std::ifstream file(path);
@@ -319,10 +332,12 @@ std::vector<Case> readCases(const std::string &path) {
   for (std::string line; std::getline(file, line);) {
     if (line.starts_with("== ")) {
       std::string verdict = line.substr(3, line.find(':') - 3);
-      artifact::Verdict expected = verdict == "proven"         ? artifact::Verdict::proven
-                                   : verdict == "wrong"        ? artifact::Verdict::wrong
-                                   : verdict == "not provable" ? artifact::Verdict::not_provable
-                                                               : throw std::runtime_error("unknown verdict: " + line);
+      artifact::Verdict expected =
+          verdict == "proven"  ? artifact::Verdict::proven
+          : verdict == "wrong" ? artifact::Verdict::wrong
+          : verdict == "not provable"
+              ? artifact::Verdict::not_provable
+              : throw std::runtime_error("unknown verdict: " + line);
       cases.push_back({{line.substr(line.find(':') + 2), ""}, expected});
     } else if (!cases.empty()) {
       cases.back().text += line + "\n";

@@ -35,10 +35,16 @@ public:
 private:
   uint64_t below(uint64_t bound) { return random() % bound; }
   bool chance(uint64_t percent) { return below(100) < percent; }
-  template <typename List> const auto &any(const List &list) { return list[below(list.size())]; }
+  template <typename List> const auto &any(const List &list) {
+    return list[below(list.size())];
+  }
 
-  static std::string roleName(size_t role) { return role ? "server" + std::to_string(role - 1) : "worker"; }
-  std::string number(const char *name) { return name + std::to_string(serial++); }
+  static std::string roleName(size_t role) {
+    return role ? "server" + std::to_string(role - 1) : "worker";
+  }
+  std::string number(const char *name) {
+    return name + std::to_string(serial++);
+  }
 
   struct Group {
     std::string name;
@@ -68,17 +74,21 @@ private:
         head += " " + std::to_string(rank);
       head += "\n";
     }
-    head += "scalar s0\nscalar s1\nint scalar n0\ninput bad\nprivate own\nvariable v0\nshared sh\nint rank me\n"
+    head += "scalar s0\nscalar s1\nint scalar n0\ninput bad\nprivate "
+            "own\nvariable v0\nshared sh\nint rank me\n"
             "wide replica bucket 4\npart u3 bucket 1\n";
   }
 
   bool takesPart(size_t role, const Group &group) const {
     if (role == 0)
       return group.ranks.front() < workers;
-    return std::find(group.ranks.begin(), group.ranks.end(), workers + role - 1) != group.ranks.end();
+    return std::find(group.ranks.begin(), group.ranks.end(),
+                     workers + role - 1) != group.ranks.end();
   }
 
-  void say(size_t role, const std::string &line) { parts[role].push_back(std::string(2 * depth, ' ') + line); }
+  void say(size_t role, const std::string &line) {
+    parts[role].push_back(std::string(2 * depth, ' ') + line);
+  }
   void sayAll(const std::string &line) {
     for (size_t role = 0; role < parts.size(); ++role)
       say(role, line);
@@ -91,7 +101,8 @@ private:
 
   /// A buffer that all ranks hold the same in, so far as nobody spoils it.
   std::string common() {
-    static const std::vector<std::string> names = {"s0", "s1", "u0", "u1", "u2", "u3"};
+    static const std::vector<std::string> names = {"s0", "s1", "u0",
+                                                   "u1", "u2", "u3"};
     return known.empty() || chance(40) ? names[below(2)] : any(known);
   }
 
@@ -165,26 +176,34 @@ private:
   }
 
   void start(const std::string &channel, const Group &group) {
-    static const std::vector<std::string> kinds = {"all_reduce", "all_gather", "broadcast", "reduce", "reduce_scatter"};
+    static const std::vector<std::string> kinds = {
+        "all_reduce", "all_gather", "broadcast", "reduce", "reduce_scatter"};
     std::string kind = any(kinds), root;
     if (kind == "broadcast" || kind == "reduce")
       root = " root " + std::to_string(any(group.ranks));
-    sayTo(group, "start " + channel + " " + kind + " " + group.name + root + " x -> y" + std::to_string(below(3)));
+    sayTo(group, "start " + channel + " " + kind + " " + group.name + root +
+                     " x -> y" + std::to_string(below(3)));
   }
 
   /// All get to know something together.
   void agree() {
     std::string name = "u" + std::to_string(below(3)), channel = number("c");
-    std::string kind = chance(50) ? "all_reduce everybody" : "broadcast everybody root " + std::to_string(below(workers + servers));
+    std::string kind = chance(50)
+                           ? "all_reduce everybody"
+                           : "broadcast everybody root " +
+                                 std::to_string(below(workers + servers));
     if (chance(20))
       name = "bucket";
-    std::string source = name == "bucket" ? "bucket" : chance(50) ? "bad" : "own";
+    std::string source = name == "bucket" ? "bucket"
+                         : chance(50)     ? "bad"
+                                          : "own";
     sayAll("start " + channel + " " + kind + " " + source + " -> " + name);
     sayAll("wait " + channel);
     known.push_back(name == "bucket" ? "u3" : name);
     if (chance(40)) {
       std::string other = "u" + std::to_string(below(3)), kernel = number("k");
-      sayAll("launch " + kernel + " " + known.back() + " " + common() + " -> " + other);
+      sayAll("launch " + kernel + " " + known.back() + " " + common() + " -> " +
+             other);
       known.push_back(other);
     }
   }
@@ -228,7 +247,9 @@ private:
       block(1 + below(2), true);
     }
     // Common on both ways is common.
-    std::erase_if(known, [&](const std::string &name) { return std::find(after.begin(), after.end(), name) == after.end(); });
+    std::erase_if(known, [&](const std::string &name) {
+      return std::find(after.begin(), after.end(), name) == after.end();
+    });
     sayAll("}");
   }
 
@@ -257,7 +278,8 @@ private:
     known = before;
   }
 
-  /// Workers go different ways by their number, and meet only those on the same way.
+  /// Workers go different ways by their number, and meet only those on the same
+  /// way.
   void byRank() {
     if (workers < 2)
       return;
@@ -289,7 +311,8 @@ private:
 
   static bool isSimple(const std::string &line) {
     std::string word = verb(line);
-    return word == "start" || word == "wait" || word == "barrier" || word == "launch" || word == "copy";
+    return word == "start" || word == "wait" || word == "barrier" ||
+           word == "launch" || word == "copy";
   }
 
   void spoil() {
@@ -301,7 +324,8 @@ private:
       std::string word = verb(lines[at]);
       switch (below(6)) {
       case 0:
-        if (at + 1 == lines.size() || !isSimple(lines[at]) || !isSimple(lines[at + 1]))
+        if (at + 1 == lines.size() || !isSimple(lines[at]) ||
+            !isSimple(lines[at + 1]))
           continue;
         std::swap(lines[at], lines[at + 1]);
         return;
@@ -313,20 +337,26 @@ private:
       case 2:
         if (word != "if" || lines[at].find('<') != std::string::npos)
           continue;
-        lines[at] = std::string(lines[at].find_first_not_of(' '), ' ') + "if " +
-                    any(std::vector<std::string>{"bad", "own", "s0", "t", "y0"}) + " {";
+        lines[at] =
+            std::string(lines[at].find_first_not_of(' '), ' ') + "if " +
+            any(std::vector<std::string>{"bad", "own", "s0", "t", "y0"}) + " {";
         return;
       case 3:
         if (word != "repeat")
           continue;
-        lines[at] =
-            std::string(lines[at].find_first_not_of(' '), ' ') + "repeat " + any(std::vector<std::string>{"2", "3", "n0", "me"}) + " {";
+        lines[at] = std::string(lines[at].find_first_not_of(' '), ' ') +
+                    "repeat " +
+                    any(std::vector<std::string>{"2", "3", "n0", "me"}) + " {";
         return;
       case 4:
-        lines.insert(lines.begin() + long(at), "launch " + number("k") + " bad -> u" + std::to_string(below(4)));
+        lines.insert(lines.begin() + long(at), "launch " + number("k") +
+                                                   " bad -> u" +
+                                                   std::to_string(below(4)));
         return;
       case 5:
-        lines.insert(lines.begin() + long(at), {"if " + any(std::vector<std::string>{"bad", "s1"}) + " {", "return", "}"});
+        lines.insert(lines.begin() + long(at),
+                     {"if " + any(std::vector<std::string>{"bad", "s1"}) + " {",
+                      "return", "}"});
         return;
       }
     }

@@ -1,8 +1,10 @@
 //===- RandomProgram.h - programs by chance ---------------------*- C++ -*-===//
 //
-// A random program begins as one story that all ranks agree on: exchanges, barriers, sections, choices
-// and loops, on values that they have in common; each role gets its part of it. About every second one
-// is then spoilt at one or two places: commands change their order, vanish, or depend on something else.
+// A random program begins as one story that all ranks agree on: exchanges,
+// barriers, sections, choices and loops, on values that they have in common;
+// each role gets its part of it. About every second one is then spoilt at one
+// or two places: commands change their order, vanish, or depend on something
+// else.
 //
 //===----------------------------------------------------------------------===//
 

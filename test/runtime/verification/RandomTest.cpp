@@ -1,7 +1,8 @@
 //===- RandomTest.cpp - verdicts on random programs -----------------------===//
 //
-// Each random program gets its verdict, and the verdict is compared with executions on data (Oracle.h).
-// By hand: LOCKSTEP_RANDOM_PROGRAMS=100000 lockstep-verification-tests --gtest_filter='RandomPrograms.*'
+// Each random program gets its verdict, and the verdict is compared with
+// executions on data (Oracle.h). By hand: LOCKSTEP_RANDOM_PROGRAMS=100000
+// lockstep-verification-tests --gtest_filter='RandomPrograms.*'
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,34 +52,48 @@ TEST(RandomPrograms, VerdictsHold) {
     Options options;
     options.maxSteps = 200'000;
     Expected<Proof> proof = prove(tables, "step", options);
-    ASSERT_TRUE(proof) << proof.status().message() << "\nseed " << seed << "\n" << text;
+    ASSERT_TRUE(proof) << proof.status().message() << "\nseed " << seed << "\n"
+                       << text;
     switch (proof->verdict) {
     case Verdict::proven:
       ++proven;
-      ASSERT_FALSE(blocksOnData(tables, 16)) << "proven, but blocks; seed " << seed << "\n" << text;
+      ASSERT_FALSE(blocksOnData(tables, 16))
+          << "proven, but blocks; seed " << seed << "\n"
+          << text;
       break;
     case Verdict::wrong: {
       ++wrong;
-      Expected<Simulation> simulation = simulate(tables, "step", proof->counterExample.decisions);
-      ASSERT_TRUE(simulation) << simulation.status().message() << "\nseed " << seed << "\n" << text;
-      ASSERT_TRUE(simulation->blocks) << proof->reason << "\nseed " << seed << "\n" << text;
+      Expected<Simulation> simulation =
+          simulate(tables, "step", proof->counterExample.decisions);
+      ASSERT_TRUE(simulation)
+          << simulation.status().message() << "\nseed " << seed << "\n"
+          << text;
+      ASSERT_TRUE(simulation->blocks)
+          << proof->reason << "\nseed " << seed << "\n"
+          << text;
       bool found = blocksOnData(tables, 64);
       seen += found;
       if (!found && std::getenv("LOCKSTEP_SHOW_UNSEEN"))
-        std::cout << "wrong, but not seen to block; seed " << seed << ": " << proof->reason << "\n" << text;
+        std::cout << "wrong, but not seen to block; seed " << seed << ": "
+                  << proof->reason << "\n"
+                  << text;
       break;
     }
     case Verdict::not_provable:
       ++notProvable;
       if (std::getenv("LOCKSTEP_SHOW_UNSEEN"))
-        std::cout << "not provable; seed " << seed << ": " << proof->reason << "\n" << text;
+        std::cout << "not provable; seed " << seed << ": " << proof->reason
+                  << "\n"
+                  << text;
       break;
     }
   }
-  std::cout << checked << " programs: " << proven << " proven, " << wrong << " wrong (" << seen
-            << " of them seen to block on random data), " << notProvable << " not provable\n";
+  std::cout << checked << " programs: " << proven << " proven, " << wrong
+            << " wrong (" << seen << " of them seen to block on random data), "
+            << notProvable << " not provable\n";
   EXPECT_LE(notProvable * 100, checked);
-  // Programs of both kinds were there, and most of what is called wrong blocks on data soon found.
+  // Programs of both kinds were there, and most of what is called wrong blocks
+  // on data soon found.
   EXPECT_GT(proven * 4, checked);
   EXPECT_GT(wrong * 10, checked);
   EXPECT_GT(seen * 10, wrong * 8);

@@ -16,8 +16,9 @@ const std::vector<Case> &suite() {
   return cases;
 }
 
-/// Starts and waits alternate on all ways, which the loader checks for each program by itself: what is
-/// wrong with the cases is something that only shows when ranks run against each other.
+/// Starts and waits alternate on all ways, which the loader checks for each
+/// program by itself: what is wrong with the cases is something that only shows
+/// when ranks run against each other.
 void expectLoadable(const artifact::Artifact &tables) {
   VerifyOptions options;
   for (const artifact::Program *program : *tables.programs()) {
@@ -33,23 +34,28 @@ TEST_P(Suite, HasItsVerdict) {
   expectLoadable(tablesOf(bytes));
   Expected<Proof> proof = prove(tablesOf(bytes), "step");
   ASSERT_TRUE(proof) << proof.status().message();
-  EXPECT_STREQ(artifact::EnumNameVerdict(proof->verdict), artifact::EnumNameVerdict(GetParam().verdict)) << proof->reason;
+  EXPECT_STREQ(artifact::EnumNameVerdict(proof->verdict),
+               artifact::EnumNameVerdict(GetParam().verdict))
+      << proof->reason;
 }
 
-/// A verdict "wrong" comes with a way on which somebody waits for ever, which can be gone again.
+/// A verdict "wrong" comes with a way on which somebody waits for ever, which
+/// can be gone again.
 TEST_P(Suite, ReplaysItsCounterExample) {
   std::vector<uint8_t> bytes = assemble(GetParam().text);
   Expected<Proof> proof = prove(tablesOf(bytes), "step");
   ASSERT_TRUE(proof) << proof.status().message();
   if (proof->verdict != Verdict::wrong || proof->counterExample.places.empty())
     return;
-  Expected<Simulation> simulation = simulate(tablesOf(bytes), "step", proof->counterExample.decisions);
+  Expected<Simulation> simulation =
+      simulate(tablesOf(bytes), "step", proof->counterExample.decisions);
   ASSERT_TRUE(simulation) << simulation.status().message();
   EXPECT_TRUE(simulation->blocks);
   EXPECT_EQ(tellChain(simulation->end), proof->reason);
 }
 
-INSTANTIATE_TEST_SUITE_P(Verification, Suite, testing::ValuesIn(suite()), lockstep::test::testNameOf<Case>);
+INSTANTIATE_TEST_SUITE_P(Verification, Suite, testing::ValuesIn(suite()),
+                         lockstep::test::testNameOf<Case>);
 
 using Mutation = lockstep::test::MutationTest<BrokenRule>;
 
@@ -66,7 +72,8 @@ TEST_P(Mutation, LetsAWrongProgramPass) {
   });
 }
 
-/// Conditions of several roles that depend on the same values may be the same: without that rule, they are called wrong.
+/// Conditions of several roles that depend on the same values may be the same:
+/// without that rule, they are called wrong.
 TEST(AllIsFeasible, CallsWrongWhatIsNotKnown) {
   std::vector<std::string> wrong;
   for (const Case &c : suite()) {
@@ -83,7 +90,8 @@ TEST(AllIsFeasible, CallsWrongWhatIsNotKnown) {
   EXPECT_FALSE(wrong.empty());
 }
 
-/// Each turn may go either way, and nobody knows how many there are: what is kept of that has a bound.
+/// Each turn may go either way, and nobody knows how many there are: what is
+/// kept of that has a bound.
 TEST(Limits, EndASearchThatKeepsTooMuch) {
   std::vector<uint8_t> bytes = assemble(R"(
 role worker 1
@@ -118,18 +126,24 @@ program server {
   Expected<Proof> proof = prove(tablesOf(bytes), "step", options);
   ASSERT_TRUE(proof) << proof.status().message();
   EXPECT_EQ(proof->verdict, Verdict::not_provable);
-  EXPECT_TRUE(proof->reason.starts_with("more than 4 MiB of states; could not decide the condition of role 'worker'")) << proof->reason;
+  EXPECT_TRUE(
+      proof->reason.starts_with("more than 4 MiB of states; could not decide "
+                                "the condition of role 'worker'"))
+      << proof->reason;
 }
 
 std::vector<BrokenRule> allRules() {
   std::vector<BrokenRule> rules;
-  for (int rule = int(BrokenRule::none) + 1; rule <= int(BrokenRule::waysAreEqual); ++rule)
+  for (int rule = int(BrokenRule::none) + 1;
+       rule <= int(BrokenRule::waysAreEqual); ++rule)
     rules.push_back(BrokenRule(rule));
   return rules;
 }
 
 INSTANTIATE_TEST_SUITE_P(Verification, Mutation, testing::ValuesIn(allRules()),
-                         [](const auto &info) { return "Rule" + std::to_string(int(info.param)); });
+                         [](const auto &info) {
+                           return "Rule" + std::to_string(int(info.param));
+                         });
 
 } // namespace
 } // namespace lockstep::runtime::verification::test

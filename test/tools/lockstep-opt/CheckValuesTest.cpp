@@ -25,7 +25,8 @@ struct ChangeConstants : PassWrapper<ChangeConstants, OperationPass<>> {
   void runOnOperation() override {
     getOperation()->walk([&](arith::ConstantOp op) {
       if (auto number = dyn_cast<FloatAttr>(op.getValue()))
-        op.setValueAttr(FloatAttr::get(number.getType(), number.getValueAsDouble() + by));
+        op.setValueAttr(
+            FloatAttr::get(number.getType(), number.getValueAsDouble() + by));
     });
   }
 
@@ -59,7 +60,8 @@ protected:
   }
 
   /// Runs passes with checks; returns the errors, one line each.
-  template <typename AddPasses> std::string run(const char *text, AddPasses addPasses) {
+  template <typename AddPasses>
+  std::string run(const char *text, AddPasses addPasses) {
     OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
     EXPECT_TRUE(module);
     std::string errors;
@@ -87,21 +89,28 @@ TEST_F(CheckValuesTest, NamesThePassAndTheValue) {
   });
   EXPECT_TRUE(summary.foundDifference);
   EXPECT_EQ(summary.compared, 3u);
-  EXPECT_NE(errors.find("'change-constants' changes what is computed: step: result 'y', replica 0, element 0"), std::string::npos)
+  EXPECT_NE(errors.find("'change-constants' changes what is computed: step: "
+                        "result 'y', replica 0, element 0"),
+            std::string::npos)
       << errors;
-  EXPECT_NE(errors.find("step: variable 'w', replica 0, element 0"), std::string::npos) << errors;
+  EXPECT_NE(errors.find("step: variable 'w', replica 0, element 0"),
+            std::string::npos)
+      << errors;
 }
 
 /// The whole compiler keeps what is computed, its native code included.
 TEST_F(CheckValuesTest, FindsNothingInTheCompiler) {
   CompileOptions options;
   options.replicas = 2;
-  EXPECT_EQ(run(kStep, [&](PassManager &pm) { buildCompilePipeline(pm, options); }), "");
+  EXPECT_EQ(
+      run(kStep, [&](PassManager &pm) { buildCompilePipeline(pm, options); }),
+      "");
   EXPECT_FALSE(summary.foundDifference);
   EXPECT_GT(summary.compared, 20u);
 }
 
-/// Native code that is another kernel's: the kernel with the name in the binary has been replaced.
+/// Native code that is another kernel's: the kernel with the name in the binary
+/// has been replaced.
 TEST_F(CheckValuesTest, ComparesNativeCode) {
   constexpr const char *kernel = R"(
 device.kernel @k(%a: tensor<5xf32>) -> tensor<5xf32> {
@@ -117,7 +126,9 @@ device.kernel @k(%a: tensor<5xf32>) -> tensor<5xf32> {
 }
 )";
   GenerateCodePassOptions options;
-  auto generate = [&](PassManager &pm) { pm.addPass(createGenerateCodePass(options)); };
+  auto generate = [&](PassManager &pm) {
+    pm.addPass(createGenerateCodePass(options));
+  };
   EXPECT_EQ(run(kernel, generate), "");
   // Code generated from what the module does not hold any more.
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(kernel, &context);
@@ -125,9 +136,11 @@ device.kernel @k(%a: tensor<5xf32>) -> tensor<5xf32> {
   generate(pm);
   pm.addPass(std::make_unique<ChangeConstants>(1));
   ASSERT_TRUE(succeeded(pm.run(*module)));
-  opt::Outcomes native = opt::executeNatively(*module, 0), interpreted = opt::execute(*module, 0);
+  opt::Outcomes native = opt::executeNatively(*module, 0),
+                interpreted = opt::execute(*module, 0);
   ASSERT_EQ(native.size(), 1u);
-  EXPECT_TRUE(opt::findDifference(interpreted.at("k: result 0"), native.at("k: result 0")));
+  EXPECT_TRUE(opt::findDifference(interpreted.at("k: result 0"),
+                                  native.at("k: result 0")));
 }
 
 /// Roundings are no differences; another type, shape or integer is.
@@ -143,7 +156,9 @@ TEST_F(CheckValuesTest, ToleratesRoundings) {
       value.mutableAs<uint64_t>()[2] = static_cast<uint64_t>(number);
     return opt::Outcome{{value}, type};
   };
-  auto differs = [&](Type type, double a, double b) { return opt::findDifference(outcome(type, a), outcome(type, b)).has_value(); };
+  auto differs = [&](Type type, double a, double b) {
+    return opt::findDifference(outcome(type, a), outcome(type, b)).has_value();
+  };
   EXPECT_FALSE(differs(builder.getF32Type(), 4, 4.00001));
   EXPECT_TRUE(differs(builder.getF32Type(), 4, 4.001));
   EXPECT_FALSE(differs(builder.getF64Type(), 4, 4 + 1e-12));

@@ -34,8 +34,10 @@ protected:
 TEST_F(FileWatchTest, saysWhatTakesLong) {
   FileWatch::Scope scope(watch, "writing 'out'");
   EXPECT_EQ(during(55), "");
-  EXPECT_EQ(during(20), "lockstep-run: writing 'out' has taken 60 s so far and goes on; a signal ends the run\n");
-  EXPECT_EQ(during(100), "lockstep-run: writing 'out' has taken 120 s so far and goes on; a signal ends the run\n");
+  EXPECT_EQ(during(20), "lockstep-run: writing 'out' has taken 60 s so far and "
+                        "goes on; a signal ends the run\n");
+  EXPECT_EQ(during(100), "lockstep-run: writing 'out' has taken 120 s so far "
+                         "and goes on; a signal ends the run\n");
 }
 
 TEST_F(FileWatchTest, saysNothingOfManyThatAreShort) {
@@ -51,10 +53,12 @@ TEST_F(FileWatchTest, twoAtATime) {
   std::optional<FileWatch::Scope> first(std::in_place, watch, "reading 'a'");
   EXPECT_EQ(during(30), "");
   FileWatch::Scope second(watch, "reading 'b'");
-  EXPECT_EQ(during(45), "lockstep-run: reading 'a' has taken 60 s so far and goes on; a signal ends the run\n");
+  EXPECT_EQ(during(45), "lockstep-run: reading 'a' has taken 60 s so far and "
+                        "goes on; a signal ends the run\n");
   first.reset();
   EXPECT_EQ(during(55), "");
-  EXPECT_EQ(during(20), "lockstep-run: reading 'b' has taken 60 s so far and goes on; a signal ends the run\n");
+  EXPECT_EQ(during(20), "lockstep-run: reading 'b' has taken 60 s so far and "
+                        "goes on; a signal ends the run\n");
 }
 
 } // namespace

@@ -1,7 +1,8 @@
 //===- MakeArtifact.cpp - an artifact for tests of lockstep-run -----------===//
 //
-// MakeArtifact REPLICAS FILE [hang|loop]: a linear regression with the programs "step" and "evaluate",
-// assembled by hand. With "hang", the step ends in a kernel that does not return, with "loop", in a loop that goes on for ever.
+// MakeArtifact REPLICAS FILE [hang|loop]: a linear regression with the programs
+// "step" and "evaluate", assembled by hand. With "hang", the step ends in a
+// kernel that does not return, with "loop", in a loop that goes on for ever.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,14 +26,18 @@ struct Variables {
 
 Variables addStep(TestProgram &test, uint32_t replicas, std::string_view end) {
   test.program->name = "step";
-  Variables variables = {test.variable("params/w", ElementType::f32, {features}), test.variable("params/b", ElementType::f32, {})};
-  uint32_t tally = test.variable("tally", ElementType::f32, {}, /*perReplica=*/true);
+  Variables variables = {
+      test.variable("params/w", ElementType::f32, {features}),
+      test.variable("params/b", ElementType::f32, {})};
+  uint32_t tally =
+      test.variable("tally", ElementType::f32, {}, /*perReplica=*/true);
   uint32_t rate = test.scalar("lr", ElementType::f32);
   uint32_t step = test.scalar("step", ElementType::i32);
   uint32_t seed = test.scalar("seed", ElementType::u32);
   uint32_t x = test.input("x", ElementType::f32, {rows, features});
   uint32_t y = test.input("y", ElementType::f32, {rows});
-  uint32_t partial = test.buffer(Space::replica, ElementType::f32, {features + 2});
+  uint32_t partial =
+      test.buffer(Space::replica, ElementType::f32, {features + 2});
   uint32_t total = test.buffer(Space::shared, ElementType::f32, {features + 2});
   uint32_t loss = test.buffer(Space::shared, ElementType::f32, {});
   uint32_t seen = test.buffer(Space::shared, ElementType::i32, {2});
@@ -40,13 +45,16 @@ Variables addStep(TestProgram &test, uint32_t replicas, std::string_view end) {
   test.output("seen", seen);
 
   uint32_t examples = test.reg();
-  test.launch("gradients", {x, y, variables.w, variables.b, tally}, {partial, tally});
+  test.launch("gradients", {x, y, variables.w, variables.b, tally},
+              {partial, tally});
   uint32_t sum = test.channel();
-  test.start(CollectiveKind::all_reduce, Reduction::sum, sum, {partial}, {total});
+  test.start(CollectiveKind::all_reduce, Reduction::sum, sum, {partial},
+             {total});
   test.wait(sum);
   test.setRegister(examples, int64_t(replicas) * rows);
   test.once(test.channel());
-  test.launch("update", {total, rate, step, seed, variables.w, variables.b}, {variables.w, variables.b, loss, seen}, {examples});
+  test.launch("update", {total, rate, step, seed, variables.w, variables.b},
+              {variables.w, variables.b, loss, seen}, {examples});
   test.endOnce();
   if (end == "hang")
     test.launch("hang", {partial}, {partial});
@@ -65,7 +73,8 @@ void addEvaluate(TestProgram &test, const Variables &variables) {
   test.program->role = step.role;
   // The variables of the artifact, as buffers of this program.
   auto same = [&](uint32_t buffer) {
-    test.program->buffers.push_back(std::make_unique<artifact::BufferT>(*step.buffers[buffer]));
+    test.program->buffers.push_back(
+        std::make_unique<artifact::BufferT>(*step.buffers[buffer]));
     return uint32_t(test.program->buffers.size() - 1);
   };
   uint32_t w = same(variables.w), b = same(variables.b);
@@ -93,7 +102,8 @@ int main(int argc, char **argv) {
   TestProgram test(replicas);
   artifact::ArtifactT &tables = test.writer.tables;
   tables.name = "regression";
-  tables.binaries.front()->segment = test.writer.addSegment(readFile(LOCKSTEP_TRAIN_KERNELS));
+  tables.binaries.front()->segment =
+      test.writer.addSegment(readFile(LOCKSTEP_TRAIN_KERNELS));
   tables.kernels.clear();
   for (const char *symbol : {"gradients", "update", "errors", "hang"}) {
     auto kernel = std::make_unique<artifact::KernelT>();

@@ -15,7 +15,8 @@ namespace {
 
 const std::string stepLines = "{\"step\":0,\"epoch\":0,\"loss\":1}\n"
                               "{\"step\":1,\"epoch\":0,\"loss\":1}\n";
-const std::string evaluation = "{\"step\":2,\"epoch\":1,\"evaluate\":{\"accuracy\":1}}\n";
+const std::string evaluation =
+    "{\"step\":2,\"epoch\":1,\"evaluate\":{\"accuracy\":1}}\n";
 const std::string later = "{\"step\":2,\"epoch\":1,\"loss\":1}\n";
 
 } // namespace
@@ -36,10 +37,12 @@ TEST(MetricsFile, BuffersLines) {
   EXPECT_EQ(readText(path).size(), stepLines.size() + (1 << 17));
 }
 
-// Steps that are taken again are cut off; the evaluation of the state in the checkpoint stays.
+// Steps that are taken again are cut off; the evaluation of the state in the
+// checkpoint stays.
 TEST(MetricsFile, ResumesAfterAStep) {
   TemporaryFolder folder;
-  for (const std::string &rest : {std::string(), later, later + later, later + "{\"step\":3,\"ep"}) {
+  for (const std::string &rest :
+       {std::string(), later, later + later, later + "{\"step\":3,\"ep"}) {
     std::string path = folder.write("m", stepLines + evaluation + rest);
     MetricsFile file;
     ASSERT_TRUE(file.resume(path, 2).ok());
@@ -66,8 +69,13 @@ TEST(MetricsFile, LeavesOtherFilesAlone) {
   TemporaryFolder folder;
   std::string path = folder.write("m", stepLines + "dear diary\n");
   MetricsFile file;
-  EXPECT_EQ(file.resume(path, 2).message(), "'" + path + "', line 3: expected metrics of the run that is resumed, found something else");
+  EXPECT_EQ(file.resume(path, 2).message(),
+            "'" + path +
+                "', line 3: expected metrics of the run that is resumed, found "
+                "something else");
   EXPECT_EQ(readText(path), stepLines + "dear diary\n");
   MetricsFile none;
-  EXPECT_EQ(none.create(folder / "no/m").message(), "'" + folder / "no/m" + "': cannot create: No such file or directory");
+  EXPECT_EQ(none.create(folder / "no/m").message(),
+            "'" + folder / "no/m" +
+                "': cannot create: No such file or directory");
 }

@@ -17,11 +17,14 @@ namespace {
 
 std::atomic<int64_t> milliseconds = 0;
 
-// A run that is given up between two steps finds out only at the next one, which says that it is poisoned: that is the interruption too.
+// A run that is given up between two steps finds out only at the next one,
+// which says that it is poisoned: that is the interruption too.
 TEST(StopSignals, whateverFailsAfterwardsIsTheInterruption) {
   std::promise<void> stopped;
   std::promise<int> givenUp;
-  StopSignals signals(1e6, [&] { stopped.set_value(); }, [&](int signal, const std::string &) { givenUp.set_value(signal); });
+  StopSignals signals(
+      1e6, [&] { stopped.set_value(); },
+      [&](int signal, const std::string &) { givenUp.set_value(signal); });
   setSignalClock([] { return milliseconds.load(); });
   // Here, so that each has been handled when `raise` returns.
   sigset_t both;
@@ -29,7 +32,8 @@ TEST(StopSignals, whateverFailsAfterwardsIsTheInterruption) {
   sigaddset(&both, SIGINT);
   sigaddset(&both, SIGTERM);
   pthread_sigmask(SIG_UNBLOCK, &both, nullptr);
-  const Status failure(StatusCode::poisoned, "the session was poisoned by an earlier error");
+  const Status failure(StatusCode::poisoned,
+                       "the session was poisoned by an earlier error");
   EXPECT_EQ(signals.outcome(failure).message(), failure.message());
   EXPECT_EQ(stopSignal(), 0);
   raise(SIGTERM);
@@ -45,7 +49,8 @@ TEST(StopSignals, whateverFailsAfterwardsIsTheInterruption) {
   raise(SIGTERM);
   EXPECT_EQ(givenUp.get_future().get(), SIGTERM);
   EXPECT_EQ(signals.outcome(failure).code(), StatusCode::interrupted);
-  EXPECT_EQ(signals.outcome(failure).message(), "given up at the second signal, SIGTERM");
+  EXPECT_EQ(signals.outcome(failure).message(),
+            "given up at the second signal, SIGTERM");
   EXPECT_TRUE(signals.outcome(Status::success()).ok());
   // Another wish would end the process now; the same one does not.
   milliseconds += 499;
@@ -58,7 +63,9 @@ TEST(StopSignalsDeathTest, theSameWishAfterwardsDoesNotCount) {
       {
         {
           std::promise<void> stopped;
-          StopSignals signals(1e6, [&] { stopped.set_value(); }, [](int, const std::string &) {});
+          StopSignals signals(
+              1e6, [&] { stopped.set_value(); },
+              [](int, const std::string &) {});
           kill(getpid(), SIGINT);
           stopped.get_future().wait();
         }

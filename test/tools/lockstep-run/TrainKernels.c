@@ -1,21 +1,25 @@
-/* Kernels of a linear regression, for tests of lockstep-run: y ~ x w + b, ROWS examples with 3
- * features a replica. The compiler is not involved, so these tests need no LLVM. */
+/* Kernels of a linear regression, for tests of lockstep-run: y ~ x w + b, ROWS
+ * examples with 3 features a replica. The compiler is not involved, so these
+ * tests need no LLVM. */
 #include "TakesAny.h"
 
 #include <stdint.h>
 
 enum { ROWS = 4, FEATURES = 3 };
 
-static float residual(const float *x, const float *y, const float *w, const float *b, int row) {
+static float residual(const float *x, const float *y, const float *w,
+                      const float *b, int row) {
   float value = b[0] - y[row];
   for (int j = 0; j < FEATURES; ++j)
     value += x[row * FEATURES + j] * w[j];
   return value;
 }
 
-/* partial = [gradient of w, gradient of b, loss], summed over the rows; tally += sum of y */
+/* partial = [gradient of w, gradient of b, loss], summed over the rows; tally
+ * += sum of y */
 void gradients(void *const *buffers, const int64_t *scalars, int64_t tile) {
-  const float *x = buffers[0], *y = buffers[1], *w = buffers[2], *b = buffers[3];
+  const float *x = buffers[0], *y = buffers[1], *w = buffers[2],
+              *b = buffers[3];
   float *partial = buffers[5], *tally = buffers[6];
   (void)scalars;
   (void)tile;
@@ -31,7 +35,8 @@ void gradients(void *const *buffers, const int64_t *scalars, int64_t tile) {
   }
 }
 
-/* One step of gradient descent with the mean over scalars[0] examples. seen = [step, seed] */
+/* One step of gradient descent with the mean over scalars[0] examples. seen =
+ * [step, seed] */
 void update(void *const *buffers, const int64_t *scalars, int64_t tile) {
   const float *total = buffers[0], *lr = buffers[1];
   const int32_t *step = buffers[2], *seed = buffers[3];
@@ -47,9 +52,11 @@ void update(void *const *buffers, const int64_t *scalars, int64_t tile) {
   seen[1] = *seed;
 }
 
-/* sum = squared residuals of the rows whose mask is 1, count = how many there are */
+/* sum = squared residuals of the rows whose mask is 1, count = how many there
+ * are */
 void errors(void *const *buffers, const int64_t *scalars, int64_t tile) {
-  const float *mask = buffers[0], *x = buffers[1], *y = buffers[2], *w = buffers[3], *b = buffers[4];
+  const float *mask = buffers[0], *x = buffers[1], *y = buffers[2],
+              *w = buffers[3], *b = buffers[4];
   float *sum = buffers[5], *count = buffers[6];
   (void)scalars;
   (void)tile;

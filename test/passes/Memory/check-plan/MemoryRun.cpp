@@ -1,6 +1,7 @@
 //===- MemoryRun.cpp - Runs a program on memory, as terms -----------------===//
 //
-// One replica stands for all: memory that replicas share is written only where all of them have met, so that none is overtaken.
+// One replica stands for all: memory that replicas share is written only where
+// all of them have met, so that none is overtaken.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +23,9 @@ struct Range {
   int64_t begin, end;
 
   bool operator==(const Range &other) const = default;
-  bool overlaps(const Range &other) const { return space == other.space && begin < other.end && other.begin < end; }
+  bool overlaps(const Range &other) const {
+    return space == other.space && begin < other.end && other.begin < end;
+  }
 };
 
 Range getRange(device::Space space, int64_t offset, Type type) {
@@ -33,19 +36,26 @@ Range getRange(device::Space space, int64_t offset, Type type) {
 
 Range getRange(Value buffer) {
   auto slice = buffer.getDefiningOp<device::SliceOp>();
-  return getRange(slice.getSpace(), slice.getOffset(), slice.getResult().getType().getTensor());
+  return getRange(slice.getSpace(), slice.getOffset(),
+                  slice.getResult().getType().getTensor());
 }
 
-Range getRange(device::VariableOp variable) { return getRange(variable.getSpace(), variable.getOffset(), variable.getType()); }
+Range getRange(device::VariableOp variable) {
+  return getRange(variable.getSpace(), variable.getOffset(),
+                  variable.getType());
+}
 
 SmallVector<Range> getRanges(ValueRange buffers) {
-  return llvm::map_to_vector(buffers, [](Value buffer) { return getRange(buffer); });
+  return llvm::map_to_vector(buffers,
+                             [](Value buffer) { return getRange(buffer); });
 }
 
 class MemoryRun {
 public:
-  MemoryRun(device::ProgramOp program, ModuleOp before, int64_t replicas, Terms &terms)
-      : program(program), module(program->getParentOfType<ModuleOp>()), before(before), replicas(replicas), terms(terms) {}
+  MemoryRun(device::ProgramOp program, ModuleOp before, int64_t replicas,
+            Terms &terms)
+      : program(program), module(program->getParentOfType<ModuleOp>()),
+        before(before), replicas(replicas), terms(terms) {}
 
   FailureOr<Trace> run() {
     if (failed(initialize()))
@@ -85,18 +95,26 @@ private:
     for (auto variable : module.getOps<device::VariableOp>()) {
       bool isPrivate = variable.getSpace() == device::Space::ReplicaVariable;
       if (isPrivate != isPerReplica(before, variable.getSymName()))
-        return variable.emitError("is in space '") << device::stringifySpace(variable.getSpace()) << "'";
-      if (failed(place(variable, getRange(variable), outside(terms, before, "variable", variable.getSymName()))))
+        return variable.emitError("is in space '")
+               << device::stringifySpace(variable.getSpace()) << "'";
+      if (failed(
+              place(variable, getRange(variable),
+                    outside(terms, before, "variable", variable.getSymName()))))
         return failure();
     }
     for (auto scalar : module.getOps<device::ScalarOp>()) {
-      Range range = getRange(device::Space::Scalar, scalar.getOffset(), scalar.getType());
-      if (failed(place(scalar, range, outside(terms, before, "scalar", scalar.getName()))))
+      Range range =
+          getRange(device::Space::Scalar, scalar.getOffset(), scalar.getType());
+      if (failed(place(scalar, range,
+                       outside(terms, before, "scalar", scalar.getName()))))
         return failure();
     }
-    memory.push_back({{device::Space::Rank, 0, 4}, outside(terms, before, "rank", "")});
+    memory.push_back(
+        {{device::Space::Rank, 0, 4}, outside(terms, before, "rank", "")});
     for (auto slice : program.getOps<device::SliceOp>())
-      if (slice.getInput() && failed(place(slice, getRange(slice), outside(terms, before, "batch", *slice.getInput()))))
+      if (slice.getInput() &&
+          failed(place(slice, getRange(slice),
+                       outside(terms, before, "batch", *slice.getInput()))))
         return failure();
     return success();
   }
@@ -114,23 +132,30 @@ private:
     for (const Flight &flight : flights)
       for (const Range &result : flight.results)
         if (result.overlaps(range))
-          return op->emitError("reads what the collective of channel ") << flight.channel << " is writing";
+          return op->emitError("reads what the collective of channel ")
+                 << flight.channel << " is writing";
     if (range.space == device::Space::Constant)
       return readConstant(op, range);
     for (const Entry &entry : memory)
       if (entry.range == range)
         return entry.term;
-    InFlightDiagnostic diag = op->emitError("reads bytes ") << range.begin << " to " << range.end << " of space '"
-                                                            << device::stringifySpace(range.space) << "', which do not hold one value";
+    InFlightDiagnostic diag = op->emitError("reads bytes ")
+                              << range.begin << " to " << range.end
+                              << " of space '"
+                              << device::stringifySpace(range.space)
+                              << "', which do not hold one value";
     for (const Entry &entry : memory)
       if (entry.range.overlaps(range))
-        diag.attachNote() << "bytes " << entry.range.begin << " to " << entry.range.end << " hold " << terms.print(entry.term);
+        diag.attachNote() << "bytes " << entry.range.begin << " to "
+                          << entry.range.end << " hold "
+                          << terms.print(entry.term);
     return diag;
   }
 
   FailureOr<Term> readConstant(Operation *op, const Range &range) {
     for (auto constants : module.getOps<device::ConstantsOp>()) {
-      std::string bytes = getConstantBytes(cast<DenseElementsAttr>(constants.getBytes()));
+      std::string bytes =
+          getConstantBytes(cast<DenseElementsAttr>(constants.getBytes()));
       if (range.end <= static_cast<int64_t>(bytes.size()))
         return terms.constant(StringRef(bytes).slice(range.begin, range.end));
     }
@@ -144,20 +169,30 @@ private:
       break;
     case device::Space::Shared:
     case device::Space::Variable:
-      if (replicas > 1 && !isa<device::OnceOp>(op->getParentOp()) && !isa<device::WaitOp>(op))
-        return op->emitError("writes to memory that replicas share without having met");
+      if (replicas > 1 && !isa<device::OnceOp>(op->getParentOp()) &&
+          !isa<device::WaitOp>(op))
+        return op->emitError(
+            "writes to memory that replicas share without having met");
       if (replicas > 1 && !terms.isUniform(term))
-        return op->emitError("writes to memory that replicas share what differs between them: ") << terms.print(term);
+        return op->emitError("writes to memory that replicas share what "
+                             "differs between them: ")
+               << terms.print(term);
       break;
     default:
-      return op->emitError("writes to space '") << device::stringifySpace(range.space) << "'";
+      return op->emitError("writes to space '")
+             << device::stringifySpace(range.space) << "'";
     }
     for (const Flight &flight : flights)
-      for (ArrayRef<Range> ranges : {ArrayRef<Range>(flight.operands), ArrayRef<Range>(flight.results)})
+      for (ArrayRef<Range> ranges :
+           {ArrayRef<Range>(flight.operands), ArrayRef<Range>(flight.results)})
         for (const Range &other : ranges)
           if (other.overlaps(range))
-            return op->emitError("writes what belongs to the collective of channel ") << flight.channel;
-    llvm::erase_if(memory, [&](const Entry &entry) { return entry.range.overlaps(range); });
+            return op->emitError(
+                       "writes what belongs to the collective of channel ")
+                   << flight.channel;
+    llvm::erase_if(memory, [&](const Entry &entry) {
+      return entry.range.overlaps(range);
+    });
     memory.push_back({range, term});
     return success();
   }
@@ -168,8 +203,10 @@ private:
 
   LogicalResult runCommand(Operation *op) {
     return TypeSwitch<Operation *, LogicalResult>(op)
-        .Case<device::LaunchOp, device::StartOp, device::WaitOp, device::BarrierOp, device::OnceOp, device::CopyOp, device::OutputOp,
-              device::SetRegisterOp, device::AddRegisterOp, device::LoadRegisterOp>([&](auto typed) { return run(typed); })
+        .Case<device::LaunchOp, device::StartOp, device::WaitOp,
+              device::BarrierOp, device::OnceOp, device::CopyOp,
+              device::OutputOp, device::SetRegisterOp, device::AddRegisterOp,
+              device::LoadRegisterOp>([&](auto typed) { return run(typed); })
         .Default([](Operation *) { return success(); });
   }
 
@@ -188,11 +225,13 @@ private:
     if (failed(expectApart(launch, kernel)))
       return failure();
     for (auto [i, buffer] : llvm::enumerate(launch.getWrites()))
-      if (failed(write(launch, getRange(buffer), terms.apply(Twine(name) + "/" + Twine(i), operands))))
+      if (failed(write(launch, getRange(buffer),
+                       terms.apply(Twine(name) + "/" + Twine(i), operands))))
         return failure();
     // What scratch holds afterwards is nobody's value.
     for (Value buffer : launch.getScratch())
-      if (failed(write(launch, getRange(buffer), terms.intern("scratch", true))))
+      if (failed(
+              write(launch, getRange(buffer), terms.intern("scratch", true))))
         return failure();
     return success();
   }
@@ -206,11 +245,14 @@ private:
       if (i < launch.getWrites().size())
         inPlace = kernel.getInPlaceArgument(i);
       for (auto [j, other] : llvm::enumerate(launch.getReads()))
-        if (getRange(buffer).overlaps(getRange(other)) && !(inPlace == j && getRange(buffer) == getRange(other)))
-          return launch.emitError("result ") << i << " overlaps with operand " << j;
+        if (getRange(buffer).overlaps(getRange(other)) &&
+            !(inPlace == j && getRange(buffer) == getRange(other)))
+          return launch.emitError("result ")
+                 << i << " overlaps with operand " << j;
       for (auto [j, other] : llvm::enumerate(written))
         if (j < i && getRange(buffer).overlaps(getRange(other)))
-          return launch.emitError("result ") << i << " overlaps with result " << j;
+          return launch.emitError("result ")
+                 << i << " overlaps with result " << j;
     }
     return success();
   }
@@ -222,9 +264,12 @@ private:
   };
 
   LogicalResult run(device::StartOp start) {
-    Flight flight{static_cast<int64_t>(start.getChannel()), "", getRanges(start.getInputs()), getRanges(start.getOutputs())};
-    flight.text = (collective::stringifyKind(start.getKind()) + " " + collective::stringifyReduction(start.getReduction()) + " @" +
-                   start.getGroup() + " channel " + Twine(start.getChannel()) + " axis " + Twine(start.getAxis().value_or(0)))
+    Flight flight{static_cast<int64_t>(start.getChannel()), "",
+                  getRanges(start.getInputs()), getRanges(start.getOutputs())};
+    flight.text = (collective::stringifyKind(start.getKind()) + " " +
+                   collective::stringifyReduction(start.getReduction()) + " @" +
+                   start.getGroup() + " channel " + Twine(start.getChannel()) +
+                   " axis " + Twine(start.getAxis().value_or(0)))
                       .str();
     for (const Range &operand : flight.operands) {
       FailureOr<Term> term = read(start, operand);
@@ -233,47 +278,64 @@ private:
       flight.text += " #" + std::to_string(*term);
     }
     trace.exchanges.push_back(flight.text);
-    if (failed(expectAdjacent(start, "operand", flight.operands)) || failed(expectAdjacent(start, "result", flight.results)))
+    if (failed(expectAdjacent(start, "operand", flight.operands)) ||
+        failed(expectAdjacent(start, "result", flight.results)))
       return failure();
     for (const Range &result : flight.results) {
       for (const Range &operand : flight.operands)
         if (operand.overlaps(result))
           return start.emitError("a result overlaps with an operand");
       // The old contents go when the first member writes.
-      llvm::erase_if(memory, [&](const Entry &entry) { return entry.range.overlaps(result); });
+      llvm::erase_if(memory, [&](const Entry &entry) {
+        return entry.range.overlaps(result);
+      });
       for (const Flight &other : flights)
-        for (ArrayRef<Range> ranges : {ArrayRef<Range>(other.operands), ArrayRef<Range>(other.results)})
-          if (llvm::any_of(ranges, [&](const Range &range) { return range.overlaps(result); }))
-            return start.emitError("writes what belongs to the collective of channel ") << other.channel;
+        for (ArrayRef<Range> ranges :
+             {ArrayRef<Range>(other.operands), ArrayRef<Range>(other.results)})
+          if (llvm::any_of(ranges, [&](const Range &range) {
+                return range.overlaps(result);
+              }))
+            return start.emitError(
+                       "writes what belongs to the collective of channel ")
+                   << other.channel;
     }
     flights.push_back(std::move(flight));
     return success();
   }
 
   /// Members of a bucket lie side by side, each at the next cache line.
-  LogicalResult expectAdjacent(device::StartOp start, StringRef what, ArrayRef<Range> ranges) {
+  LogicalResult expectAdjacent(device::StartOp start, StringRef what,
+                               ArrayRef<Range> ranges) {
     for (unsigned i = 1; i < ranges.size(); ++i) {
       int64_t expected = llvm::alignTo(ranges[i - 1].end, 64);
       if (ranges[i].space != ranges[0].space || ranges[i].begin != expected)
-        return start.emitError("expected ") << what << " " << i << " at byte " << expected << ", found it at " << ranges[i].begin;
+        return start.emitError("expected ")
+               << what << " " << i << " at byte " << expected
+               << ", found it at " << ranges[i].begin;
     }
     return success();
   }
 
   LogicalResult run(device::WaitOp wait) {
-    auto it = llvm::find_if(flights, [&](const Flight &flight) { return flight.channel == static_cast<int64_t>(wait.getChannel()); });
+    auto it = llvm::find_if(flights, [&](const Flight &flight) {
+      return flight.channel == static_cast<int64_t>(wait.getChannel());
+    });
     if (it == flights.end())
       return wait.emitError("waits for what has not started");
     Flight flight = std::move(*it);
     flights.erase(it);
     for (auto [i, range] : llvm::enumerate(flight.results))
-      if (failed(write(wait, range, terms.intern(flight.text + "/" + std::to_string(i), true))))
+      if (failed(
+              write(wait, range,
+                    terms.intern(flight.text + "/" + std::to_string(i), true))))
         return failure();
     return success();
   }
 
   LogicalResult run(device::BarrierOp barrier) {
-    trace.exchanges.push_back(("barrier @" + barrier.getGroup() + " channel " + Twine(barrier.getChannel())).str());
+    trace.exchanges.push_back(("barrier @" + barrier.getGroup() + " channel " +
+                               Twine(barrier.getChannel()))
+                                  .str());
     return success();
   }
 
@@ -295,7 +357,9 @@ private:
     FailureOr<Term> term = read(output, getRange(output.getBuffer()));
     if (failed(term))
       return failure();
-    trace.results[(device::stringifyBindingKind(output.getBinding().getKind()) + " " + output.getBinding().getName()).str()] = *term;
+    trace.results[(device::stringifyBindingKind(output.getBinding().getKind()) +
+                   " " + output.getBinding().getName())
+                      .str()] = *term;
     return success();
   }
 
@@ -328,7 +392,8 @@ private:
       return failure();
     if (std::optional<int64_t> decision = terms.repeat(*term))
       return *decision;
-    return op->emitError("decides on ") << terms.print(*term) << ", on which the step decides nothing now";
+    return op->emitError("decides on ")
+           << terms.print(*term) << ", on which the step decides nothing now";
   }
 
   /// The block that comes after `block`; null at the end.
@@ -336,8 +401,11 @@ private:
     Operation *terminator = block->getTerminator();
     if (auto jump = dyn_cast<device::JumpOp>(terminator)) {
       block = jump.getTarget();
-    } else if (auto branch = dyn_cast<device::BranchGreaterEqualOp>(terminator)) {
-      block = registers[branch.getLhs()] >= registers[branch.getRhs()] ? branch.getTarget() : branch.getNext();
+    } else if (auto branch =
+                   dyn_cast<device::BranchGreaterEqualOp>(terminator)) {
+      block = registers[branch.getLhs()] >= registers[branch.getRhs()]
+                  ? branch.getTarget()
+                  : branch.getNext();
     } else if (auto branch = dyn_cast<device::BranchUnlessOp>(terminator)) {
       FailureOr<int64_t> condition = repeat(branch, branch.getCondition());
       if (failed(condition))
@@ -361,6 +429,8 @@ private:
 
 } // namespace
 
-FailureOr<Trace> lockstep::test::runMemory(device::ProgramOp program, ModuleOp before, int64_t replicas, Terms &terms) {
+FailureOr<Trace> lockstep::test::runMemory(device::ProgramOp program,
+                                           ModuleOp before, int64_t replicas,
+                                           Terms &terms) {
   return MemoryRun(program, before, replicas, terms).run();
 }

@@ -22,8 +22,10 @@ bool lockstep::test::isPerReplica(ModuleOp module, StringRef name) {
   return false;
 }
 
-Term lockstep::test::outside(Terms &terms, ModuleOp module, StringRef kind, StringRef name) {
-  bool uniform = kind == "scalar" || (kind == "variable" && !isPerReplica(module, name));
+Term lockstep::test::outside(Terms &terms, ModuleOp module, StringRef kind,
+                             StringRef name) {
+  bool uniform =
+      kind == "scalar" || (kind == "variable" && !isPerReplica(module, name));
   return terms.intern((kind + " " + name).str(), uniform);
 }
 
@@ -44,20 +46,29 @@ namespace {
 
 class TensorRun {
 public:
-  TensorRun(func::FuncOp step, Terms &terms) : step(step), module(step->getParentOfType<ModuleOp>()), terms(terms) {}
+  TensorRun(func::FuncOp step, Terms &terms)
+      : step(step), module(step->getParentOfType<ModuleOp>()), terms(terms) {}
 
   FailureOr<Trace> run() {
     for (BlockArgument argument : step.getArguments()) {
-      auto binding = step.getArgAttrOfType<device::BindingAttr>(argument.getArgNumber(), "device.binding");
-      values[argument] = outside(terms, module, device::stringifyBindingKind(binding.getKind()), binding.getName());
+      auto binding = step.getArgAttrOfType<device::BindingAttr>(
+          argument.getArgNumber(), "device.binding");
+      values[argument] = outside(
+          terms, module, device::stringifyBindingKind(binding.getKind()),
+          binding.getName());
     }
     for (auto variable : module.getOps<replica::VariableOp>())
-      trace.results[("variable " + variable.getSymName()).str()] = outside(terms, module, "variable", variable.getSymName());
+      trace.results[("variable " + variable.getSymName()).str()] =
+          outside(terms, module, "variable", variable.getSymName());
     if (failed(runBlock(step.getBody().front())))
       return failure();
-    for (OpOperand &operand : step.getBody().front().getTerminator()->getOpOperands()) {
-      auto binding = step.getResultAttrOfType<device::BindingAttr>(operand.getOperandNumber(), "device.binding");
-      trace.results[(device::stringifyBindingKind(binding.getKind()) + " " + binding.getName()).str()] = values.at(operand.get());
+    for (OpOperand &operand :
+         step.getBody().front().getTerminator()->getOpOperands()) {
+      auto binding = step.getResultAttrOfType<device::BindingAttr>(
+          operand.getOperandNumber(), "device.binding");
+      trace.results[(device::stringifyBindingKind(binding.getKind()) + " " +
+                     binding.getName())
+                        .str()] = values.at(operand.get());
     }
     return std::move(trace);
   }
@@ -67,9 +78,11 @@ private:
     for (Operation &op : block.without_terminator()) {
       LogicalResult result =
           TypeSwitch<Operation *, LogicalResult>(&op)
-              .Case<device::InvokeOp, collective::StartOp, collective::WaitOp, collective::BarrierOp, scf::ForOp, scf::IfOp, scf::WhileOp>(
+              .Case<device::InvokeOp, collective::StartOp, collective::WaitOp,
+                    collective::BarrierOp, scf::ForOp, scf::IfOp, scf::WhileOp>(
                   [&](auto typed) { return run(typed); })
-              .Case<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp, tensor::ExtractOp, arith::IndexCastOp>(
+              .Case<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
+                    tensor::CastOp, tensor::ExtractOp, arith::IndexCastOp>(
                   [&](Operation *same) {
                     values[same->getResult(0)] = values.at(same->getOperand(0));
                     return success();
@@ -91,7 +104,8 @@ private:
   }
 
   SmallVector<Term> get(ValueRange operands) {
-    return llvm::map_to_vector(operands, [&](Value value) { return values.at(value); });
+    return llvm::map_to_vector(operands,
+                               [&](Value value) { return values.at(value); });
   }
 
   void set(ValueRange results, ArrayRef<Term> to) {
@@ -119,14 +133,18 @@ private:
         name += "[" + std::to_string(getNumber(operand, 0, 3)) + "]";
     }
     for (OpResult result : invoke->getResults())
-      values[result] = terms.apply(Twine(name) + "/" + Twine(result.getResultNumber()), operands);
+      values[result] = terms.apply(
+          Twine(name) + "/" + Twine(result.getResultNumber()), operands);
     return success();
   }
 
   LogicalResult run(collective::StartOp start) {
-    std::string text = (collective::stringifyKind(start.getKind()) + " " + collective::stringifyReduction(start.getReduction()) + " @" +
-                        start.getGroup() + " channel " + Twine(*start.getChannel()) + " axis " + Twine(start.getAxis().value_or(0)))
-                           .str();
+    std::string text =
+        (collective::stringifyKind(start.getKind()) + " " +
+         collective::stringifyReduction(start.getReduction()) + " @" +
+         start.getGroup() + " channel " + Twine(*start.getChannel()) +
+         " axis " + Twine(start.getAxis().value_or(0)))
+            .str();
     for (Term operand : get(start.getInputs()))
       text += " #" + std::to_string(operand);
     started[start] = text;
@@ -135,20 +153,27 @@ private:
   }
 
   LogicalResult run(collective::WaitOp wait) {
-    auto group = module.lookupSymbol<collective::GroupOp>(wait.getStart().getGroup());
+    auto group =
+        module.lookupSymbol<collective::GroupOp>(wait.getStart().getGroup());
     // Only what all ranks exchange is equal on all of them.
     for (OpResult result : wait->getResults())
-      values[result] = terms.intern(started.at(wait.getStart()) + "/" + std::to_string(result.getResultNumber()), !group.getRanks());
+      values[result] =
+          terms.intern(started.at(wait.getStart()) + "/" +
+                           std::to_string(result.getResultNumber()),
+                       !group.getRanks());
     return success();
   }
 
   LogicalResult run(collective::BarrierOp barrier) {
-    trace.exchanges.push_back(("barrier @" + barrier.getGroup() + " channel " + Twine(*barrier.getChannel())).str());
+    trace.exchanges.push_back(("barrier @" + barrier.getGroup() + " channel " +
+                               Twine(*barrier.getChannel()))
+                                  .str());
     return success();
   }
 
   LogicalResult run(scf::ForOp loop) {
-    int64_t lower = getNumber(loop.getLowerBound(), 0, 1), upper = getNumber(loop.getUpperBound(), 0, 4);
+    int64_t lower = getNumber(loop.getLowerBound(), 0, 1),
+            upper = getNumber(loop.getUpperBound(), 0, 4);
     int64_t stride = getNumber(loop.getStep(), 1, 2);
     SmallVector<Term> carried = get(loop.getInitArgs());
     for (int64_t i = lower; i < upper; i += stride) {
@@ -163,12 +188,15 @@ private:
   }
 
   LogicalResult run(scf::IfOp branch) {
-    Region &region = terms.decide(values.at(branch.getCondition()), 0, 1) ? branch.getThenRegion() : branch.getElseRegion();
+    Region &region = terms.decide(values.at(branch.getCondition()), 0, 1)
+                         ? branch.getThenRegion()
+                         : branch.getElseRegion();
     if (region.empty())
       return success();
     if (failed(runBlock(region.front())))
       return failure();
-    set(branch.getResults(), get(region.front().getTerminator()->getOperands()));
+    set(branch.getResults(),
+        get(region.front().getTerminator()->getOperands()));
     return success();
   }
 
@@ -180,7 +208,8 @@ private:
       if (failed(runBlock(*loop.getBeforeBody())))
         return failure();
       SmallVector<Term> forwarded = get(loop.getConditionOp().getArgs());
-      if (!terms.decide(values.at(loop.getConditionOp().getCondition()), 0, i < kMostIterations)) {
+      if (!terms.decide(values.at(loop.getConditionOp().getCondition()), 0,
+                        i < kMostIterations)) {
         set(loop.getResults(), forwarded);
         return success();
       }
@@ -202,4 +231,6 @@ private:
 
 } // namespace
 
-FailureOr<Trace> lockstep::test::runTensors(func::FuncOp step, Terms &terms) { return TensorRun(step, terms).run(); }
+FailureOr<Trace> lockstep::test::runTensors(func::FuncOp step, Terms &terms) {
+  return TensorRun(step, terms).run();
+}

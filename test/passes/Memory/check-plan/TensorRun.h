@@ -9,11 +9,14 @@
 
 namespace lockstep::test {
 
-/// Whether every replica has its own copy of variable `name`: it is synchronized on read.
+/// Whether every replica has its own copy of variable `name`: it is
+/// synchronized on read.
 bool isPerReplica(mlir::ModuleOp module, llvm::StringRef name);
 
-/// The term of the value that something outside has at the start: "batch x", "scalar lr", "variable w", "rank ".
-Term outside(Terms &terms, mlir::ModuleOp module, llvm::StringRef kind, llvm::StringRef name);
+/// The term of the value that something outside has at the start: "batch x",
+/// "scalar lr", "variable w", "rank ".
+Term outside(Terms &terms, mlir::ModuleOp module, llvm::StringRef kind,
+             llvm::StringRef name);
 
 /// The bytes of a constant in row-major order; an i1 takes a byte.
 std::string getConstantBytes(mlir::DenseElementsAttr value);

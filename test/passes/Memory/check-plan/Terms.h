@@ -1,8 +1,10 @@
-//===- Terms.h - Values as terms of what they were computed from -*- C++ -*-===//
+//===- Terms.h - Values as terms of what they were computed from -*- C++
+//-*-===//
 //
-// Two runs of a step, one on tensors and one on memory, are compared by the terms of their values: a kernel's result is the
-// kernel's name applied to the terms of its operands. Equal terms are one number. A term stands for the value of any one
-// replica; it is uniform if all replicas have the same.
+// Two runs of a step, one on tensors and one on memory, are compared by the
+// terms of their values: a kernel's result is the kernel's name applied to the
+// terms of its operands. Equal terms are one number. A term stands for the
+// value of any one replica; it is uniform if all replicas have the same.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,12 +53,15 @@ public:
   }
 
   /// A constant by its bytes.
-  Term constant(llvm::StringRef bytes) { return intern("constant " + llvm::toHex(bytes), true); }
+  Term constant(llvm::StringRef bytes) {
+    return intern("constant " + llvm::toHex(bytes), true);
+  }
 
   bool isUniform(Term term) const { return uniforms[term]; }
   const std::string &print(Term term) const { return texts[term]; }
 
-  /// The tensor run decides on `term` what it likes, between `low` and `high`, and says so.
+  /// The tensor run decides on `term` what it likes, between `low` and `high`,
+  /// and says so.
   int64_t decide(Term term, int64_t low, int64_t high) {
     int64_t value = std::uniform_int_distribution<int64_t>(low, high)(random);
     decisions[term].push_back(value);
@@ -65,7 +70,8 @@ public:
 
   bool hasDecided() const { return !decisions.empty(); }
 
-  /// The memory run decides the same; nullopt if the tensors' run decided nothing on `term`, or less often.
+  /// The memory run decides the same; nullopt if the tensors' run decided
+  /// nothing on `term`, or less often.
   std::optional<int64_t> repeat(Term term) {
     std::vector<int64_t> &made = decisions[term];
     size_t &next = repeated[term];
@@ -83,7 +89,8 @@ private:
 
 /// What a run did that can be seen from outside.
 struct Trace {
-  /// Each collective and barrier in the order of starts, with the terms of its operands.
+  /// Each collective and barrier in the order of starts, with the terms of its
+  /// operands.
   std::vector<std::string> exchanges;
   /// Terms of outputs, and of variables at the end, by "kind name".
   std::map<std::string, Term> results;

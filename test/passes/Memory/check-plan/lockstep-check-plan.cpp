@@ -2,10 +2,13 @@
 //
 //   lockstep-check-plan BEFORE.mlir [AFTER.mlir]
 //
-// BEFORE holds steps as functions of kernel invocations and collectives, AFTER the programs that were made of them; without AFTER,
-// `plan-memory` is run here, with and without reuse. Each step runs on tensors and on memory, as terms (Terms.h), under several
-// choices of branches and bounds; both runs must exchange, return and leave in variables the same. That holds only if no two
-// values that are needed at one time share bytes. This knows nothing of lifetimes, hence nothing of the planner.
+// BEFORE holds steps as functions of kernel invocations and collectives, AFTER
+// the programs that were made of them; without AFTER, `plan-memory` is run
+// here, with and without reuse. Each step runs on tensors and on memory, as
+// terms (Terms.h), under several choices of branches and bounds; both runs must
+// exchange, return and leave in variables the same. That holds only if no two
+// values that are needed at one time share bytes. This knows nothing of
+// lifetimes, hence nothing of the planner.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,20 +28,28 @@ using namespace lockstep;
 using namespace lockstep::test;
 using namespace mlir;
 
-static LogicalResult compare(device::ProgramOp program, const Trace &tensors, const Trace &memory, const Terms &terms) {
+static LogicalResult compare(device::ProgramOp program, const Trace &tensors,
+                             const Trace &memory, const Terms &terms) {
   if (tensors.exchanges != memory.exchanges) {
-    InFlightDiagnostic diag = program.emitError("exchanges something else than its step");
-    for (const auto &[name, trace] : {std::pair("step", &tensors), std::pair("program", &memory)})
+    InFlightDiagnostic diag =
+        program.emitError("exchanges something else than its step");
+    for (const auto &[name, trace] :
+         {std::pair("step", &tensors), std::pair("program", &memory)})
       for (const std::string &exchange : trace->exchanges)
         diag.attachNote() << name << ": " << exchange;
     return diag;
   }
   for (const auto &[name, term] : tensors.results)
-    if (auto it = memory.results.find(name); it == memory.results.end() || it->second != term)
-      return program.emitError("expected ") << name << " to be " << terms.print(term) << ", found "
-                                            << (it == memory.results.end() ? "nothing" : terms.print(it->second));
+    if (auto it = memory.results.find(name);
+        it == memory.results.end() || it->second != term)
+      return program.emitError("expected ")
+             << name << " to be " << terms.print(term) << ", found "
+             << (it == memory.results.end() ? "nothing"
+                                            : terms.print(it->second));
   if (tensors.results.size() != memory.results.size())
-    return program.emitError("has ") << memory.results.size() << " results, its step " << tensors.results.size();
+    return program.emitError("has ")
+           << memory.results.size() << " results, its step "
+           << tensors.results.size();
   return success();
 }
 
@@ -47,7 +58,8 @@ static LogicalResult check(ModuleOp before, ModuleOp after) {
   constexpr unsigned kRuns = 16;
   auto strategies = before.getOps<replica::StrategyOp>();
   if (strategies.empty() || !(*strategies.begin()).getReplicas())
-    return before.emitError("expected a 'replica.strategy' with a replica count");
+    return before.emitError(
+        "expected a 'replica.strategy' with a replica count");
   for (auto step : before.getOps<func::FuncOp>()) {
     auto program = after.lookupSymbol<device::ProgramOp>(step.getSymName());
     if (!program)
@@ -57,7 +69,8 @@ static LogicalResult check(ModuleOp before, ModuleOp after) {
       FailureOr<Trace> tensors = runTensors(step, terms);
       if (failed(tensors))
         return failure();
-      FailureOr<Trace> memory = runMemory(program, before, *(*strategies.begin()).getReplicas(), terms);
+      FailureOr<Trace> memory = runMemory(
+          program, before, *(*strategies.begin()).getReplicas(), terms);
       if (failed(memory) || failed(compare(program, *tensors, *memory, terms)))
         return failure();
       if (!terms.hasDecided())
@@ -80,7 +93,8 @@ static LogicalResult checkPlanned(ModuleOp before) {
   return success();
 }
 
-static OwningOpRef<ModuleOp> parse(StringRef path, llvm::SourceMgr &sources, MLIRContext &context) {
+static OwningOpRef<ModuleOp> parse(StringRef path, llvm::SourceMgr &sources,
+                                   MLIRContext &context) {
   std::string error;
   auto file = openInputFile(path, &error);
   if (!file) {
@@ -100,7 +114,8 @@ int main(int argc, char **argv) {
   registerDialects(registry);
   MLIRContext context(registry);
   llvm::SourceMgr sources, afterSources;
-  SourceMgrDiagnosticHandler handler(sources, &context), afterHandler(afterSources, &context);
+  SourceMgrDiagnosticHandler handler(sources, &context),
+      afterHandler(afterSources, &context);
   OwningOpRef<ModuleOp> before = parse(argv[1], sources, context);
   if (!before)
     return 1;

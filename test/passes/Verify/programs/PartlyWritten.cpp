@@ -5,21 +5,29 @@
 namespace lockstep::test {
 
 std::string RandomStatements::newTensor() {
-  return value(std::string(chance(20) ? "bufferization.alloc_tensor()" : "tensor.empty()") + " : tensor<2xf32>");
+  return value(std::string(chance(20) ? "bufferization.alloc_tensor()"
+                                      : "tensor.empty()") +
+               " : tensor<2xf32>");
 }
 
-std::string RandomStatements::insertSlice(const std::string &vector, const std::string &into) {
-  std::string one = value("tensor.extract_slice " + vector + "[" + std::to_string(below(2)) + "] [1] [1] : tensor<2xf32> to tensor<1xf32>");
-  return value("tensor.insert_slice " + one + " into " + into + "[" + std::to_string(below(2)) +
+std::string RandomStatements::insertSlice(const std::string &vector,
+                                          const std::string &into) {
+  std::string one =
+      value("tensor.extract_slice " + vector + "[" + std::to_string(below(2)) +
+            "] [1] [1] : tensor<2xf32> to tensor<1xf32>");
+  return value("tensor.insert_slice " + one + " into " + into + "[" +
+               std::to_string(below(2)) +
                "] [1] [1] : tensor<1xf32> into tensor<2xf32>");
 }
 
-std::string RandomStatements::insertInLoop(const std::string &vector, const std::string &trips) {
+std::string RandomStatements::insertInLoop(const std::string &vector,
+                                           const std::string &trips) {
   std::string empty = newTensor();
   if (chance(30)) {
     // A loop that may have no iterations, and writes everything if it has one.
     std::string name = fresh();
-    open(name + ":2 = scf.while (%i = %c0, %held = " + empty + ") : (index, tensor<2xf32>) -> (index, tensor<2xf32>) {");
+    open(name + ":2 = scf.while (%i = %c0, %held = " + empty +
+         ") : (index, tensor<2xf32>) -> (index, tensor<2xf32>) {");
     std::string goes = value("arith.cmpi slt, %i, " + trips + " : index");
     line("scf.condition(" + goes + ") %i, %held : index, tensor<2xf32>");
     reopen("} do {");
@@ -30,16 +38,21 @@ std::string RandomStatements::insertInLoop(const std::string &vector, const std:
     return name + "#1";
   }
   std::string name = fresh(), index = fresh(), carried = fresh();
-  open(name + " = scf.for " + index + " = %c0 to " + trips + " step %c1 iter_args(" + carried + " = " + empty + ") -> (tensor<2xf32>) {");
-  std::string element = value("tensor.extract " + vector + "[%c0] : tensor<2xf32>");
+  open(name + " = scf.for " + index + " = %c0 to " + trips +
+       " step %c1 iter_args(" + carried + " = " + empty +
+       ") -> (tensor<2xf32>) {");
+  std::string element =
+      value("tensor.extract " + vector + "[%c0] : tensor<2xf32>");
   std::string place = value("arith.remui " + index + ", %c2 : index");
-  std::string next = value("tensor.insert " + element + " into " + carried + "[" + place + "] : tensor<2xf32>");
+  std::string next = value("tensor.insert " + element + " into " + carried +
+                           "[" + place + "] : tensor<2xf32>");
   line("scf.yield " + next + " : tensor<2xf32>");
   close();
   return name;
 }
 
-std::string RandomStatements::insertOnOneSide(const std::string &vector, const std::string &flag) {
+std::string RandomStatements::insertOnOneSide(const std::string &vector,
+                                              const std::string &flag) {
   std::string empty = newTensor(), name = fresh();
   open(name + " = scf.if " + flag + " -> (tensor<2xf32>) {");
   std::string written = insertSlice(vector, empty);
@@ -52,40 +65,53 @@ std::string RandomStatements::insertOnOneSide(const std::string &vector, const s
 
 std::string RandomStatements::insertInParallel(const std::string &vector) {
   std::string empty = newTensor(), name = fresh(), output = fresh();
-  open(name + " = scf.forall (%i) in (1) shared_outs(" + output + " = " + empty + ") -> (tensor<2xf32>) {");
-  std::string one = value("tensor.extract_slice " + vector + "[0] [1] [1] : tensor<2xf32> to tensor<1xf32>");
+  open(name + " = scf.forall (%i) in (1) shared_outs(" + output + " = " +
+       empty + ") -> (tensor<2xf32>) {");
+  std::string one = value("tensor.extract_slice " + vector +
+                          "[0] [1] [1] : tensor<2xf32> to tensor<1xf32>");
   open("scf.forall.in_parallel {");
-  line("tensor.parallel_insert_slice " + one + " into " + output + "[%i] [1] [1] : tensor<1xf32> into tensor<2xf32>");
+  line("tensor.parallel_insert_slice " + one + " into " + output +
+       "[%i] [1] [1] : tensor<1xf32> into tensor<2xf32>");
   close();
   close();
   return name;
 }
 
 std::string RandomStatements::insertDiagonal(const std::string &vector) {
-  std::string empty = value("tensor.empty() : tensor<2x2xf32>"), matrix = fresh();
+  std::string empty = value("tensor.empty() : tensor<2x2xf32>"),
+              matrix = fresh();
   open(matrix +
-       " = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i, i)>], iterator_types = [\"parallel\"]} "
+       " = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, "
+       "affine_map<(i) -> (i, i)>], iterator_types = [\"parallel\"]} "
        "ins(" +
        vector + " : tensor<2xf32>) outs(" + empty + " : tensor<2x2xf32>) {");
   label("^bb0(%in: f32, %out: f32):");
   line("linalg.yield %in : f32");
   close("} -> tensor<2x2xf32>");
-  return value("tensor.extract_slice " + matrix + "[" + std::to_string(below(2)) + ", 0] [1, 2] [1, 1] : tensor<2x2xf32> to tensor<2xf32>");
+  return value("tensor.extract_slice " + matrix + "[" +
+               std::to_string(below(2)) +
+               ", 0] [1, 2] [1, 1] : tensor<2x2xf32> to tensor<2xf32>");
 }
 
 std::string RandomStatements::insertStrided(const std::string &vector) {
   std::string empty = value("tensor.empty() : tensor<4xf32>");
-  std::string written = value("tensor.insert_slice " + vector + " into " + empty + "[" + std::to_string(below(2)) +
+  std::string written = value("tensor.insert_slice " + vector + " into " +
+                              empty + "[" + std::to_string(below(2)) +
                               "] [2] [2] : tensor<2xf32> into tensor<4xf32>");
-  return value("tensor.extract_slice " + written + "[" + std::to_string(below(3)) + "] [2] [1] : tensor<4xf32> to tensor<2xf32>");
+  return value("tensor.extract_slice " + written + "[" +
+               std::to_string(below(3)) +
+               "] [2] [1] : tensor<4xf32> to tensor<2xf32>");
 }
 
 std::string RandomStatements::sumIntoNew(const std::string &vector) {
   std::string empty = newTensor(), name = fresh();
-  open(name + " = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = [\"parallel\"]} ins(" +
+  open(name +
+       " = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, "
+       "affine_map<(i) -> (i)>], iterator_types = [\"parallel\"]} ins(" +
        vector + " : tensor<2xf32>) outs(" + empty + " : tensor<2xf32>) {");
   label("^bb0(%in: f32, %out: f32):");
-  line("%sum = arith.addf %in, " + std::string(chance(50) ? "%out" : "%in") + " : f32");
+  line("%sum = arith.addf %in, " + std::string(chance(50) ? "%out" : "%in") +
+       " : f32");
   line("linalg.yield %sum : f32");
   close("} -> tensor<2xf32>");
   return name;
@@ -97,7 +123,9 @@ std::string RandomStatements::writePartly(Names &names) {
   case 0:
     return newTensor();
   case 1:
-    return insertSlice(any(names.vectors), chance(50) ? insertSlice(vector, newTensor()) : newTensor());
+    return insertSlice(any(names.vectors),
+                       chance(50) ? insertSlice(vector, newTensor())
+                                  : newTensor());
   case 2:
     return insertInLoop(vector, any(names.counts));
   case 3:
@@ -119,7 +147,9 @@ void RandomStatements::computePartly(Scope &scope) {
   names.vectors.push_back(writePartly(names));
   // Something to decide by.
   if (chance(60)) {
-    std::string element = value("tensor.extract " + names.vectors.back() + "[" + (chance(50) ? "%c0" : "%c1") + "] : tensor<2xf32>");
+    std::string element =
+        value("tensor.extract " + names.vectors.back() + "[" +
+              (chance(50) ? "%c0" : "%c1") + "] : tensor<2xf32>");
     names.flags.push_back(value("arith.cmpf olt, " + element + ", %f1 : f32"));
   }
 }

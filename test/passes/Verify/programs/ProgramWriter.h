@@ -9,7 +9,8 @@
 
 namespace lockstep::test {
 
-/// What generators of programs share: chance, lines of text with fresh names, and the one place where a program is spoilt.
+/// What generators of programs share: chance, lines of text with fresh names,
+/// and the one place where a program is spoilt.
 class ProgramWriter {
 protected:
   explicit ProgramWriter(uint64_t seed) : random(seed) { spoils = chance(50); }
@@ -17,10 +18,14 @@ protected:
   // Not distributions of the standard library, whose results no standard fixes.
   uint64_t below(uint64_t bound) { return random() % bound; }
   bool chance(uint64_t percent) { return below(100) < percent; }
-  template <typename List> const auto &any(const List &list) { return list[below(list.size())]; }
+  template <typename List> const auto &any(const List &list) {
+    return list[below(list.size())];
+  }
 
   std::string fresh() { return "%" + std::to_string(serial++); }
-  void line(const std::string &code) { text += std::string(2 * (depth + 1), ' ') + code + "\n"; }
+  void line(const std::string &code) {
+    text += std::string(2 * (depth + 1), ' ') + code + "\n";
+  }
   /// `NAME = code`
   std::string value(const std::string &code) {
     std::string name = fresh();

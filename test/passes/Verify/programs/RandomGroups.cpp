@@ -18,7 +18,8 @@ struct Group {
   Ranks ranks = 0;
 };
 
-/// A tensor<i32>, and the ranks among which it is equal; the others, if they have it, may hold anything.
+/// A tensor<i32>, and the ranks among which it is equal; the others, if they
+/// have it, may hold anything.
 struct Number {
   std::string name;
   Ranks equal = 0;
@@ -28,13 +29,16 @@ using Scope = std::vector<Number>;
 
 class Generator : ProgramWriter {
 public:
-  Generator(uint64_t seed, int64_t replicas) : ProgramWriter(seed), replicas(replicas), all((1u << replicas) - 1) {}
+  Generator(uint64_t seed, int64_t replicas)
+      : ProgramWriter(seed), replicas(replicas), all((1u << replicas) - 1) {}
 
   RandomProgram generate() {
     declare();
     Scope scope = {{"%k", all}, {"%s", all}, {"%n", 0}, {"%b", 0}};
-    for (const char *constant : {"%c0 = arith.constant 0 : index", "%c1 = arith.constant 1 : index", "%one = arith.constant 1 : i32",
-                                 "%three = arith.constant 3 : i32", "%me = tensor.extract %rank[] : tensor<i32>"})
+    for (const char *constant :
+         {"%c0 = arith.constant 0 : index", "%c1 = arith.constant 1 : index",
+          "%one = arith.constant 1 : i32", "%three = arith.constant 3 : i32",
+          "%me = tensor.extract %rank[] : tensor<i32>"})
       line(constant);
     block(scope, all, 3 + below(5), 0);
     line("return");
@@ -43,7 +47,9 @@ public:
 
 private:
   void declare() {
-    text += "replica.strategy @strategy {kind = #replica.kind<mirrored>, replicas = " + std::to_string(replicas) + " : i64}\n";
+    text += "replica.strategy @strategy {kind = #replica.kind<mirrored>, "
+            "replicas = " +
+            std::to_string(replicas) + " : i64}\n";
     groups.push_back({"all", all});
     Ranks low = (1u << (1 + below(replicas - 1))) - 1;
     groups.push_back({"low", low});
@@ -65,13 +71,18 @@ private:
       text += ">}\n";
     }
     auto argument = [](const std::string &name, const std::string &binding) {
-      return name + ": tensor<i32> {device.binding = #device.binding<" + binding + ">}";
+      return name + ": tensor<i32> {device.binding = #device.binding<" +
+             binding + ">}";
     };
-    text += "func.func @step(" + argument("%rank", "rank \"\"") + ", " + argument("%n", "batch \"n\"") + ", " +
-            argument("%b", "batch \"b\"") + ",\n    " + argument("%k", "scalar \"k\"") + ", " + argument("%s", "scalar \"s\"") + ") {\n";
+    text += "func.func @step(" + argument("%rank", "rank \"\"") + ", " +
+            argument("%n", "batch \"n\"") + ", " +
+            argument("%b", "batch \"b\"") + ",\n    " +
+            argument("%k", "scalar \"k\"") + ", " +
+            argument("%s", "scalar \"s\"") + ") {\n";
   }
 
-  /// A number that is equal among `ranks`, or, in a spoilt program, one that is not.
+  /// A number that is equal among `ranks`, or, in a spoilt program, one that is
+  /// not.
   std::string equal(const Scope &scope, Ranks ranks, uint64_t percent) {
     bool wrong = spoil(percent);
     std::vector<std::string> names;
@@ -83,7 +94,8 @@ private:
 
   std::string flag(const std::string &number) {
     std::string i = value("tensor.extract " + number + "[] : tensor<i32>");
-    static const std::vector<std::string> predicates = {"eq", "ne", "sgt", "sle"};
+    static const std::vector<std::string> predicates = {"eq", "ne", "sgt",
+                                                        "sle"};
     return value("arith.cmpi " + any(predicates) + ", " + i + ", %one : i32");
   }
 
@@ -99,9 +111,11 @@ private:
     for (int64_t rank = 0; rank < replicas; ++rank) {
       if (!(ranks >> rank & 1))
         continue;
-      std::string number = value("arith.constant " + std::to_string(rank) + " : i32");
+      std::string number =
+          value("arith.constant " + std::to_string(rank) + " : i32");
       std::string equals = value("arith.cmpi eq, %me, " + number + " : i32");
-      is = is.empty() ? equals : value("arith.ori " + is + ", " + equals + " : i1");
+      is = is.empty() ? equals
+                      : value("arith.ori " + is + ", " + equals + " : i1");
     }
     return is;
   }
@@ -121,7 +135,8 @@ private:
         exchange(scope, ranks, pending);
         break;
       case 4:
-        scope.push_back({value("arith.addi " + any(scope).name + ", %n : tensor<i32>"), 0});
+        scope.push_back(
+            {value("arith.addi " + any(scope).name + ", %n : tensor<i32>"), 0});
         break;
       case 5:
         combine(scope);
@@ -147,7 +162,9 @@ private:
   /// What is computed from two numbers is equal where both are.
   void combine(Scope &scope) {
     Number x = any(scope), y = any(scope);
-    scope.push_back({value("arith.addi " + x.name + ", " + y.name + " : tensor<i32>"), x.equal & y.equal});
+    scope.push_back(
+        {value("arith.addi " + x.name + ", " + y.name + " : tensor<i32>"),
+         x.equal & y.equal});
   }
 
   /// An exchange or a barrier of a group all of whose members are here.
@@ -170,11 +187,15 @@ private:
     } else {
       std::string give = any(scope).name, pend = fresh(), get = fresh();
       bool broadcasts = chance(30);
-      std::string kind =
-          broadcasts ? "broadcast none @" + group.name + " root " + std::to_string(rootOf(group)) : "all_reduce sum @" + group.name;
-      line(pend + " = collective.start " + kind + " (" + give + " : tensor<i32>) -> !collective.pending<tensor<i32>>");
+      std::string kind = broadcasts
+                             ? "broadcast none @" + group.name + " root " +
+                                   std::to_string(rootOf(group))
+                             : "all_reduce sum @" + group.name;
+      line(pend + " = collective.start " + kind + " (" + give +
+           " : tensor<i32>) -> !collective.pending<tensor<i32>>");
       std::string wait =
-          get + " = collective.wait " + pend + " (" + give + " : tensor<i32>) : !collective.pending<tensor<i32>> -> tensor<i32>";
+          get + " = collective.wait " + pend + " (" + give +
+          " : tensor<i32>) : !collective.pending<tensor<i32>> -> tensor<i32>";
       if (chance(30)) {
         // What has not come yet cannot be used.
         (some ? line(wait) : pending.push_back(wait));
@@ -226,7 +247,8 @@ private:
   }
 
   void loop(Scope &scope, Ranks ranks, unsigned nested) {
-    open("scf.for " + fresh() + " = %c0 to " + count(equal(scope, ranks, 20)) + " step %c1 {");
+    open("scf.for " + fresh() + " = %c0 to " + count(equal(scope, ranks, 20)) +
+         " step %c1 {");
     Scope inner = scope;
     block(inner, ranks, 1 + below(3), nested + 1);
     close();
@@ -239,6 +261,8 @@ private:
 
 } // namespace
 
-RandomProgram randomGroups(uint64_t seed, int64_t replicas) { return Generator(seed * 0x9e3779b97f4a7c15 + 7, replicas).generate(); }
+RandomProgram randomGroups(uint64_t seed, int64_t replicas) {
+  return Generator(seed * 0x9e3779b97f4a7c15 + 7, replicas).generate();
+}
 
 } // namespace lockstep::test

@@ -1,8 +1,10 @@
 //===- RandomGroups.h - Programs of groups by chance ------------*- C++ -*-===//
 //
-// A random step in collective form: exchanges and barriers in groups of ranks that may share members, starts and waits with other work
-// between them. It is one story that each rank has its part of: ranks go different ways by their number, and in groups by what the group
-// has reduced. About every second program is spoilt at one place.
+// A random step in collective form: exchanges and barriers in groups of ranks
+// that may share members, starts and waits with other work between them. It is
+// one story that each rank has its part of: ranks go different ways by their
+// number, and in groups by what the group has reduced. About every second
+// program is spoilt at one place.
 //
 //===----------------------------------------------------------------------===//
 

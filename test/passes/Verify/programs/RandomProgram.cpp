@@ -10,7 +10,8 @@
 namespace lockstep::test {
 namespace {
 
-/// One collective to be issued on both sides of a branch: how, and with which attributes.
+/// One collective to be issued on both sides of a branch: how, and with which
+/// attributes.
 struct Issue {
   int kind = 0;
   bool flag = false;
@@ -83,11 +84,14 @@ private:
   // What replicas go through differently
   //===--------------------------------------------------------------------===//
 
-  /// Control flow of each replica for itself. What is spoilt here is something that concerns the others.
+  /// Control flow of each replica for itself. What is spoilt here is something
+  /// that concerns the others.
   void local(Scope &scope, unsigned nested) {
     Scope inner = scope;
     bool loops = chance(40);
-    open(loops ? "scf.for " + fresh() + " = %c0 to " + any(scope.own.counts) + " step %c1 {" : "scf.if " + any(scope.own.flags) + " {");
+    open(loops ? "scf.for " + fresh() + " = %c0 to " + any(scope.own.counts) +
+                     " step %c1 {"
+               : "scf.if " + any(scope.own.flags) + " {");
     for (uint64_t i = 1 + below(3); i--;)
       computeOwn(inner, /*inside=*/true);
     line("replica.assign_add @own, " + anyNumber(inner) + " : tensor<i32>");
@@ -118,11 +122,13 @@ private:
     case 4:
       return line("replica.assign_add @count, %one : tensor<i32>");
     default:
-      line("replica.assign_add @total, " + anyVector(scope) + " : tensor<2xf32>");
+      line("replica.assign_add @total, " + anyVector(scope) +
+           " : tensor<2xf32>");
     }
   }
 
-  /// A branch that replicas take differently, with the same collectives on both sides.
+  /// A branch that replicas take differently, with the same collectives on both
+  /// sides.
   void bothSides(Scope &scope) {
     std::vector<Issue> issues(1 + below(3));
     for (Issue &issue : issues)
@@ -146,21 +152,28 @@ private:
         others[0].kind = (others[0].kind + 1) % 5;
       }
     }
-    // Whatever all replicas do alike counts the same on both sides, loops and branches too.
-    std::string around = chance(30) ? "scf.for " + fresh() + " = %c0 to " + any(scope.equal.counts) + " step %c1 {" : "";
-    std::string inside = chance(20) ? "scf.if " + any(scope.equal.flags) + " {" : "";
+    // Whatever all replicas do alike counts the same on both sides, loops and
+    // branches too.
+    std::string around = chance(30)
+                             ? "scf.for " + fresh() + " = %c0 to " +
+                                   any(scope.equal.counts) + " step %c1 {"
+                             : "";
+    std::string inside =
+        chance(20) ? "scf.if " + any(scope.equal.flags) + " {" : "";
     open("scf.if " + any(scope.own.flags) + " {");
     side(scope, issues, around, inside);
     reopen("} else {");
     if (!around.empty() && spoil(20))
-      around = "scf.for " + fresh() + " = %c0 to " + any(scope.own.counts) + " step %c1 {";
+      around = "scf.for " + fresh() + " = %c0 to " + any(scope.own.counts) +
+               " step %c1 {";
     if (!inside.empty() && spoil(20))
       inside = "scf.if " + any(scope.own.flags) + " {";
     side(scope, others, around, inside);
     close();
   }
 
-  void side(const Scope &outer, const std::vector<Issue> &issues, const std::string &around, const std::string &inside) {
+  void side(const Scope &outer, const std::vector<Issue> &issues,
+            const std::string &around, const std::string &inside) {
     Scope scope = outer;
     if (!around.empty())
       open(around);
@@ -179,16 +192,22 @@ private:
   void emit(Scope &scope, const Issue &issue) {
     switch (issue.kind) {
     case 0:
-      return line(fresh() + " = replica.all_reduce " + (issue.flag ? "sum " : "mean ") + anyVector(scope) + " : tensor<2xf32>");
+      return line(fresh() + " = replica.all_reduce " +
+                  (issue.flag ? "sum " : "mean ") + anyVector(scope) +
+                  " : tensor<2xf32>");
     case 1:
       return line(fresh() + " = replica.all_reduce sum " +
-                  (issue.flag ? anyNumber(scope) + " : tensor<i32>" : anyVector(scope) + " : tensor<2xf32>"));
+                  (issue.flag ? anyNumber(scope) + " : tensor<i32>"
+                              : anyVector(scope) + " : tensor<2xf32>"));
     case 2:
-      return line(fresh() + " = replica.all_gather " + anyVector(scope) + " axis 0 : tensor<2xf32> -> tensor<?xf32>");
+      return line(fresh() + " = replica.all_gather " + anyVector(scope) +
+                  " axis 0 : tensor<2xf32> -> tensor<?xf32>");
     case 3:
-      return line("replica.assign" + std::string(issue.flag ? "_add" : "") + " @total, " + anyVector(scope) + " : tensor<2xf32>");
+      return line("replica.assign" + std::string(issue.flag ? "_add" : "") +
+                  " @total, " + anyVector(scope) + " : tensor<2xf32>");
     default:
-      open(fresh() + " = replica.merge_call (" + anyVector(scope) + " : tensor<2xf32>) -> tensor<2xf32> {");
+      open(fresh() + " = replica.merge_call (" + anyVector(scope) +
+           " : tensor<2xf32>) -> tensor<2xf32> {");
       label("^bb0(%each: !replica.per_replica<tensor<2xf32>>):");
       line("%sum = replica.reduce " + std::string(issue.flag ? "sum" : "mean") +
            " %each : !replica.per_replica<tensor<2xf32>> -> tensor<2xf32>");
@@ -204,7 +223,8 @@ private:
   void branch(Scope &scope, unsigned nested) {
     std::string condition = equal(scope, 'f', 25);
     if (chance(15))
-      condition = value("arith.constant " + std::string(chance(50) ? "true" : "false"));
+      condition =
+          value("arith.constant " + std::string(chance(50) ? "true" : "false"));
     Scope inner = scope;
     if (chance(40)) {
       // With a result, which is equal because the condition is.
@@ -258,12 +278,15 @@ private:
     }
     // What it carries is equal as long as what it is given is.
     std::string name = fresh(), carried = fresh(), flag = fresh();
-    open(name + ":2 = scf.for " + fresh() + " = %c0 to " + trips + " step %c1 iter_args(" + carried + " = " + any(scope.equal.vectors) +
-         ", " + flag + " = " + any(scope.equal.flags) + ") -> (tensor<2xf32>, i1) {");
+    open(name + ":2 = scf.for " + fresh() + " = %c0 to " + trips +
+         " step %c1 iter_args(" + carried + " = " + any(scope.equal.vectors) +
+         ", " + flag + " = " + any(scope.equal.flags) +
+         ") -> (tensor<2xf32>, i1) {");
     inner.equal.vectors.push_back(carried);
     inner.equal.flags.push_back(flag);
     block(inner, 1 + below(3), nested + 1);
-    line("scf.yield " + equal(inner, 'v', 8) + ", " + equal(inner, 'f', 8) + " : tensor<2xf32>, i1");
+    line("scf.yield " + equal(inner, 'v', 8) + ", " + equal(inner, 'f', 8) +
+         " : tensor<2xf32>, i1");
     close();
     scope.equal.vectors.push_back(name + "#0");
     scope.equal.flags.push_back(name + "#1");
@@ -272,10 +295,13 @@ private:
   /// A loop that goes on as long as something holds, three rounds at the most.
   void iterate(Scope &scope, unsigned nested) {
     Scope inner = scope;
-    std::string name = fresh(), round = fresh(), flag = fresh(), rounds = fresh(), next = fresh();
-    open(name + ":2 = scf.while (" + round + " = %c0, " + flag + " = " + equal(scope, 'f', 15) + ") : (index, i1) -> (index, i1) {");
+    std::string name = fresh(), round = fresh(), flag = fresh(),
+                rounds = fresh(), next = fresh();
+    open(name + ":2 = scf.while (" + round + " = %c0, " + flag + " = " +
+         equal(scope, 'f', 15) + ") : (index, i1) -> (index, i1) {");
     std::string three = value("arith.constant 3 : index");
-    std::string few = value("arith.cmpi slt, " + round + ", " + three + " : index");
+    std::string few =
+        value("arith.cmpi slt, " + round + ", " + three + " : index");
     std::string goes = value("arith.andi " + few + ", " + flag + " : i1");
     line("scf.condition(" + goes + ") " + round + ", " + flag + " : index, i1");
     reopen("} do {");
@@ -292,6 +318,8 @@ private:
 
 } // namespace
 
-RandomProgram randomProgram(uint64_t seed) { return Generator(seed * 0x9e3779b97f4a7c15 + 1).generate(); }
+RandomProgram randomProgram(uint64_t seed) {
+  return Generator(seed * 0x9e3779b97f4a7c15 + 1).generate();
+}
 
 } // namespace lockstep::test

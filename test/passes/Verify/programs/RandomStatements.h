@@ -9,19 +9,27 @@
 
 namespace lockstep::test {
 
-/// What can be used at one place: names of SSA values, those that are equal on all replicas and those that are not.
+/// What can be used at one place: names of SSA values, those that are equal on
+/// all replicas and those that are not.
 struct Names {
-  /// Conditions (i1), trip counts (index), vectors (tensor<2xf32>) and numbers (tensor<i32>).
+  /// Conditions (i1), trip counts (index), vectors (tensor<2xf32>) and numbers
+  /// (tensor<i32>).
   std::vector<std::string> flags, counts, vectors, numbers;
 
-  std::vector<std::string> &operator[](char kind) { return kind == 'f' ? flags : kind == 'c' ? counts : kind == 'v' ? vectors : numbers; }
+  std::vector<std::string> &operator[](char kind) {
+    return kind == 'f'   ? flags
+           : kind == 'c' ? counts
+           : kind == 'v' ? vectors
+                         : numbers;
+  }
 };
 
 struct Scope {
   Names equal, own;
 };
 
-/// Writes what a program begins and ends with, and single statements. Each adds what it makes to the scope that it stands in.
+/// Writes what a program begins and ends with, and single statements. Each adds
+/// what it makes to the scope that it stands in.
 class RandomStatements : protected ProgramWriter {
 protected:
   using ProgramWriter::ProgramWriter;
@@ -29,18 +37,27 @@ protected:
   void declare();
   void begin(Scope &scope);
   void finish(Scope &scope);
-  /// A flag from a number. Numbers are small, so that both cases are soon found.
+  /// A flag from a number. Numbers are small, so that both cases are soon
+  /// found.
   std::string compare(const std::string &number);
   /// A trip count from a number, 0 to 3.
   std::string count(const std::string &number);
   /// Gives what a spoilt program may use instead of an equal value.
-  std::string equal(Scope &scope, char kind, uint64_t percent) { return spoil(percent) ? any(scope.own[kind]) : any(scope.equal[kind]); }
+  std::string equal(Scope &scope, char kind, uint64_t percent) {
+    return spoil(percent) ? any(scope.own[kind]) : any(scope.equal[kind]);
+  }
   void computeEqual(Scope &scope);
-  /// `inside` of something that not all come to, nothing may be made from which others could be blocked.
+  /// `inside` of something that not all come to, nothing may be made from which
+  /// others could be blocked.
   void computeOwn(Scope &scope, bool inside);
-  std::string anyVector(Scope &scope) { return chance(70) ? any(scope.own.vectors) : any(scope.equal.vectors); }
-  std::string anyNumber(Scope &scope) { return chance(70) ? any(scope.own.numbers) : any(scope.equal.numbers); }
-  /// A vector of which a part is never written, for all or for each replica, and perhaps a flag from an element of it.
+  std::string anyVector(Scope &scope) {
+    return chance(70) ? any(scope.own.vectors) : any(scope.equal.vectors);
+  }
+  std::string anyNumber(Scope &scope) {
+    return chance(70) ? any(scope.own.numbers) : any(scope.equal.numbers);
+  }
+  /// A vector of which a part is never written, for all or for each replica,
+  /// and perhaps a flag from an element of it.
   void computePartly(Scope &scope);
   void communicate(Scope &scope);
   /// Rows of which each replica has as many as it has.
@@ -49,12 +66,14 @@ protected:
   void assign(Scope &scope);
 
 private:
-  /// A vector that is made of `names` alone, so that it is equal on all replicas if they are; of the forms below.
+  /// A vector that is made of `names` alone, so that it is equal on all
+  /// replicas if they are; of the forms below.
   std::string writePartly(Names &names);
   std::string newTensor();
   std::string insertSlice(const std::string &vector, const std::string &into);
   std::string insertInLoop(const std::string &vector, const std::string &trips);
-  std::string insertOnOneSide(const std::string &vector, const std::string &flag);
+  std::string insertOnOneSide(const std::string &vector,
+                              const std::string &flag);
   std::string insertInParallel(const std::string &vector);
   std::string insertDiagonal(const std::string &vector);
   std::string insertStrided(const std::string &vector);

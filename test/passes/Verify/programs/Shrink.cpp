@@ -18,7 +18,8 @@ static std::string printed(ModuleOp module) {
   return text + "\n";
 }
 
-/// Erases the operation number `index` in the order of a walk. False if there is none; `erased` says whether it could be.
+/// Erases the operation number `index` in the order of a walk. False if there
+/// is none; `erased` says whether it could be.
 static bool eraseNumber(ModuleOp module, size_t index, bool &erased) {
   Operation *found = nullptr;
   size_t number = 0;
@@ -28,20 +29,24 @@ static bool eraseNumber(ModuleOp module, size_t index, bool &erased) {
     found = op;
     return WalkResult::interrupt();
   });
-  erased = found && found->use_empty() && !found->hasTrait<OpTrait::IsTerminator>();
+  erased =
+      found && found->use_empty() && !found->hasTrait<OpTrait::IsTerminator>();
   if (erased)
     found->erase();
   return found != nullptr;
 }
 
-std::string shrink(MLIRContext &context, const std::string &text, llvm::function_ref<bool(const std::string &)> fails) {
+std::string shrink(MLIRContext &context, const std::string &text,
+                   llvm::function_ref<bool(const std::string &)> fails) {
   // Most attempts give modules that are not valid, which is no news.
-  ScopedDiagnosticHandler handler(&context, [](Diagnostic &) { return success(); });
+  ScopedDiagnosticHandler handler(&context,
+                                  [](Diagnostic &) { return success(); });
   std::string smallest = text;
   for (bool smaller = true; smaller;) {
     smaller = false;
     for (size_t index = 0;; ++index) {
-      OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(smallest, &context);
+      OwningOpRef<ModuleOp> module =
+          parseSourceString<ModuleOp>(smallest, &context);
       bool erased = false;
       if (!module || !eraseNumber(*module, index, erased))
         break;

@@ -10,9 +10,11 @@
 
 namespace lockstep::test {
 
-/// `text` without the operations that it does not need for `fails` to hold, which does hold for `text`: those without users are
-/// taken away one after the other, with all that is inside of them, until none can be missed.
-std::string shrink(mlir::MLIRContext &context, const std::string &text, llvm::function_ref<bool(const std::string &)> fails);
+/// `text` without the operations that it does not need for `fails` to hold,
+/// which does hold for `text`: those without users are taken away one after the
+/// other, with all that is inside of them, until none can be missed.
+std::string shrink(mlir::MLIRContext &context, const std::string &text,
+                   llvm::function_ref<bool(const std::string &)> fails);
 
 } // namespace lockstep::test
 

@@ -1,13 +1,17 @@
 //===- SuiteTest.cpp - Wrong programs beside correct ones -----------------===//
 //
-// Programs of ../suite. Lit checks the words and lines of their errors; here they are executed. Each begins with one of
+// Programs of ../suite. Lit checks the words and lines of their errors; here
+// they are executed. Each begins with one of
 //
 //   // correct: what it does
 //   // wrong, OUTCOME: what it does
 //
-// where OUTCOME says what happens if nobody refuses it: "blocks", "copies differ", "results differ", "shapes differ", or "cannot be
-// executed". What is correct is compiled too, except for "// correct, lowered: ..." (it is in collective form already) and
-// "// correct, not compiled: ..." (the compiler says that it cannot do this yet).
+// where OUTCOME says what happens if nobody refuses it: "blocks", "copies
+// differ", "results differ", "shapes differ", or "cannot be executed". What is
+// correct is compiled too, except for "// correct, lowered: ..." (it is in
+// collective form already) and
+// "// correct, not compiled: ..." (the compiler says that it cannot do this
+// yet).
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,8 +45,11 @@ struct Program : SuiteCase {
 
 namespace {
 
-/// The text with as many empty lines before it as make its lines those of the file.
-std::string atLine(StringRef text, size_t line) { return std::string(line, '\n') + text.str(); }
+/// The text with as many empty lines before it as make its lines those of the
+/// file.
+std::string atLine(StringRef text, size_t line) {
+  return std::string(line, '\n') + text.str();
+}
 
 std::vector<Program> readFile(const std::string &path) {
   auto buffer = llvm::MemoryBuffer::getFile(path);
@@ -61,7 +68,8 @@ std::vector<Program> readFile(const std::string &path) {
       if (!wrong && !header.starts_with("// correct"))
         continue;
       auto [verdict, what] = header.split(": ");
-      program.outcome = wrong ? verdict.drop_front(strlen("// wrong, ")).str() : "";
+      program.outcome =
+          wrong ? verdict.drop_front(strlen("// wrong, ")).str() : "";
       program.isCompiled = verdict == "// correct";
       program.name = llvm::sys::path::stem(path).str() + ": " + what.str();
     }
@@ -78,7 +86,9 @@ const std::vector<Program> &suite() {
     std::vector<Program> all;
     std::vector<std::string> paths;
     std::error_code error;
-    for (llvm::sys::fs::directory_iterator it(LOCKSTEP_VERIFY_SUITE, error), end; it != end && !error; it.increment(error))
+    for (llvm::sys::fs::directory_iterator it(LOCKSTEP_VERIFY_SUITE, error),
+         end;
+         it != end && !error; it.increment(error))
       if (StringRef(it->path()).ends_with(".mlir"))
         paths.push_back(it->path());
     std::sort(paths.begin(), paths.end());
@@ -104,14 +114,19 @@ protected:
 
 TEST_P(Suite, HasItsVerdict) {
   const Program &program = GetParam();
-  ASSERT_FALSE(program.name.empty()) << "expected '// correct: ...' or '// wrong, OUTCOME: ...' in\n" << program.text;
+  ASSERT_FALSE(program.name.empty())
+      << "expected '// correct: ...' or '// wrong, OUTCOME: ...' in\n"
+      << program.text;
   for (int64_t replicas : {2, 3, 4}) {
     Trial trial(*context, program.text, replicas);
-    EXPECT_EQ(trial.isAccepted(), !program.isWrong()) << replicas << " replicas\n" << joined(trial.errors());
+    EXPECT_EQ(trial.isAccepted(), !program.isWrong())
+        << replicas << " replicas\n"
+        << joined(trial.errors());
   }
 }
 
-/// With the check off: what is correct ends whatever the inputs and delays are, and what is wrong comes to what it says.
+/// With the check off: what is correct ends whatever the inputs and delays are,
+/// and what is wrong comes to what it says.
 TEST_P(Suite, DoesWhatItsVerdictSays) {
   const Program &program = GetParam();
   if (!program.canRun())
@@ -120,21 +135,27 @@ TEST_P(Suite, DoesWhatItsVerdictSays) {
     Trial trial(*context, program.text, replicas);
     std::vector<std::string> seen;
     bool found = false;
-    for (uint64_t seed = 0; seed < (program.isWrong() ? 400 : 60) && !found; ++seed) {
-      Execution execution = trial.execute(seed, seed % 3 == 0 ? std::nullopt : std::optional<uint64_t>(seed));
+    for (uint64_t seed = 0; seed < (program.isWrong() ? 400 : 60) && !found;
+         ++seed) {
+      Execution execution = trial.execute(
+          seed, seed % 3 == 0 ? std::nullopt : std::optional<uint64_t>(seed));
       if (!program.isWrong())
-        ASSERT_EQ(execution.outcome, Outcome::Ends) << replicas << " replicas, inputs " << seed << "\n" << execution.message;
+        ASSERT_EQ(execution.outcome, Outcome::Ends)
+            << replicas << " replicas, inputs " << seed << "\n"
+            << execution.message;
       found = toString(execution.outcome) == program.outcome;
       seen.push_back(toString(execution.outcome).str());
     }
-    EXPECT_TRUE(found || !program.isWrong()) << replicas << " replicas: seen\n" << joined(seen);
+    EXPECT_TRUE(found || !program.isWrong()) << replicas << " replicas: seen\n"
+                                             << joined(seen);
   }
 }
 
 /// With one replica there is nobody to wait for.
 TEST_P(Suite, EndsWithOneReplica) {
   // A group of two ranks is not a program for one.
-  if (!GetParam().canRun() || GetParam().text.find("ranks = array") != std::string::npos)
+  if (!GetParam().canRun() ||
+      GetParam().text.find("ranks = array") != std::string::npos)
     return;
   Trial trial(*context, GetParam().text, 1);
   ASSERT_TRUE(trial.isAccepted()) << joined(trial.errors());
@@ -144,12 +165,14 @@ TEST_P(Suite, EndsWithOneReplica) {
   }
 }
 
-/// What is correct goes through the whole compiler, in which the check runs again on what was lowered.
+/// What is correct goes through the whole compiler, in which the check runs
+/// again on what was lowered.
 TEST_P(Suite, IsCompiled) {
   const Program &program = GetParam();
   if (!program.isCompiled)
     return;
-  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(program.text, context.get());
+  OwningOpRef<ModuleOp> module =
+      parseSourceString<ModuleOp>(program.text, context.get());
   ASSERT_TRUE(module);
   PassManager pm(context.get());
   CompileOptions options;
@@ -158,7 +181,8 @@ TEST_P(Suite, IsCompiled) {
   EXPECT_TRUE(succeeded(pm.run(*module)));
 }
 
-INSTANTIATE_TEST_SUITE_P(Verify, Suite, testing::ValuesIn(suite()), testNameOf<Program>);
+INSTANTIATE_TEST_SUITE_P(Verify, Suite, testing::ValuesIn(suite()),
+                         testNameOf<Program>);
 
 /// As many programs as were promised, and each wrong one beside a correct one.
 TEST(SuiteOfPrograms, HasPairs) {
@@ -186,7 +210,8 @@ std::vector<std::string> allRules() {
   return rules;
 }
 
-INSTANTIATE_TEST_SUITE_P(Verify, Mutation, testing::ValuesIn(allRules()), [](const auto &info) { return testName(info.param); });
+INSTANTIATE_TEST_SUITE_P(Verify, Mutation, testing::ValuesIn(allRules()),
+                         [](const auto &info) { return testName(info.param); });
 
 } // namespace
 } // namespace lockstep::test
