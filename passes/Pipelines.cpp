@@ -5,6 +5,7 @@
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Device/DeviceDialect.h"
 #include "dialect/Replica/ReplicaDialect.h"
+#include "passes/Canonicalization.h"
 #include "passes/Passes.h"
 
 #include "mlir/Dialect/Linalg/Passes.h"
@@ -30,7 +31,7 @@ static void addImport(OpPassManager &pm) {
   pm.addPass(createWidenAccumulationPass());
   pm.addPass(createUnrollSmallLoopsPass());
   pm.addPass(createInlineRunsPass());
-  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCanonicalizer());
   pm.addPass(createCSEPass());
 }
 
@@ -57,7 +58,7 @@ static void addLower(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createLowerReplicaPass());
   pm.addPass(createLowerVariablesPass());
   pm.addNestedPass<func::FuncOp>(createAlignBranchesPass());
-  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCanonicalizer());
   pm.addPass(createCSEPass());
   checkOrder(pm, options);
 }
@@ -81,9 +82,7 @@ static void addRoles(OpPassManager &pm, const CompileOptions &options) {
   // A branch in a branch is left as it is: a role that has something in the
   // outer one alone could not make one of them, and would then find its way by
   // other questions than those that can.
-  pm.addPass(createCanonicalizerPass(
-      GreedyRewriteConfig(),
-      /*disabledPatterns=*/{"(anonymous namespace)::CombineNestedIfs"}));
+  pm.addPass(createCanonicalizer({"(anonymous namespace)::CombineNestedIfs"}));
   pm.addPass(createCSEPass());
   checkOrder(pm, options);
 }

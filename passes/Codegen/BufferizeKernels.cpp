@@ -1,6 +1,7 @@
 //===- BufferizeKernels.cpp - Kernels on memory ---------------------------===//
 
 #include "dialect/Device/DeviceDialect.h"
+#include "passes/Canonicalization.h"
 #include "passes/Codegen/BooleansAsBytes.h"
 #include "passes/Codegen/CarriedTensors.h"
 #include "passes/Codegen/InPlace.h"
@@ -315,12 +316,9 @@ static LogicalResult simplify(func::FuncOp function) {
   SmallVector<linalg::CopyOp> copies;
   RewritePatternSet patterns(context);
   memref::populateFoldMemRefAliasOpPatterns(patterns);
-  for (RegisteredOperationName op : context->getRegisteredOperations())
-    if (llvm::is_contained(
-            {"memref", "scf", "arith", "linalg", "affine", "bufferization"},
-            op.getDialectNamespace()))
-      op.getCanonicalizationPatterns(patterns, context);
-  if (failed(applyPatternsGreedily(function, std::move(patterns))))
+  addCanonicalizations(patterns, {"memref", "scf", "arith", "linalg", "affine",
+                                  "bufferization"});
+  if (failed(applyPatternsGreedily(function, freeze(std::move(patterns)))))
     return failure();
   IRRewriter rewriter(context);
   DominanceInfo dominance(function);

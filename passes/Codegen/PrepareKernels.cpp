@@ -1,6 +1,7 @@
 //===- PrepareKernels.cpp - Few forms to generate code for ----------------===//
 
 #include "dialect/Device/DeviceDialect.h"
+#include "passes/Canonicalization.h"
 #include "passes/Kernels/InitsAsInputs.h"
 #include "passes/Passes.h"
 
@@ -84,15 +85,6 @@ bool shouldFuse(OpOperand *use) {
 struct PrepareKernels : lockstep::impl::PrepareKernelsPassBase<PrepareKernels> {
   using PrepareKernelsPassBase::PrepareKernelsPassBase;
 
-  void addCanonicalizations(RewritePatternSet &patterns) {
-    for (Dialect *dialect : getContext().getLoadedDialects())
-      dialect->getCanonicalizationPatterns(patterns);
-    for (RegisteredOperationName op : getContext().getRegisteredOperations())
-      if (llvm::is_contained({"linalg", "tensor", "scf", "arith", "math"},
-                             op.getDialectNamespace()))
-        op.getCanonicalizationPatterns(patterns, &getContext());
-  }
-
   void runOnOperation() override {
     for (auto kernel : getOperation().getOps<lockstep::device::KernelOp>()) {
       RewritePatternSet patterns(&getContext());
@@ -114,8 +106,11 @@ struct PrepareKernels : lockstep::impl::PrepareKernelsPassBase<PrepareKernels> {
     RewritePatternSet patterns(&getContext());
     linalg::populateElementwiseOpsFusionPatterns(patterns, control);
     linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
-    addCanonicalizations(patterns);
-    (void)applyPatternsGreedily(kernel, std::move(patterns));
+    for (Dialect *dialect : getContext().getLoadedDialects())
+      dialect->getCanonicalizationPatterns(patterns);
+    lockstep::addCanonicalizations(
+        patterns, {"linalg", "tensor", "scf", "arith", "math"});
+    (void)applyPatternsGreedily(kernel, lockstep::freeze(std::move(patterns)));
     IRRewriter rewriter(&getContext());
     DominanceInfo dominance(kernel);
     eliminateCommonSubExpressions(rewriter, dominance, kernel);

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/Canonicalization.h"
 #include "passes/Kernels/Fusion.h"
 #include "passes/Kernels/InitsAsInputs.h"
 #include "passes/Kernels/Structure.h"
@@ -82,11 +83,8 @@ struct FuseOperations : impl::FuseOperationsPassBase<FuseOperations> {
     affine::AffineApplyOp::getCanonicalizationPatterns(patterns, context);
     context->getLoadedDialect<linalg::LinalgDialect>()
         ->getCanonicalizationPatterns(patterns);
-    for (RegisteredOperationName op : context->getRegisteredOperations())
-      if (StringRef dialect = op.getDialectNamespace();
-          dialect == "linalg" || dialect == "tensor" || dialect == "arith")
-        op.getCanonicalizationPatterns(patterns, context);
-    FrozenRewritePatternSet frozen(std::move(patterns));
+    addCanonicalizations(patterns, {"linalg", "tensor", "arith"});
+    FrozenRewritePatternSet frozen = freeze(std::move(patterns));
     if (failed(applyPatternsGreedily(getOperation(), frozen)))
       return signalPassFailure();
     foldTransposesIntoProducts(getOperation());

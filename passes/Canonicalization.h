@@ -1,0 +1,38 @@
+//===- Canonicalization.h - MLIR's canonicalization, corrected --*- C++ -*-===//
+//
+// One pattern of MLIR 22 is wrong: `FoldInsertPadIntoFill` replaces
+//
+//   %p = tensor.pad %x low[1] high[1] { tensor.yield %zero }
+//   %f = linalg.fill ins(%zero) outs(%empty)
+//   tensor.insert_slice %p into %f[1] [3] [2]
+//
+// by an `insert_slice` of %x at the offset 1 + 1, where the stride asks for
+// 1 + 1 * 2. All stages canonicalize through this file, which leaves it out.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LOCKSTEP_PASSES_CANONICALIZATION_H
+#define LOCKSTEP_PASSES_CANONICALIZATION_H
+
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Rewrite/FrozenRewritePatternSet.h"
+
+namespace lockstep {
+
+/// MLIR's canonicalizer without its wrong pattern, and without the patterns
+/// whose names are in `disabled`.
+std::unique_ptr<mlir::Pass>
+createCanonicalizer(llvm::ArrayRef<std::string> disabled = {});
+
+/// Adds the canonicalization patterns of all operations of `dialects`.
+void addCanonicalizations(mlir::RewritePatternSet &patterns,
+                          llvm::ArrayRef<llvm::StringRef> dialects);
+
+/// `patterns` without the wrong one: for each set that canonicalization
+/// patterns were added to.
+mlir::FrozenRewritePatternSet freeze(mlir::RewritePatternSet &&patterns);
+
+} // namespace lockstep
+
+#endif
