@@ -80,11 +80,6 @@ def _concatenate(op):
         return [stablehlo.ConcatenateOp(parts, op.attributes["dimension"]).result]
 
 
-def _update(op):
-    """An update of no elements."""
-    return [op.operands[0]] if _is_empty(op.operands[1]) else None
-
-
 def _scatter(op):
     """A scatter of no updates."""
     count = len(op.results)
@@ -105,6 +100,49 @@ def _add(op):
         return None
     with ir.InsertionPoint(op), op.location:
         return [stablehlo.OrOp(op.operands[0], op.operands[1]).result]
+
+
+def _clamped(op, starts, shape, sizes):
+    """Start indices, those of type ui64 clamped as unsigned numbers.
+
+    Legalization clamps indices as signed ones, for which the upper half of the
+    range of ui64 is negative. Returns None if no index is of type ui64.
+    """
+    unsigned = ir.IntegerType.get_unsigned(64)
+    types = [ir.RankedTensorType(start.type) for start in starts]
+    if all(type_.element_type != unsigned for type_ in types):
+        return None
+    clamped = []
+    with ir.InsertionPoint(op), op.location:
+        for start, type_, size, slice_size in zip(starts, types, shape, sizes, strict=True):
+            if type_.element_type == unsigned:
+                last = ir.DenseElementsAttr.get_splat(type_, ir.IntegerAttr.get(unsigned, size - slice_size))
+                start = stablehlo.MinOp(start, stablehlo.ConstantOp(last).result).result
+            clamped.append(start)
+    return clamped
+
+
+def _dynamic_slice(op):
+    """A slice from where unsigned indices of 64 bits say."""
+    operand, *starts = op.operands
+    sizes = op.attributes["slice_sizes"]
+    clamped = _clamped(op, starts, operand.type.shape, ir.DenseI64ArrayAttr(sizes))
+    if clamped is None:
+        return None
+    with ir.InsertionPoint(op), op.location:
+        return [stablehlo.DynamicSliceOp(operand, clamped, sizes).result]
+
+
+def _dynamic_update_slice(op):
+    """An update of no elements, or where unsigned indices of 64 bits say."""
+    operand, update, *starts = op.operands
+    if _is_empty(update):
+        return [operand]
+    clamped = _clamped(op, starts, operand.type.shape, update.type.shape)
+    if clamped is None:
+        return None
+    with ir.InsertionPoint(op), op.location:
+        return [stablehlo.DynamicUpdateSliceOp(operand, update, clamped).result]
 
 
 def _dot_general(op):
@@ -174,7 +212,8 @@ _RULES = {
     "stablehlo.concatenate": _concatenate,
     "stablehlo.convolution": _convolution,
     "stablehlo.dot_general": _dot_general,
-    "stablehlo.dynamic_update_slice": _update,
+    "stablehlo.dynamic_slice": _dynamic_slice,
+    "stablehlo.dynamic_update_slice": _dynamic_update_slice,
     "stablehlo.einsum": _einsum,
     "stablehlo.optimization_barrier": _barrier,
     "stablehlo.pad": _pad,

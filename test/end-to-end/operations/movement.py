@@ -36,9 +36,14 @@ def _starts(shape, *starts, start_type=np.int32):
     return lambda dtype: [distinct(dtype, shape), *(np.array(start, start_type) for start in starts)]
 
 
-def _update(shape, update, *starts):
+def _update(shape, update, *starts, start_type=np.int32):
     """An array, one of another shape that replaces a part of it, and the indices where that part starts."""
-    return lambda dtype: [distinct(dtype, shape), distinct(dtype, update, 1), *(np.array(start, np.int32) for start in starts)]
+    return lambda dtype: [distinct(dtype, shape), distinct(dtype, update, 1), *(np.array(start, start_type) for start in starts)]
+
+
+def _padded_twice(x, p):
+    """The inner padding lies between elements of the outer one."""
+    return lax.pad(lax.pad(x, p, ((1, 1, 0), (1, 1, 0))), p, ((1, 1, 0), (1, 1, 1)))
 
 
 def _part(x, i, j):
@@ -124,6 +129,7 @@ SHAPES = Group(
             ("start of type i8", _part, {"inputs": _starts((5, 7), 3, 2, start_type=np.int8), "types": ("f32",)}),
             ("start of type i64", _part, {"inputs": _starts((5, 7), 3, 2**40, start_type=np.int64), "types": ("f32",)}),
             ("start of type ui32", _part, {"inputs": _starts((5, 7), 3, 2**32 - 1, start_type=np.uint32), "types": ("f32",)}),
+            ("start of type ui64", _part, {"inputs": _starts((5, 7), 3, 2**64 - 2, start_type=np.uint64), "types": ("f32",)}),
             ("no elements", lambda x, i, j: lax.dynamic_slice(x, (i, j), (0, 3))),
         ),
         *operation(
@@ -133,6 +139,7 @@ SHAPES = Group(
             ("in range", _replaced),
             ("beyond the end", _replaced, {"inputs": _update((5, 7), (2, 3), 4, 100)}),
             ("before the beginning", _clamped_replaced, {"inputs": _update((5, 7), (2, 3), -3, 1)}),
+            ("start of type ui64", _replaced, {"inputs": _update((5, 7), (2, 3), 2**63, 2, start_type=np.uint64), "types": ("f32",)}),
             ("the whole operand", _replaced, {"inputs": _update((5, 7), (5, 7), 1, 1)}),
             ("no elements", _replaced, {"inputs": _update((5, 7), (0, 3), 1, 1)}),
         ),
@@ -144,6 +151,7 @@ SHAPES = Group(
             ("interior", lambda x, p: lax.pad(x, p, ((0, 0, 2), (1, 0, 1)))),
             ("negative edges", lambda x, p: lax.pad(x, p, ((-1, 0, 0), (0, -2, 0)))),
             ("negative edges with interior", lambda x, p: lax.pad(x, p, ((-1, 2, 1), (3, -2, 2)))),
+            ("padding with interior", _padded_twice),
             ("no elements", lambda x, p: lax.pad(x, p, ((1, 1, 0), (0, 0, 0))), {"inputs": _with_scalar((0, 5))}),
         ),
         *operation(
