@@ -1,5 +1,4 @@
-//===- ExactOperations.h - What is the same wherever it is computed -*- C++
-//-*-===//
+//===- ExactOperations.h - What is the same wherever it is computed -------===//
 //
 // Of these operations it is known that they give the same bits in whichever
 // kernel they are: so what several roles compute by them, each for itself, is

@@ -1,5 +1,4 @@
-//===- EmitLoops.h - Loops of element-wise operations and reductions -*- C++
-//-*-===//
+//===- EmitLoops.h - Loops of element-wise operations and reductions ------===//
 
 #ifndef LOCKSTEP_PASSES_CODEGEN_EMITLOOPS_H
 #define LOCKSTEP_PASSES_CODEGEN_EMITLOOPS_H

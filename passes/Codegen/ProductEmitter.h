@@ -1,5 +1,4 @@
-//===- ProductEmitter.h - What all code of products has in common -*- C++
-//-*-===//
+//===- ProductEmitter.h - What all code of products has in common ---------===//
 
 #ifndef LOCKSTEP_PASSES_CODEGEN_PRODUCTEMITTER_H
 #define LOCKSTEP_PASSES_CODEGEN_PRODUCTEMITTER_H

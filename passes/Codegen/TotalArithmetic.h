@@ -1,5 +1,4 @@
-//===- TotalArithmetic.h - Arithmetic that is defined everywhere -*- C++
-//-*-===//
+//===- TotalArithmetic.h - Arithmetic that is defined everywhere ----------===//
 
 #ifndef LOCKSTEP_PASSES_CODEGEN_TOTALARITHMETIC_H
 #define LOCKSTEP_PASSES_CODEGEN_TOTALARITHMETIC_H

@@ -1,5 +1,4 @@
-//===- StableHLO.h - How operations that MLIR does not know are read -*- C++
-//-*-===//
+//===- StableHLO.h - How operations that MLIR does not know are read ------===//
 //
 // Upstream MLIR has no StableHLO dialect: what legalization to linalg left of a
 // captured program is parsed as unregistered operations, whose attributes are

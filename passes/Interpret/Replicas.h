@@ -1,5 +1,4 @@
-//===- Replicas.h - What replica and cross-replica context share -*- C++
-//-*-===//
+//===- Replicas.h - What replica and cross-replica context share ----------===//
 
 #ifndef LOCKSTEP_PASSES_INTERPRET_REPLICAS_H
 #define LOCKSTEP_PASSES_INTERPRET_REPLICAS_H

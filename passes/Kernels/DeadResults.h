@@ -1,5 +1,4 @@
-//===- DeadResults.h - Loops and branches without what nobody uses -*- C++
-//-*-===//
+//===- DeadResults.h - Loops and branches without what nobody uses --------===//
 
 #ifndef LOCKSTEP_PASSES_KERNELS_DEADRESULTS_H
 #define LOCKSTEP_PASSES_KERNELS_DEADRESULTS_H

@@ -1,5 +1,4 @@
-//===- Layout.h - Where variables, inputs, scalars and constants are -*- C++
-//-*-===//
+//===- Layout.h - Where variables, inputs, scalars and constants are ------===//
 
 #ifndef LOCKSTEP_PASSES_MEMORY_LAYOUT_H
 #define LOCKSTEP_PASSES_MEMORY_LAYOUT_H

@@ -1,5 +1,4 @@
-//===- CollectiveOrder.h - All replicas issue the same collectives -*- C++
-//-*-===//
+//===- CollectiveOrder.h - All replicas issue the same collectives --------===//
 //
 // Collectives match by the order in which each replica issues them. Code that
 // all replicas go through alike issues one sequence by construction, so only

@@ -1,5 +1,4 @@
-//===- Loops.h - loops of which only the data knows when they end -*- C++
-//-*-===//
+//===- Loops.h - loops of which only the data knows when they end ---------===//
 //
 // A proof says that nobody waits for ever, not that a loop in which a replica
 // is alone comes to its end: that is assumed. These are the loops of which it

@@ -1,5 +1,4 @@
-//===- WorkerSteps.h - steps of workers that go on by themselves -*- C++
-//-*-===//
+//===- WorkerSteps.h - steps of workers that go on by themselves ----------===//
 
 #ifndef LOCKSTEP_TOOLS_LOCKSTEP_RUN_WORKERSTEPS_H
 #define LOCKSTEP_TOOLS_LOCKSTEP_RUN_WORKERSTEPS_H

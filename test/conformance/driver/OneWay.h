@@ -1,5 +1,4 @@
-//===- OneWay.h - One of the ways in which a program is executed -*- C++
-//-*-===//
+//===- OneWay.h - One of the ways in which a program is executed ----------===//
 
 #ifndef LOCKSTEP_TEST_CONFORMANCE_DRIVER_ONEWAY_H
 #define LOCKSTEP_TEST_CONFORMANCE_DRIVER_ONEWAY_H

@@ -1,5 +1,4 @@
-//===- Terms.h - Values as terms of what they were computed from -*- C++
-//-*-===//
+//===- Terms.h - Values as terms of what they were computed from ----------===//
 //
 // Two runs of a step, one on tensors and one on memory, are compared by the
 // terms of their values: a kernel's result is the kernel's name applied to the
