@@ -83,7 +83,8 @@ def SplitUniformResultsPass : Pass<"split-uniform-results", "::mlir::ModuleOp"> 
   let description = [{
     A loop or branch that becomes a kernel is one operation, of which nothing is known but what goes in: if a replica's own values do,
     all of its results count as varying, also those that do not depend on them. So it is divided: what is uniform stays provably so, and
-    is computed once. What both parts need, such as the number of iterations, they compute each for itself.
+    is computed once. What both parts need, such as the number of iterations, they compute each for itself. Results that nobody uses
+    are removed, with what is carried and computed for these alone.
 
     ```mlir
     // before: %scale and %bad are equal on all replicas, %gradient is not

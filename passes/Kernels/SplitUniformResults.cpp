@@ -40,6 +40,9 @@ struct SplitUniformResults
   void runOnOperation() override {
     if (failed(checkStepsAreInlined(getOperation())))
       return signalPassFailure();
+    // What nobody uses may vary, and would let all results vary of the kernel
+    // that computes it.
+    eraseDeadResults(getOperation());
     UniformityAnalysis uniformity(getOperation());
     SmallVector<Operation *> mixed = findMixed(getOperation(), uniformity);
     if (mixed.empty())

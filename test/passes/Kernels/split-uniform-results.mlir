@@ -153,3 +153,32 @@ func.func @constant(%n: index {device.binding = #device.binding<scalar "n">}, %s
   }
   return %r#0, %r#1 : f32, f32
 }
+
+// All that the branch gives is uniform; what its loop carries besides is not,
+// and nobody uses it.
+// CHECK-LABEL: func.func @unused_inside
+// CHECK-SAME: %[[C:[^:]*]]: i1 {{.*}}, %[[S:[^:]*]]: f32 {{.*}}, %[[X:[^:]*]]: f32
+func.func @unused_inside(%c: i1 {device.binding = #device.binding<scalar "c">},
+                  %s: f32 {device.binding = #device.binding<scalar "s">},
+                  %x: f32 {device.binding = #device.binding<batch "x">})
+    -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  // CHECK: scf.if %[[C]] -> (f32)
+  // CHECK:   scf.for {{.*}} iter_args(%{{.*}} = %[[S]]) -> (f32)
+  // CHECK-NOT: %[[X]]
+  // CHECK: return
+  %r = scf.if %c -> f32 {
+    %t:2 = scf.for %i = %c0 to %c4 step %c1 iter_args(%a = %s, %b = %x)
+        -> (f32, f32) {
+      %u = arith.mulf %a, %s : f32
+      %v = arith.mulf %b, %b : f32
+      scf.yield %u, %v : f32, f32
+    }
+    scf.yield %t#0 : f32
+  } else {
+    scf.yield %s : f32
+  }
+  return %r : f32
+}
