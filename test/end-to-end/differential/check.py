@@ -113,10 +113,10 @@ class Checker:
 
     def check(self, program: Program, chosen: Sequence[Configuration]) -> Outcome:
         """Executes a program in the given configurations, in this order; returns the first outcome that is not equal."""
-        return self.check_text(render(program), chosen, lambda: [render(program, seed) for seed in range(PERTURBATIONS)])
+        return self.check_text(render(program), chosen, lambda: [render(program, seed) for seed in range(PERTURBATIONS)], program.terms)
 
-    def check_text(self, text: str, chosen: Sequence[Configuration], perturbed=lambda: []) -> Outcome:
-        """As `check`, of a model file's text; `perturbed` makes variants of it."""
+    def check_text(self, text: str, chosen: Sequence[Configuration], perturbed=lambda: [], terms: int = 1) -> Outcome:
+        """As `check`, of a model file's text; `perturbed` makes variants of it, and sums have up to `terms` terms."""
         try:
             loaded = execution.load(text)
         except Exception as error:
@@ -134,7 +134,7 @@ class Checker:
                     captured = True
             except RefusedError as error:
                 return Outcome("refused", mine[0], str(error))
-            variants = _Variants(perturbed, replicas)
+            variants = _Variants(perturbed, replicas, terms)
             outcome = self._compare(loaded, mine, expected, variants)
             if outcome.kind == "different":
                 # What is written counts, not what XLA makes of it.
@@ -160,7 +160,7 @@ class Checker:
                 return Outcome("refused", configuration, str(error))
             except CrashedError as error:
                 return Outcome("crashed", configuration, str(error))
-            difference = first_difference(found, expected, variants)
+            difference = first_difference(found, expected, variants, variants.terms)
             if difference:
                 return Outcome("different", configuration, difference[1], difference[0])
             if configuration.name == "-O2" and plain is None:
@@ -175,8 +175,8 @@ class Checker:
 class _Variants:
     """JAX's results with perturbed floats, computed when they are first asked for."""
 
-    def __init__(self, perturbed, replicas: int):
-        self.perturbed, self.replicas = perturbed, replicas
+    def __init__(self, perturbed, replicas: int, terms: int):
+        self.perturbed, self.replicas, self.terms = perturbed, replicas, terms
         self.results = None
 
     def __call__(self):

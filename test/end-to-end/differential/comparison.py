@@ -13,11 +13,14 @@ RELATIVE = {"float32": 1e-5, "float64": 1e-12}
 #: Allowed differences of floats of 16 bits, in units in the last place of the element.
 UNITS = 2
 
+#: Largest part of a sum's terms by which it may differ, in units in the last place: a running sum of n equal terms drifts by up to n / 4.
+DRIFT = 0.25
+
 #: Two executions that round in opposite directions differ by twice what a perturbation in one direction shows.
 MARGIN = 2
 
 
-def first_difference(found: Arrays, expected: Arrays, perturbed: Callable[[], Sequence[Arrays]]) -> tuple[str, str] | None:
+def first_difference(found: Arrays, expected: Arrays, perturbed: Callable[[], Sequence[Arrays]], terms: int = 1) -> tuple[str, str] | None:
     """Compares results with JAX's.
 
     Args:
@@ -25,6 +28,7 @@ def first_difference(found: Arrays, expected: Arrays, perturbed: Callable[[], Se
       expected: JAX's; what else `found` has is not compared.
       perturbed: computes JAX's results for floats that are perturbed by one unit in the last place, in several ways; called only if a
         difference is larger than what is allowed anyway.
+      terms: of the longest sum that the program may have.
 
     Returns:
       None if they are equal, else the name of the first result that differs, and how it does.
@@ -35,17 +39,17 @@ def first_difference(found: Arrays, expected: Arrays, perturbed: Callable[[], Se
             continue
         if is_float(reference.dtype):
             variants = perturbed() if variants is None else variants
-            if not differs(found[name], reference, [arrays[name] for arrays in variants]):
+            if not differs(found[name], reference, [arrays[name] for arrays in variants], terms):
                 continue
         return name, describe(found[name], reference)
     return None
 
 
-def differs(found: np.ndarray, expected: np.ndarray, variants: Sequence[np.ndarray] = ()) -> bool:
+def differs(found: np.ndarray, expected: np.ndarray, variants: Sequence[np.ndarray] = (), terms: int = 1) -> bool:
     """Whether an array is another one than expected.
 
-    Floats may differ by roundings; `variants` of the expected array show how far these go. Where a rounding decides whether an element
-    is finite, it is not compared.
+    Floats may differ by roundings; `variants` of the expected array show how far these go, and `terms` is the length of the longest sum
+    that may be in it. Where a rounding decides whether an element is finite, it is not compared.
     """
     if (found.shape, found.dtype) != (expected.shape, expected.dtype):
         return True
@@ -60,7 +64,7 @@ def differs(found: np.ndarray, expected: np.ndarray, variants: Sequence[np.ndarr
     if not np.array_equal(x[special], y[special], equal_nan=True):
         return True
     compared = stable & finite
-    allowed = _allowed(y, expected.dtype)[compared]
+    allowed = _allowed(y, expected.dtype, terms)[compared]
     for other in others:
         allowed = np.maximum(allowed, MARGIN * np.abs(other[compared] - y[compared]).max(initial=0))
     return not np.all(np.abs(x[compared] - y[compared]) <= allowed)
@@ -97,11 +101,12 @@ def describe(found: np.ndarray, expected: np.ndarray) -> str:
     return f"{count} of {x.size} elements differ, most at {list(index)}: expected {expected[index]}, found {found[index]}"
 
 
-def _allowed(expected: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Allowed difference of each element. What is below the smallest normal number may be 0: JAX on CPUs flushes it."""
+def _allowed(expected: np.ndarray, dtype: np.dtype, terms: int) -> np.ndarray:
+    """Allowed difference of each element where sums have up to `terms` terms. What is below the smallest normal number may be 0: JAX on CPUs flushes it."""
     finite = np.where(np.isfinite(expected), np.abs(expected), 0)
     if dtype.name in RELATIVE:
-        scale = RELATIVE[dtype.name] * finite.max(initial=0) + float(np.finfo(dtype).tiny)
+        relative = max(RELATIVE[dtype.name], DRIFT * terms * float(np.finfo(dtype).eps))
+        scale = relative * finite.max(initial=0) + float(np.finfo(dtype).tiny)
         return np.full(expected.shape, scale)
     info = ml_dtypes.finfo(dtype)
     exponent = np.floor(np.log2(np.maximum(finite, float(info.smallest_normal))))

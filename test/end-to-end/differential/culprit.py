@@ -67,7 +67,7 @@ class Suspects:
     def _is_right(self, execute: Callable[[], execution.Arrays]) -> bool:
         """Whether an execution succeeds and gives JAX's result."""
         try:
-            return first_difference(execute(), self.expected, lambda: self.variants) is None
+            return first_difference(execute(), self.expected, lambda: self.variants, self.program.terms) is None
         except (RefusedError, CrashedError):
             return False
 

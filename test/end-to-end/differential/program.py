@@ -101,6 +101,11 @@ class Program:
         return found
 
     @property
+    def terms(self) -> int:
+        """Elements of the largest array, which is about how many terms a sum has at most."""
+        return max(type_.size for type_ in self.types.values())
+
+    @property
     def needs_replicas(self):
         """Whether it can be captured for a given number of replicas alone."""
         return any("all_gather" in text or "num_replicas" in text for text in texts(self.statements))

@@ -42,12 +42,13 @@ def draw(kind, seed, s, d):
 
 _PERTURB = '''
 def perturbed(x, seed):
-    """Floats, each changed by one unit in its last place."""
+    """Floats, each changed by one or a few units in its last place."""
     x = jnp.asarray(x)
     if not jnp.issubdtype(x.dtype, jnp.floating):
         return x
     signs = np.random.default_rng([seed, {seed}]).choice([-1, 1], x.shape)
-    return x * (1 + signs * float(jnp.finfo(x.dtype).eps)).astype(x.dtype)
+    units = {units} if x.dtype.itemsize > 2 else 1
+    return x * (1 + units * signs * float(jnp.finfo(x.dtype).eps)).astype(x.dtype)
 
 '''
 
@@ -59,8 +60,8 @@ def render(program: Program, perturbation: int | None = None) -> str:
 
     Args:
       program: the program.
-      perturbation: if given, every float that is not exact is changed by one unit in its last place, in directions that depend on this
-        number.
+      perturbation: if given, every float that is not exact is changed by `4**perturbation` units in its last place, by one if it has 16
+        bits, in directions that depend on this number. Where roundings cancel, differences grow faster than they do.
     """
     types = program.types
     perturbs = perturbation is not None
@@ -89,7 +90,7 @@ def render(program: Program, perturbation: int | None = None) -> str:
     return _MODEL.format(
         title=f"Random program, seed {program.seed}.",
         x64=program.x64,
-        helpers=(_DRAW if program.inputs else "") + (_PERTURB.format(seed=perturbation) if perturbs else ""),
+        helpers=(_DRAW if program.inputs else "") + (_PERTURB.format(seed=perturbation, units=4**perturbation) if perturbs else ""),
         init=_dict(init, 1),
         data=_dict(data, 1),
         batch_spec=_dict(spec, 0),

@@ -75,3 +75,10 @@ def test_bits_are_compared_with_signs_of_zeros_but_not_of_nans():
     assert not same_bits(floats(0), floats(-0.0))
     assert not same_bits(floats(1), floats(np.nextafter(np.float32(1), np.float32(2))))
     assert not same_bits(np.array([1, 2]), np.array([1, 3]))
+
+
+def test_long_sums_drift():
+    expected, found = floats(1), floats(1 + 1e-4)
+    assert differs(found, expected, terms=1000)
+    assert not differs(found, expected, terms=4096)
+    assert differs(floats(1 + 1e-4, dtype="float64"), floats(1, dtype="float64"), terms=4096)
