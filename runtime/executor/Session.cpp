@@ -239,12 +239,13 @@ Status Session::prepare(ProgramId program) {
       // What is read before a batch has been loaded is memory of the session.
       replica.bases[size_t(artifact::Space::input)] = impl->noBatch.data();
     }
+  // Large copies take time, in which no other executor waits for a deadline.
+  impl->keepShadow(*impl->programs[program]);
   return impl->executor->prepare();
 }
 
 Status Session::execute(ProgramId program) {
   LOCKSTEP_RETURN_IF_ERROR(impl->meet());
-  impl->keepShadow(*impl->programs[program]);
   if (impl->options.fillMemory)
     impl->states[program]->fillMemory();
   LOCKSTEP_RETURN_IF_ERROR(impl->executor->run(*impl->states[program]));
