@@ -9,7 +9,7 @@
 #ifndef LOCKSTEP_PASSES_VERIFY_DRAWS_H
 #define LOCKSTEP_PASSES_VERIFY_DRAWS_H
 
-#include "passes/Interpret/Value.h"
+#include "dialect/Reference/Value.h"
 #include "passes/Verify/ControlSlice.h"
 
 #include "llvm/ADT/MapVector.h"

@@ -3,8 +3,8 @@
 #include "passes/Verify/Witness.h"
 
 #include "dialect/Device/DeviceDialect.h"
+#include "dialect/Reference/Interpreter.h"
 #include "dialect/Replica/ReplicaDialect.h"
-#include "passes/Interpret/Interpreter.h"
 #include "passes/Verify/Sequence.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -12,7 +12,7 @@
 #ifndef LOCKSTEP_PASSES_VERIFY_WITNESS_H
 #define LOCKSTEP_PASSES_VERIFY_WITNESS_H
 
-#include "passes/Interpret/Machine.h"
+#include "dialect/Reference/Machine.h"
 #include "passes/Verify/Draws.h"
 #include "passes/Verify/Uniformity.h"
 

@@ -3,8 +3,8 @@
 #include "passes/Verify/Witness.h"
 
 #include "dialect/Device/DeviceDialect.h"
+#include "dialect/Reference/Value.h"
 #include "dialect/Replica/ReplicaDialect.h"
-#include "passes/Interpret/Value.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/Format.h"

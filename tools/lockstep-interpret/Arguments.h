@@ -3,7 +3,7 @@
 #ifndef LOCKSTEP_TOOLS_LOCKSTEP_INTERPRET_ARGUMENTS_H
 #define LOCKSTEP_TOOLS_LOCKSTEP_INTERPRET_ARGUMENTS_H
 
-#include "passes/Interpret/Interpreter.h"
+#include "dialect/Reference/Interpreter.h"
 #include "runtime/artifact/Types.h"
 #include "runtime/data/Batches.h"
 #include "runtime/support/Status.h"

@@ -3,7 +3,7 @@
 #ifndef LOCKSTEP_TOOLS_LOCKSTEP_OPT_EXECUTION_H
 #define LOCKSTEP_TOOLS_LOCKSTEP_OPT_EXECUTION_H
 
-#include "passes/Interpret/Interpreter.h"
+#include "dialect/Reference/Interpreter.h"
 
 #include <map>
 #include <string>

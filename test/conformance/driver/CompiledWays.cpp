@@ -2,8 +2,8 @@
 
 #include "test/conformance/driver/OneWay.h"
 
+#include "dialect/Reference/Value.h"
 #include "passes/Emit/EmitArtifact.h"
-#include "passes/Interpret/Value.h"
 #include "passes/Pipelines.h"
 #include "runtime/data/AlignedBytes.h"
 #include "runtime/device/cpu/CpuBinary.h"

@@ -4,8 +4,8 @@
 
 #include "dialect/Device/DeviceDialect.h"
 #include "dialect/Interfaces/PlainValues.h"
+#include "dialect/Reference/Interpreter.h"
 #include "passes/Emit/Elements.h"
-#include "passes/Interpret/Interpreter.h"
 #include "passes/Pipelines.h"
 
 #include "mlir/Pass/PassManager.h"

@@ -9,7 +9,7 @@
 #ifndef LOCKSTEP_TEST_PASSES_VERIFY_PROGRAMS_TRIAL_H
 #define LOCKSTEP_TEST_PASSES_VERIFY_PROGRAMS_TRIAL_H
 
-#include "passes/Interpret/Interpreter.h"
+#include "dialect/Reference/Interpreter.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"

@@ -1,8 +1,8 @@
 //===- CrossReplica.cpp - Operations of cross-replica context -------------===//
 
-#include "passes/Interpret/Replicas.h"
+#include "dialect/Reference/Replicas.h"
 
-#include "passes/Interpret/Machine.h"
+#include "dialect/Reference/Machine.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 

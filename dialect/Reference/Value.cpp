@@ -1,6 +1,6 @@
 //===- Value.cpp - Values of the interpreter ------------------------------===//
 
-#include "passes/Interpret/Value.h"
+#include "dialect/Reference/Value.h"
 
 #include "dialect/Replica/ReplicaDialect.h"
 

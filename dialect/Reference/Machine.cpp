@@ -1,6 +1,6 @@
 //===- Machine.cpp - What the replicas of a run share ---------------------===//
 
-#include "passes/Interpret/Machine.h"
+#include "dialect/Reference/Machine.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/OperationSupport.h"

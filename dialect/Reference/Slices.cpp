@@ -1,8 +1,8 @@
 //===- Slices.cpp - Slices and scatters -----------------------------------===//
 
-#include "passes/Interpret/Replicas.h"
+#include "dialect/Reference/Replicas.h"
 
-#include "passes/Interpret/Machine.h"
+#include "dialect/Reference/Machine.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 

@@ -1,8 +1,8 @@
 //===- Tensors.cpp - Operations of `tensor` -------------------------------===//
 
-#include "passes/Interpret/Code.h"
+#include "dialect/Reference/Code.h"
 
-#include "passes/Interpret/Machine.h"
+#include "dialect/Reference/Machine.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/TypeSwitch.h"

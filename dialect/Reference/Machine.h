@@ -8,11 +8,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef LOCKSTEP_PASSES_INTERPRET_MACHINE_H
-#define LOCKSTEP_PASSES_INTERPRET_MACHINE_H
+#ifndef LOCKSTEP_DIALECT_REFERENCE_MACHINE_H
+#define LOCKSTEP_DIALECT_REFERENCE_MACHINE_H
 
-#include "passes/Interpret/Turns.h"
-#include "passes/Interpret/Value.h"
+#include "dialect/Reference/Turns.h"
+#include "dialect/Reference/Value.h"
 
 #include "dialect/Replica/ReplicaDialect.h"
 #include "llvm/ADT/MapVector.h"

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef LOCKSTEP_PASSES_INTERPRET_INTERPRETER_H
-#define LOCKSTEP_PASSES_INTERPRET_INTERPRETER_H
+#ifndef LOCKSTEP_DIALECT_REFERENCE_INTERPRETER_H
+#define LOCKSTEP_DIALECT_REFERENCE_INTERPRETER_H
 
-#include "passes/Interpret/Machine.h"
+#include "dialect/Reference/Machine.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 

@@ -1,10 +1,10 @@
 //===- Code.cpp - Operations, resolved for execution ----------------------===//
 
-#include "passes/Interpret/Code.h"
+#include "dialect/Reference/Code.h"
 
 #include "dialect/Collective/CollectiveDialect.h"
-#include "passes/Interpret/LaneKernels.h"
-#include "passes/Interpret/Machine.h"
+#include "dialect/Reference/LaneKernels.h"
+#include "dialect/Reference/Machine.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"

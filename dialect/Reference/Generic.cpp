@@ -7,9 +7,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/Interpret/Generic.h"
+#include "dialect/Reference/Generic.h"
 
-#include "passes/Interpret/Machine.h"
+#include "dialect/Reference/Machine.h"
 
 #include <cstring>
 

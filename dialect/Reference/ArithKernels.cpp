@@ -1,6 +1,6 @@
 //===- ArithKernels.cpp - Operations of `arith` ---------------------------===//
 
-#include "passes/Interpret/LaneKernels.h"
+#include "dialect/Reference/LaneKernels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/TypeSwitch.h"

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef LOCKSTEP_PASSES_INTERPRET_TURNS_H
-#define LOCKSTEP_PASSES_INTERPRET_TURNS_H
+#ifndef LOCKSTEP_DIALECT_REFERENCE_TURNS_H
+#define LOCKSTEP_DIALECT_REFERENCE_TURNS_H
 
 #include <cstdint>
 #include <functional>

@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef LOCKSTEP_PASSES_INTERPRET_CODE_H
-#define LOCKSTEP_PASSES_INTERPRET_CODE_H
+#ifndef LOCKSTEP_DIALECT_REFERENCE_CODE_H
+#define LOCKSTEP_DIALECT_REFERENCE_CODE_H
 
-#include "passes/Interpret/Value.h"
+#include "dialect/Reference/Value.h"
 
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/DenseMap.h"

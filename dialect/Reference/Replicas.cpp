@@ -1,8 +1,8 @@
 //===- Replicas.cpp - Variables and replica context -----------------------===//
 
-#include "passes/Interpret/Replicas.h"
+#include "dialect/Reference/Replicas.h"
 
-#include "passes/Interpret/Machine.h"
+#include "dialect/Reference/Machine.h"
 
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/TypeSwitch.h"

@@ -7,10 +7,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/Interpret/Replicas.h"
+#include "dialect/Reference/Replicas.h"
 
 #include "dialect/Collective/CollectiveDialect.h"
-#include "passes/Interpret/Machine.h"
+#include "dialect/Reference/Machine.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 

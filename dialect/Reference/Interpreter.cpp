@@ -1,9 +1,9 @@
 //===- Interpreter.cpp - The reference interpreter ------------------------===//
 
-#include "passes/Interpret/Interpreter.h"
+#include "dialect/Reference/Interpreter.h"
 
 #include "dialect/Device/DeviceDialect.h"
-#include "passes/Interpret/Code.h"
+#include "dialect/Reference/Code.h"
 
 using namespace mlir;
 

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef LOCKSTEP_PASSES_INTERPRET_VALUE_H
-#define LOCKSTEP_PASSES_INTERPRET_VALUE_H
+#ifndef LOCKSTEP_DIALECT_REFERENCE_VALUE_H
+#define LOCKSTEP_DIALECT_REFERENCE_VALUE_H
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/SmallVector.h"

@@ -1,9 +1,9 @@
 //===- Replicas.h - What replica and cross-replica context share ----------===//
 
-#ifndef LOCKSTEP_PASSES_INTERPRET_REPLICAS_H
-#define LOCKSTEP_PASSES_INTERPRET_REPLICAS_H
+#ifndef LOCKSTEP_DIALECT_REFERENCE_REPLICAS_H
+#define LOCKSTEP_DIALECT_REFERENCE_REPLICAS_H
 
-#include "passes/Interpret/Code.h"
+#include "dialect/Reference/Code.h"
 
 #include "dialect/Replica/ReplicaDialect.h"
 

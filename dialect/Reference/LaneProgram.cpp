@@ -1,8 +1,8 @@
 //===- LaneProgram.cpp - Bodies of linalg.generic, strip by strip ---------===//
 
-#include "passes/Interpret/Generic.h"
+#include "dialect/Reference/Generic.h"
 
-#include "passes/Interpret/Machine.h"
+#include "dialect/Reference/Machine.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

@@ -1,7 +1,7 @@
 //===- ControlFlow.cpp - Loops and branches -------------------------------===//
 
-#include "passes/Interpret/Code.h"
-#include "passes/Interpret/Machine.h"
+#include "dialect/Reference/Code.h"
+#include "dialect/Reference/Machine.h"
 
 #include "dialect/Device/DeviceDialect.h"
 

@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef LOCKSTEP_PASSES_INTERPRET_LANEKERNELS_H
-#define LOCKSTEP_PASSES_INTERPRET_LANEKERNELS_H
+#ifndef LOCKSTEP_DIALECT_REFERENCE_LANEKERNELS_H
+#define LOCKSTEP_DIALECT_REFERENCE_LANEKERNELS_H
 
-#include "passes/Interpret/Value.h"
+#include "dialect/Reference/Value.h"
 
 #include "mlir/IR/Operation.h"
 

@@ -1,10 +1,10 @@
 //===- Generic.h - linalg.generic -------------------------------*- C++ -*-===//
 
-#ifndef LOCKSTEP_PASSES_INTERPRET_GENERIC_H
-#define LOCKSTEP_PASSES_INTERPRET_GENERIC_H
+#ifndef LOCKSTEP_DIALECT_REFERENCE_GENERIC_H
+#define LOCKSTEP_DIALECT_REFERENCE_GENERIC_H
 
-#include "passes/Interpret/Code.h"
-#include "passes/Interpret/LaneKernels.h"
+#include "dialect/Reference/Code.h"
+#include "dialect/Reference/LaneKernels.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
