@@ -11,11 +11,11 @@ include "passes/Import/Passes.td"
 include "passes/Verify/Passes.td"
 include "passes/Lower/Passes.td"
 include "passes/Simplify/Passes.td"
+include "passes/Roles/Passes.td"
 include "passes/Kernels/Passes.td"
 include "passes/Bucket/Passes.td"
 include "passes/Schedule/Passes.td"
 include "passes/Codegen/Passes.td"
 include "passes/Memory/Passes.td"
-include "passes/Emit/Passes.td"
 
 #endif

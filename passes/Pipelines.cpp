@@ -121,6 +121,7 @@ static void addSchedule(OpPassManager &pm, const CompileOptions &options) {
 }
 
 static void addCodegen(OpPassManager &pm, const CompileOptions &options) {
+  pm.addPass(createRecordFormulasPass());
   GenerateCodePassOptions codegen;
   codegen.targets = llvm::join(options.targets, ",");
   codegen.level = options.optimize ? "O2" : "O0";
@@ -143,20 +144,18 @@ void lockstep::buildCompilePipeline(OpPassManager &pm,
     addVerify(pm, options);
   if (runs(Stage::Lower))
     addLower(pm, options);
-  if (runs(Stage::Simplify)) {
+  if (runs(Stage::Simplify))
     addSimplify(pm, options);
+  if (runs(Stage::Roles))
     addRoles(pm, options);
-  }
   if (runs(Stage::Kernels))
     addKernels(pm, options);
   if (runs(Stage::Bucket))
     addBucket(pm, options);
   if (runs(Stage::Schedule))
     addSchedule(pm, options);
-  if (runs(Stage::Codegen)) {
-    pm.addPass(createRecordFormulasPass());
+  if (runs(Stage::Codegen))
     addCodegen(pm, options);
-  }
   if (runs(Stage::Memory))
     addMemory(pm, options);
 }

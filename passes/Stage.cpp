@@ -11,11 +11,11 @@ using llvm::StringLiteral;
 using llvm::StringRef;
 
 static constexpr std::pair<Stage, StringLiteral> kStageNames[] = {
-    {Stage::Import, "import"},     {Stage::Verify, "verify"},
-    {Stage::Lower, "lower"},       {Stage::Simplify, "simplify"},
-    {Stage::Kernels, "kernels"},   {Stage::Bucket, "bucket"},
-    {Stage::Schedule, "schedule"}, {Stage::Codegen, "codegen"},
-    {Stage::Memory, "memory"},
+    {Stage::Import, "import"},   {Stage::Verify, "verify"},
+    {Stage::Lower, "lower"},     {Stage::Simplify, "simplify"},
+    {Stage::Roles, "roles"},     {Stage::Kernels, "kernels"},
+    {Stage::Bucket, "bucket"},   {Stage::Schedule, "schedule"},
+    {Stage::Codegen, "codegen"}, {Stage::Memory, "memory"},
 };
 
 StringRef lockstep::stringifyStage(Stage stage) {

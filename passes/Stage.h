@@ -16,6 +16,7 @@ enum class Stage {
   Verify,
   Lower,
   Simplify,
+  Roles,
   Kernels,
   Bucket,
   Schedule,

@@ -1,7 +1,7 @@
 //===- CheckBounds.cpp - Accesses that stay inside of their buffers -------===//
 
+#include "passes/Analysis/UserLocation.h"
 #include "passes/Passes.h"
-#include "passes/Verify/UserLocation.h"
 
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

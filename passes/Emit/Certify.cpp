@@ -2,7 +2,7 @@
 
 #include "passes/Emit/Certify.h"
 
-#include "passes/Verify/UserLocation.h"
+#include "passes/Analysis/UserLocation.h"
 #include "runtime/verification/Certificate.h"
 
 #include "mlir/IR/Diagnostics.h"

@@ -2,8 +2,8 @@
 
 #include "passes/Emit/EmitProgram.h"
 
+#include "passes/Analysis/UserLocation.h"
 #include "passes/Emit/Elements.h"
-#include "passes/Verify/UserLocation.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 

@@ -2,7 +2,7 @@
 
 #include "passes/Emit/Formulas.h"
 
-#include "passes/Kernels/Formulas.h"
+#include "passes/Emit/FormulaAttributes.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 

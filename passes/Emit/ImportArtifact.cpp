@@ -7,10 +7,10 @@
 #include "dialect/Interfaces/PlainValues.h"
 #include "passes/Emit/Elements.h"
 #include "passes/Emit/EmitArtifact.h"
+#include "passes/Emit/FormulaAttributes.h"
 #include "passes/Emit/Formulas.h"
 #include "passes/Emit/KernelArguments.h"
-#include "passes/Emit/SealModule.h"
-#include "passes/Kernels/Formulas.h"
+#include "passes/Emit/VariableSymbols.h"
 
 #include "runtime/artifact/Artifact.h"
 

@@ -3,6 +3,7 @@
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Device/DeviceDialect.h"
 #include "dialect/Interfaces/ElementBytes.h"
+#include "passes/Analysis/Uniformity.h"
 #include "passes/Kernels/DynamicSizes.h"
 #include "passes/Kernels/Grouping.h"
 #include "passes/Kernels/Scalars.h"
@@ -10,7 +11,6 @@
 #include "passes/Kernels/TakeOver.h"
 #include "passes/Passes.h"
 #include "passes/Remarks/Remarks.h"
-#include "passes/Verify/Uniformity.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

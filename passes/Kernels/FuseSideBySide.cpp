@@ -3,8 +3,8 @@
 
 #include "passes/Kernels/Fusion.h"
 
+#include "passes/Analysis/Uniformity.h"
 #include "passes/Kernels/Structure.h"
-#include "passes/Verify/Uniformity.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/IRMapping.h"

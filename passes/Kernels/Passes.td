@@ -17,24 +17,6 @@ def CheckElementTypesPass : Pass<"check-element-types", "::mlir::func::FuncOp"> 
   }];
 }
 
-def ConvertElementwisePass : Pass<"convert-elementwise", "::mlir::func::FuncOp"> {
-  let summary = "makes all that is computed element by element look alike";
-  let description = [{
-    As upstream's `convert-elementwise-to-linalg`, except for a choice between tensors whose sizes are known at run time only: they need not be the
-    same, and there may be nothing to read at some place of one of them. Such an operation stays, and becomes a branch where sizes are found.
-
-    ```mlir
-    // before
-    %0 = arith.addf %a, %b : tensor<?xf32>
-    %1 = arith.select %c, %0, %b : tensor<?xf32>
-    // after
-    %0 = linalg.generic ... ins(%a, %b : tensor<?xf32>, tensor<?xf32>) ...
-    %1 = arith.select %c, %0, %b : tensor<?xf32>
-    ```
-  }];
-  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
-}
-
 def NormalizeTensorsPass : Pass<"normalize-tensors", "::mlir::func::FuncOp"> {
   let summary = "drops what computes no elements, and brings rare forms into those that later passes know";
   let description = [{
@@ -139,25 +121,6 @@ def FormKernelsPass : Pass<"form-kernels", "::mlir::ModuleOp"> {
   }];
   let options = [Option<"fuse", "fuse", "bool", /*default=*/"true", "put several operations into one kernel">];
   let dependentDialects = ["::lockstep::device::DeviceDialect", "::mlir::tensor::TensorDialect", "::mlir::linalg::LinalgDialect"];
-}
-
-def RecordFormulasPass : Pass<"record-formulas", "::mlir::ModuleOp"> {
-  let summary = "says how kernels compute what they give, so that roles can be compared";
-  let description = [{
-    Several roles compute the conditions of what they go through together each for itself, in kernels of their own. That these are
-    the same numbers has to be known to prove that roles do not block each other. So results get formulas: operations on numbers down to
-    the arguments of the kernel, without changes of width that keep the value. An element of a tensor is an operation on the tensor and the
-    indices; a tensor that is computed element by element has the formula of its elements. What is computed otherwise, as sums are, is one
-    operation, which no other kernel has. Modules of one role need none.
-
-    ```mlir
-    // before
-    device.kernel @k(%n: tensor<i32>, %i: index) -> tensor<i1> { ... %0 = arith.cmpi slt, %i, %wide : index ... }
-    // after
-    device.kernel @k(%n: tensor<i32>, %i: index) -> tensor<i1> attributes {device.formulas = [{arguments = 2 : i64, result = 0 : i64,
-      steps = [["arith.cmpi {predicate = 2 : i64} (index, index) -> i1", 1, 0]], value = 2 : i64} ]} { ... }
-    ```
-  }];
 }
 
 #endif

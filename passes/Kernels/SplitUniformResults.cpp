@@ -1,10 +1,10 @@
 //===- SplitUniformResults.cpp - Uniform results get loops of their own ---===//
 
+#include "passes/Analysis/InlinedSteps.h"
+#include "passes/Analysis/Uniformity.h"
 #include "passes/Kernels/DeadResults.h"
 #include "passes/Kernels/Grouping.h"
 #include "passes/Passes.h"
-#include "passes/Verify/InlinedSteps.h"
-#include "passes/Verify/Uniformity.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 

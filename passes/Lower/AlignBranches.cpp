@@ -23,9 +23,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/Collective/CollectiveDialect.h"
+#include "passes/Analysis/Uniformity.h"
 #include "passes/Lower/ExchangeWays.h"
 #include "passes/Passes.h"
-#include "passes/Verify/Uniformity.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -1,7 +1,7 @@
 //===- CheckCasts.cpp - Sizes that a program promises ---------------------===//
 
+#include "passes/Analysis/UserLocation.h"
 #include "passes/Passes.h"
-#include "passes/Verify/UserLocation.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"

@@ -1,8 +1,8 @@
 //===- FoldRankConstants.cpp - What is the same number on all ranks -------===//
 
+#include "passes/Analysis/InlinedSteps.h"
+#include "passes/Analysis/Uniformity.h"
 #include "passes/Passes.h"
-#include "passes/Verify/InlinedSteps.h"
-#include "passes/Verify/Uniformity.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -29,27 +29,6 @@ def CheckCastsPass : Pass<"check-casts", "::mlir::ModuleOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
-def SetReplicasPass : Pass<"set-replicas", "::mlir::ModuleOp"> {
-  let summary = "fixes the strategy, the number of replicas and of servers";
-  let description = [{
-    Sets what the module's strategy leaves open, or adds a strategy: of the kind that is asked for, else a mirrored one. What differs from
-    the module is an error.
-
-    ```mlir
-    // before
-    replica.strategy @strategy {kind = #replica.kind<parameter_server_sync>}
-    // after --set-replicas="strategy=parameter_server_sync replicas=4 servers=2 partitioner='fixed 2'"
-    replica.strategy @strategy {kind = #replica.kind<parameter_server_sync>, partitioner = #replica.partitioner<fixed 2>,
-        replicas = 4 : i64, servers = 2 : i64}
-    ```
-  }];
-  let options = [Option<"replicas", "replicas", "int64_t", /*default=*/"0", "number of replicas; 0 keeps the module's">,
-    Option<"strategy", "strategy", "std::string", /*default=*/"", "kind of the strategy; empty keeps the module's">,
-    Option<"servers", "servers", "int64_t", /*default=*/"0", "number of parameter servers; 0 keeps the module's">,
-    Option<"partitioner", "partitioner", "std::string", /*default=*/"", "what is between the brackets of '#replica.partitioner<>'; empty keeps the module's">];
-  let dependentDialects = ["::lockstep::replica::ReplicaDialect"];
-}
-
 def StructureControlFlowPass : Pass<"structure-control-flow", "::mlir::ModuleOp"> {
   let summary = "makes loops and branches of blocks, and branches of switches";
   let description = [{
@@ -213,61 +192,6 @@ def PartitionVariablesPass : Pass<"partition-variables", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
     "::lockstep::device::DeviceDialect"];
-}
-
-def ShardUpdatesPass : Pass<"shard-updates", "::mlir::func::FuncOp"> {
-  let summary = "computes the next values of shards row by row, from the rows of what they are made of";
-  let description = [{
-    Cuts of what is assigned to shards move up through element-wise operations and sums over replicas.
-
-    ```mlir
-    // before
-    %n = linalg.generic ... ins(%w, %g : tensor<13x2xf32>, tensor<13x2xf32>) ...
-    %n1 = tensor.extract_slice %n[7, 0] [6, 2] [1, 1] {replica.shard_of_value} : tensor<13x2xf32> to tensor<6x2xf32>
-    // after
-    %g1 = tensor.extract_slice %g[7, 0] [6, 2] [1, 1] {replica.shard_of_value} : tensor<13x2xf32> to tensor<6x2xf32>
-    %n1 = linalg.generic ... ins(%w.shard1, %g1 : tensor<6x2xf32>, tensor<6x2xf32>) ...
-    ```
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
-    "::lockstep::collective::CollectiveDialect"];
-}
-
-def SplitRolesPass : Pass<"split-roles", "::mlir::ModuleOp"> {
-  let summary = "makes of each step a part for each role";
-  let description = [{
-    A server computes the next values of its variables, the replicas compute the rest. What one computes and another needs is given in
-    a broadcast; a sum over replicas that a server needs is reduced to it. Steps of modules without roles stay as they are.
-
-    ```mlir
-    // before
-    func.func @step(%w: tensor<4xf32> {device.binding = #device.binding<variable "w">}, %x: ...) -> (tensor<4xf32> {... variable "w"}) {
-      %g = ...%w, %x...
-      %h = collective.start all_reduce sum @all (%g : tensor<4xf32>) -> <tensor<4xf32>>
-      %s = collective.wait ...
-      %n = ...%w, %s...
-      return %n
-    }
-    // after
-    func.func @step(%x: ...) attributes {device.role = @worker} {
-      %h0 = collective.start broadcast none @replicas_and_server0 root 2 channel 0 () -> <tensor<4xf32>>
-      %w = collective.wait ...
-      %g = ...%w, %x...
-      %h1 = collective.start reduce sum @replicas_and_server0 root 2 channel 1 (%g : tensor<4xf32>) -> <>
-      collective.wait ...
-    }
-    func.func @step.server0(%w: ...) -> (...) attributes {device.role = @server0, device.step = "step"} {
-      %h0 = collective.start broadcast none @replicas_and_server0 root 2 channel 0 (%w : tensor<4xf32>) -> <>
-      collective.wait ...
-      %h1 = collective.start reduce sum @replicas_and_server0 root 2 channel 1 () -> <tensor<4xf32>>
-      %s = collective.wait ...
-      %n = ...%w, %s...
-      return %n
-    }
-    ```
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect",
-    "::lockstep::collective::CollectiveDialect", "::lockstep::device::DeviceDialect"];
 }
 
 def FoldRankConstantsPass : Pass<"fold-rank-constants", "::mlir::ModuleOp"> {

@@ -4,8 +4,8 @@
 
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Device/DeviceDialect.h"
+#include "passes/Analysis/SizeBounds.h"
 #include "passes/Lower/LowerSlices.h"
-#include "passes/Lower/SizeBounds.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

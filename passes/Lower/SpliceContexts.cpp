@@ -13,8 +13,8 @@
 
 #include "dialect/Device/DeviceDialect.h"
 #include "dialect/Replica/ReplicaDialect.h"
+#include "passes/Analysis/InlinedSteps.h"
 #include "passes/Passes.h"
-#include "passes/Verify/InlinedSteps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/Replica/ReplicaDialect.h"
+#include "passes/Analysis/InlinedSteps.h"
+#include "passes/Analysis/Uniformity.h"
 #include "passes/Passes.h"
-#include "passes/Verify/InlinedSteps.h"
-#include "passes/Verify/Uniformity.h"
 
 #include "mlir/Conversion/ControlFlowToSCF/ControlFlowToSCF.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -3,8 +3,8 @@
 #ifndef LOCKSTEP_PASSES_MEMORY_SHARING_H
 #define LOCKSTEP_PASSES_MEMORY_SHARING_H
 
+#include "passes/Analysis/Uniformity.h"
 #include "passes/Memory/Layout.h"
-#include "passes/Verify/Uniformity.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseSet.h"

@@ -11,9 +11,9 @@
 
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Device/DeviceDialect.h"
+#include "passes/Analysis/Uniformity.h"
 #include "passes/Memory/Layout.h"
 #include "passes/Memory/Sizes.h"
-#include "passes/Verify/Uniformity.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

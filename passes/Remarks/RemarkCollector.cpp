@@ -3,7 +3,7 @@
 #include "passes/Remarks/RemarkCollector.h"
 
 #include "dialect/Device/DeviceDialect.h"
-#include "passes/Verify/UserLocation.h"
+#include "passes/Analysis/UserLocation.h"
 
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/StringMap.h"

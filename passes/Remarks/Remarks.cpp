@@ -2,7 +2,7 @@
 
 #include "passes/Remarks/Remarks.h"
 
-#include "passes/Verify/UserLocation.h"
+#include "passes/Analysis/UserLocation.h"
 
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"

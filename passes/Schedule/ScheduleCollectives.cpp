@@ -10,9 +10,9 @@
 
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Device/DeviceDialect.h"
+#include "passes/Analysis/Uniformity.h"
 #include "passes/Passes.h"
 #include "passes/Schedule/ScheduleRemarks.h"
-#include "passes/Verify/Uniformity.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Matchers.h"

@@ -10,9 +10,9 @@
 
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Replica/ReplicaDialect.h"
+#include "passes/Analysis/Uniformity.h"
 #include "passes/Passes.h"
 #include "passes/Remarks/Remarks.h"
-#include "passes/Verify/Uniformity.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -9,9 +9,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/Replica/Strategy.h"
+#include "passes/Analysis/UserLocation.h"
 #include "passes/Passes.h"
 #include "passes/Verify/Story.h"
-#include "passes/Verify/UserLocation.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"

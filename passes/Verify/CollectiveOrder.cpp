@@ -5,11 +5,11 @@
 #include "dialect/Interfaces/CollectiveOpInterface.h"
 #include "dialect/Interfaces/ReplicaContext.h"
 #include "dialect/Replica/ReplicaDialect.h"
+#include "passes/Analysis/UserLocation.h"
 #include "passes/Verify/GroupComponents.h"
 #include "passes/Verify/Paths.h"
 #include "passes/Verify/SideBySide.h"
 #include "passes/Verify/Story.h"
-#include "passes/Verify/UserLocation.h"
 #include "passes/Verify/Verdict.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -12,7 +12,7 @@
 #ifndef LOCKSTEP_PASSES_VERIFY_GROUPCOMPONENTS_H
 #define LOCKSTEP_PASSES_VERIFY_GROUPCOMPONENTS_H
 
-#include "passes/Verify/Uniformity.h"
+#include "passes/Analysis/Uniformity.h"
 
 namespace lockstep {
 

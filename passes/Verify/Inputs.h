@@ -10,7 +10,7 @@
 #ifndef LOCKSTEP_PASSES_VERIFY_INPUTS_H
 #define LOCKSTEP_PASSES_VERIFY_INPUTS_H
 
-#include "passes/Verify/Uniformity.h"
+#include "passes/Analysis/Uniformity.h"
 
 #include "llvm/ADT/SetVector.h"
 

@@ -3,6 +3,27 @@
 
 include "mlir/Pass/PassBase.td"
 
+def SetReplicasPass : Pass<"set-replicas", "::mlir::ModuleOp"> {
+  let summary = "fixes the strategy, the number of replicas and of servers";
+  let description = [{
+    Sets what the module's strategy leaves open, or adds a strategy: of the kind that is asked for, else a mirrored one. What differs from
+    the module is an error.
+
+    ```mlir
+    // before
+    replica.strategy @strategy {kind = #replica.kind<parameter_server_sync>}
+    // after --set-replicas="strategy=parameter_server_sync replicas=4 servers=2 partitioner='fixed 2'"
+    replica.strategy @strategy {kind = #replica.kind<parameter_server_sync>, partitioner = #replica.partitioner<fixed 2>,
+        replicas = 4 : i64, servers = 2 : i64}
+    ```
+  }];
+  let options = [Option<"replicas", "replicas", "int64_t", /*default=*/"0", "number of replicas; 0 keeps the module's">,
+    Option<"strategy", "strategy", "std::string", /*default=*/"", "kind of the strategy; empty keeps the module's">,
+    Option<"servers", "servers", "int64_t", /*default=*/"0", "number of parameter servers; 0 keeps the module's">,
+    Option<"partitioner", "partitioner", "std::string", /*default=*/"", "what is between the brackets of '#replica.partitioner<>'; empty keeps the module's">];
+  let dependentDialects = ["::lockstep::replica::ReplicaDialect"];
+}
+
 def ApplyStrategyPass : Pass<"apply-strategy", "::mlir::ModuleOp"> {
   let summary = "checks a module against the rules of its strategy, and makes them explicit";
   let description = [{

@@ -10,7 +10,7 @@
 #ifndef LOCKSTEP_PASSES_VERIFY_SEQUENCE_H
 #define LOCKSTEP_PASSES_VERIFY_SEQUENCE_H
 
-#include "passes/Verify/Rules.h"
+#include "passes/Analysis/Rules.h"
 
 #include "mlir/IR/Operation.h"
 #include "mlir/IR/SymbolTable.h"

@@ -4,7 +4,7 @@
 
 #include "dialect/Interfaces/CollectiveOpInterface.h"
 #include "dialect/Replica/ReplicaDialect.h"
-#include "passes/Verify/UserLocation.h"
+#include "passes/Analysis/UserLocation.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"

@@ -5,7 +5,7 @@
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Device/DeviceDialect.h"
 #include "dialect/Replica/ReplicaDialect.h"
-#include "passes/Verify/UserLocation.h"
+#include "passes/Analysis/UserLocation.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

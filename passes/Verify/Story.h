@@ -3,7 +3,7 @@
 #ifndef LOCKSTEP_PASSES_VERIFY_STORY_H
 #define LOCKSTEP_PASSES_VERIFY_STORY_H
 
-#include "passes/Verify/Uniformity.h"
+#include "passes/Analysis/Uniformity.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"

@@ -3,7 +3,7 @@
 #include "passes/Verify/Verdict.h"
 
 #include "dialect/Replica/ReplicaDialect.h"
-#include "passes/Verify/UserLocation.h"
+#include "passes/Analysis/UserLocation.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"

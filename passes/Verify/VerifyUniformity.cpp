@@ -8,12 +8,12 @@
 
 #include "dialect/Device/DeviceDialect.h"
 #include "dialect/Replica/Strategy.h"
+#include "passes/Analysis/InlinedSteps.h"
+#include "passes/Analysis/UserLocation.h"
 #include "passes/Passes.h"
 #include "passes/Verify/CollectiveOrder.h"
-#include "passes/Verify/InlinedSteps.h"
 #include "passes/Verify/Shapes.h"
 #include "passes/Verify/Story.h"
-#include "passes/Verify/UserLocation.h"
 #include "passes/Verify/Verdict.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -13,8 +13,8 @@
 #define LOCKSTEP_PASSES_VERIFY_WITNESS_H
 
 #include "dialect/Reference/Machine.h"
+#include "passes/Analysis/Uniformity.h"
 #include "passes/Verify/Draws.h"
-#include "passes/Verify/Uniformity.h"
 
 #include <map>
 #include <memory>

@@ -2,7 +2,7 @@
 
 #include "tools/lockstep-compile/ErrorFile.h"
 
-#include "passes/Verify/UserLocation.h"
+#include "passes/Analysis/UserLocation.h"
 #include "passes/Verify/Verdict.h"
 
 #include "mlir/Support/FileUtilities.h"

@@ -102,8 +102,9 @@ struct CommandLine {
       cl::init(0), cl::cat(category)};
   cl::opt<std::string> stopAfter{
       "stop-after",
-      cl::desc("print the IR after a stage: import, verify, lower, simplify, "
-               "kernels, bucket, schedule, codegen or memory"),
+      cl::desc(
+          "print the IR after a stage: import, verify, lower, simplify, roles, "
+          "kernels, bucket, schedule, codegen or memory"),
       cl::value_desc("stage"), cl::cat(category)};
   cl::opt<bool> verifyEach{"verify-each",
                            cl::desc("verify the IR after every pass"),

@@ -17,8 +17,8 @@
 
 #include "Trial.h"
 
+#include "passes/Analysis/Rules.h"
 #include "passes/Pipelines.h"
-#include "passes/Verify/Rules.h"
 #include "test/support/Suite.h"
 
 #include "mlir/IR/MLIRContext.h"

@@ -3,9 +3,9 @@
 #include "Trial.h"
 
 #include "dialect/Device/DeviceDialect.h"
+#include "passes/Analysis/UserLocation.h"
 #include "passes/Passes.h"
 #include "passes/Pipelines.h"
-#include "passes/Verify/UserLocation.h"
 #include "passes/Verify/Verdict.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -1,0 +1,52 @@
+//===- FoldConstants.h - One operation on constants -------------*- C++ -*-===//
+
+#ifndef LOCKSTEP_PASSES_ANALYSIS_FOLDCONSTANTS_H
+#define LOCKSTEP_PASSES_ANALYSIS_FOLDCONSTANTS_H
+
+#include "mlir/IR/Operation.h"
+
+#include <functional>
+
+namespace lockstep {
+
+/// True for operations that `ConstantFolder` may be able to compute: arithmetic
+/// and `linalg` on numbers and tensors of a few of them.
+bool canFold(mlir::Operation *op);
+
+/// True if `value` is a tensor whose elements nothing has written yet.
+bool isUnwritten(mlir::Value value);
+
+/// Computes an operation on constants without changing it. (Its own folder may
+/// change it in place; a copy is folded.)
+class ConstantFolder {
+public:
+  /// What a value from around the operation is on a rank; null if it is not
+  /// known.
+  using Captured = std::function<mlir::Attribute(mlir::Value, unsigned rank)>;
+
+  ConstantFolder(mlir::Operation *op, Captured captured)
+      : op(op), captured(std::move(captured)) {}
+  ~ConstantFolder();
+  ConstantFolder(const ConstantFolder &) = delete;
+  ConstantFolder &operator=(const ConstantFolder &) = delete;
+
+  /// The results on `inputs`, one constant for each operand, null for an
+  /// unwritten one. False if they cannot be computed.
+  bool fold(llvm::ArrayRef<mlir::Attribute> inputs, unsigned rank,
+            llvm::SmallVectorImpl<mlir::Attribute> &results);
+
+private:
+  bool foldOne(mlir::Operation *simple, llvm::ArrayRef<mlir::Attribute> inputs,
+               llvm::SmallVectorImpl<mlir::Attribute> &results);
+  bool foldElements(llvm::ArrayRef<mlir::Attribute> inputs, unsigned rank,
+                    llvm::SmallVectorImpl<mlir::Attribute> &results);
+
+  mlir::Operation *op;
+  Captured captured;
+  /// Copies that are folded, by what they are a copy of.
+  llvm::DenseMap<mlir::Operation *, mlir::Operation *> copies;
+};
+
+} // namespace lockstep
+
+#endif

@@ -1,0 +1,16 @@
+//===- InlinedSteps.h - What analyses of whole programs need ----*- C++ -*-===//
+
+#ifndef LOCKSTEP_PASSES_ANALYSIS_INLINEDSTEPS_H
+#define LOCKSTEP_PASSES_ANALYSIS_INLINEDSTEPS_H
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace lockstep {
+
+/// Fails with an error at the first `replica.run` or `replica.run_steps` that
+/// only names its step: what the step does is not seen there.
+llvm::LogicalResult checkStepsAreInlined(mlir::ModuleOp module);
+
+} // namespace lockstep
+
+#endif

@@ -1,0 +1,347 @@
+//===- RoleHomes.cpp - Where values of a step are at home -----------------===//
+
+#include "passes/Roles/RoleHomes.h"
+
+#include "dialect/Device/DeviceDialect.h"
+#include "passes/Roles/RoleDecisions.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+#include <deque>
+
+using namespace lockstep;
+using namespace mlir;
+
+std::optional<Role> RoleHomes::getHome(Value value) const {
+  auto it = homes.find(value);
+  return it == homes.end() ? std::nullopt : std::optional<Role>(it->second);
+}
+
+std::optional<Exchange>
+RoleHomes::getExchange(collective::StartOp start) const {
+  auto it = exchanges.find(start);
+  return it == exchanges.end() ? std::nullopt
+                               : std::optional<Exchange>(it->second);
+}
+
+ArrayRef<Value> RoleHomes::getFlows(Value value) const {
+  auto it = flows.find(value);
+  return it == flows.end() ? ArrayRef<Value>() : it->second;
+}
+
+bool lockstep::isTakenApart(Operation *op) {
+  return isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op);
+}
+
+SmallVector<Value> lockstep::getNeededValues(Operation *op) {
+  llvm::SetVector<Value> needed(op->operand_begin(), op->operand_end());
+  if (op->getNumRegions() > 0)
+    getUsedValuesDefinedAbove(op->getRegions(), needed);
+  return needed.takeVector();
+}
+
+namespace {
+
+/// Values that are one and the same in different iterations or branches: what
+/// flows into `to` are all the `from`.
+struct Flow {
+  Value to;
+  SmallVector<Value, 2> from;
+};
+
+/// The results and carried values of control flow, and what flows into them.
+SmallVector<Flow> getFlows(Operation *op) {
+  SmallVector<Flow> flows;
+  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    for (auto [init, argument, yielded, result] :
+         llvm::zip_equal(loop.getInitArgs(), loop.getRegionIterArgs(),
+                         loop.getYieldedValues(), loop.getResults())) {
+      flows.push_back({argument, {init, yielded}});
+      flows.push_back({result, {argument}});
+    }
+  } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+    for (OpResult result : branch.getResults())
+      flows.push_back(
+          {result,
+           {branch.thenYield().getOperand(result.getResultNumber()),
+            branch.elseYield().getOperand(result.getResultNumber())}});
+  } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+    for (auto [init, argument, yielded] :
+         llvm::zip_equal(loop.getInits(), loop.getBeforeArguments(),
+                         loop.getYieldOp()->getOperands()))
+      flows.push_back({argument, {init, yielded}});
+    for (auto [forwarded, argument, result] :
+         llvm::zip_equal(loop.getConditionOp().getArgs(),
+                         loop.getAfterArguments(), loop.getResults())) {
+      flows.push_back({argument, {forwarded}});
+      flows.push_back({result, {forwarded}});
+    }
+  }
+  return flows;
+}
+
+/// Whether a server alone may get the result of a collective of all replicas:
+/// one operand, of static shape, is reduced or gathered.
+bool isConvertible(collective::StartOp start) {
+  auto group = SymbolTable::lookupNearestSymbolFrom<collective::GroupOp>(
+      start, start.getGroupAttr());
+  bool isCombined = start.getKind() == collective::Kind::AllReduce ||
+                    start.getKind() == collective::Kind::AllGather;
+  return isCombined && start.getInputs().size() == 1 &&
+         start.getSizes().empty() && group && !group.getRanks();
+}
+
+} // namespace
+
+namespace lockstep {
+
+class HomeFinder {
+public:
+  HomeFinder(func::FuncOp step, const UniformityAnalysis &uniformity,
+             int64_t replicas)
+      : step(step), uniformity(uniformity), replicas(replicas) {}
+
+  RoleHomes run() {
+    for (auto role : step->getParentOfType<ModuleOp>().getOps<device::RoleOp>())
+      firstRanks.push_back(role.getFirstRank());
+    llvm::sort(firstRanks);
+    for (unsigned i = 0; i < step.getNumResults(); ++i)
+      found.resultRoles.push_back(findResultRole(i));
+    step.walk([&](Operation *op) {
+      if (auto start = dyn_cast<collective::StartOp>(op);
+          start && start.getRoot())
+        findExchange(start);
+      if (!isTakenApart(op))
+        return;
+      for (Flow &flow : getFlows(op))
+        found.flows[flow.to] = flow.from;
+    });
+    aim();
+    settle();
+    // What replicas compute and give then is not everywhere any more, nor is
+    // what is computed from it.
+    for (SmallVector<Value> given;
+         !(given = findUnlikeDecisions(step, found)).empty(); settle())
+      for (Value value : given)
+        found.homes[value] = kReplicas;
+    return std::move(found);
+  }
+
+private:
+  Role getRoleOfRank(int64_t rank) const {
+    return std::distance(firstRanks.begin(),
+                         llvm::upper_bound(firstRanks, rank)) -
+           1;
+  }
+
+  void findExchange(collective::StartOp start) {
+    bool serverGives = start.getKind() == collective::Kind::Broadcast ||
+                       start.getKind() == collective::Kind::Scatter;
+    found.exchanges.insert(
+        {start,
+         {start.getKind(), getRoleOfRank(*start.getRoot()), serverGives}});
+  }
+
+  Role getVariableRole(StringRef name) {
+    auto variable = uniformity.getSymbols().lookupNearestSymbolFrom(
+        step, StringAttr::get(step.getContext(), name));
+    device::RoleOp role = variable ? device::getRole(variable) : nullptr;
+    return role ? getRoleOfRank(role.getFirstRank()) : kReplicas;
+  }
+
+  Role findResultRole(unsigned index) {
+    auto binding =
+        step.getResultAttrOfType<device::BindingAttr>(index, "device.binding");
+    return binding.getKind() == device::BindingKind::Variable
+               ? getVariableRole(binding.getName())
+               : kReplicas;
+  }
+
+  //===--- Aims: which server a value goes to in the end ------------------===//
+
+  /// From the next values of servers' variables back through what is equal on
+  /// all replicas. The nearest variable counts, so that the gradient of a
+  /// variable goes to its server even if the updates of all depend on all
+  /// gradients, as in clipping by a global norm.
+  ///
+  /// With one replica everything is equal on all of them. Then the way back
+  /// ends where values are no longer like the variable: a server updates its
+  /// variables, and does not compute gradients.
+  void aim() {
+    struct Reached {
+      Value value;
+      Role role;
+      Type variable;
+    };
+    std::deque<Reached> queue;
+    auto reach = [&](Value value, Role role, Type variable) {
+      if ((uniformity.isUniform(value) ||
+           (replicas == 1 && isPartOfUpdate(value, variable))) &&
+          aims.try_emplace(value, role).second)
+        queue.push_back({value, role, variable});
+    };
+    auto returnOp =
+        cast<func::ReturnOp>(step.getBody().front().getTerminator());
+    for (auto [index, value] : llvm::enumerate(returnOp.getOperands()))
+      if (Role role = found.getResultRole(index); role != kReplicas)
+        reach(value, role, value.getType());
+    // What a server gives, and how much it gets, it computes.
+    for (auto [op, exchange] : found.exchanges) {
+      auto start = cast<collective::StartOp>(op);
+      for (Value value : exchange.serverGives ? ValueRange(start.getInputs())
+                                              : ValueRange(start.getSizes()))
+        reach(value, exchange.server, value.getType());
+    }
+    while (!queue.empty()) {
+      auto [value, role, variable] = queue.front();
+      queue.pop_front();
+      ArrayRef<Value> flows = found.getFlows(value);
+      for (Value from : flows)
+        reach(from, role, variable);
+      if (Operation *op = flows.empty() ? value.getDefiningOp() : nullptr;
+          op && isMemoryEffectFree(op))
+        for (Value operand : getNeededValues(op))
+          reach(operand, role, variable);
+    }
+  }
+
+  /// Of the shape of the variable and computed element by element or row by
+  /// row, or a number on the way there.
+  bool isPartOfUpdate(Value value, Type variable) {
+    if (!isa<TensorType>(value.getType()) || found.flows.contains(value))
+      return !isa<TensorType>(value.getType()) || value.getType() == variable;
+    auto generic = value.getDefiningOp<linalg::GenericOp>();
+    bool isElementwise =
+        generic && generic.getNumLoops() == generic.getNumParallelLoops();
+    return value.getType() == variable &&
+           (isElementwise || value.getDefiningOp<tensor::InsertOp>() ||
+            value.getDefiningOp<tensor::InsertSliceOp>());
+  }
+
+  //===--- Homes ----------------------------------------------------------===//
+
+  void settle() {
+    for (BlockArgument argument : step.getArguments()) {
+      auto binding = step.getArgAttrOfType<device::BindingAttr>(
+          argument.getArgNumber(), "device.binding");
+      if (binding.getKind() == device::BindingKind::Variable)
+        found.homes[argument] = getVariableRole(binding.getName());
+      else if (binding.getKind() != device::BindingKind::Scalar)
+        found.homes[argument] = kReplicas;
+    }
+    // Carried values are at home everywhere until something that is not flows
+    // into them.
+    for (bool changed = true; changed;) {
+      changed = false;
+      step.walk<WalkOrder::PreOrder>([&](Operation *op) {
+        if (isTakenApart(op)) {
+          for (Flow &flow : getFlows(op))
+            changed |= settleFlow(flow);
+          return WalkResult::advance();
+        }
+        if (!op->hasTrait<OpTrait::IsTerminator>())
+          for (OpResult result : op->getResults())
+            if (std::optional<Role> home = findHome(op, result))
+              changed |= found.homes.try_emplace(result, *home).second;
+        // What is inside of others goes where they go.
+        return op == step ? WalkResult::advance() : WalkResult::skip();
+      });
+    }
+  }
+
+  bool settleFlow(const Flow &flow) {
+    if (found.homes.contains(flow.to) || !isa<TensorType>(flow.to.getType()) ||
+        llvm::none_of(flow.from,
+                      [&](Value from) { return found.homes.contains(from); }))
+      return false;
+    // What a loop carries and what it ends with are one value.
+    auto result = dyn_cast<OpResult>(flow.to);
+    if (result && isa<scf::ForOp>(result.getOwner())) {
+      found.homes[flow.to] = found.homes.lookup(flow.from.front());
+      return true;
+    }
+    auto aim = aims.find(flow.to);
+    found.homes[flow.to] = aim == aims.end() ? kReplicas : aim->second;
+    return true;
+  }
+
+  /// Nothing: everywhere, as far as is known.
+  std::optional<Role> findHome(Operation *op, OpResult result) {
+    auto aim = aims.find(result);
+    if (auto wait = dyn_cast<collective::WaitOp>(op)) {
+      if (std::optional<Exchange> exchange = found.getExchange(wait.getStart()))
+        return exchange->serverGives ? kReplicas : exchange->server;
+      if (aim == aims.end() || !isConvertible(wait.getStart()))
+        return kReplicas;
+      auto kind = wait.getStart().getKind() == collective::Kind::AllReduce
+                      ? collective::Kind::Reduce
+                      : collective::Kind::Gather;
+      found.exchanges.insert(
+          {wait.getStart(), {kind, aim->second, /*serverGives=*/false}});
+      return aim->second;
+    }
+    if (!isMemoryEffectFree(op))
+      return kReplicas;
+    // Whoever needs a number computes it from the tensors that it comes from.
+    if (!isa<TensorType>(result.getType()))
+      return std::nullopt;
+    bool atReplicas = false, atServers = false;
+    // What makes little of much, as a norm does, is computed where most of it
+    // is.
+    int64_t most = getBytes(result);
+    std::optional<Role> where;
+    for (Value operand : getNeededValues(op)) {
+      std::optional<Role> home = found.getHome(operand);
+      atServers |= home && *home != kReplicas;
+      if (home && *home != kReplicas && getBytes(operand) > most) {
+        most = getBytes(operand);
+        where = home;
+      }
+      // What does not change in a loop is given once, before it.
+      atReplicas |=
+          home == kReplicas && !(aim != aims.end() && isInvariant(operand, op));
+    }
+    if (atServers && aim != aims.end())
+      return where.value_or(aim->second);
+    if (atReplicas || atServers)
+      return kReplicas;
+    bool depends = llvm::any_of(getNeededValues(op), [&](Value operand) {
+      return found.getHome(operand).has_value();
+    });
+    return depends ? std::optional<Role>(aim->second) : std::nullopt;
+  }
+
+  /// Of a tensor of numbers and of static shape; 0 for others.
+  static int64_t getBytes(Value value) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    return type && type.hasStaticShape() && type.getElementType().isIntOrFloat()
+               ? collective::getByteSize(type)
+               : 0;
+  }
+
+  /// Whether `value` comes from outside of a loop that `op` is in.
+  bool isInvariant(Value value, Operation *op) {
+    auto loop = op->getParentOfType<LoopLikeOpInterface>();
+    return loop && loop.isDefinedOutsideOfLoop(value);
+  }
+
+  func::FuncOp step;
+  const UniformityAnalysis &uniformity;
+  int64_t replicas;
+  RoleHomes found;
+  llvm::DenseMap<Value, Role> aims;
+  /// The first rank of each role.
+  SmallVector<int64_t> firstRanks;
+};
+
+} // namespace lockstep
+
+RoleHomes RoleHomes::compute(func::FuncOp step,
+                             const UniformityAnalysis &uniformity,
+                             int64_t replicas) {
+  return HomeFinder(step, uniformity, replicas).run();
+}

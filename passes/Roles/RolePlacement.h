@@ -1,0 +1,60 @@
+//===- RolePlacement.h - Which role computes what ---------------*- C++ -*-===//
+//
+// A step in collective form is one program that all roles execute together.
+// This finds the part of each: where every value is computed, and where else it
+// is needed.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LOCKSTEP_PASSES_ROLES_ROLEPLACEMENT_H
+#define LOCKSTEP_PASSES_ROLES_ROLEPLACEMENT_H
+
+#include "passes/Roles/RoleHomes.h"
+
+#include "llvm/ADT/SmallBitVector.h"
+
+namespace lockstep {
+
+/// The parts of one step.
+///
+/// A value at home in one place and needed in another is *transferred*. A sum
+/// over the replicas that a server needs is reduced to it. Of control flow, a
+/// role executes what there is of its part.
+class RolePlacement {
+public:
+  /// Errors, at the operations: a server needs a value that may differ between
+  /// replicas, or one of dynamic size; control flow that replicas may go
+  /// through differently holds a server's part.
+  static llvm::FailureOr<RolePlacement>
+  compute(mlir::func::FuncOp step, const UniformityAnalysis &uniformity,
+          Role roles, int64_t replicas);
+
+  /// Whether the role has the value: computes it, or is given it.
+  bool has(Role role, mlir::Value value) const;
+  bool executes(Role role, mlir::Operation *op) const;
+  std::optional<Role> getHome(mlir::Value value) const {
+    return homes.getHome(value);
+  }
+  /// The roles that are given a value by its home, ascending.
+  llvm::SmallVector<Role> getTransfers(mlir::Value value) const;
+  std::optional<Exchange> getExchange(collective::StartOp start) const {
+    return homes.getExchange(start);
+  }
+  /// Whether the role has a part in the step at all.
+  bool takesPart(Role role) const;
+
+private:
+  friend class RolePlacer;
+  RoleHomes homes;
+  llvm::DenseMap<mlir::Value, llvm::SmallBitVector> holders;
+  llvm::DenseMap<mlir::Operation *, llvm::SmallBitVector> executors;
+};
+
+/// The same exchange as `start`, of one operand.
+collective::StartOp createWithOperand(mlir::OpBuilder &builder,
+                                      collective::StartOp start,
+                                      mlir::Value operand, mlir::Type result);
+
+} // namespace lockstep
+
+#endif

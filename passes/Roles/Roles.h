@@ -1,0 +1,64 @@
+//===- Roles.h - Roles of a module, and where they meet ---------*- C++ -*-===//
+
+#ifndef LOCKSTEP_PASSES_ROLES_ROLES_H
+#define LOCKSTEP_PASSES_ROLES_ROLES_H
+
+#include "dialect/Device/DeviceDialect.h"
+#include "passes/Roles/RoleHomes.h"
+
+namespace lockstep {
+
+/// The roles of a module, the replicas first, and the groups in which they
+/// meet. Groups are added to the module when they are asked for.
+class Roles {
+public:
+  explicit Roles(mlir::ModuleOp module);
+
+  Role size() const { return roles.size(); }
+  device::RoleOp get(Role role) const { return roles[role]; }
+  int64_t getRank(Role role) const { return get(role).getFirstRank(); }
+
+  /// All replicas and one server.
+  mlir::FlatSymbolRefAttr getGroupWithReplicas(Role server);
+  /// The first ranks of two roles.
+  mlir::FlatSymbolRefAttr getPair(Role a, Role b);
+
+private:
+  mlir::FlatSymbolRefAttr getGroup(const std::string &name,
+                                   llvm::ArrayRef<int64_t> ranks,
+                                   bool withReplicas);
+
+  mlir::ModuleOp module;
+  llvm::SmallVector<device::RoleOp> roles;
+};
+
+/// Numbers the exchanges between roles, in the order of the whole step. All
+/// parts ask for the same numbers.
+class Channels {
+public:
+  int64_t of(mlir::Value value, Role to) {
+    return number({value.getAsOpaquePointer(), to, -1});
+  }
+  /// Of the size of a dimension of a value.
+  int64_t of(mlir::Value value, Role to, int64_t dimension) {
+    return number({value.getAsOpaquePointer(), to, dimension});
+  }
+  int64_t of(mlir::Operation *exchange) {
+    return number({exchange, kReplicas, -1});
+  }
+
+  int64_t size() const { return numbers.size(); }
+
+private:
+  using Key = std::tuple<void *, Role, int64_t>;
+  int64_t number(Key exchange) {
+    return numbers.try_emplace(exchange, static_cast<int64_t>(numbers.size()))
+        .first->second;
+  }
+
+  llvm::DenseMap<Key, int64_t> numbers;
+};
+
+} // namespace lockstep
+
+#endif // LOCKSTEP_PASSES_ROLES_ROLES_H

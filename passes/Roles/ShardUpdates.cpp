@@ -1,0 +1,160 @@
+//===- ShardUpdates.cpp - Updates of a variable shard by shard ------------===//
+//
+// What is assigned to the shards of a variable is first computed as a whole and
+// then cut. This moves the cuts up through the computation of new values from
+// old ones, so that every server computes its own rows, of the gradients' rows
+// that it alone is given.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/Collective/CollectiveDialect.h"
+#include "dialect/Replica/ReplicaDialect.h"
+#include "passes/Passes.h"
+#include "passes/Roles/RolePlacement.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Tensor/Transforms/Transforms.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/TilingInterface.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+using namespace mlir;
+
+namespace lockstep {
+#define GEN_PASS_DEF_SHARDUPDATESPASS
+#include "passes/Passes.h.inc"
+
+namespace {
+
+struct ShardUpdates : impl::ShardUpdatesPassBase<ShardUpdates> {
+  /// Every round moves all cuts by one operation, and makes new ones of its
+  /// operands. What nobody needs any more goes after each, so that it is known
+  /// who else needs a sum when nothing is left to move but cuts of sums.
+  void runOnOperation() override {
+    IRRewriter rewriter(&getContext());
+    for (;;) {
+      SmallVector<tensor::ExtractSliceOp> cuts, cutsOfSums;
+      getOperation().walk([&](tensor::ExtractSliceOp slice) {
+        if (slice->hasAttr(replica::kShardOfValue))
+          (slice.getSource().getDefiningOp<collective::WaitOp>() ? cutsOfSums
+                                                                 : cuts)
+              .push_back(slice);
+      });
+      if (cuts.empty() && cutsOfSums.empty())
+        return;
+      for (tensor::ExtractSliceOp slice : cuts)
+        moveUp(slice);
+      if (cuts.empty())
+        exchangeRows(cutsOfSums);
+      (void)runRegionDCE(rewriter, getOperation()->getRegions());
+    }
+  }
+
+private:
+  void moveUp(tensor::ExtractSliceOp slice) {
+    slice->removeAttr(replica::kShardOfValue);
+    Operation *source = slice.getSource().getDefiningOp();
+    if (!source || !slice.hasUnitStride() || !slice.getType().hasStaticShape())
+      return;
+    if (auto concat = dyn_cast<tensor::ConcatOp>(source))
+      return takePiece(slice, concat);
+    if (isa<tensor::EmptyOp>(source)) {
+      OpBuilder builder(slice);
+      slice.replaceAllUsesWith(
+          tensor::EmptyOp::create(builder, slice.getLoc(),
+                                  slice.getType().getShape(),
+                                  slice.getType().getElementType())
+              .getResult());
+      return;
+    }
+    DenseElementsAttr constant;
+    if (matchPattern(source, m_Constant(&constant)) && constant.isSplat()) {
+      OpBuilder builder(slice);
+      slice.replaceAllUsesWith(
+          arith::ConstantOp::create(builder, slice.getLoc(),
+                                    constant.resizeSplat(slice.getType()))
+              .getResult());
+      return;
+    }
+    // Gradients are computed as a whole, by products and reductions.
+    if (auto linalgOp = dyn_cast<linalg::LinalgOp>(source);
+        linalgOp && linalgOp.getNumLoops() == linalgOp.getNumParallelLoops())
+      computeRows(slice);
+  }
+
+  /// Rows that are one of the pieces are that piece.
+  void takePiece(tensor::ExtractSliceOp slice, tensor::ConcatOp concat) {
+    int64_t first = 0, wanted = slice.getStaticOffset(concat.getDim());
+    for (Value piece : concat.getInputs()) {
+      if (first == wanted && piece.getType() == slice.getType())
+        return slice.replaceAllUsesWith(piece);
+      first +=
+          cast<RankedTensorType>(piece.getType()).getDimSize(concat.getDim());
+    }
+  }
+
+  /// Rows of a sum are the sum of the rows. Who needs all of it anyway
+  /// exchanges all of it, once.
+  void exchangeRows(ArrayRef<tensor::ExtractSliceOp> slices) {
+    llvm::MapVector<collective::WaitOp, SmallVector<tensor::ExtractSliceOp>>
+        exchanges;
+    for (tensor::ExtractSliceOp slice : slices)
+      exchanges[slice.getSource().getDefiningOp<collective::WaitOp>()]
+          .push_back(slice);
+    for (auto &[wait, cuts] : exchanges) {
+      for (tensor::ExtractSliceOp cut : cuts)
+        cut->removeAttr(replica::kShardOfValue);
+      collective::StartOp start = wait.getStart();
+      if (start.getKind() != collective::Kind::AllReduce ||
+          start.getInputs().size() != 1 ||
+          llvm::range_size(wait->getUsers()) != cuts.size())
+        continue;
+      // Rows that several updates need are exchanged once.
+      llvm::MapVector<std::pair<ArrayRef<int64_t>, ArrayRef<int64_t>>, Value>
+          exchanged;
+      for (tensor::ExtractSliceOp cut : cuts) {
+        Value &rows = exchanged[{cut.getStaticOffsets(), cut.getStaticSizes()}];
+        if (!rows)
+          rows = exchange(cut, start, wait);
+        cut.replaceAllUsesWith(rows);
+      }
+      for (tensor::ExtractSliceOp cut : cuts)
+        cut.erase();
+      wait.erase();
+      start.erase();
+    }
+  }
+
+  Value exchange(tensor::ExtractSliceOp cut, collective::StartOp start,
+                 collective::WaitOp wait) {
+    OpBuilder builder(start);
+    Value input = tensor::ExtractSliceOp::create(
+        builder, cut.getLoc(), start.getInputs().front(), cut.getMixedOffsets(),
+        cut.getMixedSizes(), cut.getMixedStrides());
+    collective::StartOp own =
+        createWithOperand(builder, start, input, cut.getType());
+    builder.setInsertionPoint(wait);
+    return collective::WaitOp::create(builder, wait.getLoc(), cut.getType(),
+                                      own, input)
+        .getResult(0);
+  }
+
+  /// Computes only the rows that are wanted, from the rows of the operands that
+  /// they need.
+  void computeRows(tensor::ExtractSliceOp slice) {
+    OpBuilder builder(slice);
+    FailureOr<TilingResult> rows = tensor::replaceExtractSliceWithTiledProducer(
+        builder, slice, cast<OpResult>(slice.getSource()));
+    if (failed(rows))
+      return;
+    slice.replaceAllUsesWith(rows->tiledValues.front());
+    for (Operation *generated : rows->generatedSlices)
+      if (isa<tensor::ExtractSliceOp>(generated))
+        generated->setAttr(replica::kShardOfValue, builder.getUnitAttr());
+  }
+};
+
+} // namespace
+} // namespace lockstep

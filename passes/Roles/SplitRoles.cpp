@@ -1,0 +1,501 @@
+//===- SplitRoles.cpp - One step becomes a part for each role -------------===//
+//
+// Projects a step, which all roles execute together, to what each of them
+// executes: the way from a choreography to its endpoints. Every part keeps the
+// order of the whole, and both ends of an exchange stand at the same place of
+// it, so parts cannot block each other.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Roles/RoleDecisions.h"
+#include "passes/Roles/RolePlacement.h"
+#include "passes/Roles/Roles.h"
+
+#include "dialect/Device/DeviceDialect.h"
+#include "passes/Analysis/SizeBounds.h"
+#include "passes/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+
+namespace lockstep {
+#define GEN_PASS_DEF_SPLITROLESPASS
+#include "passes/Passes.h.inc"
+
+namespace {
+
+/// Writes the part of one role.
+class PartBuilder {
+public:
+  PartBuilder(func::FuncOp step, const RolePlacement &placement, Roles &roles,
+              Channels &channels, Role role, SymbolTableCollection &symbols)
+      : step(step), placement(placement), roles(roles), channels(channels),
+        role(role), symbols(symbols), builder(step) {
+    for (unsigned i = 0; i < step.getNumResults(); ++i)
+      assigned.insert(
+          step.getResultAttrOfType<device::BindingAttr>(i, "device.binding"));
+  }
+
+  func::FuncOp run() {
+    builder.setInsertionPoint(step);
+    SmallVector<unsigned> arguments = getArguments(), results = getResults();
+    auto types = [](auto range, ArrayRef<unsigned> kept) {
+      return llvm::map_to_vector(kept,
+                                 [&](unsigned i) { return Type(range[i]); });
+    };
+    auto type =
+        builder.getFunctionType(types(step.getArgumentTypes(), arguments),
+                                types(step.getResultTypes(), results));
+    std::string name = step.getSymName().str();
+    if (role != kReplicas)
+      name += ("." + roles.get(role).getSymName()).str();
+    auto part = func::FuncOp::create(builder, step.getLoc(), name, type);
+    part->setAttr(device::kRole, FlatSymbolRefAttr::get(roles.get(role)));
+    if (role != kReplicas)
+      part->setAttr(device::kStep, step.getSymNameAttr());
+    part.setArgAttrsAttr(pick(step.getArgAttrsAttr(), arguments));
+    part.setResAttrsAttr(pick(step.getResAttrsAttr(), results));
+
+    Block *body = part.addEntryBlock();
+    for (auto [to, from] : llvm::enumerate(arguments))
+      mapping.map(step.getArgument(from), body->getArgument(to));
+    builder.setInsertionPointToStart(body);
+    Block &whole = step.getBody().front();
+    buildBlock(whole);
+    auto returned = llvm::map_to_vector(results, [&](unsigned i) {
+      return mapping.lookup(whole.getTerminator()->getOperand(i));
+    });
+    func::ReturnOp::create(builder, whole.getTerminator()->getLoc(), returned);
+    return part;
+  }
+
+private:
+  /// The elements of `attributes`, if there are any, at the positions `kept`.
+  ArrayAttr pick(ArrayAttr attributes, ArrayRef<unsigned> kept) {
+    if (!attributes)
+      return {};
+    return builder.getArrayAttr(
+        llvm::map_to_vector(kept, [&](unsigned i) { return attributes[i]; }));
+  }
+
+  /// What the host gives to replicas is theirs whether they need it or not.
+  SmallVector<unsigned> getArguments() {
+    SmallVector<unsigned> kept;
+    for (BlockArgument argument : step.getArguments()) {
+      auto binding = step.getArgAttrOfType<device::BindingAttr>(
+          argument.getArgNumber(), "device.binding");
+      bool isVariable = binding.getKind() == device::BindingKind::Variable;
+      // A variable that is assigned without being read has a place too.
+      if (isOwn(argument) ||
+          (isVariable ? isOfRole(binding) && isAssigned(binding)
+                      : role == kReplicas))
+        kept.push_back(argument.getArgNumber());
+    }
+    return kept;
+  }
+
+  SmallVector<unsigned> getResults() {
+    SmallVector<unsigned> kept;
+    for (unsigned i = 0; i < step.getNumResults(); ++i) {
+      if (isOfRole(step.getResultAttrOfType<device::BindingAttr>(
+              i, "device.binding")))
+        kept.push_back(i);
+    }
+    return kept;
+  }
+
+  bool isAssigned(device::BindingAttr variable) {
+    return assigned.contains(variable);
+  }
+
+  /// Whether the role has the variable that is bound; what is no variable is of
+  /// the replicas.
+  bool isOfRole(device::BindingAttr binding) {
+    auto variable = binding.getKind() == device::BindingKind::Variable
+                        ? symbols.lookupNearestSymbolFrom(
+                              step, builder.getStringAttr(binding.getName()))
+                        : nullptr;
+    device::RoleOp owner = variable ? device::getRole(variable) : nullptr;
+    return (owner ? owner : roles.get(kReplicas)) == roles.get(role);
+  }
+
+  /// Whether the role computes or carries the value, instead of being given it.
+  bool isOwn(Value value) const {
+    return placement.has(role, value) &&
+           placement.getHome(value).value_or(role) == role;
+  }
+
+  void buildBlock(Block &block) {
+    transfer(block.getArguments());
+    for (Operation &op : block.without_terminator()) {
+      buildOperation(op);
+      transfer(op.getResults());
+    }
+  }
+
+  void buildOperation(Operation &op) {
+    if (!placement.executes(role, &op))
+      return;
+    if (auto wait = dyn_cast<collective::WaitOp>(op)) {
+      buildWait(wait);
+    } else if (auto start = dyn_cast<collective::StartOp>(op)) {
+      buildStart(start);
+    } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      buildFor(loop);
+    } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      buildIf(branch);
+    } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+      buildWhile(loop);
+    } else {
+      cloneOperation(op);
+    }
+  }
+
+  /// Numbers of a tensor that this role has given are taken from what was
+  /// given: others decide by that.
+  void cloneOperation(Operation &op) {
+    bool makesNumbers =
+        llvm::none_of(op.getResultTypes(), llvm::IsaPred<TensorType>);
+    SmallVector<std::pair<Value, Value>> replaced;
+    if (makesNumbers)
+      for (Value operand : getNeededValues(&op))
+        if (Value asGiven = given.lookup(operand)) {
+          replaced.emplace_back(operand, mapping.lookup(operand));
+          mapping.map(operand, asGiven);
+        }
+    builder.clone(op, mapping);
+    for (auto [operand, own] : replaced)
+      mapping.map(operand, own);
+  }
+
+  //===--- Exchanges ------------------------------------------------------===//
+
+  collective::StartOp createStart(Location loc, collective::Kind kind,
+                                  collective::Reduction reduction,
+                                  FlatSymbolRefAttr group, int64_t root,
+                                  int64_t channel, ValueRange inputs,
+                                  TypeRange results, ValueRange sizes) {
+    return collective::StartOp::create(
+        builder, loc,
+        collective::PendingType::get(builder.getContext(),
+                                     llvm::to_vector(results)),
+        kind, reduction, group.getValue(), builder.getI64IntegerAttr(channel),
+        inputs, sizes,
+        /*axis=*/IntegerAttr(),
+        /*bytes_per_pack=*/0, /*bounds=*/DenseI64ArrayAttr(),
+        builder.getI64IntegerAttr(root));
+  }
+
+  /// This role's part of an exchange with a server: it gives, or it gets.
+  collective::StartOp createPart(const Exchange &exchange,
+                                 collective::StartOp start) {
+    SmallVector<Value> inputs, sizes;
+    ArrayRef<Type> results;
+    if (exchange.gives(role)) {
+      inputs = lookup(start.getInputs());
+    } else {
+      sizes = lookup(start.getSizes());
+      results = start.getPending().getType().getResults();
+    }
+    auto part = createStart(start.getLoc(), exchange.kind, start.getReduction(),
+                            roles.getGroupWithReplicas(exchange.server),
+                            roles.getRank(exchange.server), channels.of(start),
+                            inputs, results, sizes);
+    part.setAxisAttr(start.getAxisAttr());
+    part.setBytesPerPackAttr(start.getBytesPerPackAttr());
+    if (!exchange.gives(role))
+      part.setBoundsAttr(start.getBoundsAttr());
+    return part;
+  }
+
+  void buildStart(collective::StartOp start) {
+    if (std::optional<Exchange> exchange = placement.getExchange(start))
+      mapping.map(start.getPending(),
+                  createPart(*exchange, start).getPending());
+    else
+      builder.clone(*start, mapping);
+  }
+
+  void buildWait(collective::WaitOp wait) {
+    std::optional<Exchange> exchange = placement.getExchange(wait.getStart());
+    if (!exchange) {
+      builder.clone(*wait, mapping);
+    } else if (exchange->gives(role)) {
+      collective::WaitOp::create(builder, wait.getLoc(), TypeRange(),
+                                 mapping.lookup(wait.getPending()),
+                                 lookup(wait.getInputs()));
+    } else {
+      auto own = collective::WaitOp::create(
+          builder, wait.getLoc(), wait.getResultTypes(),
+          mapping.lookup(wait.getPending()), ValueRange());
+      mapping.map(wait.getResults(), own.getResults());
+    }
+  }
+
+  /// Gives values that others need, or takes those that others give.
+  void transfer(ValueRange values) {
+    for (Value value : values)
+      for (Role to : placement.getTransfers(value)) {
+        Role from = *placement.getHome(value);
+        if (role != from && role != to)
+          continue;
+        // How large it is, if that varies, is given before.
+        SmallVector<Value> sizes;
+        SmallVector<int64_t> bounds;
+        auto type = cast<RankedTensorType>(value.getType());
+        for (int64_t dimension = 0; dimension < type.getRank(); ++dimension)
+          if (type.isDynamicDim(dimension)) {
+            sizes.push_back(transferSize(value, dimension, from, to));
+            bounds.push_back(*findSizeBound(value, dimension,
+                                            roles.get(kReplicas).getRanks()));
+          }
+        Value own = role != from            ? Value()
+                    : given.contains(value) ? given.lookup(value)
+                                            : mapping.lookup(value);
+        bool keepsGiven = role == from && isDecidedByAtServer(value) &&
+                          !given.contains(value);
+        Value result =
+            giveOrGet(value.getLoc(), type, own, from, to,
+                      channels.of(value, to), sizes, bounds, keepsGiven);
+        if (role == to)
+          mapping.map(value, result);
+        else if (keepsGiven)
+          given[value] = result;
+      }
+  }
+
+  /// Whether a server takes numbers of a value that it gives, by which it may
+  /// decide where to go. The memory of its variables is not only its own: when
+  /// it has waited, another worker may have changed them.
+  bool isDecidedByAtServer(Value value) const {
+    return role != kReplicas &&
+           llvm::any_of(value.getUsers(), [](Operation *user) {
+             return user->getNumResults() > 0 &&
+                    llvm::none_of(user->getResultTypes(),
+                                  llvm::IsaPred<TensorType>);
+           });
+  }
+
+  /// The size of a dimension, an index, at both ends.
+  Value transferSize(Value value, int64_t dimension, Role from, Role to) {
+    Location loc = value.getLoc();
+    auto type = RankedTensorType::get({}, builder.getI64Type());
+    Value size, own;
+    if (role == from) {
+      size =
+          tensor::DimOp::create(builder, loc, mapping.lookup(value), dimension);
+      own = tensor::FromElementsOp::create(
+          builder, loc, type,
+          arith::IndexCastOp::create(builder, loc, builder.getI64Type(), size)
+              .getResult());
+    }
+    Value given = giveOrGet(loc, type, own, from, to,
+                            channels.of(value, to, dimension), {}, {});
+    if (role == from)
+      return size;
+    return arith::IndexCastOp::create(
+        builder, loc, builder.getIndexType(),
+        tensor::ExtractOp::create(builder, loc, given, ValueRange()));
+  }
+
+  /// One end of a transfer: gives `own`, or gets a value of type `type`, which
+  /// it returns. Who gives gets it too if it `keepsGiven`, in memory of its
+  /// own.
+  Value giveOrGet(Location loc, RankedTensorType type, Value own, Role from,
+                  Role to, int64_t channel, ValueRange sizes,
+                  ArrayRef<int64_t> bounds, bool keepsGiven = false) {
+    FlatSymbolRefAttr group = to == kReplicas ? roles.getGroupWithReplicas(from)
+                                              : roles.getPair(from, to);
+    SmallVector<Value, 1> inputs;
+    SmallVector<Type, 1> results;
+    if (own)
+      inputs.push_back(own);
+    if (!own || keepsGiven)
+      results.push_back(type);
+    auto start = createStart(loc, collective::Kind::Broadcast,
+                             collective::Reduction::None, group,
+                             roles.getRank(from), channel, inputs, results,
+                             results.empty() ? ValueRange() : sizes);
+    if (!results.empty() && !bounds.empty())
+      start.setBounds(bounds);
+    auto wait =
+        collective::WaitOp::create(builder, loc, results, start, inputs);
+    return results.empty() ? Value() : wait.getResult(0);
+  }
+
+  //===--- Control flow: with the values that the role carries ------------===//
+
+  template <typename RangeT> SmallVector<unsigned> getOwn(RangeT values) {
+    SmallVector<unsigned> kept;
+    for (auto [index, value] : llvm::enumerate(values))
+      if (isOwn(value))
+        kept.push_back(index);
+    return kept;
+  }
+
+  SmallVector<Value> lookup(ValueRange values) {
+    return llvm::map_to_vector(
+        values, [&](Value value) { return mapping.lookup(value); });
+  }
+
+  SmallVector<Value> lookup(ValueRange values, ArrayRef<unsigned> kept) {
+    return llvm::map_to_vector(
+        kept, [&](unsigned i) { return mapping.lookup(values[i]); });
+  }
+
+  void map(ValueRange from, ArrayRef<unsigned> kept, ValueRange to) {
+    for (auto [index, value] : llvm::zip_equal(kept, to))
+      mapping.map(from[index], value);
+  }
+
+  void buildFor(scf::ForOp loop) {
+    SmallVector<unsigned> kept = getOwn(loop.getRegionIterArgs());
+    auto own = scf::ForOp::create(
+        builder, loop.getLoc(), mapping.lookup(loop.getLowerBound()),
+        mapping.lookup(loop.getUpperBound()), mapping.lookup(loop.getStep()),
+        lookup(loop.getInitArgs(), kept));
+    mapping.map(loop.getInductionVar(), own.getInductionVar());
+    map(loop.getRegionIterArgs(), kept, own.getRegionIterArgs());
+    map(loop.getResults(), kept, own.getResults());
+    OpBuilder::InsertionGuard guard(builder);
+    // Without carried values, the body has a terminator already.
+    if (!own.getBody()->empty())
+      own.getBody()->getTerminator()->erase();
+    builder.setInsertionPointToStart(own.getBody());
+    buildBlock(*loop.getBody());
+    scf::YieldOp::create(builder, loop.getLoc(),
+                         lookup(loop.getYieldedValues(), kept));
+  }
+
+  void buildIf(scf::IfOp branch) {
+    SmallVector<unsigned> kept = getOwn(branch.getResults());
+    auto types = llvm::map_to_vector(
+        kept, [&](unsigned i) { return branch.getResultTypes()[i]; });
+    auto own = scf::IfOp::create(builder, branch.getLoc(), types,
+                                 mapping.lookup(branch.getCondition()),
+                                 /*addThenBlock=*/false,
+                                 /*addElseBlock=*/false);
+    map(branch.getResults(), kept, own.getResults());
+    OpBuilder::InsertionGuard guard(builder);
+    for (auto [from, to] :
+         llvm::zip_equal(branch->getRegions(), own->getRegions())) {
+      if (from.empty())
+        continue;
+      builder.createBlock(&to);
+      buildBlock(from.front());
+      scf::YieldOp::create(
+          builder, branch.getLoc(),
+          lookup(from.front().getTerminator()->getOperands(), kept));
+    }
+  }
+
+  void buildWhile(scf::WhileOp loop) {
+    SmallVector<unsigned> carried = getOwn(loop.getBeforeArguments()),
+                          forwarded;
+    for (unsigned i = 0; i < loop.getNumResults(); ++i)
+      if (isOwn(loop.getResult(i)) || isOwn(loop.getAfterArguments()[i]))
+        forwarded.push_back(i);
+    auto types = llvm::map_to_vector(
+        forwarded, [&](unsigned i) { return loop.getResultTypes()[i]; });
+    auto own = scf::WhileOp::create(builder, loop.getLoc(), types,
+                                    lookup(loop.getInits(), carried));
+    map(loop.getResults(), forwarded, own.getResults());
+    OpBuilder::InsertionGuard guard(builder);
+    auto locations = [&](size_t count) {
+      return SmallVector<Location>(count, loop.getLoc());
+    };
+    auto carriedTypes = llvm::map_to_vector(carried, [&](unsigned i) {
+      return loop.getBeforeArguments()[i].getType();
+    });
+    Block *before = builder.createBlock(&own.getBefore(), {}, carriedTypes,
+                                        locations(carried.size()));
+    map(loop.getBeforeArguments(), carried, before->getArguments());
+    buildBlock(*loop.getBeforeBody());
+    scf::ConditionOp::create(
+        builder, loop.getLoc(),
+        mapping.lookup(loop.getConditionOp().getCondition()),
+        lookup(loop.getConditionOp().getArgs(), forwarded));
+    Block *after = builder.createBlock(&own.getAfter(), {}, types,
+                                       locations(forwarded.size()));
+    map(loop.getAfterArguments(), forwarded, after->getArguments());
+    buildBlock(*loop.getAfterBody());
+    scf::YieldOp::create(builder, loop.getLoc(),
+                         lookup(loop.getYieldOp()->getOperands(), carried));
+  }
+
+  func::FuncOp step;
+  const RolePlacement &placement;
+  Roles &roles;
+  Channels &channels;
+  Role role;
+  /// Finds the variables.
+  SymbolTableCollection &symbols;
+  /// What the results of the step are bound to.
+  llvm::DenseSet<Attribute> assigned;
+  OpBuilder builder;
+  IRMapping mapping;
+  /// Values that this role has given, as they were then.
+  llvm::DenseMap<Value, Value> given;
+};
+
+/// Makes an exchange of each operand, so that each can go its own way.
+void unbundle(collective::StartOp start) {
+  if (start.getInputs().size() == 1 ||
+      start.getKind() != collective::Kind::AllReduce)
+    return;
+  auto wait = cast<collective::WaitOp>(*start->user_begin());
+  OpBuilder builder(start);
+  SmallVector<collective::StartOp> starts;
+  for (auto [input, type] :
+       llvm::zip_equal(start.getInputs(), wait.getResultTypes()))
+    starts.push_back(createWithOperand(builder, start, input, type));
+  builder.setInsertionPoint(wait);
+  for (auto [single, result] : llvm::zip_equal(starts, wait.getResults()))
+    result.replaceAllUsesWith(
+        collective::WaitOp::create(builder, wait.getLoc(), result.getType(),
+                                   single, single.getInputs())
+            .getResult(0));
+  wait.erase();
+  start.erase();
+}
+
+struct SplitRoles : impl::SplitRolesPassBase<SplitRoles> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    Roles roles(module);
+    if (roles.size() < 2)
+      return;
+    SmallVector<collective::StartOp> starts;
+    module.walk([&](collective::StartOp start) { starts.push_back(start); });
+    for (collective::StartOp start : starts)
+      unbundle(start);
+    for (auto step : module.getOps<func::FuncOp>())
+      wrapNumbers(step);
+    UniformityAnalysis uniformity(module);
+    for (auto step :
+         llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
+      FailureOr<RolePlacement> placement = RolePlacement::compute(
+          step, uniformity, roles.size(), roles.get(kReplicas).getRanks());
+      if (failed(placement))
+        return signalPassFailure();
+      Channels channels;
+      SmallVector<func::FuncOp> parts;
+      for (Role role = kReplicas; role < roles.size(); ++role)
+        if (role == kReplicas || placement->takesPart(role))
+          parts.push_back(PartBuilder(step, *placement, roles, channels, role,
+                                      uniformity.getSymbols())
+                              .run());
+      for (func::FuncOp part : parts)
+        part->setAttr(device::kSharedChannels,
+                      Builder(step).getI64IntegerAttr(channels.size()));
+      step.erase();
+    }
+  }
+};
+
+} // namespace
+} // namespace lockstep
