@@ -8,7 +8,7 @@
 #include "runtime/checkpoint/Aggregation.h"
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/checkpoint/Variables.h"
-#include "tools/lockstep-run/Elements.h"
+#include "runtime/training/ElementText.h"
 
 #include "mlir/IR/TypeUtilities.h"
 
@@ -139,7 +139,7 @@ static Expected<Value> parse(const Argument &argument,
     return invalidArgument(fmt::format("expected a scalar of rank 0, found {}",
                                        typeName(argument.type)));
   Expected<std::vector<std::byte>> bytes =
-      run::parseElement(argument.type.element, text);
+      training::parseElement(argument.type.element, text);
   if (!bytes)
     return bytes.status();
   return fromBytes(argument.element, {}, *bytes);

@@ -15,7 +15,7 @@
 #include "dialect/Device/DeviceDialect.h"
 #include "dialect/Interfaces/PlainValues.h"
 #include "runtime/data/Dataset.h"
-#include "tools/lockstep-run/HandInputs.h"
+#include "runtime/training/HandInputs.h"
 
 #include <fmt/format.h>
 
@@ -54,8 +54,8 @@ static std::string describeType(const Argument &argument) {
 static Expected<std::vector<Value>>
 read(const Dataset &data, const Argument &argument, int64_t replica) {
   auto array =
-      run::readArray(data, argument.name, static_cast<unsigned>(replica),
-                     argument.kind == Argument::Iterated);
+      training::readArray(data, argument.name, static_cast<unsigned>(replica),
+                          argument.kind == Argument::Iterated);
   if (!array)
     return array.status();
   const TensorInfo &found = array->type;
@@ -75,8 +75,8 @@ read(const Dataset &data, const Argument &argument, int64_t replica) {
 static void print(const char *what, const std::string &name, int64_t replica,
                   TensorInfo type, const Element &element, const Value &value) {
   type.shape.assign(value.shape().begin(), value.shape().end());
-  run::printTensor(what, name, static_cast<unsigned>(replica), type,
-                   toBytes(element, value));
+  training::printTensor(what, name, static_cast<unsigned>(replica), type,
+                        toBytes(element, value));
 }
 
 /// What each replica gets of `arguments`, and, of a program with an iterator,
@@ -215,8 +215,8 @@ Status runOnce(Interpreter &interpreter, const Options &options) {
   for (auto output : function->getParentOfType<mlir::ModuleOp>()
                          .getOps<device::ConstantOutputOp>())
     if (output.getProgram() == function.getName())
-      run::printConstant(output.getName().str(),
-                         plainValueToJson(output.getValue()));
+      training::printConstant(output.getName().str(),
+                              plainValueToJson(output.getValue()));
   for (auto &[name, variable] : interpreter.variables())
     for (int64_t replica = 0; replica < interpreter.replicas(); ++replica) {
       Expected<TensorInfo> type =

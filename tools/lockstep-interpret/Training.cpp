@@ -8,8 +8,8 @@
 #include "tools/lockstep-interpret/Arguments.h"
 
 #include "runtime/data/Batches.h"
-#include "tools/lockstep-run/Elements.h"
-#include "tools/lockstep-run/MetricsFile.h"
+#include "runtime/training/ElementText.h"
+#include "runtime/training/MetricsFile.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -57,7 +57,7 @@ private:
   std::vector<Place> places;
   /// Null if the step takes no data.
   std::unique_ptr<Batches> batches;
-  run::MetricsFile metrics;
+  training::MetricsFile metrics;
 };
 
 Status Training::prepare() {
@@ -207,7 +207,7 @@ void Training::appendMetrics(
       TensorInfo type = output.type;
       const Value &value = results[replica][index];
       type.shape.assign(value.shape().begin(), value.shape().end());
-      run::appendJson(out, type, toBytes(output.element, value));
+      training::appendJson(out, type, toBytes(output.element, value));
     }
     if (varies)
       out += ']';

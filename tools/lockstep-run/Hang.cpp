@@ -4,6 +4,7 @@
 
 #include "runtime/checkpoint/AtomicFile.h"
 #include "runtime/support/Threads.h"
+#include "runtime/training/Messages.h"
 #include "tools/lockstep-run/Options.h"
 
 #include <fmt/format.h>
@@ -14,7 +15,7 @@
 #include <thread>
 #include <unistd.h>
 
-namespace lockstep::run {
+namespace lockstep::training {
 
 namespace {
 
@@ -76,4 +77,4 @@ void HangHandler::runReturned() {
     pause();
 }
 
-} // namespace lockstep::run
+} // namespace lockstep::training

@@ -9,7 +9,7 @@
 #include <functional>
 #include <string>
 
-namespace lockstep::run {
+namespace lockstep::training {
 
 /// Reports a missed deadline, and sees to it that the process ends. The run
 /// that was given up normally returns with an error, and the main thread
@@ -49,6 +49,6 @@ private:
   std::atomic<bool> decided = false;
 };
 
-} // namespace lockstep::run
+} // namespace lockstep::training
 
 #endif // LOCKSTEP_TOOLS_LOCKSTEP_RUN_HANG_H

@@ -2,6 +2,7 @@
 
 #include "tools/lockstep-run/Options.h"
 
+#include "runtime/training/Messages.h"
 #include "tools/support/Numbers.h"
 
 #include <CLI/CLI.hpp>
@@ -10,15 +11,7 @@
 #include <cmath>
 #include <cstdio>
 
-namespace lockstep::run {
-
-void printError(const std::string &message) {
-  fmt::print(stderr, "lockstep-run: error: {}\n", message);
-}
-
-void printNote(const std::string &message) {
-  fmt::print(stderr, "lockstep-run: {}\n", message);
-}
+namespace lockstep::training {
 
 namespace {
 
@@ -249,4 +242,4 @@ std::variant<Options, int> parseOptions(int argc, const char *const *argv) {
   return options;
 }
 
-} // namespace lockstep::run
+} // namespace lockstep::training

@@ -1,14 +1,16 @@
 //===- main.cpp - lockstep-run: trains a compiled step --------------------===//
 
 #include "runtime/artifact/Artifact.h"
+
 #include "runtime/checkpoint/AtomicFile.h"
 #include "runtime/executor/Cluster.h"
 #include "runtime/executor/Coordinator.h"
-#include "tools/lockstep-run/HandInputs.h"
+#include "runtime/training/HandInputs.h"
+#include "runtime/training/Messages.h"
+#include "runtime/training/Signals.h"
+#include "runtime/training/Training.h"
 #include "tools/lockstep-run/Hang.h"
 #include "tools/lockstep-run/Options.h"
-#include "tools/lockstep-run/Signals.h"
-#include "tools/lockstep-run/Training.h"
 #include "tools/support/Compile.h"
 #include "tools/support/OutOfMemory.h"
 
@@ -20,7 +22,7 @@
 #include <set>
 #include <unistd.h>
 
-using namespace lockstep::run;
+using namespace lockstep::training;
 using namespace lockstep::runtime;
 
 namespace {

@@ -1,0 +1,55 @@
+//===- DataSource.h - what replicas train on --------------------*- C++ -*-===//
+
+#ifndef LOCKSTEP_RUNTIME_TRAINING_DATASOURCE_H
+#define LOCKSTEP_RUNTIME_TRAINING_DATASOURCE_H
+
+#include "runtime/data/Batches.h"
+#include "runtime/data/EpochBatches.h"
+#include "runtime/executor/Cluster.h"
+
+#include <memory>
+
+namespace lockstep::training {
+
+/// Where a run is in the data, and ends in it.
+struct DataPlace {
+  uint64_t epoch = 0;
+  runtime::DataCursor next;
+  bool endsEpoch = false;
+};
+
+/// Says which arrays of `data` no input has the name of: nothing reads them.
+void noteUnusedArrays(const runtime::Dataset &data,
+                      const runtime::BatchLayout &layout);
+
+/// The batches of a step that takes one, or of a program that goes through an
+/// epoch of them in each run; or no data at all.
+class DataSource {
+public:
+  DataSource() = default;
+  /// Errors: those of `Batches::create`.
+  static runtime::Expected<DataSource>
+  create(const runtime::BatchLayout &layout,
+         const runtime::BatchOptions &options, bool wholeEpochs);
+
+  bool isEmpty() const { return !batches && !epochs; }
+  bool hasWholeEpochs() const { return epochs != nullptr; }
+  /// Gives all replicas their data of the next run.
+  runtime::Expected<DataPlace> bindNext(runtime::Cluster &cluster,
+                                        runtime::ProgramId program);
+  /// Where a run at `cursor` would be, without taking its data.
+  DataPlace placeAt(const runtime::DataCursor &cursor) const;
+
+  uint64_t globalBatch() const;
+  uint64_t batchesFrom(uint64_t position) const;
+  uint64_t droppedExamples() const;
+
+private:
+  /// At most one of them.
+  std::unique_ptr<runtime::Batches> batches;
+  std::unique_ptr<runtime::EpochBatches> epochs;
+};
+
+} // namespace lockstep::training
+
+#endif // LOCKSTEP_RUNTIME_TRAINING_DATASOURCE_H

@@ -1,0 +1,49 @@
+//===- FileWatch.cpp - says when files take long --------------------------===//
+
+#include "runtime/training/FileWatch.h"
+
+#include "runtime/training/Messages.h"
+#include <fmt/format.h>
+
+#include <chrono>
+#include <utility>
+
+namespace lockstep::training {
+
+using runtime::Clock;
+using runtime::Watchdog;
+
+FileWatch::FileWatch(Clock::Duration deadline, Clock &clock)
+    : watchdog(
+          clock, deadline,
+          [this] {
+            std::lock_guard<std::mutex> lock(mutex);
+            if (active.empty())
+              return Watchdog::Sample{};
+            // Nothing is known of its progress, and it is never given up: it
+            // counts as one who waits while others go on.
+            uint64_t number = active.begin()->first;
+            return Watchdog::Sample{number, ++samples, number};
+          },
+          [](uint64_t) { return false; },
+          [this](uint64_t number, Clock::Duration duration) {
+            std::lock_guard<std::mutex> lock(mutex);
+            if (auto found = active.find(number); found != active.end())
+              printNote(fmt::format(
+                  "{} has taken {} s so far and goes on; a signal ends the run",
+                  found->second,
+                  std::chrono::duration<double>(duration).count()));
+          }) {}
+
+FileWatch::Scope::Scope(FileWatch &watch, std::string what) : watch(watch) {
+  std::lock_guard<std::mutex> lock(watch.mutex);
+  number = ++watch.lastNumber;
+  watch.active.emplace(number, std::move(what));
+}
+
+FileWatch::Scope::~Scope() {
+  std::lock_guard<std::mutex> lock(watch.mutex);
+  watch.active.erase(number);
+}
+
+} // namespace lockstep::training

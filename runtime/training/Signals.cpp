@@ -1,0 +1,241 @@
+//===- Signals.cpp - asked to stop ----------------------------------------===//
+
+#include "runtime/training/Signals.h"
+
+#include "runtime/support/RunningTime.h"
+#include "runtime/support/Threads.h"
+#include "runtime/training/Messages.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <ctime>
+#include <fcntl.h>
+#include <limits>
+#include <poll.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace lockstep::training {
+
+static int64_t monotonicMilliseconds() {
+  timespec now = {};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t(now.tv_sec) * 1000 + now.tv_nsec / 1'000'000;
+}
+
+namespace {
+
+std::atomic<int> first = 0;
+/// When the last signal that counted was obeyed, in milliseconds. One that came
+/// with it may be handled much later, if this process does not get a CPU.
+constexpr int64_t notYet = std::numeric_limits<int64_t>::max();
+std::atomic<int64_t> obeyed = notYet;
+/// The next signal that counts ends the process.
+std::atomic<bool> endsProcess = false;
+std::atomic<SignalClock> signalClock = monotonicMilliseconds;
+static_assert(std::atomic<int>::is_always_lock_free &&
+                  std::atomic<int64_t>::is_always_lock_free &&
+                  std::atomic<SignalClock>::is_always_lock_free,
+              "signal handlers need atomics without locks");
+/// Handlers write to one end, the thread reads from the other: 'S' for a
+/// signal, 'O' when the steps are over, 'Q' to quit.
+std::array<int, 2> ends = {-1, -1};
+
+void tell(char what) {
+  // A full pipe has enough of them in it.
+  [[maybe_unused]] ssize_t written = write(ends[1], &what, 1);
+}
+
+sigset_t stopSignals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  return set;
+}
+
+void setHandler(void (*handler)(int));
+void obey() { obeyed = signalClock.load()(); }
+
+void handle(int signal) {
+  int saved = errno, none = 0;
+  int64_t now = signalClock.load()(), last = obeyed;
+  // Before `first` tells others of the signal: they may be done with what it
+  // asks for before this handler is.
+  bool ends = endsProcess;
+  // One wish may come as several signals: a terminal sends one to each process
+  // of a group, and a wrapper passes on what it gets.
+  bool counts = first.compare_exchange_strong(none, signal) ||
+                (last != notYet && now - last >= signalGap.count());
+  if (counts) {
+    obeyed = notYet;
+    if (ends) {
+      setHandler(SIG_DFL);
+      raise(signal);
+    } else {
+      tell('S');
+    }
+  }
+  errno = saved;
+}
+
+void setHandler(void (*handler)(int)) {
+  struct sigaction action = {};
+  action.sa_handler = handler;
+  action.sa_flags = static_cast<int>(SA_RESTART);
+  // One at a time: the handler compares and sets.
+  action.sa_mask = stopSignals();
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+/// What is told next; 0 if nothing is for `milliseconds`, if these are not
+/// negative.
+char listen(int milliseconds) {
+  pollfd descriptor = {ends[0], POLLIN, 0};
+  int ready = 0;
+  do
+    ready = poll(&descriptor, 1, milliseconds);
+  while (ready < 0 && errno == EINTR);
+  char what = 0;
+  if (ready > 0 && read(ends[0], &what, 1) == 1)
+    return what;
+  return 0;
+}
+
+/// What is told within `seconds`, not counting those for which the process is
+/// stopped; 0 if nothing is.
+char listenFor(double seconds) {
+  auto all = std::chrono::duration_cast<runtime::Clock::Duration>(
+      std::chrono::duration<double>(std::min(seconds, 1e9)));
+  runtime::RunningTime time(
+      runtime::Clock::system(),
+      std::min<runtime::Clock::Duration>(all / 8, std::chrono::hours(1)));
+  char told = 0;
+  while (told == 0 && time.now() < all)
+    told = time.spend([](runtime::Clock::Duration slice) {
+      return listen(static_cast<int>(
+          std::chrono::ceil<std::chrono::milliseconds>(slice).count()));
+    });
+  return told;
+}
+
+/// Obeys what comes later, until the end: then nothing is left but to let the
+/// process be ended.
+void listenToTheEnd() {
+  while (listen(-1) != 'Q')
+    obey();
+}
+
+const char *nameOf(int signal) {
+  return signal == SIGINT ? "SIGINT" : "SIGTERM";
+}
+
+} // namespace
+
+SignalsBlocked::SignalsBlocked() {
+  sigset_t set = stopSignals();
+  pthread_sigmask(SIG_BLOCK, &set, &before);
+}
+
+SignalsBlocked::~SignalsBlocked() {
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+StopSignals::StopSignals(
+    double seconds, std::function<void()> givenStop,
+    std::function<void(int, const std::string &)> givenGiveUp)
+    : seconds(seconds), stop(std::move(givenStop)),
+      giveUp(std::move(givenGiveUp)) {
+  if (pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
+    printError("no pipe for signals: SIGINT and SIGTERM end the process "
+               "without saving");
+    return;
+  }
+  blockedHere.emplace();
+  runtime::Expected<std::thread> created =
+      runtime::startThread([this] { main(); });
+  if (!created) {
+    printError(
+        fmt::format("{}: SIGINT and SIGTERM end the process without saving",
+                    created.status().message()));
+    blockedHere.reset();
+    return;
+  }
+  thread = std::move(*created);
+  setHandler(handle);
+}
+
+StopSignals::~StopSignals() {
+  if (!thread.joinable())
+    return;
+  // From now on a signal ends the process as usual, but not one that repeats
+  // the wish that has just been fulfilled.
+  endsProcess = true;
+  tell('Q');
+  thread.join();
+  if (obeyed == notYet)
+    obey();
+  close(ends[0]);
+  close(ends[1]);
+}
+
+void StopSignals::main() {
+  sigset_t set = stopSignals();
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+  char told = listen(-1);
+  // The steps may be over before the handler tells why.
+  if (told == 'O')
+    listenToTheEnd();
+  if (told != 'S')
+    return;
+  obey();
+  const char *name = nameOf(stopSignal());
+  printNote(fmt::format(
+      "{}: stopping after the step at hand; a second signal gives it up",
+      name));
+  stop();
+  char next = listenFor(seconds);
+  if (next == 'O')
+    listenToTheEnd();
+  if (next == 'O' || next == 'Q')
+    return;
+  endsProcess = true;
+  obey();
+  std::string why =
+      next == 'S'
+          ? fmt::format("given up at the second signal, {}", name)
+          : fmt::format(
+                "given up, since the step at hand has not ended {} s after {}",
+                seconds, name);
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    interruption = {runtime::StatusCode::interrupted, why};
+  }
+  giveUp(stopSignal(), why);
+  listenToTheEnd();
+}
+
+void setSignalClock(SignalClock clock) {
+  signalClock = clock ? clock : monotonicMilliseconds;
+}
+
+runtime::Status StopSignals::outcome(runtime::Status ofRun) {
+  std::lock_guard<std::mutex> lock(mutex);
+  return ofRun.ok() || interruption.ok() ? ofRun : interruption;
+}
+
+int stopSignal() { return first.load(std::memory_order_relaxed); }
+
+void stepsAreOver() {
+  if (ends[1] < 0)
+    return;
+  endsProcess = true;
+  tell('O');
+}
+
+} // namespace lockstep::training

@@ -1,0 +1,221 @@
+//===- Training.cpp - a training run --------------------------------------===//
+
+#include "runtime/training/Training.h"
+
+#include "runtime/training/Messages.h"
+#include "runtime/training/Signals.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace lockstep::training {
+
+using namespace runtime;
+using Clock = std::chrono::steady_clock;
+
+bool Training::isFinished() const {
+  return options.steps ? nextStep >= *options.steps
+                       : nextCursor.epoch >= *options.epochs;
+}
+
+Status Training::run() {
+  Time begin = Clock::now();
+  while (!isFinished() && !stopSignal()) {
+    LOCKSTEP_RETURN_IF_ERROR(workers ? scheduleStep() : trainStep());
+    if (epochEnded) {
+      LOCKSTEP_RETURN_IF_ERROR(finishSteps());
+      if (wasCancelled())
+        break;
+      bool evaluates =
+          evaluation && state.cursor.epoch % options.evalEvery == 0;
+      if (evaluates)
+        LOCKSTEP_RETURN_IF_ERROR(evaluate());
+      progress->endEpoch(state.step, state.cursor.epoch, lastShown,
+                         evaluates ? toText(lastEvaluation) : "");
+    }
+    if (options.saveEvery && nextStep % options.saveEvery == 0) {
+      LOCKSTEP_RETURN_IF_ERROR(finishSteps());
+      if (!wasCancelled())
+        LOCKSTEP_RETURN_IF_ERROR(save());
+    }
+  }
+  LOCKSTEP_RETURN_IF_ERROR(finishSteps());
+  if (stopSignal())
+    stepsAreOver();
+  stepTime = Clock::now() - begin - pauses;
+  if (evaluation && !stopSignal() && evaluatedStep != state.step)
+    LOCKSTEP_RETURN_IF_ERROR(evaluate());
+  if (!options.save.empty() && savedStep != state.step)
+    LOCKSTEP_RETURN_IF_ERROR(save());
+  progress->clear();
+  std::lock_guard<std::mutex> lock(savingMutex);
+  return metricsFile.flush();
+}
+
+Status Training::trainStep() {
+  Expected<DataPlace> place = ownData.bindNext(cluster, stepProgram);
+  if (!place)
+    return place.status();
+  epochEnded = place->endsEpoch;
+  LOCKSTEP_RETURN_IF_ERROR(stepScalar.set(cluster, nextStep));
+  LOCKSTEP_RETURN_IF_ERROR(cluster.run(stepProgram));
+  record.place = {nextStep, place->epoch, place->next};
+  record.line.clear();
+  if (metricsFile.isOpen())
+    metrics->appendLine(record.line, cluster, nextStep, place->epoch);
+  record.shown = metrics->shownValue(cluster);
+  ++nextStep;
+  nextCursor = place->next;
+  return endStep(record);
+}
+
+/// Some worker takes the step, at some time before `finishSteps` returns.
+Status Training::scheduleStep() {
+  DataPlace place = workers->data().placeAt(nextCursor);
+  epochEnded = place.endsEpoch;
+  LOCKSTEP_RETURN_IF_ERROR(
+      workers->schedule({nextStep, place.epoch, place.next}));
+  ++nextStep;
+  nextCursor = place.next;
+  return Status::success();
+}
+
+Status Training::endStep(const StepRecord &ended) {
+  if (metricsFile.isOpen()) {
+    metricsFile.lines() += ended.line;
+    LOCKSTEP_RETURN_IF_ERROR(metricsFile.endLine());
+  }
+  state.step = ended.place.step + 1;
+  state.cursor = ended.place.next;
+  lastShown = ended.shown;
+  if (!std::isfinite(lastShown) && !sawNonFinite) {
+    sawNonFinite = true;
+    progress->clear();
+    printNote(fmt::format("step {}: {} is {}", state.step, metrics->shownName(),
+                          lastShown));
+  }
+  progress->step(state.step, ended.place.epoch, lastShown);
+  return Status::success();
+}
+
+Status Training::evaluate() {
+  Time begin = Clock::now();
+  // For the evaluation, `step` is the number of completed steps.
+  LOCKSTEP_RETURN_IF_ERROR(stepScalar.set(cluster, state.step));
+  Expected<std::vector<EvaluatedMetric>> result = evaluation->run();
+  if (!result)
+    return result.status();
+  lastEvaluation = std::move(*result);
+  evaluatedStep = state.step;
+  // A run that is resumed at its end has this line already.
+  if (metricsFile.isOpen() && !metricsFile.hasEvaluation(state.step)) {
+    metricsFile.lines() +=
+        fmt::format("{{\"step\":{},\"epoch\":{},\"evaluate\":{}}}\n",
+                    state.step, state.cursor.epoch, toJson(lastEvaluation));
+    LOCKSTEP_RETURN_IF_ERROR(metricsFile.endLine());
+  }
+  excludePause(begin);
+  return Status::success();
+}
+
+Status Training::save() {
+  std::lock_guard<std::mutex> lock(savingMutex);
+  return saveLocked();
+}
+
+Status Training::saveLocked() {
+  Time begin = Clock::now();
+  // The metrics of the steps in a checkpoint are not written again, so they
+  // must not be lost.
+  LOCKSTEP_RETURN_IF_ERROR(metricsFile.flush());
+  FileWatch::Scope scope(
+      files, fmt::format("writing the checkpoint of step {} to '{}'",
+                         state.step, options.save));
+  Expected<std::string> path = saveCheckpoint(options.save, state, variables);
+  saveFailed = !path.ok();
+  if (saveFailed)
+    return path.status();
+  lastCheckpoint = *path;
+  savedStep = state.step;
+  excludePause(begin);
+  return Status::success();
+}
+
+void Training::excludePause(Time begin) {
+  Clock::duration pause = Clock::now() - begin;
+  pauses += pause;
+  progress->excludePause(pause);
+}
+
+bool Training::variablesAreIntact() const {
+  if (!coordinator)
+    return cluster.variablesIntact();
+  for (unsigned worker = 0; worker < coordinator->workers(); ++worker)
+    if (!coordinator->lane(worker).variablesIntact())
+      return false;
+  return true;
+}
+
+void Training::salvage() {
+  std::unique_lock<std::mutex> lock(savingMutex, std::try_to_lock);
+  if (!lock) {
+    // The thread that is in `run` is stuck in a call of the file system, and
+    // holds what would be needed.
+    printNote("a checkpoint is being written, which does not end: it is left "
+              "unfinished, those before it are whole");
+    return;
+  }
+  progress->clear();
+  if (Status status = metricsFile.flush(); !status.ok())
+    printError(status.message());
+  if (options.save.empty())
+    return;
+  if (!variablesAreIntact()) {
+    printNote(
+        std::string("the step that failed may have updated variables: they are "
+                    "not saved") +
+        (coordinator
+             ? ""
+             : " (with --shadow-variables, the state before it would be)"));
+  } else if (savedStep != state.step && !saveFailed) {
+    if (!coordinator && cluster.variablesRestored()) {
+      printNote("the step that failed has begun to update variables: the state "
+                "before it is saved");
+      // It is elsewhere.
+      variables = variablesOf(cluster);
+    }
+    if (Status status = saveLocked(); !status.ok())
+      printError(status.message());
+  }
+  printNote(lastCheckpoint.empty()
+                ? "there is no checkpoint"
+                : fmt::format("last checkpoint: '{}'", lastCheckpoint));
+}
+
+void Training::printSummary() const {
+  uint64_t steps = state.step - firstStep;
+  double seconds = std::chrono::duration<double>(stepTime).count();
+  std::string text =
+      fmt::format("{} {} step{}", stopSignal() ? "stopped after" : "trained",
+                  steps, steps == 1 ? "" : "s");
+  if (options.epochs)
+    text += fmt::format(" ({} of {} epochs)",
+                        std::min(state.cursor.epoch, *options.epochs),
+                        *options.epochs);
+  if (steps > 0) {
+    text += fmt::format(" in {:.2f} s, {:.0f} steps/s", seconds,
+                        static_cast<double>(steps) / seconds);
+    if (!metrics->shownName().empty())
+      text += fmt::format("; {} of the last step {:.6g}", metrics->shownName(),
+                          lastShown);
+  }
+  fmt::print("{}\n", text);
+  if (!lastEvaluation.empty() && evaluatedStep == state.step)
+    fmt::print("evaluation: {}\n", toText(lastEvaluation));
+  if (!lastCheckpoint.empty())
+    fmt::print("checkpoint: {}\n", lastCheckpoint);
+}
+
+} // namespace lockstep::training

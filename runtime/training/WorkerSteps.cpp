@@ -1,0 +1,80 @@
+//===- WorkerSteps.cpp - steps of workers that go on by themselves --------===//
+
+#include "runtime/training/WorkerSteps.h"
+
+namespace lockstep::training {
+
+using namespace runtime;
+
+WorkerSteps::WorkerSteps(Coordinator &coordinator, ProgramId program,
+                         bool writesLines,
+                         std::function<Status(const StepRecord &)> ended)
+    : coordinator(coordinator), program(program), writesLines(writesLines),
+      ended(std::move(ended)) {
+  for (unsigned worker = 0; worker < coordinator.workers(); ++worker)
+    workers.push_back(
+        std::make_unique<Worker>(coordinator.lane(worker), program));
+}
+
+WorkerSteps::~WorkerSteps() { (void)coordinator.join(); }
+
+Status WorkerSteps::createData(const BatchLayout &layout,
+                               const BatchOptions &options, bool wholeEpochs) {
+  for (unsigned worker = 0; worker < workers.size(); ++worker) {
+    BatchOptions own = options;
+    own.seed = options.seed + worker;
+    Expected<DataSource> created = DataSource::create(layout, own, wholeEpochs);
+    if (!created)
+      return created.status();
+    workers[worker]->data = std::move(*created);
+  }
+  return Status::success();
+}
+
+Status WorkerSteps::schedule(const StepPlace &place) {
+  // Enough to keep everybody busy. What is cancelled ends at once, and so does
+  // what comes after it.
+  if (pending.size() >= size_t(4) * workers.size())
+    LOCKSTEP_RETURN_IF_ERROR(finishOldest());
+  auto record = std::make_shared<StepRecord>(StepRecord{place, {}, 0});
+  Expected<ScheduledFunction> function =
+      coordinator.schedule([this, record](Cluster &lane, unsigned worker) {
+        return take(lane, worker, *record);
+      });
+  if (!function)
+    return function.status();
+  pending.push_back({std::move(*function), std::move(record)});
+  return Status::success();
+}
+
+/// On a thread of the worker's.
+Status WorkerSteps::take(Cluster &lane, unsigned worker, StepRecord &record) {
+  Worker &self = *workers[worker];
+  if (Expected<DataPlace> place = self.data.bindNext(lane, program); !place)
+    return place.status();
+  LOCKSTEP_RETURN_IF_ERROR(self.step.set(lane, record.place.step));
+  LOCKSTEP_RETURN_IF_ERROR(lane.run(program));
+  if (writesLines)
+    self.metrics.appendLine(record.line, lane, record.place.step,
+                            record.place.epoch, worker);
+  record.shown = self.metrics.shownValue(lane);
+  return Status::success();
+}
+
+Status WorkerSteps::finishOldest() {
+  Pending oldest = std::move(pending.front());
+  pending.pop_front();
+  if (!oldest.function.wait().ok())
+    // Why it was cancelled, if an error did it; and nothing is executed any
+    // more.
+    return coordinator.join();
+  return ended(*oldest.record);
+}
+
+Status WorkerSteps::finish() {
+  while (!pending.empty())
+    LOCKSTEP_RETURN_IF_ERROR(finishOldest());
+  return coordinator.join();
+}
+
+} // namespace lockstep::training

@@ -1,0 +1,81 @@
+//===- SignalsTest.cpp - what a run has come to after signals -------------===//
+
+#include "runtime/training/Signals.h"
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <future>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+using namespace lockstep::training;
+using namespace lockstep::runtime;
+
+namespace {
+
+std::atomic<int64_t> milliseconds = 0;
+
+// A run that is given up between two steps finds out only at the next one,
+// which says that it is poisoned: that is the interruption too.
+TEST(StopSignals, whateverFailsAfterwardsIsTheInterruption) {
+  std::promise<void> stopped;
+  std::promise<int> givenUp;
+  StopSignals signals(
+      1e6, [&] { stopped.set_value(); },
+      [&](int signal, const std::string &) { givenUp.set_value(signal); });
+  setSignalClock([] { return milliseconds.load(); });
+  // Here, so that each has been handled when `raise` returns.
+  sigset_t both;
+  sigemptyset(&both);
+  sigaddset(&both, SIGINT);
+  sigaddset(&both, SIGTERM);
+  pthread_sigmask(SIG_UNBLOCK, &both, nullptr);
+  const Status failure(StatusCode::poisoned,
+                       "the session was poisoned by an earlier error");
+  EXPECT_EQ(signals.outcome(failure).message(), failure.message());
+  EXPECT_EQ(stopSignal(), 0);
+  raise(SIGTERM);
+  stopped.get_future().wait();
+  EXPECT_EQ(stopSignal(), SIGTERM);
+  // The same wish once more.
+  milliseconds += 499;
+  raise(SIGTERM);
+  raise(SIGINT);
+  // The step at hand may fail by itself.
+  EXPECT_EQ(signals.outcome(failure).message(), failure.message());
+  milliseconds += 1;
+  raise(SIGTERM);
+  EXPECT_EQ(givenUp.get_future().get(), SIGTERM);
+  EXPECT_EQ(signals.outcome(failure).code(), StatusCode::interrupted);
+  EXPECT_EQ(signals.outcome(failure).message(),
+            "given up at the second signal, SIGTERM");
+  EXPECT_TRUE(signals.outcome(Status::success()).ok());
+  // Another wish would end the process now; the same one does not.
+  milliseconds += 499;
+  raise(SIGTERM);
+}
+
+TEST(StopSignalsDeathTest, theSameWishAfterwardsDoesNotCount) {
+  setSignalClock([] { return milliseconds.load(); });
+  EXPECT_EXIT(
+      {
+        {
+          std::promise<void> stopped;
+          StopSignals signals(
+              1e6, [&] { stopped.set_value(); },
+              [](int, const std::string &) {});
+          kill(getpid(), SIGINT);
+          stopped.get_future().wait();
+        }
+        milliseconds += 499;
+        raise(SIGINT);
+        std::fputs("saved", stderr);
+        milliseconds += 1;
+        raise(SIGINT);
+      },
+      testing::KilledBySignal(SIGINT), "saved");
+}
+
+} // namespace
