@@ -18,10 +18,12 @@ using namespace std::chrono_literals;
 namespace {
 
 /// What messages begin with.
-std::string program() { return program_invocation_short_name; }
+char programName[] = "lockstep-run";
 
 class FileWatchTest : public testing::Test {
 protected:
+  void SetUp() override { program_invocation_short_name = programName; }
+
   /// What is said while `seconds` pass.
   std::string during(int seconds) {
     testing::internal::CaptureStderr();
@@ -38,10 +40,10 @@ protected:
 TEST_F(FileWatchTest, saysWhatTakesLong) {
   FileWatch::Scope scope(watch, "writing 'out'");
   EXPECT_EQ(during(55), "");
-  EXPECT_EQ(during(20), program() + ": writing 'out' has taken 60 s so far and "
-                                    "goes on; a signal ends the run\n");
-  EXPECT_EQ(during(100), program() + ": writing 'out' has taken 120 s so far "
-                                     "and goes on; a signal ends the run\n");
+  EXPECT_EQ(during(20), "lockstep-run: writing 'out' has taken 60 s so far and "
+                        "goes on; a signal ends the run\n");
+  EXPECT_EQ(during(100), "lockstep-run: writing 'out' has taken 120 s so far "
+                         "and goes on; a signal ends the run\n");
 }
 
 TEST_F(FileWatchTest, saysNothingOfManyThatAreShort) {
@@ -57,12 +59,12 @@ TEST_F(FileWatchTest, twoAtATime) {
   std::optional<FileWatch::Scope> first(std::in_place, watch, "reading 'a'");
   EXPECT_EQ(during(30), "");
   FileWatch::Scope second(watch, "reading 'b'");
-  EXPECT_EQ(during(45), program() + ": reading 'a' has taken 60 s so far and "
-                                    "goes on; a signal ends the run\n");
+  EXPECT_EQ(during(45), "lockstep-run: reading 'a' has taken 60 s so far and "
+                        "goes on; a signal ends the run\n");
   first.reset();
   EXPECT_EQ(during(55), "");
-  EXPECT_EQ(during(20), program() + ": reading 'b' has taken 60 s so far and "
-                                    "goes on; a signal ends the run\n");
+  EXPECT_EQ(during(20), "lockstep-run: reading 'b' has taken 60 s so far and "
+                        "goes on; a signal ends the run\n");
 }
 
 } // namespace
