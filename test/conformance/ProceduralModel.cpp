@@ -3,9 +3,9 @@
 #include "ProceduralCases.h"
 #include "ProceduralPartitioner.h"
 
-#include "runtime/model/CommunicationOptions.h"
-#include "runtime/model/Packing.h"
 #include "runtime/model/Partition.h"
+#include "test/conformance/CommunicationOptions.h"
+#include "test/conformance/Packing.h"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 
 #include "ProceduralData.h"
 
-#include "runtime/data/InputPipelines.h"
+#include "test/conformance/InputPipelines.h"
 
 #include <fmt/format.h>
 

@@ -3,8 +3,8 @@
 #ifndef LOCKSTEP_TEST_CONFORMANCE_PROCEDURALVALUE_H
 #define LOCKSTEP_TEST_CONFORMANCE_PROCEDURALVALUE_H
 
-#include "runtime/data/HostTensor.h"
 #include "runtime/support/Status.h"
+#include "test/conformance/HostTensor.h"
 
 #include <nlohmann/json.hpp>
 

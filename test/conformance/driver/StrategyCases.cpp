@@ -1,7 +1,7 @@
 //===- StrategyCases.cpp - What strategies say, and initial values --------===//
 
-#include "dialect/Replica/StrategyAttributes.h"
 #include "test/conformance/driver/ProceduralPrograms.h"
+#include "test/conformance/driver/StrategyAttributes.h"
 
 #include <algorithm>
 

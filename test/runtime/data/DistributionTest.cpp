@@ -6,16 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/data/Distribution.h"
-#include "runtime/data/HostTensor.h"
-#include "runtime/data/InputPipelines.h"
 
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <numeric>
 
 using namespace lockstep::runtime;
-using lockstep::artifact::ElementType;
 
 namespace {
 
@@ -60,17 +56,6 @@ Steps sizesOf(uint64_t rows, uint64_t batch, unsigned replicas,
       result[step].push_back(distribution.rows(step, 0, replica).count);
   return result;
 }
-
-HostTensor tensor(std::vector<int64_t> shape,
-                  const std::vector<int64_t> &values) {
-  HostTensor result{ElementType::i64, std::move(shape), {}};
-  result.bytes.resize(values.size() * sizeof(int64_t));
-  if (!values.empty())
-    std::memcpy(result.bytes.data(), values.data(), result.bytes.size());
-  return result;
-}
-
-Nest leaf(HostTensor value) { return {.leaf = std::move(value)}; }
 
 } // namespace
 
@@ -213,86 +198,4 @@ TEST(Distribution, Errors) {
             "expected a number of replicas that 4 workers can share evenly, "
             "found 6 [E_BATCH_DIVISIBLE]");
   EXPECT_EQ(*replicasOfWorker(6, 3), 2u);
-}
-
-// 6.2: consecutive elements of the worker's pipeline go to its replicas; one
-// pipeline for each replica goes to that one.
-TEST(InputPipelines, ElementsInTheOrderOfReplicas) {
-  ReplicationMode worker = ReplicationMode::perWorker,
-                  replica = ReplicationMode::perReplica;
-  EXPECT_EQ(inputContexts(worker, 2, 2),
-            (std::vector<InputContext>{{2, 0, 4}, {2, 1, 4}}));
-  EXPECT_EQ(inputContexts(replica, 1, 2),
-            (std::vector<InputContext>{{2, 0, 2}, {2, 1, 2}}));
-  EXPECT_EQ(inputContextsOfLoneWorkers(3, 1),
-            (std::vector<InputContext>{{1, 0, 1}, {1, 0, 1}, {1, 0, 1}}));
-  EXPECT_EQ(elementFor(worker, 2, /*step=*/3, /*worker=*/1, /*replica=*/1),
-            (PipelineElement{1, 7}));
-  EXPECT_EQ(elementFor(replica, 2, /*step=*/3, /*worker=*/1, /*replica=*/1),
-            (PipelineElement{3, 3}));
-  EXPECT_EQ(pipelineSteps(worker, 2, Sizes{4, 5}), 3u);
-  EXPECT_EQ(pipelineSteps(replica, 2, Sizes{4, 5}), 5u);
-  EXPECT_EQ(pipelineSteps(worker, 2, {}), 0u);
-}
-
-TEST(InputPipelines, PerReplicaBatchSize) {
-  EXPECT_EQ(*(InputContext{1, 0, 4}).perReplicaBatchSize(8), 2u);
-  EXPECT_EQ((InputContext{1, 0, 4}).perReplicaBatchSize(7).status().message(),
-            "expected a global batch that 4 replicas can share evenly, found 7 "
-            "[E_BATCH_DIVISIBLE]");
-}
-
-// The second of two workers with two replicas.
-TEST(InputPipelines, ValuesFromAFunctionOfTheReplica) {
-  auto values = valuesFromFunction(1, 2, 4, [](ValueContext context) {
-    return 10 * context.replica + context.replicas;
-  });
-  EXPECT_EQ(values, (std::vector<unsigned>{24, 34}));
-}
-
-// Two arrays of six in a list are two rows of six.
-TEST(HostTensor, StacksLists) {
-  Nest list{Nest::Kind::list,
-            {},
-            {leaf(tensor({6}, {5, 4, 3, 2, 1, 0})),
-             leaf(tensor({6}, {50, 40, 30, 20, 10, 0}))}};
-  Expected<Nest> rows = stackLists(list);
-  ASSERT_TRUE(rows.ok()) << rows.status().message();
-  EXPECT_EQ(rows->leaf,
-            tensor({2, 6}, {5, 4, 3, 2, 1, 0, 50, 40, 30, 20, 10, 0}));
-  EXPECT_EQ(lockstep::runtime::rowsOf(*rows), 2u);
-  EXPECT_EQ(*takeRows(rows->leaf, Sizes{1}),
-            tensor({1, 6}, {50, 40, 30, 20, 10, 0}));
-  EXPECT_EQ(*takeRows(rows->leaf, {}), tensor({0, 6}, {}));
-}
-
-// Tuples and dictionaries stay, and lists in them are stacked.
-TEST(HostTensor, KeepsTuplesAndDictionaries) {
-  Nest list{
-      Nest::Kind::list, {}, {leaf(tensor({}, {7})), leaf(tensor({}, {8}))}};
-  Nest tuple{
-      Nest::Kind::tuple, {}, {leaf(tensor({2, 2}, {1, 2, 6, 12})), list}};
-  Expected<Nest> rows =
-      stackLists({Nest::Kind::dictionary, {}, {tuple}, {"a"}});
-  ASSERT_TRUE(rows.ok()) << rows.status().message();
-  EXPECT_EQ(rows->kind, Nest::Kind::dictionary);
-  EXPECT_EQ(rows->members[0].kind, Nest::Kind::tuple);
-  EXPECT_EQ(rows->members[0].members[1].leaf, tensor({2}, {7, 8}));
-}
-
-TEST(HostTensor, Errors) {
-  Nest two = leaf(tensor({2}, {1, 2})), three = leaf(tensor({3}, {1, 2, 3}));
-  EXPECT_EQ(stackLists({Nest::Kind::list, {}, {two, three}}).status().message(),
-            "expected a list of arrays of 2xi64, found 3xi64 in it "
-            "[E_SHAPE_MISMATCH]");
-  EXPECT_EQ(
-      stackLists({Nest::Kind::tuple, {}, {two, three}}).status().message(),
-      "expected 2 rows as in the first array, found 3 [E_SHAPE_MISMATCH]");
-  EXPECT_EQ(stackLists(leaf(tensor({}, {1}))).status().message(),
-            "expected arrays of rows, found a scalar [E_SHAPE_MISMATCH]");
-  EXPECT_EQ(
-      stackLists({Nest::Kind::tuple, {}, {}}).status().message(),
-      "expected arrays, found an empty list, tuple or dictionary [E_ARG_TYPE]");
-  EXPECT_EQ(takeRows(two.leaf, Sizes{2}).status().message(),
-            "expected a row below 2, found 2");
 }

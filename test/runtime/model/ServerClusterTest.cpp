@@ -1,7 +1,6 @@
 //===- ServerClusterTest.cpp - tests of clusters and layouts --------------===//
 
 #include "runtime/model/ServerCluster.h"
-#include "runtime/model/CommunicationOptions.h"
 
 #include <gtest/gtest.h>
 
@@ -49,18 +48,4 @@ TEST(ServerCluster, ShardsTakeTurns) {
       describe(layout.place(list({4}), list({0}))).find("[E_PARTITION_AXIS]"),
       std::string::npos);
   EXPECT_EQ(Layout::placeBeside({{2}, 1}, list({7, 3})).server, 1u);
-}
-
-TEST(CommunicationOptions, OthersThatAreNotTheDefaultWin) {
-  using Implementation = CommunicationOptions::Implementation;
-  CommunicationOptions some{.bytesPerPack = 8,
-                            .timeoutSeconds = 2.0,
-                            .implementation = Implementation::nccl};
-  EXPECT_EQ(some.merged({}), some);
-  EXPECT_EQ(CommunicationOptions().merged(some), some);
-  EXPECT_EQ(some.merged({.bytesPerPack = 4}),
-            (CommunicationOptions{4, 2.0, Implementation::nccl}));
-  EXPECT_EQ(some.merged({.timeoutSeconds = 1.0,
-                         .implementation = Implementation::ring}),
-            (CommunicationOptions{8, 1.0, Implementation::ring}));
 }

@@ -1,6 +1,6 @@
 //===- PackingTest.cpp - tensors that are reduced together ----------------===//
 
-#include "runtime/model/Packing.h"
+#include "test/conformance/Packing.h"
 
 #include <gtest/gtest.h>
 

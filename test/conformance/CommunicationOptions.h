@@ -1,7 +1,7 @@
 //===- CommunicationOptions.h - how collectives are made --------*- C++ -*-===//
 
-#ifndef LOCKSTEP_RUNTIME_MODEL_COMMUNICATIONOPTIONS_H
-#define LOCKSTEP_RUNTIME_MODEL_COMMUNICATIONOPTIONS_H
+#ifndef LOCKSTEP_TEST_CONFORMANCE_COMMUNICATIONOPTIONS_H
+#define LOCKSTEP_TEST_CONFORMANCE_COMMUNICATIONOPTIONS_H
 
 #include <cstdint>
 #include <optional>
@@ -25,4 +25,4 @@ struct CommunicationOptions {
 
 } // namespace lockstep::runtime
 
-#endif // LOCKSTEP_RUNTIME_MODEL_COMMUNICATIONOPTIONS_H
+#endif // LOCKSTEP_TEST_CONFORMANCE_COMMUNICATIONOPTIONS_H

@@ -1,6 +1,6 @@
 //===- HostTensor.cpp - nests of arrays in memory -------------------------===//
 
-#include "runtime/data/HostTensor.h"
+#include "test/conformance/HostTensor.h"
 
 #include <fmt/format.h>
 

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef LOCKSTEP_DIALECT_REPLICA_STRATEGYATTRIBUTES_H
-#define LOCKSTEP_DIALECT_REPLICA_STRATEGYATTRIBUTES_H
+#ifndef LOCKSTEP_TEST_CONFORMANCE_DRIVER_STRATEGYATTRIBUTES_H
+#define LOCKSTEP_TEST_CONFORMANCE_DRIVER_STRATEGYATTRIBUTES_H
 
 #include "dialect/Replica/Strategy.h"
 

@@ -1,7 +1,7 @@
 //===- HostTensor.h - nests of arrays in memory -----------------*- C++ -*-===//
 
-#ifndef LOCKSTEP_RUNTIME_DATA_HOSTTENSOR_H
-#define LOCKSTEP_RUNTIME_DATA_HOSTTENSOR_H
+#ifndef LOCKSTEP_TEST_CONFORMANCE_HOSTTENSOR_H
+#define LOCKSTEP_TEST_CONFORMANCE_HOSTTENSOR_H
 
 #include "runtime/artifact/Types.h"
 #include "runtime/support/Status.h"
@@ -52,4 +52,4 @@ uint64_t rowsOf(const Nest &nest);
 
 } // namespace lockstep::runtime
 
-#endif // LOCKSTEP_RUNTIME_DATA_HOSTTENSOR_H
+#endif // LOCKSTEP_TEST_CONFORMANCE_HOSTTENSOR_H

@@ -1,6 +1,6 @@
 //===- InputPipelines.cpp - data that a function makes --------------------===//
 
-#include "runtime/data/InputPipelines.h"
+#include "test/conformance/InputPipelines.h"
 
 #include <fmt/format.h>
 

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef LOCKSTEP_RUNTIME_DATA_INPUTPIPELINES_H
-#define LOCKSTEP_RUNTIME_DATA_INPUTPIPELINES_H
+#ifndef LOCKSTEP_TEST_CONFORMANCE_INPUTPIPELINES_H
+#define LOCKSTEP_TEST_CONFORMANCE_INPUTPIPELINES_H
 
 #include "runtime/data/Distribution.h"
 #include "runtime/support/Status.h"
@@ -79,4 +79,4 @@ auto valuesFromFunction(unsigned worker, unsigned replicasPerWorker,
 
 } // namespace lockstep::runtime
 
-#endif // LOCKSTEP_RUNTIME_DATA_INPUTPIPELINES_H
+#endif // LOCKSTEP_TEST_CONFORMANCE_INPUTPIPELINES_H

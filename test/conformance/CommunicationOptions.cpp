@@ -1,6 +1,6 @@
 //===- CommunicationOptions.cpp - how collectives are made ----------------===//
 
-#include "runtime/model/CommunicationOptions.h"
+#include "test/conformance/CommunicationOptions.h"
 
 namespace lockstep::runtime {
 

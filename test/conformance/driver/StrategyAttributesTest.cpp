@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialect/Replica/StrategyAttributes.h"
+#include "test/conformance/driver/StrategyAttributes.h"
 
 #include <gtest/gtest.h>
 

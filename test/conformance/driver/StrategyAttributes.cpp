@@ -1,6 +1,6 @@
 //===- StrategyAttributes.cpp - What a strategy says of itself ------------===//
 
-#include "dialect/Replica/StrategyAttributes.h"
+#include "test/conformance/driver/StrategyAttributes.h"
 
 #include "llvm/ADT/STLExtras.h"
 

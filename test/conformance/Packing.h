@@ -1,7 +1,7 @@
 //===- Packing.h - tensors that are reduced together ------------*- C++ -*-===//
 
-#ifndef LOCKSTEP_RUNTIME_MODEL_PACKING_H
-#define LOCKSTEP_RUNTIME_MODEL_PACKING_H
+#ifndef LOCKSTEP_TEST_CONFORMANCE_PACKING_H
+#define LOCKSTEP_TEST_CONFORMANCE_PACKING_H
 
 #include <cstddef>
 #include <cstdint>
@@ -29,4 +29,4 @@ std::vector<Pack> packReversed(std::span<const std::optional<uint64_t>> bytes,
 
 } // namespace lockstep::runtime
 
-#endif // LOCKSTEP_RUNTIME_MODEL_PACKING_H
+#endif // LOCKSTEP_TEST_CONFORMANCE_PACKING_H
