@@ -4,7 +4,8 @@
 include(GNUInstallDirs)
 set(_headers "${CMAKE_INSTALL_INCLUDEDIR}/lockstep")
 set(_package "${CMAKE_INSTALL_LIBDIR}/cmake/lockstep")
-set(_libraries lockstep-runtime lockstep-artifact lockstep-verification lockstep-runtime-options)
+set(_libraries lockstep-runtime lockstep-artifact lockstep-verification lockstep-collective-kinds
+  lockstep-runtime-options)
 set_target_properties(lockstep-runtime PROPERTIES EXPORT_NAME runtime)
 if(TARGET lockstep-c)
   set_target_properties(lockstep-c PROPERTIES EXPORT_NAME c)

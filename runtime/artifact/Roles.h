@@ -62,20 +62,6 @@ inline std::vector<uint32_t> ranksOf(const artifact::Artifact &tables,
   return everybody;
 }
 
-/// Collectives in which one member gives to the others or gets from them.
-inline bool hasRoot(artifact::CollectiveKind kind) {
-  using artifact::CollectiveKind;
-  return kind == CollectiveKind::broadcast || kind == CollectiveKind::reduce ||
-         kind == CollectiveKind::gather || kind == CollectiveKind::scatter;
-}
-
-inline bool isReduction(artifact::CollectiveKind kind) {
-  using artifact::CollectiveKind;
-  return kind == CollectiveKind::all_reduce ||
-         kind == CollectiveKind::reduce_scatter ||
-         kind == CollectiveKind::reduce;
-}
-
 } // namespace lockstep::runtime
 
 #endif // LOCKSTEP_RUNTIME_ARTIFACT_ROLES_H

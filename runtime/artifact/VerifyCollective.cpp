@@ -2,10 +2,12 @@
 
 #include "runtime/artifact/Types.h"
 #include "runtime/artifact/Verifier.h"
+#include "runtime/collectives/CollectiveKinds.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace lockstep::runtime::verify {
 
@@ -22,7 +24,6 @@ bool isAccumulator(artifact::ElementType type, artifact::ElementType wide) {
 namespace {
 
 using artifact::Buffer;
-using artifact::CollectiveKind;
 using artifact::Reduction;
 using artifact::Space;
 
@@ -69,8 +70,8 @@ Status gatherShape(const Buffer *operand, const Buffer *result, int32_t axis,
   return Status::success();
 }
 
-Status scatterShape(const Buffer *operand, const Buffer *result, int32_t axis,
-                    uint32_t members, uint32_t index) {
+Status sliceShape(const Buffer *operand, const Buffer *result, int32_t axis,
+                  uint32_t members, uint32_t index) {
   if (axis != 0)
     return unsupported(
         fmt::format("reduce_scatter along axis {}, only 0 is supported", axis));
@@ -136,43 +137,52 @@ bool reducible(artifact::ElementType type, Reduction reduction) {
   return true;
 }
 
+/// Names of the kinds that the executor can do, in the order of the table.
+std::string executableKinds() {
+  std::vector<std::string_view> names;
+  for (const CollectiveProperties &kind : CollectiveProperties::all())
+    if (kind.isExecutable)
+      names.push_back(kind.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
 /// How many operands and results the members of one role have: the schema's
 /// comment on `Start.root`.
 Status verifyCounts(const artifact::Start &start, const Membership &group,
-                    const std::string &kind) {
+                    const CollectiveProperties &kind) {
   uint32_t operands = count(start.operands()), results = count(start.results());
   bool isRoot = group.rootInRole, hasOthers = group.ofRole > (isRoot ? 1 : 0);
   auto error = [&](std::string_view expected) {
     return corrupted(fmt::format(
-        "{} with root {}: expected {}, found {} operands and {} results", kind,
-        group.root, expected, operands, results));
+        "{} with root {}: expected {}, found {} operands and {} results",
+        kind.name, group.root, expected, operands, results));
   };
-  switch (start.kind()) {
-  case CollectiveKind::broadcast:
-    if (!isRoot && operands)
-      return error("no operands where the root is not");
-    if (isRoot && results != operands && (hasOthers || results))
-      return error("as many results as operands, or none at a root on its own");
-    return Status::success();
-  case CollectiveKind::reduce:
-  case CollectiveKind::gather:
-    if (!isRoot && results)
-      return error("no results where the root is not");
-    if (isRoot && results != operands && (hasOthers || operands))
-      return error("as many operands as results, or none at a root on its own");
-    return Status::success();
-  case CollectiveKind::scatter:
+  if (kind.shape == ShapeRule::rows) {
+    // The rows, and how many of them each other member gets.
     if (operands != (isRoot ? 2 : 0) || results != (hasOthers ? 1 : 0))
       return error(isRoot ? (hasOthers ? "2 operands and 1 result"
                                        : "2 operands and no result")
                           : "1 result and no operands");
     return Status::success();
-  default:
-    if (operands != results)
-      return corrupted(fmt::format("{} has {} operands and {} results", kind,
-                                   operands, results));
+  }
+  if (kind.gives == Holders::root) {
+    if (!isRoot && operands)
+      return error("no operands where the root is not");
+    if (isRoot && results != operands && (hasOthers || results))
+      return error("as many results as operands, or none at a root on its own");
     return Status::success();
   }
+  if (kind.gets == Holders::root) {
+    if (!isRoot && results)
+      return error("no results where the root is not");
+    if (isRoot && results != operands && (hasOthers || operands))
+      return error("as many operands as results, or none at a root on its own");
+    return Status::success();
+  }
+  if (operands != results)
+    return corrupted(fmt::format("{} has {} operands and {} results", kind.name,
+                                 operands, results));
+  return Status::success();
 }
 
 /// Rows have the same size on all members, so their dimensions behind the first
@@ -199,40 +209,41 @@ Status scatterCounts(const Buffer *counts, uint32_t members) {
   return Status::success();
 }
 
-Status verifyResult(const Context &context, const artifact::Start &start,
+Status verifyResult(const Context &context, const CollectiveProperties &kind,
                     const Membership &group, uint32_t index,
-                    const Buffer *result, const std::string &kind) {
+                    const Buffer *result) {
   Space space = result->space();
   if (isReadOnly(space))
     return corrupted(fmt::format("{} writes buffer {}, which is in space {}",
-                                 kind, index, artifact::EnumNameSpace(space)));
+                                 kind.name, index,
+                                 artifact::EnumNameSpace(space)));
   if (space != Space::shared && space != Space::variable)
     return Status::success();
   if (group.ofRole != context.role.ranks.count &&
       !context.options.allowSharedSubgroupResults)
     return corrupted(fmt::format("{} of a part of the replicas has a result in "
                                  "space {}, which all replicas share",
-                                 kind, artifact::EnumNameSpace(space)));
-  if (group.ofRole > 1 && (start.kind() == CollectiveKind::reduce_scatter ||
-                           start.kind() == CollectiveKind::scatter))
+                                 kind.name, artifact::EnumNameSpace(space)));
+  if (group.ofRole > 1 && kind.resultsDiffer)
     return corrupted(fmt::format(
-        "{} has a result in shared space, but results differ", kind));
-  if (group.ofRole > 1 && (start.kind() == CollectiveKind::reduce ||
-                           start.kind() == CollectiveKind::gather))
-    return corrupted(fmt::format(
-        "{} has a result in shared space, but only its root gets one", kind));
+        "{} has a result in shared space, but results differ", kind.name));
+  if (group.ofRole > 1 && kind.gets == Holders::root)
+    return corrupted(
+        fmt::format("{} has a result in shared space, but only its root gets "
+                    "one",
+                    kind.name));
   return Status::success();
 }
 
 /// What an operand and the result of the same position have to do with each
 /// other, where a role has both.
 Status verifyPair(const artifact::Start &start, const Membership &group,
-                  const Buffer *operand, const Buffer *result, uint32_t i,
-                  const std::string &kind) {
-  if (start.kind() == CollectiveKind::scatter) {
+                  const Buffer *operand, const Buffer *result, uint32_t i) {
+  const CollectiveProperties &kind = CollectiveProperties::of(start.kind());
+  if (kind.shape == ShapeRule::rows) {
     if (operand->type()->element() != result->type()->element())
       return corrupted(fmt::format("{}: the rows are of {}, the result of {}",
-                                   kind,
+                                   kind.name,
                                    elementName(operand->type()->element()),
                                    elementName(result->type()->element())));
     const auto *left = operand->type()->shape(),
@@ -245,24 +256,23 @@ Status verifyPair(const artifact::Start &start, const Membership &group,
     return Status::success();
   }
   if (operand->type()->element() != result->type()->element() &&
-      !(isReduction(start.kind()) &&
+      !(kind.isReduction &&
         isAccumulator(operand->type()->element(), result->type()->element())))
     return corrupted(fmt::format("{}: operand {} is of {}, its result of {}",
-                                 kind, i,
+                                 kind.name, i,
                                  elementName(operand->type()->element()),
                                  elementName(result->type()->element())));
   // Members of several roles need not give as many rows; what all of them give
   // is added up where their programs are compared.
-  if (start.kind() == CollectiveKind::gather && group.ofRole < group.members)
+  if (kind.concatenates() && kind.hasRoot() && group.ofRole < group.members)
     return Status::success();
-  bool gathers = start.kind() == CollectiveKind::all_gather ||
-                 start.kind() == CollectiveKind::gather;
   Status shape =
-      gathers ? gatherShape(operand, result, start.axis(), group.members, i)
-      : start.kind() == CollectiveKind::reduce_scatter
-          ? scatterShape(operand, result, start.axis(), group.members, i)
+      kind.concatenates()
+          ? gatherShape(operand, result, start.axis(), group.members, i)
+      : kind.shape == ShapeRule::slice
+          ? sliceShape(operand, result, start.axis(), group.members, i)
           : sameShape(operand, result, i);
-  return shape.withContext(kind);
+  return shape.withContext(kind.name);
 }
 
 } // namespace
@@ -270,31 +280,29 @@ Status verifyPair(const artifact::Start &start, const Membership &group,
 Status verifyCollective(const Context &context,
                         const artifact::Program &program,
                         const artifact::Start &start) {
-  if (start.kind() > CollectiveKind::MAX || start.reduction() > Reduction::MAX)
+  if (start.kind() > artifact::CollectiveKind::MAX ||
+      start.reduction() > Reduction::MAX)
     return corrupted("unknown collective or reduction");
-  std::string kind = artifact::EnumNameCollectiveKind(start.kind());
-  if (!isReduction(start.kind()) && !hasRoot(start.kind()) &&
-      start.kind() != CollectiveKind::all_gather)
-    return unsupported(
-        fmt::format("collective {} is not supported by this runtime (expected "
-                    "all_reduce, reduce_scatter, all_gather, "
-                    "broadcast, reduce, gather or scatter)",
-                    kind));
-  if (isReduction(start.kind()) != (start.reduction() != Reduction::none))
+  const CollectiveProperties &kind = CollectiveProperties::of(start.kind());
+  if (!kind.isExecutable)
+    return unsupported(fmt::format(
+        "collective {} is not supported by this runtime (expected {})",
+        kind.name, executableKinds()));
+  if (kind.isReduction != (start.reduction() != Reduction::none))
     return corrupted(
-        fmt::format("{} with reduction {}", kind,
+        fmt::format("{} with reduction {}", kind.name,
                     artifact::EnumNameReduction(start.reduction())));
   Membership group = membershipOf(context.artifact, start.group(), start.root(),
                                   context.role.ranks);
   if (group.ofRole == 0)
     return corrupted(fmt::format("{} of a group in which role '{}' has no rank",
-                                 kind, context.role.name));
-  if (start.root() != -1 && !hasRoot(start.kind()))
+                                 kind.name, context.role.name));
+  if (start.root() != -1 && !kind.hasRoot())
     return corrupted(
-        fmt::format("{} has no root, found {}", kind, start.root()));
+        fmt::format("{} has no root, found {}", kind.name, start.root()));
   if (!group.rootIsMember)
-    return corrupted(
-        fmt::format("{}: root {} is not in its group", kind, start.root()));
+    return corrupted(fmt::format("{}: root {} is not in its group", kind.name,
+                                 start.root()));
   LOCKSTEP_RETURN_IF_ERROR(verifyCounts(start, group, kind));
 
   uint32_t operands = count(start.operands()), results = count(start.results());
@@ -307,46 +315,42 @@ Status verifyCollective(const Context &context,
       if (indices->Get(i) >= count(program.buffers()) ||
           !bufferOf(indices, i)->type())
         return corrupted(
-            fmt::format("{}: buffer {} does not exist or has no type", kind,
-                        indices->Get(i)));
+            fmt::format("{}: buffer {} does not exist or has no type",
+                        kind.name, indices->Get(i)));
   for (uint32_t i = 0; i < results; ++i)
-    LOCKSTEP_RETURN_IF_ERROR(verifyResult(context, start, group,
+    LOCKSTEP_RETURN_IF_ERROR(verifyResult(context, kind, group,
                                           start.results()->Get(i),
-                                          bufferOf(start.results(), i), kind));
+                                          bufferOf(start.results(), i)));
   for (uint32_t i = 0; i < std::max(operands, results); ++i) {
     const Buffer *operand =
         i < operands ? bufferOf(start.operands(), i) : nullptr;
     const Buffer *result = i < results ? bufferOf(start.results(), i) : nullptr;
     const Buffer *either = operand ? operand : result;
-    if (isReduction(start.kind()) &&
+    if (kind.isReduction &&
         !reducible(either->type()->element(), start.reduction()))
       return unsupported(
-          fmt::format("{} {} of {} is not supported", kind,
+          fmt::format("{} {} of {} is not supported", kind.name,
                       artifact::EnumNameReduction(start.reduction()),
                       elementName(either->type()->element())));
-    if (start.kind() == CollectiveKind::gather &&
+    if (kind.concatenates() && kind.hasRoot() &&
         (start.axis() < 0 ||
          uint32_t(start.axis()) >= count(either->type()->shape())))
       return corrupted(
-          fmt::format("gather: axis {} does not exist in a buffer of rank {}",
-                      start.axis(), count(either->type()->shape())));
-    if (start.kind() == CollectiveKind::scatter) {
+          fmt::format("{}: axis {} does not exist in a buffer of rank {}",
+                      kind.name, start.axis(), count(either->type()->shape())));
+    if (kind.shape == ShapeRule::rows) {
       Status rows =
           i == 1 ? scatterCounts(operand, group.members) : scatterRows(either);
       if (rows.ok() && result)
         rows = scatterRows(result);
       if (!rows.ok())
-        return rows.withContext(kind);
+        return rows.withContext(kind.name);
     }
     if (operand && result)
-      LOCKSTEP_RETURN_IF_ERROR(
-          verifyPair(start, group, operand, result, i, kind));
+      LOCKSTEP_RETURN_IF_ERROR(verifyPair(start, group, operand, result, i));
   }
-  bool inPlace =
-      start.kind() == CollectiveKind::all_reduce ||
-      start.kind() == CollectiveKind::reduce ||
-      start.kind() == CollectiveKind::broadcast ||
-      (group.members == 1 && start.kind() != CollectiveKind::scatter);
+  bool inPlace = kind.canBeInPlace ||
+                 (group.members == 1 && kind.shape != ShapeRule::rows);
   return verifyAliasing(program, start, inPlace);
 }
 

@@ -9,6 +9,7 @@
 
 #include "runtime/artifact/Types.h"
 #include "runtime/artifact/Verifier.h"
+#include "runtime/collectives/CollectiveKinds.h"
 
 #include <algorithm>
 
@@ -18,7 +19,6 @@ namespace lockstep::runtime::verify {
 namespace {
 
 using artifact::Buffer;
-using artifact::CollectiveKind;
 using artifact::CommandBody;
 
 /// The part of one role.
@@ -84,7 +84,9 @@ public:
     LOCKSTEP_RETURN_IF_ERROR(everybodyIsThere());
     if (parts.size() == 1 || !first.start())
       return Status::success();
-    return hasRoot(first.start()->kind()) ? rooted() : rootless();
+    const CollectiveProperties &kind =
+        CollectiveProperties::of(first.start()->kind());
+    return kind.hasRoot() ? rooted(kind) : rootless();
   }
 
 private:
@@ -163,10 +165,8 @@ private:
 
   /// Everything that somebody gives is compared with everything that somebody
   /// gets.
-  Status rooted() {
-    CollectiveKind kind = first.start()->kind();
-    bool rootGives =
-        kind == CollectiveKind::broadcast || kind == CollectiveKind::scatter;
+  Status rooted(const CollectiveProperties &kind) {
+    bool rootGives = kind.gives == Holders::root;
     uint32_t root =
         membershipOf(artifact, first.group(), first.start()->root(), {}).root;
     for (const Part &giver : parts)
@@ -176,7 +176,8 @@ private:
           continue;
         std::vector<const Buffer *> given = giver.operands(),
                                     got = taker.results();
-        if (kind == CollectiveKind::scatter)
+        // The counts are not given to anybody.
+        if (kind.shape == ShapeRule::rows)
           given.resize(1);
         bool onlyRoot =
             membershipOf(artifact, first.group(), -1, atRoot.role.ranks)
@@ -195,25 +196,22 @@ private:
           if (!fits(kind, given[i], got[i]))
             return differ(giver, given[i], taker, got[i]);
       }
-    return kind == CollectiveKind::gather ? gatheredRows(root)
-                                          : Status::success();
+    return kind.concatenates() ? gatheredRows(root) : Status::success();
   }
 
-  bool fits(CollectiveKind kind, const Buffer *given, const Buffer *got) {
+  bool fits(const CollectiveProperties &kind, const Buffer *given,
+            const Buffer *got) {
     artifact::ElementType a = given->type()->element(),
                           b = got->type()->element();
-    if (a != b && !(kind == CollectiveKind::reduce && isAccumulator(a, b)))
+    if (a != b && !(kind.isReduction && isAccumulator(a, b)))
       return false;
-    switch (kind) {
-    case CollectiveKind::gather:
+    if (kind.concatenates())
       return sameDimensions(given, got, first.start()->axis(),
                             /*dynamicIsAny=*/true);
-    case CollectiveKind::scatter:
+    if (kind.shape == ShapeRule::rows)
       return sameDimensions(given, got, 0, /*dynamicIsAny=*/false);
-    default:
-      return capacity(given) == capacity(got) &&
-             sameDimensions(given, got, -1, /*dynamicIsAny=*/false);
-    }
+    return capacity(given) == capacity(got) &&
+           sameDimensions(given, got, -1, /*dynamicIsAny=*/false);
   }
 
   /// Static numbers of rows add up to that of the root's result.

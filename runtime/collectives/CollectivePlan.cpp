@@ -34,12 +34,12 @@ static void addRange(CollectivePlan &plan, const Buffer *operand,
   range.result = result ? sliceOf(result) : Slice();
   range.functions = &reduceFunctions(either->type()->element(), plan.reduction);
   range.elements = either->size() / elementSize(either->type()->element());
-  if (plan.kind == CollectiveKind::reduce_scatter)
+  if (plan.properties().shape == ShapeRule::slice)
     range.elements /= plan.members.size();
   range.resultSize =
       uint32_t(elementSize((result ? result : operand)->type()->element()));
   range.blockElements = reduceBlockBytes / range.functions->accumulatorSize;
-  range.direct = operand && result && plan.kind != CollectiveKind::reduce &&
+  range.direct = operand && result && plan.properties().gets == Holders::all &&
                  isShared(result) && operand->space() != result->space() &&
                  range.resultSize == range.functions->accumulatorSize;
   if (range.elements == 0)
@@ -145,8 +145,7 @@ static void setRoot(CollectivePlan &plan, const artifact::Artifact &artifact,
         uint32_t(std::lower_bound(plan.members.begin(), plan.members.end(),
                                   uint32_t(start.root())) -
                  plan.members.begin());
-  if (plan.kind == CollectiveKind::reduce ||
-      plan.kind == CollectiveKind::gather)
+  if (plan.properties().gets == Holders::root)
     plan.rootContributes = plan.members.size() == 1 ||
                            rootHasOperands(artifact, program, plan.channel,
                                            plan.members[plan.root]);
@@ -157,7 +156,7 @@ static void countTiles(CollectivePlan &plan) {
     range.firstTile = plan.tiles;
     uint64_t blocks =
         (range.elements + range.blockElements - 1) / range.blockElements;
-    if (plan.kind == CollectiveKind::reduce_scatter)
+    if (plan.properties().shape == ShapeRule::slice)
       blocks *= plan.members.size();
     plan.tiles += int64_t(blocks);
   }
@@ -208,7 +207,7 @@ Expected<CollectivePlan> planCollective(const artifact::Artifact &artifact,
           i < operands ? buffer(start.operands(), i) : nullptr;
       const Buffer *result = i < results ? buffer(start.results(), i) : nullptr;
       plan.bytes += (operand ? operand : result)->size();
-      if (isReduction(plan.kind))
+      if (plan.properties().isReduction)
         addRange(plan, operand, result);
       else
         addGather(plan, operand, result,

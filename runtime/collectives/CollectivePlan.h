@@ -4,6 +4,7 @@
 #define LOCKSTEP_RUNTIME_COLLECTIVES_COLLECTIVEPLAN_H
 
 #include "runtime/artifact/artifact_generated.h"
+#include "runtime/collectives/CollectiveKinds.h"
 #include "runtime/collectives/ReduceKernels.h"
 #include "runtime/support/RankRange.h"
 #include "runtime/support/Status.h"
@@ -96,6 +97,9 @@ struct CollectivePlan {
   uint32_t publishedDimensions = 0;
   bool dynamic = false;
 
+  const CollectiveProperties &properties() const {
+    return CollectiveProperties::of(kind);
+  }
   /// Sets `members` and what follows from them for a session with the ranks
   /// `here`.
   void setMembers(const artifact::Artifact &artifact, uint32_t group,

@@ -12,7 +12,6 @@
 
 namespace lockstep::runtime {
 
-using artifact::CollectiveKind;
 using artifact::ElementType;
 using artifact::Space;
 
@@ -127,10 +126,8 @@ Status FiniteChecker::checkCollective(const Replica &replica,
   const CollectivePlan &plan = *state->program.code[command].plan;
   bool isRoot = plan.members[plan.root] == uint32_t(replica.rank);
   // Only the root of these gets something, and only the root of those need not.
-  bool isToRoot = plan.kind == CollectiveKind::reduce ||
-                  plan.kind == CollectiveKind::gather;
-  bool isFromRoot = plan.kind == CollectiveKind::broadcast ||
-                    plan.kind == CollectiveKind::scatter;
+  bool isToRoot = plan.properties().gets == Holders::root;
+  bool isFromRoot = plan.properties().gives == Holders::root;
   if (!start.results() || (isToRoot && !isRoot) || (isFromRoot && isRoot))
     return Status::success();
   Buffers results(start.results()->data(), start.results()->size());

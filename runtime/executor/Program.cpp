@@ -411,7 +411,7 @@ std::string Program::describe(uint32_t command) const {
   case Opcode::launch:
     return fmt::format("launch '{}'", kernelName(command));
   case Opcode::start: {
-    std::string kind = artifact::EnumNameCollectiveKind(instruction.plan->kind);
+    std::string kind = instruction.plan->properties().name;
     if (instruction.plan->reduction != artifact::Reduction::none)
       kind += std::string(" ") +
               artifact::EnumNameReduction(instruction.plan->reduction);

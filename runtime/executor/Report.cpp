@@ -152,7 +152,7 @@ Wait describeWait(States states, const ProgramState &state, uint32_t channel,
                      wait.arrived.end());
   if (instruction.opcode == Opcode::start) {
     const CollectivePlan &plan = *instruction.plan;
-    wait.kind = artifact::EnumNameCollectiveKind(plan.kind);
+    wait.kind = plan.properties().name;
     if (plan.reduction != artifact::Reduction::none)
       wait.reduction = artifact::EnumNameReduction(plan.reduction);
     wait.bytes = plan.bytes;

@@ -2,6 +2,7 @@
 
 #include "runtime/artifact/Roles.h"
 #include "runtime/artifact/Tables.h"
+#include "runtime/collectives/CollectiveKinds.h"
 #include "runtime/verification/Certificate.h"
 #include "runtime/verification/Model.h"
 #include "runtime/verification/Operands.h"
@@ -411,7 +412,7 @@ private:
     auto kind = [](const Channel &channel) {
       return channel.kind == Channel::Kind::barrier
                  ? "barrier"
-                 : artifact::EnumNameCollectiveKind(channel.collective);
+                 : CollectiveProperties::of(channel.collective).name;
     };
     differ("a", std::string(kind(known)), std::string(kind(other)));
     differ("reduction",

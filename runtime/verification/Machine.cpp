@@ -3,11 +3,11 @@
 #include "runtime/verification/Rank.h"
 
 #include "runtime/artifact/Tables.h"
+#include "runtime/collectives/CollectiveKinds.h"
 #include "runtime/verification/Operands.h"
 
 namespace lockstep::runtime::verification {
 
-using artifact::CollectiveKind;
 using artifact::count;
 using artifact::Space;
 
@@ -255,17 +255,17 @@ std::vector<TermId> Machine::resultsFor(const Channel &channel,
                                         const OpenInstance &instance,
                                         uint32_t place, uint32_t results) {
   std::vector<TermId> values;
+  const CollectiveProperties &kind =
+      CollectiveProperties::of(channel.collective);
+  bool common = !kind.resultsDiffer;
   for (uint32_t i = 0; i < results; ++i) {
-    if (channel.collective == CollectiveKind::broadcast) {
+    // What the root has reaches all members as it is.
+    if (kind.gives == Holders::root && common) {
       uint32_t root = model.groups[channel.group].place(channel.root);
       bool given = root != none && i < instance.operands[root].size();
       values.push_back(given ? instance.operands[root][i] : terms.fresh(true));
       continue;
     }
-    bool common = channel.collective == CollectiveKind::all_reduce ||
-                  channel.collective == CollectiveKind::all_gather ||
-                  channel.collective == CollectiveKind::reduce ||
-                  channel.collective == CollectiveKind::gather;
     std::vector<TermId> given;
     for (const std::vector<TermId> &operands : instance.operands) {
       if (!common)

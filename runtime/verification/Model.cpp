@@ -3,6 +3,7 @@
 #include "runtime/verification/Model.h"
 
 #include "runtime/artifact/Tables.h"
+#include "runtime/collectives/CollectiveKinds.h"
 #include "runtime/verification/Certificate.h"
 
 #include <algorithm>
@@ -32,15 +33,17 @@ std::string_view Model::location(const Program &program,
 bool receives(const Model &model, const Channel &channel, uint32_t rank) {
   if (model.groups[channel.group].place(rank) == none)
     return false;
-  switch (channel.collective) {
-  case artifact::CollectiveKind::reduce:
-  case artifact::CollectiveKind::gather:
+  switch (CollectiveProperties::of(channel.collective).gets) {
+  case Holders::none:
+    return false;
+  case Holders::root:
     return rank == channel.root;
-  case artifact::CollectiveKind::scatter:
+  case Holders::others:
     return rank != channel.root;
-  default:
+  case Holders::all:
     return true;
   }
+  return false;
 }
 
 bool allReceive(const Model &model, const Channel &channel,
@@ -53,15 +56,17 @@ bool allReceive(const Model &model, const Channel &channel,
     return false;
   bool hasRoot = channel.root >= program.firstRank &&
                  channel.root < program.firstRank + program.ranks;
-  switch (channel.collective) {
-  case artifact::CollectiveKind::reduce:
-  case artifact::CollectiveKind::gather:
+  switch (CollectiveProperties::of(channel.collective).gets) {
+  case Holders::none:
+    return false;
+  case Holders::root:
     return hasRoot && program.ranks == 1;
-  case artifact::CollectiveKind::scatter:
+  case Holders::others:
     return !hasRoot;
-  default:
+  case Holders::all:
     return true;
   }
+  return false;
 }
 
 static std::string commandText(const Program &program, uint32_t command) {
@@ -70,7 +75,7 @@ static std::string commandText(const Program &program, uint32_t command) {
   case CommandBody::Start: {
     const artifact::Start *start = table.body_as_Start();
     return fmt::format("start of {} on channel {}",
-                       artifact::EnumNameCollectiveKind(start->kind()),
+                       CollectiveProperties::of(start->kind()).name,
                        start->channel());
   }
   case CommandBody::Wait:

@@ -2,6 +2,8 @@
 
 #include "runtime/verification/OneOrder.h"
 
+#include "runtime/collectives/CollectiveKinds.h"
+
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -9,7 +11,6 @@
 namespace lockstep::runtime::verification {
 namespace {
 
-using artifact::CollectiveKind;
 using artifact::Space;
 
 class Differences {
@@ -83,9 +84,7 @@ private:
 
   /// Results that all ranks have in common.
   bool isCommon(const Channel &channel) const {
-    bool kind = channel.collective == CollectiveKind::all_reduce ||
-                channel.collective == CollectiveKind::all_gather ||
-                channel.collective == CollectiveKind::broadcast ||
+    bool kind = CollectiveProperties::of(channel.collective).isSameForAll() ||
                 brokenRule == BrokenRule::partsAreEqual;
     return kind && (model.groups[channel.group].ranks.size() == program.ranks ||
                     brokenRule == BrokenRule::groupsAreEqual);

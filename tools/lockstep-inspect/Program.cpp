@@ -3,6 +3,7 @@
 #include "tools/lockstep-inspect/Inspection.h"
 
 #include "runtime/artifact/Roles.h"
+#include "runtime/collectives/CollectiveKinds.h"
 
 #include <algorithm>
 
@@ -300,7 +301,7 @@ private:
     const CommandInfo &command = result.commands[index];
     CollectiveInfo info;
     info.channel = start.channel();
-    info.kind = artifact::EnumNameCollectiveKind(start.kind());
+    info.kind = runtime::CollectiveProperties::of(start.kind()).name;
     if (start.reduction() != artifact::Reduction::none)
       info.reduction = artifact::EnumNameReduction(start.reduction());
     info.group = groupName(start.group());
@@ -388,9 +389,10 @@ private:
   /// The sizes that go before what one member gives in a message: all
   /// dimensions of all tensors, or of a scatter, how many rows there are.
   uint64_t headerBytes(const artifact::Start &start) const {
-    if (runtime::isReduction(start.kind()))
+    const auto &kind = runtime::CollectiveProperties::of(start.kind());
+    if (kind.isReduction)
       return 0;
-    if (start.kind() == artifact::CollectiveKind::scatter)
+    if (kind.shape == runtime::ShapeRule::rows)
       return sizeof(int64_t);
     const auto *buffers = start.operands() && start.operands()->size()
                               ? start.operands()
@@ -401,6 +403,12 @@ private:
               program.buffers()->Get(buffers->Get(i))->type()->shape())
         dimensions += shape->size();
     return dimensions * sizeof(int64_t);
+  }
+
+  /// What the root has reaches all members.
+  static bool isBroadcast(const artifact::Start &start) {
+    const auto &kind = runtime::CollectiveProperties::of(start.kind());
+    return kind.gives == runtime::Holders::root && kind.isSameForAll();
   }
 
   /// What a replica gives to others in a broadcast goes to every role in it.
@@ -440,8 +448,7 @@ private:
       const artifact::Group &group =
           *artifact.tables().groups()->Get(start->group());
       const RoleInfo &role = roleOfRank(roles, collective.root.value_or(0));
-      if (role.name == result.role &&
-          start->kind() == artifact::CollectiveKind::broadcast)
+      if (role.name == result.role && isBroadcast(*start))
         addGiven(collective, group, headerBytes(*start));
       auto exchange = std::find_if(
           result.exchanges.begin(), result.exchanges.end(),

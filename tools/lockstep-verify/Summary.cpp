@@ -4,6 +4,7 @@
 
 #include "runtime/artifact/Roles.h"
 #include "runtime/artifact/Tables.h"
+#include "runtime/collectives/CollectiveKinds.h"
 
 #include <algorithm>
 #include <set>
@@ -81,10 +82,11 @@ private:
   void describe(MeetingInfo &meeting, const artifact::Start &start,
                 const artifact::Program &program) {
     meeting.channel = start.channel();
-    meeting.kind = artifact::EnumNameCollectiveKind(start.kind());
-    if (isReduction(start.kind()))
+    const CollectiveProperties &kind = CollectiveProperties::of(start.kind());
+    meeting.kind = kind.name;
+    if (kind.isReduction)
       meeting.reduction = artifact::EnumNameReduction(start.reduction());
-    if (hasRoot(start.kind()))
+    if (kind.hasRoot())
       meeting.root = start.root() >= 0
                          ? uint32_t(start.root())
                          : ranksOf(artifact, start.group()).front();

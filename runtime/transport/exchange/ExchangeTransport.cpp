@@ -50,7 +50,7 @@ Status ExchangeTransport::addChannel(const CollectivePlan &plan) {
   }
   Channel &channel = channels[plan.channel];
   channel.seen = std::vector<std::atomic<uint32_t>>(executors.size());
-  if (isReduction(plan.kind)) {
+  if (plan.properties().isReduction) {
     Expected<std::unique_ptr<Exchange>> exchange =
         makeReduceExchange(plan, *threads, std::move(peers), self);
     if (!exchange)

@@ -46,9 +46,7 @@ void ThreadsTransport::publish(const CollectivePlan &plan,
   ChannelMembers &channel = channels[plan.channel];
   uint32_t position = channel.position[arrival.replica];
   // Others than the root of these give nothing.
-  if ((plan.kind == artifact::CollectiveKind::broadcast ||
-       plan.kind == artifact::CollectiveKind::scatter) &&
-      position != plan.root)
+  if (plan.properties().gives == Holders::root && position != plan.root)
     return;
   int64_t *row =
       channel.dimensions.data() + size_t(position) * plan.publishedDimensions;

@@ -1,0 +1,67 @@
+//===- CollectiveKindsTest.cpp - the table of kinds -----------------------===//
+
+#include "runtime/collectives/CollectiveKinds.h"
+
+#include "runtime/artifact/artifact_generated.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+using namespace lockstep::runtime;
+using lockstep::artifact::CollectiveKind;
+
+namespace {
+
+/// Names of the kinds for which `property` is true.
+template <typename Property> std::vector<std::string> kindsWith(Property has) {
+  std::vector<std::string> names;
+  for (const CollectiveProperties &row : CollectiveProperties::all())
+    if (has(row))
+      names.push_back(row.name);
+  return names;
+}
+
+using Names = std::vector<std::string>;
+
+TEST(CollectiveKinds, EveryKindOfTheSchemaHasARow) {
+  for (CollectiveKind kind : lockstep::artifact::EnumValuesCollectiveKind()) {
+    EXPECT_EQ(CollectiveProperties::of(kind).kind, kind);
+    EXPECT_STREQ(CollectiveProperties::of(kind).name,
+                 lockstep::artifact::EnumNameCollectiveKind(kind));
+  }
+}
+
+TEST(CollectiveKinds, ReductionsCombineOperands) {
+  EXPECT_EQ(kindsWith([](auto &row) { return row.isReduction; }),
+            (Names{"all_reduce", "reduce_scatter", "reduce"}));
+}
+
+TEST(CollectiveKinds, RootsGiveOrGet) {
+  EXPECT_EQ(kindsWith([](auto &row) { return row.hasRoot(); }),
+            (Names{"reduce", "broadcast", "gather", "scatter"}));
+}
+
+TEST(CollectiveKinds, SomeGiveAllTheSame) {
+  EXPECT_EQ(kindsWith([](auto &row) { return row.isSameForAll(); }),
+            (Names{"all_reduce", "all_gather", "broadcast"}));
+}
+
+TEST(CollectiveKinds, AxesSayHowResultsAreMade) {
+  EXPECT_EQ(kindsWith([](auto &row) { return row.hasAxis(); }),
+            (Names{"reduce_scatter", "all_gather", "gather", "scatter",
+                   "all_to_all"}));
+  EXPECT_EQ(kindsWith([](auto &row) { return row.concatenates(); }),
+            (Names{"all_gather", "gather"}));
+}
+
+// Memory that a member still reads must not hold what it gets.
+TEST(CollectiveKinds, OnlyElementByElementIsInPlace) {
+  for (const CollectiveProperties &row : CollectiveProperties::all())
+    if (row.canBeInPlace)
+      EXPECT_TRUE(row.shape == ShapeRule::same && !row.resultsDiffer)
+          << row.name;
+}
+
+} // namespace
