@@ -73,6 +73,11 @@ LogicalResult GroupOp::verify() {
   return success();
 }
 
+const runtime::CollectiveProperties &collective::propertiesOf(Kind kind) {
+  return runtime::CollectiveProperties::of(
+      static_cast<artifact::CollectiveKind>(kind));
+}
+
 bool collective::isReductionResult(RankedTensorType operand, Type result) {
   if (operand == result)
     return true;
@@ -101,7 +106,8 @@ LogicalResult StartOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
       !llvm::is_contained(*group.getRanks(), static_cast<int64_t>(*getRoot())))
     return emitOpError("expected a root among the ranks of group ")
            << getGroupAttr() << ", found " << *getRoot();
-  if (getKind() != Kind::AllGather || group.hasAllReplicas())
+  if (!getKindProperties().concatenates() || getRoot() ||
+      group.hasAllReplicas())
     return success();
   int64_t axis = getAxisAttr().getInt(), ranks = group.getRanks()->size();
   for (auto [operand, result] : llvm::zip_equal(
@@ -117,11 +123,12 @@ LogicalResult StartOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   return success();
 }
 
-/// One operand of an all_gather and what becomes of it.
+/// One operand of a collective that puts operands side by side.
 static LogicalResult verifyGather(StartOp op, RankedTensorType from,
                                   Type result) {
   if (!op.getAxis())
-    return op.emitOpError("expected an axis for kind 'all_gather'");
+    return op.emitOpError("expected an axis for kind '")
+           << op.getKindProperties().name << "'";
   if (from.getRank() == 0)
     return op.emitOpError("expected an operand with an axis to gather along, "
                           "found the scalar ")
@@ -145,20 +152,15 @@ static LogicalResult verifyGather(StartOp op, RankedTensorType from,
 }
 
 LogicalResult StartOp::verify() {
-  bool reduces = getKind() == Kind::AllReduce ||
-                 getKind() == Kind::ReduceScatter || getKind() == Kind::Reduce;
+  const runtime::CollectiveProperties &kind = getKindProperties();
+  bool reduces = kind.isReduction;
   if (reduces != (getReduction() != Reduction::None))
     return emitOpError("expected ")
-           << (reduces ? "a" : "no") << " reduction for kind '"
-           << stringifyKind(getKind()) << "', found '"
-           << stringifyReduction(getReduction()) << "'";
+           << (reduces ? "a" : "no") << " reduction for kind '" << kind.name
+           << "', found '" << stringifyReduction(getReduction()) << "'";
   ArrayRef<Type> results = getPending().getType().getResults();
-  bool canHaveRoot = getKind() == Kind::Broadcast ||
-                     getKind() == Kind::Reduce || getKind() == Kind::Gather ||
-                     getKind() == Kind::Scatter;
-  if (getRoot() && !canHaveRoot)
-    return emitOpError("expected no root for kind '")
-           << stringifyKind(getKind()) << "'";
+  if (getRoot() && !kind.hasRoot())
+    return emitOpError("expected no root for kind '") << kind.name << "'";
   if (!getRoot() && results.size() != getInputs().size())
     return emitOpError("expected one pending result for each of ")
            << getInputs().size() << " operands, found " << results.size();
@@ -173,11 +175,11 @@ LogicalResult StartOp::verify() {
         (!element.isIntOrFloat() || (element.isInteger(1) && !isOrdered)))
       return emitOpError("expected elements that are numbers, found ")
              << element << " [E_DTYPE_UNSUPPORTED]";
-    if (getKind() == Kind::AllReduce &&
+    if (reduces && kind.isSameForAll() &&
         !isReductionResult(cast<RankedTensorType>(operand), result))
       return emitOpError("expected a pending result of type ")
              << operand << ", found " << result;
-    if (getKind() == Kind::AllGather &&
+    if (kind.concatenates() && !kind.hasRoot() &&
         failed(verifyGather(*this, cast<RankedTensorType>(operand), result)))
       return failure();
   }
@@ -192,11 +194,8 @@ LogicalResult StartOp::verify() {
   if (getBounds() && getBounds()->size() != getSizes().size())
     return emitOpError("expected 'bounds' to have ")
            << getSizes().size() << " entries, found " << getBounds()->size();
-  bool hasAxis = getKind() != Kind::AllReduce && getKind() != Kind::Reduce &&
-                 getKind() != Kind::Broadcast;
-  if (getAxis() && !hasAxis)
-    return emitOpError("expected no axis for kind '")
-           << stringifyKind(getKind()) << "'";
+  if (getAxis() && !kind.hasAxis())
+    return emitOpError("expected no axis for kind '") << kind.name << "'";
   if (!getPending().hasOneUse())
     return emitOpError("expected exactly one wait for each start");
   return success();
@@ -284,14 +283,13 @@ WaitOp::getResultUniformity(unsigned, SymbolTableCollection &symbolTable) {
                      : nullptr;
   if (!group)
     return ResultUniformity::Varying;
+  const runtime::CollectiveProperties &kind = start.getKindProperties();
   // What is for one rank alone is equal on all that have it. Of those that
   // give, the others keep what they had.
-  if (start.getRoot() &&
-      (start.getKind() == Kind::Reduce || start.getKind() == Kind::Gather))
+  if (start.getRoot() && kind.gets == runtime::Holders::root)
     return isRootAmongGivers(start, group) ? ResultUniformity::Varying
                                            : ResultUniformity::Uniform;
-  if (start.getKind() != Kind::AllReduce &&
-      start.getKind() != Kind::AllGather && start.getKind() != Kind::Broadcast)
+  if (!kind.isSameForAll())
     return ResultUniformity::Varying;
   // The ranks of a smaller group share a result that the others do not have.
   return group.hasAllReplicas() ? ResultUniformity::Uniform

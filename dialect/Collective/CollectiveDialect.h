@@ -6,6 +6,7 @@
 #include "dialect/Interfaces/CollectiveOpInterface.h"
 #include "dialect/Interfaces/ReplicaContext.h"
 #include "dialect/Interfaces/Uniformity.h"
+#include "runtime/collectives/CollectiveKinds.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"
@@ -34,6 +35,10 @@ struct CommunicationResource
     : mlir::SideEffects::Resource::Base<CommunicationResource> {
   llvm::StringRef getName() final { return "collective.communication"; }
 };
+
+/// What is true of all collectives of a kind: its row of the table that the
+/// runtime has too.
+const runtime::CollectiveProperties &propertiesOf(Kind kind);
 
 /// Whether a reduction over operands of type `operand` can have results of type
 /// `result`: the same type, or the f32 that f16 and bf16 accumulate in.

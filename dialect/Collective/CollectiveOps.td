@@ -84,6 +84,8 @@ def Collective_StartOp : Collective_CommunicationOp<"start", [AttrSizedOperandSe
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
+    /// What is true of all collectives of this kind.
+    const ::lockstep::runtime::CollectiveProperties &getKindProperties() { return propertiesOf(getKind()); }
     /// The sizes of the dynamic dimensions of one result, in order.
     ::mlir::ValueRange getResultSizes(unsigned result);
     /// The bounds of the same, if they are known.

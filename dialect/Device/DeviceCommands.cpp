@@ -297,20 +297,19 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
 }
 
 LogicalResult StartOp::verify() {
-  using collective::Kind;
-  bool reduces = getKind() == Kind::AllReduce ||
-                 getKind() == Kind::ReduceScatter || getKind() == Kind::Reduce;
+  const runtime::CollectiveProperties &kind =
+      collective::propertiesOf(getKind());
+  bool reduces = kind.isReduction;
   if (reduces != (getReduction() != collective::Reduction::None))
     return emitOpError("expected ")
-           << (reduces ? "a" : "no") << " reduction for kind '"
-           << stringifyKind(getKind()) << "', found '"
-           << stringifyReduction(getReduction()) << "'";
+           << (reduces ? "a" : "no") << " reduction for kind '" << kind.name
+           << "', found '" << stringifyReduction(getReduction()) << "'";
   if (!getRoot() && getInputs().size() != getOutputs().size())
     return emitOpError("expected one buffer for the result of each of ")
            << getInputs().size() << " operands, found " << getOutputs().size();
   for (auto [input, output] : llvm::zip(getInputs(), getOutputs())) {
     RankedTensorType operand = cast<BufferType>(input.getType()).getTensor();
-    if (getKind() == Kind::AllReduce &&
+    if (reduces && kind.isSameForAll() &&
         !collective::isReductionResult(
             operand, cast<BufferType>(output.getType()).getTensor()))
       return emitOpError("expected a buffer of type ")
@@ -320,8 +319,8 @@ LogicalResult StartOp::verify() {
   for (Value output : getOutputs())
     if (failed(verifyWritten(*this, output)))
       return failure();
-  if (getKind() == Kind::AllGather && !getAxis())
-    return emitOpError("expected an axis for kind 'all_gather'");
+  if (kind.concatenates() && !kind.hasRoot() && !getAxis())
+    return emitOpError("expected an axis for kind '") << kind.name << "'";
   return success();
 }
 

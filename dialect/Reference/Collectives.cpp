@@ -102,8 +102,7 @@ replica::Reduction getReduction(collective::StartOp op) {
 /// What all ranks get for operand `index`, of which each of them has one.
 FailureOr<Value> combine(Machine &machine, collective::StartOp op,
                          ArrayRef<Value> values, size_t index, size_t root) {
-  bool gathers = op.getKind() == collective::Kind::AllGather ||
-                 op.getKind() == collective::Kind::Gather;
+  bool gathers = op.getKindProperties().concatenates();
   if (failed(checkShapes(machine, op, values,
                          gathers ? static_cast<int64_t>(*op.getAxis()) : -1)))
     return failure();

@@ -37,7 +37,7 @@ static std::optional<int64_t> findInExchange(collective::WaitOp wait,
     return std::nullopt;
   std::optional<int64_t> own = findSizeBound(
       start.getInputs()[result.getResultNumber()], dimension, replicas);
-  bool isGathered = start.getKind() == collective::Kind::AllGather &&
+  bool isGathered = start.getKindProperties().concatenates() &&
                     start.getAxis() == static_cast<uint64_t>(dimension);
   return own && isGathered ? *own * replicas : own;
 }

@@ -291,8 +291,7 @@ void UniformityAnalysis::addSource(Operation *op) {
 
 /// What all give goes to the root.
 static bool isReducedOrGathered(collective::StartOp start) {
-  return start.getKind() == collective::Kind::Reduce ||
-         start.getKind() == collective::Kind::Gather;
+  return start.getKindProperties().gets == runtime::Holders::root;
 }
 
 /// The members of a group get one result; who is no member gets none, and has
@@ -312,10 +311,7 @@ void UniformityAnalysis::addGroupResult(Operation *op) {
       continue;
     PartitionId partition = PartitionTable::kSingletons;
     collective::StartOp start = wait.getStart();
-    using collective::Kind;
-    if (start && (start.getKind() == Kind::AllReduce ||
-                  start.getKind() == Kind::AllGather ||
-                  start.getKind() == Kind::Broadcast))
+    if (start && start.getKindProperties().isSameForAll())
       if (std::optional<llvm::BitVector> members = getMembers(start);
           members && members->any())
         partition = partitions.getGroup(*members);

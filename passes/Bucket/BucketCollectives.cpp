@@ -29,8 +29,8 @@ BucketKey getKey(collective::StartOp start) {
 }
 
 bool mayBeBucketed(collective::StartOp start) {
-  if (start.getKind() != collective::Kind::AllReduce ||
-      start.getInputs().empty() || !start.getContributedBytes())
+  if (!start.getKindProperties().canBeMerged || start.getInputs().empty() ||
+      !start.getContributedBytes())
     return false;
   Type element = cast<RankedTensorType>(start.getInputs().front().getType())
                      .getElementType();
@@ -152,7 +152,7 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
     for (auto start : block.getOps<collective::StartOp>()) {
       if (mayBeBucketed(start))
         candidates[getKey(start)].push_back(start);
-      else if (start.getKind() != collective::Kind::AllReduce)
+      else if (!start.getKindProperties().canBeMerged)
         missed(start, "not in a bucket: only all_reduce is put into buckets");
     }
     for (auto &[key, starts] : candidates)

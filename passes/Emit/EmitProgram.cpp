@@ -156,15 +156,8 @@ private:
                                : llvm::is_contained(group.ranks, rank);
   }
 
-  /// Kinds that the dialect has and no runtime can execute.
-  static bool isExecutable(collective::Kind kind) {
-    using collective::Kind;
-    return kind != Kind::AllToAll && kind != Kind::Send && kind != Kind::Recv &&
-           kind != Kind::Permute;
-  }
-
   LogicalResult emitCommand(device::StartOp start) {
-    if (!isExecutable(start.getKind()))
+    if (!collective::propertiesOf(start.getKind()).isExecutable)
       return start.emitError("a collective of kind '")
              << stringifyKind(start.getKind()) << "' cannot be executed";
     FailureOr<uint32_t> group = getGroup(start, start.getGroup());

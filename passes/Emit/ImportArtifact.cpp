@@ -439,8 +439,8 @@ private:
 
   void import(const artifact::Start &start, Location loc) {
     auto kind = static_cast<collective::Kind>(start.kind());
-    bool hasAxis = kind == collective::Kind::AllGather ||
-                   kind == collective::Kind::Gather || start.axis() != 0;
+    bool hasAxis =
+        collective::propertiesOf(kind).concatenates() || start.axis() != 0;
     device::StartOp::create(
         builder, loc, kind,
         static_cast<collective::Reduction>(start.reduction()),

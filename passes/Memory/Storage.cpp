@@ -281,8 +281,9 @@ LogicalResult StorageAssigner::assign(collective::StartOp start) {
     // What a root gives to all is read where it is: nothing has to lie beside
     // it. But a variable that other workers change at any time is copied first.
     bool mayChange = wanted.isChangedByOthers(id);
-    if (start.getRoot() && start.getKind() == collective::Kind::Broadcast &&
-        !mayChange) {
+    bool isBroadcast =
+        start.getRoot() && start.getKindProperties().isSameForAll();
+    if (isBroadcast && !mayChange) {
       extend(id, position, waited);
       operands.push_back(id);
       continue;

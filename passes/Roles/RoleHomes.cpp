@@ -139,8 +139,8 @@ private:
   }
 
   void findExchange(collective::StartOp start) {
-    bool serverGives = start.getKind() == collective::Kind::Broadcast ||
-                       start.getKind() == collective::Kind::Scatter;
+    bool serverGives =
+        start.getKindProperties().gives == runtime::Holders::root;
     found.exchanges.insert(
         {start,
          {start.getKind(), getRoleOfRank(*start.getRoot()), serverGives}});

@@ -57,8 +57,8 @@ int64_t getGroupSize(StartOp start) {
 /// Whether no rank gets past the wait for a collective of this kind before all
 /// have started it.
 bool meets(StartOp start) {
-  return start.getKind() == Kind::AllReduce ||
-         start.getKind() == Kind::AllGather;
+  const runtime::CollectiveProperties &kind = start.getKindProperties();
+  return kind.gives == runtime::Holders::all && kind.isSameForAll();
 }
 
 //===----------------------------------------------------------------------===//

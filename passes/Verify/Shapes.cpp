@@ -104,9 +104,7 @@ static std::optional<SmallVector<int64_t>> getRaggedAxes(Operation *op) {
                         : SmallVector<int64_t>());
       })
       .Case([](collective::StartOp start) {
-        bool gathers = start.getKind() == collective::Kind::AllGather ||
-                       start.getKind() == collective::Kind::Gather;
-        return gathers && start.getAxis()
+        return start.getKindProperties().concatenates() && start.getAxis()
                    ? Axes({static_cast<int64_t>(*start.getAxis())})
                    : Axes(std::in_place);
       })

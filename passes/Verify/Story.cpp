@@ -41,11 +41,7 @@ static std::string describeSource(Operation *op) {
   std::string name = "'" + op->getName().getStringRef().str() + "'";
   if (auto wait = dyn_cast<collective::WaitOp>(op); wait && wait.getStart()) {
     // Parts are each rank's own, whoever the members are.
-    collective::Kind kind = wait.getStart().getKind();
-    bool gives = kind == collective::Kind::AllReduce ||
-                 kind == collective::Kind::AllGather ||
-                 kind == collective::Kind::Broadcast;
-    if (gives)
+    if (wait.getStart().getKindProperties().isSameForAll())
       return name + " gives a value to the members of group @" +
              wait.getStart().getGroup().str() + " that other ranks do not have";
   }
