@@ -4,7 +4,11 @@
 
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <optional>
 
 using namespace lockstep;
 using namespace mlir;
@@ -25,15 +29,65 @@ static size_t skipTextAt(StringRef text, size_t at) {
   return text.size();
 }
 
-LogicalResult lockstep::checkNesting(llvm::MemoryBufferRef buffer) {
-  if (isBytecode(buffer))
-    return success();
-  StringRef text = buffer.getBuffer();
-  unsigned depth = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
-    i = skipTextAt(text, i);
-    if (i == text.size())
-      break;
+namespace {
+
+/// Counts how deep brackets are nested, in what aliases stand for too: in
+///
+///   #a = loc(callsite("f" at "g"))
+///   #b = loc(callsite("h" at #a))
+///
+/// they are nested two deep behind `#a =`, and four deep behind `#b =`.
+class NestingCounter {
+public:
+  explicit NestingCounter(StringRef text) : text(text) {}
+
+  /// The place of the first bracket or alias that is nested deeper than `most`;
+  /// nothing if there is none.
+  std::optional<size_t> findDeeper(unsigned most) {
+    for (size_t i = 0; i < text.size(); ++i) {
+      i = skipTextAt(text, i);
+      if (i == text.size())
+        break;
+      size_t begin = i;
+      unsigned inner = 0;
+      if (text[i] == '#' || text[i] == '!') {
+        StringRef name = nameAt(i);
+        i += name.size() - 1;
+        if (depth == 0 && isDefined(name, begin))
+          defined = name;
+        else
+          inner = depths.lookup(name);
+      } else {
+        count(i);
+      }
+      if (depth + inner > most)
+        return begin;
+      if (!defined.empty()) {
+        unsigned &deepest = depths[defined];
+        deepest = std::max(deepest, depth + inner);
+      }
+    }
+    return std::nullopt;
+  }
+
+private:
+  /// The alias that begins at `at`, or at least the character that is there.
+  StringRef nameAt(size_t at) const {
+    return text.substr(at).take_front(1 + text.substr(at + 1)
+                                              .take_while([](char c) {
+                                                return llvm::isAlnum(c) ||
+                                                       c == '_' || c == '$' ||
+                                                       c == '.';
+                                              })
+                                              .size());
+  }
+
+  bool isDefined(StringRef name, size_t at) const {
+    return (at == 0 || text[at - 1] == '\n') &&
+           text.substr(at + name.size()).ltrim(' ').starts_with("=");
+  }
+
+  void count(size_t i) {
     // Arrows and comparisons are no brackets.
     bool isBeforeEqual = i + 1 < text.size() && text[i + 1] == '=',
          isBehindMinus = i > 0 && text[i - 1] == '-';
@@ -54,20 +108,36 @@ LogicalResult lockstep::checkNesting(llvm::MemoryBufferRef buffer) {
     case '}':
       depth -= depth > 0;
       break;
-    default:
-      continue;
-    }
-    if (depth > kMostNesting) {
-      StringRef before = text.take_front(i);
-      llvm::errs() << buffer.getBufferIdentifier() << ':'
-                   << before.count('\n') + 1 << ':'
-                   << i - (before.rfind('\n') + 1) + 1
-                   << ": error: expected brackets that are nested at most "
-                   << kMostNesting << " deep, found more\n";
-      return failure();
+    case '\n':
+      if (depth == 0)
+        defined = StringRef();
+      break;
     }
   }
-  return success();
+
+  StringRef text;
+  unsigned depth = 0;
+  /// The alias whose definition is read, or empty.
+  StringRef defined;
+  /// Of what each alias stands for.
+  llvm::StringMap<unsigned> depths;
+};
+
+} // namespace
+
+LogicalResult lockstep::checkNesting(llvm::MemoryBufferRef buffer) {
+  if (isBytecode(buffer))
+    return success();
+  StringRef text = buffer.getBuffer();
+  std::optional<size_t> place = NestingCounter(text).findDeeper(kMostNesting);
+  if (!place)
+    return success();
+  StringRef before = text.take_front(*place);
+  llvm::errs() << buffer.getBufferIdentifier() << ':' << before.count('\n') + 1
+               << ':' << *place - (before.rfind('\n') + 1) + 1
+               << ": error: expected brackets that are nested at most "
+               << kMostNesting << " deep, found more\n";
+  return failure();
 }
 
 OwningOpRef<ModuleOp> lockstep::parseModule(llvm::SourceMgr &sources,

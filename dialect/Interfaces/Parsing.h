@@ -11,13 +11,13 @@
 namespace lockstep {
 
 /// How deep brackets of a module's text may be nested: regions, locations,
-/// attributes and types. MLIR's parser, its printer and passes call themselves
-/// for each level, and a program that needs more is none that somebody has
-/// written.
+/// attributes and types, those included that aliases stand for. MLIR's parser,
+/// its printer and passes call themselves for each level, and a program that
+/// needs more is none that somebody has written.
 inline constexpr unsigned kMostNesting = 500;
 
 /// Error, on the standard error stream, if brackets of `text` are nested
-/// deeper: at the first that is too deep. Bytecode passes.
+/// deeper: at the first bracket or alias that is too deep. Bytecode passes.
 llvm::LogicalResult checkNesting(llvm::MemoryBufferRef text);
 
 /// The module in the main file of `sources`; null after an error, which has
