@@ -5,10 +5,22 @@ import pathlib
 
 
 def parser_of(description):
-    """A parser that takes what every run needs: the artifact, the folder of the tools, initial values and data."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    """A parser that takes what every run needs: the artifact, the folder of the
+    tools, initial values and data.
+    """
+    parser = argparse.ArgumentParser(
+        description=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("artifact", type=pathlib.Path)
-    parser.add_argument("--bin", type=pathlib.Path, required=True, help="the folder of the built tools")
-    parser.add_argument("--init", required=True, help="the initial values, .safetensors")
+    parser.add_argument(
+        "--bin",
+        type=pathlib.Path,
+        required=True,
+        help="the folder of the built tools",
+    )
+    parser.add_argument(
+        "--init", required=True, help="the initial values, .safetensors"
+    )
     parser.add_argument("--data", required=True, help="the data, .npz")
     return parser

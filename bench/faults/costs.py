@@ -1,8 +1,11 @@
-"""Measures what checks cost that find errors while a step runs, by processor time: the machine may be busy.
+"""Measures what checks cost that find errors while a step runs, by processor
+time: the machine may be busy.
 
-    python bench/faults/costs.py DIGITS/digits.lockstep --bin=build/release/bin --init=... --data=... > table.md
+    python bench/faults/costs.py DIGITS/digits.lockstep --bin=build/release/bin
+    --init=... --data=... > table.md
 
-Runs with an option and without it take turns; a ratio is that of two which followed each other.
+Runs with an option and without it take turns; a ratio is that of two which
+followed each other.
 """
 
 import os
@@ -12,8 +15,16 @@ import subprocess
 import command_line
 
 #: Where threads do not spin: with one, and with more of them than CPUs.
-PLACES = {"one executor, `--threads=1`": ["--threads=1"], "four executors, `--executors=4`": ["--executors=4"]}
-CHECKS = ["--check-finite", "--shadow-variables", "--check-mirrored=10", "--check-mirrored=1"]
+PLACES = {
+    "one executor, `--threads=1`": ["--threads=1"],
+    "four executors, `--executors=4`": ["--executors=4"],
+}
+CHECKS = [
+    "--check-finite",
+    "--shadow-variables",
+    "--check-mirrored=10",
+    "--check-mirrored=1",
+]
 
 
 def seconds(options, arguments):
@@ -28,7 +39,9 @@ def seconds(options, arguments):
     said = process.stderr.read()
     _, status, usage = os.wait4(process.pid, 0)
     if status:
-        raise SystemExit(f"lockstep-run {' '.join(arguments)}: status {status}\n{said}")
+        raise SystemExit(
+            f"lockstep-run {' '.join(arguments)}: status {status}\n{said}"
+        )
     return usage.ru_utime + usage.ru_stime
 
 
@@ -43,7 +56,11 @@ def measure(options, place, checks):
 
 
 def cell(ratios):
-    return f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})" if ratios else ""
+    return (
+        f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+        if ratios
+        else ""
+    )
 
 
 def main():
@@ -53,12 +70,22 @@ def main():
     options = parser.parse_args()
     table = {
         # One executor has nobody to compare its variables with.
-        name: measure(options, place, [check for check in CHECKS if "--executors=4" in place or "mirrored" not in check])
+        name: measure(
+            options,
+            place,
+            [
+                check
+                for check in CHECKS
+                if "--executors=4" in place or "mirrored" not in check
+            ],
+        )
         for name, place in PLACES.items()
     }
     print(f"| option | {' | '.join(table)} |\n|---|{'---|' * len(table)}")
     for check in CHECKS:
-        print(f"| `{check}` | {' | '.join(cell(ratios.get(check, [])) for ratios in table.values())} |")
+        print(
+            f"| `{check}` | {' | '.join(cell(ratios.get(check, [])) for ratios in table.values())} |"
+        )
 
 
 if __name__ == "__main__":

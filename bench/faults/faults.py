@@ -1,10 +1,15 @@
-"""Injects each fault many times, with real clocks, and looks whether it is reported in time and whether the right culprit is named.
+"""Injects each fault many times, with real clocks, and looks whether it is
+reported in time and whether the right culprit is named.
 
-    bench/faults/faults.py --bin=build/release/bin --runs=100 DIGITS/digits.lockstep --init=... --data=... > table.md
+    bench/faults/faults.py --bin=build/release/bin --runs=100
+    DIGITS/digits.lockstep --init=... --data=... > table.md
 
-Places are drawn at random, by seed: the replica, the launch of the program `step`, and one or two executors. A fault counts as found if the
-report says of the replica that it is in this very command, in the state that the fault leaves it in, and of no other replica that it is in
-such a state; a NaN, if the error names kernel, replica and command. It is in time if that is said at most the deadline and a second after
+Places are drawn at random, by seed: the replica, the launch of the program
+  `step`, and one or two executors. A fault counts as found if the
+report says of the replica that it is in this very command, in the state that
+the fault leaves it in, and of no other replica that it is in such a state; a
+NaN, if the error names kernel, replica and command. It is in time if that is
+said at most the deadline and a second after
 the fault was injected.
 """
 
@@ -32,19 +37,35 @@ class Outcome:
 
 
 def launches(options):
-    """The launches of the step that every replica executes, and that write floats, as (command, kernel)."""
+    """The launches of the step that every replica executes, and that write
+    floats, as (command, kernel).
+    """
     described = subprocess.run(
         [options.bin / "lockstep-inspect", options.artifact, "--format=json"], check=True, capture_output=True, text=True
     )  # fmt: skip
     described = json.loads(described.stdout)
-    step = next(program for program in described["programs"] if program["name"] == "step")
-    floats = {buffer["index"] for buffer in step["buffers"] if buffer["type"].split("x")[-1] in ("f16", "bf16", "f32", "f64")}
-    commands = [(c["pc"], c["kernel"]) for c in step["commands"] if c["op"] == "launch" and not c.get("once") and floats & {*c["writes"]}]
+    step = next(
+        program
+        for program in described["programs"]
+        if program["name"] == "step"
+    )
+    floats = {
+        buffer["index"]
+        for buffer in step["buffers"]
+        if buffer["type"].split("x")[-1] in ("f16", "bf16", "f32", "f64")
+    }
+    commands = [
+        (c["pc"], c["kernel"])
+        for c in step["commands"]
+        if c["op"] == "launch" and not c.get("once") and floats & {*c["writes"]}
+    ]
     return commands, described["replicas"]
 
 
 def first_line_with(process, texts, said):
-    """Reads what the process says up to a line that contains one of the texts; the time at which it came."""
+    """Reads what the process says up to a line that contains one of the texts;
+    the time at which it came.
+    """
     for line in process.stderr:
         said.append(line)
         if any(text in line for text in texts):
@@ -65,40 +86,70 @@ def run(options, fault, replica, command, kernel, executors):
         )  # fmt: skip
         said = []
         begin = first_line_with(process, ["injected: "], said)
-        end = first_line_with(process, ["no replica of program", "has written nan"], said)
+        end = first_line_with(
+            process, ["no replica of program", "has written nan"], said
+        )
         said += process.stderr.readlines()
         status = process.wait()
         text = "".join(said)
         if begin is None or end is None:
             return Outcome(False, float("inf"), text)
         if fault == "nan":
-            found = status == 1 and f"launch '{kernel}' has written nan: replica {replica}," in text and f"in command {command} of" in text
+            found = (
+                status == 1
+                and f"launch '{kernel}' has written nan: replica {replica},"
+                in text
+                and f"in command {command} of" in text
+            )
         else:
             replicas = json.loads(report.read_text())["replicas"]
-            culprits = [r["replica"] for r in replicas if r["state"] == STATES[fault]]
-            found = status == 3 and culprits == [replica] and replicas[replica]["command"] == command
+            culprits = [
+                r["replica"] for r in replicas if r["state"] == STATES[fault]
+            ]
+            found = (
+                status == 3
+                and culprits == [replica]
+                and replicas[replica]["command"] == command
+            )
         return Outcome(found, end - begin, text)
 
 
 def main():
     parser = command_line.parser_of(__doc__)
     parser.add_argument("--runs", type=int, default=100)
-    parser.add_argument("--jobs", type=int, default=2, help="runs at the same time")
+    parser.add_argument(
+        "--jobs", type=int, default=2, help="runs at the same time"
+    )
     parser.add_argument("--deadline", type=float, default=1)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     places, replicas = launches(options)
     rng = random.Random(options.seed)
-    print("| fault | runs | culprit named | in time | longest, in s after the fault |\n|---|---|---|---|---|")
+    print(
+        "| fault | runs | culprit named | in time | longest, in s after the fault |\n|---|---|---|---|---|"
+    )
     failed = False
     for fault in FAULTS:
-        drawn = [(rng.randrange(replicas), *rng.choice(places), rng.choice([1, 2])) for _ in range(options.runs)]
+        drawn = [
+            (rng.randrange(replicas), *rng.choice(places), rng.choice([1, 2]))
+            for _ in range(options.runs)
+        ]
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            outcomes = list(pool.map(lambda place, fault=fault: run(options, fault, *place), drawn))
+            outcomes = list(
+                pool.map(
+                    lambda place, fault=fault: run(options, fault, *place),
+                    drawn,
+                )
+            )
         found = sum(outcome.found for outcome in outcomes)
-        timely = sum(outcome.seconds <= options.deadline + 1 for outcome in outcomes)
+        timely = sum(
+            outcome.seconds <= options.deadline + 1 for outcome in outcomes
+        )
         longest = max(outcome.seconds for outcome in outcomes)
-        print(f"| `{fault}` | {options.runs} | {found} | {timely} | {longest:.2f} |", flush=True)
+        print(
+            f"| `{fault}` | {options.runs} | {found} | {timely} | {longest:.2f} |",
+            flush=True,
+        )
         failed |= found < options.runs or timely < options.runs
         for place, outcome in zip(drawn, outcomes, strict=True):
             if not outcome.found:

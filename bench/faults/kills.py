@@ -1,11 +1,17 @@
-"""Ends runs at random moments, and looks whether anything is incomplete, lost or mixed.
+"""Ends runs at random moments, and looks whether anything is incomplete, lost
+or mixed.
 
-    bench/faults/kills.py --bin=build/release/bin --kills=1000 --doubles=300 --pairs=100 DIGITS/digits.lockstep --init=... --data=...
+    bench/faults/kills.py --bin=build/release/bin --kills=1000 --doubles=300
+    --pairs=100 DIGITS/digits.lockstep --init=... --data=...
 
-Each run trains for `--steps` steps and saves twenty times. It is killed (SIGKILL), gets two SIGINTs within two milliseconds, or is started twice at
-a time with one folder. Then every checkpoint has to be whole (its SHA-256 is computed here, apart from the runtime) and to be of the step that its
-name says; after two SIGINTs, which are one wish, the last one has to be of the last step that metrics tell of; and the run, resumed to its end,
-has to leave the very bytes of one that nobody disturbed, in the last checkpoint and in the metrics.
+Each run trains for `--steps` steps and saves twenty times. It is killed
+(SIGKILL), gets two SIGINTs within two milliseconds, or is started twice at a
+time with one folder. Then every checkpoint has to be whole (its SHA-256 is
+computed here, apart from the runtime) and to be of the step that its
+name says; after two SIGINTs, which are one wish, the last one has to be of the
+last step that metrics tell of; and the run, resumed to its end, has to leave
+the very bytes of one that nobody disturbed, in the last checkpoint and in the
+metrics.
 """
 
 import collections
@@ -22,7 +28,9 @@ import time
 
 import command_line
 
-LOCKED = "expected a folder that no other run saves to, found it locked by process"
+LOCKED = (
+    "expected a folder that no other run saves to, found it locked by process"
+)
 
 
 class Disturbed:
@@ -34,14 +42,24 @@ class Disturbed:
         done = self.start(whole).communicate()[1]
         self.last = f"checkpoint-{options.steps}.safetensors"
         if not (whole / self.last).exists():
-            sys.exit(f"kills.py: error: the run that nobody disturbs has failed: {done}")
-        self.checkpoint, self.metrics = (whole / self.last).read_bytes(), (whole / "metrics.jsonl").read_bytes()
+            sys.exit(
+                f"kills.py: error: the run that nobody disturbs has failed: {done}"
+            )
+        self.checkpoint, self.metrics = (
+            (whole / self.last).read_bytes(),
+            (whole / "metrics.jsonl").read_bytes(),
+        )
         self.measure(folder)
 
     def measure(self, folder):
-        """How long a run takes at the moment, with as many others beside it as later on."""
+        """How long a run takes at the moment, with as many others beside it as
+        later on.
+        """
         begin = time.monotonic()
-        folders = [tempfile.TemporaryDirectory(dir=folder) for _ in range(self.options.jobs)]
+        folders = [
+            tempfile.TemporaryDirectory(dir=folder)
+            for _ in range(self.options.jobs)
+        ]
         for process in [self.start(pathlib.Path(own.name)) for own in folders]:
             process.communicate()
         self.seconds = time.monotonic() - begin
@@ -65,7 +83,12 @@ class Disturbed:
             size = int.from_bytes(content[:8], "little")
             metadata = json.loads(content[8 : 8 + size])["__metadata__"]
             digest = metadata["sha256"].encode()
-            if hashlib.sha256(content.replace(digest, b"0" * 64, 1)).hexdigest().encode() != digest:
+            if (
+                hashlib.sha256(content.replace(digest, b"0" * 64, 1))
+                .hexdigest()
+                .encode()
+                != digest
+            ):
                 return f"{path.name} is not whole"
             if path.name != f"checkpoint-{metadata['step']}.safetensors":
                 return f"{path.name} is of step {metadata['step']}"
@@ -73,7 +96,9 @@ class Disturbed:
         said = process.communicate()[1]
         if process.returncode:
             return f"cannot be resumed: {said}"
-        if (folder / self.last).read_bytes() != self.checkpoint or (folder / "metrics.jsonl").read_bytes() != self.metrics:
+        if (folder / self.last).read_bytes() != self.checkpoint or (
+            folder / "metrics.jsonl"
+        ).read_bytes() != self.metrics:
             return "resumed, the run ends with other bytes"
         if left := [path.name for path in folder.glob("*.tmp")]:
             return f"{', '.join(left)} stays"
@@ -85,7 +110,9 @@ def kill(runs, folder, draw):
     time.sleep(draw.uniform(0, runs.seconds))
     process.kill()
     process.communicate()
-    return "killed" if process.returncode < 0 else "ended before", runs.check(folder)
+    return "killed" if process.returncode < 0 else "ended before", runs.check(
+        folder
+    )
 
 
 def interrupt_twice(runs, folder, draw):
@@ -96,18 +123,39 @@ def interrupt_twice(runs, folder, draw):
     process.send_signal(signal.SIGINT)
     said = process.communicate()[1]
     metrics = folder / "metrics.jsonl"
-    steps = [json.loads(line)["step"] for line in metrics.read_text().splitlines()] if metrics.exists() else []
-    saved = sorted(int(path.stem.split("-")[1]) for path in folder.glob("checkpoint-*.safetensors"))
+    steps = (
+        [json.loads(line)["step"] for line in metrics.read_text().splitlines()]
+        if metrics.exists()
+        else []
+    )
+    saved = sorted(
+        int(path.stem.split("-")[1])
+        for path in folder.glob("checkpoint-*.safetensors")
+    )
     if process.returncode == -signal.SIGINT:
-        # Before the run listens to signals, or behind its end, they are those of any process.
-        wrong = "" if not steps or steps[-1] + 1 == runs.options.steps else f"ended by the signal after {len(steps)} steps: {said}"
-        return "ended by the signal before the first step or after the last", wrong or runs.check(folder)
+        # Before the run listens to signals, or behind its end, they are those
+        # of any process.
+        wrong = (
+            ""
+            if not steps or steps[-1] + 1 == runs.options.steps
+            else f"ended by the signal after {len(steps)} steps: {said}"
+        )
+        return (
+            "ended by the signal before the first step or after the last",
+            wrong or runs.check(folder),
+        )
     if process.returncode not in (0, 128 + signal.SIGINT):
         return "failed", f"status {process.returncode}: {said}"
     # A run that is stopped before its first step may save the state before it.
     if saved[-1:] != [steps[-1] + 1 if steps else 0] and (steps or saved):
-        return "lost", f"the last step is {steps[-1:]}, the last checkpoint {saved[-1:]}: {said}"
-    return "saved at the signal" if process.returncode else "ended before", runs.check(folder)
+        return (
+            "lost",
+            f"the last step is {steps[-1:]}, the last checkpoint {saved[-1:]}: {said}",
+        )
+    return (
+        "saved at the signal" if process.returncode else "ended before",
+        runs.check(folder),
+    )
 
 
 def start_two(runs, folder, draw):
@@ -116,14 +164,21 @@ def start_two(runs, folder, draw):
     processes.append(runs.start(folder))
     said = [process.communicate()[1] for process in processes]
     refused = [bool(process.returncode) for process in processes]
-    if all(refused) or any(is_refused and LOCKED not in text for is_refused, text in zip(refused, said, strict=True)):
+    if all(refused) or any(
+        is_refused and LOCKED not in text
+        for is_refused, text in zip(refused, said, strict=True)
+    ):
         return "failed", "\n".join(said)
-    return "one was refused" if any(refused) else "one after the other", runs.check(folder)
+    return "one was refused" if any(
+        refused
+    ) else "one after the other", runs.check(folder)
 
 
 def main():
     parser = command_line.parser_of(__doc__)
-    parser.add_argument("--set", action="append", default=[], type="--set={}".format)
+    parser.add_argument(
+        "--set", action="append", default=[], type="--set={}".format
+    )
     parser.add_argument("--steps", type=int, default=2000)
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--doubles", type=int, default=300)
@@ -135,21 +190,39 @@ def main():
         folder = pathlib.Path(name)
         runs = Disturbed(options, folder)
         failures = 0
-        for disturb, count in ((kill, options.kills), (interrupt_twice, options.doubles), (start_two, options.pairs)):
+        for disturb, count in (
+            (kill, options.kills),
+            (interrupt_twice, options.doubles),
+            (start_two, options.pairs),
+        ):
             outcomes = collections.Counter()
             runs.measure(folder)
 
             def one(number, disturb=disturb):
                 with tempfile.TemporaryDirectory(dir=folder) as own:
-                    return disturb(runs, pathlib.Path(own), random.Random(f"{options.seed} {disturb.__name__} {number}"))
+                    return disturb(
+                        runs,
+                        pathlib.Path(own),
+                        random.Random(
+                            f"{options.seed} {disturb.__name__} {number}"
+                        ),
+                    )
 
             with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-                for number, (outcome, wrong) in enumerate(pool.map(one, range(count))):
+                for number, (outcome, wrong) in enumerate(
+                    pool.map(one, range(count))
+                ):
                     outcomes[outcome] += 1
                     if wrong:
                         failures += 1
-                        print(f"{disturb.__name__} {number}: {wrong}", file=sys.stderr)
-            text = ", ".join(f"{outcome}: {times}" for outcome, times in sorted(outcomes.items()))
+                        print(
+                            f"{disturb.__name__} {number}: {wrong}",
+                            file=sys.stderr,
+                        )
+            text = ", ".join(
+                f"{outcome}: {times}"
+                for outcome, times in sorted(outcomes.items())
+            )
             print(f"{disturb.__name__}: {count} runs; {text or 'none'}")
         print(f"{failures} wrong")
     sys.exit(failures > 0)

@@ -1,6 +1,8 @@
-"""A perceptron with two or three layers and momentum SGD, in the manner of examples/digits-mlp, for measurements.
+"""A perceptron with two or three layers and momentum SGD, in the manner of
+examples/digits-mlp, for measurements.
 
-The environment variable LAYERS names the widths, for example 784-1024-1024-10; a replica's batch is 64 rows.
+The environment variable LAYERS names the widths, for example 784-1024-1024-10;
+a replica's batch is 64 rows.
 """
 
 import itertools
@@ -26,7 +28,11 @@ def init(seed):
     """Returns the parameters (He's initialization) and zero velocities."""
     params = {}
     for i, (key, (m, n)) in enumerate(
-        zip(jax.random.split(jax.random.key(seed), len(LAYERS) - 1), itertools.pairwise(LAYERS), strict=True)
+        zip(
+            jax.random.split(jax.random.key(seed), len(LAYERS) - 1),
+            itertools.pairwise(LAYERS),
+            strict=True,
+        )
     ):
         params[f"w{i}"] = jax.random.normal(key, (m, n)) * (2 / m) ** 0.5
         params[f"b{i}"] = jnp.zeros(n)
@@ -47,10 +53,18 @@ def step(state, batch, scalars):
 
     def loss_fn(params):
         scores = jax.nn.log_softmax(logits(params, batch["x"]))
-        return -jnp.mean(jnp.take_along_axis(scores, batch["y"][:, None], axis=1))
+        return -jnp.mean(
+            jnp.take_along_axis(scores, batch["y"][:, None], axis=1)
+        )
 
     loss, grads = jax.value_and_grad(loss_fn)(state["params"])
     grads = lockstep.all_reduce(grads, "MEAN")
-    velocity = jax.tree.map(lambda v, g: MOMENTUM * v + g, state["velocity"], grads)
-    params = jax.tree.map(lambda p, v: p - scalars["lr"] * v, state["params"], velocity)
-    return {"params": params, "velocity": velocity}, {"loss": lockstep.all_reduce(loss, "MEAN")}
+    velocity = jax.tree.map(
+        lambda v, g: MOMENTUM * v + g, state["velocity"], grads
+    )
+    params = jax.tree.map(
+        lambda p, v: p - scalars["lr"] * v, state["params"], velocity
+    )
+    return {"params": params, "velocity": velocity}, {
+        "loss": lockstep.all_reduce(loss, "MEAN")
+    }

@@ -1,15 +1,22 @@
-"""Step time and compile time beside JAX on the same machine, in the same process.
+"""Step time and compile time beside JAX on the same machine, in the same
+process.
 
-    LOCKSTEP_BIN=build/release/bin build/venv/bin/python bench/jax/steps.py [--layers=64-128-10 ...] [--devices=1 ...]
+    LOCKSTEP_BIN=build/release/bin build/venv/bin/python bench/jax/steps.py
+    [--layers=64-128-10 ...] [--devices=1 ...]
 
-Both run the same function of `mlp.py`: Lockstep as N replicas of one process, JAX by `shard_map` on N host devices, with donated
-state. Inputs are in place on both sides. With one device JAX dispatches a whole round ahead; with several it waits for each step, because steps
-in flight on few cores end in its own "this thread may be stuck". Rounds of some steps each alternate between the two; the ratio of a round is Lockstep's time by JAX's
-(below 1: Lockstep is faster), and the median of all rounds is given with the smallest and the largest. Before anything is
-measured, losses of both are compared.
+Both run the same function of `mlp.py`: Lockstep as N replicas of one process,
+  JAX by `shard_map` on N host devices, with donated
+state. Inputs are in place on both sides. With one device JAX dispatches a whole
+round ahead; with several it waits for each step, because steps in flight on few
+cores end in its own "this thread may be stuck". Rounds of some steps each
+alternate between the two; the ratio of a round is Lockstep's time by JAX's
+(below 1: Lockstep is faster), and the median of all rounds is given with the
+smallest and the largest. Before anything is measured, losses of both are
+compared.
 
-For compile time, `lockstep-compile` from its start to its end (parsing, all stages, the file written; for both default targets, and for
-one) stands beside `jax.jit(...).lower(...).compile()`, tracing included, in alternation.
+For compile time, `lockstep-compile` from its start to its end (parsing, all
+stages, the file written; for both default targets, and for one) stands beside
+`jax.jit(...).lower(...).compile()`, tracing included, in alternation.
 """
 
 import argparse
@@ -28,7 +35,11 @@ DEFAULT_LAYERS = ["64-128-10", "784-1024-1024-10"]
 
 def spread(values):
     """Median, smallest and largest."""
-    return {"median": statistics.median(values), "min": min(values), "max": max(values)}
+    return {
+        "median": statistics.median(values),
+        "min": min(values),
+        "max": max(values),
+    }
 
 
 def text(ratio):
@@ -44,11 +55,19 @@ class Lockstep:
         self.replicas, self.folder, self.binaries = replicas, folder, binaries
         self.artifact = folder / "step.lockstep"
         self.compile()
-        self.session = Session(binaries.parent / "lib" / "liblockstep.so", self.artifact)
+        self.session = Session(
+            binaries.parent / "lib" / "liblockstep.so", self.artifact
+        )
 
     def compile(self, *options):
         """Returns the seconds that it took."""
-        command = [self.binaries / "lockstep-compile", self.folder / "step.mlir", f"--replicas={self.replicas}", "-o", self.artifact]
+        command = [
+            self.binaries / "lockstep-compile",
+            self.folder / "step.mlir",
+            f"--replicas={self.replicas}",
+            "-o",
+            self.artifact,
+        ]
         begin = time.perf_counter()
         subprocess.run([*map(str, command), *options], check=True)
         return time.perf_counter() - begin
@@ -77,9 +96,15 @@ class Jax:
         from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
         self.mesh = Mesh(np.array(jax.devices("cpu")[:replicas]), ("replica",))
-        self.everywhere, self.own = (NamedSharding(self.mesh, PartitionSpec(*axes)) for axes in ((), ("replica",)))
+        self.everywhere, self.own = (
+            NamedSharding(self.mesh, PartitionSpec(*axes))
+            for axes in ((), ("replica",))
+        )
         self.model, self.replicas = model, replicas
-        self.scalars = {name: np.asarray(model.defaults.get(name, 0), entry.dtype) for name, entry in model.scalars.items()}
+        self.scalars = {
+            name: np.asarray(model.defaults.get(name, 0), entry.dtype)
+            for name, entry in model.scalars.items()
+        }
 
     def compile(self, state, batch):
         """Returns the seconds that it took, tracing included."""
@@ -90,15 +115,26 @@ class Jax:
         everywhere, own = PartitionSpec(), PartitionSpec("replica")
         begin = time.perf_counter()
         mapped = jax.shard_map(
-            self.model.step, mesh=self.mesh, in_specs=(everywhere, own, everywhere), out_specs=everywhere, check_vma=False
+            self.model.step,
+            mesh=self.mesh,
+            in_specs=(everywhere, own, everywhere),
+            out_specs=everywhere,
+            check_vma=False,
         )
-        self.step = jax.jit(mapped, donate_argnums=0).lower(state, batch, self.scalars).compile()
+        self.step = (
+            jax.jit(mapped, donate_argnums=0)
+            .lower(state, batch, self.scalars)
+            .compile()
+        )
         return time.perf_counter() - begin
 
     def start(self, state, batch):
         import jax
 
-        self.state, self.batch = jax.device_put(state, self.everywhere), jax.device_put(batch, self.own)
+        self.state, self.batch = (
+            jax.device_put(state, self.everywhere),
+            jax.device_put(batch, self.own),
+        )
         self.scalars = jax.device_put(self.scalars, self.everywhere)
         self.compile(self.state, self.batch)
 
@@ -108,8 +144,11 @@ class Jax:
 
         begin = time.perf_counter()
         for _ in range(steps):
-            self.state, metrics = self.step(self.state, self.batch, self.scalars)
-            # With several devices, steps in flight can wait for each other's threads for ever.
+            self.state, metrics = self.step(
+                self.state, self.batch, self.scalars
+            )
+            # With several devices, steps in flight can wait for each other's
+            # threads for ever.
             if self.replicas > 1:
                 jax.block_until_ready(metrics)
         jax.block_until_ready((self.state, metrics))
@@ -127,7 +166,18 @@ def measure(layers, devices, seconds, rounds):
     path = pathlib.Path(__file__).with_name("mlp.py")
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
-        subprocess.run([sys.executable, "-m", "lockstep.capture", str(path), "-o", str(folder)], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "lockstep.capture",
+                str(path),
+                "-o",
+                str(folder),
+            ],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
         model = models.load(path)
         widths = [int(width) for width in layers.split("-")]
         random = np.random.default_rng(0)
@@ -142,11 +192,26 @@ def measure(layers, devices, seconds, rounds):
 
         losses = [side.run(20)[1] for side in (ours, theirs)]
         if not np.isclose(*losses, rtol=1e-4):
-            raise SystemExit(f"the two do not compute the same: losses {losses} after 20 steps")
+            raise SystemExit(
+                f"the two do not compute the same: losses {losses} after 20 steps"
+            )
         # So many steps a round that it takes the given time.
-        steps = max(3, int(seconds / max(side.run(20)[0] / 20 for side in (ours, theirs))))
-        pairs = [(ours.run(steps)[0] / steps, theirs.run(steps)[0] / steps) for _ in range(rounds)]
-        compiles = [(ours.compile(), ours.compile("--target=x86-64-v3"), theirs.compile(theirs.state, theirs.batch)) for _ in range(5)]
+        steps = max(
+            3,
+            int(seconds / max(side.run(20)[0] / 20 for side in (ours, theirs))),
+        )
+        pairs = [
+            (ours.run(steps)[0] / steps, theirs.run(steps)[0] / steps)
+            for _ in range(rounds)
+        ]
+        compiles = [
+            (
+                ours.compile(),
+                ours.compile("--target=x86-64-v3"),
+                theirs.compile(theirs.state, theirs.batch),
+            )
+            for _ in range(5)
+        ]
     return {
         "layers": layers,
         "devices": devices,
@@ -166,28 +231,73 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--layers", nargs="+", default=DEFAULT_LAYERS)
     parser.add_argument("--devices", nargs="+", type=int, default=[1, 2, 8])
-    parser.add_argument("--seconds", type=float, default=1.0, help="of one round")
+    parser.add_argument(
+        "--seconds", type=float, default=1.0, help="of one round"
+    )
     parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--one", action="store_true", help="measure one pair in this process and print JSON")
+    parser.add_argument(
+        "--one",
+        action="store_true",
+        help="measure one pair in this process and print JSON",
+    )
     options = parser.parse_args()
     if options.one:
-        print(json.dumps(measure(options.layers[0], options.devices[0], options.seconds, options.rounds)))
+        print(
+            json.dumps(
+                measure(
+                    options.layers[0],
+                    options.devices[0],
+                    options.seconds,
+                    options.rounds,
+                )
+            )
+        )
         return
-    print("| layers | devices | Lockstep, µs a step | JAX, µs a step | step time by JAX's | compile time by JAX's | the same, one target |")
+    print(
+        "| layers | devices | Lockstep, µs a step | JAX, µs a step | step time by JAX's | compile time by JAX's | the same, one target |"
+    )
     print("|---|---|---|---|---|---|---|")
     for layers in options.layers:
         for devices in options.devices:
-            # The number of host devices is fixed when JAX is loaded: a process for each.
+            # The number of host devices is fixed when JAX is loaded: a process
+            # for each.
             environment = dict(
                 os.environ,
                 LAYERS=layers,
                 JAX_PLATFORMS="cpu",
                 XLA_FLAGS=f"--xla_force_host_platform_device_count={devices}",
-                PYTHONPATH=os.pathsep.join(map(str, (ROOT / "python-bindings", ROOT / "test" / "end-to-end"))),
+                PYTHONPATH=os.pathsep.join(
+                    map(
+                        str,
+                        (
+                            ROOT / "python-bindings",
+                            ROOT / "test" / "end-to-end",
+                        ),
+                    )
+                ),
             )
-            command = [sys.executable, __file__, "--one", "--layers", layers, "--devices", str(devices)]
-            command += ["--seconds", str(options.seconds), "--rounds", str(options.rounds)]
-            done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+            command = [
+                sys.executable,
+                __file__,
+                "--one",
+                "--layers",
+                layers,
+                "--devices",
+                str(devices),
+            ]
+            command += [
+                "--seconds",
+                str(options.seconds),
+                "--rounds",
+                str(options.rounds),
+            ]
+            done = subprocess.run(
+                command,
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
             if done.returncode != 0:
                 raise SystemExit(done.stderr)
             r = json.loads(done.stdout.splitlines()[-1])

@@ -9,7 +9,9 @@ REDUCTIONS = (*SUM_OR_MEAN, "PRODUCT", "MIN", "MAX")
 
 
 def reduction_name(reduction, allowed=REDUCTIONS):
-    """Returns the reduction in upper case; ValueError if it is none of `allowed`."""
+    """Returns the reduction in upper case; ValueError if it is none of
+    `allowed`.
+    """
     name = str(reduction).upper()
     if name not in allowed:
         raise ValueError(f"'{reduction}' is not a valid ReduceOp")
@@ -36,7 +38,9 @@ def array(leaf, function):
     try:
         return jnp.asarray(leaf)
     except TypeError:
-        raise TypeError(f"{function}: expected arrays, found a leaf of type '{type(leaf).__name__}'") from None
+        raise TypeError(
+            f"{function}: expected arrays, found a leaf of type '{type(leaf).__name__}'"
+        ) from None
 
 
 def reducible(leaf, reduction, function):
@@ -49,12 +53,20 @@ def reducible(leaf, reduction, function):
       TypeError: if its dtype has no such reduction.
     """
     value = array(leaf, function)
-    is_number = jnp.issubdtype(value.dtype, jnp.integer) or jnp.issubdtype(value.dtype, jnp.floating)
-    if not is_number and not (value.dtype == bool and reduction in ("MIN", "MAX")):
-        raise TypeError(f"{function}: expected integers or floats for reduction '{reduction}', found {value.dtype.name}")
+    is_number = jnp.issubdtype(value.dtype, jnp.integer) or jnp.issubdtype(
+        value.dtype, jnp.floating
+    )
+    if not is_number and not (
+        value.dtype == bool and reduction in ("MIN", "MAX")
+    ):
+        raise TypeError(
+            f"{function}: expected integers or floats for reduction '{reduction}', found {value.dtype.name}"
+        )
     if reduction == "MEAN" and jnp.issubdtype(value.dtype, jnp.integer):
         if not jax.config.jax_enable_x64:
-            raise TypeError(f"{function}: the mean of {value.dtype.name} is float64, which needs jax.config.update('jax_enable_x64', True)")
+            raise TypeError(
+                f"{function}: the mean of {value.dtype.name} is float64, which needs jax.config.update('jax_enable_x64', True)"
+            )
         value = value.astype(jnp.float64)
     return value
 
@@ -68,11 +80,17 @@ def gatherable(leaf, axis, function):
     """
     value = array(leaf, function)
     if jnp.issubdtype(value.dtype, jax.dtypes.extended):
-        raise TypeError(f"{function}: expected an array of numbers, found {value.dtype.name}")
+        raise TypeError(
+            f"{function}: expected an array of numbers, found {value.dtype.name}"
+        )
     if value.ndim == 0:
-        raise ValueError(f"{function}: expected arrays of rank 1 or more, found a scalar")
+        raise ValueError(
+            f"{function}: expected arrays of rank 1 or more, found a scalar"
+        )
     if not 0 <= axis < value.ndim:
-        raise ValueError(f"{function}: expected an axis in [0, {value.ndim}) for an array of shape {value.shape}, found {axis}")
+        raise ValueError(
+            f"{function}: expected an axis in [0, {value.ndim}) for an array of shape {value.shape}, found {axis}"
+        )
     return value
 
 
@@ -83,6 +101,11 @@ def indices(value, function):
       TypeError: if they are no integers, or are unsigned and may not fit.
     """
     ids = array(value, function)
-    if not jnp.issubdtype(ids.dtype, jnp.integer) or ids.dtype.name in ("uint32", "uint64"):
-        raise TypeError(f"{function}: expected ids of int32 or int64, found {ids.dtype.name}")
+    if not jnp.issubdtype(ids.dtype, jnp.integer) or ids.dtype.name in (
+        "uint32",
+        "uint64",
+    ):
+        raise TypeError(
+            f"{function}: expected ids of int32 or int64, found {ids.dtype.name}"
+        )
     return ids if ids.dtype.itemsize >= 4 else ids.astype(jnp.int32)

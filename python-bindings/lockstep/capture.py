@@ -38,7 +38,9 @@ def capture(model: models.Model, replicas: int | None = None, seed: int = 0):
       ModelError: if the model breaks the contract.
     """
     if replicas is not None and replicas < 1:
-        raise models.ModelError(f"expected a replica count of 1 or more, found {replicas}")
+        raise models.ModelError(
+            f"expected a replica count of 1 or more, found {replicas}"
+        )
     state = contract.initial_state(model, seed)
     locations = Locations(os.path.dirname(model.path))
     with context.capturing(replicas):
@@ -48,7 +50,9 @@ def capture(model: models.Model, replicas: int | None = None, seed: int = 0):
         lowered = [_lower(f, model.path) for f in functions]
     text = legalize.legalize(model.name, functions, lowered, locations)
     names = models.named_leaves(contract.stored(state), "init")
-    return text, {name: np.array(leaf, order="C") for name, leaf in names.items()}
+    return text, {
+        name: np.array(leaf, order="C") for name, leaf in names.items()
+    }
 
 
 def write(folder, text, state):
@@ -62,21 +66,41 @@ def write(folder, text, state):
 
 
 def _lower(function, path):
-    """Lowers a function of the model file `path` to StableHLO, as text in generic form."""
+    """Lowers a function of the model file `path` to StableHLO, as text in
+    generic form.
+    """
     traced = jax.jit(function.call, keep_unused=True).trace(*function.arguments)
     try:
         lowered = traced.lower(lowering_platforms=(PLATFORM,))
     except (NotImplementedError, ValueError) as error:
-        what = "a step cannot call back to Python" if "Callback" in str(error) else "an operation has no portable lowering"
-        raise models.ModelError(f"{_place(error, path)}{function.name}: {what}: {error}") from error
+        what = (
+            "a step cannot call back to Python"
+            if "Callback" in str(error)
+            else "an operation has no portable lowering"
+        )
+        raise models.ModelError(
+            f"{_place(error, path)}{function.name}: {what}: {error}"
+        ) from error
     module = lowered.compiler_ir("stablehlo")
-    return module.operation.get_asm(enable_debug_info=True, print_generic_op_form=True)
+    return module.operation.get_asm(
+        enable_debug_info=True, print_generic_op_form=True
+    )
 
 
 def _place(error, path):
-    """Where the operation that JAX cannot lower is in the model, as `model.py:15: `; nothing if JAX does not say it."""
-    trace = traceback.extract_tb(error.__cause__.__traceback__) if error.__cause__ else []
-    lines = [frame.lineno for frame in trace if os.path.realpath(frame.filename) == os.path.realpath(path)]
+    """Where the operation that JAX cannot lower is in the model, as
+    `model.py:15: `; nothing if JAX does not say it.
+    """
+    trace = (
+        traceback.extract_tb(error.__cause__.__traceback__)
+        if error.__cause__
+        else []
+    )
+    lines = [
+        frame.lineno
+        for frame in trace
+        if os.path.realpath(frame.filename) == os.path.realpath(path)
+    ]
     return f"{os.path.basename(path)}:{lines[-1]}: " if lines else ""
 
 
@@ -86,7 +110,9 @@ def main(arguments=None):
         prog="python -m lockstep.capture",
         description="Captures a JAX model for lockstep-compile.",
     )
-    parser.add_argument("model", metavar="MODEL.py", help="file with init and step")
+    parser.add_argument(
+        "model", metavar="MODEL.py", help="file with init and step"
+    )
     parser.add_argument(
         "-o", dest="folder", metavar="DIR", required=True,
         help="folder for step.mlir and init.safetensors",
@@ -95,7 +121,9 @@ def main(arguments=None):
         "--replicas", type=int, metavar="N",
         help="fix the replica count, which is left open otherwise",
     )  # fmt: skip
-    parser.add_argument("--seed", type=int, default=0, help="argument of init (default: 0)")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="argument of init (default: 0)"
+    )
     options = parser.parse_args(arguments)
     try:
         model = models.load(options.model)

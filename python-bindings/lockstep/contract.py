@@ -65,7 +65,9 @@ def initial_state(model: Model, seed: int):
         try:
             array = jnp.asarray(leaf)
         except (TypeError, ValueError):
-            raise ModelError(f"{where}: expected an array, found a {type(leaf).__name__}") from None
+            raise ModelError(
+                f"{where}: expected an array, found a {type(leaf).__name__}"
+            ) from None
         if not _is_key(array):
             check_dtype(where, array.dtype)
     # Python numbers make weak types, which a step would not give back.
@@ -79,14 +81,22 @@ def _is_key(value):
 
 def stored(state):
     """Replaces typed random keys by the arrays of uint32 that they are kept as."""
-    return jax.tree.map(lambda x: jax.random.key_data(x) if _is_key(x) else x, state)
+    return jax.tree.map(
+        lambda x: jax.random.key_data(x) if _is_key(x) else x, state
+    )
 
 
 def _with_keys(kept, state):
-    """Undoes `stored`: makes typed random keys of the arrays where `state` has such keys."""
+    """Undoes `stored`: makes typed random keys of the arrays where `state` has
+    such keys.
+    """
 
     def restore(value, original):
-        return jax.random.wrap_key_data(value, impl=jax.random.key_impl(original)) if _is_key(original) else value
+        return (
+            jax.random.wrap_key_data(value, impl=jax.random.key_impl(original))
+            if _is_key(original)
+            else value
+        )
 
     return jax.tree.map(restore, kept, state)
 
@@ -102,17 +112,28 @@ def step_function(model: Model, state) -> Function:
     shapes = _shapes(state)
     result = jax.eval_shape(model.step, shapes, model.batch, model.scalars)
     if not isinstance(result, tuple) or len(result) != 2:
-        raise ModelError(f"step: expected (state, metrics), found {_describe(result)}")
+        raise ModelError(
+            f"step: expected (state, metrics), found {_describe(result)}"
+        )
     _check_state(shapes, result[0])
     metrics = _check_values(result[1], "step: metrics")
 
     def call(*leaves):
         kept, batch, scalars = unflatten(leaves)
-        new_state, new_metrics = model.step(_with_keys(kept, state), batch, scalars)
-        return [*jax.tree.leaves(stored(new_state)), *_in_order(new_metrics, metrics)]
+        new_state, new_metrics = model.step(
+            _with_keys(kept, state), batch, scalars
+        )
+        return [
+            *jax.tree.leaves(stored(new_state)),
+            *_in_order(new_metrics, metrics),
+        ]
 
-    arguments, unflatten = _flatten(_stored_shapes(shapes), model.batch, model.scalars)
-    variables = [Value("variable", name) for name in named_leaves(state, "state")]
+    arguments, unflatten = _flatten(
+        _stored_shapes(shapes), model.batch, model.scalars
+    )
+    variables = [
+        Value("variable", name) for name in named_leaves(state, "state")
+    ]
     return Function(
         "step",
         model.step,
@@ -137,13 +158,21 @@ def evaluate_function(model: Model, state) -> Function:
     shapes, batch = _shapes(state), model.evaluation_batch()
     result = jax.eval_shape(model.evaluate, shapes, batch)
     if not isinstance(result, dict):
-        raise ModelError(f"evaluate: expected a dict of name -> (sum, count), found {_describe(result)}")
+        raise ModelError(
+            f"evaluate: expected a dict of name -> (sum, count), found {_describe(result)}"
+        )
     names = sorted(result)
     for name in names:
         pair = result[name]
         if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise ModelError(f"evaluate: '{name}': expected (sum, count), found {_describe(pair)}")
-        _check_values(dict(zip(("sum", "count"), pair, strict=True)), f"evaluate: '{name}'", scalars=True)
+            raise ModelError(
+                f"evaluate: '{name}': expected (sum, count), found {_describe(pair)}"
+            )
+        _check_values(
+            dict(zip(("sum", "count"), pair, strict=True)),
+            f"evaluate: '{name}'",
+            scalars=True,
+        )
 
     def call(*leaves):
         kept, rows = unflatten(leaves)
@@ -186,28 +215,42 @@ def _check_state(before, after):
     """Checks that `step` returns the state that it takes."""
     old, new = named_leaves(before, "init"), named_leaves(after, "step: state")
     for name in old.keys() - new.keys():
-        raise ModelError(f"step: expected the state to have '{name}', found none")
+        raise ModelError(
+            f"step: expected the state to have '{name}', found none"
+        )
     for name in new.keys() - old.keys():
-        raise ModelError(f"step: the state that it returns has '{name}', which init's has not")
+        raise ModelError(
+            f"step: the state that it returns has '{name}', which init's has not"
+        )
     for name, leaf in new.items():
         expected = old[name]
         if (leaf.shape, leaf.dtype) != (expected.shape, expected.dtype):
-            raise ModelError(f"step: state '{name}': expected {_describe(expected)} as from init, found {_describe(leaf)}")
+            raise ModelError(
+                f"step: state '{name}': expected {_describe(expected)} as from init, found {_describe(leaf)}"
+            )
     if jax.tree.structure(before) != jax.tree.structure(after):
-        raise ModelError(f"step: expected a state of the same structure as init's, found {jax.tree.structure(after)}")
+        raise ModelError(
+            f"step: expected a state of the same structure as init's, found {jax.tree.structure(after)}"
+        )
 
 
 def _check_values(values, where, scalars=False):
     """Checks a dict of arrays, or of scalars only; returns its names, sorted."""
     kind = "a scalar" if scalars else "an array"
     if not isinstance(values, dict):
-        raise ModelError(f"{where}: expected a dict of name -> {kind.split()[1]}, found {_describe(values)}")
+        raise ModelError(
+            f"{where}: expected a dict of name -> {kind.split()[1]}, found {_describe(values)}"
+        )
     for name, value in values.items():
         if not isinstance(name, str):
-            raise ModelError(f"{where}: expected names to be strings, found {name!r}")
+            raise ModelError(
+                f"{where}: expected names to be strings, found {name!r}"
+            )
         shape = getattr(value, "shape", None)
         if shape is None or (scalars and shape != ()):
-            raise ModelError(f"{where}: '{name}': expected {kind}, found {_describe(value)}")
+            raise ModelError(
+                f"{where}: '{name}': expected {kind}, found {_describe(value)}"
+            )
         check_dtype(f"{where}: '{name}'", value.dtype)
     return sorted(values)
 

@@ -72,7 +72,11 @@ class CrossReplica:
         name = arguments.reduction_name(reduction, arguments.SUM_OR_MEAN)
         leaves, structure = jax.tree.flatten(value)
         for leaf in leaves:
-            if not isinstance(leaf, PerReplica) and name == "SUM" and mode["size"] != 1:
+            if (
+                not isinstance(leaf, PerReplica)
+                and name == "SUM"
+                and mode["size"] != 1
+            ):
                 raise ValueError(
                     f"reduce_to: a value that all replicas share, {leaf}, cannot be reduced with ReduceOp.SUM [E_NON_DISTRIBUTED_SUM]"
                 )
@@ -115,7 +119,9 @@ class CrossReplica:
         leaves, structure = jax.tree.flatten(value)
         for leaf in leaves:
             if isinstance(leaf, PerReplica):
-                raise ValueError(f"broadcast_to: expected an array, found {leaf}")
+                raise ValueError(
+                    f"broadcast_to: expected an array, found {leaf}"
+                )
         arrays = [arguments.array(leaf, "broadcast_to") for leaf in leaves]
         results = broadcast_to_p.bind(*arrays, **mode) if arrays else []
         return jax.tree.unflatten(structure, results)
@@ -128,21 +134,31 @@ class CrossReplica:
             return (value,)
         arguments.require_count(mode["size"], "local_results")
         columns = [
-            local_results_p.bind(leaf.component, **mode) if isinstance(leaf, PerReplica) else [leaf] * mode["size"] for leaf in leaves
+            local_results_p.bind(leaf.component, **mode)
+            if isinstance(leaf, PerReplica)
+            else [leaf] * mode["size"]
+            for leaf in leaves
         ]
-        return tuple(jax.tree.unflatten(structure, row) for row in zip(*columns, strict=True))
+        return tuple(
+            jax.tree.unflatten(structure, row)
+            for row in zip(*columns, strict=True)
+        )
 
 
 def _cross_replica(function):
     """Returns the parameters of a primitive that a strategy's method binds."""
     if not context.mode().merging:
-        raise RuntimeError(f"{function}: expected to be called in cross-replica context, the function of a merge_call [E_CONTEXT]")
+        raise RuntimeError(
+            f"{function}: expected to be called in cross-replica context, the function of a merge_call [E_CONTEXT]"
+        )
     return context.lowering(function)
 
 
 def _bind_on_components(primitive, leaves, convert, **params):
     """Applies a primitive to the per-replica leaves, all in one operation."""
-    places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, PerReplica)]
+    places = [
+        i for i, leaf in enumerate(leaves) if isinstance(leaf, PerReplica)
+    ]
     results = list(leaves)
     if places:
         operands = [convert(leaves[place].component) for place in places]
@@ -161,7 +177,9 @@ def _register(primitive, target, uncaptured, config=dict):
 
     def rule(ctx, *operands, captured, size, **params):
         if captured:
-            return primitives.custom_call(ctx, target, operands, config(**params))
+            return primitives.custom_call(
+                ctx, target, operands, config(**params)
+            )
         lower = mlir.lower_fun(uncaptured, multiple_results=True)
         return lower(ctx, *operands, captured=captured, size=size, **params)
 
@@ -181,15 +199,25 @@ _register(
     gather_p,
     "replica.gather",
     primitives.all_gather_jax,
-    lambda axis: {"axis": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), axis)},
+    lambda axis: {
+        "axis": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), axis)
+    },
 )
 
 broadcast_to_p = primitives.primitive("broadcast_to", _same)
-_register(broadcast_to_p, "replica.broadcast_to", lambda *values, **_params: list(values))
+_register(
+    broadcast_to_p,
+    "replica.broadcast_to",
+    lambda *values, **_params: list(values),
+)
 
-local_results_p = primitives.primitive("local_results", lambda aval, size, **_params: [*_same(aval)] * size)
+local_results_p = primitives.primitive(
+    "local_results", lambda aval, size, **_params: [*_same(aval)] * size
+)
 _register(
     local_results_p,
     "replica.local_results",
-    lambda value, size, **_params: list(jax.lax.all_gather(value, context.AXIS)),
+    lambda value, size, **_params: list(
+        jax.lax.all_gather(value, context.AXIS)
+    ),
 )

@@ -36,26 +36,42 @@ def embedding_lookup(table, ids):
     """
     table, ids = jnp.asarray(table), arguments.indices(ids, "embedding_lookup")
     if table.ndim == 0:
-        raise ValueError("embedding_lookup: expected a table with rows, found a scalar [E_RANK_MISMATCH]")
-    rows = lookup_p.bind(table, ids.reshape(-1), captured=context.mode().captured)
+        raise ValueError(
+            "embedding_lookup: expected a table with rows, found a scalar [E_RANK_MISMATCH]"
+        )
+    rows = lookup_p.bind(
+        table, ids.reshape(-1), captured=context.mode().captured
+    )
     return rows.reshape(ids.shape + table.shape[1:])
 
 
 def _no_batching(*_args, **_params):
-    raise NotImplementedError("embedding_lookup under jax.vmap is not supported: give it all ids at once")
+    raise NotImplementedError(
+        "embedding_lookup under jax.vmap is not supported: give it all ids at once"
+    )
 
 
 def _primitive(name, abstract_eval, target, function):
-    """Makes a primitive that is `function`, or in a capture the call of `target`."""
+    """Makes a primitive that is `function`, or in a capture the call of
+    `target`.
+    """
     result = core.Primitive(f"lockstep_{name}")
     result.def_abstract_eval(abstract_eval)
-    result.def_impl(lambda *values, **params: jax.jit(lambda *v: result.bind(*v, **params))(*values))
+    result.def_impl(
+        lambda *values, **params: jax.jit(lambda *v: result.bind(*v, **params))(
+            *values
+        )
+    )
     batching.primitive_batchers[result] = _no_batching
 
     def lowering(ctx, *operands, captured, **params):
         if captured:
-            return primitives.custom_call(ctx, target, operands, {}, has_side_effect=False)
-        return mlir.lower_fun(lambda *v: function(*v, **params), multiple_results=False)(ctx, *operands)
+            return primitives.custom_call(
+                ctx, target, operands, {}, has_side_effect=False
+            )
+        return mlir.lower_fun(
+            lambda *v: function(*v, **params), multiple_results=False
+        )(ctx, *operands)
 
     mlir.register_lowering(result, lowering)
     return result
@@ -70,7 +86,9 @@ def _lookup_abstract(table, ids, *, captured):
 
 
 def _lookup(table, ids):
-    return table.at[ids].get(mode="fill", fill_value=0, wrap_negative_indices=False)
+    return table.at[ids].get(
+        mode="fill", fill_value=0, wrap_negative_indices=False
+    )
 
 
 def _lookup_jvp(primals, tangents, *, captured):
@@ -85,7 +103,9 @@ def _lookup_jvp(primals, tangents, *, captured):
 def _lookup_transpose(cotangent, table, ids, *, captured):
     if type(cotangent) is ad.Zero:
         return ad.Zero(table.aval), None
-    return slices_to_dense_p.bind(cotangent, ids, rows=table.aval.shape[0], captured=captured), None
+    return slices_to_dense_p.bind(
+        cotangent, ids, rows=table.aval.shape[0], captured=captured
+    ), None
 
 
 lookup_p = _primitive("lookup", _lookup_abstract, "replica.lookup", _lookup)
@@ -122,6 +142,8 @@ def _dense_transpose(cotangent, values, ids, *, rows, captured):
     return lookup_p.bind(cotangent, ids, captured=captured), None
 
 
-slices_to_dense_p = _primitive("slices_to_dense", _dense_abstract, "replica.slices_to_dense", _dense)
+slices_to_dense_p = _primitive(
+    "slices_to_dense", _dense_abstract, "replica.slices_to_dense", _dense
+)
 ad.primitive_jvps[slices_to_dense_p] = _dense_jvp
 ad.primitive_transposes[slices_to_dense_p] = _dense_transpose

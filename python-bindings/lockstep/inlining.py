@@ -9,8 +9,9 @@ from jaxlib.mlir import ir
 
 from lockstep.locations import Locations
 
-#: Operations that call functions of the module, and the attribute that names the function. What a composite operation computes is what
-#: its decomposition computes.
+#: Operations that call functions of the module, and the attribute that names
+#: the function. What a composite operation computes is what its decomposition
+#: computes.
 _CALLEES = {"func.call": "callee", "stablehlo.composite": "decomposition"}
 
 
@@ -19,7 +20,11 @@ def inline_calls(module: ir.Module, entries: list[str], locations: Locations):
 
     JAX's programs do not recurse, so this ends.
     """
-    functions = {ir.StringAttr(op.attributes["sym_name"]).value: op for op in module.body.operations if op.operation.name == "func.func"}
+    functions = {
+        ir.StringAttr(op.attributes["sym_name"]).value: op
+        for op in module.body.operations
+        if op.operation.name == "func.func"
+    }
     done = set()
 
     def inline_in(name):

@@ -53,7 +53,11 @@ def legalize(name, functions, lowered, locations: Locations) -> str:
         for op in module.body.operations:
             make_signless(op.operation)
         _relocate(module, locations)
-        return _pack_booleans(module.operation.get_asm(enable_debug_info=True, print_generic_op_form=True))
+        return _pack_booleans(
+            module.operation.get_asm(
+                enable_debug_info=True, print_generic_op_form=True
+            )
+        )
 
 
 _BOOLEANS = re.compile(r'dense<"0x([0-9A-F]+)"> : tensor<((?:[0-9]+x)+)i1>')
@@ -68,7 +72,9 @@ def _pack_booleans(text):
 
     def pack(match):
         elements = bytes.fromhex(match[1])
-        if len(elements) != math.prod(map(int, match[2].removesuffix("x").split("x"))):
+        if len(elements) != math.prod(
+            map(int, match[2].removesuffix("x").split("x"))
+        ):
             return match[0]
         packed = bytearray(-(-len(elements) // 8))
         for index, element in enumerate(elements):
@@ -116,7 +122,10 @@ def _merge_calls(module):
 
     def visit(op):
         op = op.operation
-        if op.name == "stablehlo.custom_call" and _target(op) == "replica.merge_call":
+        if (
+            op.name == "stablehlo.custom_call"
+            and _target(op) == "replica.merge_call"
+        ):
             found.append(op)
         return ir.WalkResult.ADVANCE
 
@@ -140,12 +149,16 @@ def _run(passes, module):
         passes.run(module.operation)
     except ir.MLIRError as error:
         first = error.error_diagnostics[0]
-        raise ModelError(f"{describe(first.location)}: cannot capture this operation: {first.message}") from None
+        raise ModelError(
+            f"{describe(first.location)}: cannot capture this operation: {first.message}"
+        ) from None
 
 
 def _attributes(values, function, which):
     """Makes the `replica.*` attributes of arguments or results."""
-    kind = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    kind = ir.FunctionType(
+        ir.TypeAttr(function.attributes["function_type"]).value
+    )
     types = getattr(kind, which)
     entries = []
     for value, type_ in zip(values, types, strict=True):

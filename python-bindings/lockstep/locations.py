@@ -23,9 +23,13 @@ class Locations:
     def __init__(self, folder):
         """Notes the calls that are in progress: those are not the model's."""
         self.folder = os.path.realpath(folder)
-        self._callers = {(f.filename, f.lineno) for f in traceback.extract_stack()}
+        self._callers = {
+            (f.filename, f.lineno) for f in traceback.extract_stack()
+        }
         self._own = os.path.realpath(os.path.dirname(__file__))
-        self._roots = sorted({os.path.realpath(p) for p in sys.path if p}, key=len, reverse=True)
+        self._roots = sorted(
+            {os.path.realpath(p) for p in sys.path if p}, key=len, reverse=True
+        )
 
     def user_location(self, location):
         """Returns what is left of a location for the user to see.
@@ -63,12 +67,17 @@ class Locations:
         if isinstance(location, ir.NameLoc):
             return self._frames(location.child_loc)
         if isinstance(location, ir.CallSiteLoc):
-            return [*self._frames(location.callee), *self._frames(location.caller)]
+            return [
+                *self._frames(location.callee),
+                *self._frames(location.caller),
+            ]
         if isinstance(location, ir.FusedLoc):
             parts = map(self._frames, location.locations)
             return next((frames for frames in parts if frames), [])
         if isinstance(location, ir.FileLineColLoc):
-            return [(location.filename, location.start_line, location.start_col)]
+            return [
+                (location.filename, location.start_line, location.start_col)
+            ]
         return []
 
     def _shown(self, frame):

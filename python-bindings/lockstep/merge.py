@@ -28,7 +28,8 @@ def merge_call(function, *args):
         stay what they are.
 
     Returns:
-      What `function` returns; of a `PerReplica` value, this replica's component.
+      What `function` returns; of a `PerReplica` value, this replica's
+      component.
 
     Raises:
       ValueError: if `function` uses a traced value that is no argument.
@@ -45,10 +46,21 @@ def merge_call(function, *args):
         values = list(leaves)
         for place, component in zip(places, components, strict=True):
             values[place] = PerReplica(component)
-        result = function(CrossReplica(), *jax.tree.unflatten(structure, values))
+        result = function(
+            CrossReplica(), *jax.tree.unflatten(structure, values)
+        )
         outputs, traced["structure"] = jax.tree.flatten(result)
-        traced["per_replica"] = tuple(i for i, output in enumerate(outputs) if isinstance(output, PerReplica))
-        return [output.component if isinstance(output, PerReplica) else arguments.array(output, "merge_call") for output in outputs]
+        traced["per_replica"] = tuple(
+            i
+            for i, output in enumerate(outputs)
+            if isinstance(output, PerReplica)
+        )
+        return [
+            output.component
+            if isinstance(output, PerReplica)
+            else arguments.array(output, "merge_call")
+            for output in outputs
+        ]
 
     components = [jnp.asarray(leaves[place]) for place in places]
     with context.merging():
@@ -98,13 +110,18 @@ def _merge_lowering(ctx, *operands, jaxpr, name, per_replica, captured, size):
     call = _last_operation()
     if call.name != "func.call":  # every result is an argument
         return results
-    indices = [ir.IntegerAttr.get(ir.IntegerType.get_signless(64), i) for i in per_replica]
+    indices = [
+        ir.IntegerAttr.get(ir.IntegerType.get_signless(64), i)
+        for i in per_replica
+    ]
     merge = stablehlo.CustomCallOp(
         [result.type for result in call.results],
         list(call.operands),
         call_target_name="replica.merge_call",
         has_side_effect=True,
-        backend_config=ir.DictAttr.get({"per_replica": ir.ArrayAttr.get(indices)}),
+        backend_config=ir.DictAttr.get(
+            {"per_replica": ir.ArrayAttr.get(indices)}
+        ),
         called_computations=ir.ArrayAttr.get([call.attributes["callee"]]),
         api_version=ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 4),
     )
@@ -119,6 +136,8 @@ def _last_operation():
     return operations[len(operations) - 1].operation
 
 
-merge_call_p = primitives.primitive("merge_call", lambda *_avals, jaxpr, **_params: list(jaxpr.out_avals))
+merge_call_p = primitives.primitive(
+    "merge_call", lambda *_avals, jaxpr, **_params: list(jaxpr.out_avals)
+)
 ad.primitive_jvps[merge_call_p] = _merge_jvp
 mlir.register_lowering(merge_call_p, _merge_lowering, cacheable=False)

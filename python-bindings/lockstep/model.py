@@ -108,27 +108,37 @@ def check(module, path):
     ):
         functions[name] = getattr(module, name, None)
         if not callable(functions[name]):
-            raise ModelError(f"expected a function '{form}', found {'none' if functions[name] is None else 'no function'}")
+            raise ModelError(
+                f"expected a function '{form}', found {'none' if functions[name] is None else 'no function'}"
+            )
     evaluate = getattr(module, "evaluate", None)
     if evaluate is not None and not callable(evaluate):
         raise ModelError("expected 'evaluate' to be a function")
     batch = _batch(getattr(module, "batch_spec", None))
     if evaluate is not None and not batch:
-        raise ModelError("evaluate: expected a 'batch_spec' with entries, whose rows it evaluates, found an empty one")
+        raise ModelError(
+            "evaluate: expected a 'batch_spec' with entries, whose rows it evaluates, found an empty one"
+        )
     defaults = _defaults(getattr(module, "scalar_spec", {}))
     scalars = {**{k: v.dtype for k, v in defaults.items()}}
     for name, dtype in SUPPLIED.items():
         scalars[name] = defaults.pop(name).dtype if name in defaults else dtype
     if scalars["step"] != np.int32:
-        raise ModelError(f"scalar_spec: expected 'step' to be int32, found {scalars['step']}")
+        raise ModelError(
+            f"scalar_spec: expected 'step' to be int32, found {scalars['step']}"
+        )
     for name in sorted(scalars.keys() & batch.keys()):
-        raise ModelError(f"the name '{name}' is used by batch_spec and scalar_spec")
+        raise ModelError(
+            f"the name '{name}' is used by batch_spec and scalar_spec"
+        )
     return Model(
         path=path,
         evaluate=evaluate,
         batch=batch,
         defaults=defaults,
-        scalars={k: jax.ShapeDtypeStruct((), d) for k, d in sorted(scalars.items())},
+        scalars={
+            k: jax.ShapeDtypeStruct((), d) for k, d in sorted(scalars.items())
+        },
         **functions,
     )
 
@@ -136,21 +146,32 @@ def check(module, path):
 def _batch(spec):
     """Normalizes `batch_spec`; empty for a step without a batch."""
     if not isinstance(spec, dict):
-        raise ModelError(f"expected 'batch_spec', a dict of name -> jax.ShapeDtypeStruct or (shape, dtype), found {_kind(spec)}")
+        raise ModelError(
+            f"expected 'batch_spec', a dict of name -> jax.ShapeDtypeStruct or (shape, dtype), found {_kind(spec)}"
+        )
     result = {}
     for name, entry in sorted(spec.items()):
         if name == MASK:
-            raise ModelError("batch_spec: the name 'mask' is taken: evaluate gets it, for the rows that are real")
+            raise ModelError(
+                "batch_spec: the name 'mask' is taken: evaluate gets it, for the rows that are real"
+            )
         try:
-            shape, dtype = getattr(entry, "shape", None), getattr(entry, "dtype", None)
+            shape, dtype = (
+                getattr(entry, "shape", None),
+                getattr(entry, "dtype", None),
+            )
             if shape is None or dtype is None:
                 shape, dtype = entry
             entry = jax.ShapeDtypeStruct(tuple(shape), np.dtype(dtype))
         except (TypeError, ValueError):
-            raise ModelError(f"batch_spec['{name}']: expected jax.ShapeDtypeStruct or (shape, dtype), found {entry!r}") from None
+            raise ModelError(
+                f"batch_spec['{name}']: expected jax.ShapeDtypeStruct or (shape, dtype), found {entry!r}"
+            ) from None
         check_dtype(f"batch_spec['{name}']", entry.dtype)
         if not entry.shape or 0 in entry.shape:
-            raise ModelError(f"batch_spec['{name}']: expected a shape with rows, found {entry.shape}")
+            raise ModelError(
+                f"batch_spec['{name}']: expected a shape with rows, found {entry.shape}"
+            )
         result[name] = entry
     rows = {name: entry.shape[0] for name, entry in result.items()}
     if len(set(rows.values())) > 1:
@@ -163,7 +184,9 @@ def _batch(spec):
 def _defaults(spec):
     """Normalizes `scalar_spec` to NumPy scalars of 32-bit types by default."""
     if not isinstance(spec, dict):
-        raise ModelError(f"expected 'scalar_spec' to be a dict of name -> default, found {_kind(spec)}")
+        raise ModelError(
+            f"expected 'scalar_spec' to be a dict of name -> default, found {_kind(spec)}"
+        )
     result = {}
     for name, default in sorted(spec.items()):
         try:
@@ -171,7 +194,9 @@ def _defaults(spec):
         except (TypeError, OverflowError):
             value = np.empty(0, object)
         if value.dtype == object or value.ndim:
-            raise ModelError(f"scalar_spec['{name}']: expected a number, found {default!r}")
+            raise ModelError(
+                f"scalar_spec['{name}']: expected a number, found {default!r}"
+            )
         check_dtype(f"scalar_spec['{name}']", value.dtype)
         result[name] = value[()]
     return result
@@ -211,7 +236,9 @@ def named_leaves(tree, what):
     for path, leaf in jax.tree_util.tree_flatten_with_path(tree)[0]:
         name = path_name(path)
         if not name:
-            raise ModelError(f"{what}: expected a pytree with names (a dict, say), found a {type(leaf).__name__}")
+            raise ModelError(
+                f"{what}: expected a pytree with names (a dict, say), found a {type(leaf).__name__}"
+            )
         if name in result:
             raise ModelError(f"{what}: the name '{name}' is used twice")
         result[name] = leaf

@@ -42,27 +42,41 @@ def all_reduce(tree, reduction):
     values = [arguments.reducible(leaf, name, "all_reduce") for leaf in leaves]
     signed = [_to_signed(value, name) for value in values]
     results = primitives.all_reduce_p.bind(*signed, reduction=name, **mode)
-    results = [_from_signed(result, value.dtype, name) for result, value in zip(results, values, strict=True)]
+    results = [
+        _from_signed(result, value.dtype, name)
+        for result, value in zip(results, values, strict=True)
+    ]
     return jax.tree.unflatten(structure, results)
 
 
 def _to_signed(value, reduction):
-    """Maps unsigned integers to signed ones, whose reduction is that of the originals.
+    """Maps unsigned integers to signed ones, whose reduction is that of the
+    originals.
 
     The compiler's integers have no sign. Sums and products do not depend on it;
     an offset of half the range keeps the order.
     """
     if not jnp.issubdtype(value.dtype, jnp.unsignedinteger):
         return value
-    bits = jax.lax.bitcast_convert_type(value, jnp.dtype(f"int{value.dtype.itemsize * 8}"))
-    return bits ^ jnp.iinfo(bits.dtype).min if reduction in ("MIN", "MAX") else bits
+    bits = jax.lax.bitcast_convert_type(
+        value, jnp.dtype(f"int{value.dtype.itemsize * 8}")
+    )
+    return (
+        bits ^ jnp.iinfo(bits.dtype).min
+        if reduction in ("MIN", "MAX")
+        else bits
+    )
 
 
 def _from_signed(value, dtype, reduction):
     """Undoes `_to_signed`."""
     if not jnp.issubdtype(dtype, jnp.unsignedinteger):
         return value
-    bits = value ^ jnp.iinfo(value.dtype).min if reduction in ("MIN", "MAX") else value
+    bits = (
+        value ^ jnp.iinfo(value.dtype).min
+        if reduction in ("MIN", "MAX")
+        else value
+    )
     return jax.lax.bitcast_convert_type(bits, dtype)
 
 

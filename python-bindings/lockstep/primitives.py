@@ -43,7 +43,10 @@ def primitive(name, abstract_eval):
 def custom_call(ctx, target, operands, config, has_side_effect=True):
     """Emits `stablehlo.custom_call @target` with the results of `ctx`."""
     call = stablehlo.CustomCallOp(
-        [mlir.aval_to_ir_type(ctx.module_context, aval) for aval in ctx.avals_out],
+        [
+            mlir.aval_to_ir_type(ctx.module_context, aval)
+            for aval in ctx.avals_out
+        ],
         operands,
         call_target_name=target,
         has_side_effect=has_side_effect,
@@ -72,7 +75,9 @@ def _all_reduce_abstract(*avals, reduction, captured, size):
 _JAX_REDUCTIONS = {
     "SUM": jax.lax.psum,
     "MEAN": jax.lax.pmean,
-    "PRODUCT": lambda value, axis: jnp.prod(jax.lax.all_gather(value, axis), axis=0, dtype=value.dtype),
+    "PRODUCT": lambda value, axis: jnp.prod(
+        jax.lax.all_gather(value, axis), axis=0, dtype=value.dtype
+    ),
     "MIN": jax.lax.pmin,
     "MAX": jax.lax.pmax,
 }
@@ -87,7 +92,9 @@ def _reduce_jax(value, reduction):
     wide = value
     if value.dtype == bool:
         wide = value.astype(jnp.int32)
-    elif jnp.issubdtype(value.dtype, jnp.floating) and value.dtype.itemsize == 2:
+    elif (
+        jnp.issubdtype(value.dtype, jnp.floating) and value.dtype.itemsize == 2
+    ):
         wide = value.astype(jnp.float32)
     return _JAX_REDUCTIONS[reduction](wide, context.AXIS).astype(value.dtype)
 
@@ -97,13 +104,19 @@ def _all_reduce_lowering(ctx, *operands, reduction, captured, size):
         config = {"reduction": ir.StringAttr.get(reduction)}
         return custom_call(ctx, "replica.all_reduce", operands, config)
     rule = mlir.lower_fun(all_reduce_jax, multiple_results=True)
-    return rule(ctx, *operands, reduction=reduction, captured=captured, size=size)
+    return rule(
+        ctx, *operands, reduction=reduction, captured=captured, size=size
+    )
 
 
 def _all_reduce_jvp(primals, tangents, **params):
     reduction = params["reduction"]
-    if reduction not in ("SUM", "MEAN") and any(type(t) is not ad.Zero for t in tangents):
-        raise NotImplementedError(f"all_reduce: the reduction '{reduction}' has no gradient; put jax.lax.stop_gradient around its operand")
+    if reduction not in ("SUM", "MEAN") and any(
+        type(t) is not ad.Zero for t in tangents
+    ):
+        raise NotImplementedError(
+            f"all_reduce: the reduction '{reduction}' has no gradient; put jax.lax.stop_gradient around its operand"
+        )
     results = all_reduce_p.bind(*primals, **params)
     out = [ad.Zero(jax.typeof(r).to_tangent_aval()) for r in results]
     values, live = _map_linear(all_reduce_p, tangents, params)
@@ -142,12 +155,17 @@ def all_gather_abstract(*avals, axis, captured, size):
 
 def all_gather_jax(*values, axis, captured, size):
     del captured, size
-    return [jax.lax.all_gather(v, context.AXIS, axis=axis, tiled=True) for v in values]
+    return [
+        jax.lax.all_gather(v, context.AXIS, axis=axis, tiled=True)
+        for v in values
+    ]
 
 
 def _all_gather_lowering(ctx, *operands, axis, captured, size):
     if captured:
-        config = {"axis": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), axis)}
+        config = {
+            "axis": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), axis)
+        }
         return custom_call(ctx, "replica.all_gather", operands, config)
     rule = mlir.lower_fun(all_gather_jax, multiple_results=True)
     return rule(ctx, *operands, axis=axis, captured=captured, size=size)
@@ -165,7 +183,9 @@ def _all_gather_jvp(primals, tangents, **params):
 def _all_gather_transpose(cotangents, *operands, axis, captured, size):
     out = [None] * len(operands)
     params = {"captured": captured, "size": size}
-    sums, live = _map_linear(all_reduce_p, cotangents, {"reduction": "SUM", **params})
+    sums, live = _map_linear(
+        all_reduce_p, cotangents, {"reduction": "SUM", **params}
+    )
     for total, index in zip(sums or (), live, strict=True):
         rows = total.shape[axis] // size
         start = identity(captured) * rows
@@ -185,7 +205,9 @@ ad.primitive_transposes[all_gather_p] = _all_gather_transpose
 def _scalar(name, target):
     primitive = core.Primitive(f"lockstep_{name}")
     primitive.def_abstract_eval(lambda: jax.core.ShapedArray((), jnp.int32))
-    mlir.register_lowering(primitive, lambda ctx: custom_call(ctx, target, (), {}))
+    mlir.register_lowering(
+        primitive, lambda ctx: custom_call(ctx, target, (), {})
+    )
     return primitive
 
 

@@ -64,7 +64,8 @@ def order(seed, epoch, examples):
 
 
 def global_batches(seed, epoch, examples, size):
-    """Yields the rows of each global batch of an epoch, arrays of `size` indices.
+    """Yields the rows of each global batch of an epoch, arrays of `size`
+    indices.
 
     Replica r of N takes the r-th N-th of them. What is left of the epoch and
     does not fill a batch is dropped.

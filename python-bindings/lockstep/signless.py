@@ -32,7 +32,9 @@ def signless(type_: ir.Type) -> ir.Type:
     element = type_.element_type
     if not isinstance(element, ir.IntegerType) or element.is_signless:
         return type_
-    return ir.RankedTensorType.get(type_.shape, ir.IntegerType.get_signless(element.width), type_.encoding)
+    return ir.RankedTensorType.get(
+        type_.shape, ir.IntegerType.get_signless(element.width), type_.encoding
+    )
 
 
 def _cast_argument(argument, entry):
@@ -81,9 +83,13 @@ def _casts(function):
 
 def _cast_results(function, entry):
     """Casts what the function returns to its result types."""
-    kind = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    kind = ir.FunctionType(
+        ir.TypeAttr(function.attributes["function_type"]).value
+    )
     terminator = entry.operations[len(entry.operations) - 1].operation
-    for i, (value, type_) in enumerate(zip(terminator.operands, kind.results, strict=True)):
+    for i, (value, type_) in enumerate(
+        zip(terminator.operands, kind.results, strict=True)
+    ):
         if value.type != type_:
             cast = ir.Operation.create(
                 CAST,

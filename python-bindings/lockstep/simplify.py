@@ -1,4 +1,6 @@
-"""Rewrites operations that legalization trips over, and removes those that do nothing."""
+"""Rewrites operations that legalization trips over, and removes those that do
+nothing.
+"""
 
 import re
 
@@ -32,20 +34,37 @@ def _is_empty(value):
 
 
 def _makes_nothing(op):
-    """Whether an operation computes tensors without elements, and has no other effect."""
-    if not op.name.startswith(("stablehlo.", "chlo.")) or op.name in ("stablehlo.constant", "stablehlo.custom_call"):
+    """Whether an operation computes tensors without elements, and has no other
+    effect.
+    """
+    if not op.name.startswith(("stablehlo.", "chlo.")) or op.name in (
+        "stablehlo.constant",
+        "stablehlo.custom_call",
+    ):
         return False
-    return len(op.results) > 0 and all(_is_empty(result) and _has_kernels(result) for result in op.results)
+    return len(op.results) > 0 and all(
+        _is_empty(result) and _has_kernels(result) for result in op.results
+    )
 
 
 def _has_kernels(value):
-    """Whether elements are integers or floats; others are refused later, by the name of their type."""
-    return isinstance(ir.RankedTensorType(value.type).element_type, ir.IntegerType | ir.FloatType)
+    """Whether elements are integers or floats; others are refused later, by the
+    name of their type.
+    """
+    return isinstance(
+        ir.RankedTensorType(value.type).element_type,
+        ir.IntegerType | ir.FloatType,
+    )
 
 
 def _no_elements(op):
     with ir.InsertionPoint(op), op.location:
-        return [stablehlo.ConstantOp(ir.Attribute.parse(f"dense<> : {result.type}")).result for result in op.results]
+        return [
+            stablehlo.ConstantOp(
+                ir.Attribute.parse(f"dense<> : {result.type}")
+            ).result
+            for result in op.results
+        ]
 
 
 # Operations that leave their operands as they are, or do not read some of them
@@ -77,13 +96,17 @@ def _concatenate(op):
     if len(parts) == len(op.operands):
         return None
     with ir.InsertionPoint(op), op.location:
-        return [stablehlo.ConcatenateOp(parts, op.attributes["dimension"]).result]
+        return [
+            stablehlo.ConcatenateOp(parts, op.attributes["dimension"]).result
+        ]
 
 
 def _scatter(op):
     """A scatter of no updates."""
     count = len(op.results)
-    return list(op.operands)[:count] if _is_empty(op.operands[count + 1]) else None
+    return (
+        list(op.operands)[:count] if _is_empty(op.operands[count + 1]) else None
+    )
 
 
 def _select_and_scatter(op):
@@ -96,7 +119,9 @@ def _select_and_scatter(op):
 
 def _add(op):
     """A sum of booleans is "or"; legalization adds their bits."""
-    if ir.RankedTensorType(op.results[0].type).element_type != ir.IntegerType.get_signless(1):
+    if ir.RankedTensorType(
+        op.results[0].type
+    ).element_type != ir.IntegerType.get_signless(1):
         return None
     with ir.InsertionPoint(op), op.location:
         return [stablehlo.OrOp(op.operands[0], op.operands[1]).result]
@@ -114,10 +139,16 @@ def _clamped(op, starts, shape, sizes):
         return None
     clamped = []
     with ir.InsertionPoint(op), op.location:
-        for start, type_, size, slice_size in zip(starts, types, shape, sizes, strict=True):
+        for start, type_, size, slice_size in zip(
+            starts, types, shape, sizes, strict=True
+        ):
             if type_.element_type == unsigned:
-                last = ir.DenseElementsAttr.get_splat(type_, ir.IntegerAttr.get(unsigned, size - slice_size))
-                start = stablehlo.MinOp(start, stablehlo.ConstantOp(last).result).result
+                last = ir.DenseElementsAttr.get_splat(
+                    type_, ir.IntegerAttr.get(unsigned, size - slice_size)
+                )
+                start = stablehlo.MinOp(
+                    start, stablehlo.ConstantOp(last).result
+                ).result
             clamped.append(start)
     return clamped
 
@@ -126,7 +157,9 @@ def _dynamic_slice(op):
     """A slice from where unsigned indices of 64 bits say."""
     operand, *starts = op.operands
     sizes = op.attributes["slice_sizes"]
-    clamped = _clamped(op, starts, operand.type.shape, ir.DenseI64ArrayAttr(sizes))
+    clamped = _clamped(
+        op, starts, operand.type.shape, ir.DenseI64ArrayAttr(sizes)
+    )
     if clamped is None:
         return None
     with ir.InsertionPoint(op), op.location:
@@ -146,25 +179,39 @@ def _dynamic_update_slice(op):
 
 
 def _dot_general(op):
-    """A product whose algorithm asks for an accumulation in f32 or f64: all products have one."""
-    if re.search(r"accumulation_type = f(32|64)\b", str(op.attributes["algorithm"]) if "algorithm" in op.attributes else ""):
+    """A product whose algorithm asks for an accumulation in f32 or f64: all
+    products have one.
+    """
+    if re.search(
+        r"accumulation_type = f(32|64)\b",
+        str(op.attributes["algorithm"]) if "algorithm" in op.attributes else "",
+    ):
         del op.attributes["algorithm"]
 
 
 def _reshape(op):
-    """A reshape to the same shape, of which legalization makes, for unsigned scalars, what it cannot read."""
-    return [op.operands[0]] if op.operands[0].type == op.results[0].type else None
+    """A reshape to the same shape, of which legalization makes, for unsigned
+    scalars, what it cannot read.
+    """
+    return (
+        [op.operands[0]] if op.operands[0].type == op.results[0].type else None
+    )
 
 
 def _convolution(op):
     """A convolution of unsigned integers has the bits of that of signed ones."""
     result = ir.RankedTensorType(op.results[0].type)
-    if not isinstance(result.element_type, ir.IntegerType) or not result.element_type.is_unsigned:
+    if (
+        not isinstance(result.element_type, ir.IntegerType)
+        or not result.element_type.is_unsigned
+    ):
         return None
     signless = ir.IntegerType.get_signless(result.element_type.width)
 
     def cast(value, element):
-        type_ = ir.RankedTensorType.get(ir.RankedTensorType(value.type).shape, element)
+        type_ = ir.RankedTensorType.get(
+            ir.RankedTensorType(value.type).shape, element
+        )
         return stablehlo.BitcastConvertOp(type_, value).result
 
     with ir.InsertionPoint(op), op.location:
@@ -172,23 +219,33 @@ def _convolution(op):
         copy = op.clone()
         for i, operand in enumerate(operands):
             copy.operands[i] = operand
-        copy.results[0].set_type(ir.RankedTensorType.get(result.shape, signless))
+        copy.results[0].set_type(
+            ir.RankedTensorType.get(result.shape, signless)
+        )
         return [cast(copy.results[0], result.element_type)]
 
 
 def _random_numbers(op):
     """Numbers that XLA draws from a generator of its own, without a key."""
-    raise ModelError(f"{describe(op.location)}: cannot capture '{op.name}': its numbers depend on XLA's own state; use jax.random")
+    raise ModelError(
+        f"{describe(op.location)}: cannot capture '{op.name}': its numbers depend on XLA's own state; use jax.random"
+    )
 
 
 def _einsum(op):
-    """An operation that JAX does not make: its products are `dot_general`, which all element types have."""
-    raise ModelError(f"{describe(op.location)}: cannot capture '{op.name}': expected 'stablehlo.dot_general', as jnp.einsum makes it")
+    """An operation that JAX does not make: its products are `dot_general`,
+    which all element types have.
+    """
+    raise ModelError(
+        f"{describe(op.location)}: cannot capture '{op.name}': expected 'stablehlo.dot_general', as jnp.einsum makes it"
+    )
 
 
 def _set_dimension_size(op):
     """A bounded size, which only XLA's types can hold."""
-    raise ModelError(f"{describe(op.location)}: cannot capture '{op.name}': the type of its result does not have the size that it sets")
+    raise ModelError(
+        f"{describe(op.location)}: cannot capture '{op.name}': the type of its result does not have the size that it sets"
+    )
 
 
 def describe(location):

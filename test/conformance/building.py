@@ -31,7 +31,13 @@ def py(value) -> dict:
 
 
 def slices(values: dict, rows: list[int], dense_shape: list[int]) -> dict:
-    return {"indexed_slices": {"values": values, "indices": tensor("i64", rows), "dense_shape": dense_shape}}
+    return {
+        "indexed_slices": {
+            "values": values,
+            "indices": tensor("i64", rows),
+            "dense_shape": dense_shape,
+        }
+    }
 
 
 def per_replica(*values: dict) -> dict:
@@ -52,29 +58,63 @@ def op(name: str, out=None, /, **fields) -> dict:
 
 def run(body: list[dict], returns=None, args=(), out="r") -> dict:
     """`run` on arguments that keep their names."""
-    return {"op": "run", "args": list(args), "params": list(args), "fn": body, "returns": returns, "out": out}
+    return {
+        "op": "run",
+        "args": list(args),
+        "params": list(args),
+        "fn": body,
+        "returns": returns,
+        "out": out,
+    }
 
 
-def variable(name: str, init: dict, synchronization: str | None = None, aggregation: str | None = None) -> dict:
-    spec = {"name": name, "init": init, "synchronization": synchronization, "aggregation": aggregation}
+def variable(
+    name: str,
+    init: dict,
+    synchronization: str | None = None,
+    aggregation: str | None = None,
+) -> dict:
+    spec = {
+        "name": name,
+        "init": init,
+        "synchronization": synchronization,
+        "aggregation": aggregation,
+    }
     return {k: v for k, v in spec.items() if v is not None}
 
 
 def strategy(kind: str, replicas: int, per_worker: int = 1) -> dict:
     spec = {"kind": kind, "replicas": replicas}
     if kind == "multi_worker_mirrored":
-        spec |= {"workers": replicas // per_worker, "replicas_per_worker": per_worker}
+        spec |= {
+            "workers": replicas // per_worker,
+            "replicas_per_worker": per_worker,
+        }
     return spec
 
 
 def case(
-    program: list[dict], kind: str = "mirrored", replicas: int = 2, inputs=None, variables=None, observe=(), observe_vars=None, **more
+    program: list[dict],
+    kind: str = "mirrored",
+    replicas: int = 2,
+    inputs=None,
+    variables=None,
+    observe=(),
+    observe_vars=None,
+    **more,
 ):
     """A case without an expectation."""
-    result = {"strategy": strategy(kind, replicas, more.pop("per_worker", 1)), "replicas": replicas}
+    result = {
+        "strategy": strategy(kind, replicas, more.pop("per_worker", 1)),
+        "replicas": replicas,
+    }
     if variables:
         result["variables"] = variables
-    result |= {"inputs": inputs or {}, "program": program, "observe": list(observe)}
+    result |= {
+        "inputs": inputs or {},
+        "program": program,
+        "observe": list(observe),
+    }
     if observe_vars is not None:
         result["observe_vars"] = list(observe_vars)
     return result | more

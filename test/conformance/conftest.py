@@ -1,4 +1,6 @@
-"""`--cases DIR`: which case files the reference is tried on; without it, those of the repository."""
+"""`--cases DIR`: which case files the reference is tried on; without it, those
+of the repository.
+"""
 
 from pathlib import Path
 
@@ -6,7 +8,12 @@ from case_files import CASES
 
 
 def pytest_addoption(parser):
-    parser.addoption("--cases", type=Path, default=CASES, help="a folder of case files of the format tfdist-neutral-1")
+    parser.addoption(
+        "--cases",
+        type=Path,
+        default=CASES,
+        help="a folder of case files of the format tfdist-neutral-1",
+    )
 
 
 def pytest_generate_tests(metafunc):

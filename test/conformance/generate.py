@@ -1,10 +1,13 @@
-"""Writes cases at random with the results that the reference computes, or tries the reference on given files.
+"""Writes cases at random with the results that the reference computes, or tries
+the reference on given files.
 
     generate.py --count 5000 --seed 1 -o DIR      one file a category, in the format of cases/
     generate.py --audit DIR ...                   where the reference differs from what the files expect
 
-The same count and seed give the same files, and a case depends on its number and the seed alone: those of a
-smaller count are the first of a larger one. See generation/ for what is generated.
+The same count and seed give the same files, and a case depends on its number
+  and the seed alone: those of a
+smaller count are the first of a larger one. See generation/ for what is
+generated.
 """
 
 from __future__ import annotations
@@ -20,7 +23,11 @@ from generation import generate
 
 
 def files_of(paths: list[Path]) -> list[Path]:
-    return [file for path in paths for file in (sorted(path.glob("*.json")) if path.is_dir() else [path])]
+    return [
+        file
+        for path in paths
+        for file in (sorted(path.glob("*.json")) if path.is_dir() else [path])
+    ]
 
 
 def write(cases: list[dict], folder: Path) -> None:
@@ -30,7 +37,9 @@ def write(cases: list[dict], folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for category, members in sorted(by_category.items()):
         content = {"format": FORMAT, "category": category, "cases": members}
-        (folder / f"{category}.json").write_text(json.dumps(content, allow_nan=False) + "\n")
+        (folder / f"{category}.json").write_text(
+            json.dumps(content, allow_nan=False) + "\n"
+        )
 
 
 def audit(paths: list[Path]) -> bool:
@@ -47,17 +56,30 @@ def audit(paths: list[Path]) -> bool:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--count", type=int, default=300, help="how many cases")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("-o", "--output", type=Path, help="the folder to write to")
-    parser.add_argument("--audit", type=Path, nargs="+", metavar="PATH", help="case files, or folders of them")
+    parser.add_argument(
+        "-o", "--output", type=Path, help="the folder to write to"
+    )
+    parser.add_argument(
+        "--audit",
+        type=Path,
+        nargs="+",
+        metavar="PATH",
+        help="case files, or folders of them",
+    )
     arguments = parser.parse_args()
     if arguments.audit:
         return 0 if audit(arguments.audit) else 1
     if not arguments.output:
         parser.error("expected -o DIR, or --audit")
-    cases = generate(arguments.count, arguments.seed, list(programs(files_of([CASES]))))
+    cases = generate(
+        arguments.count, arguments.seed, list(programs(files_of([CASES])))
+    )
     write(cases, arguments.output)
     print(f"{len(cases)} cases in {arguments.output}")
     return 0

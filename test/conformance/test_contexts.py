@@ -2,7 +2,20 @@
 
 import pytest
 
-from building import case, const, f32, i32, op, per_replica, py, run, shared, slices, tensor, variable
+from building import (
+    case,
+    const,
+    f32,
+    i32,
+    op,
+    per_replica,
+    py,
+    run,
+    shared,
+    slices,
+    tensor,
+    variable,
+)
 from reference import evaluate
 from reference.errors import Malformed
 from results import outcome
@@ -31,28 +44,55 @@ ADD = op("all_reduce", "y", reduce_op="SUM", value="x")
         ([op("require_replica_context", "y")], "y", ("py", True)),
         ([], "v", ("components", [7, 7])),
         ([op("read", "y", var="v")], "y", ("per_replica", [7, 7])),
-        ([op("nested_function", "y", body=[], returns="k")], "y", ("per_replica", [5, 5])),
+        (
+            [op("nested_function", "y", body=[], returns="k")],
+            "y",
+            ("per_replica", [5, 5]),
+        ),
     ],
 )
 def test_one_object_on_all_replicas_is_unwrapped(body, returns, result):
     program = [run(body, returns, ["k", "v"])]
-    assert outcome(program, inputs=K, variables=[variable("v", f32(7))], observe=["r"]) == {"r": result}
+    assert outcome(
+        program, inputs=K, variables=[variable("v", f32(7))], observe=["r"]
+    ) == {"r": result}
 
 
 def test_replicas_that_return_other_structures():
-    body = [op("static_if_replica", ids=[0], then=[op("set", "y", a=["k"])], else_=[op("set", "y", a="k")])]
-    assert outcome([run(body, "y", ["k"])], inputs=K, observe=["r"]) == "E_STRUCT_MISMATCH"
+    body = [
+        op(
+            "static_if_replica",
+            ids=[0],
+            then=[op("set", "y", a=["k"])],
+            else_=[op("set", "y", a="k")],
+        )
+    ]
+    assert (
+        outcome([run(body, "y", ["k"])], inputs=K, observe=["r"])
+        == "E_STRUCT_MISMATCH"
+    )
 
 
 def test_local_results():
     nest = {"dict": {"a": "x", "b": ["k"]}}
-    program = [op("local_results", "l", value=nest), op("local_results", "m", value="k"), op("local_results", "n", value="x")]
+    program = [
+        op("local_results", "l", value=nest),
+        op("local_results", "m", value="k"),
+        op("local_results", "n", value="x"),
+    ]
     result = outcome(program, inputs=X | K, observe=["l", "m", "n"])
-    assert result["l"] == ("tuple", [{"a": 1, "b": ("list", [5])}, {"a": 2, "b": ("list", [5])}])
+    assert result["l"] == (
+        "tuple",
+        [{"a": 1, "b": ("list", [5])}, {"a": 2, "b": ("list", [5])}],
+    )
     assert result["m"] == ("tuple", [5]) and result["n"] == ("tuple", [1, 2])
-    assert outcome([op("local_results", "l", value="x")], "one_device", 1, inputs={"x": per_replica(f32(1))}, observe=["l"]) == {
-        "l": ("tuple", [1])
-    }
+    assert outcome(
+        [op("local_results", "l", value="x")],
+        "one_device",
+        1,
+        inputs={"x": per_replica(f32(1))},
+        observe=["l"],
+    ) == {"l": ("tuple", [1])}
 
 
 def test_merge_call_sees_all_and_gives_each_its_part():
@@ -61,18 +101,39 @@ def test_merge_call_sees_all_and_gives_each_its_part():
         "y",
         args=["x", "k"],
         params=["a", "c"],
-        fn=[op("reduce", "t", reduce_op="SUM", value="a", axis=None), op("in_cross_replica_context", "i")],
+        fn=[
+            op("reduce", "t", reduce_op="SUM", value="a", axis=None),
+            op("in_cross_replica_context", "i"),
+        ],
         returns={"dict": {"each": "a", "sum": "t", "same": "c", "cross": "i"}},
     )
-    assert outcome([run([merge], "y", ["x", "k"])], inputs=X | K, observe=["r"]) == {
-        "r": {"each": ("per_replica", [1, 2]), "sum": 3, "same": 5, "cross": ("py", True)}
+    assert outcome(
+        [run([merge], "y", ["x", "k"])], inputs=X | K, observe=["r"]
+    ) == {
+        "r": {
+            "each": ("per_replica", [1, 2]),
+            "sum": 3,
+            "same": 5,
+            "cross": ("py", True),
+        }
     }
 
 
 def test_run_inside_of_merge_call():
-    inner = op("run", "t", args=["a"], params=["b"], fn=[op("square", "s", a="b")], returns="s")
-    merge = op("merge_call", "y", args=["x"], params=["a"], fn=[inner], returns="t")
-    assert outcome([run([merge], "y", ["x"])], inputs=X, observe=["r"]) == {"r": ("per_replica", [1, 4])}
+    inner = op(
+        "run",
+        "t",
+        args=["a"],
+        params=["b"],
+        fn=[op("square", "s", a="b")],
+        returns="s",
+    )
+    merge = op(
+        "merge_call", "y", args=["x"], params=["a"], fn=[inner], returns="t"
+    )
+    assert outcome([run([merge], "y", ["x"])], inputs=X, observe=["r"]) == {
+        "r": ("per_replica", [1, 4])
+    }
 
 
 @pytest.mark.parametrize(
@@ -89,29 +150,85 @@ def test_run_inside_of_merge_call():
 )
 def test_what_an_update_returns(group, returns, result):
     body = [op("assign_add", var="w", value="c"), op("value", "u", var="w")]
-    update = op("update", "r", var="v", args=["k"], params=["w", "c"], fn=body, returns=returns, group=group)
-    assert outcome([update], inputs=K, variables=[variable("v", f32(7))], observe=["r"]) == {"r": result}
+    update = op(
+        "update",
+        "r",
+        var="v",
+        args=["k"],
+        params=["w", "c"],
+        fn=body,
+        returns=returns,
+        group=group,
+    )
+    assert outcome(
+        [update], inputs=K, variables=[variable("v", f32(7))], observe=["r"]
+    ) == {"r": result}
 
 
 def test_the_container_inside_of_an_update_is_the_current_copy():
-    body = [op("assign_add", var="v", value=py(1)), op("value_container_is", "c", value="w", var="v")]
-    update = op("update", "r", var="v", args=[], params=["w"], fn=body, returns="c")
-    assert outcome([update], replicas=3, variables=[variable("v", f32(7))], observe=["r"], observe_vars=["v"]) == {
+    body = [
+        op("assign_add", var="v", value=py(1)),
+        op("value_container_is", "c", value="w", var="v"),
+    ]
+    update = op(
+        "update", "r", var="v", args=[], params=["w"], fn=body, returns="c"
+    )
+    assert outcome(
+        [update],
+        replicas=3,
+        variables=[variable("v", f32(7))],
+        observe=["r"],
+        observe_vars=["v"],
+    ) == {
         "r": ("py", True),
         "v": ("components", [8, 8, 8]),
     }
 
 
 def test_variables_made_by_a_program():
-    made = op("variable", "w", init=f32(1), synchronization="ON_READ", aggregation="SUM")
+    made = op(
+        "variable",
+        "w",
+        init=f32(1),
+        synchronization="ON_READ",
+        aggregation="SUM",
+    )
     program = [
-        op("scope", body=[op("colocate_vars_with", var="v", body=[op("variable", "u", init="k")])]),
-        run([made, op("assign_add", var="w", value="x"), op("read", "y", var="w")], "y", ["x"]),
+        op(
+            "scope",
+            body=[
+                op(
+                    "colocate_vars_with",
+                    var="v",
+                    body=[op("variable", "u", init="k")],
+                )
+            ],
+        ),
+        run(
+            [
+                made,
+                op("assign_add", var="w", value="x"),
+                op("read", "y", var="w"),
+            ],
+            "y",
+            ["x"],
+        ),
         op("variable_created_in_scope", "c", var="u"),
         op("component", "first", var="u", index=0),
     ]
-    result = outcome(program, inputs=X | K, variables=[variable("v", f32(0))], observe=["r", "c", "first"], observe_vars=["u"])
-    assert result == {"r": ("per_replica", [2, 3]), "c": ("py", True), "first": 5, "u": ("components", [5, 5])}
+    result = outcome(
+        program,
+        inputs=X | K,
+        variables=[variable("v", f32(0))],
+        observe=["r", "c", "first"],
+        observe_vars=["u"],
+    )
+    assert result == {
+        "r": ("per_replica", [2, 3]),
+        "c": ("py", True),
+        "first": 5,
+        "u": ("components", [5, 5]),
+    }
 
 
 ## Refused
@@ -124,34 +241,135 @@ def test_variables_made_by_a_program():
         ([op("scope", body=[op("replica_id", "i")])], "E_CONTEXT"),
         ([run([run([])])], "E_CONTEXT"),
         ([run([op("gather", "y", value="x", axis=0)])], "E_CONTEXT"),
-        ([run([op("reduce_to", "y", reduce_op="SUM", value="x", destinations="x")])], "E_CONTEXT"),
-        ([run([op("update_non_slot", args=[], params=[], fn=[])])], "E_CONTEXT"),
-        ([run([op("save_ctx")]), run([op("all_reduce", reduce_op="SUM", value="x", use_saved_ctx=True)])], "E_CONTEXT"),
+        (
+            [
+                run(
+                    [
+                        op(
+                            "reduce_to",
+                            "y",
+                            reduce_op="SUM",
+                            value="x",
+                            destinations="x",
+                        )
+                    ]
+                )
+            ],
+            "E_CONTEXT",
+        ),
+        (
+            [run([op("update_non_slot", args=[], params=[], fn=[])])],
+            "E_CONTEXT",
+        ),
+        (
+            [
+                run([op("save_ctx")]),
+                run(
+                    [
+                        op(
+                            "all_reduce",
+                            reduce_op="SUM",
+                            value="x",
+                            use_saved_ctx=True,
+                        )
+                    ]
+                ),
+            ],
+            "E_CONTEXT",
+        ),
         ([op("update", var="v", args=[], params=["w"], fn=[ADD])], "E_CONTEXT"),
         ([op("handle", "h", var="v")], "E_CONTEXT"),
         ([op("add", "r", a="x", b="x")], "E_CONTEXT"),
-        ([op("other_scope", strategy={"kind": "one_device", "replicas": 1}, body=[op("scope", body=[])])], "E_MIXED_STRATEGY"),
-        ([op("scope", body=[op("other_scope", strategy={"kind": "one_device", "replicas": 1}, body=[])])], "E_MIXED_STRATEGY"),
+        (
+            [
+                op(
+                    "other_scope",
+                    strategy={"kind": "one_device", "replicas": 1},
+                    body=[op("scope", body=[])],
+                )
+            ],
+            "E_MIXED_STRATEGY",
+        ),
+        (
+            [
+                op(
+                    "scope",
+                    body=[
+                        op(
+                            "other_scope",
+                            strategy={"kind": "one_device", "replicas": 1},
+                            body=[],
+                        )
+                    ],
+                )
+            ],
+            "E_MIXED_STRATEGY",
+        ),
         ([op("run", args=py(1), fn=[])], "E_ARG_TYPE"),
         ([op("update", var="k", args=[], params=["w"], fn=[])], "E_ARG_TYPE"),
         ([op("assign", var="v", value=f32([1, 2]))], "E_SHAPE_MISMATCH"),
         ([op("assign", var="v", value=i32(1))], "E_DTYPE_MISMATCH"),
         ([op("add", "r", a="k", b=const(i32(1)))], "E_DTYPE_MISMATCH"),
-        ([op("add", "r", a=const(f32([1, 2])), b=const(f32([1, 2, 3])))], "E_SHAPE_MISMATCH"),
+        (
+            [op("add", "r", a=const(f32([1, 2])), b=const(f32([1, 2, 3])))],
+            "E_SHAPE_MISMATCH",
+        ),
         ([op("matmul", "r", a="k", b="k")], "E_RANK_MISMATCH"),
         ([op("reduce_sum", "r", a="k", axis=0)], "E_AXIS_RANGE"),
         ([op("tanh", "r", a=const(i32(1)))], "E_DTYPE_UNSUPPORTED"),
         ([op("assign", var="v", value="x")], "E_PER_REPLICA_IN_UPDATE"),
-        ([op("update_non_slot", args=["x"], params=["a"], fn=[])], "E_PER_REPLICA_IN_UPDATE"),
-        ([run([op("update", var="v", args=["x"], params=["w", "a"], fn=[])], args=["x"])], "E_PER_REPLICA_IN_UPDATE"),
-        ([run([op("all_gather", value=const(f32([1])), axis=0, options={"timeout_seconds": -1})])], "E_OPTION_VALUE"),
-        ([run([op("all_gather", value=slices(f32([1]), [0], [2]), axis=0)])], "E_SPARSE_GATHER"),
-        ([run([op("all_reduce", value=py(2), reduce_op="SUM")])], "E_NON_DISTRIBUTED_SUM"),
+        (
+            [op("update_non_slot", args=["x"], params=["a"], fn=[])],
+            "E_PER_REPLICA_IN_UPDATE",
+        ),
+        (
+            [
+                run(
+                    [
+                        op(
+                            "update",
+                            var="v",
+                            args=["x"],
+                            params=["w", "a"],
+                            fn=[],
+                        )
+                    ],
+                    args=["x"],
+                )
+            ],
+            "E_PER_REPLICA_IN_UPDATE",
+        ),
+        (
+            [
+                run(
+                    [
+                        op(
+                            "all_gather",
+                            value=const(f32([1])),
+                            axis=0,
+                            options={"timeout_seconds": -1},
+                        )
+                    ]
+                )
+            ],
+            "E_OPTION_VALUE",
+        ),
+        (
+            [run([op("all_gather", value=slices(f32([1]), [0], [2]), axis=0)])],
+            "E_SPARSE_GATHER",
+        ),
+        (
+            [run([op("all_reduce", value=py(2), reduce_op="SUM")])],
+            "E_NON_DISTRIBUTED_SUM",
+        ),
         ([run([op("python_raise")])], "E_USER"),
     ],
 )
 def test_refused(program, code):
-    assert outcome(program, inputs=X | K, variables=[variable("v", f32(0))]) == code
+    assert (
+        outcome(program, inputs=X | K, variables=[variable("v", f32(0))])
+        == code
+    )
 
 
 def test_a_case_that_is_not_of_the_language():
@@ -185,67 +403,163 @@ OTHER = op("all_reduce", "z", reduce_op="SUM", value="k")
 )
 def test_branches_on_the_replica_id(then, otherwise, same):
     body = [op("static_if_replica", ids=[0], then=then, else_=otherwise)]
-    spec = [variable("v", f32(0), None, "MEAN"), variable("w", f32(0), "ON_READ", "SUM")]
-    result = outcome([run(body, None, ["x", "k", "v", "w"])], inputs=X | K, variables=spec, observe=["r"])
-    assert result == ({"r": ("none", True)} if same else "E_COLLECTIVE_DIVERGENCE")
+    spec = [
+        variable("v", f32(0), None, "MEAN"),
+        variable("w", f32(0), "ON_READ", "SUM"),
+    ]
+    result = outcome(
+        [run(body, None, ["x", "k", "v", "w"])],
+        inputs=X | K,
+        variables=spec,
+        observe=["r"],
+    )
+    assert result == (
+        {"r": ("none", True)} if same else "E_COLLECTIVE_DIVERGENCE"
+    )
 
 
 def test_a_branch_that_all_replicas_take():
     body = [op("static_if_replica", ids=[0, 1], then=[ADD], else_=[])]
-    assert outcome([run(body, "y", ["x"])], inputs=X, observe=["r"]) == {"r": ("per_replica", [3, 3])}
+    assert outcome([run(body, "y", ["x"])], inputs=X, observe=["r"]) == {
+        "r": ("per_replica", [3, 3])
+    }
 
 
 def conditional(pred, *, then=ADD, otherwise="x", before=()):
     body = [
         *before,
-        op("cond", "y", pred=pred, then={"body": [then], "returns": "y"}, else_={"body": [], "returns": otherwise}),
+        op(
+            "cond",
+            "y",
+            pred=pred,
+            then={"body": [then], "returns": "y"},
+            else_={"body": [], "returns": otherwise},
+        ),
     ]
-    spec = [variable("v", f32(0), None, "SUM"), variable("w", f32(0), "ON_READ", "SUM")]
-    return outcome([run(body, "y", ["x", "k", "v", "w"])], inputs=X | K, variables=spec, observe=["r"])
+    spec = [
+        variable("v", f32(0), None, "SUM"),
+        variable("w", f32(0), "ON_READ", "SUM"),
+    ]
+    return outcome(
+        [run(body, "y", ["x", "k", "v", "w"])],
+        inputs=X | K,
+        variables=spec,
+        observe=["r"],
+    )
 
 
 def test_conditions():
-    """Varying is what comes from a replica's own data, whatever its value; uniform what does not."""
+    """Varying is what comes from a replica's own data, whatever its value;
+    uniform what does not.
+    """
     less = op("less", "p", a="x", b=const(f32(10)))
     uniform = op("less", "p", a="k", b=const(f32(10)))
     refused = "E_COLLECTIVE_IN_CONTROL_FLOW"
     assert conditional("p", before=[less]) == refused
-    assert conditional("p", before=[op("read", "a", var="w"), op("less", "p", a="a", b="k")]) == refused
-    assert conditional("p", before=[less], then=op("assign_add", "y", var="v", value=py(1))) == refused
-    assert conditional("p", before=[less], then=op("neg", "y", a="x")) == {"r": ("per_replica", [-1, -2])}
+    assert (
+        conditional(
+            "p",
+            before=[op("read", "a", var="w"), op("less", "p", a="a", b="k")],
+        )
+        == refused
+    )
+    assert (
+        conditional(
+            "p", before=[less], then=op("assign_add", "y", var="v", value=py(1))
+        )
+        == refused
+    )
+    assert conditional("p", before=[less], then=op("neg", "y", a="x")) == {
+        "r": ("per_replica", [-1, -2])
+    }
     assert conditional("p", before=[uniform]) == {"r": ("per_replica", [3, 3])}
-    summed = [op("all_reduce", "s", reduce_op="SUM", value="x"), op("less", "p", a="s", b="k")]
+    summed = [
+        op("all_reduce", "s", reduce_op="SUM", value="x"),
+        op("less", "p", a="s", b="k"),
+    ]
     assert conditional("p", before=summed) == {"r": ("per_replica", [3, 3])}
     assert conditional(py(False)) == {"r": ("per_replica", [1, 2])}
 
 
 def test_a_branch_that_is_not_taken_makes_a_value_varying_too():
-    """The condition is uniform and false; still the value might have been a replica's own."""
-    choose = op("cond", "c", pred="p", then={"body": [], "returns": "x"}, else_={"body": [], "returns": "k"})
-    before = [op("less", "p", a="k", b=const(f32(0))), choose, op("less", "q", a="c", b=const(f32(10)))]
+    """The condition is uniform and false; still the value might have been a
+    replica's own.
+    """
+    choose = op(
+        "cond",
+        "c",
+        pred="p",
+        then={"body": [], "returns": "x"},
+        else_={"body": [], "returns": "k"},
+    )
+    before = [
+        op("less", "p", a="k", b=const(f32(0))),
+        choose,
+        op("less", "q", a="c", b=const(f32(10))),
+    ]
     assert conditional("q", before=before) == "E_COLLECTIVE_IN_CONTROL_FLOW"
 
 
-@pytest.mark.parametrize("count, result", [(0, [1, 2]), (1, [3, 3]), (3, [12, 12]), (const(i32(2)), [6, 6])])
+@pytest.mark.parametrize(
+    "count, result",
+    [(0, [1, 2]), (1, [3, 3]), (3, [12, 12]), (const(i32(2)), [6, 6])],
+)
 def test_loops(count, result):
-    loop = op("while", "y", trip_count=count, init="x", carry="c", body=[op("all_reduce", "t", reduce_op="SUM", value="c")], yield_="t")
-    assert outcome([run([loop], "y", ["x"])], inputs=X, observe=["r"]) == {"r": ("per_replica", result)}
+    loop = op(
+        "while",
+        "y",
+        trip_count=count,
+        init="x",
+        carry="c",
+        body=[op("all_reduce", "t", reduce_op="SUM", value="c")],
+        yield_="t",
+    )
+    assert outcome([run([loop], "y", ["x"])], inputs=X, observe=["r"]) == {
+        "r": ("per_replica", result)
+    }
 
 
 def test_loops_that_replicas_run_differently_often():
     def loop(body):
-        return [op("replica_id", "n"), op("while", "y", trip_count="n", init="x", carry="c", body=body, yield_="t")]
+        return [
+            op("replica_id", "n"),
+            op(
+                "while",
+                "y",
+                trip_count="n",
+                init="x",
+                carry="c",
+                body=body,
+                yield_="t",
+            ),
+        ]
 
     collective = [op("all_reduce", "t", reduce_op="SUM", value="c")]
-    assert outcome([run(loop(collective), "y", ["x"])], inputs=X, observe=["r"]) == "E_COLLECTIVE_IN_CONTROL_FLOW"
-    assert outcome([run(loop([op("neg", "t", a="c")]), "y", ["x"])], inputs=X, observe=["r"]) == {"r": ("per_replica", [1, -2])}
+    assert (
+        outcome([run(loop(collective), "y", ["x"])], inputs=X, observe=["r"])
+        == "E_COLLECTIVE_IN_CONTROL_FLOW"
+    )
+    assert outcome(
+        [run(loop([op("neg", "t", a="c")]), "y", ["x"])],
+        inputs=X,
+        observe=["r"],
+    ) == {"r": ("per_replica", [1, -2])}
 
 
 def test_workers_that_write_what_only_one_of_them_knows():
-    program = [op("local_results", "l", value="x"), op("python_sum", "t", a="l"), op("assign", var="v", value="t")]
+    program = [
+        op("local_results", "l", value="x"),
+        op("python_sum", "t", a="l"),
+        op("assign", var="v", value="t"),
+    ]
     spec = [variable("v", f32(0))]
-    assert outcome(program, inputs=X, variables=spec, observe_vars=["v"]) == {"v": ("components", [3, 3])}
-    assert outcome(program, "multi_worker_mirrored", inputs=X, variables=spec) == ["E_PER_REPLICA_IN_UPDATE"] * 2
+    assert outcome(program, inputs=X, variables=spec, observe_vars=["v"]) == {
+        "v": ("components", [3, 3])
+    }
+    assert (
+        outcome(program, "multi_worker_mirrored", inputs=X, variables=spec)
+        == ["E_PER_REPLICA_IN_UPDATE"] * 2
+    )
 
 
 def test_the_default_strategy_stands_in_its_replica_context():
@@ -255,4 +569,6 @@ def test_the_default_strategy_stands_in_its_replica_context():
         op("scope", body=[op("in_cross_replica_context", "c")]),
     ]
     inputs = {"x": per_replica(tensor("i64", [4]))}
-    assert outcome(program, "default", 1, inputs=inputs, observe=["i", "s", "c"]) == {"i": ("py", 0), "s": [4], "c": ("py", False)}
+    assert outcome(
+        program, "default", 1, inputs=inputs, observe=["i", "s", "c"]
+    ) == {"i": ("py", 0), "s": [4], "c": ("py", False)}

@@ -1,4 +1,6 @@
-"""Artifacts that are broken on purpose, or that another compiler might have written."""
+"""Artifacts that are broken on purpose, or that another compiler might have
+written.
+"""
 
 import hashlib
 import struct
@@ -19,7 +21,11 @@ def sealed(data):
     """`data` with the digest that it should have: of all bytes but its own."""
     start = root_field(data, DIGEST)
     rest = data[:start] + data[start + DIGEST_BYTES :]
-    return data[:start] + hashlib.sha256(rest).digest() + data[start + DIGEST_BYTES :]
+    return (
+        data[:start]
+        + hashlib.sha256(rest).digest()
+        + data[start + DIGEST_BYTES :]
+    )
 
 
 def with_format_version(data, version):
@@ -28,7 +34,9 @@ def with_format_version(data, version):
 
 
 def with_targets(data, names):
-    """The kernels are said to be for other targets: old name -> new name of the same length."""
+    """The kernels are said to be for other targets: old name -> new name of the
+    same length.
+    """
     for old, new in names.items():
         assert len(old) == len(new) and old.encode() in data
         data = data.replace(old.encode(), new.encode())

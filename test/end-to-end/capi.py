@@ -1,17 +1,42 @@
 """A session of the runtime through its C API, with NumPy arrays.
 
-Whatever the API offers to a C program is used here as it is, so what these tests
-show holds for an embedder too.
+Whatever the API offers to a C program is used here as it is, so what these
+tests show holds for an embedder too.
 """
 
 import contextlib
 import ctypes
-from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
+from ctypes import (
+    POINTER,
+    byref,
+    c_char_p,
+    c_double,
+    c_int,
+    c_int64,
+    c_size_t,
+    c_uint32,
+    c_uint64,
+    c_void_p,
+)
 
 import numpy as np
 
 #: By the number of a `lockstep_element`; bf16 has no type in NumPy.
-DTYPES = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", None, "f4", "f8"]
+DTYPES = [
+    "?",
+    "i1",
+    "i2",
+    "i4",
+    "i8",
+    "u1",
+    "u2",
+    "u4",
+    "u8",
+    "f2",
+    None,
+    "f4",
+    "f8",
+]
 
 ALIGNMENT = 64
 
@@ -56,16 +81,32 @@ class Session:
     def __init__(self, library, artifact, **options):
         self.library = ctypes.CDLL(str(library))
         self.library.lockstep_last_error.restype = c_char_p
-        for name in ("variable_count", "input_count", "input_size", "output_count"):
+        for name in (
+            "variable_count",
+            "input_count",
+            "input_size",
+            "output_count",
+        ):
             getattr(self.library, f"lockstep_{name}").restype = c_size_t
         settings = Options()
-        self.library.lockstep_options_init(byref(settings), c_size_t(ctypes.sizeof(settings)))
+        self.library.lockstep_options_init(
+            byref(settings), c_size_t(ctypes.sizeof(settings))
+        )
         for name, value in options.items():
             setattr(settings, name, value)
         self.handle = c_void_p()
-        self.call("session_open", str(artifact).encode(), byref(settings), opened=False)
+        self.call(
+            "session_open",
+            str(artifact).encode(),
+            byref(settings),
+            opened=False,
+        )
         self.replicas = self.library.lockstep_replicas(self.handle)
-        self.variables = dict(self.describe("variable", self.library.lockstep_variable_count(self.handle)))
+        self.variables = dict(
+            self.describe(
+                "variable", self.library.lockstep_variable_count(self.handle)
+            )
+        )
         self.batches = {}
 
     def close(self):
@@ -80,7 +121,11 @@ class Session:
 
     def call(self, function, *arguments, opened=True):
         """Calls `lockstep_FUNCTION`; raises `LockstepError` if it fails."""
-        ends = (self.handle, *arguments) if opened else (*arguments, byref(self.handle))
+        ends = (
+            (self.handle, *arguments)
+            if opened
+            else (*arguments, byref(self.handle))
+        )
         if getattr(self.library, f"lockstep_{function}")(*ends) != 0:
             raise LockstepError(self.library.lockstep_last_error().decode())
 
@@ -94,19 +139,40 @@ class Session:
     def get(self, name, replica=0):
         """Copies a variable."""
         value = self.variables[name].array()
-        self.call("variable_get", name.encode(), c_uint32(replica), value.ctypes.data_as(c_void_p), c_size_t(value.nbytes))
+        self.call(
+            "variable_get",
+            name.encode(),
+            c_uint32(replica),
+            value.ctypes.data_as(c_void_p),
+            c_size_t(value.nbytes),
+        )
         return value
 
     def set(self, name, value):
         """Sets a variable on all replicas."""
-        value = np.ascontiguousarray(value, DTYPES[self.variables[name].element])
-        for replica in range(self.replicas if self.variables[name].per_replica else 1):
-            self.call("variable_set", name.encode(), c_uint32(replica), value.ctypes.data_as(c_void_p), c_size_t(value.nbytes))
+        value = np.ascontiguousarray(
+            value, DTYPES[self.variables[name].element]
+        )
+        for replica in range(
+            self.replicas if self.variables[name].per_replica else 1
+        ):
+            self.call(
+                "variable_set",
+                name.encode(),
+                c_uint32(replica),
+                value.ctypes.data_as(c_void_p),
+                c_size_t(value.nbytes),
+            )
 
     def set_scalar(self, name, value):
         """Sets a host scalar; `value` has the scalar's dtype."""
         value = np.asarray(value)
-        self.call("scalar_set", name.encode(), value.ctypes.data_as(c_void_p), c_size_t(value.nbytes))
+        self.call(
+            "scalar_set",
+            name.encode(),
+            value.ctypes.data_as(c_void_p),
+            c_size_t(value.nbytes),
+        )
 
     def program(self, name):
         number = c_uint32()
@@ -119,25 +185,51 @@ class Session:
         for replica in range(self.replicas):
             memory = np.empty(size + ALIGNMENT, np.uint8)
             memory = memory[-memory.ctypes.data % ALIGNMENT :][:size]
-            for index in range(self.library.lockstep_input_count(self.handle, program)):
+            for index in range(
+                self.library.lockstep_input_count(self.handle, program)
+            ):
                 info, offset = Tensor(), c_size_t()
-                self.call("input_info", program, c_size_t(index), byref(info), byref(offset))
+                self.call(
+                    "input_info",
+                    program,
+                    c_size_t(index),
+                    byref(info),
+                    byref(offset),
+                )
                 rows = info.shape[0]
                 part = info.array()
-                part[...] = batch[info.name.decode()][replica * rows : (replica + 1) * rows]
-                memory[offset.value : offset.value + part.nbytes] = part.reshape(-1).view(np.uint8)
+                part[...] = batch[info.name.decode()][
+                    replica * rows : (replica + 1) * rows
+                ]
+                memory[offset.value : offset.value + part.nbytes] = (
+                    part.reshape(-1).view(np.uint8)
+                )
             # The session reads this memory as long as it is bound.
             self.batches[program.value, replica] = memory
-            self.call("input_bind", program, c_uint32(replica), memory.ctypes.data_as(c_void_p))
+            self.call(
+                "input_bind",
+                program,
+                c_uint32(replica),
+                memory.ctypes.data_as(c_void_p),
+            )
 
     def run(self, program):
         """Executes a program once; returns its outputs, those of replica 0."""
         self.call("run", program)
         count = self.library.lockstep_output_count(self.handle, program)
         results = {}
-        for index, (name, info) in enumerate(self.describe("output", count, program)):
+        for index, (name, info) in enumerate(
+            self.describe("output", count, program)
+        ):
             data, size = c_void_p(), c_size_t()
-            self.call("output_get", program, c_size_t(index), c_uint32(0), byref(data), byref(size))
+            self.call(
+                "output_get",
+                program,
+                c_size_t(index),
+                c_uint32(0),
+                byref(data),
+                byref(size),
+            )
             value = info.array()
             ctypes.memmove(value.ctypes.data, data, value.nbytes)
             results[name] = value
@@ -152,4 +244,6 @@ def failing(text):
     except LockstepError as error:
         assert text in str(error)
     else:
-        raise AssertionError(f"expected an error that says '{text}', found none")
+        raise AssertionError(
+            f"expected an error that says '{text}', found none"
+        )

@@ -1,7 +1,8 @@
-"""Set-up of the end-to-end tests: the built tools, the examples' data, initial values and artifacts.
+"""Set-up of the end-to-end tests: the built tools, the examples' data, initial
+values and artifacts.
 
-The tools are taken from the folder that the environment variable LOCKSTEP_BIN names, the runtime's
-library from `lib` beside it.
+The tools are taken from the folder that the environment variable LOCKSTEP_BIN
+names, the runtime's library from `lib` beside it.
 """
 
 import json
@@ -16,7 +17,11 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 REPLICAS = 4
 
-sys.path[:0] = [str(ROOT / "python-bindings"), str(ROOT / "test" / "oracle"), str(ROOT / "test" / "support")]
+sys.path[:0] = [
+    str(ROOT / "python-bindings"),
+    str(ROOT / "test" / "oracle"),
+    str(ROOT / "test" / "support"),
+]
 
 import oracle  # noqa: E402
 
@@ -27,15 +32,22 @@ import modules_by_hand  # noqa: E402
 
 oracle.set_devices(REPLICAS)  # before any test imports JAX
 
-#: What an example's `data.py` is given. The language model's text is this project's licence here: unlike those that
-#: Debian installs, it is the one that the recorded losses are of, on every machine.
+#: What an example's `data.py` is given. The language model's text is this
+#: project's licence here: unlike those that Debian installs, it is the one that
+#: the recorded losses are of, on every
+#: machine.
 DATA_OPTIONS = {"language-model": ["--text", ROOT / "LICENSE"]}
 
 
-#: With LOCKSTEP_CHECK_MEMORY=1, kernels check every access against its buffer, and the memory of programs is filled with what is no
-#: number before each step. Nothing may change.
+#: With LOCKSTEP_CHECK_MEMORY=1, kernels check every access against its buffer,
+#: and the memory of programs is filled with what is no number before each step.
+#: Nothing may change.
 CHECKS_MEMORY = os.environ.get("LOCKSTEP_CHECK_MEMORY") == "1"
-MEMORY_OPTIONS = {"lockstep-compile": ["--check-bounds"], "lockstep-run": ["--fill-memory"]} if CHECKS_MEMORY else {}
+MEMORY_OPTIONS = (
+    {"lockstep-compile": ["--check-bounds"], "lockstep-run": ["--fill-memory"]}
+    if CHECKS_MEMORY
+    else {}
+)
 
 
 class Tools:
@@ -46,19 +58,36 @@ class Tools:
         self.library = self.folder.parent / "lib" / "liblockstep.so"
 
     def command(self, tool, *arguments):
-        return [str(self.folder / tool), *map(str, arguments), *MEMORY_OPTIONS.get(tool, [])]
+        return [
+            str(self.folder / tool),
+            *map(str, arguments),
+            *MEMORY_OPTIONS.get(tool, []),
+        ]
 
     def run(self, tool, *arguments, check=True):
         command = self.command(tool, *arguments)
-        done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=900, check=False
+        )
         if check:
-            assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"
+            assert done.returncode == 0, (
+                f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"
+            )
         return done
 
     def shell(self, command, folder, **environment):
-        """Executes a line of a shell that finds the tools, in a folder; returns (status, all that it printed)."""
-        inherited = {name: value for name, value in os.environ.items() if name not in ("LOCKSTEP_TRUST", "MAKEFLAGS")}
-        inherited |= {"PATH": f"{self.folder}:{os.environ['PATH']}", "LOCKSTEP_CACHE": str(folder / "cache")}
+        """Executes a line of a shell that finds the tools, in a folder; returns
+        (status, all that it printed).
+        """
+        inherited = {
+            name: value
+            for name, value in os.environ.items()
+            if name not in ("LOCKSTEP_TRUST", "MAKEFLAGS")
+        }
+        inherited |= {
+            "PATH": f"{self.folder}:{os.environ['PATH']}",
+            "LOCKSTEP_CACHE": str(folder / "cache"),
+        }
         done = subprocess.run(
             ["bash", "-c", command], cwd=folder, env=inherited | environment,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600, check=False,
@@ -66,7 +95,9 @@ class Tools:
         return done.returncode, done.stdout.rstrip("\n")
 
     def compile(self, source, output, *options):
-        self.run("lockstep-compile", source, "-o", output, "--check-order", *options)
+        self.run(
+            "lockstep-compile", source, "-o", output, "--check-order", *options
+        )
         return output
 
 
@@ -74,7 +105,9 @@ class Tools:
 def tools():
     folder = os.environ.get("LOCKSTEP_BIN")
     if not folder:
-        pytest.fail("expected LOCKSTEP_BIN to name the folder of the built tools")
+        pytest.fail(
+            "expected LOCKSTEP_BIN to name the folder of the built tools"
+        )
     return Tools(folder)
 
 
@@ -86,12 +119,26 @@ class Example:
         self.model = ROOT / "examples" / name / "model.py"
         self.source = ROOT / "examples" / name / "step.mlir"
         self.folder = folder
-        self.python(self.model.parent / "data.py", "-o", folder, *DATA_OPTIONS.get(name, []))
+        self.python(
+            self.model.parent / "data.py",
+            "-o",
+            folder,
+            *DATA_OPTIONS.get(name, []),
+        )
         self.python("-m", "lockstep.capture", self.model, "-o", folder)
 
     def python(self, *arguments):
-        environment = dict(os.environ, JAX_PLATFORMS="cpu", PYTHONPATH=str(ROOT / "python-bindings"))
-        subprocess.run([sys.executable, *arguments], check=True, env=environment, stdout=subprocess.DEVNULL)
+        environment = dict(
+            os.environ,
+            JAX_PLATFORMS="cpu",
+            PYTHONPATH=str(ROOT / "python-bindings"),
+        )
+        subprocess.run(
+            [sys.executable, *arguments],
+            check=True,
+            env=environment,
+            stdout=subprocess.DEVNULL,
+        )
 
     def arguments(self, steps, metrics):
         """What lockstep-run needs to train for `steps` steps."""
@@ -131,7 +178,11 @@ def compiled(tools, examples, tmp_path_factory):
     def get(name, *options):
         key = (name, *options)
         if key not in made:
-            made[key] = tools.compile(examples(name).source, folder / f"{len(made)}.lockstep", *options)
+            made[key] = tools.compile(
+                examples(name).source,
+                folder / f"{len(made)}.lockstep",
+                *options,
+            )
         return made[key]
 
     return get
@@ -139,7 +190,9 @@ def compiled(tools, examples, tmp_path_factory):
 
 def read_metrics(path):
     """The lines of a metrics file."""
-    return [json.loads(line) for line in pathlib.Path(path).read_text().splitlines()]
+    return [
+        json.loads(line) for line in pathlib.Path(path).read_text().splitlines()
+    ]
 
 
 def steps_of(lines):
@@ -151,7 +204,8 @@ def steps_of(lines):
 def train(tools, examples, compiled, tmp_path):
     """Trains an example for some steps and returns the metrics of each.
 
-    `train(name, steps, compile=[...], run=[...])`; `interpret=True` executes the step by its meaning instead.
+    `train(name, steps, compile=[...], run=[...])`; `interpret=True` executes
+    the step by its meaning instead.
     """
     count = 0
 
@@ -161,22 +215,42 @@ def train(tools, examples, compiled, tmp_path):
         metrics = tmp_path / f"{count}.jsonl"
         example = examples(name)
         if interpret:
-            tools.run("lockstep-interpret", example.source, *compile, *example.arguments(steps, metrics), *run)
+            tools.run(
+                "lockstep-interpret",
+                example.source,
+                *compile,
+                *example.arguments(steps, metrics),
+                *run,
+            )
         else:
-            tools.run("lockstep-run", compiled(name, *compile), *example.arguments(steps, metrics), *run)
+            tools.run(
+                "lockstep-run",
+                compiled(name, *compile),
+                *example.arguments(steps, metrics),
+                *run,
+            )
         return steps_of(read_metrics(metrics))
 
     return trainer
 
 
 def read_variables(path):
-    """The variables of a checkpoint: {name: (type, shape, bytes)}, so that comparisons are of bits and bf16 needs no NumPy type."""
+    """The variables of a checkpoint: {name: (type, shape, bytes)}, so that
+    comparisons are of bits and bf16 needs no NumPy type.
+    """
     content = pathlib.Path(path).read_bytes()
     length = int.from_bytes(content[:8], "little")
     header = json.loads(content[8 : 8 + length])
     header.pop("__metadata__", None)
     data = content[8 + length :]
-    return {name: (entry["dtype"], entry["shape"], data[slice(*entry["data_offsets"])]) for name, entry in header.items()}
+    return {
+        name: (
+            entry["dtype"],
+            entry["shape"],
+            data[slice(*entry["data_offsets"])],
+        )
+        for name, entry in header.items()
+    }
 
 
 @pytest.fixture
@@ -186,13 +260,17 @@ def runner(tools, tmp_path):
 
 @pytest.fixture
 def interpreted(tools, tmp_path):
-    """Takes steps of a hand-written module by the interpreter and by compiled programs, asserts that all of them leave the same
-    bits in the variables, and returns these.
+    """Takes steps of a hand-written module by the interpreter and by compiled
+    programs, asserts that all of them leave the same bits in the variables, and
+    returns these.
 
-    `interpreted(text, replicas, data={name: array}, steps=1, compile=[...])`. Variables without an initial value are not for this.
+    `interpreted(text, replicas, data={name: array}, steps=1, compile=[...])`.
+    Variables without an initial value are not for this.
     """
 
-    def compare(text, replicas, data=None, steps=1, options=((),), levels=("-O0", "-O2")):
+    def compare(
+        text, replicas, data=None, steps=1, options=((),), levels=("-O0", "-O2")
+    ):
         source = tmp_path / "step.mlir"
         source.write_text(text)
         arguments = [f"--steps={steps}"]
@@ -201,14 +279,36 @@ def interpreted(tools, tmp_path):
             arguments.append(f"--data={tmp_path / 'data.npz'}")
         expected = tmp_path / f"expected-{replicas}.safetensors"
         metrics = f"--metrics={tmp_path / 'metrics.jsonl'}"
-        tools.run("lockstep-interpret", source, f"--replicas={replicas}", *arguments, metrics, f"--save={expected}")
+        tools.run(
+            "lockstep-interpret",
+            source,
+            f"--replicas={replicas}",
+            *arguments,
+            metrics,
+            f"--save={expected}",
+        )
         variables = read_variables(expected)
         for level in levels:
             for extra in options:
-                artifact = tools.compile(source, tmp_path / "step.lockstep", f"--replicas={replicas}", level, *extra)
+                artifact = tools.compile(
+                    source,
+                    tmp_path / "step.lockstep",
+                    f"--replicas={replicas}",
+                    level,
+                    *extra,
+                )
                 folder = tmp_path / f"compiled-{replicas}"
-                tools.run("lockstep-run", artifact, *arguments, metrics, f"--save={folder}", "--check-races")
-                found = read_variables(folder / f"checkpoint-{steps}.safetensors")
+                tools.run(
+                    "lockstep-run",
+                    artifact,
+                    *arguments,
+                    metrics,
+                    f"--save={folder}",
+                    "--check-races",
+                )
+                found = read_variables(
+                    folder / f"checkpoint-{steps}.safetensors"
+                )
                 assert found == variables, (replicas, level, extra)
         return variables
 

@@ -17,7 +17,11 @@ def rows(count):
 
 
 def variable(name, type=T, initial="0.0", aggregation=None):
-    aggregates = f", aggregation = #replica.aggregation<{aggregation}>" if aggregation else ""
+    aggregates = (
+        f", aggregation = #replica.aggregation<{aggregation}>"
+        if aggregation
+        else ""
+    )
     return f"replica.variable @{name} : {type} {{initial = dense<{initial}> : {type}{aggregates}}}\n"
 
 
@@ -26,8 +30,13 @@ def variables(*names):
 
 
 def step(declarations, body, given=None):
-    """A step of the module of `declarations`: of each replica's `%x` and what else is `given`, as types by their names."""
-    arguments = ", ".join(f'%{name}: {type} {{replica.batch = "{name}"}}' for name, type in {"x": T, **(given or {})}.items())
+    """A step of the module of `declarations`: of each replica's `%x` and what
+    else is `given`, as types by their names.
+    """
+    arguments = ", ".join(
+        f'%{name}: {type} {{replica.batch = "{name}"}}'
+        for name, type in {"x": T, **(given or {})}.items()
+    )
     return f"""{declarations}
 replica.step @step({arguments}) {{{body}
   replica.return

@@ -1,6 +1,8 @@
-"""Losses of training runs against JAX's for the same steps, data and replica count.
+"""Losses of training runs against JAX's for the same steps, data and replica
+count.
 
-JAX's are committed (test/oracle). Every way of executing a step is compared with them, so the ways agree with each other too.
+JAX's are committed (test/oracle). Every way of executing a step is compared
+with them, so the ways agree with each other too.
 """
 
 import numpy as np
@@ -13,7 +15,9 @@ def assert_like_jax(found, expected, names=("loss",)):
     for name in names:
         values = [line[name] for line in found]
         assert len(values) == len(expected[name])
-        np.testing.assert_allclose(values, expected[name], rtol=1e-5, atol=0, err_msg=name)
+        np.testing.assert_allclose(
+            values, expected[name], rtol=1e-5, atol=0, err_msg=name
+        )
 
 
 def first_steps(metrics, count):
@@ -39,7 +43,8 @@ def test_cnn(train, examples, level):
     assert_like_jax(found, examples("digits-cnn").oracle(4, 20))
 
 
-# The learning rate comes from the scalars alone: each replica keeps it, and it is still one number. Without optimization a step takes seconds.
+# The learning rate comes from the scalars alone: each replica keeps it, and it
+# is still one number. Without optimization a step takes seconds.
 @pytest.mark.parametrize("level, steps", [("-O0", 5), ("-O2", 20)])
 def test_language_model(train, examples, level, steps):
     found = train("language-model", steps, compile=["--replicas=4", level])
@@ -47,8 +52,12 @@ def test_language_model(train, examples, level, steps):
     assert_like_jax(found, expected, ["loss", "learning_rate", "skipped"])
 
 
-# The interpreter takes seconds for a step of the language model: the first five are enough to see that it means the same.
-@pytest.mark.parametrize("name, steps", [("digits-mlp", 20), ("digits-cnn", 20), ("language-model", 5)])
+# The interpreter takes seconds for a step of the language model: the first five
+# are enough to see that it means the same.
+@pytest.mark.parametrize(
+    "name, steps",
+    [("digits-mlp", 20), ("digits-cnn", 20), ("language-model", 5)],
+)
 def test_interpreter(train, examples, name, steps):
     found = train(name, steps, compile=["--replicas=4"], interpret=True)
     assert_like_jax(found, first_steps(examples(name).oracle(4, 20), steps))

@@ -1,4 +1,6 @@
-"""Accesses out of bounds and sizes that are not there: errors at the line, not memory of somebody else's."""
+"""Accesses out of bounds and sizes that are not there: errors at the line, not
+memory of somebody else's.
+"""
 
 import numpy as np
 import pytest
@@ -46,8 +48,12 @@ def run(tools, tmp_path):
         source, file = tmp_path / "step.mlir", tmp_path / "inputs.npz"
         source.write_text(text)
         np.savez(file, **inputs)
-        artifact = tools.compile(source, tmp_path / "step.lockstep", "--replicas=2", *options)
-        return tools.run("lockstep-run", artifact, "--inputs", file, check=False)
+        artifact = tools.compile(
+            source, tmp_path / "step.lockstep", "--replicas=2", *options
+        )
+        return tools.run(
+            "lockstep-run", artifact, "--inputs", file, check=False
+        )
 
     return runner
 
@@ -58,13 +64,34 @@ def test_accesses_are_checked(run, access, level):
     x = np.arange(4, dtype=np.float32)[None]
     end, found = ENDS[access]
     for index in (0, end - 1):
-        assert run(step(access), {"i": np.array([index], np.int32), "x": x}, level, "--check-bounds").returncode == 0
+        assert (
+            run(
+                step(access),
+                {"i": np.array([index], np.int32), "x": x},
+                level,
+                "--check-bounds",
+            ).returncode
+            == 0
+        )
     for index, number in ((end, found), (-1, -1), (2**31 - 1, None)):
-        done = run(step(access), {"i": np.array([index], np.int32), "x": x}, level, "--check-bounds")
+        done = run(
+            step(access),
+            {"i": np.array([index], np.int32), "x": x},
+            level,
+            "--check-bounds",
+        )
         assert done.returncode == 1
-        size, dimension, kind = ("2", 0, "tensor<2xf32>") if access == "write" else ("4", 1, "tensor<1x4xf32>")
+        size, dimension, kind = (
+            ("2", 0, "tensor<2xf32>")
+            if access == "write"
+            else ("4", 1, "tensor<1x4xf32>")
+        )
         expected = f"model.py:7: expected an index in [0, {size}) for dimension {dimension} of {kind}, found "
-        assert expected + (f"{number} [E_OUT_OF_RANGE]" if number is not None else "") in done.stderr
+        assert (
+            expected
+            + (f"{number} [E_OUT_OF_RANGE]" if number is not None else "")
+            in done.stderr
+        )
 
 
 CAST = """
@@ -77,11 +104,17 @@ replica.step @step(%x: tensor<?xf32> {replica.batch = "x", replica.bounds = arra
 """
 
 
-# With or without checks of accesses: a cast is a promise that the program makes.
-@pytest.mark.parametrize("options", [(), ("--check-bounds",)], ids=["unchecked", "checked"])
+# With or without checks of accesses: a cast is a promise that the program
+# makes.
+@pytest.mark.parametrize(
+    "options", [(), ("--check-bounds",)], ids=["unchecked", "checked"]
+)
 @pytest.mark.parametrize("level", LEVELS)
 def test_casts_to_a_size_that_is_not_there(run, level, options):
-    assert run(CAST, {"x": np.ones(4, np.float32)}, level, *options).returncode == 0
+    assert (
+        run(CAST, {"x": np.ones(4, np.float32)}, level, *options).returncode
+        == 0
+    )
     for size in (0, 2, 6):
         done = run(CAST, {"x": np.ones(size, np.float32)}, level, *options)
         assert done.returncode == 1

@@ -1,5 +1,6 @@
-"""Loops inside of kernels that carry tensors: in another order, chosen by a condition, and more or fewer of them than their results.
-Compiled programs give the interpreter's bits, and NumPy's values."""
+"""Loops inside of kernels that carry tensors: in another order, chosen by a
+condition, and more or fewer of them than their results. Compiled programs give
+the interpreter's bits, and NumPy's values."""
 
 import numpy as np
 import pytest
@@ -10,9 +11,12 @@ TURNS = 5
 
 
 def loops(loop, results):
-    """A step whose loops run `TURNS` times, as the data say, and that assigns what they give, summed over the replicas."""
+    """A step whose loops run `TURNS` times, as the data say, and that assigns
+    what they give, summed over the replicas.
+    """
     sums = "\n  ".join(
-        f"%s{i} = replica.all_reduce sum %{result} : {T}\n  replica.assign @w{i}, %s{i} : {T}" for i, result in enumerate(results)
+        f"%s{i} = replica.all_reduce sum %{result} : {T}\n  replica.assign @w{i}, %s{i} : {T}"
+        for i, result in enumerate(results)
     )
     body = f"""
   %c0 = arith.constant 0 : index
@@ -27,7 +31,11 @@ def loops(loop, results):
   {loop}
   {sums}
 """
-    return step(variables(*[f"w{i}" for i in range(len(results))]), body, given={"n": "tensor<1xi32>"})
+    return step(
+        variables(*[f"w{i}" for i in range(len(results))]),
+        body,
+        given={"n": "tensor<1xi32>"},
+    )
 
 
 def expect(interpreted, text, replicas, *expected):
@@ -59,7 +67,9 @@ def test_each_is_made_of_the_ones_before(interpreted, replicas):
 
 
 def test_a_choice_between_carried_ones(interpreted):
-    """By a select, and by a branch one side of which gives what stands outside of the loop, which is needed later."""
+    """By a select, and by a branch one side of which gives what stands outside
+    of the loop, which is needed later.
+    """
     loop = f"""%a, %b = scf.for %i = %c0 to %turns step %c1 iter_args(%p = %x, %q = %y) -> ({T}, {T}) {{
     %first = arith.cmpi eq, %i, %c0 : index
     %s = arith.select %first, %p, %y : {T}
@@ -115,7 +125,9 @@ def test_a_loop_inside_of_a_loop(interpreted):
 
 @pytest.mark.parametrize("replicas", [1, 3])
 def test_tensors_of_indices(interpreted, replicas):
-    """Between kernels an index has 64 bits: computed from elements, counted by a kernel, and a constant."""
+    """Between kernels an index has 64 bits: computed from elements, counted by
+    a kernel, and a constant.
+    """
     body = """
   %zero = arith.constant 0 : index
   %empty = tensor.empty() : tensor<4xindex>
@@ -136,13 +148,21 @@ def test_tensors_of_indices(interpreted, replicas):
   replica.assign @w, %all : tensor<4xi64>
 """
     text = step(variable("w", "tensor<4xi64>", initial="0"), body)
-    found = interpreted(text, replicas, {"x": np.repeat(np.full((1, 4), 9, np.float32), replicas, axis=0)})
+    found = interpreted(
+        text,
+        replicas,
+        {"x": np.repeat(np.full((1, 4), 9, np.float32), replicas, axis=0)},
+    )
     expected = replicas * np.array([14, 16, 18, 2**60 + 12])
-    np.testing.assert_array_equal(np.frombuffer(found["w"][2], np.int64), expected)
+    np.testing.assert_array_equal(
+        np.frombuffer(found["w"][2], np.int64), expected
+    )
 
 
 def test_the_first_value_is_needed_inside_of_an_inner_loop(interpreted):
-    """The inner loop starts from what the outer one carries, and reads that in each turn."""
+    """The inner loop starts from what the outer one carries, and reads that in
+    each turn.
+    """
     loop = f"""%k, %a = scf.while (%i = %i0, %p = %x) : (i32, {T}) -> (i32, {T}) {{
     %more = arith.cmpi slt, %i, %number : i32
     scf.condition(%more) %i, %p : i32, {T}

@@ -1,4 +1,6 @@
-"""Steps that do not compile: a message that names the line of the user's program, and a non-zero status."""
+"""Steps that do not compile: a message that names the line of the user's
+program, and a non-zero status.
+"""
 
 import pytest
 
@@ -29,7 +31,9 @@ BRANCH = """
 
 @pytest.fixture
 def refused(tools, tmp_path):
-    """Compiles a step with some body, or a file, which fails; returns what it says."""
+    """Compiles a step with some body, or a file, which fails; returns what it
+    says.
+    """
 
     def compile(body, *options):
         source = body
@@ -37,7 +41,9 @@ def refused(tools, tmp_path):
             source = tmp_path / "step.mlir"
             source.write_text(STEP.format(body=body))
         output = tmp_path / "x.lockstep"
-        done = tools.run("lockstep-compile", source, "-o", output, *options, check=False)
+        done = tools.run(
+            "lockstep-compile", source, "-o", output, *options, check=False
+        )
         assert done.returncode == 1, done.stderr
         assert not output.exists()
         return done.stderr
@@ -47,19 +53,28 @@ def refused(tools, tmp_path):
 
 def test_collective_under_a_varying_condition(refused):
     text = refused(BRANCH, "--replicas=2")
-    assert "train.py:9:11: error: 'replica.all_reduce' is under a condition that may differ between replicas" in text
+    assert (
+        "train.py:9:11: error: 'replica.all_reduce' is under a condition that may differ between replicas"
+        in text
+    )
     assert "train.py:8:3: note: the condition of this branch" in text
-    assert "train.py:7:8: note: 'replica.id' is different on each replica" in text
+    assert (
+        "train.py:7:8: note: 'replica.id' is different on each replica" in text
+    )
 
 
 # What jaxlib leaves in StableHLO and nobody here has a rule for.
 def test_unknown_operation(refused):
-    text = refused('    %r = "stablehlo.fft"(%x) : (tensor<4xf32>) -> tensor<4xf32> loc("train.py":3:5)', "--replicas=1")
+    text = refused(
+        '    %r = "stablehlo.fft"(%x) : (tensor<4xf32>) -> tensor<4xf32> loc("train.py":3:5)',
+        "--replicas=1",
+    )
     assert "train.py:3:5: error: cannot import 'stablehlo.fft'" in text
     assert "express it by other JAX operations" in text
 
 
-# Computed with inside of a step, where neither data nor variables have such a type.
+# Computed with inside of a step, where neither data nor variables have such a
+# type.
 @pytest.mark.parametrize("element, there, back", [
     ("i4", "arith.fptosi", "arith.sitofp"),
     ("f8E4M3FN", "arith.truncf", "arith.extf"),
@@ -71,7 +86,10 @@ def test_dtype_without_kernels(refused, element, there, back, level):
     %y = {there} %x : tensor<4xf32> to tensor<4x{element}> loc("train.py":3:5)
     %r = {back} %y : tensor<4x{element}> to tensor<4xf32> loc("train.py":4:5)"""
     text = refused(body, "--replicas=2", level)
-    assert f"train.py:3:5: error: there are no kernels for elements of type '{element}': expected i1, i8," in text
+    assert (
+        f"train.py:3:5: error: there are no kernels for elements of type '{element}': expected i1, i8,"
+        in text
+    )
 
 
 def test_reduction_of_complex_numbers(refused):
@@ -80,7 +98,10 @@ def test_reduction_of_complex_numbers(refused):
     %r = tensor.empty() : tensor<4xf32>
     %s = replica.all_reduce sum %y : tensor<4xcomplex<f32>> loc("train.py":4:5)"""
     text = refused(body, "--replicas=2")
-    assert "train.py:4:5: error: 'replica.all_reduce': expected elements that are numbers, found 'complex<f32>'" in text
+    assert (
+        "train.py:4:5: error: 'replica.all_reduce': expected elements that are numbers, found 'complex<f32>'"
+        in text
+    )
 
 
 @pytest.mark.parametrize("options, text", [
@@ -105,27 +126,55 @@ def test_options(refused, examples, options, text):
 
 
 def test_missing_source(refused, tmp_path):
-    assert "cannot open input file" in refused(tmp_path / "none.mlir", "--replicas=2")
+    assert "cannot open input file" in refused(
+        tmp_path / "none.mlir", "--replicas=2"
+    )
 
 
 def test_output_that_cannot_be_written(tools, examples, tmp_path):
     output = tmp_path / "no" / "x.lockstep"
-    done = tools.run("lockstep-compile", examples("digits-mlp").source, "--replicas=2", "-o", output, check=False)
+    done = tools.run(
+        "lockstep-compile",
+        examples("digits-mlp").source,
+        "--replicas=2",
+        "-o",
+        output,
+        check=False,
+    )
     assert done.returncode == 1
-    assert f"cannot open output file '{output}': No such file or directory" in done.stderr
+    assert (
+        f"cannot open output file '{output}': No such file or directory"
+        in done.stderr
+    )
 
 
-def test_a_failing_compilation_leaves_the_artifact_that_is_there(tools, examples, tmp_path):
-    output = tools.compile(examples("digits-mlp").source, tmp_path / "x.lockstep", "--replicas=2")
+def test_a_failing_compilation_leaves_the_artifact_that_is_there(
+    tools, examples, tmp_path
+):
+    output = tools.compile(
+        examples("digits-mlp").source, tmp_path / "x.lockstep", "--replicas=2"
+    )
     before = output.read_bytes()
-    assert tools.run("lockstep-compile", examples("digits-mlp").source, "--replicas=0", "-o", output, check=False).returncode == 1
+    assert (
+        tools.run(
+            "lockstep-compile",
+            examples("digits-mlp").source,
+            "--replicas=0",
+            "-o",
+            output,
+            check=False,
+        ).returncode
+        == 1
+    )
     assert output.read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["x.lockstep"]
 
 
 def test_a_run_is_not_disturbed_by_a_new_artifact(tools, examples, tmp_path):
     """The new one is another file: who has the old one open keeps it."""
-    output = tools.compile(examples("digits-mlp").source, tmp_path / "x.lockstep", "--replicas=2")
+    output = tools.compile(
+        examples("digits-mlp").source, tmp_path / "x.lockstep", "--replicas=2"
+    )
     before = output.read_bytes()
     with output.open("rb") as old:
         tools.compile(examples("digits-mlp").source, output, "--replicas=3")

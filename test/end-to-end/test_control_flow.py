@@ -1,4 +1,6 @@
-"""Loops and branches: compiled programs give the interpreter's bits, and NumPy's values."""
+"""Loops and branches: compiled programs give the interpreter's bits, and
+NumPy's values.
+"""
 
 import numpy as np
 import pytest
@@ -14,8 +16,12 @@ FIRST = """%id = replica.id : tensor<i32>
 
 
 @pytest.mark.parametrize("replicas", REPLICAS)
-def test_a_varying_branch_whose_sides_issue_the_same_collectives(interpreted, replicas):
-    """Replica 0 contributes 2x where the others contribute x, and goes on with other work; both add to one variable."""
+def test_a_varying_branch_whose_sides_issue_the_same_collectives(
+    interpreted, replicas
+):
+    """Replica 0 contributes 2x where the others contribute x, and goes on with
+    other work; both add to one variable.
+    """
     body = f"""
   {FIRST}
   %r = scf.if %first -> {T} {{
@@ -41,13 +47,17 @@ def test_a_varying_branch_whose_sides_issue_the_same_collectives(interpreted, re
     total = (replicas + 1) * X
     e, q = 2 * X + total, total * total
     mean = (e + (replicas - 1) * q) / replicas
-    np.testing.assert_allclose(values(found, "w"), e - mean + (replicas - 1) * mean, rtol=1e-6)
+    np.testing.assert_allclose(
+        values(found, "w"), e - mean + (replicas - 1) * mean, rtol=1e-6
+    )
     np.testing.assert_array_equal(values(found, "count"), total)
 
 
 @pytest.mark.parametrize("replicas", REPLICAS)
 def test_branches_inside_of_a_varying_branch(interpreted, replicas):
-    """One side's collective is under a branch of its own, whose sides issue the same again."""
+    """One side's collective is under a branch of its own, whose sides issue the
+    same again.
+    """
     body = f"""
   {FIRST}
   %one = arith.constant 1 : i32
@@ -73,7 +83,11 @@ def test_branches_inside_of_a_varying_branch(interpreted, replicas):
     text = step(variables("w"), body)
     found = interpreted(text, replicas, {"x": rows(replicas)})
     total = (replicas + (replicas > 1)) * X
-    np.testing.assert_allclose(values(found, "w"), total * (min(replicas, 2) + 2 * max(replicas - 2, 0)), rtol=1e-6)
+    np.testing.assert_allclose(
+        values(found, "w"),
+        total * (min(replicas, 2) + 2 * max(replicas - 2, 0)),
+        rtol=1e-6,
+    )
 
 
 @pytest.mark.parametrize("replicas", REPLICAS)
@@ -100,7 +114,11 @@ def test_assignments_inside_of_a_while(interpreted, replicas):
   }}
   replica.assign @sum, %last : {T}
 """
-    text = step(variables("before", "after", "sum") + variable("n", "tensor<i32>", initial="0"), body)
+    text = step(
+        variables("before", "after", "sum")
+        + variable("n", "tensor<i32>", initial="0"),
+        body,
+    )
     found = interpreted(text, replicas, {"x": rows(2 * replicas)}, steps=2)
     before, after, last, n = 0 * X, 0 * X, None, 0
     for _ in range(2):
@@ -125,9 +143,12 @@ INITS = {
 @pytest.mark.parametrize("replicas", [1, 3])
 @pytest.mark.parametrize("exchange", [False, True], ids=["kernel", "step"])
 @pytest.mark.parametrize("init", INITS)
-def test_carried_values_that_start_from_one_value(interpreted, init, exchange, replicas):
-    """Three values that a loop carries start from one and are rotated: each has memory of its own. With a collective in it the
-    loop is control flow of the step, else the body of a kernel."""
+def test_carried_values_that_start_from_one_value(
+    interpreted, init, exchange, replicas
+):
+    """Three values that a loop carries start from one and are rotated: each has
+    memory of its own. With a collective in it the loop is control flow of the
+    step, else the body of a kernel."""
     body = f"""
   {INITS[init]}
   %s = replica.all_reduce mean %x : {T}
@@ -148,7 +169,9 @@ def test_carried_values_that_start_from_one_value(interpreted, init, exchange, r
   replica.assign @b, %u#1 : {T}
   replica.assign @c, %r#2 : {T}
 """
-    text = step(variables("w", "a", "b", "c") + variable("start", initial="0.5"), body)
+    text = step(
+        variables("w", "a", "b", "c") + variable("start", initial="0.5"), body
+    )
     found = interpreted(text, replicas, {"x": rows(2 * replicas)}, steps=2)
     a = b = c = np.full_like(X, 0.5)
     for _ in range(4):
@@ -162,8 +185,14 @@ def test_carried_values_that_start_from_one_value(interpreted, init, exchange, r
 
 @pytest.mark.parametrize("exchange", [False, True], ids=["kernel", "step"])
 def test_carried_values_without_a_start(interpreted, exchange):
-    """Both loops start from memory that nobody has written, and write it before they read it; equal memory is one value after CSE."""
-    exchanged = f"%m = replica.all_reduce mean %f : {T}" if exchange else combine("m", "f", "add", "g")
+    """Both loops start from memory that nobody has written, and write it before
+    they read it; equal memory is one value after CSE.
+    """
+    exchanged = (
+        f"%m = replica.all_reduce mean %f : {T}"
+        if exchange
+        else combine("m", "f", "add", "g")
+    )
     body = f"""
   %s = replica.all_reduce mean %x : {T}
   %from = arith.constant 0 : index
@@ -191,7 +220,9 @@ def test_carried_values_without_a_start(interpreted, exchange):
 
 @pytest.mark.parametrize("replicas", REPLICAS)
 def test_a_branch_on_the_rank_that_all_replicas_take(interpreted, replicas):
-    """Whether a collective is reached follows from the number of the replica, and is the same for all."""
+    """Whether a collective is reached follows from the number of the replica,
+    and is the same for all.
+    """
     body = f"""
   {FIRST}
   %many = arith.constant 8 : i32

@@ -1,4 +1,6 @@
-"""Tables whose rows are looked up: what is trained by rows is what JAX trains with gradients as large as the table."""
+"""Tables whose rows are looked up: what is trained by rows is what JAX trains
+with gradients as large as the table.
+"""
 
 import os
 import subprocess
@@ -11,8 +13,9 @@ from conftest import ROOT, read_metrics, read_variables, steps_of
 
 ROWS, WIDTH, BATCH, STEPS = 50, 4, 6, 8
 
-# Ids come several times in a batch, in a row and on several replicas; some are no rows, which gives zeros. One table changes by
-# rows, one keeps a momentum, which needs all of its gradient.
+# Ids come several times in a batch, in a row and on several replicas; some are
+# no rows, which gives zeros. One table changes by rows, one keeps a momentum,
+# which needs all of its gradient.
 MODEL = """\
 import jax
 import jax.numpy as jnp
@@ -72,8 +75,14 @@ def trained_by_jax(folder, data, replicas):
     reference = oracle.Oracle(models.load(str(path)), replicas)
     state = reference.model.init(0)
     losses = []
-    for number, batch in zip(range(STEPS), oracle.batches(data, reference.rows_per_step, 0), strict=False):
-        state, metrics = reference.step(state, batch, reference.scalars(number, 0, {}))
+    for number, batch in zip(
+        range(STEPS),
+        oracle.batches(data, reference.rows_per_step, 0),
+        strict=False,
+    ):
+        state, metrics = reference.step(
+            state, batch, reference.scalars(number, 0, {})
+        )
         losses.append(float(metrics["loss"]))
     return losses, {name: np.asarray(value) for name, value in state.items()}
 
@@ -81,34 +90,84 @@ def trained_by_jax(folder, data, replicas):
 def captured(folder):
     path = folder / "model.py"
     path.write_text(MODEL + BY_ROWS)
-    environment = dict(os.environ, JAX_PLATFORMS="cpu", PYTHONPATH=str(ROOT / "python-bindings"))
-    subprocess.run([sys.executable, "-m", "lockstep.capture", path, "-o", folder], check=True, env=environment)
+    environment = dict(
+        os.environ,
+        JAX_PLATFORMS="cpu",
+        PYTHONPATH=str(ROOT / "python-bindings"),
+    )
+    subprocess.run(
+        [sys.executable, "-m", "lockstep.capture", path, "-o", folder],
+        check=True,
+        env=environment,
+    )
     return folder / "step.mlir"
 
 
 def floats(variables):
-    return {name: np.frombuffer(content, np.float32).reshape(shape) for name, (_, shape, content) in variables.items()}
+    return {
+        name: np.frombuffer(content, np.float32).reshape(shape)
+        for name, (_, shape, content) in variables.items()
+    }
 
 
 @pytest.mark.parametrize("replicas", [1, 3, 4])
-def test_training_by_rows_is_training_by_tables(tools, tmp_path, data, replicas):
+def test_training_by_rows_is_training_by_tables(
+    tools, tmp_path, data, replicas
+):
     losses, state = trained_by_jax(tmp_path, data, replicas)
     source = captured(tmp_path)
     np.savez(tmp_path / "data.npz", **data)
-    arguments = ["--init", tmp_path / "init.safetensors", "--data", tmp_path / "data.npz", f"--steps={STEPS}", "--seed=0"]
+    arguments = [
+        "--init",
+        tmp_path / "init.safetensors",
+        "--data",
+        tmp_path / "data.npz",
+        f"--steps={STEPS}",
+        "--seed=0",
+    ]
     saved = {}
     for way in ("interpreter", "-O0", "-O2"):
         metrics = tmp_path / f"metrics{way}.jsonl"
         if way == "interpreter":
             saved[way] = tmp_path / "interpreted.safetensors"
-            tools.run("lockstep-interpret", source, f"--replicas={replicas}", *arguments, f"--metrics={metrics}", f"--save={saved[way]}")
+            tools.run(
+                "lockstep-interpret",
+                source,
+                f"--replicas={replicas}",
+                *arguments,
+                f"--metrics={metrics}",
+                f"--save={saved[way]}",
+            )
         else:
-            artifact = tools.compile(source, tmp_path / "step.lockstep", f"--replicas={replicas}", way)
-            tools.run("lockstep-run", artifact, *arguments, f"--metrics={metrics}", f"--save={tmp_path / way}", "--check-races")
+            artifact = tools.compile(
+                source,
+                tmp_path / "step.lockstep",
+                f"--replicas={replicas}",
+                way,
+            )
+            tools.run(
+                "lockstep-run",
+                artifact,
+                *arguments,
+                f"--metrics={metrics}",
+                f"--save={tmp_path / way}",
+                "--check-races",
+            )
             saved[way] = tmp_path / way / f"checkpoint-{STEPS}.safetensors"
-        np.testing.assert_allclose([line["loss"] for line in steps_of(read_metrics(metrics))], losses, rtol=1e-5, err_msg=way)
+        np.testing.assert_allclose(
+            [line["loss"] for line in steps_of(read_metrics(metrics))],
+            losses,
+            rtol=1e-5,
+            err_msg=way,
+        )
         for name, value in floats(read_variables(saved[way])).items():
-            np.testing.assert_allclose(value, state[name], rtol=1e-5, atol=1e-6, err_msg=f"{way}: {name}")
+            np.testing.assert_allclose(
+                value,
+                state[name],
+                rtol=1e-5,
+                atol=1e-6,
+                err_msg=f"{way}: {name}",
+            )
     # The rows are not only close: what is optimized changes no bit.
     assert read_variables(saved["-O0"]) == read_variables(saved["-O2"])
 
@@ -119,26 +178,68 @@ def test_tables_on_servers_are_trained_alike(tools, tmp_path, data, level):
     losses, state = trained_by_jax(tmp_path, data, 2)
     source = captured(tmp_path)
     np.savez(tmp_path / "data.npz", **data)
-    servers = ["--strategy=parameter_server_sync", "--servers=2", "--partitioner=min_size bytes 256 shards 2"]
-    artifact = tools.compile(source, tmp_path / "step.lockstep", "--replicas=2", level, *servers)
+    servers = [
+        "--strategy=parameter_server_sync",
+        "--servers=2",
+        "--partitioner=min_size bytes 256 shards 2",
+    ]
+    artifact = tools.compile(
+        source, tmp_path / "step.lockstep", "--replicas=2", level, *servers
+    )
     metrics = tmp_path / "metrics.jsonl"
-    arguments = ["--init", tmp_path / "init.safetensors", "--data", tmp_path / "data.npz", f"--steps={STEPS}", "--seed=0"]
-    tools.run("lockstep-run", artifact, *arguments, f"--metrics={metrics}", f"--save={tmp_path / 'saved'}")
-    np.testing.assert_allclose([line["loss"] for line in steps_of(read_metrics(metrics))], losses, rtol=1e-5)
-    for name, value in floats(read_variables(tmp_path / "saved" / f"checkpoint-{STEPS}.safetensors")).items():
-        np.testing.assert_allclose(value, state[name], rtol=1e-5, atol=1e-6, err_msg=name)
+    arguments = [
+        "--init",
+        tmp_path / "init.safetensors",
+        "--data",
+        tmp_path / "data.npz",
+        f"--steps={STEPS}",
+        "--seed=0",
+    ]
+    tools.run(
+        "lockstep-run",
+        artifact,
+        *arguments,
+        f"--metrics={metrics}",
+        f"--save={tmp_path / 'saved'}",
+    )
+    np.testing.assert_allclose(
+        [line["loss"] for line in steps_of(read_metrics(metrics))],
+        losses,
+        rtol=1e-5,
+    )
+    for name, value in floats(
+        read_variables(tmp_path / "saved" / f"checkpoint-{STEPS}.safetensors")
+    ).items():
+        np.testing.assert_allclose(
+            value, state[name], rtol=1e-5, atol=1e-6, err_msg=name
+        )
 
 
 def test_what_needs_the_whole_table_is_told(tools, tmp_path):
     source = captured(tmp_path)
-    said = tools.run("lockstep-compile", source, "-o", tmp_path / "step.lockstep", "--replicas=2", "--remarks=lower").stderr
+    said = tools.run(
+        "lockstep-compile",
+        source,
+        "-o",
+        tmp_path / "step.lockstep",
+        "--replicas=2",
+        "--remarks=lower",
+    ).stderr
     assert "variable 'words' is changed by the rows 36x4xf32" in said
-    line = next(number for number, text in enumerate(MODEL.splitlines(), 1) if "velocity = 0.9" in text)
-    assert f"made dense: 'linalg.generic' (model.py:{line}) needs all of it" in said
+    line = next(
+        number
+        for number, text in enumerate(MODEL.splitlines(), 1)
+        if "velocity = 0.9" in text
+    )
+    assert (
+        f"made dense: 'linalg.generic' (model.py:{line}) needs all of it"
+        in said
+    )
     assert "variable 'places'" not in said
 
 
-# What is looked up by hand, with ragged ids; a row that does not exist is zeros.
+# What is looked up by hand, with ragged ids; a row that does not exist is
+# zeros.
 LOOKUP = """
 replica.variable @table : tensor<5x2xf32> {initial = dense<[[0.0, 1.0], [2.0, 3.0], [4.0, 5.0], [6.0, 7.0], [8.0, 9.0]]> : tensor<5x2xf32>}
 replica.variable @sum : tensor<2xf32> {aggregation = #replica.aggregation<sum>, initial = dense<0.0> : tensor<2xf32>}
@@ -160,9 +261,13 @@ replica.step @step(%ids: tensor<?xi64> {replica.batch = "ids", replica.bounds = 
 
 @pytest.mark.parametrize("replicas", [1, 2, 3])
 def test_ragged_lookups(interpreted, replicas):
-    ids = np.array([4, 4, -1, 0, 3, 5, 1, 1, 1, 2, 0, 9], np.int64)[: 4 * replicas]
+    ids = np.array([4, 4, -1, 0, 3, 5, 1, 1, 1, 2, 0, 9], np.int64)[
+        : 4 * replicas
+    ]
     table = np.arange(10, dtype=np.float32).reshape(5, 2)
-    rows = np.where(((ids >= 0) & (ids < 5))[:, None], table[np.clip(ids, 0, 4)], 0)
+    rows = np.where(
+        ((ids >= 0) & (ids < 5))[:, None], table[np.clip(ids, 0, 4)], 0
+    )
     found = floats(interpreted(LOOKUP, replicas, {"ids": ids}))
     np.testing.assert_array_equal(found["sum"], rows.sum(0))
     np.add.at(table, ids[(ids >= 0) & (ids < 5)], rows[(ids >= 0) & (ids < 5)])

@@ -12,7 +12,8 @@ from conftest import read_metrics
 from started import Started
 
 
-# The report names the collective and its line, who has arrived, who has not, and what every replica is doing.
+# The report names the collective and its line, who has arrived, who has not,
+# and what every replica is doing.
 def test_a_paused_replica_is_reported(tools, examples, compiled, tmp_path):
     report = tmp_path / "report.json"
     done = tools.run(
@@ -22,17 +23,32 @@ def test_a_paused_replica_is_reported(tools, examples, compiled, tmp_path):
         check=False,
     )  # fmt: skip
     assert done.returncode == 3
-    assert "no replica of program 'step' has made progress for 1 s" in done.stderr
-    assert re.search(r"waiting for channel 0 \(all_reduce \w+, \d+ bytes, model\.py:\d+\)", done.stderr)
-    assert "arrived: replicas 0, 2-3\n" in done.stderr and "missing: replica 1\n" in done.stderr
-    assert re.search(r"replica 0: blocked in command \d+ 'wait channel 0' \(model\.py:\d+\)", done.stderr)
-    assert re.search(r"replica 1: paused by an injected fault before command \d+ 'start all_reduce", done.stderr)
+    assert (
+        "no replica of program 'step' has made progress for 1 s" in done.stderr
+    )
+    assert re.search(
+        r"waiting for channel 0 \(all_reduce \w+, \d+ bytes, model\.py:\d+\)",
+        done.stderr,
+    )
+    assert (
+        "arrived: replicas 0, 2-3\n" in done.stderr
+        and "missing: replica 1\n" in done.stderr
+    )
+    assert re.search(
+        r"replica 0: blocked in command \d+ 'wait channel 0' \(model\.py:\d+\)",
+        done.stderr,
+    )
+    assert re.search(
+        r"replica 1: paused by an injected fault before command \d+ 'start all_reduce",
+        done.stderr,
+    )
     found = json.loads(report.read_text())
     assert found["waits"][0]["missing"] == [1]
     assert found["replicas"][1]["state"] == "paused"
 
 
-# Powers of a matrix, until the first element is no longer positive: of the identity, for ever.
+# Powers of a matrix, until the first element is no longer positive: of the
+# identity, for ever.
 LOOP = """replica.step @step(%x: tensor<16x16xf32> {replica.batch = "x"}) -> (tensor<16x16xf32> {replica.result = "mean"}) {
   %c0 = arith.constant 0 : index
   %zero = arith.constant 0.0 : f32
@@ -52,40 +68,96 @@ LOOP = """replica.step @step(%x: tensor<16x16xf32> {replica.batch = "x"}) -> (te
 """
 
 
-# Who is in a loop makes progress, so no deadline passes; but others wait for it, and that is said. Signals end such a step as any other.
+# Who is in a loop makes progress, so no deadline passes; but others wait for
+# it, and that is said. Signals end such a step as any other.
 def test_a_loop_without_an_end_is_told(tools, tmp_path):
-    source, artifact, report = (tmp_path / name for name in ("loop.mlir", "loop.lockstep", "report.json"))
+    source, artifact, report = (
+        tmp_path / name
+        for name in ("loop.mlir", "loop.lockstep", "report.json")
+    )
     source.write_text(LOOP)
     tools.compile(source, artifact, "--replicas=2")
-    np.savez(tmp_path / "x.npz", **{"x@0": np.zeros((16, 16), np.float32), "x@1": np.eye(16, dtype=np.float32)})
-    run = Started(tools.command("lockstep-run", artifact, "--inputs", tmp_path / "x.npz", "--deadline=0.5", "--report", report))
-    run.wait_for("the run goes on, as the others may still come; a signal ends it\n")
-    assert "replicas of program 'step' have waited for 0.5 s, while others went on without coming\n" in run.said
-    assert f"waiting for channel 0 (all_reduce sum, 1024 bytes, {source}:14)\n  arrived: replica 0\n  missing: replica 1\n" in run.said
+    np.savez(
+        tmp_path / "x.npz",
+        **{
+            "x@0": np.zeros((16, 16), np.float32),
+            "x@1": np.eye(16, dtype=np.float32),
+        },
+    )
+    run = Started(
+        tools.command(
+            "lockstep-run",
+            artifact,
+            "--inputs",
+            tmp_path / "x.npz",
+            "--deadline=0.5",
+            "--report",
+            report,
+        )
+    )
+    run.wait_for(
+        "the run goes on, as the others may still come; a signal ends it\n"
+    )
+    assert (
+        "replicas of program 'step' have waited for 0.5 s, while others went on without coming\n"
+        in run.said
+    )
+    assert (
+        f"waiting for channel 0 (all_reduce sum, 1024 bytes, {source}:14)\n  arrived: replica 0\n  missing: replica 1\n"
+        in run.said
+    )
     assert json.loads(report.read_text())["waits"][0]["missing"] == [1]
     run.process.send_signal(signal.SIGTERM)
     assert run.end() == 128 + signal.SIGTERM, run.said
-    assert "lockstep-run: SIGTERM: stopping after the step at hand; a second signal gives it up\n" in run.said
-    assert "lockstep-run: error: given up, since the step at hand has not ended 0.5 s after SIGTERM\n" in run.said
+    assert (
+        "lockstep-run: SIGTERM: stopping after the step at hand; a second signal gives it up\n"
+        in run.said
+    )
+    assert (
+        "lockstep-run: error: given up, since the step at hand has not ended 0.5 s after SIGTERM\n"
+        in run.said
+    )
 
 
-# The deadline is for progress, not for a step: one that takes twice as long is no hang while its kernels end one after the other.
-def test_a_slow_step_of_64_replicas_is_no_hang(tools, examples, compiled, tmp_path):
+# The deadline is for progress, not for a step: one that takes twice as long is
+# no hang while its kernels end one after the other.
+def test_a_slow_step_of_64_replicas_is_no_hang(
+    tools, examples, compiled, tmp_path
+):
     cnn = examples("digits-cnn")
     data = dict(np.load(cnn.folder / "train.npz"))
     large = tmp_path / "large.npz"
-    np.savez(large, **{name: np.resize(array, (64 * 32, *array.shape[1:])) for name, array in data.items()})
+    np.savez(
+        large,
+        **{
+            name: np.resize(array, (64 * 32, *array.shape[1:]))
+            for name, array in data.items()
+        },
+    )
     arguments = [
         compiled("digits-cnn", "--replicas=64", "-O0"),
-        *("--init", cnn.folder / "init.safetensors", "--data", large, "--steps=1", "--threads=2"),
+        *(
+            "--init",
+            cnn.folder / "init.safetensors",
+            "--data",
+            large,
+            "--steps=1",
+            "--threads=2",
+        ),
     ]
-    taken = re.search(r"trained 1 step in ([\d.]+) s", tools.run("lockstep-run", *arguments).stdout)
+    taken = re.search(
+        r"trained 1 step in ([\d.]+) s",
+        tools.run("lockstep-run", *arguments).stdout,
+    )
     tools.run("lockstep-run", *arguments, f"--deadline={float(taken[1]) / 2}")
 
 
-# A learning rate that no model survives: JAX's loss is NaN from the second step on, and so is this one, wherever it is told.
+# A learning rate that no model survives: JAX's loss is NaN from the second step
+# on, and so is this one, wherever it is told.
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
-def test_a_loss_that_is_not_a_number_is_told(tools, examples, compiled, tmp_path, level):
+def test_a_loss_that_is_not_a_number_is_told(
+    tools, examples, compiled, tmp_path, level
+):
     mlp, metrics = examples("digits-mlp"), tmp_path / "metrics.jsonl"
     done = tools.run(
         "lockstep-run", compiled("digits-mlp", "--replicas=4", level), *mlp.arguments(4, metrics),
@@ -102,20 +174,46 @@ def test_a_loss_that_is_not_a_number_is_told(tools, examples, compiled, tmp_path
 
 @pytest.fixture
 def first_launch(tools, compiled):
-    """The first launch of the MLP's step that is no part of a once section, as lockstep-inspect describes it."""
+    """The first launch of the MLP's step that is no part of a once section, as
+    lockstep-inspect describes it.
+    """
     artifact = compiled("digits-mlp", "--replicas=4")
-    described = json.loads(tools.run("lockstep-inspect", artifact, "--format=json").stdout)
-    step = next(program for program in described["programs"] if program["name"] == "step")
-    return next(command for command in step["commands"] if command["op"] == "launch" and not command.get("once"))
+    described = json.loads(
+        tools.run("lockstep-inspect", artifact, "--format=json").stdout
+    )
+    step = next(
+        program
+        for program in described["programs"]
+        if program["name"] == "step"
+    )
+    return next(
+        command
+        for command in step["commands"]
+        if command["op"] == "launch" and not command.get("once")
+    )
 
 
-# A worker that goes away, or a kernel that never returns, in one launch of one replica: that launch is named, with its line.
+# A worker that goes away, or a kernel that never returns, in one launch of one
+# replica: that launch is named, with its line.
 @pytest.mark.parametrize(
     ("fault", "state", "place"),
-    [("return-early", "left", "left unfinished by its worker in"), ("hang", "running", "running")],
+    [
+        ("return-early", "left", "left unfinished by its worker in"),
+        ("hang", "running", "running"),
+    ],
 )
 @pytest.mark.parametrize("executors", [1, 2])
-def test_a_launch_that_does_not_end_is_named(tools, examples, compiled, tmp_path, first_launch, fault, state, place, executors):
+def test_a_launch_that_does_not_end_is_named(
+    tools,
+    examples,
+    compiled,
+    tmp_path,
+    first_launch,
+    fault,
+    state,
+    place,
+    executors,
+):
     report = tmp_path / "report.json"
     done = tools.run(
         "lockstep-run", compiled("digits-mlp", "--replicas=4"),
@@ -136,9 +234,12 @@ def test_a_launch_that_does_not_end_is_named(tools, examples, compiled, tmp_path
     }  # fmt: skip
 
 
-# One element of one replica: without the check the loss is NaN everywhere, with it the kernel, its line and the element are named.
+# One element of one replica: without the check the loss is NaN everywhere, with
+# it the kernel, its line and the element are named.
 @pytest.mark.parametrize("executors", [1, 2])
-def test_the_kernel_that_makes_a_nan_is_named(tools, examples, compiled, tmp_path, first_launch, executors):
+def test_the_kernel_that_makes_a_nan_is_named(
+    tools, examples, compiled, tmp_path, first_launch, executors
+):
     def run(*options):
         return tools.run(
             "lockstep-run", compiled("digits-mlp", "--replicas=4"),
@@ -156,7 +257,10 @@ def test_the_kernel_that_makes_a_nan_is_named(tools, examples, compiled, tmp_pat
     assert f"in command {first_launch['pc']} of program 'step'\n" in done.stderr
     # Nothing to find, nothing found.
     tools.run(
-        "lockstep-run", compiled("digits-mlp", "--replicas=4"), *examples("digits-mlp").arguments(3, tmp_path / "metrics"), "--check-finite"
+        "lockstep-run",
+        compiled("digits-mlp", "--replicas=4"),
+        *examples("digits-mlp").arguments(3, tmp_path / "metrics"),
+        "--check-finite",
     )
 
 
@@ -164,7 +268,9 @@ def test_the_kernel_that_makes_a_nan_is_named(tools, examples, compiled, tmp_pat
 def test_a_nan_in_the_data_is_told(tools, examples, compiled, tmp_path):
     mlp = examples("digits-mlp")
     data = dict(np.load(mlp.folder / "train.npz"))
-    floats = next(name for name, array in data.items() if array.dtype.kind == "f")
+    floats = next(
+        name for name, array in data.items() if array.dtype.kind == "f"
+    )
     data[floats][:] = math.inf
     np.savez(tmp_path / "bad.npz", **data)
     done = tools.run(
@@ -173,14 +279,22 @@ def test_a_nan_in_the_data_is_told(tools, examples, compiled, tmp_path):
         check=False,
     )  # fmt: skip
     assert done.returncode == 1
-    assert re.search(rf"; it has read inf: buffer \d+ \(input '{floats}'\), element \[0, 0\]", done.stderr), done.stderr
+    assert re.search(
+        rf"; it has read inf: buffer \d+ \(input '{floats}'\), element \[0, 0\]",
+        done.stderr,
+    ), done.stderr
 
 
-def test_a_fault_that_cannot_act_is_an_error(tools, examples, compiled, tmp_path):
+def test_a_fault_that_cannot_act_is_an_error(
+    tools, examples, compiled, tmp_path
+):
     done = tools.run(
         "lockstep-run", compiled("digits-mlp", "--replicas=4"),
         *examples("digits-mlp").arguments(3, tmp_path / "metrics"), "--inject=hang:replica=0,command=99999",
         check=False,
     )  # fmt: skip
     assert done.returncode == 1
-    assert "injection 'hang:replica=0,command=99999': replica 0 has no command 99999" in done.stderr
+    assert (
+        "injection 'hang:replica=0,command=99999': replica 0 has no command 99999"
+        in done.stderr
+    )

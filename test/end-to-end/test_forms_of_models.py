@@ -1,4 +1,6 @@
-"""Models of unusual form: no batch, random keys in the state, metrics that are arrays."""
+"""Models of unusual form: no batch, random keys in the state, metrics that are
+arrays.
+"""
 
 import os
 import subprocess
@@ -29,11 +31,28 @@ def step(state, batch, scalars):
 @pytest.mark.parametrize("replicas", [1, 3])
 def test_a_random_walk_without_data(tools, tmp_path, replicas):
     (tmp_path / "model.py").write_text(MODEL)
-    environment = dict(os.environ, JAX_PLATFORMS="cpu", PYTHONPATH=str(ROOT / "python-bindings"))
-    subprocess.run(
-        [sys.executable, "-m", "lockstep.capture", tmp_path / "model.py", "-o", tmp_path, "--seed=5"], check=True, env=environment
+    environment = dict(
+        os.environ,
+        JAX_PLATFORMS="cpu",
+        PYTHONPATH=str(ROOT / "python-bindings"),
     )
-    source, init = tmp_path / "step.mlir", f"--init={tmp_path / 'init.safetensors'}"
+    subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "lockstep.capture",
+            tmp_path / "model.py",
+            "-o",
+            tmp_path,
+            "--seed=5",
+        ],
+        check=True,
+        env=environment,
+    )
+    source, init = (
+        tmp_path / "step.mlir",
+        f"--init={tmp_path / 'init.safetensors'}",
+    )
 
     key, x, expected = jax.random.key(5), np.zeros(3, np.float32), []
     for _ in range(4):
@@ -42,11 +61,27 @@ def test_a_random_walk_without_data(tools, tmp_path, replicas):
         x = np.asarray(jax.random.uniform(own, 3))
 
     for level in ("-O0", "-O2"):
-        artifact = tools.compile(source, tmp_path / "step.lockstep", f"--replicas={replicas}", level)
+        artifact = tools.compile(
+            source, tmp_path / "step.lockstep", f"--replicas={replicas}", level
+        )
         metrics, saved = tmp_path / "metrics.jsonl", tmp_path / f"saved{level}"
-        tools.run("lockstep-run", artifact, init, "--steps=4", f"--metrics={metrics}", f"--save={saved}")
+        tools.run(
+            "lockstep-run",
+            artifact,
+            init,
+            "--steps=4",
+            f"--metrics={metrics}",
+            f"--save={saved}",
+        )
         lines = read_metrics(metrics)
-        np.testing.assert_array_equal(np.array([line["x"] for line in lines], np.float32), expected)
-        np.testing.assert_allclose([line["loss"] for line in lines], np.sum(expected, 1), rtol=1e-6)
+        np.testing.assert_array_equal(
+            np.array([line["x"] for line in lines], np.float32), expected
+        )
+        np.testing.assert_allclose(
+            [line["loss"] for line in lines], np.sum(expected, 1), rtol=1e-6
+        )
         variables = read_variables(saved / "checkpoint-4.safetensors")
-        np.testing.assert_array_equal(np.frombuffer(variables["key"][2], np.uint32), jax.random.key_data(key))
+        np.testing.assert_array_equal(
+            np.frombuffer(variables["key"][2], np.uint32),
+            jax.random.key_data(key),
+        )

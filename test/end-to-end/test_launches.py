@@ -1,4 +1,6 @@
-"""Launches and their kernels: what an artifact's text says wrongly after a change by hand is an error, not memory of somebody else's."""
+"""Launches and their kernels: what an artifact's text says wrongly after a
+change by hand is an error, not memory of somebody else's.
+"""
 
 import re
 
@@ -36,8 +38,16 @@ def text(tools, tmp_path_factory):
     """The artifact of the step as text."""
     folder = tmp_path_factory.mktemp("launches")
     (folder / "step.mlir").write_text(STEP)
-    tools.compile(folder / "step.mlir", folder / "step.lockstep", "--replicas=2", "-O0")
-    tools.run("lockstep-translate", "--import-artifact", folder / "step.lockstep", "-o", folder / "text.mlir")
+    tools.compile(
+        folder / "step.mlir", folder / "step.lockstep", "--replicas=2", "-O0"
+    )
+    tools.run(
+        "lockstep-translate",
+        "--import-artifact",
+        folder / "step.lockstep",
+        "-o",
+        folder / "text.mlir",
+    )
     return (folder / "text.mlir").read_text()
 
 
@@ -49,17 +59,29 @@ def change(tools, tmp_path):
     def run(text):
         (tmp_path / "changed.mlir").write_text(text)
         done = tools.run(
-            "lockstep-translate", "--emit-artifact", tmp_path / "changed.mlir", "-o", tmp_path / "changed.lockstep", check=False
+            "lockstep-translate",
+            "--emit-artifact",
+            tmp_path / "changed.mlir",
+            "-o",
+            tmp_path / "changed.lockstep",
+            check=False,
         )
         if done.returncode == 0:
-            done = tools.run("lockstep-run", tmp_path / "changed.lockstep", f"--inputs={tmp_path / 'data.npz'}", check=False)
+            done = tools.run(
+                "lockstep-run",
+                tmp_path / "changed.lockstep",
+                f"--inputs={tmp_path / 'data.npz'}",
+                check=False,
+            )
         return done
 
     return run
 
 
 def entries(text):
-    return re.findall(r"device.entry @(\w+) takes <reads (\[.*?\]) writes (\[.*?\])", text)
+    return re.findall(
+        r"device.entry @(\w+) takes <reads (\[.*?\]) writes (\[.*?\])", text
+    )
 
 
 def test_unchanged_text_runs(text, change):
@@ -68,24 +90,42 @@ def test_unchanged_text_runs(text, change):
 
 
 def test_launch_of_another_kernel(text, change):
-    (first, *_), (second, *_) = [entry for entry in entries(text) if f"device.launch @{entry[0]} " in text][-2:]
-    done = change(re.sub(rf"device.launch @{first} ", f"device.launch @{second} ", text))
+    (first, *_), (second, *_) = [
+        entry
+        for entry in entries(text)
+        if f"device.launch @{entry[0]} " in text
+    ][-2:]
+    done = change(
+        re.sub(rf"device.launch @{first} ", f"device.launch @{second} ", text)
+    )
     assert done.returncode == 1
-    assert re.search(rf"step.mlir:9:\d+: error: 'device.launch' op expected .* kernel @{second}, found", done.stderr), done.stderr
+    assert re.search(
+        rf"step.mlir:9:\d+: error: 'device.launch' op expected .* kernel @{second}, found",
+        done.stderr,
+    ), done.stderr
 
 
 def test_launch_without_an_argument(text, change):
-    changed, count = re.subn(r"(device.launch @\w+) reads\(%\d+ : [^)]*\)", r"\1", text)
+    changed, count = re.subn(
+        r"(device.launch @\w+) reads\(%\d+ : [^)]*\)", r"\1", text
+    )
     assert count > 0
     done = change(changed)
     assert done.returncode == 1
-    assert re.search(r"error: 'device.launch' op expected 1 reads for kernel @\w+, found 0", done.stderr), done.stderr
+    assert re.search(
+        r"error: 'device.launch' op expected 1 reads for kernel @\w+, found 0",
+        done.stderr,
+    ), done.stderr
 
 
 def exchanged(text):
     """Two kernels exchanged, where they are launched too."""
     (first, *_), (second, *_) = entries(text)[-2:]
-    return text.replace(f"@{first} ", "@other ").replace(f"@{second} ", f"@{first} ").replace("@other ", f"@{second} ")
+    return (
+        text.replace(f"@{first} ", "@other ")
+        .replace(f"@{second} ", f"@{first} ")
+        .replace("@other ", f"@{second} ")
+    )
 
 
 def with_more_tiles(text):
@@ -97,9 +137,14 @@ def taking_anything(text):
 
 
 # Where launches and kernels are changed alike, the code does not fit.
-@pytest.mark.parametrize("changed", [exchanged, with_more_tiles, taking_anything])
+@pytest.mark.parametrize(
+    "changed", [exchanged, with_more_tiles, taking_anything]
+)
 def test_code_that_does_not_fit_the_tables(text, change, changed):
     assert changed(text) != text
     done = change(changed(text))
     assert done.returncode == 1
-    assert "has code for other arguments or another grid than the artifact's tables say" in done.stderr, done.stderr
+    assert (
+        "has code for other arguments or another grid than the artifact's tables say"
+        in done.stderr
+    ), done.stderr

@@ -1,14 +1,27 @@
-"""Numbers by which loops count, and numbers that loops give: of all integer types, computed and constant. Compiled programs give the
-interpreter's bits, and NumPy's values."""
+"""Numbers by which loops count, and numbers that loops give: of all integer
+types, computed and constant. Compiled programs give the interpreter's bits, and
+NumPy's values."""
 
 import numpy as np
 import pytest
 
-from steps_by_hand import RANK, T, X, combine, rows, step, values, variable, variables
+from steps_by_hand import (
+    RANK,
+    T,
+    X,
+    combine,
+    rows,
+    step,
+    values,
+    variable,
+    variables,
+)
 
 
 def multiples(exchanged=f"%s = replica.all_reduce sum %y : {T}"):
-    """A turn of a loop: multiplies x by `%number`, makes `%s` of that, `%y`, and adds it to `%total`."""
+    """A turn of a loop: multiplies x by `%number`, makes `%s` of that, `%y`,
+    and adds it to `%total`.
+    """
     return f"""
     %numbers = tensor.splat %number : {T}
     {combine("y", "x", "mul", "numbers")}
@@ -19,7 +32,9 @@ def multiples(exchanged=f"%s = replica.all_reduce sum %y : {T}"):
 
 @pytest.mark.parametrize("replicas", [1, 2, 3, 4, 8])
 def test_a_loop_over_numbers_of_the_rank(interpreted, replicas):
-    """Each replica counts from its own number to three more: three collectives on all of them, of their own numbers' sums."""
+    """Each replica counts from its own number to three more: three collectives
+    on all of them, of their own numbers' sums.
+    """
     body = f"""
   {RANK}
   %one = arith.constant 1 : index
@@ -38,7 +53,9 @@ def test_a_loop_over_numbers_of_the_rank(interpreted, replicas):
     np.testing.assert_array_equal(values(found, "w"), total * X)
 
 
-@pytest.mark.parametrize("lower, upper", [(2**63 - 4, 2**63 - 1), (-(2**63), -(2**63) + 3)])
+@pytest.mark.parametrize(
+    "lower, upper", [(2**63 - 4, 2**63 - 1), (-(2**63), -(2**63) + 3)]
+)
 def test_a_loop_up_to_the_ends_of_the_integers(interpreted, lower, upper):
     """Bounds that are the greatest and the least number are bounds like others."""
     body = f"""
@@ -60,8 +77,12 @@ def test_a_loop_up_to_the_ends_of_the_integers(interpreted, lower, upper):
 @pytest.mark.parametrize("kind", ["i8", "i32", "i64"])
 @pytest.mark.parametrize("exchange", [False, True], ids=["kernel", "step"])
 @pytest.mark.parametrize("bound", ["constant", "data"])
-def test_counters_of_loops_that_are_no_indices(interpreted, bound, exchange, kind):
-    """As in fori_loop: the counter, from -2 to 4 by 2, is a factor of what is summed."""
+def test_counters_of_loops_that_are_no_indices(
+    interpreted, bound, exchange, kind
+):
+    """As in fori_loop: the counter, from -2 to 4 by 2, is a factor of what is
+    summed.
+    """
     end = f"%to = arith.constant 4 : {kind}"
     if bound == "data":
         end = f"%stored = replica.read @end : tensor<{kind}>\n  %to = tensor.extract %stored[] : tensor<{kind}>"
@@ -77,13 +98,19 @@ def test_counters_of_loops_that_are_no_indices(interpreted, bound, exchange, kin
   %all = replica.all_reduce mean %r : {T}
   replica.assign @w, %all : {T}
 """
-    text = step(variables("w") + variable("end", f"tensor<{kind}>", initial="4"), body)
+    text = step(
+        variables("w") + variable("end", f"tensor<{kind}>", initial="4"), body
+    )
     found = interpreted(text, 2, {"x": rows(2)})
-    np.testing.assert_array_equal(values(found, "w"), 0 * X if exchange else 3 * X)
+    np.testing.assert_array_equal(
+        values(found, "w"), 0 * X if exchange else 3 * X
+    )
 
 
 def test_counters_that_are_unsigned(interpreted):
-    """From 0 to 250 by 50 as numbers without a sign: as signed ones, 250 is before 0."""
+    """From 0 to 250 by 50 as numbers without a sign: as signed ones, 250 is
+    before 0.
+    """
     body = f"""
   %from = arith.constant 0 : i8
   %to = arith.constant 250 : i8
@@ -96,12 +123,16 @@ def test_counters_that_are_unsigned(interpreted):
 """
     text = step(variables("w"), body)
     found = interpreted(text, 2, {"x": rows(2)})
-    np.testing.assert_array_equal(values(found, "w"), 2 * (50 + 100 + 150 + 200) * X)
+    np.testing.assert_array_equal(
+        values(found, "w"), 2 * (50 + 100 + 150 + 200) * X
+    )
 
 
 @pytest.mark.parametrize("kind", ["f32", "i32", "index"])
 def test_numbers_that_one_kernel_gives_to_another(interpreted, kind):
-    """A loop inside of a kernel ends in a number, which decides how often another loop exchanges, and is a factor in a third."""
+    """A loop inside of a kernel ends in a number, which decides how often
+    another loop exchanges, and is a factor in a third.
+    """
     number = {
         "f32": "%n = arith.fptosi %m : f32 to i32\n  %limit = arith.index_cast %n : i32 to index",
         "i32": "%limit = arith.index_cast %m : i32 to index",
@@ -142,8 +173,12 @@ def test_numbers_that_one_kernel_gives_to_another(interpreted, kind):
   replica.assign @w, %rs : {T}
   replica.assign @v, %all : {T}
 """
-    text = step(variables("w", "v") + variable("count", "tensor<i64>", initial="3"), body)
+    text = step(
+        variables("w", "v") + variable("count", "tensor<i64>", initial="3"),
+        body,
+    )
     found = interpreted(text, 2, {"x": rows(2)})
-    # Three times x is added to x, then four times; the factor is two times four.
+    # Three times x is added to x, then four times; the factor is two times
+    # four.
     np.testing.assert_array_equal(values(found, "w"), 8 * X)
     np.testing.assert_array_equal(values(found, "v"), 64 * X)

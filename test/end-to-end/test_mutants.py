@@ -1,4 +1,6 @@
-"""Artifacts that say something else than the compiler has written are refused, or end with an error or with results."""
+"""Artifacts that say something else than the compiler has written are refused,
+or end with an error or with results.
+"""
 
 import os
 import pathlib
@@ -10,7 +12,8 @@ import pytest
 from modules_by_hand import MODULES, SERVERS
 from test_server_forms import ALONE
 
-#: Modules that together have every table of the schema but barriers, and the options to compile them with.
+#: Modules that together have every table of the schema but barriers, and the
+#: options to compile them with.
 COMPILED = {
     "merge-call-loop": (),
     "program-run": (),
@@ -22,7 +25,8 @@ COMPILED = {
     "servers/ragged-rows": SERVERS,
     "servers/rows-of-two-tables": SERVERS,
 }
-#: The tools as they are used, and those of a build with sanitizers, if there is one.
+#: The tools as they are used, and those of a build with sanitizers, if there is
+#: one.
 BUILDS = ["LOCKSTEP_BIN", "LOCKSTEP_SANITIZED_BIN"]
 
 
@@ -31,16 +35,40 @@ def artifacts(tools, tmp_path_factory):
     folder = tmp_path_factory.mktemp("mutants")
     options = ("--replicas=2", "--check-bounds")
     for name, more in COMPILED.items():
-        tools.run("lockstep-compile", MODULES / f"{name}.mlir", "-o", folder / f"{pathlib.Path(name).name}.lockstep", *options, *more)
+        tools.run(
+            "lockstep-compile",
+            MODULES / f"{name}.mlir",
+            "-o",
+            folder / f"{pathlib.Path(name).name}.lockstep",
+            *options,
+            *more,
+        )
     (folder / "alone.mlir").write_text(ALONE)
-    servers = ("--replicas=1", "--servers=2", "--partitioner=fixed 2", "--check-bounds")
-    tools.run("lockstep-compile", folder / "alone.mlir", "-o", folder / "alone.lockstep", *servers)
+    servers = (
+        "--replicas=1",
+        "--servers=2",
+        "--partitioner=fixed 2",
+        "--check-bounds",
+    )
+    tools.run(
+        "lockstep-compile",
+        folder / "alone.mlir",
+        "-o",
+        folder / "alone.lockstep",
+        *servers,
+    )
     # Without kernels, but with barriers.
     tools.run("lockstep-fuzz-corpus", folder)
-    return sorted(path for path in folder.glob("*.lockstep") if not path.name.startswith("signed"))
+    return sorted(
+        path
+        for path in folder.glob("*.lockstep")
+        if not path.name.startswith("signed")
+    )
 
 
-@pytest.mark.parametrize("build, count", list(zip(BUILDS, (6000, 1500), strict=True)))
+@pytest.mark.parametrize(
+    "build, count", list(zip(BUILDS, (6000, 1500), strict=True))
+)
 def test_mutants_are_refused_or_end(artifacts, build, count):
     if not os.environ.get(build):
         pytest.skip(f"{build} names no folder of tools")
@@ -48,11 +76,23 @@ def test_mutants_are_refused_or_end(artifacts, build, count):
     command = [tool, *artifacts, f"--count={count}", "--fields"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "0 of them damaged their process, hung, or did not end" in done.stdout
-    counts = {line.split()[0]: sum(map(int, line.split()[1:])) for line in re.findall(r"^\w+\.\w+ .*$", done.stdout, re.MULTILINE)}
+    assert (
+        "0 of them damaged their process, hung, or did not end" in done.stdout
+    )
+    counts = {
+        line.split()[0]: sum(map(int, line.split()[1:]))
+        for line in re.findall(r"^\w+\.\w+ .*$", done.stdout, re.MULTILINE)
+    }
     assert len(counts) > 100
     if count > 2 * len(counts) * len(BUILDS) * 5:
         assert not [field for field, changed in counts.items() if changed == 0]
     # Each is a number of mutants.
-    refused, errors, endless, late, completed = map(int, re.findall(r"\d+", done.stdout.splitlines()[-2])[1:])
-    assert refused + errors + endless + late + completed == count and refused and completed and not late
+    refused, errors, endless, late, completed = map(
+        int, re.findall(r"\d+", done.stdout.splitlines()[-2])[1:]
+    )
+    assert (
+        refused + errors + endless + late + completed == count
+        and refused
+        and completed
+        and not late
+    )

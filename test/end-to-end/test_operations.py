@@ -1,6 +1,8 @@
-"""Every StableHLO operation against JAX, and the reference page that says which are supported.
+"""Every StableHLO operation against JAX, and the reference page that says which
+are supported.
 
-`operations` has the table of what is tried; `python test/end-to-end/operations` writes the page.
+`operations` has the table of what is tried; `python test/end-to-end/operations`
+writes the page.
 """
 
 import ml_dtypes
@@ -19,7 +21,9 @@ GROUPS = {group.title: group for group in table.GROUPS}
 
 @pytest.fixture(scope="module")
 def found(tools):
-    """The outcomes of the cases of a group, by its title; each group is tried once."""
+    """The outcomes of the cases of a group, by its title; each group is tried
+    once.
+    """
     made = {}
 
     def get(title):
@@ -44,32 +48,56 @@ def test_results_are_those_of_jax_or_errors_are_clear(found, title):
 
 
 def test_page_says_what_was_found(found):
-    together = {case: outcome for title in GROUPS for case, outcome in found(title).items()}
+    together = {
+        case: outcome
+        for title in GROUPS
+        for case, outcome in found(title).items()
+    }
     expected = page.render(table.GROUPS, together)
-    assert page.PATH.read_text(encoding="utf-8") == expected, f"the page is written by\n{page.COMMAND}"
+    assert page.PATH.read_text(encoding="utf-8") == expected, (
+        f"the page is written by\n{page.COMMAND}"
+    )
 
 
-# Of cases in one step, a wrong result and an error are told apart from what is right, and the wrong case is named.
+# Of cases in one step, a wrong result and an error are told apart from what is
+# right, and the wrong case is named.
 def test_wrong_and_refused_cases_are_found(tools):
     inputs = of_shape((5,))
     forms = [
         *operation("negate", ("f32",), inputs, ("right", lax.neg)),
-        *operation("negate", ("f32",), inputs, ("wrong", lax.neg, {"reference": lambda x: 2 - x})),
-        *operation("unary_einsum", ("f32",), inputs, ("refused", emit_like("unary_einsum", 'einsum_config = "a->a"'))),
+        *operation(
+            "negate",
+            ("f32",),
+            inputs,
+            ("wrong", lax.neg, {"reference": lambda x: 2 - x}),
+        ),
+        *operation(
+            "unary_einsum",
+            ("f32",),
+            inputs,
+            ("refused", emit_like("unary_einsum", 'einsum_config = "a->a"')),
+        ),
     ]
     found = outcomes.outcomes(tools, [Case(form, "f32") for form in forms])
-    assert {case.form.name: outcome.kind.name for case, outcome in found.items()} == {
+    assert {
+        case.form.name: outcome.kind.name for case, outcome in found.items()
+    } == {
         "right": "SUPPORTED",
         "wrong": "WRONG",
         "refused": "REFUSED",
     }
     (fault,) = outcomes.faults(found)
-    assert fault.startswith("stablehlo.negate, wrong, f32: wrong: -O0, result 0: 5 of 5 elements differ; [0]: expected ")
+    assert fault.startswith(
+        "stablehlo.negate, wrong, f32: wrong: -O0, result 0: 5 of 5 elements differ; [0]: expected "
+    )
 
 
 def test_function_without_its_operation_is_an_error(tools):
     (form,) = operation("sine", ("f32",), of_shape((5,)), ("cosine", lax.cos))
-    with pytest.raises(AssertionError, match="stablehlo.sine, cosine, f32: it is not lowered to it"):
+    with pytest.raises(
+        AssertionError,
+        match="stablehlo.sine, cosine, f32: it is not lowered to it",
+    ):
         outcomes.outcomes(tools, [Case(form, "f32")])
 
 
@@ -98,14 +126,25 @@ FAR = [
 
 @pytest.mark.parametrize("tolerance, dtype, found, expected", NEAR)
 def test_near_results_are_accepted(tolerance, dtype, found, expected):
-    assert tolerance.difference(np.array(found, dtype), np.array(expected, dtype)) is None
+    assert (
+        tolerance.difference(np.array(found, dtype), np.array(expected, dtype))
+        is None
+    )
 
 
 @pytest.mark.parametrize("tolerance, dtype, found, expected", FAR)
 def test_far_results_are_not_accepted(tolerance, dtype, found, expected):
-    assert "1 of" in tolerance.difference(np.array(found, dtype), np.array(expected, dtype))
+    assert "1 of" in tolerance.difference(
+        np.array(found, dtype), np.array(expected, dtype)
+    )
 
 
 def test_results_of_other_types_and_shapes_are_not_accepted():
-    assert EXACT.difference(np.zeros(2, np.float32), np.zeros(2, np.float64)) == "expected float64[2], found float32[2]"
-    assert EXACT.difference(np.zeros((2, 1)), np.zeros(2)) == "expected float64[2], found float64[2, 1]"
+    assert (
+        EXACT.difference(np.zeros(2, np.float32), np.zeros(2, np.float64))
+        == "expected float64[2], found float32[2]"
+    )
+    assert (
+        EXACT.difference(np.zeros((2, 1)), np.zeros(2))
+        == "expected float64[2], found float64[2, 1]"
+    )

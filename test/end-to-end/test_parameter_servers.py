@@ -1,4 +1,6 @@
-"""Variables on parameter servers: the bits of mirrored variables, and rows of large tables without the tables."""
+"""Variables on parameter servers: the bits of mirrored variables, and rows of
+large tables without the tables.
+"""
 
 import re
 
@@ -11,30 +13,73 @@ from modules_by_hand import results
 STRATEGY = "--strategy=parameter_server_sync"
 
 
-@pytest.mark.parametrize("servers, partitioner", [(1, "fixed 1"), (2, "min_size bytes 4096 shards 2"), (3, "max_size bytes 8192")])
-@pytest.mark.parametrize("name, steps", [("digits-mlp", 50), ("digits-cnn", 10)])
-def test_servers_and_copies_have_the_same_bits(train, name, steps, servers, partitioner):
+@pytest.mark.parametrize(
+    "servers, partitioner",
+    [
+        (1, "fixed 1"),
+        (2, "min_size bytes 4096 shards 2"),
+        (3, "max_size bytes 8192"),
+    ],
+)
+@pytest.mark.parametrize(
+    "name, steps", [("digits-mlp", 50), ("digits-cnn", 10)]
+)
+def test_servers_and_copies_have_the_same_bits(
+    train, name, steps, servers, partitioner
+):
     copies = train(name, steps, compile=["--replicas=4"])
     for executors in (1, 3):
-        options = ["--replicas=4", STRATEGY, f"--servers={servers}", f"--partitioner={partitioner}"]
-        assert train(name, steps, compile=options, run=[f"--executors={executors}"]) == copies
+        options = [
+            "--replicas=4",
+            STRATEGY,
+            f"--servers={servers}",
+            f"--partitioner={partitioner}",
+        ]
+        assert (
+            train(
+                name, steps, compile=options, run=[f"--executors={executors}"]
+            )
+            == copies
+        )
 
 
-def test_a_checkpoint_does_not_say_where_variables_were(tools, examples, tmp_path):
+def test_a_checkpoint_does_not_say_where_variables_were(
+    tools, examples, tmp_path
+):
     example = examples("digits-mlp")
-    servers = tools.compile(example.source, tmp_path / "servers.lockstep", "--replicas=4", STRATEGY, "--servers=2", "--partitioner=fixed 2")
-    copies = tools.compile(example.source, tmp_path / "copies.lockstep", "--replicas=4")
+    servers = tools.compile(
+        example.source,
+        tmp_path / "servers.lockstep",
+        "--replicas=4",
+        STRATEGY,
+        "--servers=2",
+        "--partitioner=fixed 2",
+    )
+    copies = tools.compile(
+        example.source, tmp_path / "copies.lockstep", "--replicas=4"
+    )
 
     def train(artifact, steps, folder, *more):
-        tools.run("lockstep-run", artifact, *example.arguments(steps, tmp_path / f"{folder}.jsonl"), "--save", tmp_path / folder, *more)
+        tools.run(
+            "lockstep-run",
+            artifact,
+            *example.arguments(steps, tmp_path / f"{folder}.jsonl"),
+            "--save",
+            tmp_path / folder,
+            *more,
+        )
         return tmp_path / folder / f"checkpoint-{steps}.safetensors"
 
     straight = train(copies, 20, "straight")
-    assert read_variables(train(servers, 20, "on-servers")) == read_variables(straight)
+    assert read_variables(train(servers, 20, "on-servers")) == read_variables(
+        straight
+    )
     for first, second in ((servers, copies), (copies, servers)):
         folder = "servers-first" if first is servers else "copies-first"
         train(first, 11, folder)
-        assert read_variables(train(second, 20, folder, "--resume")) == read_variables(straight)
+        assert read_variables(
+            train(second, 20, folder, "--resume")
+        ) == read_variables(straight)
 
 
 # Rows of a table are looked up and changed.
@@ -52,31 +97,56 @@ replica.step @step(%ids: tensor<{batch}xi64> {{replica.batch = "ids"}}, %half: t
 
 
 def run_table(tools, folder, rows, batch, replicas, ids, *options, **strategy):
-    """The rows that each replica found, the table afterwards, and the bytes that replicas gave and got."""
+    """The rows that each replica found, the table afterwards, and the bytes
+    that replicas gave and got.
+    """
     source = folder / f"table-{rows}.mlir"
-    source.write_text(TABLE.format(rows=rows, batch=batch, replicas=replicas, **strategy))
+    source.write_text(
+        TABLE.format(rows=rows, batch=batch, replicas=replicas, **strategy)
+    )
     artifact = tools.compile(source, folder / "table.lockstep", *options)
-    np.savez(folder / "ids.npz", **{f"ids@{r}": ids[r] for r in range(replicas)}, half=np.full((batch, 64), 0.5, np.float32))
+    np.savez(
+        folder / "ids.npz",
+        **{f"ids@{r}": ids[r] for r in range(replicas)},
+        half=np.full((batch, 64), 0.5, np.float32),
+    )
     done = tools.run("lockstep-run", artifact, "--inputs", folder / "ids.npz")
     found = results(done.stdout)
-    traffic = re.search(r"gave the servers (\d+) bytes and got (\d+) bytes from them in 1 runs", done.stderr)
+    traffic = re.search(
+        r"gave the servers (\d+) bytes and got (\d+) bytes from them in 1 runs",
+        done.stderr,
+    )
     told = tools.run("lockstep-inspect", artifact).stdout
-    bounds = re.findall(r"all replicas give (\S+ \S+) to it and get (\S+ \S+) from it", told)
+    bounds = re.findall(
+        r"all replicas give (\S+ \S+) to it and get (\S+ \S+) from it", told
+    )
     return found, traffic and (int(traffic[1]), int(traffic[2])), bounds
 
 
-def test_the_bound_is_what_is_exchanged_if_all_rows_are_on_one_server(tools, tmp_path):
+def test_the_bound_is_what_is_exchanged_if_all_rows_are_on_one_server(
+    tools, tmp_path
+):
     replicas, batch = 3, 32
     ids = [np.arange(batch) for _ in range(replicas)]
-    strategy = {"kind": "parameter_server_sync", "servers": ", servers = 1 : i64"}
-    _, exchanged, bounds = run_table(tools, tmp_path, 1000, batch, replicas, ids, **strategy)
-    given, got = replicas * (8 + 8 + batch * (8 + 4 * 64) + 8 + 16), replicas * (batch * 4 * 64 + 8)
+    strategy = {
+        "kind": "parameter_server_sync",
+        "servers": ", servers = 1 : i64",
+    }
+    _, exchanged, bounds = run_table(
+        tools, tmp_path, 1000, batch, replicas, ids, **strategy
+    )
+    given, got = (
+        replicas * (8 + 8 + batch * (8 + 4 * 64) + 8 + 16),
+        replicas * (batch * 4 * 64 + 8),
+    )
     assert exchanged == (given, got)
     assert bounds == [(f"{given / 1024:.1f} KiB", f"{got / 1024:.1f} KiB")]
 
 
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
-def test_what_is_exchanged_depends_on_rows_and_not_on_the_table(tools, tmp_path, level):
+def test_what_is_exchanged_depends_on_rows_and_not_on_the_table(
+    tools, tmp_path, level
+):
     replicas, servers, batch = 3, 4, 32
     random = np.random.default_rng(0)
     ids = [random.integers(0, 1000, batch) for _ in range(replicas)]
@@ -89,31 +159,74 @@ def test_what_is_exchanged_depends_on_rows_and_not_on_the_table(tools, tmp_path,
     }
     exchanged = {}
     for size in (1000, 100_000):
-        found, exchanged[size], bounds = run_table(tools, tmp_path, size, batch, replicas, ids, level, **strategy)
-        same, _, _ = run_table(tools, tmp_path, size, batch, replicas, ids, level, kind="mirrored", servers="")
+        found, exchanged[size], bounds = run_table(
+            tools, tmp_path, size, batch, replicas, ids, level, **strategy
+        )
+        same, _, _ = run_table(
+            tools,
+            tmp_path,
+            size,
+            batch,
+            replicas,
+            ids,
+            level,
+            kind="mirrored",
+            servers="",
+        )
         assert found == same
         table = np.ones((size, 64), np.float32)
         everything = np.concatenate(ids)
         inside = everything >= 0
-        looked_up = np.where(inside[:, None], np.float32(1), np.float32(0)) * np.ones((len(everything), 64), np.float32)
+        looked_up = np.where(
+            inside[:, None], np.float32(1), np.float32(0)
+        ) * np.ones((len(everything), 64), np.float32)
         np.testing.assert_array_equal(
-            np.concatenate([np.reshape(found["result", "rows", r][1], (batch, 64)) for r in range(replicas)]), looked_up
+            np.concatenate(
+                [
+                    np.reshape(found["result", "rows", r][1], (batch, 64))
+                    for r in range(replicas)
+                ]
+            ),
+            looked_up,
         )
         np.subtract.at(table, everything[inside], looked_up[inside] / 2)
-        np.testing.assert_array_equal(np.reshape(found["variable", "table", 0][1], (size, 64)), table)
+        np.testing.assert_array_equal(
+            np.reshape(found["variable", "table", 0][1], (size, 64)), table
+        )
         # The bound is that all ids are on each server.
-        given, got = replicas * (8 + 8 + batch * (8 + 4 * 64) + 8 + 16), replicas * (batch * 4 * 64 + 8)
-        assert level == "-O0" or bounds == [(f"{given / 1024:.1f} KiB", f"{got / 1024:.1f} KiB")] * servers
+        given, got = (
+            replicas * (8 + 8 + batch * (8 + 4 * 64) + 8 + 16),
+            replicas * (batch * 4 * 64 + 8),
+        )
+        assert (
+            level == "-O0"
+            or bounds
+            == [(f"{given / 1024:.1f} KiB", f"{got / 1024:.1f} KiB")] * servers
+        )
         if level == "-O2":
-            assert all(sent <= servers * most for sent, most in zip(exchanged[size], (given, got), strict=True))
+            assert all(
+                sent <= servers * most
+                for sent, most in zip(
+                    exchanged[size], (given, got), strict=True
+                )
+            )
     assert exchanged[1000] == exchanged[100_000]
-    # Each replica tells each server how many rows it needs, and then, row by row, which; it gets them, and gives what changes. Shapes go
-    # along, a number for each dimension.
+    # Each replica tells each server how many rows it needs, and then, row by
+    # row, which; it gets them, and gives what changes. Shapes go along, a
+    # number for each dimension.
     pairs = replicas * servers
-    given, got = pairs * 8 + rows * (8 + 4 * 64) + pairs * (1 + 1 + 2) * 8, rows * 4 * 64 + pairs * 8
+    given, got = (
+        pairs * 8 + rows * (8 + 4 * 64) + pairs * (1 + 1 + 2) * 8,
+        rows * 4 * 64 + pairs * 8,
+    )
     assert exchanged[1000][1] == got
-    # What is optimized sends the numbers of rows once, for looking up and for changing.
-    assert exchanged[1000][0] == given if level == "-O2" else given < exchanged[1000][0] < given + rows * 8 + pairs * 32
+    # What is optimized sends the numbers of rows once, for looking up and for
+    # changing.
+    assert (
+        exchanged[1000][0] == given
+        if level == "-O2"
+        else given < exchanged[1000][0] < given + rows * 8 + pairs * 32
+    )
 
 
 def if_below_one(number, then):
@@ -125,7 +238,8 @@ def if_below_one(number, then):
   }}"""
 
 
-# Servers and replicas go through branches and loops together, and find their conditions each for itself.
+# Servers and replicas go through branches and loops together, and find their
+# conditions each for itself.
 TOGETHER = {
     "an element of a mean": f"""
   %g = replica.all_reduce mean %x : tensor<4xf32>
@@ -179,10 +293,15 @@ VARIABLES = {"a": "4xf32", "b": "4xf32", "s": "f32", "t": "f32"}
 
 @pytest.mark.parametrize("replicas, servers", [(1, 2), (3, 1), (3, 2), (4, 3)])
 @pytest.mark.parametrize("name", TOGETHER)
-def test_servers_and_replicas_go_the_same_way(tools, tmp_path, name, replicas, servers):
+def test_servers_and_replicas_go_the_same_way(
+    tools, tmp_path, name, replicas, servers
+):
     variables = ""
     for variable, type in VARIABLES.items():
-        if f"@{variable} " in TOGETHER[name] or f"@{variable}," in TOGETHER[name]:
+        if (
+            f"@{variable} " in TOGETHER[name]
+            or f"@{variable}," in TOGETHER[name]
+        ):
             attributes = f"aggregation = #replica.aggregation<mean>, initial = dense<0.0> : tensor<{type}>"
             variables += f"replica.variable @{variable} : tensor<{type}> {{{attributes}}}\n"
     source = tmp_path / "together.mlir"
@@ -199,11 +318,31 @@ replica.step @step(%x: tensor<4xf32> {{replica.batch = "x"}}, %k: tensor<i32> {{
 """)
     # Both sides of each branch, and no turn at all.
     for value, turns in ((0.5, 3), (2.5, 3), (-2.5, 0)):
-        x = {f"x@{r}": np.array([value, -value, value / 2, 4 * value], np.float32) * (1 + r % 2) for r in range(replicas)}
+        x = {
+            f"x@{r}": np.array(
+                [value, -value, value / 2, 4 * value], np.float32
+            )
+            * (1 + r % 2)
+            for r in range(replicas)
+        }
         np.savez(tmp_path / "x.npz", **x)
         given = ("--inputs", tmp_path / "x.npz", "--set", f"k={turns}")
-        expected = results(tools.run("lockstep-interpret", source, f"--replicas={replicas}", *given).stdout)
+        expected = results(
+            tools.run(
+                "lockstep-interpret", source, f"--replicas={replicas}", *given
+            ).stdout
+        )
         for level in ("-O0", "-O2"):
-            options = (f"--replicas={replicas}", STRATEGY, f"--servers={servers}", level)
-            artifact = tools.compile(source, tmp_path / "together.lockstep", *options)
-            assert results(tools.run("lockstep-run", artifact, *given).stdout) == expected
+            options = (
+                f"--replicas={replicas}",
+                STRATEGY,
+                f"--servers={servers}",
+                level,
+            )
+            artifact = tools.compile(
+                source, tmp_path / "together.lockstep", *options
+            )
+            assert (
+                results(tools.run("lockstep-run", artifact, *given).stdout)
+                == expected
+            )

@@ -1,7 +1,10 @@
-"""Random JAX functions: JAX, the interpreter and compiled programs agree (docs/testing.md).
+"""Random JAX functions: JAX, the interpreter and compiled programs agree
+(docs/testing.md).
 
-Every day has its own: the first seed is the date of the last commit. `LOCKSTEP_RANDOM_FUNCTIONS=1000 LOCKSTEP_RANDOM_FUNCTIONS_SEED=7` tries
-that many, from that seed on; `python test/end-to-end/differential` tries many more and shrinks what fails.
+Every day has its own: the first seed is the date of the last commit.
+  `LOCKSTEP_RANDOM_FUNCTIONS=1000 LOCKSTEP_RANDOM_FUNCTIONS_SEED=7` tries
+that many, from that seed on; `python test/end-to-end/differential` tries many
+more and shrinks what fails.
 """
 
 import os
@@ -22,15 +25,27 @@ SEEDS_OF_A_DAY = 1000
 
 
 def first_seed():
-    """That of the environment, else one that the date of the last commit gives; 1 where there is no repository."""
+    """That of the environment, else one that the date of the last commit gives;
+    1 where there is no repository.
+    """
     if "LOCKSTEP_RANDOM_FUNCTIONS_SEED" in os.environ:
         return int(os.environ["LOCKSTEP_RANDOM_FUNCTIONS_SEED"])
     try:
-        done = subprocess.run(["git", "log", "-1", "--format=%cs"], cwd=ROOT, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            ["git", "log", "-1", "--format=%cs"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     except FileNotFoundError:
         return 1
     date = done.stdout.strip().replace("-", "")
-    return int(date) * SEEDS_OF_A_DAY if done.returncode == 0 and date.isdigit() else 1
+    return (
+        int(date) * SEEDS_OF_A_DAY
+        if done.returncode == 0 and date.isdigit()
+        else 1
+    )
 
 
 SEED = first_seed()
@@ -42,6 +57,12 @@ def test_random_functions(tools, first):
     seeds = range(first, min(first + CHUNK, SEED + COUNT))
     found = dict(campaign.side_by_side(seeds, os.cpu_count(), settings))
     assert found.keys() == set(seeds)
-    failures = [failure for failure in found.values() if failure and not failure.is_of_jax]
+    failures = [
+        failure
+        for failure in found.values()
+        if failure and not failure.is_of_jax
+    ]
     texts = [f"seed {failure.seed}: {failure.outcome}" for failure in failures]
-    assert not failures, "\n".join([*texts, *map(str, campaign.shrunk(failures, os.cpu_count(), settings))])
+    assert not failures, "\n".join(
+        [*texts, *map(str, campaign.shrunk(failures, os.cpu_count(), settings))]
+    )

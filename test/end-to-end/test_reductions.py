@@ -9,7 +9,9 @@ REPLICAS = [1, 2, 3, 4, 8]
 
 
 def step(element, given, x):
-    """A step that keeps sums and means of its batch, which `x` converts to `element`; each replica has one row of the data."""
+    """A step that keeps sums and means of its batch, which `x` converts to
+    `element`; each replica has one row of the data.
+    """
     tensor = f"tensor<1x64x{element}>"
     mean = f"tensor<1x64x{'f64' if element.startswith('i') else element}>"
     zero = "0" if element.startswith("i") else "0.0"
@@ -53,8 +55,14 @@ def truncated(element):
 @pytest.mark.parametrize("element", ["f16", "bf16"])
 def test_means_of_sixteen_bits_round_once(interpreted, element, replicas):
     # Large enough that sums of f16 overflow where their means do not.
-    rows = np.random.default_rng(0).uniform(1, 40000, (replicas, 64)).astype(np.float32)
-    variables = interpreted(step(element, "f32", truncated(element)), replicas, {"x": rows})
+    rows = (
+        np.random.default_rng(0)
+        .uniform(1, 40000, (replicas, 64))
+        .astype(np.float32)
+    )
+    variables = interpreted(
+        step(element, "f32", truncated(element)), replicas, {"x": rows}
+    )
     assert variables["mean"] == variables["merged"]
     if element == "f16":
         mean = np.frombuffer(variables["mean"][2], np.float16)
@@ -66,21 +74,35 @@ def test_means_of_sixteen_bits_round_once(interpreted, element, replicas):
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])
 def test_sums_of_integers_wrap_and_means_are_f64(interpreted, dtype, replicas):
     limits = np.iinfo(dtype)
-    rows = np.random.default_rng(0).integers(limits.min, limits.max, (replicas, 64), dtype, endpoint=True)
+    rows = np.random.default_rng(0).integers(
+        limits.min, limits.max, (replicas, 64), dtype, endpoint=True
+    )
     element = f"i{limits.bits}"
     copied = f"%x = tensor.cast %data : tensor<1x64x{element}> to tensor<1x64x{element}>"
-    variables = interpreted(step(element, element, copied), replicas, {"x": rows})
+    variables = interpreted(
+        step(element, element, copied), replicas, {"x": rows}
+    )
     total = rows.sum(axis=0, dtype=dtype)
-    np.testing.assert_array_equal(np.frombuffer(variables["sum"][2], dtype), total)
-    np.testing.assert_array_equal(np.frombuffer(variables["mean"][2], np.float64), total.astype(np.float64) / replicas)
-    np.testing.assert_array_equal(np.frombuffer(variables["shared"][2], np.float64), total.astype(np.float64))
+    np.testing.assert_array_equal(
+        np.frombuffer(variables["sum"][2], dtype), total
+    )
+    np.testing.assert_array_equal(
+        np.frombuffer(variables["mean"][2], np.float64),
+        total.astype(np.float64) / replicas,
+    )
+    np.testing.assert_array_equal(
+        np.frombuffer(variables["shared"][2], np.float64),
+        total.astype(np.float64),
+    )
 
 
 OTHERS = {"product": np.multiply, "min": np.minimum, "max": np.maximum}
 
 
 def other_reductions(element, kinds, initial):
-    """A step that keeps other reductions of its batch, and of what is equal on all replicas."""
+    """A step that keeps other reductions of its batch, and of what is equal on
+    all replicas.
+    """
     tensor = f"tensor<1x64x{element}>"
     text = "".join(
         f"replica.variable @{name} : {tensor} {{initial = dense<{initial}> : {tensor}}}\n"
@@ -99,40 +121,75 @@ def other_reductions(element, kinds, initial):
 
 
 @pytest.mark.parametrize("replicas", REPLICAS)
-@pytest.mark.parametrize("dtype, element", [(np.float32, "f32"), (np.float64, "f64"), (np.int32, "i32"), (np.int8, "i8")])
+@pytest.mark.parametrize(
+    "dtype, element",
+    [
+        (np.float32, "f32"),
+        (np.float64, "f64"),
+        (np.int32, "i32"),
+        (np.int8, "i8"),
+    ],
+)
 def test_products_and_extremes(interpreted, dtype, element, replicas):
     rng = np.random.default_rng(0)
     is_float = np.issubdtype(dtype, np.floating)
-    rows = rng.standard_normal((replicas, 64)).astype(dtype) if is_float else rng.integers(-100, 100, (replicas, 64), dtype)
+    rows = (
+        rng.standard_normal((replicas, 64)).astype(dtype)
+        if is_float
+        else rng.integers(-100, 100, (replicas, 64), dtype)
+    )
     if is_float:
         rows[-1, :3] = np.nan, np.inf, -np.inf
     text = other_reductions(element, OTHERS, "0.0" if is_float else "0")
-    variables = interpreted(text, replicas, {"x": rows}, options=[(), ("--simplify=false",)])
+    variables = interpreted(
+        text, replicas, {"x": rows}, options=[(), ("--simplify=false",)]
+    )
     for kind, function in OTHERS.items():
         with np.errstate(all="ignore"):
             expected = function.reduce(rows, axis=0, dtype=dtype)
         found = np.frombuffer(variables[kind][2], dtype)
-        np.testing.assert_allclose(found, expected, rtol=replicas * np.finfo(dtype).eps if is_float else 0)
+        np.testing.assert_allclose(
+            found,
+            expected,
+            rtol=replicas * np.finfo(dtype).eps if is_float else 0,
+        )
         if kind != "product":
-            np.testing.assert_array_equal(np.frombuffer(variables[f"{kind}_of_equal"][2], dtype), found)
+            np.testing.assert_array_equal(
+                np.frombuffer(variables[f"{kind}_of_equal"][2], dtype), found
+            )
 
 
 @pytest.mark.parametrize("replicas", REPLICAS)
 def test_extremes_of_booleans_are_all_and_any(interpreted, replicas):
     rows = np.random.default_rng(0).integers(0, 2, (replicas, 64)).astype(bool)
-    variables = interpreted(other_reductions("i1", ["min", "max"], "false"), replicas, {"x": rows})
-    np.testing.assert_array_equal(np.frombuffer(variables["min"][2], bool), rows.all(axis=0))
-    np.testing.assert_array_equal(np.frombuffer(variables["max"][2], bool), rows.any(axis=0))
+    variables = interpreted(
+        other_reductions("i1", ["min", "max"], "false"), replicas, {"x": rows}
+    )
+    np.testing.assert_array_equal(
+        np.frombuffer(variables["min"][2], bool), rows.all(axis=0)
+    )
+    np.testing.assert_array_equal(
+        np.frombuffer(variables["max"][2], bool), rows.any(axis=0)
+    )
 
 
 @pytest.mark.parametrize("replicas", [1, 2, 3, 7, 8])
 @pytest.mark.parametrize("element", ["f32", "bf16"])
 def test_leaving_out_exchanges_changes_no_bit(interpreted, element, replicas):
-    """Sums of equal values, repeated and unused sums: with seven replicas the order of the additions shows."""
+    """Sums of equal values, repeated and unused sums: with seven replicas the
+    order of the additions shows.
+    """
     tensor = f"tensor<1x64x{element}>"
     names = ["again", "mean", "repeated"]
-    convert = truncated(element) if element != "f32" else f"%x = tensor.cast %data : {tensor} to {tensor}"
-    text = "".join(f"replica.variable @{name} : {tensor} {{initial = dense<0.0> : {tensor}}}\n" for name in names)
+    convert = (
+        truncated(element)
+        if element != "f32"
+        else f"%x = tensor.cast %data : {tensor} to {tensor}"
+    )
+    text = "".join(
+        f"replica.variable @{name} : {tensor} {{initial = dense<0.0> : {tensor}}}\n"
+        for name in names
+    )
     text += f"""
 replica.variable @first : {tensor} {{aggregation = #replica.aggregation<only_first_replica>, initial = dense<0.0> : {tensor}}}
 replica.step @step(%data: tensor<1x64xf32> {{replica.batch = "x"}}) {{
@@ -149,14 +206,26 @@ replica.step @step(%data: tensor<1x64xf32> {{replica.batch = "x"}}) {{
   replica.return
 }}
 """
-    rows = np.random.default_rng(0).standard_normal((replicas, 64)).astype(np.float32)
-    interpreted(text, replicas, {"x": rows}, options=[(), ("--simplify=false",)], levels=["-O2"])
+    rows = (
+        np.random.default_rng(0)
+        .standard_normal((replicas, 64))
+        .astype(np.float32)
+    )
+    interpreted(
+        text,
+        replicas,
+        {"x": rows},
+        options=[(), ("--simplify=false",)],
+        levels=["-O2"],
+    )
 
 
 @pytest.mark.parametrize("replicas", [1, 2, 3, 8])
 @pytest.mark.parametrize("option", ["--reassociate=false", "--reassociate"])
 def test_sums_of_sums(tools, tmp_path, option, replicas):
-    """Exchanged once where that is allowed, and close to what two exchanges give."""
+    """Exchanged once where that is allowed, and close to what two exchanges
+    give.
+    """
     tensor = "tensor<1x64xf32>"
     source = tmp_path / "step.mlir"
     source.write_text(f"""
@@ -170,12 +239,38 @@ replica.step @step(%x: {tensor} {{replica.batch = "x"}}, %y: {tensor} {{replica.
   replica.return
 }}
 """)
-    x, y = np.random.default_rng(0).uniform(1, 2, (2, replicas, 64)).astype(np.float32)
+    x, y = (
+        np.random.default_rng(0)
+        .uniform(1, 2, (2, replicas, 64))
+        .astype(np.float32)
+    )
     np.savez(tmp_path / "data.npz", x=x, y=y)
-    schedule = tools.run("lockstep-compile", source, f"--replicas={replicas}", option, "--bucket=false", "--stop-after=simplify").stdout
-    assert schedule.count("collective.start") == (0 if replicas == 1 else 1 if option == "--reassociate" else 2)
-    artifact = tools.compile(source, tmp_path / "step.lockstep", f"--replicas={replicas}", option)
-    tools.run("lockstep-run", artifact, "--data", tmp_path / "data.npz", "--steps=1", "--save", tmp_path / "run")
-    found = np.frombuffer(read_variables(tmp_path / "run" / "checkpoint-1.safetensors")["sum"][2], np.float32)
+    schedule = tools.run(
+        "lockstep-compile",
+        source,
+        f"--replicas={replicas}",
+        option,
+        "--bucket=false",
+        "--stop-after=simplify",
+    ).stdout
+    assert schedule.count("collective.start") == (
+        0 if replicas == 1 else 1 if option == "--reassociate" else 2
+    )
+    artifact = tools.compile(
+        source, tmp_path / "step.lockstep", f"--replicas={replicas}", option
+    )
+    tools.run(
+        "lockstep-run",
+        artifact,
+        "--data",
+        tmp_path / "data.npz",
+        "--steps=1",
+        "--save",
+        tmp_path / "run",
+    )
+    found = np.frombuffer(
+        read_variables(tmp_path / "run" / "checkpoint-1.safetensors")["sum"][2],
+        np.float32,
+    )
     exact = (x.astype(np.float64) + y).sum(axis=0)
     np.testing.assert_allclose(found, exact, rtol=2 * replicas * 2**-24)

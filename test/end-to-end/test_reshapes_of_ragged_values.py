@@ -1,4 +1,6 @@
-"""Values of a size known at run time, in another shape. Compiled programs print what the interpreter prints, for replicas with few rows and none."""
+"""Values of a size known at run time, in another shape. Compiled programs print
+what the interpreter prints, for replicas with few rows and none.
+"""
 
 import json
 
@@ -10,7 +12,9 @@ ROWS = [2, 0, 3]
 
 @pytest.fixture
 def results(tools, tmp_path):
-    """`results(body, type)`: what a step of the batch %x, up to three rows of two, gives as %y on each replica, in all ways alike."""
+    """`results(body, type)`: what a step of the batch %x, up to three rows of
+    two, gives as %y on each replica, in all ways alike.
+    """
 
     def run(body, kind, replicas):
         source = tmp_path / "step.mlir"
@@ -24,15 +28,34 @@ replica.step @step(%x: tensor<?x2xf32> {{replica.batch = "x", replica.bounds = a
   replica.return %y : {kind}
 }}
 """)
-        arrays = {f"x@{r}": np.arange(2 * ROWS[r], dtype=np.float32).reshape(-1, 2) + 10 * r for r in range(replicas)}
+        arrays = {
+            f"x@{r}": np.arange(2 * ROWS[r], dtype=np.float32).reshape(-1, 2)
+            + 10 * r
+            for r in range(replicas)
+        }
         np.savez(tmp_path / "x.npz", **arrays)
         inputs = f"--inputs={tmp_path / 'x.npz'}"
-        expected = tools.run("lockstep-interpret", source, f"--replicas={replicas}", inputs).stdout
+        expected = tools.run(
+            "lockstep-interpret", source, f"--replicas={replicas}", inputs
+        ).stdout
         for level in ("-O0", "-O2"):
-            artifact = tools.compile(source, tmp_path / "step.lockstep", f"--replicas={replicas}", level)
-            assert tools.run("lockstep-run", artifact, inputs, "--check-races").stdout == expected, level
+            artifact = tools.compile(
+                source,
+                tmp_path / "step.lockstep",
+                f"--replicas={replicas}",
+                level,
+            )
+            assert (
+                tools.run(
+                    "lockstep-run", artifact, inputs, "--check-races"
+                ).stdout
+                == expected
+            ), level
         lines = [json.loads(line) for line in expected.splitlines()]
-        return arrays, [np.array(line["values"], np.float32).reshape(line["shape"]) for line in lines]
+        return arrays, [
+            np.array(line["values"], np.float32).reshape(line["shape"])
+            for line in lines
+        ]
 
     return run
 
@@ -59,7 +82,9 @@ def test_two_dimensions_to_one_and_back(results, replicas):
         "tensor<?x1xf32>",
         replicas,
     )
-    expected = np.concatenate([arrays[f"x@{r}"].ravel() for r in range(replicas)])[:, None]
+    expected = np.concatenate(
+        [arrays[f"x@{r}"].ravel() for r in range(replicas)]
+    )[:, None]
     for value in found:
         np.testing.assert_array_equal(value, expected)
 
@@ -75,4 +100,6 @@ def test_only_the_size_of_a_batch_is_needed(results, replicas):
         replicas,
     )
     for replica, value in enumerate(found):
-        np.testing.assert_array_equal(value, np.ones_like(arrays[f"x@{replica}"]))
+        np.testing.assert_array_equal(
+            value, np.ones_like(arrays[f"x@{replica}"])
+        )

@@ -1,4 +1,6 @@
-"""What may not change a bit: worker threads, communication options, the folder compiled in, stopping and resuming."""
+"""What may not change a bit: worker threads, communication options, the folder
+compiled in, stopping and resuming.
+"""
 
 import pytest
 
@@ -11,11 +13,18 @@ EXAMPLES = list(STEPS)
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_worker_threads(train, name):
-    one, two = (train(name, STEPS[name], compile=["--replicas=4"], run=[f"--threads={n}"]) for n in (1, 2))
+    one, two = (
+        train(
+            name, STEPS[name], compile=["--replicas=4"], run=[f"--threads={n}"]
+        )
+        for n in (1, 2)
+    )
     assert one == two
 
 
-@pytest.mark.parametrize("option", ["--bucket=false", "--overlap=false", "--bytes-per-pack=4096"])
+@pytest.mark.parametrize(
+    "option", ["--bucket=false", "--overlap=false", "--bytes-per-pack=4096"]
+)
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_communication_options(train, name, option):
     plain = train(name, STEPS[name], compile=["--replicas=4"])
@@ -24,7 +33,9 @@ def test_communication_options(train, name, option):
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_two_compilations_in_two_folders(tools, examples, compiled, tmp_path, name):
+def test_two_compilations_in_two_folders(
+    tools, examples, compiled, tmp_path, name
+):
     folder = tmp_path / "elsewhere"
     folder.mkdir()
     source = folder / "copy.mlir"
@@ -33,17 +44,31 @@ def test_two_compilations_in_two_folders(tools, examples, compiled, tmp_path, na
     assert again.read_bytes() == compiled(name, "--replicas=4").read_bytes()
 
 
-# A run that stops in the middle of an epoch and goes on from its checkpoint: its metrics and its last checkpoint are those of a
-# run that did not stop. The language model's dropout and learning rate follow the step's number, its AdamW a counter in the state.
-@pytest.mark.parametrize("name, stop, end", [("digits-mlp", 37, 60), ("digits-cnn", 13, 25), ("language-model", 3, 7)])
+# A run that stops in the middle of an epoch and goes on from its checkpoint:
+# its metrics and its last checkpoint are those of a run that did not stop. The
+# language model's dropout and learning rate follow
+# the step's number, its AdamW a counter in the state.
+@pytest.mark.parametrize(
+    "name, stop, end",
+    [("digits-mlp", 37, 60), ("digits-cnn", 13, 25), ("language-model", 3, 7)],
+)
 def test_resuming(tools, examples, compiled, tmp_path, name, stop, end):
     def run(steps, metrics, folder, *more):
         arguments = examples(name).arguments(steps, tmp_path / metrics)
-        tools.run("lockstep-run", compiled(name, "--replicas=4"), *arguments, "--save", tmp_path / folder, *more)
+        tools.run(
+            "lockstep-run",
+            compiled(name, "--replicas=4"),
+            *arguments,
+            "--save",
+            tmp_path / folder,
+            *more,
+        )
         return read_metrics(tmp_path / metrics)
 
     straight = run(end, "straight", "straight-checkpoints")
     run(stop, "parts", "checkpoints")
     assert run(end, "parts", "checkpoints", "--resume") == straight
     last = f"checkpoint-{end}.safetensors"
-    assert (tmp_path / "checkpoints" / last).read_bytes() == (tmp_path / "straight-checkpoints" / last).read_bytes()
+    assert (tmp_path / "checkpoints" / last).read_bytes() == (
+        tmp_path / "straight-checkpoints" / last
+    ).read_bytes()

@@ -1,7 +1,9 @@
-"""Many forms of steps and programs whose variables are on servers: executed, they give what the interpreter says, and workers on
-their own what arithmetic says.
+"""Many forms of steps and programs whose variables are on servers: executed,
+they give what the interpreter says, and workers on their own what arithmetic
+says.
 
-The modules are in `Inputs/servers`. Numbers are small integers, so that sums are exact in every order, and means of two.
+The modules are in `Inputs/servers`. Numbers are small integers, so that sums
+are exact in every order, and means of two.
 """
 
 import re
@@ -13,13 +15,25 @@ from conftest import read_metrics, read_variables
 from modules_by_hand import MODULES, results
 
 FORMS = sorted(path.stem for path in (MODULES / "servers").glob("*.mlir"))
-TYPES = {"f32": np.float32, "f64": np.float64, "i1": np.bool_, "i32": np.int32, "i64": np.int64}
+TYPES = {
+    "f32": np.float32,
+    "f64": np.float64,
+    "i1": np.bool_,
+    "i32": np.int32,
+    "i64": np.int64,
+}
 
 TENSOR = r"tensor<(?P<shape>(?:[0-9?]+x)*)(?P<element>\w+)>"
 BOUND = r"(?:, replica\.bounds = array<i64: (?P<bound>\d+)>)?"
-BATCH = re.compile(rf"%\w+: (?:!replica\.per_replica<)?{TENSOR}>? {{replica\.batch = \"(?P<name>\w+)\"{BOUND}}}")
-BATCHES = re.compile(rf"!replica\.iterator<{TENSOR}> {{replica\.batches = \[\"(?P<name>\w+)\"\]}}")
-SCALAR = re.compile(r"%\w+: tensor<(?P<element>\w+)> {replica\.scalar = \"(?P<name>\w+)\"")
+BATCH = re.compile(
+    rf"%\w+: (?:!replica\.per_replica<)?{TENSOR}>? {{replica\.batch = \"(?P<name>\w+)\"{BOUND}}}"
+)
+BATCHES = re.compile(
+    rf"!replica\.iterator<{TENSOR}> {{replica\.batches = \[\"(?P<name>\w+)\"\]}}"
+)
+SCALAR = re.compile(
+    r"%\w+: tensor<(?P<element>\w+)> {replica\.scalar = \"(?P<name>\w+)\""
+)
 
 
 def draw(random, element, shape):
@@ -38,12 +52,22 @@ def inputs_of(text, replicas, random):
         batches = [] if declared.re is BATCH else [3]
         for replica in range(replicas):
             # The bound is that of the one size that varies.
-            shape = [int(size) if size != "?" else int(random.integers(0, int(declared["bound"]) + 1)) for size in sizes]
-            arrays[f"{declared['name']}@{replica}"] = draw(random, declared["element"], batches + shape)
+            shape = [
+                int(size)
+                if size != "?"
+                else int(random.integers(0, int(declared["bound"]) + 1))
+                for size in sizes
+            ]
+            arrays[f"{declared['name']}@{replica}"] = draw(
+                random, declared["element"], batches + shape
+            )
     scalars = []
     for declared in SCALAR.finditer(text):
         value = int(random.integers(0, 4))
-        scalars += ["--set", f"{declared['name']}={('false', 'true')[value % 2] if declared['element'] == 'i1' else value}"]
+        scalars += [
+            "--set",
+            f"{declared['name']}={('false', 'true')[value % 2] if declared['element'] == 'i1' else value}",
+        ]
     return arrays, scalars
 
 
@@ -59,16 +83,28 @@ def test_declarations_are_read():
 
 @pytest.mark.parametrize(
     "replicas, servers, partitioner",
-    [(1, 2, "fixed 2"), (2, 1, "fixed 3"), (2, 2, "min_size bytes 8 shards 2"), (3, 2, "max_size bytes 16")],
+    [
+        (1, 2, "fixed 2"),
+        (2, 1, "fixed 3"),
+        (2, 2, "min_size bytes 8 shards 2"),
+        (3, 2, "max_size bytes 16"),
+    ],
 )
 @pytest.mark.parametrize("name", FORMS)
-def test_servers_give_what_the_interpreter_says(tools, tmp_path, name, replicas, servers, partitioner):
+def test_servers_give_what_the_interpreter_says(
+    tools, tmp_path, name, replicas, servers, partitioner
+):
     source = MODULES / "servers" / f"{name}.mlir"
     strategy = ["--strategy=parameter_server_sync", f"--servers={servers}"]
     artifacts = {}
     for level in ("-O0", "-O2"):
         artifacts[level] = tools.compile(
-            source, tmp_path / f"form{level}.lockstep", f"--replicas={replicas}", *strategy, f"--partitioner={partitioner}", level
+            source,
+            tmp_path / f"form{level}.lockstep",
+            f"--replicas={replicas}",
+            *strategy,
+            f"--partitioner={partitioner}",
+            level,
         )
     # Powers and thirds are rounded.
     tolerance = 1e-5 if name == "adam" or replicas == 3 else 0
@@ -78,19 +114,48 @@ def test_servers_give_what_the_interpreter_says(tools, tmp_path, name, replicas,
         arrays, scalars = inputs_of(source.read_text(), replicas, random)
         np.savez(file, **arrays)
         given = ["--inputs", file, *scalars]
-        expected = results(tools.run("lockstep-interpret", source, f"--replicas={replicas}", *strategy, *given).stdout)
+        expected = results(
+            tools.run(
+                "lockstep-interpret",
+                source,
+                f"--replicas={replicas}",
+                *strategy,
+                *given,
+            ).stdout
+        )
         for level, artifact in artifacts.items():
-            # Threads that take each other's turns, and executors that share nothing but messages.
-            for options in [["--threads=2"], ["--check-races"]] if draws == 0 else [["--executors=2"] if replicas > 1 else []]:
-                found = results(tools.run("lockstep-run", artifact, *given, *options, "--deadline=20").stdout)
+            # Threads that take each other's turns, and executors that share
+            # nothing but messages.
+            for options in (
+                [["--threads=2"], ["--check-races"]]
+                if draws == 0
+                else [["--executors=2"] if replicas > 1 else []]
+            ):
+                found = results(
+                    tools.run(
+                        "lockstep-run",
+                        artifact,
+                        *given,
+                        *options,
+                        "--deadline=20",
+                    ).stdout
+                )
                 assert found.keys() == expected.keys(), (level, options)
                 for key, (shape, values) in expected.items():
                     assert found[key][0] == shape, (level, options, key)
-                    np.testing.assert_allclose(found[key][1], values, rtol=tolerance, atol=tolerance, err_msg=f"{level} {options} {key}")
+                    np.testing.assert_allclose(
+                        found[key][1],
+                        values,
+                        rtol=tolerance,
+                        atol=tolerance,
+                        err_msg=f"{level} {options} {key}",
+                    )
 
 
-# All that a step does here leaves the same whoever comes first: `@table` and `@sums` add up what all steps give; a momentum of equal
-# gradients and its variable count steps, since their shards are split alike and each server changes its own together.
+# All that a step does here leaves the same whoever comes first: `@table` and
+# `@sums` add up what all steps give; a momentum of equal gradients and its
+# variable count steps, since their shards are split alike and
+# each server changes its own together.
 ALONE = """
 replica.strategy @strategy {kind = #replica.kind<parameter_server>}
 replica.variable @table : tensor<7x2xf32> {aggregation = #replica.aggregation<sum>, initial = dense<0.0> : tensor<7x2xf32>}
@@ -128,8 +193,13 @@ replica.step @step(%batch_ids: tensor<1x3xi64> {replica.batch = "ids"}, %batch_r
 
 
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
-@pytest.mark.parametrize("workers, servers, partitioner", [(1, 1, "fixed 1"), (2, 2, "fixed 2"), (3, 2, "max_size bytes 16")])
-def test_what_workers_do_on_their_own_adds_up(tools, tmp_path, level, workers, servers, partitioner):
+@pytest.mark.parametrize(
+    "workers, servers, partitioner",
+    [(1, 1, "fixed 1"), (2, 2, "fixed 2"), (3, 2, "max_size bytes 16")],
+)
+def test_what_workers_do_on_their_own_adds_up(
+    tools, tmp_path, level, workers, servers, partitioner
+):
     steps, examples = 240, 20
     source = tmp_path / "alone.mlir"
     source.write_text(ALONE)
@@ -137,24 +207,60 @@ def test_what_workers_do_on_their_own_adds_up(tools, tmp_path, level, workers, s
     # All examples are equal, so it makes no difference who takes which.
     ids = random.integers(-1, 8, 3).astype(np.int64)
     rows = random.integers(-3, 4, (3, 2)).astype(np.float32)
-    np.savez(tmp_path / "data.npz", ids=np.tile(ids, (examples, 1)), rows=np.tile(rows, (examples, 1, 1)))
-    artifact = tools.compile(
-        source, tmp_path / "alone.lockstep", "--replicas=1", f"--servers={servers}", f"--partitioner={partitioner}", level
+    np.savez(
+        tmp_path / "data.npz",
+        ids=np.tile(ids, (examples, 1)),
+        rows=np.tile(rows, (examples, 1, 1)),
     )
-    files = ["--data", tmp_path / "data.npz", "--metrics", tmp_path / "metrics.jsonl", "--save", tmp_path / "saved"]
-    tools.run("lockstep-run", artifact, *files, f"--steps={steps}", f"--workers={workers}", "--deadline=20")
-    saved = read_variables(tmp_path / "saved" / f"checkpoint-{steps}.safetensors")
-    floats = {name: np.frombuffer(saved[name][2], np.float32) for name in ("table", "sums", "weights", "momentum")}
+    artifact = tools.compile(
+        source,
+        tmp_path / "alone.lockstep",
+        "--replicas=1",
+        f"--servers={servers}",
+        f"--partitioner={partitioner}",
+        level,
+    )
+    files = [
+        "--data",
+        tmp_path / "data.npz",
+        "--metrics",
+        tmp_path / "metrics.jsonl",
+        "--save",
+        tmp_path / "saved",
+    ]
+    tools.run(
+        "lockstep-run",
+        artifact,
+        *files,
+        f"--steps={steps}",
+        f"--workers={workers}",
+        "--deadline=20",
+    )
+    saved = read_variables(
+        tmp_path / "saved" / f"checkpoint-{steps}.safetensors"
+    )
+    floats = {
+        name: np.frombuffer(saved[name][2], np.float32)
+        for name in ("table", "sums", "weights", "momentum")
+    }
     table = np.zeros((7, 2), np.float32)
     inside = (ids >= 0) & (ids < 7)
     np.add.at(table, ids[inside], steps * rows[inside])
     np.testing.assert_array_equal(floats["table"].reshape(7, 2), table)
-    np.testing.assert_array_equal(floats["sums"], np.full(5, 5 * (steps // 3), np.float32))
-    np.testing.assert_array_equal(floats["momentum"], np.full(6, steps, np.float32))
-    np.testing.assert_array_equal(floats["weights"], np.full(6, -steps * (steps + 1) // 2, np.float32))
+    np.testing.assert_array_equal(
+        floats["sums"], np.full(5, 5 * (steps // 3), np.float32)
+    )
+    np.testing.assert_array_equal(
+        floats["momentum"], np.full(6, steps, np.float32)
+    )
+    np.testing.assert_array_equal(
+        floats["weights"], np.full(6, -steps * (steps + 1) // 2, np.float32)
+    )
     assert np.frombuffer(saved["seen"][2], np.int64)[0] == steps - steps // 3
     # What is no row of the table is found as zeros.
     lines = read_metrics(tmp_path / "metrics.jsonl")
     assert len(lines) == steps
     for line in lines:
-        np.testing.assert_array_equal(np.reshape(line["found"], (3, 2))[~inside], 0)
+        np.testing.assert_array_equal(
+            np.reshape(line["found"], (3, 2))[~inside], 0
+        )

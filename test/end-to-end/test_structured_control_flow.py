@@ -1,18 +1,32 @@
-"""Control flow of other forms than the compiler keeps: switches and blocks. Compiled programs give the interpreter's bits, and NumPy's
-values."""
+"""Control flow of other forms than the compiler keeps: switches and blocks.
+Compiled programs give the interpreter's bits, and NumPy's values."""
 
 import numpy as np
 import pytest
 
-from steps_by_hand import RANK, T, X, combine, rows, step, values, variable, variables
+from steps_by_hand import (
+    RANK,
+    T,
+    X,
+    combine,
+    rows,
+    step,
+    values,
+    variable,
+    variables,
+)
 
 REPLICAS = [1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("replicas", REPLICAS)
 @pytest.mark.parametrize("decided", ["by the rank", "by data"])
-def test_a_switch_whose_sides_issue_the_same_collectives(interpreted, replicas, decided):
-    """Each side contributes something else, and does something else with the sum. One of the sides has a switch inside."""
+def test_a_switch_whose_sides_issue_the_same_collectives(
+    interpreted, replicas, decided
+):
+    """Each side contributes something else, and does something else with the
+    sum. One of the sides has a switch inside.
+    """
     own = """%at = arith.constant 0 : index
   %from = tensor.extract %which[%at] : tensor<1xi32>
   %own = arith.index_cast %from : i32 to index"""
@@ -52,14 +66,22 @@ def test_a_switch_whose_sides_issue_the_same_collectives(interpreted, replicas, 
     found = interpreted(text, replicas, data)
     total = (replicas + 1) * X
     sides = [2 * X + total + X, total + X, total * total + total, total + X]
-    np.testing.assert_allclose(values(found, "w"), sum(sides[:replicas]), rtol=1e-6)
+    np.testing.assert_allclose(
+        values(found, "w"), sum(sides[:replicas]), rtol=1e-6
+    )
 
 
 @pytest.mark.parametrize("replicas", [1, 3])
 @pytest.mark.parametrize("exchange", [False, True], ids=["kernel", "step"])
 def test_a_switch_that_all_take_alike(interpreted, exchange, replicas):
-    """On a number that all replicas have: with a collective on one side only, and without."""
-    one = f"%y = replica.all_reduce sum %x : {T}" if exchange else combine("y", "x", "mul", "x")
+    """On a number that all replicas have: with a collective on one side only,
+    and without.
+    """
+    one = (
+        f"%y = replica.all_reduce sum %x : {T}"
+        if exchange
+        else combine("y", "x", "mul", "x")
+    )
     body = f"""
   %n = replica.read @n : tensor<i32>
   %number = tensor.extract %n[] : tensor<i32>
@@ -85,15 +107,21 @@ def test_a_switch_that_all_take_alike(interpreted, exchange, replicas):
   %stored = tensor.from_elements %next : tensor<i32>
   replica.assign @n, %stored : tensor<i32>
 """
-    text = step(variables("w") + variable("n", "tensor<i32>", initial="0"), body)
+    text = step(
+        variables("w") + variable("n", "tensor<i32>", initial="0"), body
+    )
     found = interpreted(text, replicas, {"x": rows(3 * replicas)}, steps=3)
-    np.testing.assert_array_equal(values(found, "w"), X + (replicas * X if exchange else X * X) + 2 * X)
+    np.testing.assert_array_equal(
+        values(found, "w"), X + (replicas * X if exchange else X * X) + 2 * X
+    )
 
 
 @pytest.mark.parametrize("replicas", REPLICAS)
 @pytest.mark.parametrize("limit", [10.0, 1000.0])
 def test_a_step_that_is_left_early(interpreted, replicas, limit):
-    """All replicas return if the sum is too large; else there is a loop of blocks, in which they exchange."""
+    """All replicas return if the sum is too large; else there is a loop of
+    blocks, in which they exchange.
+    """
     body = f"""
   %limit = arith.constant {limit} : f32
   %three = arith.constant 3 : i32
@@ -120,7 +148,11 @@ def test_a_step_that_is_left_early(interpreted, replicas, limit):
 """
     text = step(variables("w"), body)
     found = interpreted(text, replicas, {"x": rows(replicas)})
-    np.testing.assert_allclose(values(found, "w"), replicas * X + (3 * X if limit < 100 else 0), rtol=1e-6)
+    np.testing.assert_allclose(
+        values(found, "w"),
+        replicas * X + (3 * X if limit < 100 else 0),
+        rtol=1e-6,
+    )
 
 
 @pytest.mark.parametrize("replicas", REPLICAS)
@@ -146,12 +178,18 @@ def test_blocks_that_replicas_go_through_differently(interpreted, replicas):
     which = np.arange(replicas) % 2 == 0
     found = interpreted(text, replicas, {"x": rows(replicas), "which": which})
     total = (replicas + which.sum()) * X
-    np.testing.assert_array_equal(values(found, "w"), total * (which.sum() + 2 * (~which).sum()))
+    np.testing.assert_array_equal(
+        values(found, "w"), total * (which.sum() + 2 * (~which).sum())
+    )
 
 
 @pytest.mark.parametrize("replicas", REPLICAS)
-def test_a_branch_that_makes_the_scale_and_the_own_gradient(interpreted, replicas):
-    """Loss scaling: what a branch without collectives gives is partly equal on all replicas. It is assigned, and decides a collective."""
+def test_a_branch_that_makes_the_scale_and_the_own_gradient(
+    interpreted, replicas
+):
+    """Loss scaling: what a branch without collectives gives is partly equal on
+    all replicas. It is assigned, and decides a collective.
+    """
     body = f"""
   %limit = arith.constant 5.0 : f32
   %half = arith.constant 0.5 : f32
@@ -178,18 +216,31 @@ def test_a_branch_that_makes_the_scale_and_the_own_gradient(interpreted, replica
     replica.assign @w, %r : {T}
   }}
 """
-    text = step(variables("w") + variable("scale", "tensor<f32>", initial="8.0"), body, given={"loss": "tensor<1xf32>"})
+    text = step(
+        variables("w") + variable("scale", "tensor<f32>", initial="8.0"),
+        body,
+        given={"loss": "tensor<1xf32>"},
+    )
     for loss in (1.0, 3.0):
-        data = {"x": rows(replicas), "loss": np.full(replicas, loss, np.float32)}
+        data = {
+            "x": rows(replicas),
+            "loss": np.full(replicas, loss, np.float32),
+        }
         found = interpreted(text, replicas, data)
         overflows = loss * replicas > 5
-        assert np.frombuffer(found["scale"][2], np.float32) == (4 if overflows else 8)
-        np.testing.assert_array_equal(values(found, "w"), 0 * X if overflows else 2 * replicas * X)
+        assert np.frombuffer(found["scale"][2], np.float32) == (
+            4 if overflows else 8
+        )
+        np.testing.assert_array_equal(
+            values(found, "w"), 0 * X if overflows else 2 * replicas * X
+        )
 
 
 @pytest.mark.parametrize("replicas", [1, 3])
 def test_a_loop_that_counts_alike_and_sums_its_own(interpreted, replicas):
-    """The count, which is the same on all replicas, decides a collective behind the loop."""
+    """The count, which is the same on all replicas, decides a collective behind
+    the loop.
+    """
     body = f"""
   %c0 = arith.constant 0 : index
   %i1 = arith.constant 1 : i32
@@ -213,14 +264,25 @@ def test_a_loop_that_counts_alike_and_sums_its_own(interpreted, replicas):
 """
     text = step(variables("w"), body, given={"n": "tensor<1xi32>"})
     for n in (2, 12):
-        found = interpreted(text, replicas, {"x": rows(replicas), "n": np.full(replicas, n, np.int32)})
+        found = interpreted(
+            text,
+            replicas,
+            {"x": rows(replicas), "n": np.full(replicas, n, np.int32)},
+        )
         turns = max(0, 9 - n * replicas)
-        np.testing.assert_array_equal(values(found, "w"), (replicas * (1 + turns) * X if n * replicas <= 9 else 0 * X))
+        np.testing.assert_array_equal(
+            values(found, "w"),
+            (replicas * (1 + turns) * X if n * replicas <= 9 else 0 * X),
+        )
 
 
 @pytest.mark.parametrize("replicas", REPLICAS)
-def test_loops_and_branches_on_both_sides_of_a_varying_branch(interpreted, replicas):
-    """Both sides go through the same loop and a branch in it, with collectives of their own values, and assign to one variable."""
+def test_loops_and_branches_on_both_sides_of_a_varying_branch(
+    interpreted, replicas
+):
+    """Both sides go through the same loop and a branch in it, with collectives
+    of their own values, and assign to one variable.
+    """
     body = f"""
   {RANK}
   %c0 = arith.constant 0 : index
@@ -259,9 +321,16 @@ def test_loops_and_branches_on_both_sides_of_a_varying_branch(interpreted, repli
   %both = replica.all_reduce sum %r : {T}
   replica.assign @w, %both : {T}
 """
-    text = step(variables("w") + variable("v", aggregation="sum"), body, given={"n": "tensor<1xi32>"})
+    text = step(
+        variables("w") + variable("v", aggregation="sum"),
+        body,
+        given={"n": "tensor<1xi32>"},
+    )
     for turns in (0, 1, 3):
-        data = {"x": rows(replicas), "n": np.array([turns] + [0] * (replicas - 1), np.int32)}
+        data = {
+            "x": rows(replicas),
+            "n": np.array([turns] + [0] * (replicas - 1), np.int32),
+        }
         found = interpreted(text, replicas, data)
         first, others, v = 2 * X, X, 0 * X
         for _ in range(turns):
@@ -270,7 +339,9 @@ def test_loops_and_branches_on_both_sides_of_a_varying_branch(interpreted, repli
             v = first + (replicas - 1) * others
             first, others = first + X, others * X
         np.testing.assert_array_equal(values(found, "v"), v)
-        np.testing.assert_array_equal(values(found, "w"), first + (replicas - 1) * others)
+        np.testing.assert_array_equal(
+            values(found, "w"), first + (replicas - 1) * others
+        )
 
 
 @pytest.mark.parametrize("replicas", [1, 3])
@@ -303,7 +374,9 @@ func.func private @of_one(%x: {T}) -> {T} {{
 
 @pytest.mark.parametrize("replicas", [1, 3])
 def test_blocks_inside_of_an_operation(interpreted, replicas):
-    """A switch between the blocks of a region, on a number that all replicas have, with a collective on one of its ways."""
+    """A switch between the blocks of a region, on a number that all replicas
+    have, with a collective on one of its ways.
+    """
     body = f"""
   %one = arith.constant dense<1> : tensor<i32>
   %n = replica.read @n : tensor<i32>
@@ -325,6 +398,10 @@ def test_blocks_inside_of_an_operation(interpreted, replicas):
   replica.assign_add @w, %all : {T}
   replica.assign_add @n, %one : tensor<i32>
 """
-    text = step(variables("w") + variable("n", "tensor<i32>", initial="0"), body)
+    text = step(
+        variables("w") + variable("n", "tensor<i32>", initial="0"), body
+    )
     found = interpreted(text, replicas, {"x": rows(3 * replicas)}, steps=3)
-    np.testing.assert_array_equal(values(found, "w"), replicas * (replicas + 2 + 1) * X)
+    np.testing.assert_array_equal(
+        values(found, "w"), replicas * (replicas + 2 + 1) * X
+    )

@@ -1,6 +1,8 @@
-"""Small functions that once came out wrong, or were refused: JAX's results in every configuration.
+"""Small functions that once came out wrong, or were refused: JAX's results in
+every configuration.
 
-What `differential` finds among random functions, and its cause is mended, gets its smallest form here.
+What `differential` finds among random functions, and its cause is mended, gets
+its smallest form here.
 """
 
 import pytest
@@ -69,7 +71,8 @@ return {
     "update": lax.dynamic_update_slice(x, jnp.ones((2, 2)), (i[0], i[1])),
 }"""
 
-# What took time that doubled with every operation: sums of one number with itself, and branches behind each other in a loop.
+# What took time that doubled with every operation: sums of one number with
+# itself, and branches behind each other in a loop.
 SUMS = """number = x[0, 0]
 for _ in range(40):
     number = jnp.tanh(number + number)
@@ -92,8 +95,12 @@ CASES = {
     "two slices of a transpose": 'return {"a": x.T[0:1].sum(0), "b": x.T[1:2].sum(0)}',
     "two maxima": 'return {"a": x.T[0:1].max(0), "b": x.T[1:2].max(0)}',
     "two scans": f'{SCAN}\nother = 1 + 0.1 * jnp.cos(jnp.arange(32.0)).reshape(4, 8)\nreturn {{"a": scan(x, True), "b": scan(other, False)}}',
-    "gradient of cross": GRADIENT.format("jnp.cross(v[:, :3], v[:, 3:6])").replace("{{", "{").replace("}}", "}"),
-    "gradient of a scan with roll": GRADIENT.format("lax.scan(lambda a, y: (jnp.logaddexp(a, jnp.roll(a, 1)) + y,) * 2, v[0], v)[1]")
+    "gradient of cross": GRADIENT.format("jnp.cross(v[:, :3], v[:, 3:6])")
+    .replace("{{", "{")
+    .replace("}}", "}"),
+    "gradient of a scan with roll": GRADIENT.format(
+        "lax.scan(lambda a, y: (jnp.logaddexp(a, jnp.roll(a, 1)) + y,) * 2, v[0], v)[1]"
+    )
     .replace("{{", "{")
     .replace("}}", "}"),
     # Half precision.
@@ -133,4 +140,6 @@ def checker(tools, tmp_path_factory):
 def test_case(checker, name):
     body = "\n".join(f"    {line}" for line in CASES[name].splitlines())
     outcome = checker.check_text(MODEL.format(body=body), configurations(0))
-    assert outcome.kind == "equal", f"{outcome.configuration}: {outcome.message}"
+    assert outcome.kind == "equal", (
+        f"{outcome.configuration}: {outcome.message}"
+    )

@@ -9,12 +9,24 @@ from conftest import ROOT, read_metrics, steps_of
 LANGUAGE_MODEL = ROOT / "examples" / "language-model"
 
 
-# The seed draws the initial values and the order of the images. Evaluation counts all 360 images once.
+# The seed draws the initial values and the order of the images. Evaluation
+# counts all 360 images once.
 @pytest.mark.parametrize("seed", [0, 1, 2])
-@pytest.mark.parametrize("name, epochs", [("digits-mlp", 30), ("digits-cnn", 15)])
-def test_digits_are_recognized(tools, examples, compiled, tmp_path, name, epochs, seed):
+@pytest.mark.parametrize(
+    "name, epochs", [("digits-mlp", 30), ("digits-cnn", 15)]
+)
+def test_digits_are_recognized(
+    tools, examples, compiled, tmp_path, name, epochs, seed
+):
     example, metrics = examples(name), tmp_path / "metrics.jsonl"
-    example.python("-m", "lockstep.capture", example.model, "-o", tmp_path, f"--seed={seed}")
+    example.python(
+        "-m",
+        "lockstep.capture",
+        example.model,
+        "-o",
+        tmp_path,
+        f"--seed={seed}",
+    )
     tools.run(
         "lockstep-run", compiled(name, "--replicas=4"),
         *("--init", tmp_path / "init.safetensors"),
@@ -26,8 +38,11 @@ def test_digits_are_recognized(tools, examples, compiled, tmp_path, name, epochs
     assert accuracy * 360 == pytest.approx(round(accuracy * 360))
 
 
-# A model that had only learned how often each character occurs would not get below their entropy.
-def test_language_model_beats_the_entropy_of_characters(tools, examples, compiled, tmp_path):
+# A model that had only learned how often each character occurs would not get
+# below their entropy.
+def test_language_model_beats_the_entropy_of_characters(
+    tools, examples, compiled, tmp_path
+):
     example, metrics = examples("language-model"), tmp_path / "metrics.jsonl"
     example.python(LANGUAGE_MODEL / "data.py", "-o", tmp_path)
     data = runpy.run_path(str(LANGUAGE_MODEL / "data.py"))

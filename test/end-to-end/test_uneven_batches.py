@@ -1,4 +1,6 @@
-"""Data that replicas cannot share evenly: every example counts once, all replicas take the same steps, and any number of them can go on."""
+"""Data that replicas cannot share evenly: every example counts once, all
+replicas take the same steps, and any number of them can go on.
+"""
 
 import numpy as np
 import pytest
@@ -13,21 +15,36 @@ STEPS = 10
 
 @pytest.fixture
 def data(tmp_path):
-    x = np.random.default_rng(0).integers(-100, 100, (EXAMPLES, 2)).astype(np.float32)
+    x = (
+        np.random.default_rng(0)
+        .integers(-100, 100, (EXAMPLES, 2))
+        .astype(np.float32)
+    )
     np.savez(tmp_path / "x.npz", x=x)
     return x
 
 
 @pytest.fixture
 def run(tools, tmp_path, data):
-    """Runs the module compiled for some replicas and returns the lines of metrics."""
+    """Runs the module compiled for some replicas and returns the lines of
+    metrics.
+    """
 
     def runner(replicas, *options, level="-O2"):
         artifact = tmp_path / f"{replicas}{level}.lockstep"
         if not artifact.exists():
             tools.compile(MODULE, artifact, f"--replicas={replicas}", level)
         metrics = tmp_path / "metrics.jsonl"
-        tools.run("lockstep-run", artifact, "--data", tmp_path / "x.npz", "--metrics", metrics, "--check-races", *options)
+        tools.run(
+            "lockstep-run",
+            artifact,
+            "--data",
+            tmp_path / "x.npz",
+            "--metrics",
+            metrics,
+            "--check-races",
+            *options,
+        )
         return read_metrics(metrics)
 
     return runner
@@ -47,9 +64,15 @@ def check(lines, x):
     assert [line["epoch"] for line in lines] == [0] * STEPS
     for line, batch in zip(lines, batches(x), strict=True):
         assert line["examples"] == len(batch)
-        np.testing.assert_array_equal(np.float32(line["mean"]), batch.sum(axis=0) / np.float32(len(batch)))
-    # Not the mean of the means, in which the last four examples would count for more.
-    np.testing.assert_array_equal(np.float32(lines[-1]["mean_so_far"]), x.sum(axis=0) / np.float32(EXAMPLES))
+        np.testing.assert_array_equal(
+            np.float32(line["mean"]), batch.sum(axis=0) / np.float32(len(batch))
+        )
+    # Not the mean of the means, in which the last four examples would count for
+    # more.
+    np.testing.assert_array_equal(
+        np.float32(lines[-1]["mean_so_far"]),
+        x.sum(axis=0) / np.float32(EXAMPLES),
+    )
 
 
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
@@ -65,26 +88,44 @@ def test_the_interpreter_agrees(tools, run, data, tmp_path, replicas):
     lines = run(replicas, *USUAL, "--epochs=1")
     metrics = tmp_path / "interpreted.jsonl"
     arguments = ["--data", tmp_path / "x.npz", "--metrics", metrics, *USUAL]
-    tools.run("lockstep-interpret", MODULE, f"--replicas={replicas}", f"--steps={STEPS}", *arguments)
+    tools.run(
+        "lockstep-interpret",
+        MODULE,
+        f"--replicas={replicas}",
+        f"--steps={STEPS}",
+        *arguments,
+    )
     assert read_metrics(metrics) == lines
 
 
 def test_replicas_without_an_example(run, data):
-    # Batches of 28 on 4 replicas: the last one has 11 examples, 3, 3, 3 and 2; of batches of 22, it has one, and three replicas have none.
+    # Batches of 28 on 4 replicas: the last one has 11 examples, 3, 3, 3 and 2;
+    # of batches of 22, it has one, and three replicas have none.
     for batch, last in ((28, 11), (22, 1)):
-        lines = run(4, "--remainder=distribute", f"--global-batch={batch}", "--epochs=1")
-        assert [line["examples"] for line in lines] == [batch] * (len(lines) - 1) + [last]
-        np.testing.assert_array_equal(np.float32(lines[-1]["mean_so_far"]), data.sum(axis=0) / np.float32(EXAMPLES))
+        lines = run(
+            4, "--remainder=distribute", f"--global-batch={batch}", "--epochs=1"
+        )
+        assert [line["examples"] for line in lines] == [batch] * (
+            len(lines) - 1
+        ) + [last]
+        np.testing.assert_array_equal(
+            np.float32(lines[-1]["mean_so_far"]),
+            data.sum(axis=0) / np.float32(EXAMPLES),
+        )
 
 
 def test_without_the_option_the_remainder_is_dropped(run, data):
     lines = run(3, "--epochs=2")
-    assert [(line["epoch"], line["examples"]) for line in lines] == [(e, 21.0) for e in (0, 1) for _ in range(EXAMPLES // 21)]
+    assert [(line["epoch"], line["examples"]) for line in lines] == [
+        (e, 21.0) for e in (0, 1) for _ in range(EXAMPLES // 21)
+    ]
 
 
 @pytest.mark.parametrize("before, after", [(4, 2), (2, 3), (1, 4), (3, 1)])
 def test_other_replicas_go_on(run, data, tmp_path, before, after):
-    """A run stopped in the midst of an epoch is resumed by another number of replicas, which see the rest of it."""
+    """A run stopped in the midst of an epoch is resumed by another number of
+    replicas, which see the rest of it.
+    """
     save = ["--save", tmp_path / f"{before}-{after}"]
     first = run(before, *USUAL, *save, "--steps=4")
     rest = run(after, *USUAL, *save, "--resume", "--epochs=1")
@@ -96,8 +137,15 @@ def test_other_replicas_go_on(run, data, tmp_path, before, after):
 def test_errors(tools, tmp_path, data):
     artifact = tools.compile(MODULE, tmp_path / "3.lockstep", "--replicas=3")
     arguments = [artifact, "--data", tmp_path / "x.npz", "--epochs=1"]
-    failed = tools.run("lockstep-run", *arguments, "--global-batch=22", check=False)
+    failed = tools.run(
+        "lockstep-run", *arguments, "--global-batch=22", check=False
+    )
     assert failed.returncode == 1
-    assert "error: expected a global batch of at most 21 (3 replicas with 7 rows), found 22" in failed.stderr
-    failed = tools.run("lockstep-run", *arguments, "--remainder=keep", check=False)
+    assert (
+        "error: expected a global batch of at most 21 (3 replicas with 7 rows), found 22"
+        in failed.stderr
+    )
+    failed = tools.run(
+        "lockstep-run", *arguments, "--remainder=keep", check=False
+    )
     assert failed.returncode == 2

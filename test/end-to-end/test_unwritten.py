@@ -1,11 +1,13 @@
-"""What a program reads before it is written is zero, on all replicas, at every level, whatever memory held before."""
+"""What a program reads before it is written is zero, on all replicas, at every
+level, whatever memory held before.
+"""
 
 import struct
 
 import pytest
 
-#: A tensor<4xf32> of zeros that is partly overwritten by 1.0 in some form, as `%t`; `%trips` is an index, `%go` a flag, `%one` a tensor of
-#: one element.
+#: A tensor<4xf32> of zeros that is partly overwritten by 1.0 in some form, as
+#: `%t`; `%trips` is an index, `%go` a flag, `%one` a tensor of one element.
 FORMS = {
     "for": """
   %t = scf.for %j = %c0 to %trips step %c1 iter_args(%held = %empty) -> (tensor<4xf32>) {
@@ -55,7 +57,9 @@ EXPECTED = {
 
 
 def module(form, trips):
-    """A step that decides by the last element whether replicas exchange anything."""
+    """A step that decides by the last element whether replicas exchange
+    anything.
+    """
     return f"""replica.variable @trips : tensor<i32> {{initial = dense<{trips}> : tensor<i32>}}
 replica.variable @found : tensor<4xf32> {{initial = dense<7.0> : tensor<4xf32>}}
 replica.variable @sum : tensor<4xf32> {{initial = dense<0.0> : tensor<4xf32>}}
@@ -84,10 +88,17 @@ replica.step @step() -> (tensor<4xf32> {{replica.metric = "m"}}) {{
 """
 
 
-@pytest.mark.parametrize("form, trips", [(form, trips) for form, cases in EXPECTED.items() for trips in cases])
+@pytest.mark.parametrize(
+    "form, trips",
+    [(form, trips) for form, cases in EXPECTED.items() for trips in cases],
+)
 @pytest.mark.parametrize("replicas", [1, 3])
 def test_what_nobody_has_written_is_zero(interpreted, form, trips, replicas):
     expected = EXPECTED[form][trips]
-    found = interpreted(module(form, trips), replicas, options=((), ("--simplify=false",)))
+    found = interpreted(
+        module(form, trips), replicas, options=((), ("--simplify=false",))
+    )
     assert list(struct.unpack("<4f", found["found"][2])) == expected
-    assert list(struct.unpack("<4f", found["sum"][2])) == [replicas * x if expected[3] == 0 else 0 for x in expected]
+    assert list(struct.unpack("<4f", found["sum"][2])) == [
+        replicas * x if expected[3] == 0 else 0 for x in expected
+    ]

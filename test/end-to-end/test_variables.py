@@ -1,4 +1,6 @@
-"""Reads and assignments of variables by synchronization and aggregation: compiled programs give the interpreter's bits."""
+"""Reads and assignments of variables by synchronization and aggregation:
+compiled programs give the interpreter's bits.
+"""
 
 import os
 import subprocess
@@ -26,7 +28,10 @@ def aggregation(name):
 
 @pytest.mark.parametrize("replicas", REPLICAS)
 def test_aggregations_of_assignments(interpreted, replicas):
-    text = "".join(variable(name, "f32", aggregation(name)) for name in ("sum", "mean", "only_first_replica"))
+    text = "".join(
+        variable(name, "f32", aggregation(name))
+        for name in ("sum", "mean", "only_first_replica")
+    )
     text += variable("added", "f32", aggregation("only_first_replica"))
     text += """replica.step @step(%x: tensor<1x4xf32> {replica.batch = "x"}) {
   replica.assign @sum, %x : tensor<1x4xf32>
@@ -36,7 +41,11 @@ def test_aggregations_of_assignments(interpreted, replicas):
   replica.return
 }
 """
-    rows = np.random.default_rng(0).standard_normal((2 * replicas, 4)).astype(np.float32)
+    rows = (
+        np.random.default_rng(0)
+        .standard_normal((2 * replicas, 4))
+        .astype(np.float32)
+    )
     variables = interpreted(text, replicas, {"x": rows}, steps=2)
     first = np.frombuffer(variables["only_first_replica"][2], np.float32)
     assert any((row == first).all() for row in rows)
@@ -45,19 +54,32 @@ def test_aggregations_of_assignments(interpreted, replicas):
 @pytest.mark.parametrize("replicas", REPLICAS)
 @pytest.mark.parametrize("element", ["f32", "f64", "bf16", "i32"])
 def test_on_read_variables_across_replicas(interpreted, element, replicas):
-    """Each replica adds its own row; merge_calls read the combination, as do all replicas together, and give the copies of a sum equal parts of a value."""
+    """Each replica adds its own row; merge_calls read the combination, as do
+    all replicas together, and give the copies of a sum equal parts of a value.
+    """
     tensor = f"tensor<1x4x{element}>"
-    kinds = ["sum", "only_first_replica"] + (["mean"] if element != "i32" else [])
+    kinds = ["sum", "only_first_replica"] + (
+        ["mean"] if element != "i32" else []
+    )
     text = "".join(
         variable(f"own_{kind}", element, ON_READ, aggregation(kind))
         + variable(f"read_{kind}", element)
         + variable(f"together_{kind}", element)
         for kind in kinds
     )
-    text += variable("parts", element, ON_READ, aggregation("sum")) + variable("whole", element)
-    convert = {"f32": "", "f64": "arith.extf", "bf16": "arith.truncf", "i32": "arith.fptosi"}[element]
+    text += variable("parts", element, ON_READ, aggregation("sum")) + variable(
+        "whole", element
+    )
+    convert = {
+        "f32": "",
+        "f64": "arith.extf",
+        "bf16": "arith.truncf",
+        "i32": "arith.fptosi",
+    }[element]
     given = "%in" if not convert else "%0"
-    reads = "\n".join(f"    %{kind} = replica.read @own_{kind} : {tensor}" for kind in kinds)
+    reads = "\n".join(
+        f"    %{kind} = replica.read @own_{kind} : {tensor}" for kind in kinds
+    )
     names = ", ".join(f"%{kind}" for kind in kinds)
     types = ", ".join([tensor] * len(kinds))
     text += f"""replica.step @step(%data: tensor<1x4xf32> {{replica.batch = "x"}}) {{
@@ -89,16 +111,24 @@ def test_on_read_variables_across_replicas(interpreted, element, replicas):
   replica.return
 }}
 """
-    rows = np.random.default_rng(0).uniform(-100, 100, (2 * replicas, 4)).astype(np.float32)
+    rows = (
+        np.random.default_rng(0)
+        .uniform(-100, 100, (2 * replicas, 4))
+        .astype(np.float32)
+    )
     variables = interpreted(text, replicas, {"x": rows}, steps=2)
     for kind in kinds:
         assert variables[f"together_{kind}"][2] == variables[f"read_{kind}"][2]
     if element == "i32":
         total = rows.astype(np.int32).sum(axis=0)
-        np.testing.assert_array_equal(np.frombuffer(variables["read_sum"][2], np.int32), total)
+        np.testing.assert_array_equal(
+            np.frombuffer(variables["read_sum"][2], np.int32), total
+        )
         # An integer is cut into parts that are truncated.
         part = np.trunc(total / replicas).astype(np.int32)
-        np.testing.assert_array_equal(np.frombuffer(variables["whole"][2], np.int32), part * replicas)
+        np.testing.assert_array_equal(
+            np.frombuffer(variables["whole"][2], np.int32), part * replicas
+        )
 
 
 MODEL = """
@@ -120,22 +150,76 @@ batch_spec = {"x": jax.ShapeDtypeStruct((1, 2), jnp.float32)}
 
 
 def test_entries_of_the_state_may_have_names_of_other_symbols(tools, tmp_path):
-    """Functions, the group of all ranks, roles and the strategy are symbols too; files have the names of the state's entries."""
+    """Functions, the group of all ranks, roles and the strategy are symbols
+    too; files have the names of the state's entries.
+    """
     model = tmp_path / "model.py"
     model.write_text(MODEL)
-    environment = dict(os.environ, JAX_PLATFORMS="cpu", PYTHONPATH=str(ROOT / "python-bindings"))
-    subprocess.run([sys.executable, "-m", "lockstep.capture", model, "-o", tmp_path], check=True, env=environment)
+    environment = dict(
+        os.environ,
+        JAX_PLATFORMS="cpu",
+        PYTHONPATH=str(ROOT / "python-bindings"),
+    )
+    subprocess.run(
+        [sys.executable, "-m", "lockstep.capture", model, "-o", tmp_path],
+        check=True,
+        env=environment,
+    )
     np.savez(tmp_path / "x.npz", x=np.ones((4, 2), np.float32))
-    arguments = ["--init", tmp_path / "init.safetensors", "--data", tmp_path / "x.npz", "--steps=1"]
-    artifact = tools.compile(tmp_path / "step.mlir", tmp_path / "model.lockstep", "--replicas=4")
-    tools.run("lockstep-run", artifact, *arguments, "--save", tmp_path / "run", "--eval-data", tmp_path / "x.npz")
-    tools.run("lockstep-interpret", tmp_path / "step.mlir", "--replicas=4", *arguments, "--save", tmp_path / "interpreted")
+    arguments = [
+        "--init",
+        tmp_path / "init.safetensors",
+        "--data",
+        tmp_path / "x.npz",
+        "--steps=1",
+    ]
+    artifact = tools.compile(
+        tmp_path / "step.mlir", tmp_path / "model.lockstep", "--replicas=4"
+    )
+    tools.run(
+        "lockstep-run",
+        artifact,
+        *arguments,
+        "--save",
+        tmp_path / "run",
+        "--eval-data",
+        tmp_path / "x.npz",
+    )
+    tools.run(
+        "lockstep-interpret",
+        tmp_path / "step.mlir",
+        "--replicas=4",
+        *arguments,
+        "--save",
+        tmp_path / "interpreted",
+    )
     variables = read_variables(tmp_path / "run" / "checkpoint-1.safetensors")
     assert variables == read_variables(tmp_path / "interpreted")
-    servers = ["--replicas=4", "--strategy=parameter_server_sync", "--servers=2", "--partitioner=fixed 2"]
-    artifact = tools.compile(tmp_path / "step.mlir", tmp_path / "servers.lockstep", *servers)
-    tools.run("lockstep-run", artifact, *arguments, "--save", tmp_path / "servers", "--eval-data", tmp_path / "x.npz")
-    assert variables == read_variables(tmp_path / "servers" / "checkpoint-1.safetensors")
-    assert variables.keys() == read_variables(tmp_path / "init.safetensors").keys()
+    servers = [
+        "--replicas=4",
+        "--strategy=parameter_server_sync",
+        "--servers=2",
+        "--partitioner=fixed 2",
+    ]
+    artifact = tools.compile(
+        tmp_path / "step.mlir", tmp_path / "servers.lockstep", *servers
+    )
+    tools.run(
+        "lockstep-run",
+        artifact,
+        *arguments,
+        "--save",
+        tmp_path / "servers",
+        "--eval-data",
+        tmp_path / "x.npz",
+    )
+    assert variables == read_variables(
+        tmp_path / "servers" / "checkpoint-1.safetensors"
+    )
+    assert (
+        variables.keys() == read_variables(tmp_path / "init.safetensors").keys()
+    )
     for i, name in enumerate(["all", "evaluate", "step", "step_0", "strategy"]):
-        np.testing.assert_array_equal(np.frombuffer(variables[name][2], np.float32), [i + 4, i + 4])
+        np.testing.assert_array_equal(
+            np.frombuffer(variables[name][2], np.float32), [i + 4, i + 4]
+        )

@@ -1,4 +1,6 @@
-"""Workers that take steps on their own: no update is lost, one worker is like all replicas together, errors end the run of all."""
+"""Workers that take steps on their own: no update is lost, one worker is like
+all replicas together, errors end the run of all.
+"""
 
 import re
 import signal
@@ -12,7 +14,8 @@ from started import Started
 
 UNDER = ["--replicas=1", "--strategy=parameter_server", "--servers=2"]
 
-# `n` counts steps, `w` adds up rows, `half` counts every second one in a branch. All numbers of a row are equal, so at each moment those of `w` are.
+# `n` counts steps, `w` adds up rows, `half` counts every second one in a
+# branch. All numbers of a row are equal, so at each moment those of `w` are.
 MODULE = """
 replica.strategy @strategy {kind = #replica.kind<parameter_server>}
 replica.variable @n : tensor<f32> {initial = dense<0.0> : tensor<f32>}
@@ -45,33 +48,55 @@ replica.step @step(%x: tensor<96xf32> {replica.batch = "x"}, %step: tensor<i32> 
 
 @pytest.fixture
 def command(tools, tmp_path):
-    """Compiles the module above: `command(level, steps, options...)` is what takes its steps."""
+    """Compiles the module above: `command(level, steps, options...)` is what
+    takes its steps.
+    """
     source = tmp_path / "step.mlir"
     source.write_text(MODULE)
     np.savez(tmp_path / "data.npz", x=np.ones(96 * 20, np.float32))
 
     def make(level, steps, *options):
-        artifact = tools.compile(source, tmp_path / f"step{level}.lockstep", *UNDER, level)
-        files = ["--data", tmp_path / "data.npz", "--metrics", tmp_path / "metrics.jsonl", "--save", tmp_path / "saved"]
+        artifact = tools.compile(
+            source, tmp_path / f"step{level}.lockstep", *UNDER, level
+        )
+        files = [
+            "--data",
+            tmp_path / "data.npz",
+            "--metrics",
+            tmp_path / "metrics.jsonl",
+            "--save",
+            tmp_path / "saved",
+        ]
         return ["lockstep-run", artifact, *files, f"--steps={steps}", *options]
 
     return make
 
 
 def saved_variables(folder, steps):
-    variables = read_variables(folder / "saved" / f"checkpoint-{steps}.safetensors")
-    return {name: np.frombuffer(value[2], np.float32) for name, value in variables.items()}
+    variables = read_variables(
+        folder / "saved" / f"checkpoint-{steps}.safetensors"
+    )
+    return {
+        name: np.frombuffer(value[2], np.float32)
+        for name, value in variables.items()
+    }
 
 
 @pytest.fixture
 def counters(tools, command, tmp_path):
-    """Takes steps of the module above: `counters(level, steps, options...)` gives the metrics, the variables and what was said."""
+    """Takes steps of the module above: `counters(level, steps, options...)`
+    gives the metrics, the variables and what was said.
+    """
 
     def run(level, steps, *options, check=True):
         done = tools.run(*command(level, steps, *options), check=check)
         if not check:
             return done
-        return read_metrics(tmp_path / "metrics.jsonl"), saved_variables(tmp_path, steps), done.stderr
+        return (
+            read_metrics(tmp_path / "metrics.jsonl"),
+            saved_variables(tmp_path, steps),
+            done.stderr,
+        )
 
     return run
 
@@ -82,22 +107,34 @@ def test_no_update_is_lost(counters, level, workers):
     steps = 300
     metrics, variables, said = counters(level, steps, f"--workers={workers}")
     assert [line["step"] for line in metrics] == list(range(steps))
-    assert [line["epoch"] for line in metrics] == [step // 20 for step in range(steps)]
+    assert [line["epoch"] for line in metrics] == [
+        step // 20 for step in range(steps)
+    ]
     assert {line["worker"] for line in metrics} <= set(range(workers))
     for line in metrics:
         assert len(set(line["w"])) == 1
         assert 0 <= line["n"] < steps
     assert variables["n"] == steps
     assert variables["half"] == steps // 2
-    np.testing.assert_array_equal(variables["w"], np.full(96, steps + 1, np.float32))
-    given, got, runs = map(int, re.search(r"gave the servers (\d+) bytes and got (\d+) bytes from them in (\d+) runs", said).groups())
+    np.testing.assert_array_equal(
+        variables["w"], np.full(96, steps + 1, np.float32)
+    )
+    given, got, runs = map(
+        int,
+        re.search(
+            r"gave the servers (\d+) bytes and got (\d+) bytes from them in (\d+) runs",
+            said,
+        ).groups(),
+    )
     assert runs == steps
     assert given % steps == got % steps == 0
     assert given and got
 
 
 @pytest.mark.parametrize("name, steps", [("digits-mlp", 60)])
-def test_one_worker_is_like_all_replicas_together(tools, examples, compiled, tmp_path, name, steps):
+def test_one_worker_is_like_all_replicas_together(
+    tools, examples, compiled, tmp_path, name, steps
+):
     example, artifact = examples(name), compiled(name, *UNDER)
 
     def train(folder, *options):
@@ -107,12 +144,14 @@ def test_one_worker_is_like_all_replicas_together(tools, examples, compiled, tmp
             "--eval-data", example.folder / "test.npz", *options,
         )  # fmt: skip
         lines = read_metrics(metrics)
-        return [{key: value for key, value in line.items() if key != "worker"} for line in lines], read_variables(
-            tmp_path / folder / f"checkpoint-{steps}.safetensors"
-        )
+        return [
+            {key: value for key, value in line.items() if key != "worker"}
+            for line in lines
+        ], read_variables(tmp_path / folder / f"checkpoint-{steps}.safetensors")
 
     assert train("alone", "--workers=1") == train("together")
-    # Gradients of values that others have changed meanwhile need a smaller step: how many there are depends on who is how fast.
+    # Gradients of values that others have changed meanwhile need a smaller
+    # step: how many there are depends on who is how fast.
     lines, _ = train("several", "--workers=3", "--set=lr=0.005")
     losses = [line["loss"] for line in lines if "loss" in line]
     assert len(losses) == steps
@@ -130,15 +169,29 @@ def test_what_was_saved_is_gone_on_with(counters):
 
 # The worker that is stuck is reported, and nobody waits for it.
 def test_a_worker_that_is_stuck_ends_the_run(counters):
-    done = counters("-O2", 100_000, "--workers=3", "--inject=pause:replica=0,command=1,program=step", "--deadline=1", check=False)
+    done = counters(
+        "-O2",
+        100_000,
+        "--workers=3",
+        "--inject=pause:replica=0,command=1,program=step",
+        "--deadline=1",
+        check=False,
+    )
     assert done.returncode == 3
-    assert "replica 0: paused by an injected fault before command 1" in done.stderr
+    assert (
+        "replica 0: paused by an injected fault before command 1" in done.stderr
+    )
 
 
-# What has begun ends, and is all that counts: the steps are the first ones, without a gap.
+# What has begun ends, and is all that counts: the steps are the first ones,
+# without a gap.
 @pytest.mark.parametrize("workers", [1, 3])
-def test_a_signal_ends_the_run_after_the_steps_at_hand(tools, command, tmp_path, workers):
-    run = Started(tools.command(*command("-O2", 2_000_000_000, f"--workers={workers}")))
+def test_a_signal_ends_the_run_after_the_steps_at_hand(
+    tools, command, tmp_path, workers
+):
+    run = Started(
+        tools.command(*command("-O2", 2_000_000_000, f"--workers={workers}"))
+    )
     metrics = tmp_path / "metrics.jsonl"
     while not metrics.exists() or not metrics.stat().st_size:
         assert run.process.poll() is None
@@ -150,17 +203,31 @@ def test_a_signal_ends_the_run_after_the_steps_at_hand(tools, command, tmp_path,
     assert [line["step"] for line in lines] == list(range(steps))
     variables = saved_variables(tmp_path, steps)
     assert variables["n"] == steps
-    np.testing.assert_array_equal(variables["w"], np.full(96, steps + 1, np.float32))
+    np.testing.assert_array_equal(
+        variables["w"], np.full(96, steps + 1, np.float32)
+    )
 
 
-# Nobody waits for a worker that is stuck after the second one, and what it leaves behind is the interruption.
+# Nobody waits for a worker that is stuck after the second one, and what it
+# leaves behind is the interruption.
 @pytest.mark.parametrize("workers", [1, 3])
 def test_a_second_signal_gives_the_steps_up(tools, command, workers):
     fault = "--inject=pause:replica=0,command=1,program=step"
-    run = Started(tools.command(*command("-O2", 100_000, f"--workers={workers}", fault, "--deadline=1000")))
+    run = Started(
+        tools.command(
+            *command(
+                "-O2", 100_000, f"--workers={workers}", fault, "--deadline=1000"
+            )
+        )
+    )
     run.signal(signal.SIGINT, after="injected: ")
-    run.wait_for("SIGINT: stopping after the step at hand; a second signal gives it up\n")
-    run.insist(signal.SIGINT, until="lockstep-run: error: given up at the second signal, SIGINT\n")
+    run.wait_for(
+        "SIGINT: stopping after the step at hand; a second signal gives it up\n"
+    )
+    run.insist(
+        signal.SIGINT,
+        until="lockstep-run: error: given up at the second signal, SIGINT\n",
+    )
     assert run.end() == 128 + signal.SIGINT, run.said
 
 
@@ -172,16 +239,30 @@ def test_other_strategies_are_refused(tools, compiled, counters):
 
     mirrored = compiled("digits-mlp", "--replicas=4")
     expected = "--workers=2: expected an artifact of the strategy 'parameter_server' for workers that take steps on their own"
-    assert expected + ", which has one replica, found 4" in error(mirrored, "--steps=1", "--workers=2")
+    assert expected + ", which has one replica, found 4" in error(
+        mirrored, "--steps=1", "--workers=2"
+    )
     alone = compiled("digits-mlp", "--replicas=1")
-    assert expected + ", found one without servers" in error(alone, "--steps=1", "--workers=2")
-    together = compiled("digits-mlp", "--replicas=1", "--strategy=parameter_server_sync", "--servers=2")
-    assert "it works on a variable itself, not on a copy" in error(together, "--steps=1", "--workers=2")
-    assert "--executors excludes --workers" in error(mirrored, "--steps=1", "--workers=2", "--executors=2")
+    assert expected + ", found one without servers" in error(
+        alone, "--steps=1", "--workers=2"
+    )
+    together = compiled(
+        "digits-mlp",
+        "--replicas=1",
+        "--strategy=parameter_server_sync",
+        "--servers=2",
+    )
+    assert "it works on a variable itself, not on a copy" in error(
+        together, "--steps=1", "--workers=2"
+    )
+    assert "--executors excludes --workers" in error(
+        mirrored, "--steps=1", "--workers=2", "--executors=2"
+    )
     assert "--workers" in error(mirrored, "--steps=1", "--workers=0")
 
 
-# The server of `n` and its workers decide by the same value whether they exchange anything more, whatever others make of `n` meanwhile.
+# The server of `n` and its workers decide by the same value whether they
+# exchange anything more, whatever others make of `n` meanwhile.
 DECISION = """
 replica.strategy @strategy {kind = #replica.kind<parameter_server>}
 replica.variable @n : tensor<4xf32> {initial = dense<0.0> : tensor<4xf32>}
@@ -210,8 +291,22 @@ replica.step @step(%x: tensor<4xf32> {replica.batch = "x"}) -> (tensor<4xf32> {r
 def test_a_server_decides_by_what_it_has_given(tools, tmp_path, level, workers):
     source = tmp_path / "step.mlir"
     source.write_text(DECISION)
-    np.savez(tmp_path / "data.npz", x=np.random.default_rng(0).normal(size=4 * 64).astype(np.float32))
-    artifact = tools.compile(source, tmp_path / "step.lockstep", "--replicas=1", "--servers=1", level)
+    np.savez(
+        tmp_path / "data.npz",
+        x=np.random.default_rng(0).normal(size=4 * 64).astype(np.float32),
+    )
+    artifact = tools.compile(
+        source, tmp_path / "step.lockstep", "--replicas=1", "--servers=1", level
+    )
     metrics = tmp_path / "metrics.jsonl"
-    tools.run("lockstep-run", artifact, "--data", tmp_path / "data.npz", "--steps=2000", f"--workers={workers}", "--metrics", metrics)
+    tools.run(
+        "lockstep-run",
+        artifact,
+        "--data",
+        tmp_path / "data.npz",
+        "--steps=2000",
+        f"--workers={workers}",
+        "--metrics",
+        metrics,
+    )
     assert len(read_metrics(metrics)) == 2000

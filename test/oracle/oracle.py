@@ -81,7 +81,9 @@ class Oracle:
     def _stacked(self, state, batch):
         import jax
 
-        return jax.tree.map(lambda x: x[None], self.model.evaluate(state, batch))
+        return jax.tree.map(
+            lambda x: x[None], self.model.evaluate(state, batch)
+        )
 
     @property
     def rows_per_step(self):
@@ -90,8 +92,16 @@ class Oracle:
 
     def scalars(self, number, seed, overrides):
         """Makes the scalars of step `number`, counted from 0."""
-        values = {**self.model.defaults, **overrides, "step": number, "seed": seed}
-        return {name: np.asarray(values[name], entry.dtype) for name, entry in self.model.scalars.items()}
+        values = {
+            **self.model.defaults,
+            **overrides,
+            "step": number,
+            "seed": seed,
+        }
+        return {
+            name: np.asarray(values[name], entry.dtype)
+            for name, entry in self.model.scalars.items()
+        }
 
     def step(self, state, batch, scalars):
         """Takes a step; returns (state, metrics)."""
@@ -102,10 +112,18 @@ class Oracle:
         rows = len(next(iter(data.values())))
         totals = {}
         for start in range(0, rows, self.rows_per_step):
-            part = {k: v[start : start + self.rows_per_step] for k, v in data.items()}
+            part = {
+                k: v[start : start + self.rows_per_step]
+                for k, v in data.items()
+            }
             missing = self.rows_per_step - len(next(iter(part.values())))
-            batch = {k: np.pad(v, [(0, missing), *[(0, 0)] * (v.ndim - 1)]) for k, v in part.items()}
-            batch["mask"] = np.pad(np.ones(self.rows_per_step - missing, np.float32), (0, missing))
+            batch = {
+                k: np.pad(v, [(0, missing), *[(0, 0)] * (v.ndim - 1)])
+                for k, v in part.items()
+            }
+            batch["mask"] = np.pad(
+                np.ones(self.rows_per_step - missing, np.float32), (0, missing)
+            )
             for name, pair in self._evaluate(state, batch).items():
                 sums = [float(np.sum(np.asarray(p, np.float64))) for p in pair]
                 totals[name] = np.add(totals.get(name, 0.0), sums)

@@ -50,7 +50,9 @@ def main():
         save_state(options.states, options.steps, state)
 
     result = {
-        "model": os.path.basename(os.path.dirname(os.path.abspath(options.model))),
+        "model": os.path.basename(
+            os.path.dirname(os.path.abspath(options.model))
+        ),
         "replicas": options.replicas,
         "rows_per_replica": model.rows,
         "data": oracle.digest(data),
@@ -60,7 +62,9 @@ def main():
         "metrics": metrics,
     }
     if options.eval_data:
-        result["evaluation"] = runner.evaluate(state, dict(np.load(options.eval_data)))
+        result["evaluation"] = runner.evaluate(
+            state, dict(np.load(options.eval_data))
+        )
     write(options.output, result)
 
 
@@ -73,7 +77,9 @@ def arguments():
     parser.add_argument("--replicas", type=int, default=1)
     parser.add_argument("--steps", type=int, required=True)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE"
+    )
     parser.add_argument("--states", metavar="DIR")
     parser.add_argument("-o", dest="output", metavar="JSON", required=True)
     return parser.parse_args()

@@ -1,6 +1,8 @@
-"""The models of `test/end-to-end/models`: how they are trained, and what plain JAX computed for them.
+"""The models of `test/end-to-end/models`: how they are trained, and what plain
+JAX computed for them.
 
-`record_models.py` records that; `test/end-to-end/test_models.py` trains the same steps with Lockstep.
+`record_models.py` records that; `test/end-to-end/test_models.py` trains the
+same steps with Lockstep.
 """
 
 import dataclasses
@@ -37,7 +39,9 @@ class Entry:
 
     @property
     def evaluation_data(self):
-        """Examples to evaluate, some replicas' last batch of which is padded; None if the model has no `evaluate`."""
+        """Examples to evaluate, some replicas' last batch of which is padded;
+        None if the model has no `evaluate`.
+        """
         if self.model.evaluate is None:
             return None
         rows = self.model.rows * (max(REPLICAS) + 1) - 1
@@ -56,7 +60,11 @@ def load(name):
     path = str(MODELS / f"{name}.py")
     model = models.load(path)
     make_data = runpy.run_path(path)["data"]
-    return Entry(name, model, make_data(model.rows * max(REPLICAS) * STEPS_AN_EPOCH, SEED))
+    return Entry(
+        name,
+        model,
+        make_data(model.rows * max(REPLICAS) * STEPS_AN_EPOCH, SEED),
+    )
 
 
 def recording_path(name):
@@ -65,5 +73,7 @@ def recording_path(name):
 
 
 def recording(name):
-    """Returns what JAX computed for a model, as `record_models.py` describes it."""
+    """Returns what JAX computed for a model, as `record_models.py` describes
+    it.
+    """
     return json.loads(recording_path(name).read_text())

@@ -1,4 +1,6 @@
-"""Each pass on its own, on modules that no earlier pass has prepared for it: an error at an operation is fine, a crash is not."""
+"""Each pass on its own, on modules that no earlier pass has prepared for it: an
+error at an operation is fine, a crash is not.
+"""
 
 import os
 import pathlib
@@ -10,8 +12,16 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 OPT = os.environ["LOCKSTEP_OPT"]
 DECLARATION = re.compile(r'def \w+Pass : Pass<"([a-z-]+)", "::mlir::([\w:]+)">')
-ANCHORS = {"ModuleOp": "{}", "func::FuncOp": "func.func({})", "LLVM::LLVMFuncOp": "llvm.func({})"}
-PASSES = sorted(found for file in ROOT.glob("passes/*/Passes.td") for found in DECLARATION.findall(file.read_text()))
+ANCHORS = {
+    "ModuleOp": "{}",
+    "func::FuncOp": "func.func({})",
+    "LLVM::LLVMFuncOp": "llvm.func({})",
+}
+PASSES = sorted(
+    found
+    for file in ROOT.glob("passes/*/Passes.td")
+    for found in DECLARATION.findall(file.read_text())
+)
 #: Programs, steps with several blocks, and functions in collective form.
 MODULES = [
     "end-to-end/Inputs/program-run.mlir",
@@ -37,6 +47,16 @@ def test_a_pass_alone_does_not_crash(name, anchor):
                 "-o",
                 os.devnull,
             ]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-            assert done.returncode in (0, 1), f"{module}: {pipeline}\n{done.stderr[-4000:]}"
-            assert done.returncode == 0 or "error:" in done.stderr, f"{module}: {pipeline}\n{done.stderr}"
+            done = subprocess.run(
+                command,
+                capture_output=True,
+                text=True,
+                timeout=300,
+                check=False,
+            )
+            assert done.returncode in (0, 1), (
+                f"{module}: {pipeline}\n{done.stderr[-4000:]}"
+            )
+            assert done.returncode == 0 or "error:" in done.stderr, (
+                f"{module}: {pipeline}\n{done.stderr}"
+            )

@@ -8,7 +8,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "python-bindings"), str(ROOT / "test" / "oracle")]
 
 os.environ["JAX_PLATFORMS"] = "cpu"
-os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=4"
+os.environ["XLA_FLAGS"] = (
+    os.environ.get("XLA_FLAGS", "")
+    + " --xla_force_host_platform_device_count=4"
+)
 
 import jax  # noqa: E402
 import numpy as np  # noqa: E402
@@ -37,7 +40,9 @@ def run(replicas):
             result = function(*jax.tree.map(lambda v: v[0], mine))
             return jax.tree.map(lambda v: jax.numpy.asarray(v)[None], result)
 
-        mapped = jax.shard_map(one, mesh=mesh, in_specs=own, out_specs=own, check_vma=False)
+        mapped = jax.shard_map(
+            one, mesh=mesh, in_specs=own, out_specs=own, check_vma=False
+        )
         result = (jax.jit(mapped) if jit else mapped)(*values)
         return jax.tree.map(np.asarray, result)
 

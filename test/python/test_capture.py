@@ -73,7 +73,9 @@ def line_of(model, text):
 def location(text, operation):
     """Resolves the location of the first operation that `operation` matches."""
     aliases = dict(re.findall(r"^(#loc\d*) = loc\((.*)\)$", text, re.M))
-    line = next(line for line in text.splitlines() if re.search(operation, line))
+    line = next(
+        line for line in text.splitlines() if re.search(operation, line)
+    )
     found = re.search(r"loc\((.*)\)$", line).group(1)
     while match := re.search(r"#loc\d*", found):
         found = found.replace(match.group(), aliases[match.group()], 1)
@@ -82,7 +84,9 @@ def location(text, operation):
 
 def test_arguments_and_results_are_named(make):
     text = captured(make())
-    attributes = re.search(r"arg_attrs = (\[.*?\]), function_type", text).group(1)
+    attributes = re.search(r"arg_attrs = (\[.*?\]), function_type", text).group(
+        1
+    )
     assert attributes == (
         '[{replica.variable = "layers/0"}, {replica.variable = "layers/1"},'
         ' {replica.variable = "w"}, {replica.batch = "x"},'
@@ -157,14 +161,18 @@ def test_gather_is_captured_with_its_gradient(make):
         "jnp.mean(jnp.square(lockstep.all_gather(x * w, 0)))",
     )
     found = captured(make(text), replicas=4)
-    assert re.search(r'"replica.all_gather".*\(tensor<4x3xf32>\) -> tensor<16x3xf32>', found)
+    assert re.search(
+        r'"replica.all_gather".*\(tensor<4x3xf32>\) -> tensor<16x3xf32>', found
+    )
     assert "backend_config = {axis = 0 : i64}" in found
     assert '"replica.id"' in found  # the gradient's own slice
 
 
 def test_gather_needs_the_replica_count(make):
     text = SMALL.replace("(x @ w)", "(lockstep.all_gather(x * w, 0))")
-    with pytest.raises(ValueError, match="open in this capture: give --replicas=N"):
+    with pytest.raises(
+        ValueError, match="open in this capture: give --replicas=N"
+    ):
         captured(make(text))
 
 
@@ -205,14 +213,22 @@ def test_examples_parse(name, tmp_path):
     model = models.load(str(ROOT / "examples" / name / "model.py"))
     capture.write(tmp_path, *capture.capture(model))
     subprocess.run(
-        [MLIR_OPT, "--allow-unregistered-dialect", tmp_path / "step.mlir", "-o", "-"],
+        [
+            MLIR_OPT,
+            "--allow-unregistered-dialect",
+            tmp_path / "step.mlir",
+            "-o",
+            "-",
+        ],
         check=True,
         stdout=subprocess.DEVNULL,
     )
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-@pytest.mark.skipif(jax.__version__ != "0.10.2", reason="captured with JAX 0.10.2")
+@pytest.mark.skipif(
+    jax.__version__ != "0.10.2", reason="captured with JAX 0.10.2"
+)
 def test_the_committed_captures_are_current(name):
     folder = ROOT / "examples" / name
     text = captured(models.load(str(folder / "model.py")))
@@ -220,7 +236,9 @@ def test_the_committed_captures_are_current(name):
 
 
 def test_evaluate_is_captured_with_the_mask():
-    text = captured(models.load(str(ROOT / "examples" / "digits-mlp" / "model.py")))
+    text = captured(
+        models.load(str(ROOT / "examples" / "digits-mlp" / "model.py"))
+    )
     evaluate = text[text.index('sym_name = "step"') :]
     assert '{replica.batch = "mask"}' in evaluate
     assert (
@@ -247,7 +265,12 @@ def test_two_captures_in_two_folders_are_the_same_bytes(tmp_path):
             cwd=copy,
             env={"PYTHONPATH": str(ROOT / "python-bindings"), "PATH": ""},
         )
-        outputs.append([(copy / "out" / n).read_bytes() for n in ("step.mlir", "init.safetensors")])
+        outputs.append(
+            [
+                (copy / "out" / n).read_bytes()
+                for n in ("step.mlir", "init.safetensors")
+            ]
+        )
     assert outputs[0] == outputs[1]
 
 
@@ -266,13 +289,16 @@ def test_booleans_are_packed(make):
     mask = np.tril(np.ones((31, 31), bool))
     text, _ = capture.capture(
         make(
-            SMALL.replace("x @ w", "jnp.where(np.tril(np.ones((31, 31), bool)), (x @ w)[0], 0)").replace(
-                "import jax\n", "import jax\nimport numpy as np\n", 1
-            )
+            SMALL.replace(
+                "x @ w",
+                "jnp.where(np.tril(np.ones((31, 31), bool)), (x @ w)[0], 0)",
+            ).replace("import jax\n", "import jax\nimport numpy as np\n", 1)
         )
     )
     constant = re.search(r'dense<"0x([0-9A-F]+)"> : tensor<31x31xi1>', text)
-    bits = np.unpackbits(np.frombuffer(bytes.fromhex(constant[1]), np.uint8), bitorder="little")[: mask.size]
+    bits = np.unpackbits(
+        np.frombuffer(bytes.fromhex(constant[1]), np.uint8), bitorder="little"
+    )[: mask.size]
     np.testing.assert_array_equal(bits.reshape(mask.shape), mask)
 
 
@@ -294,12 +320,23 @@ def test_typed_keys_are_kept_as_integers(make):
         ),
         seed=7,
     )
-    np.testing.assert_array_equal(state["key"], jax.random.key_data(jax.random.key(7)))
+    np.testing.assert_array_equal(
+        state["key"], jax.random.key_data(jax.random.key(7))
+    )
     assert 'replica.variable = "key"' in text
     # Metrics may be arrays.
     assert re.search(r'replica\.metric = "x"', text)
 
 
 def test_numbers_without_a_key_are_refused(make):
-    with pytest.raises(models.ModelError, match=r"model.py:\d+:\d+: cannot capture 'stablehlo.rng'.*use jax.random"):
-        capture.capture(make(SMALL.replace("x @ w", "x @ w * jax.lax.rng_uniform(0.0, 1.0, (4,))")))
+    with pytest.raises(
+        models.ModelError,
+        match=r"model.py:\d+:\d+: cannot capture 'stablehlo.rng'.*use jax.random",
+    ):
+        capture.capture(
+            make(
+                SMALL.replace(
+                    "x @ w", "x @ w * jax.lax.rng_uniform(0.0, 1.0, (4,))"
+                )
+            )
+        )

@@ -23,7 +23,9 @@ def message(tmp_path):
     def capture_it(**parts):
         lines = [v for v in {**GOOD, **parts}.values() if v is not None]
         path = tmp_path / "model.py"
-        path.write_text("import jax, jax.numpy as jnp\n" + "\n".join(lines) + "\n")
+        path.write_text(
+            "import jax, jax.numpy as jnp\n" + "\n".join(lines) + "\n"
+        )
         with pytest.raises(models.ModelError) as error:
             capture.capture(models.load(str(path)))
         return str(error.value)
@@ -77,6 +79,8 @@ def test_the_command_reports_errors(tmp_path, capsys):
     path = tmp_path / "model.py"
     path.write_text(textwrap.dedent("def init(seed): return {}"))
     assert capture.main([str(path), "-o", str(tmp_path / "out")]) == 1
-    assert capsys.readouterr().err.startswith(f"error: {path}: expected a function")
+    assert capsys.readouterr().err.startswith(
+        f"error: {path}: expected a function"
+    )
     assert capture.main([str(tmp_path / "none.py"), "-o", str(tmp_path)]) == 1
     assert "expected a Python file, found none at" in capsys.readouterr().err

@@ -25,7 +25,9 @@ def test_reduce_to(run, replicas, reduction, jit):
         return strategy.reduce_to(reduction, tree)["v"] * factor
 
     x = values(replicas, 3)
-    result = run(lambda v: lockstep.merge_call(merge, {"v": v}, 2.0), x, jit=jit)
+    result = run(
+        lambda v: lockstep.merge_call(merge, {"v": v}, 2.0), x, jit=jit
+    )
     expected = np.sum(x, 0) if reduction == "SUM" else np.mean(x, 0)
     np.testing.assert_allclose(result, [2 * expected] * replicas, rtol=1e-6)
 
@@ -76,10 +78,14 @@ def test_in_a_loop(run, replicas):
         return strategy.reduce_to("SUM", v)
 
     def loop(v):
-        return jax.lax.fori_loop(0, 3, lambda i, c: lockstep.merge_call(merge, c) / replicas, v)
+        return jax.lax.fori_loop(
+            0, 3, lambda i, c: lockstep.merge_call(merge, c) / replicas, v
+        )
 
     x = values(replicas, 3)
-    np.testing.assert_allclose(run(loop, x), [np.mean(x, 0)] * replicas, rtol=1e-5)
+    np.testing.assert_allclose(
+        run(loop, x), [np.mean(x, 0)] * replicas, rtol=1e-5
+    )
 
 
 # Errors.
@@ -151,7 +157,9 @@ def test_a_strategy_is_good_for_its_call_only(run, replicas):
         lockstep.merge_call(lambda s, u: kept.append(s), v)
         return kept[0].broadcast_to(v)
 
-    with pytest.raises(RuntimeError, match="expected to be called in cross-replica"):
+    with pytest.raises(
+        RuntimeError, match="expected to be called in cross-replica"
+    ):
         run(step, values(replicas))
 
 
@@ -189,10 +197,14 @@ def test_capture(tmp_path):
     path = tmp_path / "model.py"
     path.write_text(MODEL)
     text, _ = capture.capture(models.load(str(path)), replicas=2)
-    call = next(line for line in text.splitlines() if "replica.merge_call" in line)
+    call = next(
+        line for line in text.splitlines() if "replica.merge_call" in line
+    )
     assert "called_computations = [@merge_step]" in call
     assert "backend_config = {per_replica = [3]}" in call
-    assert ("(tensor<3xf32>, tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>, tensor<6xf32>, tensor<3xf32>)") in call
+    assert (
+        "(tensor<3xf32>, tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>, tensor<6xf32>, tensor<3xf32>)"
+    ) in call
     function = text[: text.index('sym_name = "merge_step"')].count("\n")
     body = "\n".join(text.splitlines()[function:])
     for operation, config, results in (

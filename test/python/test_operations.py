@@ -25,11 +25,19 @@ def test_all_reduce_gives_every_replica_the_same(run, replicas, reduction, jit):
     np.testing.assert_allclose(result, [expected] * replicas, rtol=1e-6)
 
 
-@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint32", "float16", "bfloat16", "float32"])
-@pytest.mark.parametrize("reduction, function", [("PRODUCT", np.multiply), ("MIN", np.minimum), ("MAX", np.maximum)])
+@pytest.mark.parametrize(
+    "dtype",
+    ["int8", "uint8", "int32", "uint32", "float16", "bfloat16", "float32"],
+)
+@pytest.mark.parametrize(
+    "reduction, function",
+    [("PRODUCT", np.multiply), ("MIN", np.minimum), ("MAX", np.maximum)],
+)
 def test_other_reductions(run, replicas, reduction, function, dtype):
     bits = np.random.default_rng(0).integers(0, 256, (replicas, 16))
-    x = (bits / 128 if "float" in dtype else bits * 0x1010101).astype(jnp.dtype(dtype))
+    x = (bits / 128 if "float" in dtype else bits * 0x1010101).astype(
+        jnp.dtype(dtype)
+    )
     result = run(lambda v: lockstep.all_reduce(v, reduction), x)
     assert result.dtype == x.dtype
     wide = x.astype(np.float32) if "float" in dtype else x
@@ -39,15 +47,24 @@ def test_other_reductions(run, replicas, reduction, function, dtype):
 
 def test_reductions_of_booleans(run, replicas):
     x = np.random.default_rng(0).integers(0, 2, (replicas, 16)).astype(bool)
-    np.testing.assert_array_equal(run(lambda v: lockstep.all_reduce(v, "MIN"), x), [x.all(0)] * replicas)
-    np.testing.assert_array_equal(run(lambda v: lockstep.all_reduce(v, "MAX"), x), [x.any(0)] * replicas)
+    np.testing.assert_array_equal(
+        run(lambda v: lockstep.all_reduce(v, "MIN"), x), [x.all(0)] * replicas
+    )
+    np.testing.assert_array_equal(
+        run(lambda v: lockstep.all_reduce(v, "MAX"), x), [x.any(0)] * replicas
+    )
 
 
 def test_all_reduce_takes_a_tree_of_shapes_and_dtypes(run, replicas):
-    tree = {"a": values(replicas, 3), "b": [np.arange(replicas, dtype=np.int32)]}
+    tree = {
+        "a": values(replicas, 3),
+        "b": [np.arange(replicas, dtype=np.int32)],
+    }
     result = run(lambda t: lockstep.all_reduce(t, "SUM"), tree)
     assert list(result) == ["a", "b"]
-    np.testing.assert_array_equal(result["b"][0], [replicas * (replicas - 1) // 2] * replicas)
+    np.testing.assert_array_equal(
+        result["b"][0], [replicas * (replicas - 1) // 2] * replicas
+    )
     assert result["b"][0].dtype == np.int32
 
 
@@ -107,7 +124,9 @@ def test_identity_and_count(run, replicas, jit):
 
 
 @pytest.mark.parametrize("reduction", ["SUM", "MEAN"])
-def test_gradient_of_all_reduce_is_the_all_reduce_of_gradients(run, replicas, reduction):
+def test_gradient_of_all_reduce_is_the_all_reduce_of_gradients(
+    run, replicas, reduction
+):
     x, c = values(replicas, 3), values(replicas, 3, seed=1)
 
     def loss(v, factor):
@@ -148,7 +167,9 @@ def test_an_integer_beside_a_float_has_no_gradient(run, replicas):
         total, count = lockstep.all_reduce((v, jnp.int32(1)), "SUM")
         return jnp.sum(total) / count
 
-    np.testing.assert_allclose(run(jax.grad(loss), x), np.ones((replicas, 3)), rtol=1e-6)
+    np.testing.assert_allclose(
+        run(jax.grad(loss), x), np.ones((replicas, 3)), rtol=1e-6
+    )
 
 
 def test_second_derivative(run, replicas):
@@ -174,7 +195,9 @@ def test_in_a_scan_with_its_gradient(run, replicas):
         return jax.lax.scan(body, jnp.float32(0), v)[0]
 
     np.testing.assert_allclose(run(loss, x), [np.sum(x)] * replicas, rtol=1e-5)
-    np.testing.assert_allclose(run(jax.grad(loss), x), np.full_like(x, replicas))
+    np.testing.assert_allclose(
+        run(jax.grad(loss), x), np.full_like(x, replicas)
+    )
 
 
 def test_in_a_branch_a_jitted_helper_and_a_checkpoint(run, replicas):
@@ -187,8 +210,12 @@ def test_in_a_branch_a_jitted_helper_and_a_checkpoint(run, replicas):
         return jnp.sum(jax.lax.cond(True, reduce, lambda u: u, v))
 
     mean = np.mean(x, 0)
-    np.testing.assert_allclose(run(loss, x), [np.sum(np.sin(mean))] * replicas, rtol=1e-5)
-    np.testing.assert_allclose(run(jax.grad(loss), x), [np.cos(mean)] * replicas, rtol=1e-5)
+    np.testing.assert_allclose(
+        run(loss, x), [np.sum(np.sin(mean))] * replicas, rtol=1e-5
+    )
+    np.testing.assert_allclose(
+        run(jax.grad(loss), x), [np.cos(mean)] * replicas, rtol=1e-5
+    )
 
 
 # Errors.
@@ -197,27 +224,48 @@ def test_in_a_branch_a_jitted_helper_and_a_checkpoint(run, replicas):
 @pytest.mark.parametrize("reduction", ["PRODUCT", "MIN", "MAX"])
 def test_reductions_without_a_gradient(run, replicas, reduction):
     x = values(replicas, 3)
-    with pytest.raises(NotImplementedError, match=f"the reduction '{reduction}' has no gradient"):
+    with pytest.raises(
+        NotImplementedError,
+        match=f"the reduction '{reduction}' has no gradient",
+    ):
         run(jax.grad(lambda v: jnp.sum(lockstep.all_reduce(v, reduction))), x)
-    stopped = run(jax.grad(lambda v: jnp.sum(v * lockstep.all_reduce(jax.lax.stop_gradient(v), reduction))), x)
-    np.testing.assert_array_equal(stopped, run(lambda v: lockstep.all_reduce(v, reduction), x))
+    stopped = run(
+        jax.grad(
+            lambda v: jnp.sum(
+                v * lockstep.all_reduce(jax.lax.stop_gradient(v), reduction)
+            )
+        ),
+        x,
+    )
+    np.testing.assert_array_equal(
+        stopped, run(lambda v: lockstep.all_reduce(v, reduction), x)
+    )
 
 
 @pytest.mark.parametrize("reduction", ["MEDIAN", "prod", None])
 def test_unknown_reduction(reduction):
-    with pytest.raises(ValueError, match=f"'{reduction}' is not a valid ReduceOp"):
+    with pytest.raises(
+        ValueError, match=f"'{reduction}' is not a valid ReduceOp"
+    ):
         lockstep.all_reduce(jnp.ones(3), reduction)
 
 
 @pytest.mark.parametrize("value", [np.array([True]), np.array([1j])])
 def test_dtypes_without_a_reduction(run, replicas, value):
-    with pytest.raises(TypeError, match=f"found {jnp.asarray(value).dtype.name}"):
-        run(lambda v: lockstep.all_reduce(v, "SUM"), np.stack([value] * replicas))
+    with pytest.raises(
+        TypeError, match=f"found {jnp.asarray(value).dtype.name}"
+    ):
+        run(
+            lambda v: lockstep.all_reduce(v, "SUM"),
+            np.stack([value] * replicas),
+        )
 
 
 def test_mean_of_integers_needs_x64(run, replicas):
     x = np.arange(replicas, dtype=np.int32)
-    with pytest.raises(TypeError, match="needs jax.config.update.'jax_enable_x64'"):
+    with pytest.raises(
+        TypeError, match="needs jax.config.update.'jax_enable_x64'"
+    ):
         run(lambda v: lockstep.all_reduce(v, "MEAN"), x)
 
 
@@ -253,7 +301,9 @@ def test_gather_of_a_scalar(run, replicas):
     ],
 )
 def test_not_under_vmap(run, replicas, function):
-    with pytest.raises(NotImplementedError, match="under jax.vmap is not supported"):
+    with pytest.raises(
+        NotImplementedError, match="under jax.vmap is not supported"
+    ):
         run(jax.vmap(function), values(replicas, 3))
 
 
@@ -267,5 +317,7 @@ def test_not_under_vmap(run, replicas, function):
     ],
 )
 def test_outside_shard_map(name, call):
-    with pytest.raises(RuntimeError, match=f"{name}: expected to be called inside"):
+    with pytest.raises(
+        RuntimeError, match=f"{name}: expected to be called inside"
+    ):
         call()

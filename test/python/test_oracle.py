@@ -28,12 +28,16 @@ def training_data(example):
     return {"x": x, "y": y}
 
 
-@pytest.mark.parametrize("example", ["digits-mlp", "digits-cnn", "language-model"])
+@pytest.mark.parametrize(
+    "example", ["digits-mlp", "digits-cnn", "language-model"]
+)
 def test_the_first_steps_are_as_recorded(example):
     path = ROOT / "test" / "oracle" / f"{example}-4x20.json"
     recorded = json.loads(path.read_text())
     data = training_data(example)
-    assert oracle.digest(data) == recorded["data"], "the data are not those of the recording"
+    assert oracle.digest(data) == recorded["data"], (
+        "the data are not those of the recording"
+    )
     model = models.load(str(ROOT / "examples" / example / "model.py"))
     assert model.rows == recorded["rows_per_replica"]
     runner = oracle.Oracle(model, recorded["replicas"])
@@ -58,7 +62,9 @@ def test_digits_are_split_by_four_to_one():
 
 
 def test_text_is_cut_into_rows_and_their_successors():
-    script = runpy.run_path(str(ROOT / "examples" / "language-model" / "data.py"))
+    script = runpy.run_path(
+        str(ROOT / "examples" / "language-model" / "data.py")
+    )
     codes = np.arange(64 * 20 + 1, dtype=np.int32) % 128
     (x, y), (test_x, _) = script["split"](codes)
     assert x.shape == (18, 64) and test_x.shape == (2, 64)

@@ -1,4 +1,6 @@
-"""The order of the examples: the same values as test/runtime/data/ShuffleTest.cpp."""
+"""The order of the examples: the same values as
+test/runtime/data/ShuffleTest.cpp.
+"""
 
 import zlib
 
@@ -51,7 +53,8 @@ def test_nothing_to_shuffle(examples):
 
 
 def test_every_permutation_is_as_likely():
-    # 6 permutations of 3 examples over 6000 epochs: within 5 standard deviations.
+    # 6 permutations of 3 examples over 6000 epochs: within 5 standard
+    # deviations.
     counts = {}
     for epoch in range(6000):
         key = tuple(shuffle.order(11, epoch, 3).tolist())

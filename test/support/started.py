@@ -6,14 +6,17 @@ import threading
 
 
 class Started:
-    """A run that gets signals when it says certain things on the standard error output; `said` is what it has said so far."""
+    """A run that gets signals when it says certain things on the standard error
+    output; `said` is what it has said so far.
+    """
 
     def __init__(self, command, folder=None):
         self.process = subprocess.Popen(
             list(map(str, command)), cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
         )  # fmt: skip
         self.said = ""
-        # What is waited for may never be said, and a test that fails does not wait for the end.
+        # What is waited for may never be said, and a test that fails does not
+        # wait for the end.
         atexit.register(self.process.kill)
         self.timer = threading.Timer(300, self.process.kill)
         self.timer.daemon = True
@@ -30,7 +33,9 @@ class Started:
         self.process.send_signal(number)
 
     def insist(self, number, until):
-        """Signals again and again until the run says `until`: what comes too soon after the first signal counts as the same request."""
+        """Signals again and again until the run says `until`: what comes too
+        soon after the first signal counts as the same request.
+        """
         said = threading.Event()
 
         def signal_again():

@@ -1,4 +1,5 @@
-"""Cases at random: `generate(count, seed)`. The same numbers give the same cases.
+"""Cases at random: `generate(count, seed)`. The same numbers give the same
+cases.
 
 draw         random choices: element types, shapes, values, strategies
 collectives  all-reduces and gathers of nests, in chains

@@ -1,4 +1,6 @@
-"""Random choices. One generator a case, so that a case does not depend on those before it."""
+"""Random choices. One generator a case, so that a case does not depend on those
+before it.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,11 @@ class Draw:
 
     def pick(self, options: Sequence, weights: Sequence[float] | None = None):
         """One of the options, by weight."""
-        p = None if weights is None else np.asarray(weights, float) / sum(weights)
+        p = (
+            None
+            if weights is None
+            else np.asarray(weights, float) / sum(weights)
+        )
         return options[int(self._random.choice(len(options), p=p))]
 
     def number(self, low: int, high: int) -> int:
@@ -29,7 +35,9 @@ class Draw:
         return bool(self._random.random() < probability)
 
     def dtype(self) -> str:
-        return self.pick(("f32", "f64", "f16", "bf16", "i32", "i64"), (8, 4, 2, 2, 4, 3))
+        return self.pick(
+            ("f32", "f64", "f16", "bf16", "i32", "i64"), (8, 4, 2, 2, 4, 3)
+        )
 
     def float_dtype(self) -> str:
         return self.pick(FLOATS, (6, 3, 1, 1))
@@ -37,11 +45,14 @@ class Draw:
     def shape(self, rank: int | None = None) -> list[int]:
         """Mostly small, sometimes with nothing inside."""
         rank = self.pick((0, 1, 2, 3), (3, 5, 4, 1)) if rank is None else rank
-        return [0 if self.chance(0.04) else self.number(1, 4) for _ in range(rank)]
+        return [
+            0 if self.chance(0.04) else self.number(1, 4) for _ in range(rank)
+        ]
 
     def scalar(self, dtype: str):
-        """Floats are quarters in [-2, 2]: sums of 8 of them, and their products, are exact in every
-        element type (16 * 4 steps fit into the 8 significant bits of bf16), whatever the order of additions."""
+        """Floats are quarters in [-2, 2]: sums of 8 of them, and their
+        products, are exact in every element type (16 * 4 steps fit into the 8
+        significant bits of bf16), whatever the order of additions."""
         if dtype == "bool":
             return self.chance(0.5)
         if dtype in INTEGERS:
@@ -49,36 +60,78 @@ class Draw:
         return self.number(-8, 8) / 4
 
     def tensor(self, dtype: str, shape: Sequence[int]) -> dict:
-        return tensor(dtype, [self.scalar(dtype) for _ in range(int(np.prod(shape, dtype=int)))], list(shape))
+        return tensor(
+            dtype,
+            [self.scalar(dtype) for _ in range(int(np.prod(shape, dtype=int)))],
+            list(shape),
+        )
 
-    def per_replica(self, replicas: int, dtype: str, shape: Sequence[int]) -> dict:
-        return {"per_replica": [self.tensor(dtype, shape) for _ in range(replicas)]}
+    def per_replica(
+        self, replicas: int, dtype: str, shape: Sequence[int]
+    ) -> dict:
+        return {
+            "per_replica": [self.tensor(dtype, shape) for _ in range(replicas)]
+        }
 
-    def ragged(self, replicas: int, dtype: str, shape: Sequence[int], axis: int) -> dict:
-        """Of one shape but for one axis, where a replica may have nothing at all."""
-        shapes = [[self.pick((0, 1, 2, 3, 4), (1, 3, 3, 2, 1)) if i == axis else n for i, n in enumerate(shape)] for _ in range(replicas)]
+    def ragged(
+        self, replicas: int, dtype: str, shape: Sequence[int], axis: int
+    ) -> dict:
+        """Of one shape but for one axis, where a replica may have nothing at
+        all.
+        """
+        shapes = [
+            [
+                self.pick((0, 1, 2, 3, 4), (1, 3, 3, 2, 1)) if i == axis else n
+                for i, n in enumerate(shape)
+            ]
+            for _ in range(replicas)
+        ]
         return {"per_replica": [self.tensor(dtype, s) for s in shapes]}
 
-    def sparse(self, replicas: int, dtype: str, shape: Sequence[int], most: int) -> dict:
-        """Slices of up to `most` rows of a tensor of that shape, where one row may stand several times."""
+    def sparse(
+        self, replicas: int, dtype: str, shape: Sequence[int], most: int
+    ) -> dict:
+        """Slices of up to `most` rows of a tensor of that shape, where one row
+        may stand several times.
+        """
 
         def part() -> dict:
             count = self.number(0, most)
             values = self.tensor(dtype, [count, *shape[1:]])
-            return slices(values, [self.number(0, shape[0] - 1) for _ in range(count)], list(shape))
+            return slices(
+                values,
+                [self.number(0, shape[0] - 1) for _ in range(count)],
+                list(shape),
+            )
 
         return {"per_replica": [part() for _ in range(replicas)]}
 
     def strategy(self, trivial: bool = True) -> dict:
         """Arguments of `building.case`."""
         weights = (55, 15, 15, 6 * trivial, 6 * trivial)
-        kind = self.pick(("mirrored", "central_storage", "multi_worker_mirrored", "one_device", "default"), weights)
+        kind = self.pick(
+            (
+                "mirrored",
+                "central_storage",
+                "multi_worker_mirrored",
+                "one_device",
+                "default",
+            ),
+            weights,
+        )
         if kind in ("one_device", "default"):
             return {"kind": kind, "replicas": 1}
         if kind == "multi_worker_mirrored":
             replicas = self.pick((2, 3, 4), (6, 2, 2))
-            return {"kind": kind, "replicas": replicas, "per_worker": 2 if replicas == 4 and self.chance(0.3) else 1}
-        return {"kind": kind, "replicas": self.pick((1, 2, 3, 4, 8), (1, 8, 3, 4, 2))}
+            return {
+                "kind": kind,
+                "replicas": replicas,
+                "per_worker": 2 if replicas == 4 and self.chance(0.3) else 1,
+            }
+        return {
+            "kind": kind,
+            "replicas": self.pick((1, 2, 3, 4, 8), (1, 8, 3, 4, 2)),
+        }
 
     def several(self) -> dict:
         """A strategy of more than one replica."""
@@ -103,10 +156,15 @@ class Draw:
         parts: list = list(names)
         if depth and len(names) > 1:
             cut = self.number(1, len(names) - 1)
-            parts = [self.nest(names[:cut], depth - 1), self.nest(names[cut:], depth - 1)]
+            parts = [
+                self.nest(names[:cut], depth - 1),
+                self.nest(names[cut:], depth - 1),
+            ]
         elif len(names) == 1 and self.chance(0.7):
             return names[0]
         kind = self.pick(("list", "tuple", "dict"))
         if kind == "dict":
-            return {"dict": {"abcdefgh"[i]: part for i, part in enumerate(parts)}}
+            return {
+                "dict": {"abcdefgh"[i]: part for i, part in enumerate(parts)}
+            }
         return parts if kind == "list" else {"tuple": parts}

@@ -1,4 +1,6 @@
-"""Nearly valid programs: each is wrong in one way, and the class of its diagnostic is known beforehand."""
+"""Nearly valid programs: each is wrong in one way, and the class of its
+diagnostic is known beforehand.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from .draw import Draw
 
 @dataclass
 class Given:
-    """What a wrong program finds: x with rows, z and k scalars, and variables of all kinds; it may change them."""
+    """What a wrong program finds: x with rows, z and k scalars, and variables
+    of all kinds; it may change them.
+    """
 
     replicas: int
     inputs: dict[str, dict]
@@ -24,7 +28,14 @@ def _collective(draw: Draw, value="x", out="y") -> dict:
         return op(kind, out, reduce_op=draw.pick(("SUM", "MEAN")), value=value)
     if kind == "all_gather":
         return op(kind, out, value=value, axis=0)
-    return op(kind, out, args=[value], params=["a"], fn=[op("reduce", "t", reduce_op="SUM", value="a", axis=None)], returns="t")
+    return op(
+        kind,
+        out,
+        args=[value],
+        params=["a"],
+        fn=[op("reduce", "t", reduce_op="SUM", value="a", axis=None)],
+        returns="t",
+    )
 
 
 def diverging(draw: Draw, given: Given) -> list[dict]:
@@ -36,31 +47,68 @@ def diverging(draw: Draw, given: Given) -> list[dict]:
     elif kind == "other":
         sides = [
             [op("all_reduce", "y", reduce_op="SUM", value="x")],
-            [draw.pick((op("all_reduce", "y", reduce_op="MEAN", value="x"), op("all_gather", "y", value="x", axis=0)))],
+            [
+                draw.pick(
+                    (
+                        op("all_reduce", "y", reduce_op="MEAN", value="x"),
+                        op("all_gather", "y", value="x", axis=0),
+                    )
+                )
+            ],
         ]
     elif kind == "order":
-        first, second = op("all_reduce", "y", reduce_op="SUM", value="x"), op("all_reduce", "z", reduce_op="SUM", value="k")
+        first, second = (
+            op("all_reduce", "y", reduce_op="SUM", value="x"),
+            op("all_reduce", "z", reduce_op="SUM", value="k"),
+        )
         sides = [[first, second], [second, first]]
     else:
         sides = [[one, one], [one]]
     if draw.chance(0.5):
         sides.reverse()
     ids = [draw.number(0, given.replicas - 1)]
-    return [run([op("static_if_replica", ids=ids, then=sides[0], else_=sides[1])], None, ["x", "k"], out=None)]
+    return [
+        run(
+            [op("static_if_replica", ids=ids, then=sides[0], else_=sides[1])],
+            None,
+            ["x", "k"],
+            out=None,
+        )
+    ]
 
 
 def in_varying_control_flow(draw: Draw, given: Given) -> list[dict]:
     collective = op("all_reduce", "t", reduce_op="SUM", value="x")
     if draw.chance(0.3):
-        body = [op("replica_id", "n"), op("while", "y", trip_count="n", init="x", carry="c", body=[collective], yield_="t")]
+        body = [
+            op("replica_id", "n"),
+            op(
+                "while",
+                "y",
+                trip_count="n",
+                init="x",
+                carry="c",
+                body=[collective],
+                yield_="t",
+            ),
+        ]
     else:
         source = draw.pick(
-            ([op("less", "p", a="z", b=const(draw.tensor("f32", [])))], [op("replica_id", "i"), op("less", "p", a="i", b=py(1))])
+            (
+                [op("less", "p", a="z", b=const(draw.tensor("f32", [])))],
+                [op("replica_id", "i"), op("less", "p", a="i", b=py(1))],
+            )
         )
-        sides = [{"body": [collective], "returns": "t"}, {"body": [], "returns": "x"}]
+        sides = [
+            {"body": [collective], "returns": "t"},
+            {"body": [], "returns": "x"},
+        ]
         if draw.chance(0.5):
             sides.reverse()
-        body = [*source, op("cond", "y", pred="p", then=sides[0], else_=sides[1])]
+        body = [
+            *source,
+            op("cond", "y", pred="p", then=sides[0], else_=sides[1]),
+        ]
     return [run(body, "y", ["x", "z"])]
 
 
@@ -77,72 +125,205 @@ def wrong_context(draw: Draw, given: Given) -> list[dict]:
     if draw.chance(0.5):
         return [run([crossing], "y", ["x"])]
     inside = _collective(draw, "a")
-    return [run([op("merge_call", "y", args=["x"], params=["a"], fn=[inside], returns=None)], "y", ["x"])]
+    return [
+        run(
+            [
+                op(
+                    "merge_call",
+                    "y",
+                    args=["x"],
+                    params=["a"],
+                    fn=[inside],
+                    returns=None,
+                )
+            ],
+            "y",
+            ["x"],
+        )
+    ]
 
 
 def wrong_axis(draw: Draw, given: Given) -> list[dict]:
     rank = len(given.inputs["x"]["per_replica"][0]["shape"])
     if draw.chance(0.5):
-        return [run([op("all_gather", "y", value="x", axis=draw.pick((-1, rank, rank + 1)))], "y", ["x"])]
-    return [op("reduce", "r", reduce_op="SUM", value="x", axis=draw.pick((rank, -rank - 1, [0, rank])))]
+        return [
+            run(
+                [
+                    op(
+                        "all_gather",
+                        "y",
+                        value="x",
+                        axis=draw.pick((-1, rank, rank + 1)),
+                    )
+                ],
+                "y",
+                ["x"],
+            )
+        ]
+    return [
+        op(
+            "reduce",
+            "r",
+            reduce_op="SUM",
+            value="x",
+            axis=draw.pick((rank, -rank - 1, [0, rank])),
+        )
+    ]
 
 
 def wrong_shape(draw: Draw, given: Given) -> list[dict]:
     part = given.inputs["x"]["per_replica"][-1]
-    given.inputs["x"]["per_replica"][-1] = draw.tensor("f32", [part["shape"][0] + 1, *part["shape"][1:]])
+    given.inputs["x"]["per_replica"][-1] = draw.tensor(
+        "f32", [part["shape"][0] + 1, *part["shape"][1:]]
+    )
     inside = draw.pick(
         (
             op("all_reduce", "y", reduce_op="SUM", value="x"),
-            op("merge_call", "y", args=["x"], params=["a"], fn=[op("reduce", "t", reduce_op="MEAN", value="a", axis=None)], returns="t"),
+            op(
+                "merge_call",
+                "y",
+                args=["x"],
+                params=["a"],
+                fn=[op("reduce", "t", reduce_op="MEAN", value="a", axis=None)],
+                returns="t",
+            ),
         )
     )
-    return draw.pick(([run([inside], "y", ["x"])], [op("reduce", "r", reduce_op="SUM", value="x", axis=None)]))
+    return draw.pick(
+        (
+            [run([inside], "y", ["x"])],
+            [op("reduce", "r", reduce_op="SUM", value="x", axis=None)],
+        )
+    )
 
 
 def wrong_gather_shape(draw: Draw, given: Given) -> list[dict]:
-    given.inputs["x"] = {"per_replica": [draw.tensor("f32", [2, 1 + (i == given.replicas - 1)]) for i in range(given.replicas)]}
-    return draw.pick(([run([op("all_gather", "y", value="x", axis=0)], "y", ["x"])], [op("gather", "r", value="x", axis=0)]))
+    given.inputs["x"] = {
+        "per_replica": [
+            draw.tensor("f32", [2, 1 + (i == given.replicas - 1)])
+            for i in range(given.replicas)
+        ]
+    }
+    return draw.pick(
+        (
+            [run([op("all_gather", "y", value="x", axis=0)], "y", ["x"])],
+            [op("gather", "r", value="x", axis=0)],
+        )
+    )
 
 
 def wrong_rank(draw: Draw, given: Given) -> list[dict]:
-    given.inputs["x"]["per_replica"][-1] = draw.tensor("f32", [1, *given.inputs["x"]["per_replica"][-1]["shape"]])
-    return draw.pick(([run([op("all_gather", "y", value="x", axis=0)], "y", ["x"])], [op("gather", "r", value="x", axis=0)]))
+    given.inputs["x"]["per_replica"][-1] = draw.tensor(
+        "f32", [1, *given.inputs["x"]["per_replica"][-1]["shape"]]
+    )
+    return draw.pick(
+        (
+            [run([op("all_gather", "y", value="x", axis=0)], "y", ["x"])],
+            [op("gather", "r", value="x", axis=0)],
+        )
+    )
 
 
 def scalar_gather(draw: Draw, given: Given) -> list[dict]:
-    return draw.pick(([run([op("all_gather", "y", value="z", axis=0)], "y", ["z"])], [op("gather", "r", value="z", axis=0)]))
+    return draw.pick(
+        (
+            [run([op("all_gather", "y", value="z", axis=0)], "y", ["z"])],
+            [op("gather", "r", value="z", axis=0)],
+        )
+    )
 
 
 def sparse_gather(draw: Draw, given: Given) -> list[dict]:
-    given.inputs["s"] = {"per_replica": [slices(draw.tensor("f32", [1, 2]), [draw.number(0, 3)], [4, 2]) for _ in range(given.replicas)]}
-    return [run([op("all_gather", "y", value=draw.pick(("s", ["x", "s"])), axis=0)], "y", ["s", "x"])]
+    given.inputs["s"] = {
+        "per_replica": [
+            slices(draw.tensor("f32", [1, 2]), [draw.number(0, 3)], [4, 2])
+            for _ in range(given.replicas)
+        ]
+    }
+    return [
+        run(
+            [op("all_gather", "y", value=draw.pick(("s", ["x", "s"])), axis=0)],
+            "y",
+            ["s", "x"],
+        )
+    ]
 
 
 def wrong_reduce_op(draw: Draw, given: Given) -> list[dict]:
     name = draw.pick(("MAX", "MIN", "PROD", "AVERAGE"))
     return draw.pick(
-        ([run([op("all_reduce", "y", reduce_op=name, value="x")], "y", ["x"])], [op("reduce", "r", reduce_op=name, value="x", axis=None)])
+        (
+            [
+                run(
+                    [op("all_reduce", "y", reduce_op=name, value="x")],
+                    "y",
+                    ["x"],
+                )
+            ],
+            [op("reduce", "r", reduce_op=name, value="x", axis=None)],
+        )
     )
 
 
 def wrong_option(draw: Draw, given: Given) -> list[dict]:
-    return [run([op("all_reduce", "y", reduce_op="SUM", value="x", options={"bytes_per_pack": -draw.number(1, 99)})], "y", ["x"])]
+    return [
+        run(
+            [
+                op(
+                    "all_reduce",
+                    "y",
+                    reduce_op="SUM",
+                    value="x",
+                    options={"bytes_per_pack": -draw.number(1, 99)},
+                )
+            ],
+            "y",
+            ["x"],
+        )
+    ]
 
 
 def sum_of_bools(draw: Draw, given: Given) -> list[dict]:
     given.inputs["b"] = draw.per_replica(given.replicas, "bool", draw.shape())
-    return [run([op("all_reduce", "y", reduce_op=draw.reduce_op(), value="b")], "y", ["b"])]
+    return [
+        run(
+            [op("all_reduce", "y", reduce_op=draw.reduce_op(), value="b")],
+            "y",
+            ["b"],
+        )
+    ]
 
 
 def sum_of_one_value(draw: Draw, given: Given) -> list[dict]:
     if draw.chance(0.5):
-        return [op("reduce", "r", reduce_op="SUM", value=py(draw.number(1, 5)), axis=None)]
-    return [run([op("assign_add", var="total", value=py(float(draw.number(1, 5))))], None, ["total"], out=None)]
+        return [
+            op(
+                "reduce",
+                "r",
+                reduce_op="SUM",
+                value=py(draw.number(1, 5)),
+                axis=None,
+            )
+        ]
+    return [
+        run(
+            [op("assign_add", var="total", value=py(float(draw.number(1, 5))))],
+            None,
+            ["total"],
+            out=None,
+        )
+    ]
 
 
 def per_replica_write(draw: Draw, given: Given) -> list[dict]:
     write = draw.write()
-    crossing = op("update", var="v", args=["z"], params=["w", "g"], fn=[op(write, var="w", value="g")])
+    crossing = op(
+        "update",
+        var="v",
+        args=["z"],
+        params=["w", "g"],
+        fn=[op(write, var="w", value="g")],
+    )
     return [draw.pick((op(write, var="v", value="z"), crossing))]
 
 
@@ -152,50 +333,141 @@ def no_aggregation(draw: Draw, given: Given) -> list[dict]:
 
 
 def wrong_element_type(draw: Draw, given: Given) -> list[dict]:
-    given.inputs["k"] = {"shared": draw.tensor(draw.pick(("f64", "i32", "f16")), [])}
-    return [draw.pick((op("assign", var="v", value="k"), op("assign_add", var="total", value="k"), op("add", "r", a="v", b="k")))]
+    given.inputs["k"] = {
+        "shared": draw.tensor(draw.pick(("f64", "i32", "f16")), [])
+    }
+    return [
+        draw.pick(
+            (
+                op("assign", var="v", value="k"),
+                op("assign_add", var="total", value="k"),
+                op("add", "r", a="v", b="k"),
+            )
+        )
+    ]
 
 
 def on_read_sum(draw: Draw, given: Given) -> list[dict]:
-    return [op(draw.pick(("assign_add", "assign_sub")), var="o", value=py(1.0), read_value=False)]
+    return [
+        op(
+            draw.pick(("assign_add", "assign_sub")),
+            var="o",
+            value=py(1.0),
+            read_value=False,
+        )
+    ]
 
 
 def _one_row(draw: Draw, given: Given) -> dict:
-    return {"per_replica": [slices(draw.tensor("f32", [1]), [0], [2]) for _ in range(given.replicas)]}
+    return {
+        "per_replica": [
+            slices(draw.tensor("f32", [1]), [0], [2])
+            for _ in range(given.replicas)
+        ]
+    }
 
 
 def on_read_scatter(draw: Draw, given: Given) -> list[dict]:
     given.inputs["s"] = _one_row(draw, given)
-    return [run([op(draw.pick(("scatter_add", "scatter_sub", "scatter_max")), var="q", slices="s")], None, ["s", "q"], out=None)]
+    return [
+        run(
+            [
+                op(
+                    draw.pick(("scatter_add", "scatter_sub", "scatter_max")),
+                    var="q",
+                    slices="s",
+                )
+            ],
+            None,
+            ["s", "q"],
+            out=None,
+        )
+    ]
 
 
 def unsummable_scatter(draw: Draw, given: Given) -> list[dict]:
     given.inputs["s"] = _one_row(draw, given)
-    return [run([op(draw.pick(("scatter_min", "scatter_max", "scatter_update")), var="m", slices="s")], None, ["s", "m"], out=None)]
+    return [
+        run(
+            [
+                op(
+                    draw.pick(("scatter_min", "scatter_max", "scatter_update")),
+                    var="m",
+                    slices="s",
+                )
+            ],
+            None,
+            ["s", "m"],
+            out=None,
+        )
+    ]
 
 
 def wrong_destination(draw: Draw, given: Given) -> list[dict]:
-    return [op("reduce_to", "r", reduce_op="SUM", value="x", destinations=["x"])]
+    return [
+        op("reduce_to", "r", reduce_op="SUM", value="x", destinations=["x"])
+    ]
 
 
 def other_structure(draw: Draw, given: Given) -> list[dict]:
-    sides = [op("set", "y", a="x"), op("set", "y", a=draw.pick((["x"], {"dict": {"a": "x"}}, {"tuple": ["x", "x"]})))]
-    return [run([op("static_if_replica", ids=[0], then=[sides[0]], else_=[sides[1]])], "y", ["x"])]
+    sides = [
+        op("set", "y", a="x"),
+        op(
+            "set",
+            "y",
+            a=draw.pick((["x"], {"dict": {"a": "x"}}, {"tuple": ["x", "x"]})),
+        ),
+    ]
+    return [
+        run(
+            [
+                op(
+                    "static_if_replica",
+                    ids=[0],
+                    then=[sides[0]],
+                    else_=[sides[1]],
+                )
+            ],
+            "y",
+            ["x"],
+        )
+    ]
 
 
 def mixed_strategies(draw: Draw, given: Given) -> list[dict]:
-    body = draw.pick(([run([])], [op("reduce", "r", reduce_op="SUM", value="x", axis=None)], [op("assign", var="v", value="k")]))
-    return [op("other_scope", strategy={"kind": "one_device", "replicas": 1}, body=body)]
+    body = draw.pick(
+        (
+            [run([])],
+            [op("reduce", "r", reduce_op="SUM", value="x", axis=None)],
+            [op("assign", var="v", value="k")],
+        )
+    )
+    return [
+        op(
+            "other_scope",
+            strategy={"kind": "one_device", "replicas": 1},
+            body=body,
+        )
+    ]
 
 
 def no_synchronization(draw: Draw, given: Given) -> list[dict]:
-    given.variables.append(variable("n", draw.tensor("f32", draw.shape()), "NONE", draw.pick(("NONE", "SUM", "MEAN"))))
+    given.variables.append(
+        variable(
+            "n",
+            draw.tensor("f32", draw.shape()),
+            "NONE",
+            draw.pick(("NONE", "SUM", "MEAN")),
+        )
+    )
     return []
 
 
 def mean_of_integers(draw: Draw, given: Given) -> list[dict]:
     init = draw.tensor(draw.pick(("i32", "i64")), draw.shape())
-    given.variables.append(variable("n", init, draw.pick(("AUTO", "ON_WRITE", "ON_READ")), "MEAN"))
+    given.variables.append(
+        variable("n", init, draw.pick(("AUTO", "ON_WRITE", "ON_READ")), "MEAN")
+    )
     return []
 
 
@@ -203,7 +475,8 @@ def no_destination(draw: Draw, given: Given) -> list[dict]:
     return [op("broadcast_to", "r", value="k", destinations=None)]
 
 
-# The class of each; and whether it concerns strategies that keep a copy of each variable only.
+# The class of each; and whether it concerns strategies that keep a copy of each
+# variable only.
 FAULTS = (
     (diverging, "E_COLLECTIVE_DIVERGENCE", False),
     (in_varying_control_flow, "E_COLLECTIVE_IN_CONTROL_FLOW", False),
@@ -237,11 +510,17 @@ def fault(draw: Draw) -> tuple[dict, str]:
     """A case and the class of its diagnostic."""
     make, code, mirrors = draw.pick(FAULTS)
     spec = draw.several()
-    while (mirrors and spec["kind"] == "central_storage") or (make is other_structure and spec["kind"] == "multi_worker_mirrored"):
+    while (mirrors and spec["kind"] == "central_storage") or (
+        make is other_structure and spec["kind"] == "multi_worker_mirrored"
+    ):
         spec = draw.several()
     replicas = spec["replicas"]
     inputs = {
-        "x": draw.per_replica(replicas, "f32", [draw.number(1, 3) for _ in range(draw.number(1, 2))]),
+        "x": draw.per_replica(
+            replicas,
+            "f32",
+            [draw.number(1, 3) for _ in range(draw.number(1, 2))],
+        ),
         "z": draw.per_replica(replicas, "f32", []),
         "k": {"shared": draw.tensor("f32", [])},
     }
@@ -250,8 +529,12 @@ def fault(draw: Draw) -> tuple[dict, str]:
         variable("total", draw.tensor("f32", []), None, "SUM"),
         variable("o", draw.tensor("f32", []), "ON_READ", "SUM"),
         variable("q", draw.tensor("f32", [2]), "ON_READ", "SUM"),
-        variable("m", draw.tensor("f32", [2]), None, draw.pick(("SUM", "MEAN"))),
+        variable(
+            "m", draw.tensor("f32", [2]), None, draw.pick(("SUM", "MEAN"))
+        ),
     ]
     given = Given(replicas, inputs, variables)
     program = make(draw, given)
-    return case(program, inputs=given.inputs, variables=given.variables, **spec), code
+    return case(
+        program, inputs=given.inputs, variables=given.variables, **spec
+    ), code

@@ -1,4 +1,6 @@
-"""Variables: every synchronization and aggregation, written from replicas and across them, dense and by rows."""
+"""Variables: every synchronization and aggregation, written from replicas and
+across them, dense and by rows.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +12,32 @@ AGGREGATIONS = ("NONE", "SUM", "MEAN", "ONLY_FIRST_REPLICA")
 
 
 def _aggregation(draw: Draw, dtype: str, allow_none: bool) -> str:
-    options = [a for a in AGGREGATIONS if (a != "NONE" or allow_none) and (a != "MEAN" or dtype in FLOATS)]
+    options = [
+        a
+        for a in AGGREGATIONS
+        if (a != "NONE" or allow_none) and (a != "MEAN" or dtype in FLOATS)
+    ]
     return draw.pick(options)
 
 
-def _value(draw: Draw, body: list[dict], dtype: str, shape: list[int], literal: bool) -> object:
-    """What a replica writes: its own data, what it makes of its number, or a literal."""
-    kind = draw.pick(("data", "number", "literal"), (5, 2, 2 if literal and not shape else 0))
+def _value(
+    draw: Draw, body: list[dict], dtype: str, shape: list[int], literal: bool
+) -> object:
+    """What a replica writes: its own data, what it makes of its number, or a
+    literal.
+    """
+    kind = draw.pick(
+        ("data", "number", "literal"), (5, 2, 2 if literal and not shape else 0)
+    )
     if kind == "data":
         return "x"
     if kind == "literal":
         return py(draw.number(1, 5))
-    body += [op("replica_id", "i"), op("cast", "n", a="i", dtype=dtype), op("add", "y", a="n", b="x")]
+    body += [
+        op("replica_id", "i"),
+        op("cast", "n", a="i", dtype=dtype),
+        op("add", "y", a="n", b="x"),
+    ]
     return "y"
 
 
@@ -33,42 +49,91 @@ def mirrored(draw: Draw) -> dict:
     synchronization = draw.pick((None, "AUTO", "ON_WRITE"))
     if spec["kind"] == "central_storage" and draw.chance(0.4):
         synchronization = "ON_READ"
-    if spec["kind"] in ("one_device", "default", "central_storage") and draw.chance(0.1):
+    if spec["kind"] in (
+        "one_device",
+        "default",
+        "central_storage",
+    ) and draw.chance(0.1):
         synchronization = "NONE"
     body: list[dict] = []
     for _ in range(draw.pick((1, 2), (3, 1))):
-        value = _value(draw, body, dtype, shape, literal=aggregation != "SUM" or spec["replicas"] == 1)
+        value = _value(
+            draw,
+            body,
+            dtype,
+            shape,
+            literal=aggregation != "SUM" or spec["replicas"] == 1,
+        )
         body.append(op(draw.write(), var="v", value=value))
     returns = None
     if draw.chance(0.7):
         body += [op("read", "a", var="v"), op("mul", "b", a="a", b="x")]
         returns = draw.pick(("a", ["a", "b"]))
-    program = [run(body, returns, ["x", "v"]), op(draw.pick(("read", "value", "read_var")), "t", var="v")]
+    program = [
+        run(body, returns, ["x", "v"]),
+        op(draw.pick(("read", "value", "read_var")), "t", var="v"),
+    ]
     inputs = {"x": draw.per_replica(spec["replicas"], dtype, shape)}
-    spec_v = [variable("v", draw.tensor(dtype, shape), synchronization, aggregation)]
-    return case(program, inputs=inputs, variables=spec_v, observe=["r", "t"], observe_vars=["v"], **spec)
+    spec_v = [
+        variable("v", draw.tensor(dtype, shape), synchronization, aggregation)
+    ]
+    return case(
+        program,
+        inputs=inputs,
+        variables=spec_v,
+        observe=["r", "t"],
+        observe_vars=["v"],
+        **spec,
+    )
 
 
 def across(draw: Draw) -> dict:
-    """Cross-replica writes of one value, of another variable, of what a reduction gives."""
+    """Cross-replica writes of one value, of another variable, of what a
+    reduction gives.
+    """
     spec = draw.strategy()
     dtype, shape = draw.dtype(), draw.shape()
     aggregation = _aggregation(draw, dtype, allow_none=True)
-    inputs = {"k": {"shared": draw.tensor(dtype, shape)}, "x": draw.per_replica(spec["replicas"], dtype, shape)}
-    variables = [variable("v", draw.tensor(dtype, shape), None, aggregation), variable("w", draw.tensor(dtype, shape))]
+    inputs = {
+        "k": {"shared": draw.tensor(dtype, shape)},
+        "x": draw.per_replica(spec["replicas"], dtype, shape),
+    }
+    variables = [
+        variable("v", draw.tensor(dtype, shape), None, aggregation),
+        variable("w", draw.tensor(dtype, shape)),
+    ]
     program = []
     for step in range(draw.number(1, 3)):
-        kind = draw.pick(("shared", "variable", "reduced", "host"), (3, 2, 3, 0 if shape else 2))
-        value: object = {"shared": "k", "variable": "w", "reduced": f"t{step}", "host": py(draw.number(-3, 3))}[kind]
+        kind = draw.pick(
+            ("shared", "variable", "reduced", "host"),
+            (3, 2, 3, 0 if shape else 2),
+        )
+        value: object = {
+            "shared": "k",
+            "variable": "w",
+            "reduced": f"t{step}",
+            "host": py(draw.number(-3, 3)),
+        }[kind]
         if kind == "reduced":
-            program.append(op("reduce", value, reduce_op="SUM", value="x", axis=None))
+            program.append(
+                op("reduce", value, reduce_op="SUM", value="x", axis=None)
+            )
         program.append(op(draw.write(), var="v", value=value))
     program.append(op("read", "r", var="v"))
-    return case(program, inputs=inputs, variables=variables, observe=["r"], observe_vars=["v"], **spec)
+    return case(
+        program,
+        inputs=inputs,
+        variables=variables,
+        observe=["r"],
+        observe_vars=["v"],
+        **spec,
+    )
 
 
 def on_read(draw: Draw) -> dict:
-    """Written by each replica alone, read by all together; cross-replica writes that a read gives back."""
+    """Written by each replica alone, read by all together; cross-replica writes
+    that a read gives back.
+    """
     spec = draw.strategy()
     dtype, shape = draw.dtype(), draw.shape()
     aggregation = _aggregation(draw, dtype, allow_none=True)
@@ -78,12 +143,20 @@ def on_read(draw: Draw) -> dict:
         body.append(op(draw.write(), var="v", value=value))
     body.append(op("read", "a", var="v"))
     program = [run(body, draw.pick(("a", None)), ["x", "v"])]
-    readable = aggregation != "NONE" or spec["kind"] in ("one_device", "default")
+    readable = aggregation != "NONE" or spec["kind"] in (
+        "one_device",
+        "default",
+    )
     central_none = spec["kind"] == "central_storage" and aggregation == "NONE"
     if central_none:
         aggregation, readable = "SUM", True
-    if spec["kind"] == "central_storage" and aggregation == "SUM" and spec["replicas"] > 1:
-        # Its one copy sums what replicas write, and a sum of one literal is refused.
+    if (
+        spec["kind"] == "central_storage"
+        and aggregation == "SUM"
+        and spec["replicas"] > 1
+    ):
+        # Its one copy sums what replicas write, and a sum of one literal is
+        # refused.
         for s in body:
             if isinstance(s.get("value"), dict):
                 s["value"] = "x"
@@ -91,19 +164,37 @@ def on_read(draw: Draw) -> dict:
         write = "assign" if aggregation == "SUM" else draw.write()
         program.append(op(write, var="v", value="k", read_value=False))
     if readable:
-        program.append(op(draw.pick(("read", "value", "read_var")), "t", var="v"))
+        program.append(
+            op(draw.pick(("read", "value", "read_var")), "t", var="v")
+        )
         if draw.chance(0.3):
             program.append(op("add", "t", a="v", b="k"))
-    inputs = {"k": {"shared": draw.tensor(dtype, shape)}, "x": draw.per_replica(spec["replicas"], dtype, shape)}
-    variables = [variable("v", draw.tensor(dtype, shape), "ON_READ", aggregation)]
+    inputs = {
+        "k": {"shared": draw.tensor(dtype, shape)},
+        "x": draw.per_replica(spec["replicas"], dtype, shape),
+    }
+    variables = [
+        variable("v", draw.tensor(dtype, shape), "ON_READ", aggregation)
+    ]
     observe = ["r", "t"] if readable else ["r"]
-    return case(program, inputs=inputs, variables=variables, observe=observe, observe_vars=["v"], **spec)
+    return case(
+        program,
+        inputs=inputs,
+        variables=variables,
+        observe=observe,
+        observe_vars=["v"],
+        **spec,
+    )
 
 
 def scatter(draw: Draw) -> dict:
     """Rows of a variable, with duplicates, from replicas or across them."""
     spec = draw.strategy()
-    dtype, width, rows = draw.float_dtype(), draw.pick(([], [2], [3])), draw.number(2, 6)
+    dtype, width, rows = (
+        draw.float_dtype(),
+        draw.pick(([], [2], [3])),
+        draw.number(2, 6),
+    )
     aggregation = draw.aggregation()
     write = draw.pick(("scatter_add", "scatter_sub"))
     if aggregation == "ONLY_FIRST_REPLICA" and draw.chance(0.6):
@@ -117,24 +208,55 @@ def scatter(draw: Draw) -> dict:
         program = [op(write, var="v", slices="s")]
     elif draw.chance(0.5):
         inputs = {"s": sparse}
-        program = [run([op(write, var="v", slices="s")], None, ["s", "v"], out=None)]
+        program = [
+            run([op(write, var="v", slices="s")], None, ["s", "v"], out=None)
+        ]
     else:
         pieces = [p["indexed_slices"] for p in parts]
-        inputs = {"sv": {"per_replica": [p["values"] for p in pieces]}, "si": {"per_replica": [p["indices"] for p in pieces]}}
-        make = op("indexed_slices", "s", values="sv", indices="si", dense_shape=[rows, *width])
-        program = [run([make, op(write, var="v", slices="s")], None, ["sv", "si", "v"], out=None)]
+        inputs = {
+            "sv": {"per_replica": [p["values"] for p in pieces]},
+            "si": {"per_replica": [p["indices"] for p in pieces]},
+        }
+        make = op(
+            "indexed_slices",
+            "s",
+            values="sv",
+            indices="si",
+            dense_shape=[rows, *width],
+        )
+        program = [
+            run(
+                [make, op(write, var="v", slices="s")],
+                None,
+                ["sv", "si", "v"],
+                out=None,
+            )
+        ]
     program.append(op("read", "r", var="v"))
-    variables = [variable("v", draw.tensor(dtype, [rows, *width]), None, aggregation)]
-    return case(program, inputs=inputs, variables=variables, observe=["r"], observe_vars=["v"], **spec)
+    variables = [
+        variable("v", draw.tensor(dtype, [rows, *width]), None, aggregation)
+    ]
+    return case(
+        program,
+        inputs=inputs,
+        variables=variables,
+        observe=["r"],
+        observe_vars=["v"],
+        **spec,
+    )
 
 
 def training(draw: Draw) -> dict:
-    """Linear regression: a gradient, its mean over replicas, an update; counted by a step variable."""
+    """Linear regression: a gradient, its mean over replicas, an update; counted
+    by a step variable.
+    """
     spec = draw.strategy()
     rows, columns = draw.number(1, 4), draw.number(1, 3)
     shares = [draw.number(1, rows) for _ in range(spec["replicas"])]
     inputs = {
-        "x": {"per_replica": [draw.tensor("f64", [n, columns]) for n in shares]},
+        "x": {
+            "per_replica": [draw.tensor("f64", [n, columns]) for n in shares]
+        },
         "t": {"per_replica": [draw.tensor("f64", [n, 1]) for n in shares]},
     }
     loss = [
@@ -153,7 +275,10 @@ def training(draw: Draw) -> dict:
         "merge_call",
         args=["d", "v"],
         params=["d", "v"],
-        fn=[op("reduce", "a", reduce_op="MEAN", value="d", axis=None), op("assign_sub", var="v", value="a")],
+        fn=[
+            op("reduce", "a", reduce_op="MEAN", value="d", axis=None),
+            op("assign_sub", var="v", value="a"),
+        ],
     )
     body.append(draw.pick((op("assign_sub", var="v", value="d"), merge)))
     body.append(op("assign_add", var="n", value=py(1)))
@@ -163,7 +288,14 @@ def training(draw: Draw) -> dict:
         variable("n", tensor("i64", 0), None, "ONLY_FIRST_REPLICA"),
     ]
     program = [step] * draw.number(1, 3)
-    return case(program, inputs=inputs, variables=variables, observe=["r"], observe_vars=["v", "n"], **spec)
+    return case(
+        program,
+        inputs=inputs,
+        variables=variables,
+        observe=["r"],
+        observe_vars=["v", "n"],
+        **spec,
+    )
 
 
 FAMILIES = {

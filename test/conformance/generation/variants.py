@@ -1,7 +1,10 @@
-"""Variants of recorded cases: the same program with other values, shapes, element types, replicas, strategies, nests.
+"""Variants of recorded cases: the same program with other values, shapes,
+element types, replicas, strategies, nests.
 
-A variant must come to the same kind of result as its template: a value, or an error of the same class.
-Where a change breaks the program (a constant whose shape depends on the number of replicas) it is no variant.
+A variant must come to the same kind of result as its template: a value, or an
+  error of the same class.
+Where a change breaks the program (a constant whose shape depends on the number
+of replicas) it is no variant.
 """
 
 from __future__ import annotations
@@ -15,13 +18,23 @@ from .draw import FLOATS, INTEGERS, Draw
 
 
 def tensors(part, indices: frozenset[str], name: str | None = None):
-    """Every literal of numbers in a case that is data: not the rows of slices, not shapes, not trip counts."""
+    """Every literal of numbers in a case that is data: not the rows of slices,
+    not shapes, not trip counts.
+    """
     if isinstance(part, dict):
         if "dtype" in part and "data" in part:
             yield part
             return
         for key, value in part.items():
-            if key not in ("expected", "expected_by_mode", "expected_per_worker", "clean_expected", "indices", "dense_shape", "strategy"):
+            if key not in (
+                "expected",
+                "expected_by_mode",
+                "expected_per_worker",
+                "clean_expected",
+                "indices",
+                "dense_shape",
+                "strategy",
+            ):
                 if key not in indices:
                     yield from tensors(value, indices, key)
     elif isinstance(part, list):
@@ -32,19 +45,32 @@ def tensors(part, indices: frozenset[str], name: str | None = None):
 def index_names(part) -> frozenset[str]:
     """Names of values that are used as rows of slices."""
     if isinstance(part, dict):
-        own = {part["indices"]} if part.get("op") == "indexed_slices" and isinstance(part["indices"], str) else set()
+        own = (
+            {part["indices"]}
+            if part.get("op") == "indexed_slices"
+            and isinstance(part["indices"], str)
+            else set()
+        )
         return frozenset(own).union(*(index_names(v) for v in part.values()))
-    return frozenset().union(*(index_names(v) for v in part)) if isinstance(part, list) else frozenset()
+    return (
+        frozenset().union(*(index_names(v) for v in part))
+        if isinstance(part, list)
+        else frozenset()
+    )
 
 
 def other_values(draw: Draw, case: dict) -> None:
     for literal in tensors(case, index_names(case["program"])):
         if literal["dtype"] in FLOATS + INTEGERS:
-            literal["data"] = [draw.scalar(literal["dtype"]) for _ in literal["data"]]
+            literal["data"] = [
+                draw.scalar(literal["dtype"]) for _ in literal["data"]
+            ]
 
 
 def other_dtype(draw: Draw, case: dict) -> None:
-    """All f32 become another element type, in casts too; numbers of the host become whole beside integers, or they would not fit."""
+    """All f32 become another element type, in casts too; numbers of the host
+    become whole beside integers, or they would not fit.
+    """
     target = draw.pick(("f64", "f16", "bf16", "f64", "i32", "i64"))
 
     def visit(part) -> None:
@@ -66,7 +92,9 @@ def other_dtype(draw: Draw, case: dict) -> None:
 
 
 def other_sizes(draw: Draw, case: dict) -> None:
-    """Every size above 1 is replaced by a larger one, the same wherever it stands."""
+    """Every size above 1 is replaced by a larger one, the same wherever it
+    stands.
+    """
     larger = {size: size + draw.number(0, 3) for size in range(2, 40)}
 
     def grow(shape: list[int]) -> list[int]:
@@ -75,7 +103,11 @@ def other_sizes(draw: Draw, case: dict) -> None:
     def visit(part) -> None:
         if isinstance(part, dict):
             if "dtype" in part and "data" in part:
-                grown = draw.tensor(part["dtype"], grow(part["shape"])) if part["dtype"] != "str" else part
+                grown = (
+                    draw.tensor(part["dtype"], grow(part["shape"]))
+                    if part["dtype"] != "str"
+                    else part
+                )
                 if part["shape"] != grown["shape"]:
                     part.update(grown)
                 return
@@ -99,14 +131,25 @@ def other_replicas(draw: Draw, case: dict) -> None:
     kind = case["strategy"]["kind"]
     if kind in ("default", "one_device"):
         return
-    count = draw.pick((2, 3, 4)) if kind == "multi_worker_mirrored" else draw.pick((1, 2, 3, 4, 8))
+    count = (
+        draw.pick((2, 3, 4))
+        if kind == "multi_worker_mirrored"
+        else draw.pick((1, 2, 3, 4, 8))
+    )
     _set_strategy(draw, case, kind, count)
 
 
 def other_strategy(draw: Draw, case: dict) -> None:
-    kind = draw.pick(("mirrored", "central_storage", "multi_worker_mirrored", "one_device"))
+    kind = draw.pick(
+        ("mirrored", "central_storage", "multi_worker_mirrored", "one_device")
+    )
     count = 1 if kind == "one_device" else max(2, case["replicas"])
-    _set_strategy(draw, case, kind, min(count, 4) if kind == "multi_worker_mirrored" else count)
+    _set_strategy(
+        draw,
+        case,
+        kind,
+        min(count, 4) if kind == "multi_worker_mirrored" else count,
+    )
 
 
 def _set_strategy(draw: Draw, case: dict, kind: str, count: int) -> None:
@@ -114,7 +157,9 @@ def _set_strategy(draw: Draw, case: dict, kind: str, count: int) -> None:
     for value in case["inputs"].values():
         if "per_replica" in value:
             parts = value["per_replica"]
-            value["per_replica"] = [deepcopy(parts[i % len(parts)]) for i in range(count)]
+            value["per_replica"] = [
+                deepcopy(parts[i % len(parts)]) for i in range(count)
+            ]
 
 
 def other_nest(draw: Draw, case: dict) -> None:
@@ -124,7 +169,13 @@ def other_nest(draw: Draw, case: dict) -> None:
         if isinstance(part, dict):
             if part.get("op") in ("all_reduce", "all_gather"):
                 value = part["value"]
-                part["value"] = draw.pick(([value], {"tuple": [value, value]}, {"dict": {"p": value, "q": [value]}}))
+                part["value"] = draw.pick(
+                    (
+                        [value],
+                        {"tuple": [value, value]},
+                        {"dict": {"p": value, "q": [value]}},
+                    )
+                )
             for value in part.values():
                 visit(value)
         elif isinstance(part, list):
@@ -134,8 +185,24 @@ def other_nest(draw: Draw, case: dict) -> None:
     visit(case["program"])
 
 
-CHANGES = (other_values, other_dtype, other_sizes, other_replicas, other_strategy, other_nest)
-DATA = ("strategy", "replicas", "variables", "inputs", "program", "observe", "observe_vars", "in_scope")
+CHANGES = (
+    other_values,
+    other_dtype,
+    other_sizes,
+    other_replicas,
+    other_strategy,
+    other_nest,
+)
+DATA = (
+    "strategy",
+    "replicas",
+    "variables",
+    "inputs",
+    "program",
+    "observe",
+    "observe_vars",
+    "in_scope",
+)
 
 
 def outcome_class(result) -> str:
@@ -144,7 +211,9 @@ def outcome_class(result) -> str:
 
 
 def variant(draw: Draw, template: dict) -> dict | None:
-    """One to three changes, the values always last; None if what comes out is no variant."""
+    """One to three changes, the values always last; None if what comes out is
+    no variant.
+    """
     case = {key: deepcopy(template[key]) for key in DATA if key in template}
     changes = [draw.pick(CHANGES[1:]) for _ in range(draw.number(0, 2))]
     for change in dict.fromkeys([*changes, other_values]):

@@ -1,7 +1,9 @@
 """What the case language `tfdist-neutral-1` means, in plain NumPy.
 
-`evaluate(case)` runs the `program` of one case and returns its result in the format of the cases.
-It is the second opinion on every expected value: it shares no code with the compiler, the runtime
+`evaluate(case)` runs the `program` of one case and returns its result in the
+format of the cases.
+It is the second opinion on every expected value: it shares no code with the
+  compiler, the runtime
 or the interpreter, and imports nothing of them.
 
     errors        the classes of diagnostics

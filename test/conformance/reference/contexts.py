@@ -1,4 +1,6 @@
-"""Where a statement stands: the context it runs in, the names it sees, and how handlers of statements are found."""
+"""Where a statement stands: the context it runs in, the names it sees, and how
+handlers of statements are found.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,9 @@ from .values import IndexedSlices, Tensor
 
 @dataclass(eq=False)
 class Context:
-    """`outside` of every scope, in the strategy's `scope` or in an `other` strategy's, in a `replica`'s
-    function, in a `merge` function, or in the function of an `update` of one copy."""
+    """`outside` of every scope, in the strategy's `scope` or in an `other`
+    strategy's, in a `replica`'s function, in a `merge` function, or in the
+    function of an `update` of one copy."""
 
     kind: str
     replica: int = 0
@@ -40,7 +43,11 @@ class Context:
                 for tape in self.tapes:
                     tape.record((leaf,), (marked,), lambda use, dy: dy)
                 return marked
-            return leaf.alias(varying=True) if isinstance(leaf, IndexedSlices) else leaf
+            return (
+                leaf.alias(varying=True)
+                if isinstance(leaf, IndexedSlices)
+                else leaf
+            )
 
         return map_nest(mark, value)
 
@@ -62,14 +69,18 @@ class Scope:
         self._names[name] = value
 
     def __contains__(self, name: str) -> bool:
-        return name in self._names or (self._parent is not None and name in self._parent)
+        return name in self._names or (
+            self._parent is not None and name in self._parent
+        )
 
 
 @dataclass(frozen=True)
 class Meeting:
-    """What a replica says when it needs the others: the same `signature` on each, its own `payload`.
+    """What a replica says when it needs the others: the same `signature` on
+    each, its own `payload`.
 
-    When all have come, `act` is run once, in cross-replica context, on all payloads; it returns one answer a replica.
+    When all have come, `act` is run once, in cross-replica context, on all
+    payloads; it returns one answer a replica.
     """
 
     signature: tuple
@@ -89,9 +100,11 @@ HANDLERS: dict[str, tuple[str, Callable]] = {}
 
 
 def statement(*names: str, where: str = "any"):
-    """Declares `handler(worker, statement, context, scope)`, which returns the value of `out` or is a generator that does.
+    """Declares `handler(worker, statement, context, scope)`, which returns the
+    value of `out` or is a generator that does.
 
-    `where`: `cross` for strategy methods, `replica` for methods of a replica context, or `any`.
+    `where`: `cross` for strategy methods, `replica` for methods of a replica
+    context, or `any`.
     """
 
     def declare(handler):
@@ -105,8 +118,16 @@ def statement(*names: str, where: str = "any"):
 def require(where: str, op: str, context: Context, strategy: Strategy) -> None:
     if where == "cross":
         if context.kind == "other":
-            raise Rejected("E_MIXED_STRATEGY", f"`{op}` in the scope of another strategy")
+            raise Rejected(
+                "E_MIXED_STRATEGY", f"`{op}` in the scope of another strategy"
+            )
         if context.in_replica:
-            raise Rejected("E_CONTEXT", f"`{op}` requires cross-replica context")
-    if where == "replica" and not context.in_replica and not (context.kind == "outside" and strategy.kind == "default"):
+            raise Rejected(
+                "E_CONTEXT", f"`{op}` requires cross-replica context"
+            )
+    if (
+        where == "replica"
+        and not context.in_replica
+        and not (context.kind == "outside" and strategy.kind == "default")
+    ):
         raise Rejected("E_CONTEXT", f"`{op}` requires replica context")

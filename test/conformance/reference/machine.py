@@ -1,7 +1,9 @@
-"""One worker that runs a program, and the workers of a case that run it together.
+"""One worker that runs a program, and the workers of a case that run it
+together.
 
-Replicas are coroutines. They are advanced in turn, each to the point where it needs the others; when
-all stand at one point the step is taken and they go on. Workers meet in the same way, one level up.
+Replicas are coroutines. They are advanced in turn, each to the point where it
+needs the others; when all stand at one point the step is taken and they go on.
+Workers meet in the same way, one level up.
 """
 
 from __future__ import annotations
@@ -18,19 +20,37 @@ from .errors import Malformed, Rejected
 from .nests import map_nest
 from .record import write_value, write_variable
 from .strategies import Strategy, parse_strategy
-from .values import Distributed, IndexedSlices, PerReplica, Tensor, from_host, is_host, parse_tensor, parse_value
+from .values import (
+    Distributed,
+    IndexedSlices,
+    PerReplica,
+    Tensor,
+    from_host,
+    is_host,
+    parse_tensor,
+    parse_value,
+)
 from .variables import Component, Layout, Variable, create
 
-# Statements in which all replicas take part give the same to all, even where replicas run different code.
-TOGETHER = frozenset({"all_reduce", "all_gather", "merge_call", "update", "variable"})
-# What a statement's operands are called: two replicas meet at one statement although these differ.
+# Statements in which all replicas take part give the same to all, even where
+# replicas run different code.
+TOGETHER = frozenset(
+    {"all_reduce", "all_gather", "merge_call", "update", "variable"}
+)
+# What a statement's operands are called: two replicas meet at one statement
+# although these differ.
 OPERANDS = frozenset({"value", "args", "a", "slices", "pairs", "init"})
 
 
 def evaluate(case: dict) -> dict | list[dict]:
-    """The result of a case: `{"ok": ...}` or `{"error": class}`, a list with one for each worker under `multi_worker_mirrored`."""
+    """The result of a case: `{"ok": ...}` or `{"error": class}`, a list with
+    one for each worker under `multi_worker_mirrored`.
+    """
     strategy = parse_strategy(case["strategy"])
-    inputs = {name: _parse_input(value, strategy) for name, value in case.get("inputs", {}).items()}
+    inputs = {
+        name: _parse_input(value, strategy)
+        for name, value in case.get("inputs", {}).items()
+    }
     workers = [Worker(strategy, index) for index in range(strategy.workers)]
     with np.errstate(all="ignore"):
         try:
@@ -45,9 +65,15 @@ def _parse_input(literal: dict, strategy: Strategy):
         return parse_value(literal["shared"])
     parts = [parse_value(p) for p in literal["per_replica"]]
     if len(parts) != strategy.replicas:
-        raise Malformed(f"expected {strategy.replicas} values, found {len(parts)}")
+        raise Malformed(
+            f"expected {strategy.replicas} values, found {len(parts)}"
+        )
     for part in parts:
-        tensors = (part.values, part.indices) if isinstance(part, IndexedSlices) else (part,)
+        tensors = (
+            (part.values, part.indices)
+            if isinstance(part, IndexedSlices)
+            else (part,)
+        )
         for tensor in tensors:
             if isinstance(tensor, Tensor):
                 tensor.varying = strategy.replicas_differ
@@ -55,22 +81,30 @@ def _parse_input(literal: dict, strategy: Strategy):
 
 
 def advance(coroutines: list[Generator], answers: list) -> tuple[list, list]:
-    """Runs each to its next meeting: `(results, meetings)`, of which one is empty unless they disagree."""
+    """Runs each to its next meeting: `(results, meetings)`, of which one is
+    empty unless they disagree.
+    """
     results, meetings = [], []
     for coroutine, answer in zip(coroutines, answers, strict=True):
         try:
             meetings.append(coroutine.send(answer))
         except StopIteration as stop:
             results.append(stop.value)
-    if meetings and (results or any(m.signature != meetings[0].signature for m in meetings)):
-        raise Rejected("E_COLLECTIVE_DIVERGENCE", "replicas issue different collectives")
+    if meetings and (
+        results or any(m.signature != meetings[0].signature for m in meetings)
+    ):
+        raise Rejected(
+            "E_COLLECTIVE_DIVERGENCE", "replicas issue different collectives"
+        )
     return results, meetings
 
 
 def meet_workers(programs: list[Generator]) -> list:
     results, exchanges = advance(programs, [None] * len(programs))
     while exchanges:
-        results, exchanges = advance(programs, [[e.payload for e in exchanges]] * len(programs))
+        results, exchanges = advance(
+            programs, [[e.payload for e in exchanges]] * len(programs)
+        )
     return results
 
 
@@ -83,32 +117,56 @@ class Worker:
     ## Programs and blocks
 
     def program(self, case: dict, inputs: dict) -> Generator:
-        scope = Scope(names={name: self._local(value) for name, value in inputs.items()})
+        scope = Scope(
+            names={name: self._local(value) for name, value in inputs.items()}
+        )
         for spec in case.get("variables", []):
             if spec["name"] in scope:
                 raise Malformed(f"two values of one name {spec['name']!r}")
-            scope[spec["name"]] = create(spec, parse_tensor(spec["init"]), self.strategy)
+            scope[spec["name"]] = create(
+                spec, parse_tensor(spec["init"]), self.strategy
+            )
         context = Context("scope" if case.get("in_scope") else "outside")
         yield from self.block(case["program"], context, scope)
-        ok = {"outputs": {name: write_value(scope[name]) for name in case.get("observe", [])}}
+        ok = {
+            "outputs": {
+                name: write_value(scope[name])
+                for name in case.get("observe", [])
+            }
+        }
         if "observe_vars" in case:
-            ok["variables"] = {name: write_variable(scope[name]) for name in case["observe_vars"]}
+            ok["variables"] = {
+                name: write_variable(scope[name])
+                for name in case["observe_vars"]
+            }
         return {"ok": ok}
 
     def _local(self, value):
         if not isinstance(value, Distributed):
             return value
-        return value.components[0] if self.strategy.trivial else PerReplica(value.components[self.ids.start : self.ids.stop])
+        return (
+            value.components[0]
+            if self.strategy.trivial
+            else PerReplica(value.components[self.ids.start : self.ids.stop])
+        )
 
-    def block(self, body: list[dict], context: Context, scope: Scope) -> Generator:
+    def block(
+        self, body: list[dict], context: Context, scope: Scope
+    ) -> Generator:
         for s in body:
             op = s.get("op")
             if op not in HANDLERS:
                 raise Malformed(f"unknown operation {op!r}")
             where, handler = HANDLERS[op]
             require(where, op, context, self.strategy)
-            if s.get("use_saved_ctx") and self.saved.get(context.replica_id) is not context.token:
-                raise Rejected("E_CONTEXT", f"`{op}` on a replica context outside of its lifetime")
+            if (
+                s.get("use_saved_ctx")
+                and self.saved.get(context.replica_id) is not context.token
+            ):
+                raise Rejected(
+                    "E_CONTEXT",
+                    f"`{op}` on a replica context outside of its lifetime",
+                )
             result = handler(self, s, context, scope)
             if isgenerator(result):
                 result = yield from result
@@ -125,11 +183,15 @@ class Worker:
             for name, item in zip(out, value, strict=True):
                 self.bind(name, item, scope)
 
-    def call(self, function: dict, args: list, context: Context, scope: Scope) -> Generator:
+    def call(
+        self, function: dict, args: list, context: Context, scope: Scope
+    ) -> Generator:
         """Runs `fn` of a statement on `args` and returns its `returns`."""
         params = function.get("params") or []
         if len(params) != len(args):
-            raise Malformed(f"expected {len(params)} arguments, found {len(args)}")
+            raise Malformed(
+                f"expected {len(params)} arguments, found {len(args)}"
+            )
         inner = Scope(scope, dict(zip(params, args, strict=True)))
         body = function["fn"] if "fn" in function else function.get("body")
         yield from self.block(body or [], context, inner)
@@ -148,9 +210,14 @@ class Worker:
         if not isinstance(operand, dict):
             return operand
         if "dict" in operand:
-            return {k: self.resolve(o, context, scope) for k, o in operand["dict"].items()}
+            return {
+                k: self.resolve(o, context, scope)
+                for k, o in operand["dict"].items()
+            }
         if "tuple" in operand:
-            return tuple(self.resolve(o, context, scope) for o in operand["tuple"])
+            return tuple(
+                self.resolve(o, context, scope) for o in operand["tuple"]
+            )
         if "list" in operand:
             return self.resolve(operand["list"], context, scope)
         if "py" in operand:
@@ -167,8 +234,15 @@ class Worker:
             return value.dense()
         if isinstance(value, Distributed):
             if isinstance(value, PerReplica) and context.component is None:
-                raise Rejected("E_CONTEXT", "a per-replica value has no single value in cross-replica context")
-            return (yield from self.tensor(value.components[context.component or 0], context))
+                raise Rejected(
+                    "E_CONTEXT",
+                    "a per-replica value has no single value in cross-replica context",
+                )
+            return (
+                yield from self.tensor(
+                    value.components[context.component or 0], context
+                )
+            )
         if isinstance(value, Tensor) or is_host(value):
             return value
         raise Rejected("E_ARG_TYPE", f"expected a tensor, found {value!r}")
@@ -179,24 +253,37 @@ class Worker:
 
     ## Variables
 
-    def copy_of(self, target: Variable | Component, context: Context) -> Component | None:
-        """The one copy that a variable stands for here; None for a variable of many copies in cross-replica context."""
+    def copy_of(
+        self, target: Variable | Component, context: Context
+    ) -> Component | None:
+        """The one copy that a variable stands for here; None for a variable of
+        many copies in cross-replica context.
+        """
         if isinstance(target, Component):
             return target
         if not target.distributed:
             return Component(target, 0)
         if context.in_replica:
             return Component(target, context.replica)
-        return None if context.component is None else Component(target, context.component)
+        return (
+            None
+            if context.component is None
+            else Component(target, context.component)
+        )
 
     def read(self, target: Variable | Component, context: Context) -> Generator:
-        """The value of a variable; under `ON_READ` in cross-replica context, what its copies add up to."""
+        """The value of a variable; under `ON_READ` in cross-replica context,
+        what its copies add up to.
+        """
         copy = self.copy_of(target, context)
         variable = copy.variable if copy else target
         if copy is None and variable.layout is Layout.ON_READ:
             return (yield from statements.variables.aggregated(self, variable))
         index = copy.index if copy else 0
-        tensor = Tensor(variable.copies[index].copy(), variable.layout is Layout.ON_READ and self.strategy.replicas_differ)
+        tensor = Tensor(
+            variable.copies[index].copy(),
+            variable.layout is Layout.ON_READ and self.strategy.replicas_differ,
+        )
         for tape in context.tapes:
             tape.read(variable.key(index), tensor)
         return tensor
@@ -204,13 +291,17 @@ class Worker:
     ## Meeting
 
     def signature(self, s: dict, scope: Scope) -> tuple:
-        """What replicas must agree on: everything a statement says, but the operands that are their own."""
+        """What replicas must agree on: everything a statement says, but the
+        operands that are their own.
+        """
         said = {k: v for k, v in s.items() if k not in OPERANDS}
         if isinstance(said.get("reduce_op"), str):
             said["reduce_op"] = said["reduce_op"].upper()
         if isinstance(said.get("var"), str) and said["var"] in scope:
             target = scope[said["var"]]
-            said["var"] = target.name if isinstance(target, Variable) else said["var"]
+            said["var"] = (
+                target.name if isinstance(target, Variable) else said["var"]
+            )
         return (json.dumps(said, sort_keys=True),)
 
     def meet(self, context: Context, meeting: Meeting) -> Generator:
@@ -229,13 +320,32 @@ class Worker:
         return [part for worker_parts in gathered for part in worker_parts]
 
     def run(self, function: dict, args: list, scope: Scope) -> Generator:
-        """The function on every replica of this worker; their results, in order."""
+        """The function on every replica of this worker; their results, in
+        order.
+        """
 
         def replica(index: int, replica_id: int) -> Generator:
-            own = [map_nest(lambda leaf: leaf.components[index] if isinstance(leaf, Distributed) else leaf, a) for a in args]
-            return (yield from self.call(function, own, Context("replica", index, replica_id), scope))
+            own = [
+                map_nest(
+                    lambda leaf: (
+                        leaf.components[index]
+                        if isinstance(leaf, Distributed)
+                        else leaf
+                    ),
+                    a,
+                )
+                for a in args
+            ]
+            return (
+                yield from self.call(
+                    function, own, Context("replica", index, replica_id), scope
+                )
+            )
 
-        replicas = [replica(index, replica_id) for index, replica_id in enumerate(self.ids)]
+        replicas = [
+            replica(index, replica_id)
+            for index, replica_id in enumerate(self.ids)
+        ]
         results, meetings = advance(replicas, [None] * len(replicas))
         while meetings:
             yield from self.exchange(meetings[0].signature, None)

@@ -1,4 +1,6 @@
-"""Lists, tuples and dicts of values, and the passage between one value for each replica and one value for all."""
+"""Lists, tuples and dicts of values, and the passage between one value for each
+replica and one value for all.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ def is_nest(value) -> bool:
 
 
 def structure(value):
-    """The shape of a nest, comparable: what remains when the leaves are taken out."""
+    """The shape of a nest, comparable: what remains when the leaves are taken
+    out.
+    """
     if isinstance(value, dict):
         return ("dict", tuple((k, structure(value[k])) for k in sorted(value)))
     if isinstance(value, (list, tuple)):
@@ -25,9 +29,14 @@ def structure(value):
 def map_nest(function: Callable, first, *others):
     """Applies `function` to the leaves of nests of one structure."""
     if isinstance(first, dict):
-        return {k: map_nest(function, first[k], *(o[k] for o in others)) for k in first}
+        return {
+            k: map_nest(function, first[k], *(o[k] for o in others))
+            for k in first
+        }
     if isinstance(first, (list, tuple)):
-        return type(first)(map_nest(function, *vs) for vs in zip(first, *others, strict=True))
+        return type(first)(
+            map_nest(function, *vs) for vs in zip(first, *others, strict=True)
+        )
     return function(first, *others)
 
 
@@ -44,7 +53,9 @@ def leaves(value) -> Iterator:
 
 
 def pack(like, flat: Iterator):
-    """A nest of the structure of `like` with the leaves of `flat`, in the order of `leaves`."""
+    """A nest of the structure of `like` with the leaves of `flat`, in the order
+    of `leaves`.
+    """
     if isinstance(like, dict):
         packed = {k: pack(like[k], flat) for k in sorted(like)}
         return {k: packed[k] for k in like}
@@ -57,14 +68,21 @@ def same_structure(values: list) -> None:
     first = structure(values[0])
     for value in values[1:]:
         if structure(value) != first:
-            raise Rejected("E_STRUCT_MISMATCH", f"expected {first} on every replica, found {structure(value)}")
+            raise Rejected(
+                "E_STRUCT_MISMATCH",
+                f"expected {first} on every replica, found {structure(value)}",
+            )
 
 
 def same_object(a, b) -> bool:
-    """Whether two replicas hold one and the same object; host scalars are what they equal."""
+    """Whether two replicas hold one and the same object; host scalars are what
+    they equal.
+    """
     if is_host(a) or is_host(b):
         return type(a) is type(b) and a == b
-    if isinstance(a, (Tensor, IndexedSlices)) and isinstance(b, (Tensor, IndexedSlices)):
+    if isinstance(a, (Tensor, IndexedSlices)) and isinstance(
+        b, (Tensor, IndexedSlices)
+    ):
         return a.identity is b.identity
     return a is b
 
@@ -78,7 +96,10 @@ def regroup(values: list, wrap: Callable = PerReplica):
 def _regroup_leaf(leaf: tuple, wrap: Callable):
     first = leaf[0]
     variable = first.variable if isinstance(first, Component) else None
-    if variable is not None and all(isinstance(c, Component) and c.variable is variable and c.index == i for i, c in enumerate(leaf)):
+    if variable is not None and all(
+        isinstance(c, Component) and c.variable is variable and c.index == i
+        for i, c in enumerate(leaf)
+    ):
         return variable
     if all(same_object(first, other) for other in leaf[1:]):
         return first
@@ -86,8 +107,15 @@ def _regroup_leaf(leaf: tuple, wrap: Callable):
 
 
 def select(value, replica: int):
-    """What replica `replica` of this worker sees of a value; variables know by themselves."""
-    return map_nest(lambda leaf: leaf.components[replica] if isinstance(leaf, Distributed) else leaf, value)
+    """What replica `replica` of this worker sees of a value; variables know by
+    themselves.
+    """
+    return map_nest(
+        lambda leaf: (
+            leaf.components[replica] if isinstance(leaf, Distributed) else leaf
+        ),
+        value,
+    )
 
 
 def is_variable(value) -> bool:

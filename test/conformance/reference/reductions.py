@@ -1,4 +1,6 @@
-"""What becomes of one value from each replica: sums, means, concatenations. `parts` are in replica order."""
+"""What becomes of one value from each replica: sums, means, concatenations.
+`parts` are in replica order.
+"""
 
 from __future__ import annotations
 
@@ -19,16 +21,24 @@ def _one_dtype(parts: list[Tensor]) -> str:
     dtype = parts[0].dtype
     for part in parts[1:]:
         if part.dtype != dtype:
-            raise Rejected("E_DTYPE_MISMATCH", f"expected {dtype} on every replica, found {part.dtype}")
+            raise Rejected(
+                "E_DTYPE_MISMATCH",
+                f"expected {dtype} on every replica, found {part.dtype}",
+            )
     return dtype
 
 
 def reduce_tensors(op: str, parts: list[Tensor]) -> Tensor:
-    """Added in replica order: narrow floats in f32, rounded once; integers wrap, and their mean is f64."""
+    """Added in replica order: narrow floats in f32, rounded once; integers
+    wrap, and their mean is f64.
+    """
     dtype = _one_dtype(parts)
     for part in parts[1:]:
         if part.shape != parts[0].shape:
-            raise Rejected("E_SHAPE_MISMATCH", f"expected shape {parts[0].shape} on every replica, found {part.shape}")
+            raise Rejected(
+                "E_SHAPE_MISMATCH",
+                f"expected shape {parts[0].shape} on every replica, found {part.shape}",
+            )
     if dtype not in NUMBERS:
         raise Rejected("E_DTYPE_UNSUPPORTED", f"no sum of {dtype}")
     wide = np.dtype(np.float32) if dtype in NARROW else DTYPES[dtype]
@@ -36,27 +46,44 @@ def reduce_tensors(op: str, parts: list[Tensor]) -> Tensor:
     for part in parts[1:]:
         total = np.asarray(np.add(total, part.array.astype(wide)))
     if op == "MEAN":
-        total = np.asarray(np.true_divide(total, np.asarray(len(parts), np.float64 if dtype in INTEGERS else wide)))
+        total = np.asarray(
+            np.true_divide(
+                total,
+                np.asarray(
+                    len(parts), np.float64 if dtype in INTEGERS else wide
+                ),
+            )
+        )
         if dtype in INTEGERS:
             return Tensor(total.astype(np.float64))
     return Tensor(total.astype(DTYPES[dtype]))
 
 
 def reduce_slices(op: str, parts: list[IndexedSlices]) -> IndexedSlices:
-    """Rows of all replicas, one after the other, duplicates kept; a mean divides them."""
+    """Rows of all replicas, one after the other, duplicates kept; a mean
+    divides them.
+    """
     dtype = _one_dtype([p.values for p in parts])
     values = concatenate([p.values for p in parts], 0, "E_SHAPE_MISMATCH")
     if dtype not in NUMBERS:
         raise Rejected("E_DTYPE_UNSUPPORTED", f"no sum of {dtype}")
     if op == "MEAN":
         share = np.true_divide(values.array.astype(np.float64), len(parts))
-        values = Tensor(share if dtype in INTEGERS else share.astype(values.array.dtype))
-    return IndexedSlices(values, concatenate([p.indices for p in parts], 0, "E_SHAPE_MISMATCH"), parts[0].dense_shape)
+        values = Tensor(
+            share if dtype in INTEGERS else share.astype(values.array.dtype)
+        )
+    return IndexedSlices(
+        values,
+        concatenate([p.indices for p in parts], 0, "E_SHAPE_MISMATCH"),
+        parts[0].dense_shape,
+    )
 
 
 def _require_values(parts: list) -> None:
     if any(part is None for part in parts):
-        raise Rejected("E_ARG_TYPE", "expected a value of every replica, found None")
+        raise Rejected(
+            "E_ARG_TYPE", "expected a value of every replica, found None"
+        )
 
 
 def reduce_parts(op: str, parts: list):
@@ -64,31 +91,50 @@ def reduce_parts(op: str, parts: list):
     sparse = [isinstance(p, IndexedSlices) for p in parts]
     if all(sparse):
         return reduce_slices(op, parts)
-    return reduce_tensors(op, [p.dense() if isinstance(p, IndexedSlices) else p for p in parts])
+    return reduce_tensors(
+        op, [p.dense() if isinstance(p, IndexedSlices) else p for p in parts]
+    )
 
 
-def concatenate(parts: list[Tensor], axis: int, rank_code: str = "E_RANK_MISMATCH") -> Tensor:
+def concatenate(
+    parts: list[Tensor], axis: int, rank_code: str = "E_RANK_MISMATCH"
+) -> Tensor:
     """Ragged along `axis`, equal in everything else."""
     _require_values(parts)
     rank = len(parts[0].shape)
     if rank == 0 and all(not p.shape for p in parts):
-        raise Rejected("E_SCALAR_GATHER", "expected at least one dimension, found a scalar")
+        raise Rejected(
+            "E_SCALAR_GATHER", "expected at least one dimension, found a scalar"
+        )
     for part in parts[1:]:
         if len(part.shape) != rank:
-            raise Rejected(rank_code, f"expected {rank} dimensions on every replica, found {len(part.shape)}")
+            raise Rejected(
+                rank_code,
+                f"expected {rank} dimensions on every replica, found {len(part.shape)}",
+            )
     if not isinstance(axis, int) or isinstance(axis, bool):
         raise Rejected("E_ARG_TYPE", f"expected an axis, found {axis!r}")
     if not 0 <= axis < rank:
-        raise Rejected("E_AXIS_RANGE", f"expected an axis in [0, {rank}), found {axis}")
+        raise Rejected(
+            "E_AXIS_RANGE", f"expected an axis in [0, {rank}), found {axis}"
+        )
     for part in parts[1:]:
-        if part.shape[:axis] + part.shape[axis + 1 :] != parts[0].shape[:axis] + parts[0].shape[axis + 1 :]:
-            raise Rejected("E_SHAPE_MISMATCH", f"expected shape {parts[0].shape} but for axis {axis}, found {part.shape}")
+        if (
+            part.shape[:axis] + part.shape[axis + 1 :]
+            != parts[0].shape[:axis] + parts[0].shape[axis + 1 :]
+        ):
+            raise Rejected(
+                "E_SHAPE_MISMATCH",
+                f"expected shape {parts[0].shape} but for axis {axis}, found {part.shape}",
+            )
     _one_dtype(parts)
     return Tensor(np.concatenate([p.array for p in parts], axis))
 
 
 def partial(part: Tensor, axis) -> tuple[Tensor, int]:
-    """One replica's share of a reduction over an axis: its sum, and how many elements went into each sum."""
+    """One replica's share of a reduction over an axis: its sum, and how many
+    elements went into each sum.
+    """
     axes = axes_of(axis, len(part.shape))
     if part.dtype not in NUMBERS:
         raise Rejected("E_DTYPE_UNSUPPORTED", f"no sum of {part.dtype}")
@@ -101,12 +147,24 @@ def partial(part: Tensor, axis) -> tuple[Tensor, int]:
 
 
 def reduce_over_axis(op: str, shares: list[tuple[Tensor, int]]) -> Tensor:
-    """All replicas' elements together: a mean divides by the number of elements that there really are."""
+    """All replicas' elements together: a mean divides by the number of elements
+    that there really are.
+    """
     total = reduce_tensors("SUM", [s for s, _ in shares])
     if op == "SUM":
         return total
     count = sum(n for _, n in shares)
     if total.dtype in INTEGERS:
-        return Tensor(np.asarray(np.true_divide(total.array.astype(np.float64), np.float64(count))))
+        return Tensor(
+            np.asarray(
+                np.true_divide(
+                    total.array.astype(np.float64), np.float64(count)
+                )
+            )
+        )
     wide = np.float32 if total.dtype in NARROW else total.array.dtype
-    return Tensor(np.asarray(np.true_divide(total.array.astype(wide), np.asarray(count, wide))).astype(total.array.dtype))
+    return Tensor(
+        np.asarray(
+            np.true_divide(total.array.astype(wide), np.asarray(count, wide))
+        ).astype(total.array.dtype)
+    )

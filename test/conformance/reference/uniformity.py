@@ -1,6 +1,8 @@
-"""What can be said of statements before they are run: do replicas meet in them, may their values differ?
+"""What can be said of statements before they are run: do replicas meet in them,
+may their values differ?
 
-Branches that are not taken count too: a program is right or wrong as a whole, not by what it happens to do.
+Branches that are not taken count too: a program is right or wrong as a whole,
+  not by what it happens to do.
 """
 
 from __future__ import annotations
@@ -11,30 +13,58 @@ from .nests import leaves
 from .values import varies
 from .variables import Component, Layout, Variable
 
-MEETING = frozenset({"all_reduce", "all_gather", "merge_call", "update", "variable"})
+MEETING = frozenset(
+    {"all_reduce", "all_gather", "merge_call", "update", "variable"}
+)
 BODIES = ("fn", "body", "then", "else")
-OPERANDS = ("a", "b", "value", "values", "indices", "slices", "pred", "init", "trip_count", "args", "returns", "yield", "of", "wrt", "var")
+OPERANDS = (
+    "a",
+    "b",
+    "value",
+    "values",
+    "indices",
+    "slices",
+    "pred",
+    "init",
+    "trip_count",
+    "args",
+    "returns",
+    "yield",
+    "of",
+    "wrt",
+    "var",
+)
 
 Lookup = Callable[[str], object]
 
 
 def nested(statements) -> Iterator[dict]:
-    """All statements, those of bodies included. A body is a list, or a dict with a list inside."""
+    """All statements, those of bodies included. A body is a list, or a dict
+    with a list inside.
+    """
     for s in statements or []:
         yield s
         for key in BODIES:
             part = s.get(key)
-            yield from nested(part.get("body") if isinstance(part, dict) else part)
+            yield from nested(
+                part.get("body") if isinstance(part, dict) else part
+            )
 
 
 def has_collective(statements, lookup: Lookup) -> bool:
-    """Whether replicas meet anywhere in the statements: writes that are aggregated are meetings too."""
+    """Whether replicas meet anywhere in the statements: writes that are
+    aggregated are meetings too.
+    """
     for s in nested(statements):
         if s["op"] in MEETING:
             return True
         if s["op"].startswith(("assign", "scatter_")):
             target = lookup(s["var"]) if isinstance(s["var"], str) else None
-            if isinstance(target, Variable) and target.layout in (Layout.MIRRORED, Layout.CENTRAL) and target.aggregation != "NONE":
+            if (
+                isinstance(target, Variable)
+                and target.layout in (Layout.MIRRORED, Layout.CENTRAL)
+                and target.aggregation != "NONE"
+            ):
                 return True
     return False
 
@@ -50,7 +80,9 @@ def value_varies(value, replicas: int) -> bool:
 
 
 def returns_varying(statements, returns, lookup: Lookup, replicas: int) -> bool:
-    """Whether what the statements return may differ between replicas. Statements with bodies count as what they read."""
+    """Whether what the statements return may differ between replicas.
+    Statements with bodies count as what they read.
+    """
     known: dict[str, bool] = {}
 
     def operand(o) -> bool:
@@ -60,7 +92,10 @@ def returns_varying(statements, returns, lookup: Lookup, replicas: int) -> bool:
             return any(operand(i) for i in o)
         if isinstance(o, dict):
             inner = o.get("tuple", o.get("dict", ()))
-            return any(operand(i) for i in (inner.values() if isinstance(inner, dict) else inner))
+            return any(
+                operand(i)
+                for i in (inner.values() if isinstance(inner, dict) else inner)
+            )
         return False
 
     def visit(s: dict) -> bool:
@@ -70,11 +105,15 @@ def returns_varying(statements, returns, lookup: Lookup, replicas: int) -> bool:
         result |= any(operand(s[key]) for key in OPERANDS if key in s)
         for key in BODIES:
             part = s.get(key)
-            for inner in (part.get("body") if isinstance(part, dict) else part) or []:
+            for inner in (
+                part.get("body") if isinstance(part, dict) else part
+            ) or []:
                 result |= visit(inner)
             if isinstance(part, dict):
                 result |= operand(part.get("returns"))
-        outs = s.get("out") if isinstance(s.get("out"), list) else [s.get("out")]
+        outs = (
+            s.get("out") if isinstance(s.get("out"), list) else [s.get("out")]
+        )
         for name in outs:
             if name:
                 known[name] = result

@@ -1,4 +1,5 @@
-"""Values of the language: tensors, indexed slices and values that have one component for each replica.
+"""Values of the language: tensors, indexed slices and values that have one
+component for each replica.
 
 Host scalars are Python's int, float, bool and str; absent values are None.
 """
@@ -34,10 +35,12 @@ NUMBERS = FLOATS | INTEGERS
 class Tensor:
     """An array and two facts that the array does not show.
 
-    `varying`: replicas may hold different values here. It follows from where a value comes from, not
-    from what it happens to be, because that is all a compiler can know.
-    `identity`: equal for two tensors exactly if they are one and the same tensor. Regrouping unwraps a
-    value that is one and the same on all replicas, and keeps apart those that are only equal.
+    `varying`: replicas may hold different values here. It follows from where a
+    value comes from, not from what it happens to be, because that is all a
+    compiler can know.
+    `identity`: equal for two tensors exactly if they are one and the same
+    tensor. Regrouping unwraps a value that is one and the same on all replicas,
+    and keeps apart those that are only equal.
     """
 
     array: np.ndarray
@@ -72,11 +75,18 @@ class IndexedSlices:
         return self.values.varying or self.indices.varying
 
     def alias(self, varying: bool) -> IndexedSlices:
-        return replace(self, values=self.values.alias(varying=varying), indices=self.indices.alias(varying=varying))
+        return replace(
+            self,
+            values=self.values.alias(varying=varying),
+            indices=self.indices.alias(varying=varying),
+        )
 
     def dense(self) -> Tensor:
         if self.dense_shape is None:
-            raise Rejected("E_ARG_TYPE", "indexed slices without a dense shape have no dense value")
+            raise Rejected(
+                "E_ARG_TYPE",
+                "indexed slices without a dense shape have no dense value",
+            )
         array = np.zeros(self.dense_shape, self.values.array.dtype)
         np.add.at(array, self.indices.array, self.values.array)
         return Tensor(array, self.varying)
@@ -98,7 +108,9 @@ class Mirrored(Distributed):
 
 
 class Operation:
-    """What remains of updates whose functions return no tensors, and of a variable's handle."""
+    """What remains of updates whose functions return no tensors, and of a
+    variable's handle.
+    """
 
 
 def is_host(value) -> bool:
@@ -125,9 +137,16 @@ def from_host(value, dtype: str | None = None) -> Tensor:
     """A host scalar as a tensor, of the element type of the tensor it meets."""
     own = host_dtype(value)
     dtype = dtype or own
-    fits = own == dtype or (own == "i32" and dtype in NUMBERS) or (own == "f32" and dtype in FLOATS)
+    fits = (
+        own == dtype
+        or (own == "i32" and dtype in NUMBERS)
+        or (own == "f32" and dtype in FLOATS)
+    )
     if not fits:
-        raise Rejected("E_DTYPE_MISMATCH", f"expected a value of {dtype}, found the host value {value!r}")
+        raise Rejected(
+            "E_DTYPE_MISMATCH",
+            f"expected a value of {dtype}, found the host value {value!r}",
+        )
     return Tensor(np.asarray(value, DTYPES[dtype]))
 
 
@@ -139,7 +158,9 @@ def parse_tensor(literal: dict) -> Tensor:
         dtype = DTYPES[literal["dtype"]]
         data = literal["data"]
         if literal["dtype"] == "c64":
-            data = [complex(*x) if isinstance(x, list) else complex(x) for x in data]
+            data = [
+                complex(*x) if isinstance(x, list) else complex(x) for x in data
+            ]
         elif literal["dtype"] in FLOATS:
             data = [float(x) for x in data]
         return Tensor(np.array(data, dtype).reshape(literal["shape"]))
@@ -158,7 +179,11 @@ def parse_value(literal) -> Tensor | IndexedSlices:
     shape = parts.get("dense_shape")
     if isinstance(shape, dict):
         shape = shape["data"]
-    return IndexedSlices(parse_tensor(parts["values"]), parse_tensor(parts["indices"]), None if shape is None else tuple(shape))
+    return IndexedSlices(
+        parse_tensor(parts["values"]),
+        parse_tensor(parts["indices"]),
+        None if shape is None else tuple(shape),
+    )
 
 
 def _number(x):
@@ -170,5 +195,13 @@ def _number(x):
 
 
 def write_tensor(tensor: Tensor) -> dict:
-    array = tensor.array.astype(np.float64) if tensor.dtype in NARROW else tensor.array
-    return {"dtype": tensor.dtype, "shape": list(array.shape), "data": [_number(x) for x in array.ravel().tolist()]}
+    array = (
+        tensor.array.astype(np.float64)
+        if tensor.dtype in NARROW
+        else tensor.array
+    )
+    return {
+        "dtype": tensor.dtype,
+        "shape": list(array.shape),
+        "data": [_number(x) for x in array.ravel().tolist()],
+    }

@@ -17,7 +17,14 @@ from differential.rendering import render
 REPLICAS = (1, 3)
 
 #: `-O2` with one optional pass changed, or with checks.
-VARIANTS = ("--simplify=false", "--bucket=false", "--overlap=false", "--bytes-per-pack=256", "--reassociate", "--check-bounds")
+VARIANTS = (
+    "--simplify=false",
+    "--bucket=false",
+    "--overlap=false",
+    "--bytes-per-pack=256",
+    "--reassociate",
+    "--check-bounds",
+)
 
 #: What may round differently than plain `-O2`.
 REASSOCIATING = ("--reassociate",)
@@ -30,7 +37,9 @@ INTERPRETER = "interpreter"
 
 @dataclasses.dataclass(frozen=True)
 class Configuration:
-    """How a program is executed: `name` is `INTERPRETER`, or the options of the compiler; `threads` are those that execute it."""
+    """How a program is executed: `name` is `INTERPRETER`, or the options of the
+    compiler; `threads` are those that execute it.
+    """
 
     name: str
     replicas: int
@@ -46,7 +55,8 @@ class Outcome:
     """What has become of a program.
 
     Attributes:
-      kind: "equal", "different", "refused", "crashed", "invalid" if JAX itself does not execute it, or "ended" if JAX ends its process.
+      kind: "equal", "different", "refused", "crashed", "invalid" if JAX itself
+        does not execute it, or "ended" if JAX ends its process.
       configuration: how it was executed, unless it is equal everywhere.
       message: what differs, or the error.
       result: the result that differs.
@@ -59,38 +69,66 @@ class Outcome:
 
     def __str__(self):
         place = f", result '{self.result}'" if self.result else ""
-        return self.kind + (f": {self.configuration}{place}: {self.message}" if self.message else "")
+        return self.kind + (
+            f": {self.configuration}{place}: {self.message}"
+            if self.message
+            else ""
+        )
 
     @property
     def decisive_configurations(self) -> list[Configuration]:
         """What has to be executed to see it again."""
         if self.configuration.name.startswith("-O2"):
-            return [*dict.fromkeys((Configuration("-O2", self.configuration.replicas), self.configuration))]
+            return [
+                *dict.fromkeys(
+                    (
+                        Configuration("-O2", self.configuration.replicas),
+                        self.configuration,
+                    )
+                )
+            ]
         return [self.configuration]
 
     def is_like(self, other: "Outcome") -> bool:
-        """Whether another outcome is of the same kind, has the same error, or differs in the same execution."""
+        """Whether another outcome is of the same kind, has the same error, or
+        differs in the same execution.
+        """
         if (self.kind, self.configuration) != (other.kind, other.configuration):
             return False
-        return self.kind == "different" or _without_places(self.message) == _without_places(other.message)
+        return self.kind == "different" or _without_places(
+            self.message
+        ) == _without_places(other.message)
 
 
 EQUAL = Outcome("equal")
 
 
 def configurations(number: int, thorough: bool = False) -> list[Configuration]:
-    """How the program of a number is executed: with one of the numbers of replicas and one of the variants in turn, or with all of them.
+    """How the program of a number is executed: with one of the numbers of
+    replicas and one of the variants in turn, or with all of them.
 
-    Optional passes are about collectives, so only programs with several replicas have variants.
+    Optional passes are about collectives, so only programs with several
+    replicas have variants.
     """
     chosen = REPLICAS if thorough else (REPLICAS[number % len(REPLICAS)],)
-    variants = VARIANTS if thorough else (VARIANTS[number // len(REPLICAS) % len(VARIANTS)],)
+    variants = (
+        VARIANTS
+        if thorough
+        else (VARIANTS[number // len(REPLICAS) % len(VARIANTS)],)
+    )
     result = []
     for replicas in chosen:
-        result += [Configuration(INTERPRETER, replicas), Configuration("-O0", replicas), Configuration("-O2", replicas)]
+        result += [
+            Configuration(INTERPRETER, replicas),
+            Configuration("-O0", replicas),
+            Configuration("-O2", replicas),
+        ]
         if replicas > 1:
             result.append(Configuration("-O2", replicas, threads=2))
-            result += [Configuration(f"-O2 {variant}", replicas) for variant in variants]
+            result += [
+                Configuration(f"-O2 {variant}", replicas)
+                for variant in variants
+            ]
     return result
 
 
@@ -111,26 +149,55 @@ class Checker:
         self.executor = executor
         self.targets = [f"--target={target}" for target in targets]
 
-    def check(self, program: Program, chosen: Sequence[Configuration]) -> Outcome:
-        """Executes a program in the given configurations, in this order; returns the first outcome that is not equal."""
-        return self.check_text(render(program), chosen, lambda: [render(program, seed) for seed in range(PERTURBATIONS)], program.terms)
+    def check(
+        self, program: Program, chosen: Sequence[Configuration]
+    ) -> Outcome:
+        """Executes a program in the given configurations, in this order;
+        returns the first outcome that is not equal.
+        """
+        return self.check_text(
+            render(program),
+            chosen,
+            lambda: [render(program, seed) for seed in range(PERTURBATIONS)],
+            program.terms,
+        )
 
-    def check_text(self, text: str, chosen: Sequence[Configuration], perturbed=lambda: [], terms: int = 1) -> Outcome:
-        """As `check`, of a model file's text; `perturbed` makes variants of it, and sums have up to `terms` terms."""
+    def check_text(
+        self,
+        text: str,
+        chosen: Sequence[Configuration],
+        perturbed=lambda: [],
+        terms: int = 1,
+    ) -> Outcome:
+        """As `check`, of a model file's text; `perturbed` makes variants of it,
+        and sums have up to `terms` terms.
+        """
         try:
             loaded = execution.load(text)
         except Exception as error:
-            return Outcome("invalid", message=f"{type(error).__name__}: {error}")
+            return Outcome(
+                "invalid", message=f"{type(error).__name__}: {error}"
+            )
         captured = False
-        for replicas in dict.fromkeys(configuration.replicas for configuration in chosen):
+        for replicas in dict.fromkeys(
+            configuration.replicas for configuration in chosen
+        ):
             try:
                 expected = execution.execute_by_jax(loaded, replicas)
             except Exception as error:
-                return Outcome("invalid", message=f"{type(error).__name__}: {error}")
-            mine = [configuration for configuration in chosen if configuration.replicas == replicas]
+                return Outcome(
+                    "invalid", message=f"{type(error).__name__}: {error}"
+                )
+            mine = [
+                configuration
+                for configuration in chosen
+                if configuration.replicas == replicas
+            ]
             try:
                 if not captured or "all_gather" in text:
-                    self.executor.capture(loaded, replicas if "all_gather" in text else None)
+                    self.executor.capture(
+                        loaded, replicas if "all_gather" in text else None
+                    )
                     captured = True
             except RefusedError as error:
                 return Outcome("refused", mine[0], str(error))
@@ -138,42 +205,81 @@ class Checker:
             outcome = self._compare(loaded, mine, expected, variants)
             if outcome.kind == "different":
                 # What is written counts, not what XLA makes of it.
-                outcome = self._compare(loaded, mine, execution.execute_by_jax(loaded, replicas, simplified=False), variants)
+                outcome = self._compare(
+                    loaded,
+                    mine,
+                    execution.execute_by_jax(
+                        loaded, replicas, simplified=False
+                    ),
+                    variants,
+                )
             if outcome.kind != "equal":
                 return outcome
         return EQUAL
 
-    def _compare(self, loaded: Loaded, chosen: Sequence[Configuration], expected: dict[str, np.ndarray], variants) -> Outcome:
+    def _compare(
+        self,
+        loaded: Loaded,
+        chosen: Sequence[Configuration],
+        expected: dict[str, np.ndarray],
+        variants,
+    ) -> Outcome:
         plain, artifact, compiled = None, None, None
         for configuration in chosen:
             try:
                 if configuration.name == INTERPRETER:
-                    found = self.executor.interpret(loaded, configuration.replicas)
+                    found = self.executor.interpret(
+                        loaded, configuration.replicas
+                    )
                 else:
                     if compiled != configuration.name:
                         artifact, compiled = (
-                            self.executor.compile(configuration.replicas, *configuration.name.split(), *self.targets),
+                            self.executor.compile(
+                                configuration.replicas,
+                                *configuration.name.split(),
+                                *self.targets,
+                            ),
                             configuration.name,
                         )
-                    found = self.executor.execute(artifact, loaded, configuration.replicas, configuration.threads)
+                    found = self.executor.execute(
+                        artifact,
+                        loaded,
+                        configuration.replicas,
+                        configuration.threads,
+                    )
             except RefusedError as error:
                 return Outcome("refused", configuration, str(error))
             except CrashedError as error:
                 return Outcome("crashed", configuration, str(error))
-            difference = first_difference(found, expected, variants, variants.terms)
+            difference = first_difference(
+                found, expected, variants, variants.terms
+            )
             if difference:
-                return Outcome("different", configuration, difference[1], difference[0])
+                return Outcome(
+                    "different", configuration, difference[1], difference[0]
+                )
             if configuration.name == "-O2" and plain is None:
                 plain = found
-            elif plain and configuration.name.startswith("-O2") and not configuration.name.endswith(REASSOCIATING):
+            elif (
+                plain
+                and configuration.name.startswith("-O2")
+                and not configuration.name.endswith(REASSOCIATING)
+            ):
                 for name, array in plain.items():
                     if not same_bits(found[name], array):
-                        return Outcome("different", configuration, f"'{name}' has other bits than at -O2", name)
+                        return Outcome(
+                            "different",
+                            configuration,
+                            f"'{name}' has other bits than at -O2",
+                            name,
+                        )
         return EQUAL
 
 
 class _Variants:
-    """JAX's results with perturbed floats, computed when they are first asked for."""
+    """JAX's results with perturbed floats, computed when they are first asked
+    for.
+    """
 
     def __init__(self, perturbed, replicas: int, terms: int):
         self.perturbed, self.replicas, self.terms = perturbed, replicas, terms
@@ -181,5 +287,8 @@ class _Variants:
 
     def __call__(self):
         if self.results is None:
-            self.results = [execution.execute_by_jax(execution.load(text), self.replicas) for text in self.perturbed()]
+            self.results = [
+                execution.execute_by_jax(execution.load(text), self.replicas)
+                for text in self.perturbed()
+            ]
         return self.results

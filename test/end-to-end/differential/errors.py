@@ -2,7 +2,9 @@
 
 
 class RefusedError(Exception):
-    """A tool, the runtime or the capture has refused a program; the text is what it said."""
+    """A tool, the runtime or the capture has refused a program; the text is
+    what it said.
+    """
 
 
 class CrashedError(Exception):

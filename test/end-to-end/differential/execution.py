@@ -17,8 +17,13 @@ from differential.sessions import Sessions
 from lockstep import capture
 from lockstep import model as models
 
-#: How XLA compiles what is executed once. Floats of 16 bits are rounded after every operation, as in compiled programs.
-XLA_OPTIONS = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True, "xla_allow_excess_precision": False}
+#: How XLA compiles what is executed once. Floats of 16 bits are rounded after
+#: every operation, as in compiled programs.
+XLA_OPTIONS = {
+    "xla_backend_optimization_level": 0,
+    "xla_llvm_disable_expensive_passes": True,
+    "xla_allow_excess_precision": False,
+}
 
 #: Seconds of a processor that a tool may take.
 CPU_SECONDS = 30
@@ -46,7 +51,9 @@ class Loaded:
 
 
 def load(text: str) -> Loaded:
-    """Executes the text of a model file; JAX's configuration is afterwards as it was before."""
+    """Executes the text of a model file; JAX's configuration is afterwards as
+    it was before.
+    """
     module = types.ModuleType("random_model")
     before = jax.config.jax_enable_x64
     try:
@@ -58,11 +65,15 @@ def load(text: str) -> Loaded:
         jax.config.update("jax_enable_x64", before)
 
 
-def execute_by_jax(loaded: Loaded, replicas: int, shared: bool = True, simplified: bool = True) -> Arrays:
+def execute_by_jax(
+    loaded: Loaded, replicas: int, shared: bool = True, simplified: bool = True
+) -> Arrays:
     """The state after a step under plain JAX, with one device for each replica.
 
-    If it is not `shared`, that of each replica, along a dimension before the others. XLA simplifies algebraically where it is `simplified`: it
-    joins constants, among other things, whose product may be infinite where all that was written is finite.
+    If it is not `shared`, that of each replica, along a dimension before the
+      others. XLA simplifies algebraically where it is `simplified`: it
+    joins constants, among other things, whose product may be infinite where all
+    that was written is finite.
     """
     mesh = Mesh(np.array(jax.devices("cpu")[:replicas]), ("replica",))
     everywhere, own = PartitionSpec(), PartitionSpec("replica")
@@ -71,12 +82,27 @@ def execute_by_jax(loaded: Loaded, replicas: int, shared: bool = True, simplifie
         new = loaded.model.step(state, batch, {})[0]
         return new if shared else jax.tree.map(lambda x: x[None], new)
 
-    mapped = jax.shard_map(step, mesh=mesh, in_specs=(everywhere, own), out_specs=everywhere if shared else own, check_vma=False)
+    mapped = jax.shard_map(
+        step,
+        mesh=mesh,
+        in_specs=(everywhere, own),
+        out_specs=everywhere if shared else own,
+        check_vma=False,
+    )
     with jax.enable_x64(loaded.x64):
         arguments = (loaded.state, loaded.data(replicas))
-        options = XLA_OPTIONS if simplified else {**XLA_OPTIONS, "xla_disable_hlo_passes": "algsimp"}
-        compiled = jax.jit(mapped).lower(*arguments).compile(compiler_options=options)
-        return {name: np.asarray(value) for name, value in compiled(*arguments).items()}
+        options = (
+            XLA_OPTIONS
+            if simplified
+            else {**XLA_OPTIONS, "xla_disable_hlo_passes": "algsimp"}
+        )
+        compiled = (
+            jax.jit(mapped).lower(*arguments).compile(compiler_options=options)
+        )
+        return {
+            name: np.asarray(value)
+            for name, value in compiled(*arguments).items()
+        }
 
 
 class Executor:
@@ -90,7 +116,10 @@ class Executor:
     def __init__(self, tools: pathlib.Path, folder: pathlib.Path):
         self.tools, self.folder = pathlib.Path(tools), pathlib.Path(folder)
         self.sessions = Sessions(self.tools.parent / "lib" / "liblockstep.so")
-        self.source, self.init = self.folder / "step.mlir", self.folder / "init.safetensors"
+        self.source, self.init = (
+            self.folder / "step.mlir",
+            self.folder / "init.safetensors",
+        )
 
     def close(self):
         """Ends the process that executes artifacts."""
@@ -105,15 +134,34 @@ class Executor:
         try:
             with jax.enable_x64(loaded.x64):
                 text, state = capture.capture(loaded.model, replicas)
-        except (models.ModelError, ValueError, TypeError, NotImplementedError) as error:
+        except (
+            models.ModelError,
+            ValueError,
+            TypeError,
+            NotImplementedError,
+        ) as error:
             raise RefusedError(f"capture: {error}") from error
         capture.write(self.folder, text, state)
 
-    def interpret(self, loaded: Loaded, replicas: int, module: pathlib.Path | None = None) -> Arrays:
-        """The state after a step of the captured model, or of another module, by the reference interpreter."""
-        inputs, saved = self.folder / "inputs.npz", self.folder / "interpreted.safetensors"
+    def interpret(
+        self, loaded: Loaded, replicas: int, module: pathlib.Path | None = None
+    ) -> Arrays:
+        """The state after a step of the captured model, or of another module,
+        by the reference interpreter.
+        """
+        inputs, saved = (
+            self.folder / "inputs.npz",
+            self.folder / "interpreted.safetensors",
+        )
         batch = loaded.data(replicas)
-        np.savez(inputs, **{f"{name}@{r}": part for name, array in batch.items() for r, part in enumerate(np.split(array, replicas))})
+        np.savez(
+            inputs,
+            **{
+                f"{name}@{r}": part
+                for name, array in batch.items()
+                for r, part in enumerate(np.split(array, replicas))
+            },
+        )
         self.run_tool(
             "lockstep-interpret",
             module or self.source,
@@ -127,27 +175,51 @@ class Executor:
     def compile(self, replicas: int, *options: str) -> pathlib.Path:
         """Compiles the captured model; returns the artifact."""
         artifact = self.folder / "step.lockstep"
-        self.run_tool("lockstep-compile", self.source, f"--replicas={replicas}", "-o", artifact, *options)
+        self.run_tool(
+            "lockstep-compile",
+            self.source,
+            f"--replicas={replicas}",
+            "-o",
+            artifact,
+            *options,
+        )
         return artifact
 
-    def execute(self, artifact: pathlib.Path, loaded: Loaded, replicas: int, threads: int) -> Arrays:
+    def execute(
+        self,
+        artifact: pathlib.Path,
+        loaded: Loaded,
+        replicas: int,
+        threads: int,
+    ) -> Arrays:
         """The state after a step of an artifact."""
-        return self.sessions.run(artifact, loaded.state, loaded.data(replicas), threads)
+        return self.sessions.run(
+            artifact, loaded.state, loaded.data(replicas), threads
+        )
 
-    def run_tool(self, tool: str, *arguments: object, check: bool = True) -> str:
+    def run_tool(
+        self, tool: str, *arguments: object, check: bool = True
+    ) -> str:
         """Runs a built tool and returns all that it prints.
 
         Raises:
           RefusedError: if it ends with an error, unless `check` is false.
-          CrashedError: if a signal ends it, SIGKILL or SIGXCPU where it takes too long.
+          CrashedError: if a signal ends it, SIGKILL or SIGXCPU where it takes
+            too long.
         """
         command = [str(self.tools / tool), *map(str, arguments)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-            resource.prlimit(process.pid, resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process:
+            resource.prlimit(
+                process.pid, resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS)
+            )
             output, errors = process.communicate()
         if process.returncode < 0:
             name = signal.Signals(-process.returncode).name
-            raise CrashedError(f"{tool} ends with {name}{': ' if errors else ''}{first_error(errors)}")
+            raise CrashedError(
+                f"{tool} ends with {name}{': ' if errors else ''}{first_error(errors)}"
+            )
         if check and process.returncode:
             raise RefusedError(f"{tool}: {first_error(errors)}")
         return output + errors
@@ -155,16 +227,27 @@ class Executor:
 
 def first_error(text: str) -> str:
     """The first line of a tool's messages that is an error, or their beginning."""
-    lines = [line for line in text.splitlines() if "error:" in line or "Assertion" in line]
+    lines = [
+        line
+        for line in text.splitlines()
+        if "error:" in line or "Assertion" in line
+    ]
     return lines[0] if lines else text[:300]
 
 
 def read_safetensors(path: pathlib.Path) -> Arrays:
-    """The tensors of a file; the dtypes that NumPy lacks are those of `ml_dtypes`."""
+    """The tensors of a file; the dtypes that NumPy lacks are those of
+    `ml_dtypes`.
+    """
     names = {"BOOL": "bool", "BF16": "bfloat16"}
     arrays = {}
     for name, entry in safetensors.deserialize(path.read_bytes()):
         code = entry["dtype"]
-        dtype = names.get(code) or {"F": "float", "I": "int", "U": "uint"}[code[0]] + code[1:]
-        arrays[name] = np.frombuffer(entry["data"], dtype).reshape(entry["shape"])
+        dtype = (
+            names.get(code)
+            or {"F": "float", "I": "int", "U": "uint"}[code[0]] + code[1:]
+        )
+        arrays[name] = np.frombuffer(entry["data"], dtype).reshape(
+            entry["shape"]
+        )
     return arrays

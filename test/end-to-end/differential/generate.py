@@ -11,7 +11,8 @@ from differential.program import NAME, Program, Type, texts, without_unused
 from differential.table import SUBJECTS
 from lockstep import context
 
-#: How many replicas there are where a program is traced to find types, none of which depends on it.
+#: How many replicas there are where a program is traced to find types, none of
+#: which depends on it.
 REPLICAS = 3
 
 #: Most results of a program.
@@ -19,12 +20,18 @@ RESULTS = 8
 
 
 def generate(seed: int) -> Program:
-    """The program of a seed: always the same one for one version of the generator."""
+    """The program of a seed: always the same one for one version of the
+    generator.
+    """
     builder = Builder(seed, SUBJECTS)
     with jax.enable_x64(builder.x64), context.capturing(REPLICAS):
         block = Block(builder)
         for _ in range(builder.random.randint(1, 3)):
-            shape = (builder.rows, *block.shape((0, 2))) if builder.rows > 1 else block.shape((1, 3))
+            shape = (
+                (builder.rows, *block.shape((0, 2)))
+                if builder.rows > 1
+                else block.shape((1, 3))
+            )
             block.input(Type(shape, builder.random.choice(builder.floats)))
         block.grow(builder.random.choice((6, 10, 14, 18, 24)))
         return without_unused(program(block, _results(block)))
@@ -32,9 +39,13 @@ def generate(seed: int) -> Program:
 
 def _results(block: Block) -> list[str]:
     """Chooses what is kept: what nothing else uses, and some of the rest."""
-    used = {name for text in texts(block.statements) for name in NAME.findall(text)}
+    used = {
+        name for text in texts(block.statements) for name in NAME.findall(text)
+    }
     computed = [value for value in block.values if value.text.startswith("v")]
     last = [value for value in computed if value.text not in used]
-    others = [value for value in computed if value.text in used and block.chance(0.1)]
+    others = [
+        value for value in computed if value.text in used and block.chance(0.1)
+    ]
     chosen = (last[-RESULTS:] + others)[:RESULTS]
     return list(dict.fromkeys(str(shared(block, value)) for value in chosen))

@@ -1,10 +1,13 @@
-"""A program as data: inputs, statements and the values that it keeps; and its text as a `model.py` that can be captured."""
+"""A program as data: inputs, statements and the values that it keeps; and its
+text as a `model.py` that can be captured.
+"""
 
 import dataclasses
 import re
 from collections.abc import Iterable, Iterator
 
-#: Names of values and functions: a letter and a number that is used once in a program, so that no name hides another one.
+#: Names of values and functions: a letter and a number that is used once in a
+#: program, so that no name hides another one.
 NAME = re.compile(r"\b[a-z]\d+\b")
 
 
@@ -35,7 +38,8 @@ class Input:
       name: name of the value.
       type: what the program sees: one replica's part of a batch, or a variable.
       kind: a key of `values.KINDS`, which says what numbers it holds.
-      place: "batch" (an own value on each replica) or "state" (a variable, equal on all replicas).
+      place: "batch" (an own value on each replica) or "state" (a variable,
+        equal on all replicas).
     """
 
     name: str
@@ -46,7 +50,9 @@ class Input:
 
 @dataclasses.dataclass(frozen=True)
 class Function:
-    """A function that a statement defines before it is evaluated; `result` is an expression, or several with commas between them."""
+    """A function that a statement defines before it is evaluated; `result` is
+    an expression, or several with commas between them.
+    """
 
     name: str
     parameters: tuple[str, ...]
@@ -59,11 +65,13 @@ class Statement:
     """`names = text`, where `text` is a Python expression over earlier names.
 
     Attributes:
-      names: the values that it defines; with several, `text` evaluates to a tuple.
+      names: the values that it defines; with several, `text` evaluates to a
+        tuple.
       text: the expression.
       types: of each name.
       functions: what `text` refers to besides values.
-      exact: of each name, whether no rounding shows in it: its elements must not be perturbed.
+      exact: of each name, whether no rounding shows in it: its elements must
+        not be perturbed.
     """
 
     names: tuple[str, ...]
@@ -82,7 +90,8 @@ class Program:
       x64: whether JAX's 64-bit types are enabled.
       rows: rows of a replica's batch.
       inputs, statements: in order.
-      results: names of values that are equal on all replicas; each is kept in the state.
+      results: names of values that are equal on all replicas; each is kept in
+        the state.
     """
 
     seed: int
@@ -102,13 +111,18 @@ class Program:
 
     @property
     def terms(self) -> int:
-        """Elements of the largest array, which is about how many terms a sum has at most."""
+        """Elements of the largest array, which is about how many terms a sum
+        has at most.
+        """
         return max(type_.size for type_ in self.types.values())
 
     @property
     def needs_replicas(self):
         """Whether it can be captured for a given number of replicas alone."""
-        return any("all_gather" in text or "num_replicas" in text for text in texts(self.statements))
+        return any(
+            "all_gather" in text or "num_replicas" in text
+            for text in texts(self.statements)
+        )
 
 
 def texts(statements: Iterable[Statement]) -> Iterator[str]:
@@ -121,8 +135,12 @@ def texts(statements: Iterable[Statement]) -> Iterator[str]:
 
 
 def names_in(statement: Statement) -> set[str]:
-    """All names that a statement mentions, without those that it defines, those inside of its functions included."""
-    return {name for text in texts([statement]) for name in NAME.findall(text)} - set(statement.names)
+    """All names that a statement mentions, without those that it defines, those
+    inside of its functions included.
+    """
+    return {
+        name for text in texts([statement]) for name in NAME.findall(text)
+    } - set(statement.names)
 
 
 def without_unused(program: Program) -> Program:
@@ -132,15 +150,21 @@ def without_unused(program: Program) -> Program:
     return dataclasses.replace(program, inputs=inputs, statements=statements)
 
 
-def live(statements: tuple[Statement, ...], needed: set[str]) -> tuple[tuple[Statement, ...], set[str]]:
-    """The statements that `needed` depends on, in functions too, and all names that these mention."""
+def live(
+    statements: tuple[Statement, ...], needed: set[str]
+) -> tuple[tuple[Statement, ...], set[str]]:
+    """The statements that `needed` depends on, in functions too, and all names
+    that these mention.
+    """
     kept, needed = [], set(needed)
     for statement in reversed(statements):
         if needed.isdisjoint(statement.names):
             continue
         functions = []
         for function in statement.functions:
-            body, mentioned = live(function.statements, set(NAME.findall(function.result)))
+            body, mentioned = live(
+                function.statements, set(NAME.findall(function.result))
+            )
             functions.append(dataclasses.replace(function, statements=body))
             needed |= mentioned
         needed |= set(NAME.findall(statement.text))

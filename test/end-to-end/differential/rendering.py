@@ -1,4 +1,6 @@
-"""Programs as Python text: a whole `model.py`, and single statements, which are evaluated while a program is generated."""
+"""Programs as Python text: a whole `model.py`, and single statements, which are
+evaluated while a program is generated.
+"""
 
 from differential.facts import ROUNDED
 from differential.program import Function, Input, Program, Statement
@@ -56,12 +58,15 @@ def perturbed(x, seed):
 def render(program: Program, perturbation: int | None = None) -> str:
     """The text of a model file.
 
-    Besides what `lockstep.capture` reads, it defines `data(replicas)`: the batch of all replicas, a dict of arrays.
+    Besides what `lockstep.capture` reads, it defines `data(replicas)`: the
+      batch of all replicas, a dict of arrays.
 
     Args:
       program: the program.
-      perturbation: if given, every float that is not exact is changed by `4**perturbation` units in its last place, by one if it has 16
-        bits, in directions that depend on this number. Where roundings cancel, differences grow faster than they do.
+      perturbation: if given, every float that is not exact is changed by
+        `4**perturbation` units in its last place, by one if it has 16 bits, in
+        directions that depend on this number. Where roundings cancel,
+        differences grow faster than they do.
     """
     types = program.types
     perturbs = perturbation is not None
@@ -69,20 +74,32 @@ def render(program: Program, perturbation: int | None = None) -> str:
     for entry in program.inputs:
         rows, shape = _rows_and_rest(program, entry)
         if entry.place == "state":
-            init.append(f'"{entry.name}": {_drawn(program, entry, entry.type.shape)}')
+            init.append(
+                f'"{entry.name}": {_drawn(program, entry, entry.type.shape)}'
+            )
             lines.append(f'{entry.name} = state["{entry.name}"]')
         else:
-            data.append(f'"{entry.name}": {_drawn(program, entry, (f"{rows} * replicas", *shape))}')
-            spec.append(f'"{entry.name}": ({_tuple((rows, *shape))}, "{entry.type.dtype}")')
+            data.append(
+                f'"{entry.name}": {_drawn(program, entry, (f"{rows} * replicas", *shape))}'
+            )
+            spec.append(
+                f'"{entry.name}": ({_tuple((rows, *shape))}, "{entry.type.dtype}")'
+            )
             has_rows = len(shape) < len(entry.type.shape)
-            lines.append(f'{entry.name} = batch["{entry.name}"]' + ("" if has_rows else "[0]"))
+            lines.append(
+                f'{entry.name} = batch["{entry.name}"]'
+                + ("" if has_rows else "[0]")
+            )
         if perturbs and KINDS[entry.kind].facts.level == ROUNDED:
             lines.append(_perturb(entry.name))
     if not spec:
         # A batch has at least one array.
         data.append('"unused": np.zeros((replicas, 1), "float32")')
         spec.append('"unused": ((1, 1), "float32")')
-    init += [f'"{name}": np.zeros({_tuple(types[name].shape)}, "{types[name].dtype}")' for name in program.results]
+    init += [
+        f'"{name}": np.zeros({_tuple(types[name].shape)}, "{types[name].dtype}")'
+        for name in program.results
+    ]
     for statement in program.statements:
         lines += statement_lines(statement, perturbs)
     kept = ", ".join(f'"{name}": {name}' for name in program.results)
@@ -90,7 +107,12 @@ def render(program: Program, perturbation: int | None = None) -> str:
     return _MODEL.format(
         title=f"Random program, seed {program.seed}.",
         x64=program.x64,
-        helpers=(_DRAW if program.inputs else "") + (_PERTURB.format(seed=perturbation, units=4**perturbation) if perturbs else ""),
+        helpers=(_DRAW if program.inputs else "")
+        + (
+            _PERTURB.format(seed=perturbation, units=4**perturbation)
+            if perturbs
+            else ""
+        ),
         init=_dict(init, 1),
         data=_dict(data, 1),
         batch_spec=_dict(spec, 0),
@@ -100,27 +122,55 @@ def render(program: Program, perturbation: int | None = None) -> str:
 
 def statement_lines(statement: Statement, perturbs: bool = False) -> list[str]:
     """The lines of a statement, those of its functions first."""
-    lines = [line for function in statement.functions for line in _function_lines(function, perturbs)]
+    lines = [
+        line
+        for function in statement.functions
+        for line in _function_lines(function, perturbs)
+    ]
     comment = ", ".join(map(str, statement.types))
-    lines.append(f"{', '.join(statement.names)} = {statement.text}" + (f"  # {comment}" if comment else ""))
+    lines.append(
+        f"{', '.join(statement.names)} = {statement.text}"
+        + (f"  # {comment}" if comment else "")
+    )
     if perturbs:
-        lines += [_perturb(name) for name, exact in zip(statement.names, statement.exact, strict=True) if not exact]
+        lines += [
+            _perturb(name)
+            for name, exact in zip(
+                statement.names, statement.exact, strict=True
+            )
+            if not exact
+        ]
     return lines
 
 
 def _function_lines(function: Function, perturbs: bool) -> list[str]:
-    body = [line for statement in function.statements for line in statement_lines(statement, perturbs)]
-    return [f"def {function.name}({', '.join(function.parameters)}):", *(_INDENT + line for line in [*body, f"return {function.result}"])]
+    body = [
+        line
+        for statement in function.statements
+        for line in statement_lines(statement, perturbs)
+    ]
+    return [
+        f"def {function.name}({', '.join(function.parameters)}):",
+        *(_INDENT + line for line in [*body, f"return {function.result}"]),
+    ]
 
 
 def _perturb(name: str) -> str:
     return f"{name} = perturbed({name}, {int(name[1:])})"
 
 
-def _rows_and_rest(program: Program, entry: Input) -> tuple[int, tuple[int, ...]]:
-    """Shape of an input in a batch: an array that has not as many rows as the batch is its only row, where it has one."""
+def _rows_and_rest(
+    program: Program, entry: Input
+) -> tuple[int, tuple[int, ...]]:
+    """Shape of an input in a batch: an array that has not as many rows as the
+    batch is its only row, where it has one.
+    """
     shape = entry.type.shape
-    return (program.rows, shape[1:]) if shape[:1] == (program.rows,) else (1, shape)
+    return (
+        (program.rows, shape[1:])
+        if shape[:1] == (program.rows,)
+        else (1, shape)
+    )
 
 
 def _drawn(program: Program, entry: Input, shape: tuple) -> str:

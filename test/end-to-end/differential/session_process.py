@@ -1,6 +1,7 @@
 """The process that executes artifacts for `sessions.Sessions`.
 
-It has no JAX in it, reads requests from its standard input and answers on its standard output, both as pickles.
+It has no JAX in it, reads requests from its standard input and answers on its
+standard output, both as pickles.
 """
 
 import pathlib
@@ -15,18 +16,28 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 import capi  # noqa: E402
 
-#: Seconds without progress after which the runtime gives up, and seconds of a processor after which a kernel is taken to hang.
+#: Seconds without progress after which the runtime gives up, and seconds of a
+#: processor after which a kernel is taken to hang.
 DEADLINE, CPU_SECONDS = 60.0, 60
 
 # NumPy has no dtype for these.
 capi.DTYPES[10] = ml_dtypes.bfloat16
 
 
-def execute(library: str, artifact: str, state: dict, batch: dict, threads: int) -> tuple[bool, object]:
-    """Executes the program `step` once; returns (True, variables of replica 0) or (False, error)."""
-    resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time()) + CPU_SECONDS, resource.RLIM_INFINITY))
+def execute(
+    library: str, artifact: str, state: dict, batch: dict, threads: int
+) -> tuple[bool, object]:
+    """Executes the program `step` once; returns (True, variables of replica 0)
+    or (False, error).
+    """
+    resource.setrlimit(
+        resource.RLIMIT_CPU,
+        (int(time.process_time()) + CPU_SECONDS, resource.RLIM_INFINITY),
+    )
     try:
-        with capi.Session(library, artifact, workers=threads, deadline_seconds=DEADLINE) as session:
+        with capi.Session(
+            library, artifact, workers=threads, deadline_seconds=DEADLINE
+        ) as session:
             for name, value in state.items():
                 session.set(name, value)
             program = session.program("step")

@@ -1,14 +1,15 @@
 """The table of productions: what a statement can be.
 
-A production is a function that takes a `Block`, chooses operands from it and returns a `Draft`. To add one, decorate it in the module of
-its subject:
+A production is a function that takes a `Block`, chooses operands from it and
+returns a `Draft`. To add one, decorate it in the module of its subject:
 
     @production("reductions", weight=2)
     def median(block):
         x = block.array(block.floats, ranks=(1, 4), level=NUMBERS)
         return Draft(f"jnp.median({x})", x.facts)
 
-It raises `RejectedError` where it does not apply. Shapes and dtypes of results need not be given: JAX infers them.
+It raises `RejectedError` where it does not apply. Shapes and dtypes of results
+  need not be given: JAX infers them.
 """
 
 import dataclasses
@@ -31,7 +32,8 @@ class Production:
       make: the function.
       weight: how often it is chosen among those of its subject.
       differentiable: whether JAX takes derivatives of it.
-      nested: whether it makes functions, which nest at most twice; or, if None, is for the body of the step alone.
+      nested: whether it makes functions, which nest at most twice; or, if None,
+        is for the body of the step alone.
     """
 
     name: str
@@ -64,11 +66,20 @@ SUBJECTS = {
 PRODUCTIONS: list[Production] = []
 
 
-def production(subject: str, weight: float = 1, differentiable: bool = True, nested: bool | None = False):
+def production(
+    subject: str,
+    weight: float = 1,
+    differentiable: bool = True,
+    nested: bool | None = False,
+):
     """Adds a function to the table; see `Production`."""
 
     def register(make):
-        PRODUCTIONS.append(Production(make.__name__, subject, make, weight, differentiable, nested))
+        PRODUCTIONS.append(
+            Production(
+                make.__name__, subject, make, weight, differentiable, nested
+            )
+        )
         return make
 
     return register
@@ -76,9 +87,19 @@ def production(subject: str, weight: float = 1, differentiable: bool = True, nes
 
 def choose(block: "Block") -> list[Value]:
     """Adds a statement by a random production and returns its results."""
-    per_subject = {subject: sum(entry.weight for entry in PRODUCTIONS if entry.subject == subject) for subject in SUBJECTS}
+    per_subject = {
+        subject: sum(
+            entry.weight for entry in PRODUCTIONS if entry.subject == subject
+        )
+        for subject in SUBJECTS
+    }
     entries = [entry for entry in PRODUCTIONS if _applies(entry, block)]
-    weights = [block.builder.subjects[entry.subject] * entry.weight / per_subject[entry.subject] for entry in entries]
+    weights = [
+        block.builder.subjects[entry.subject]
+        * entry.weight
+        / per_subject[entry.subject]
+        for entry in entries
+    ]
     while True:
         entry = block.random.choices(entries, weights)[0]
         try:
@@ -88,6 +109,11 @@ def choose(block: "Block") -> list[Value]:
 
 
 def _applies(entry: Production, block: "Block") -> bool:
-    if block.depth > 0 and entry.nested is None or block.depth > 1 and entry.nested:
+    if (
+        block.depth > 0
+        and entry.nested is None
+        or block.depth > 1
+        and entry.nested
+    ):
         return False
     return entry.differentiable or not block.differentiated

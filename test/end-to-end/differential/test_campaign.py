@@ -30,7 +30,11 @@ def workers(tmp_path, monkeypatch):
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_a_program_that_ends_jax_is_tried_again_and_passed_over(workers, jobs):
     workers({12, 15})
-    found = dict(campaign.side_by_side(range(10, 20), jobs, campaign.Settings("bin", "x86-64-v3")))
+    found = dict(
+        campaign.side_by_side(
+            range(10, 20), jobs, campaign.Settings("bin", "x86-64-v3")
+        )
+    )
     assert found.keys() == set(range(10, 20))
     failures = [failure for failure in found.values() if failure]
     assert sorted(failure.seed for failure in failures) == [12, 15]

@@ -16,10 +16,15 @@ def test_floats_differ_relative_to_the_largest_element():
     assert not differs(floats(100, 1.5e-3), expected)
     assert differs(floats(100, 3e-3), expected)
     assert differs(floats(100, 1.5e-3, dtype="float64"), expected)
-    assert differs(floats(100, 1e-3 + 1e-9, dtype="float64"), floats(100, 1e-3, dtype="float64"))
+    assert differs(
+        floats(100, 1e-3 + 1e-9, dtype="float64"),
+        floats(100, 1e-3, dtype="float64"),
+    )
 
 
-@pytest.mark.parametrize("dtype, unit", [("float16", 2**-10), ("bfloat16", 2**-7)])
+@pytest.mark.parametrize(
+    "dtype, unit", [("float16", 2**-10), ("bfloat16", 2**-7)]
+)
 def test_floats_of_16_bits_differ_by_units_of_each_element(dtype, unit):
     expected = floats(1, 100, dtype=dtype)
     assert not differs(floats(1 + 2 * unit, 100, dtype=dtype), expected)
@@ -41,7 +46,9 @@ def test_infinities_and_nans_are_where_they_are_expected(dtype):
         for value in (np.nan, np.inf, -np.inf, 1):
             found = expected.copy()
             found[place] = value
-            assert differs(found, expected) == (found.tobytes() != expected.tobytes())
+            assert differs(found, expected) == (
+                found.tobytes() != expected.tobytes()
+            )
 
 
 def test_perturbations_show_what_roundings_may_do():
@@ -62,18 +69,34 @@ def test_perturbations_are_computed_only_where_they_decide():
         return [{"a": floats(1.1), "b": floats(1)}]
 
     expected = {"a": floats(1), "b": floats(1)}
-    assert first_difference({"a": floats(1), "b": floats(1)}, expected, perturbed) is None
+    assert (
+        first_difference({"a": floats(1), "b": floats(1)}, expected, perturbed)
+        is None
+    )
     assert not calls
-    assert first_difference({"a": floats(1.05), "b": floats(1)}, expected, perturbed) is None
-    name, how = first_difference({"a": floats(1.05), "b": floats(2)}, expected, perturbed)
-    assert name == "b" and how == "1 of 1 elements differ, most at [0]: expected 1.0, found 2.0"
+    assert (
+        first_difference(
+            {"a": floats(1.05), "b": floats(1)}, expected, perturbed
+        )
+        is None
+    )
+    name, how = first_difference(
+        {"a": floats(1.05), "b": floats(2)}, expected, perturbed
+    )
+    assert (
+        name == "b"
+        and how
+        == "1 of 1 elements differ, most at [0]: expected 1.0, found 2.0"
+    )
     assert len(calls) == 2
 
 
 def test_bits_are_compared_with_signs_of_zeros_but_not_of_nans():
     assert same_bits(floats(0, np.nan), floats(0, -np.nan))
     assert not same_bits(floats(0), floats(-0.0))
-    assert not same_bits(floats(1), floats(np.nextafter(np.float32(1), np.float32(2))))
+    assert not same_bits(
+        floats(1), floats(np.nextafter(np.float32(1), np.float32(2)))
+    )
     assert not same_bits(np.array([1, 2]), np.array([1, 3]))
 
 
@@ -81,4 +104,8 @@ def test_long_sums_drift():
     expected, found = floats(1), floats(1 + 1e-4)
     assert differs(found, expected, terms=1000)
     assert not differs(found, expected, terms=4096)
-    assert differs(floats(1 + 1e-4, dtype="float64"), floats(1, dtype="float64"), terms=4096)
+    assert differs(
+        floats(1 + 1e-4, dtype="float64"),
+        floats(1, dtype="float64"),
+        terms=4096,
+    )

@@ -1,4 +1,6 @@
-"""Programs that are generated: JAX accepts them, and what is said of their values holds."""
+"""Programs that are generated: JAX accepts them, and what is said of their
+values holds.
+"""
 
 import jax
 import numpy as np
@@ -18,8 +20,12 @@ SEEDS = range(1, 13)
 
 
 def equal(x, y):
-    """Whether two arrays have the same numbers; NumPy does not find NaNs among the floats that it lacks."""
-    return np.array_equal(x.astype("float64"), y.astype("float64"), equal_nan=True)
+    """Whether two arrays have the same numbers; NumPy does not find NaNs among
+    the floats that it lacks.
+    """
+    return np.array_equal(
+        x.astype("float64"), y.astype("float64"), equal_nan=True
+    )
 
 
 def test_a_seed_gives_one_program():
@@ -55,7 +61,10 @@ def test_types_are_those_of_jax_and_results_are_equal_on_all_replicas(seed):
         for name in program.results:
             first, *others = np.split(results[name], replicas)
             type_ = program.types[name]
-            assert (first.shape[1:], first.dtype.name) == (type_.shape, type_.dtype)
+            assert (first.shape[1:], first.dtype.name) == (
+                type_.shape,
+                type_.dtype,
+            )
             for other in others:
                 assert equal(other, first), name
 
@@ -63,10 +72,16 @@ def test_types_are_those_of_jax_and_results_are_equal_on_all_replicas(seed):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_what_is_exact_is_not_touched_by_roundings(seed):
     program = generate(seed)
-    exact = {name: flag for s in program.statements for name, flag in zip(s.names, s.exact, strict=True)}
+    exact = {
+        name: flag
+        for s in program.statements
+        for name, flag in zip(s.names, s.exact, strict=True)
+    }
     plain = execution.execute_by_jax(execution.load(render(program)), 1)
     for perturbation in range(2):
-        found = execution.execute_by_jax(execution.load(render(program, perturbation)), 1)
+        found = execution.execute_by_jax(
+            execution.load(render(program, perturbation)), 1
+        )
         for name in program.results:
             if exact[name]:
                 assert equal(found[name], plain[name]), name
@@ -89,10 +104,14 @@ def test_facts_of_arithmetic():
     eighths, small = Facts(BITS, 4, 1 / 8), Facts(BITS, 4, 1)
     assert total(eighths, small) == Facts(BITS, 8, 1 / 8)
     assert product(eighths, small) == Facts(BITS, 16, 1 / 8)
-    assert product(eighths, eighths).computed("float32") == Facts(NUMBERS, 16, 1 / 64)
+    assert product(eighths, eighths).computed("float32") == Facts(
+        NUMBERS, 16, 1 / 64
+    )
     # Sixteens of 64 parts need 11 bits, and bfloat16 has 8.
     assert product(eighths, eighths).computed("bfloat16").level == ROUNDED
-    assert total(eighths, Facts(ROUNDED, 1)).computed("float64").level == ROUNDED
+    assert (
+        total(eighths, Facts(ROUNDED, 1)).computed("float64").level == ROUNDED
+    )
     assert Facts(BITS).computed("float32").level == ROUNDED
 
 

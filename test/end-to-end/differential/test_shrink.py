@@ -12,7 +12,9 @@ from differential.shrink import shrink
 
 
 class PlantedExecutor:
-    """Takes the place of the tools: executes by JAX a program in which some function is replaced by a wrong one."""
+    """Takes the place of the tools: executes by JAX a program in which some
+    function is replaced by a wrong one.
+    """
 
     def __init__(self, function, wrong):
         self.function, self.wrong = function, wrong
@@ -24,7 +26,11 @@ class PlantedExecutor:
         return options[0]
 
     def execute(self, artifact, loaded, replicas, threads):
-        text = loaded.text.replace(self.function, self.wrong) if artifact == "-O2" else loaded.text
+        text = (
+            loaded.text.replace(self.function, self.wrong)
+            if artifact == "-O2"
+            else loaded.text
+        )
         return execution.execute_by_jax(execution.load(text), replicas)
 
 
@@ -33,7 +39,9 @@ def first_that_differs(checker, function, configuration):
     for seed in itertools.count(1):
         program = generate(seed)
         if any(function in text for text in texts(program.statements)):
-            outcome = checker.check(program, [Configuration("-O0", 1), configuration])
+            outcome = checker.check(
+                program, [Configuration("-O0", 1), configuration]
+            )
             if outcome.kind != "equal":
                 return program, outcome
 
@@ -44,11 +52,23 @@ def first_that_differs(checker, function, configuration):
     ids=["cumsum", "rev"],
 )
 def test_a_wrong_result_is_found_and_shrunk_to_one_statement(function, wrong):
-    checker, configuration = Checker(PlantedExecutor(function, wrong)), Configuration("-O2", 1)
+    checker, configuration = (
+        Checker(PlantedExecutor(function, wrong)),
+        Configuration("-O2", 1),
+    )
     program, outcome = first_that_differs(checker, function, configuration)
     assert (outcome.kind, outcome.configuration) == ("different", configuration)
-    small = shrink(program, lambda candidate: outcome.is_like(checker.check(candidate, [configuration])))
+    small = shrink(
+        program,
+        lambda candidate: outcome.is_like(
+            checker.check(candidate, [configuration])
+        ),
+    )
     assert outcome.is_like(checker.check(small, [configuration]))
     assert len(small.results) == 1
-    computing = [statement for statement in small.statements if "(" in statement.text and "all_reduce" not in statement.text]
+    computing = [
+        statement
+        for statement in small.statements
+        if "(" in statement.text and "all_reduce" not in statement.text
+    ]
     assert len(computing) == 1 and function in computing[0].text

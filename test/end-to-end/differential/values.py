@@ -1,4 +1,6 @@
-"""What inputs hold: kinds of numbers, each as a NumPy expression and with what is known of its elements."""
+"""What inputs hold: kinds of numbers, each as a NumPy expression and with what
+is known of its elements.
+"""
 
 import dataclasses
 
@@ -10,7 +12,8 @@ class Kind:
     """How arrays are drawn.
 
     Attributes:
-      text: expression of the random generator `r`, the shape `s` and the quoted dtype `{d}`.
+      text: expression of the random generator `r`, the shape `s` and the quoted
+        dtype `{d}`.
       facts: what holds for every element.
     """
 
@@ -18,24 +21,34 @@ class Kind:
     facts: Facts
 
 
-#: Floats at which functions and conversions have rules of their own. Numbers below the smallest normal one are not among them: JAX on
-#: CPUs takes them as 0.
+#: Floats at which functions and conversions have rules of their own. Numbers
+#: below the smallest normal one are not among them: JAX on CPUs takes them as
+#: 0.
 _SPECIAL = "[0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 100.0, -300.0, np.inf, -np.inf, np.nan]"
 
 KINDS = {
     # Floats.
     "eighths": Kind("r.integers(-32, 33, s) / 8", Facts(BITS, 4, 1 / 8)),
-    "units": Kind("r.choice([-1.0, 1.0, 1.0, 0.5, 2.0], s)", Facts(BITS, 2, 1 / 2)),
+    "units": Kind(
+        "r.choice([-1.0, 1.0, 1.0, 0.5, 2.0], s)", Facts(BITS, 2, 1 / 2)
+    ),
     "normal": Kind("r.normal(size=s)", Facts(ROUNDED, 6)),
     "positive": Kind("r.uniform(0.25, 2, s)", Facts(ROUNDED, 2)),
     "special": Kind(f"r.choice({_SPECIAL}, s)", Facts(BITS)),
-    "large": Kind("r.choice([-1, 1], s) * 2.0 ** r.integers(-10, 14, s)", Facts(BITS, 2.0**13, 2.0**-10)),
+    "large": Kind(
+        "r.choice([-1, 1], s) * 2.0 ** r.integers(-10, 14, s)",
+        Facts(BITS, 2.0**13, 2.0**-10),
+    ),
     # Integers.
     "small": Kind("r.integers(-4, 5, s)", Facts(BITS, 4, 1)),
     "natural": Kind("r.integers(0, 8, s)", Facts(BITS, 7, 1)),
     "bits": Kind("r.integers(-(2**63), 2**63 - 1, s)", Facts(BITS)),
-    # Among them the smallest and the largest number, and their neighbours: the highest bit of some is flipped.
-    "limits": Kind("r.choice([0, 1, 2, 7, -1, -3], s) ^ r.integers(0, 2, s) << 8 * np.dtype({d}).itemsize - 1", Facts(BITS)),
+    # Among them the smallest and the largest number, and their neighbours: the
+    # highest bit of some is flipped.
+    "limits": Kind(
+        "r.choice([0, 1, 2, 7, -1, -3], s) ^ r.integers(0, 2, s) << 8 * np.dtype({d}).itemsize - 1",
+        Facts(BITS),
+    ),
     # Bool.
     "flags": Kind("r.integers(0, 2, s)", Facts(BITS, 1, 1)),
     # What every dtype can hold, for programs that are shrunk.

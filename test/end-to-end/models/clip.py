@@ -27,13 +27,19 @@ scalar_spec = {"lr": 3e-3}
 
 
 def data(rows, seed):
-    """Makes `rows` pairs: an image is the mean of one pattern for each of its words, and noise."""
+    """Makes `rows` pairs: an image is the mean of one pattern for each of its
+    words, and noise.
+    """
     random = np.random.default_rng(seed)
     patterns = random.standard_normal((VOCABULARY, SIZE, SIZE, COLORS))
     text = random.integers(1, VOCABULARY, size=(rows, LENGTH))
-    text[np.arange(LENGTH) >= random.integers(2, LENGTH + 1, size=(rows, 1))] = 0
+    text[
+        np.arange(LENGTH) >= random.integers(2, LENGTH + 1, size=(rows, 1))
+    ] = 0
     words = (text > 0)[..., None, None, None]
-    image = np.sum(patterns[text] * words, axis=1) / LENGTH + 0.1 * random.standard_normal((rows, SIZE, SIZE, COLORS))
+    image = np.sum(
+        patterns[text] * words, axis=1
+    ) / LENGTH + 0.1 * random.standard_normal((rows, SIZE, SIZE, COLORS))
     return {"image": image.astype(np.float32), "text": text.astype(np.int32)}
 
 
@@ -45,7 +51,10 @@ def init(seed):
         return random.standard_normal(shape, np.float32) * shape[0] ** -0.5
 
     params = {
-        "patch": random.standard_normal((PATCH, PATCH, COLORS, WIDTH), np.float32) * (PATCH * PATCH * COLORS) ** -0.5,
+        "patch": random.standard_normal(
+            (PATCH, PATCH, COLORS, WIDTH), np.float32
+        )
+        * (PATCH * PATCH * COLORS) ** -0.5,
         "image": normal((SIZE // PATCH) ** 2 * WIDTH, SPACE),
         "word": random.standard_normal((VOCABULARY, WIDTH), np.float32) * 0.3,
         "position": random.standard_normal((LENGTH, WIDTH), np.float32) * 0.1,
@@ -59,12 +68,20 @@ def init(seed):
 
 def normalize(x):
     """Scales the rows of x to length 1."""
-    return x * jax.lax.rsqrt(jnp.sum(jnp.square(x), axis=-1, keepdims=True) + 1e-12)
+    return x * jax.lax.rsqrt(
+        jnp.sum(jnp.square(x), axis=-1, keepdims=True) + 1e-12
+    )
 
 
 def embed_images(params, x):
     """Maps images [B, 8, 8, 3] to rows of length 1, [B, D]."""
-    h = jax.lax.conv_general_dilated(x, params["patch"], (PATCH, PATCH), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+    h = jax.lax.conv_general_dilated(
+        x,
+        params["patch"],
+        (PATCH, PATCH),
+        "VALID",
+        dimension_numbers=("NHWC", "HWIO", "NHWC"),
+    )
     return normalize(jax.nn.gelu(h).reshape(x.shape[0], -1) @ params["image"])
 
 
@@ -81,7 +98,10 @@ def embed_texts(params, tokens):
 
 def contrastive_loss(params, batch):
     """Mean cross entropy of a replica's pairs among those of all replicas."""
-    images, texts = embed_images(params, batch["image"]), embed_texts(params, batch["text"])
+    images, texts = (
+        embed_images(params, batch["image"]),
+        embed_texts(params, batch["text"]),
+    )
     all_images, all_texts = lockstep.all_gather((images, texts), axis=0)
     scale = jnp.exp(jnp.minimum(params["log_scale"], np.log(100.0)))
     own = lockstep.replica_id() * BATCH + jnp.arange(BATCH)
@@ -90,7 +110,10 @@ def contrastive_loss(params, batch):
         chosen = jnp.take_along_axis(scores, own[:, None], axis=1)[:, 0]
         return jnp.mean(jax.nn.logsumexp(scores, axis=1) - chosen)
 
-    return (cross_entropy(scale * images @ all_texts.T) + cross_entropy(scale * texts @ all_images.T)) / 2
+    return (
+        cross_entropy(scale * images @ all_texts.T)
+        + cross_entropy(scale * texts @ all_images.T)
+    ) / 2
 
 
 def step(state, batch, scalars):
@@ -99,10 +122,23 @@ def step(state, batch, scalars):
     loss, grads = lockstep.all_reduce((loss, grads), "MEAN")
     count = state["count"] + 1
     t = count.astype(jnp.float32)
-    m = jax.tree.map(lambda m, g: BETA1 * m + (1 - BETA1) * g, state["m"], grads)
-    v = jax.tree.map(lambda v, g: BETA2 * v + (1 - BETA2) * jnp.square(g), state["v"], grads)
+    m = jax.tree.map(
+        lambda m, g: BETA1 * m + (1 - BETA1) * g, state["m"], grads
+    )
+    v = jax.tree.map(
+        lambda v, g: BETA2 * v + (1 - BETA2) * jnp.square(g), state["v"], grads
+    )
     params = jax.tree.map(
-        lambda p, m, v: p - scalars["lr"] * m / (1 - BETA1**t) / (jnp.sqrt(v / (1 - BETA2**t)) + EPSILON),
+        lambda p, m, v: (
+            p
+            - scalars["lr"]
+            * m
+            / (1 - BETA1**t)
+            / (jnp.sqrt(v / (1 - BETA2**t)) + EPSILON)
+        ),
         *(state["params"], m, v),
     )
-    return {"params": params, "m": m, "v": v, "count": count}, {"loss": loss, "scale": jnp.exp(params["log_scale"])}
+    return {"params": params, "m": m, "v": v, "count": count}, {
+        "loss": loss,
+        "scale": jnp.exp(params["log_scale"]),
+    }

@@ -32,7 +32,9 @@ def data(rows, seed):
     tokens = np.empty((rows, LENGTH + 1), np.int32)
     tokens[:, 0] = random.integers(VOCABULARY, size=rows)
     for i in range(LENGTH):
-        tokens[:, i + 1] = (5 * tokens[:, i] + random.integers(3, size=rows)) % VOCABULARY
+        tokens[:, i + 1] = (
+            5 * tokens[:, i] + random.integers(3, size=rows)
+        ) % VOCABULARY
     return {"tokens": tokens}
 
 
@@ -44,7 +46,8 @@ def init(seed):
         return random.standard_normal(shape, np.float32) * fan_in**-0.5
 
     params = {
-        "embedding": random.standard_normal((VOCABULARY, WIDTH), np.float32) * 0.1,
+        "embedding": random.standard_normal((VOCABULARY, WIDTH), np.float32)
+        * 0.1,
         "layers": {
             "norm1": np.ones((LAYERS, WIDTH), np.float32),
             "q": normal((LAYERS, WIDTH, KEY_HEADS, QUERY_HEADS, HEAD), WIDTH),
@@ -63,11 +66,17 @@ def init(seed):
 
 def rms_norm(scale, x):
     """Divides the last dimension of x, [..., D], by its root mean square."""
-    return x * jax.lax.rsqrt(jnp.mean(jnp.square(x), axis=-1, keepdims=True) + 1e-6) * scale
+    return (
+        x
+        * jax.lax.rsqrt(jnp.mean(jnp.square(x), axis=-1, keepdims=True) + 1e-6)
+        * scale
+    )
 
 
 def rotate(x):
-    """Rotates pairs of features by an angle proportional to the position: x is [B, T, ..., C]."""
+    """Rotates pairs of features by an angle proportional to the position: x is
+    [B, T, ..., C].
+    """
     half = HEAD // 2
     frequencies = ROTARY_BASE ** (-jnp.arange(half) / half)
     angles = jnp.arange(LENGTH)[:, None] * frequencies
@@ -84,7 +93,9 @@ def attention(p, x):
     k, v = rotate(kv[0]), kv[1]
     scores = jnp.einsum("btgqc,bsgc->bgqts", q, k) * HEAD**-0.5
     weights = jax.nn.softmax(jnp.where(CAUSAL, scores, -jnp.inf))
-    return jnp.einsum("bgqts,bsgc->btgqc", weights, v).reshape(x.shape) @ p["out"]
+    return (
+        jnp.einsum("bgqts,bsgc->btgqc", weights, v).reshape(x.shape) @ p["out"]
+    )
 
 
 def layer(h, p):
@@ -105,17 +116,34 @@ def mean_loss(params, tokens):
 
 def step(state, batch, scalars):
     """Takes one step of Adam."""
-    loss, grads = jax.value_and_grad(mean_loss)(state["params"], batch["tokens"])
+    loss, grads = jax.value_and_grad(mean_loss)(
+        state["params"], batch["tokens"]
+    )
     loss, grads = lockstep.all_reduce((loss, grads), "MEAN")
     norm = jnp.sqrt(sum(jnp.sum(jnp.square(g)) for g in jax.tree.leaves(grads)))
-    grads = jax.tree.map(lambda g: g * jnp.minimum(1.0, CLIP_NORM / norm), grads)
+    grads = jax.tree.map(
+        lambda g: g * jnp.minimum(1.0, CLIP_NORM / norm), grads
+    )
 
     count = state["count"] + 1
     t = count.astype(jnp.float32)
-    m = jax.tree.map(lambda m, g: BETA1 * m + (1 - BETA1) * g, state["m"], grads)
-    v = jax.tree.map(lambda v, g: BETA2 * v + (1 - BETA2) * jnp.square(g), state["v"], grads)
+    m = jax.tree.map(
+        lambda m, g: BETA1 * m + (1 - BETA1) * g, state["m"], grads
+    )
+    v = jax.tree.map(
+        lambda v, g: BETA2 * v + (1 - BETA2) * jnp.square(g), state["v"], grads
+    )
     params = jax.tree.map(
-        lambda p, m, v: p - scalars["lr"] * m / (1 - BETA1**t) / (jnp.sqrt(v / (1 - BETA2**t)) + EPSILON),
+        lambda p, m, v: (
+            p
+            - scalars["lr"]
+            * m
+            / (1 - BETA1**t)
+            / (jnp.sqrt(v / (1 - BETA2**t)) + EPSILON)
+        ),
         *(state["params"], m, v),
     )
-    return {"params": params, "m": m, "v": v, "count": count}, {"loss": loss, "gradient_norm": norm}
+    return {"params": params, "m": m, "v": v, "count": count}, {
+        "loss": loss,
+        "gradient_norm": norm,
+    }

@@ -39,7 +39,11 @@ def init(seed):
     random = np.random.default_rng(seed)
 
     def dense(inputs, outputs):
-        return {"w": random.standard_normal((inputs, outputs), np.float32) * inputs**-0.5, "b": np.zeros(outputs, np.float32)}
+        return {
+            "w": random.standard_normal((inputs, outputs), np.float32)
+            * inputs**-0.5,
+            "b": np.zeros(outputs, np.float32),
+        }
 
     def layer():
         return {
@@ -61,7 +65,9 @@ def init(seed):
 
 def round_matrices(params):
     """Returns the parameters with those of two dimensions in bf16."""
-    return jax.tree.map(lambda p: p.astype(jnp.bfloat16) if p.ndim == 2 else p, params)
+    return jax.tree.map(
+        lambda p: p.astype(jnp.bfloat16) if p.ndim == 2 else p, params
+    )
 
 
 def apply_dense(p, x):
@@ -73,30 +79,46 @@ def norm(scale, x):
     """Normalizes the last dimension of x, [..., D], in f32; the result is bf16."""
     x = x.astype(jnp.float32)
     x = x - jnp.mean(x, axis=-1, keepdims=True)
-    x = x * jax.lax.rsqrt(jnp.mean(jnp.square(x), axis=-1, keepdims=True) + 1e-5)
+    x = x * jax.lax.rsqrt(
+        jnp.mean(jnp.square(x), axis=-1, keepdims=True) + 1e-5
+    )
     return (x * scale).astype(jnp.bfloat16)
 
 
 def mlp(up, down, x):
-    """Two dense layers on the last dimension of x, with GELU in bf16 between them."""
+    """Two dense layers on the last dimension of x, with GELU in bf16 between
+    them.
+    """
     hidden = jax.nn.gelu(apply_dense(up, x).astype(jnp.bfloat16))
     return apply_dense(down, hidden).astype(jnp.bfloat16)
 
 
 def mean_loss(params, x, y):
     """Mean cross entropy, f32, of parameters from `round_matrices`."""
-    h = apply_dense(params["embedding"], x.astype(jnp.bfloat16)).astype(jnp.bfloat16)
+    h = apply_dense(params["embedding"], x.astype(jnp.bfloat16)).astype(
+        jnp.bfloat16
+    )
     for p in params["layers"]:
         h = h + mlp(p["token_up"], p["token_down"], norm(p["norm1"], h).mT).mT
         h = h + mlp(p["up"], p["down"], norm(p["norm2"], h))
     scores = apply_dense(params["head"], jnp.mean(h, axis=1))
-    return -jnp.mean(jnp.take_along_axis(jax.nn.log_softmax(scores), y[:, None], axis=1))
+    return -jnp.mean(
+        jnp.take_along_axis(jax.nn.log_softmax(scores), y[:, None], axis=1)
+    )
 
 
 def step(state, batch, scalars):
     """Takes one step of SGD with momentum."""
-    loss, grads = jax.value_and_grad(mean_loss)(round_matrices(state["params"]), batch["x"], batch["y"])
+    loss, grads = jax.value_and_grad(mean_loss)(
+        round_matrices(state["params"]), batch["x"], batch["y"]
+    )
     loss, grads = lockstep.all_reduce((loss, grads), "MEAN")
-    velocity = jax.tree.map(lambda v, g: MOMENTUM * v + g.astype(jnp.float32), state["velocity"], grads)
-    params = jax.tree.map(lambda p, v: p - scalars["lr"] * v, state["params"], velocity)
+    velocity = jax.tree.map(
+        lambda v, g: MOMENTUM * v + g.astype(jnp.float32),
+        state["velocity"],
+        grads,
+    )
+    params = jax.tree.map(
+        lambda p, v: p - scalars["lr"] * v, state["params"], velocity
+    )
     return {"params": params, "velocity": velocity}, {"loss": loss}

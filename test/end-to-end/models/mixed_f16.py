@@ -1,7 +1,8 @@
 """A convolutional net that computes in f16, with a loss scale that adapts.
 
-Parameters are kept in f32. Kernels are rounded to f16 at the beginning of a step;
-norms and the loss are computed in f32. The loss is multiplied by a scale, so
+Parameters are kept in f32. Kernels are rounded to f16 at the beginning of a
+step; norms and the loss are computed in f32. The loss is multiplied by a scale,
+so
 that small gradients are not lost. Where a gradient overflows on any replica,
 all of them skip the update and halve the scale; after some steps without
 overflow it is doubled. The first scale is too large, as it is in practice, so
@@ -46,7 +47,10 @@ def init(seed):
         return random.standard_normal(shape, np.float32) * (2 / fan_in) ** 0.5
 
     def norm(channels):
-        return {"scale": np.ones(channels, np.float32), "bias": np.zeros(channels, np.float32)}
+        return {
+            "scale": np.ones(channels, np.float32),
+            "bias": np.zeros(channels, np.float32),
+        }
 
     params = {
         "conv1": normal((3, 3, COLORS, low), 9 * COLORS),
@@ -58,7 +62,12 @@ def init(seed):
     }
     zeros = jax.tree.map(np.zeros_like, params)
     return {
-        "trained": {"params": params, "m": zeros, "v": zeros, "count": np.int32(0)},
+        "trained": {
+            "params": params,
+            "m": zeros,
+            "v": zeros,
+            "count": np.int32(0),
+        },
         "scale": np.float32(FIRST_SCALE),
         "good_steps": np.int32(0),
     }
@@ -66,33 +75,53 @@ def init(seed):
 
 def convolve(w, x):
     """3x3 convolution with stride 2: [B, H, W, C] -> [B, H/2, W/2, D]."""
-    return jax.lax.conv_general_dilated(x, w, (2, 2), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+    return jax.lax.conv_general_dilated(
+        x, w, (2, 2), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
+    )
 
 
 def norm_relu(p, x):
-    """Normalizes each image of x, [B, H, W, C], and clips it at 0, in f32; x and the result are f16."""
+    """Normalizes each image of x, [B, H, W, C], and clips it at 0, in f32; x
+    and the result are f16.
+    """
     x = x.astype(jnp.float32)
-    mean, variance = jnp.mean(x, axis=(1, 2, 3), keepdims=True), jnp.var(x, axis=(1, 2, 3), keepdims=True)
+    mean, variance = (
+        jnp.mean(x, axis=(1, 2, 3), keepdims=True),
+        jnp.var(x, axis=(1, 2, 3), keepdims=True),
+    )
     x = (x - mean) * jax.lax.rsqrt(variance + 1e-5) * p["scale"] + p["bias"]
     return jax.nn.relu(x).astype(jnp.float16)
 
 
 def mean_loss(params, x, y):
     """Mean cross entropy, f32, of parameters whose kernels are f16."""
-    h = norm_relu(params["norm1"], convolve(params["conv1"], x.astype(jnp.float16)))
+    h = norm_relu(
+        params["norm1"], convolve(params["conv1"], x.astype(jnp.float16))
+    )
     h = norm_relu(params["norm2"], convolve(params["conv2"], h))
     scores = jnp.mean(h, axis=(1, 2)) @ params["head"] + params["bias"]
-    return -jnp.mean(jnp.take_along_axis(jax.nn.log_softmax(scores), y[:, None], axis=1))
+    return -jnp.mean(
+        jnp.take_along_axis(jax.nn.log_softmax(scores), y[:, None], axis=1)
+    )
 
 
 def adam(trained, grads, lr):
     """Returns parameters and moments after one update by f32 gradients."""
     count = trained["count"] + 1
     t = count.astype(jnp.float32)
-    m = jax.tree.map(lambda m, g: BETA1 * m + (1 - BETA1) * g, trained["m"], grads)
-    v = jax.tree.map(lambda v, g: BETA2 * v + (1 - BETA2) * jnp.square(g), trained["v"], grads)
+    m = jax.tree.map(
+        lambda m, g: BETA1 * m + (1 - BETA1) * g, trained["m"], grads
+    )
+    v = jax.tree.map(
+        lambda v, g: BETA2 * v + (1 - BETA2) * jnp.square(g),
+        trained["v"],
+        grads,
+    )
     params = jax.tree.map(
-        lambda p, m, v: p - lr * m / (1 - BETA1**t) / (jnp.sqrt(v / (1 - BETA2**t)) + EPSILON),
+        lambda p, m, v: (
+            p
+            - lr * m / (1 - BETA1**t) / (jnp.sqrt(v / (1 - BETA2**t)) + EPSILON)
+        ),
         *(trained["params"], m, v),
     )
     return {"params": params, "m": m, "v": v, "count": count}
@@ -108,7 +137,9 @@ def next_scale(scale, good_steps, finite):
 def step(state, batch, scalars):
     """Takes one step of Adam, or none if a gradient is not finite."""
     trained, scale = state["trained"], state["scale"]
-    rounded = jax.tree.map(lambda p: p if p.ndim == 1 else p.astype(jnp.float16), trained["params"])
+    rounded = jax.tree.map(
+        lambda p: p if p.ndim == 1 else p.astype(jnp.float16), trained["params"]
+    )
 
     def scaled_loss(params):
         loss = mean_loss(params, batch["x"], batch["y"])
@@ -117,8 +148,16 @@ def step(state, batch, scalars):
     (_, loss), grads = jax.value_and_grad(scaled_loss, has_aux=True)(rounded)
     grads = jax.tree.map(lambda g: g.astype(jnp.float32) / scale, grads)
     loss, grads = lockstep.all_reduce((loss, grads), "MEAN")
-    finite = jnp.all(jnp.array([jnp.all(jnp.isfinite(g)) for g in jax.tree.leaves(grads)]))
-    trained = jax.lax.cond(finite, lambda t: adam(t, grads, scalars["lr"]), lambda t: t, trained)
+    finite = jnp.all(
+        jnp.array([jnp.all(jnp.isfinite(g)) for g in jax.tree.leaves(grads)])
+    )
+    trained = jax.lax.cond(
+        finite, lambda t: adam(t, grads, scalars["lr"]), lambda t: t, trained
+    )
     scale, good_steps = next_scale(scale, state["good_steps"], finite)
     metrics = {"loss": loss, "scale": scale, "updates": trained["count"]}
-    return {"trained": trained, "scale": scale, "good_steps": good_steps}, metrics
+    return {
+        "trained": trained,
+        "scale": scale,
+        "good_steps": good_steps,
+    }, metrics

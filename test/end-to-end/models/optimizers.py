@@ -68,7 +68,10 @@ def rmsprop(g, p, s, t):
 def adam(g, p, s, t):
     m = 0.9 * s["m"] + 0.1 * g
     v = 0.99 * s["v"] + 0.01 * jnp.square(g)
-    return m / (1 - 0.9**t) / (jnp.sqrt(v / (1 - 0.99**t)) + EPSILON), {"m": m, "v": v}
+    return m / (1 - 0.9**t) / (jnp.sqrt(v / (1 - 0.99**t)) + EPSILON), {
+        "m": m,
+        "v": v,
+    }
 
 
 def adamw(g, p, s, t):
@@ -81,7 +84,9 @@ def lamb(g, p, s, t):
     direction, s = adam(g, p, s, t)
     direction = direction + WEIGHT_DECAY * p
     length, wanted = jnp.linalg.norm(direction), jnp.linalg.norm(p)
-    trust = jnp.where((length > 0) & (wanted > 0), wanted / jnp.maximum(length, EPSILON), 1.0)
+    trust = jnp.where(
+        (length > 0) & (wanted > 0), wanted / jnp.maximum(length, EPSILON), 1.0
+    )
     return trust * direction, s
 
 
@@ -103,22 +108,39 @@ OPTIMIZERS = {
 
 
 def init(seed):
-    """Returns parameters and state of each optimizer, and the number of updates."""
+    """Returns parameters and state of each optimizer, and the number of
+    updates.
+    """
     random = np.random.default_rng(seed)
     params = {
-        "w1": random.standard_normal((FEATURES, HIDDEN), np.float32) * FEATURES**-0.5,
+        "w1": random.standard_normal((FEATURES, HIDDEN), np.float32)
+        * FEATURES**-0.5,
         "b1": np.zeros(HIDDEN, np.float32),
-        "w2": random.standard_normal((HIDDEN, CLASSES), np.float32) * HIDDEN**-0.5,
+        "w2": random.standard_normal((HIDDEN, CLASSES), np.float32)
+        * HIDDEN**-0.5,
         "b2": np.zeros(CLASSES, np.float32),
     }
-    nets = {name: {"params": params, "state": {k: make(p) for k, p in params.items()}} for name, (make, _, _) in OPTIMIZERS.items()}
+    nets = {
+        name: {
+            "params": params,
+            "state": {k: make(p) for k, p in params.items()},
+        }
+        for name, (make, _, _) in OPTIMIZERS.items()
+    }
     return {"nets": nets, "count": np.int32(0)}
 
 
 def mean_loss(params, batch):
     """Mean cross entropy of a batch."""
-    scores = jnp.tanh(batch["x"] @ params["w1"] + params["b1"]) @ params["w2"] + params["b2"]
-    return -jnp.mean(jnp.take_along_axis(jax.nn.log_softmax(scores), batch["y"][:, None], axis=1))
+    scores = (
+        jnp.tanh(batch["x"] @ params["w1"] + params["b1"]) @ params["w2"]
+        + params["b2"]
+    )
+    return -jnp.mean(
+        jnp.take_along_axis(
+            jax.nn.log_softmax(scores), batch["y"][:, None], axis=1
+        )
+    )
 
 
 def clip(grads):
@@ -129,7 +151,10 @@ def clip(grads):
 
 def step(state, batch, scalars):
     """Takes one step of every optimizer."""
-    results = {name: jax.value_and_grad(mean_loss)(net["params"], batch) for name, net in state["nets"].items()}
+    results = {
+        name: jax.value_and_grad(mean_loss)(net["params"], batch)
+        for name, net in state["nets"].items()
+    }
     results = lockstep.all_reduce(results, "MEAN")
     count = state["count"] + 1
     nets = {}
@@ -139,7 +164,11 @@ def step(state, batch, scalars):
             grads = clip(grads)
         nets[name] = {"params": {}, "state": {}}
         for key, p in net["params"].items():
-            direction, s = update(grads[key], p, net["state"][key], count.astype(jnp.float32))
+            direction, s = update(
+                grads[key], p, net["state"][key], count.astype(jnp.float32)
+            )
             nets[name]["params"][key] = p - lr * scalars["lr_scale"] * direction
             nets[name]["state"][key] = s
-    return {"nets": nets, "count": count}, {name: loss for name, (loss, _) in results.items()}
+    return {"nets": nets, "count": count}, {
+        name: loss for name, (loss, _) in results.items()
+    }

@@ -28,7 +28,11 @@ def data(rows, seed):
     random = np.random.default_rng(seed)
     slope = random.integers(1, 3, size=(2, rows, 1, 1))
     pixel = np.arange(SIZE)
-    phase = slope[0] * pixel[:, None] + slope[1] * pixel + random.integers(4, size=(rows, 1, 1))
+    phase = (
+        slope[0] * pixel[:, None]
+        + slope[1] * pixel
+        + random.integers(4, size=(rows, 1, 1))
+    )
     return {"x": (np.abs(phase % 4 - 2)[..., None] - 1.0).astype(np.float32)}
 
 
@@ -39,10 +43,16 @@ def init(seed):
 
     def layer(*shape):
         fan_in = math.prod(shape[:-1])
-        return {"w": random.standard_normal(shape, np.float32) * fan_in**-0.5, "b": np.zeros(shape[-1], np.float32)}
+        return {
+            "w": random.standard_normal(shape, np.float32) * fan_in**-0.5,
+            "b": np.zeros(shape[-1], np.float32),
+        }
 
     def norm(channels):
-        return {"scale": np.ones(channels, np.float32), "bias": np.zeros(channels, np.float32)}
+        return {
+            "scale": np.ones(channels, np.float32),
+            "bias": np.zeros(channels, np.float32),
+        }
 
     def block(inputs, outputs):
         return {
@@ -59,14 +69,24 @@ def init(seed):
         "stem": layer(3, 3, 1, low),
         "encode": block(low, low),
         "down": layer(3, 3, low, high),
-        "attention": {"norm": norm(high), "qkv": layer(high, 3 * high)["w"], "out": layer(high, high)},
+        "attention": {
+            "norm": norm(high),
+            "qkv": layer(high, 3 * high)["w"],
+            "out": layer(high, high),
+        },
         "middle": block(high, high),
         "up": layer(3, 3, high, low),
         "decode": block(2 * low, low),
         "head": layer(3, 3, low, 1),
     }
     zeros = jax.tree.map(np.zeros_like, params)
-    return {"params": params, "average": params, "m": zeros, "v": zeros, "count": np.int32(0)}
+    return {
+        "params": params,
+        "average": params,
+        "m": zeros,
+        "v": zeros,
+        "count": np.int32(0),
+    }
 
 
 def apply_dense(p, x):
@@ -74,8 +94,16 @@ def apply_dense(p, x):
 
 
 def convolve(p, x, stride=1):
-    """Convolution with zero padding: [B, H, W, C] -> [B, H/stride, W/stride, D]."""
-    y = jax.lax.conv_general_dilated(x, p["w"], (stride, stride), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+    """Convolution with zero padding: [B, H, W, C] -> [B, H/stride, W/stride,
+    D].
+    """
+    y = jax.lax.conv_general_dilated(
+        x,
+        p["w"],
+        (stride, stride),
+        "SAME",
+        dimension_numbers=("NHWC", "HWIO", "NHWC"),
+    )
     return y + p["b"]
 
 
@@ -84,11 +112,15 @@ def group_norm(p, x):
     groups = x.reshape(*x.shape[:3], GROUPS, -1)
     mean = jnp.mean(groups, axis=(1, 2, 4), keepdims=True)
     variance = jnp.var(groups, axis=(1, 2, 4), keepdims=True)
-    return ((groups - mean) * jax.lax.rsqrt(variance + 1e-5)).reshape(x.shape) * p["scale"] + p["bias"]
+    return ((groups - mean) * jax.lax.rsqrt(variance + 1e-5)).reshape(
+        x.shape
+    ) * p["scale"] + p["bias"]
 
 
 def residual_block(p, x, time):
-    """Two convolutions with the time between them: x is [B, H, W, C], `time` [B, TIME_WIDTH]."""
+    """Two convolutions with the time between them: x is [B, H, W, C], `time`
+    [B, TIME_WIDTH].
+    """
     h = convolve(p["conv1"], jax.nn.silu(group_norm(p["norm1"], x)))
     h = h + apply_dense(p["time"], time)[:, None, None]
     h = convolve(p["conv2"], jax.nn.silu(group_norm(p["norm2"], h)))
@@ -107,7 +139,11 @@ def embed_time(p, t):
     """Maps times in [0, TIMES), [B], to features, [B, TIME_WIDTH]."""
     half = TIME_WIDTH // 2
     angles = t[:, None] * jnp.exp(-np.log(TIMES) * jnp.arange(half) / half)
-    return jax.nn.silu(apply_dense(p, jnp.concatenate([jnp.sin(angles), jnp.cos(angles)], axis=-1)))
+    return jax.nn.silu(
+        apply_dense(
+            p, jnp.concatenate([jnp.sin(angles), jnp.cos(angles)], axis=-1)
+        )
+    )
 
 
 def predict_noise(params, x, t):
@@ -115,40 +151,83 @@ def predict_noise(params, x, t):
     time = embed_time(params["time"], t)
     skip = residual_block(params["encode"], convolve(params["stem"], x), time)
     h = convolve(params["down"], skip, stride=2)
-    h = attention(params["attention"], residual_block(params["middle"], h, time))
+    h = attention(
+        params["attention"], residual_block(params["middle"], h, time)
+    )
     h = jnp.repeat(jnp.repeat(h, 2, axis=1), 2, axis=2)
     h = jnp.concatenate([convolve(params["up"], h), skip], axis=-1)
-    return convolve(params["head"], jax.nn.silu(residual_block(params["decode"], h, time)))
+    return convolve(
+        params["head"], jax.nn.silu(residual_block(params["decode"], h, time))
+    )
 
 
 def add_noise(x, key):
-    """Draws a time for each image and mixes noise into it; returns (noisy x, time, noise)."""
+    """Draws a time for each image and mixes noise into it; returns (noisy x,
+    time, noise).
+    """
     time_key, noise_key = jax.random.split(key)
     t = jax.random.randint(time_key, (BATCH,), 0, TIMES)
     noise = jax.random.normal(noise_key, x.shape)
-    angle = (t + 0.5) / TIMES * (np.pi / 2)  # the cosine schedule, whose squares add up to 1
+    angle = (
+        (t + 0.5) / TIMES * (np.pi / 2)
+    )  # the cosine schedule, whose squares add up to 1
     signal, amount = jnp.cos(angle), jnp.sin(angle)
-    return signal[:, None, None, None] * x + amount[:, None, None, None] * noise, t.astype(jnp.float32), noise
+    return (
+        signal[:, None, None, None] * x + amount[:, None, None, None] * noise,
+        t.astype(jnp.float32),
+        noise,
+    )
 
 
 def step(state, batch, scalars):
     """Takes one step of Adam, and moves the average towards the parameters."""
     key = jax.random.fold_in(jax.random.key(scalars["seed"]), scalars["step"])
-    x, t, noise = add_noise(batch["x"], jax.random.fold_in(key, lockstep.replica_id()))
+    x, t, noise = add_noise(
+        batch["x"], jax.random.fold_in(key, lockstep.replica_id())
+    )
 
     def loss_fn(params):
         return jnp.mean(jnp.square(predict_noise(params, x, t) - noise))
 
-    loss, grads = lockstep.all_reduce(jax.value_and_grad(loss_fn)(state["params"]), "MEAN")
+    loss, grads = lockstep.all_reduce(
+        jax.value_and_grad(loss_fn)(state["params"]), "MEAN"
+    )
     count = state["count"] + 1
     time = count.astype(jnp.float32)
-    m = jax.tree.map(lambda m, g: BETA1 * m + (1 - BETA1) * g, state["m"], grads)
-    v = jax.tree.map(lambda v, g: BETA2 * v + (1 - BETA2) * jnp.square(g), state["v"], grads)
+    m = jax.tree.map(
+        lambda m, g: BETA1 * m + (1 - BETA1) * g, state["m"], grads
+    )
+    v = jax.tree.map(
+        lambda v, g: BETA2 * v + (1 - BETA2) * jnp.square(g), state["v"], grads
+    )
     params = jax.tree.map(
-        lambda p, m, v: p - scalars["lr"] * m / (1 - BETA1**time) / (jnp.sqrt(v / (1 - BETA2**time)) + EPSILON),
+        lambda p, m, v: (
+            p
+            - scalars["lr"]
+            * m
+            / (1 - BETA1**time)
+            / (jnp.sqrt(v / (1 - BETA2**time)) + EPSILON)
+        ),
         *(state["params"], m, v),
     )
-    average = jax.tree.map(lambda a, p: AVERAGE_DECAY * a + (1 - AVERAGE_DECAY) * p, state["average"], params)
-    distance = jnp.sqrt(sum(jnp.sum(jnp.square(a - p)) for a, p in zip(*map(jax.tree.leaves, (average, params)), strict=True)))
-    state = {"params": params, "average": average, "m": m, "v": v, "count": count}
+    average = jax.tree.map(
+        lambda a, p: AVERAGE_DECAY * a + (1 - AVERAGE_DECAY) * p,
+        state["average"],
+        params,
+    )
+    distance = jnp.sqrt(
+        sum(
+            jnp.sum(jnp.square(a - p))
+            for a, p in zip(
+                *map(jax.tree.leaves, (average, params)), strict=True
+            )
+        )
+    )
+    state = {
+        "params": params,
+        "average": average,
+        "m": m,
+        "v": v,
+        "count": count,
+    }
     return state, {"loss": loss, "distance_of_average": distance}

@@ -24,7 +24,9 @@ def data(rows, seed):
     begin = random.integers(SIZE // 2, size=(2, rows, 1))
     end = begin + random.integers(2, SIZE // 2, size=(2, rows, 1))
     inside = (begin <= np.arange(SIZE)) & (np.arange(SIZE) < end)
-    x = (inside[0][:, :, None] & inside[1][:, None, :]) ^ (random.random((rows, SIZE, SIZE)) < 0.05)
+    x = (inside[0][:, :, None] & inside[1][:, None, :]) ^ (
+        random.random((rows, SIZE, SIZE)) < 0.05
+    )
     return {"x": x[..., None].astype(np.float32)}
 
 
@@ -33,7 +35,10 @@ def init(seed):
     random = np.random.default_rng(seed)
 
     def layer(shape, fan_in):
-        return {"w": random.standard_normal(shape, np.float32) * fan_in**-0.5, "b": np.zeros(shape[-1], np.float32)}
+        return {
+            "w": random.standard_normal(shape, np.float32) * fan_in**-0.5,
+            "b": np.zeros(shape[-1], np.float32),
+        }
 
     params = {
         "down": layer((3, 3, 1, CHANNELS), 9),
@@ -46,9 +51,13 @@ def init(seed):
 
 
 def encode(params, x):
-    """Returns mean and logarithm of the variance of each code, [B, LATENT] each."""
+    """Returns mean and logarithm of the variance of each code, [B, LATENT]
+    each.
+    """
     p = params["down"]
-    h = jax.lax.conv_general_dilated(x, p["w"], (2, 2), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+    h = jax.lax.conv_general_dilated(
+        x, p["w"], (2, 2), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
+    )
     h = jax.nn.elu(h + p["b"]).reshape(x.shape[0], FEATURES)
     return jnp.split(h @ params["code"]["w"] + params["code"]["b"], 2, axis=-1)
 
@@ -58,38 +67,67 @@ def decode(params, z):
     h = jax.nn.elu(z @ params["features"]["w"] + params["features"]["b"])
     h = h.reshape(z.shape[0], SIZE // 2, SIZE // 2, CHANNELS)
     p = params["up"]
-    return jax.lax.conv_transpose(h, p["w"], (2, 2), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")) + p["b"]
+    return (
+        jax.lax.conv_transpose(
+            h,
+            p["w"],
+            (2, 2),
+            "SAME",
+            dimension_numbers=("NHWC", "HWIO", "NHWC"),
+        )
+        + p["b"]
+    )
 
 
 def losses(params, x, noise):
-    """Returns the mean reconstruction error and divergence of an example, in nats."""
+    """Returns the mean reconstruction error and divergence of an example, in
+    nats.
+    """
     mean, log_variance = encode(params, x)
     pixels = decode(params, mean + jnp.exp(0.5 * log_variance) * noise)
     errors = jax.nn.softplus(pixels) - x * pixels
-    divergence = 0.5 * (jnp.exp(log_variance) + jnp.square(mean) - 1 - log_variance)
-    return jnp.mean(jnp.sum(errors, axis=(1, 2, 3))), jnp.mean(jnp.sum(divergence, axis=1))
+    divergence = 0.5 * (
+        jnp.exp(log_variance) + jnp.square(mean) - 1 - log_variance
+    )
+    return jnp.mean(jnp.sum(errors, axis=(1, 2, 3))), jnp.mean(
+        jnp.sum(divergence, axis=1)
+    )
 
 
 def step(state, batch, scalars):
     """Takes one step of Adam."""
     key = jax.random.fold_in(jax.random.key(scalars["seed"]), scalars["step"])
-    noise = jax.random.normal(jax.random.fold_in(key, lockstep.replica_id()), (BATCH, LATENT))
+    noise = jax.random.normal(
+        jax.random.fold_in(key, lockstep.replica_id()), (BATCH, LATENT)
+    )
     weight = jnp.minimum(1.0, (scalars["step"] + 1) / scalars["warmup_steps"])
 
     def loss_fn(params):
         error, divergence = losses(params, batch["x"], noise)
         return error + weight * divergence, (error, divergence)
 
-    (loss, (error, divergence)), grads = jax.value_and_grad(loss_fn, has_aux=True)(state["params"])
+    (loss, (error, divergence)), grads = jax.value_and_grad(
+        loss_fn, has_aux=True
+    )(state["params"])
     metrics = {"loss": loss, "error": error, "divergence": divergence}
     metrics, grads = lockstep.all_reduce((metrics, grads), "MEAN")
 
     count = state["count"] + 1
     t = count.astype(jnp.float32)
-    m = jax.tree.map(lambda m, g: BETA1 * m + (1 - BETA1) * g, state["m"], grads)
-    v = jax.tree.map(lambda v, g: BETA2 * v + (1 - BETA2) * jnp.square(g), state["v"], grads)
+    m = jax.tree.map(
+        lambda m, g: BETA1 * m + (1 - BETA1) * g, state["m"], grads
+    )
+    v = jax.tree.map(
+        lambda v, g: BETA2 * v + (1 - BETA2) * jnp.square(g), state["v"], grads
+    )
     params = jax.tree.map(
-        lambda p, m, v: p - scalars["lr"] * m / (1 - BETA1**t) / (jnp.sqrt(v / (1 - BETA2**t)) + EPSILON),
+        lambda p, m, v: (
+            p
+            - scalars["lr"]
+            * m
+            / (1 - BETA1**t)
+            / (jnp.sqrt(v / (1 - BETA2**t)) + EPSILON)
+        ),
         *(state["params"], m, v),
     )
     return {"params": params, "m": m, "v": v, "count": count}, metrics

@@ -43,7 +43,10 @@ def init(seed):
         return {"w": w, "b": np.zeros(outputs, np.float32)}
 
     def norm():
-        return {"scale": np.ones(WIDTH, np.float32), "bias": np.zeros(WIDTH, np.float32)}
+        return {
+            "scale": np.ones(WIDTH, np.float32),
+            "bias": np.zeros(WIDTH, np.float32),
+        }
 
     def layer():
         return {
@@ -74,20 +77,26 @@ def apply_dense(p, x):
 def layer_norm(p, x):
     """Normalizes the last dimension of x, [..., D]."""
     mean = jnp.mean(x, axis=-1, keepdims=True)
-    return (x - mean) * jax.lax.rsqrt(jnp.var(x, axis=-1, keepdims=True) + 1e-6) * p["scale"] + p["bias"]
+    return (x - mean) * jax.lax.rsqrt(
+        jnp.var(x, axis=-1, keepdims=True) + 1e-6
+    ) * p["scale"] + p["bias"]
 
 
 def patches(x):
     """Cuts images into rows of patches: [B, 16, 16, 3] -> [B, 16, 48]."""
     count = SIZE // PATCH
-    x = x.reshape(-1, count, PATCH, count, PATCH, COLORS).transpose(0, 1, 3, 2, 4, 5)
+    x = x.reshape(-1, count, PATCH, count, PATCH, COLORS).transpose(
+        0, 1, 3, 2, 4, 5
+    )
     return x.reshape(-1, count * count, PATCH * PATCH * COLORS)
 
 
 def attention(p, x):
     """Attention of all tokens to all, [B, T, D] -> [B, T, D]."""
     rows, tokens, _ = x.shape
-    qkv = apply_dense(p["qkv"], x).reshape(rows, tokens, 3, HEADS, WIDTH // HEADS)
+    qkv = apply_dense(p["qkv"], x).reshape(
+        rows, tokens, 3, HEADS, WIDTH // HEADS
+    )
     q, k, v = jnp.moveaxis(qkv, 2, 0)
     scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) * (WIDTH // HEADS) ** -0.5
     mixed = jnp.einsum("bhqk,bkhd->bqhd", jax.nn.softmax(scores), v)
@@ -96,7 +105,11 @@ def attention(p, x):
 
 def logits(params, x, key):
     """Maps images to class scores [B, 10], with the dropout of `key`."""
-    masks = iter(jax.random.bernoulli(key, 1 - DROPOUT, (2 * LAYERS, x.shape[0], TOKENS, WIDTH)))
+    masks = iter(
+        jax.random.bernoulli(
+            key, 1 - DROPOUT, (2 * LAYERS, x.shape[0], TOKENS, WIDTH)
+        )
+    )
 
     def dropout(h):
         return jnp.where(next(masks), h / (1 - DROPOUT), 0.0)
@@ -106,7 +119,9 @@ def logits(params, x, key):
     h = jnp.concatenate([token, h], axis=1) + params["position"]
     for p in params["layers"]:
         h = h + dropout(attention(p, layer_norm(p["norm1"], h)))
-        hidden = jax.nn.gelu(apply_dense(p["up"], layer_norm(p["norm2"], h)), approximate=False)
+        hidden = jax.nn.gelu(
+            apply_dense(p["up"], layer_norm(p["norm2"], h)), approximate=False
+        )
         h = h + dropout(apply_dense(p["down"], hidden))
     return apply_dense(params["head"], layer_norm(params["norm"], h[:, 0]))
 
@@ -118,19 +133,33 @@ def step(state, batch, scalars):
 
     def loss_fn(params):
         scores = logits(params, batch["x"], key)
-        target = jax.nn.one_hot(batch["y"], CLASSES) * (1 - SMOOTHING) + SMOOTHING / CLASSES
+        target = (
+            jax.nn.one_hot(batch["y"], CLASSES) * (1 - SMOOTHING)
+            + SMOOTHING / CLASSES
+        )
         return -jnp.mean(jnp.sum(target * jax.nn.log_softmax(scores), axis=-1))
 
-    loss, grads = lockstep.all_reduce(jax.value_and_grad(loss_fn)(state["params"]), "MEAN")
+    loss, grads = lockstep.all_reduce(
+        jax.value_and_grad(loss_fn)(state["params"]), "MEAN"
+    )
     count = state["count"] + 1
     t = count.astype(jnp.float32)
     lr = scalars["lr"] * jnp.minimum(1.0, t / WARMUP_STEPS)
-    m = jax.tree.map(lambda m, g: BETA1 * m + (1 - BETA1) * g, state["m"], grads)
-    v = jax.tree.map(lambda v, g: BETA2 * v + (1 - BETA2) * jnp.square(g), state["v"], grads)
+    m = jax.tree.map(
+        lambda m, g: BETA1 * m + (1 - BETA1) * g, state["m"], grads
+    )
+    v = jax.tree.map(
+        lambda v, g: BETA2 * v + (1 - BETA2) * jnp.square(g), state["v"], grads
+    )
 
     def update(p, m, v):
-        direction = m / (1 - BETA1**t) / (jnp.sqrt(v / (1 - BETA2**t)) + EPSILON)
+        direction = (
+            m / (1 - BETA1**t) / (jnp.sqrt(v / (1 - BETA2**t)) + EPSILON)
+        )
         return p - lr * (direction + WEIGHT_DECAY * p)
 
     params = jax.tree.map(update, state["params"], m, v)
-    return {"params": params, "m": m, "v": v, "count": count}, {"loss": loss, "lr": lr}
+    return {"params": params, "m": m, "v": v, "count": count}, {
+        "loss": loss,
+        "lr": lr,
+    }

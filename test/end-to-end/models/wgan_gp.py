@@ -31,7 +31,9 @@ def data(rows, seed):
     """Makes `rows` points around four centers."""
     random = np.random.default_rng(seed)
     centers = random.standard_normal((4, FEATURES))
-    x = centers[random.integers(4, size=rows)] + 0.1 * random.standard_normal((rows, FEATURES))
+    x = centers[random.integers(4, size=rows)] + 0.1 * random.standard_normal(
+        (rows, FEATURES)
+    )
     return {"x": x.astype(np.float32)}
 
 
@@ -41,7 +43,11 @@ def init(seed):
     random = np.random.default_rng(seed)
 
     def dense(inputs, outputs):
-        return {"w": random.standard_normal((inputs, outputs), np.float32) * inputs**-0.5, "b": np.zeros(outputs, np.float32)}
+        return {
+            "w": random.standard_normal((inputs, outputs), np.float32)
+            * inputs**-0.5,
+            "b": np.zeros(outputs, np.float32),
+        }
 
     def network(*widths):
         params = [dense(i, o) for i, o in itertools.pairwise(widths)]
@@ -70,10 +76,19 @@ def adam(network, grads, lr):
     """Returns the network after one update."""
     count = network["count"] + 1
     t = count.astype(jnp.float32)
-    m = jax.tree.map(lambda m, g: BETA1 * m + (1 - BETA1) * g, network["m"], grads)
-    v = jax.tree.map(lambda v, g: BETA2 * v + (1 - BETA2) * jnp.square(g), network["v"], grads)
+    m = jax.tree.map(
+        lambda m, g: BETA1 * m + (1 - BETA1) * g, network["m"], grads
+    )
+    v = jax.tree.map(
+        lambda v, g: BETA2 * v + (1 - BETA2) * jnp.square(g),
+        network["v"],
+        grads,
+    )
     params = jax.tree.map(
-        lambda p, m, v: p - lr * m / (1 - BETA1**t) / (jnp.sqrt(v / (1 - BETA2**t)) + EPSILON),
+        lambda p, m, v: (
+            p
+            - lr * m / (1 - BETA1**t) / (jnp.sqrt(v / (1 - BETA2**t)) + EPSILON)
+        ),
         *(network["params"], m, v),
     )
     return {"params": params, "m": m, "v": v, "count": count}
@@ -87,11 +102,18 @@ def critic_loss(critic, generator, real, noise, share):
     """
     fake = apply_network(generator, noise)
     between = share * real + (1 - share) * fake
-    slopes = jax.vmap(jax.grad(critique, argnums=1), in_axes=(None, 0))(critic, between)
+    slopes = jax.vmap(jax.grad(critique, argnums=1), in_axes=(None, 0))(
+        critic, between
+    )
     lengths = jnp.sqrt(jnp.sum(jnp.square(slopes), axis=1) + 1e-12)
     penalty = jnp.mean(jnp.square(lengths - 1))
-    distance = jnp.mean(apply_network(critic, real)) - jnp.mean(apply_network(critic, fake))
-    return PENALTY * penalty - distance, {"distance": distance, "penalty": penalty}
+    distance = jnp.mean(apply_network(critic, real)) - jnp.mean(
+        apply_network(critic, fake)
+    )
+    return PENALTY * penalty - distance, {
+        "distance": distance,
+        "penalty": penalty,
+    }
 
 
 def generator_loss(generator, critic, noise):
@@ -102,20 +124,33 @@ def generator_loss(generator, critic, noise):
 def step(state, batch, scalars):
     """Takes some steps of the critic and one of the generator."""
     key = jax.random.fold_in(jax.random.key(scalars["seed"]), scalars["step"])
-    noise_key, share_key = jax.random.split(jax.random.fold_in(key, lockstep.replica_id()))
+    noise_key, share_key = jax.random.split(
+        jax.random.fold_in(key, lockstep.replica_id())
+    )
     noise = jax.random.normal(noise_key, (2, BATCH, NOISE))
     share = jax.random.uniform(share_key, (CRITIC_STEPS, PART, 1))
     generator = state["generator"]
 
     def critic_step(critic, inputs):
-        grads, terms = jax.grad(critic_loss, has_aux=True)(critic["params"], generator["params"], *inputs)
+        grads, terms = jax.grad(critic_loss, has_aux=True)(
+            critic["params"], generator["params"], *inputs
+        )
         grads, terms = lockstep.all_reduce((grads, terms), "MEAN")
         return adam(critic, grads, scalars["critic_lr"]), terms
 
-    parts = batch["x"].reshape(CRITIC_STEPS, PART, FEATURES), noise[0].reshape(CRITIC_STEPS, PART, NOISE), share
+    parts = (
+        batch["x"].reshape(CRITIC_STEPS, PART, FEATURES),
+        noise[0].reshape(CRITIC_STEPS, PART, NOISE),
+        share,
+    )
     critic, terms = jax.lax.scan(critic_step, state["critic"], parts)
 
-    loss, grads = jax.value_and_grad(generator_loss)(generator["params"], critic["params"], noise[1])
+    loss, grads = jax.value_and_grad(generator_loss)(
+        generator["params"], critic["params"], noise[1]
+    )
     loss, grads = lockstep.all_reduce((loss, grads), "MEAN")
     generator = adam(generator, grads, scalars["generator_lr"])
-    return {"generator": generator, "critic": critic}, {"generator_loss": loss, **jax.tree.map(jnp.mean, terms)}
+    return {"generator": generator, "critic": critic}, {
+        "generator_loss": loss,
+        **jax.tree.map(jnp.mean, terms),
+    }

@@ -1,10 +1,13 @@
-"""Writes the reference page of StableHLO operations, from what the built tools do."""
+"""Writes the reference page of StableHLO operations, from what the built tools
+do.
+"""
 
 import os
 import pathlib
 import sys
 
-# The folder of the end-to-end tests: of this package, and of what it shares with the other tests.
+# The folder of the end-to-end tests: of this package, and of what it shares
+# with the other tests.
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 import conftest  # noqa: E402
@@ -12,10 +15,15 @@ from operations import outcomes, page, table  # noqa: E402
 
 
 def main():
-    """Returns the exit status: 1 if a result is wrong or an error unclear, and the page is not written then."""
+    """Returns the exit status: 1 if a result is wrong or an error unclear, and
+    the page is not written then.
+    """
     folder = os.environ.get("LOCKSTEP_BIN")
     if not folder:
-        print("error: expected LOCKSTEP_BIN to name the folder of the built tools", file=sys.stderr)
+        print(
+            "error: expected LOCKSTEP_BIN to name the folder of the built tools",
+            file=sys.stderr,
+        )
         return 1
     tools = conftest.Tools(folder)
     found = {}

@@ -26,11 +26,18 @@ ASYNC = (
 
 def _collective(name, attributes="", regions=""):
     attributes = ", ".join(filter(None, (attributes, ONE_GROUP)))
-    return operation(name, ("f32",), ROW, ("one group", emit(name, same_type, attributes, regions)))
+    return operation(
+        name,
+        ("f32",),
+        ROW,
+        ("one group", emit(name, same_type, attributes, regions)),
+    )
 
 
 def _with_token(name, body):
-    return operation(name, ("f32",), ROW, ("all", emit_body(name, same_type, TOKEN + body)))
+    return operation(
+        name, ("f32",), ROW, ("all", emit_body(name, same_type, TOKEN + body))
+    )
 
 
 def _no_inputs(dtype):
@@ -43,20 +50,58 @@ COLLECTIVES = Group(
     [
         *_collective("all_gather", "all_gather_dim = 0 : i64"),
         *_collective("all_reduce", "", SUM),
-        *_collective("all_to_all", "split_dimension = 0 : i64, concat_dimension = 0 : i64, split_count = 1 : i64"),
-        *operation("async_done", ("f32",), ROW, ("of an all_gather", emit_body("async_done", same_type, ASYNC), {"error": "all_gather"})),
-        *operation("async_start", ("f32",), ROW, ("of an all_gather", emit_body("async_start", same_type, ASYNC), {"error": "all_gather"})),
+        *_collective(
+            "all_to_all",
+            "split_dimension = 0 : i64, concat_dimension = 0 : i64, split_count = 1 : i64",
+        ),
+        *operation(
+            "async_done",
+            ("f32",),
+            ROW,
+            (
+                "of an all_gather",
+                emit_body("async_done", same_type, ASYNC),
+                {"error": "all_gather"},
+            ),
+        ),
+        *operation(
+            "async_start",
+            ("f32",),
+            ROW,
+            (
+                "of an all_gather",
+                emit_body("async_start", same_type, ASYNC),
+                {"error": "all_gather"},
+            ),
+        ),
         *_collective("collective_broadcast"),
         *operation(
             "collective_permute",
             ("f32",),
             ROW,
-            ("one pair", emit("collective_permute", same_type, "source_target_pairs = dense<0> : tensor<1x2xi64>")),
+            (
+                "one pair",
+                emit(
+                    "collective_permute",
+                    same_type,
+                    "source_target_pairs = dense<0> : tensor<1x2xi64>",
+                ),
+            ),
         ),
         *_collective("cross-replica-sum"),
-        *operation("partition_id", ("ui32",), _no_inputs, ("all", emit("partition_id", like((), np.uint32)))),
+        *operation(
+            "partition_id",
+            ("ui32",),
+            _no_inputs,
+            ("all", emit("partition_id", like((), np.uint32))),
+        ),
         *_collective("reduce_scatter", "scatter_dimension = 0 : i64", SUM),
-        *operation("replica_id", ("ui32",), _no_inputs, ("all", emit("replica_id", like((), np.uint32)))),
+        *operation(
+            "replica_id",
+            ("ui32",),
+            _no_inputs,
+            ("all", emit("replica_id", like((), np.uint32))),
+        ),
     ],
 )
 
@@ -64,20 +109,34 @@ HOST = Group(
     "Transfers",
     "A step takes what it needs from its state, batch and scalars, and gives back its state and metrics.",
     [
-        *_with_token("infeed", '%r, %u = "stablehlo.infeed"(%t) <{infeed_config = ""}> : (!stablehlo.token) -> (T, !stablehlo.token)'),
         *_with_token(
-            "outfeed", '%u = "stablehlo.outfeed"(%a0, %t) <{outfeed_config = ""}> : (T, !stablehlo.token) -> !stablehlo.token' + NEGATED
+            "infeed",
+            '%r, %u = "stablehlo.infeed"(%t) <{infeed_config = ""}> : (!stablehlo.token) -> (T, !stablehlo.token)',
         ),
-        *_with_token("recv", f'%r, %u = "stablehlo.recv"(%t) <{{{FROM_HOST}}}> : (!stablehlo.token) -> (T, !stablehlo.token)'),
-        *_with_token("send", f'%u = "stablehlo.send"(%a0, %t) <{{{TO_HOST}}}> : (T, !stablehlo.token) -> !stablehlo.token' + NEGATED),
+        *_with_token(
+            "outfeed",
+            '%u = "stablehlo.outfeed"(%a0, %t) <{outfeed_config = ""}> : (T, !stablehlo.token) -> !stablehlo.token'
+            + NEGATED,
+        ),
+        *_with_token(
+            "recv",
+            f'%r, %u = "stablehlo.recv"(%t) <{{{FROM_HOST}}}> : (!stablehlo.token) -> (T, !stablehlo.token)',
+        ),
+        *_with_token(
+            "send",
+            f'%u = "stablehlo.send"(%a0, %t) <{{{TO_HOST}}}> : (T, !stablehlo.token) -> !stablehlo.token'
+            + NEGATED,
+        ),
     ],
 )
 
 
 def _normal(mean, deviation):
-    return emit("rng", lambda *_: like((4,), mean.dtype), "rng_distribution = #stablehlo<rng_distribution NORMAL>")(
-        mean, deviation, jnp.array([4])
-    )
+    return emit(
+        "rng",
+        lambda *_: like((4,), mean.dtype),
+        "rng_distribution = #stablehlo<rng_distribution NORMAL>",
+    )(mean, deviation, jnp.array([4]))
 
 
 RANDOM = Group(
@@ -94,12 +153,18 @@ RANDOM = Group(
         *operation(
             "rng_bit_generator",
             UNSIGNED,
-            lambda dtype: [np.arange(1, 5, dtype=np.uint32), np.zeros((0,), dtype)],
+            lambda dtype: [
+                np.arange(1, 5, dtype=np.uint32),
+                np.zeros((0,), dtype),
+            ],
             *(
                 (
                     name,
                     lambda key, like, algorithm=name: lax.rng_bit_generator(
-                        key, (33,), like.dtype, algorithm=getattr(lax.RandomAlgorithm, algorithm)
+                        key,
+                        (33,),
+                        like.dtype,
+                        algorithm=getattr(lax.RandomAlgorithm, algorithm),
                     ),
                 )
                 for name in ("RNG_DEFAULT", "RNG_THREE_FRY", "RNG_PHILOX")

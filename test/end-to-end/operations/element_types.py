@@ -1,4 +1,6 @@
-"""The element types of StableHLO that are tried: the columns of the reference page."""
+"""The element types of StableHLO that are tried: the columns of the reference
+page.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +15,8 @@ INTEGERS = (*SIGNED, *UNSIGNED)
 HALF = ("f16", "bf16")
 FLOATS = (*HALF, "f32", "f64")
 
-#: Types that no variable can have. Each stands for its kind: two-bit and four-bit integers, floats of up to eight bits, complex numbers.
+#: Types that no variable can have. Each stands for its kind: two-bit and
+#: four-bit integers, floats of up to eight bits, complex numbers.
 SMALL_INTEGERS = ("i4",)
 SMALL_FLOATS = ("f8",)
 COMPLEX = ("complex",)
@@ -41,7 +44,10 @@ DTYPES = {
 }
 
 _STORED = {DTYPES[name] for name in STORABLE}
-_REAL_PARTS = {np.dtype(np.complex64): np.dtype(np.float32), np.dtype(np.complex128): np.dtype(np.float64)}
+_REAL_PARTS = {
+    np.dtype(np.complex64): np.dtype(np.float32),
+    np.dtype(np.complex128): np.dtype(np.float64),
+}
 
 
 def is_float(dtype):
@@ -50,9 +56,11 @@ def is_float(dtype):
 
 
 def to_stored(array):
-    """An array that a variable can hold, from which `from_stored` makes `array` again.
+    """An array that a variable can hold, from which `from_stored` makes `array`
+    again.
 
-    Complex numbers are kept as their real and imaginary parts, along a new first dimension; smaller types as f32.
+    Complex numbers are kept as their real and imaginary parts, along a new
+    first dimension; smaller types as f32.
     """
     if array.dtype in _STORED:
         return array

@@ -40,14 +40,24 @@ def _binary(name, function, types, tolerance=EXACT):
 
 
 def _complex_parts(dtype):
-    return [numbers(np.dtype(np.float32), (5,), 1), numbers(np.dtype(np.float32), (5,), 2)]
+    return [
+        numbers(np.dtype(np.float32), (5,), 1),
+        numbers(np.dtype(np.float32), (5,), 2),
+    ]
 
 
 def _shift_amounts(dtype):
-    """Values, and amounts from 0 to beyond the width of the type; -1 is the largest amount of an unsigned type."""
+    """Values, and amounts from 0 to beyond the width of the type; -1 is the
+    largest amount of an unsigned type.
+    """
     bits = jnp.iinfo(dtype).bits
-    amounts = np.array([0, 1, bits // 2, bits - 1, bits, bits + 1, 2 * bits, -1]).astype(dtype)
-    return [np.repeat(special(dtype), len(amounts)), np.tile(amounts, len(special(dtype)))]
+    amounts = np.array(
+        [0, 1, bits // 2, bits - 1, bits, bits + 1, 2 * bits, -1]
+    ).astype(dtype)
+    return [
+        np.repeat(special(dtype), len(amounts)),
+        np.tile(amounts, len(special(dtype))),
+    ]
 
 
 def _predicates(dtype):
@@ -64,18 +74,29 @@ def _one_predicate(dtype):
 def _three_cases(dtype):
     """A number from 0 to 2 for each element, then three values."""
     left, right = pairs(dtype)
-    return [(np.arange(len(left)) % 3).astype(np.int32), left, right, left[::-1].copy()]
+    return [
+        (np.arange(len(left)) % 3).astype(np.int32),
+        left,
+        right,
+        left[::-1].copy(),
+    ]
 
 
 def _bounds(dtype):
-    """Lower bounds, values, upper bounds; a lower bound may be larger than the upper one."""
+    """Lower bounds, values, upper bounds; a lower bound may be larger than the
+    upper one.
+    """
     left, right = pairs(dtype)
     return [left, right, np.roll(left, 5)]
 
 
 def _scalar_bounds(dtype):
     values = one(dtype)[0]
-    return [np.array(values.dtype.type(1)), values, np.array(values.dtype.type(3))]
+    return [
+        np.array(values.dtype.type(1)),
+        values,
+        np.array(values.dtype.type(3)),
+    ]
 
 
 UNARY = Group(
@@ -83,9 +104,20 @@ UNARY = Group(
     "Inputs include zeros of both signs, the limits of the type, infinities and NaN.",
     [
         *operation(
-            "abs", (*SIGNED, *FLOAT_OR_COMPLEX), one, ("all", lax.abs), ("small integers", emit_like("abs"), {"types": SMALL_INTEGERS})
+            "abs",
+            (*SIGNED, *FLOAT_OR_COMPLEX),
+            one,
+            ("all", lax.abs),
+            ("small integers", emit_like("abs"), {"types": SMALL_INTEGERS}),
         ),
-        *operation("cbrt", ANY_FLOAT, one, ("all", lax.cbrt), ("complex", emit_like("cbrt"), {"types": COMPLEX}), tolerance=MATH),
+        *operation(
+            "cbrt",
+            ANY_FLOAT,
+            one,
+            ("all", lax.cbrt),
+            ("complex", emit_like("cbrt"), {"types": COMPLEX}),
+            tolerance=MATH,
+        ),
         *_unary("ceil", lax.ceil, ANY_FLOAT),
         *_unary("count_leading_zeros", lax.clz, ANY_INTEGER),
         *_unary("cosine", lax.cos, FLOAT_OR_COMPLEX, MATH),
@@ -101,8 +133,16 @@ UNARY = Group(
         *_unary("not", lax.bitwise_not, BITS),
         *_unary("popcnt", lax.population_count, ANY_INTEGER),
         *_unary("real", lax.real, COMPLEX),
-        *_unary("round_nearest_afz", lambda x: lax.round(x, lax.RoundingMethod.AWAY_FROM_ZERO), ANY_FLOAT),
-        *_unary("round_nearest_even", lambda x: lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN), ANY_FLOAT),
+        *_unary(
+            "round_nearest_afz",
+            lambda x: lax.round(x, lax.RoundingMethod.AWAY_FROM_ZERO),
+            ANY_FLOAT,
+        ),
+        *_unary(
+            "round_nearest_even",
+            lambda x: lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN),
+            ANY_FLOAT,
+        ),
         *_unary("rsqrt", lax.rsqrt, FLOAT_OR_COMPLEX, MATH),
         *_unary("sign", lax.sign, WITH_SIGN),
         *_unary("sine", lax.sin, FLOAT_OR_COMPLEX, MATH),
@@ -117,14 +157,38 @@ BINARY = Group(
     "Inputs are all pairs of special values: division by zero, the smallest integer by -1, shifts beyond the width. Results are those of "
     "[numerics](../numerics.md).",
     [
-        *operation("add", NUMBERS, pairs, ("numbers", lax.add), ("bool", emit_like("add"), {"types": BOOL})),
+        *operation(
+            "add",
+            NUMBERS,
+            pairs,
+            ("numbers", lax.add),
+            ("bool", emit_like("add"), {"types": BOOL}),
+        ),
         *_binary("and", lax.bitwise_and, BITS),
         *_binary("atan2", lax.atan2, FLOAT_OR_COMPLEX, MATH),
         *operation("complex", COMPLEX, _complex_parts, ("all", lax.complex)),
         *_binary("divide", lax.div, NUMBERS),
-        *operation("maximum", ORDERED, pairs, ("all", lax.max), ("complex", emit_like("maximum"), {"types": COMPLEX})),
-        *operation("minimum", ORDERED, pairs, ("all", lax.min), ("complex", emit_like("minimum"), {"types": COMPLEX})),
-        *operation("multiply", NUMBERS, pairs, ("numbers", lax.mul), ("bool", emit_like("multiply"), {"types": BOOL})),
+        *operation(
+            "maximum",
+            ORDERED,
+            pairs,
+            ("all", lax.max),
+            ("complex", emit_like("maximum"), {"types": COMPLEX}),
+        ),
+        *operation(
+            "minimum",
+            ORDERED,
+            pairs,
+            ("all", lax.min),
+            ("complex", emit_like("minimum"), {"types": COMPLEX}),
+        ),
+        *operation(
+            "multiply",
+            NUMBERS,
+            pairs,
+            ("numbers", lax.mul),
+            ("bool", emit_like("multiply"), {"types": BOOL}),
+        ),
         *_binary("or", lax.bitwise_or, BITS),
         *operation(
             "power",
@@ -141,9 +205,21 @@ BINARY = Group(
             ("all", lax.rem),
             ("complex", emit_like("remainder"), {"types": COMPLEX}),
         ),
-        *operation("shift_left", ANY_INTEGER, _shift_amounts, ("all", lax.shift_left)),
-        *operation("shift_right_arithmetic", ANY_INTEGER, _shift_amounts, ("all", lax.shift_right_arithmetic)),
-        *operation("shift_right_logical", ANY_INTEGER, _shift_amounts, ("all", lax.shift_right_logical)),
+        *operation(
+            "shift_left", ANY_INTEGER, _shift_amounts, ("all", lax.shift_left)
+        ),
+        *operation(
+            "shift_right_arithmetic",
+            ANY_INTEGER,
+            _shift_amounts,
+            ("all", lax.shift_right_arithmetic),
+        ),
+        *operation(
+            "shift_right_logical",
+            ANY_INTEGER,
+            _shift_amounts,
+            ("all", lax.shift_right_logical),
+        ),
         *_binary("subtract", lax.sub, NUMBERS),
         *_binary("xor", lax.bitwise_xor, BITS),
     ],
@@ -151,10 +227,12 @@ BINARY = Group(
 
 
 def _total_order(direction):
-    attributes = (
-        f"comparison_direction = #stablehlo<comparison_direction {direction}>, compare_type = #stablehlo<comparison_type TOTALORDER>"
+    attributes = f"comparison_direction = #stablehlo<comparison_direction {direction}>, compare_type = #stablehlo<comparison_type TOTALORDER>"
+    return emit(
+        "compare",
+        lambda left, right: left.update(dtype=np.dtype(np.bool_)),
+        attributes,
     )
-    return emit("compare", lambda left, right: left.update(dtype=np.dtype(np.bool_)), attributes)
 
 
 SELECTION = Group(
@@ -171,21 +249,32 @@ SELECTION = Group(
             ("LE", lax.le, {"types": ORDERED}),
             ("GT", lax.gt, {"types": ORDERED}),
             ("GE", lax.ge, {"types": ORDERED}),
-            *[(f"{d}, total order", _total_order(d), {"types": FLOATS}) for d in ("EQ", "NE", "LT", "LE", "GT", "GE")],
+            *[
+                (f"{d}, total order", _total_order(d), {"types": FLOATS})
+                for d in ("EQ", "NE", "LT", "LE", "GT", "GE")
+            ],
         ),
         *operation(
             "clamp",
             (*INTEGERS, *SMALL_INTEGERS, *FLOATS, *SMALL_FLOATS),
             _bounds,
             ("bounds of each element", lax.clamp),
-            ("scalar bounds", lax.clamp, {"inputs": _scalar_bounds, "types": (*INTEGERS, *FLOATS)}),
+            (
+                "scalar bounds",
+                lax.clamp,
+                {"inputs": _scalar_bounds, "types": (*INTEGERS, *FLOATS)},
+            ),
         ),
         *operation(
             "select",
             ALL,
             _predicates,
             ("predicate of each element", lambda p, x, y: lax.select(p, x, y)),
-            ("scalar predicate", lambda p, x, y: lax.select(p, x, y), {"inputs": _one_predicate}),
+            (
+                "scalar predicate",
+                lambda p, x, y: lax.select(p, x, y),
+                {"inputs": _one_predicate},
+            ),
             ("among three", lax.select_n, {"inputs": _three_cases}),
         ),
     ],

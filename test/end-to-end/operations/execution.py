@@ -1,4 +1,6 @@
-"""Executes many functions in one step: captured once, then compiled at both levels, interpreted, and computed by JAX."""
+"""Executes many functions in one step: captured once, then compiled at both
+levels, interpreted, and computed by JAX.
+"""
 
 import re
 import types
@@ -13,11 +15,16 @@ from lockstep import capture
 from lockstep import model as models
 from operations.element_types import from_stored, result_to_stored, to_stored
 
-#: Every level that the compiler has: its name, and the target that it generates code for. None stands for the best that this machine can run.
+#: Every level that the compiler has: its name, and the target that it generates
+#: code for. None stands for the best that this machine can run.
 LEVELS = {"-O0": "x86-64-v3", "-O2": None}
 
-#: JAX rounds each intermediate result to its type, and spends little time on optimization.
-_COMPILER_OPTIONS = {"xla_allow_excess_precision": False, "xla_backend_optimization_level": 0}
+#: JAX rounds each intermediate result to its type, and spends little time on
+#: optimization.
+_COMPILER_OPTIONS = {
+    "xla_allow_excess_precision": False,
+    "xla_backend_optimization_level": 0,
+}
 
 _DTYPES = {
     "BOOL": np.dtype(np.bool_),
@@ -31,11 +38,15 @@ _DTYPES = {
 
 
 class Refused(Exception):
-    """JAX, the capture or the compiler refused a step; the text is what they said."""
+    """JAX, the capture or the compiler refused a step; the text is what they
+    said.
+    """
 
 
 class Failed(Exception):
-    """A tool crashed, or refused what the compiler had accepted; the text says which one and how."""
+    """A tool crashed, or refused what the compiler had accepted; the text says
+    which one and how.
+    """
 
 
 def best_target():
@@ -50,7 +61,8 @@ class Call:
     """A function with its arguments, both in types that variables can have.
 
     Attributes:
-      name: of the function. Locations of its operations have it as the name of a file, and so do errors.
+      name: of the function. Locations of its operations have it as the name of
+        a file, and so do errors.
       arguments: arrays of such types.
       results: shapes and dtypes of what the function returns.
     """
@@ -61,49 +73,85 @@ class Call:
         self.arguments = [to_stored(array) for array in inputs]
 
         def stored(*arguments):
-            values = [from_stored(*pair) for pair in zip(arguments, dtypes, strict=True)]
-            return [result_to_stored(result) for result in jax.tree.leaves(function(*values))]
+            values = [
+                from_stored(*pair)
+                for pair in zip(arguments, dtypes, strict=True)
+            ]
+            return [
+                result_to_stored(result)
+                for result in jax.tree.leaves(function(*values))
+            ]
 
         namespace = {"stored": stored}
-        exec(compile(f"def {name}(*arguments):\n    return stored(*arguments)", name, "exec"), namespace)
+        exec(
+            compile(
+                f"def {name}(*arguments):\n    return stored(*arguments)",
+                name,
+                "exec",
+            ),
+            namespace,
+        )
         self.function = jax.jit(namespace[name], keep_unused=True)
         self.results = jax.eval_shape(self.function, *self.arguments)
 
 
 class Step:
-    """Calls that are executed together: on arguments from the step's state, where the results are kept too."""
+    """Calls that are executed together: on arguments from the step's state,
+    where the results are kept too.
+    """
 
     def __init__(self, calls):
         self.calls = calls
-        self._traced = jax.jit(self._all, keep_unused=True).trace({call.name: call.arguments for call in calls})
+        self._traced = jax.jit(self._all, keep_unused=True).trace(
+            {call.name: call.arguments for call in calls}
+        )
 
     def _all(self, arguments):
-        return {call.name: call.function(*arguments[call.name]) for call in self.calls}
+        return {
+            call.name: call.function(*arguments[call.name])
+            for call in self.calls
+        }
 
     def lowered(self):
-        """The StableHLO that the functions are lowered to: {name of a call: text}, with the functions that it calls.
+        """The StableHLO that the functions are lowered to: {name of a call:
+        text}, with the functions that it calls.
 
         Raises:
           Refused: if JAX has no lowering that the capture could use.
         """
         try:
-            text = self._traced.lower(lowering_platforms=(capture.PLATFORM,)).as_text()
+            text = self._traced.lower(
+                lowering_platforms=(capture.PLATFORM,)
+            ).as_text()
         except (NotImplementedError, ValueError, ir.MLIRError) as error:
             raise Refused(str(error)) from error
-        functions = dict(re.findall(r"^  func\.func \w+ @(\w+)(.*?^  \})$", text, re.M | re.S))
+        functions = dict(
+            re.findall(
+                r"^  func\.func \w+ @(\w+)(.*?^  \})$", text, re.M | re.S
+            )
+        )
 
         def with_callees(name):
-            return functions[name] + "".join(with_callees(callee) for callee in re.findall(r" call @(\w+)", functions[name]))
+            return functions[name] + "".join(
+                with_callees(callee)
+                for callee in re.findall(r" call @(\w+)", functions[name])
+            )
 
         return {call.name: with_callees(call.name) for call in self.calls}
 
     def expected(self):
         """What JAX computes on the CPU: {name of a call: list of arrays}."""
-        found = self._traced.lower().compile(_COMPILER_OPTIONS)({call.name: call.arguments for call in self.calls})
-        return {name: [np.asarray(result) for result in results] for name, results in found.items()}
+        found = self._traced.lower().compile(_COMPILER_OPTIONS)(
+            {call.name: call.arguments for call in self.calls}
+        )
+        return {
+            name: [np.asarray(result) for result in results]
+            for name, results in found.items()
+        }
 
     def executed(self, tools, folder):
-        """Yields (name of the execution, {name of a call: list of arrays}) for each level and the interpreter.
+        """Yields (name of the execution, {name of a call: list of arrays}) for
+        each level and the interpreter.
 
         Raises:
           Refused: if the capture or the compiler refuses the step.
@@ -119,31 +167,73 @@ class Step:
         ]
         for level, target in LEVELS.items():
             artifact = folder / f"step{level}.lockstep"
-            options = ["--replicas=1", level, f"--target={target or best_target()}"]
-            _checked(tools, "lockstep-compile", source, *options, "-o", artifact, refusal=True)
-            _checked(tools, "lockstep-run", artifact, *run, f"--save={folder / level}")
-            yield level, self._results(folder / level / "checkpoint-1.safetensors")
+            options = [
+                "--replicas=1",
+                level,
+                f"--target={target or best_target()}",
+            ]
+            _checked(
+                tools,
+                "lockstep-compile",
+                source,
+                *options,
+                "-o",
+                artifact,
+                refusal=True,
+            )
+            _checked(
+                tools,
+                "lockstep-run",
+                artifact,
+                *run,
+                f"--save={folder / level}",
+            )
+            yield (
+                level,
+                self._results(folder / level / "checkpoint-1.safetensors"),
+            )
         saved = folder / "interpreted.safetensors"
-        _checked(tools, "lockstep-interpret", source, "--replicas=1", *run, f"--save={saved}")
+        _checked(
+            tools,
+            "lockstep-interpret",
+            source,
+            "--replicas=1",
+            *run,
+            f"--save={saved}",
+        )
         yield "interpreter", self._results(saved)
 
     def _captured(self, folder):
         """Captures the step into a folder, and returns the path of the module."""
         state = {
-            "arguments": {call.name: list(call.arguments) for call in self.calls},
-            "results": {call.name: [np.zeros(r.shape, r.dtype) for r in call.results] for call in self.calls},
+            "arguments": {
+                call.name: list(call.arguments) for call in self.calls
+            },
+            "results": {
+                call.name: [np.zeros(r.shape, r.dtype) for r in call.results]
+                for call in self.calls
+            },
         }
 
         def step(state, batch, scalars):
             return {**state, "results": self._all(state["arguments"])}, {}
 
-        module = types.SimpleNamespace(init=lambda seed: state, step=step, batch_spec={"x": ((1,), "float32")})
+        module = types.SimpleNamespace(
+            init=lambda seed: state,
+            step=step,
+            batch_spec={"x": ((1,), "float32")},
+        )
         try:
-            capture.write(folder, *capture.capture(models.check(module, __file__), replicas=1))
+            capture.write(
+                folder,
+                *capture.capture(models.check(module, __file__), replicas=1),
+            )
         except models.ModelError as error:
             raise Refused(str(error)) from error
         except (TypeError, ValueError, ir.MLIRError) as error:
-            raise Failed(f"the capture raised {type(error).__name__}: {error}") from error
+            raise Failed(
+                f"the capture raised {type(error).__name__}: {error}"
+            ) from error
         return folder / "step.mlir"
 
     def _results(self, path):
@@ -154,14 +244,24 @@ class Step:
             dtype, shape, data = found[name]
             return np.frombuffer(data, _DTYPES[dtype]).reshape(shape)
 
-        return {call.name: [array(f"results/{call.name}/{i}") for i in range(len(call.results))] for call in self.calls}
+        return {
+            call.name: [
+                array(f"results/{call.name}/{i}")
+                for i in range(len(call.results))
+            ]
+            for call in self.calls
+        }
 
 
 def _checked(tools, tool, *arguments, refusal=False):
-    """Runs a tool, and raises `Failed` if it fails; `Refused` if it says why and `refusal` is set."""
+    """Runs a tool, and raises `Failed` if it fails; `Refused` if it says why
+    and `refusal` is set.
+    """
     done = tools.run(tool, *arguments, check=False)
     if done.returncode == 0:
         return
     if refusal and done.returncode == 1 and "error: " in done.stderr:
         raise Refused(done.stderr)
-    raise Failed(f"{tool} ended with status {done.returncode}: {done.stderr[:2000]}")
+    raise Failed(
+        f"{tool} ended with status {done.returncode}: {done.stderr[:2000]}"
+    )

@@ -1,4 +1,6 @@
-"""Operations of CHLO, the dialect of functions that are made of StableHLO operations, as far as JAX lowers to them."""
+"""Operations of CHLO, the dialect of functions that are made of StableHLO
+operations, as far as JAX lowers to them.
+"""
 
 import numpy as np
 from jax import lax
@@ -13,12 +15,18 @@ LONG = Ulps(16)
 
 
 def _positive(count):
-    """Numbers from 2.5 to 6.5: the functions with poles and zeros at 0, 1, 2 and at negative integers are smooth there."""
-    return lambda dtype: [numbers(dtype, (43,), seed, 2.5, 6.5) for seed in range(count)]
+    """Numbers from 2.5 to 6.5: the functions with poles and zeros at 0, 1, 2
+    and at negative integers are smooth there.
+    """
+    return lambda dtype: [
+        numbers(dtype, (43,), seed, 2.5, 6.5) for seed in range(count)
+    ]
 
 
 def _moderate(dtype):
-    """Special values and others, none so small that a product with it is subnormal, which XLA's CPU backend replaces by zero."""
+    """Special values and others, none so small that a product with it is
+    subnormal, which XLA's CPU backend replaces by zero.
+    """
     values = one(dtype)[0]
     wide = np.abs(values.astype(np.float64))
     return [values[(wide > 1e-4) | (wide == 0) | np.isnan(wide)]]
@@ -30,7 +38,9 @@ def _orders(dtype):
 
 
 def _unary(name, function, inputs=_moderate):
-    return operation(f"chlo.{name}", FLOATS, inputs, ("all", function), tolerance=LONG)
+    return operation(
+        f"chlo.{name}", FLOATS, inputs, ("all", function), tolerance=LONG
+    )
 
 
 FUNCTIONS = Group(

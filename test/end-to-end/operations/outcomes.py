@@ -13,7 +13,8 @@ from operations.element_types import COMPLEX, DTYPES, HALF, STORABLE, is_float
 from operations.execution import Call, Failed, Refused, Step
 from operations.tolerances import ACCUMULATED
 
-#: Cases of one step. More of them need fewer starts of the compiler, fewer have less to do again after an error.
+#: Cases of one step. More of them need fewer starts of the compiler, fewer have
+#: less to do again after an error.
 BATCH = 100
 
 
@@ -48,20 +49,29 @@ def outcomes(tools, cases):
       A dict of case -> `Outcome`.
 
     Raises:
-      AssertionError: if the function of a case is not lowered to the operation that it is to try.
+      AssertionError: if the function of a case is not lowered to the operation
+        that it is to try.
     """
     found = {}
     with jax.enable_x64(True):
-        # Types that no variable can have are refused so far. They stand apart from the others, which take no second attempt then.
+        # Types that no variable can have are refused so far. They stand apart
+        # from the others, which take no second attempt then.
         for apart in (False, True):
-            chosen = [case for case in cases if (case.type not in STORABLE or case.form.error is not None) == apart]
+            chosen = [
+                case
+                for case in cases
+                if (case.type not in STORABLE or case.form.error is not None)
+                == apart
+            ]
             for first in range(0, len(chosen), BATCH):
                 found |= _tried(tools, chosen[first : first + BATCH])
     return {case: found[case] for case in cases}
 
 
 def is_clear(case, text):
-    """Whether an error names the operation, or the element type by which it was refused."""
+    """Whether an error names the operation, or the element type by which it was
+    refused.
+    """
     words = {case.form.error or case.form.operation.split(".")[1]}
     if case.type in COMPLEX:
         words.add("complex")
@@ -71,28 +81,39 @@ def is_clear(case, text):
 
 
 def faults(found):
-    """Describes the outcomes that may not be: wrong results, and errors that do not say what is refused."""
+    """Describes the outcomes that may not be: wrong results, and errors that do
+    not say what is refused.
+    """
     lines = []
     for case, outcome in found.items():
         if outcome.kind is Kind.WRONG:
             lines.append(f"{case}: wrong: {outcome.text}")
         elif outcome.kind is Kind.REFUSED and not is_clear(case, outcome.text):
-            lines.append(f"{case}: expected an error that names the operation or the type, found '{outcome.text}'")
+            lines.append(
+                f"{case}: expected an error that names the operation or the type, found '{outcome.text}'"
+            )
     return lines
 
 
 def _tried(tools, cases):
-    """Tries cases in one step, then without those that an error names, until none is left."""
+    """Tries cases in one step, then without those that an error names, until
+    none is left.
+    """
     found = {}
     named = {f"case_{i:03}": case for i, case in enumerate(cases)}
-    calls = {name: Call(name, case.form.function, case.form.inputs(DTYPES[case.type])) for name, case in named.items()}
+    calls = {
+        name: Call(
+            name, case.form.function, case.form.inputs(DTYPES[case.type])
+        )
+        for name, case in named.items()
+    }
     while calls:
         step = Step(list(calls.values()))
         try:
             for name, text in step.lowered().items():
-                assert re.search(rf"{re.escape(named[name].form.operation)}\b", text), (
-                    f"{named[name]}: it is not lowered to it, but to\n{text}"
-                )
+                assert re.search(
+                    rf"{re.escape(named[name].form.operation)}\b", text
+                ), f"{named[name]}: it is not lowered to it, but to\n{text}"
             with tempfile.TemporaryDirectory() as folder:
                 executed = list(step.executed(tools, pathlib.Path(folder)))
         except Refused as error:
@@ -100,16 +121,25 @@ def _tried(tools, cases):
             if not errors:
                 break
             for name, texts in errors.items():
-                # An operation may be refused for several reasons, such as its token and itself.
-                best = next((text for text in texts if is_clear(named[name], text)), texts[0])
+                # An operation may be refused for several reasons, such as its
+                # token and itself.
+                best = next(
+                    (text for text in texts if is_clear(named[name], text)),
+                    texts[0],
+                )
                 found[named[name]] = Outcome(Kind.REFUSED, best)
                 del calls[name]
         except Failed as error:
             if len(calls) == 1:
-                return found | {named[name]: Outcome(Kind.WRONG, str(error)) for name in calls}
+                return found | {
+                    named[name]: Outcome(Kind.WRONG, str(error))
+                    for name in calls
+                }
             break
         else:
-            return found | _compared(step, {name: named[name] for name in calls}, executed)
+            return found | _compared(
+                step, {name: named[name] for name in calls}, executed
+            )
     # What is wrong with the others is not known yet: halves of them tell.
     rest = [named[name] for name in calls]
     middle = len(rest) // 2
@@ -119,13 +149,20 @@ def _tried(tools, cases):
 
 
 def _errors(text, calls):
-    """The errors of a text by the name of the call that their locations have; those of a single call need no location."""
+    """The errors of a text by the name of the call that their locations have;
+    those of a single call need no location.
+    """
     errors = {}
     for part in re.split(r"\n(?=\S+ error: )", text):
-        named = [name for name in re.findall(r"\bcase_\d+", part) if name in calls] or (list(calls) if len(calls) == 1 else [])
+        named = [
+            name for name in re.findall(r"\bcase_\d+", part) if name in calls
+        ] or (list(calls) if len(calls) == 1 else [])
         if named:
-            # The compiler's errors have the word after their location; those of the capture and of JAX may start with a location only.
-            match = re.search(r"error: (.*)", part) or re.search(r"(?:\S+:\d+:\d+: )?(.*)", part)
+            # The compiler's errors have the word after their location; those of
+            # the capture and of JAX may start with a location only.
+            match = re.search(r"error: (.*)", part) or re.search(
+                r"(?:\S+:\d+:\d+: )?(.*)", part
+            )
             errors.setdefault(named[0], []).append(match.group(1))
     return errors
 
@@ -137,33 +174,62 @@ def _compared(step, cases, executed):
     for call in step.calls:
         form = cases[call.name].form
         if form.reference:
-            expected[call.name] = [np.asarray(result) for result in jax.tree.leaves(form.reference(*call.arguments))]
+            expected[call.name] = [
+                np.asarray(result)
+                for result in jax.tree.leaves(form.reference(*call.arguments))
+            ]
         elif form.tolerance == ACCUMULATED and cases[call.name].type in HALF:
-            computed.append(Call(call.name, _in_f32(form.function, call.results), call.arguments))
+            computed.append(
+                Call(
+                    call.name,
+                    _in_f32(form.function, call.results),
+                    call.arguments,
+                )
+            )
         else:
             computed.append(call)
     if computed:
         expected |= Step(computed).expected()
     return {
-        case: _outcome(case, [(configuration, results[name]) for configuration, results in executed], expected[name])
+        case: _outcome(
+            case,
+            [
+                (configuration, results[name])
+                for configuration, results in executed
+            ],
+            expected[name],
+        )
         for name, case in cases.items()
     }
 
 
 def _in_f32(function, results):
-    """A function that does in f32 what `function` does in f16 or bf16, and then rounds to the types of `results`."""
+    """A function that does in f32 what `function` does in f16 or bf16, and then
+    rounds to the types of `results`.
+    """
 
     def widened(*arguments):
-        wide = [x.astype(np.float32) if is_float(x.dtype) else x for x in arguments]
-        return [x.astype(result.dtype) for x, result in zip(jax.tree.leaves(function(*wide)), results, strict=True)]
+        wide = [
+            x.astype(np.float32) if is_float(x.dtype) else x for x in arguments
+        ]
+        return [
+            x.astype(result.dtype)
+            for x, result in zip(
+                jax.tree.leaves(function(*wide)), results, strict=True
+            )
+        ]
 
     return widened
 
 
 def _outcome(case, executed, expected):
     for configuration, results in executed:
-        for i, (result, right) in enumerate(zip(results, expected, strict=True)):
+        for i, (result, right) in enumerate(
+            zip(results, expected, strict=True)
+        ):
             difference = case.form.tolerance.difference(result, right)
             if difference:
-                return Outcome(Kind.WRONG, f"{configuration}, result {i}: {difference}")
+                return Outcome(
+                    Kind.WRONG, f"{configuration}, result {i}: {difference}"
+                )
     return Outcome(Kind.SUPPORTED)

@@ -5,7 +5,12 @@ import pathlib
 from operations.element_types import ALL, STORABLE
 from operations.outcomes import Kind
 
-PATH = pathlib.Path(__file__).resolve().parents[3] / "docs" / "reference" / "operations.md"
+PATH = (
+    pathlib.Path(__file__).resolve().parents[3]
+    / "docs"
+    / "reference"
+    / "operations.md"
+)
 
 #: How the page is made, from the root of the repository after `make build`.
 COMMAND = "LOCKSTEP_BIN=$PWD/build/release/bin build/venv/bin/python test/end-to-end/operations"
@@ -55,7 +60,10 @@ def render(groups, outcomes):
         parts.append(f"## {group.title}\n")
         if group.about:
             parts.append(f"{group.about}\n")
-        own = {name.removeprefix("stablehlo."): operations[name] for name in dict.fromkeys(form.operation for form in group.forms)}
+        own = {
+            name.removeprefix("stablehlo."): operations[name]
+            for name in dict.fromkeys(form.operation for form in group.forms)
+        }
         parts += [_table(own), _forms(own), _errors(own)]
     return "\n".join(filter(None, parts))
 
@@ -67,7 +75,13 @@ def _types(outcomes):
         f"In the tables, {', '.join(_NAMES.values())}. They are refused:\n"
     ]
     for type_ in _NAMES:
-        texts = sorted({outcome.text for case, outcome in outcomes.items() if case.type == type_ and _is_about_type(outcome)})
+        texts = sorted(
+            {
+                outcome.text
+                for case, outcome in outcomes.items()
+                if case.type == type_ and _is_about_type(outcome)
+            }
+        )
         lines += [f"- `{type_}`: {_quoted(text)}" for text in texts]
     return "\n".join(lines) + "\n"
 
@@ -80,12 +94,28 @@ def _is_about_type(outcome):
 
 
 def _table(operations):
-    """A row for each operation, a column for each type that any of them is tried with."""
-    tried = {case.type for outcomes in operations.values() for case, _ in outcomes}
+    """A row for each operation, a column for each type that any of them is
+    tried with.
+    """
+    tried = {
+        case.type for outcomes in operations.values() for case, _ in outcomes
+    }
     types = [type_ for type_ in ALL if type_ in tried]
-    lines = [f"| operation | {' | '.join(types)} |", "|---|" + ":-:|" * len(types)]
+    lines = [
+        f"| operation | {' | '.join(types)} |",
+        "|---|" + ":-:|" * len(types),
+    ]
     for name, outcomes in operations.items():
-        cells = [_cell({outcome.kind for case, outcome in outcomes if case.type == type_}) for type_ in types]
+        cells = [
+            _cell(
+                {
+                    outcome.kind
+                    for case, outcome in outcomes
+                    if case.type == type_
+                }
+            )
+            for type_ in types
+        ]
         lines.append(f"| `{name}` | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
@@ -93,7 +123,9 @@ def _table(operations):
 def _cell(kinds):
     if len(kinds) > 1:
         return "part"
-    return {Kind.SUPPORTED: "✓", Kind.REFUSED: "✗"}[kinds.pop()] if kinds else ""
+    return (
+        {Kind.SUPPORTED: "✓", Kind.REFUSED: "✗"}[kinds.pop()] if kinds else ""
+    )
 
 
 def _forms(operations):
@@ -107,7 +139,9 @@ def _forms(operations):
 
 
 def _errors(operations):
-    """The errors by operation; the same error for several forms and types is there once."""
+    """The errors by operation; the same error for several forms and types is
+    there once.
+    """
     lines = []
     for name, outcomes in operations.items():
         texts = {}
@@ -116,8 +150,13 @@ def _errors(operations):
                 texts.setdefault(outcome.text, []).append((case, outcome))
         for text, refused in texts.items():
             forms = _names(refused)
-            which = f" ({'; '.join(forms)})" if forms != _names(outcomes) else ""
-            types = ", ".join(f"`{type_}`" for type_ in dict.fromkeys(case.type for case, _ in refused))
+            which = (
+                f" ({'; '.join(forms)})" if forms != _names(outcomes) else ""
+            )
+            types = ", ".join(
+                f"`{type_}`"
+                for type_ in dict.fromkeys(case.type for case, _ in refused)
+            )
             lines.append(f"- `{name}`{which}, {types}: {_quoted(text)}")
     return "Refused:\n\n" + "\n".join(lines) + "\n" if lines else ""
 

@@ -41,4 +41,8 @@ GROUPS = [
 def all_operations():
     """The names of all operations that jaxlib's StableHLO dialect has."""
     classes = vars(_stablehlo_ops_gen).values()
-    return {c.OPERATION_NAME for c in classes if inspect.isclass(c) and hasattr(c, "OPERATION_NAME")}
+    return {
+        c.OPERATION_NAME
+        for c in classes
+        if inspect.isclass(c) and hasattr(c, "OPERATION_NAME")
+    }

@@ -1,7 +1,9 @@
-"""Compiles kernels with lockstep-opt and calls them, for tests and measurements.
+"""Compiles kernels with lockstep-opt and calls them, for tests and
+measurements.
 
-A kernel is native code of the form `void kernel(void *const *buffers, const int64_t *scalars, int64_t tile)`;
-buffers are the tensor arguments, the results, and scratch memory if it has any.
+A kernel is native code of the form `void kernel(void *const *buffers, const
+int64_t *scalars, int64_t tile)`; buffers are the tensor arguments, the results,
+and scratch memory if it has any.
 """
 
 import ctypes
@@ -31,7 +33,9 @@ TYPES = {
 def host_targets():
     """The targets that this machine can run, best last."""
     with open("/proc/cpuinfo", encoding="utf-8") as cpuinfo:
-        flags = set(re.search(r"^flags\s*:(.*)$", cpuinfo.read(), re.M).group(1).split())
+        flags = set(
+            re.search(r"^flags\s*:(.*)$", cpuinfo.read(), re.M).group(1).split()
+        )
     targets = []
     if {"avx2", "fma", "f16c", "bmi2"} <= flags:
         targets.append("x86-64-v3")
@@ -51,14 +55,18 @@ def tensor(*shape, element="f32"):
 
 def parse_tensor(text):
     """`tensor<2x3xf32>` -> ((2, 3), float32)."""
-    *shape, element = re.fullmatch(r"tensor<(.*)>", text.strip()).group(1).split("x")
+    *shape, element = (
+        re.fullmatch(r"tensor<(.*)>", text.strip()).group(1).split("x")
+    )
     return tuple(map(int, shape)), TYPES[element]
 
 
 def aligned(shape, dtype):
     """Memory as the runtime gives it: aligned to 64 bytes."""
     size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
-    raw = np.full(size + 64, 1 if dtype is np.bool_ else 0xA5, np.uint8)  # what nobody writes is seen
+    raw = np.full(
+        size + 64, 1 if dtype is np.bool_ else 0xA5, np.uint8
+    )  # what nobody writes is seen
     offset = -raw.ctypes.data % 64
     return raw[offset : offset + size].view(dtype).reshape(shape)
 
@@ -70,8 +78,12 @@ class Kernel:
         self.name = re.match(r"@(\w+)", header).group(1)
         signature, _, attributes = header.partition("attributes {")
         arguments, _, results = signature.partition("->")
-        self.arguments = [parse_tensor(t) for t in re.findall(r"tensor<[^>]*>", arguments)]
-        self.results = [parse_tensor(t) for t in re.findall(r"tensor<[^>]*>", results)]
+        self.arguments = [
+            parse_tensor(t) for t in re.findall(r"tensor<[^>]*>", arguments)
+        ]
+        self.results = [
+            parse_tensor(t) for t in re.findall(r"tensor<[^>]*>", results)
+        ]
 
         def number(key, default):
             match = re.search(rf"\b{key} = (\d+)", attributes)
@@ -80,27 +92,43 @@ class Kernel:
         self.grid, self.scratch = number("grid", 1), number("scratch", 0)
         self.flops, self.bytes = number("flops", 0), number("bytes", 0)
         match = re.search(r"in_place = array<i64: ([-\d, ]*)>", attributes)
-        self.in_place = [int(i) for i in match.group(1).split(",")] if match else [-1] * len(self.results)
+        self.in_place = (
+            [int(i) for i in match.group(1).split(",")]
+            if match
+            else [-1] * len(self.results)
+        )
         self.function = library[self.name]
         self.function.restype = None
 
     def bind(self, *arguments, scalars=(), in_place=False, tiles=None):
         """Returns (run, results): `run()` executes all tiles once."""
-        assert len(arguments) == len(self.arguments), f"{self.name}: {len(self.arguments)} arguments expected"
+        assert len(arguments) == len(self.arguments), (
+            f"{self.name}: {len(self.arguments)} arguments expected"
+        )
         buffers = []
-        for value, (shape, dtype) in zip(arguments, self.arguments, strict=True):
+        for value, (shape, dtype) in zip(
+            arguments, self.arguments, strict=True
+        ):
             buffer = aligned(shape, dtype)
             buffer[...] = value
             buffers.append(buffer)
         results = []
-        for (shape, dtype), argument in zip(self.results, self.in_place, strict=True):
+        for (shape, dtype), argument in zip(
+            self.results, self.in_place, strict=True
+        ):
             if in_place and argument >= 0:
                 results.append(buffers[argument])
             else:
                 results.append(aligned(shape, dtype))
-        scratch = [aligned((self.scratch * self.grid,), np.uint8)] if self.scratch else []
+        scratch = (
+            [aligned((self.scratch * self.grid,), np.uint8)]
+            if self.scratch
+            else []
+        )
         everything = buffers + results + scratch
-        pointers = (ctypes.c_void_p * max(len(everything), 1))(*[b.ctypes.data for b in everything])
+        pointers = (ctypes.c_void_p * max(len(everything), 1))(
+            *[b.ctypes.data for b in everything]
+        )
         numbers = (ctypes.c_int64 * max(len(scalars), 1))(*scalars)
         order = range(self.grid) if tiles is None else tiles
 
@@ -117,7 +145,9 @@ class Kernel:
 
 
 class Module:
-    """All kernels of a module for all targets: `module[target][name]`. `passes` run before code is generated."""
+    """All kernels of a module for all targets: `module[target][name]`. `passes`
+    run before code is generated.
+    """
 
     def __init__(self, text, targets=None, level="O2", passes=()):
         targets = targets or host_targets()
@@ -128,7 +158,9 @@ class Module:
             "--verify-each",
             "-",
         ]
-        done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, input=text, capture_output=True, text=True, check=False
+        )
         if done.returncode != 0:
             raise CompileError(done.stderr)
         self.output, self.targets = done.stdout, {}

@@ -1,4 +1,6 @@
-"""Runs mathematical functions and conversions as compiled code, and compares them with NumPy, on every target of this machine."""
+"""Runs mathematical functions and conversions as compiled code, and compares
+them with NumPy, on every target of this machine.
+"""
 
 import numpy as np
 import pytest
@@ -26,8 +28,13 @@ FUNCTIONS = {
 }
 
 
-@pytest.mark.parametrize("element, dtype, units", [("f32", np.float32, 4), ("f64", np.float64, 4), ("f16", np.float16, 1)])
-def test_functions_are_exact_to_a_few_units_in_the_last_place(element, dtype, units):
+@pytest.mark.parametrize(
+    "element, dtype, units",
+    [("f32", np.float32, 4), ("f64", np.float64, 4), ("f16", np.float16, 1)],
+)
+def test_functions_are_exact_to_a_few_units_in_the_last_place(
+    element, dtype, units
+):
     text = ""
     for name in FUNCTIONS:
         t = tensor(5000, element=element)
@@ -49,17 +56,24 @@ def test_functions_are_exact_to_a_few_units_in_the_last_place(element, dtype, un
         x = np.linspace(low, high, 5000).astype(dtype)
         exact = reference(x.astype(np.longdouble))
         for target in TARGETS:
-            error = np.abs(module[target][name](x).astype(np.longdouble) - exact) / np.spacing(np.abs(exact).astype(dtype)).astype(
-                np.longdouble
+            error = np.abs(
+                module[target][name](x).astype(np.longdouble) - exact
+            ) / np.spacing(np.abs(exact).astype(dtype)).astype(np.longdouble)
+            assert np.nanmax(error) <= units, (
+                name,
+                target,
+                x[np.nanargmax(error)],
             )
-            assert np.nanmax(error) <= units, (name, target, x[np.nanargmax(error)])
 
 
 def functions(element, body, count, size):
     """One kernel `f` of `count` vectors, element by element."""
     t = tensor(size, element=element)
     arguments = ", ".join(f"%x{i}: {t}" for i in range(count))
-    inputs, types = ", ".join(f"%x{i}" for i in range(count)), ", ".join([t] * count)
+    inputs, types = (
+        ", ".join(f"%x{i}" for i in range(count)),
+        ", ".join([t] * count),
+    )
     maps = ", ".join(["affine_map<(i) -> (i)>"] * (count + 1))
     scalars = ", ".join(f"%a{i}: {element}" for i in range(count))
     return kernels.Module(f"""device.kernel @f({arguments}) -> {t} {{
@@ -104,11 +118,19 @@ def test_powers_are_exact_to_two_units_in_the_last_place():
         assert units(module[target]["f"](x, y), exact, np.float64).max() <= 2
 
 
-@pytest.mark.parametrize("element, dtype, largest", [("f32", np.float32, 127), ("f64", np.float64, 1023)])
-@pytest.mark.parametrize("name, reference", [("sin", np.sin), ("cos", np.cos), ("tan", np.tan)])
+@pytest.mark.parametrize(
+    "element, dtype, largest",
+    [("f32", np.float32, 127), ("f64", np.float64, 1023)],
+)
+@pytest.mark.parametrize(
+    "name, reference", [("sin", np.sin), ("cos", np.cos), ("tan", np.tan)]
+)
 def test_angles_of_any_size(name, reference, element, dtype, largest):
-    x = np.ldexp(RANDOM.uniform(-2, 2, 20000), RANDOM.integers(-2, largest, 20000)).astype(dtype)
-    # The number of f64 that is nearest to a multiple of pi/2; and vectors of which only one number is large.
+    x = np.ldexp(
+        RANDOM.uniform(-2, 2, 20000), RANDOM.integers(-2, largest, 20000)
+    ).astype(dtype)
+    # The number of f64 that is nearest to a multiple of pi/2; and vectors of
+    # which only one number is large.
     x[0] = np.ldexp(6381956970095103.0, 797 if dtype == np.float64 else 60)
     x[-4000:] = RANDOM.uniform(-10, 10, 4000)
     x[-4000::50] = np.finfo(dtype).max
@@ -116,27 +138,65 @@ def test_angles_of_any_size(name, reference, element, dtype, largest):
     module = functions(element, f"math.{name} %a0 : {element}", 1, x.size)
     for target in TARGETS:
         error = units(module[target]["f"](x), exact, dtype)
-        assert error.max() <= (4 if dtype == np.float64 else 1), (target, x[error.argmax()])
+        assert error.max() <= (4 if dtype == np.float64 else 1), (
+            target,
+            x[error.argmax()],
+        )
 
 
-SPECIAL = [0, -0.0, 1, -1, 2, -2, 0.5, -0.5, 3, -3, 1e30, -1e30, 1e-30, np.inf, -np.inf, np.nan]
+SPECIAL = [
+    0,
+    -0.0,
+    1,
+    -1,
+    2,
+    -2,
+    0.5,
+    -0.5,
+    3,
+    -3,
+    1e30,
+    -1e30,
+    1e-30,
+    np.inf,
+    -np.inf,
+    np.nan,
+]
 
 
-@pytest.mark.parametrize("element, dtype", [("f32", np.float32), ("f64", np.float64)])
-@pytest.mark.parametrize("name, reference", [("atan2", np.arctan2), ("powf", np.power)])
+@pytest.mark.parametrize(
+    "element, dtype", [("f32", np.float32), ("f64", np.float64)]
+)
+@pytest.mark.parametrize(
+    "name, reference", [("atan2", np.arctan2), ("powf", np.power)]
+)
 def test_functions_of_two_special_numbers(name, reference, element, dtype):
-    x, y = (grid.ravel() for grid in np.meshgrid(np.array(SPECIAL, dtype), np.array(SPECIAL, dtype)))
+    x, y = (
+        grid.ravel()
+        for grid in np.meshgrid(
+            np.array(SPECIAL, dtype), np.array(SPECIAL, dtype)
+        )
+    )
     with np.errstate(all="ignore"):
         expected = reference(x, y)
     module = functions(element, f"math.{name} %a0, %a1 : {element}", 2, x.size)
     for target in TARGETS:
         found = module[target]["f"](x, y)
-        np.testing.assert_allclose(found, expected, rtol=4 * np.finfo(dtype).eps, atol=0)
-        np.testing.assert_array_equal(np.signbit(found[expected == 0]), np.signbit(expected[expected == 0]))
+        np.testing.assert_allclose(
+            found, expected, rtol=4 * np.finfo(dtype).eps, atol=0
+        )
+        np.testing.assert_array_equal(
+            np.signbit(found[expected == 0]),
+            np.signbit(expected[expected == 0]),
+        )
 
 
-@pytest.mark.parametrize("element, dtype", [("f32", np.float32), ("f64", np.float64)])
-@pytest.mark.parametrize("name", ["sin", "tan", "log1p", "cbrt", "atan", "tanh", "expm1"])
+@pytest.mark.parametrize(
+    "element, dtype", [("f32", np.float32), ("f64", np.float64)]
+)
+@pytest.mark.parametrize(
+    "name", ["sin", "tan", "log1p", "cbrt", "atan", "tanh", "expm1"]
+)
 def test_functions_keep_the_sign_of_zero(name, element, dtype):
     module = functions(element, f"math.{name} %a0 : {element}", 1, 2)
     for target in TARGETS:
@@ -145,8 +205,12 @@ def test_functions_keep_the_sign_of_zero(name, element, dtype):
         np.testing.assert_array_equal(np.signbit(found), [False, True])
 
 
-@pytest.mark.parametrize("element, dtype", [("f32", np.float32), ("f64", np.float64)])
-@pytest.mark.parametrize("name, reference", [("maximumf", np.maximum), ("minimumf", np.minimum)])
+@pytest.mark.parametrize(
+    "element, dtype", [("f32", np.float32), ("f64", np.float64)]
+)
+@pytest.mark.parametrize(
+    "name, reference", [("maximumf", np.maximum), ("minimumf", np.minimum)]
+)
 def test_the_greater_of_two_zeros_has_no_sign(name, reference, element, dtype):
     numbers = np.array(SPECIAL, dtype)
     x, y = (grid.ravel() for grid in np.meshgrid(numbers, numbers))
@@ -157,7 +221,10 @@ def test_the_greater_of_two_zeros_has_no_sign(name, reference, element, dtype):
     for target in TARGETS:
         found = module[target]["f"](x, y)
         np.testing.assert_array_equal(found, expected)
-        np.testing.assert_array_equal(np.signbit(found[zeros]), (both if name == "maximumf" else either)[zeros])
+        np.testing.assert_array_equal(
+            np.signbit(found[zeros]),
+            (both if name == "maximumf" else either)[zeros],
+        )
 
 
 def test_conversions_round_once():
@@ -185,9 +252,18 @@ INTEGERS = [0, 1, -1, 2, -7, 5, 63, 64, 100, -(2**31), 2**31 - 1]
 
 
 def test_integer_operations_are_defined_for_all_operands():
-    """Division by zero and of the least number by -1, and shifts by the width or more."""
-    x, y = (grid.ravel().astype(np.int32) for grid in np.meshgrid(INTEGERS, INTEGERS))
-    a, b, unsigned = x.astype(np.int64), y.astype(np.int64), y.view(np.uint32).astype(np.int64)
+    """Division by zero and of the least number by -1, and shifts by the width
+    or more.
+    """
+    x, y = (
+        grid.ravel().astype(np.int32)
+        for grid in np.meshgrid(INTEGERS, INTEGERS)
+    )
+    a, b, unsigned = (
+        x.astype(np.int64),
+        y.astype(np.int64),
+        y.view(np.uint32).astype(np.int64),
+    )
     safe = np.where(b == 0, 1, b)
     quotient = (np.abs(a) // np.abs(safe)) * np.sign(a) * np.sign(safe)
     in_range = unsigned < 32
@@ -205,10 +281,17 @@ def test_integer_operations_are_defined_for_all_operands():
     for name, wide in expected.items():
         module = functions("i32", f"arith.{name} %a0, %a1 : i32", 2, x.size)
         for target in TARGETS:
-            np.testing.assert_array_equal(module[target]["f"](x, y), wide.astype(np.uint32).view(np.int32), err_msg=name)
+            np.testing.assert_array_equal(
+                module[target]["f"](x, y),
+                wide.astype(np.uint32).view(np.int32),
+                err_msg=name,
+            )
 
 
-@pytest.mark.parametrize("element, dtype", [("f16", np.float16), ("f32", np.float32), ("f64", np.float64)])
+@pytest.mark.parametrize(
+    "element, dtype",
+    [("f16", np.float16), ("f32", np.float32), ("f64", np.float64)],
+)
 @pytest.mark.parametrize("bits", [8, 16, 32, 64])
 @pytest.mark.parametrize("sign", ["s", "u"])
 @pytest.mark.parametrize("level", LEVELS)
@@ -234,8 +317,19 @@ def test_conversions_to_integers_saturate(level, sign, bits, element, dtype):
         1e30,
     ]
     with np.errstate(over="ignore"):
-        x = np.array([*numbers, -1e30, np.inf, -np.inf, np.nan] * 3, np.float64).astype(dtype)
-    expected = [0 if np.isnan(v) else limits.max if v >= limits.max else limits.min if v <= limits.min else int(v) for v in x.tolist()]
+        x = np.array(
+            [*numbers, -1e30, np.inf, -np.inf, np.nan] * 3, np.float64
+        ).astype(dtype)
+    expected = [
+        0
+        if np.isnan(v)
+        else limits.max
+        if v >= limits.max
+        else limits.min
+        if v <= limits.min
+        else int(v)
+        for v in x.tolist()
+    ]
     a, r = tensor(x.size, element=element), tensor(x.size, element=f"i{bits}")
     module = kernels.Module(
         f"""device.kernel @f(%x: {a}) -> {r} {{
@@ -252,12 +346,36 @@ def test_conversions_to_integers_saturate(level, sign, bits, element, dtype):
         level=level,
     )
     for target in TARGETS:
-        np.testing.assert_array_equal(module[target]["f"](x).view(limits.dtype), np.array(expected, limits.dtype))
+        np.testing.assert_array_equal(
+            module[target]["f"](x).view(limits.dtype),
+            np.array(expected, limits.dtype),
+        )
 
 
-@pytest.mark.parametrize("element, dtype", [("f32", np.float32), ("f64", np.float64)])
+@pytest.mark.parametrize(
+    "element, dtype", [("f32", np.float32), ("f64", np.float64)]
+)
 def test_remainders_of_floats_are_exact(element, dtype):
-    numbers = np.array([0, -0.0, 1, -1, 0.3, -0.7, 1e30, -1e30, 1e-30, np.finfo(dtype).tiny / 8, 5, 3, np.inf, -np.inf, np.nan], dtype)
+    numbers = np.array(
+        [
+            0,
+            -0.0,
+            1,
+            -1,
+            0.3,
+            -0.7,
+            1e30,
+            -1e30,
+            1e-30,
+            np.finfo(dtype).tiny / 8,
+            5,
+            3,
+            np.inf,
+            -np.inf,
+            np.nan,
+        ],
+        dtype,
+    )
     x, y = (grid.ravel() for grid in np.meshgrid(numbers, numbers))
     x = np.concatenate([x, np.exp(RANDOM.uniform(-60, 60, 2000)).astype(dtype)])
     y = np.concatenate([y, np.exp(RANDOM.uniform(-60, 60, 2000)).astype(dtype)])

@@ -1,4 +1,6 @@
-"""Runs compiled kernels and compares them with NumPy, on every target of this machine."""
+"""Runs compiled kernels and compares them with NumPy, on every target of this
+machine.
+"""
 
 import numpy as np
 import pytest
@@ -15,10 +17,19 @@ def normal(*shape, dtype=np.float32):
 
 
 def product(name, m, n, k, left="mk", right="kn", epilogue=True):
-    """A matrix product with any order of its operands' indices; relu(product + bias) and where it is positive, or the product alone."""
+    """A matrix product with any order of its operands' indices; relu(product +
+    bias) and where it is positive, or the product alone.
+    """
     size = {"m": m, "n": n, "k": k}
-    a, b, c = tensor(*(size[i] for i in left)), tensor(*(size[i] for i in right)), tensor(m, n)
-    maps = ", ".join(f"affine_map<(m, n, k) -> ({', '.join(i)})>" for i in (left, right, "mn"))
+    a, b, c = (
+        tensor(*(size[i] for i in left)),
+        tensor(*(size[i] for i in right)),
+        tensor(m, n),
+    )
+    maps = ", ".join(
+        f"affine_map<(m, n, k) -> ({', '.join(i)})>"
+        for i in (left, right, "mn")
+    )
     body = f"""
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : {c}
@@ -49,29 +60,51 @@ def product(name, m, n, k, left="mk", right="kn", epilogue=True):
 """
 
 
-SHAPES = [(1, 50, 100), (37, 10, 65), (64, 128, 10), (65, 33, 500), (130, 257, 391), (64, 784, 1030), (256, 48, 640)]
+SHAPES = [
+    (1, 50, 100),
+    (37, 10, 65),
+    (64, 128, 10),
+    (65, 33, 500),
+    (130, 257, 391),
+    (64, 784, 1030),
+    (256, 48, 640),
+]
 ORDERS = [("mk", "kn"), ("km", "kn"), ("mk", "nk")]
 
 
 @pytest.fixture(scope="module", params=LEVELS)
 def products(request):
-    text = "".join(product(f"p{i}_{left}_{right}", *shape, left, right) for i, shape in enumerate(SHAPES) for left, right in ORDERS)
+    text = "".join(
+        product(f"p{i}_{left}_{right}", *shape, left, right)
+        for i, shape in enumerate(SHAPES)
+        for left, right in ORDERS
+    )
     return kernels.Module(text, level=request.param)
 
 
 @pytest.mark.parametrize("order", ORDERS, ids="_".join)
-@pytest.mark.parametrize("shape", range(len(SHAPES)), ids=lambda i: "x".join(map(str, SHAPES[i])))
+@pytest.mark.parametrize(
+    "shape", range(len(SHAPES)), ids=lambda i: "x".join(map(str, SHAPES[i]))
+)
 def test_products_agree_with_numpy_and_with_each_other(products, shape, order):
     left, right = order
     m, n, k = SHAPES[shape]
     size = {"m": m, "n": n, "k": k}
-    a, b, bias = normal(*(size[i] for i in left)), normal(*(size[i] for i in right)), normal(n)
-    exact = (a if left == "mk" else a.T).astype(np.float64) @ (b if right == "kn" else b.T) + bias
+    a, b, bias = (
+        normal(*(size[i] for i in left)),
+        normal(*(size[i] for i in right)),
+        normal(n),
+    )
+    exact = (a if left == "mk" else a.T).astype(np.float64) @ (
+        b if right == "kn" else b.T
+    ) + bias
     first = None
     for target in TARGETS:
         kernel = products[target][f"p{shape}_{left}_{right}"]
         result, positive = kernel(a, b, bias)
-        np.testing.assert_allclose(result, np.maximum(exact, 0), atol=1e-5 * np.sqrt(k) * 4)
+        np.testing.assert_allclose(
+            result, np.maximum(exact, 0), atol=1e-5 * np.sqrt(k) * 4
+        )
         np.testing.assert_array_equal(positive, result > 0)
         # Tiles may run in any order, and targets do the same multiply-adds.
         again, _ = kernel(a, b, bias, tiles=list(reversed(range(kernel.grid))))
@@ -83,7 +116,10 @@ def test_products_agree_with_numpy_and_with_each_other(products, shape, order):
 def test_levels_do_the_same_multiply_adds():
     text = product("p", 70, 90, 600, epilogue=False)
     a, b = normal(70, 600), normal(600, 90)
-    results = [kernels.Module(text, level=level)[TARGETS[0]]["p"](a, b) for level in LEVELS]
+    results = [
+        kernels.Module(text, level=level)[TARGETS[0]]["p"](a, b)
+        for level in LEVELS
+    ]
     np.testing.assert_array_equal(*results)
 
 
@@ -106,13 +142,19 @@ def reduction(name, rows, columns, dimension):
 @pytest.mark.parametrize("level", LEVELS)
 def test_reductions(level):
     shapes = [(3, 5), (64, 10), (37, 100), (1000, 33), (512, 1024)]
-    text = "".join(reduction(f"r{i}_{d}", *shape, d) for i, shape in enumerate(shapes) for d in (0, 1))
+    text = "".join(
+        reduction(f"r{i}_{d}", *shape, d)
+        for i, shape in enumerate(shapes)
+        for d in (0, 1)
+    )
     module = kernels.Module(text, level=level)
     for i, shape in enumerate(shapes):
         x = normal(*shape)
         for d in (0, 1):
             results = [module[target][f"r{i}_{d}"](x) for target in TARGETS]
-            np.testing.assert_allclose(results[0], x.sum(d, dtype=np.float64), atol=1e-3)
+            np.testing.assert_allclose(
+                results[0], x.sum(d, dtype=np.float64), atol=1e-3
+            )
             for result in results:
                 np.testing.assert_array_equal(result, results[0])
 
@@ -149,13 +191,22 @@ device.kernel @softmax(%x: tensor<ROWSxCOLUMNSxf32>) -> tensor<ROWSxCOLUMNSxf32>
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("shape", [(64, 10), (300, 1000)])
 def test_softmax_runs_row_by_row(level, shape):
-    module = kernels.Module(SOFTMAX.replace("ROWS", str(shape[0])).replace("COLUMNS", str(shape[1])), level=level)
+    module = kernels.Module(
+        SOFTMAX.replace("ROWS", str(shape[0])).replace(
+            "COLUMNS", str(shape[1])
+        ),
+        level=level,
+    )
     x = normal(*shape)
     e = np.exp(x.astype(np.float64) - x.max(1, keepdims=True))
     for target in TARGETS:
         kernel = module[target]["softmax"]
         for in_place in (False, True):
-            np.testing.assert_allclose(kernel(x, in_place=in_place), e / e.sum(1, keepdims=True), rtol=3e-6)
+            np.testing.assert_allclose(
+                kernel(x, in_place=in_place),
+                e / e.sum(1, keepdims=True),
+                rtol=3e-6,
+            )
         if level == "O2":
             assert kernel.scratch == 0, "intermediate values are one row each"
 
@@ -184,18 +235,26 @@ def test_scatter_updates_a_copy_or_the_argument(level):
 }
 """
     module = kernels.Module(text, level=level)
-    p, i, v = normal(50, 16), RANDOM.integers(0, 50, 20).astype(np.int32), normal(20, 16)
+    p, i, v = (
+        normal(50, 16),
+        RANDOM.integers(0, 50, 20).astype(np.int32),
+        normal(20, 16),
+    )
     expected = p.copy()
     np.add.at(expected, i, v)
     for target in TARGETS:
         kernel = module[target]["scatter"]
         assert kernel.in_place == [0]
         for in_place in (False, True):
-            np.testing.assert_array_equal(kernel(p, i, v, in_place=in_place), expected)
+            np.testing.assert_array_equal(
+                kernel(p, i, v, in_place=in_place), expected
+            )
 
 
 def test_two_results_that_begin_with_the_same_fill():
-    """Sums of two slices: neither is computed in the memory that the other is stored to."""
+    """Sums of two slices: neither is computed in the memory that the other is
+    stored to.
+    """
     text = f"""device.kernel @f(%x: {tensor(4, 6)}) -> ({tensor(4)}, {tensor(4)}) {{
   %zero = arith.constant 0.0 : f32
   %t = tensor.empty() : {tensor(6, 4)}
@@ -241,9 +300,13 @@ def convolution(name, stride):
 def test_convolutions(level, stride):
     size, text = convolution("conv", stride)
     x, w = normal(2, 9, 9, 5), normal(3, 3, 5, 19)
-    windows = np.lib.stride_tricks.sliding_window_view(x.astype(np.float64), (3, 3), axis=(1, 2))[:, ::stride, ::stride]
+    windows = np.lib.stride_tricks.sliding_window_view(
+        x.astype(np.float64), (3, 3), axis=(1, 2)
+    )[:, ::stride, ::stride]
     expected = np.einsum("nhwcij,ijco->nhwo", windows, w)
     assert expected.shape[1] == size
     module = kernels.Module(text, level=level)
     for target in TARGETS:
-        np.testing.assert_allclose(module[target]["conv"](x, w), expected, atol=1e-4)
+        np.testing.assert_allclose(
+            module[target]["conv"](x, w), expected, atol=1e-4
+        )

@@ -1,4 +1,6 @@
-"""Small JAX functions whose lowering holds what the import has to understand, with arguments."""
+"""Small JAX functions whose lowering holds what the import has to understand,
+with arguments.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -174,7 +176,9 @@ def scatter_batched(x, i, u):
 
 @case(integers(0, 9, 8, dtype=np.uint32), integers(0, 8, 4))
 def scatter_unsigned(x, i):
-    return x.at[i].add(jnp.uint32(0xFFFFFFFF)), x.at[i].max(jnp.uint32(0xFFFFFFF0))
+    return x.at[i].add(jnp.uint32(0xFFFFFFFF)), x.at[i].max(
+        jnp.uint32(0xFFFFFFF0)
+    )
 
 
 # Random numbers and unsigned integers
@@ -279,9 +283,13 @@ def max_pool_gradient(x, y):
 
 @case(normal(8))
 def checkpoint(x):
-    return jax.grad(lambda x: jax.checkpoint(lambda x: jnp.sin(jnp.sin(x)).sum())(x))(x)
+    return jax.grad(
+        lambda x: jax.checkpoint(lambda x: jnp.sin(jnp.sin(x)).sum())(x)
+    )(x)
 
 
 @case(normal(8, 3), normal(2, 3), np.int32(7))
 def dynamic_update_slice(x, u, i):
-    return lax.dynamic_update_slice(x, u, (i, 0)), lax.dynamic_slice(x, (i, 0), (2, 3))
+    return lax.dynamic_update_slice(x, u, (i, 0)), lax.dynamic_slice(
+        x, (i, 0), (2, 3)
+    )

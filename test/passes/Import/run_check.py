@@ -1,7 +1,8 @@
 """Runs what the import makes of StableHLO, and compares it with JAX.
 
-Each case is a small JAX function (run_cases.py). It is lowered and legalized as a capture is,
-imported by `lockstep-opt`, lowered to machine code by upstream's passes alone,
+Each case is a small JAX function (run_cases.py). It is lowered and legalized as
+a capture is, imported by `lockstep-opt`, lowered to machine code by upstream's
+passes alone,
 and called; results must equal those of the function under JAX.
 
   python run_check.py --opt=build/bin/lockstep-opt [case...]
@@ -22,10 +23,13 @@ from jaxlib.mlir._mlir_libs import _stablehlo
 
 from run_cases import CASES
 
-LEGALIZE = (
-    "builtin.module(func.func(chlo-legalize-to-stablehlo),inline,stablehlo-legalize-to-linalg{enable-primitive-ops=false},canonicalize,cse)"
+LEGALIZE = "builtin.module(func.func(chlo-legalize-to-stablehlo),inline,stablehlo-legalize-to-linalg{enable-primitive-ops=false},canonicalize,cse)"
+IMPORT = (
+    "--import-stablehlo",
+    "--unroll-small-loops",
+    "--canonicalize",
+    "--cse",
 )
-IMPORT = ("--import-stablehlo", "--unroll-small-loops", "--canonicalize", "--cse")
 LOWER = (
     "--one-shot-bufferize=bufferize-function-boundaries=1"
     " function-boundary-type-conversion=identity-layout-map"
@@ -47,7 +51,11 @@ LOWER = (
 
 def legalized(name, function, args):
     """Returns the function as it leaves legalization, in generic form."""
-    module = jax.jit(function, keep_unused=True).lower(*args).compiler_ir("stablehlo")
+    module = (
+        jax.jit(function, keep_unused=True)
+        .lower(*args)
+        .compiler_ir("stablehlo")
+    )
     with module.context:
         passmanager.PassManager.parse(LEGALIZE).run(module.operation)
         text = module.operation.get_asm(print_generic_op_form=True)
@@ -68,8 +76,12 @@ def descriptor(dtype, rank):
         ]
 
         def array(self):
-            size = int(np.prod(list(self.sizes), dtype=np.int64)) * dtype.itemsize
-            data = ctypes.string_at(self.data + self.offset * dtype.itemsize, size)
+            size = (
+                int(np.prod(list(self.sizes), dtype=np.int64)) * dtype.itemsize
+            )
+            data = ctypes.string_at(
+                self.data + self.offset * dtype.itemsize, size
+            )
             return np.frombuffer(data, dtype).reshape(list(self.sizes))
 
     return Descriptor
@@ -86,10 +98,14 @@ def call(library, name, args, expected):
             memref.sizes[d] = arg.shape[d]
             memref.strides[d] = arg.strides[d] // arg.dtype.itemsize
         operands.append((memref, arg))
-    fields = [(f"r{i}", descriptor(e.dtype, e.ndim)) for i, e in enumerate(expected)]
+    fields = [
+        (f"r{i}", descriptor(e.dtype, e.ndim)) for i, e in enumerate(expected)
+    ]
     results = type("Results", (ctypes.Structure,), {"_fields_": fields})()
     pointers = [ctypes.byref(memref) for memref, _ in operands]
-    getattr(library, f"_mlir_ciface_{name}__main")(ctypes.byref(results), *pointers)
+    getattr(library, f"_mlir_ciface_{name}__main")(
+        ctypes.byref(results), *pointers
+    )
     return [getattr(results, field).array() for field, _ in fields]
 
 
@@ -103,7 +119,13 @@ def build(text, options, folder):
 
     run(options.opt, "--allow-unregistered-dialect", "--verify-each", *IMPORT,
         folder / "in.mlir", "-o", folder / "imported.mlir")  # fmt: skip
-    run(llvm / "mlir-opt", *LOWER, folder / "imported.mlir", "-o", folder / "llvm.mlir")
+    run(
+        llvm / "mlir-opt",
+        *LOWER,
+        folder / "imported.mlir",
+        "-o",
+        folder / "llvm.mlir",
+    )
     run(
         llvm / "mlir-translate",
         "--mlir-to-llvmir",
@@ -133,16 +155,22 @@ def compare(name, found, expected):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--opt", required=True, help="path of lockstep-opt")
-    parser.add_argument("--llvm", default="/usr/lib/llvm-22/bin", help="folder of LLVM's tools")
+    parser.add_argument(
+        "--llvm", default="/usr/lib/llvm-22/bin", help="folder of LLVM's tools"
+    )
     parser.add_argument("cases", nargs="*", help="cases to run (all)")
     options = parser.parse_args()
     _stablehlo.register_stablehlo_passes()
     chosen = {name: CASES[name] for name in options.cases or CASES}
     failures = 0
     for name, (function, args) in chosen.items():
-        expected = [np.asarray(r) for r in jax.tree.leaves(jax.jit(function)(*args))]
+        expected = [
+            np.asarray(r) for r in jax.tree.leaves(jax.jit(function)(*args))
+        ]
         with tempfile.TemporaryDirectory() as folder:
-            library = build(legalized(name, function, args), options, pathlib.Path(folder))
+            library = build(
+                legalized(name, function, args), options, pathlib.Path(folder)
+            )
             ok = compare(name, call(library, name, args, expected), expected)
         print(f"{name}: {'ok' if ok else 'FAILED'}", flush=True)
         failures += not ok

@@ -1,7 +1,8 @@
 """Checks random tensor programs.
 
-    PYTHONPATH=test/passes python -m random_ir --tools=build/release/bin --count=2000 --seed=1 --jobs=2
-    PYTHONPATH=test/passes python -m random_ir --tools=build/release/bin --replay=1234
+    PYTHONPATH=test/passes python -m random_ir --tools=build/release/bin
+    --count=2000 --seed=1 --jobs=2 PYTHONPATH=test/passes python -m random_ir
+    --tools=build/release/bin --replay=1234
 
 The exit status is 1 if a program fails.
 """
@@ -16,18 +17,54 @@ from .campaign import Settings, check_batch, describe_shrunk, run
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(prog="random_ir", description=__doc__.split("\n")[0])
-    parser.add_argument("--tools", default=os.environ.get("LOCKSTEP_BIN"), help="folder of the built tools (default: LOCKSTEP_BIN)")
-    parser.add_argument("--count", type=int, default=2000, help="number of programs")
-    parser.add_argument("--seed", type=int, default=1, help="seed of the first program")
+    parser = argparse.ArgumentParser(
+        prog="random_ir", description=__doc__.split("\n")[0]
+    )
+    parser.add_argument(
+        "--tools",
+        default=os.environ.get("LOCKSTEP_BIN"),
+        help="folder of the built tools (default: LOCKSTEP_BIN)",
+    )
+    parser.add_argument(
+        "--count", type=int, default=2000, help="number of programs"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=1, help="seed of the first program"
+    )
     parser.add_argument("--jobs", type=int, default=1, help="processes")
-    parser.add_argument("--kernels", action="store_true", help="check single kernels, not steps")
-    parser.add_argument("--replay", metavar="SEED,...", help="check the program of these seeds, in all variants")
-    parser.add_argument("--show", action="store_true", help="print the program of --replay")
-    parser.add_argument("--all-variants", action="store_true", help="leave out every optional pass of every program, not one of them")
-    parser.add_argument("--attempts", type=int, default=300, help="smaller programs that are tried of a failing one; 0: none")
-    parser.add_argument("--each", type=int, default=1, help="failing programs of one cause that are made smaller")
-    parser.add_argument("--keep", metavar="FOLDER", help="leave modules and inputs of programs that were made smaller there")
+    parser.add_argument(
+        "--kernels", action="store_true", help="check single kernels, not steps"
+    )
+    parser.add_argument(
+        "--replay",
+        metavar="SEED,...",
+        help="check the program of these seeds, in all variants",
+    )
+    parser.add_argument(
+        "--show", action="store_true", help="print the program of --replay"
+    )
+    parser.add_argument(
+        "--all-variants",
+        action="store_true",
+        help="leave out every optional pass of every program, not one of them",
+    )
+    parser.add_argument(
+        "--attempts",
+        type=int,
+        default=300,
+        help="smaller programs that are tried of a failing one; 0: none",
+    )
+    parser.add_argument(
+        "--each",
+        type=int,
+        default=1,
+        help="failing programs of one cause that are made smaller",
+    )
+    parser.add_argument(
+        "--keep",
+        metavar="FOLDER",
+        help="leave modules and inputs of programs that were made smaller there",
+    )
     arguments = parser.parse_args()
     if not arguments.tools:
         parser.error("expected --tools, or LOCKSTEP_BIN in the environment")
@@ -39,7 +76,11 @@ def report(arguments, case, is_shrunk=True):
     print(f"{case.command}: {case.failure.cause}", flush=True)
     if not is_shrunk or not arguments.attempts:
         return
-    folder = pathlib.Path(arguments.keep) / "-".join(map(str, case.seeds)) if arguments.keep else None
+    folder = (
+        pathlib.Path(arguments.keep) / "-".join(map(str, case.seeds))
+        if arguments.keep
+        else None
+    )
     if folder:
         folder.mkdir(parents=True, exist_ok=True)
     print(describe_shrunk(case, arguments.attempts, folder), flush=True)
@@ -63,16 +104,29 @@ def main():
     arguments = parse_arguments()
     if arguments.replay:
         return replay(arguments)
-    settings = Settings(arguments.tools, arguments.kernels, arguments.all_variants)
+    settings = Settings(
+        arguments.tools, arguments.kernels, arguments.all_variants
+    )
     causes, failing, checked = Counter(), 0, 0
-    for seeds, cases in run(settings, arguments.seed, arguments.count, arguments.jobs):
+    for seeds, cases in run(
+        settings, arguments.seed, arguments.count, arguments.jobs
+    ):
         checked += len(seeds)
         failing += len(cases)
         for case in cases:
             causes[case.failure.cause] += 1
-            report(arguments, case, is_shrunk=causes[case.failure.cause] <= arguments.each)
+            report(
+                arguments,
+                case,
+                is_shrunk=causes[case.failure.cause] <= arguments.each,
+            )
         if sys.stderr.isatty():
-            print(f"\r{checked} programs, {failing} fail", end="", file=sys.stderr, flush=True)
+            print(
+                f"\r{checked} programs, {failing} fail",
+                end="",
+                file=sys.stderr,
+                flush=True,
+            )
     print(f"{checked} programs: {failing} fail")
     for cause, count in causes.most_common():
         print(f"{count:6} {cause}")

@@ -1,4 +1,6 @@
-"""Checks many programs: several at a time, which costs less, and those of a batch that fails one by one."""
+"""Checks many programs: several at a time, which costs less, and those of a
+batch that fails one by one.
+"""
 
 import tempfile
 from concurrent.futures import ProcessPoolExecutor
@@ -14,8 +16,9 @@ from .steps import BATCH, StepChecker
 
 @dataclass(frozen=True)
 class Settings:
-    """`tools`: the folder of the built tools. `kernels`: check single kernels, not steps. `all_variants`: leave out every optional pass
-    of every program, not one of them."""
+    """`tools`: the folder of the built tools. `kernels`: check single kernels,
+    not steps. `all_variants`: leave out every optional pass of every program,
+    not one of them."""
 
     tools: str
     kernels: bool = False
@@ -24,12 +27,16 @@ class Settings:
     def checker(self, folder):
         if self.kernels:
             return KernelChecker(self.tools, folder)
-        return StepChecker(self.tools, folder, VARIANTS if self.all_variants else None)
+        return StepChecker(
+            self.tools, folder, VARIANTS if self.all_variants else None
+        )
 
 
 @dataclass(frozen=True)
 class Case:
-    """A program that fails. `seeds`: one, or more if only all of them together fail."""
+    """A program that fails. `seeds`: one, or more if only all of them together
+    fail.
+    """
 
     seeds: tuple[int, ...]
     failure: Failure
@@ -49,12 +56,17 @@ def find_cases(checker, settings, seeds):
     if len(seeds) == 1:
         return [Case(seeds, failure, settings)]
     middle = len(seeds) // 2
-    halves = [find_cases(checker, settings, half) for half in (seeds[:middle], seeds[middle:])]
+    halves = [
+        find_cases(checker, settings, half)
+        for half in (seeds[:middle], seeds[middle:])
+    ]
     return [*halves[0], *halves[1]] or [Case(seeds, failure, settings)]
 
 
 def check_batch(settings, seeds):
-    """The failing programs among those of consecutive seeds of one batch, checked in a folder that is gone afterwards."""
+    """The failing programs among those of consecutive seeds of one batch,
+    checked in a folder that is gone afterwards.
+    """
     with tempfile.TemporaryDirectory() as folder:
         return find_cases(settings.checker(folder), settings, seeds)
 
@@ -69,7 +81,9 @@ def batches(first, count):
 
 
 def run(settings, first, count, jobs=1):
-    """Yields the seeds of each batch and the cases in it, in the order of the seeds."""
+    """Yields the seeds of each batch and the cases in it, in the order of the
+    seeds.
+    """
     work = list(batches(first, count))
     with ProcessPoolExecutor(jobs) as pool:
         futures = [pool.submit(check_batch, settings, seeds) for seeds in work]
@@ -78,14 +92,30 @@ def run(settings, first, count, jobs=1):
 
 
 def describe_shrunk(case, most_attempts=300, folder=None):
-    """The smallest program found that fails like a case, and the pass that makes it fail, if it gives other numbers.
+    """The smallest program found that fails like a case, and the pass that
+    makes it fail, if it gives other numbers.
 
     Its module and its inputs are left in `folder`, if there is one.
     """
     with tempfile.TemporaryDirectory() as temporary:
         checker = case.settings.checker(folder or temporary)
         again = checker.again(case.failure)
-        program = shrink(merged(checker.programs(case.seeds)), lambda program: case.failure.is_like(again(program)), most_attempts)
+        program = shrink(
+            merged(checker.programs(case.seeds)),
+            lambda program: case.failure.is_like(again(program)),
+            most_attempts,
+        )
         failure = again(program) or case.failure
-        culprit = [f"pass: {checker.culprit(program)}"] if failure.is_difference else []
-        return "\n".join([f"{failure.variant}: {failure.text}", *culprit, "", checker.render(program)])
+        culprit = (
+            [f"pass: {checker.culprit(program)}"]
+            if failure.is_difference
+            else []
+        )
+        return "\n".join(
+            [
+                f"{failure.variant}: {failure.text}",
+                *culprit,
+                "",
+                checker.render(program),
+            ]
+        )

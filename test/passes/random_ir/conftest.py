@@ -1,4 +1,6 @@
-"""Set-up: the folder of the built tools is what the environment variable LOCKSTEP_BIN names."""
+"""Set-up: the folder of the built tools is what the environment variable
+LOCKSTEP_BIN names.
+"""
 
 import os
 
@@ -11,7 +13,9 @@ from random_ir.execution import Executor
 def tools():
     folder = os.environ.get("LOCKSTEP_BIN")
     if not folder:
-        pytest.fail("expected LOCKSTEP_BIN to name the folder of the built tools")
+        pytest.fail(
+            "expected LOCKSTEP_BIN to name the folder of the built tools"
+        )
     return folder
 
 

@@ -1,6 +1,7 @@
 """Names the pass that first makes a program give other numbers.
 
-Every execution has the mandatory passes. The optional ones are put back one after the other, from the pipeline of -O0 to that of -O2.
+Every execution has the mandatory passes. The optional ones are put back one
+after the other, from the pipeline of -O0 to that of -O2.
 """
 
 import re
@@ -11,13 +12,23 @@ from .pipeline import OPTIONAL_PASSES
 
 
 def find_culprit(executor, program):
-    """A sentence that names the pass. The program is written by `executor.write`."""
+    """A sentence that names the pass. The program is written by
+    `executor.write`.
+    """
     executor.write(program)
     expected = executor.interpret(program)
 
     def is_wrong(left_out):
         try:
-            return compare(program, expected, executor.execute_without(program, left_out), "") is not None
+            return (
+                compare(
+                    program,
+                    expected,
+                    executor.execute_without(program, left_out),
+                    "",
+                )
+                is not None
+            )
         except ToolFailure:
             return True
 
@@ -32,11 +43,22 @@ def find_culprit(executor, program):
 
 
 def find_mandatory(executor, program):
-    """Which pass changes what is computed where none is optional, as far as the check after each pass sees it on its own data."""
+    """Which pass changes what is computed where none is optional, as far as the
+    check after each pass sees it on its own data.
+    """
     pipeline = executor.pipeline(program, list(OPTIONAL_PASSES))
     messages = executor.start(
-        "lockstep-opt", executor.source, f"--pass-pipeline={pipeline}", "--check-values", "-o", executor.device_ir
+        "lockstep-opt",
+        executor.source,
+        f"--pass-pipeline={pipeline}",
+        "--check-values",
+        "-o",
+        executor.device_ir,
     ).stderr
     names = re.findall(r"error: '([^']*)' changes what is computed", messages)
-    found = f"{names[0]} changes what is computed" if names else "lockstep-opt --check-values does not see which pass it is"
+    found = (
+        f"{names[0]} changes what is computed"
+        if names
+        else "lockstep-opt --check-values does not see which pass it is"
+    )
     return f"wrong without any of the optional passes; {found}"

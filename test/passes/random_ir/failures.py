@@ -9,7 +9,9 @@ from .execution import ToolFailure
 
 @dataclass(frozen=True)
 class Failure:
-    """`variant`: the name of the execution that fails. `cause`: the same for programs that fail alike. `text`: for those who read it."""
+    """`variant`: the name of the execution that fails. `cause`: the same for
+    programs that fail alike. `text`: for those who read it.
+    """
 
     variant: str
     cause: str
@@ -17,14 +19,28 @@ class Failure:
     is_difference: bool = False
 
     def is_like(self, other):
-        return other is not None and (self.cause, self.variant) == (other.cause, other.variant)
+        return other is not None and (self.cause, self.variant) == (
+            other.cause,
+            other.variant,
+        )
 
 
 def of_tool(variant, failure: ToolFailure):
-    """The message of a tool, without the numbers, names and types that differ from program to program."""
+    """The message of a tool, without the numbers, names and types that differ
+    from program to program.
+    """
     reason = re.sub(r"(tensor|memref|vector)<[^>]*>", "T", failure.reason)
-    return Failure(variant, re.sub(r"-?\d+", "N", reason), str(failure).split("Stack dump")[0].strip())
+    return Failure(
+        variant,
+        re.sub(r"-?\d+", "N", reason),
+        str(failure).split("Stack dump")[0].strip(),
+    )
 
 
 def of_difference(variant, difference: Difference):
-    return Failure(variant, f"{variant}: other numbers", str(difference), is_difference=True)
+    return Failure(
+        variant,
+        f"{variant}: other numbers",
+        str(difference),
+        is_difference=True,
+    )

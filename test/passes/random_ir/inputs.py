@@ -12,7 +12,9 @@ from .types import DTYPES, FLOATS, INTEGERS, integer_range
 
 @dataclass(frozen=True)
 class Kind:
-    """Numbers of a kind: `draw(random, count)` as f64 or i64, and what is known of them."""
+    """Numbers of a kind: `draw(random, count)` as f64 or i64, and what is known
+    of them.
+    """
 
     facts: Callable[[str], Facts]
     draw: Callable[[np.random.Generator, int, str], np.ndarray]
@@ -20,10 +22,16 @@ class Kind:
 
 
 def special_floats(random, count, element):
-    """Small whole numbers, with zeros of both signs, infinities and NaNs among them."""
+    """Small whole numbers, with zeros of both signs, infinities and NaNs among
+    them.
+    """
     numbers = random.integers(-3, 4, count).astype(np.float64)
     special = np.array([np.nan, np.inf, -np.inf, -0.0])
-    return np.where(random.random(count) < 0.3, special[random.integers(0, 4, count)], numbers)
+    return np.where(
+        random.random(count) < 0.3,
+        special[random.integers(0, 4, count)],
+        numbers,
+    )
 
 
 def any_integers(random, count, element):
@@ -31,25 +39,45 @@ def any_integers(random, count, element):
     least, greatest = integer_range(element)
     numbers = random.integers(least, greatest, count, np.int64, endpoint=True)
     ends = np.array([least, least + 1, -1, 0, 1, greatest])
-    return np.where(random.random(count) < 0.3, ends[random.integers(0, len(ends), count)], numbers)
+    return np.where(
+        random.random(count) < 0.3,
+        ends[random.integers(0, len(ends), count)],
+        numbers,
+    )
 
 
 def whole(low, high):
     """A kind: the whole numbers from `low` to `high`, as floats."""
-    return Kind(lambda element: Facts(low, high, grain=1.0), lambda random, count, element: random.integers(low, high + 1, count))
+    return Kind(
+        lambda element: Facts(low, high, grain=1.0),
+        lambda random, count, element: random.integers(low, high + 1, count),
+    )
 
 
 def integers(low, high):
-    return Kind(lambda element: of_integer(element, low, high), lambda random, count, element: random.integers(low, high + 1, count), False)
+    return Kind(
+        lambda element: of_integer(element, low, high),
+        lambda random, count, element: random.integers(low, high + 1, count),
+        False,
+    )
 
 
-#: Sums of whole numbers are exact in every order; `real` numbers show where sums are not, and where roundings are left out.
+#: Sums of whole numbers are exact in every order; `real` numbers show where
+#: sums are not, and where roundings are left out.
 KINDS = {
     "whole": whole(-3, 3),
     "positive": whole(1, 4),
-    "eighths": Kind(lambda element: Facts(-2, 2, grain=0.125), lambda random, count, element: random.integers(-16, 17, count) / 8),
-    "real": Kind(lambda element: Facts(-1, 1), lambda random, count, element: random.uniform(-1, 1, count)),
-    "special": Kind(lambda element: Facts(-3, 3, grain=1.0, special=True), special_floats),
+    "eighths": Kind(
+        lambda element: Facts(-2, 2, grain=0.125),
+        lambda random, count, element: random.integers(-16, 17, count) / 8,
+    ),
+    "real": Kind(
+        lambda element: Facts(-1, 1),
+        lambda random, count, element: random.uniform(-1, 1, count),
+    ),
+    "special": Kind(
+        lambda element: Facts(-3, 3, grain=1.0, special=True), special_floats
+    ),
     "small": integers(-3, 3),
     "natural": integers(0, 5),
     "any": Kind(of_integer, any_integers, False),
@@ -61,7 +89,11 @@ def kinds_of(element):
     """The kinds of numbers that an element type can have."""
     if element == "i1":
         return ["bool"]
-    return [name for name, kind in KINDS.items() if kind.is_float == (element in FLOATS) and name != "bool"]
+    return [
+        name
+        for name, kind in KINDS.items()
+        if kind.is_float == (element in FLOATS) and name != "bool"
+    ]
 
 
 def facts_of_kind(kind, element):
@@ -78,24 +110,39 @@ def draw(kind, element, shape, seed):
 
 
 def round_to_bfloat(array):
-    """f32s whose lower half is zero: cut off, since inputs need not be rounded correctly."""
-    return (array.view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32) if array.size else array
+    """f32s whose lower half is zero: cut off, since inputs need not be rounded
+    correctly.
+    """
+    return (
+        (array.view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32)
+        if array.size
+        else array
+    )
 
 
 def dense_literal(element, array):
     """The elements of an array as an attribute `dense<...>`."""
     if not array.size:
         return "dense<>"
-    # A few short numbers are written so that one can read them, others as bytes.
-    is_short = element in INTEGERS or bool(np.isfinite(array).all() and (array * 8 == np.round(array * 8)).all())
+    # A few short numbers are written so that one can read them, others as
+    # bytes.
+    is_short = element in INTEGERS or bool(
+        np.isfinite(array).all() and (array * 8 == np.round(array * 8)).all()
+    )
     if element == "i1" or (is_short and array.size <= 32):
-        numbers = array.tolist() if element in INTEGERS else array.astype(np.float64).tolist()
+        numbers = (
+            array.tolist()
+            if element in INTEGERS
+            else array.astype(np.float64).tolist()
+        )
         return f"dense<{str(numbers).lower()}>"
     return f'dense<"0x{stored_bytes(element, array).hex().upper()}">'
 
 
 def stored_bytes(element, array):
-    """The elements as memory has them, row-major and little-endian; a boolean takes a byte."""
+    """The elements as memory has them, row-major and little-endian; a boolean
+    takes a byte.
+    """
     stored = np.ascontiguousarray(array)
     if element == "bf16":
         stored = (stored.view(np.uint32) >> 16).astype(np.uint16)
@@ -103,7 +150,17 @@ def stored_bytes(element, array):
 
 
 #: Names of the types in a safetensors file.
-SAFETENSORS = {"f16": "F16", "bf16": "BF16", "f32": "F32", "f64": "F64", "i1": "BOOL", "i8": "I8", "i16": "I16", "i32": "I32", "i64": "I64"}
+SAFETENSORS = {
+    "f16": "F16",
+    "bf16": "BF16",
+    "f32": "F32",
+    "f64": "F64",
+    "i1": "BOOL",
+    "i8": "I8",
+    "i16": "I16",
+    "i32": "I32",
+    "i64": "I64",
+}
 
 
 def safetensors(tensors):

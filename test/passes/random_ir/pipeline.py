@@ -1,22 +1,32 @@
-"""The compiler's pipeline as text, and edits that leave out what is optional in it."""
+"""The compiler's pipeline as text, and edits that leave out what is optional in
+it.
+"""
 
 import re
 
-#: What is optional, in the order of the pipeline: the text of a pass in the pipeline of -O2, as a regular expression, and what stands
-#: for it at -O0.
+#: What is optional, in the order of the pipeline: the text of a pass in the
+#: pipeline of -O2, as a regular expression, and what stands for it at -O0.
 OPTIONAL_PASSES = {
-    "simplify-collectives": (r"func\.func\( simplify-collectives\{[^}]*\} \),", ""),
+    "simplify-collectives": (
+        r"func\.func\( simplify-collectives\{[^}]*\} \),",
+        "",
+    ),
     "fuse-operations": (r"func\.func\( fuse-operations \),", ""),
     "form-kernels{fuse}": (r"(form-kernels\{[^}]*)fuse=true", r"\1fuse=false"),
     "bucket-collectives": (r"func\.func\( bucket-collectives\{[^}]*\} \),", ""),
     "schedule-collectives": (r"func\.func\( schedule-collectives \),", ""),
-    "generate-code{level=O2}": (r"(generate-code\{[^}]*)level=O2", r"\1level=O0"),
+    "generate-code{level=O2}": (
+        r"(generate-code\{[^}]*)level=O2",
+        r"\1level=O0",
+    ),
     "plan-memory{reuse}": (r"(plan-memory\{[^}]*)reuse=true", r"\1reuse=false"),
 }
 
 
 def parse(printed, replicas, target):
-    """The pipeline that `--dump-pass-pipeline` has printed, as `--pass-pipeline` takes it, for so many replicas and one target."""
+    """The pipeline that `--dump-pass-pipeline` has printed, as
+    `--pass-pipeline` takes it, for so many replicas and one target.
+    """
     start = printed.index("builtin.module(")
     depth = 0
     for end in range(start, len(printed)):
@@ -24,15 +34,21 @@ def parse(printed, replicas, target):
         if depth == 0 and printed[end] == ")":
             break
     text = re.sub(r"\s+", " ", printed[start : end + 1])
-    text = re.sub(r"set-replicas\{[^}]*\}", f"set-replicas{{replicas={replicas}}}", text)
+    text = re.sub(
+        r"set-replicas\{[^}]*\}", f"set-replicas{{replicas={replicas}}}", text
+    )
     return re.sub(r"targets=[^} ]*", f"targets={target}", text)
 
 
 def without(pipeline, names):
-    """The pipeline without some of `OPTIONAL_PASSES`. ValueError: it does not have them."""
+    """The pipeline without some of `OPTIONAL_PASSES`. ValueError: it does not
+    have them.
+    """
     for name in names:
         pattern, replacement = OPTIONAL_PASSES[name]
         pipeline, count = re.subn(pattern, replacement, pipeline)
         if count != 1:
-            raise ValueError(f"expected the pass '{name}' once in the pipeline, found it {count} times in {pipeline}")
+            raise ValueError(
+                f"expected the pass '{name}' once in the pipeline, found it {count} times in {pipeline}"
+            )
     return pipeline

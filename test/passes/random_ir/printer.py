@@ -8,7 +8,9 @@ from .types import Type
 
 @dataclass
 class Printer:
-    """`types` has the type of every value. `generalizes`: scalar operations on tensors become `linalg.generic`."""
+    """`types` has the type of every value. `generalizes`: scalar operations on
+    tensors become `linalg.generic`.
+    """
 
     types: Mapping[int, Type]
     generalizes: bool = False

@@ -1,7 +1,10 @@
-"""Programs as data: statements in static single assignment, regions, and the step around them.
+"""Programs as data: statements in static single assignment, regions, and the
+step around them.
 
-Values are numbers. Nothing is stored about a value but the statement that defines it: its type and facts follow from `analyze`, so that a
-program can be changed by replacing statements (`shrink.py`), and is valid if it can be analyzed.
+Values are numbers. Nothing is stored about a value but the statement that
+  defines it: its type and facts follow from `analyze`, so that a
+program can be changed by replacing statements (`shrink.py`), and is valid if it
+can be analyzed.
 """
 
 from dataclasses import dataclass
@@ -22,13 +25,17 @@ class Known:
 
 @dataclass(frozen=True)
 class Operation:
-    """What a statement does, without its operands. Subclasses are dataclasses of its attributes.
+    """What a statement does, without its operands. Subclasses are dataclasses
+    of its attributes.
 
-    `context` in `infer` and `render` gives access to values that regions take from outside.
+    `context` in `infer` and `render` gives access to values that regions take
+    from outside.
     """
 
     def infer(self, operands, context):
-        """`operands` -> what is known of each result (lists of `Known`). Invalid: not defined for these operands."""
+        """`operands` -> what is known of each result (lists of `Known`).
+        Invalid: not defined for these operands.
+        """
         raise NotImplementedError
 
     def render(self, statement, printer):
@@ -60,7 +67,9 @@ class Statement:
 
 @dataclass(frozen=True)
 class Region:
-    """A block: it may use its arguments and all values defined before in the regions around it."""
+    """A block: it may use its arguments and all values defined before in the
+    regions around it.
+    """
 
     arguments: tuple[int, ...]
     statements: tuple[Statement, ...]
@@ -69,9 +78,11 @@ class Region:
 
 @dataclass(frozen=True)
 class Argument:
-    """What goes into a step: a value of each replica's batch, or what a variable holds, which is the same on all replicas.
+    """What goes into a step: a value of each replica's batch, or what a
+    variable holds, which is the same on all replicas.
 
-    `kind` is a key of `inputs.KINDS`, which together with `seed` determines the numbers.
+    `kind` is a key of `inputs.KINDS`, which together with `seed` determines the
+    numbers.
     """
 
     value: int
@@ -83,7 +94,9 @@ class Argument:
 
 @dataclass(frozen=True)
 class Program:
-    """A step. `results` are returned by every replica; `stores` are (number of a variable among `arguments`, new value)."""
+    """A step. `results` are returned by every replica; `stores` are (number of
+    a variable among `arguments`, new value).
+    """
 
     replicas: int
     arguments: tuple[Argument, ...]
@@ -94,7 +107,9 @@ class Program:
 
 @dataclass
 class Context:
-    """What is known of all values so far, by their numbers. `loops`: the sizes of the loops of the `linalg.generic` around."""
+    """What is known of all values so far, by their numbers. `loops`: the sizes
+    of the loops of the `linalg.generic` around.
+    """
 
     known: dict[int, Known]
     replicas: int
@@ -123,7 +138,11 @@ class Context:
 
     def captured(self, region):
         """What is known of the values that a region takes from outside."""
-        return [self.known[value] for value in sorted(free_values(region)) if value in self.known]
+        return [
+            self.known[value]
+            for value in sorted(free_values(region))
+            if value in self.known
+        ]
 
 
 def used_values(region):
@@ -149,13 +168,20 @@ def analyze(program):
     context = Context({}, program.replicas)
     for argument in program.arguments:
         facts = facts_of_kind(argument.kind, argument.type.element)
-        context.known[argument.value] = Known(argument.type, facts, argument.is_variable)
+        context.known[argument.value] = Known(
+            argument.type, facts, argument.is_variable
+        )
     context.run(program.statements)
     for value in program.results:
         if context[value].type.is_scalar:
             raise Invalid("a scalar as a result")
     for number, value in program.stores:
         argument = program.arguments[number]
-        if context[value].type != argument.type or not context[value].is_uniform:
-            raise Invalid("a variable takes values of its type that all replicas have")
+        if (
+            context[value].type != argument.type
+            or not context[value].is_uniform
+        ):
+            raise Invalid(
+                "a variable takes values of its type that all replicas have"
+            )
     return context.known

@@ -1,14 +1,24 @@
-"""Checks programs as steps: the interpreter's outputs, and those of each variant in which the step is compiled."""
+"""Checks programs as steps: the interpreter's outputs, and those of each
+variant in which the step is compiled.
+"""
 
 from .comparison import compare
 from .culprit import find_culprit
-from .execution import BASELINE, OTHER_VARIANTS, PLAIN, VARIANTS, Executor, ToolFailure
+from .execution import (
+    BASELINE,
+    OTHER_VARIANTS,
+    PLAIN,
+    VARIANTS,
+    Executor,
+    ToolFailure,
+)
 from .failures import Failure, of_difference, of_tool
 from .generation.programs import generate
 from .module import render
 from .rewriting import merged
 
-#: Programs of consecutive seeds that are checked together, as one step: they have the same number of replicas, and the same variants.
+#: Programs of consecutive seeds that are checked together, as one step: they
+#: have the same number of replicas, and the same variants.
 BATCH = 20
 INTERPRETER = "interpreter"
 
@@ -18,12 +28,20 @@ def replicas_of(seed):
 
 
 def variants_of(seed):
-    """Without optional passes, with all of them, and another variant, which is the next one for every other batch."""
-    return [PLAIN, BASELINE, OTHER_VARIANTS[seed // BATCH // 2 % len(OTHER_VARIANTS)]]
+    """Without optional passes, with all of them, and another variant, which is
+    the next one for every other batch.
+    """
+    return [
+        PLAIN,
+        BASELINE,
+        OTHER_VARIANTS[seed // BATCH // 2 % len(OTHER_VARIANTS)],
+    ]
 
 
 class StepChecker:
-    """`variants`: those to compile in; None: depending on the seeds. Files are in `folder`."""
+    """`variants`: those to compile in; None: depending on the seeds. Files are
+    in `folder`.
+    """
 
     def __init__(self, tools, folder, variants=None):
         self.executor = Executor(tools, folder)
@@ -33,7 +51,9 @@ class StepChecker:
         return [generate(seed, replicas_of(seeds[0])) for seed in seeds]
 
     def check_seeds(self, seeds):
-        return self.check(self.programs(seeds), self.variants or variants_of(seeds[0]))
+        return self.check(
+            self.programs(seeds), self.variants or variants_of(seeds[0])
+        )
 
     def check(self, programs, variants) -> Failure | None:
         """The first failure of programs that are executed together."""
@@ -50,8 +70,18 @@ class StepChecker:
             except ToolFailure as failure:
                 return of_tool(variant.name, failure)
             difference = compare(program, expected, found, variant.name)
-            if difference is None and baseline is not None and variant.rounds_alike:
-                difference = compare(program, baseline, found, f"{variant.name} against {BASELINE.name}", is_bitwise=True)
+            if (
+                difference is None
+                and baseline is not None
+                and variant.rounds_alike
+            ):
+                difference = compare(
+                    program,
+                    baseline,
+                    found,
+                    f"{variant.name} against {BASELINE.name}",
+                    is_bitwise=True,
+                )
             if difference is not None:
                 return of_difference(variant.name, difference)
             if variant == BASELINE:
@@ -59,9 +89,15 @@ class StepChecker:
         return None
 
     def again(self, failure):
-        """A function that checks a program as far as such a failure needs, and gives what it finds."""
-        named = [variant for variant in VARIANTS if variant.name == failure.variant]
-        needs_baseline = named and named[0].rounds_alike and named[0] != BASELINE
+        """A function that checks a program as far as such a failure needs, and
+        gives what it finds.
+        """
+        named = [
+            variant for variant in VARIANTS if variant.name == failure.variant
+        ]
+        needs_baseline = (
+            named and named[0].rounds_alike and named[0] != BASELINE
+        )
         variants = [BASELINE, *named] if needs_baseline else named
         return lambda program: self.check([program], variants)
 

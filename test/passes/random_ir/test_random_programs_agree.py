@@ -1,6 +1,8 @@
-"""Random programs give what the interpreter gives, compiled in every variant, and so do random kernels.
+"""Random programs give what the interpreter gives, compiled in every variant,
+and so do random kernels.
 
-`LOCKSTEP_RANDOM_IR=20000 LOCKSTEP_RANDOM_IR_SEED=7000` checks that many, from that seed on; a tenth as many kernels.
+`LOCKSTEP_RANDOM_IR=20000 LOCKSTEP_RANDOM_IR_SEED=7000` checks that many, from
+that seed on; a tenth as many kernels.
 """
 
 import os
@@ -17,11 +19,17 @@ CHUNK = 100
 
 
 def check(settings, first, count):
-    cases = [case for _, found in run(settings, first, count, jobs=os.cpu_count()) for case in found]
+    cases = [
+        case
+        for _, found in run(settings, first, count, jobs=os.cpu_count())
+        for case in found
+    ]
     # One of each cause is made small.
     distinct = {case.failure.cause: case for case in reversed(cases)}
     texts = [f"{case.command}: {case.failure.cause}" for case in cases]
-    assert not cases, "\n".join([*texts, *map(describe_shrunk, distinct.values())])
+    assert not cases, "\n".join(
+        [*texts, *map(describe_shrunk, distinct.values())]
+    )
 
 
 @pytest.mark.parametrize("first", range(SEED, SEED + COUNT, CHUNK))
@@ -31,4 +39,8 @@ def test_steps(tools, first):
 
 @pytest.mark.parametrize("first", range(SEED, SEED + COUNT // 10, CHUNK))
 def test_kernels(tools, first):
-    check(Settings(tools, kernels=True), first, min(CHUNK, SEED + COUNT // 10 - first))
+    check(
+        Settings(tools, kernels=True),
+        first,
+        min(CHUNK, SEED + COUNT // 10 - first),
+    )

@@ -1,4 +1,6 @@
-"""A wrong result that is planted is found, made small, and blamed on the pass that makes it."""
+"""A wrong result that is planted is found, made small, and blamed on the pass
+that makes it.
+"""
 
 import numpy as np
 import pytest
@@ -22,7 +24,9 @@ VECTOR = Type("f32", (5,))
 
 
 def operations(program):
-    return [statement.operation for statement in all_statements(program.statements)]
+    return [
+        statement.operation for statement in all_statements(program.statements)
+    ]
 
 
 def has(program, kind):
@@ -42,29 +46,55 @@ def first_with(kind, replicas=1):
 def test_what_does_not_matter_is_left_out(kind):
     program = first_with(kind, replicas=3)
     small = shrink(program, lambda candidate: has(candidate, kind))
-    assert has(small, kind) and len(operations(small)) <= 5 < len(operations(program))
+    assert has(small, kind) and len(operations(small)) <= 5 < len(
+        operations(program)
+    )
     assert small.replicas == 1 and len(small.results) + len(small.stores) == 1
-    assert all(size <= 2 for argument in small.arguments for size in argument.type.shape)
+    assert all(
+        size <= 2
+        for argument in small.arguments
+        for size in argument.type.shape
+    )
 
 
 def test_shrinking_ends_after_so_many_attempts():
     program, tried = first_with(Concat), []
-    assert shrink(program, lambda candidate: bool(tried.append(candidate)), most_attempts=7) == program
+    assert (
+        shrink(
+            program,
+            lambda candidate: bool(tried.append(candidate)),
+            most_attempts=7,
+        )
+        == program
+    )
     assert len(tried) == 7
 
 
 def test_a_loop_loses_what_it_need_not_carry():
     """Two values are carried; the loop is kept for one of them."""
     add = Statement(Arithmetic("arith.addf"), (3, 0), (5,))
-    loop = Statement(For(1, 2, 4, False, Region((2, 3, 4), (add,), (5, 4))), (0, 1), (6, 7))
-    arguments = tuple(Argument(number, VECTOR, "whole", number) for number in range(2))
-    small = shrink(Program(1, arguments, (loop,), (6, 7)), lambda program: has(program, For) and has(program, Arithmetic))
+    loop = Statement(
+        For(1, 2, 4, False, Region((2, 3, 4), (add,), (5, 4))), (0, 1), (6, 7)
+    )
+    arguments = tuple(
+        Argument(number, VECTOR, "whole", number) for number in range(2)
+    )
+    small = shrink(
+        Program(1, arguments, (loop,), (6, 7)),
+        lambda program: has(program, For) and has(program, Arithmetic),
+    )
     (left,) = small.statements
-    assert len(left.operands) == 1 and left.operation.trips == 1 and left.operation.step == 1
+    assert (
+        len(left.operands) == 1
+        and left.operation.trips == 1
+        and left.operation.step == 1
+    )
 
 
 class WrongConcat(Executor):
-    """Whoever compiles with all passes gets a wrong last element of the first result, if something is concatenated."""
+    """Whoever compiles with all passes gets a wrong last element of the first
+    result, if something is concatenated.
+    """
 
     def execute(self, program, variant):
         outputs = super().execute(program, variant)
@@ -76,14 +106,30 @@ class WrongConcat(Executor):
 def test_a_planted_difference_is_found_and_made_small(tools, tmp_path):
     checker = StepChecker(tools, tmp_path)
     checker.executor = WrongConcat(tools, tmp_path)
-    wrong = Program(1, (Argument(0, VECTOR, "whole", 1), Argument(1, VECTOR, "whole", 2)), (Statement(Concat(0), (0, 1), (2,)),), (2,))
-    right = Program(1, (Argument(0, VECTOR, "whole", 1),), (Statement(Arithmetic("arith.negf"), (0,), (1,)),), (1,))
+    wrong = Program(
+        1,
+        (Argument(0, VECTOR, "whole", 1), Argument(1, VECTOR, "whole", 2)),
+        (Statement(Concat(0), (0, 1), (2,)),),
+        (2,),
+    )
+    right = Program(
+        1,
+        (Argument(0, VECTOR, "whole", 1),),
+        (Statement(Arithmetic("arith.negf"), (0,), (1,)),),
+        (1,),
+    )
     assert checker.check([right], [PLAIN, BASELINE]) is None
     failure = checker.check([wrong, right], [PLAIN, BASELINE])
-    assert failure.variant == "-O2" and failure.is_difference and "found 77" in failure.text
+    assert (
+        failure.variant == "-O2"
+        and failure.is_difference
+        and "found 77" in failure.text
+    )
     again = checker.again(failure)
     small = shrink(wrong, lambda program: failure.is_like(again(program)))
-    assert operations(small) == [Concat(0)] and max(argument.type.shape for argument in small.arguments) == (1,)
+    assert operations(small) == [Concat(0)] and max(
+        argument.type.shape for argument in small.arguments
+    ) == (1,)
 
 
 class WrongPass(Executor):
@@ -110,21 +156,36 @@ class WrongPass(Executor):
         ("reuse=true", "plan-memory{reuse}"),
     ],
 )
-def test_a_planted_difference_is_blamed_on_its_pass(text, name, tools, tmp_path):
-    program = Program(1, (Argument(0, VECTOR, "whole", 1),), (Statement(Arithmetic("arith.negf"), (0,), (1,)),), (1,))
+def test_a_planted_difference_is_blamed_on_its_pass(
+    text, name, tools, tmp_path
+):
+    program = Program(
+        1,
+        (Argument(0, VECTOR, "whole", 1),),
+        (Statement(Arithmetic("arith.negf"), (0,), (1,)),),
+        (1,),
+    )
     found = culprit.find_culprit(WrongPass(tools, tmp_path, text), program)
     assert found == f"first wrong with {name}; right without {name}"
 
 
 def test_a_mandatory_pass_is_not_an_optional_one(tools, tmp_path):
     program = Program(1, (Argument(0, VECTOR, "whole", 1),), (), (0,))
-    found = culprit.find_culprit(WrongPass(tools, tmp_path, "lower-variables"), program)
-    assert found.startswith("wrong without any of the optional passes; lockstep-opt --check-values does not see")
-    assert "right in every pipeline" in culprit.find_culprit(Executor(tools, tmp_path), program)
+    found = culprit.find_culprit(
+        WrongPass(tools, tmp_path, "lower-variables"), program
+    )
+    assert found.startswith(
+        "wrong without any of the optional passes; lockstep-opt --check-values does not see"
+    )
+    assert "right in every pipeline" in culprit.find_culprit(
+        Executor(tools, tmp_path), program
+    )
 
 
 def test_a_pass_that_is_gone_is_an_error():
-    with pytest.raises(ValueError, match="expected the pass 'fuse-operations' once"):
+    with pytest.raises(
+        ValueError, match="expected the pass 'fuse-operations' once"
+    ):
         pipeline.without("builtin.module( cse )", ["fuse-operations"])
 
 
@@ -135,20 +196,35 @@ def test_numbers_agree_as_nearly_as_is_known():
     assert are_same(a, b, exact).tolist() == [True, False, True, True]
     assert are_same(a, b, Facts(0.0, 1.0, grain=1.0, zero_sign=False)).all()
     near = np.array([1.001, 0.0, 0.0, -np.inf], np.float32)
-    assert are_same(a, near, Facts(0.0, 1.0, error=1e-3)).tolist() == [True, True, False, False]
+    assert are_same(a, near, Facts(0.0, 1.0, error=1e-3)).tolist() == [
+        True,
+        True,
+        False,
+        False,
+    ]
     assert not are_same(a, near, exact)[0] and not are_same(a, near, None)[0]
-    assert are_same(np.array([1, 2]), np.array([1, 3]), exact).tolist() == [True, False]
+    assert are_same(np.array([1, 2]), np.array([1, 3]), exact).tolist() == [
+        True,
+        False,
+    ]
 
 
 def test_a_difference_says_where_it_is():
-    program = Program(1, (Argument(0, Type("f32", (2, 3)), "whole", 1),), (), (0,))
+    program = Program(
+        1, (Argument(0, Type("f32", (2, 3)), "whole", 1),), (), (0,)
+    )
     expected = {("result", "r0", 0): np.zeros((2, 3), np.float32)}
     found = {("result", "r0", 0): np.zeros((2, 3), np.float32)}
     assert compare(program, expected, found, BASELINE.name) is None
     found["result", "r0", 0][1, 2] = 5
-    assert str(compare(program, expected, found, "-O2")) == "-O2: result r0 of replica 0, element [1, 2]: expected 0.0, found 5.0"
+    assert (
+        str(compare(program, expected, found, "-O2"))
+        == "-O2: result r0 of replica 0, element [1, 2]: expected 0.0, found 5.0"
+    )
     found = {("result", "r0", 0): np.zeros((3, 2), np.float32)}
-    assert "expected float32[2, 3], found float32[3, 2]" in str(compare(program, expected, found, "-O2"))
+    assert "expected float32[2, 3], found float32[3, 2]" in str(
+        compare(program, expected, found, "-O2")
+    )
 
 
 def test_programs_that_fail_alike_have_one_cause():
@@ -156,7 +232,16 @@ def test_programs_that_fail_alike_have_one_cause():
         "a.mlir:3:4: error: no code for 'x' on tensor<2xf32>, 5 left",
         "b.mlir:13:1: error: no code for 'x' on tensor<7x1xi8>, 12 left",
     ]
-    failures = [of_tool("-O0", ToolFailure("lockstep-compile", "fails", text)) for text in texts]
-    assert failures[0].is_like(failures[1]) and failures[0].cause == "lockstep-compile fails: no code for 'x' on T, N left"
-    assert not failures[0].is_like(of_tool("-O2", ToolFailure("lockstep-compile", "fails", texts[0])))
+    failures = [
+        of_tool("-O0", ToolFailure("lockstep-compile", "fails", text))
+        for text in texts
+    ]
+    assert (
+        failures[0].is_like(failures[1])
+        and failures[0].cause
+        == "lockstep-compile fails: no code for 'x' on T, N left"
+    )
+    assert not failures[0].is_like(
+        of_tool("-O2", ToolFailure("lockstep-compile", "fails", texts[0]))
+    )
     assert not failures[0].is_like(None)

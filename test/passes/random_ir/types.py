@@ -8,7 +8,9 @@ import numpy as np
 
 @dataclass(frozen=True)
 class FloatFormat:
-    """A floating-point element type: its bits, those of its significand (the hidden one included), its largest and least positive number."""
+    """A floating-point element type: its bits, those of its significand (the
+    hidden one included), its largest and least positive number.
+    """
 
     width: int
     digits: int
@@ -34,7 +36,8 @@ INTEGERS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "index": 64}
 #: Types that a tensor of a program can have: an index is for addressing only.
 ELEMENTS = [*FLOATS, "i1", "i8", "i16", "i32", "i64"]
 
-#: How arrays of the types are stored. NumPy has no bf16: its numbers are given as f32.
+#: How arrays of the types are stored. NumPy has no bf16: its numbers are given
+#: as f32.
 DTYPES = {
     "f16": np.float16,
     "bf16": np.float32,
@@ -83,7 +86,9 @@ class Type:
 
 
 def integer_range(element):
-    """The least and the greatest integer of a type; a boolean is 0 or 1, all others are signed."""
+    """The least and the greatest integer of a type; a boolean is 0 or 1, all
+    others are signed.
+    """
     width = INTEGERS[element]
     return (0, 1) if width == 1 else (-(2 ** (width - 1)), 2 ** (width - 1) - 1)
 

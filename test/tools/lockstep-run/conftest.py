@@ -1,4 +1,6 @@
-"""What tests of lockstep-run share: the artifacts that MakeArtifact.cpp assembles, data and initial values."""
+"""What tests of lockstep-run share: the artifacts that MakeArtifact.cpp
+assembles, data and initial values.
+"""
 
 import subprocess
 import sys
@@ -21,7 +23,10 @@ def model(tmp_path_factory):
         "hangs.lockstep": [str(REPLICAS), "hang"],
         "loops.lockstep": [str(REPLICAS), "loop"],
     }.items():
-        subprocess.run([MAKE_ARTIFACT, arguments[0], folder / name, *arguments[1:]], check=True)
+        subprocess.run(
+            [MAKE_ARTIFACT, arguments[0], folder / name, *arguments[1:]],
+            check=True,
+        )
     rng = np.random.default_rng(0)
     x = rng.normal(size=(EXAMPLES, 3)).astype(np.float32)
     y = (x @ np.array([1, -2, 0.5]) + 3).astype(np.float32)

@@ -19,7 +19,9 @@ ROWS, REPLICAS, EXAMPLES = 4, 3, 30
 USUAL = ["--init=init.safetensors", "--data=train.npz", "--set=lr=0.1"]
 
 if not RUN or not MAKE_ARTIFACT:
-    raise RuntimeError("expected LOCKSTEP_RUN and LOCKSTEP_MAKE_ARTIFACT to name the executables, as ctest does")
+    raise RuntimeError(
+        "expected LOCKSTEP_RUN and LOCKSTEP_MAKE_ARTIFACT to name the executables, as ctest does"
+    )
 
 
 def _shuffle():

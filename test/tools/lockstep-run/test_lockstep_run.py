@@ -1,4 +1,5 @@
-"""lockstep-run from the outside, on an artifact that MakeArtifact.cpp assembles.
+"""lockstep-run from the outside, on an artifact that MakeArtifact.cpp
+assembles.
 
 Expected losses come from NumPy, in the order of `lockstep.shuffle`.
 """
@@ -12,7 +13,18 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from run_tool import EXAMPLES, REPLICAS, ROWS, RUN, USUAL, initial, lines, run, shuffle, train
+from run_tool import (
+    EXAMPLES,
+    REPLICAS,
+    ROWS,
+    RUN,
+    USUAL,
+    initial,
+    lines,
+    run,
+    shuffle,
+    train,
+)
 
 
 def reference_losses(model, seed, epochs):
@@ -21,30 +33,52 @@ def reference_losses(model, seed, epochs):
     w, b = initial()["params/w"].astype(float), 1.0
     losses, errors = [], []
     for epoch in range(epochs):
-        for rows in shuffle.global_batches(seed, epoch, EXAMPLES, ROWS * REPLICAS):
+        for rows in shuffle.global_batches(
+            seed, epoch, EXAMPLES, ROWS * REPLICAS
+        ):
             x, y = data["x"][rows].astype(float), data["y"][rows]
             r = x @ w + b - y
             losses.append(np.mean(r * r))
             w = w - 0.1 * np.mean(2 * r[:, None] * x, axis=0)
             b = b - 0.1 * np.mean(2 * r)
-        errors.append(np.mean((test["x"].astype(float) @ w + b - test["y"]) ** 2))
+        errors.append(
+            np.mean((test["x"].astype(float) @ w + b - test["y"]) ** 2)
+        )
     return losses, errors
 
 
 def test_arrays_that_nothing_reads_are_named(model, tmp_path):
     data = dict(np.load(model / "train.npz"))
-    np.savez(tmp_path / "more.npz", **data, labels=np.zeros(3), extra=np.zeros(3))
-    _, _, err = train(model, "--steps=1", f"--data={tmp_path}/more.npz", f"--eval-data={tmp_path}/more.npz")
-    assert err.count(f"lockstep-run: '{tmp_path}/more.npz': no input has the name of 'labels', 'extra'\n") == 2
+    np.savez(
+        tmp_path / "more.npz", **data, labels=np.zeros(3), extra=np.zeros(3)
+    )
+    _, _, err = train(
+        model,
+        "--steps=1",
+        f"--data={tmp_path}/more.npz",
+        f"--eval-data={tmp_path}/more.npz",
+    )
+    assert (
+        err.count(
+            f"lockstep-run: '{tmp_path}/more.npz': no input has the name of 'labels', 'extra'\n"
+        )
+        == 2
+    )
     _, _, err = train(model, "--steps=1")
     assert "no input has the name" not in err
 
 
 def test_trains_like_numpy(model, tmp_path):
-    # Losses of every step and the evaluation after every epoch, which counts 17 examples in
-    # batches of 12 once each.
+    # Losses of every step and the evaluation after every epoch, which counts 17
+    # examples in batches of 12 once each.
     metrics = tmp_path / "metrics.jsonl"
-    _, out, err = train(model, "--eval-data=test.npz", "--epochs=5", "--seed=7", f"--metrics={metrics}")
+    _, out, err = train(
+        model,
+        "--eval-data=test.npz",
+        "--epochs=5",
+        "--seed=7",
+        f"--metrics={metrics}",
+    )
     losses, errors = reference_losses(model, 7, 5)
     found = lines(metrics)
     steps = [m for m in found if "loss" in m]
@@ -53,16 +87,23 @@ def test_trains_like_numpy(model, tmp_path):
     assert [m["seen"] for m in steps] == [[i, 7] for i in range(10)]
     np.testing.assert_allclose([m["loss"] for m in steps], losses, rtol=1e-5)
     evaluations = [m for m in found if "evaluate" in m]
-    assert [(m["step"], m["epoch"]) for m in evaluations] == [(2 * e, e) for e in range(1, 6)]
-    np.testing.assert_allclose([m["evaluate"]["error"] for m in evaluations], errors, rtol=1e-5)
-    assert "2 steps an epoch; the last 6 of each epoch's order are dropped" in err
+    assert [(m["step"], m["epoch"]) for m in evaluations] == [
+        (2 * e, e) for e in range(1, 6)
+    ]
+    np.testing.assert_allclose(
+        [m["evaluate"]["error"] for m in evaluations], errors, rtol=1e-5
+    )
+    assert (
+        "2 steps an epoch; the last 6 of each epoch's order are dropped" in err
+    )
     assert "epoch 5/5, step 10, loss" in err
     assert out.startswith("trained 10 steps (5 of 5 epochs) in ")
     assert f"evaluation: error {errors[-1]:.4g}" in out
 
 
 def test_losses_are_exact(model, tmp_path):
-    # What is written is the f32 value itself: nothing is lost between text and bits.
+    # What is written is the f32 value itself: nothing is lost between text and
+    # bits.
     metrics = tmp_path / "metrics.jsonl"
     train(model, "--steps=20", f"--metrics={metrics}")
     for line in metrics.read_text().splitlines():
@@ -93,13 +134,27 @@ def test_folder_of_arrays(model, tmp_path):
 
 @pytest.mark.parametrize("stop", [1, 2, 3, 5])
 def test_resumes_bit_for_bit(model, tmp_path, stop):
-    # Metrics and the last checkpoint of a run that was stopped and resumed are the bytes of one
-    # that was not, inside of an epoch as well as between two.
+    # Metrics and the last checkpoint of a run that was stopped and resumed are
+    # the bytes of one that was not, inside of an epoch as well as between two.
     options = ["--eval-data=test.npz", "--save-every=3", "--seed=5"]
     whole, parts = tmp_path / "whole", tmp_path / "parts"
-    train(model, *options, "--epochs=4", f"--save={whole}", f"--metrics={whole}.jsonl")
-    train(model, *options, f"--steps={stop}", f"--save={parts}", "--eval-every=100")
-    assert load_file(parts / f"checkpoint-{stop}.safetensors")["tally"].shape == (3,)
+    train(
+        model,
+        *options,
+        "--epochs=4",
+        f"--save={whole}",
+        f"--metrics={whole}.jsonl",
+    )
+    train(
+        model,
+        *options,
+        f"--steps={stop}",
+        f"--save={parts}",
+        "--eval-every=100",
+    )
+    assert load_file(parts / f"checkpoint-{stop}.safetensors")[
+        "tally"
+    ].shape == (3,)
     _, _, err = train(
         model, *options[:2], "--epochs=4", f"--save={parts}", "--resume",
         f"--metrics={parts}.jsonl",
@@ -108,14 +163,16 @@ def test_resumes_bit_for_bit(model, tmp_path, stop):
     name = "checkpoint-8.safetensors"
     assert (parts / name).read_bytes() == (whole / name).read_bytes()
     expected = [
-        line for line in pathlib.Path(f"{whole}.jsonl").read_text().splitlines() if json.loads(line)["step"] >= stop + ("evaluate" in line)
+        line
+        for line in pathlib.Path(f"{whole}.jsonl").read_text().splitlines()
+        if json.loads(line)["step"] >= stop + ("evaluate" in line)
     ]
     assert pathlib.Path(f"{parts}.jsonl").read_text().splitlines() == expected
 
 
 def test_metrics_continue_on_resume(model, tmp_path):
-    # A run that died after its last checkpoint has written lines that the resumed run writes
-    # again.
+    # A run that died after its last checkpoint has written lines that the
+    # resumed run writes again.
     options = ["--eval-data=test.npz", f"--save={tmp_path}"]
     metrics = tmp_path / "metrics.jsonl"
     options.append(f"--metrics={metrics}")
@@ -132,7 +189,9 @@ def test_metrics_continue_on_resume(model, tmp_path):
 
 
 def test_resume_without_a_checkpoint_begins(model, tmp_path):
-    _, _, err = train(model, "--steps=1", f"--save={tmp_path / 'new'}", "--resume")
+    _, _, err = train(
+        model, "--steps=1", f"--save={tmp_path / 'new'}", "--resume"
+    )
     assert "starting from the beginning" in err
     assert (tmp_path / "new" / "checkpoint-1.safetensors").exists()
 
@@ -141,7 +200,9 @@ def test_any_number_of_threads(model, tmp_path):
     texts = set()
     for threads in (1, 2):
         metrics = tmp_path / f"{threads}.jsonl"
-        train(model, "--epochs=3", f"--threads={threads}", f"--metrics={metrics}")
+        train(
+            model, "--epochs=3", f"--threads={threads}", f"--metrics={metrics}"
+        )
         texts.add(metrics.read_text())
     assert len(texts) == 1
 
@@ -153,36 +214,64 @@ def test_checks_races_and_traces(model, tmp_path):
 
 
 def test_compares_mirrored_variables(model, tmp_path):
-    for name, options in {"one": [], "three": ["--executors=3", "--check-mirrored=2"]}.items():
+    for name, options in {
+        "one": [],
+        "three": ["--executors=3", "--check-mirrored=2"],
+    }.items():
         train(model, "--steps=7", f"--save={tmp_path / name}", *options)
     file = "checkpoint-7.safetensors"
-    assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "three" / file).read_bytes()
+    assert (tmp_path / "one" / file).read_bytes() == (
+        tmp_path / "three" / file
+    ).read_bytes()
 
 
 def test_compiles_an_mlir(model, tmp_path):
-    # The compiler beside the executable is started once; then the cache is used.
+    # The compiler beside the executable is started once; then the cache is
+    # used.
     (tmp_path / "lockstep-run").write_bytes(pathlib.Path(RUN).read_bytes())
     (tmp_path / "lockstep-run").chmod(0o755)
     (tmp_path / "step.mlir").write_text("module {}")
     compiler = tmp_path / "lockstep-compile"
-    command = [tmp_path / "lockstep-run", tmp_path / "step.mlir", *USUAL, "--steps=1"]
+    command = [
+        tmp_path / "lockstep-run",
+        tmp_path / "step.mlir",
+        *USUAL,
+        "--steps=1",
+    ]
     env = {**os.environ, "LOCKSTEP_CACHE": str(tmp_path / "cache")}
 
     def compile_and_run(*options):
-        return subprocess.run([*command, *options], cwd=model, env=env, capture_output=True, text=True)
+        return subprocess.run(
+            [*command, *options],
+            cwd=model,
+            env=env,
+            capture_output=True,
+            text=True,
+        )
 
     assert "expected --replicas=N to compile" in compile_and_run().stderr
-    assert "expected lockstep-compile beside this executable" in compile_and_run("--replicas=3").stderr
-    compiler.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/calls\nwhile [ "$1" != -o ]; do shift; done\ncp {model}/model.lockstep "$2"\n')
+    assert (
+        "expected lockstep-compile beside this executable"
+        in compile_and_run("--replicas=3").stderr
+    )
+    compiler.write_text(
+        f'#!/bin/sh\necho "$@" >> {tmp_path}/calls\nwhile [ "$1" != -o ]; do shift; done\ncp {model}/model.lockstep "$2"\n'
+    )
     compiler.chmod(0o755)
     for _ in range(2):
         result = compile_and_run("--replicas=3", "-O0")
         assert result.returncode == 0, result.stderr
     calls = (tmp_path / "calls").read_text().splitlines()
     assert len(calls) == 1
-    assert calls[0].startswith(f"{tmp_path}/step.mlir --replicas=3 -O0 -o {tmp_path}/cache/step-")
-    compiler.write_text("#!/bin/sh\necho 'step.mlir:1:1: error: no' >&2\nexit 1\n")
+    assert calls[0].startswith(
+        f"{tmp_path}/step.mlir --replicas=3 -O0 -o {tmp_path}/cache/step-"
+    )
+    compiler.write_text(
+        "#!/bin/sh\necho 'step.mlir:1:1: error: no' >&2\nexit 1\n"
+    )
     result = compile_and_run("--replicas=3")
     assert result.returncode == 1
-    assert result.stderr == ("step.mlir:1:1: error: no\nlockstep-run: error: lockstep-compile failed with status 1 (see above)\n")
+    assert result.stderr == (
+        "step.mlir:1:1: error: no\nlockstep-run: error: lockstep-compile failed with status 1 (see above)\n"
+    )
     assert len(list((tmp_path / "cache").iterdir())) == 1

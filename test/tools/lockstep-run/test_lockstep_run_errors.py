@@ -61,15 +61,24 @@ def test_errors(model, options, expected):
 def root_fields(artifact):
     """Offsets of the fields of the root table, in the order of their ids."""
     root = int.from_bytes(artifact[:4], "little")
-    vtable = root - int.from_bytes(artifact[root : root + 4], "little", signed=True)
+    vtable = root - int.from_bytes(
+        artifact[root : root + 4], "little", signed=True
+    )
     size = int.from_bytes(artifact[vtable : vtable + 2], "little")
-    return [root + int.from_bytes(artifact[at : at + 2], "little") for at in range(vtable + 4, vtable + size, 2)]
+    return [
+        root + int.from_bytes(artifact[at : at + 2], "little")
+        for at in range(vtable + 4, vtable + size, 2)
+    ]
 
 
 def with_digest(artifact):
-    """The artifact with the digest that its bytes have, as if a compiler had written them."""
+    """The artifact with the digest that its bytes have, as if a compiler had
+    written them.
+    """
     digest = root_fields(artifact)[1]
-    artifact[digest : digest + 32] = hashlib.sha256(artifact[:digest] + artifact[digest + 32 :]).digest()
+    artifact[digest : digest + 32] = hashlib.sha256(
+        artifact[:digest] + artifact[digest + 32 :]
+    ).digest()
     return artifact
 
 
@@ -79,7 +88,12 @@ def test_error_of_a_newer_format(model, tmp_path):
     artifact[root_fields(artifact)[0]] += 1
     (tmp_path / "newer.lockstep").write_bytes(with_digest(artifact))
     expected = f"artifact '{tmp_path}/newer.lockstep': format version 4 is too new: this runtime reads up to 3"
-    assert failure(model, *USUAL, "--steps=1", artifact=tmp_path / "newer.lockstep") == expected
+    assert (
+        failure(
+            model, *USUAL, "--steps=1", artifact=tmp_path / "newer.lockstep"
+        )
+        == expected
+    )
 
 
 def test_error_of_another_target(model, tmp_path):
@@ -88,24 +102,36 @@ def test_error_of_another_target(model, tmp_path):
     other = bytearray(artifact.replace(b"x86-64\0", b"sm_100\0"))
     (tmp_path / "other.lockstep").write_bytes(with_digest(other))
     expected = "no kernels for this CPU: the artifact has 'sm_100', none of which it can execute"
-    assert expected in failure(model, *USUAL, "--steps=1", artifact=tmp_path / "other.lockstep")
+    assert expected in failure(
+        model, *USUAL, "--steps=1", artifact=tmp_path / "other.lockstep"
+    )
 
 
 def test_error_of_any_flipped_bit(model, tmp_path):
-    """A sample over the whole file; the loader's own test tries every bit of a small one."""
+    """A sample over the whole file; the loader's own test tries every bit of a
+    small one.
+    """
     artifact = bytearray((model / "model.lockstep").read_bytes())
     path = tmp_path / "flipped.lockstep"
     for position in range(0, len(artifact), len(artifact) // 40):
         artifact[position] ^= 1 << position % 8
         path.write_bytes(artifact)
-        assert failure(model, *USUAL, "--steps=1", artifact=path).startswith(f"artifact '{path}': ")
+        assert failure(model, *USUAL, "--steps=1", artifact=path).startswith(
+            f"artifact '{path}': "
+        )
         artifact[position] ^= 1 << position % 8
 
 
 def test_error_of_the_data(model, tmp_path):
     # Each input that does not fit is named.
-    np.savez(tmp_path / "bad.npz", x=np.zeros((20, 4), np.float32), y=np.zeros(20, np.float64))
-    assert failure(model, USUAL[0], USUAL[2], "--steps=1", f"--data={tmp_path}/bad.npz") == (
+    np.savez(
+        tmp_path / "bad.npz",
+        x=np.zeros((20, 4), np.float32),
+        y=np.zeros(20, np.float64),
+    )
+    assert failure(
+        model, USUAL[0], USUAL[2], "--steps=1", f"--data={tmp_path}/bad.npz"
+    ) == (
         f"'{tmp_path}/bad.npz' does not fit the inputs of 'step':\n"
         "  'x': expected ?x3xf32, found 20x4xf32\n"
         "  'y': expected ?xf32, found 20xf64"
@@ -118,7 +144,9 @@ def test_error_of_initial_values(model, tmp_path):
     del values["params/b"]
     values["extra"] = np.zeros(1, np.int32)
     save_file(values, tmp_path / "bad.safetensors")
-    assert failure(model, *USUAL[1:], "--steps=1", f"--init={tmp_path}/bad.safetensors") == (
+    assert failure(
+        model, *USUAL[1:], "--steps=1", f"--init={tmp_path}/bad.safetensors"
+    ) == (
         f"'{tmp_path}/bad.safetensors' does not fit the variables of the artifact:\n"
         "  'params/w': expected 3xf32, found 4xf32\n"
         "  'params/b': expected f32, found no such tensor\n"
@@ -129,8 +157,12 @@ def test_error_of_initial_values(model, tmp_path):
 def test_error_of_a_truncated_archive(model, tmp_path):
     whole = (model / "train.npz").read_bytes()
     (tmp_path / "cut.npz").write_bytes(whole[: len(whole) // 2])
-    message = failure(model, USUAL[0], USUAL[2], "--steps=1", f"--data={tmp_path}/cut.npz")
-    assert message.startswith(f"'{tmp_path}/cut.npz': not an .npz file, or a truncated one")
+    message = failure(
+        model, USUAL[0], USUAL[2], "--steps=1", f"--data={tmp_path}/cut.npz"
+    )
+    assert message.startswith(
+        f"'{tmp_path}/cut.npz': not an .npz file, or a truncated one"
+    )
 
 
 def test_errors_of_resuming(model, tmp_path):
@@ -147,7 +179,9 @@ def test_errors_of_resuming(model, tmp_path):
         f"'{checkpoint}': expected the 30 examples that the run began with, found 20 in '{tmp_path}/less.npz'"
     )
     checkpoint.write_bytes(checkpoint.read_bytes()[:-1])
-    assert "'params/" in failure(model, *options) or "truncated" in failure(model, *options)
+    assert "'params/" in failure(model, *options) or "truncated" in failure(
+        model, *options
+    )
 
 
 def test_disk_full(model):
@@ -162,9 +196,14 @@ def is_sanitized():
     return any(name in text for name in (b"__asan_init", b"__tsan_init"))
 
 
-# Where there is too little address space for a thread or a memory, the tool says which; where there is enough, it trains.
-@pytest.mark.skipif(is_sanitized(), reason="sanitizers take terabytes of address space")
-@pytest.mark.parametrize("threads", ["--threads=1", "--threads=2", "--threads=64", "--executors=3"])
+# Where there is too little address space for a thread or a memory, the tool
+# says which; where there is enough, it trains.
+@pytest.mark.skipif(
+    is_sanitized(), reason="sanitizers take terabytes of address space"
+)
+@pytest.mark.parametrize(
+    "threads", ["--threads=1", "--threads=2", "--threads=64", "--executors=3"]
+)
 def test_address_space_that_does_not_suffice(model, threads):
     statuses = set()
     for megabytes in (*range(10, 50, 2), 60, 100, 200, 400, 1000):
@@ -176,5 +215,7 @@ def test_address_space_that_does_not_suffice(model, threads):
         statuses.add(done.returncode)
         # 127: the dynamic linker could not load the tool.
         assert done.returncode in (0, 1, 127), f"{megabytes} MiB: {done.stderr}"
-        assert done.returncode != 1 or "lockstep-run: error: " in done.stderr, f"{megabytes} MiB: {done.stderr}"
+        assert done.returncode != 1 or "lockstep-run: error: " in done.stderr, (
+            f"{megabytes} MiB: {done.stderr}"
+        )
     assert {0, 1} <= statuses

@@ -39,8 +39,8 @@ def test_stops_on_a_signal(model, tmp_path):
 
 
 def test_reports_a_paused_replica(model, tmp_path):
-    # The report names the replica. The others had written the variable `tally` already, so
-    # nothing is saved, and what can be resumed from is named.
+    # The report names the replica. The others had written the variable `tally`
+    # already, so nothing is saved, and what can be resumed from is named.
     report = tmp_path / "report.json"
     train(model, "--steps=2", f"--save={tmp_path}")
     status, _, err = train(
@@ -49,10 +49,15 @@ def test_reports_a_paused_replica(model, tmp_path):
         check=False,
     )  # fmt: skip
     assert status == 3
-    assert "lockstep-run: injected: pause:replica=2,channel=0,program=step" in err
+    assert (
+        "lockstep-run: injected: pause:replica=2,channel=0,program=step" in err
+    )
     assert err.count("replica 2: paused") == 1 and "train.py:42" in err
     assert json.loads(report.read_text())
-    assert "the step that failed may have updated variables: they are not saved" in err
+    assert (
+        "the step that failed may have updated variables: they are not saved"
+        in err
+    )
     assert f"last checkpoint: '{tmp_path}/checkpoint-2.safetensors'" in err
 
 
@@ -60,13 +65,25 @@ def test_names_a_fault_that_never_acted(model):
     # Without data to evaluate on, its program does not run.
     fault = "pause:replica=0,command=0,program=evaluate"
     _, _, err = train(model, "--steps=2", f"--inject={fault}")
-    assert f"lockstep-run: never injected: {fault}, because the run has ended before\n" in err
+    assert (
+        f"lockstep-run: never injected: {fault}, because the run has ended before\n"
+        in err
+    )
 
 
 def test_saves_variables_that_are_intact(model, tmp_path):
     # Here nobody has begun the step.
-    faults = [f"--inject=pause:replica={r},command=0,program=step" for r in range(3)]
-    status, _, err = train(model, "--steps=5", *faults, "--deadline=0.2", f"--save={tmp_path}", check=False)
+    faults = [
+        f"--inject=pause:replica={r},command=0,program=step" for r in range(3)
+    ]
+    status, _, err = train(
+        model,
+        "--steps=5",
+        *faults,
+        "--deadline=0.2",
+        f"--save={tmp_path}",
+        check=False,
+    )
     assert status == 3
     path = tmp_path / "checkpoint-0.safetensors"
     assert f"last checkpoint: '{path}'" in err
@@ -85,7 +102,9 @@ def test_leaves_a_kernel_that_hangs(model, tmp_path):
 
 def is_initial(path):
     saved = load_file(path)
-    return all(np.array_equal(saved[name], value) for name, value in initial().items())
+    return all(
+        np.array_equal(saved[name], value) for name, value in initial().items()
+    )
 
 
 @pytest.mark.parametrize("options, artifact", [
@@ -93,14 +112,29 @@ def is_initial(path):
     (["--inject=return-early:replica=1,command=0,program=step", "--threads=2"], "model.lockstep"),
     (["--threads=1"], "hangs.lockstep"),
 ])  # fmt: skip
-def test_saves_the_state_before_the_step_that_fails(model, tmp_path, options, artifact):
-    # All have begun to write variables. With one thread, nobody but the watchdog's is left to save them.
+def test_saves_the_state_before_the_step_that_fails(
+    model, tmp_path, options, artifact
+):
+    # All have begun to write variables. With one thread, nobody but the
+    # watchdog's is left to save them.
     path = tmp_path / "saved"
     usual = ["--steps=5", "--deadline=0.3", f"--save={path}"]
-    status, _, err = train(model, *options, *usual, artifact=artifact, check=False)
+    status, _, err = train(
+        model, *options, *usual, artifact=artifact, check=False
+    )
     assert status == 3
-    assert "may have updated variables: they are not saved" in err and "there is no checkpoint" in err
-    status, _, err = train(model, *options, *usual, "--shadow-variables", artifact=artifact, check=False)
+    assert (
+        "may have updated variables: they are not saved" in err
+        and "there is no checkpoint" in err
+    )
+    status, _, err = train(
+        model,
+        *options,
+        *usual,
+        "--shadow-variables",
+        artifact=artifact,
+        check=False,
+    )
     assert status == 3
     assert "has begun to update variables: the state before it is saved" in err
     assert f"last checkpoint: '{path}/checkpoint-0.safetensors'" in err
@@ -109,17 +143,24 @@ def test_saves_the_state_before_the_step_that_fails(model, tmp_path, options, ar
 
 def test_shadows_change_nothing(model, tmp_path):
     # What is copied is not what is computed with.
-    for name, options in {"plain": [], "shadowed": ["--shadow-variables"]}.items():
+    for name, options in {
+        "plain": [],
+        "shadowed": ["--shadow-variables"],
+    }.items():
         train(model, "--steps=7", f"--save={tmp_path / name}", *options)
     file = "checkpoint-7.safetensors"
-    assert (tmp_path / "plain" / file).read_bytes() == (tmp_path / "shadowed" / file).read_bytes()
+    assert (tmp_path / "plain" / file).read_bytes() == (
+        tmp_path / "shadowed" / file
+    ).read_bytes()
 
 
 class Interrupted(Started):
     """A run of the tool with the usual options and others."""
 
     def __init__(self, model, *options, artifact="model.lockstep", steps=5):
-        super().__init__([RUN, artifact, *USUAL, f"--steps={steps}", *options], model)
+        super().__init__(
+            [RUN, artifact, *USUAL, f"--steps={steps}", *options], model
+        )
 
 
 @pytest.mark.parametrize("shadows", [False, True])
@@ -132,8 +173,13 @@ def test_a_second_signal_gives_the_step_up(model, tmp_path, name, shadows):
     )  # fmt: skip
     run.wait_for("injected: ")
     run.process.send_signal(number)
-    run.wait_for(f"lockstep-run: {name}: stopping after the step at hand; a second signal gives it up\n")
-    run.insist(number, until=f"lockstep-run: error: given up at the second signal, {name}\n")
+    run.wait_for(
+        f"lockstep-run: {name}: stopping after the step at hand; a second signal gives it up\n"
+    )
+    run.insist(
+        number,
+        until=f"lockstep-run: error: given up at the second signal, {name}\n",
+    )
     assert run.end() == 128 + number, run.said
     assert ("are not saved" in run.said) == (not shadows)
     assert not shadows or is_initial(tmp_path / "checkpoint-0.safetensors")
@@ -145,11 +191,14 @@ class Endless(Interrupted):
     def __init__(self, model, folder, *options):
         # The fault, which harms nobody, tells that the first step has begun.
         fault = "--inject=nan:replica=0,command=0,program=step"
-        super().__init__(model, f"--save={folder}", fault, *options, steps=2_000_000_000)
+        super().__init__(
+            model, f"--save={folder}", fault, *options, steps=2_000_000_000
+        )
         self.wait_for("injected: ")
 
 
-# Stopped for longer than the deadline, in steps and in waits for data, it goes on as if nothing had been.
+# Stopped for longer than the deadline, in steps and in waits for data, it goes
+# on as if nothing had been.
 def test_deadlines_of_a_process_that_is_stopped(model, tmp_path):
     run = Endless(model, tmp_path, "--deadline=1")
     for _ in range(2):
@@ -165,7 +214,8 @@ def test_deadlines_of_a_process_that_is_stopped(model, tmp_path):
     assert "error" not in run.said
 
 
-# A terminal's interrupt may come twice: by the terminal, and from who has started the run.
+# A terminal's interrupt may come twice: by the terminal, and from who has
+# started the run.
 @pytest.mark.parametrize("other", [signal.SIGINT, signal.SIGTERM])
 def test_two_signals_at_once_are_one(model, tmp_path, other):
     run = Endless(model, tmp_path)
@@ -185,14 +235,18 @@ def steps_of(checkpoint):
 def test_one_run_saves_to_a_folder(model, tmp_path):
     run = Endless(model, tmp_path)
     second = failure(model, *USUAL, "--steps=2", f"--save={tmp_path}")
-    assert second == f"'{tmp_path}': expected a folder that no other run saves to, found it locked by process {run.process.pid}"
+    assert (
+        second
+        == f"'{tmp_path}': expected a folder that no other run saves to, found it locked by process {run.process.pid}"
+    )
     assert not list(tmp_path.glob("*.safetensors"))
     run.process.send_signal(signal.SIGTERM)
     assert run.end() == 128 + signal.SIGTERM
     train(model, "--steps=1", f"--save={tmp_path}")
 
 
-# One that was killed has left what it was writing, and its lock is gone with it.
+# One that was killed has left what it was writing, and its lock is gone with
+# it.
 def test_goes_on_after_a_kill(model, tmp_path):
     train(model, "--steps=2", f"--save={tmp_path}")
     (tmp_path / "checkpoint-4.safetensors.123-0.tmp").write_bytes(b"part")
@@ -200,23 +254,36 @@ def test_goes_on_after_a_kill(model, tmp_path):
     run.process.kill()
     run.end()
     _, _, err = train(model, "--steps=4", f"--save={tmp_path}", "--resume")
-    assert f"resuming after 2 steps from '{tmp_path / 'checkpoint-2.safetensors'}'" in err
+    assert (
+        f"resuming after 2 steps from '{tmp_path / 'checkpoint-2.safetensors'}'"
+        in err
+    )
     assert not list(tmp_path.glob("*.tmp"))
 
 
 @pytest.mark.parametrize("damage", ["cut", "changed"])
-def test_resumes_from_the_checkpoint_before_a_damaged_one(model, tmp_path, damage):
+def test_resumes_from_the_checkpoint_before_a_damaged_one(
+    model, tmp_path, damage
+):
     train(model, "--steps=4", "--save-every=2", f"--save={tmp_path / 'whole'}")
     train(model, "--steps=4", "--save-every=2", f"--save={tmp_path / 'saved'}")
     latest = tmp_path / "saved" / "checkpoint-4.safetensors"
     content = latest.read_bytes()
-    latest.write_bytes(content[:-1] if damage == "cut" else content[:-1] + bytes([content[-1] ^ 1]))
-    _, _, err = train(model, "--steps=4", f"--save={tmp_path / 'saved'}", "--resume")
+    latest.write_bytes(
+        content[:-1]
+        if damage == "cut"
+        else content[:-1] + bytes([content[-1] ^ 1])
+    )
+    _, _, err = train(
+        model, "--steps=4", f"--save={tmp_path / 'saved'}", "--resume"
+    )
     assert f"lockstep-run: damaged, and passed over: '{latest}': " in err
     if damage == "changed":
         assert "bytes of the file have changed since it was written\n" in err
     assert "resuming after 2 steps from" in err
-    assert latest.read_bytes() == (tmp_path / "whole" / latest.name).read_bytes()
+    assert (
+        latest.read_bytes() == (tmp_path / "whole" / latest.name).read_bytes()
+    )
     for checkpoint in tmp_path.glob("saved/*.safetensors"):
         checkpoint.write_bytes(b"")
     assert "expected a checkpoint that is whole, found none:" in failure(
@@ -225,7 +292,8 @@ def test_resumes_from_the_checkpoint_before_a_damaged_one(model, tmp_path, damag
 
 
 def test_a_step_that_does_not_end_is_given_up_after_a_signal(model, tmp_path):
-    # The loop makes progress for ever, so no deadline passes; the fault, which harms nobody, tells that the step has begun.
+    # The loop makes progress for ever, so no deadline passes; the fault, which
+    # harms nobody, tells that the step has begun.
     run = Interrupted(
         model, "--inject=nan:replica=0,command=0,program=step", "--deadline=0.5", f"--save={tmp_path}", "--shadow-variables",
         artifact="loops.lockstep",
@@ -233,7 +301,10 @@ def test_a_step_that_does_not_end_is_given_up_after_a_signal(model, tmp_path):
     run.wait_for("injected: ")
     run.process.send_signal(signal.SIGTERM)
     assert run.end() == 128 + signal.SIGTERM, run.said
-    assert "error: given up, since the step at hand has not ended 0.5 s after SIGTERM\n" in run.said
+    assert (
+        "error: given up, since the step at hand has not ended 0.5 s after SIGTERM\n"
+        in run.said
+    )
     assert is_initial(tmp_path / "checkpoint-0.safetensors")
 
 
@@ -245,7 +316,8 @@ def next_line_with(stream, text):
 
 
 def test_tells_of_a_checkpoint_that_cannot_be_written(model, tmp_path):
-    # Metrics go first, to a pipe that nobody empties: as a network that hangs waits for a server.
+    # Metrics go first, to a pipe that nobody empties: as a network that hangs
+    # waits for a server.
     pipe = tmp_path / "metrics.jsonl"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
@@ -258,13 +330,18 @@ def test_tells_of_a_checkpoint_that_cannot_be_written(model, tmp_path):
         cwd=model, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     what = f"writing metrics to '{pipe}' has taken"
-    assert next_line_with(process.stderr, what).endswith(" 0.1 s so far and goes on; a signal ends the run\n")
+    assert next_line_with(process.stderr, what).endswith(
+        " 0.1 s so far and goes on; a signal ends the run\n"
+    )
     assert " 0.2 s so far" in next_line_with(process.stderr, what)
     process.send_signal(signal.SIGTERM)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 128 + signal.SIGTERM
     os.close(reader)
-    assert "a checkpoint is being written, which does not end: it is left unfinished, those before it are whole\n" in err
+    assert (
+        "a checkpoint is being written, which does not end: it is left unfinished, those before it are whole\n"
+        in err
+    )
 
 
 def test_tells_of_initial_values_that_cannot_be_read(model, tmp_path):
@@ -274,7 +351,9 @@ def test_tells_of_initial_values_that_cannot_be_read(model, tmp_path):
         [RUN, "model.lockstep", f"--init={pipe}", "--data=train.npz", "--set=lr=0.001", "--steps=2", "--deadline=0.1"],
         cwd=model, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    assert " 0.1 s so far" in next_line_with(process.stderr, f"reading '{pipe}' has taken")
+    assert " 0.1 s so far" in next_line_with(
+        process.stderr, f"reading '{pipe}' has taken"
+    )
     with open(pipe, "w"):
         pass
     _, err = process.communicate(timeout=60)
@@ -282,7 +361,8 @@ def test_tells_of_initial_values_that_cannot_be_read(model, tmp_path):
     assert f"'{pipe}'" in err
 
 
-# A few of what bench/faults/kills.py does a thousand times: ends at random moments lose nothing, and mix nothing.
+# A few of what bench/faults/kills.py does a thousand times: ends at random
+# moments lose nothing, and mix nothing.
 def test_ends_at_random_moments(model):
     script = ROOT / "bench" / "faults" / "kills.py"
     done = subprocess.run(

@@ -1,4 +1,6 @@
-"""What each operation of the language does, by subject. Importing this declares them all."""
+"""What each operation of the language does, by subject. Importing this declares
+them all.
+"""
 
 from . import control, cross, math, replica, updates, variables
 

@@ -1,4 +1,6 @@
-"""Control flow, nested functions, gradients, and the user's function that fails."""
+"""Control flow, nested functions, gradients, and the user's function that
+fails.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ def lookup_in(scope):
 
 
 def outputs(worker, value, context, varying: bool = False):
-    """What leaves a sub-graph: tensors of their own, also where the sub-graph returns one from outside."""
+    """What leaves a sub-graph: tensors of their own, also where the sub-graph
+    returns one from outside.
+    """
     flat = []
     for leaf in leaves(value):
         if leaf is not None and not isinstance(leaf, IndexedSlices):
@@ -27,57 +31,91 @@ def outputs(worker, value, context, varying: bool = False):
             leaf = apply(context.tapes, "identity", leaf)
             leaf.varying |= varying
         elif leaf is not None:
-            leaf = IndexedSlices(leaf.values.copy(), leaf.indices.copy(), leaf.dense_shape).alias(leaf.varying or varying)
+            leaf = IndexedSlices(
+                leaf.values.copy(), leaf.indices.copy(), leaf.dense_shape
+            ).alias(leaf.varying or varying)
         flat.append(leaf)
     return pack(value, iter(flat))
 
 
 def refuse_collectives(worker, s, bodies: list, varying: bool, scope) -> None:
-    if varying and any(has_collective(body, lookup_in(scope)) for body in bodies):
-        raise Rejected("E_COLLECTIVE_IN_CONTROL_FLOW", f"a collective in a `{s['op']}` that replicas do not run alike")
+    if varying and any(
+        has_collective(body, lookup_in(scope)) for body in bodies
+    ):
+        raise Rejected(
+            "E_COLLECTIVE_IN_CONTROL_FLOW",
+            f"a collective in a `{s['op']}` that replicas do not run alike",
+        )
 
 
 @statement("cond")
 def cond(worker, s, context, scope):
-    pred = yield from worker.tensor(worker.resolve(s["pred"], context, scope), context)
+    pred = yield from worker.tensor(
+        worker.resolve(s["pred"], context, scope), context
+    )
     branches = {key: _branch(s.get(key)) for key in ("then", "else")}
-    varying = context.in_replica and value_varies(pred, worker.strategy.replicas)
-    refuse_collectives(worker, s, [b["body"] for b in branches.values()], varying, scope)
+    varying = context.in_replica and value_varies(
+        pred, worker.strategy.replicas
+    )
+    refuse_collectives(
+        worker, s, [b["body"] for b in branches.values()], varying, scope
+    )
     if isinstance(pred, Tensor) and pred.dtype != "bool":
-        raise Rejected("E_DTYPE_MISMATCH", f"`cond` expected a bool, found {pred.dtype}")
+        raise Rejected(
+            "E_DTYPE_MISMATCH", f"`cond` expected a bool, found {pred.dtype}"
+        )
     if isinstance(pred, Tensor) and pred.shape:
-        raise Rejected("E_SHAPE_MISMATCH", f"`cond` expected a scalar, found shape {pred.shape}")
+        raise Rejected(
+            "E_SHAPE_MISMATCH",
+            f"`cond` expected a scalar, found shape {pred.shape}",
+        )
     taken = bool(pred.array) if isinstance(pred, Tensor) else bool(pred)
     untaken = branches["else" if taken else "then"]
     if isinstance(pred, Tensor) and context.in_replica:
         replicas = worker.strategy.replicas
-        varying |= returns_varying(untaken["body"], untaken["returns"], lookup_in(scope), replicas)
-    result = yield from worker.call(branches["then" if taken else "else"], [], context, scope)
+        varying |= returns_varying(
+            untaken["body"], untaken["returns"], lookup_in(scope), replicas
+        )
+    result = yield from worker.call(
+        branches["then" if taken else "else"], [], context, scope
+    )
     return (yield from outputs(worker, result, context, varying))
 
 
 def _branch(branch) -> dict:
     """`{body, returns}`; a bare list of statements returns nothing."""
     if isinstance(branch, dict):
-        return {"body": branch.get("body", branch.get("fn")) or [], "returns": branch.get("returns")}
+        return {
+            "body": branch.get("body", branch.get("fn")) or [],
+            "returns": branch.get("returns"),
+        }
     return {"body": branch or [], "returns": None}
 
 
 @statement("while")
 def counted_loop(worker, s, context, scope):
-    count = yield from worker.tensor(worker.resolve(s["trip_count"], context, scope), context)
-    varying = context.in_replica and value_varies(count, worker.strategy.replicas)
+    count = yield from worker.tensor(
+        worker.resolve(s["trip_count"], context, scope), context
+    )
+    varying = context.in_replica and value_varies(
+        count, worker.strategy.replicas
+    )
     refuse_collectives(worker, s, [s["body"]], varying, scope)
     carried = worker.resolve(s["init"], context, scope)
     if isinstance(count, Tensor):
-        # How often the loop runs is not known beforehand: what it carries may be what it began with.
-        varying |= context.in_replica and value_varies(carried, worker.strategy.replicas)
+        # How often the loop runs is not known beforehand: what it carries may
+        # be what it began with.
+        varying |= context.in_replica and value_varies(
+            carried, worker.strategy.replicas
+        )
         count = int(count.array)
     carried = yield from outputs(worker, carried, context)
     for _ in range(count):
         inner = Scope(scope, {s["carry"]: carried})
         yield from worker.block(s["body"], context, inner)
-        carried = yield from outputs(worker, worker.resolve(s["yield"], context, inner), context)
+        carried = yield from outputs(
+            worker, worker.resolve(s["yield"], context, inner), context
+        )
     return (yield from outputs(worker, carried, context, varying))
 
 
@@ -90,12 +128,16 @@ def nested_function(worker, s, context, scope):
 
 @statement("python_raise")
 def python_raise(worker, s, context, scope):
-    raise Rejected("E_USER", str(s.get("message", "the user's function failed")))
+    raise Rejected(
+        "E_USER", str(s.get("message", "the user's function failed"))
+    )
 
 
 @statement("gradient")
 def gradient(worker, s, context, scope):
-    """Derivatives of the sum of `of`, in the order of `wrt`; None where it does not depend on it."""
+    """Derivatives of the sum of `of`, in the order of `wrt`; None where it does
+    not depend on it.
+    """
     wrt = [worker.resolve(w, context, scope) for w in s["wrt"]]
     tape = Tape()
     watched = [_watch(worker, tape, leaf, context) for leaf in leaves(wrt)]
@@ -110,8 +152,12 @@ def gradient(worker, s, context, scope):
         return apply(context.tapes, op, *inputs, **attributes)
 
     present = [w for w in watched if w is not None]
-    found = iter((yield from tape.gradients(use, of, present, _filled(1), _filled(0))))
-    return pack(wrt, iter([None if w is None else next(found) for w in watched]))
+    found = iter(
+        (yield from tape.gradients(use, of, present, _filled(1), _filled(0)))
+    )
+    return pack(
+        wrt, iter([None if w is None else next(found) for w in watched])
+    )
 
 
 def _watch(worker, tape: Tape, leaf, context) -> Tensor | None:
@@ -128,4 +174,6 @@ def _watch(worker, tape: Tape, leaf, context) -> Tensor | None:
 
 
 def _filled(number: int):
-    return lambda tensor: Tensor(np.full(tensor.shape, number, tensor.array.dtype))
+    return lambda tensor: Tensor(
+        np.full(tensor.shape, number, tensor.array.dtype)
+    )

@@ -1,4 +1,6 @@
-"""Math and the building of values: the same in every context, on tensors and on host scalars."""
+"""Math and the building of values: the same in every context, on tensors and on
+host scalars.
+"""
 
 from __future__ import annotations
 
@@ -21,17 +23,28 @@ ON_HOST = {
 
 
 def combine(context, op: str, *values, **attributes):
-    """Host scalars alone stay on the host; beside a tensor they take its element type."""
+    """Host scalars alone stay on the host; beside a tensor they take its
+    element type.
+    """
     if op in ON_HOST and all(is_host(v) for v in values):
         return ON_HOST[op](*values)
     dtype = next((v.dtype for v in values if isinstance(v, Tensor)), None)
-    return apply(context.tapes, op, *(from_host(v, dtype) if is_host(v) else v for v in values), **attributes)
+    return apply(
+        context.tapes,
+        op,
+        *(from_host(v, dtype) if is_host(v) else v for v in values),
+        **attributes,
+    )
 
 
 @statement("add", "sub", "mul", "matmul", "less", "equal")
 def binary(worker, s, context, scope):
-    a = yield from worker.tensor(worker.resolve(s["a"], context, scope), context)
-    b = yield from worker.tensor(worker.resolve(s["b"], context, scope), context)
+    a = yield from worker.tensor(
+        worker.resolve(s["a"], context, scope), context
+    )
+    b = yield from worker.tensor(
+        worker.resolve(s["b"], context, scope), context
+    )
     return combine(context, s["op"], a, b)
 
 
@@ -39,37 +52,55 @@ def binary(worker, s, context, scope):
 def unary(worker, s, context, scope):
     value = worker.resolve(s["a"], context, scope)
     if s["op"] == "identity" and isinstance(value, IndexedSlices):
-        return IndexedSlices(value.values.copy(), value.indices.copy(), value.dense_shape)
+        return IndexedSlices(
+            value.values.copy(), value.indices.copy(), value.dense_shape
+        )
     return combine(context, s["op"], (yield from worker.tensor(value, context)))
 
 
 @statement("reduce_sum", "reduce_mean")
 def reduce_axis(worker, s, context, scope):
-    value = yield from worker.as_tensor(worker.resolve(s["a"], context, scope), context)
+    value = yield from worker.as_tensor(
+        worker.resolve(s["a"], context, scope), context
+    )
     return apply(context.tapes, s["op"], value, axis=s.get("axis"))
 
 
 @statement("expand_dims")
 def expand_dims(worker, s, context, scope):
-    value = yield from worker.as_tensor(worker.resolve(s["a"], context, scope), context)
+    value = yield from worker.as_tensor(
+        worker.resolve(s["a"], context, scope), context
+    )
     return apply(context.tapes, "expand_dims", value, axis=s["axis"])
 
 
 @statement("cast")
 def cast(worker, s, context, scope):
     """To its own element type a tensor is not cast: it stays the same tensor."""
-    value = yield from worker.as_tensor(worker.resolve(s["a"], context, scope), context)
-    return value if value.dtype == s["dtype"] else apply(context.tapes, "cast", value, dtype=s["dtype"])
+    value = yield from worker.as_tensor(
+        worker.resolve(s["a"], context, scope), context
+    )
+    return (
+        value
+        if value.dtype == s["dtype"]
+        else apply(context.tapes, "cast", value, dtype=s["dtype"])
+    )
 
 
 @statement("indexed_slices")
 def indexed_slices(worker, s, context, scope):
-    values = yield from worker.as_tensor(worker.resolve(s["values"], context, scope), context)
-    indices = yield from worker.as_tensor(worker.resolve(s["indices"], context, scope), context)
+    values = yield from worker.as_tensor(
+        worker.resolve(s["values"], context, scope), context
+    )
+    indices = yield from worker.as_tensor(
+        worker.resolve(s["indices"], context, scope), context
+    )
     shape = worker.resolve(s.get("dense_shape"), context, scope)
     if isinstance(shape, Tensor):
         shape = shape.array.tolist()
-    return IndexedSlices(values, indices, None if shape is None else tuple(shape))
+    return IndexedSlices(
+        values, indices, None if shape is None else tuple(shape)
+    )
 
 
 @statement("set")
@@ -85,7 +116,9 @@ def python_sum(worker, s, context, scope):
         raise Rejected("E_ARG_TYPE", f"expected a list, found {items!r}")
     total = 0
     for item in items:
-        total = combine(context, "add", total, (yield from worker.tensor(item, context)))
+        total = combine(
+            context, "add", total, (yield from worker.tensor(item, context))
+        )
     return total
 
 

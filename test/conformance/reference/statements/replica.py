@@ -18,27 +18,46 @@ def check_options(options) -> None:
     options = options or {}
     size = options.get("bytes_per_pack", 0)
     if not isinstance(size, int) or isinstance(size, bool) or size < 0:
-        raise Rejected("E_OPTION_VALUE", f"expected a number of bytes, found {size!r}")
+        raise Rejected(
+            "E_OPTION_VALUE", f"expected a number of bytes, found {size!r}"
+        )
     timeout = options.get("timeout_seconds")
-    if timeout is not None and (not isinstance(timeout, (int, float)) or timeout < 0):
+    if timeout is not None and (
+        not isinstance(timeout, (int, float)) or timeout < 0
+    ):
         raise Rejected("E_OPTION_VALUE", f"expected seconds, found {timeout!r}")
-    if str(options.get("implementation", "AUTO")).upper() not in ("AUTO", "RING", "NCCL"):
-        raise Rejected("E_OPTION_VALUE", f"unknown implementation {options['implementation']!r}")
+    if str(options.get("implementation", "AUTO")).upper() not in (
+        "AUTO",
+        "RING",
+        "NCCL",
+    ):
+        raise Rejected(
+            "E_OPTION_VALUE",
+            f"unknown implementation {options['implementation']!r}",
+        )
 
 
 def operands(worker, s, context, scope):
-    """The nest of a collective with its leaves as tensors, indexed slices or host scalars."""
+    """The nest of a collective with its leaves as tensors, indexed slices or
+    host scalars.
+    """
     nest = worker.resolve(s["value"], context, scope)
     flat = []
     for leaf in leaves(nest):
-        flat.append(leaf if isinstance(leaf, IndexedSlices) else (yield from worker.tensor(leaf, context)))
+        flat.append(
+            leaf
+            if isinstance(leaf, IndexedSlices)
+            else (yield from worker.tensor(leaf, context))
+        )
     return pack(nest, iter(flat))
 
 
 def fresh(value):
     """Every replica gets a tensor of its own, equal on all."""
     if isinstance(value, IndexedSlices):
-        return IndexedSlices(value.values.copy(), value.indices.copy(), value.dense_shape)
+        return IndexedSlices(
+            value.values.copy(), value.indices.copy(), value.dense_shape
+        )
     return value.copy()
 
 
@@ -48,12 +67,20 @@ def all_reduce(worker, s, context, scope):
     check_options(s.get("options"))
     nest = yield from operands(worker, s, context, scope)
     if not worker.strategy.replicas_differ:
-        return map_nest(lambda leaf: from_host(leaf) if is_host(leaf) else leaf, nest)
-    return (yield from reduce_nest(worker, op, nest, context, worker.signature(s, scope)))
+        return map_nest(
+            lambda leaf: from_host(leaf) if is_host(leaf) else leaf, nest
+        )
+    return (
+        yield from reduce_nest(
+            worker, op, nest, context, worker.signature(s, scope)
+        )
+    )
 
 
 def reduce_nest(worker, op: str, nest, context: Context, signature: tuple):
-    """All-reduce of a nest of tensors; its derivative is the same all-reduce of the gradients."""
+    """All-reduce of a nest of tensors; its derivative is the same all-reduce of
+    the gradients.
+    """
 
     def act(nests):
         everyone = yield from worker.exchange_parts(signature, nests)
@@ -67,7 +94,15 @@ def reduce_nest(worker, op: str, nest, context: Context, signature: tuple):
     if all(isinstance(leaf, (Tensor, int, float)) for leaf in inputs):
 
         def backward(use, gradients):
-            return (yield from reduce_nest(worker, op, list(gradients), context, (*signature, "gradient")))
+            return (
+                yield from reduce_nest(
+                    worker,
+                    op,
+                    list(gradients),
+                    context,
+                    (*signature, "gradient"),
+                )
+            )
 
         for tape in context.tapes:
             tape.record(inputs, outputs, backward)
@@ -75,10 +110,20 @@ def reduce_nest(worker, op: str, nest, context: Context, signature: tuple):
 
 
 def summands(op: str, column: tuple) -> list:
-    """One leaf from each replica as tensors. A sum of one host value is refused: N times it, or once, nobody can tell."""
+    """One leaf from each replica as tensors. A sum of one host value is
+    refused: N times it, or once, nobody can tell.
+    """
     first = column[0]
-    if is_host(first) and all(type(c) is type(first) and c == first for c in column) and op == "SUM" and first != 0:
-        raise Rejected("E_NON_DISTRIBUTED_SUM", f"expected a value of each replica, found the host value {first!r}")
+    if (
+        is_host(first)
+        and all(type(c) is type(first) and c == first for c in column)
+        and op == "SUM"
+        and first != 0
+    ):
+        raise Rejected(
+            "E_NON_DISTRIBUTED_SUM",
+            f"expected a value of each replica, found the host value {first!r}",
+        )
     return [from_host(c) if is_host(c) else c for c in column]
 
 
@@ -87,8 +132,13 @@ def all_gather(worker, s, context, scope):
     check_options(s.get("options"))
     nest = yield from operands(worker, s, context, scope)
     if any(isinstance(leaf, IndexedSlices) for leaf in leaves(nest)):
-        raise Rejected("E_SPARSE_GATHER", "`all_gather` expected dense values, found indexed slices")
-    nest = map_nest(lambda leaf: from_host(leaf) if is_host(leaf) else leaf, nest)
+        raise Rejected(
+            "E_SPARSE_GATHER",
+            "`all_gather` expected dense values, found indexed slices",
+        )
+    nest = map_nest(
+        lambda leaf: from_host(leaf) if is_host(leaf) else leaf, nest
+    )
     if not worker.strategy.replicas_differ:
         return nest
     axis = s["axis"]
@@ -100,15 +150,27 @@ def all_gather(worker, s, context, scope):
         columns = list(zip(*(leaves(n) for n in everyone), strict=True))
         gathered = [concatenate(list(column), axis) for column in columns]
         sizes = [[part.shape[axis] for part in column] for column in columns]
-        return [(pack(n, iter([g.copy() for g in gathered])), sizes) for n in nests]
+        return [
+            (pack(n, iter([g.copy() for g in gathered])), sizes) for n in nests
+        ]
 
-    result, sizes = yield from worker.meet(context, Meeting(signature, nest, act))
-    for position, (local, output) in enumerate(zip(leaves(nest), leaves(result), strict=True)):
+    result, sizes = yield from worker.meet(
+        context, Meeting(signature, nest, act)
+    )
+    for position, (local, output) in enumerate(
+        zip(leaves(nest), leaves(result), strict=True)
+    ):
         rows = sizes[position]
         start, size = sum(rows[: context.replica_id]), rows[context.replica_id]
 
         def backward(use, gradients, position=position, start=start, size=size):
-            total = yield from reduce_nest(worker, "SUM", list(gradients), context, (*signature, "gradient", position))
+            total = yield from reduce_nest(
+                worker,
+                "SUM",
+                list(gradients),
+                context,
+                (*signature, "gradient", position),
+            )
             return (use("rows", total[0], axis=axis, start=start, size=size),)
 
         for tape in context.tapes:
@@ -132,14 +194,19 @@ def merge_call(worker, s, context, scope):
 
 def barrier(value):
     """No gradient passes: the same tensors to everything but a tape."""
-    return map_nest(lambda leaf: leaf.alias() if isinstance(leaf, Tensor) else leaf, value)
+    return map_nest(
+        lambda leaf: leaf.alias() if isinstance(leaf, Tensor) else leaf, value
+    )
 
 
 @statement("replica_id", where="replica")
 def replica_id(worker, s, context, scope):
     if worker.strategy.kind == "default":
         return 0
-    return Tensor(np.asarray(context.replica_id, np.int32), worker.strategy.replicas_differ)
+    return Tensor(
+        np.asarray(context.replica_id, np.int32),
+        worker.strategy.replicas_differ,
+    )
 
 
 @statement("num_replicas", where="replica")
@@ -164,21 +231,34 @@ def save_context(worker, s, context, scope):
 
 @statement("static_if_replica", where="replica")
 def static_if(worker, s, context, scope):
-    """A branch that each replica takes by its number when the program is traced: no branch remains."""
+    """A branch that each replica takes by its number when the program is
+    traced: no branch remains.
+    """
     taken = context.replica_id in s["ids"]
     alike = len({i in s["ids"] for i in range(worker.strategy.replicas)}) == 1
     inside = replace(context, divergent=context.divergent or not alike)
-    yield from worker.block(s.get("then" if taken else "else") or [], inside, scope)
+    yield from worker.block(
+        s.get("then" if taken else "else") or [], inside, scope
+    )
 
 
 @statement("variable")
 def variable(worker, s, context, scope):
-    """In a replica's function replica 0 creates it, and the others get the same."""
+    """In a replica's function replica 0 creates it, and the others get the
+    same.
+    """
     spec = {"name": s.get("out"), **s}
     init = s["init"]
-    value = parse_tensor(init) if isinstance(init, dict) and "dtype" in init else worker.resolve(init, context, scope)
+    value = (
+        parse_tensor(init)
+        if isinstance(init, dict) and "dtype" in init
+        else worker.resolve(init, context, scope)
+    )
     value = yield from worker.as_tensor(value, context)
-    inside = context.kind not in ("outside", "other") or worker.strategy.kind == "default"
+    inside = (
+        context.kind not in ("outside", "other")
+        or worker.strategy.kind == "default"
+    )
     owner = worker.strategy if inside else None
     if not context.in_replica:
         return create(spec, value, owner)

@@ -1,13 +1,25 @@
-"""Productions: arithmetic and functions on elements of floats, comparisons, choices between values."""
+"""Productions: arithmetic and functions on elements of floats, comparisons,
+choices between values.
+"""
 
 import math
 
 from differential.block import Block
 from differential.builder import FLOATS, INTEGERS, Draft
-from differential.facts import BITS, NUMBERS, ROUNDED, Facts, constant, join, product, total
+from differential.facts import (
+    BITS,
+    NUMBERS,
+    ROUNDED,
+    Facts,
+    constant,
+    join,
+    product,
+    total,
+)
 from differential.table import production
 
-#: Differentiable functions: expression, bound on the operand, bound on the result.
+#: Differentiable functions: expression, bound on the operand, bound on the
+#: result.
 SMOOTH = (
     ("jnp.sin({x})", 1e3, 1),
     ("jnp.cos({x})", 1e3, 1),
@@ -84,7 +96,8 @@ JUMPING = (
     "jnp.modf({x})[1]",
 )
 
-#: Functions applied to infinities, NaNs and zeros of both signs, or outside of their domains.
+#: Functions applied to infinities, NaNs and zeros of both signs, or outside of
+#: their domains.
 ANYWHERE = (
     "jnp.exp({x})", "jnp.log({x})", "jnp.log1p({x})", "jnp.expm1({x})", "jnp.sqrt({x})", "lax.rsqrt({x})", "jnp.cbrt({x})",
     "jnp.tanh({x})", "jnp.sinh({x} / 8)", "jnp.cosh({x} / 8)", "jnp.arcsin({x})", "jnp.arccos({x})", "jnp.arctan({x})", "jnp.arctanh({x})",
@@ -114,33 +127,46 @@ def smooth(block: Block) -> Draft:
     if not limit:
         x = block.array(block.floats, limit=1)
         return Draft(f"({x} + 2) ** -2", Facts(ROUNDED, 1))
-    return Draft(text.format(x=block.array(block.floats, limit=limit)), Facts(ROUNDED, bound))
+    return Draft(
+        text.format(x=block.array(block.floats, limit=limit)),
+        Facts(ROUNDED, bound),
+    )
 
 
 @production("elementwise", weight=1)
 def smooth_of_two(block: Block) -> Draft:
     text, limit, bound = block.random.choice(SMOOTH_PAIRS)
     x = block.array(block.floats, limit=limit)
-    return Draft(text.format(x=x, y=block.fitting(x, limit=limit)), Facts(ROUNDED, bound))
+    return Draft(
+        text.format(x=x, y=block.fitting(x, limit=limit)), Facts(ROUNDED, bound)
+    )
 
 
 @production("elementwise", weight=1)
 def kinked(block: Block) -> Draft:
     x = block.array(block.floats, level=block.kink)
     text = block.random.choice(KINKED)[0]
-    return Draft(text.format(x=x), join(x.facts, Facts(BITS, 2, 1 / 8)), arithmetic=True)
+    return Draft(
+        text.format(x=x), join(x.facts, Facts(BITS, 2, 1 / 8)), arithmetic=True
+    )
 
 
 @production("elementwise", weight=1)
 def jumping(block: Block) -> Draft:
     x = block.array(block.floats, level=NUMBERS)
-    facts = Facts(NUMBERS, x.facts.bound + 1, 1 / 8) if x.facts.bound < math.inf else Facts(BITS)
+    facts = (
+        Facts(NUMBERS, x.facts.bound + 1, 1 / 8)
+        if x.facts.bound < math.inf
+        else Facts(BITS)
+    )
     return Draft(block.random.choice(JUMPING).format(x=x), facts)
 
 
 @production("elementwise", weight=1, differentiable=False)
 def anywhere(block: Block) -> Draft:
-    """Special values, as an input, so that no other operation has decided about the signs of zeros."""
+    """Special values, as an input, so that no other operation has decided about
+    the signs of zeros.
+    """
     shape = block.shape(largest=200)
     x, y = (block.special(shape) for _ in range(2))
     return Draft(block.random.choice(ANYWHERE).format(x=x, y=y))
@@ -149,28 +175,46 @@ def anywhere(block: Block) -> Draft:
 @production("elementwise", weight=6)
 def arithmetic(block: Block) -> Draft:
     x = block.array(block.floats, limit=2**10)
-    dtypes = (x.dtype,) if block.chance(0.85) else (*block.floats, *block.integers)
+    dtypes = (
+        (x.dtype,) if block.chance(0.85) else (*block.floats, *block.integers)
+    )
     y = block.fitting(x, dtypes, limit=2**10)
     operator = block.random.choice("+-**/")
     if operator == "/":
         return Draft(f"{x} / (2 + jnp.sin({y}))", Facts(ROUNDED, x.facts.bound))
-    return Draft(f"{x} {operator} {y}", (product if operator == "*" else total)(x.facts, y.facts), arithmetic=True)
+    return Draft(
+        f"{x} {operator} {y}",
+        (product if operator == "*" else total)(x.facts, y.facts),
+        arithmetic=True,
+    )
 
 
 @production("elementwise", weight=2)
 def arithmetic_with_constant(block: Block) -> Draft:
     x = block.array(block.floats)
     number = block.random.choice((0.5, 2.0, -1.0, 0.25, 3.0, 1.5, -0.125))
-    text, combine = block.random.choice((("{x} + {n}", total), ("{n} - {x}", total), ("{x} * {n}", product), ("{n} * {x} - 1", product)))
+    text, combine = block.random.choice(
+        (
+            ("{x} + {n}", total),
+            ("{n} - {x}", total),
+            ("{x} * {n}", product),
+            ("{n} * {x} - 1", product),
+        )
+    )
     facts = combine(x.facts, constant(number))
-    return Draft(text.format(x=x, n=number), total(facts, constant(1)), arithmetic=True)
+    return Draft(
+        text.format(x=x, n=number), total(facts, constant(1)), arithmetic=True
+    )
 
 
 @production("elementwise", weight=1.5)
 def extremum(block: Block) -> Draft:
     x = block.array(block.floats, level=block.kink)
     y = block.fitting(x, level=block.kink)
-    return Draft(f"jnp.{block.random.choice(('maximum', 'minimum'))}({x}, {y})", join(x.facts, y.facts))
+    return Draft(
+        f"jnp.{block.random.choice(('maximum', 'minimum'))}({x}, {y})",
+        join(x.facts, y.facts),
+    )
 
 
 @production("elementwise", weight=2)
@@ -178,7 +222,12 @@ def comparison(block: Block) -> Draft:
     x = block.array(level=NUMBERS)
     y = block.fitting(x, level=NUMBERS)
     if block.chance(0.2):
-        return Draft(f"jnp.isclose({x}, {y})" if x.dtype in block.floats and block.chance(0.3) else f"{x} == 1", Facts(BITS, 1, 1))
+        return Draft(
+            f"jnp.isclose({x}, {y})"
+            if x.dtype in block.floats and block.chance(0.3)
+            else f"{x} == 1",
+            Facts(BITS, 1, 1),
+        )
     operator = block.random.choice(("<", "<=", ">", ">=", "==", "!="))
     return Draft(f"{x} {operator} {y}", Facts(BITS, 1, 1))
 
@@ -190,7 +239,10 @@ def choice(block: Block) -> Draft:
     if block.chance(0.4):
         number = block.random.choice((0, 1, 2))
         order = (x, number) if block.chance(0.5) else (number, x)
-        return Draft(f"jnp.where({condition}, {order[0]}, {order[1]})", join(x.facts, constant(number)))
+        return Draft(
+            f"jnp.where({condition}, {order[0]}, {order[1]})",
+            join(x.facts, constant(number)),
+        )
     y = block.fitting(x)
     return Draft(f"jnp.where({condition}, {x}, {y})", join(x.facts, y.facts))
 
@@ -199,7 +251,11 @@ def choice(block: Block) -> Draft:
 def choice_of_several(block: Block) -> Draft:
     x = block.array((*FLOATS, *INTEGERS), ranks=(0, 3))
     cases = [x, *(block.like(x) for _ in range(block.random.randint(1, 2)))]
-    which = block.like(x, ("int32",)) if block.chance(0.7) else block.array(("int32",), ranks=(0, 0))
+    which = (
+        block.like(x, ("int32",))
+        if block.chance(0.7)
+        else block.array(("int32",), ranks=(0, 0))
+    )
     text = f"lax.select_n(jnp.clip({which}, 0, {len(cases) - 1}), {', '.join(map(str, cases))})"
     return Draft(text, join(*(case.facts for case in cases)))
 
@@ -209,17 +265,36 @@ def logic(block: Block) -> Draft:
     x = block.array(("bool",))
     y = block.fitting(x)
     template = block.random.choice(
-        ("{x} & {y}", "{x} | {y}", "{x} ^ {y}", "~{x}", "jnp.logical_and({x}, ~{y})", "jnp.logical_xor({x}, {y})")
+        (
+            "{x} & {y}",
+            "{x} | {y}",
+            "{x} ^ {y}",
+            "~{x}",
+            "jnp.logical_and({x}, ~{y})",
+            "jnp.logical_xor({x}, {y})",
+        )
     )
     return Draft(template.format(x=x, y=y), Facts(BITS, 1, 1))
 
 
 @production("elementwise", weight=0.5)
 def jumping_of_two(block: Block) -> Draft:
-    """Remainders of numbers that both are exact, so that no quotient is just below an integer in one execution alone."""
+    """Remainders of numbers that both are exact, so that no quotient is just
+    below an integer in one execution alone.
+    """
     x = block.array(block.floats, level=NUMBERS, limit=64)
     number = block.random.choice((0.5, 1.0, 2.0, -2.0, 4.0))
     template = block.random.choice(
-        ("{x} % {n}", "jnp.fmod({x}, {n})", "{x} // {n}", "jnp.remainder({n}, {x})", "lax.rem({x}, 0 * {x} + {n})")
+        (
+            "{x} % {n}",
+            "jnp.fmod({x}, {n})",
+            "{x} // {n}",
+            "jnp.remainder({n}, {x})",
+            "lax.rem({x}, 0 * {x} + {n})",
+        )
     )
-    return Draft(template.format(x=x, n=number), Facts(NUMBERS, 2 * x.facts.bound + 4, x.facts.quantum), arithmetic=True)
+    return Draft(
+        template.format(x=x, n=number),
+        Facts(NUMBERS, 2 * x.facts.bound + 4, x.facts.quantum),
+        arithmetic=True,
+    )

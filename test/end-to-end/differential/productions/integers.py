@@ -1,4 +1,6 @@
-"""Productions: arithmetic on integers and their bits, and conversions between dtypes."""
+"""Productions: arithmetic on integers and their bits, and conversions between
+dtypes.
+"""
 
 from differential.block import Block
 from differential.builder import FLOATS, INTEGERS, NUMBERS_AND_BOOL, Draft
@@ -23,9 +25,20 @@ def integer_division(block: Block) -> Draft:
     """Also by 0, and of the smallest number by -1."""
     x = block.array(INTEGERS)
     y = block.fitting(x)
-    templates = ("{x} // {y}", "{x} % {y}", "jnp.fmod({x}, {y})", "{x} // 3", "{x} % 4", "jnp.divmod({x}, {y})[1]")
-    low_level = ("lax.div({x}, {y})", "lax.rem({x}, {y})") if x.shape == y.shape else ()
-    return Draft(block.random.choice(templates + low_level).format(x=x, y=y), ANY)
+    templates = (
+        "{x} // {y}",
+        "{x} % {y}",
+        "jnp.fmod({x}, {y})",
+        "{x} // 3",
+        "{x} % 4",
+        "jnp.divmod({x}, {y})[1]",
+    )
+    low_level = (
+        ("lax.div({x}, {y})", "lax.rem({x}, {y})") if x.shape == y.shape else ()
+    )
+    return Draft(
+        block.random.choice(templates + low_level).format(x=x, y=y), ANY
+    )
 
 
 @production("integers", weight=2)
@@ -48,8 +61,18 @@ def shift(block: Block) -> Draft:
 @production("integers", weight=2)
 def bit_operation(block: Block) -> Draft:
     x = block.array(INTEGERS)
-    templates = ("{x} & {y}", "{x} | {y}", "{x} ^ {y}", "~{x}", "lax.population_count({x})", "lax.clz({x})", "{x} & 7")
-    return Draft(block.random.choice(templates).format(x=x, y=block.fitting(x)), ANY)
+    templates = (
+        "{x} & {y}",
+        "{x} | {y}",
+        "{x} ^ {y}",
+        "~{x}",
+        "lax.population_count({x})",
+        "lax.clz({x})",
+        "{x} & 7",
+    )
+    return Draft(
+        block.random.choice(templates).format(x=x, y=block.fitting(x)), ANY
+    )
 
 
 @production("integers", weight=2)
@@ -66,7 +89,9 @@ def integer_function(block: Block) -> Draft:
         "{x} ** 3",
         "jnp.gcd({x} & 15, {y} & 15)",
     )
-    return Draft(block.random.choice(templates).format(x=x, y=block.fitting(x)), ANY)
+    return Draft(
+        block.random.choice(templates).format(x=x, y=block.fitting(x)), ANY
+    )
 
 
 @production("conversions", weight=4)
@@ -90,21 +115,28 @@ def conversion_of_special_values(block: Block) -> Draft:
 
 @production("conversions", weight=1, differentiable=False)
 def bits_of(block: Block) -> Draft:
-    x = block.array((*FLOATS, *INTEGERS), level=BITS, where=lambda t: t.dtype != "float64")
+    x = block.array(
+        (*FLOATS, *INTEGERS), level=BITS, where=lambda t: t.dtype != "float64"
+    )
     if x.dtype in FLOATS and not x.facts.bound < 2**20:
         x = block.input(x.type, kinds=("eighths",))
-    width = {"float32": 32, "float16": 16, "bfloat16": 16}.get(x.dtype) or int(x.dtype.lstrip("uint"))
+    width = {"float32": 32, "float16": 16, "bfloat16": 16}.get(x.dtype) or int(
+        x.dtype.lstrip("uint")
+    )
     same = [dtype for dtype in INTEGERS if dtype.endswith(f"int{width}")]
     if width > 8 and block.chance(0.3):
         return Draft(f"lax.bitcast_convert_type({x}, 'uint{width // 2}')", ANY)
-    return Draft(f"lax.bitcast_convert_type({x}, {block.random.choice(same)!r})", ANY)
+    return Draft(
+        f"lax.bitcast_convert_type({x}, {block.random.choice(same)!r})", ANY
+    )
 
 
 @production("conversions", weight=0.5)
 def reduced_precision(block: Block) -> Draft:
     x = block.array(("float32",), level=BITS)
     return Draft(
-        f"lax.reduce_precision({x}, {block.random.choice((5, 8))}, {block.random.choice((3, 7, 10))})", Facts(NUMBERS, x.facts.bound)
+        f"lax.reduce_precision({x}, {block.random.choice((5, 8))}, {block.random.choice((3, 7, 10))})",
+        Facts(NUMBERS, x.facts.bound),
     )
 
 
@@ -119,4 +151,6 @@ def mixed_arithmetic(block: Block) -> Draft:
 @production("conversions", weight=0.5)
 def quotient_of_integers(block: Block) -> Draft:
     x = block.array(INTEGERS, level=BITS)
-    return Draft(f"{x} / 4", join(x.facts, Facts(BITS, 1, 1 / 8)), arithmetic=True)
+    return Draft(
+        f"{x} / 4", join(x.facts, Facts(BITS, 1, 1 / 8)), arithmetic=True
+    )

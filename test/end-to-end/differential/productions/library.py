@@ -1,4 +1,6 @@
-"""Productions: functions of JAX's libraries that consist of many operations, in one table."""
+"""Productions: functions of JAX's libraries that consist of many operations, in
+one table.
+"""
 
 import dataclasses
 
@@ -13,7 +15,8 @@ class Entry:
     """A function.
 
     Attributes:
-      text: an expression of `x` and, for functions of two operands, `y`, which has the shape and dtype of `x`.
+      text: an expression of `x` and, for functions of two operands, `y`, which
+        has the shape and dtype of `x`.
       ranks: numbers of dimensions that `x` may have.
       limit: bound on the magnitude of the operands.
       level: least level of exactness: `NUMBERS` for functions that jump.
@@ -39,8 +42,12 @@ SMOOTH = (
     Entry("jax.scipy.special.i1({x})", limit=2),
     Entry("jax.scipy.special.i1e({x})", bound=1),
     Entry("jax.scipy.special.gammaln({x} * {x} + 2.5)", limit=3),
-    Entry("jax.scipy.special.kl_div({x} * {x} + 0.5, {y} * {y} + 0.5)", limit=3),
-    Entry("jax.scipy.special.rel_entr({x} * {x} + 0.5, {y} * {y} + 0.5)", limit=3),
+    Entry(
+        "jax.scipy.special.kl_div({x} * {x} + 0.5, {y} * {y} + 0.5)", limit=3
+    ),
+    Entry(
+        "jax.scipy.special.rel_entr({x} * {x} + 0.5, {y} * {y} + 0.5)", limit=3
+    ),
     Entry("jax.scipy.special.xlog1py({x}, {y} * {y})", limit=3),
     Entry("jax.scipy.stats.norm.logpdf({x}, 0.5, 2.0)", bound=20),
     Entry("jax.scipy.stats.norm.cdf({x})", bound=1),
@@ -56,9 +63,17 @@ SMOOTH = (
     Entry("jnp.trapezoid({x}, axis=0)", (1, 2), bound=1e4),
     Entry("jnp.average({x}, axis=-1, weights=2 + jnp.sin({y}))", (1, 3)),
     Entry("jnp.ravel(jnp.meshgrid({x}, {x})[0] * 0.5)", (1, 1)),
-    Entry("jnp.logspace(0, 1, 5, dtype={x}.dtype) * jnp.sum({x})", (1, 1), bound=1e5),
+    Entry(
+        "jnp.logspace(0, 1, 5, dtype={x}.dtype) * jnp.sum({x})",
+        (1, 1),
+        bound=1e5,
+    ),
     Entry("jnp.vander({x}[:5], 4)", (1, 1)),
-    Entry("jnp.exp(-jnp.square({x}[:, None] - {y}[None]).sum(-1))", (2, 2), bound=1),
+    Entry(
+        "jnp.exp(-jnp.square({x}[:, None] - {y}[None]).sum(-1))",
+        (2, 2),
+        bound=1,
+    ),
     Entry("jnp.linalg.norm(jnp.stack([{x}, jnp.ones_like({x})]), axis=0)"),
     Entry(
         "jnp.linalg.matrix_power(0.25 * {x}[:3, :3] @ jnp.ones(({x}[:3, :3].shape[1], {x}[:3, :3].shape[0]), {x}.dtype), 3)",
@@ -66,7 +81,12 @@ SMOOTH = (
         bound=1e6,
     ),
     # JAX on CPUs has no attention in float16.
-    Entry("jax.nn.dot_product_attention(*(v.astype('float32')[None, :, None] for v in ({x}, {y}, {x})))[0]", (2, 2), limit=2, bound=2),
+    Entry(
+        "jax.nn.dot_product_attention(*(v.astype('float32')[None, :, None] for v in ({x}, {y}, {x})))[0]",
+        (2, 2),
+        limit=2,
+        bound=2,
+    ),
     Entry("jax.nn.logmeanexp({x}, axis=-1)", (1, 2)),
     Entry("jnp.cov(jnp.stack([{x}, {y}]))", (1, 1)),
     Entry("jnp.tensordot(jnp.sin({x}), {y}, axes={x}.ndim)", bound=1e4),
@@ -80,13 +100,19 @@ JUMPING = (
     Entry("jax.nn.hard_swish({x})"),
     Entry("jax.nn.celu({x})"),
     Entry("jax.nn.selu({x})"),
-    Entry("jnp.interp({x}, jnp.array([-2.0, 0.0, 3.0]), jnp.array([1.0, -1.0, 2.0]))"),
+    Entry(
+        "jnp.interp({x}, jnp.array([-2.0, 0.0, 3.0]), jnp.array([1.0, -1.0, 2.0]))"
+    ),
     Entry("jnp.select([{x} > 1, {x} > 0], [{x}, 2 * {x}], {y})"),
-    Entry("jnp.piecewise({x}, [{x} < 0, {x} >= 1], [lambda v: v - 1, lambda v: 2 * v, 0.5])"),
+    Entry(
+        "jnp.piecewise({x}, [{x} < 0, {x} >= 1], [lambda v: v - 1, lambda v: 2 * v, 0.5])"
+    ),
     Entry("jnp.quantile({x}, 0.25)", (1, 1)),
     Entry("jnp.percentile({x}, jnp.array([10.0, 60.0]))", (1, 1)),
     Entry("jnp.digitize({x}, jnp.array([-1.0, 0.5, 2.0]))"),
-    Entry("jnp.histogram({x}, bins=jnp.array([-4.0, -1.0, 0.5, 2.0]))[0]", (1, 1)),
+    Entry(
+        "jnp.histogram({x}, bins=jnp.array([-4.0, -1.0, 0.5, 2.0]))[0]", (1, 1)
+    ),
     Entry("jnp.ldexp({x}, 3)"),
     Entry("jnp.frexp({x})[0]"),
     Entry("jnp.modf({x})[0]"),
@@ -129,14 +155,28 @@ OF_INTEGERS = (
     Entry("jnp.stack(jnp.unravel_index({x} & 7, (4, 2)))"),
 )
 
-#: The most elements of an operand; functions of pairs of elements have as many as their square.
+#: The most elements of an operand; functions of pairs of elements have as many
+#: as their square.
 LARGEST = 100
 
 
-def call(block: Block, entry: Entry, dtypes: tuple[str, ...], facts: Facts) -> Draft:
+def call(
+    block: Block, entry: Entry, dtypes: tuple[str, ...], facts: Facts
+) -> Draft:
     """A draft of a function of the table."""
-    x = block.array(dtypes, entry.ranks, entry.level, entry.limit, LARGEST, where=lambda t: t.size > 0)
-    y = block.like(x, level=entry.level, limit=entry.limit) if "{y}" in entry.text else x
+    x = block.array(
+        dtypes,
+        entry.ranks,
+        entry.level,
+        entry.limit,
+        LARGEST,
+        where=lambda t: t.size > 0,
+    )
+    y = (
+        block.like(x, level=entry.level, limit=entry.limit)
+        if "{y}" in entry.text
+        else x
+    )
     return Draft(entry.text.format(x=x, y=y), facts)
 
 
@@ -154,4 +194,9 @@ def jumping_function(block: Block) -> Draft:
 
 @production("library", weight=1.5)
 def function_of_integers(block: Block) -> Draft:
-    return call(block, block.random.choice(OF_INTEGERS), SIGNED if block.chance(0.5) else INTEGERS, Facts(BITS))
+    return call(
+        block,
+        block.random.choice(OF_INTEGERS),
+        SIGNED if block.chance(0.5) else INTEGERS,
+        Facts(BITS),
+    )

@@ -1,4 +1,6 @@
-"""Builds a program, statement by statement, and offers what there is as operands."""
+"""Builds a program, statement by statement, and offers what there is as
+operands.
+"""
 
 from contextlib import contextmanager
 
@@ -8,19 +10,24 @@ from ..operations.scalars import Arithmetic, Convert, Number
 from ..program import Context, Known, Region, Statement
 from ..types import ELEMENTS, FLOATS, Type
 
-#: Sizes: none, one, odd ones, primes, multiples of a vector and what is just beside, larger than a tile.
+#: Sizes: none, one, odd ones, primes, multiples of a vector and what is just
+#: beside, larger than a tile.
 SIZES = [0, 1, 1, 2, 3, 4, 5, 7, 8, 9, 13, 16, 17, 31, 32, 33, 64, 67, 130, 257]
-#: Bounds on the elements of an input: of few programs it is so large that several workers share a kernel.
+#: Bounds on the elements of an input: of few programs it is so large that
+#: several workers share a kernel.
 MOST_ELEMENTS = [1200] * 14 + [20000]
-#: Sizes of dimensions that are small in real programs: windows, channels, rows of a stack.
+#: Sizes of dimensions that are small in real programs: windows, channels, rows
+#: of a stack.
 SMALL_SIZES = [1, 2, 3, 4, 5, 7]
 
 
 class Builder:
-    """`random`: a `random.Random`. Programs use few sizes and element types, so that values fit to each other.
+    """`random`: a `random.Random`. Programs use few sizes and element types, so
+    that values fit to each other.
 
-    `productions`: functions of a builder that add statements, for the regions of loops and branches. `may_exchange`: whether replicas
-    may exchange values at this place.
+    `productions`: functions of a builder that add statements, for the regions
+    of loops and branches. `may_exchange`: whether replicas may exchange values
+    at this place.
     """
 
     def __init__(self, random, replicas, productions, may_exchange):
@@ -48,8 +55,12 @@ class Builder:
         return value
 
     def add(self, operation, *operands, is_hidden=False):
-        """Adds a statement and returns its result, or a tuple of its results. Hidden ones are not chosen as operands later."""
-        results = operation.infer([self.context[operand] for operand in operands], self.context)
+        """Adds a statement and returns its result, or a tuple of its results.
+        Hidden ones are not chosen as operands later.
+        """
+        results = operation.infer(
+            [self.context[operand] for operand in operands], self.context
+        )
         values = tuple(self.define(result) for result in results)
         self.blocks[-1].append(Statement(operation, operands, values))
         if not is_hidden:
@@ -57,24 +68,41 @@ class Builder:
         return values[0] if len(values) == 1 else values
 
     def attempt(self, production):
-        """Whether `production(builder)` has succeeded; what it has added is gone if it has not."""
-        blocks, statements, visible = len(self.blocks), len(self.blocks[-1]), list(self.visible)
-        depth, may_exchange, loops = self.depth, self.may_exchange, self.context.loops
+        """Whether `production(builder)` has succeeded; what it has added is
+        gone if it has not.
+        """
+        blocks, statements, visible = (
+            len(self.blocks),
+            len(self.blocks[-1]),
+            list(self.visible),
+        )
+        depth, may_exchange, loops = (
+            self.depth,
+            self.may_exchange,
+            self.context.loops,
+        )
         try:
             production(self)
         except Invalid:
             del self.blocks[blocks:]
             del self.blocks[-1][statements:]
-            self.visible, self.depth, self.may_exchange, self.context.loops = visible, depth, may_exchange, loops
+            self.visible, self.depth, self.may_exchange, self.context.loops = (
+                visible,
+                depth,
+                may_exchange,
+                loops,
+            )
             return False
         return True
 
     @contextmanager
     def block(self, arguments, visible=None, is_uniform=False):
-        """A region whose arguments are of what is known. Yields their values, and the function that ends it with what it yields.
+        """A region whose arguments are of what is known. Yields their values,
+        and the function that ends it with what it yields.
 
-        `visible`: the values from outside that are chosen as operands; if not given, all. `is_uniform`: whether all replicas execute it
-        equally often. After `Invalid`, `attempt` restores what was before.
+        `visible`: the values from outside that are chosen as operands; if not
+        given, all. `is_uniform`: whether all replicas execute it equally often.
+        After `Invalid`, `attempt` restores what was before.
         """
         outer, may_exchange = self.visible, self.may_exchange
         self.may_exchange = may_exchange and is_uniform
@@ -82,7 +110,12 @@ class Builder:
         self.visible = [*(outer if visible is None else visible), *values]
         self.blocks.append([])
         self.depth += 1
-        yield values, lambda yields: Region(values, tuple(self.blocks[-1]), tuple(yields))
+        yield (
+            values,
+            lambda yields: Region(
+                values, tuple(self.blocks[-1]), tuple(yields)
+            ),
+        )
         self.blocks.pop()
         self.depth -= 1
         self.visible, self.may_exchange = outer, may_exchange
@@ -98,15 +131,23 @@ class Builder:
         return self.context[value]
 
     def find(self, accepts):
-        """A value that `accepts(known)`, most likely one of the last. Invalid: there is none."""
-        found = [value for value in self.visible if accepts(self.context[value])]
+        """A value that `accepts(known)`, most likely one of the last. Invalid:
+        there is none.
+        """
+        found = [
+            value for value in self.visible if accepts(self.context[value])
+        ]
         if not found:
             raise Invalid("no such value")
         recent = found[-4:]
-        return self.random.choice(recent if self.random.random() < 0.6 else found)
+        return self.random.choice(
+            recent if self.random.random() < 0.6 else found
+        )
 
     def tensor(self, accepts=lambda type: True):
-        return self.find(lambda known: not known.type.is_scalar and accepts(known.type))
+        return self.find(
+            lambda known: not known.type.is_scalar and accepts(known.type)
+        )
 
     def like(self, value):
         """A value of the same type, which may be the same one."""
@@ -124,10 +165,18 @@ class Builder:
 
     def shape(self, rank=None):
         """A shape of the program's sizes with a bounded number of elements."""
-        rank = self.random.choices(range(5), [1, 5, 8, 4, 2])[0] if rank is None else rank
+        rank = (
+            self.random.choices(range(5), [1, 5, 8, 4, 2])[0]
+            if rank is None
+            else rank
+        )
         shape, count = [], 1
         for _ in range(rank):
-            fitting = [size for size in self.sizes + SMALL_SIZES[:3] if count * size <= self.most_elements]
+            fitting = [
+                size
+                for size in self.sizes + SMALL_SIZES[:3]
+                if count * size <= self.most_elements
+            ]
             shape.append(self.random.choice(fitting or [1]))
             count *= max(shape[-1], 1)
         self.random.shuffle(shape)
@@ -145,24 +194,45 @@ class Builder:
     def number(self, element):
         """A constant scalar: small, and exact."""
         if element in FLOATS:
-            return self.add(Number(element, self.random.choice([0.0, 1.0, -1.0, 0.5, 2.0, -0.0, 3.0])), is_hidden=True)
+            return self.add(
+                Number(
+                    element,
+                    self.random.choice([0.0, 1.0, -1.0, 0.5, 2.0, -0.0, 3.0]),
+                ),
+                is_hidden=True,
+            )
         choices = [0, 1] if element == "i1" else [0, 1, -1, 2, 5]
-        return self.add(Number(element, self.random.choice(choices)), is_hidden=True)
+        return self.add(
+            Number(element, self.random.choice(choices)), is_hidden=True
+        )
 
     def index(self, number):
         return self.add(Number("index", number), is_hidden=True)
 
     def integer(self):
-        """A scalar that is computed: one that there is, or an element of a tensor."""
+        """A scalar that is computed: one that there is, or an element of a
+        tensor.
+        """
 
         def is_integer(known):
             return not known.type.is_float and known.type.element != "i1"
 
         if self.chance(0.5):
-            source = self.find(lambda known: is_integer(known) and not known.type.is_scalar and 0 not in known.type.shape)
-            indices = [self.index(self.random.randrange(size)) for size in self.type(source).shape]
+            source = self.find(
+                lambda known: (
+                    is_integer(known)
+                    and not known.type.is_scalar
+                    and 0 not in known.type.shape
+                )
+            )
+            indices = [
+                self.index(self.random.randrange(size))
+                for size in self.type(source).shape
+            ]
             return self.add(Extract(), source, *indices, is_hidden=True)
-        return self.find(lambda known: is_integer(known) and known.type.is_scalar)
+        return self.find(
+            lambda known: is_integer(known) and known.type.is_scalar
+        )
 
     def clamped_index(self, size):
         """A computed index of a dimension."""
@@ -170,17 +240,27 @@ class Builder:
             raise Invalid("no index")
         value = self.integer()
         if self.type(value).element != "index":
-            value = self.add(Convert("arith.index_cast", "index"), value, is_hidden=True)
+            value = self.add(
+                Convert("arith.index_cast", "index"), value, is_hidden=True
+            )
         if self.known(value).facts.low < 0:
-            value = self.add(Arithmetic("arith.maxsi"), value, self.index(0), is_hidden=True)
+            value = self.add(
+                Arithmetic("arith.maxsi"), value, self.index(0), is_hidden=True
+            )
         if self.known(value).facts.high >= size:
             limit = self.index(size if self.chance(0.3) else size - 1)
-            name = "arith.remui" if self.known(limit).facts.low == size else "arith.minsi"
+            name = (
+                "arith.remui"
+                if self.known(limit).facts.low == size
+                else "arith.minsi"
+            )
             value = self.add(Arithmetic(name), value, limit, is_hidden=True)
         return value
 
     def overwritten(self, type):
-        """A tensor for an operation that overwrites it: an empty one, or any other, of which the old elements may still be needed."""
+        """A tensor for an operation that overwrites it: an empty one, or any
+        other, of which the old elements may still be needed.
+        """
         if self.chance(0.5):
             try:
                 return self.of_type(type)
@@ -189,7 +269,9 @@ class Builder:
         return self.add(Empty(type), is_hidden=True)
 
     def initial(self, type, number=None):
-        """A tensor that a reduction begins with: zeros, another number, or a value that is there."""
+        """A tensor that a reduction begins with: zeros, another number, or a
+        value that is there.
+        """
         draw = self.random.random()
         if draw < 0.3:
             try:
@@ -197,11 +279,32 @@ class Builder:
             except Invalid:
                 pass
         if draw < 0.5:
-            return self.add(Constant(type, self.random.choice(small_kinds(type.element)), self.random.randrange(2**31)))
-        zero = self.add(Number(type.element, 0.0 if type.is_float else 0), is_hidden=True) if number is None else number
-        return self.add(Splat(type.shape, is_fill=self.chance(0.8)), zero, is_hidden=True)
+            return self.add(
+                Constant(
+                    type,
+                    self.random.choice(small_kinds(type.element)),
+                    self.random.randrange(2**31),
+                )
+            )
+        zero = (
+            self.add(
+                Number(type.element, 0.0 if type.is_float else 0),
+                is_hidden=True,
+            )
+            if number is None
+            else number
+        )
+        return self.add(
+            Splat(type.shape, is_fill=self.chance(0.8)), zero, is_hidden=True
+        )
 
 
 def small_kinds(element):
     """Kinds of numbers of which sums are exact."""
-    return ["whole", "eighths", "positive"] if element in FLOATS else ["bool"] if element == "i1" else ["small", "natural"]
+    return (
+        ["whole", "eighths", "positive"]
+        if element in FLOATS
+        else ["bool"]
+        if element == "i1"
+        else ["small", "natural"]
+    )

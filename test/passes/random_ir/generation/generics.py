@@ -1,4 +1,6 @@
-"""Random `linalg.generic`s: what they read, how they walk over it, and what they compute."""
+"""Random `linalg.generic`s: what they read, how they walk over it, and what
+they compute.
+"""
 
 from ..facts import Invalid
 from ..operations.elements import Extract
@@ -28,17 +30,26 @@ def draw_axis(builder, size, loops):
     if kind == "shifted" and room:
         return Axis(((dim, 1),), random.randint(1, room))
     if kind == "sum":
-        others = [other for other in range(len(loops)) if other != dim and loops[other] - 1 <= room]
+        others = [
+            other
+            for other in range(len(loops))
+            if other != dim and loops[other] - 1 <= room
+        ]
         if others:
             return Axis(((dim, 1), (random.choice(others), 1)))
     stride = random.choice([2, 3])
     if (extent - 1) * stride < size:
-        return Axis(((dim, stride),), random.randint(0, size - 1 - (extent - 1) * stride))
+        return Axis(
+            ((dim, stride),),
+            random.randint(0, size - 1 - (extent - 1) * stride),
+        )
     return Axis(((dim, -1),), extent - 1)
 
 
 def draw_accesses(builder):
-    """Inputs with their maps, and the sizes of the loops: those of a first tensor, and sometimes of another one."""
+    """Inputs with their maps, and the sizes of the loops: those of a first
+    tensor, and sometimes of another one.
+    """
     random = builder.random
     first = builder.tensor()
     loops = list(builder.type(first).shape)
@@ -74,48 +85,97 @@ def draw_accesses(builder):
 
 def draw_body(builder, inputs, loops, num_outputs):
     """The region, with a number for each output."""
-    elements = [Known(Type(builder.type(value).element), builder.known(value).facts, builder.known(value).is_uniform) for value in inputs]
+    elements = [
+        Known(
+            Type(builder.type(value).element),
+            builder.known(value).facts,
+            builder.known(value).is_uniform,
+        )
+        for value in inputs
+    ]
     outside = builder.visible
-    # Scalars of the step can be used as well, but the body is about its arguments.
-    scalars = [value for value in outside if builder.type(value).is_scalar and builder.chance(0.2)]
+    # Scalars of the step can be used as well, but the body is about its
+    # arguments.
+    scalars = [
+        value
+        for value in outside
+        if builder.type(value).is_scalar and builder.chance(0.2)
+    ]
     outer, builder.context.loops = builder.context.loops, tuple(loops)
     with builder.block(elements, scalars) as (arguments, end):
         if builder.chance(0.3) and loops and 0 not in loops:
-            counter = builder.add(LoopIndex(builder.random.randrange(len(loops))), is_hidden=True)
-            element = builder.random.choice([e for e in ("i32", "i64", *builder.elements) if e not in ("i1", "i8")])
+            counter = builder.add(
+                LoopIndex(builder.random.randrange(len(loops))), is_hidden=True
+            )
+            element = builder.random.choice(
+                [
+                    e
+                    for e in ("i32", "i64", *builder.elements)
+                    if e not in ("i1", "i8")
+                ]
+            )
             builder.visible.append(as_element(builder, counter, element))
         if builder.chance(0.2):
             builder.attempt(lambda _: gather(builder, outside, loops))
         for _ in range(builder.random.choices(range(6), [2, 4, 4, 3, 2, 1])[0]):
             builder.attempt(scalar_operation)
-        own = [value for value in builder.visible if value >= arguments[0] and builder.type(value).element != "index"]
+        own = [
+            value
+            for value in builder.visible
+            if value >= arguments[0] and builder.type(value).element != "index"
+        ]
         if not own:
             raise Invalid("nothing to yield")
-        region = end([builder.random.choice(own[-3:]) for _ in range(num_outputs)])
+        region = end(
+            [builder.random.choice(own[-3:]) for _ in range(num_outputs)]
+        )
     builder.context.loops = outer
     return region
 
 
 def gather(builder, outside, loops):
     """An element of another tensor at indices that are computed."""
-    tensors = [value for value in outside if not builder.type(value).is_scalar and 0 not in builder.type(value).shape]
+    tensors = [
+        value
+        for value in outside
+        if not builder.type(value).is_scalar
+        and 0 not in builder.type(value).shape
+    ]
     if not tensors or 0 in loops:
         raise Invalid("nothing to gather from")
     source = builder.random.choice(tensors)
     if loops:
-        builder.visible.append(builder.add(LoopIndex(builder.random.randrange(len(loops))), is_hidden=True))
-    indices = [builder.clamped_index(size) for size in builder.type(source).shape]
+        builder.visible.append(
+            builder.add(
+                LoopIndex(builder.random.randrange(len(loops))), is_hidden=True
+            )
+        )
+    indices = [
+        builder.clamped_index(size) for size in builder.type(source).shape
+    ]
     builder.add(Extract(), source, *indices)
 
 
 def draw_reduction_loops(builder, maps, sizes):
     """The loops that are reductions: of those whose size an input has."""
-    sized = {axis.terms[0][0] for axes in maps for axis in axes if axis.is_plain}
-    return [dim for dim in range(len(sizes)) if dim in sized and builder.chance(0.5)] if builder.chance(0.45) else []
+    sized = {
+        axis.terms[0][0] for axes in maps for axis in axes if axis.is_plain
+    }
+    return (
+        [
+            dim
+            for dim in range(len(sizes))
+            if dim in sized and builder.chance(0.5)
+        ]
+        if builder.chance(0.45)
+        else []
+    )
 
 
 def draw_output(builder, element, parallel, reduces):
-    """An output whose elements have a loop of `parallel` for each dimension. `reduces`: whether there are other loops."""
+    """An output whose elements have a loop of `parallel` for each dimension.
+    `reduces`: whether there are other loops.
+    """
     order = list(parallel)
     if builder.chance(0.4):
         builder.random.shuffle(order)
@@ -123,7 +183,12 @@ def draw_output(builder, element, parallel, reduces):
         return Output(plain_axes(*order), has_init=builder.chance(0.3))
     names = BITWISE if element == "i1" else COMBINERS[domain_of(element)]
     combiner = names[0] if builder.chance(0.5) else builder.random.choice(names)
-    return Output(plain_axes(*order), combiner, is_swapped=builder.chance(0.4), has_init=True)
+    return Output(
+        plain_axes(*order),
+        combiner,
+        is_swapped=builder.chance(0.4),
+        has_init=True,
+    )
 
 
 def generic(builder):
@@ -132,7 +197,9 @@ def generic(builder):
     reductions = draw_reduction_loops(builder, maps, sizes)
     parallel = [dim for dim in range(len(sizes)) if dim not in reductions]
     builder.check_size([sizes[dim] for dim in parallel])
-    body = draw_body(builder, inputs, sizes, builder.random.choices([1, 2, 3], [6, 3, 1])[0])
+    body = draw_body(
+        builder, inputs, sizes, builder.random.choices([1, 2, 3], [6, 3, 1])[0]
+    )
     outputs, inits = [], []
     for value in body.yields:
         element = builder.type(value).element
@@ -140,5 +207,13 @@ def generic(builder):
         outputs.append(output)
         if output.has_init:
             type = Type(element, tuple(sizes[dim] for dim in output.dims))
-            inits.append(builder.initial(type) if output.combiner else builder.overwritten(type))
-    builder.add(Generic(tuple(sizes), tuple(maps), tuple(outputs), body), *inputs, *inits)
+            inits.append(
+                builder.initial(type)
+                if output.combiner
+                else builder.overwritten(type)
+            )
+    builder.add(
+        Generic(tuple(sizes), tuple(maps), tuple(outputs), body),
+        *inputs,
+        *inits,
+    )

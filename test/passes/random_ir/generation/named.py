@@ -1,17 +1,38 @@
 """Random named operations of `linalg`."""
 
 from ..facts import Invalid
-from ..operations.contractions import CONVOLUTIONS, PRODUCTS, WINDOW_DIMENSIONS, Convolution, Product
+from ..operations.contractions import (
+    CONVOLUTIONS,
+    PRODUCTS,
+    WINDOW_DIMENSIONS,
+    Convolution,
+    Product,
+)
 from ..operations.elements import Constant
-from ..operations.named import ELEMENTWISE, Broadcast, Elementwise, Reduce, Transpose
+from ..operations.named import (
+    ELEMENTWISE,
+    Broadcast,
+    Elementwise,
+    Reduce,
+    Transpose,
+)
 from ..operations.scalar_table import ARITHMETIC, BITWISE, COMBINERS, domain_of
 from ..types import FLOATS, Type
 from .builder import small_kinds
 
 
 def draw_types(builder, element):
-    """The element type of a result whose operands are of `element`: sometimes a wider one."""
-    wider = {"f16": ["f32"], "bf16": ["f32"], "f32": ["f64"], "i8": ["i32"], "i16": ["i32"], "i32": ["i64"]}.get(element, [])
+    """The element type of a result whose operands are of `element`: sometimes a
+    wider one.
+    """
+    wider = {
+        "f16": ["f32"],
+        "bf16": ["f32"],
+        "f32": ["f64"],
+        "i8": ["i32"],
+        "i16": ["i32"],
+        "i32": ["i64"],
+    }.get(element, [])
     return builder.random.choice([element, element, element, *wider])
 
 
@@ -22,7 +43,14 @@ def operand_of_shape(builder, element, shape):
     except Invalid:
         builder.check_size(shape)
         kind = builder.random.choice(small_kinds(element))
-        return builder.add(Constant(Type(element, tuple(shape)), kind, builder.random.randrange(2**31)), is_hidden=builder.chance(0.5))
+        return builder.add(
+            Constant(
+                Type(element, tuple(shape)),
+                kind,
+                builder.random.randrange(2**31),
+            ),
+            is_hidden=builder.chance(0.5),
+        )
 
 
 def product(builder):
@@ -30,29 +58,57 @@ def product(builder):
     name = builder.random.choice(list(PRODUCTS))
     letters = PRODUCTS[name]
     first = builder.random.choice([0, 1])
-    value = builder.tensor(lambda type: type.rank == len(letters[first]) and type.element != "i1")
+    value = builder.tensor(
+        lambda type: type.rank == len(letters[first]) and type.element != "i1"
+    )
     type = builder.type(value)
     sizes = dict(zip(letters[first], type.shape, strict=True))
     for letter in letters[1 - first]:
-        sizes.setdefault(letter, builder.random.choice([*builder.sizes, 1, 2, 3]))
+        sizes.setdefault(
+            letter, builder.random.choice([*builder.sizes, 1, 2, 3])
+        )
     points = 1
     for size in sizes.values():
         points *= max(size, 1)
     if points > 50 * builder.most_elements:
         raise Invalid("too many products")
-    other = operand_of_shape(builder, type.element, [sizes[letter] for letter in letters[1 - first]])
-    init = builder.initial(Type(draw_types(builder, type.element), tuple(sizes[letter] for letter in letters[2])))
-    builder.add(Product(name), *([value, other] if first == 0 else [other, value]), init)
+    other = operand_of_shape(
+        builder, type.element, [sizes[letter] for letter in letters[1 - first]]
+    )
+    init = builder.initial(
+        Type(
+            draw_types(builder, type.element),
+            tuple(sizes[letter] for letter in letters[2]),
+        )
+    )
+    builder.add(
+        Product(name), *([value, other] if first == 0 else [other, value]), init
+    )
 
 
 def image(builder, letters):
     """A tensor that windows slide over: one that is there, or a new constant."""
     try:
-        return builder.tensor(lambda type: type.rank == len(letters) and type.element != "i1" and 0 not in type.shape)
+        return builder.tensor(
+            lambda type: (
+                type.rank == len(letters)
+                and type.element != "i1"
+                and 0 not in type.shape
+            )
+        )
     except Invalid:
-        sizes = {letter: builder.random.choice([3, 4, 5, 7, 9] if letter in WINDOW_DIMENSIONS else [1, 2, 3, 5]) for letter in letters}
-        element = builder.random.choice([element for element in builder.elements if element != "i1"])
-        return operand_of_shape(builder, element, [sizes[letter] for letter in letters])
+        sizes = {
+            letter: builder.random.choice(
+                [3, 4, 5, 7, 9] if letter in WINDOW_DIMENSIONS else [1, 2, 3, 5]
+            )
+            for letter in letters
+        }
+        element = builder.random.choice(
+            [element for element in builder.elements if element != "i1"]
+        )
+        return operand_of_shape(
+            builder, element, [sizes[letter] for letter in letters]
+        )
 
 
 def convolution(builder):
@@ -66,16 +122,27 @@ def convolution(builder):
     filter = []
     for letter in letters[1]:
         is_window = letter in WINDOW_DIMENSIONS
-        filter.append(random.randint(1, min(3, sizes[letter])) if is_window else sizes.get(letter) or random.choice([1, 2, 3, 5, 8]))
+        filter.append(
+            random.randint(1, min(3, sizes[letter]))
+            if is_window
+            else sizes.get(letter) or random.choice([1, 2, 3, 5, 8])
+        )
     spatial = [letter for letter in letters[1] if letter in WINDOW_DIMENSIONS]
     strides = tuple(random.choice([1, 1, 2, 3]) for _ in spatial)
     dilations = tuple(random.choice([1, 1, 2]) for _ in spatial)
-    shape, count = Convolution.result_shape(name, type.shape, filter, strides, dilations)
+    shape, count = Convolution.result_shape(
+        name, type.shape, filter, strides, dilations
+    )
     if count * max(1, Type("f32", shape).size) > 50 * builder.most_elements:
         raise Invalid("too many products")
     is_pooling = name.startswith("pooling")
     other = operand_of_shape(builder, type.element, filter)
-    init = builder.initial(Type(type.element if is_pooling else draw_types(builder, type.element), shape))
+    init = builder.initial(
+        Type(
+            type.element if is_pooling else draw_types(builder, type.element),
+            shape,
+        )
+    )
     builder.add(Convolution(name, strides, dilations), value, other, init)
 
 
@@ -85,7 +152,9 @@ def transpose(builder):
     permutation = list(range(type.rank))
     builder.random.shuffle(permutation)
     result = Type(type.element, tuple(type.shape[dim] for dim in permutation))
-    builder.add(Transpose(tuple(permutation)), source, builder.overwritten(result))
+    builder.add(
+        Transpose(tuple(permutation)), source, builder.overwritten(result)
+    )
 
 
 def broadcast(builder):
@@ -98,23 +167,52 @@ def broadcast(builder):
             dims.append(dim)
             shape[dim] = builder.random.choice([*builder.sizes, 1, 2, 3])
     builder.check_size(shape)
-    builder.add(Broadcast(tuple(dims)), source, builder.overwritten(Type(builder.type(source).element, tuple(shape))))
+    builder.add(
+        Broadcast(tuple(dims)),
+        source,
+        builder.overwritten(Type(builder.type(source).element, tuple(shape))),
+    )
 
 
 def reduce(builder):
     source = builder.tensor(lambda type: type.rank > 0)
     type = builder.type(source)
-    dims = tuple(sorted(builder.random.sample(range(type.rank), builder.random.randint(1, type.rank))))
-    names = BITWISE if type.element == "i1" else COMBINERS[domain_of(type.element)]
+    dims = tuple(
+        sorted(
+            builder.random.sample(
+                range(type.rank), builder.random.randint(1, type.rank)
+            )
+        )
+    )
+    names = (
+        BITWISE if type.element == "i1" else COMBINERS[domain_of(type.element)]
+    )
     name = builder.random.choice([names[0], *names])
-    result = Type(type.element, tuple(size for dim, size in enumerate(type.shape) if dim not in dims))
+    result = Type(
+        type.element,
+        tuple(size for dim, size in enumerate(type.shape) if dim not in dims),
+    )
     builder.add(Reduce(name, dims), source, builder.initial(result))
 
 
 def elementwise(builder):
     value = builder.tensor(lambda type: type.element != "i1")
     type = builder.type(value)
-    names = [name for name, pair in ELEMENTWISE.items() if pair[0 if type.element in FLOATS else 1]]
-    operation = Elementwise(builder.random.choice(names), is_map=builder.chance(0.5))
-    operands = [value, *(builder.like(value) for _ in range(ARITHMETIC[operation.scalar_name(type.element)].arity - 1))]
+    names = [
+        name
+        for name, pair in ELEMENTWISE.items()
+        if pair[0 if type.element in FLOATS else 1]
+    ]
+    operation = Elementwise(
+        builder.random.choice(names), is_map=builder.chance(0.5)
+    )
+    operands = [
+        value,
+        *(
+            builder.like(value)
+            for _ in range(
+                ARITHMETIC[operation.scalar_name(type.element)].arity - 1
+            )
+        ),
+    ]
     builder.add(operation, *operands, builder.overwritten(type))

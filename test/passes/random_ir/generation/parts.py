@@ -1,8 +1,17 @@
-"""Random operations that take parts of tensors, put them together, and give them other shapes."""
+"""Random operations that take parts of tensors, put them together, and give
+them other shapes.
+"""
 
 from ..facts import Invalid
 from ..operations.shapes import Cast, Collapse, Expand
-from ..operations.slices import Concat, CopyRows, ExtractSlice, InsertSlice, Pad, Slice
+from ..operations.slices import (
+    Concat,
+    CopyRows,
+    ExtractSlice,
+    InsertSlice,
+    Pad,
+    Slice,
+)
 from ..types import Type
 
 
@@ -12,12 +21,21 @@ def draw_extent(builder, size):
     stride = random.choices([1, 2, 3], [6, 2, 1])[0]
     offset = random.randrange(size) if size and builder.chance(0.7) else 0
     most = (size - offset + stride - 1) // stride
-    extent = random.choice([most, random.randint(0, most), min(1, most), *(s for s in builder.sizes if s <= most)])
+    extent = random.choice(
+        [
+            most,
+            random.randint(0, most),
+            min(1, most),
+            *(s for s in builder.sizes if s <= most),
+        ]
+    )
     return offset, extent, stride
 
 
 def draw_slice(builder, shape):
-    """A part of a tensor of that shape, mostly along one dimension, and the indices that it needs."""
+    """A part of a tensor of that shape, mostly along one dimension, and the
+    indices that it needs.
+    """
     offsets, sizes, strides, indices = [], [], [], []
     whole = builder.random.randrange(len(shape)) if shape else 0
     for dim, size in enumerate(shape):
@@ -47,16 +65,24 @@ def extract_slice(builder):
     source = builder.tensor(lambda type: type.rank > 0)
     for _ in range(builder.random.choice([1, 1, 2])):
         part, indices = draw_slice(builder, builder.type(source).shape)
-        builder.add(ExtractSlice(part, draw_drops(builder, part.sizes)), source, *indices)
+        builder.add(
+            ExtractSlice(part, draw_drops(builder, part.sizes)),
+            source,
+            *indices,
+        )
 
 
 def insert_slice(builder):
-    """A tensor of which a part is replaced, by a value that is there or by one part of itself."""
+    """A tensor of which a part is replaced, by a value that is there or by one
+    part of itself.
+    """
     destination = builder.tensor(lambda type: type.rank > 0)
     type = builder.type(destination)
     part, indices = draw_slice(builder, type.shape)
     drops = draw_drops(builder, part.sizes)
-    shape = tuple(size for size, drop in zip(part.sizes, drops, strict=True) if not drop)
+    shape = tuple(
+        size for size, drop in zip(part.sizes, drops, strict=True) if not drop
+    )
     try:
         source = builder.of_type(Type(type.element, shape))
     except Invalid:
@@ -70,7 +96,12 @@ def copy_rows(builder):
     """Some rows of a tensor replaced by those of another one of its type."""
     source = builder.tensor(lambda type: type.rank > 0 and 0 not in type.shape)
     destination = builder.like(source)
-    builder.add(CopyRows(), source, destination, builder.clamped_index(builder.type(source).shape[0] + 1))
+    builder.add(
+        CopyRows(),
+        source,
+        destination,
+        builder.clamped_index(builder.type(source).shape[0] + 1),
+    )
 
 
 def pad(builder):
@@ -78,7 +109,9 @@ def pad(builder):
     type = builder.type(source)
     low = tuple(builder.random.choice([0, 0, 1, 2]) for _ in type.shape)
     high = tuple(builder.random.choice([0, 0, 1, 3]) for _ in type.shape)
-    builder.check_size(a + b + size for a, b, size in zip(low, high, type.shape, strict=True))
+    builder.check_size(
+        a + b + size for a, b, size in zip(low, high, type.shape, strict=True)
+    )
     builder.add(Pad(low, high), source, builder.number(type.element))
 
 
@@ -89,9 +122,21 @@ def concat(builder):
 
     def fits(other):
         same_rank = other.element == type.element and other.rank == type.rank
-        return same_rank and all(a == b for dim, (a, b) in enumerate(zip(other.shape, type.shape, strict=True)) if dim != axis)
+        return same_rank and all(
+            a == b
+            for dim, (a, b) in enumerate(
+                zip(other.shape, type.shape, strict=True)
+            )
+            if dim != axis
+        )
 
-    parts = [first, *(builder.tensor(fits) for _ in range(builder.random.choice([1, 1, 2])))]
+    parts = [
+        first,
+        *(
+            builder.tensor(fits)
+            for _ in range(builder.random.choice([1, 1, 2]))
+        ),
+    ]
     builder.random.shuffle(parts)
     builder.check_size([sum(builder.type(part).size for part in parts)])
     builder.add(Concat(axis), *parts)
@@ -116,7 +161,9 @@ def expand(builder):
     source = builder.tensor(lambda type: type.rank > 0)
     shape, groups = [], []
     for size in builder.type(source).shape:
-        divisors = [divisor for divisor in range(1, size + 1) if size % divisor == 0]
+        divisors = [
+            divisor for divisor in range(1, size + 1) if size % divisor == 0
+        ]
         if divisors and builder.chance(0.7):
             divisor = builder.random.choice(divisors)
             shape += [divisor, size // divisor]
@@ -129,4 +176,7 @@ def expand(builder):
 
 def cast(builder):
     source = builder.tensor(lambda type: type.rank > 0)
-    builder.add(Cast(tuple(builder.chance(0.5) for _ in builder.type(source).shape)), source)
+    builder.add(
+        Cast(tuple(builder.chance(0.5) for _ in builder.type(source).shape)),
+        source,
+    )

@@ -1,1 +1,3 @@
-"""The operations that programs have: what is known of their results, and how they are written."""
+"""The operations that programs have: what is known of their results, and how
+they are written.
+"""

@@ -10,7 +10,8 @@ from .scalar_rules import require
 from .scalar_table import WIDTHS, domain_of
 from .scalars import known
 
-#: Dimensions of the operands and of the result, by letters; what the result does not have is summed.
+#: Dimensions of the operands and of the result, by letters; what the result
+#: does not have is summed.
 PRODUCTS = {
     "matmul": ("mk", "kn", "mn"),
     "batch_matmul": ("bmk", "bkn", "bmn"),
@@ -21,7 +22,8 @@ PRODUCTS = {
     "dot": ("k", "k", ""),
 }
 
-#: Dimensions of input, filter and result; d, h and w are those that windows slide along.
+#: Dimensions of input, filter and result; d, h and w are those that windows
+#: slide along.
 CONVOLUTIONS = {
     "conv_1d_nwc_wcf": ("nwc", "wcf", "nwf"),
     "conv_1d_ncw_fcw": ("ncw", "fcw", "nfw"),
@@ -42,9 +44,15 @@ WINDOW_DIMENSIONS = "dhw"
 
 
 def extended(element, operand):
-    """What is known of an operand in the type of the result, which may be wider."""
+    """What is known of an operand in the type of the result, which may be
+    wider.
+    """
     source = operand.type.element
-    is_wider = domain_of(source) == domain_of(element) and WIDTHS[source] < WIDTHS[element] and source != "i1"
+    is_wider = (
+        domain_of(source) == domain_of(element)
+        and WIDTHS[source] < WIDTHS[element]
+        and source != "i1"
+    )
     require(source == element or is_wider, "operands wider than the result")
     return operand.facts
 
@@ -53,12 +61,17 @@ def bind(letters, shape, sizes):
     """Adds the sizes of the dimensions that `letters` name to `sizes`."""
     require(len(letters) == len(shape), "a tensor of another rank")
     for letter, size in zip(letters, shape, strict=True):
-        require(sizes.setdefault(letter, size) == size, "operands of different sizes")
+        require(
+            sizes.setdefault(letter, size) == size,
+            "operands of different sizes",
+        )
 
 
 @dataclass(frozen=True)
 class Product(Operation):
-    """An operation of the table `PRODUCTS`. Operands: both factors, and what the products are added to."""
+    """An operation of the table `PRODUCTS`. Operands: both factors, and what
+    the products are added to.
+    """
 
     name: str
 
@@ -70,8 +83,16 @@ class Product(Operation):
         bind(letters[2], init.type.shape, sizes)
         element = init.type.element
         require(element != "i1", "arithmetic with booleans")
-        count = prod(size for letter, size in sizes.items() if letter not in letters[2])
-        facts = multiply_accumulated(element, extended(element, left), extended(element, right), init.facts, count)
+        count = prod(
+            size for letter, size in sizes.items() if letter not in letters[2]
+        )
+        facts = multiply_accumulated(
+            element,
+            extended(element, left),
+            extended(element, right),
+            init.facts,
+            count,
+        )
         return known(operands, init.type, facts)
 
     def render(self, statement, printer):
@@ -80,7 +101,9 @@ class Product(Operation):
 
 @dataclass(frozen=True)
 class Convolution(Operation):
-    """An operation of the table `CONVOLUTIONS`. Operands: input, filter or window, and what the sums are added to."""
+    """An operation of the table `CONVOLUTIONS`. Operands: input, filter or
+    window, and what the sums are added to.
+    """
 
     name: str
     strides: tuple[int, ...]
@@ -88,39 +111,76 @@ class Convolution(Operation):
 
     @staticmethod
     def result_shape(name, input, filter, strides, dilations):
-        """The shape for so large operands, and the number of elements that are combined for each of the result."""
+        """The shape for so large operands, and the number of elements that are
+        combined for each of the result.
+        """
         letters, sizes, windows = CONVOLUTIONS[name], {}, {}
-        require(len(input) == len(letters[0]) and len(filter) == len(letters[1]), "a tensor of another rank")
+        require(
+            len(input) == len(letters[0]) and len(filter) == len(letters[1]),
+            "a tensor of another rank",
+        )
         for letter, size in zip(letters[1], filter, strict=True):
             (windows if letter in WINDOW_DIMENSIONS else sizes)[letter] = size
-        steps = dict(zip(windows, zip(strides, dilations, strict=True), strict=False))
+        steps = dict(
+            zip(windows, zip(strides, dilations, strict=True), strict=False)
+        )
         for letter, size in zip(letters[0], input, strict=True):
             if letter in windows:
                 stride, dilation = steps[letter]
                 covered = (windows[letter] - 1) * dilation + 1
-                require(windows[letter] > 0 and size >= covered, "a window larger than the input")
+                require(
+                    windows[letter] > 0 and size >= covered,
+                    "a window larger than the input",
+                )
                 sizes[letter] = (size - covered) // stride + 1
             else:
-                require(sizes.setdefault(letter, size) == size, "operands of different sizes")
-        summed = prod(windows.values()) * (sizes["c"] if "c" not in letters[2] else 1)
+                require(
+                    sizes.setdefault(letter, size) == size,
+                    "operands of different sizes",
+                )
+        summed = prod(windows.values()) * (
+            sizes["c"] if "c" not in letters[2] else 1
+        )
         return tuple(sizes[letter] for letter in letters[2]), summed
 
     def infer(self, operands, context):
         input, filter, init = operands
-        shape, count = self.result_shape(self.name, input.type.shape, filter.type.shape, self.strides, self.dilations)
+        shape, count = self.result_shape(
+            self.name,
+            input.type.shape,
+            filter.type.shape,
+            self.strides,
+            self.dilations,
+        )
         element = init.type.element
-        require(init.type.shape == shape and 0 not in input.type.shape and element != "i1", "an initial tensor of another shape")
+        require(
+            init.type.shape == shape
+            and 0 not in input.type.shape
+            and element != "i1",
+            "an initial tensor of another shape",
+        )
         if self.name.startswith("pooling"):
-            require(input.type.element == filter.type.element == element, "operands of different types")
+            require(
+                input.type.element == filter.type.element == element,
+                "operands of different types",
+            )
             combiner = {
                 "sum": ("arith.addf", "arith.addi"),
                 "max": ("arith.maximumf", "arith.maxsi"),
                 "min": ("arith.minimumf", "arith.minsi"),
             }
-            combine = combiner[self.name.rsplit("_", 1)[1]][domain_of(element) == "int"]
+            combine = combiner[self.name.rsplit("_", 1)[1]][
+                domain_of(element) == "int"
+            ]
             facts = combined(element, combine, input.facts, init.facts, count)
         else:
-            facts = multiply_accumulated(element, extended(element, input), extended(element, filter), init.facts, count)
+            facts = multiply_accumulated(
+                element,
+                extended(element, input),
+                extended(element, filter),
+                init.facts,
+                count,
+            )
         return known(operands, init.type, facts)
 
     def simpler(self):
@@ -134,4 +194,10 @@ class Convolution(Operation):
         def dense(numbers):
             return f"dense<{list(numbers)}> : tensor<{len(numbers)}xi64>"
 
-        render_named(statement, printer, self.name, 2, f" {{dilations = {dense(self.dilations)}, strides = {dense(self.strides)}}}")
+        render_named(
+            statement,
+            printer,
+            self.name,
+            2,
+            f" {{dilations = {dense(self.dilations)}, strides = {dense(self.strides)}}}",
+        )

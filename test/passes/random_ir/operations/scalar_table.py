@@ -11,11 +11,14 @@ from . import scalar_rules as rules
 
 @dataclass(frozen=True)
 class ScalarOp:
-    """`domain`: "float" or "int" elements of the operands; `arity`: the number of operands."""
+    """`domain`: "float" or "int" elements of the operands; `arity`: the number
+    of operands.
+    """
 
     arity: int
     domain: str
-    #: Element type of the result and facts of the operands -> facts of the result.
+    #: Element type of the result and facts of the operands -> facts of the
+    #: result.
     rule: Callable[..., Facts]
 
 
@@ -43,20 +46,78 @@ ARITHMETIC = {
     "math.trunc": ScalarOp(1, "float", rules.to_whole),
     "math.fma": ScalarOp(3, "float", rules.multiply_add),
     "math.sqrt": ScalarOp(1, "float", rules.square_root),
-    "math.rsqrt": ScalarOp(1, "float", rules.function(0.125, 1e4, lambda low, high: (high**-0.5, low**-0.5), 12.0)),
-    "math.exp": ScalarOp(1, "float", rules.function(-10, 8, lambda low, high: (exp(low), exp(high)), 3000.0)),
-    "math.exp2": ScalarOp(1, "float", rules.function(-10, 10, lambda low, high: (2.0**low, 2.0**high), 800.0)),
-    "math.expm1": ScalarOp(1, "float", rules.function(-10, 8, lambda low, high: (exp(low) - 1, exp(high) - 1), 3000.0)),
-    "math.log": ScalarOp(1, "float", rules.function(0.125, 1e4, lambda low, high: (log(low), log(high)), 8.0)),
-    "math.log2": ScalarOp(1, "float", rules.function(0.125, 1e4, lambda low, high: (log(low) * 1.5, log(high) * 1.5), 12.0)),
-    "math.log1p": ScalarOp(1, "float", rules.function(-0.875, 1e4, lambda low, high: (log(1 + low), log(1 + high)), 8.0)),
-    "math.sin": ScalarOp(1, "float", rules.function(*TESTED, lambda low, high: (-1.0, 1.0), 1.0)),
-    "math.cos": ScalarOp(1, "float", rules.function(*TESTED, lambda low, high: (-1.0, 1.0), 1.0)),
-    "math.tanh": ScalarOp(1, "float", rules.function(*TESTED, lambda low, high: (-1.0, 1.0), 1.0)),
-    "math.atan": ScalarOp(1, "float", rules.function(*TESTED, lambda low, high: (-1.6, 1.6), 1.0)),
-    # There is no code for `math.erf` on f64; what JAX makes of its own is other operations.
-    "math.erf": ScalarOp(1, "float", rules.except_f64(rules.function(*TESTED, lambda low, high: (-1.0, 1.0), 1.2))),
-    "math.cbrt": ScalarOp(1, "float", rules.function(*TESTED, lambda low, high: (-22.0, 22.0))),
+    "math.rsqrt": ScalarOp(
+        1,
+        "float",
+        rules.function(
+            0.125, 1e4, lambda low, high: (high**-0.5, low**-0.5), 12.0
+        ),
+    ),
+    "math.exp": ScalarOp(
+        1,
+        "float",
+        rules.function(-10, 8, lambda low, high: (exp(low), exp(high)), 3000.0),
+    ),
+    "math.exp2": ScalarOp(
+        1,
+        "float",
+        rules.function(-10, 10, lambda low, high: (2.0**low, 2.0**high), 800.0),
+    ),
+    "math.expm1": ScalarOp(
+        1,
+        "float",
+        rules.function(
+            -10, 8, lambda low, high: (exp(low) - 1, exp(high) - 1), 3000.0
+        ),
+    ),
+    "math.log": ScalarOp(
+        1,
+        "float",
+        rules.function(
+            0.125, 1e4, lambda low, high: (log(low), log(high)), 8.0
+        ),
+    ),
+    "math.log2": ScalarOp(
+        1,
+        "float",
+        rules.function(
+            0.125,
+            1e4,
+            lambda low, high: (log(low) * 1.5, log(high) * 1.5),
+            12.0,
+        ),
+    ),
+    "math.log1p": ScalarOp(
+        1,
+        "float",
+        rules.function(
+            -0.875, 1e4, lambda low, high: (log(1 + low), log(1 + high)), 8.0
+        ),
+    ),
+    "math.sin": ScalarOp(
+        1, "float", rules.function(*TESTED, lambda low, high: (-1.0, 1.0), 1.0)
+    ),
+    "math.cos": ScalarOp(
+        1, "float", rules.function(*TESTED, lambda low, high: (-1.0, 1.0), 1.0)
+    ),
+    "math.tanh": ScalarOp(
+        1, "float", rules.function(*TESTED, lambda low, high: (-1.0, 1.0), 1.0)
+    ),
+    "math.atan": ScalarOp(
+        1, "float", rules.function(*TESTED, lambda low, high: (-1.6, 1.6), 1.0)
+    ),
+    # There is no code for `math.erf` on f64; what JAX makes of its own is other
+    # operations.
+    "math.erf": ScalarOp(
+        1,
+        "float",
+        rules.except_f64(
+            rules.function(*TESTED, lambda low, high: (-1.0, 1.0), 1.2)
+        ),
+    ),
+    "math.cbrt": ScalarOp(
+        1, "float", rules.function(*TESTED, lambda low, high: (-22.0, 22.0))
+    ),
     "math.powf": ScalarOp(2, "float", rules.power),
     "arith.addi": ScalarOp(2, "int", rules.of_corners(lambda x, y: x + y)),
     "arith.subi": ScalarOp(2, "int", rules.of_corners(lambda x, y: x - y)),
@@ -86,12 +147,53 @@ ARITHMETIC = {
 #: Operations that combine the elements of a reduction.
 BITWISE = ["arith.andi", "arith.ori", "arith.xori"]
 COMBINERS = {
-    "float": ["arith.addf", "arith.mulf", "arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf"],
-    "int": ["arith.addi", "arith.muli", "arith.maxsi", "arith.minsi", "arith.maxui", "arith.minui", *BITWISE],
+    "float": [
+        "arith.addf",
+        "arith.mulf",
+        "arith.maximumf",
+        "arith.minimumf",
+        "arith.maxnumf",
+        "arith.minnumf",
+    ],
+    "int": [
+        "arith.addi",
+        "arith.muli",
+        "arith.maxsi",
+        "arith.minsi",
+        "arith.maxui",
+        "arith.minui",
+        *BITWISE,
+    ],
 }
 
-FLOAT_PREDICATES = ["oeq", "ogt", "oge", "olt", "ole", "one", "ord", "ueq", "ugt", "uge", "ult", "ule", "une", "uno"]
-INTEGER_PREDICATES = ["eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"]
+FLOAT_PREDICATES = [
+    "oeq",
+    "ogt",
+    "oge",
+    "olt",
+    "ole",
+    "one",
+    "ord",
+    "ueq",
+    "ugt",
+    "uge",
+    "ult",
+    "ule",
+    "une",
+    "uno",
+]
+INTEGER_PREDICATES = [
+    "eq",
+    "ne",
+    "slt",
+    "sle",
+    "sgt",
+    "sge",
+    "ult",
+    "ule",
+    "ugt",
+    "uge",
+]
 FLOAT_TESTS = ["math.isnan", "math.isinf", "math.isfinite"]
 
 
@@ -102,7 +204,9 @@ def is_plain(element):
 
 @dataclass(frozen=True)
 class Conversion:
-    """`fits(source, target)`: whether it is one between these element types. `rule(source, target, facts)`: the facts of the result."""
+    """`fits(source, target)`: whether it is one between these element types.
+    `rule(source, target, facts)`: the facts of the result.
+    """
 
     fits: Callable[[str, str], bool]
     rule: Callable[[str, str, Facts], Facts]
@@ -113,43 +217,74 @@ BITS = {("f16", "i16"), ("bf16", "i16"), ("f32", "i32"), ("f64", "i64")}
 
 CONVERSIONS = {
     "arith.extf": Conversion(
-        lambda source, target: are_floats(source, target) and WIDTHS[source] < WIDTHS[target],
+        lambda source, target: (
+            are_floats(source, target) and WIDTHS[source] < WIDTHS[target]
+        ),
         lambda source, target, facts: rules.float_to_float(target, facts),
     ),
     "arith.truncf": Conversion(
-        lambda source, target: are_floats(source, target) and WIDTHS[source] > WIDTHS[target],
+        lambda source, target: (
+            are_floats(source, target) and WIDTHS[source] > WIDTHS[target]
+        ),
         lambda source, target, facts: rules.float_to_float(target, facts),
     ),
     "arith.fptosi": Conversion(
-        lambda source, target: source in FLOATS and is_plain(target) and target != "i1",
+        lambda source, target: (
+            source in FLOATS and is_plain(target) and target != "i1"
+        ),
         lambda source, target, facts: rules.float_to_integer(target, facts),
     ),
     "arith.fptoui": Conversion(
-        lambda source, target: source in FLOATS and is_plain(target) and target != "i1",
+        lambda source, target: (
+            source in FLOATS and is_plain(target) and target != "i1"
+        ),
         lambda source, target, facts: rules.float_to_unsigned(target, facts),
     ),
     "arith.sitofp": Conversion(
-        lambda source, target: is_plain(source) and source != "i1" and target in FLOATS,
+        lambda source, target: (
+            is_plain(source) and source != "i1" and target in FLOATS
+        ),
         lambda source, target, facts: rules.integer_to_float(target, facts),
     ),
     "arith.uitofp": Conversion(
         lambda source, target: is_plain(source) and target in FLOATS,
-        lambda source, target, facts: rules.unsigned_to_float(target, facts, WIDTHS[source]),
+        lambda source, target, facts: rules.unsigned_to_float(
+            target, facts, WIDTHS[source]
+        ),
     ),
     "arith.extsi": Conversion(
-        lambda source, target: is_plain(source) and is_plain(target) and WIDTHS[source] < WIDTHS[target],
-        lambda source, target, facts: rules.sign_extended(source, target, facts),
+        lambda source, target: (
+            is_plain(source)
+            and is_plain(target)
+            and WIDTHS[source] < WIDTHS[target]
+        ),
+        lambda source, target, facts: rules.sign_extended(
+            source, target, facts
+        ),
     ),
     "arith.extui": Conversion(
-        lambda source, target: is_plain(source) and is_plain(target) and WIDTHS[source] < WIDTHS[target],
-        lambda source, target, facts: rules.zero_extended(target, facts, WIDTHS[source]),
+        lambda source, target: (
+            is_plain(source)
+            and is_plain(target)
+            and WIDTHS[source] < WIDTHS[target]
+        ),
+        lambda source, target, facts: rules.zero_extended(
+            target, facts, WIDTHS[source]
+        ),
     ),
     "arith.trunci": Conversion(
-        lambda source, target: is_plain(source) and is_plain(target) and WIDTHS[source] > WIDTHS[target],
+        lambda source, target: (
+            is_plain(source)
+            and is_plain(target)
+            and WIDTHS[source] > WIDTHS[target]
+        ),
         lambda source, target, facts: rules.resized_integer(target, facts),
     ),
     "arith.index_cast": Conversion(
-        lambda source, target: (source == "index") != (target == "index") and {source, target} <= set(INTEGERS) - {"i1"},
+        lambda source, target: (
+            (source == "index") != (target == "index")
+            and {source, target} <= set(INTEGERS) - {"i1"}
+        ),
         lambda source, target, facts: rules.resized_integer(target, facts),
     ),
     "arith.bitcast": Conversion(

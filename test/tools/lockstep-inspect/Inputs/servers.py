@@ -1,4 +1,6 @@
-"""The JSON of digits-mlp on two servers: shards cover the variables, and exchanges are those of its collectives."""
+"""The JSON of digits-mlp on two servers: shards cover the variables, and
+exchanges are those of its collectives.
+"""
 
 import itertools
 import json
@@ -7,7 +9,9 @@ import sys
 
 found = json.load(open(sys.argv[1]))
 roles = {role["name"]: role for role in found["roles"]}
-assert [(role["name"], role["first_rank"], role["ranks"]) for role in found["roles"]] == [
+assert [
+    (role["name"], role["first_rank"], role["ranks"]) for role in found["roles"]
+] == [
     ("worker", 0, 4),
     ("server0", 4, 1),
     ("server1", 5, 1),
@@ -16,11 +20,19 @@ assert [(role["name"], role["first_rank"], role["ranks"]) for role in found["rol
 shards = {}
 for variable in found["variables"]:
     if variable["shard"]:
-        shards.setdefault(variable["shard"]["of"], []).append((variable["shard"]["first_row"], variable["shard"]["rows"], variable["role"]))
+        shards.setdefault(variable["shard"]["of"], []).append(
+            (
+                variable["shard"]["first_row"],
+                variable["shard"]["rows"],
+                variable["role"],
+            )
+        )
 assert sorted(shards["params/w1"]) == [(0, 32, "server0"), (32, 32, "server1")]
 for name, parts in shards.items():
     parts.sort()
-    assert parts[0][0] == 0 and all(a[0] + a[1] == b[0] for a, b in itertools.pairwise(parts)), name
+    assert parts[0][0] == 0 and all(
+        a[0] + a[1] == b[0] for a, b in itertools.pairwise(parts)
+    ), name
 
 
 def size(program, buffers):
@@ -28,8 +40,17 @@ def size(program, buffers):
 
 
 def header(program, collective, buffers):
-    """The dimensions that go before what is given in a message; sums are given without."""
-    return 0 if collective["kind"] == "reduce" else 8 * sum(program["buffers"][buffer]["type"].count("x") for buffer in buffers)
+    """The dimensions that go before what is given in a message; sums are given
+    without.
+    """
+    return (
+        0
+        if collective["kind"] == "reduce"
+        else 8
+        * sum(
+            program["buffers"][buffer]["type"].count("x") for buffer in buffers
+        )
+    )
 
 
 def with_header(program, collective, buffers):
@@ -43,20 +64,42 @@ for program in found["programs"]:
     assert not program["loops"]
     for exchange in program["exchanges"]:
         rank = roles[exchange["role"]]["first_rank"]
-        mine = [collective for collective in program["collectives"] if collective["root"] == rank]
-        operands = [[operand["buffer"] for operand in collective["operands"]] for collective in mine]
+        mine = [
+            collective
+            for collective in program["collectives"]
+            if collective["root"] == rank
+        ]
+        operands = [
+            [operand["buffer"] for operand in collective["operands"]]
+            for collective in mine
+        ]
         assert exchange["to"] == 4 * sum(
-            with_header(program, collective, buffers) for collective, buffers in zip(mine, operands, strict=True)
+            with_header(program, collective, buffers)
+            for collective, buffers in zip(mine, operands, strict=True)
         )
-        assert exchange["from"] == 4 * sum(with_header(program, collective, collective["results"]) for collective in mine)
+        assert exchange["from"] == 4 * sum(
+            with_header(program, collective, collective["results"])
+            for collective in mine
+        )
 
-# A step gives every gradient to the servers, and gets the parameters and their velocities from them.
-step = next(program for program in found["programs"] if program["name"] == "step" and program["role"] == "worker")
+# A step gives every gradient to the servers, and gets the parameters and their
+# velocities from them.
+step = next(
+    program
+    for program in found["programs"]
+    if program["name"] == "step" and program["role"] == "worker"
+)
 parameters = 4 * (math.prod((64, 128)) + 128 + math.prod((128, 10)) + 10)
 assert sum(exchange["to"] for exchange in step["exchanges"]) >= 4 * parameters
 assert sum(exchange["from"] for exchange in step["exchanges"]) >= 4 * parameters
 
 # What has been proven about the programs of each name, of all roles together.
 proofs = {proof["program"]: proof for proof in found["certificates"]}
-assert sorted(proofs) == sorted({program["name"] for program in found["programs"]})
-assert proofs["step"]["verdict"] == "proven" and proofs["step"]["certificate"] == "about these commands" and proofs["step"]["states"] > 0
+assert sorted(proofs) == sorted(
+    {program["name"] for program in found["programs"]}
+)
+assert (
+    proofs["step"]["verdict"] == "proven"
+    and proofs["step"]["certificate"] == "about these commands"
+    and proofs["step"]["states"] > 0
+)

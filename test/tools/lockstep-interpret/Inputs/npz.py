@@ -1,4 +1,5 @@
-"""Writes an .npz without NumPy: `python npz.py OUT.npz NAME=TYPE[SHAPE]:VALUE,... ...`.
+"""Writes an .npz without NumPy: `python npz.py OUT.npz
+NAME=TYPE[SHAPE]:VALUE,... ...`.
 
 For example `x@0=f32[2,1]:1,2`, `n=i32[]:3` and `empty=f32[0,2]:`.
 """
@@ -7,7 +8,13 @@ import struct
 import sys
 import zipfile
 
-TYPES = {"f32": ("<f4", "f"), "f64": ("<f8", "d"), "i32": ("<i4", "i"), "i64": ("<i8", "q"), "i1": ("|b1", "?")}
+TYPES = {
+    "f32": ("<f4", "f"),
+    "f64": ("<f8", "d"),
+    "i32": ("<i4", "i"),
+    "i64": ("<i8", "q"),
+    "i1": ("|b1", "?"),
+}
 
 
 def npy(text):
@@ -19,7 +26,12 @@ def npy(text):
     values = [convert(value) for value in values_text.split(",") if value]
     header = repr({"descr": descr, "fortran_order": False, "shape": shape})
     header += " " * (-(len(header) + 11) % 64) + "\n"
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + struct.pack(f"<{len(values)}{code}", *values)
+    return (
+        b"\x93NUMPY\x01\x00"
+        + struct.pack("<H", len(header))
+        + header.encode()
+        + struct.pack(f"<{len(values)}{code}", *values)
+    )
 
 
 def main():
