@@ -13,6 +13,8 @@
 #include "mlir/IR/Threading.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <unordered_map>
+
 namespace lockstep {
 #define GEN_PASS_DEF_GENERATECODEPASS
 #include "passes/Passes.h.inc"
@@ -89,19 +91,44 @@ private:
   /// Kernels that differ in name and location only are compiled once.
   void findEqualKernels() {
     equals.clear();
-    llvm::StringMap<StringRef> byText;
+    // Different kernels may have the same hash.
+    std::unordered_map<size_t, SmallVector<device::KernelOp, 1>> byHash;
     for (auto kernel : getOperation().getOps<device::KernelOp>()) {
-      OwningOpRef<device::KernelOp> unnamed = kernel.clone();
-      unnamed->setSymName("kernel");
-      std::string text;
-      llvm::raw_string_ostream stream(text);
-      unnamed->print(stream,
-                     OpPrintingFlags().useLocalScope().elideLargeElementsAttrs(
-                         std::numeric_limits<int64_t>::max()));
-      auto [first, isNew] = byText.try_emplace(text, kernel.getSymName());
-      if (!isNew)
-        equals[kernel.getSymName()] = first->second;
+      SmallVector<device::KernelOp, 1> &known = byHash[computeHash(kernel)];
+      auto first = llvm::find_if(known, [&](device::KernelOp other) {
+        return areEqual(kernel, other);
+      });
+      if (first != known.end())
+        equals[kernel.getSymName()] = first->getSymName();
+      else
+        known.push_back(kernel);
     }
+  }
+
+  /// Of the operations in `kernel` without their operands, in order.
+  static llvm::hash_code computeHash(device::KernelOp kernel) {
+    llvm::hash_code hash =
+        llvm::hash_value(kernel.getFunctionType().getAsOpaquePointer());
+    kernel.getBody().walk([&](Operation *op) {
+      hash = llvm::hash_combine(hash,
+                                OperationEquivalence::computeHash(
+                                    op, OperationEquivalence::ignoreHashValue,
+                                    OperationEquivalence::ignoreHashValue,
+                                    OperationEquivalence::IgnoreLocations));
+    });
+    return hash;
+  }
+
+  static bool areEqual(device::KernelOp kernel, device::KernelOp other) {
+    auto getAttributes = [](device::KernelOp op) {
+      NamedAttrList attributes(op->getAttrDictionary());
+      attributes.erase(op.getSymNameAttrName());
+      return attributes.getDictionary(op.getContext());
+    };
+    return getAttributes(kernel) == getAttributes(other) &&
+           OperationEquivalence::isRegionEquivalentTo(
+               &kernel.getBody(), &other.getBody(),
+               OperationEquivalence::IgnoreLocations);
   }
 
   /// The kernel whose code this one has: itself, or an equal one before it.
