@@ -10,6 +10,8 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
 
+#include <set>
+
 using namespace lockstep;
 using namespace mlir;
 
@@ -104,21 +106,37 @@ public:
   SiblingFusion(Block &block, const UniformityAnalysis &uniformity)
       : rewriter(block.getParentOp()->getContext()) {
     for (auto op : block.getOps<linalg::GenericOp>())
-      if (isCandidate(op))
+      if (isCandidate(op)) {
         candidates.push_back({op, llvm::all_of(op->getResults(), [&](Value v) {
                                 return uniformity.isUniform(v);
                               })});
+        fewestOperands = std::min(fewestOperands, op->getNumOperands());
+      }
   }
 
   void run() {
-    for (size_t i = 0; i < candidates.size(); ++i)
-      for (size_t j = i; j-- > 0;)
-        if (candidates[j].op && areSiblings(candidates[j], candidates[i]) &&
-            mayMoveTo(candidates[j].op, candidates[i].op)) {
-          candidates[i].op =
-              fuseSideBySide(rewriter, candidates[j].op, candidates[i].op);
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      std::set<size_t> others;
+      findReaders(i, i, others);
+      while (!others.empty()) {
+        // The nearest one first.
+        size_t j = *others.rbegin();
+        others.erase(j);
+        if (!fitsBeside(candidates[j], candidates[i]))
+          continue;
+        // What is in the way here is in the way of all that come later too.
+        if (!mayMoveTo(candidates[j].op, candidates[i].op)) {
           candidates[j].op = nullptr;
+          continue;
         }
+        candidates[i].op =
+            fuseSideBySide(rewriter, candidates[j].op, candidates[i].op);
+        candidates[j].op = nullptr;
+        findReaders(i, j, others);
+      }
+      for (const Input &input : getInputs(candidates[i]))
+        readers[input].push_back(i);
+    }
   }
 
 private:
@@ -126,6 +144,38 @@ private:
     linalg::GenericOp op;
     bool isUniform;
   };
+
+  /// What siblings have in common: a tensor with an element for each iteration,
+  /// how it is read, and whether the results are uniform.
+  using Input = std::tuple<Value, AffineMap, unsigned>;
+
+  static SmallVector<Input> getInputs(const Candidate &candidate) {
+    linalg::GenericOp op = candidate.op;
+    SmallVector<Input> inputs;
+    ArrayRef<int64_t> shape =
+        cast<RankedTensorType>(op->getResultTypes().front()).getShape();
+    for (OpOperand *input : op.getDpsInputOperands())
+      if (auto type = dyn_cast<RankedTensorType>(input->get().getType());
+          type && type.getShape() == shape)
+        inputs.push_back({input->get(), op.getMatchingIndexingMap(input),
+                          candidate.isUniform});
+    return inputs;
+  }
+
+  /// Collects the candidates before `end` that read an input of candidate `i`.
+  void findReaders(size_t i, size_t end, std::set<size_t> &found) {
+    for (const Input &input : getInputs(candidates[i])) {
+      auto it = readers.find(input);
+      if (it == readers.end())
+        continue;
+      // Those that can be fused with no other any more need not be looked at
+      // again.
+      llvm::erase_if(it->second, [&](size_t reader) {
+        return !fitsBesideAny(candidates[reader]);
+      });
+      found.insert(it->second.begin(), llvm::lower_bound(it->second, end));
+    }
+  }
 
   /// More than fit into registers would not gain anything.
   static constexpr unsigned kMostOperands = 12;
@@ -142,29 +192,23 @@ private:
     });
   }
 
-  /// Whether both run over the same elements and read one of them at the same
-  /// place.
-  static bool areSiblings(const Candidate &first, const Candidate &second) {
-    linalg::GenericOp a = first.op, b = second.op;
-    auto shape = cast<RankedTensorType>(a->getResultTypes().front()).getShape();
-    if (first.isUniform != second.isUniform ||
-        shape !=
-            cast<RankedTensorType>(b->getResultTypes().front()).getShape() ||
-        a->getNumOperands() + b->getNumOperands() > kMostOperands)
-      return false;
-    return llvm::any_of(a.getDpsInputOperands(), [&](OpOperand *left) {
-      auto type = dyn_cast<RankedTensorType>(left->get().getType());
-      return type && type.getShape() == shape &&
-             llvm::any_of(b.getDpsInputOperands(), [&](OpOperand *right) {
-               return left->get() == right->get() &&
-                      a.getMatchingIndexingMap(left) ==
-                          b.getMatchingIndexingMap(right);
-             });
-    });
+  bool fitsBesideAny(const Candidate &candidate) const {
+    return candidate.op &&
+           candidate.op->getNumOperands() + fewestOperands <= kMostOperands;
+  }
+
+  static bool fitsBeside(const Candidate &first, const Candidate &second) {
+    return first.op &&
+           first.op->getNumOperands() + second.op->getNumOperands() <=
+               kMostOperands;
   }
 
   IRRewriter rewriter;
   SmallVector<Candidate> candidates;
+  /// The numbers of candidates that read an input, in ascending order.
+  llvm::DenseMap<Input, SmallVector<size_t>> readers;
+  /// Of any candidate.
+  unsigned fewestOperands = kMostOperands;
 };
 
 } // namespace
