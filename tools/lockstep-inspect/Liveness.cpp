@@ -3,6 +3,7 @@
 #include "tools/lockstep-inspect/Inspection.h"
 
 #include <algorithm>
+#include <map>
 
 namespace lockstep::inspect {
 
@@ -22,22 +23,33 @@ PeakInfo findPeak(const ProgramInfo &program, artifact::Space space) {
   for (const BufferInfo &buffer : program.buffers)
     if (buffer.space == space && buffer.live)
       buffers.push_back(&buffer);
-  std::sort(buffers.begin(), buffers.end(),
-            [](const BufferInfo *a, const BufferInfo *b) {
-              return a->offset < b->offset;
-            });
+  // Between two neighbouring bounds, either all bytes belong to a buffer or
+  // none.
+  std::vector<uint64_t> bounds;
+  std::map<uint32_t, std::vector<std::pair<const BufferInfo *, int>>> changes;
+  for (const BufferInfo *buffer : buffers) {
+    bounds.push_back(buffer->offset);
+    bounds.push_back(buffer->offset + buffer->size);
+    changes[buffer->live->first].emplace_back(buffer, 1);
+    changes[buffer->live->last + 1].emplace_back(buffer, -1);
+  }
+  std::sort(bounds.begin(), bounds.end());
+  bounds.erase(std::unique(bounds.begin(), bounds.end()), bounds.end());
+  std::vector<int> users(bounds.size());
   PeakInfo peak;
-  for (uint32_t command = 0; command < program.commands.size(); ++command) {
-    uint64_t bytes = 0, end = 0;
-    for (const BufferInfo *buffer : buffers) {
-      if (command < buffer->live->first || command > buffer->live->last)
-        continue;
-      uint64_t bufferEnd = buffer->offset + buffer->size;
-      if (bufferEnd > end) {
-        bytes += bufferEnd - std::max(end, buffer->offset);
-        end = bufferEnd;
+  uint64_t bytes = 0;
+  for (const auto &[command, changed] : changes) {
+    for (auto [buffer, change] : changed)
+      for (size_t i =
+               std::lower_bound(bounds.begin(), bounds.end(), buffer->offset) -
+               bounds.begin();
+           bounds[i] < buffer->offset + buffer->size; ++i) {
+        bool wasUsed = users[i] > 0;
+        users[i] += change;
+        if (wasUsed != users[i] > 0)
+          bytes +=
+              wasUsed ? bounds[i] - bounds[i + 1] : bounds[i + 1] - bounds[i];
       }
-    }
     if (bytes > peak.bytes)
       peak = {bytes, command};
   }

@@ -6,6 +6,8 @@
 #include "runtime/collectives/CollectiveKinds.h"
 
 #include <algorithm>
+#include <map>
+#include <unordered_map>
 
 namespace lockstep::inspect {
 
@@ -30,6 +32,7 @@ public:
     result.inputSize = program.input_size();
     result.registers = program.registers();
     result.channels = program.channels();
+    findNames();
     addBuffers();
     uint32_t endOfOnce = 0;
     for (uint32_t i = 0; program.commands() && i < program.commands()->size();
@@ -84,31 +87,28 @@ private:
 
   /// The variable, batch tensor or scalar that lies where `buffer` does.
   std::string nameOf(const artifact::Buffer &buffer) const {
-    auto find = [&](const auto *bindings, auto matches) {
-      for (uint32_t i = 0; bindings && i < bindings->size(); ++i)
-        if (bindings->Get(i)->offset() == buffer.offset() &&
-            matches(*bindings->Get(i)))
-          return bindings->Get(i)->name()->str();
-      return std::string();
-    };
-    auto any = [](const auto &) { return true; };
-    switch (buffer.space()) {
-    case artifact::Space::variable:
-    case artifact::Space::replica_variable:
-      return find(
-          artifact.tables().variables(), [&](const artifact::Variable &v) {
-            return v.space() == buffer.space() &&
-                   roles[v.role()].name == program.role()->string_view();
-          });
-    case artifact::Space::input:
-      return find(program.inputs(), any);
-    case artifact::Space::scalar:
-      return find(artifact.tables().scalars(), any);
-    case artifact::Space::rank:
+    if (buffer.space() == artifact::Space::rank)
       return "rank";
-    default:
-      return {};
-    }
+    auto known = names.find({buffer.space(), buffer.offset()});
+    return known == names.end() ? std::string() : known->second;
+  }
+
+  /// Finds the names of what lies in the memories that the host gives and gets.
+  void findNames() {
+    // Of several at one place, the first.
+    auto add = [&](artifact::Space space, const auto &binding) {
+      names.try_emplace({space, binding.offset()}, binding.name()->str());
+    };
+    const auto *variables = artifact.tables().variables();
+    for (uint32_t i = 0; variables && i < variables->size(); ++i)
+      if (const artifact::Variable &variable = *variables->Get(i);
+          roles[variable.role()].name == program.role()->string_view())
+        add(variable.space(), variable);
+    for (uint32_t i = 0; program.inputs() && i < program.inputs()->size(); ++i)
+      add(artifact::Space::input, *program.inputs()->Get(i));
+    const auto *scalars = artifact.tables().scalars();
+    for (uint32_t i = 0; scalars && i < scalars->size(); ++i)
+      add(artifact::Space::scalar, *scalars->Get(i));
   }
 
   CommandInfo describe(const artifact::Command &command) const {
@@ -281,6 +281,10 @@ private:
   }
 
   void findCollectives() {
+    for (uint32_t i = 0; i < result.commands.size(); ++i)
+      if (result.commands[i].op == "wait")
+        waits[*result.commands[i].channel].push_back(i);
+    lastWriters.resize(result.buffers.size());
     for (uint32_t i = 0; i < result.commands.size(); ++i) {
       const artifact::Command &command = *program.commands()->Get(i);
       if (const artifact::Barrier *barrier = command.body_as_Barrier()) {
@@ -294,6 +298,8 @@ private:
       } else if (const artifact::Start *start = command.body_as_Start()) {
         result.collectives.push_back(describe(*start, i));
       }
+      for (uint32_t buffer : result.commands[i].writes)
+        lastWriters[buffer] = i;
     }
   }
 
@@ -311,10 +317,8 @@ private:
     info.results = command.writes;
     info.bytes = command.bytes;
     info.start = index;
-    for (uint32_t i = 0; i < result.commands.size(); ++i)
-      if (result.commands[i].op == "wait" &&
-          result.commands[i].channel == info.channel)
-        info.waits.push_back(i);
+    if (auto known = waits.find(info.channel); known != waits.end())
+      info.waits = known->second;
     auto next = std::upper_bound(info.waits.begin(), info.waits.end(), index);
     for (uint32_t i = index + 1; next != info.waits.end() && i < *next; ++i) {
       CommandInfo &passed = result.commands[i];
@@ -327,7 +331,7 @@ private:
     }
     info.contiguous = areContiguous(command.reads);
     for (uint32_t buffer : command.reads)
-      info.operands.push_back(describeOperand(buffer, index));
+      info.operands.push_back(describeOperand(buffer));
     return info;
   }
 
@@ -344,14 +348,9 @@ private:
     return true;
   }
 
-  OperandInfo describeOperand(uint32_t buffer, uint32_t start) const {
-    for (uint32_t i = start; i-- > 0;) {
-      const CommandInfo &command = result.commands[i];
-      if (std::find(command.writes.begin(), command.writes.end(), buffer) !=
-          command.writes.end())
-        return {buffer, i, command.op == "copy"};
-    }
-    return {buffer, std::nullopt, false};
+  OperandInfo describeOperand(uint32_t buffer) const {
+    std::optional<uint32_t> writer = lastWriters[buffer];
+    return {buffer, writer, writer && result.commands[*writer].op == "copy"};
   }
 
   std::string groupName(uint32_t index) const {
@@ -469,6 +468,11 @@ private:
   const runtime::Artifact &artifact;
   const artifact::Program &program;
   const std::vector<RoleInfo> roles = rolesOf(artifact.tables());
+  std::map<std::pair<artifact::Space, uint64_t>, std::string> names;
+  /// The waits for each channel, in order.
+  std::unordered_map<uint32_t, std::vector<uint32_t>> waits;
+  /// For each buffer, the last command before the one at hand that writes it.
+  std::vector<std::optional<uint32_t>> lastWriters;
   ProgramInfo result;
 };
 
