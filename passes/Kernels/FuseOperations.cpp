@@ -65,6 +65,22 @@ bool shouldFuse(OpOperand *operand) {
           consumer.getBody()->getOperations().size() <= kMostAfterRepeating);
 }
 
+/// Applies patterns until none matches. Terminators stay as they are: the one
+/// of a step has an operand for each variable, and whenever one of these is
+/// replaced, the driver would look at all of them again.
+LogicalResult applyPatterns(func::FuncOp function,
+                            const FrozenRewritePatternSet &patterns) {
+  SmallVector<Operation *> ops;
+  function.getBody().walk([&](Operation *op) {
+    if (!op->hasTrait<OpTrait::IsTerminator>())
+      ops.push_back(op);
+  });
+  return applyOpPatternsGreedily(
+      ops, patterns,
+      GreedyRewriteConfig().setStrictness(
+          GreedyRewriteStrictness::ExistingAndNewOps));
+}
+
 struct FuseOperations : impl::FuseOperationsPassBase<FuseOperations> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
@@ -72,7 +88,7 @@ struct FuseOperations : impl::FuseOperationsPassBase<FuseOperations> {
     // update what it has written itself.
     RewritePatternSet inputs(context);
     populateInitsAsInputsPatterns(inputs);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(inputs))))
+    if (failed(applyPatterns(getOperation(), std::move(inputs))))
       return signalPassFailure();
     RewritePatternSet patterns(context);
     linalg::populateElementwiseOpsFusionPatterns(patterns, shouldFuse);
@@ -85,18 +101,18 @@ struct FuseOperations : impl::FuseOperationsPassBase<FuseOperations> {
         ->getCanonicalizationPatterns(patterns);
     addCanonicalizations(patterns, {"linalg", "tensor", "arith"});
     FrozenRewritePatternSet frozen = freeze(std::move(patterns));
-    if (failed(applyPatternsGreedily(getOperation(), frozen)))
+    if (failed(applyPatterns(getOperation(), frozen)))
       return signalPassFailure();
     foldTransposesIntoProducts(getOperation());
     // What only transposed is a copy now.
-    if (failed(applyPatternsGreedily(getOperation(), frozen)))
+    if (failed(applyPatterns(getOperation(), frozen)))
       return signalPassFailure();
     fuseEpilogues(getOperation());
     fuseSiblings(getOperation());
     // What was read by both is read once.
     RewritePatternSet operands(context);
     linalg::populateEraseUnusedOperandsAndResultsPatterns(operands);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(operands))))
+    if (failed(applyPatterns(getOperation(), std::move(operands))))
       return signalPassFailure();
   }
 };
