@@ -18,6 +18,9 @@ UNITS = 2
 #: place: a running sum of n equal terms drifts by up to n / 4.
 DRIFT = 0.25
 
+#: How large terms of a sum may be that cancel, such as sines.
+TERM = 1.0
+
 #: Two executions that round in opposite directions differ by twice what a
 #: perturbation in one direction shows.
 MARGIN = 2
@@ -142,10 +145,10 @@ def _allowed(expected: np.ndarray, dtype: np.dtype, terms: int) -> np.ndarray:
     """
     finite = np.where(np.isfinite(expected), np.abs(expected), 0)
     if dtype.name in RELATIVE:
-        relative = max(
-            RELATIVE[dtype.name], DRIFT * terms * float(np.finfo(dtype).eps)
-        )
-        scale = relative * finite.max(initial=0) + float(np.finfo(dtype).tiny)
+        info, largest = np.finfo(dtype), finite.max(initial=0)
+        # Terms that cancel may have been larger than their sum.
+        drift = DRIFT * (terms - 1) * float(info.eps) * max(largest, TERM)
+        scale = max(RELATIVE[dtype.name] * largest, drift) + float(info.tiny)
         return np.full(expected.shape, scale)
     info = ml_dtypes.finfo(dtype)
     exponent = np.floor(

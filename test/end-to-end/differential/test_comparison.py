@@ -109,3 +109,10 @@ def test_long_sums_drift():
         floats(1, dtype="float64"),
         terms=4096,
     )
+
+
+def test_terms_that_cancel_leave_their_roundings():
+    expected, found = floats(0), floats(1.2e-7)
+    assert differs(found, expected)
+    assert not differs(found, expected, terms=6)
+    assert differs(floats(1e-5), expected, terms=6)
