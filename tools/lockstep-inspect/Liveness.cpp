@@ -46,7 +46,7 @@ PeakInfo findPeak(const ProgramInfo &program, artifact::Space space) {
            bounds[i] < buffer->offset + buffer->size; ++i) {
         bool wasUsed = users[i] > 0;
         users[i] += change;
-        if (wasUsed != users[i] > 0)
+        if (wasUsed != (users[i] > 0))
           bytes +=
               wasUsed ? bounds[i] - bounds[i + 1] : bounds[i + 1] - bounds[i];
       }
