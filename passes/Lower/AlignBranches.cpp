@@ -10,6 +10,9 @@
 //       z = x or y of v
 //       if c { b } else { e }
 //
+// A collective of a group whose members all take one side needs no counterpart:
+// it leaves the branch alone, and the others, who are no members, pass it by.
+//
 // What the second half needs of the first is carried over by the results of the
 // first; the side that has no such value gives something that nobody reads.
 // Loops with the same bounds, and branches on the same condition, that hold
@@ -87,7 +90,12 @@ Operation *getWait(Operation *collective) {
 /// Aligns the sides of one branch.
 class BranchAligner {
 public:
-  explicit BranchAligner(scf::IfOp branch) : branch(branch), builder(branch) {}
+  /// `divergence` says how replicas go through the branch, or through the one
+  /// whose condition it has.
+  BranchAligner(scf::IfOp branch, const UniformityAnalysis &uniformity,
+                const Divergence &divergence)
+      : branch(branch), builder(branch), uniformity(uniformity),
+        divergence(divergence) {}
 
   /// Leaves no collective in the branch. Error: one that cannot leave it.
   LogicalResult run() {
@@ -126,14 +134,20 @@ private:
     if (left && right && isSameWay(left, right)) {
       cutBefore(left, right);
       for (scf::IfOp inner : exchangeWays(branch, left, right))
-        if (failed(BranchAligner(inner).run()))
+        if (failed(BranchAligner(inner, uniformity, divergence).run()))
           return failure();
       return success();
     }
     // A branch on one side whose own sides issue the same needs no counterpart.
     for (Operation *op : {left, right})
       if (auto inner = dyn_cast_or_null<scf::IfOp>(op))
-        return BranchAligner(inner).run();
+        return BranchAligner(inner, uniformity, uniformity.getDivergence(inner))
+            .run();
+    for (Operation *op : {left, right})
+      if (op && isa<CollectiveOpInterface>(op) && leavesAlone(op)) {
+        cutAlone(op);
+        return success();
+      }
     Operation *unmatched = findCollective(left ? left : right);
     if (left && right && isa<LoopLikeOpInterface>(left))
       return unmatched->emitError(
@@ -142,6 +156,27 @@ private:
     return unmatched->emitError(
         "expected the same collectives on both sides of a branch that replicas "
         "may take differently");
+  }
+
+  /// Whether all members of a collective go through the branch alike. If they
+  /// take the other side, what they exchange then is read by nobody; but a
+  /// scatter must not read how many rows each gets from there.
+  bool leavesAlone(Operation *op) {
+    std::optional<llvm::BitVector> members = uniformity.getMembers(op);
+    if (!members || members->none() ||
+        uniformity.getPartitions().findSeparated(divergence.partition,
+                                                 *members))
+      return false;
+    auto start = dyn_cast<collective::StartOp>(op);
+    if (!start || start.getKindProperties().shape != runtime::ShapeRule::rows)
+      return true;
+    bool isThen = op->getParentRegion() == &branch.getThenRegion();
+    ArrayRef<Attribute> known =
+        uniformity.getConstants().lookup(divergence.condition);
+    return !known.empty() && llvm::all_of(members->set_bits(), [&](unsigned r) {
+      auto taken = dyn_cast_or_null<IntegerAttr>(known[r]);
+      return taken && !taken.getValue().isZero() == isThen;
+    });
   }
 
   /// What a branch gives: the values that its sides have, one of which may have
@@ -259,6 +294,25 @@ private:
     merge(leftWait, rightWait);
   }
 
+  /// Moves what comes before a collective of one side into a branch of its own,
+  /// and the collective out.
+  void cutAlone(Operation *op) {
+    bool isThen = op->getParentRegion() == &branch.getThenRegion();
+    Operation *wait = getWait(op), *other = &side(branch, !isThen).front();
+    llvm::SetVector<Value> carried;
+    carried.insert_range(findCarried(op));
+    for (Value operand : op->getOperands())
+      if (branch->isAncestor(operand.getParentBlock()->getParentOp()))
+        carried.insert(operand);
+    SmallVector<Given> given = llvm::map_to_vector(carried, [&](Value value) {
+      return isThen ? Given{value, {}} : Given{{}, value};
+    });
+    splitBefore(isThen ? op : other, isThen ? other : op, given);
+    op->moveBefore(branch);
+    if (wait)
+      wait->moveBefore(branch);
+  }
+
   /// Puts `left` before the branch, where it stands for `right` too.
   void merge(Operation *left, Operation *right) {
     left->moveBefore(branch);
@@ -329,6 +383,8 @@ private:
 
   scf::IfOp branch;
   OpBuilder builder;
+  const UniformityAnalysis &uniformity;
+  const Divergence divergence;
   /// What has been taken out, one of each.
   SmallVector<Operation *> shared;
 };
@@ -365,7 +421,10 @@ struct AlignBranches : impl::AlignBranchesPassBase<AlignBranches> {
       return WalkResult::skip();
     });
     for (scf::IfOp branch : branches)
-      if (holdsCollectives(branch) && failed(BranchAligner(branch).run()))
+      if (holdsCollectives(branch) &&
+          failed(BranchAligner(branch, uniformity,
+                               uniformity.getDivergence(branch))
+                     .run()))
         return signalPassFailure();
   }
 };

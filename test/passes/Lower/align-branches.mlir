@@ -283,3 +283,47 @@ func.func @never(%id: tensor<i1> {device.binding = #device.binding<batch "c">}) 
   }
   return
 }
+
+// -----
+
+// The members of the groups all take one side, and the others pass by: each collective leaves the branch alone, in one order for all.
+
+// CHECK-LABEL: func.func @by_rank(
+// CHECK-SAME: %[[X:[a-z0-9]*]]: tensor<4xf32>
+// CHECK: %[[C:.*]] = arith.cmpi slt
+// CHECK: %[[FIRST:.*]] = scf.if %[[C]] -> (tensor<4xf32>) {
+// CHECK: linalg.exp
+// CHECK: } else {
+// CHECK: %[[LOW:.*]] = collective.start all_reduce sum @low(%[[FIRST]] : tensor<4xf32>)
+// CHECK: %[[A:.*]] = collective.wait %[[LOW]]
+// CHECK: %[[HIGH:.*]] = collective.start broadcast none @high(%[[X]] : tensor<4xf32>)
+// CHECK: %[[B:.*]] = collective.wait %[[HIGH]]
+// CHECK: collective.barrier @high
+// CHECK: scf.if %[[C]] -> (tensor<4xf32>) {
+// CHECK-NEXT: scf.yield %[[A]]
+// CHECK-NEXT: } else {
+// CHECK-NEXT: scf.yield %[[B]]
+// CHECK-NOT: collective
+// CHECK: return
+device.role @worker ranks 0 count 4
+collective.group @low {ranks = array<i64: 0, 1>}
+collective.group @high {ranks = array<i64: 2, 3>}
+func.func @by_rank(%x: tensor<4xf32> {device.binding = #device.binding<batch "x">},
+                   %rank: tensor<i32> {device.binding = #device.binding<rank "">}) -> (tensor<4xf32> {device.binding = #device.binding<result "y">}) {
+  %i = tensor.extract %rank[] : tensor<i32>
+  %two = arith.constant 2 : i32
+  %isLow = arith.cmpi slt, %i, %two : i32
+  %y = scf.if %isLow -> tensor<4xf32> {
+    %e = tensor.empty() : tensor<4xf32>
+    %d = linalg.exp ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+    %h = collective.start all_reduce sum @low (%d : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+    %g = collective.wait %h (%d : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+    scf.yield %g : tensor<4xf32>
+  } else {
+    %h = collective.start broadcast none @high (%x : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+    %g = collective.wait %h (%x : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+    collective.barrier @high
+    scf.yield %g : tensor<4xf32>
+  }
+  return %y : tensor<4xf32>
+}
