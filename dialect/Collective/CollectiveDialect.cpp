@@ -97,6 +97,47 @@ static LogicalResult verifyGroup(Operation *op, FlatSymbolRefAttr group,
   return success();
 }
 
+LogicalResult collective::verifyMembers(StartOp op, ArrayRef<int64_t> ranks) {
+  const runtime::CollectiveProperties &kind = op.getKindProperties();
+  auto members = static_cast<int64_t>(ranks.size());
+  if (kind.isPointToPoint && members != 2)
+    return op.emitOpError("expected a group of 2 ranks for kind '")
+           << kind.name << "', found " << members;
+  if (std::optional<ArrayRef<int64_t>> sources = op.getSources()) {
+    if (static_cast<int64_t>(sources->size()) != members)
+      return op.emitOpError("expected a source for each of ")
+             << members << " ranks, found " << sources->size();
+    for (int64_t source : *sources)
+      if (source >= 0 && !llvm::is_contained(ranks, source))
+        return op.emitOpError("expected sources among the ranks of group ")
+               << op.getGroupAttr() << ", found " << source;
+  }
+  if (!kind.hasAxis() || kind.hasRoot())
+    return success();
+  int64_t axis = op.getAxis().value_or(0);
+  for (auto [operand, result] : llvm::zip_equal(
+           op.getInputs().getTypes(), op.getPending().getType().getResults())) {
+    auto from = cast<RankedTensorType>(operand),
+         to = cast<RankedTensorType>(result);
+    if (from.isDynamicDim(axis) || to.isDynamicDim(axis))
+      continue;
+    int64_t given = from.getDimSize(axis), got = to.getDimSize(axis);
+    if (kind.concatenates() && got != given * members)
+      return op.emitOpError("expected ")
+             << given * members << " rows from " << members << " ranks, found "
+             << to << " [E_SHAPE_MISMATCH]";
+    if (kind.shape == runtime::ShapeRule::slice && given != got * members)
+      return op.emitOpError("expected an operand with ")
+             << got * members << " rows, " << got << " for each of " << members
+             << " ranks, found " << from << " [E_SHAPE_MISMATCH]";
+    if (kind.shape == runtime::ShapeRule::parts && given % members != 0)
+      return op.emitOpError(
+                 "expected an operand with as many rows for each of ")
+             << members << " ranks, found " << from << " [E_SHAPE_MISMATCH]";
+  }
+  return success();
+}
+
 LogicalResult StartOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   auto group =
       symbolTable.lookupNearestSymbolFrom<GroupOp>(*this, getGroupAttr());
@@ -106,48 +147,97 @@ LogicalResult StartOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
       !llvm::is_contained(*group.getRanks(), static_cast<int64_t>(*getRoot())))
     return emitOpError("expected a root among the ranks of group ")
            << getGroupAttr() << ", found " << *getRoot();
-  if (!getKindProperties().concatenates() || getRoot() ||
-      group.hasAllReplicas())
+  if (group.hasAllReplicas())
     return success();
-  int64_t axis = getAxisAttr().getInt(), ranks = group.getRanks()->size();
-  for (auto [operand, result] : llvm::zip_equal(
-           getInputs().getTypes(), getPending().getType().getResults())) {
-    auto from = cast<RankedTensorType>(operand),
-         to = cast<RankedTensorType>(result);
-    if (!from.isDynamicDim(axis) && !to.isDynamicDim(axis) &&
-        to.getDimSize(axis) != from.getDimSize(axis) * ranks)
-      return emitOpError("expected ")
-             << from.getDimSize(axis) * ranks << " rows from " << ranks
-             << " ranks, found " << to << " [E_SHAPE_MISMATCH]";
-  }
-  return success();
+  return verifyMembers(*this, *group.getRanks());
 }
 
-/// One operand of a collective that puts operands side by side.
-static LogicalResult verifyGather(StartOp op, RankedTensorType from,
-                                  Type result) {
-  if (!op.getAxis())
-    return op.emitOpError("expected an axis for kind '")
-           << op.getKindProperties().name << "'";
+/// An axis of an operand, along which it is put beside others or cut.
+static LogicalResult verifyAxis(StartOp op, RankedTensorType from) {
   if (from.getRank() == 0)
-    return op.emitOpError("expected an operand with an axis to gather along, "
-                          "found the scalar ")
-           << from << " [E_SCALAR_GATHER]";
-  int64_t axis = op.getAxisAttr().getInt();
+    return op.emitOpError("expected an operand with an axis to ")
+           << (op.getKindProperties().concatenates() ? "gather" : "cut it")
+           << " along, found the scalar " << from << " [E_SCALAR_GATHER]";
+  auto axis = static_cast<int64_t>(op.getAxis().value_or(0));
   if (axis < 0 || axis >= from.getRank())
     return op.emitOpError("expected an axis in [0, ")
            << from.getRank() << "), found " << axis << " [E_AXIS_RANGE]";
-  auto to = dyn_cast<RankedTensorType>(result);
-  if (!to || to.getRank() != from.getRank() ||
-      to.getElementType() != from.getElementType())
+  return success();
+}
+
+/// A result that has the shape of its operand but along the axis.
+static LogicalResult verifyAlongAxis(StartOp op, RankedTensorType from,
+                                     RankedTensorType to) {
+  auto axis = static_cast<int64_t>(op.getAxis().value_or(0));
+  bool isAccumulated = op.getKindProperties().isReduction &&
+                       isReductionResult(from, from.clone(to.getElementType()));
+  if (to.getRank() != from.getRank() ||
+      (to.getElementType() != from.getElementType() && !isAccumulated))
     return op.emitOpError("expected a pending result of rank ")
            << from.getRank() << " and element type " << from.getElementType()
-           << ", found " << result;
+           << ", found " << to;
   for (int64_t d = 0; d < from.getRank(); ++d)
     if (d != axis && from.getDimSize(d) != to.getDimSize(d))
       return op.emitOpError("expected dimension ")
              << d << " of the pending result to be as in the operand " << from
              << ", found " << to << " [E_SHAPE_MISMATCH]";
+  return success();
+}
+
+/// One operand and its result, where a rank has both.
+static LogicalResult verifyPair(StartOp op, RankedTensorType from,
+                                Type result) {
+  const runtime::CollectiveProperties &kind = op.getKindProperties();
+  bool isSame = kind.shape == runtime::ShapeRule::same ||
+                kind.shape == runtime::ShapeRule::parts;
+  bool fits =
+      kind.isReduction ? isReductionResult(from, result) : from == result;
+  if (isSame && !fits)
+    return op.emitOpError("expected a pending result of type ")
+           << from << ", found " << result;
+  if (!kind.hasAxis())
+    return success();
+  if (failed(verifyAxis(op, from)))
+    return failure();
+  auto to = dyn_cast<RankedTensorType>(result);
+  if (!to)
+    return op.emitOpError("expected a tensor as pending result, found ")
+           << result;
+  return verifyAlongAxis(op, from, to);
+}
+
+/// The rows of all others and how many each of them gets.
+static LogicalResult verifyRows(StartOp op) {
+  TypeRange operands = op.getInputs().getTypes();
+  if (operands.empty())
+    return success();
+  if (operands.size() != 2)
+    return op.emitOpError("expected the rows and their counts, found ")
+           << operands.size() << " operands";
+  auto counts = cast<RankedTensorType>(operands[1]);
+  if (counts.getRank() != 1 || !counts.getElementType().isInteger(64))
+    return op.emitOpError("expected counts of type tensor<nxi64>, found ")
+           << counts;
+  return success();
+}
+
+static LogicalResult verifySources(StartOp op) {
+  const runtime::CollectiveProperties &kind = op.getKindProperties();
+  if (op.getSources().has_value() != kind.hasSources)
+    return op.emitOpError("expected ")
+           << (kind.hasSources ? "'sources'" : "no 'sources'") << " for kind '"
+           << kind.name << "'";
+  if (!op.getSources())
+    return success();
+  llvm::SmallDenseSet<int64_t> seen;
+  for (int64_t source : *op.getSources())
+    if (source < -1)
+      return op.emitOpError("expected sources that are ranks or -1, found ")
+             << source;
+    else if (source >= 0 && !seen.insert(source).second)
+      return op.emitOpError("expected each rank to be the source of one at "
+                            "most, found ")
+             << source << " again";
   return success();
 }
 
@@ -161,7 +251,8 @@ LogicalResult StartOp::verify() {
   ArrayRef<Type> results = getPending().getType().getResults();
   if (getRoot() && !kind.hasRoot())
     return emitOpError("expected no root for kind '") << kind.name << "'";
-  if (!getRoot() && results.size() != getInputs().size())
+  bool areRows = kind.shape == runtime::ShapeRule::rows;
+  if (!getRoot() && !areRows && results.size() != getInputs().size())
     return emitOpError("expected one pending result for each of ")
            << getInputs().size() << " operands, found " << results.size();
   if (getRoot() && results.empty() && getInputs().empty())
@@ -175,14 +266,15 @@ LogicalResult StartOp::verify() {
         (!element.isIntOrFloat() || (element.isInteger(1) && !isOrdered)))
       return emitOpError("expected elements that are numbers, found ")
              << element << " [E_DTYPE_UNSUPPORTED]";
-    if (reduces && kind.isSameForAll() &&
-        !isReductionResult(cast<RankedTensorType>(operand), result))
-      return emitOpError("expected a pending result of type ")
-             << operand << ", found " << result;
-    if (kind.concatenates() && !kind.hasRoot() &&
-        failed(verifyGather(*this, cast<RankedTensorType>(operand), result)))
+    if (failed(verifyPair(*this, cast<RankedTensorType>(operand), result)))
       return failure();
   }
+  if (kind.concatenates() && !kind.hasRoot() && !getAxis())
+    return emitOpError("expected an axis for kind '") << kind.name << "'";
+  if (kind.shape == runtime::ShapeRule::rows && failed(verifyRows(*this)))
+    return failure();
+  if (failed(verifySources(*this)))
+    return failure();
   int64_t dynamic = 0;
   for (Type result : results)
     if (auto tensor = dyn_cast<RankedTensorType>(result))

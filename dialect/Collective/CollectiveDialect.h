@@ -51,4 +51,13 @@ int64_t getByteSize(mlir::RankedTensorType type);
 #define GET_OP_CLASSES
 #include "dialect/Collective/CollectiveOps.h.inc"
 
+namespace lockstep::collective {
+
+/// Whether a start fits the ranks of its group, ascending: how many parts
+/// operands have, how many rows results, and which rank is the source of which.
+/// Emits an error otherwise.
+llvm::LogicalResult verifyMembers(StartOp start, llvm::ArrayRef<int64_t> ranks);
+
+} // namespace lockstep::collective
+
 #endif

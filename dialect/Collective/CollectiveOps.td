@@ -42,7 +42,7 @@ def Collective_StartOp : Collective_CommunicationOp<"start", [AttrSizedOperandSe
   let description = [{
     The operands belong to the collective until its wait, which names them again. `channel` numbers the collectives in
     program order; it is equal on all ranks by construction and is what reports refer to. `axis` is
-    the axis of concatenation of an all_gather. `bytes_per_pack` is a bound on the size of the bucket that it may
+    the axis that operands are put side by side or cut along, 0 if it is not given. `bytes_per_pack` is a bound on the size of the bucket that it may
     become part of; 0 leaves it to the compiler. `sizes` are the sizes of the results' dimensions that are known only at run
     time, in order: ranks have exchanged how much each of them gives before they gather it. `bounds` are the most that they can be,
     which is what memory is planned with.
@@ -55,6 +55,22 @@ def Collective_StartOp : Collective_CommunicationOp<"start", [AttrSizedOperandSe
     all_gather        rank 0: [1 2]  rank 1: [3]     ->  rank 0: [1 2 3]    rank 1: [1 2 3]
     reduce_scatter    rank 0: [1 2]  rank 1: [3 4]   ->  rank 0: [4]        rank 1: [6]
     broadcast         rank 0: [1 2]  rank 1: [3 4]   ->  rank 0: [1 2]      rank 1: [1 2]
+    reduce sum        rank 0: [1 2]  rank 1: [3 4]   ->  rank 0: [4 6]
+    gather            rank 0: [1 2]  rank 1: [3]     ->  rank 0: [1 2 3]
+    scatter           rank 0: [1 2], counts [2]      ->                     rank 1: [1 2]
+    all_to_all        rank 0: [1 2]  rank 1: [3 4]   ->  rank 0: [1 3]      rank 1: [2 4]
+    permute           rank 0: [1 2]  rank 1: [3 4]   ->  rank 0: [3 4]      rank 1: [1 2]
+    send              rank 0: [1 2]                  ->                     rank 1: [1 2]
+    recv                             rank 1: [3 4]   ->  rank 0: [3 4]
+    ```
+
+    A reduce, a gather, a broadcast, a scatter, a send and a recv have a `root`, the first rank of the group if it is not given; above it
+    is rank 0. A scatter has two operands: the rows of all other ranks, one after the other, and how many each of them gets. A send gives
+    from the root to the other rank of a group of two, a recv from the other to the root. `sources` says for each rank of a permute, in
+    the order of the group, which rank it gets from; -1 gives it zeros. What ranks have as results that get nothing is not said.
+
+    ```mlir
+    %h = collective.start permute none @ring (%x : tensor<4xf32>) {sources = array<i64: 2, 0, 1>} -> !collective.pending<tensor<4xf32>>
     ```
 
     A broadcast or a scatter from `root`, and a reduce or a gather to it, shows what the ranks of the function give and get: where the
@@ -76,7 +92,8 @@ def Collective_StartOp : Collective_CommunicationOp<"start", [AttrSizedOperandSe
   let arguments = (ins Collective_KindAttr:$kind, Collective_ReductionAttr:$reduction, FlatSymbolRefAttr:$group,
     OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$channel, Variadic<AnyRankedTensor>:$inputs,
     Variadic<Index>:$sizes, OptionalAttr<I64Attr>:$axis, DefaultValuedAttr<I64Attr, "0">:$bytes_per_pack,
-    OptionalAttr<DenseI64ArrayAttr>:$bounds, OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$root);
+    OptionalAttr<DenseI64ArrayAttr>:$bounds, OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$root,
+    OptionalAttr<DenseI64ArrayAttr>:$sources);
   let results = (outs Collective_Pending:$pending);
   let assemblyFormat = [{
     `` $kind `` $reduction $group (`root` $root^)? (`channel` $channel^)? (`axis` $axis^)? `(` ($inputs^ `:` type($inputs))? `)`

@@ -81,7 +81,8 @@ def Device_StartOp : Device_ProgramCommand<"start", [AttrSizedOperandSegments, D
     ```
   }];
   let arguments = (ins Collective_KindAttr:$kind, Collective_ReductionAttr:$reduction, FlatSymbolRefAttr:$group, I64Attr:$channel,
-    Variadic<Device_Buffer>:$inputs, Variadic<Device_Buffer>:$outputs, OptionalAttr<I64Attr>:$axis, OptionalAttr<I64Attr>:$root);
+    Variadic<Device_Buffer>:$inputs, Variadic<Device_Buffer>:$outputs, OptionalAttr<I64Attr>:$axis, OptionalAttr<I64Attr>:$root,
+    OptionalAttr<DenseI64ArrayAttr>:$sources);
   let assemblyFormat = [{
     `` $kind `` $reduction $group (`root` $root^)? `channel` $channel `(` ($inputs^ `:` type($inputs))? `)`
     `to` `(` ($outputs^ `:` type($outputs))? `)` attr-dict

@@ -1,9 +1,7 @@
 //===- Collectives.cpp - Exchanges between the ranks of a group -----------===//
 //
 // Steps in collective form: a start gives what a rank has, its wait gets what
-// has become of it, and other work may stand between. Of the kinds there are
-// those whose operands and results are the same for all ranks of a step; roles
-// are not executed.
+// has become of it, and other work may stand between. Roles are not executed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,6 +9,7 @@
 
 #include "dialect/Collective/CollectiveDialect.h"
 #include "dialect/Reference/Machine.h"
+#include "dialect/Reference/MemberResults.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -49,158 +48,89 @@ bool isMember(const Machine::Group &group, int64_t replica) {
   return group.ranks.empty() || llvm::is_contained(group.ranks, replica);
 }
 
-/// Part `index` of `count` along `axis`.
-Value partOf(const Value &value, size_t index, size_t count, int64_t axis) {
-  Shape shape(value.shape()), strides = rowMajorStrides(value.shape());
-  shape[axis] /= static_cast<int64_t>(count);
-  Value part(value.lane(), shape);
-  size_t bytes = laneBytes(value.lane());
-  const auto *from = static_cast<const std::byte *>(value.data()) +
-                     bytes * index * shape[axis] * strides[axis];
-  copyStrided(static_cast<std::byte *>(part.mutableData()),
-              rowMajorStrides(shape), from, strides, shape, bytes);
-  return part;
-}
-
-/// Rank i gets part i of what each rank has.
-LogicalResult exchangeParts(Machine &machine, collective::StartOp op,
-                            ArrayRef<Value> values,
-                            std::vector<SmallVector<Value>> &results) {
-  int64_t axis = op.getAxis().value_or(0);
-  if (failed(checkShapes(machine, op, values)))
-    return failure();
-  if (values[0].shape()[axis] % values.size() != 0)
-    return machine.fail(-1, op,
-                        "expected a multiple of " + Twine(values.size()) +
-                            " rows, found " + Twine(values[0].shape()[axis]) +
-                            " [E_SHAPE_MISMATCH]",
-                        FailureKind::ShapesDiffer);
-  for (auto [rank, mine] : llvm::enumerate(results)) {
-    SmallVector<Value> parts;
-    for (const Value &value : values)
-      parts.push_back(partOf(value, rank, values.size(), axis));
-    mine.push_back(concatenate(parts, axis));
-  }
-  return success();
-}
-
-replica::Reduction getReduction(collective::StartOp op) {
-  switch (op.getReduction()) {
-  case collective::Reduction::None:
-  case collective::Reduction::Sum:
-    return replica::Reduction::Sum;
-  case collective::Reduction::Product:
-    return replica::Reduction::Product;
-  case collective::Reduction::Min:
-    return replica::Reduction::Min;
-  case collective::Reduction::Max:
-    return replica::Reduction::Max;
-  }
-  llvm_unreachable("all reductions are listed");
-}
-
-/// What all ranks get for operand `index`, of which each of them has one.
-FailureOr<Value> combine(Machine &machine, collective::StartOp op,
-                         ArrayRef<Value> values, size_t index, size_t root) {
-  bool gathers = op.getKindProperties().concatenates();
-  if (failed(checkShapes(machine, op, values,
-                         gathers ? static_cast<int64_t>(*op.getAxis()) : -1)))
-    return failure();
-  if (gathers)
-    return concatenate(values, *op.getAxis());
-  if (op.getKind() == collective::Kind::Broadcast)
-    return values[root];
-  Type type = op.getInputs()[index].getType();
-  return reduce(getReduction(op), values, *getElement(type), type);
-}
-
-/// The position of the root among the ranks of the group; none where it is not
-/// one of them.
-std::optional<size_t> findRoot(collective::StartOp op,
-                               const Machine::Group &group) {
-  if (!op.getRoot())
-    return 0;
-  if (group.ranks.empty())
-    return *op.getRoot();
-  auto found = llvm::find(group.ranks, static_cast<int64_t>(*op.getRoot()));
-  return found == group.ranks.end()
-             ? std::nullopt
-             : std::optional<size_t>(found - group.ranks.begin());
+/// The ranks of a group of a step with this many replicas.
+SmallVector<int64_t> ranksOf(const Machine::Group &group, int64_t replicas) {
+  if (!group.ranks.empty())
+    return SmallVector<int64_t>(group.ranks);
+  return llvm::to_vector(llvm::seq<int64_t>(0, replicas));
 }
 
 Result translate(collective::StartOp op, CodeBuilder &builder) {
-  using collective::Kind;
-  bool isKnown =
-      llvm::is_contained({Kind::AllReduce, Kind::AllGather, Kind::Broadcast,
-                          Kind::Reduce, Kind::Gather, Kind::AllToAll},
-                         op.getKind());
-  if (!isKnown) {
-    op.emitError("expected a collective that the interpreter knows, found '")
-        << op.getKindName() << "'";
-    return failure();
-  }
   FailureOr<Machine::Group> group = findGroup(op, builder);
   if (failed(group))
     return failure();
-  std::optional<size_t> root = findRoot(op, *group);
-  if (!root ||
-      op.getInputs().size() != op.getPending().getType().getResults().size()) {
+  const runtime::CollectiveProperties &kind = op.getKindProperties();
+  SmallVector<int64_t> ranks = ranksOf(*group, builder.machine.replicas());
+  bool isRootMember =
+      !op.getRoot() ||
+      llvm::is_contained(ranks, static_cast<int64_t>(*op.getRoot()));
+  // The rows of a scatter, and how many of them each rank gets.
+  size_t operands = kind.shape == runtime::ShapeRule::rows
+                        ? 2
+                        : op.getPending().getType().getResults().size();
+  if (!isRootMember || op.getInputs().size() != operands) {
     op.emitError("expected a root among the ranks of the group, and a result "
                  "for each operand: roles are not executed");
     return failure();
   }
-  return Instruction::Run([op, group = *group,
-                           root = *root](const Instruction &instruction,
-                                         Frame &frame) mutable {
-    if (!isMember(group, frame.replica)) {
-      frame.slots[instruction.results[0]] = Value::ofInt(kNotMine);
-      return success();
-    }
-    SmallVector<Value> operands;
-    for (Use use :
-         ArrayRef(instruction.operands).take_front(op.getInputs().size()))
-      operands.push_back(frame.peek(use));
-    auto combineAll = [&](ArrayRef<SmallVector<Value>> all,
-                          std::vector<SmallVector<Value>> &results) {
-      for (size_t index = 0; index < all[0].size(); ++index) {
-        if (op.getKind() == collective::Kind::AllToAll) {
-          if (failed(exchangeParts(frame.machine, op, ofReplicas(all, index),
-                                   results)))
-            return failure();
-          continue;
+  if (op.getSources() && op.getSources()->size() != ranks.size()) {
+    op.emitError("expected a source for each of ")
+        << ranks.size() << " ranks, found " << op.getSources()->size();
+    return failure();
+  }
+  if (kind.isPointToPoint && ranks.size() != 2) {
+    op.emitError("expected a group of 2 ranks for kind '")
+        << kind.name << "', found " << ranks.size();
+    return failure();
+  }
+  return Instruction::Run(
+      [op, group = *group, ranks = std::move(ranks)](
+          const Instruction &instruction, Frame &frame) mutable {
+        if (!isMember(group, frame.replica)) {
+          frame.slots[instruction.results[0]] = Value::ofInt(kNotMine);
+          return success();
         }
-        FailureOr<Value> combined =
-            combine(frame.machine, op, ofReplicas(all, index), index, root);
-        if (failed(combined))
+        SmallVector<Value> operands;
+        for (Use use :
+             ArrayRef(instruction.operands).take_front(op.getInputs().size()))
+          operands.push_back(frame.peek(use));
+        auto combineAll = [&](ArrayRef<SmallVector<Value>> all,
+                              std::vector<SmallVector<Value>> &results) {
+          return makeResults(frame.machine, op, ranks, all, results);
+        };
+        FailureOr<uint64_t> number = frame.machine.start(
+            frame.replica, op, group, std::move(operands), combineAll);
+        if (failed(number))
           return failure();
-        // A result that is for the root alone, the others do not have: what
-        // they read instead is not said, and here zeros.
-        bool isForRoot =
-            op.getRoot() && (op.getKind() == collective::Kind::Reduce ||
-                             op.getKind() == collective::Kind::Gather);
-        for (auto [member, mine] : llvm::enumerate(results))
-          mine.push_back(isForRoot && member != root
-                             ? Value::zeros(combined->lane(), combined->shape())
-                             : *combined);
-      }
-      return success();
-    };
-    FailureOr<uint64_t> number = frame.machine.start(
-        frame.replica, op, group, std::move(operands), combineAll);
-    if (failed(number))
-      return failure();
-    frame.slots[instruction.results[0]] = Value::ofInt(*number);
-    return success();
-  });
+        frame.slots[instruction.results[0]] = Value::ofInt(*number);
+        return success();
+      });
 }
 
-Result translate(collective::WaitOp, CodeBuilder &) {
-  return Instruction::Run([](const Instruction &instruction, Frame &frame) {
+/// What a rank has as the result of a collective of others: its operand, or
+/// zeros where that is of another type.
+Value passBy(Value operand, Type operandType, RankedTensorType resultType) {
+  if (operandType == resultType)
+    return operand;
+  Shape shape;
+  for (int64_t size : resultType.getShape())
+    shape.push_back(ShapedType::isDynamic(size) ? 0 : size);
+  return Value::zeros(getElement(resultType)->lane, shape);
+}
+
+Result translate(collective::WaitOp op, CodeBuilder &) {
+  return Instruction::Run([op](const Instruction &instruction,
+                               Frame &frame) mutable {
     SmallVector<Value> results;
     uint64_t number = frame.peek(instruction.operands[0]).intAt(0);
     if (number == kNotMine)
-      for (Use use : ArrayRef(instruction.operands).drop_front())
-        results.push_back(frame.peek(use));
+      for (auto [index, type] : llvm::enumerate(op.getResultTypes())) {
+        bool hasOperand = index < op.getInputs().size();
+        results.push_back(passBy(
+            hasOperand ? frame.peek(instruction.operands[index + 1]) : Value(),
+            hasOperand ? op.getInputs()[index].getType() : Type(),
+            cast<RankedTensorType>(type)));
+      }
     else if (failed(frame.machine.wait(frame.replica, instruction.op, number,
                                        results)))
       return failure();

@@ -251,7 +251,8 @@ struct BucketCollectives : impl::BucketCollectivesPassBase<BucketCollectives> {
         last.getKindAttr(), last.getReductionAttr(), last.getGroupAttr(),
         IntegerAttr(), operands,
         /*sizes=*/ValueRange(), IntegerAttr(), last.getBytesPerPackAttr(),
-        /*bounds=*/DenseI64ArrayAttr(), /*root=*/IntegerAttr());
+        /*bounds=*/DenseI64ArrayAttr(), /*root=*/IntegerAttr(),
+        /*sources=*/DenseI64ArrayAttr());
     auto wait =
         collective::WaitOp::create(builder, loc, results, merged, operands);
     SmallVector<std::string> members = llvm::map_to_vector(operands, valueText);

@@ -157,9 +157,6 @@ private:
   }
 
   LogicalResult emitCommand(device::StartOp start) {
-    if (!collective::propertiesOf(start.getKind()).isExecutable)
-      return start.emitError("a collective of kind '")
-             << stringifyKind(start.getKind()) << "' cannot be executed";
     FailureOr<uint32_t> group = getGroup(start, start.getGroup());
     if (failed(group))
       return failure();
@@ -167,6 +164,13 @@ private:
         root && !hasRank(*context.tables.groups[*group], *root))
       return start.emitError("expected a root among the ranks of group '")
              << start.getGroup() << "', found " << *root;
+    if (collective::propertiesOf(start.getKind()).isMoved())
+      for (Value operand : start.getInputs())
+        if (RankedTensorType type =
+                cast<device::BufferType>(operand.getType()).getTensor();
+            !type.hasStaticShape())
+          return start.emitError("expected operands of static shape for kind '")
+                 << stringifyKind(start.getKind()) << "', found " << type;
     auto *body = append<artifact::StartT>(start);
     body->kind = static_cast<artifact::CollectiveKind>(start.getKind());
     body->reduction = static_cast<artifact::Reduction>(start.getReduction());
@@ -177,6 +181,8 @@ private:
     body->axis = start.getAxis().value_or(0);
     if (std::optional<uint64_t> root = start.getRoot())
       body->root = *root;
+    if (std::optional<ArrayRef<int64_t>> sources = start.getSources())
+      body->sources.assign(sources->begin(), sources->end());
     return success();
   }
 

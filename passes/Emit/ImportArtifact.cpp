@@ -441,6 +441,9 @@ private:
     auto kind = static_cast<collective::Kind>(start.kind());
     bool hasAxis =
         collective::propertiesOf(kind).concatenates() || start.axis() != 0;
+    SmallVector<int64_t> sources;
+    for (int32_t source : elements(start.sources()))
+      sources.push_back(source);
     device::StartOp::create(
         builder, loc, kind,
         static_cast<collective::Reduction>(start.reduction()),
@@ -449,7 +452,9 @@ private:
         buffersOf(elements(start.results())),
         hasAxis ? builder.getI64IntegerAttr(start.axis()) : IntegerAttr(),
         start.root() >= 0 ? builder.getI64IntegerAttr(start.root())
-                          : IntegerAttr());
+                          : IntegerAttr(),
+        sources.empty() ? DenseI64ArrayAttr()
+                        : builder.getDenseI64ArrayAttr(sources));
   }
 
   const runtime::Artifact &artifact;

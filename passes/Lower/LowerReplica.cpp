@@ -115,7 +115,8 @@ private:
     auto start = collective::StartOp::create(
         builder, loc, pending, kind, reduction, group,
         /*channel=*/IntegerAttr(), operands, sizes, axis, bytesPerPack,
-        /*bounds=*/DenseI64ArrayAttr(), /*root=*/IntegerAttr());
+        /*bounds=*/DenseI64ArrayAttr(), /*root=*/IntegerAttr(),
+        /*sources=*/DenseI64ArrayAttr());
     return collective::WaitOp::create(builder, loc, results, start, operands)
         .getResults();
   }

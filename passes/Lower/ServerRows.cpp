@@ -117,7 +117,7 @@ Value ServerRows::exchange(collective::Kind kind, ValueRange inputs,
       /*channel=*/IntegerAttr(), inputs, sizes, builder.getI64IntegerAttr(0),
       /*bytes_per_pack=*/0,
       sizes.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(bound),
-      builder.getI64IntegerAttr(server));
+      builder.getI64IntegerAttr(server), /*sources=*/DenseI64ArrayAttr());
   return collective::WaitOp::create(builder, loc, Type(result), start, inputs)
       .getResult(0);
 }

@@ -237,10 +237,11 @@ private:
     auto wait = cast<collective::WaitOp>(*start->user_begin());
     for (Value result : wait.getResults())
       results.push_back(getSlice(result));
-    device::StartOp::create(
-        builder, start.getLoc(), start.getKindAttr(), start.getReductionAttr(),
-        start.getGroupAttr(), builder.getI64IntegerAttr(*start.getChannel()),
-        operands, results, start.getAxisAttr(), start.getRootAttr());
+    device::StartOp::create(builder, start.getLoc(), start.getKindAttr(),
+                            start.getReductionAttr(), start.getGroupAttr(),
+                            builder.getI64IntegerAttr(*start.getChannel()),
+                            operands, results, start.getAxisAttr(),
+                            start.getRootAttr(), start.getSourcesAttr());
     return success();
   }
 

@@ -21,7 +21,8 @@ collective::StartOp lockstep::createWithOperand(OpBuilder &builder,
       start.getKindAttr(), start.getReductionAttr(), start.getGroupAttr(),
       start.getChannelAttr(), operand,
       /*sizes=*/ValueRange(), start.getAxisAttr(), start.getBytesPerPackAttr(),
-      /*bounds=*/DenseI64ArrayAttr(), /*root=*/IntegerAttr());
+      /*bounds=*/DenseI64ArrayAttr(), /*root=*/IntegerAttr(),
+      /*sources=*/DenseI64ArrayAttr());
 }
 
 bool RolePlacement::has(Role role, Value value) const {

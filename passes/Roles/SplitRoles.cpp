@@ -187,7 +187,7 @@ private:
         inputs, sizes,
         /*axis=*/IntegerAttr(),
         /*bytes_per_pack=*/0, /*bounds=*/DenseI64ArrayAttr(),
-        builder.getI64IntegerAttr(root));
+        builder.getI64IntegerAttr(root), /*sources=*/DenseI64ArrayAttr());
   }
 
   /// This role's part of an exchange with a server: it gives, or it gets.

@@ -31,7 +31,8 @@ struct SetReplicas : impl::SetReplicasPassBase<SetReplicas> {
     FailureOr<replica::StrategyOp> strategy = findStrategy();
     if (failed(strategy) || failed(setReplicas(*strategy)) ||
         failed(setServers(*strategy)) || failed(checkRanks(*strategy)) ||
-        failed(checkGroups(*strategy)) || failed(setPartitioner(*strategy)))
+        failed(checkGroups(*strategy)) || failed(checkMembers(*strategy)) ||
+        failed(setPartitioner(*strategy)))
       signalPassFailure();
   }
 
@@ -128,6 +129,24 @@ private:
     return strategy.emitError("expected at most ")
            << most << " replicas and servers together, found " << found
            << " and " << ofServers;
+  }
+
+  /// Collectives of all replicas fit how many these are.
+  LogicalResult checkMembers(replica::StrategyOp strategy) {
+    if (!strategy.getReplicas())
+      return success();
+    auto ranks =
+        llvm::to_vector(llvm::seq<int64_t>(0, *strategy.getReplicas()));
+    SymbolTableCollection symbols;
+    WalkResult result = getOperation().walk([&](collective::StartOp start) {
+      auto group = symbols.lookupNearestSymbolFrom<collective::GroupOp>(
+          start, start.getGroupAttr());
+      bool isOfReplicas = group && !group.getRanks();
+      return isOfReplicas && failed(collective::verifyMembers(start, ranks))
+                 ? WalkResult::interrupt()
+                 : WalkResult::advance();
+    });
+    return failure(result.wasInterrupted());
   }
 
   /// Groups and roots name ranks that there are: the replicas, then the

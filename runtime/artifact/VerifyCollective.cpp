@@ -84,6 +84,24 @@ Status sliceShape(const Buffer *operand, const Buffer *result, int32_t axis,
   return Status::success();
 }
 
+/// The same shape, which is static and has one part for each member along the
+/// axis.
+Status partsShape(const Buffer *operand, const Buffer *result, int32_t axis,
+                  uint32_t members, uint32_t index) {
+  const auto *shape = operand->type()->shape();
+  LOCKSTEP_RETURN_IF_ERROR(sameShape(operand, result, index));
+  if (axis < 0 || uint32_t(axis) >= count(shape))
+    return corrupted(
+        fmt::format("operand {}: axis {} does not exist in a buffer of rank {}",
+                    index, axis, count(shape)));
+  if (shape->Get(uint32_t(axis)) % members != 0)
+    return corrupted(
+        fmt::format("operand {}, dimension {}: expected a multiple of the {} "
+                    "members, found {}",
+                    index, axis, members, shape->Get(uint32_t(axis))));
+  return Status::success();
+}
+
 struct Range {
   Space space;
   uint64_t begin, end;
@@ -137,11 +155,11 @@ bool reducible(artifact::ElementType type, Reduction reduction) {
   return true;
 }
 
-/// Names of the kinds that the executor can do, in the order of the table.
-std::string executableKinds() {
+/// Names of the kinds that are started, in the order of the table.
+std::string startedKinds() {
   std::vector<std::string_view> names;
   for (const CollectiveProperties &kind : CollectiveProperties::all())
-    if (kind.isExecutable)
+    if (kind.isStarted)
       names.push_back(kind.name);
   return fmt::format("{}", fmt::join(names, ", "));
 }
@@ -159,9 +177,10 @@ Status verifyCounts(const artifact::Start &start, const Membership &group,
   };
   if (kind.shape == ShapeRule::rows) {
     // The rows, and how many of them each other member gets.
-    if (operands != (isRoot ? 2 : 0) || results != (hasOthers ? 1 : 0))
+    bool fits = hasOthers ? results == 1 : results <= 1;
+    if (operands != (isRoot ? 2 : 0) || !fits)
       return error(isRoot ? (hasOthers ? "2 operands and 1 result"
-                                       : "2 operands and no result")
+                                       : "2 operands and at most 1 result")
                           : "1 result and no operands");
     return Status::success();
   }
@@ -232,6 +251,9 @@ Status verifyResult(const Context &context, const CollectiveProperties &kind,
         fmt::format("{} has a result in shared space, but only its root gets "
                     "one",
                     kind.name));
+  if (group.ofRole > 1 && kind.gets == Holders::others)
+    return corrupted(fmt::format(
+        "{} has a result in shared space, but its root gets none", kind.name));
   return Status::success();
 }
 
@@ -271,11 +293,42 @@ Status verifyPair(const artifact::Start &start, const Membership &group,
           ? gatherShape(operand, result, start.axis(), group.members, i)
       : kind.shape == ShapeRule::slice
           ? sliceShape(operand, result, start.axis(), group.members, i)
+      : kind.shape == ShapeRule::parts
+          ? partsShape(operand, result, start.axis(), group.members, i)
           : sameShape(operand, result, i);
   return shape.withContext(kind.name);
 }
 
 } // namespace
+
+/// Each member is the source of one at most.
+static Status verifySources(const artifact::Artifact &artifact,
+                            const artifact::Start &start,
+                            const CollectiveProperties &kind) {
+  if (!kind.hasSources)
+    return count(start.sources()) == 0
+               ? Status::success()
+               : corrupted(fmt::format("expected no sources, found {}",
+                                       count(start.sources())));
+  std::vector<uint32_t> members = ranksOf(artifact, start.group());
+  if (count(start.sources()) != members.size())
+    return corrupted(fmt::format("expected a source for each of {} members, "
+                                 "found {}",
+                                 members.size(), count(start.sources())));
+  std::vector<bool> gives(members.size(), false);
+  for (int32_t source : *start.sources()) {
+    if (source == -1)
+      continue;
+    auto found =
+        std::lower_bound(members.begin(), members.end(), int64_t(source));
+    if (source < 0 || found == members.end() || *found != uint32_t(source))
+      return corrupted(fmt::format("source {} is not in its group", source));
+    if (gives[size_t(found - members.begin())])
+      return corrupted(fmt::format("rank {} is the source of two", source));
+    gives[size_t(found - members.begin())] = true;
+  }
+  return Status::success();
+}
 
 Status verifyCollective(const Context &context,
                         const artifact::Program &program,
@@ -284,10 +337,10 @@ Status verifyCollective(const Context &context,
       start.reduction() > Reduction::MAX)
     return corrupted("unknown collective or reduction");
   const CollectiveProperties &kind = CollectiveProperties::of(start.kind());
-  if (!kind.isExecutable)
+  if (!kind.isStarted)
     return unsupported(fmt::format(
         "collective {} is not supported by this runtime (expected {})",
-        kind.name, executableKinds()));
+        kind.name, startedKinds()));
   if (kind.isReduction != (start.reduction() != Reduction::none))
     return corrupted(
         fmt::format("{} with reduction {}", kind.name,
@@ -304,6 +357,11 @@ Status verifyCollective(const Context &context,
     return corrupted(fmt::format("{}: root {} is not in its group", kind.name,
                                  start.root()));
   LOCKSTEP_RETURN_IF_ERROR(verifyCounts(start, group, kind));
+  if (kind.isPointToPoint && group.members != 2)
+    return corrupted(fmt::format("{}: expected a group of 2 members, found {}",
+                                 kind.name, group.members));
+  LOCKSTEP_RETURN_IF_ERROR(
+      verifySources(context.artifact, start, kind).withContext(kind.name));
 
   uint32_t operands = count(start.operands()), results = count(start.results());
   auto bufferOf = [&](const flatbuffers::Vector<uint32_t> *indices,
@@ -346,6 +404,11 @@ Status verifyCollective(const Context &context,
       if (!rows.ok())
         return rows.withContext(kind.name);
     }
+    if (kind.isMoved() && isDynamic(either))
+      return unsupported(fmt::format(
+          "{}: expected operands of static shape, found a dynamic dimension in "
+          "operand {}",
+          kind.name, i));
     if (operand && result)
       LOCKSTEP_RETURN_IF_ERROR(verifyPair(start, group, operand, result, i));
   }

@@ -12,6 +12,7 @@
 #include "runtime/collectives/CollectiveKinds.h"
 
 #include <algorithm>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -70,6 +71,12 @@ bool sameDimensions(const Buffer *a, const Buffer *b, int32_t axis,
   return true;
 }
 
+std::span<const int32_t> sourcesOf(const artifact::Start &start) {
+  if (!start.sources())
+    return {};
+  return {start.sources()->data(), start.sources()->size()};
+}
+
 class Meeting {
 public:
   Meeting(const artifact::Artifact &artifact, const std::vector<Part> &parts)
@@ -105,10 +112,12 @@ private:
     bool same = part.group() == first.group();
     if (const artifact::Start *a = first.start(), *b = part.start(); a && same)
       same = a->kind() == b->kind() && a->reduction() == b->reduction() &&
-             a->root() == b->root() && a->axis() == b->axis();
+             a->root() == b->root() && a->axis() == b->axis() &&
+             std::ranges::equal(sourcesOf(*a), sourcesOf(*b));
     if (!same)
       return corrupted(fmt::format(
-          "roles '{}' and '{}' differ in kind, reduction, group, root or axis",
+          "roles '{}' and '{}' differ in kind, reduction, group, root, axis or "
+          "sources",
           first.role.name, part.role.name));
     return Status::success();
   }

@@ -38,6 +38,21 @@ enum class ShapeRule : uint8_t {
   parts,
 };
 
+/// How many bytes go over the link of one member among n, where each gives (or
+/// the root gives) b bytes.
+enum class Volume : uint8_t {
+  /// 0.
+  none,
+  /// b.
+  once,
+  /// (n - 1) / n * b: all parts but the member's own.
+  otherParts,
+  /// 2 * (n - 1) / n * b: these and those that they become.
+  otherPartsTwice,
+  /// (n - 1) * b.
+  eachOther,
+};
+
 /// What is true of all collectives of one kind.
 struct CollectiveProperties {
   artifact::CollectiveKind kind;
@@ -55,8 +70,17 @@ struct CollectiveProperties {
   bool canBeMerged;
   /// A result may be the same bytes as its operand, for any number of members.
   bool canBeInPlace;
-  /// The executor can do it.
-  bool isExecutable;
+  /// From one of two members to the other.
+  bool isPointToPoint;
+  /// The collective names the member that each member gets from.
+  bool hasSources;
+  /// The busiest member sends or gets this much, as the executor does it, where
+  /// each member is in an executor of its own (CollectiveCost.h).
+  Volume wire;
+  /// No way to do it has less for its busiest member.
+  Volume leastWire;
+  /// It is a `Start` command in artifacts; a barrier is one of its own.
+  bool isStarted;
 
   /// One member gives to the others or gets from them.
   bool hasRoot() const {
@@ -66,6 +90,11 @@ struct CollectiveProperties {
   bool isSameForAll() const { return gets == Holders::all && !resultsDiffer; }
   /// The operands of all members lie side by side in a result.
   bool concatenates() const { return shape == ShapeRule::concatenated; }
+  /// Bytes of one member become bytes of another as they are, and all sizes are
+  /// static.
+  bool isMoved() const {
+    return shape == ShapeRule::parts || hasSources || isPointToPoint;
+  }
   /// An axis of the operands says how results are made of them.
   bool hasAxis() const {
     return shape != ShapeRule::none && shape != ShapeRule::same;

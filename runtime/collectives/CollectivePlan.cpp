@@ -109,12 +109,8 @@ static void addScatter(CollectivePlan &plan, const Buffer *rows,
 void CollectivePlan::setMembers(const artifact::Artifact &artifact,
                                 uint32_t group, const RankRange &here) {
   members = ranksOf(artifact, group);
-  auto position = [&](uint32_t rank) {
-    return uint32_t(std::lower_bound(members.begin(), members.end(), rank) -
-                    members.begin());
-  };
-  firstLocal = position(here.first);
-  localCount = position(here.end()) - firstLocal;
+  firstLocal = positionOf(here.first);
+  localCount = positionOf(here.end()) - firstLocal;
   everybody = localCount == here.count;
 }
 
@@ -141,11 +137,9 @@ static void setRoot(CollectivePlan &plan, const artifact::Artifact &artifact,
                     const artifact::Program &program,
                     const artifact::Start &start) {
   if (start.root() != -1)
-    plan.root =
-        uint32_t(std::lower_bound(plan.members.begin(), plan.members.end(),
-                                  uint32_t(start.root())) -
-                 plan.members.begin());
-  if (plan.properties().gets == Holders::root)
+    plan.root = plan.positionOf(uint32_t(start.root()));
+  if (plan.properties().gives == Holders::all &&
+      plan.properties().gets == Holders::root)
     plan.rootContributes = plan.members.size() == 1 ||
                            rootHasOperands(artifact, program, plan.channel,
                                            plan.members[plan.root]);
@@ -169,6 +163,8 @@ static void countTiles(CollectivePlan &plan) {
     plan.tiles = int64_t(plan.gathers.size());
   else if (plan.kind == CollectiveKind::scatter)
     plan.tiles = int64_t(plan.localCount);
+  else if (plan.properties().isMoved())
+    plan.tiles = int64_t(plan.moves.size());
 }
 
 Expected<CollectivePlan> planCollective(const artifact::Artifact &artifact,
@@ -214,6 +210,8 @@ Expected<CollectivePlan> planCollective(const artifact::Artifact &artifact,
                   plan.kind == CollectiveKind::broadcast ? 0 : start.axis());
     }
   }
+  if (plan.properties().isMoved())
+    planMoves(plan, start);
   countTiles(plan);
   return plan;
 }

@@ -5,6 +5,7 @@
 
 #include "runtime/artifact/artifact_generated.h"
 #include "runtime/collectives/CollectiveKinds.h"
+#include "runtime/collectives/Moves.h"
 #include "runtime/collectives/ReduceKernels.h"
 #include "runtime/support/RankRange.h"
 #include "runtime/support/Status.h"
@@ -46,8 +47,8 @@ struct ReduceRange {
   bool direct = false;
 };
 
-/// One operand of an all_gather or gather, of a broadcast, where only the
-/// root's counts, or the rows of a scatter.
+/// One operand of a collective that does not reduce; of a broadcast only the
+/// root's counts, of a scatter these are the rows.
 struct GatherOperand {
   Slice operand, result;
   /// Of a scatter: how many rows each of the other members gets, and bytes of a
@@ -87,6 +88,9 @@ struct CollectivePlan {
   bool hasOperands = false, hasResults = false;
   std::vector<ReduceRange> ranges;
   std::vector<GatherOperand> gathers;
+  /// Of the kinds that are made of moves: those to members here, one tile each,
+  /// and those from members here to members elsewhere.
+  std::vector<Move> moves, given;
   int64_t tiles = 0;
   /// Results are written once, not once a member.
   bool sharedResults = false;
@@ -104,6 +108,11 @@ struct CollectivePlan {
   /// `here`.
   void setMembers(const artifact::Artifact &artifact, uint32_t group,
                   const RankRange &here);
+  /// Position of a rank among the members, or of the next one that is.
+  uint32_t positionOf(uint32_t rank) const {
+    return uint32_t(std::lower_bound(members.begin(), members.end(), rank) -
+                    members.begin());
+  }
   bool isMember(uint32_t rank) const {
     return everybody ||
            std::binary_search(members.begin(), members.end(), rank);
@@ -137,7 +146,7 @@ struct CollectiveMemory {
   /// each, those elsewhere included.
   int64_t *dimensions = nullptr;
   /// Operands of members elsewhere: `members` addresses for each of the plan's
-  /// gathers. Null if all are here.
+  /// gathers, or the rows of moves. Null if all are here.
   const std::byte *const *remote = nullptr;
 };
 

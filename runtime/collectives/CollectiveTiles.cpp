@@ -211,7 +211,12 @@ void runCollectiveTile(const CollectivePlan &plan,
     return broadcastTile(plan, memory, tile);
   case CollectiveKind::scatter:
     return scatterTile(plan, memory, tile);
-  default:
+  case CollectiveKind::all_to_all:
+  case CollectiveKind::permute:
+  case CollectiveKind::send:
+  case CollectiveKind::recv:
+    return runMove(plan, memory, plan.moves[size_t(tile)]);
+  case CollectiveKind::barrier:
     return;
   }
 }

@@ -220,6 +220,9 @@ private:
       channel.collective = start->kind();
       channel.reduction = start->reduction();
       channel.axis = start->axis();
+      if (start->sources())
+        channel.sources.assign(start->sources()->begin(),
+                               start->sources()->end());
       channel.group = start->group();
       return own(program, op, start->channel(), channel, start->root());
     }
@@ -421,6 +424,8 @@ private:
     differ("group", groupName(known.group), groupName(other.group));
     differ("root", known.root, other.root);
     differ("axis", known.axis, other.axis);
+    differ("sources", fmt::format("[{}]", fmt::join(known.sources, ", ")),
+           fmt::format("[{}]", fmt::join(other.sources, ", ")));
     if (what.empty())
       return;
     const Program &left = model.programs[known.program],

@@ -279,9 +279,14 @@ std::vector<TermId> Machine::resultsFor(const Channel &channel,
                               {int64_t(channel.collective),
                                int64_t(channel.reduction), channel.axis, i},
                               std::move(given));
-    if (!common && brokenRule != BrokenRule::partsAreEqual)
-      whole =
-          terms.make(TermKind::portion, {place}, {whole}, /*isPrivate=*/true);
+    if (!common && brokenRule != BrokenRule::partsAreEqual) {
+      // A part is that of whoever it comes from.
+      int64_t part = place;
+      if (kind.hasSources)
+        part = channel.sources[place];
+      whole = terms.make(TermKind::portion, {part, int64_t(channel.root)},
+                         {whole}, /*isPrivate=*/true);
+    }
     values.push_back(whole);
   }
   return values;

@@ -72,6 +72,8 @@ struct Channel {
   uint32_t number = 0;
   /// Member with the root's place, or `none`.
   uint32_t root = none;
+  /// As in `Start.sources`.
+  std::vector<int32_t> sources;
   /// Into `Model::groups`; for a once section those of its role.
   uint32_t group = 0;
   /// Its results may decide where a rank goes.

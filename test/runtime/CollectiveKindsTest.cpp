@@ -39,8 +39,9 @@ TEST(CollectiveKinds, ReductionsCombineOperands) {
 }
 
 TEST(CollectiveKinds, RootsGiveOrGet) {
-  EXPECT_EQ(kindsWith([](auto &row) { return row.hasRoot(); }),
-            (Names{"reduce", "broadcast", "gather", "scatter"}));
+  EXPECT_EQ(
+      kindsWith([](auto &row) { return row.hasRoot(); }),
+      (Names{"reduce", "broadcast", "gather", "scatter", "send", "recv"}));
 }
 
 TEST(CollectiveKinds, SomeGiveAllTheSame) {

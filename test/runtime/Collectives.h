@@ -70,6 +70,21 @@ inline void scatter(TestProgram &p, uint32_t replicas, int32_t root) {
   p.wait(channel);
 }
 
+/// Every replica gets from the one before it; the first from the last, or from
+/// nobody.
+inline void permute(TestProgram &p, uint32_t replicas, bool isRound) {
+  uint32_t a = p.variable("a", ElementType::i32, {1000}, true);
+  uint32_t r = p.buffer(Space::replica, ElementType::i32, {1000});
+  p.output("r", r);
+  std::vector<int32_t> sources{isRound ? int32_t(replicas) - 1 : -1};
+  for (uint32_t i = 1; i < replicas; ++i)
+    sources.push_back(int32_t(i) - 1);
+  uint32_t channel = p.channel();
+  p.start(CollectiveKind::permute, Reduction::none, channel, {a}, {r}, 0, 0, -1,
+          std::move(sources));
+  p.wait(channel);
+}
+
 } // namespace lockstep::runtime::test
 
 #endif // LOCKSTEP_TEST_RUNTIME_COLLECTIVES_H

@@ -146,6 +146,38 @@ const Case cases[] = {
      [](TestProgram &p, uint32_t replicas) {
        scatter(p, replicas, int32_t(replicas / 2));
      }},
+    {"allToAll",
+     [](TestProgram &p, uint32_t replicas) {
+       oneOperand(p, CollectiveKind::all_to_all, Reduction::none,
+                  ElementType::i32, {7 * int64_t(replicas), 300},
+                  {7 * int64_t(replicas), 300});
+     }},
+    {"allToAllColumns",
+     [](TestProgram &p, uint32_t replicas) {
+       oneOperand(p, CollectiveKind::all_to_all, Reduction::none,
+                  ElementType::i32, {9, 5 * int64_t(replicas)},
+                  {9, 5 * int64_t(replicas)}, Space::replica, -1, 1);
+     }},
+    {"permute",
+     [](TestProgram &p, uint32_t replicas) {
+       permute(p, replicas, /*isRound=*/true);
+     }},
+    {"permuteOpen",
+     [](TestProgram &p, uint32_t replicas) {
+       permute(p, replicas, /*isRound=*/false);
+     }},
+    {"send",
+     [](TestProgram &p, uint32_t replicas) {
+       oneOperand(p, CollectiveKind::send, Reduction::none, ElementType::i32,
+                  {3000}, {3000}, Space::replica, int32_t(replicas) - 1, 0,
+                  ElementType::i1, p.group({0, replicas - 1}));
+     }},
+    {"recv",
+     [](TestProgram &p, uint32_t replicas) {
+       oneOperand(p, CollectiveKind::recv, Reduction::none, ElementType::i32,
+                  {3000}, {3000}, Space::replica, int32_t(replicas) - 1, 0,
+                  ElementType::i1, p.group({0, replicas - 1}));
+     }},
     {"barrier", [](TestProgram &p, uint32_t) { p.barrier(p.channel()); }},
 };
 

@@ -187,8 +187,8 @@ const Rule rules[] = {
      [](TestProgram &, PushPull &o) {
        o.start(o.server, 0)->kind = CollectiveKind::scatter;
      },
-     "scatter with root 2: expected 2 operands and no result, found 1 operands "
-     "and 0 results"},
+     "scatter with root 2: expected 2 operands and at most 1 result, found 1 "
+     "operands and 0 results"},
     {"scatterResults",
      [](TestProgram &, PushPull &o) {
        o.start(o.worker, 0)->kind = CollectiveKind::scatter;
@@ -202,7 +202,7 @@ const Rule rules[] = {
        o.start(o.server, 2)->reduction = Reduction::max;
      },
      "program 'main': channel 1: roles 'worker' and 'server' differ in kind, "
-     "reduction, group, root or axis"},
+     "reduction, group, root, axis or sources"},
     {"roots",
      [](TestProgram &, PushPull &o) {
        o.start(o.server, 0)->root = 1;
@@ -210,7 +210,7 @@ const Rule rules[] = {
        o.start(o.server, 0)->results = {o.shard};
      },
      "channel 0: roles 'worker' and 'server' differ in kind, reduction, group, "
-     "root or axis"},
+     "root, axis or sources"},
     {"commands",
      [](TestProgram &p, PushPull &o) {
        p.in("server");

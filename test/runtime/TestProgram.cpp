@@ -243,7 +243,8 @@ uint32_t TestProgram::call(KernelFunction function, std::vector<uint32_t> reads,
 uint32_t TestProgram::start(CollectiveKind kind, Reduction reduction,
                             uint32_t channel, std::vector<uint32_t> operands,
                             std::vector<uint32_t> results, uint32_t group,
-                            int32_t axis, int32_t root) {
+                            int32_t axis, int32_t root,
+                            std::vector<int32_t> sources) {
   artifact::StartT body;
   body.kind = kind;
   body.reduction = reduction;
@@ -253,6 +254,7 @@ uint32_t TestProgram::start(CollectiveKind kind, Reduction reduction,
   body.results = std::move(results);
   body.axis = axis;
   body.root = root;
+  body.sources = std::move(sources);
   return add(std::move(body));
 }
 

@@ -83,7 +83,8 @@ public:
                 std::vector<uint32_t> registers = {}, bool tiles = false);
   uint32_t start(CollectiveKind kind, Reduction reduction, uint32_t channel,
                  std::vector<uint32_t> operands, std::vector<uint32_t> results,
-                 uint32_t group = 0, int32_t axis = 0, int32_t root = -1);
+                 uint32_t group = 0, int32_t axis = 0, int32_t root = -1,
+                 std::vector<int32_t> sources = {});
   uint32_t wait(uint32_t channel);
   uint32_t barrier(uint32_t channel, uint32_t group = 0);
   uint32_t once(uint32_t channel);

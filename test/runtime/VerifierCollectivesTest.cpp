@@ -11,10 +11,102 @@ namespace {
 const Rule collectives[] = {
     {"collectiveKind",
      [](TestProgram &p) {
-       p.start(CollectiveKind::all_to_all, Reduction::none, p.channel(), {},
-               {});
+       p.start(CollectiveKind::barrier, Reduction::none, p.channel(), {}, {});
      },
-     "collective all_to_all is not supported by this runtime"},
+     "collective barrier is not supported by this runtime (expected "
+     "all_reduce, reduce_scatter, all_gather, reduce, broadcast, gather, "
+     "scatter, all_to_all, send, recv, permute)"},
+    {"allToAllParts",
+     [](TestProgram &p) {
+       p.start(CollectiveKind::all_to_all, Reduction::none, p.channel(),
+               {f32(p, Space::replica, 5)}, {f32(p, Space::replica, 5)});
+     },
+     "all_to_all: operand 0, dimension 0: expected a multiple of the 2 "
+     "members, found 5"},
+    {"allToAllAxis",
+     [](TestProgram &p) {
+       p.start(CollectiveKind::all_to_all, Reduction::none, p.channel(),
+               {f32(p, Space::replica, 4)}, {f32(p, Space::replica, 4)}, 0, 1);
+     },
+     "all_to_all: operand 0: axis 1 does not exist in a buffer of rank 1"},
+    {"allToAllShape",
+     [](TestProgram &p) {
+       p.start(CollectiveKind::all_to_all, Reduction::none, p.channel(),
+               {f32(p, Space::replica, 4)}, {f32(p, Space::replica, 2)});
+     },
+     "all_to_all: operand 0 and its result differ in shape or size"},
+    {"allToAllOfADynamicShape",
+     [](TestProgram &p) {
+       uint32_t size = p.reg();
+       uint32_t a = p.dynamicBuffer(Space::replica, ElementType::f32, {-1},
+                                    {int32_t(size)}, 16),
+                r = p.dynamicBuffer(Space::replica, ElementType::f32, {-1},
+                                    {int32_t(size)}, 16);
+       p.start(CollectiveKind::all_to_all, Reduction::none, p.channel(), {a},
+               {r});
+     },
+     "all_to_all: expected operands of static shape, found a dynamic dimension "
+     "in operand 0"},
+    {"allToAllInSharedMemory",
+     [](TestProgram &p) {
+       p.start(CollectiveKind::all_to_all, Reduction::none, p.channel(),
+               {f32(p, Space::replica, 4)}, {f32(p, Space::shared, 4)});
+     },
+     "all_to_all has a result in shared space, but results differ"},
+    {"allToAllInPlace",
+     [](TestProgram &p) {
+       uint32_t a = f32(p, Space::replica, 4);
+       p.start(CollectiveKind::all_to_all, Reduction::none, p.channel(), {a},
+               {a});
+     },
+     "a result overlaps the operand 0 of the same collective"},
+    {"permuteWithoutSources",
+     [](TestProgram &p) {
+       p.start(CollectiveKind::permute, Reduction::none, p.channel(),
+               {f32(p, Space::replica, 4)}, {f32(p, Space::replica, 4)});
+     },
+     "permute: expected a source for each of 2 members, found 0"},
+    {"permuteFromAnother",
+     [](TestProgram &p) {
+       p.start(CollectiveKind::permute, Reduction::none, p.channel(),
+               {f32(p, Space::replica, 4)}, {f32(p, Space::replica, 4)}, 0, 0,
+               -1, {0, 2});
+     },
+     "permute: source 2 is not in its group"},
+    {"permuteFromNegative",
+     [](TestProgram &p) {
+       p.start(CollectiveKind::permute, Reduction::none, p.channel(),
+               {f32(p, Space::replica, 4)}, {f32(p, Space::replica, 4)}, 0, 0,
+               -1, {0, -2});
+     },
+     "permute: source -2 is not in its group"},
+    {"permuteFromOneTwice",
+     [](TestProgram &p) {
+       p.start(CollectiveKind::permute, Reduction::none, p.channel(),
+               {f32(p, Space::replica, 4)}, {f32(p, Space::replica, 4)}, 0, 0,
+               -1, {1, 1});
+     },
+     "permute: rank 1 is the source of two"},
+    {"sourcesOfABroadcast",
+     [](TestProgram &p) {
+       p.start(CollectiveKind::broadcast, Reduction::none, p.channel(),
+               {f32(p, Space::replica, 4)}, {f32(p, Space::replica, 4)}, 0, 0,
+               -1, {1, 0});
+     },
+     "broadcast: expected no sources, found 2"},
+    {"sendToNobody",
+     [](TestProgram &p) {
+       p.start(CollectiveKind::send, Reduction::none, p.channel(),
+               {f32(p, Space::replica, 4)}, {f32(p, Space::replica, 4)},
+               p.group({1}));
+     },
+     "send: expected a group of 2 members, found 1"},
+    {"sendToAll",
+     [](TestProgram &p) {
+       p.start(CollectiveKind::send, Reduction::none, p.channel(),
+               {f32(p, Space::replica, 4)}, {f32(p, Space::shared, 4)});
+     },
+     "send has a result in shared space, but its root gets none"},
     {"rootOfAllReduce",
      [](TestProgram &p) {
        uint32_t a = f32(p, Space::replica, 4);

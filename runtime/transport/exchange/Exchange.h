@@ -100,6 +100,11 @@ std::unique_ptr<Exchange> makeGatherExchange(const CollectivePlan &plan,
                                              ThreadsTransport &threads,
                                              std::vector<Peer> peers,
                                              uint32_t self);
+/// all_to_all, permute, send and recv.
+std::unique_ptr<Exchange> makeMoveExchange(const CollectivePlan &plan,
+                                           ThreadsTransport &threads,
+                                           std::vector<Peer> peers,
+                                           uint32_t self);
 /// all_reduce, reduce_scatter and reduce. Error: out of memory.
 Expected<std::unique_ptr<Exchange>>
 makeReduceExchange(const CollectivePlan &plan, ThreadsTransport &threads,

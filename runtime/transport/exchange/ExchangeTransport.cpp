@@ -56,6 +56,8 @@ Status ExchangeTransport::addChannel(const CollectivePlan &plan) {
     if (!exchange)
       return exchange.status();
     channel.exchange = std::move(*exchange);
+  } else if (plan.properties().isMoved()) {
+    channel.exchange = makeMoveExchange(plan, *threads, std::move(peers), self);
   } else {
     channel.exchange =
         makeGatherExchange(plan, *threads, std::move(peers), self);

@@ -2,6 +2,7 @@
 
 #include "runtime/transport/exchange/ReduceLayout.h"
 
+#include "runtime/collectives/CollectiveCost.h"
 #include "runtime/support/Checked.h"
 
 #include <algorithm>
@@ -29,9 +30,7 @@ ReduceLayout::ReduceLayout(const CollectivePlan &plan,
     bytes += rangeBytes(range);
   if (plan.kind == CollectiveKind::reduce_scatter)
     bytes *= plan.members.size();
-  // Below this, the time of a second message counts more than its bytes.
-  constexpr uint64_t smallReduction = 64 * 1024;
-  large = plan.kind == CollectiveKind::all_reduce && bytes >= smallReduction;
+  large = isReducedInParts(plan.kind, bytes);
   findSubtrees(peers);
   divide(plan, peers);
   cut(plan);

@@ -317,3 +317,168 @@ func.func @f() {
 
 // expected-error@+1 {{expected 'ranks' besides the replicas}}
 collective.group @all {with_replicas}
+
+// -----
+
+// A permute says where each rank gets from ...
+collective.group @all
+func.func @f(%a: tensor<4xf32>) {
+  // expected-error@+1 {{expected 'sources' for kind 'permute'}}
+  %h = collective.start permute none @all (%a : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+  %r = collective.wait %h (%a : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// ... no other kind does ...
+collective.group @all
+func.func @f(%a: tensor<4xf32>) {
+  // expected-error@+1 {{expected no 'sources' for kind 'broadcast'}}
+  %h = collective.start broadcast none @all (%a : tensor<4xf32>) {sources = array<i64: 1, 0>} -> !collective.pending<tensor<4xf32>>
+  %r = collective.wait %h (%a : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// ... by ranks or -1 ...
+collective.group @all
+func.func @f(%a: tensor<4xf32>) {
+  // expected-error@+1 {{expected sources that are ranks or -1, found -2}}
+  %h = collective.start permute none @all (%a : tensor<4xf32>) {sources = array<i64: 1, -2>} -> !collective.pending<tensor<4xf32>>
+  %r = collective.wait %h (%a : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// ... each of which gives once.
+collective.group @all
+func.func @f(%a: tensor<4xf32>) {
+  // expected-error@+1 {{expected each rank to be the source of one at most, found 1 again}}
+  %h = collective.start permute none @all (%a : tensor<4xf32>) {sources = array<i64: 1, 1>} -> !collective.pending<tensor<4xf32>>
+  %r = collective.wait %h (%a : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// There is one source for each rank of a group ...
+collective.group @pair {ranks = array<i64: 0, 2>}
+func.func @f(%a: tensor<4xf32>) {
+  // expected-error@+1 {{expected a source for each of 2 ranks, found 3}}
+  %h = collective.start permute none @pair (%a : tensor<4xf32>) {sources = array<i64: 2, 0, -1>} -> !collective.pending<tensor<4xf32>>
+  %r = collective.wait %h (%a : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// ... and it is one of them.
+collective.group @pair {ranks = array<i64: 0, 2>}
+func.func @f(%a: tensor<4xf32>) {
+  // expected-error@+1 {{expected sources among the ranks of group @pair, found 1}}
+  %h = collective.start permute none @pair (%a : tensor<4xf32>) {sources = array<i64: 2, 1>} -> !collective.pending<tensor<4xf32>>
+  %r = collective.wait %h (%a : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// What goes from one rank to another is between two.
+collective.group @three {ranks = array<i64: 0, 2, 3>}
+func.func @f(%a: tensor<4xf32>) {
+  // expected-error@+1 {{expected a group of 2 ranks for kind 'recv', found 3}}
+  %h = collective.start recv none @three (%a : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+  %r = collective.wait %h (%a : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// What is given as it is has the type of what is got.
+collective.group @all
+func.func @f(%a: tensor<4xf32>) {
+  // expected-error@+1 {{expected a pending result of type 'tensor<4xf32>', found 'tensor<2xf32>'}}
+  %h = collective.start broadcast none @all (%a : tensor<4xf32>) -> !collective.pending<tensor<2xf32>>
+  %r = collective.wait %h (%a : tensor<4xf32>) : !collective.pending<tensor<2xf32>> -> tensor<2xf32>
+  return
+}
+
+// -----
+
+// Parts are along an axis that there is ...
+collective.group @all
+func.func @f(%a: tensor<4xf32>) {
+  // expected-error@+1 {{expected an axis in [0, 1), found 1 [E_AXIS_RANGE]}}
+  %h = collective.start all_to_all none @all axis 1 (%a : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+  %r = collective.wait %h (%a : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// ... which a scalar has not ...
+collective.group @all
+func.func @f(%a: tensor<f32>) {
+  // expected-error@+1 {{expected an operand with an axis to cut it along, found the scalar 'tensor<f32>' [E_SCALAR_GATHER]}}
+  %h = collective.start all_to_all none @all (%a : tensor<f32>) -> !collective.pending<tensor<f32>>
+  %r = collective.wait %h (%a : tensor<f32>) : !collective.pending<tensor<f32>> -> tensor<f32>
+  return
+}
+
+// -----
+
+// ... and all ranks have one.
+collective.group @three {ranks = array<i64: 0, 2, 3>}
+func.func @f(%a: tensor<4xf32>) {
+  // expected-error@+1 {{expected an operand with as many rows for each of 3 ranks, found 'tensor<4xf32>' [E_SHAPE_MISMATCH]}}
+  %h = collective.start all_to_all none @three (%a : tensor<4xf32>) -> !collective.pending<tensor<4xf32>>
+  %r = collective.wait %h (%a : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// So it is where parts are reduced ...
+collective.group @three {ranks = array<i64: 0, 2, 3>}
+func.func @f(%a: tensor<4xf32>) {
+  // expected-error@+1 {{expected an operand with 6 rows, 2 for each of 3 ranks, found 'tensor<4xf32>' [E_SHAPE_MISMATCH]}}
+  %h = collective.start reduce_scatter sum @three (%a : tensor<4xf32>) -> !collective.pending<tensor<2xf32>>
+  %r = collective.wait %h (%a : tensor<4xf32>) : !collective.pending<tensor<2xf32>> -> tensor<2xf32>
+  return
+}
+
+// -----
+
+// ... which are as the operand in all other dimensions.
+collective.group @all
+func.func @f(%a: tensor<4x2xf32>) {
+  // expected-error@+1 {{expected dimension 1 of the pending result to be as in the operand 'tensor<4x2xf32>', found 'tensor<2x1xf32>' [E_SHAPE_MISMATCH]}}
+  %h = collective.start reduce_scatter sum @all (%a : tensor<4x2xf32>) -> !collective.pending<tensor<2x1xf32>>
+  %r = collective.wait %h (%a : tensor<4x2xf32>) : !collective.pending<tensor<2x1xf32>> -> tensor<2x1xf32>
+  return
+}
+
+// -----
+
+// A scatter has rows and counts ...
+collective.group @all
+func.func @f(%a: tensor<4xf32>) {
+  // expected-error@+1 {{expected the rows and their counts, found 1 operands}}
+  %h = collective.start scatter none @all (%a : tensor<4xf32>) -> !collective.pending<tensor<2xf32>>
+  %r = collective.wait %h (%a : tensor<4xf32>) : !collective.pending<tensor<2xf32>> -> tensor<2xf32>
+  return
+}
+
+// -----
+
+// ... which are numbers.
+collective.group @all
+func.func @f(%a: tensor<4xf32>, %n: tensor<1xi32>) {
+  // expected-error@+1 {{expected counts of type tensor<nxi64>, found 'tensor<1xi32>'}}
+  %h = collective.start scatter none @all (%a, %n : tensor<4xf32>, tensor<1xi32>) -> !collective.pending<tensor<2xf32>>
+  %r = collective.wait %h (%a, %n : tensor<4xf32>, tensor<1xi32>) : !collective.pending<tensor<2xf32>> -> tensor<2xf32>
+  return
+}

@@ -26,6 +26,10 @@ func.func @exchange(%a: tensor<4xf32>, %b: tensor<2x3xf32>, %v: tensor<?x3xf32>,
   // CHECK: collective.start all_reduce sum @all(%{{.*}} : tensor<4xbf16>) -> <tensor<4xf32>>
   %w = collective.start all_reduce sum @all (%n : tensor<4xbf16>) -> !collective.pending<tensor<4xf32>>
   %sum = collective.wait %w (%n : tensor<4xbf16>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
+  // Ranks that others get from, by rank.
+  // CHECK: collective.start permute none @even(%{{.*}} : tensor<4xf32>) {sources = array<i64: 2, -1>} -> <tensor<4xf32>>
+  %m = collective.start permute none @even (%a : tensor<4xf32>) {sources = array<i64: 2, -1>} -> !collective.pending<tensor<4xf32>>
+  %moved = collective.wait %m (%a : tensor<4xf32>) : !collective.pending<tensor<4xf32>> -> tensor<4xf32>
   // CHECK: collective.barrier @all channel 4
   collective.barrier @all channel 4
   // CHECK: collective.barrier @even

@@ -121,11 +121,12 @@ TEST_F(Interpreter, OthersPassBy) {
 TEST_F(Interpreter, RefusesWhatItDoesNotKnow) {
   const std::pair<std::string, std::string> cases[] = {
       {lowered("collective.group @all\n",
-               "  %h = collective.start scatter none @all (%rank : "
-               "tensor<i32>) -> !collective.pending<tensor<i32>>\n"
-               "  %g = collective.wait %h (%rank : tensor<i32>) : "
-               "!collective.pending<tensor<i32>> -> tensor<i32>\n"),
-       "expected a collective that the interpreter knows, found 'scatter'"},
+               "  %h = collective.start broadcast none @all root 0 (%rank : "
+               "tensor<i32>) -> !collective.pending<>\n"
+               "  collective.wait %h (%rank : tensor<i32>) : "
+               "!collective.pending<>\n"),
+       "expected a root among the ranks of the group, and a result for each "
+       "operand: roles are not executed"},
       {"func.func @step(%w: tensor<i32> {device.binding = "
        "#device.binding<variable \"w\">}) {\n  return\n}\n",
        "expected a variable 'w', to which the step is bound"},
@@ -146,10 +147,13 @@ TEST_F(Interpreter, ExchangesWholeParts) {
   std::string text = "collective.group @all\n"
                      "func.func @step(%x: tensor<3xi32> {device.binding = "
                      "#device.binding<batch \"x\">}) {\n"
-                     "  %h = collective.start all_to_all none @all axis 0 (%x "
-                     ": tensor<3xi32>) -> !collective.pending<tensor<3xi32>>\n"
-                     "  %g = collective.wait %h (%x : tensor<3xi32>) : "
-                     "!collective.pending<tensor<3xi32>> -> tensor<3xi32>\n"
+                     "  %n = arith.constant 3 : index\n"
+                     "  %d = tensor.cast %x : tensor<3xi32> to tensor<?xi32>\n"
+                     "  %h = collective.start all_to_all none @all axis 0 (%d "
+                     ": tensor<?xi32>) sizes(%n) -> "
+                     "!collective.pending<tensor<?xi32>>\n"
+                     "  %g = collective.wait %h (%d : tensor<?xi32>) : "
+                     "!collective.pending<tensor<?xi32>> -> tensor<?xi32>\n"
                      "  return\n}\n";
   EXPECT_EQ(run(text, 3).message, "");
   EXPECT_EQ(run(text, 2).outcome, Outcome::ShapesDiffer);

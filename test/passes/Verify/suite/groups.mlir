@@ -237,25 +237,37 @@ func.func @step(%x: tensor<f32> {device.binding = #device.binding<batch "x">}) {
 
 // wrong, copies differ: only the root has the rows that it gathers
 collective.group @all
-replica.variable @w : tensor<3xf32>
-func.func @step(%w: tensor<3xf32> {device.binding = #device.binding<variable "w">}, %x: tensor<1xf32> {device.binding = #device.binding<batch "x">})
-    -> (tensor<3xf32> {device.binding = #device.binding<variable "w">}) {
-  %h = collective.start gather none @all root 0 axis 0 (%x : tensor<1xf32>) -> !collective.pending<tensor<3xf32>>
+replica.variable @w : tensor<1xf32>
+func.func @step(%w: tensor<1xf32> {device.binding = #device.binding<variable "w">}, %x: tensor<1xf32> {device.binding = #device.binding<batch "x">})
+    -> (tensor<1xf32> {device.binding = #device.binding<variable "w">}) {
+  %one = arith.constant dense<1> : tensor<i64>
+  %n = collective.start all_reduce sum @all (%one : tensor<i64>) -> !collective.pending<tensor<i64>>
+  %count = collective.wait %n (%one : tensor<i64>) : !collective.pending<tensor<i64>> -> tensor<i64>
+  %ranks = tensor.extract %count[] : tensor<i64>
+  %rows = arith.index_cast %ranks : i64 to index
+  %h = collective.start gather none @all root 0 axis 0 (%x : tensor<1xf32>) sizes(%rows) -> !collective.pending<tensor<?xf32>>
+  %g = collective.wait %h (%x : tensor<1xf32>) : !collective.pending<tensor<?xf32>> -> tensor<?xf32>
   // expected-error@+1 {{the new value of variable 'w' may differ between replicas}}
-  %g = collective.wait %h (%x : tensor<1xf32>) : !collective.pending<tensor<3xf32>> -> tensor<3xf32>
-  return %g : tensor<3xf32>
+  %first = tensor.extract_slice %g[0] [1] [1] : tensor<?xf32> to tensor<1xf32>
+  return %first : tensor<1xf32>
 }
 
 // -----
 
 // correct, lowered: all ranks have the rows that they gather
 collective.group @all
-replica.variable @w : tensor<3xf32>
-func.func @step(%w: tensor<3xf32> {device.binding = #device.binding<variable "w">}, %x: tensor<1xf32> {device.binding = #device.binding<batch "x">})
-    -> (tensor<3xf32> {device.binding = #device.binding<variable "w">}) {
-  %h = collective.start all_gather none @all axis 0 (%x : tensor<1xf32>) -> !collective.pending<tensor<3xf32>>
-  %g = collective.wait %h (%x : tensor<1xf32>) : !collective.pending<tensor<3xf32>> -> tensor<3xf32>
-  return %g : tensor<3xf32>
+replica.variable @w : tensor<1xf32>
+func.func @step(%w: tensor<1xf32> {device.binding = #device.binding<variable "w">}, %x: tensor<1xf32> {device.binding = #device.binding<batch "x">})
+    -> (tensor<1xf32> {device.binding = #device.binding<variable "w">}) {
+  %one = arith.constant dense<1> : tensor<i64>
+  %n = collective.start all_reduce sum @all (%one : tensor<i64>) -> !collective.pending<tensor<i64>>
+  %count = collective.wait %n (%one : tensor<i64>) : !collective.pending<tensor<i64>> -> tensor<i64>
+  %ranks = tensor.extract %count[] : tensor<i64>
+  %rows = arith.index_cast %ranks : i64 to index
+  %h = collective.start all_gather none @all axis 0 (%x : tensor<1xf32>) sizes(%rows) -> !collective.pending<tensor<?xf32>>
+  %g = collective.wait %h (%x : tensor<1xf32>) : !collective.pending<tensor<?xf32>> -> tensor<?xf32>
+  %first = tensor.extract_slice %g[0] [1] [1] : tensor<?xf32> to tensor<1xf32>
+  return %first : tensor<1xf32>
 }
 
 // -----

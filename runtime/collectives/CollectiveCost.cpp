@@ -1,0 +1,53 @@
+//===- CollectiveCost.cpp -------------------------------------------------===//
+
+#include "runtime/collectives/CollectiveCost.h"
+
+#include "runtime/artifact/artifact_generated.h"
+
+#include <bit>
+
+namespace lockstep::runtime {
+
+using artifact::CollectiveKind;
+
+static uint64_t bytesOf(Volume volume, uint64_t members, uint64_t bytes) {
+  switch (volume) {
+  case Volume::none:
+    return 0;
+  case Volume::once:
+    return members > 1 ? bytes : 0;
+  case Volume::otherParts:
+    return bytes - bytes / members;
+  case Volume::otherPartsTwice:
+    return 2 * bytes - 2 * bytes / members;
+  case Volume::eachOther:
+    return (members - 1) * bytes;
+  }
+  return 0;
+}
+
+bool isReducedInParts(CollectiveKind kind, uint64_t bytes) {
+  constexpr uint64_t largeReduction = 64 * 1024;
+  return kind == CollectiveKind::all_reduce && bytes >= largeReduction;
+}
+
+Traffic trafficOf(CollectiveKind kind, uint64_t members, uint64_t bytes) {
+  const CollectiveProperties &properties = CollectiveProperties::of(kind);
+  uint64_t others = members - 1;
+  if (isReducedInParts(kind, bytes))
+    return {2 * others, bytesOf(Volume::otherPartsTwice, members, bytes)};
+  bool hasOnePeer = properties.hasSources || properties.isPointToPoint;
+  return {hasOnePeer && members > 1 ? 1 : others,
+          bytesOf(properties.wire, members, bytes)};
+}
+
+Traffic leastTrafficOf(CollectiveKind kind, uint64_t members, uint64_t bytes) {
+  const CollectiveProperties &properties = CollectiveProperties::of(kind);
+  bool hasOnePeer = properties.hasSources || properties.isPointToPoint;
+  // What a member knows reaches at most twice as many with each message.
+  uint64_t rounds = uint64_t(std::bit_width(members - 1));
+  return {hasOnePeer && members > 1 ? 1 : rounds,
+          bytesOf(properties.leastWire, members, bytes)};
+}
+
+} // namespace lockstep::runtime

@@ -1,0 +1,57 @@
+//===- CollectiveCost.h - bytes and time of a collective --------*- C++ -*-===//
+//
+// The α-β model: a message of m bytes takes α + β m, and a member sends one
+// message at a time while it receives another. Executors exchange directly:
+// each sends one message to every other that needs something of it, without
+// rings and trees. Lower bounds: Chan, Heimlich, Purkayastha, van de Geijn,
+// "Collective communication: theory, practice, and experience", 2007, section
+// 3.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LOCKSTEP_RUNTIME_COLLECTIVES_COLLECTIVECOST_H
+#define LOCKSTEP_RUNTIME_COLLECTIVES_COLLECTIVECOST_H
+
+#include "runtime/collectives/CollectiveKinds.h"
+
+#include <cstdint>
+
+namespace lockstep::runtime {
+
+/// What connects two executors.
+struct Link {
+  /// α: seconds for a message of no bytes.
+  double latency = 0;
+  /// β: seconds a byte.
+  double secondsPerByte = 0;
+};
+
+/// What goes over the link of the busiest member of a collective, in the
+/// direction in which it is more.
+struct Traffic {
+  uint64_t messages = 0, bytes = 0;
+
+  double seconds(const Link &link) const {
+    return double(messages) * link.latency +
+           double(bytes) * link.secondsPerByte;
+  }
+};
+
+/// Whether an all_reduce of this many bytes of accumulators is done in two
+/// phases: each executor owns a part, which it reduces and gives to the others.
+/// Below, the time of a second message counts more than its bytes.
+bool isReducedInParts(artifact::CollectiveKind kind, uint64_t bytes);
+
+/// What the executor does, where each of `members` > 0 is in an executor of its
+/// own. `bytes` are what one member, or the root, gives; of a reduction those
+/// of the accumulators.
+Traffic trafficOf(artifact::CollectiveKind kind, uint64_t members,
+                  uint64_t bytes);
+
+/// Less than this is not possible.
+Traffic leastTrafficOf(artifact::CollectiveKind kind, uint64_t members,
+                       uint64_t bytes);
+
+} // namespace lockstep::runtime
+
+#endif // LOCKSTEP_RUNTIME_COLLECTIVES_COLLECTIVECOST_H
