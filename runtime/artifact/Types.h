@@ -6,6 +6,7 @@
 #include "runtime/artifact/artifact_generated.h"
 #include "runtime/support/Checked.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -53,6 +54,13 @@ inline bool isFloat(artifact::ElementType type) {
   using artifact::ElementType;
   return type == ElementType::f16 || type == ElementType::bf16 ||
          type == ElementType::f32 || type == ElementType::f64;
+}
+
+/// Bytes of what elements are reduced in: f32 for f16 and bf16, else their own
+/// type.
+inline uint64_t accumulatorSize(artifact::ElementType type) {
+  return isFloat(type) ? std::max<uint64_t>(elementSize(type), 4)
+                       : elementSize(type);
 }
 
 /// Name as in MLIR, for example "bf16".

@@ -9,6 +9,7 @@
 #define LOCKSTEP_TOOLS_LOCKSTEP_INSPECT_INSPECTION_H
 
 #include "runtime/artifact/Artifact.h"
+#include "runtime/collectives/CollectiveCost.h"
 
 #include <cstdint>
 #include <optional>
@@ -76,9 +77,14 @@ struct CollectiveInfo {
   std::string kind, reduction, group, line;
   /// The rank that gives or gets what the others get or give.
   std::optional<uint32_t> root;
+  /// Of a permute: the rank that each member gets from, or -1.
+  std::vector<int32_t> sources;
   std::vector<OperandInfo> operands;
   std::vector<uint32_t> results;
   uint64_t bytes = 0;
+  /// What goes over the link of the busiest member, where each is in an
+  /// executor of its own, and the least with which it is possible.
+  runtime::Traffic traffic, leastTraffic;
   uint32_t start = 0;
   /// Several if paths of the program part; none for a barrier.
   std::vector<uint32_t> waits;

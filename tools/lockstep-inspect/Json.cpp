@@ -68,6 +68,8 @@ Json toJson(const CollectiveInfo &collective) {
                             : Json(collective.reduction)},
           {"group", collective.group},
           {"root", orNull(collective.root)},
+          {"sources", collective.sources.empty() ? Json(nullptr)
+                                                 : Json(collective.sources)},
           {"line", collective.line},
           {"operands", array(collective.operands,
                              [](const OperandInfo &operand) {
@@ -77,6 +79,11 @@ Json toJson(const CollectiveInfo &collective) {
                              })},
           {"results", collective.results},
           {"bytes", collective.bytes},
+          {"traffic",
+           {{"messages", collective.traffic.messages},
+            {"bytes", collective.traffic.bytes},
+            {"least_messages", collective.leastTraffic.messages},
+            {"least_bytes", collective.leastTraffic.bytes}}},
           {"start", collective.start},
           {"waits", collective.waits},
           {"between",

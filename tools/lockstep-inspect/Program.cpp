@@ -3,6 +3,7 @@
 #include "tools/lockstep-inspect/Inspection.h"
 
 #include "runtime/artifact/Roles.h"
+#include "runtime/artifact/Types.h"
 #include "runtime/collectives/CollectiveKinds.h"
 
 #include <algorithm>
@@ -294,6 +295,7 @@ private:
         info.group = groupName(barrier->group());
         info.line = result.commands[i].line;
         info.start = i;
+        addTraffic(info, artifact::CollectiveKind::barrier, barrier->group());
         result.collectives.push_back(std::move(info));
       } else if (const artifact::Start *start = command.body_as_Start()) {
         result.collectives.push_back(describe(*start, i));
@@ -313,6 +315,8 @@ private:
     info.group = groupName(start.group());
     if (start.root() >= 0)
       info.root = static_cast<uint32_t>(start.root());
+    if (start.sources())
+      info.sources.assign(start.sources()->begin(), start.sources()->end());
     info.line = command.line;
     info.results = command.writes;
     info.bytes = command.bytes;
@@ -332,7 +336,41 @@ private:
     info.contiguous = areContiguous(command.reads);
     for (uint32_t buffer : command.reads)
       info.operands.push_back(describeOperand(buffer));
+    addTraffic(info, start.kind(), start.group());
     return info;
+  }
+
+  void addTraffic(CollectiveInfo &info, artifact::CollectiveKind kind,
+                  uint32_t group) {
+    uint64_t members = runtime::ranksOf(artifact.tables(), group).size();
+    uint64_t bytes = givenBytes(info, runtime::CollectiveProperties::of(kind));
+    info.traffic = runtime::trafficOf(kind, members, bytes);
+    info.leastTraffic = runtime::leastTrafficOf(kind, members, bytes);
+  }
+
+  /// Bytes that a member gives, or the root, as they travel: of a reduction
+  /// those of accumulators, of a scatter those of the rows. Of a role that gets
+  /// only, those that it gets.
+  uint64_t givenBytes(const CollectiveInfo &info,
+                      const runtime::CollectiveProperties &kind) const {
+    uint64_t bytes = 0;
+    auto add = [&](uint32_t buffer) {
+      const artifact::TensorType *type = program.buffers()->Get(buffer)->type();
+      uint64_t size = result.buffers[buffer].size;
+      if (kind.isReduction && type)
+        size = size / runtime::elementSize(type->element()) *
+               runtime::accumulatorSize(type->element());
+      bytes += size;
+    };
+    for (const OperandInfo &operand : info.operands) {
+      add(operand.buffer);
+      if (kind.shape == runtime::ShapeRule::rows)
+        break;
+    }
+    if (info.operands.empty())
+      for (uint32_t buffer : info.results)
+        add(buffer);
+    return bytes;
   }
 
   bool areContiguous(const std::vector<uint32_t> &indices) const {
