@@ -25,6 +25,10 @@ config.environment["PATH"] = os.pathsep.join(path)
 config.environment["FILECHECK_OPTS"] = (
     "--dump-input-filter=all --allow-unused-prefixes=false"
 )
+# Users' compilations verify the IR before it is written; tests, after each pass.
+config.substitutions.append(
+    (r"\blockstep-compile(?=\s)", "lockstep-compile --verify-each")
+)
 # `lit --param check_values=1`: every pass that a test runs is checked on random
 # data.
 if lit_config.params.get("check_values"):  # noqa: F821

@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
@@ -107,8 +108,9 @@ struct CommandLine {
           "kernels, bucket, schedule, codegen or memory"),
       cl::value_desc("stage"), cl::cat(category)};
   cl::opt<bool> verifyEach{"verify-each",
-                           cl::desc("verify the IR after every pass"),
-                           cl::init(true), cl::cat(category)};
+                           cl::desc("verify the IR after every pass, not only "
+                                    "before it is written"),
+                           cl::init(false), cl::cat(category)};
   cl::opt<bool> checkOrder{
       "check-order",
       cl::desc(
@@ -299,7 +301,8 @@ int main(int argc, char **argv) {
   if (line.timing)
     pm.enableTiming();
   buildCompilePipeline(pm, options);
-  if (mlir::failed(pm.run(*module)))
+  if (mlir::failed(pm.run(*module)) ||
+      (!line.verifyEach && mlir::failed(mlir::verify(*module))))
     return 1;
   if (!hasPrograms(*module)) {
     mlir::emitError(mlir::UnknownLoc::get(&context),
