@@ -227,10 +227,11 @@ static LogicalResult verifySources(StartOp op) {
     return op.emitOpError("expected ")
            << (kind.hasSources ? "'sources'" : "no 'sources'") << " for kind '"
            << kind.name << "'";
-  if (!op.getSources())
+  std::optional<ArrayRef<int64_t>> sources = op.getSources();
+  if (!sources)
     return success();
   llvm::SmallDenseSet<int64_t> seen;
-  for (int64_t source : *op.getSources())
+  for (int64_t source : *sources)
     if (source < -1)
       return op.emitOpError("expected sources that are ranks or -1, found ")
              << source;
