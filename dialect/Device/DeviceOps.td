@@ -107,14 +107,15 @@ def Device_LoadBatchOp : Device_Op<"load_batch", [DeclareOpInterfaceMethods<Unif
 def Device_BinaryOp : Device_Op<"binary", [Symbol, HasParent<"::mlir::ModuleOp">]> {
   let summary = "the native code of all kernels for one target";
   let description = [{
-    A shared object, as bytes. One of a module's binaries is picked when the artifact is loaded.
+    A shared object, as bytes. One of a module's binaries is picked when the artifact is loaded: of those for the kind of device that
+    executes it, which is `cpu` if `device` is not given.
 
     ```mlir
     device.binary @x86_64_v3 target "x86-64-v3" {object = dense<...> : tensor<4096xi8>}
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$target, ElementsAttr:$object);
-  let assemblyFormat = "$sym_name `target` $target attr-dict";
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$target, OptionalAttr<StrAttr>:$device, ElementsAttr:$object);
+  let assemblyFormat = "$sym_name (`device` $device^)? `target` $target attr-dict";
   let hasVerifier = 1;
 }
 

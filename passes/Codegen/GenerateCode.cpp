@@ -230,7 +230,7 @@ private:
     auto bytes = DenseElementsAttr::getFromRawBuffer(
         type, ArrayRef<char>(library->data(), library->size()));
     device::BinaryOp::create(builder, module.getLoc(), target.symbol,
-                             target.name, bytes);
+                             target.name, /*device=*/StringAttr(), bytes);
     return success();
   }
 

@@ -135,6 +135,7 @@ private:
   LogicalResult emit(device::BinaryOp binary) {
     auto table = std::make_unique<artifact::BinaryT>();
     table->target = binary.getTarget().str();
+    table->device = binary.getDevice().value_or("").str();
     FailureOr<std::vector<std::byte>> bytes =
         getBytes(binary, binary.getObject());
     if (failed(bytes))

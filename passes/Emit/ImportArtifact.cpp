@@ -63,7 +63,10 @@ public:
     for (const artifact::Binary *binary : elements(tables.binaries()))
       device::BinaryOp::create(
           builder, location, symbolOf(text(binary->target())),
-          text(binary->target()), bytesOf(binary->segment()));
+          text(binary->target()),
+          binary->device() ? builder.getStringAttr(text(binary->device()))
+                           : StringAttr(),
+          bytesOf(binary->segment()));
     for (const artifact::Program *program : elements(tables.programs()))
       if (failed(import(*program)))
         return nullptr;

@@ -155,6 +155,7 @@ lockstep_status lockstep_session_open(const char *path,
     sessionOptions.deadline =
         std::chrono::nanoseconds(int64_t(known->deadline_seconds * 1e9));
     sessionOptions.target = known->target ? known->target : "";
+    sessionOptions.device = known->device ? known->device : "";
     sessionOptions.traceFile = known->trace_file ? known->trace_file : "";
     sessionOptions.checkRaces = known->check_races != 0;
     sessionOptions.checkFinite = known->check_finite != 0;

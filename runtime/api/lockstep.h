@@ -145,6 +145,10 @@ typedef struct lockstep_options {
    * is LOCKSTEP_INVALID_ARGUMENT. Both are read by lockstep_session_open alone.
    */
   const char *trusted_keys;
+  /* Where programs are executed: "cpu", or the name of a plugin, with options
+   * of the device behind a colon; NULL: that of the environment variable
+   * LOCKSTEP_DEVICE, else "cpu". */
+  const char *device;
 } lockstep_options;
 
 /* A tensor: its name, type and where it is. `shape` has `rank` entries. This

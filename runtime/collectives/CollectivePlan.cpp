@@ -32,7 +32,8 @@ static void addRange(CollectivePlan &plan, const Buffer *operand,
   ReduceRange range;
   range.operand = operand ? sliceOf(operand) : Slice();
   range.result = result ? sliceOf(result) : Slice();
-  range.functions = &reduceFunctions(either->type()->element(), plan.reduction);
+  range.element = either->type()->element();
+  range.functions = &reduceFunctions(range.element, plan.reduction);
   range.elements = either->size() / elementSize(either->type()->element());
   if (plan.properties().shape == ShapeRule::slice)
     range.elements /= plan.members.size();

@@ -8,6 +8,7 @@
 #include "runtime/collectives/Moves.h"
 #include "runtime/collectives/ReduceKernels.h"
 #include "runtime/support/RankRange.h"
+#include "runtime/support/RowCopy.h"
 #include "runtime/support/Status.h"
 
 #include <algorithm>
@@ -32,6 +33,7 @@ struct Slice {
 /// become one range, if all replicas of the collective are here.
 struct ReduceRange {
   Slice operand, result;
+  artifact::ElementType element{};
   const ReduceFunctions *functions = nullptr;
   /// Elements of the result; the operand of a reduce_scatter has this many for
   /// each member.
@@ -150,6 +152,28 @@ struct CollectiveMemory {
   const std::byte *const *remote = nullptr;
 };
 
+/// What carries out the copies of a collective that does not reduce.
+class CopySink {
+public:
+  virtual ~CopySink() = default;
+  virtual void copy(const RowCopy &rows) = 0;
+  /// Sets bytes to 0.
+  virtual void clear(std::byte *to, uint64_t bytes) = 0;
+};
+
+/// At once, in memory of the host.
+class HostCopies final : public CopySink {
+public:
+  void copy(const RowCopy &rows) override;
+  void clear(std::byte *to, uint64_t bytes) override;
+};
+
+/// What one tile of a collective copies that does not reduce. Of addresses it
+/// knows nothing but bases and offsets: they may be those of a device.
+void copyCollectiveTile(const CollectivePlan &plan,
+                        const CollectiveMemory &memory, int64_t tile,
+                        CopySink &sink);
+
 /// Executes one tile of a collective whose members are all here, or whose
 /// operands from elsewhere have arrived; then not of a reduction. `scratch` has
 /// `collectiveScratchBytes` bytes.
@@ -164,6 +188,9 @@ uint64_t collectiveScratchBytes(uint32_t members);
 /// Reads the counts of a scatter whose root is here into the dimensions of the
 /// other members.
 void readCounts(const CollectivePlan &plan, const CollectiveMemory &memory);
+/// The same where `counts` are elsewhere.
+void setCounts(const CollectivePlan &plan, const CollectiveMemory &memory,
+               const std::byte *counts);
 
 /// Bytes of what a member gives, as its published dimensions stand. Error: they
 /// break the bound. `row` are those of the member.

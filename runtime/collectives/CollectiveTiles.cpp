@@ -129,7 +129,8 @@ static std::pair<uint32_t, uint32_t> receivers(const CollectivePlan &plan) {
 }
 
 static void gatherTile(const CollectivePlan &plan,
-                       const CollectiveMemory &memory, int64_t tile) {
+                       const CollectiveMemory &memory, int64_t tile,
+                       CopySink &sink) {
   uint32_t members = uint32_t(plan.members.size());
   const GatherOperand &gather = plan.gathers[size_t(tile) / members];
   uint32_t source = uint32_t(size_t(tile) % members);
@@ -157,13 +158,13 @@ static void gatherTile(const CollectivePlan &plan,
     std::byte *to = gather.result.in(memory.bases[i]) + before * inner;
     if (members == 1 && to == from)
       continue;
-    for (uint64_t row = 0; row < extent.outer; ++row)
-      std::memcpy(to + row * total * inner, from + row * chunk, chunk);
+    sink.copy({to, from, extent.outer, chunk, total * inner, chunk});
   }
 }
 
 static void broadcastTile(const CollectivePlan &plan,
-                          const CollectiveMemory &memory, int64_t tile) {
+                          const CollectiveMemory &memory, int64_t tile,
+                          CopySink &sink) {
   const GatherOperand &gather = plan.gathers[size_t(tile)];
   GatherExtent extent = extentOf(
       gather, memory.dimensions + plan.root * plan.publishedDimensions);
@@ -173,13 +174,14 @@ static void broadcastTile(const CollectivePlan &plan,
   auto [first, last] = receivers(plan);
   for (uint32_t i = first; i < last; ++i)
     if (std::byte *to = gather.result.in(memory.bases[i]); to != from && bytes)
-      std::memcpy(to, from, bytes);
+      sink.copy({to, from, 1, bytes, bytes, bytes});
 }
 
 /// The rows that members get lie one after the other in those that arrive, or
 /// in all rows of a root that is here.
 static void scatterTile(const CollectivePlan &plan,
-                        const CollectiveMemory &memory, int64_t tile) {
+                        const CollectiveMemory &memory, int64_t tile,
+                        CopySink &sink) {
   const GatherOperand &gather = plan.gathers[0];
   uint32_t member = plan.firstLocal + uint32_t(tile);
   if (member == plan.root)
@@ -190,35 +192,53 @@ static void scatterTile(const CollectivePlan &plan,
     before += i == plan.root ? 0 : uint64_t(memory.dimensions[i]);
   uint64_t bytes = uint64_t(memory.dimensions[member]) * gather.rowBytes;
   if (bytes)
-    std::memcpy(gather.result.in(memory.bases[tile]),
-                operandOf(plan, memory, gather, plan.root) +
-                    before * gather.rowBytes,
-                bytes);
+    sink.copy(
+        {gather.result.in(memory.bases[tile]),
+         operandOf(plan, memory, gather, plan.root) + before * gather.rowBytes,
+         1, bytes, bytes, bytes});
+}
+
+void copyCollectiveTile(const CollectivePlan &plan,
+                        const CollectiveMemory &memory, int64_t tile,
+                        CopySink &sink) {
+  switch (plan.kind) {
+  case CollectiveKind::all_gather:
+  case CollectiveKind::gather:
+    return gatherTile(plan, memory, tile, sink);
+  case CollectiveKind::broadcast:
+    return broadcastTile(plan, memory, tile, sink);
+  case CollectiveKind::scatter:
+    return scatterTile(plan, memory, tile, sink);
+  case CollectiveKind::all_to_all:
+  case CollectiveKind::permute:
+  case CollectiveKind::send:
+  case CollectiveKind::recv:
+    return copyMove(plan, memory, plan.moves[size_t(tile)], sink);
+  case CollectiveKind::all_reduce:
+  case CollectiveKind::reduce_scatter:
+  case CollectiveKind::reduce:
+  case CollectiveKind::barrier:
+    return;
+  }
+}
+
+void HostCopies::copy(const RowCopy &rows) {
+  for (uint64_t row = 0; row < rows.rows; ++row)
+    std::memcpy(rows.to + row * rows.toStride,
+                rows.from + row * rows.fromStride, rows.rowBytes);
+}
+
+void HostCopies::clear(std::byte *to, uint64_t bytes) {
+  std::memset(to, 0, bytes);
 }
 
 void runCollectiveTile(const CollectivePlan &plan,
                        const CollectiveMemory &memory, int64_t tile,
                        std::byte *scratch) {
-  switch (plan.kind) {
-  case CollectiveKind::all_reduce:
-  case CollectiveKind::reduce_scatter:
-  case CollectiveKind::reduce:
+  if (plan.properties().isReduction)
     return reduceTile(plan, memory.bases, tile, scratch);
-  case CollectiveKind::all_gather:
-  case CollectiveKind::gather:
-    return gatherTile(plan, memory, tile);
-  case CollectiveKind::broadcast:
-    return broadcastTile(plan, memory, tile);
-  case CollectiveKind::scatter:
-    return scatterTile(plan, memory, tile);
-  case CollectiveKind::all_to_all:
-  case CollectiveKind::permute:
-  case CollectiveKind::send:
-  case CollectiveKind::recv:
-    return runMove(plan, memory, plan.moves[size_t(tile)]);
-  case CollectiveKind::barrier:
-    return;
-  }
+  HostCopies copies;
+  copyCollectiveTile(plan, memory, tile, copies);
 }
 
 //===----------------------------------------------------------------------===//
@@ -229,13 +249,18 @@ static Status outOfRange(std::string message) {
   return {StatusCode::outOfRange, std::move(message)};
 }
 
-void readCounts(const CollectivePlan &plan, const CollectiveMemory &memory) {
-  const std::byte *counts =
-      plan.gathers[0].counts.in(memory.bases[plan.root - plan.firstLocal]);
+void setCounts(const CollectivePlan &plan, const CollectiveMemory &memory,
+               const std::byte *counts) {
   for (uint32_t i = 0, other = 0; i < plan.members.size(); ++i)
     if (i != plan.root)
       std::memcpy(&memory.dimensions[i], counts + sizeof(int64_t) * other++,
                   sizeof(int64_t));
+}
+
+void readCounts(const CollectivePlan &plan, const CollectiveMemory &memory) {
+  setCounts(
+      plan, memory,
+      plan.gathers[0].counts.in(memory.bases[plan.root - plan.firstLocal]));
 }
 
 Expected<uint64_t> operandBytes(const CollectivePlan &plan,

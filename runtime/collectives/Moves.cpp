@@ -4,8 +4,6 @@
 
 #include "runtime/collectives/CollectivePlan.h"
 
-#include <cstring>
-
 namespace lockstep::runtime {
 
 using artifact::CollectiveKind;
@@ -99,25 +97,24 @@ void planMoves(CollectivePlan &plan, const artifact::Start &start) {
   MovePlanner(plan).run(start);
 }
 
-void runMove(const CollectivePlan &plan, const CollectiveMemory &memory,
-             const Move &move) {
+void copyMove(const CollectivePlan &plan, const CollectiveMemory &memory,
+              const Move &move, CopySink &sink) {
   const GatherOperand &gather = plan.gathers[move.operand];
   std::byte *to =
       gather.result.in(memory.bases[move.target - plan.firstLocal]) + move.to;
-  bool isHere = move.source != Move::nobody && plan.isLocal(move.source);
-  const std::byte *here =
-      isHere ? gather.operand.in(memory.bases[move.source - plan.firstLocal]) +
-                   move.from
-             : nullptr;
-  for (uint64_t row = 0; row < move.rows; ++row, to += move.stride) {
-    const std::byte *from = isHere ? here + row * move.stride : nullptr;
-    if (move.source == Move::nobody)
-      std::memset(to, 0, move.rowBytes);
-    else if (!isHere)
-      std::memcpy(to, memory.remote[move.firstRow + row], move.rowBytes);
-    else if (to != from)
-      std::memcpy(to, from, move.rowBytes);
+  if (move.source == Move::nobody)
+    return sink.clear(to, move.rowBytes);
+  if (plan.isLocal(move.source)) {
+    const std::byte *from =
+        gather.operand.in(memory.bases[move.source - plan.firstLocal]) +
+        move.from;
+    if (to != from)
+      sink.copy({to, from, move.rows, move.rowBytes, move.stride, move.stride});
+    return;
   }
+  for (uint64_t row = 0; row < move.rows; ++row)
+    sink.copy({to + row * move.stride, memory.remote[move.firstRow + row], 1,
+               move.rowBytes, move.rowBytes, move.rowBytes});
 }
 
 } // namespace lockstep::runtime

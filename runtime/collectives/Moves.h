@@ -20,6 +20,7 @@ namespace lockstep::runtime {
 
 struct CollectivePlan;
 struct CollectiveMemory;
+class CopySink;
 
 /// A part of one operand of a member that becomes a part of a result of
 /// another: `rows` of `rowBytes`, which lie `stride` apart in both.
@@ -41,9 +42,9 @@ struct Move {
 /// Fills `moves` and `given` of a plan that has its members and operands.
 void planMoves(CollectivePlan &plan, const artifact::Start &start);
 
-/// Executes one of `CollectivePlan::moves`.
-void runMove(const CollectivePlan &plan, const CollectiveMemory &memory,
-             const Move &move);
+/// What one of `CollectivePlan::moves` copies.
+void copyMove(const CollectivePlan &plan, const CollectiveMemory &memory,
+              const Move &move, CopySink &sink);
 
 } // namespace lockstep::runtime
 

@@ -10,7 +10,7 @@
 #ifndef LOCKSTEP_RUNTIME_EXECUTOR_BOUNDSCHECKER_H
 #define LOCKSTEP_RUNTIME_EXECUTOR_BOUNDSCHECKER_H
 
-#include "runtime/device/cpu/CpuBinary.h"
+#include "runtime/device/Device.h"
 #include "runtime/executor/Observer.h"
 
 namespace lockstep::runtime {

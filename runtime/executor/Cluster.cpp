@@ -302,18 +302,26 @@ std::optional<VariableValue> Cluster::variable(std::string_view name,
   if (whole == impl->places.end() ||
       (whole->info.perReplica && replica >= replicas()))
     return std::nullopt;
+  std::vector<VariableValue::Pieces> places;
+  std::vector<HostCopy *> copies;
+  auto add = [&](size_t executor, std::string_view part, unsigned local) {
+    VariablePlace place = impl->sessions[executor]->variablePlace(part, local);
+    places.back().push_back(place.bytes);
+    if (place.copy)
+      copies.push_back(place.copy);
+  };
   if (whole->info.perReplica) {
     size_t executor = impl->executorOf(replica);
-    return VariableValue(impl->sessions[executor]->variable(
-        name, replica - impl->executors[executor].firstRank));
+    places.emplace_back();
+    add(executor, name, replica - impl->executors[executor].firstRank);
+    return VariableValue(std::move(places), std::move(copies));
   }
-  std::vector<VariableValue::Pieces> places;
   for (const std::vector<WholeVariable::Part> &copy : whole->copies) {
-    VariableValue::Pieces &pieces = places.emplace_back();
+    places.emplace_back();
     for (const WholeVariable::Part &part : copy)
-      pieces.push_back(impl->sessions[part.executor]->variable(part.name));
+      add(part.executor, part.name, 0);
   }
-  return VariableValue(std::move(places));
+  return VariableValue(std::move(places), std::move(copies));
 }
 
 Status Cluster::setScalar(std::string_view name,

@@ -219,11 +219,11 @@ Expected<std::vector<std::byte>> Coordinator::read(std::string_view name) {
   if (found == impl->variables.end())
     return noVariable(name);
   std::vector<std::byte> bytes;
-  for (std::span<std::byte> piece : found->second.pieces()) {
-    Expected<std::unique_lock<std::timed_mutex>> lock =
-        impl->lockServerOf(name, piece);
-    if (!lock)
-      return lock.status();
+  for (std::span<std::byte> piece : found->second.layout()) {
+    Expected<ServerAccess> server = impl->lockServerOf(name, piece);
+    if (!server)
+      return server.status();
+    LOCKSTEP_RETURN_IF_ERROR(server->copy->fetch());
     bytes.insert(bytes.end(), piece.begin(), piece.end());
   }
   return bytes;
@@ -238,12 +238,13 @@ Status Coordinator::write(std::string_view name,
     return invalidArgument(
         fmt::format("variable '{}': expected {} bytes, found {}", name,
                     found->second.size(), bytes.size()));
-  for (std::span<std::byte> piece : found->second.pieces()) {
-    Expected<std::unique_lock<std::timed_mutex>> lock =
-        impl->lockServerOf(name, piece);
-    if (!lock)
-      return lock.status();
+  for (std::span<std::byte> piece : found->second.layout()) {
+    Expected<ServerAccess> server = impl->lockServerOf(name, piece);
+    if (!server)
+      return server.status();
+    LOCKSTEP_RETURN_IF_ERROR(server->copy->edit());
     std::copy_n(bytes.begin(), piece.size(), piece.begin());
+    LOCKSTEP_RETURN_IF_ERROR(server->copy->flush());
     bytes = bytes.subspan(piece.size());
   }
   return Status::success();

@@ -32,6 +32,12 @@ struct ScheduledFunction::State {
   }
 };
 
+/// The variables of one server, which nobody changes meanwhile.
+struct ServerAccess {
+  std::unique_lock<std::timed_mutex> lock;
+  HostCopy *copy = nullptr;
+};
+
 class Coordinator::Impl {
 public:
   using State = std::shared_ptr<ScheduledFunction::State>;
@@ -53,9 +59,8 @@ public:
   Status checkArtifact() const;
   Expected<std::unique_ptr<Cluster>> createLane(unsigned worker);
   Status renewLane(unsigned worker);
-  Expected<std::unique_lock<std::timed_mutex>>
-  lockServerOf(std::string_view variable,
-               std::span<const std::byte> piece) const;
+  Expected<ServerAccess> lockServerOf(std::string_view variable,
+                                      std::span<const std::byte> piece) const;
   Cluster &cluster(unsigned worker) {
     std::lock_guard<std::mutex> lock(mutex);
     return *lanes[worker].cluster;

@@ -22,13 +22,17 @@ Status Coordinator::Impl::initialize(std::shared_ptr<const Artifact> given,
   if (options.session.checkRaces)
     return invalidArgument("expected no checkRaces: accesses of different "
                            "workers are not compared");
+  Expected<std::shared_ptr<Device>> device = openDevice(options.session.device);
+  if (!device)
+    return device.status();
   memories.resize(rolesOf(artifact->tables()).size());
   for (uint32_t role = 1; role < memories.size(); ++role) {
     Expected<std::shared_ptr<VariableMemory>> memory =
-        VariableMemory::create(*artifact, role);
+        VariableMemory::create(*device, *artifact, role);
     if (!memory)
       return memory.status();
     memories[role] = std::move(*memory);
+    memories[role]->copy().share();
   }
   lanes.resize(options.workers);
   for (unsigned worker = 0; worker < options.workers; ++worker) {
@@ -122,7 +126,7 @@ Status Coordinator::Impl::renewLane(unsigned worker) {
 
 /// The memory of the server that has a piece of a variable. A kernel that hangs
 /// may have it for ever.
-Expected<std::unique_lock<std::timed_mutex>>
+Expected<ServerAccess>
 Coordinator::Impl::lockServerOf(std::string_view variable,
                                 std::span<const std::byte> piece) const {
   auto memory = std::ranges::find_if(memories, [&](const auto &candidate) {
@@ -141,7 +145,7 @@ Coordinator::Impl::lockServerOf(std::string_view variable,
             "within {} s, found it in one",
             variable,
             std::chrono::duration<double>(options.session.deadline).count()));
-  return lock;
+  return ServerAccess{std::move(lock), &(*memory)->copy()};
 }
 
 } // namespace lockstep::runtime

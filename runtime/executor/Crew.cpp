@@ -98,6 +98,10 @@ Status Crew::run(const std::vector<std::optional<ProgramId>> &given) {
     if (!isOver())
       ends.sleep(key);
   }
+  // The others come back at once, and know then what their runs have written.
+  if (failed())
+    ThreadTeam::becomesEmpty(
+        [&] { return away.load(std::memory_order_acquire) != 0; });
   runs.end(active, ends);
   if (failed())
     return failure.status();

@@ -144,6 +144,7 @@ Status Executor::run(ProgramState &state) {
   // also after an error that is no deadline.
   if (runHasOtherWorkers)
     closeGate();
+  settle(state);
   runs.end(active, events);
   for (Observer *observer : observers)
     observer->runEnds(state);
@@ -153,6 +154,26 @@ Status Executor::run(ProgramState &state) {
   if (options.network)
     options.network->settle();
   return failure.status();
+}
+
+/// Waits until the device has executed what it was given, also by a run that
+/// has failed.
+void Executor::settle(ProgramState &state) {
+  if (!state.queued)
+    return;
+  DeviceQueues &queues = *state.queued->queues;
+  queues.settle();
+  for (;;) {
+    uint32_t key = events.key();
+    if (queues.isSettled() ||
+        failure.leavesKernelsBehind().load(std::memory_order_acquire))
+      break;
+    events.sleep(key);
+  }
+  // What it was given before a failure may still change variables.
+  ThreadTeam::becomesEmpty([&] { return !queues.isSettled(); });
+  if (Status status = queues.status(); !status.ok())
+    fail(status);
 }
 
 Status Executor::await(const std::function<std::vector<uint32_t>()> &missing,
@@ -192,12 +213,7 @@ void Executor::fail(const Status &status) {
 
 /// Makes the calling worker the owner of a replica that can go on.
 bool Executor::claim(ProgramState &state, Replica &replica) {
-  auto canGoOn = [&] {
-    uint64_t blocked = replica.blocked.load(std::memory_order_relaxed);
-    return blocked == Replica::notBlocked ||
-           state.rendezvous->isComplete(uint32_t(blocked >> 32),
-                                        uint32_t(blocked));
-  };
+  auto canGoOn = [&] { return state.canGoOn(replica); };
   if (replica.state.load(std::memory_order_relaxed) != Replica::ready ||
       !canGoOn())
     return false;
@@ -355,6 +371,8 @@ uint64_t Executor::progress() const {
   for (uint32_t i = 0; state && i < state->replicaCount; ++i)
     count += state->replicas[i].events.load(std::memory_order_relaxed) +
              state->replicas[i].tiles.load(std::memory_order_relaxed);
+  if (state && state->queued)
+    count += state->queued->queues->progress();
   return count;
 }
 
@@ -364,7 +382,7 @@ uint64_t Executor::waiting() const {
   for (uint32_t i = 0; state && i < state->replicaCount; ++i)
     if (uint64_t blocked =
             state->replicas[i].blocked.load(std::memory_order_relaxed);
-        blocked != Replica::notBlocked)
+        blocked != Replica::notBlocked && blocked != Replica::onDevice)
       // An odd factor keeps what differs different, and a sum of terms that are
       // not zero is hardly ever zero.
       result += (blocked + 1 + (uint64_t(i) << 48)) * 0x9e3779b97f4a7c15u;

@@ -86,6 +86,8 @@ public:
   }
 
   TileScheduler &tiles() { return tileScheduler; }
+  /// What idle workers wait for.
+  EventCount &workEvents() { return events; }
   uint32_t workers() const { return options.workers; }
   /// Workers that have found nothing to do since the last time anything
   /// changed.
@@ -107,6 +109,7 @@ private:
   bool claim(ProgramState &state, Replica &replica);
   bool pollNetwork(ProgramState &state, uint32_t worker);
   void idle(uint32_t worker, uint32_t key);
+  void settle(ProgramState &state);
   void openGate();
   void closeGate();
   bool enterGate(uint64_t &lastGeneration);

@@ -3,10 +3,10 @@
 #include "runtime/executor/Faults.h"
 
 #include "runtime/artifact/Types.h"
-#include "runtime/executor/Replica.h"
+#include "runtime/executor/ProgramState.h"
 
 #include <algorithm>
-#include <cstring>
+#include <array>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -55,10 +55,11 @@ bool fits(const Injection &injection, const Program &program,
 }
 
 /// The bytes of a NaN: all bits but the sign are set, whatever the width.
-void storeNan(artifact::ElementType element, std::byte *address) {
-  uint64_t size = elementSize(element);
-  std::memset(address, 0xff, size);
-  address[size - 1] = std::byte{0x7f};
+std::array<std::byte, 8> nanOf(artifact::ElementType element) {
+  std::array<std::byte, 8> bytes;
+  bytes.fill(std::byte{0xff});
+  bytes[elementSize(element) - 1] = std::byte{0x7f};
+  return bytes;
 }
 
 } // namespace
@@ -121,18 +122,24 @@ void neverReturn() {
     ::pause();
 }
 
-void writeNan(const Program &program, uint32_t command,
-              const Replica &replica) {
-  for (const artifact::Buffer *written : writtenFloats(program, command)) {
+Status writeNan(const ProgramState &state, uint32_t command,
+                const Replica &replica) {
+  for (const artifact::Buffer *written :
+       writtenFloats(state.program, command)) {
     const artifact::Buffer &buffer = *written;
-    uint64_t bytes = staticBytes(buffer.type()->element(),
-                                 currentShape(buffer, replica.registers.data()))
-                         .value_or(0);
-    uint64_t size = elementSize(buffer.type()->element());
-    if (bytes >= size && bytes <= buffer.size())
-      storeNan(buffer.type()->element(), replica.bases[size_t(buffer.space())] +
-                                             buffer.offset() + bytes - size);
+    artifact::ElementType element = buffer.type()->element();
+    uint64_t bytes =
+        staticBytes(element, currentShape(buffer, replica.registers.data()))
+            .value_or(0);
+    uint64_t size = elementSize(element);
+    if (bytes < size || bytes > buffer.size())
+      continue;
+    std::array<std::byte, 8> nan = nanOf(element);
+    LOCKSTEP_RETURN_IF_ERROR(
+        state.write(state.address(replica.index, &buffer) + bytes - size,
+                    std::span(nan).first(size)));
   }
+  return Status::success();
 }
 
 } // namespace lockstep::runtime

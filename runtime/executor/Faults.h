@@ -10,6 +10,7 @@
 
 namespace lockstep::runtime {
 
+class ProgramState;
 struct Replica;
 
 /// Marks the commands of a program at which a fault may act.
@@ -31,8 +32,9 @@ bool actsAt(const Injection &injection, const Program &program, uint32_t rank,
 [[noreturn]] void neverReturn();
 
 /// Writes a NaN into the last element of each tensor of floats that the launch
-/// writes.
-void writeNan(const Program &program, uint32_t command, const Replica &replica);
+/// writes. Error: the device has failed.
+Status writeNan(const ProgramState &state, uint32_t command,
+                const Replica &replica);
 
 } // namespace lockstep::runtime
 

@@ -160,8 +160,13 @@ FiniteChecker::find(const Replica &replica, Buffers buffers,
     // in registers that are set only later.
     if (!bytes || *bytes > buffer.size())
       continue;
-    const std::byte *address =
-        replica.bases[size_t(buffer.space())] + buffer.offset();
+    std::vector<std::byte> storage;
+    Expected<const std::byte *> read =
+        state->read(replica.index, &buffer, *bytes, storage);
+    // A device that has failed ends the run by itself.
+    if (!read)
+      continue;
+    const std::byte *address = *read;
     uint64_t count = *bytes / elementSize(element),
              found = firstNonFinite(element, address, count);
     if (found < count)

@@ -2,6 +2,7 @@
 
 #include "runtime/executor/Interpreter.h"
 
+#include "runtime/artifact/Types.h"
 #include "runtime/executor/Faults.h"
 
 #include <chrono>
@@ -41,9 +42,10 @@ int64_t loadInteger(artifact::ElementType element, const std::byte *address) {
   }
 }
 
-/// `observed` and `networked` are constants, so that a run which nobody
-/// observes, or that needs no other executor, pays nothing for it.
-template <bool observed, bool networked> class Interpreter {
+/// `observed`, `networked` and `queued` are constants, so that a run which
+/// nobody observes, that needs no other executor, or whose device executes
+/// commands at once pays nothing for it.
+template <bool observed, bool networked, bool queued> class Interpreter {
 public:
   Interpreter(const Execution &execution, Replica &replica, uint32_t worker,
               Status &error)
@@ -56,14 +58,23 @@ public:
     uint32_t pc = replica.pc;
     for (;;) {
       const Instruction &instruction = program.code[pc];
-      replica.note(pc);
-      if (instruction.flags & slowFlags) {
-        if (Outcome outcome = prepare(instruction, pc); outcome != goOn)
-          return leave(pc, outcome);
+      // A command that has waited for its device goes on where it was.
+      if (!queued || !isFetched) {
+        replica.note(pc);
+        if constexpr (queued)
+          ownDevice().position->note(pc, ownQueue().given());
+        if (instruction.flags & slowFlags) {
+          if (Outcome outcome = prepare(instruction, pc); outcome != goOn)
+            return leave(pc, outcome);
+        }
+        if constexpr (observed)
+          if (!observe(
+                  [&](Observer &o) { return o.commandBegins(replica, pc); }))
+            return leave(pc, Outcome::failed);
       }
-      if constexpr (observed)
-        if (!observe([&](Observer &o) { return o.commandBegins(replica, pc); }))
-          return leave(pc, Outcome::failed);
+      if constexpr (queued)
+        if (Outcome outcome = fetch(instruction, pc); outcome != goOn)
+          return leave(pc, outcome);
       switch (instruction.opcode) {
       case Opcode::launch:
         if (fault) [[unlikely]] {
@@ -109,6 +120,8 @@ public:
         if constexpr (observed)
           for (Observer *observer : execution.observers)
             observer->sectionEnds(replica, instruction.a);
+        if constexpr (queued)
+          execution.state.queued->sections[instruction.a].end(ownQueue());
         execution.state.rendezvous->complete(instruction.a);
         notify();
         break;
@@ -122,10 +135,8 @@ public:
               (execution.stop.load(std::memory_order_relaxed) ||
                (networked && execution.network->isAborted())))
             return leave(pc, Outcome::stopped);
-          if (observed && !end(pc))
-            return leave(pc, Outcome::failed);
-          if (instruction.flags & Instruction::unlocksVariables)
-            variables.unlock();
+          if (Outcome outcome = conclude(instruction, pc); outcome != goOn)
+            return leave(pc, outcome);
           pc = instruction.b;
           continue;
         }
@@ -140,7 +151,7 @@ public:
         break;
       case Opcode::loadRegister:
         replica.registers[instruction.a] =
-            loadInteger(instruction.element, address(instruction, 0));
+            loadInteger(instruction.element, scalar(instruction));
         break;
       case Opcode::copy:
         copy(instruction, pc);
@@ -154,12 +165,8 @@ public:
           return leave(pc, Outcome::failed);
         return leave(pc, Outcome::finished);
       }
-      // Observers look at what the command has written, before others can write
-      // there.
-      if (observed && !end(pc))
-        return leave(pc, Outcome::failed);
-      if (instruction.flags & Instruction::unlocksVariables)
-        variables.unlock();
+      if (Outcome outcome = conclude(instruction, pc); outcome != goOn)
+        return leave(pc, outcome);
       ++pc;
     }
   }
@@ -185,6 +192,21 @@ private:
     return true;
   }
 
+  /// What follows a command. Observers look at what it has written, before
+  /// others can write there.
+  Outcome conclude(const Instruction &instruction, uint32_t pc) {
+    if constexpr (queued)
+      if ((!execution.observers.empty() ||
+           (instruction.flags & Instruction::unlocksVariables)) &&
+          !awaitDevice())
+        return Outcome::stopped;
+    if (observed && !end(pc))
+      return Outcome::failed;
+    if (instruction.flags & Instruction::unlocksVariables)
+      variables.unlock();
+    return goOn;
+  }
+
   bool end(uint32_t pc) {
     return observe([&](Observer &o) { return o.commandEnds(replica, pc); });
   }
@@ -196,9 +218,96 @@ private:
     if (blocked == Replica::notBlocked)
       return;
     replica.blocked.store(Replica::notBlocked, std::memory_order_relaxed);
+    if constexpr (queued)
+      if (blocked == Replica::onDevice) {
+        isFetched = true;
+        return;
+      }
+    passes(uint32_t(blocked >> 32));
+  }
+
+  /// The replica knows that an instance is complete.
+  void passes(uint32_t channel) {
+    if constexpr (queued) {
+      const Instruction &owner = program.code[program.channelCommands[channel]];
+      if (owner.opcode == Opcode::once)
+        execution.state.queued->sections[channel].pass(ownQueue());
+      else
+        execution.state.transport->pass(*owner.plan, replica.index);
+    }
     if constexpr (observed)
       for (Observer *observer : execution.observers)
-        observer->passes(replica, uint32_t(blocked >> 32));
+        observer->passes(replica, channel);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Devices with queues
+  //===--------------------------------------------------------------------===//
+
+  ReplicaQueue &ownDevice() const {
+    return execution.state.queued->queues->replicas[replica.index];
+  }
+  Queue &ownQueue() const { return *ownDevice().queue; }
+
+  /// Asks the device for what the host needs to execute a command, and leaves
+  /// the replica until it is there.
+  Outcome fetch(const Instruction &instruction, uint32_t pc) {
+    if (std::exchange(isFetched, false))
+      return goOn;
+    bool isReady = true;
+    switch (instruction.opcode) {
+    case Opcode::loadRegister:
+    case Opcode::branchUnless: {
+      artifact::ElementType element = instruction.opcode == Opcode::loadRegister
+                                          ? instruction.element
+                                          : artifact::ElementType::i1;
+      ownQueue().download(replica.fetched.data(), address(instruction, 0),
+                          elementSize(element));
+      // Others must not change a variable meanwhile.
+      if (variables.owns_lock())
+        return awaitDevice() ? goOn : Outcome::stopped;
+      isReady = ownDevice().settle();
+      break;
+    }
+    case Opcode::start:
+    case Opcode::barrier:
+      isReady =
+          !instruction.plan->isMember(uint32_t(replica.rank)) ||
+          execution.state.transport->prepare(*instruction.plan, replica.index);
+      break;
+    case Opcode::ret:
+      isReady = ownDevice().settle();
+      break;
+    default:
+      break;
+    }
+    if (isReady)
+      return goOn;
+    replica.note(pc | Replica::blocks);
+    replica.blocked.store(Replica::onDevice, std::memory_order_relaxed);
+    return Outcome::blocked;
+  }
+
+  /// Waits for the device without letting go of the replica. False: the run has
+  /// been given up.
+  bool awaitDevice() {
+    bool isReady = ownDevice().settle();
+    while (!isReady) {
+      uint32_t key = execution.events.key();
+      if (execution.stop.load(std::memory_order_acquire))
+        return false;
+      isReady = ownDevice().ready->isComplete();
+      if (!isReady)
+        execution.events.sleep(key);
+    }
+    return true;
+  }
+
+  /// Where the integer lies that a command reads.
+  const std::byte *scalar(const Instruction &instruction) const {
+    if constexpr (queued)
+      return replica.fetched.data();
+    return address(instruction, 0);
   }
 
   void notify() {
@@ -281,7 +390,7 @@ private:
   }
 
   bool condition(const Instruction &instruction) const {
-    return loadInteger(artifact::ElementType::i1, address(instruction, 0)) != 0;
+    return loadInteger(artifact::ElementType::i1, scalar(instruction)) != 0;
   }
 
   /// The arguments of the kernels, where the replica keeps them.
@@ -302,16 +411,29 @@ private:
   /// of it.
   bool launch(const Instruction &instruction) {
     loadArguments(instruction);
-    void *const *pointers = replica.pointers.data();
-    const int64_t *scalars = replica.scalars.data();
-    if (instruction.a == 1) {
-      instruction.kernel(pointers, scalars, 0);
+    if constexpr (queued) {
+      launchTiles(instruction, instruction.a);
       return true;
     }
-    return runTiles(instruction, [kernel = instruction.kernel, pointers,
+    void *const *pointers = replica.pointers.data();
+    const int64_t *scalars = replica.scalars.data();
+    KernelFunction function = functionOf(instruction.kernel);
+    if (instruction.a == 1) {
+      function(pointers, scalars, 0);
+      return true;
+    }
+    return runTiles(instruction, [kernel = function, pointers,
                                   scalars](int64_t tile, uint32_t) {
       kernel(pointers, scalars, tile);
     });
+  }
+
+  /// Gives the first tiles of a launch to the device.
+  void launchTiles(const Instruction &instruction, uint32_t tiles) {
+    auto *buffers = reinterpret_cast<std::byte **>(replica.pointers.data());
+    ownQueue().launch(
+        instruction.kernel, tiles, {buffers, instruction.sliceCount},
+        {replica.scalars.data(), size_t(instruction.scalarCount)});
   }
 
   /// Calls `function` for each tile of a launch, with the help of other workers
@@ -337,15 +459,23 @@ private:
     if (fault == Fault::nan) {
       if (!launch(instruction))
         return Outcome::stopped;
-      writeNan(program, pc, replica);
-      return goOn;
+      if (queued && !awaitDevice())
+        return Outcome::stopped;
+      error = writeNan(execution.state, pc, replica);
+      return error.ok() ? goOn : Outcome::failed;
     }
     loadArguments(instruction);
+    if constexpr (queued) {
+      launchTiles(instruction, instruction.a - 1);
+      // No worker is inside of a kernel that could hang.
+      replica.beginTile(instruction.a - 1);
+      return Outcome::left;
+    }
     auto tile = [fault, &replica = replica, &instruction](int64_t number,
                                                           uint32_t) {
       if (number + 1 < instruction.a)
-        instruction.kernel(replica.pointers.data(), replica.scalars.data(),
-                           number);
+        functionOf(instruction.kernel)(replica.pointers.data(),
+                                       replica.scalars.data(), number);
       else if (fault == Fault::hang)
         neverReturn();
     };
@@ -361,7 +491,11 @@ private:
       for (const DynamicSlice &slice : program.dynamicSlices[pc])
         bytes = std::min(bytes, *dynamicBytes(slice, replica.registers.data()));
     std::byte *from = address(instruction, 0), *to = address(instruction, 1);
-    if (from != to && bytes)
+    if (from == to || !bytes)
+      return;
+    if constexpr (queued)
+      ownQueue().copy({to, from, 1, bytes, bytes, bytes});
+    else
       std::memcpy(to, from, bytes);
   }
 
@@ -373,8 +507,7 @@ private:
                            replica.batches.size())};
       return false;
     }
-    replica.bases[size_t(artifact::Space::input)] =
-        replica.batches[replica.loaded++];
+    execution.state.loadInput(replica, replica.batches[replica.loaded++]);
     return true;
   }
 
@@ -421,9 +554,7 @@ private:
   /// True if the instance is complete; else marks the replica as blocked on it.
   bool wait(uint32_t channel, uint32_t epoch, uint32_t pc) {
     if (execution.state.rendezvous->isComplete(channel, epoch)) {
-      if constexpr (observed)
-        for (Observer *observer : execution.observers)
-          observer->passes(replica, channel);
+      passes(channel);
       return true;
     }
     if constexpr (observed) {
@@ -462,9 +593,15 @@ private:
           }))
         return Entry::fail;
     uint32_t epoch = replica.startNext(channel);
+    if constexpr (queued)
+      execution.state.queued->sections[channel].arrive(ownQueue(),
+                                                       replica.index);
     bool last = rendezvous.arrive(channel);
-    if (early ? first : last)
+    if (early ? first : last) {
+      if constexpr (queued)
+        execution.state.queued->sections[channel].begin(ownQueue());
       return Entry::execute;
+    }
     return wait(channel, epoch, pc) ? Entry::skip : Entry::block;
   }
 
@@ -478,22 +615,28 @@ private:
   std::unique_lock<std::timed_mutex> variables;
   /// Of the launch at hand.
   const Injection *fault = nullptr;
+  /// The device has what the command at hand has asked for.
+  bool isFetched = false;
 };
 
 } // namespace
 
 Outcome execute(const Execution &execution, Replica &replica, uint32_t worker,
                 Status &error) {
-  if (execution.observers.empty())
-    return execution.network
-               ? Interpreter<false, true>(execution, replica, worker, error)
-                     .run()
-               : Interpreter<false, false>(execution, replica, worker, error)
-                     .run();
-  return execution.network
-             ? Interpreter<true, true>(execution, replica, worker, error).run()
-             : Interpreter<true, false>(execution, replica, worker, error)
-                   .run();
+  auto run = [&]<bool observed, bool networked, bool queued> {
+    return Interpreter<observed, networked, queued>(execution, replica, worker,
+                                                    error)
+        .run();
+  };
+  bool isObserved = !execution.observers.empty();
+  if (execution.state.queued)
+    return execution.network ? run.operator()<true, true, true>()
+                             : run.operator()<true, false, true>();
+  if (execution.network)
+    return isObserved ? run.operator()<true, true, false>()
+                      : run.operator()<false, true, false>();
+  return isObserved ? run.operator()<true, false, false>()
+                    : run.operator()<false, false, false>();
 }
 
 } // namespace lockstep::runtime

@@ -67,9 +67,8 @@ static bool worthSharing(const artifact::Kernel *kernel) {
 
 class ProgramDecoder {
 public:
-  ProgramDecoder(Program &program, const CpuBinary &binary,
-                 bool sharesVariables)
-      : program(program), binary(binary), sharesVariables(sharesVariables),
+  ProgramDecoder(Program &program, const Module &module, bool sharesVariables)
+      : program(program), module(module), sharesVariables(sharesVariables),
         kernels(artifact::count(program.artifact->tables().kernels())) {}
 
   Status decode() {
@@ -231,15 +230,15 @@ private:
   Status launch(Instruction &instruction, const artifact::Launch &launch) {
     const artifact::Kernel *kernel =
         program.artifact->tables().kernels()->Get(launch.kernel());
-    KernelFunction &function = kernels[launch.kernel()];
-    if (!function) {
-      Expected<KernelFunction> found = binary.kernel(*kernel);
+    KernelHandle &handle = kernels[launch.kernel()];
+    if (!handle) {
+      Expected<KernelHandle> found = module.kernel(*kernel);
       if (!found)
         return found.status();
-      function = *found;
+      handle = *found;
     }
     instruction.opcode = Opcode::launch;
-    instruction.kernel = function;
+    instruction.kernel = handle;
     instruction.a = kernel->grid();
     if (worthSharing(kernel))
       instruction.flags |= Instruction::parallel;
@@ -364,17 +363,17 @@ private:
   }
 
   Program &program;
-  const CpuBinary &binary;
+  const Module &module;
   bool sharesVariables;
   /// Those that launches have named so far.
-  std::vector<KernelFunction> kernels;
+  std::vector<KernelHandle> kernels;
   uint32_t index = 0;
   uint32_t openOnce = 0;
 };
 
 Expected<std::unique_ptr<Program>>
 Program::decode(const Artifact &artifact, const artifact::Program &tables,
-                const RankRange &here, const CpuBinary &binary,
+                const RankRange &here, const Module &module,
                 const std::vector<Injection> &injections,
                 bool sharesVariables) {
   auto program = std::make_unique<Program>();
@@ -382,7 +381,7 @@ Program::decode(const Artifact &artifact, const artifact::Program &tables,
   program->tables = &tables;
   program->ranks = here;
   if (Status status =
-          ProgramDecoder(*program, binary, sharesVariables).decode();
+          ProgramDecoder(*program, module, sharesVariables).decode();
       !status.ok())
     return status.withContext(fmt::format("program '{}'", program->name()));
   markFaults(*program, injections);

@@ -5,7 +5,7 @@
 
 #include "runtime/artifact/Artifact.h"
 #include "runtime/collectives/CollectivePlan.h"
-#include "runtime/device/cpu/CpuBinary.h"
+#include "runtime/device/Device.h"
 #include "runtime/executor/Injection.h"
 
 #include <cstdint>
@@ -67,7 +67,7 @@ struct Instruction {
   /// Into `Program::scalarRegisters`.
   uint32_t firstScalar = 0;
   union {
-    KernelFunction kernel;
+    KernelHandle kernel;
     /// start, wait, barrier
     const CollectivePlan *plan;
     /// set_register: the value; copy: the bytes.
@@ -102,7 +102,7 @@ public:
   /// `injections` acts, and, if others `sharesVariables`, those that take them.
   static Expected<std::unique_ptr<Program>>
   decode(const Artifact &artifact, const artifact::Program &tables,
-         const RankRange &here, const CpuBinary &binary,
+         const RankRange &here, const Module &module,
          const std::vector<Injection> &injections,
          bool sharesVariables = false);
 

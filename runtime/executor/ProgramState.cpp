@@ -2,12 +2,15 @@
 
 #include "runtime/executor/ProgramState.h"
 
+#include "runtime/artifact/Roles.h"
 #include "runtime/transport/exchange/ExchangeTransport.h"
 
 #include <algorithm>
 #include <cstring>
 
 namespace lockstep::runtime {
+
+using artifact::Space;
 
 /// The number of a program that all roles agree on.
 static uint32_t programNumber(const Program &program) {
@@ -21,91 +24,230 @@ static uint32_t programNumber(const Program &program) {
   return number;
 }
 
+/// Nobody writes to the constants: the verifier refuses a program that tries
+/// to.
+static std::byte *constantsOf(const Artifact &artifact) {
+  int32_t segment = artifact.tables().constants();
+  return segment < 0 ? nullptr
+                     : const_cast<std::byte *>(
+                           artifact.segment(uint32_t(segment)).data());
+}
+
+//===----------------------------------------------------------------------===//
+// Making one
+//===----------------------------------------------------------------------===//
+
 Status ProgramState::allocate() {
   LOCKSTEP_RETURN_IF_ERROR(
-      Arenas::allocate(replicaCount, program.tables->replica_size())
+      memory.device->allocate(replicaCount, program.tables->replica_size())
           .moveTo(arenas));
-  return Memory::allocate(program.tables->shared_size()).moveTo(shared);
+  return memory.device->allocate(1, program.tables->shared_size())
+      .moveTo(shared);
+}
+
+Status ProgramState::allocateQueued(EventCount &events) {
+  Device &device = *memory.device;
+  queued = std::make_unique<QueuedProgram>();
+  LOCKSTEP_RETURN_IF_ERROR(
+      device.allocate(replicaCount, program.tables->input_size())
+          .moveTo(queued->inputs));
+  LOCKSTEP_RETURN_IF_ERROR(device.allocate(replicaCount, sizeof(Replica::rank))
+                               .moveTo(queued->ranks));
+  LOCKSTEP_RETURN_IF_ERROR(DeviceQueues::create(device, replicaCount, events)
+                               .moveTo(queued->queues));
+  queued->hostInputs.assign(replicaCount, nullptr);
+  queued->sections.resize(program.channelMembers.size());
+  for (const Instruction &instruction : program.code) {
+    if (instruction.opcode != Opcode::once)
+      continue;
+    QueuedSection &section = queued->sections[instruction.a];
+    for (uint32_t i = 0; i < replicaCount; ++i)
+      section.arrivals.push_back(device.createEvent({}));
+    section.done = device.createEvent({});
+  }
+  return transfer(device, [&](Queue &queue) {
+    for (uint32_t i = 0; i < replicaCount; ++i)
+      queue.upload(queued->ranks->block(i),
+                   reinterpret_cast<std::byte *>(&replicas[i].rank),
+                   sizeof(Replica::rank));
+  });
+}
+
+Status ProgramState::allocateStaging() {
+  StagingMemory &staging = queued->staging;
+  const artifact::Program &tables = *program.tables;
+  uint32_t count = replicaCount;
+  LOCKSTEP_RETURN_IF_ERROR(
+      Arenas::allocate(count, tables.replica_size()).moveTo(staging.replica));
+  LOCKSTEP_RETURN_IF_ERROR(
+      Arenas::allocate(count, memory.replicaVariables->host().size())
+          .moveTo(staging.replicaVariables));
+  LOCKSTEP_RETURN_IF_ERROR(
+      Arenas::allocate(count, tables.input_size()).moveTo(staging.inputs));
+  LOCKSTEP_RETURN_IF_ERROR(
+      Memory::allocate(tables.shared_size()).moveTo(staging.shared));
+  LOCKSTEP_RETURN_IF_ERROR(
+      Memory::allocate(memory.variables->copy().host().size())
+          .moveTo(staging.variables));
+  LOCKSTEP_RETURN_IF_ERROR(
+      Memory::allocate(memory.scalars->host().size()).moveTo(staging.scalars));
+  int32_t constants = program.artifact->tables().constants();
+  LOCKSTEP_RETURN_IF_ERROR(
+      Memory::allocate(
+          constants < 0 ? 0
+                        : program.artifact->segment(uint32_t(constants)).size())
+          .moveTo(staging.constants));
+  LOCKSTEP_RETURN_IF_ERROR(
+      Arenas::allocate(count, sizeof(Replica::rank)).moveTo(staging.ranks));
+  staging.bases.resize(count);
+  for (uint32_t i = 0; i < count; ++i) {
+    auto base = [&](Space space) -> std::byte *& {
+      return staging.bases[i][size_t(space)];
+    };
+    base(Space::replica) = staging.replica[i].data();
+    base(Space::shared) = staging.shared.data();
+    base(Space::input) = staging.inputs[i].data();
+    base(Space::constant) = staging.constants.data();
+    base(Space::variable) = staging.variables.data();
+    base(Space::replica_variable) = staging.replicaVariables[i].data();
+    base(Space::scalar) = staging.scalars.data();
+    base(Space::rank) = staging.ranks[i].data();
+  }
+  return Status::success();
+}
+
+/// The bases of all replicas.
+void ProgramState::describeMemory() {
+  std::byte *constants = memory.constants ? memory.constants->block(0)
+                                          : constantsOf(*program.artifact);
+  for (uint32_t i = 0; i < replicaCount; ++i) {
+    Replica &replica = replicas[i];
+    auto base = [&](Space space) -> std::byte *& {
+      return replica.bases[size_t(space)];
+    };
+    base(Space::replica) = arenas->block(i);
+    base(Space::shared) = shared->block(0);
+    base(Space::constant) = constants;
+    base(Space::variable) = memory.variables->copy().device();
+    base(Space::replica_variable) = memory.replicaVariables->device(i);
+    base(Space::scalar) = memory.scalars->device();
+    base(Space::rank) = queued ? queued->ranks->block(i)
+                               : reinterpret_cast<std::byte *>(&replica.rank);
+    base(Space::input) = queued ? queued->inputs->block(i) : nullptr;
+  }
+}
+
+std::vector<const CollectivePlan *> ProgramState::plans() const {
+  std::vector<const CollectivePlan *> plans;
+  for (const auto &plan : program.plans)
+    plans.push_back(plan.get());
+  return plans;
+}
+
+Expected<std::unique_ptr<Transport>>
+ProgramState::createHostTransport(std::vector<std::byte *const *> bases,
+                                  uint32_t workers, TileScheduler &tiles,
+                                  NetworkInbox *inbox) {
+  Expected<std::unique_ptr<ThreadsTransport>> threads =
+      ThreadsTransport::create(*rendezvous, plans(), std::move(bases),
+                               program.ranks.first, workers, tiles);
+  if (!threads)
+    return threads.status();
+  if (!inbox)
+    return std::unique_ptr<Transport>(std::move(*threads));
+  auto describe = [this](uint32_t channel) {
+    return program.place(program.channelCommands[channel]);
+  };
+  Expected<std::unique_ptr<ExchangeTransport>> exchange =
+      ExchangeTransport::create(std::move(*threads), *rendezvous, plans(),
+                                *inbox, programNumber(program), describe);
+  if (!exchange)
+    return exchange.status();
+  return std::unique_ptr<Transport>(std::move(*exchange));
+}
+
+Status ProgramState::createTransport(uint32_t workers, TileScheduler &tiles,
+                                     NetworkInbox *inbox) {
+  std::vector<std::byte *const *> bases;
+  for (uint32_t i = 0; i < replicaCount; ++i)
+    bases.push_back(replicas[i].bases.data());
+  if (!queued)
+    return createHostTransport(std::move(bases), workers, tiles, inbox)
+        .moveTo(transport);
+  auto local = std::make_unique<QueueTransport>(*memory.device, *queued->queues,
+                                                *rendezvous, plans(), bases,
+                                                program.ranks.first);
+  if (!inbox) {
+    transport = std::move(local);
+    return Status::success();
+  }
+  LOCKSTEP_RETURN_IF_ERROR(allocateStaging());
+  std::vector<std::byte *const *> hostBases;
+  for (const auto &staged : queued->staging.bases)
+    hostBases.push_back(staged.data());
+  Expected<std::unique_ptr<Transport>> host =
+      createHostTransport(std::move(hostBases), workers, tiles, inbox);
+  if (!host)
+    return host.status();
+  transport = std::make_unique<StagedTransport>(
+      *memory.device, *queued->queues, std::move(local), std::move(*host),
+      queued->staging, std::move(bases), plans(), program.ranks.first);
+  return Status::success();
 }
 
 Expected<std::unique_ptr<ProgramState>>
 ProgramState::create(const Program &program, const SessionMemory &memory,
-                     uint32_t workers, TileScheduler &tiles,
+                     uint32_t workers, TileScheduler &tiles, EventCount &events,
                      NetworkInbox *inbox) {
-  std::unique_ptr<ProgramState> state(new ProgramState(program, tiles));
-  const artifact::Artifact &tables = program.artifact->tables();
+  std::unique_ptr<ProgramState> state(new ProgramState(program, memory, tiles));
   uint32_t count = state->replicaCount = program.ranks.count;
-
-  if (Status status = state->allocate(); !status.ok())
-    return status.withContext("program '" + std::string(program.name()) + "'");
-
-  // Nobody writes to the constants: the verifier refuses a program that tries
-  // to.
-  auto *constants =
-      tables.constants() < 0
-          ? nullptr
-          : const_cast<std::byte *>(
-                program.artifact->segment(uint32_t(tables.constants())).data());
   state->replicas = std::make_unique<Replica[]>(count);
-  std::vector<std::byte *const *> bases;
   for (uint32_t i = 0; i < count; ++i) {
     Replica &replica = state->replicas[i];
     replica.index = i;
-    auto base = [&](artifact::Space space) -> std::byte *& {
-      return replica.bases[size_t(space)];
-    };
-    base(artifact::Space::replica) = state->arenas[i].data();
-    base(artifact::Space::shared) = state->shared.data();
-    base(artifact::Space::constant) = constants;
-    base(artifact::Space::variable) = memory.variables->data();
-    base(artifact::Space::replica_variable) = memory.replicaVariables[i].data();
-    base(artifact::Space::scalar) = memory.scalars.data();
     replica.rank = static_cast<int32_t>(program.ranks.first + i);
-    base(artifact::Space::rank) = reinterpret_cast<std::byte *>(&replica.rank);
     replica.registers.assign(program.tables->registers(), 0);
     replica.pointers.assign(program.mostSlices, nullptr);
     replica.scalars.assign(program.mostScalars, 0);
     replica.started =
         std::vector<std::atomic<uint32_t>>(program.channelMembers.size());
-    bases.push_back(replica.bases.data());
   }
-
+  Status status = state->allocate();
+  if (status.ok() && !memory.device->isHost())
+    status = state->allocateQueued(events);
+  if (!status.ok())
+    return status.withContext("program '" + std::string(program.name()) + "'");
+  state->describeMemory();
   state->variablesMutex = &memory.variables->mutex();
   state->rendezvous = std::make_unique<Rendezvous>(program.channelMembers);
-  std::vector<const CollectivePlan *> plans;
-  for (const auto &plan : program.plans)
-    plans.push_back(plan.get());
-  Expected<std::unique_ptr<ThreadsTransport>> threads =
-      ThreadsTransport::create(*state->rendezvous, plans, std::move(bases),
-                               program.ranks.first, workers, tiles);
-  if (!threads)
-    return threads.status();
-  if (!inbox) {
-    state->transport = std::move(*threads);
-    return state;
-  }
-  auto describe = [&program](uint32_t channel) {
-    return program.place(program.channelCommands[channel]);
-  };
-  Expected<std::unique_ptr<ExchangeTransport>> exchange =
-      ExchangeTransport::create(std::move(*threads), *state->rendezvous, plans,
-                                *inbox, programNumber(program), describe);
-  if (!exchange)
-    return exchange.status();
-  state->transport = std::move(*exchange);
+  LOCKSTEP_RETURN_IF_ERROR(state->createTransport(workers, tiles, inbox));
   return state;
 }
 
-void ProgramState::fillMemory() {
-  auto fill = [](std::span<std::byte> memory) {
-    constexpr uint32_t pattern = 0x7ff47ff4;
-    for (uint64_t i = 0; i + sizeof pattern <= memory.size();
-         i += sizeof pattern)
-      std::memcpy(memory.data() + i, &pattern, sizeof pattern);
+//===----------------------------------------------------------------------===//
+// Using it
+//===----------------------------------------------------------------------===//
+
+static constexpr uint32_t fillPattern = 0x7ff47ff4;
+
+Status ProgramState::fillMemory() {
+  uint64_t replicaSize = program.tables->replica_size(),
+           sharedSize = program.tables->shared_size();
+  if (queued)
+    return transfer(*memory.device, [&](Queue &queue) {
+      for (uint32_t i = 0; i < replicaCount; ++i)
+        queue.fill(arenas->block(i), replicaSize, fillPattern);
+      queue.fill(shared->block(0), sharedSize, fillPattern);
+    });
+  auto fill = [](std::byte *memory, uint64_t bytes) {
+    for (uint64_t i = 0; i + sizeof fillPattern <= bytes;
+         i += sizeof fillPattern)
+      std::memcpy(memory + i, &fillPattern, sizeof fillPattern);
   };
   for (uint32_t i = 0; i < replicaCount; ++i)
-    fill(arenas[i]);
-  fill({shared.data(), shared.size()});
+    fill(arenas->block(i), replicaSize);
+  fill(shared->block(0), sharedSize);
+  return Status::success();
 }
 
 void ProgramState::rewind() {
@@ -115,7 +257,61 @@ void ProgramState::rewind() {
     std::fill(replica.registers.begin(), replica.registers.end(), 0);
     replica.blocked.store(Replica::notBlocked, std::memory_order_relaxed);
     replica.state.store(Replica::ready, std::memory_order_relaxed);
+    if (queued && queued->hostInputs[i])
+      queued->queues->replicas[i].queue->upload(queued->inputs->block(i),
+                                                queued->hostInputs[i],
+                                                program.tables->input_size());
   }
+}
+
+void ProgramState::bindInput(uint32_t replica, std::byte *address) {
+  if (queued)
+    queued->hostInputs[replica] = address;
+  else
+    replicas[replica].bases[size_t(Space::input)] = address;
+}
+
+void ProgramState::loadInput(Replica &replica, std::byte *address) {
+  if (queued)
+    queued->queues->replicas[replica.index].queue->upload(
+        queued->inputs->block(replica.index), address,
+        program.tables->input_size());
+  else
+    replica.bases[size_t(Space::input)] = address;
+}
+
+bool ProgramState::canGoOn(const Replica &replica) const {
+  uint64_t blocked = replica.blocked.load(std::memory_order_relaxed);
+  if (blocked == Replica::notBlocked)
+    return true;
+  if (blocked == Replica::onDevice)
+    return queued->queues->replicas[replica.index].ready->isComplete();
+  return rendezvous->isComplete(uint32_t(blocked >> 32), uint32_t(blocked));
+}
+
+Expected<const std::byte *>
+ProgramState::read(uint32_t replica, const artifact::Buffer *buffer,
+                   uint64_t bytes, std::vector<std::byte> &storage) const {
+  if (!queued)
+    return static_cast<const std::byte *>(address(replica, buffer));
+  storage.resize(bytes);
+  std::unique_ptr<Event> before = memory.device->createEvent({});
+  queued->queues->replicas[replica].queue->record(*before);
+  LOCKSTEP_RETURN_IF_ERROR(transfer(*memory.device, [&](Queue &queue) {
+    queue.wait(*before);
+    queue.download(storage.data(), address(replica, buffer), bytes);
+  }));
+  return static_cast<const std::byte *>(storage.data());
+}
+
+Status ProgramState::write(std::byte *to,
+                           std::span<const std::byte> bytes) const {
+  if (queued)
+    return transfer(*memory.device, [&](Queue &queue) {
+      queue.upload(to, bytes.data(), bytes.size());
+    });
+  std::ranges::copy(bytes, to);
+  return Status::success();
 }
 
 } // namespace lockstep::runtime

@@ -9,6 +9,7 @@
 #include "runtime/executor/VariableMemory.h"
 #include "runtime/support/Memory.h"
 #include "runtime/transport/Transport.h"
+#include "runtime/transport/device/StagedTransport.h"
 #include "runtime/transport/threads/Rendezvous.h"
 
 #include <array>
@@ -19,9 +20,11 @@ namespace lockstep::runtime {
 
 /// Memories that live as long as the session and that all programs share.
 struct SessionMemory {
+  std::shared_ptr<Device> device;
   std::shared_ptr<VariableMemory> variables;
-  Arenas replicaVariables;
-  Memory scalars;
+  std::unique_ptr<HostCopy> replicaVariables, scalars;
+  /// Null on a host device, where they are in the artifact.
+  std::unique_ptr<DeviceMemory> constants;
   /// Copies of the variables, with `SessionOptions::shadowVariables`.
   Memory shadow;
   Arenas replicaShadow;
@@ -29,28 +32,78 @@ struct SessionMemory {
 
 struct NetworkInbox;
 
+/// A once section on a device with queues: the replica that executes it comes
+/// behind the arrivals of all, and all others behind its end.
+struct QueuedSection {
+  /// One for each replica.
+  std::vector<std::unique_ptr<Event>> arrivals;
+  std::unique_ptr<Event> done;
+
+  void arrive(Queue &queue, uint32_t replica) const {
+    queue.record(*arrivals[replica]);
+  }
+  void begin(Queue &queue) const {
+    for (const std::unique_ptr<Event> &arrival : arrivals)
+      queue.wait(*arrival);
+  }
+  void end(Queue &queue) const { queue.record(*done); }
+  void pass(Queue &queue) const { queue.wait(*done); }
+};
+
+/// What a program needs besides on a device with queues.
+struct QueuedProgram {
+  std::unique_ptr<DeviceMemory> inputs, ranks;
+  std::unique_ptr<DeviceQueues> queues;
+  /// Of each replica, the batch that it begins with.
+  std::vector<const std::byte *> hostInputs;
+  /// By channel; empty where no section is.
+  std::vector<QueuedSection> sections;
+  /// Used if there are other executors.
+  StagingMemory staging;
+};
+
 /// Everything that one program needs to run, allocated at its first run and
 /// kept.
 class ProgramState {
 public:
   /// `inbox` is null for a session that has all ranks it needs.
+  /// `events` are notified when what a replica waits for on a device is there.
   static Expected<std::unique_ptr<ProgramState>>
   create(const Program &program, const SessionMemory &memory, uint32_t workers,
-         TileScheduler &tiles, NetworkInbox *inbox = nullptr);
+         TileScheduler &tiles, EventCount &events,
+         NetworkInbox *inbox = nullptr);
 
   /// Fills the memory in which a program keeps what it computes with bytes that
   /// are NaN as floats of every width, large integers, and booleans that are
   /// neither 0 nor 1: what reads them before it writes them shows.
-  void fillMemory();
+  Status fillMemory();
   /// Puts all replicas at the beginning of the program. Their memories keep
   /// what is in them.
   void rewind();
+
+  /// From where a replica reads its batch.
+  void bindInput(uint32_t replica, std::byte *address);
+  /// The replica goes on with another batch.
+  void loadInput(Replica &replica, std::byte *address);
+  /// Whether what a replica is blocked on is there.
+  bool canGoOn(const Replica &replica) const;
+  /// Bytes of a slice as the host sees them; where the host cannot see them,
+  /// they are copied into `storage`, behind all that the replica has given to
+  /// its device.
+  Expected<const std::byte *> read(uint32_t replica,
+                                   const artifact::Buffer *buffer,
+                                   uint64_t bytes,
+                                   std::vector<std::byte> &storage) const;
+  /// Changes bytes in the memory of a program, for tests of what follows.
+  Status write(std::byte *to, std::span<const std::byte> bytes) const;
 
   const Program &program;
   std::unique_ptr<Replica[]> replicas;
   uint32_t replicaCount = 0;
   std::unique_ptr<Rendezvous> rendezvous;
   std::unique_ptr<Transport> transport;
+  /// Null on a host device.
+  std::unique_ptr<QueuedProgram> queued;
   /// Of the session's memory of variables; see `Instruction::locksVariables`.
   std::timed_mutex *variablesMutex = nullptr;
   /// Of the executor that runs it.
@@ -62,12 +115,24 @@ public:
   }
 
 private:
-  ProgramState(const Program &program, const TileScheduler &tiles)
-      : program(program), tiles(tiles) {}
+  ProgramState(const Program &program, const SessionMemory &memory,
+               const TileScheduler &tiles)
+      : program(program), tiles(tiles), memory(memory) {}
   Status allocate();
+  Status allocateQueued(EventCount &events);
+  Status allocateStaging();
+  void describeMemory();
+  Status createTransport(uint32_t workers, TileScheduler &tiles,
+                         NetworkInbox *inbox);
+  /// A transport for memory of the host, given by the bases of replicas.
+  Expected<std::unique_ptr<Transport>>
+  createHostTransport(std::vector<std::byte *const *> bases, uint32_t workers,
+                      TileScheduler &tiles, NetworkInbox *inbox);
+  std::vector<const CollectivePlan *> plans() const;
+
+  const SessionMemory &memory;
   /// Spaces `replica`, one for each, and `shared`.
-  Arenas arenas;
-  Memory shared;
+  std::unique_ptr<DeviceMemory> arenas, shared;
 };
 
 } // namespace lockstep::runtime

@@ -20,6 +20,8 @@ struct alignas(128) Replica {
   /// one, by a worker that has gone away.
   enum State : uint32_t { ready, running, finished, paused, left };
   static constexpr uint64_t notBlocked = ~uint64_t(0);
+  /// It waits until a device with queues has executed what it was given.
+  static constexpr uint64_t onDevice = notBlocked - 1;
   static constexpr uint32_t ringSize = 64;
   /// In the ring: not that the command begins, but that the replica cannot go
   /// on after it.
@@ -35,6 +37,8 @@ struct alignas(128) Replica {
   /// loaded.
   std::vector<std::byte *> batches;
   size_t loaded = 0;
+  /// The scalar that a command has asked a device with queues for.
+  alignas(8) std::array<std::byte, 8> fetched{};
   /// Arguments of the launch at hand.
   std::vector<void *> pointers;
   std::vector<int64_t> scalars;
@@ -43,7 +47,8 @@ struct alignas(128) Replica {
   std::vector<std::atomic<uint32_t>> started;
 
   alignas(64) std::atomic<uint32_t> state{ready};
-  /// channel << 32 | epoch of the instance without which it cannot go on.
+  /// channel << 32 | epoch of the instance without which it cannot go on, or
+  /// `onDevice`.
   std::atomic<uint64_t> blocked{notBlocked};
   /// The worker that executes it, or did so last.
   std::atomic<uint32_t> worker{0};

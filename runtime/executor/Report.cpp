@@ -20,6 +20,9 @@ struct ReplicaView {
   uint32_t command = 0;
   uint32_t worker = 0;
   uint64_t blocked = Replica::notBlocked;
+  bool isOnDevice = false;
+  /// What a device with queues executes.
+  std::optional<uint32_t> deviceCommand;
   /// As in `Replica::ring`, oldest first.
   std::vector<uint32_t> events;
   /// Of a launch or collective that is being executed: worker and tile.
@@ -34,6 +37,12 @@ ReplicaView view(const ProgramState &state, const Replica &replica) {
   result.state = replica.state.load(std::memory_order_acquire);
   result.worker = replica.worker.load(std::memory_order_relaxed);
   result.blocked = replica.blocked.load(std::memory_order_relaxed);
+  result.isOnDevice = result.blocked == Replica::onDevice;
+  if (result.isOnDevice)
+    result.blocked = Replica::notBlocked;
+  if (state.queued)
+    result.deviceCommand =
+        state.queued->queues->replicas[replica.index].runningCommand();
   uint64_t events = replica.events.load(std::memory_order_relaxed);
   for (uint64_t i = events - std::min(events, shownEvents); i < events; ++i)
     result.events.push_back(
@@ -173,6 +182,8 @@ std::string stateText(const ReplicaView &replica) {
   case Replica::running:
     return "running";
   default:
+    if (replica.isOnDevice)
+      return "waiting for its device in";
     return replica.blocked == Replica::notBlocked ? "runnable after"
                                                   : "blocked in";
   }
@@ -202,6 +213,13 @@ std::string commandText(const Program &program, uint32_t command) {
   std::string_view location = program.location(command);
   return fmt::format("{} '{}'{}", command, program.describe(command),
                      location.empty() ? "" : fmt::format(" ({})", location));
+}
+
+std::string deviceText(const Program &program, const ReplicaView &replica) {
+  return replica.deviceCommand
+             ? fmt::format("\n  its device: running command {}",
+                           commandText(program, *replica.deviceCommand))
+             : "";
 }
 
 /// The commands before the one at hand, the last one first.
@@ -235,6 +253,10 @@ Json describe(const ProgramState &state, const ReplicaView &replica,
                 {"location", program.location(replica.command)}};
   if (replica.blocked != Replica::notBlocked)
     entry["channel"] = uint32_t(replica.blocked >> 32);
+  if (replica.deviceCommand)
+    entry["device"] = {{"command", *replica.deviceCommand},
+                       {"what", program.describe(*replica.deviceCommand)},
+                       {"location", program.location(*replica.deviceCommand)}};
   if (replica.state == Replica::running || replica.state == Replica::left) {
     entry["worker"] = replica.worker;
     entry["tiles"] = Json::array();
@@ -326,9 +348,10 @@ static DeadlineReport describeRun(std::string text, std::string_view name,
       const ReplicaView &replica = replicas[s][i];
       uint32_t rank = uint32_t(states[s]->replicas[i].rank);
       text += fmt::format(
-          "\n{}: {} command {}{}{}", rankName(program.artifact->tables(), rank),
-          stateText(replica), commandText(program, replica.command),
-          workersText(program, replica), earlierText(program, replica));
+          "\n{}: {} command {}{}{}{}",
+          rankName(program.artifact->tables(), rank), stateText(replica),
+          commandText(program, replica.command), workersText(program, replica),
+          deviceText(program, replica), earlierText(program, replica));
       json["replicas"].push_back(describe(*states[s], replica, rank));
     }
   return {text, json.dump(2)};

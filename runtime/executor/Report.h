@@ -36,10 +36,11 @@ std::string rankName(const artifact::Artifact &tables, uint32_t rank);
 /// "replicas": [{"replica", "role", "state", "command", "what", "location",
 /// "channel", "worker", "tiles": [{"worker", "tile"}], "events": [{"event",
 /// "command", "what", "location"}]}]}; numbers are ranks. "state" is the first
-/// word of the text: blocked, runnable, running, finished, paused or left;
-/// "channel" is there if it is blocked, "worker" and "tiles" if it is running
-/// or left. An event is the beginning of a command ("begins"), or that it
-/// "blocks"; the last one comes last.
+/// word of the text: blocked, waiting, runnable, running, finished, paused or
+/// left; "channel" is there if it is blocked, "worker" and "tiles" if it is
+/// running or left, "device": {"command", "what", "location"} if a device with
+/// queues executes something for it. An event is the beginning of a command
+/// ("begins"), or that it "blocks"; the last one comes last.
 DeadlineReport describeDeadline(std::string_view program,
                                 std::span<const ProgramState *const> states,
                                 std::chrono::nanoseconds deadline);

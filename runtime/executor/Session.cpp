@@ -56,8 +56,19 @@ Session::~Session() {
     (void)writeTrace();
   // A thread that is inside of a kernel cannot be joined, and its memory cannot
   // be freed.
-  if (impl->executor->failed() && !impl->executor->leaveOrAbandon())
+  if (impl->executor->failed() &&
+      (!impl->executor->leaveOrAbandon() ||
+       !ThreadTeam::becomesEmpty([this] { return impl->isDeviceBusy(); })))
     keepUntilExit(std::move(impl));
+  // Queues notify the executor's workers.
+  if (impl)
+    impl->states.clear();
+}
+
+bool Session::Impl::isDeviceBusy() const {
+  return std::ranges::any_of(states, [](const auto &state) {
+    return state && state->queued && !state->queued->queues->isSettled();
+  });
 }
 
 Expected<std::unique_ptr<Session>>
@@ -73,7 +84,7 @@ Session::create(std::shared_ptr<const Artifact> artifact,
 const Artifact &Session::artifact() const { return *impl->artifact; }
 unsigned Session::replicas() const { return impl->ranks.count; }
 unsigned Session::workers() const { return impl->executor->workers(); }
-std::string_view Session::target() const { return impl->binary.target(); }
+std::string_view Session::target() const { return impl->module->target(); }
 std::span<const VariableInfo> Session::variables() const {
   return impl->variables;
 }
@@ -97,6 +108,14 @@ uint64_t Session::completedRuns() const { return impl->runs; }
 
 std::span<std::byte> Session::variable(std::string_view name,
                                        unsigned replica) {
+  VariablePlace place = variablePlace(name, replica);
+  // A device that has failed leaves what the host knew before.
+  if (place.copy)
+    (void)place.copy->edit();
+  return place.bytes;
+}
+
+VariablePlace Session::variablePlace(std::string_view name, unsigned replica) {
   auto it = impl->variableIndex.find(name);
   if (it == impl->variableIndex.end())
     return {};
@@ -104,14 +123,17 @@ std::span<std::byte> Session::variable(std::string_view name,
   if (info.perReplica && replica >= replicas())
     return {};
   const SessionMemory &memory = impl->memory;
-  bool restored = impl->variablesRestored();
-  std::byte *base =
-      info.perReplica
-          ? (restored ? memory.replicaShadow : memory.replicaVariables)[replica]
-                .data()
-      : restored ? memory.shadow.data()
-                 : memory.variables->data();
-  return {base + impl->variableOffsets[it->second], info.type.bytes};
+  uint64_t offset = impl->variableOffsets[it->second];
+  if (impl->variablesRestored()) {
+    std::byte *base = info.perReplica ? memory.replicaShadow[replica].data()
+                                      : memory.shadow.data();
+    return {{base + offset, info.type.bytes}, nullptr};
+  }
+  HostCopy &copy =
+      info.perReplica ? *memory.replicaVariables : memory.variables->copy();
+  return {{copy.host(info.perReplica ? replica : 0).data() + offset,
+           info.type.bytes},
+          &copy};
 }
 
 Status Session::setScalar(std::string_view name,
@@ -126,8 +148,9 @@ Status Session::setScalar(std::string_view name,
                     typeName(info.type), info.type.bytes, bytes.size()));
   uint64_t offset =
       impl->artifact->tables().scalars()->Get(it->second)->offset();
+  LOCKSTEP_RETURN_IF_ERROR(impl->memory.scalars->edit());
   if (!bytes.empty())
-    std::memcpy(impl->memory.scalars.data() + offset, bytes.data(),
+    std::memcpy(impl->memory.scalars->host().data() + offset, bytes.data(),
                 bytes.size());
   impl->scalarIsSet[it->second] = true;
   return Status::success();
@@ -158,9 +181,7 @@ Status Session::bindInput(ProgramId program, unsigned replica,
   auto *address = const_cast<std::byte *>(base);
   impl->inputs[program][replica] = address;
   if (impl->states[program])
-    impl->states[program]
-        ->replicas[replica]
-        .bases[size_t(artifact::Space::input)] = address;
+    impl->states[program]->bindInput(replica, address);
   return Status::success();
 }
 
@@ -205,30 +226,49 @@ Status Session::run(ProgramId program) {
 void Session::commit() { impl->executor->commit(); }
 
 /// A copy of the variables, if the program is going to change them.
-void Session::Impl::keepShadow(const Program &program) {
+Status Session::Impl::keepShadow(const Program &program) {
   if (!options.shadowVariables || !program.writesVariables)
-    return;
+    return Status::success();
+  LOCKSTEP_RETURN_IF_ERROR(memory.variables->copy().fetch());
+  LOCKSTEP_RETURN_IF_ERROR(memory.replicaVariables->fetch());
   std::memcpy(memory.shadow.data(), memory.variables->data(),
               role.variableSize);
   for (uint32_t i = 0; i < ranks.count; ++i)
-    std::ranges::copy(memory.replicaVariables[i],
+    std::ranges::copy(memory.replicaVariables->host(i),
                       memory.replicaShadow[i].begin());
+  return Status::success();
+}
+
+Status Session::Impl::flushMemory() const {
+  LOCKSTEP_RETURN_IF_ERROR(memory.variables->copy().flush());
+  LOCKSTEP_RETURN_IF_ERROR(memory.replicaVariables->flush());
+  return memory.scalars->flush();
+}
+
+/// Those that a run of the program changes.
+void Session::Impl::forgetOutputs(ProgramId program) {
+  std::erase_if(outputs, [&](const auto &known) {
+    const auto &[owner, output, replica] = known.first;
+    artifact::Space space = outputBuffer(owner, output)->space();
+    return owner == program || space == artifact::Space::variable ||
+           space == artifact::Space::replica_variable;
+  });
 }
 
 Status Session::prepare(ProgramId program) {
   LOCKSTEP_RETURN_IF_ERROR(impl->checkReady(program));
   LOCKSTEP_RETURN_IF_ERROR(impl->meetNow());
   if (!impl->states[program]) {
-    Expected<std::unique_ptr<ProgramState>> state = ProgramState::create(
-        *impl->programs[program], impl->memory, impl->executor->workers(),
-        impl->executor->tiles(), impl->inbox.get());
+    Expected<std::unique_ptr<ProgramState>> state =
+        ProgramState::create(*impl->programs[program], impl->memory,
+                             impl->executor->workers(), impl->executor->tiles(),
+                             impl->executor->workEvents(), impl->inbox.get());
     if (!state) {
       impl->memoryFailed = true;
       return state.status();
     }
     for (uint32_t i = 0; i < replicas(); ++i)
-      (*state)->replicas[i].bases[size_t(artifact::Space::input)] =
-          impl->inputs[program][i];
+      (*state)->bindInput(i, impl->inputs[program][i]);
     impl->states[program] = std::move(*state);
   }
   if (impl->programs[program]->loadsBatches)
@@ -237,18 +277,25 @@ Status Session::prepare(ProgramId program) {
       replica.batches = impl->batches[program][i];
       replica.loaded = 0;
       // What is read before a batch has been loaded is memory of the session.
-      replica.bases[size_t(artifact::Space::input)] = impl->noBatch.data();
+      impl->states[program]->bindInput(i, impl->noBatch.data());
     }
   // Large copies take time, in which no other executor waits for a deadline.
-  impl->keepShadow(*impl->programs[program]);
+  LOCKSTEP_RETURN_IF_ERROR(impl->keepShadow(*impl->programs[program]));
+  LOCKSTEP_RETURN_IF_ERROR(impl->flushMemory());
   return impl->executor->prepare();
 }
 
 Status Session::execute(ProgramId program) {
   LOCKSTEP_RETURN_IF_ERROR(impl->meet());
   if (impl->options.fillMemory)
-    impl->states[program]->fillMemory();
-  LOCKSTEP_RETURN_IF_ERROR(impl->executor->run(*impl->states[program]));
+    LOCKSTEP_RETURN_IF_ERROR(impl->states[program]->fillMemory());
+  impl->forgetOutputs(program);
+  Status status = impl->executor->run(*impl->states[program]);
+  if (impl->programs[program]->writesVariables) {
+    impl->memory.variables->copy().noteProgramWrites();
+    impl->memory.replicaVariables->noteProgramWrites();
+  }
+  LOCKSTEP_RETURN_IF_ERROR(status);
   LOCKSTEP_RETURN_IF_ERROR(impl->compareMirrored(*impl->programs[program]));
   ++impl->runs;
   return Status::success();
@@ -284,7 +331,14 @@ std::span<const std::byte> Session::output(ProgramId program, unsigned output,
       buffer->type()->element(), outputShape(program, output, replica));
   if (!bytes || *bytes > buffer->size())
     return {};
-  return {impl->states[program]->address(replica, buffer), *bytes};
+  if (!impl->states[program]->queued)
+    return {impl->states[program]->address(replica, buffer), *bytes};
+  std::vector<std::byte> &storage = impl->outputs[{program, output, replica}];
+  if (!storage.empty())
+    return storage;
+  Expected<const std::byte *> read =
+      impl->states[program]->read(replica, buffer, *bytes, storage);
+  return read ? std::span(*read, *bytes) : std::span<const std::byte>();
 }
 
 std::span<const std::byte> Session::output(ProgramId program,

@@ -89,6 +89,9 @@ struct SessionOptions {
   /// the environment, else the best one that is in the artifact and that this
   /// CPU has.
   std::string target = {};
+  /// Where programs are executed, as in `openDevice`. Bytes of variables on
+  /// another device than `cpu` have to be asked for again after each run.
+  std::string device = {};
   /// A run fails when no replica has completed a command or a tile for this
   /// long.
   std::chrono::nanoseconds deadline = std::chrono::seconds(60);
@@ -197,8 +200,16 @@ struct ProgramInfo {
   std::vector<std::pair<std::string, std::string>> constantOutputs;
 };
 
+class HostCopy;
 class ProgramState;
 class Trace;
+
+/// Where the host has the bytes of a variable, and what keeps them equal to
+/// those of the device; null: nothing does, since they are a copy.
+struct VariablePlace {
+  std::span<std::byte> bytes;
+  HostCopy *copy = nullptr;
+};
 
 /// Not thread-safe: one thread at a time uses a session. Spans into variables
 /// stay valid as long as the session; they must not be used while `run`
@@ -234,6 +245,8 @@ public:
   /// `shadowVariables`, bytes to read after a failed run have to be asked for
   /// again: they are where the copy is.
   std::span<std::byte> variable(std::string_view name, unsigned replica = 0);
+  /// The same; what is in the bytes is the caller's business.
+  VariablePlace variablePlace(std::string_view name, unsigned replica = 0);
 
   std::span<const ScalarInfo> scalars() const;
   /// Sets a host scalar for all following runs; `bytes` must have the size of

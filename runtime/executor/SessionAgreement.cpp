@@ -17,7 +17,7 @@ void Session::Impl::introduce() {
                             range.first, range.end() - 1);
   Facts facts = {{"artifact (SHA-256)", artifact->digestHex()},
                  {"division of the ranks", division},
-                 {"kernel target", std::string(binary.target())},
+                 {"kernel target", std::string(module->target())},
                  {"number of runs between comparisons of mirrored variables",
                   std::to_string(options.checkMirrored)}};
   facts.insert(facts.end(), options.agreement.begin(), options.agreement.end());
@@ -71,6 +71,7 @@ Status Session::Impl::compareMirrored(const Program &program) {
   if (!options.network || !options.checkMirrored || !program.writesVariables ||
       ++updates % options.checkMirrored)
     return Status::success();
+  LOCKSTEP_RETURN_IF_ERROR(memory.variables->copy().fetch());
   std::vector<std::string> names;
   std::string fingerprints;
   for (size_t i = 0; i < variables.size(); ++i) {

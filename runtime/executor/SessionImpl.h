@@ -8,7 +8,6 @@
 #define LOCKSTEP_RUNTIME_EXECUTOR_SESSIONIMPL_H
 
 #include "runtime/artifact/Roles.h"
-#include "runtime/device/cpu/CpuBinary.h"
 #include "runtime/executor/Agreement.h"
 #include "runtime/executor/BoundsChecker.h"
 #include "runtime/executor/Executor.h"
@@ -18,8 +17,10 @@
 #include "runtime/executor/Trace.h"
 #include "runtime/transport/exchange/ExchangeTransport.h"
 
+#include <map>
 #include <memory>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -35,7 +36,8 @@ public:
   Status checkShared() const;
   Status parseInjections();
   Status allocateMemory();
-  void initializeVariables();
+  Status uploadConstants();
+  Status initializeVariables();
   void describe();
   Status loadPrograms();
   /// Errors of a run that can be seen before it begins.
@@ -53,7 +55,12 @@ public:
                   const RankRange &among, std::string_view what,
                   std::vector<Statement> &statements);
 
-  void keepShadow(const Program &program);
+  Status keepShadow(const Program &program);
+  /// Brings what the host has set to the device.
+  Status flushMemory() const;
+  void forgetOutputs(ProgramId program);
+  /// A device that executes what a run has left behind.
+  bool isDeviceBusy() const;
   bool variablesRestored() const {
     return options.shadowVariables && executor->failed() &&
            executor->variablesTouched();
@@ -69,7 +76,7 @@ public:
   RankRange ranks;
   std::unique_ptr<NetworkInbox> inbox;
   std::vector<Injection> injections;
-  CpuBinary binary;
+  std::unique_ptr<Module> module;
   SessionMemory memory;
   std::vector<VariableInfo> variables;
   std::vector<ScalarInfo> scalars;
@@ -91,6 +98,11 @@ public:
   std::unique_ptr<FiniteChecker> finite;
   std::unique_ptr<RaceChecker> races;
   std::vector<std::unique_ptr<ProgramState>> states;
+  /// Outputs as the host has read them, by program, output and replica. On a
+  /// host device they are read where they are.
+  mutable std::map<std::tuple<ProgramId, unsigned, unsigned>,
+                   std::vector<std::byte>>
+      outputs;
   uint64_t runs = 0;
   /// Runs that may have written variables, and comparisons of them.
   uint64_t updates = 0, comparisons = 0;

@@ -32,12 +32,11 @@ Status Session::Impl::initialize(std::shared_ptr<const Artifact> given,
     return invalidArgument(fmt::format("expected at most {} workers, found {}",
                                        mostWorkers, options.workers));
   LOCKSTEP_RETURN_IF_ERROR(parseInjections());
-  Expected<CpuBinary> loaded = CpuBinary::load(*artifact, options.target);
-  if (!loaded)
-    return loaded.status();
-  binary = std::move(*loaded);
+  LOCKSTEP_RETURN_IF_ERROR(openDevice(options.device).moveTo(memory.device));
+  LOCKSTEP_RETURN_IF_ERROR(
+      memory.device->loadModule(*artifact, options.target).moveTo(module));
   LOCKSTEP_RETURN_IF_ERROR(allocateMemory());
-  initializeVariables();
+  LOCKSTEP_RETURN_IF_ERROR(initializeVariables());
   LOCKSTEP_RETURN_IF_ERROR(loadPrograms());
   describe();
 
@@ -62,7 +61,7 @@ Status Session::Impl::initialize(std::shared_ptr<const Artifact> given,
     trace = std::make_unique<Trace>(ranks.count);
     executor->observe(trace.get());
   }
-  if (const KernelFault *fault = binary.fault()) {
+  if (const KernelFault *fault = module->fault()) {
     bounds = std::make_unique<BoundsChecker>(*fault);
     executor->observe(bounds.get());
   }
@@ -176,16 +175,18 @@ Status Session::Impl::allocateMemory() {
   memory.variables = options.variables;
   if (!memory.variables) {
     Expected<std::shared_ptr<VariableMemory>> created =
-        VariableMemory::create(*artifact, roleIndex);
+        VariableMemory::create(memory.device, *artifact, roleIndex);
     if (!created)
       return created.status();
     memory.variables = std::move(*created);
   }
   LOCKSTEP_RETURN_IF_ERROR(
-      Arenas::allocate(ranks.count, role.replicaVariableSize)
+      HostCopy::create(memory.device, ranks.count, role.replicaVariableSize)
           .moveTo(memory.replicaVariables));
   LOCKSTEP_RETURN_IF_ERROR(
-      Memory::allocate(tables.scalar_size()).moveTo(memory.scalars));
+      HostCopy::create(memory.device, 1, tables.scalar_size())
+          .moveTo(memory.scalars));
+  LOCKSTEP_RETURN_IF_ERROR(uploadConstants());
   if (options.shadowVariables) {
     LOCKSTEP_RETURN_IF_ERROR(
         Memory::allocate(role.variableSize).moveTo(memory.shadow));
@@ -196,9 +197,24 @@ Status Session::Impl::allocateMemory() {
   return Status::success();
 }
 
+Status Session::Impl::uploadConstants() {
+  int32_t segment = artifact->tables().constants();
+  if (memory.device->isHost() || segment < 0)
+    return Status::success();
+  std::span<const std::byte> constants = artifact->segment(uint32_t(segment));
+  LOCKSTEP_RETURN_IF_ERROR(
+      memory.device->allocate(1, constants.size()).moveTo(memory.constants));
+  return transfer(*memory.device, [&](Queue &queue) {
+    queue.upload(memory.constants->block(0), constants.data(),
+                 constants.size());
+  });
+}
+
 /// Of the memories that are not in `VariableMemory`.
-void Session::Impl::initializeVariables() {
+Status Session::Impl::initializeVariables() {
   const artifact::Artifact &tables = artifact->tables();
+  LOCKSTEP_RETURN_IF_ERROR(memory.replicaVariables->edit());
+  LOCKSTEP_RETURN_IF_ERROR(memory.scalars->edit());
   if (tables.variables())
     for (const artifact::Variable *variable : *tables.variables()) {
       if (variable->initial() < 0 || variable->role() != roleIndex ||
@@ -207,15 +223,17 @@ void Session::Impl::initializeVariables() {
       std::span<const std::byte> value =
           artifact->segment(uint32_t(variable->initial()));
       for (uint32_t i = 0; i < ranks.count && !value.empty(); ++i)
-        std::memcpy(memory.replicaVariables[i].data() + variable->offset(),
+        std::memcpy(memory.replicaVariables->host(i).data() +
+                        variable->offset(),
                     value.data(), value.size());
     }
   if (tables.scalars())
     for (const artifact::Scalar *scalar : *tables.scalars())
       if (scalar->default_value() && scalar->default_value()->size())
-        std::memcpy(memory.scalars.data() + scalar->offset(),
+        std::memcpy(memory.scalars->host().data() + scalar->offset(),
                     scalar->default_value()->data(),
                     scalar->default_value()->size());
+  return Status::success();
 }
 
 Status Session::Impl::loadPrograms() {
@@ -224,7 +242,7 @@ Status Session::Impl::loadPrograms() {
     if (tables->Get(i)->role()->string_view() != role.name)
       continue;
     Expected<std::unique_ptr<Program>> program =
-        Program::decode(*artifact, *tables->Get(i), ranks, binary, injections,
+        Program::decode(*artifact, *tables->Get(i), ranks, *module, injections,
                         /*sharesVariables=*/options.variables != nullptr);
     if (!program)
       return program.status();

@@ -9,13 +9,14 @@
 namespace lockstep::runtime {
 
 Expected<std::shared_ptr<VariableMemory>>
-VariableMemory::create(const Artifact &artifact, uint32_t role) {
-  Expected<Memory> allocated =
-      Memory::allocate(rolesOf(artifact.tables())[role].variableSize);
-  if (!allocated)
-    return allocated.status();
+VariableMemory::create(std::shared_ptr<Device> device, const Artifact &artifact,
+                       uint32_t role) {
   auto result = std::make_shared<VariableMemory>();
-  result->memory = std::move(*allocated);
+  LOCKSTEP_RETURN_IF_ERROR(
+      HostCopy::create(std::move(device), 1,
+                       rolesOf(artifact.tables())[role].variableSize)
+          .moveTo(result->memory));
+  LOCKSTEP_RETURN_IF_ERROR(result->memory->edit());
   const auto *variables = artifact.tables().variables();
   for (uint32_t i = 0; variables && i < variables->size(); ++i) {
     const artifact::Variable *variable = variables->Get(i);

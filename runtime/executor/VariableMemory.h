@@ -4,7 +4,7 @@
 #define LOCKSTEP_RUNTIME_EXECUTOR_VARIABLEMEMORY_H
 
 #include "runtime/artifact/Artifact.h"
-#include "runtime/support/Memory.h"
+#include "runtime/device/HostCopy.h"
 
 #include <memory>
 #include <mutex>
@@ -19,19 +19,22 @@ namespace lockstep::runtime {
 /// variables in between is done as a whole.
 class VariableMemory {
 public:
-  /// The variables with an initial value in the artifact have it, the others
-  /// are zero. `role` is an index of `rolesOf`.
+  /// In the memory of a device. The variables with an initial value in the
+  /// artifact have it, the others are zero. `role` is an index of `rolesOf`.
   static Expected<std::shared_ptr<VariableMemory>>
-  create(const Artifact &artifact, uint32_t role);
+  create(std::shared_ptr<Device> device, const Artifact &artifact,
+         uint32_t role);
 
-  std::byte *data() const { return memory.data(); }
+  HostCopy &copy() { return *memory; }
+  /// The host's bytes of it.
+  std::byte *data() const { return memory->host().data(); }
   bool contains(const std::byte *address) const {
-    return address >= data() && address < data() + memory.size();
+    return address >= data() && address < data() + memory->host().size();
   }
   std::timed_mutex &mutex() { return accesses; }
 
 private:
-  Memory memory;
+  std::unique_ptr<HostCopy> memory;
   std::timed_mutex accesses;
 };
 

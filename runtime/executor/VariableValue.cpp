@@ -2,14 +2,23 @@
 
 #include "runtime/executor/VariableValue.h"
 
+#include "runtime/device/HostCopy.h"
+
 #include <algorithm>
 #include <cstring>
 
 namespace lockstep::runtime {
 
+std::span<const std::span<std::byte>> VariableValue::pieces() const {
+  // A device that has failed leaves what the host knew before.
+  for (HostCopy *copy : copies)
+    (void)copy->fetch();
+  return layout();
+}
+
 uint64_t VariableValue::size() const {
   uint64_t bytes = 0;
-  for (std::span<std::byte> piece : pieces())
+  for (std::span<std::byte> piece : layout())
     bytes += piece.size();
   return bytes;
 }
@@ -48,6 +57,8 @@ void VariableValue::read(std::span<std::byte> bytes) const {
 }
 
 void VariableValue::write(std::span<const std::byte> bytes) const {
+  for (HostCopy *copy : copies)
+    (void)copy->edit();
   for (const Pieces &place : places) {
     std::span<const std::byte> rest = bytes;
     for (std::span<std::byte> piece : place) {
@@ -55,6 +66,8 @@ void VariableValue::write(std::span<const std::byte> bytes) const {
       rest = rest.subspan(piece.size());
     }
   }
+  for (HostCopy *copy : copies)
+    (void)copy->flush();
 }
 
 } // namespace lockstep::runtime

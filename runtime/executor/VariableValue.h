@@ -10,6 +10,8 @@
 
 namespace lockstep::runtime {
 
+class HostCopy;
+
 /// The memory of one value of a variable; not owned. It may lie in pieces, one
 /// after the other: the rows of a variable that is split among servers. And
 /// there may be copies of it, in other executors, that are always the same.
@@ -19,12 +21,16 @@ public:
 
   VariableValue() = default;
   VariableValue(std::span<std::byte> whole) : places{{whole}} {}
-  /// Every place has all the bytes; there is at least one.
-  explicit VariableValue(std::vector<Pieces> places)
-      : places(std::move(places)) {}
+  /// Every place has all the bytes; there is at least one. `copies` are those
+  /// of devices; they outlive the value.
+  explicit VariableValue(std::vector<Pieces> places,
+                         std::vector<HostCopy *> copies = {})
+      : places(std::move(places)), copies(std::move(copies)) {}
 
-  /// The bytes to read.
-  std::span<const std::span<std::byte>> pieces() const {
+  /// The bytes to read, as they are now.
+  std::span<const std::span<std::byte>> pieces() const;
+  /// The same, as they were when somebody read them last.
+  std::span<const std::span<std::byte>> layout() const {
     return places.front();
   }
   uint64_t size() const;
@@ -38,6 +44,7 @@ public:
 
 private:
   std::vector<Pieces> places;
+  std::vector<HostCopy *> copies;
 };
 
 } // namespace lockstep::runtime

@@ -43,6 +43,8 @@ struct Options {
   unsigned threads = 0;
   /// Of the workers.
   unsigned executors = 1;
+  /// See `openDevice`.
+  std::string device;
   /// Workers that take steps on their own; nothing: all replicas take steps
   /// together.
   std::optional<unsigned> workers;

@@ -26,12 +26,22 @@ class Transport {
 public:
   virtual ~Transport() = default;
 
+  /// On a device with queues, before `start`: whether the host has what it
+  /// needs of the replica's operands. If not, it has been asked for, and
+  /// `ReplicaQueue::ready` tells when it is there; then the replica starts.
+  virtual bool prepare(const CollectivePlan & /*plan*/, uint32_t /*replica*/) {
+    return true;
+  }
   /// The replica's part is there; never blocks. A member's operands belong to
   /// the transport until the `Rendezvous` of the program says that the instance
   /// is complete: then it is at every member of this session, and all bytes
   /// that it has written are visible to who asks. Error: a size that breaks its
   /// bound.
   virtual Status start(const CollectivePlan &plan, const Arrival &arrival) = 0;
+
+  /// On a device with queues, when a replica goes on behind a wait: what its
+  /// queue does next follows the instance.
+  virtual void pass(const CollectivePlan & /*plan*/, uint32_t /*replica*/) {}
 
   /// Called before a run of the program, by one thread.
   virtual Status begin() { return Status::success(); }

@@ -78,6 +78,8 @@ TEST_P(Faults, workerThatReturnsEarlyIsNamed) {
 // A kernel never returns: the run does, and the report says which kernel of
 // which replica it is, and who is in it.
 TEST(Hang, kernelIsNamed) {
+  if (!isOnHostDevice())
+    GTEST_SKIP() << "workers are inside of kernels of host devices alone";
   for (bool tiles : {false, true}) {
     hang = new Hang;
     TestProgram p(2);

@@ -121,7 +121,8 @@ TEST_P(Shadow, successIsKept) {
 Session *interrupted;
 
 // Whoever comes back from a long kernel after the run has been given up does
-// not write variables any more.
+// not write variables any more. A device with queues executes what it was
+// given before, and then it is said that variables are not intact.
 TEST(Interrupted, nobodyBeginsToWrite) {
   TestProgram p(1);
   uint32_t w = p.variable("w", ElementType::i64, {}, true);
@@ -141,8 +142,10 @@ TEST(Interrupted, nobodyBeginsToWrite) {
   Status status = session->run("main");
   EXPECT_EQ(status.code(), StatusCode::interrupted);
   EXPECT_EQ(status.message(), "given up");
-  EXPECT_TRUE(session->variablesIntact());
-  EXPECT_EQ(session->variable("w")[0], std::byte(0));
+  bool isIntact = session->variablesIntact();
+  EXPECT_TRUE(isIntact || !isOnHostDevice());
+  if (isIntact)
+    EXPECT_EQ(session->variable("w")[0], std::byte(0));
 }
 
 } // namespace

@@ -7,6 +7,8 @@
 #include <fstream>
 #include <iterator>
 
+#include <fmt/format.h>
+
 namespace lockstep::runtime::test {
 
 std::vector<std::byte> readFile(const std::string &path) {
@@ -376,6 +378,23 @@ std::unique_ptr<Session> TestProgram::session(SessionOptions options,
       Session::create(artifact(verify), std::move(options));
   EXPECT_TRUE(result.ok()) << result.status().message();
   return result ? std::move(*result) : nullptr;
+}
+
+bool isOnHostDevice() {
+  Expected<std::shared_ptr<Device>> device = openDevice("");
+  return device && (*device)->isHost();
+}
+
+std::string runningText(unsigned replica, std::string_view command) {
+  return isOnHostDevice()
+             ? fmt::format("replica {}: running command {}", replica, command)
+             : fmt::format("its device: running command {}", command);
+}
+
+std::string withoutDevices(std::string report) {
+  for (size_t at; (at = report.find("\n  its device: ")) != std::string::npos;)
+    report.erase(at, report.find('\n', at + 1) - at);
+  return report;
 }
 
 std::vector<std::byte> smallFile() {

@@ -128,6 +128,16 @@ private:
   std::vector<std::byte> constants;
 };
 
+/// Whether sessions of these tests run on a host device, not on one with
+/// queues: `LOCKSTEP_DEVICE` says which.
+bool isOnHostDevice();
+/// What a report says of a replica that is in the middle of a command, or of
+/// its device that is.
+std::string runningText(unsigned replica, std::string_view command);
+/// A report without what it says of devices with queues: until somebody asks
+/// for it, chance decides how much of what they were given has been executed.
+std::string withoutDevices(std::string report);
+
 /// A small artifact that uses most tables, without native code, so that tests
 /// may try every byte.
 std::vector<std::byte> smallFile();

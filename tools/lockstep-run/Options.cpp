@@ -126,6 +126,11 @@ void addOptions(CLI::App &app, Options &options) {
       ->type_name("E")
       ->group("Execution")
       ->check(tools::atLeast<unsigned>(1));
+  app.add_option("--device", options.device,
+                 "where programs are executed: cpu, or the name of a plugin "
+                 "(default: LOCKSTEP_DEVICE of the environment, else cpu)")
+      ->type_name("DEVICE")
+      ->group("Execution");
   CLI::Option *workers =
       app.add_option("--workers", options.workers,
                      "workers that take steps on their own, with the same "

@@ -121,6 +121,7 @@ SessionOptions sessionOptions(const Options &options, HangHandler &hang,
     hang.onLongWait(report);
   };
   session.checkRaces = options.checkRaces;
+  session.device = options.device;
   session.checkFinite = options.checkFinite;
   session.fillMemory = options.fillMemory;
   session.shadowVariables = options.shadowVariables;

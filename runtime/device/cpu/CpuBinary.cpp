@@ -50,10 +50,14 @@ CpuBinary::~CpuBinary() {
     ::close(file);
 }
 
+static bool isForCpu(const artifact::Binary &binary) {
+  return !binary.device() || binary.device()->string_view() == "cpu";
+}
+
 static const artifact::Binary *findBinary(const artifact::Artifact &tables,
                                           std::string_view target) {
   for (const artifact::Binary *binary : *tables.binaries())
-    if (binary->target()->string_view() == target)
+    if (isForCpu(*binary) && binary->target()->string_view() == target)
       return binary;
   return nullptr;
 }
@@ -61,8 +65,9 @@ static const artifact::Binary *findBinary(const artifact::Artifact &tables,
 static std::string listTargets(const artifact::Artifact &tables) {
   std::string list;
   for (const artifact::Binary *binary : *tables.binaries())
-    list += fmt::format("{}'{}'", list.empty() ? "" : ", ",
-                        binary->target()->string_view());
+    if (isForCpu(*binary))
+      list += fmt::format("{}'{}'", list.empty() ? "" : ", ",
+                          binary->target()->string_view());
   return list;
 }
 
@@ -164,8 +169,7 @@ const KernelFault *CpuBinary::fault() const {
                 : nullptr;
 }
 
-Expected<KernelFunction>
-CpuBinary::kernel(const artifact::Kernel &kernel) const {
+Expected<KernelHandle> CpuBinary::kernel(const artifact::Kernel &kernel) const {
   std::string symbol = kernel.symbol()->str();
   void *address = handle ? ::dlsym(handle, symbol.c_str()) : nullptr;
   if (!address)
@@ -187,7 +191,7 @@ CpuBinary::kernel(const artifact::Kernel &kernel) const {
                     "other arguments or another grid than the artifact's "
                     "tables say",
                     symbol, name));
-  return reinterpret_cast<KernelFunction>(address);
+  return static_cast<KernelHandle>(address);
 }
 
 } // namespace lockstep::runtime

@@ -62,7 +62,8 @@ public:
         LOCKSTEP_RETURN_IF_ERROR(take(peer));
     CollectiveMemory memory{members.bases.data(), nullptr, remote.data()};
     auto tile = [plan = &plan, memory](int64_t number, uint32_t) {
-      runMove(*plan, memory, plan->moves[size_t(number)]);
+      HostCopies copies;
+      copyMove(*plan, memory, plan->moves[size_t(number)], copies);
     };
     return threads.runTiles(worker, int64_t(plan.moves.size()),
                             plan.bytes * plan.localCount, TileFunction(tile));

@@ -6,6 +6,43 @@
 
 namespace lockstep::runtime {
 
+ChannelMembers membersOf(const CollectivePlan &plan,
+                         const std::vector<std::byte *const *> &bases,
+                         uint32_t firstRank) {
+  ChannelMembers members;
+  members.position.assign(bases.size(), ~0u);
+  for (uint32_t i = plan.firstLocal; i < plan.firstLocal + plan.localCount;
+       ++i) {
+    uint32_t replica = plan.members[i] - firstRank;
+    members.bases.push_back(bases[replica]);
+    members.position[replica] = i;
+  }
+  members.dimensions.assign(
+      plan.members.size() * size_t(plan.publishedDimensions), 0);
+  // Static dimensions are published once and for all.
+  for (uint32_t i = 0; i < plan.members.size(); ++i)
+    for (const GatherOperand &gather : plan.gathers)
+      std::copy(gather.shape.begin(), gather.shape.end(),
+                members.dimensions.begin() +
+                    ptrdiff_t(i * size_t(plan.publishedDimensions) +
+                              gather.firstDimension));
+  return members;
+}
+
+void publishDimensions(const CollectivePlan &plan, const Arrival &arrival,
+                       ChannelMembers &members) {
+  uint32_t position = members.position[arrival.replica];
+  // Others than the root of these give nothing.
+  if (plan.properties().gives == Holders::root && position != plan.root)
+    return;
+  int64_t *row =
+      members.dimensions.data() + size_t(position) * plan.publishedDimensions;
+  for (const GatherOperand &gather : plan.gathers)
+    for (size_t i = 0; i < gather.shape.size(); ++i)
+      if (gather.shape[i] < 0)
+        row[gather.firstDimension + i] = arrival.registers[gather.registers[i]];
+}
+
 Expected<std::unique_ptr<ThreadsTransport>> ThreadsTransport::create(
     Rendezvous &rendezvous, const std::vector<const CollectivePlan *> &plans,
     std::vector<std::byte *const *> bases, uint32_t firstRank, uint32_t workers,
@@ -16,44 +53,13 @@ Expected<std::unique_ptr<ThreadsTransport>> ThreadsTransport::create(
   for (const CollectivePlan *plan : plans) {
     if (plan->channel >= transport->channels.size())
       transport->channels.resize(plan->channel + 1);
-    ChannelMembers &channel = transport->channels[plan->channel];
-    channel.position.assign(bases.size(), ~0u);
-    for (uint32_t i = plan->firstLocal; i < plan->firstLocal + plan->localCount;
-         ++i) {
-      uint32_t replica = plan->members[i] - firstRank;
-      channel.bases.push_back(bases[replica]);
-      channel.position[replica] = i;
-    }
-    channel.dimensions.assign(
-        plan->members.size() * size_t(plan->publishedDimensions), 0);
-    // Static dimensions are published once and for all.
-    for (uint32_t i = 0; i < plan->members.size(); ++i)
-      for (const GatherOperand &gather : plan->gathers)
-        std::copy(gather.shape.begin(), gather.shape.end(),
-                  channel.dimensions.begin() +
-                      ptrdiff_t(i * size_t(plan->publishedDimensions) +
-                                gather.firstDimension));
+    transport->channels[plan->channel] = membersOf(*plan, bases, firstRank);
     mostMembers = std::max(mostMembers, uint32_t(plan->members.size()));
   }
   LOCKSTEP_RETURN_IF_ERROR(
       Arenas::allocate(workers, collectiveScratchBytes(mostMembers))
           .moveTo(transport->scratch));
   return transport;
-}
-
-void ThreadsTransport::publish(const CollectivePlan &plan,
-                               const Arrival &arrival) {
-  ChannelMembers &channel = channels[plan.channel];
-  uint32_t position = channel.position[arrival.replica];
-  // Others than the root of these give nothing.
-  if (plan.properties().gives == Holders::root && position != plan.root)
-    return;
-  int64_t *row =
-      channel.dimensions.data() + size_t(position) * plan.publishedDimensions;
-  for (const GatherOperand &gather : plan.gathers)
-    for (size_t i = 0; i < gather.shape.size(); ++i)
-      if (gather.shape[i] < 0)
-        row[gather.firstDimension + i] = arrival.registers[gather.registers[i]];
 }
 
 Status ThreadsTransport::start(const CollectivePlan &plan,

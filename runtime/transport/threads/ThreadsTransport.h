@@ -27,6 +27,16 @@ struct ChannelMembers {
   }
 };
 
+/// The members of a plan in a session; `bases[replica]` are the memories of a
+/// replica. Static dimensions are set.
+ChannelMembers membersOf(const CollectivePlan &plan,
+                         const std::vector<std::byte *const *> &bases,
+                         uint32_t firstRank);
+
+/// Notes the sizes of what a replica gives.
+void publishDimensions(const CollectivePlan &plan, const Arrival &arrival,
+                       ChannelMembers &members);
+
 /// All members are replicas of this process. The last one to arrive executes
 /// the collective, in cache-sized tiles that idle workers share.
 class ThreadsTransport final : public Transport {
@@ -46,7 +56,9 @@ public:
 
   ChannelMembers &members(uint32_t channel) { return channels[channel]; }
   /// Notes the sizes of what a replica gives.
-  void publish(const CollectivePlan &plan, const Arrival &arrival);
+  void publish(const CollectivePlan &plan, const Arrival &arrival) {
+    publishDimensions(plan, arrival, channels[plan.channel]);
+  }
   std::byte *scratchOf(uint32_t worker) const { return scratch[worker].data(); }
   /// Executes tiles, with the help of idle workers if it pays. Error: as that
   /// of `TileRunner`.

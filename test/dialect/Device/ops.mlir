@@ -30,6 +30,8 @@ func.func @step(%x: tensor<8xf32> {device.binding = #device.binding<batch "x">})
 
 // CHECK: device.binary @x86_64_v3 target "x86-64-v3" {object = dense<[127, 69]> : tensor<2xi8>}
 device.binary @x86_64_v3 target "x86-64-v3" {object = dense<[127, 69]> : tensor<2xi8>}
+// CHECK: device.binary @sm_90 device "cuda" target "sm_90" {object = dense<1> : tensor<2xi8>}
+device.binary @sm_90 device "cuda" target "sm_90" {object = dense<1> : tensor<2xi8>}
 // CHECK: device.variable @w variable[64] : tensor<8xf32> {aggregation = 0 : i32, initial = dense<0.000000e+00> : tensor<8xf32>, synchronization = 0 : i32}
 device.variable @w variable[64] : tensor<8xf32> {aggregation = 0 : i32, initial = dense<0.0> : tensor<8xf32>, synchronization = 0 : i32}
 // CHECK: device.variable @seen replica_variable[0] : tensor<i64> {aggregation = 1 : i32, synchronization = 1 : i32}

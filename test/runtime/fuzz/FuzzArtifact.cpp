@@ -12,6 +12,7 @@
 
 #include "runtime/artifact/Artifact.h"
 #include "runtime/artifact/Roles.h"
+#include "runtime/device/cpu/CpuBinary.h"
 #include "runtime/executor/Program.h"
 #include "runtime/verification/Verification.h"
 

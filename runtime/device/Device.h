@@ -1,0 +1,184 @@
+//===- Device.h - what executes kernels and holds their memory --*- C++ -*-===//
+//
+// The executor drives every device through this interface. There are two sorts:
+//
+// - A host device (`cpu`). Its memory is that of the host, its kernels are
+//   functions that workers call, and it has no queues.
+// - A device with queues (`simulated`). The host must not access its memory.
+//   What a queue is given is executed later: in order within the queue, and
+//   ordered among queues by events alone. No call waits for the device.
+//
+//   auto device = *openDevice("simulated");
+//   auto memory = *device->allocate(/*count=*/1, /*bytes=*/4096);
+//   auto queue = *device->createQueue();
+//   auto event = device->createEvent([] { ... });
+//   queue->upload(memory->block(0), input, 4096);
+//   queue->launch(kernel, grid, buffers, scalars);
+//   queue->download(output, memory->block(0), 4096);
+//   queue->record(*event); // `output` can be read once it is complete
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LOCKSTEP_RUNTIME_DEVICE_DEVICE_H
+#define LOCKSTEP_RUNTIME_DEVICE_DEVICE_H
+
+#include "runtime/artifact/Artifact.h"
+#include "runtime/support/RowCopy.h"
+#include "runtime/support/Status.h"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace lockstep::runtime {
+
+/// One tile of a kernel of a host device. `buffers` are the pointers of the
+/// launch's slices, in its order, and `scalars` the values of its registers.
+using KernelFunction = void (*)(void *const *buffers, const int64_t *scalars,
+                                int64_t tile);
+
+/// A kernel as its module knows it: a `KernelFunction` on a host device, else
+/// what the device's queues take. Valid as long as the module.
+using KernelHandle = const void *;
+
+inline KernelFunction functionOf(KernelHandle kernel) {
+  return reinterpret_cast<KernelFunction>(const_cast<void *>(kernel));
+}
+
+/// What a kernel that was compiled with checks has noted: the first access that
+/// would have left its buffer. The kernel has returned instead, its results
+/// unfinished.
+struct KernelFault {
+  /// 0: there is none; 1: it is being written; 2: the rest can be read.
+  std::atomic<int64_t> state;
+  /// Text in which `{value}` and `{bound}` stand for the numbers.
+  const char *message;
+  int64_t value, bound;
+};
+
+/// The kernels of an artifact, loaded for a device.
+class Module {
+public:
+  virtual ~Module() = default;
+  /// Errors: the module does not define the kernel, or its code takes other
+  /// arguments than the artifact's tables say.
+  virtual Expected<KernelHandle>
+  kernel(const artifact::Kernel &kernel) const = 0;
+  /// Kernel target in use, for example "x86-64-v4".
+  virtual const std::string &target() const = 0;
+  /// Where kernels note faults, in memory of the host; null if they were
+  /// compiled without checks.
+  virtual const KernelFault *fault() const = 0;
+};
+
+/// Blocks of one size, zeroed, aligned to at least 64 bytes. Freed on
+/// destruction, when no queue may have anything left to do with them.
+class DeviceMemory {
+public:
+  virtual ~DeviceMemory() = default;
+  /// The address of a block: base plus offset is an address in it. Null if
+  /// blocks have 0 bytes.
+  virtual std::byte *block(uint32_t index) const = 0;
+};
+
+/// A point in what a queue is given to do, the one at which it was recorded
+/// last.
+class Event {
+public:
+  virtual ~Event() = default;
+  /// Whether the queue has come to this point; true if it was never recorded.
+  virtual bool isComplete() const = 0;
+};
+
+/// result[i] = operands[0][i] + operands[1][i] + ... for i < `elements`, in the
+/// order of the tree of ReduceTree.h. A result may be the same bytes as an
+/// operand.
+struct DeviceReduction {
+  artifact::ElementType element{};
+  artifact::Reduction reduction{};
+  /// Results have the type of accumulators (f32 for f16 and bf16).
+  bool keepsAccumulators = false;
+  uint64_t elements = 0;
+  std::span<const std::byte *const> operands;
+  std::span<std::byte *const> results;
+};
+
+/// What the device is to do, in order. Any thread may use a queue; what several
+/// threads add at one time is executed in some order. Spans are copied; memory
+/// of the host is used until an event behind the command is complete.
+class Queue {
+public:
+  virtual ~Queue() = default;
+
+  /// All tiles of a kernel in [0, grid).
+  virtual void launch(KernelHandle kernel, uint32_t grid,
+                      std::span<std::byte *const> buffers,
+                      std::span<const int64_t> scalars) = 0;
+  virtual void copy(const RowCopy &rows) = 0;
+  virtual void fill(std::byte *to, uint64_t bytes, uint32_t pattern) = 0;
+  virtual void reduce(const DeviceReduction &reduction) = 0;
+  /// From and to memory of the host.
+  virtual void upload(std::byte *to, const std::byte *from, uint64_t bytes) = 0;
+  virtual void download(std::byte *to, const std::byte *from,
+                        uint64_t bytes) = 0;
+  virtual void record(Event &event) = 0;
+  /// What follows is executed when the event, as it is recorded now, is
+  /// complete.
+  virtual void wait(const Event &event) = 0;
+
+  /// Commands that were given, and those that have been executed. From any
+  /// thread.
+  virtual uint64_t given() const = 0;
+  virtual uint64_t progress() const = 0;
+  /// The first error of a command that has been executed. From any thread.
+  virtual Status status() const = 0;
+};
+
+class Device {
+public:
+  virtual ~Device() = default;
+
+  /// "cpu", "simulated", ...: the name that it is opened by.
+  virtual std::string_view kind() const = 0;
+  /// Whether it is a host device; if so, it has neither queues nor events.
+  virtual bool isHost() const = 0;
+  /// Loads the kernels that an artifact has for this device. `target` names
+  /// those to use; empty: the best ones. Errors: no such kernels in the
+  /// artifact, not for this machine, damaged ones. An artifact without kernels
+  /// loads as an empty module.
+  virtual Expected<std::unique_ptr<Module>>
+  loadModule(const Artifact &artifact, std::string_view target) = 0;
+  /// Error: the device does not have as much.
+  virtual Expected<std::unique_ptr<DeviceMemory>> allocate(uint32_t count,
+                                                           uint64_t bytes) = 0;
+  virtual Expected<std::unique_ptr<Queue>> createQueue() = 0;
+  /// `onComplete`, which may be empty, is called on a thread of the device
+  /// whenever the event has been recorded and is complete; it must not use the
+  /// device.
+  virtual std::unique_ptr<Event>
+  createEvent(std::function<void()> onComplete) = 0;
+};
+
+/// The device of this name. Empty: that of `LOCKSTEP_DEVICE` in the
+/// environment, else `cpu`. Behind a colon the name may have options of the
+/// device, for example "simulated:7". Devices other than `cpu` are plugins:
+/// `liblockstep_NAME.so` in the folders of `LOCKSTEP_PLUGINS`, in the folder
+/// `lib` beside that of the program or library that the runtime is in, or where
+/// the dynamic linker looks. Those who
+/// open one name at the same time share the device. Errors: no such plugin, or
+/// the device cannot be used on this machine.
+Expected<std::shared_ptr<Device>> openDevice(std::string_view name);
+
+/// What a plugin exports as `lockstepOpenDevice`: makes the device with these
+/// options, or says why it cannot.
+using OpenDevice = void (*)(std::string_view options,
+                            std::unique_ptr<Device> &device, Status &status);
+
+} // namespace lockstep::runtime
+
+#endif // LOCKSTEP_RUNTIME_DEVICE_DEVICE_H

@@ -1,0 +1,75 @@
+//===- DeviceQueues.cpp ---------------------------------------------------===//
+
+#include "runtime/device/DeviceQueues.h"
+
+namespace lockstep::runtime {
+
+std::optional<uint32_t> DevicePosition::find(uint64_t executed) const {
+  uint64_t count = notes.load(std::memory_order_acquire);
+  for (uint64_t i = count; i > 0 && count - i < size; --i) {
+    const Note &note = ring[(i - 1) % size];
+    if (note.given.load(std::memory_order_relaxed) <= executed)
+      return note.command.load(std::memory_order_relaxed);
+  }
+  return std::nullopt;
+}
+
+Expected<std::unique_ptr<DeviceQueues>>
+DeviceQueues::create(Device &device, uint32_t replicas, EventCount &events) {
+  auto queues = std::make_unique<DeviceQueues>();
+  LOCKSTEP_RETURN_IF_ERROR(device.createQueue().moveTo(queues->exchange));
+  queues->exchangeEnd = device.createEvent({});
+  for (uint32_t i = 0; i < replicas; ++i) {
+    ReplicaQueue &replica = queues->replicas.emplace_back();
+    replica.ready = device.createEvent([&events] { events.notify(); });
+    LOCKSTEP_RETURN_IF_ERROR(device.createQueue().moveTo(replica.queue));
+  }
+  return queues;
+}
+
+void DeviceQueues::settle() {
+  exchange->record(*exchangeEnd);
+  for (ReplicaQueue &replica : replicas) {
+    replica.queue->wait(*exchangeEnd);
+    replica.queue->record(*replica.ready);
+  }
+}
+
+bool DeviceQueues::isSettled() const {
+  for (const ReplicaQueue &replica : replicas)
+    if (!replica.ready->isComplete())
+      return false;
+  return true;
+}
+
+uint64_t DeviceQueues::progress() const {
+  uint64_t count = exchange->progress();
+  for (const ReplicaQueue &replica : replicas)
+    count += replica.queue->progress();
+  return count;
+}
+
+Status DeviceQueues::status() const {
+  LOCKSTEP_RETURN_IF_ERROR(exchange->status());
+  for (const ReplicaQueue &replica : replicas)
+    LOCKSTEP_RETURN_IF_ERROR(replica.queue->status());
+  return Status::success();
+}
+
+Status transfer(Device &device, const std::function<void(Queue &)> &commands) {
+  EventCount executed;
+  std::unique_ptr<Event> event =
+      device.createEvent([&executed] { executed.notify(); });
+  std::unique_ptr<Queue> queue;
+  LOCKSTEP_RETURN_IF_ERROR(device.createQueue().moveTo(queue));
+  commands(*queue);
+  queue->record(*event);
+  for (;;) {
+    uint32_t key = executed.key();
+    if (event->isComplete())
+      return queue->status();
+    executed.sleep(key);
+  }
+}
+
+} // namespace lockstep::runtime

@@ -1,0 +1,345 @@
+//===- SimulatedDevice.cpp ------------------------------------------------===//
+
+#include "runtime/device/simulated/SimulatedDevice.h"
+
+#include "runtime/artifact/Types.h"
+#include "runtime/collectives/ReduceTree.h"
+#include "runtime/device/cpu/CpuBinary.h"
+#include "runtime/support/Memory.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace lockstep::runtime {
+
+template <typename Byte> static Byte *unbiased(Byte *address) {
+  return address ? reinterpret_cast<Byte *>(
+                       reinterpret_cast<uintptr_t>(address) - addressBias)
+                 : nullptr;
+}
+
+namespace {
+
+class SimulatedMemory final : public DeviceMemory {
+public:
+  explicit SimulatedMemory(Arenas given) : arenas(std::move(given)) {}
+  std::byte *block(uint32_t index) const override {
+    return biased(arenas[index].data());
+  }
+
+private:
+  Arenas arenas;
+};
+
+/// What a reduction needs until it is executed.
+struct Reduction {
+  explicit Reduction(const DeviceReduction &given)
+      : functions(&reduceFunctions(given.element, given.reduction)),
+        resultSize(uint32_t(given.keepsAccumulators
+                                ? accumulatorSize(given.element)
+                                : elementSize(given.element))),
+        elements(given.elements) {
+    for (const std::byte *operand : given.operands)
+      operands.push_back(unbiased(operand));
+    for (std::byte *result : given.results)
+      results.push_back(unbiased(result));
+  }
+
+  void operator()() const {
+    auto count = uint32_t(operands.size());
+    std::vector<std::byte> scratch((reduceScratchBlocks(count) + 2) *
+                                   reduceBlockBytes);
+    std::vector<const std::byte *> sources(count);
+    std::byte *accumulator = scratch.data(),
+              *rounded = scratch.data() + reduceBlockBytes;
+    uint64_t most = reduceBlockBytes / functions->accumulatorSize;
+    for (uint64_t first = 0; first < elements; first += most) {
+      auto block = int64_t(std::min(most, elements - first));
+      for (uint32_t i = 0; i < count; ++i)
+        sources[i] = operands[i] + first * functions->elementSize;
+      reduceTree(*functions, accumulator, sources.data(), count, block,
+                 rounded + reduceBlockBytes);
+      const std::byte *finished = accumulator;
+      if (resultSize != functions->accumulatorSize) {
+        functions->store(rounded, accumulator, block);
+        finished = rounded;
+      }
+      for (std::byte *result : results)
+        std::memcpy(result + first * resultSize, finished,
+                    size_t(block) * resultSize);
+    }
+  }
+
+  const ReduceFunctions *functions;
+  uint32_t resultSize;
+  uint64_t elements;
+  std::vector<const std::byte *> operands;
+  std::vector<std::byte *> results;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Queues
+//===----------------------------------------------------------------------===//
+
+bool SimulatedEvent::isComplete() const {
+  return state->completed.load(std::memory_order_acquire) >=
+         state->recorded.load(std::memory_order_acquire);
+}
+
+class SimulatedQueue final : public Queue {
+public:
+  explicit SimulatedQueue(SimulatedDevice &device) : device(device) {
+    std::lock_guard<std::mutex> lock(device.mutex);
+    device.lanes.push_back(&lane);
+  }
+  ~SimulatedQueue() override { device.remove(&lane); }
+
+  void launch(KernelHandle kernel, uint32_t grid,
+              std::span<std::byte *const> buffers,
+              std::span<const int64_t> scalars) override {
+    std::vector<void *> pointers;
+    for (std::byte *buffer : buffers)
+      pointers.push_back(unbiased(buffer));
+    add([function = functionOf(kernel), grid, pointers = std::move(pointers),
+         numbers = std::vector<int64_t>(scalars.begin(), scalars.end())] {
+      for (uint32_t tile = 0; tile < grid; ++tile)
+        function(pointers.data(), numbers.data(), tile);
+    });
+  }
+
+  void copy(const RowCopy &rows) override {
+    add([copy = rows] {
+      std::byte *to = unbiased(copy.to);
+      const std::byte *from = unbiased(copy.from);
+      for (uint64_t row = 0; row < copy.rows && copy.rowBytes && to != from;
+           ++row)
+        std::memmove(to + row * copy.toStride, from + row * copy.fromStride,
+                     copy.rowBytes);
+    });
+  }
+
+  void fill(std::byte *to, uint64_t bytes, uint32_t pattern) override {
+    add([to = unbiased(to), bytes, pattern] {
+      for (uint64_t i = 0; i < bytes; i += sizeof(pattern))
+        std::memcpy(to + i, &pattern, std::min(sizeof(pattern), bytes - i));
+    });
+  }
+
+  void reduce(const DeviceReduction &reduction) override {
+    add(Reduction(reduction));
+  }
+
+  void upload(std::byte *to, const std::byte *from, uint64_t bytes) override {
+    add([to = unbiased(to), from, bytes] {
+      if (bytes)
+        std::memcpy(to, from, bytes);
+    });
+  }
+
+  void download(std::byte *to, const std::byte *from, uint64_t bytes) override {
+    add([to, from = unbiased(from), bytes] {
+      if (bytes)
+        std::memcpy(to, from, bytes);
+    });
+  }
+
+  void record(Event &event) override {
+    auto &simulated = static_cast<SimulatedEvent &>(event);
+    SimulatedDevice::Command command;
+    command.event = simulated.state;
+    command.onComplete = simulated.onComplete;
+    device.add(lane, std::move(command));
+  }
+
+  void wait(const Event &event) override {
+    const auto &simulated = static_cast<const SimulatedEvent &>(event);
+    SimulatedDevice::Command command;
+    command.event = simulated.state;
+    command.isWait = true;
+    device.add(lane, std::move(command));
+  }
+
+  uint64_t given() const override {
+    return lane.given.load(std::memory_order_relaxed);
+  }
+  uint64_t progress() const override {
+    return lane.executed.load(std::memory_order_relaxed);
+  }
+  Status status() const override { return Status::success(); }
+
+private:
+  void add(std::function<void()> work) {
+    SimulatedDevice::Command command;
+    command.work = std::move(work);
+    device.add(lane, std::move(command));
+  }
+
+  SimulatedDevice &device;
+  SimulatedDevice::Lane lane;
+};
+
+//===----------------------------------------------------------------------===//
+// The device
+//===----------------------------------------------------------------------===//
+
+SimulatedDevice::SimulatedDevice(uint64_t seed) : random(seed) {
+  patience = random() % mostPatience;
+  constexpr unsigned count = 2;
+  for (unsigned i = 0; i < count; ++i)
+    threads.emplace_back([this] { work(); });
+}
+
+SimulatedDevice::~SimulatedDevice() {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    isEnding = true;
+  }
+  changed.notify_all();
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+Expected<std::unique_ptr<Module>>
+SimulatedDevice::loadModule(const Artifact &artifact, std::string_view target) {
+  Expected<CpuBinary> binary = CpuBinary::load(artifact, target);
+  if (!binary)
+    return binary.status();
+  return std::unique_ptr<Module>(
+      std::make_unique<CpuBinary>(std::move(*binary)));
+}
+
+Expected<std::unique_ptr<DeviceMemory>>
+SimulatedDevice::allocate(uint32_t count, uint64_t bytes) {
+  Expected<Arenas> arenas = Arenas::allocate(count, bytes);
+  if (!arenas)
+    return arenas.status();
+  return std::unique_ptr<DeviceMemory>(
+      std::make_unique<SimulatedMemory>(std::move(*arenas)));
+}
+
+Expected<std::unique_ptr<Queue>> SimulatedDevice::createQueue() {
+  return std::unique_ptr<Queue>(std::make_unique<SimulatedQueue>(*this));
+}
+
+std::unique_ptr<Event>
+SimulatedDevice::createEvent(std::function<void()> onComplete) {
+  return std::make_unique<SimulatedEvent>(std::move(onComplete));
+}
+
+void SimulatedDevice::add(Lane &lane, Command command) {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (command.event) {
+      // A wait is for what has been recorded by now.
+      command.number =
+          command.isWait
+              ? command.event->recorded.load(std::memory_order_relaxed)
+              : command.event->recorded.fetch_add(1,
+                                                  std::memory_order_acq_rel) +
+                    1;
+      awaited += command.onComplete ? 1 : 0;
+    }
+    lane.commands.push_back(std::move(command));
+    lane.given.fetch_add(1, std::memory_order_relaxed);
+    ++waiting;
+    if (!mayStart())
+      return;
+  }
+  changed.notify_all();
+}
+
+/// The queue goes when it has executed everything.
+void SimulatedDevice::remove(Lane *lane) {
+  std::unique_lock<std::mutex> lock(mutex);
+  // Somebody waits: nothing is held back.
+  ++awaited;
+  changed.notify_all();
+  changed.wait(lock, [&] { return lane->commands.empty() && !lane->isBusy; });
+  --awaited;
+  std::erase(lanes, lane);
+}
+
+bool SimulatedDevice::mayStart() const {
+  return awaited > 0 || isEnding || waiting > patience;
+}
+
+bool SimulatedDevice::canGoOn(const Lane &lane) {
+  if (lane.isBusy || lane.commands.empty())
+    return false;
+  const Command &first = lane.commands.front();
+  return !first.isWait ||
+         first.event->completed.load(std::memory_order_relaxed) >= first.number;
+}
+
+/// The lane with the highest priority of those that can go on.
+SimulatedDevice::Lane *SimulatedDevice::choose() {
+  if (!mayStart())
+    return nullptr;
+  Lane *best = nullptr;
+  for (Lane *lane : lanes)
+    if (canGoOn(*lane) && (!best || lane->priority > best->priority))
+      best = lane;
+  return best;
+}
+
+void SimulatedDevice::work() {
+  std::unique_lock<std::mutex> lock(mutex);
+  for (;;) {
+    Lane *lane = nullptr;
+    changed.wait(lock, [&] {
+      lane = choose();
+      return lane || (isEnding && waiting == 0);
+    });
+    if (!lane)
+      return;
+    // Now and then another queue runs ahead, and more or fewer gather.
+    constexpr uint64_t commandsBetween = 16;
+    if (random() % commandsBetween == 0) {
+      for (Lane *other : lanes)
+        other->priority = uint32_t(random());
+      patience = random() % mostPatience;
+    }
+    Command command = std::move(lane->commands.front());
+    lane->commands.pop_front();
+    lane->isBusy = true;
+    if (command.work) {
+      lock.unlock();
+      command.work();
+      lock.lock();
+    }
+    if (command.event && !command.isWait)
+      command.event->completed.store(command.number, std::memory_order_release);
+    if (command.onComplete) {
+      --awaited;
+      // The queue stays busy, so that nobody is called when it is gone.
+      lock.unlock();
+      command.onComplete();
+      lock.lock();
+    }
+    lane->isBusy = false;
+    --waiting;
+    lane->executed.fetch_add(1, std::memory_order_relaxed);
+    changed.notify_all();
+  }
+}
+
+} // namespace lockstep::runtime
+
+extern "C" __attribute__((visibility("default"))) void
+lockstepOpenDevice(std::string_view options,
+                   std::unique_ptr<lockstep::runtime::Device> &device,
+                   lockstep::runtime::Status &status) {
+  using namespace lockstep::runtime;
+  uint64_t seed = 1;
+  const char *end = options.data() + options.size();
+  if (!options.empty() && std::from_chars(options.data(), end, seed).ptr != end)
+    status = invalidArgument(
+        fmt::format("expected a number as seed, found '{}'", options));
+  else
+    device = std::make_unique<SimulatedDevice>(seed);
+}

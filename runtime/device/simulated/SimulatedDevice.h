@@ -1,0 +1,126 @@
+//===- SimulatedDevice.h - a device to find mistakes with -------*- C++ -*-===//
+//
+// What would fault or race on an accelerator fails here, on any machine.
+//
+// - The host cannot touch its memory: addresses are biased by `addressBias`, so
+//   that no processor has anything there. Only queues take the bias off.
+// - Queues execute as late as they may, and those that may go on are chosen by
+//   chance: commands start once somebody waits for an event or many have
+//   gathered, and some queues are held back while others run far ahead. A wait
+//   that is missing shows by wrong results.
+// - Host memory of an upload is read, and that of a download written, when the
+//   command is executed, not when it is given.
+//
+// Kernels are those that the artifact has for `cpu`; threads of the device
+// execute them. Options: the seed of what is left to chance, 1 unless given.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LOCKSTEP_RUNTIME_DEVICE_SIMULATED_SIMULATEDDEVICE_H
+#define LOCKSTEP_RUNTIME_DEVICE_SIMULATED_SIMULATEDDEVICE_H
+
+#include "runtime/device/Device.h"
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <random>
+#include <thread>
+#include <vector>
+
+namespace lockstep::runtime {
+
+/// Makes an address that no x86-64 processor accepts.
+inline constexpr uintptr_t addressBias = uintptr_t(1) << 62;
+
+inline std::byte *biased(std::byte *address) {
+  return address ? reinterpret_cast<std::byte *>(
+                       reinterpret_cast<uintptr_t>(address) + addressBias)
+                 : nullptr;
+}
+
+class SimulatedQueue;
+
+/// Recorded and completed by numbers: the event is complete when the last
+/// record is.
+class SimulatedEvent final : public Event {
+public:
+  explicit SimulatedEvent(std::function<void()> onComplete)
+      : onComplete(std::move(onComplete)) {}
+  bool isComplete() const override;
+
+private:
+  friend class SimulatedDevice;
+  friend class SimulatedQueue;
+  /// Kept by the commands that name it.
+  struct State {
+    std::atomic<uint64_t> recorded{0}, completed{0};
+  };
+  std::shared_ptr<State> state = std::make_shared<State>();
+  std::function<void()> onComplete;
+};
+
+class SimulatedDevice final : public Device {
+public:
+  explicit SimulatedDevice(uint64_t seed);
+  /// Executes what is left, then stops the threads.
+  ~SimulatedDevice() override;
+
+  std::string_view kind() const override { return "simulated"; }
+  bool isHost() const override { return false; }
+  Expected<std::unique_ptr<Module>>
+  loadModule(const Artifact &artifact, std::string_view target) override;
+  Expected<std::unique_ptr<DeviceMemory>> allocate(uint32_t count,
+                                                   uint64_t bytes) override;
+  Expected<std::unique_ptr<Queue>> createQueue() override;
+  std::unique_ptr<Event> createEvent(std::function<void()> onComplete) override;
+
+private:
+  friend class SimulatedQueue;
+
+  struct Command {
+    /// Empty for records and waits.
+    std::function<void()> work;
+    std::shared_ptr<SimulatedEvent::State> event;
+    /// Of a wait: it may go on when this many records are complete; of a
+    /// record: its number.
+    uint64_t number = 0;
+    bool isWait = false;
+    /// Of a record that somebody waits for.
+    std::function<void()> onComplete;
+  };
+
+  /// The commands of one queue.
+  struct Lane {
+    std::deque<Command> commands;
+    /// A thread executes its first command.
+    bool isBusy = false;
+    /// Lanes with higher numbers go first.
+    uint32_t priority = 0;
+    std::atomic<uint64_t> given{0}, executed{0};
+  };
+
+  void add(Lane &lane, Command command);
+  void remove(Lane *lane);
+  bool mayStart() const;
+  static bool canGoOn(const Lane &lane);
+  Lane *choose();
+  void work();
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::mt19937_64 random;
+  std::vector<Lane *> lanes;
+  size_t waiting = 0;
+  /// Records with a callback among the commands.
+  size_t awaited = 0;
+  /// So many commands gather before any is executed that nobody waits for.
+  size_t patience = 0;
+  static constexpr size_t mostPatience = 64;
+  bool isEnding = false;
+  std::vector<std::thread> threads;
+};
+
+} // namespace lockstep::runtime
+
+#endif // LOCKSTEP_RUNTIME_DEVICE_SIMULATED_SIMULATEDDEVICE_H

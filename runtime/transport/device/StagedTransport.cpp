@@ -1,0 +1,102 @@
+//===- StagedTransport.cpp ------------------------------------------------===//
+
+#include "runtime/transport/device/StagedTransport.h"
+
+namespace lockstep::runtime {
+
+/// Calls `function(slice, bytes)` for all that a member may give.
+template <typename Function>
+static void forEachOperand(const CollectivePlan &plan, Function function) {
+  if (!plan.hasOperands)
+    return;
+  uint64_t parts =
+      plan.properties().shape == ShapeRule::slice ? plan.members.size() : 1;
+  for (const ReduceRange &range : plan.ranges)
+    function(range.operand,
+             parts * range.elements * range.functions->elementSize);
+  for (const GatherOperand &gather : plan.gathers) {
+    function(gather.operand, gather.operandBytes);
+    if (plan.properties().shape == ShapeRule::rows)
+      function(gather.counts, (plan.members.size() - 1) * sizeof(int64_t));
+  }
+}
+
+/// The same for all that a member may get.
+template <typename Function>
+static void forEachResult(const CollectivePlan &plan, Function function) {
+  if (!plan.hasResults)
+    return;
+  for (const ReduceRange &range : plan.ranges)
+    function(range.result, range.elements * range.resultSize);
+  for (const GatherOperand &gather : plan.gathers)
+    function(gather.result, gather.resultBytes);
+}
+
+StagedTransport::StagedTransport(
+    Device &device, DeviceQueues &queues, std::unique_ptr<QueueTransport> local,
+    std::unique_ptr<Transport> host, const StagingMemory &staging,
+    std::vector<std::byte *const *> bases,
+    const std::vector<const CollectivePlan *> &plans, uint32_t firstRank)
+    : queues(queues), local(std::move(local)), host(std::move(host)),
+      staging(staging), bases(std::move(bases)), firstRank(firstRank) {
+  for (const CollectivePlan *plan : plans) {
+    if (plan->channel >= sharedResults.size())
+      sharedResults.resize(plan->channel + 1);
+    if (!plan->sharedResults || plan->isLocal())
+      continue;
+    auto &shared = sharedResults[plan->channel];
+    shared = std::make_unique<SharedResults>();
+    shared->arrived = device.createEvent({});
+  }
+}
+
+bool StagedTransport::prepare(const CollectivePlan &plan, uint32_t replica) {
+  if (plan.isLocal())
+    return local->prepare(plan, replica);
+  ReplicaQueue &own = queues.replicas[replica];
+  forEachOperand(plan, [&](const Slice &slice, uint64_t bytes) {
+    if (bytes)
+      own.queue->download(slice.in(staging.bases[replica].data()),
+                          slice.in(bases[replica]), bytes);
+  });
+  return own.settle();
+}
+
+Status StagedTransport::start(const CollectivePlan &plan,
+                              const Arrival &arrival) {
+  return plan.isLocal() ? local->start(plan, arrival)
+                        : host->start(plan, arrival);
+}
+
+void StagedTransport::upload(Queue &queue, const CollectivePlan &plan,
+                             uint32_t replica) {
+  forEachResult(plan, [&](const Slice &slice, uint64_t bytes) {
+    if (bytes)
+      queue.upload(slice.in(bases[replica]),
+                   slice.in(staging.bases[replica].data()), bytes);
+  });
+}
+
+void StagedTransport::pass(const CollectivePlan &plan, uint32_t replica) {
+  if (plan.isLocal())
+    return local->pass(plan, replica);
+  Queue &own = *queues.replicas[replica].queue;
+  if (SharedResults *shared = sharedResults[plan.channel].get()) {
+    std::lock_guard<std::mutex> lock(shared->mutex);
+    if (shared->passed == 0) {
+      upload(*queues.exchange, plan, replica);
+      queues.exchange->record(*shared->arrived);
+    }
+    shared->passed = (shared->passed + 1) % plan.localCount;
+    own.wait(*shared->arrived);
+    return;
+  }
+  bool isRoot = plan.members[plan.root] == firstRank + replica;
+  bool gets = plan.properties().gets == Holders::all    ? true
+              : plan.properties().gets == Holders::root ? isRoot
+                                                        : !isRoot;
+  if (gets && plan.properties().gets != Holders::none)
+    upload(own, plan, replica);
+}
+
+} // namespace lockstep::runtime

@@ -1,0 +1,72 @@
+//===- StagedTransport.h - exchanges of devices over the host ---*- C++ -*-===//
+
+#ifndef LOCKSTEP_RUNTIME_TRANSPORT_DEVICE_STAGEDTRANSPORT_H
+#define LOCKSTEP_RUNTIME_TRANSPORT_DEVICE_STAGEDTRANSPORT_H
+
+#include "runtime/support/Memory.h"
+#include "runtime/transport/device/QueueTransport.h"
+
+#include <array>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace lockstep::runtime {
+
+/// Memories of the host with the layout of those of a device, of which pages
+/// exist that are used: where a transport that knows memory of the host only
+/// finds operands and leaves results.
+struct StagingMemory {
+  Arenas replica, replicaVariables, inputs, ranks;
+  Memory shared, variables, scalars, constants;
+  std::vector<std::array<std::byte *, spaceCount>> bases;
+};
+
+/// Collectives with members in other executors. Operands of the members here
+/// are brought to memory of the host before they take part, and results to the
+/// device when they pass the wait. Collectives whose members are all here stay
+/// on the device.
+class StagedTransport final : public Transport {
+public:
+  /// `host` exchanges what lies in `staging`; `bases` are addresses of the
+  /// device.
+  StagedTransport(Device &device, DeviceQueues &queues,
+                  std::unique_ptr<QueueTransport> local,
+                  std::unique_ptr<Transport> host, const StagingMemory &staging,
+                  std::vector<std::byte *const *> bases,
+                  const std::vector<const CollectivePlan *> &plans,
+                  uint32_t firstRank);
+
+  bool prepare(const CollectivePlan &plan, uint32_t replica) override;
+  Status start(const CollectivePlan &plan, const Arrival &arrival) override;
+  void pass(const CollectivePlan &plan, uint32_t replica) override;
+  Status begin() override { return host->begin(); }
+  Status poll(uint32_t worker) override { return host->poll(worker); }
+  bool hasArrived(uint32_t channel, uint32_t epoch,
+                  uint32_t rank) const override {
+    return host->hasArrived(channel, epoch, rank);
+  }
+
+private:
+  /// What members share is brought to the device once.
+  struct SharedResults {
+    std::mutex mutex;
+    /// Members that have passed the instance at hand.
+    uint32_t passed = 0;
+    std::unique_ptr<Event> arrived;
+  };
+
+  void upload(Queue &queue, const CollectivePlan &plan, uint32_t replica);
+
+  DeviceQueues &queues;
+  std::unique_ptr<QueueTransport> local;
+  std::unique_ptr<Transport> host;
+  const StagingMemory &staging;
+  std::vector<std::byte *const *> bases;
+  std::vector<std::unique_ptr<SharedResults>> sharedResults;
+  uint32_t firstRank;
+};
+
+} // namespace lockstep::runtime
+
+#endif // LOCKSTEP_RUNTIME_TRANSPORT_DEVICE_STAGEDTRANSPORT_H

@@ -1,0 +1,268 @@
+//===- DeviceTest.cpp - the interface, and devices by their names ---------===//
+
+#include "TestProgram.h"
+
+#include "runtime/device/DeviceQueues.h"
+#include "runtime/device/HostCopy.h"
+#include "runtime/device/cpu/CpuDevice.h"
+
+#include <array>
+#include <atomic>
+#include <thread>
+
+using namespace lockstep;
+using namespace lockstep::runtime;
+using namespace lockstep::runtime::test;
+
+namespace {
+
+using Numbers = std::array<int32_t, 4>;
+
+std::byte *bytesAt(Numbers &numbers) {
+  return reinterpret_cast<std::byte *>(numbers.data());
+}
+
+/// A device with two queues and a block of four numbers.
+struct Simulated {
+  explicit Simulated(unsigned seed)
+      : device(*openDevice("simulated:" + std::to_string(seed))),
+        memory(*device->allocate(1, sizeof(Numbers))),
+        first(*device->createQueue()), second(*device->createQueue()) {}
+
+  Numbers read() {
+    Numbers result{};
+    EXPECT_TRUE(transfer(*device, [&](Queue &queue) {
+                  queue.download(bytesAt(result), memory->block(0),
+                                 sizeof(Numbers));
+                }).ok());
+    return result;
+  }
+
+  std::shared_ptr<Device> device;
+  std::unique_ptr<DeviceMemory> memory;
+  std::unique_ptr<Queue> first, second;
+};
+
+class Devices : public testing::TestWithParam<unsigned> {};
+INSTANTIATE_TEST_SUITE_P(Seeds, Devices, testing::Range(1u, 6u));
+
+// What a queue is given is executed in order.
+TEST_P(Devices, queuesAreInOrder) {
+  Simulated s(GetParam());
+  Numbers last{};
+  for (int32_t i = 0; i < 100; ++i) {
+    last.fill(i);
+    s.first->fill(s.memory->block(0), sizeof(Numbers), uint32_t(i));
+  }
+  std::unique_ptr<Event> end = s.device->createEvent({});
+  s.first->record(*end);
+  s.second->wait(*end);
+  s.second->copy({s.memory->block(0), s.memory->block(0), 1, 4, 4, 4});
+  std::unique_ptr<Event> copied = s.device->createEvent({});
+  s.second->record(*copied);
+  ASSERT_TRUE(
+      transfer(*s.device, [&](Queue &queue) { queue.wait(*copied); }).ok());
+  EXPECT_EQ(s.read(), last);
+  EXPECT_EQ(s.first->given(), 101u);
+  EXPECT_EQ(s.first->progress(), 101u);
+  EXPECT_TRUE(s.first->status().ok());
+}
+
+// A wait is for what has been recorded when it is given, not for what is
+// recorded later.
+TEST_P(Devices, waitsAreForTheLastRecordBeforeThem) {
+  Simulated s(GetParam());
+  std::unique_ptr<Event> event = s.device->createEvent({});
+  EXPECT_TRUE(event->isComplete());
+  std::unique_ptr<Event> never = s.device->createEvent({});
+  s.second->wait(*never);
+  Numbers given{1, 2, 3, 4}, other{5, 6, 7, 8};
+  s.first->upload(s.memory->block(0), bytesAt(given), sizeof(Numbers));
+  s.first->record(*event);
+  s.second->wait(*event);
+  s.second->upload(s.memory->block(0), bytesAt(other), sizeof(Numbers));
+  s.second->record(*never);
+  s.first->wait(*never);
+  std::unique_ptr<Event> end = s.device->createEvent({});
+  s.first->record(*end);
+  ASSERT_TRUE(
+      transfer(*s.device, [&](Queue &queue) { queue.wait(*end); }).ok());
+  EXPECT_TRUE(event->isComplete());
+  EXPECT_EQ(s.read(), other);
+}
+
+// Without a wait, some seed executes the second queue first.
+TEST(DeviceOrder, queuesOvertakeEachOther) {
+  bool isLate = false, isEarly = false;
+  for (unsigned seed = 1; seed < 200 && !(isLate && isEarly); ++seed) {
+    Simulated s(seed);
+    for (uint32_t i = 1; i <= 40; ++i)
+      s.first->fill(s.memory->block(0), sizeof(Numbers), i);
+    Numbers seen{};
+    s.second->download(bytesAt(seen), s.memory->block(0), sizeof(Numbers));
+    std::unique_ptr<Event> end = s.device->createEvent({}),
+                           other = s.device->createEvent({});
+    s.first->record(*end);
+    s.second->record(*other);
+    ASSERT_TRUE(transfer(*s.device, [&](Queue &queue) {
+                  queue.wait(*end);
+                  queue.wait(*other);
+                }).ok());
+    isEarly |= seen[0] < 40;
+    isLate |= seen[0] == 40;
+  }
+  EXPECT_TRUE(isEarly);
+  EXPECT_TRUE(isLate);
+}
+
+// Host memory of an upload is read when the command is executed: it must be
+// left alone until then.
+TEST(DeviceOrder, uploadsAreLate) {
+  bool isLate = false;
+  for (unsigned seed = 1; seed < 50 && !isLate; ++seed) {
+    Simulated s(seed);
+    Numbers given{1, 1, 1, 1};
+    s.first->upload(s.memory->block(0), bytesAt(given), sizeof(Numbers));
+    std::unique_ptr<Event> end = s.device->createEvent({});
+    s.first->record(*end);
+    // Nothing but the seed decides whether it has been executed.
+    if (end->isComplete())
+      continue;
+    given.fill(2);
+    ASSERT_TRUE(
+        transfer(*s.device, [&](Queue &queue) { queue.wait(*end); }).ok());
+    isLate = s.read() == Numbers{2, 2, 2, 2};
+  }
+  EXPECT_TRUE(isLate);
+}
+
+// The host faults when it touches memory of the device.
+TEST(DeviceDeathTest, theHostCannotTouchItsMemory) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_DEATH(
+      {
+        Simulated s(1);
+        *s.memory->block(0) = std::byte(1);
+      },
+      "");
+}
+
+// Rows may lie apart, and a reduction follows one tree and may be in place.
+TEST_P(Devices, copyAndReduce) {
+  Simulated s(GetParam());
+  std::unique_ptr<DeviceMemory> rows = *s.device->allocate(3, sizeof(Numbers));
+  Numbers one{1, 2, 3, 4}, two{10, 20, 30, 40}, three{100, 200, 300, 400};
+  std::array<const std::byte *, 3> operands{rows->block(0), rows->block(1),
+                                            rows->block(2)};
+  std::array<std::byte *, 2> results{rows->block(1), s.memory->block(0)};
+  s.first->upload(rows->block(0), bytesAt(one), sizeof(Numbers));
+  s.first->upload(rows->block(1), bytesAt(two), sizeof(Numbers));
+  s.first->upload(rows->block(2), bytesAt(three), sizeof(Numbers));
+  DeviceReduction reduction;
+  reduction.element = ElementType::i32;
+  reduction.reduction = Reduction::sum;
+  reduction.elements = 4;
+  reduction.operands = operands;
+  reduction.results = results;
+  s.first->reduce(reduction);
+  operands.fill(nullptr);
+  // The first of each pair of numbers in the second result takes that of the
+  // first operand.
+  s.first->copy({s.memory->block(0), rows->block(0), 2, 4, 8, 8});
+  std::unique_ptr<Event> end = s.device->createEvent({});
+  s.first->record(*end);
+  ASSERT_TRUE(
+      transfer(*s.device, [&](Queue &queue) { queue.wait(*end); }).ok());
+  EXPECT_EQ(s.read(), (Numbers{1, 222, 3, 444}));
+}
+
+// Whoever waits for an event is told.
+TEST_P(Devices, eventsCallBack) {
+  Simulated s(GetParam());
+  std::atomic<int> calls{0};
+  std::unique_ptr<Event> event = s.device->createEvent([&] { ++calls; });
+  for (int i = 1; i <= 3; ++i) {
+    s.first->fill(s.memory->block(0), sizeof(Numbers), uint32_t(i));
+    s.first->record(*event);
+    while (calls < i)
+      std::this_thread::yield();
+    EXPECT_TRUE(event->isComplete());
+  }
+}
+
+// Each side sees what the other one has written when it asks for it.
+TEST(HostCopy, bringsBytesToTheOtherSide) {
+  std::shared_ptr<Device> device = *openDevice("simulated");
+  std::unique_ptr<HostCopy> copy = *HostCopy::create(device, 2, 8);
+  EXPECT_NE(copy->host(1).data(), copy->device(1));
+  ASSERT_TRUE(copy->edit().ok());
+  copy->host(1)[3] = std::byte(7);
+  ASSERT_TRUE(copy->flush().ok());
+  ASSERT_TRUE(transfer(*device, [&](Queue &queue) {
+                queue.copy({copy->device(0), copy->device(1), 1, 8, 8, 8});
+              }).ok());
+  ASSERT_TRUE(copy->fetch().ok());
+  EXPECT_EQ(copy->host(0)[3], std::byte(0)) << "nobody has said so";
+  copy->noteProgramWrites();
+  ASSERT_TRUE(copy->fetch().ok());
+  EXPECT_EQ(copy->host(0)[3], std::byte(7));
+}
+
+TEST(HostCopy, isOneMemoryOnAHostDevice) {
+  std::unique_ptr<HostCopy> copy = *HostCopy::create(*openDevice("cpu"), 2, 8);
+  EXPECT_EQ(copy->host(1).data(), copy->device(1));
+}
+
+TEST(OpenDevice, namesThatAreNone) {
+  auto error = [](std::string_view name) {
+    return openDevice(name).status().message();
+  };
+  EXPECT_EQ(error("cpu:2"), "device 'cpu' has no options, found '2'");
+  EXPECT_EQ(error("../x"),
+            "expected the name of a device in small letters, found '../x'");
+  EXPECT_NE(error("nothing").find("device 'nothing': expected 'cpu' or the "
+                                  "name of a plugin, looked for '"),
+            std::string::npos)
+      << error("nothing");
+  EXPECT_EQ(error("simulated:x"), "device 'simulated:x': expected a number as "
+                                  "seed, found 'x'");
+  EXPECT_EQ(error("simulated:"), "");
+}
+
+TEST(OpenDevice, isShared) {
+  std::shared_ptr<Device> first = *openDevice("simulated:3"),
+                          second = *openDevice("simulated:3"),
+                          other = *openDevice("simulated:4");
+  EXPECT_EQ(first, second);
+  EXPECT_NE(first, other);
+  EXPECT_EQ(first->kind(), "simulated");
+  EXPECT_FALSE(first->isHost());
+  EXPECT_TRUE((*openDevice("cpu"))->isHost());
+}
+
+TEST(OpenDevice, cpuHasNoQueues) {
+  std::unique_ptr<Device> cpu = makeCpuDevice();
+  EXPECT_EQ(cpu->createQueue().status().message(),
+            "device 'cpu' has no queues");
+}
+
+// An observer sees on a device what it sees on the host.
+TEST(SessionOnADevice, chosenByItsOptions) {
+  TestProgram p(2);
+  uint32_t v = p.variable("v", ElementType::i64, {}, true);
+  uint32_t sum = p.buffer(Space::shared, ElementType::i64, {});
+  p.output("sum", sum);
+  uint32_t channel = p.channel();
+  p.start(CollectiveKind::all_reduce, Reduction::sum, channel, {v}, {sum});
+  p.wait(channel);
+  p.ret();
+  for (std::string device : {"cpu", "simulated:1", "simulated:2"}) {
+    auto session = p.session({.device = device});
+    session->variable("v", 0)[0] = std::byte(3);
+    session->variable("v", 1)[0] = std::byte(4);
+    ASSERT_TRUE(session->run("main").ok());
+    EXPECT_EQ(session->output(0, 0)[0], std::byte(7)) << device;
+  }
+}
+
+} // namespace
