@@ -10,6 +10,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
 
+#include <optional>
 #include <set>
 
 using namespace lockstep;
@@ -75,6 +76,15 @@ static bool mayMoveTo(linalg::GenericOp first, linalg::GenericOp second) {
   return true;
 }
 
+/// Whether an operation gives all replicas the same. Together with one that
+/// does not, its results would no longer be known to be equal, nor computed
+/// once.
+static bool isUniform(const UniformityAnalysis &uniformity, Operation *op) {
+  return llvm::all_of(op->getResults(), [&](Value result) {
+    return uniformity.isUniform(result);
+  });
+}
+
 void lockstep::fuseEpilogues(func::FuncOp function) {
   SmallVector<linalg::LinalgOp> products;
   function.walk([&](linalg::LinalgOp op) {
@@ -82,6 +92,15 @@ void lockstep::fuseEpilogues(func::FuncOp function) {
       products.push_back(op);
   });
   IRRewriter rewriter(function.getContext());
+  std::optional<UniformityAnalysis> uniformity;
+  // Of operations that the analysis does not know.
+  llvm::DenseMap<Operation *, bool> fused;
+  auto isUniformEpilogue = [&](linalg::GenericOp op) {
+    if (!uniformity)
+      uniformity.emplace(function);
+    auto known = fused.find(op);
+    return known == fused.end() ? isUniform(*uniformity, op) : known->second;
+  };
   for (linalg::LinalgOp product : products) {
     SmallVector<linalg::GenericOp> epilogues;
     for (Operation *user : product->getUsers())
@@ -93,8 +112,11 @@ void lockstep::fuseEpilogues(func::FuncOp function) {
     llvm::sort(epilogues, [](linalg::GenericOp a, linalg::GenericOp b) {
       return a->isBeforeInBlock(b);
     });
-    if (epilogues.size() == 2 && mayMoveTo(epilogues[0], epilogues[1]))
-      fuseSideBySide(rewriter, epilogues[0], epilogues[1]);
+    if (epilogues.size() != 2 || !mayMoveTo(epilogues[0], epilogues[1]))
+      continue;
+    bool isFirst = isUniformEpilogue(epilogues[0]);
+    if (isFirst == isUniformEpilogue(epilogues[1]))
+      fused[fuseSideBySide(rewriter, epilogues[0], epilogues[1])] = isFirst;
   }
 }
 
@@ -107,9 +129,7 @@ public:
       : rewriter(block.getParentOp()->getContext()) {
     for (auto op : block.getOps<linalg::GenericOp>())
       if (isCandidate(op)) {
-        candidates.push_back({op, llvm::all_of(op->getResults(), [&](Value v) {
-                                return uniformity.isUniform(v);
-                              })});
+        candidates.push_back({op, isUniform(uniformity, op)});
         fewestOperands = std::min(fewestOperands, op->getNumOperands());
       }
   }

@@ -302,3 +302,43 @@ func.func @update_then_sum(%a: tensor<1xf32>, %b: tensor<1xf32>, %start: tensor<
   } -> tensor<2xf32>
   return %r : tensor<2xf32>
 }
+
+// -----
+
+// A reader of a product of variables that is equal on all replicas stays apart from one that also reads a batch: else it would
+// not be known to be equal any more.
+#id = affine_map<(i, j) -> (i, j)>
+#l = affine_map<(m, n, k) -> (m, k)>
+#r = affine_map<(m, n, k) -> (k, n)>
+#o = affine_map<(m, n, k) -> (m, n)>
+// CHECK-LABEL: func.func @uniform_epilogue(
+// CHECK-SAME: %[[W:[a-z0-9]*]]: tensor<4x4xf32> {device.binding = #device.binding<variable
+// CHECK: %[[P:.*]] = linalg.generic {{.*}}"reduction"
+// CHECK: %[[A:.*]] = linalg.generic {{.*}} ins(%[[P]] : tensor<4x4xf32>)
+// CHECK: math.tanh
+// CHECK: %[[M:.*]] = linalg.generic {{.*}} ins(%[[P]], %{{.*}} : tensor<4x4xf32>, tensor<4x4xf32>)
+// CHECK: return %[[A]], %[[M]]
+func.func @uniform_epilogue(%w: tensor<4x4xf32> {device.binding = #device.binding<variable "w">},
+                            %x: tensor<4x4xf32> {device.binding = #device.binding<batch "x">})
+    -> (tensor<4x4xf32> {device.binding = #device.binding<variable "w">}, tensor<4x4xf32> {device.binding = #device.binding<result "y">}) {
+  %e = tensor.empty() : tensor<4x4xf32>
+  %zero = arith.constant 0.0 : f32
+  %init = linalg.fill ins(%zero : f32) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %p = linalg.generic {indexing_maps = [#l, #r, #o], iterator_types = ["parallel", "parallel", "reduction"]} ins(%w, %w : tensor<4x4xf32>, tensor<4x4xf32>) outs(%init : tensor<4x4xf32>) {
+  ^bb0(%i: f32, %j: f32, %u: f32):
+    %0 = arith.mulf %i, %j : f32
+    %1 = arith.addf %u, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<4x4xf32>
+  %a = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%p : tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) {
+  ^bb0(%i: f32, %u: f32):
+    %0 = math.tanh %i : f32
+    linalg.yield %0 : f32
+  } -> tensor<4x4xf32>
+  %m = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%p, %x : tensor<4x4xf32>, tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) {
+  ^bb0(%i: f32, %j: f32, %u: f32):
+    %0 = arith.subf %i, %j : f32
+    linalg.yield %0 : f32
+  } -> tensor<4x4xf32>
+  return %a, %m : tensor<4x4xf32>, tensor<4x4xf32>
+}
