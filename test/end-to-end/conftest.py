@@ -8,6 +8,7 @@ names, the runtime's library from `lib` beside it.
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -48,6 +49,17 @@ MEMORY_OPTIONS = (
     if CHECKS_MEMORY
     else {}
 )
+
+
+#: Whether programs are executed by workers, not by a device with queues.
+ON_HOST = os.environ.get("LOCKSTEP_DEVICE", "cpu") == "cpu"
+
+
+def without_devices(report):
+    """A report without what it says of devices with queues: until somebody asks
+    for it, chance decides how much of what they were given has been executed.
+    """
+    return re.sub(r"\n  its device: [^\n]*", "", report)
 
 
 class Tools:
