@@ -2,45 +2,19 @@
 
 #include "runtime/executor/Interpreter.h"
 
-#include "runtime/artifact/Types.h"
+#include "runtime/executor/DeviceSide.h"
 #include "runtime/executor/Faults.h"
+#include "runtime/executor/ScalarValue.h"
 
 #include <chrono>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
 
 namespace lockstep::runtime {
 namespace {
-
-template <typename T> int64_t loadAs(const std::byte *address) {
-  T value;
-  std::memcpy(&value, address, sizeof(T));
-  return static_cast<int64_t>(value);
-}
-
-int64_t loadInteger(artifact::ElementType element, const std::byte *address) {
-  using artifact::ElementType;
-  switch (element) {
-  case ElementType::i1:
-    return loadAs<uint8_t>(address) != 0;
-  case ElementType::i8:
-    return loadAs<int8_t>(address);
-  case ElementType::i16:
-    return loadAs<int16_t>(address);
-  case ElementType::i32:
-    return loadAs<int32_t>(address);
-  case ElementType::u8:
-    return loadAs<uint8_t>(address);
-  case ElementType::u16:
-    return loadAs<uint16_t>(address);
-  case ElementType::u32:
-    return loadAs<uint32_t>(address);
-  default:
-    return loadAs<int64_t>(address);
-  }
-}
 
 /// `observed`, `networked` and `queued` are constants, so that a run which
 /// nobody observes, that needs no other executor, or whose device executes
@@ -51,7 +25,8 @@ public:
               Status &error)
       : execution(execution), program(execution.state.program),
         replica(replica), worker(worker), error(error),
-        variables(*execution.state.variablesMutex, std::defer_lock) {}
+        variables(*execution.state.variablesMutex, std::defer_lock),
+        device(execution, replica) {}
 
   Outcome run() {
     resume();
@@ -59,10 +34,10 @@ public:
     for (;;) {
       const Instruction &instruction = program.code[pc];
       // A command that has waited for its device goes on where it was.
-      if (!queued || !isFetched) {
+      if (!isResumed()) {
         replica.note(pc);
         if constexpr (queued)
-          ownDevice().position->note(pc, ownQueue().given());
+          device.begin(pc);
         if (instruction.flags & slowFlags) {
           if (Outcome outcome = prepare(instruction, pc); outcome != goOn)
             return leave(pc, outcome);
@@ -121,7 +96,7 @@ public:
           for (Observer *observer : execution.observers)
             observer->sectionEnds(replica, instruction.a);
         if constexpr (queued)
-          execution.state.queued->sections[instruction.a].end(ownQueue());
+          device.section(instruction.a).end(device.queue());
         execution.state.rendezvous->complete(instruction.a);
         notify();
         break;
@@ -198,7 +173,7 @@ private:
     if constexpr (queued)
       if ((!execution.observers.empty() ||
            (instruction.flags & Instruction::unlocksVariables)) &&
-          !awaitDevice())
+          !device.await())
         return Outcome::stopped;
     if (observed && !end(pc))
       return Outcome::failed;
@@ -220,93 +195,44 @@ private:
     replica.blocked.store(Replica::notBlocked, std::memory_order_relaxed);
     if constexpr (queued)
       if (blocked == Replica::onDevice) {
-        isFetched = true;
+        device.resume();
         return;
       }
     passes(uint32_t(blocked >> 32));
   }
 
+  bool isResumed() const {
+    if constexpr (queued)
+      return device.isResumed();
+    return false;
+  }
+
   /// The replica knows that an instance is complete.
   void passes(uint32_t channel) {
-    if constexpr (queued) {
-      const Instruction &owner = program.code[program.channelCommands[channel]];
-      if (owner.opcode == Opcode::once)
-        execution.state.queued->sections[channel].pass(ownQueue());
-      else
-        execution.state.transport->pass(*owner.plan, replica.index);
-    }
+    if constexpr (queued)
+      device.pass(channel);
     if constexpr (observed)
       for (Observer *observer : execution.observers)
         observer->passes(replica, channel);
   }
 
-  //===--------------------------------------------------------------------===//
-  // Devices with queues
-  //===--------------------------------------------------------------------===//
-
-  ReplicaQueue &ownDevice() const {
-    return execution.state.queued->queues->replicas[replica.index];
-  }
-  Queue &ownQueue() const { return *ownDevice().queue; }
-
-  /// Asks the device for what the host needs to execute a command, and leaves
-  /// the replica until it is there.
+  /// Leaves the replica until its device has what the host needs to execute a
+  /// command.
   Outcome fetch(const Instruction &instruction, uint32_t pc) {
-    if (std::exchange(isFetched, false))
+    if (device.fetch(instruction))
       return goOn;
-    bool isReady = true;
-    switch (instruction.opcode) {
-    case Opcode::loadRegister:
-    case Opcode::branchUnless: {
-      artifact::ElementType element = instruction.opcode == Opcode::loadRegister
-                                          ? instruction.element
-                                          : artifact::ElementType::i1;
-      ownQueue().download(replica.fetched.data(), address(instruction, 0),
-                          elementSize(element));
-      // Others must not change a variable meanwhile.
-      if (variables.owns_lock())
-        return awaitDevice() ? goOn : Outcome::stopped;
-      isReady = ownDevice().settle();
-      break;
-    }
-    case Opcode::start:
-    case Opcode::barrier:
-      isReady =
-          !instruction.plan->isMember(uint32_t(replica.rank)) ||
-          execution.state.transport->prepare(*instruction.plan, replica.index);
-      break;
-    case Opcode::ret:
-      isReady = ownDevice().settle();
-      break;
-    default:
-      break;
-    }
-    if (isReady)
-      return goOn;
+    // Others must not change a variable meanwhile.
+    if (variables.owns_lock())
+      return device.await() ? goOn : Outcome::stopped;
     replica.note(pc | Replica::blocks);
     replica.blocked.store(Replica::onDevice, std::memory_order_relaxed);
     return Outcome::blocked;
   }
 
-  /// Waits for the device without letting go of the replica. False: the run has
-  /// been given up.
-  bool awaitDevice() {
-    bool isReady = ownDevice().settle();
-    while (!isReady) {
-      uint32_t key = execution.events.key();
-      if (execution.stop.load(std::memory_order_acquire))
-        return false;
-      isReady = ownDevice().ready->isComplete();
-      if (!isReady)
-        execution.events.sleep(key);
-    }
-    return true;
-  }
-
   /// Where the integer lies that a command reads.
   const std::byte *scalar(const Instruction &instruction) const {
     if constexpr (queued)
-      return replica.fetched.data();
+      return device.scalar();
     return address(instruction, 0);
   }
 
@@ -412,7 +338,7 @@ private:
   bool launch(const Instruction &instruction) {
     loadArguments(instruction);
     if constexpr (queued) {
-      launchTiles(instruction, instruction.a);
+      device.launch(instruction, instruction.a);
       return true;
     }
     void *const *pointers = replica.pointers.data();
@@ -426,14 +352,6 @@ private:
                                   scalars](int64_t tile, uint32_t) {
       kernel(pointers, scalars, tile);
     });
-  }
-
-  /// Gives the first tiles of a launch to the device.
-  void launchTiles(const Instruction &instruction, uint32_t tiles) {
-    auto *buffers = reinterpret_cast<std::byte **>(replica.pointers.data());
-    ownQueue().launch(
-        instruction.kernel, tiles, {buffers, instruction.sliceCount},
-        {replica.scalars.data(), size_t(instruction.scalarCount)});
   }
 
   /// Calls `function` for each tile of a launch, with the help of other workers
@@ -459,14 +377,15 @@ private:
     if (fault == Fault::nan) {
       if (!launch(instruction))
         return Outcome::stopped;
-      if (queued && !awaitDevice())
-        return Outcome::stopped;
+      if constexpr (queued)
+        if (!device.await())
+          return Outcome::stopped;
       error = writeNan(execution.state, pc, replica);
       return error.ok() ? goOn : Outcome::failed;
     }
     loadArguments(instruction);
     if constexpr (queued) {
-      launchTiles(instruction, instruction.a - 1);
+      device.launch(instruction, instruction.a - 1);
       // No worker is inside of a kernel that could hang.
       replica.beginTile(instruction.a - 1);
       return Outcome::left;
@@ -494,7 +413,7 @@ private:
     if (from == to || !bytes)
       return;
     if constexpr (queued)
-      ownQueue().copy({to, from, 1, bytes, bytes, bytes});
+      device.copy(to, from, bytes);
     else
       std::memcpy(to, from, bytes);
   }
@@ -594,12 +513,11 @@ private:
         return Entry::fail;
     uint32_t epoch = replica.startNext(channel);
     if constexpr (queued)
-      execution.state.queued->sections[channel].arrive(ownQueue(),
-                                                       replica.index);
+      device.section(channel).arrive(device.queue(), replica.index);
     bool last = rendezvous.arrive(channel);
     if (early ? first : last) {
       if constexpr (queued)
-        execution.state.queued->sections[channel].begin(ownQueue());
+        device.section(channel).begin(device.queue());
       return Entry::execute;
     }
     return wait(channel, epoch, pc) ? Entry::skip : Entry::block;
@@ -615,8 +533,7 @@ private:
   std::unique_lock<std::timed_mutex> variables;
   /// Of the launch at hand.
   const Injection *fault = nullptr;
-  /// The device has what the command at hand has asked for.
-  bool isFetched = false;
+  std::conditional_t<queued, DeviceSide, NoDeviceSide> device;
 };
 
 } // namespace
