@@ -91,7 +91,7 @@ public:
 class Event {
 public:
   virtual ~Event() = default;
-  /// Whether the queue has come to this point; true if it was never recorded.
+  /// Whether the queue has reached this point; true if it was never recorded.
   virtual bool isComplete() const = 0;
 };
 

@@ -41,7 +41,8 @@ private:
 /// What a replica gives to a device with queues.
 struct ReplicaQueue {
   std::unique_ptr<Queue> queue;
-  /// Recorded where the replica cannot go on before the device has come there.
+  /// Recorded where the replica cannot go on before the device has arrived
+  /// there.
   std::unique_ptr<Event> ready;
   std::unique_ptr<DevicePosition> position = std::make_unique<DevicePosition>();
 

@@ -58,9 +58,18 @@ bool Executor::isInside() const {
 bool Executor::leaveOrAbandon() {
   if (ThreadTeam::becomesEmpty([this] { return isInside(); }))
     return true;
+  abandon();
+  return false;
+}
+
+void Executor::abandon() {
   watchdog.reset();
   team.abandon();
-  return false;
+}
+
+void Executor::join() {
+  watchdog.reset();
+  team.join();
 }
 
 //===----------------------------------------------------------------------===//

@@ -54,6 +54,11 @@ public:
   /// one of them does not, because it is inside of a kernel; then all threads
   /// are detached, and this object must be kept until the process exits.
   bool leaveOrAbandon();
+  /// Lets go of the threads; this object must be kept until the process exits.
+  void abandon();
+  /// Joins the threads, as the destructor does: nobody looks at programs any
+  /// more.
+  void join();
 
   /// Told about every following run; not owned.
   void observe(Observer *observer) { observers.push_back(observer); }

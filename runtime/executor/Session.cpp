@@ -56,13 +56,19 @@ Session::~Session() {
     (void)writeTrace();
   // A thread that is inside of a kernel cannot be joined, and its memory cannot
   // be freed.
-  if (impl->executor->failed() &&
-      (!impl->executor->leaveOrAbandon() ||
-       !ThreadTeam::becomesEmpty([this] { return impl->isDeviceBusy(); })))
+  bool isLeft = impl->executor->failed() && !impl->executor->leaveOrAbandon();
+  if (!isLeft && impl->executor->failed() &&
+      !ThreadTeam::becomesEmpty([this] { return impl->isDeviceBusy(); })) {
+    impl->executor->abandon();
+    isLeft = true;
+  }
+  if (isLeft) {
     keepUntilExit(std::move(impl));
-  // Queues notify the executor's workers.
-  if (impl)
-    impl->states.clear();
+    return;
+  }
+  // Workers look at the states of programs, whose queues notify workers.
+  impl->executor->join();
+  impl->states.clear();
 }
 
 bool Session::Impl::isDeviceBusy() const {

@@ -6,10 +6,13 @@
 
 namespace lockstep::runtime {
 
-ThreadTeam::~ThreadTeam() {
+ThreadTeam::~ThreadTeam() { join(); }
+
+void ThreadTeam::join() {
   stop();
   for (std::thread &thread : threads)
     thread.join();
+  threads.clear();
 }
 
 Status ThreadTeam::start(unsigned count, std::chrono::nanoseconds given,

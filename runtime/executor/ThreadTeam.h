@@ -36,6 +36,8 @@ public:
   Status start(unsigned count, std::chrono::nanoseconds spinTime,
                std::function<bool(unsigned)> work);
   size_t size() const { return threads.size(); }
+  /// Ends and joins the threads, as the destructor does.
+  void join();
   /// There is work.
   void wake() { starts.notify(); }
 

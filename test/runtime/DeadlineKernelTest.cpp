@@ -38,7 +38,7 @@ TEST(DeadlineKernel, hangs) {
   session->variable("is_second", 1)[0] = std::byte(1);
   Status status = runWithTime(*session, hang.load()->clock, 30s, 1);
   EXPECT_EQ(status.code(), StatusCode::deadline);
-  // For a device with queues all have come to the barrier.
+  // On a device with queues all have arrived at the barrier.
   EXPECT_EQ(status.message().find("waiting for channel 0 (barrier") !=
                 std::string::npos,
             isOnHostDevice());

@@ -14,7 +14,7 @@
 namespace lockstep::runtime {
 
 /// All members are replicas of this session, and their memory is that of a
-/// device. A member's queue records that it has come to the start; the last
+/// device. A member's queue records that it has reached the start; the last
 /// member to arrive gives the collective to the exchange's queue, behind the
 /// records of all, and a member that passes the wait lets its queue wait for
 /// the end. So an instance is complete for the host once it has been given to
@@ -35,7 +35,7 @@ public:
 private:
   struct Channel {
     ChannelMembers members;
-    /// Of the members here: that their queue has come to the start.
+    /// Of the members here: that their queue has reached the start.
     std::vector<std::unique_ptr<Event>> arrivals;
     std::unique_ptr<Event> complete;
     /// Of a scatter: the counts of the root, which the host has to know.
