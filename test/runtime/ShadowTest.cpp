@@ -79,6 +79,10 @@ TEST_P(Shadow, keepsTheStateBeforeAFailedRun) {
     EXPECT_EQ(failing.run().code(), StatusCode::deadline);
     EXPECT_EQ(failing.cluster->variablesIntact(), shadows);
     EXPECT_EQ(failing.cluster->variablesRestored(), shadows);
+    // The fake clock goes on while a device with queues is busy: how far it
+    // gets before the run is given up is not known.
+    if (!shadows && !isOnHostDevice())
+      continue;
     EXPECT_EQ(failing.get("w", 0), shadows ? 5 : 46);
     for (unsigned replica = 0; replica < 4; ++replica)
       EXPECT_EQ(failing.get("own", replica),
