@@ -79,10 +79,12 @@ static void addRoles(OpPassManager &pm, const CompileOptions &options) {
   pm.addNestedPass<func::FuncOp>(createShardUpdatesPass());
   pm.addPass(createCSEPass());
   pm.addPass(createSplitRolesPass());
-  // A branch in a branch is left as it is: a role that has something in the
-  // outer one alone could not make one of them, and would then find its way by
-  // other questions than those that can.
-  pm.addPass(createCanonicalizer({"(anonymous namespace)::CombineNestedIfs"}));
+  // Branches are neither merged nor moved: a role that has something in all of
+  // them could not do so, and loops and branches around exchanges have to be
+  // the same in all roles.
+  pm.addPass(createCanonicalizer({"(anonymous namespace)::CombineIfs",
+                                  "(anonymous namespace)::CombineNestedIfs",
+                                  "(anonymous namespace)::WhileMoveIfDown"}));
   pm.addPass(createCSEPass());
   checkOrder(pm, options);
 }

@@ -82,12 +82,14 @@ private:
     Type type = value.getType();
     if (isa<RankedTensorType>(type))
       return value;
-    auto extract = dyn_cast<tensor::ExtractOp>(producer);
+    // Registers are loaded from integers of any width.
+    auto cast = dyn_cast<arith::IndexCastOp>(producer);
+    auto extract = (cast && type.isIndex() ? cast.getIn() : value)
+                       .getDefiningOp<tensor::ExtractOp>();
     if (extract && extract.getIndices().empty())
       return value;
     if (!type.isIndex())
       return readBack(loc, value);
-    // Registers are loaded from integers.
     Value integer =
         arith::IndexCastOp::create(builder, loc, builder.getI64Type(), value);
     return arith::IndexCastOp::create(builder, loc, type,

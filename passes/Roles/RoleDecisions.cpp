@@ -1,170 +1,90 @@
-//===- RoleDecisions.cpp - Where roles go together ------------------------===//
+//===- RoleDecisions.cpp - What decides control flow of several roles -----===//
 
 #include "passes/Roles/RoleDecisions.h"
 
 #include "passes/Roles/RoleHomes.h"
 
-#include "dialect/Interfaces/CollectiveOpInterface.h"
-#include "dialect/Interfaces/ExactOperations.h"
+#include "dialect/Device/DeviceDialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace lockstep;
 using namespace mlir;
 
-SmallVector<Value> lockstep::getDecisions(Operation *op) {
-  return TypeSwitch<Operation *, SmallVector<Value>>(op)
+/// The operands that hold what decides.
+static SmallVector<OpOperand *> getDecidingOperands(Operation *op) {
+  return TypeSwitch<Operation *, SmallVector<OpOperand *>>(op)
       .Case([](scf::ForOp loop) {
-        return SmallVector<Value>{loop.getLowerBound(), loop.getUpperBound(),
-                                  loop.getStep()};
+        return SmallVector<OpOperand *>{&loop.getLowerBoundMutable(),
+                                        &loop.getUpperBoundMutable(),
+                                        &loop.getStepMutable()};
       })
       .Case([](scf::IfOp branch) {
-        return SmallVector<Value>{branch.getCondition()};
+        return SmallVector<OpOperand *>{&branch.getConditionMutable()};
       })
       .Case([](scf::WhileOp loop) {
-        return SmallVector<Value>{loop.getConditionOp().getCondition()};
+        return SmallVector<OpOperand *>{
+            &loop.getConditionOp().getConditionMutable()};
       })
-      .Default([](Operation *) { return SmallVector<Value>(); });
+      .Default([](Operation *) { return SmallVector<OpOperand *>(); });
 }
 
-static bool holdsCollectives(Operation *op) {
-  return op->walk([](CollectiveOpInterface) { return WalkResult::interrupt(); })
-      .wasInterrupted();
+SmallVector<Value> lockstep::getDecisions(Operation *op) {
+  return llvm::map_to_vector(getDecidingOperands(op),
+                             [](OpOperand *operand) { return operand->get(); });
 }
 
-/// Whether all who know where it goes have the same of `op`: a branch that is
-/// no more than a choice.
-static bool isChoice(Operation *op) {
-  return isa<scf::IfOp>(op) && !holdsCollectives(op);
+/// Whether every role has a value without computing anything: a constant, or
+/// what a host scalar holds.
+static bool isDirect(func::FuncOp step, Value value) {
+  if (auto cast = value.getDefiningOp<arith::IndexCastOp>())
+    value = cast.getIn();
+  if (matchPattern(value, m_Constant()))
+    return true;
+  auto extract = value.getDefiningOp<tensor::ExtractOp>();
+  auto scalar =
+      extract ? dyn_cast<BlockArgument>(extract.getTensor()) : BlockArgument();
+  if (!scalar || scalar.getOwner()->getParentOp() != step ||
+      !extract.getIndices().empty())
+    return false;
+  auto binding = step.getArgAttrOfType<device::BindingAttr>(
+      scalar.getArgNumber(), "device.binding");
+  return binding && binding.getKind() == device::BindingKind::Scalar;
 }
 
-void lockstep::wrapNumbers(func::FuncOp step) {
-  step.walk([](Operation *op) {
-    if (!isTakenApart(op) || isChoice(op))
-      return;
-    OpBuilder builder(op->getContext());
-    builder.setInsertionPointAfter(op);
-    Location loc = op->getLoc();
-    for (OpResult result : op->getResults()) {
-      Type type = result.getType();
-      if (result.use_empty() || !type.isIntOrIndexOrFloat())
-        continue;
-      SmallVector<OpOperand *> uses = llvm::map_to_vector(
-          result.getUses(), [](OpOperand &use) { return &use; });
-      // An index is sent as a number whose width is known.
-      Type sent = type.isIndex() ? builder.getI64Type() : type;
-      Value number =
-          sent == type ? Value(result)
-                       : arith::IndexCastOp::create(builder, loc, sent, result)
-                             .getResult();
-      Value tensor = tensor::FromElementsOp::create(
-          builder, loc, RankedTensorType::get({}, sent), number);
-      Value again =
-          tensor::ExtractOp::create(builder, loc, tensor, ValueRange());
-      if (sent != type)
-        again = arith::IndexCastOp::create(builder, loc, type, again);
-      for (OpOperand *use : uses)
-        use->set(again);
-    }
+llvm::SetVector<Value> lockstep::wrapDecisions(func::FuncOp step) {
+  // One broadcast for all that a value decides.
+  llvm::MapVector<Value, SmallVector<OpOperand *>> uses;
+  step.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isTakenApart(op))
+      for (OpOperand *operand : getDecidingOperands(op))
+        if (!isDirect(step, operand->get()))
+          uses[operand->get()].push_back(operand);
   });
-}
-
-namespace {
-
-class DecisionFinder {
-public:
-  DecisionFinder(func::FuncOp step, const RoleHomes &homes)
-      : step(step), homes(homes) {}
-
-  SmallVector<Value> run() {
-    step.walk([&](Operation *op) {
-      if (isTakenApart(op) && isShared(op))
-        for (Value decision : getDecisions(op))
-          reach(decision);
-    });
-    for (size_t i = 0; i < reached.size(); ++i)
-      visit(reached[i]);
-    return found;
+  llvm::SetVector<Value> tensors;
+  for (auto &[value, operands] : uses) {
+    OpBuilder builder(step.getContext());
+    builder.setInsertionPointAfterValue(value);
+    Location loc = value.getLoc();
+    // An index is sent as a number whose width is known.
+    Type type = value.getType(),
+         sent = type.isIndex() ? builder.getI64Type() : type;
+    Value number =
+        sent == type
+            ? value
+            : arith::IndexCastOp::create(builder, loc, sent, value).getResult();
+    Value tensor = tensor::FromElementsOp::create(
+        builder, loc, RankedTensorType::get({}, sent), number);
+    Value again = tensor::ExtractOp::create(builder, loc, tensor, ValueRange());
+    if (sent != type)
+      again = arith::IndexCastOp::create(builder, loc, type, again);
+    for (OpOperand *operand : operands)
+      operand->set(again);
+    tensors.insert(tensor);
   }
-
-private:
-  void reach(Value value) { reached.insert(value); }
-  template <typename Values> void reachAll(Values &&values) {
-    for (Value value : values)
-      reach(value);
-  }
-
-  /// Whether several roles have something in `op`, so that one may give
-  /// something to another there.
-  bool isShared(Operation *op) {
-    if (auto known = shared.find(op); known != shared.end())
-      return known->second;
-    std::optional<Role> first;
-    bool several = false;
-    op->walk([&](Operation *inner) {
-      several |= isa<CollectiveOpInterface>(inner);
-      for (Value result : inner->getResults())
-        if (std::optional<Role> home = homes.getHome(result)) {
-          several |= first && *first != *home;
-          first = home;
-        }
-    });
-    return shared[op] = several;
-  }
-
-  void visit(Value value) {
-    // What is at home somewhere is given from there.
-    if (homes.getHome(value))
-      return;
-    Operation *op = value.getDefiningOp();
-    ArrayRef<Value> flows = homes.getFlows(value);
-    if (!op)
-      return reachAll(flows);
-    if (isChoice(op) && isSingleNumber(value)) {
-      reachAll(getDecisions(op));
-      return reachAll(flows);
-    }
-    if (!isTakenApart(op) && isAlike(cast<OpResult>(value)))
-      return reachAll(getNeededValues(op));
-    auto type = dyn_cast<RankedTensorType>(value.getType());
-    if (type && type.hasStaticShape())
-      found.push_back(value);
-  }
-
-  /// Whether everyone who computes a value from the same operands has the same.
-  bool isAlike(OpResult value) {
-    Operation *op = value.getOwner();
-    if (auto elements = dyn_cast<tensor::FromElementsOp>(op)) {
-      Operation *from = elements.getElements()[0].getDefiningOp();
-      if (auto cast = dyn_cast_or_null<arith::IndexCastOp>(from))
-        from = cast.getIn().getDefiningOp();
-      return elements.getType().getRank() == 0 &&
-             !(from && isTakenApart(from) && !isChoice(from));
-    }
-    if (auto generic = dyn_cast<linalg::GenericOp>(op))
-      return generic.getNumLoops() == 0
-                 ? llvm::all_of(
-                       generic.getBody()->without_terminator(),
-                       [](Operation &inner) { return isExact(&inner); })
-                 : isExactByElements(generic, value);
-    return isExact(op) || isMove(op) || op->hasTrait<OpTrait::ConstantLike>() ||
-           isa<scf::IndexSwitchOp>(op) ||
-           isa<tensor::ExtractOp, tensor::EmptyOp, tensor::DimOp>(op);
-  }
-
-  func::FuncOp step;
-  const RoleHomes &homes;
-  llvm::SetVector<Value> reached;
-  llvm::DenseMap<Operation *, bool> shared;
-  SmallVector<Value> found;
-};
-
-} // namespace
-
-SmallVector<Value> lockstep::findUnlikeDecisions(func::FuncOp step,
-                                                 const RoleHomes &homes) {
-  return DecisionFinder(step, homes).run();
+  return tensors;
 }

@@ -102,8 +102,9 @@ namespace lockstep {
 class HomeFinder {
 public:
   HomeFinder(func::FuncOp step, const UniformityAnalysis &uniformity,
-             int64_t replicas)
-      : step(step), uniformity(uniformity), replicas(replicas) {}
+             int64_t replicas, const llvm::SetVector<Value> &decisions)
+      : step(step), uniformity(uniformity), replicas(replicas),
+        decisions(decisions) {}
 
   RoleHomes run() {
     for (auto role : step->getParentOfType<ModuleOp>().getOps<device::RoleOp>())
@@ -122,12 +123,9 @@ public:
     });
     aim();
     settle();
-    // What replicas compute and give then is not everywhere any more, nor is
-    // what is computed from it.
-    for (SmallVector<Value> given;
-         !(given = findUnlikeDecisions(step, found)).empty(); settle())
-      for (Value value : given)
-        found.homes[value] = kReplicas;
+    // Nothing but control flow uses them, so no other home depends on theirs.
+    for (Value decision : decisions)
+      found.homes[decision] = findDecisionHome(decision);
     return std::move(found);
   }
 
@@ -269,6 +267,32 @@ private:
     return true;
   }
 
+  /// The server from whose values alone a number is computed, else the
+  /// replicas.
+  Role findDecisionHome(Value decision) {
+    llvm::SetVector<Value> needed;
+    needed.insert(decision);
+    std::optional<Role> only;
+    for (size_t i = 0; i < needed.size(); ++i) {
+      Value value = needed[i];
+      if (std::optional<Role> home = found.getHome(value);
+          home && value != decision) {
+        if (*home == kReplicas || (only && *only != *home))
+          return kReplicas;
+        only = home;
+        continue;
+      }
+      ArrayRef<Value> flows = found.getFlows(value);
+      needed.insert(flows.begin(), flows.end());
+      Operation *op = value.getDefiningOp();
+      SmallVector<Value> operands = !op             ? SmallVector<Value>()
+                                    : flows.empty() ? getNeededValues(op)
+                                                    : getDecisions(op);
+      needed.insert(operands.begin(), operands.end());
+    }
+    return only.value_or(kReplicas);
+  }
+
   /// Nothing: everywhere, as far as is known.
   std::optional<Role> findHome(Operation *op, OpResult result) {
     auto aim = aims.find(result);
@@ -332,6 +356,7 @@ private:
   func::FuncOp step;
   const UniformityAnalysis &uniformity;
   int64_t replicas;
+  const llvm::SetVector<Value> &decisions;
   RoleHomes found;
   llvm::DenseMap<Value, Role> aims;
   /// The first rank of each role.
@@ -342,6 +367,7 @@ private:
 
 RoleHomes RoleHomes::compute(func::FuncOp step,
                              const UniformityAnalysis &uniformity,
-                             int64_t replicas) {
-  return HomeFinder(step, uniformity, replicas).run();
+                             int64_t replicas,
+                             const llvm::SetVector<Value> &decisions) {
+  return HomeFinder(step, uniformity, replicas, decisions).run();
 }

@@ -8,6 +8,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace lockstep {
 
@@ -33,13 +34,15 @@ struct Exchange {
 /// value, is *at home* with that server; what replicas compute from their
 /// batches is at home with them. What depends on constants and host scalars
 /// alone is at home everywhere, and so are single numbers: whoever needs it
-/// computes it. Unless it would not be the same everywhere, and roles go
-/// different ways then: it is at home with the replicas (`RoleDecisions.h`).
+/// computes it. What decides control flow is at home with the server from whose
+/// values alone it is computed, else with the replicas (`RoleDecisions.h`).
 class RoleHomes {
 public:
+  /// `decisions` are the tensors that `wrapDecisions` has made in `step`.
   static RoleHomes compute(mlir::func::FuncOp step,
                            const UniformityAnalysis &uniformity,
-                           int64_t replicas);
+                           int64_t replicas,
+                           const llvm::SetVector<mlir::Value> &decisions);
 
   /// The role that computes a value; nothing: everyone who needs it.
   std::optional<Role> getHome(mlir::Value value) const;

@@ -40,14 +40,18 @@ bool RolePlacement::takesPart(Role role) const {
       holders, [&](const auto &holder) { return holder.second.test(role); });
 }
 
-SmallVector<Role> RolePlacement::getTransfers(Value value) const {
-  SmallVector<Role> roles;
-  std::optional<Role> home = getHome(value);
+SmallVector<Role> RolePlacement::getHolders(Value value) const {
   auto it = holders.find(value);
-  if (home && it != holders.end())
-    for (unsigned role : it->second.set_bits())
-      if (role != *home)
-        roles.push_back(role);
+  return it == holders.end() ? SmallVector<Role>()
+                             : llvm::to_vector_of<Role>(it->second.set_bits());
+}
+
+SmallVector<Role> RolePlacement::getTransfers(Value value) const {
+  std::optional<Role> home = getHome(value);
+  if (!home)
+    return {};
+  SmallVector<Role> roles = getHolders(value);
+  llvm::erase(roles, *home);
   return roles;
 }
 
@@ -64,9 +68,10 @@ namespace lockstep {
 class RolePlacer {
 public:
   RolePlacer(func::FuncOp step, const UniformityAnalysis &uniformity,
-             Role roles, int64_t replicas)
+             Role roles, int64_t replicas, llvm::SetVector<Value> decisions)
       : step(step), uniformity(uniformity), roles(roles), replicas(replicas) {
-    placement.homes = RoleHomes::compute(step, uniformity, replicas);
+    placement.homes = RoleHomes::compute(step, uniformity, replicas, decisions);
+    placement.decisions = std::move(decisions);
   }
 
   FailureOr<RolePlacement> run() {
@@ -193,6 +198,8 @@ private:
 
 FailureOr<RolePlacement>
 RolePlacement::compute(func::FuncOp step, const UniformityAnalysis &uniformity,
-                       Role roles, int64_t replicas) {
-  return RolePlacer(step, uniformity, roles, replicas).run();
+                       Role roles, int64_t replicas,
+                       llvm::SetVector<Value> decisions) {
+  return RolePlacer(step, uniformity, roles, replicas, std::move(decisions))
+      .run();
 }

@@ -27,7 +27,7 @@ public:
   /// through differently holds a server's part.
   static llvm::FailureOr<RolePlacement>
   compute(mlir::func::FuncOp step, const UniformityAnalysis &uniformity,
-          Role roles, int64_t replicas);
+          Role roles, int64_t replicas, llvm::SetVector<mlir::Value> decisions);
 
   /// Whether the role has the value: computes it, or is given it.
   bool has(Role role, mlir::Value value) const;
@@ -37,6 +37,10 @@ public:
   }
   /// The roles that are given a value by its home, ascending.
   llvm::SmallVector<Role> getTransfers(mlir::Value value) const;
+  /// All roles that have a value, ascending.
+  llvm::SmallVector<Role> getHolders(mlir::Value value) const;
+  /// Whether a tensor holds what decides control flow (`RoleDecisions.h`).
+  bool isDecision(mlir::Value value) const { return decisions.contains(value); }
   std::optional<Exchange> getExchange(collective::StartOp start) const {
     return homes.getExchange(start);
   }
@@ -46,6 +50,7 @@ public:
 private:
   friend class RolePlacer;
   RoleHomes homes;
+  llvm::SetVector<mlir::Value> decisions;
   llvm::DenseMap<mlir::Value, llvm::SmallBitVector> holders;
   llvm::DenseMap<mlir::Operation *, llvm::SmallBitVector> executors;
 };

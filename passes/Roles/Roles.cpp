@@ -14,19 +14,22 @@ Roles::Roles(ModuleOp module)
   });
 }
 
-FlatSymbolRefAttr Roles::getGroupWithReplicas(Role server) {
-  return getGroup(("replicas_and_" + get(server).getSymName()).str(),
-                  {getRank(server)}, /*withReplicas=*/true);
-}
-
-FlatSymbolRefAttr Roles::getPair(Role a, Role b) {
+FlatSymbolRefAttr Roles::getGroupOf(ArrayRef<Role> members, bool allReplicas) {
+  bool hasReplicas = members.front() == kReplicas;
   // One replica is all of them.
-  if (get(kReplicas).getRanks() == 1 && std::min(a, b) == kReplicas)
-    return getGroupWithReplicas(std::max(a, b));
-  auto [low, high] = std::minmax(a, b);
-  return getGroup(
-      (get(low).getSymName() + "_and_" + get(high).getSymName()).str(),
-      {getRank(low), getRank(high)}, /*withReplicas=*/false);
+  bool withReplicas =
+      hasReplicas && (allReplicas || get(kReplicas).getRanks() == 1);
+  std::string name;
+  SmallVector<int64_t> ranks;
+  for (Role role : members) {
+    bool isAll = role == kReplicas && withReplicas;
+    if (!name.empty())
+      name += "_and_";
+    name += isAll ? "replicas" : get(role).getSymName().str();
+    if (!isAll)
+      ranks.push_back(getRank(role));
+  }
+  return getGroup(name, ranks, withReplicas);
 }
 
 FlatSymbolRefAttr Roles::getGroup(const std::string &name,

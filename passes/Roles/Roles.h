@@ -18,10 +18,18 @@ public:
   device::RoleOp get(Role role) const { return roles[role]; }
   int64_t getRank(Role role) const { return get(role).getFirstRank(); }
 
+  /// The ranks of several roles, which ascend; of the replicas, if they are
+  /// among them, all or only the first.
+  mlir::FlatSymbolRefAttr getGroupOf(llvm::ArrayRef<Role> members,
+                                     bool allReplicas);
   /// All replicas and one server.
-  mlir::FlatSymbolRefAttr getGroupWithReplicas(Role server);
+  mlir::FlatSymbolRefAttr getGroupWithReplicas(Role server) {
+    return getGroupOf({kReplicas, server}, /*allReplicas=*/true);
+  }
   /// The first ranks of two roles.
-  mlir::FlatSymbolRefAttr getPair(Role a, Role b);
+  mlir::FlatSymbolRefAttr getPair(Role a, Role b) {
+    return getGroupOf({std::min(a, b), std::max(a, b)}, /*allReplicas=*/false);
+  }
 
 private:
   mlir::FlatSymbolRefAttr getGroup(const std::string &name,

@@ -151,25 +151,8 @@ private:
     } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
       buildWhile(loop);
     } else {
-      cloneOperation(op);
+      builder.clone(op, mapping);
     }
-  }
-
-  /// Numbers of a tensor that this role has given are taken from what was
-  /// given: others decide by that.
-  void cloneOperation(Operation &op) {
-    bool makesNumbers =
-        llvm::none_of(op.getResultTypes(), llvm::IsaPred<TensorType>);
-    SmallVector<std::pair<Value, Value>> replaced;
-    if (makesNumbers)
-      for (Value operand : getNeededValues(&op))
-        if (Value asGiven = given.lookup(operand)) {
-          replaced.emplace_back(operand, mapping.lookup(operand));
-          mapping.map(operand, asGiven);
-        }
-    builder.clone(op, mapping);
-    for (auto [operand, own] : replaced)
-      mapping.map(operand, own);
   }
 
   //===--- Exchanges ------------------------------------------------------===//
@@ -238,46 +221,62 @@ private:
 
   /// Gives values that others need, or takes those that others give.
   void transfer(ValueRange values) {
-    for (Value value : values)
-      for (Role to : placement.getTransfers(value)) {
-        Role from = *placement.getHome(value);
-        if (role != from && role != to)
-          continue;
-        // How large it is, if that varies, is given before.
-        SmallVector<Value> sizes;
-        SmallVector<int64_t> bounds;
-        auto type = cast<RankedTensorType>(value.getType());
-        for (int64_t dimension = 0; dimension < type.getRank(); ++dimension)
-          if (type.isDynamicDim(dimension)) {
-            sizes.push_back(transferSize(value, dimension, from, to));
-            bounds.push_back(*findSizeBound(value, dimension,
-                                            roles.get(kReplicas).getRanks()));
-          }
-        Value own = role != from            ? Value()
-                    : given.contains(value) ? given.lookup(value)
-                                            : mapping.lookup(value);
-        bool keepsGiven = role == from && isDecidedByAtServer(value) &&
-                          !given.contains(value);
-        Value result =
-            giveOrGet(value.getLoc(), type, own, from, to,
-                      channels.of(value, to), sizes, bounds, keepsGiven);
-        if (role == to)
-          mapping.map(value, result);
-        else if (keepsGiven)
-          given[value] = result;
+    for (Value value : values) {
+      if (placement.isDecision(value)) {
+        transferDecision(value);
+        continue;
       }
+      for (Role to : placement.getTransfers(value))
+        if (Role from = *placement.getHome(value); role == from || role == to)
+          transfer(value, from, to);
+    }
   }
 
-  /// Whether a server takes numbers of a value that it gives, by which it may
-  /// decide where to go. The memory of its variables is not only its own: when
-  /// it has waited, another worker may have changed them.
-  bool isDecidedByAtServer(Value value) const {
-    return role != kReplicas &&
-           llvm::any_of(value.getUsers(), [](Operation *user) {
-             return user->getNumResults() > 0 &&
-                    llvm::none_of(user->getResultTypes(),
-                                  llvm::IsaPred<TensorType>);
-           });
+  void transfer(Value value, Role from, Role to) {
+    // How large it is, if that varies, is given before.
+    SmallVector<Value> sizes;
+    SmallVector<int64_t> bounds;
+    auto type = cast<RankedTensorType>(value.getType());
+    for (int64_t dimension = 0; dimension < type.getRank(); ++dimension)
+      if (type.isDynamicDim(dimension)) {
+        sizes.push_back(transferSize(value, dimension, from, to));
+        bounds.push_back(
+            *findSizeBound(value, dimension, roles.get(kReplicas).getRanks()));
+      }
+    Value own = role == from ? mapping.lookup(value) : Value();
+    Value result = giveOrGet(value.getLoc(), type, own, from, to,
+                             channels.of(value, to), sizes, bounds);
+    if (role == to)
+      mapping.map(value, result);
+  }
+
+  /// One broadcast to all roles that test a decision. Each tests the result,
+  /// its sender too: what it has sent stays as it was then.
+  void transferDecision(Value decision) {
+    SmallVector<Role> holders = placement.getHolders(decision);
+    if (holders.size() < 2 || !llvm::is_contained(holders, role))
+      return;
+    Role from = *placement.getHome(decision);
+    bool senderTests = llvm::any_of(decision.getUsers(), [&](Operation *user) {
+      return placement.executes(from, user);
+    });
+    Location loc = decision.getLoc();
+    SmallVector<Value, 1> inputs;
+    SmallVector<Type, 1> results;
+    if (role == from)
+      inputs.push_back(mapping.lookup(decision));
+    if (role != from || senderTests)
+      results.push_back(decision.getType());
+    FlatSymbolRefAttr group = roles.getGroupOf(
+        holders, /*allReplicas=*/from != kReplicas || senderTests);
+    auto start =
+        createStart(loc, collective::Kind::Broadcast,
+                    collective::Reduction::None, group, roles.getRank(from),
+                    channels.of(decision, from), inputs, results, ValueRange());
+    auto wait =
+        collective::WaitOp::create(builder, loc, results, start, inputs);
+    if (!results.empty())
+      mapping.map(decision, wait.getResult(0));
   }
 
   /// The size of a dimension, an index, at both ends.
@@ -303,18 +302,17 @@ private:
   }
 
   /// One end of a transfer: gives `own`, or gets a value of type `type`, which
-  /// it returns. Who gives gets it too if it `keepsGiven`, in memory of its
-  /// own.
+  /// it returns.
   Value giveOrGet(Location loc, RankedTensorType type, Value own, Role from,
                   Role to, int64_t channel, ValueRange sizes,
-                  ArrayRef<int64_t> bounds, bool keepsGiven = false) {
+                  ArrayRef<int64_t> bounds) {
     FlatSymbolRefAttr group = to == kReplicas ? roles.getGroupWithReplicas(from)
                                               : roles.getPair(from, to);
     SmallVector<Value, 1> inputs;
     SmallVector<Type, 1> results;
     if (own)
       inputs.push_back(own);
-    if (!own || keepsGiven)
+    else
       results.push_back(type);
     auto start = createStart(loc, collective::Kind::Broadcast,
                              collective::Reduction::None, group,
@@ -438,8 +436,6 @@ private:
   llvm::DenseSet<Attribute> assigned;
   OpBuilder builder;
   IRMapping mapping;
-  /// Values that this role has given, as they were then.
-  llvm::DenseMap<Value, Value> given;
 };
 
 /// Makes an exchange of each operand, so that each can go its own way.
@@ -473,13 +469,15 @@ struct SplitRoles : impl::SplitRolesPassBase<SplitRoles> {
     module.walk([&](collective::StartOp start) { starts.push_back(start); });
     for (collective::StartOp start : starts)
       unbundle(start);
+    llvm::DenseMap<Operation *, llvm::SetVector<Value>> decisions;
     for (auto step : module.getOps<func::FuncOp>())
-      wrapNumbers(step);
+      decisions[step] = wrapDecisions(step);
     UniformityAnalysis uniformity(module);
     for (auto step :
          llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
       FailureOr<RolePlacement> placement = RolePlacement::compute(
-          step, uniformity, roles.size(), roles.get(kReplicas).getRanks());
+          step, uniformity, roles.size(), roles.get(kReplicas).getRanks(),
+          std::move(decisions[step]));
       if (failed(placement))
         return signalPassFailure();
       Channels channels;

@@ -55,7 +55,7 @@ replica.step @branch(%x: tensor<4xf32> {replica.batch = "x"}, %p: tensor<i1> {re
 // CHECK: device.copy %[[N]] to %[[GIVEN:.*]] :
 // CHECK-NEXT: device.start broadcast {{.*}}(%[[GIVEN]]
 // CHECK-NEXT: device.wait
-// CHECK-NEXT: device.launch @loop.server0_1_elementwise reads(%[[N]],
+// CHECK-NEXT: device.launch @loop.server0_0_elementwise reads(%[[N]],
 // CHECK-NOT: device.start
 // CHECK-NOT: device.start
 // CHECK: ^bb3:

@@ -99,7 +99,7 @@ func.func @loop(%w: tensor<4xf32> {device.binding = #device.binding<variable "w"
 
 // -----
 
-// The replicas decide, the server is told: the condition comes from a loss that only they have.
+// The replicas decide: the condition comes from a loss that only they have. They send it to the server, which tests it.
 #all = affine_map<(i) -> (i)>
 collective.group @all
 device.role @worker ranks 0 count 2
@@ -108,7 +108,7 @@ replica.strategy @ps {kind = #replica.kind<parameter_server_sync>, replicas = 2 
 replica.variable @w : tensor<4xf32> {device.role = @server0}
 // CHECK-DAG: collective.group @worker_and_server0 {ranks = array<i64: 0, 2>}
 // CHECK-LABEL: func.func @skip(
-// CHECK: %[[M:.*]] = linalg.generic
+// CHECK: %[[M:.*]] = tensor.from_elements
 // CHECK: collective.start broadcast none @worker_and_server0 root 0 channel {{.*}}(%[[M]] : tensor<i1>) -> <>
 // CHECK-LABEL: func.func @skip.server0(
 // CHECK: %[[H:.*]] = collective.start broadcast none @worker_and_server0 root 0 channel {{.*}}() -> <tensor<i1>>
@@ -269,7 +269,7 @@ func.func @bundle(%x: tensor<4xf32> {device.binding = #device.binding<batch "x">
 
 // -----
 
-// Where all go together must not depend on what each would compute in its own way: the replicas give what a loop ends with.
+// What only numbers and host scalars decide, but only by a computation, the replicas compute for all.
 module {
   device.role @worker ranks 0 count 2
   device.role @server0 ranks 2 count 1
@@ -277,14 +277,16 @@ module {
   replica.variable @w : tensor<2xf32> {device.role = @server0}
   // CHECK-LABEL: func.func @loop_decides(
   // CHECK: %[[N:.*]] = scf.for
-  // CHECK: %[[GIVEN:.*]] = tensor.from_elements %[[N]] : tensor<i32>
-  // CHECK: collective.start broadcast none @worker_and_server0 root 0 channel 0(%[[GIVEN]] : tensor<i32>)
+  // CHECK: %[[MANY:.*]] = arith.cmpi sgt, %[[N]]
+  // CHECK: %[[SENT:.*]] = tensor.from_elements %[[MANY]] : tensor<i1>
+  // CHECK: collective.start broadcast none @replicas_and_server0 root 0 channel {{.*}}(%[[SENT]] : tensor<i1>) -> <tensor<i1>>
   // CHECK: scf.if
   // CHECK-LABEL: func.func @loop_decides.server0(
   // CHECK-NOT: scf.for
-  // CHECK: %[[GOT:.*]] = collective.wait %{{.*}}() : <tensor<i32>> -> tensor<i32>
-  // CHECK: %[[NUMBER:.*]] = tensor.extract %[[GOT]][]
-  // CHECK: arith.cmpi sgt, %[[NUMBER]]
+  // CHECK-NOT: arith.cmpi
+  // CHECK: %[[GOT:.*]] = collective.wait %{{.*}}() : <tensor<i1>> -> tensor<i1>
+  // CHECK: %[[MANY:.*]] = tensor.extract %[[GOT]][]
+  // CHECK: scf.if %[[MANY]]
   func.func @loop_decides(%w: tensor<2xf32> {device.binding = #device.binding<variable "w">}, %x: tensor<2xf32> {device.binding = #device.binding<batch "x">},
                           %k: tensor<i32> {device.binding = #device.binding<scalar "k">}) -> (tensor<2xf32> {device.binding = #device.binding<variable "w">}) {
     %c0 = arith.constant 0 : index
