@@ -123,7 +123,6 @@ static void addSchedule(OpPassManager &pm, const CompileOptions &options) {
 }
 
 static void addCodegen(OpPassManager &pm, const CompileOptions &options) {
-  pm.addPass(createRecordFormulasPass());
   GenerateCodePassOptions codegen;
   codegen.targets = llvm::join(options.targets, ",");
   codegen.level = options.optimize ? "O2" : "O0";

@@ -3,25 +3,6 @@
 
 include "mlir/Pass/PassBase.td"
 
-def RecordFormulasPass : Pass<"record-formulas", "::mlir::ModuleOp"> {
-  let summary = "says how kernels compute what they give, so that roles can be compared";
-  let description = [{
-    Several roles compute the conditions of what they go through together each for itself, in kernels of their own. That these are
-    the same numbers has to be known to prove that roles do not block each other. So results get formulas: operations on numbers down to
-    the arguments of the kernel, without changes of width that keep the value. An element of a tensor is an operation on the tensor and the
-    indices; a tensor that is computed element by element has the formula of its elements. What is computed otherwise, as sums are, is one
-    operation, which no other kernel has. Modules of one role need none.
-
-    ```mlir
-    // before
-    device.kernel @k(%n: tensor<i32>, %i: index) -> tensor<i1> { ... %0 = arith.cmpi slt, %i, %wide : index ... }
-    // after
-    device.kernel @k(%n: tensor<i32>, %i: index) -> tensor<i1> attributes {device.formulas = [{arguments = 2 : i64, result = 0 : i64,
-      steps = [["arith.cmpi {predicate = 2 : i64} (index, index) -> i1", 1, 0]], value = 2 : i64} ]} { ... }
-    ```
-  }];
-}
-
 def PrepareKernelsPass : Pass<"prepare-kernels", "::mlir::ModuleOp"> {
   let summary = "brings the bodies of kernels into the few forms that code is generated for";
   let description = [{

@@ -7,13 +7,13 @@
 #include "dialect/Interfaces/ElementBytes.h"
 #include "dialect/Interfaces/PlainValues.h"
 #include "dialect/Replica/ReplicaDialect.h"
-#include "passes/Emit/Certify.h"
+#include "passes/Analysis/UserLocation.h"
 #include "passes/Emit/Elements.h"
 #include "passes/Emit/EmitProgram.h"
-#include "passes/Emit/Formulas.h"
 #include "passes/Emit/KernelArguments.h"
 
 #include "runtime/artifact/ArtifactWriter.h"
+#include "runtime/verification/Verification.h"
 
 using namespace lockstep;
 using namespace mlir;
@@ -31,19 +31,49 @@ public:
     llvm::sort(tables.constant_outputs, [](const auto &a, const auto &b) {
       return std::tie(a->program, a->name) < std::tie(b->program, b->name);
     });
-    auto locate = [&](StringRef name, StringRef role, uint32_t command) {
-      return getCommandLocation(name, role, command);
-    };
-    if (failed(certify(module, tables, locate, allowUnproven)))
-      return failure();
     auto bytes = writer.finish();
     if (!bytes)
       return module.emitError(bytes.status().message());
+    if (!allowUnproven && failed(checkProven(*bytes)))
+      return failure();
     os.write(reinterpret_cast<const char *>(bytes->data()), bytes->size());
     return success();
   }
 
 private:
+  /// What loaders will check.
+  LogicalResult checkProven(const std::vector<std::byte> &bytes) const {
+    const artifact::Artifact &artifact = *artifact::GetArtifact(bytes.data());
+    bool allProven = true;
+    for (const std::string &name :
+         runtime::verification::programNames(artifact)) {
+      auto proof = runtime::verification::prove(artifact, name);
+      if (!proof)
+        return module->emitError(proof.status().message());
+      if (!proof->isProven)
+        tell(name, *proof);
+      allProven &= proof->isProven;
+    }
+    return success(allProven);
+  }
+
+  void tell(StringRef name, const runtime::verification::Proof &proof) const {
+    auto locate = [&](const runtime::verification::CommandPlace &place) {
+      for (auto [table, locations] :
+           llvm::zip_equal(tables.programs, commandLocations))
+        if (table->name == name && table->role == place.role)
+          return getUserLocation(locations[place.command]);
+      return module->getLoc();
+    };
+    InFlightDiagnostic error = mlir::emitError(
+        proof.places.empty() ? module->getLoc() : locate(proof.places.front()));
+    error << "could not prove that the replicas of program '" << name
+          << "' do not wait for each other forever: " << proof.reason
+          << " [E_NOT_PROVABLE]";
+    for (const auto &place : llvm::drop_begin(proof.places))
+      error.attachNote(locate(place)) << "in role '" << place.role << "'";
+  }
+
   //===--------------------------------------------------------------------===//
   // Tables of the module
   //===--------------------------------------------------------------------===//
@@ -126,8 +156,6 @@ private:
     table->location = context.getLocation(kernel.getLoc());
     if (device::ArgumentsAttr arguments = getArguments(kernel))
       table->arguments = emitArguments(arguments);
-    if (failed(emitFormulas(kernel, *table, tables)))
-      return failure();
     tables.kernels.push_back(std::move(table));
     return success();
   }
@@ -260,15 +288,6 @@ private:
       return op->emitError("expected dense elements, found ") << elements,
              failure();
     return toBytes(dense);
-  }
-
-  Location getCommandLocation(StringRef name, StringRef role,
-                              uint32_t command) const {
-    for (auto [table, locations] :
-         llvm::zip_equal(tables.programs, commandLocations))
-      if (table->name == name && table->role == role)
-        return locations[command];
-    return module->getLoc();
   }
 
   ModuleOp module;

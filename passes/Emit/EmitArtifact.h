@@ -20,9 +20,8 @@ llvm::FailureOr<int64_t> getReplicas(mlir::ModuleOp module);
 /// gives the same bytes on every machine. Errors are emitted at the operation
 /// that has no place in an artifact.
 ///
-/// Programs whose ranks may wait for each other for ever are an error, and
-/// those of which that is not known; unless `allowUnproven`, for tools that
-/// show why.
+/// Programs whose ranks do not provably end are an error, unless
+/// `allowUnproven`, for tools that show why.
 llvm::LogicalResult emitArtifact(mlir::ModuleOp module, llvm::raw_ostream &os,
                                  bool allowUnproven = false);
 

@@ -7,8 +7,6 @@
 #include "dialect/Interfaces/PlainValues.h"
 #include "passes/Emit/Elements.h"
 #include "passes/Emit/EmitArtifact.h"
-#include "passes/Emit/FormulaAttributes.h"
-#include "passes/Emit/Formulas.h"
 #include "passes/Emit/KernelArguments.h"
 #include "passes/Emit/VariableSymbols.h"
 
@@ -145,11 +143,9 @@ private:
         kernel.arguments()
             ? importArguments(builder.getContext(), *kernel.arguments())
             : device::ArgumentsAttr();
-    auto entry = device::EntryOp::create(
-        builder, at(kernel.location()), text(kernel.symbol()), arguments,
-        kernel.grid(), kernel.flops(), kernel.bytes());
-    if (ArrayAttr formulas = importFormulas(builder, kernel, tables))
-      entry->setAttr(kFormulas, formulas);
+    device::EntryOp::create(builder, at(kernel.location()),
+                            text(kernel.symbol()), arguments, kernel.grid(),
+                            kernel.flops(), kernel.bytes());
   }
 
   void import(const artifact::Group &group) {

@@ -4,7 +4,6 @@
 #include "dialect/Device/DeviceDialect.h"
 #include "dialect/Replica/ReplicaDialect.h"
 #include "passes/Emit/EmitArtifact.h"
-#include "passes/Emit/FormulaAttributes.h"
 #include "passes/Emit/VariableSymbols.h"
 #include "passes/Passes.h"
 
@@ -82,12 +81,9 @@ struct SealModule : impl::SealModulePassBase<SealModule> {
     for (auto kernel :
          llvm::make_early_inc_range(module.getOps<device::KernelOp>())) {
       builder.setInsertionPoint(kernel);
-      auto entry =
-          device::EntryOp::create(builder, kernel.getLoc(), kernel.getSymName(),
-                                  kernel.getLaunchArguments(), kernel.getGrid(),
-                                  kernel.getFlops(), kernel.getBytes());
-      if (Attribute formulas = kernel->getAttr(kFormulas))
-        entry->setAttr(kFormulas, formulas);
+      device::EntryOp::create(builder, kernel.getLoc(), kernel.getSymName(),
+                              kernel.getLaunchArguments(), kernel.getGrid(),
+                              kernel.getFlops(), kernel.getBytes());
       kernel.erase();
     }
     for (auto program : module.getOps<device::ProgramOp>()) {

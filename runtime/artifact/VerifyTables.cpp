@@ -2,7 +2,7 @@
 
 #include "runtime/artifact/Types.h"
 #include "runtime/artifact/Verifier.h"
-#include "runtime/verification/Certificate.h"
+#include "runtime/verification/Verification.h"
 
 #include <algorithm>
 #include <map>
@@ -187,22 +187,6 @@ Status verifyKernels(const artifact::Artifact &artifact) {
   if (count(artifact.kernels()) && !count(artifact.binaries()))
     return corrupted(fmt::format("{} kernels, but no binary holds them",
                                  count(artifact.kernels())));
-  return Status::success();
-}
-
-/// Formulas only name what there is.
-Status verifyFormulas(const artifact::Artifact &artifact) {
-  for (uint32_t i = 0; i < count(artifact.kernels()); ++i)
-    for (uint32_t j = 0; j < count(artifact.kernels()->Get(i)->formulas());
-         ++j) {
-      const artifact::Formula *formula =
-          artifact.kernels()->Get(i)->formulas()->Get(j);
-      if (Status status = verification::checkFormula(artifact, *formula);
-          !status.ok())
-        return status.withContext(fmt::format(
-            "kernel '{}': formula {}",
-            artifact.kernels()->Get(i)->symbol()->string_view(), j));
-    }
   return Status::success();
 }
 
@@ -414,7 +398,6 @@ Status verifyArtifact(const artifact::Artifact &artifact, uint64_t fileSize,
   LOCKSTEP_RETURN_IF_ERROR(verifyRoles(artifact));
   LOCKSTEP_RETURN_IF_ERROR(verifySegments(artifact, fileSize));
   LOCKSTEP_RETURN_IF_ERROR(verifyKernels(artifact));
-  LOCKSTEP_RETURN_IF_ERROR(verifyFormulas(artifact));
   LOCKSTEP_RETURN_IF_ERROR(verifyGroups(artifact));
   LOCKSTEP_RETURN_IF_ERROR(verifyVariables(artifact));
   LOCKSTEP_RETURN_IF_ERROR(verifyScalars(artifact));

@@ -3,7 +3,6 @@
 #include "runtime/artifact/Roles.h"
 #include "runtime/artifact/Tables.h"
 #include "runtime/collectives/CollectiveKinds.h"
-#include "runtime/verification/Certificate.h"
 #include "runtime/verification/Model.h"
 #include "runtime/verification/Operands.h"
 
@@ -16,29 +15,6 @@ namespace lockstep::runtime::verification {
 
 using artifact::CommandBody;
 using artifact::count;
-
-Status checkFormula(const artifact::Artifact &artifact,
-                    const artifact::Formula &formula) {
-  constexpr uint32_t mostOperands = 0x1ffff, mostSteps = 256;
-  uint64_t values = formula.arguments();
-  if (formula.result() > mostOperands || values > mostOperands ||
-      count(formula.steps()) > mostSteps)
-    return corrupted(fmt::format("{} arguments or {} steps are too many",
-                                 values, count(formula.steps())));
-  for (uint32_t i = 0; i < count(formula.steps()); ++i, ++values) {
-    const artifact::FormulaStep *step = formula.steps()->Get(i);
-    if (step->operation() >= count(artifact.operations()))
-      return corrupted(
-          fmt::format("operation {} does not exist", step->operation()));
-    for (uint32_t j = 0; j < count(step->operands()); ++j)
-      if (step->operands()->Get(j) >= values)
-        return corrupted(fmt::format("step {}: operand {} does not exist", i,
-                                     step->operands()->Get(j)));
-  }
-  if (formula.value() >= values)
-    return corrupted(fmt::format("value {} does not exist", formula.value()));
-  return Status::success();
-}
 
 namespace {
 
@@ -57,7 +33,6 @@ public:
 
   Expected<Model> build() {
     addGroups();
-    LOCKSTEP_RETURN_IF_ERROR(addFormulas());
     LOCKSTEP_RETURN_IF_ERROR(addRoles());
     for (Program &program : model.programs)
       LOCKSTEP_RETURN_IF_ERROR(addCommands(program));
@@ -85,30 +60,6 @@ private:
       for (uint32_t rank = 0; rank < model.tables->replicas(); ++rank)
         model.groups.back().ranks.push_back(rank);
     }
-  }
-
-  Status addFormulas() {
-    for (uint32_t i = 0; i < count(model.tables->operations()); ++i)
-      if (model.tables->operations()->Get(i)->string_view() == "constant")
-        model.constantOperation = i;
-    model.formulaArguments.assign(count(model.tables->kernels()), none);
-    for (uint32_t i = 0; i < model.formulaArguments.size(); ++i)
-      for (uint32_t j = 0;
-           j < count(model.tables->kernels()->Get(i)->formulas()); ++j) {
-        const artifact::Formula *formula =
-            model.tables->kernels()->Get(i)->formulas()->Get(j);
-        if (Status status = checkFormula(*model.tables, *formula); !status.ok())
-          return status.withContext(
-              fmt::format("formula {} of kernel {}", j, i));
-        uint32_t &arguments = model.formulaArguments[i];
-        if (arguments != none && arguments != formula->arguments())
-          return corrupted(
-              fmt::format("formulas of kernel {} have {} and {} arguments", i,
-                          arguments, formula->arguments()));
-        arguments = formula->arguments();
-        model.formulas[uint64_t(i) << 32 | formula->result()] = formula;
-      }
-    return Status::success();
   }
 
   /// Roles and their ranks, then the programs of those that take part.
@@ -303,12 +254,7 @@ private:
     for (uint32_t i = 0; i < registers; ++i)
       if (launch.registers()->Get(i) >= program.tables->registers())
         return false;
-    if (launch.kernel() >= model.formulaArguments.size())
-      return true;
-    uint64_t expected = model.formulaArguments[launch.kernel()];
-    return launch.reads() <= buffers &&
-           (expected == none ||
-            expected == uint64_t(launch.reads()) + registers);
+    return launch.reads() <= buffers;
   }
 
   /// Most commands are launches: their operands are looked at in place.
@@ -324,19 +270,10 @@ private:
         return malformed(program, op.command,
                          fmt::format("register {} does not exist",
                                      launch->registers()->Get(i)));
-    if (launch->kernel() < model.formulaArguments.size()) {
-      if (launch->reads() > count(launch->buffers()))
-        return malformed(program, op.command,
-                         fmt::format("reads {} of {} buffers", launch->reads(),
-                                     count(launch->buffers())));
-      uint64_t expected = model.formulaArguments[launch->kernel()],
-               found = uint64_t(launch->reads()) + count(launch->registers());
-      if (expected != none && expected != found)
-        return malformed(program, op.command,
-                         fmt::format("expected {} arguments of kernel {}, as "
-                                     "its formulas have, found {}",
-                                     expected, launch->kernel(), found));
-    }
+    if (launch->reads() > count(launch->buffers()))
+      return malformed(program, op.command,
+                       fmt::format("reads {} of {} buffers", launch->reads(),
+                                   count(launch->buffers())));
     return Status::success();
   }
 
@@ -430,10 +367,12 @@ private:
       return;
     const Program &left = model.programs[known.program],
                   &right = model.programs[other.program];
-    model.mismatch = fmt::format(
-        "channel {} is {} in roles '{}' ({}) and '{}' ({})", known.number, what,
-        left.role, model.describe(left, known.command), right.role,
-        model.describe(right, other.command));
+    model.mismatch =
+        Problem{fmt::format("channel {} is {} in roles '{}' ({}) and '{}' ({})",
+                            known.number, what, left.role,
+                            model.describe(left, known.command), right.role,
+                            model.describe(right, other.command)),
+                {{left.role, known.command}, {right.role, other.command}}};
   }
 
   std::string groupName(uint32_t group) const {

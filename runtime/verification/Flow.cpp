@@ -8,7 +8,10 @@
 
 namespace lockstep::runtime::verification {
 
-bool meetsOthers(const Model &model, const Op &op) {
+namespace {
+
+/// Whether an op starts, waits or arrives, and has a partner in that.
+bool isExchange(const Model &model, const Op &op) {
   switch (op.kind) {
   case OpKind::start:
   case OpKind::wait:
@@ -21,22 +24,16 @@ bool meetsOthers(const Model &model, const Op &op) {
   }
 }
 
-namespace {
-
 class FlowFinder {
 public:
   FlowFinder(const Model &model, Program &program)
       : model(model), program(program), ops(program.ops), flow(program.flow) {}
 
-  void find(bool anySidesAreEqual) {
-    flow.ownOps = uint32_t(ops.size());
+  void find() {
     findBlocks();
     findReachable();
     findJoins();
     findBranches();
-    for (uint32_t i = 0; i < flow.branches.size(); ++i)
-      if (!flow.branches[i].local)
-        compareWays(flow.branches[i], anySidesAreEqual);
   }
 
 private:
@@ -126,7 +123,7 @@ private:
     }
     join.assign(exit + 1, none);
     join[exit] = exit;
-    auto meet = [&](uint32_t a, uint32_t b) {
+    auto common = [&](uint32_t a, uint32_t b) {
       while (a != b) {
         while (number[a] < number[b])
           a = join[a];
@@ -144,7 +141,7 @@ private:
         auto consider = [&](uint32_t successor) {
           if (successor != none && number[successor] != none &&
               join[successor] != none)
-            best = best == none ? successor : meet(best, successor);
+            best = best == none ? successor : common(best, successor);
         };
         for (uint32_t successor : flow.blocks[*block].successors)
           consider(successor);
@@ -170,7 +167,7 @@ private:
       // join either.
       if (join[i] != none && join[i] < flow.blocks.size())
         branch.join = flow.blocks[join[i]].begin;
-      branch.local = findRegion(branch, /*alsoIfOthersAreMet=*/false);
+      branch.local = findRegion(branch);
       if (!branch.local)
         branch.region.clear();
       ops[last].branch = uint32_t(flow.branches.size());
@@ -178,9 +175,9 @@ private:
     }
   }
 
-  /// Blocks between a branch and its join. False if others are met there, or it
-  /// takes too long to say.
-  bool findRegion(Branch &branch, bool alsoIfOthersAreMet) {
+  /// Blocks between a branch and its join. False if there is an exchange in
+  /// them, or it takes too long to say.
+  bool findRegion(Branch &branch) {
     uint32_t stop = branch.join == none ? none : flow.blockOf[branch.join];
     ++mark;
     std::vector<uint32_t> work;
@@ -201,78 +198,12 @@ private:
         return false;
       for (uint32_t i = flow.blocks[block].begin; i < flow.blocks[block].end;
            ++i)
-        if (!alsoIfOthersAreMet && meetsOthers(model, ops[i]))
+        if (isExchange(model, ops[i]))
           return false;
       reach(flow.blocks[block].successors[1]);
       reach(flow.blocks[block].successors[0]);
     }
     return true;
-  }
-
-  /// Goes along one way of a branch, from one op that meets others to the next.
-  struct Way {
-    uint32_t at;
-    uint32_t left;
-  };
-  enum : uint32_t { atJoin = none, unknown = none - 1 };
-
-  uint32_t nextMeeting(Way &way, uint32_t stop) const {
-    while (way.at != stop) {
-      if (way.at == none || way.left-- == 0)
-        return unknown;
-      const Op &op = ops[way.at];
-      if (meetsOthers(model, op) && op.kind != OpKind::once)
-        return way.at++;
-      switch (op.kind) {
-      case OpKind::once:
-      case OpKind::next:
-        return unknown;
-      case OpKind::jump:
-        way.at = op.target;
-        break;
-      case OpKind::branch:
-        if (!flow.branches[op.branch].local)
-          return unknown;
-        way.at = flow.branches[op.branch].join;
-        break;
-      case OpKind::ret:
-        return stop == none ? uint32_t(atJoin) : uint32_t(unknown);
-      default:
-        ++way.at;
-      }
-    }
-    return atJoin;
-  }
-
-  void compareWays(Branch &branch, bool anySidesAreEqual) {
-    constexpr uint32_t longest = 1 << 20;
-    Way ways[] = {{branch.op + 1, longest}, {ops[branch.op].target, longest}};
-    std::vector<uint32_t> meetings;
-    for (;;) {
-      uint32_t left = nextMeeting(ways[0], branch.join),
-               right = nextMeeting(ways[1], branch.join);
-      if (left == unknown || right == unknown)
-        return;
-      if (left == atJoin && right == atJoin)
-        break;
-      bool same = left != atJoin && right != atJoin &&
-                  ops[left].kind == ops[right].kind &&
-                  ops[left].channel == ops[right].channel;
-      if (!same && !anySidesAreEqual)
-        return;
-      if (left == atJoin)
-        break;
-      meetings.push_back(left);
-    }
-    if (!findRegion(branch, /*alsoIfOthersAreMet=*/true))
-      return branch.region.clear();
-    branch.sameOnBothWays = uint32_t(ops.size());
-    for (uint32_t meeting : meetings)
-      ops.push_back(Op(ops[meeting]));
-    Op last{OpKind::forget, ops[branch.op].command};
-    last.branch = ops[branch.op].branch;
-    last.target = branch.join;
-    ops.push_back(last);
   }
 
   static constexpr uint64_t maxEffort = uint64_t(1) << 24;
@@ -289,8 +220,8 @@ private:
 
 } // namespace
 
-void findFlow(const Model &model, Program &program, bool anySidesAreEqual) {
-  FlowFinder(model, program).find(anySidesAreEqual);
+void findFlow(const Model &model, Program &program) {
+  FlowFinder(model, program).find();
 }
 
 } // namespace lockstep::runtime::verification

@@ -4,7 +4,7 @@
 
 #include "runtime/artifact/Tables.h"
 #include "runtime/collectives/CollectiveKinds.h"
-#include "runtime/verification/Certificate.h"
+#include "runtime/verification/Verification.h"
 
 #include <algorithm>
 
@@ -28,22 +28,6 @@ std::string_view Model::location(const Program &program,
   return index < count(tables->locations())
              ? tables->locations()->Get(index)->string_view()
              : std::string_view();
-}
-
-bool receives(const Model &model, const Channel &channel, uint32_t rank) {
-  if (model.groups[channel.group].place(rank) == none)
-    return false;
-  switch (CollectiveProperties::of(channel.collective).gets) {
-  case Holders::none:
-    return false;
-  case Holders::root:
-    return rank == channel.root;
-  case Holders::others:
-    return rank != channel.root;
-  case Holders::all:
-    return true;
-  }
-  return false;
 }
 
 bool allReceive(const Model &model, const Channel &channel,

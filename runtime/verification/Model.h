@@ -2,8 +2,8 @@
 //
 // The programs of one name run together, one of them on each rank. The model
 // holds what matters for the question whether they can block each other:
-// commands, who meets on each channel, and (after `Slice.h`) the values that
-// decide where a rank goes.
+// commands, the members of each channel, and (after `Slice.h`) the values that
+// decide which path a rank follows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,12 +14,12 @@
 #include "runtime/support/Status.h"
 #include "runtime/verification/Flow.h"
 #include "runtime/verification/Slice.h"
+#include "runtime/verification/Verification.h"
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 namespace lockstep::runtime::verification {
@@ -40,17 +40,13 @@ enum class OpKind : uint8_t {
   loadRegister,
   next,
   ret,
-  /// Made by `Flow.h`: values that two ways have written differently become
-  /// unknown.
-  forget,
 };
 
 /// A command. Operands are read from the tables when they are needed, which is
 /// seldom.
 struct Op {
   OpKind kind;
-  /// Index of the command; differs from the index of the op only behind the
-  /// program's own ones.
+  /// Index of the command, which is that of the op.
   uint32_t command = 0;
   /// Into `Model::channels`.
   uint32_t channel = none;
@@ -76,7 +72,7 @@ struct Channel {
   std::vector<int32_t> sources;
   /// Into `Model::groups`; for a once section those of its role.
   uint32_t group = 0;
-  /// Its results may decide where a rank goes.
+  /// Its results may decide which path a rank follows.
   bool carriesDecisions = false;
   /// Where it was seen first.
   uint32_t program = none, command = 0;
@@ -114,12 +110,6 @@ struct Model {
   std::vector<Program> programs;
   std::vector<Group> groups;
   std::vector<Channel> channels;
-  /// Kernel << 32 | result -> its formula.
-  std::unordered_map<uint64_t, const artifact::Formula *> formulas;
-  /// Kernel -> how many arguments its formulas have, or `none`.
-  std::vector<uint32_t> formulaArguments;
-  /// Into `Artifact.operations`, or `none`.
-  uint32_t constantOperation = none;
   /// Rank -> index of its program, or `none` if its role takes no part.
   std::vector<uint32_t> programOf;
   std::vector<std::string> roleOf;
@@ -127,13 +117,8 @@ struct Model {
   /// waits.
   bool serversAreShared = false;
   /// Programs that disagree on what a channel is: wrong without any execution.
-  std::optional<std::string> mismatch;
+  std::optional<Problem> mismatch;
 
-  /// The formula of a kernel's result, or null.
-  const artifact::Formula *formula(uint32_t kernel, uint32_t result) const {
-    auto found = formulas.find(uint64_t(kernel) << 32 | result);
-    return found == formulas.end() ? nullptr : found->second;
-  }
   uint32_t ranks() const { return uint32_t(programOf.size()); }
   std::string_view location(const Program &program, uint32_t command) const;
   /// "train.py:42: wait for channel 3", "command 7: ..." where there is no
@@ -141,10 +126,12 @@ struct Model {
   std::string describe(const Program &program, uint32_t command) const;
 };
 
-/// Whether a member of a collective gets its results: where one gives or takes,
-/// not all do.
-bool receives(const Model &model, const Channel &channel, uint32_t rank);
-/// Whether all ranks of a program get them.
+/// The op of a program, as messages name it.
+inline CommandPlace placeOf(const Program &program, uint32_t op) {
+  return {program.role, program.ops[op].command};
+}
+
+/// Whether all ranks of a program get the results of a collective.
 bool allReceive(const Model &model, const Channel &channel,
                 const Program &program);
 

@@ -1,4 +1,4 @@
-//===- OneOrder.cpp - one role whose ranks all go one way -----------------===//
+//===- OneOrder.cpp - ranks of one role that follow one path --------------===//
 
 #include "runtime/verification/OneOrder.h"
 
@@ -15,11 +15,11 @@ using artifact::Space;
 
 class Differences {
 public:
-  Differences(const Model &model, BrokenRule brokenRule)
-      : model(model), program(model.programs[0]), slice(program.slice),
+  Differences(const Model &model, const Program &program, BrokenRule brokenRule)
+      : model(model), program(program), slice(program.slice),
         brokenRule(brokenRule) {}
 
-  std::optional<std::string> find() {
+  std::optional<Problem> find() {
     const std::vector<Block> &blocks = program.flow.blocks;
     size_t words = (slice.slots.size() + 63) / 64;
     before.assign(blocks.size(), Bits(words));
@@ -36,8 +36,7 @@ public:
         state[i] |= tainted[block][i];
       for (uint32_t i = blocks[block].begin; i < blocks[block].end; ++i)
         if (!slice.skips(program.ops[i], i))
-          if (std::optional<std::string> problem =
-                  execute(program.ops[i], state))
+          if (std::optional<Problem> problem = execute(program.ops[i], state))
             return problem;
       for (uint32_t successor : blocks[block].successors)
         if (successor != none &&
@@ -86,11 +85,11 @@ private:
   bool isCommon(const Channel &channel) const {
     bool kind = CollectiveProperties::of(channel.collective).isSameForAll() ||
                 brokenRule == BrokenRule::partsAreEqual;
-    return kind && (model.groups[channel.group].ranks.size() == program.ranks ||
+    return kind && (allReceive(model, channel, program) ||
                     brokenRule == BrokenRule::groupsAreEqual);
   }
 
-  std::optional<std::string> execute(const Op &op, Bits &state) {
+  std::optional<Problem> execute(const Op &op, Bits &state) {
     bool differs = false;
     auto read = [&](uint32_t slot) { differs |= test(state, slot); };
     auto write = [&](uint32_t slot) {
@@ -113,7 +112,7 @@ private:
       break;
     case OpKind::endOnce:
       if (brokenRule != BrokenRule::onceWritesForAll)
-        for (uint32_t slot : slice.sections[op.branch].ownWrites)
+        for (uint32_t slot : slice.sectionWrites[op.branch])
           set(state, slot);
       break;
     case OpKind::branch: {
@@ -121,12 +120,14 @@ private:
       if (!differs)
         break;
       const Branch &branch = program.flow.branches[op.branch];
-      if (!branch.local && branch.sameOnBothWays == none)
-        return fmt::format("the condition of {} may differ between ranks",
-                           model.describe(program, op.command));
-      if (branch.join != none && brokenRule != BrokenRule::waysAreEqual &&
+      if (!branch.local)
+        return Problem{
+            fmt::format("the condition of {} may differ between ranks",
+                        model.describe(program, op.command)),
+            {{program.role, op.command}}};
+      if (branch.join != none &&
           brokenRule != BrokenRule::localBranchesWriteNothing)
-        taint(branch.join, slice.footprints[op.branch].writes);
+        taint(branch.join, slice.regionWrites[op.branch]);
       break;
     }
     case OpKind::compute:
@@ -216,11 +217,21 @@ bool goesStraight(const artifact::Artifact &artifact, std::string_view name) {
   return true;
 }
 
-std::optional<std::string> findSecondOrder(const Model &model,
-                                           BrokenRule brokenRule) {
+std::optional<Problem> findDivergence(const Model &model,
+                                      const Program &program,
+                                      BrokenRule brokenRule) {
+  // A role of one rank has nobody to differ from.
+  if (program.slice.empty() || program.ranks == 1)
+    return std::nullopt;
+  return Differences(model, program, brokenRule).find();
+}
+
+std::optional<Problem> findSecondOrder(const Model &model,
+                                       BrokenRule brokenRule) {
   if (model.programs.size() != 1)
-    return fmt::format("{} roles have a program '{}'", model.programs.size(),
-                       model.name);
+    return Problem{fmt::format("{} roles have a program '{}'",
+                               model.programs.size(), model.name),
+                   {}};
   const Program &program = model.programs[0];
   for (uint32_t start : program.starts) {
     if (start == none)
@@ -228,14 +239,14 @@ std::optional<std::string> findSecondOrder(const Model &model,
     const Op &op = program.ops[start];
     for (uint32_t rank : model.groups[model.channels[op.channel].group].ranks)
       if (model.programOf[rank] == none)
-        return fmt::format(
-            "rank {} is a member at {}, but its role '{}' has no program '{}'",
-            rank, model.describe(program, start), model.roleOf[rank],
-            model.name);
+        return Problem{
+            fmt::format("rank {} is a member at {}, but its role '{}' has no "
+                        "program '{}'",
+                        rank, model.describe(program, start),
+                        model.roleOf[rank], model.name),
+            {{program.role, start}}};
   }
-  if (program.slice.empty())
-    return std::nullopt;
-  return Differences(model, brokenRule).find();
+  return findDivergence(model, program, brokenRule);
 }
 
 } // namespace lockstep::runtime::verification

@@ -88,12 +88,11 @@ public:
     for (Program &program : model.programs) {
       if (any)
         makeSlots(program);
-      makeSkips(program);
+      skipLocalBranches(program);
       if (program.slice.empty())
         continue;
-      makeFootprints(program);
-      findLive(program);
-      for (uint32_t i = 0; i < program.flow.ownOps; ++i)
+      findRegionWrites(program);
+      for (uint32_t i = 0; i < uint32_t(program.ops.size()); ++i)
         if (program.ops[i].kind == OpKind::once)
           findSection(program, i);
     }
@@ -152,7 +151,7 @@ private:
   bool pass(Program &program) {
     bool changed = false, writable = needsWritable(program);
     Slice &slice = program.slice;
-    for (uint32_t i = program.flow.ownOps; i-- > 0;) {
+    for (uint32_t i = uint32_t(program.ops.size()); i-- > 0;) {
       const Op &op = program.ops[i];
       // Most commands: nothing that they could write is needed.
       if ((op.kind == OpKind::compute || op.kind == OpKind::wait) && !writable)
@@ -263,66 +262,33 @@ private:
       }
   }
 
-  /// What does not matter is not even looked at again.
-  void makeSkips(Program &program) {
-    Slice &slice = program.slice;
-    slice.skip.resize(program.ops.size() + 1);
-    slice.skip.back() = uint32_t(program.ops.size());
-    for (uint32_t i = uint32_t(program.ops.size()); i-- > 0;) {
-      Op &op = program.ops[i];
-      bool matters = i >= program.flow.ownOps || slice.relevant[i];
-      switch (op.kind) {
-      case OpKind::branch: {
-        const Branch *branch =
-            op.branch == none ? nullptr : &program.flow.branches[op.branch];
-        if (branch && branch->local && !leavesSomething(program, *branch)) {
-          op.kind = branch->join == none ? OpKind::ret : OpKind::jump;
-          op.target = branch->join;
-        }
-        matters = true;
-        break;
-      }
-      case OpKind::compute:
-      case OpKind::setRegister:
-      case OpKind::addRegister:
-      case OpKind::loadRegister:
-      case OpKind::next:
-        break;
-      default:
-        matters = true;
-      }
-      slice.skip[i] = matters ? i : slice.skip[i + 1];
+  /// A local branch that leaves nothing behind becomes a jump to its join.
+  void skipLocalBranches(Program &program) {
+    for (Op &op : program.ops) {
+      if (op.kind != OpKind::branch || op.branch == none)
+        continue;
+      const Branch &branch = program.flow.branches[op.branch];
+      if (!branch.local || leavesSomething(program, branch))
+        continue;
+      op.kind = branch.join == none ? OpKind::ret : OpKind::jump;
+      op.target = branch.join;
     }
   }
 
-  void makeFootprints(Program &program) {
+  void findRegionWrites(Program &program) {
     Slice &slice = program.slice;
-    slice.footprints.resize(program.flow.branches.size());
+    slice.regionWrites.resize(program.flow.branches.size());
     for (uint32_t i = 0; i < program.flow.branches.size(); ++i) {
-      const Branch &branch = program.flow.branches[i];
-      Footprint &footprint = slice.footprints[i];
-      for (uint32_t block : branch.region)
+      std::vector<uint32_t> &writes = slice.regionWrites[i];
+      for (uint32_t block : program.flow.branches[i].region)
         for (uint32_t j = program.flow.blocks[block].begin;
-             j < program.flow.blocks[block].end; ++j) {
-          const Op &op = program.ops[j];
-          if (slice.skips(op, j))
-            continue;
-          footprint.receives |=
-              op.kind == OpKind::next || op.kind == OpKind::wait;
-          // What is received on both ways is the same on both.
-          bool received = !branch.local && op.kind == OpKind::wait;
-          visitSlots(
-              model, program, op,
-              [&](uint32_t slot) { footprint.reads.push_back(slot); },
-              [&](uint32_t slot) {
-                if (!received)
-                  footprint.writes.push_back(slot);
-              });
-        }
-      for (auto *list : {&footprint.reads, &footprint.writes}) {
-        std::sort(list->begin(), list->end());
-        list->erase(std::unique(list->begin(), list->end()), list->end());
-      }
+             j < program.flow.blocks[block].end; ++j)
+          if (!slice.skips(program.ops[j], j))
+            visitSlots(
+                model, program, program.ops[j], [](uint32_t) {},
+                [&](uint32_t slot) { writes.push_back(slot); });
+      std::sort(writes.begin(), writes.end());
+      writes.erase(std::unique(writes.begin(), writes.end()), writes.end());
     }
   }
 
@@ -330,84 +296,21 @@ private:
   /// memory are those of the one replica that executed it.
   void findSection(Program &program, uint32_t begin) {
     using artifact::Space;
-    Section section;
+    std::vector<uint32_t> own;
     uint32_t end = program.table(program.ops[begin]).body_as_Once()->end();
-    const Bits &live = program.slice.live[program.flow.blockOf[begin]];
     for (uint32_t i = begin + 1; i < end; ++i)
       visitSlots(
-          model, program, program.ops[i],
-          [&](uint32_t slot) {
-            const Slot &read = program.slice.slots[slot];
-            bool common =
-                !read.isRegister &&
-                (read.space == Space::shared || read.space == Space::variable ||
-                 read.space == Space::constant || read.space == Space::scalar);
-            if (!common && test(live, slot))
-              section.ownReads.push_back(slot);
-          },
+          model, program, program.ops[i], [](uint32_t) {},
           [&](uint32_t slot) {
             const Slot &written = program.slice.slots[slot];
             bool common =
                 !written.isRegister && (written.space == Space::shared ||
                                         written.space == Space::variable);
-            (common ? section.sharedWrites : section.ownWrites).push_back(slot);
+            if (!common)
+              own.push_back(slot);
           });
-    if (section.sharedWrites.empty())
-      section.ownReads.clear();
-    program.ops[begin].branch = program.ops[end].branch =
-        uint32_t(program.slice.sections.size());
-    program.slice.sections.push_back(std::move(section));
-  }
-
-  void findLive(Program &program) {
-    Slice &slice = program.slice;
-    const auto &blocks = program.flow.blocks;
-    size_t words = (slice.slots.size() + 63) / 64;
-    std::vector<Bits> reads(blocks.size(), Bits(words)),
-        writes(blocks.size(), Bits(words));
-    for (uint32_t i = 0; i < blocks.size(); ++i)
-      for (uint32_t j = blocks[i].end; j-- > blocks[i].begin;) {
-        if (slice.skips(program.ops[j], j) ||
-            !(touches(model, program.ops[j]) ||
-              changesVariables(model, program, program.ops[j])))
-          continue;
-        // Who gets nothing keeps what was there.
-        bool keeps =
-            brokenRule != BrokenRule::waitsOverwrite &&
-            program.ops[j].kind == OpKind::wait &&
-            !allReceive(model, model.channels[program.ops[j].channel], program);
-        std::vector<uint32_t> read;
-        visitSlots(
-            model, program, program.ops[j],
-            [&](uint32_t slot) { read.push_back(slot); },
-            [&](uint32_t slot) {
-              bool isVariable =
-                  !slice.slots[slot].isRegister &&
-                  slice.slots[slot].space == artifact::Space::variable;
-              if (keeps && !(isVariable &&
-                             changesVariables(model, program, program.ops[j])))
-                return;
-              set(writes[i], slot);
-              reset(reads[i], slot);
-            });
-        for (uint32_t slot : read)
-          set(reads[i], slot);
-      }
-    slice.live = reads;
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (uint32_t i = uint32_t(blocks.size()); i-- > 0;)
-        for (uint32_t successor : blocks[i].successors) {
-          if (successor == none)
-            continue;
-          for (size_t word = 0; word < words; ++word) {
-            uint64_t more = slice.live[successor][word] & ~writes[i][word] &
-                            ~slice.live[i][word];
-            slice.live[i][word] |= more;
-            changed |= more != 0;
-          }
-        }
-    }
+    program.ops[end].branch = uint32_t(program.slice.sectionWrites.size());
+    program.slice.sectionWrites.push_back(std::move(own));
   }
 
   Model &model;

@@ -1,4 +1,5 @@
-//===- Slice.h - the values that decide where ranks go ----------*- C++ -*-===//
+//===- Slice.h - the values that decide which paths ranks follow -*- C++
+//-*-===//
 //
 // Most of a step computes numbers that no branch ever looks at. The slice is
 // the rest: registers and bytes of memory from which the condition of a branch
@@ -51,22 +52,6 @@ inline void reset(Bits &bits, uint32_t i) {
   bits[i / 64] &= ~(uint64_t(1) << (i % 64));
 }
 
-/// What may be read and written between a branch and its join.
-struct Footprint {
-  std::vector<uint32_t> reads, writes;
-  /// Something comes from elsewhere: a batch, or a result.
-  bool receives = false;
-};
-
-/// A once section, which one replica executes for all of its process.
-struct Section {
-  /// What it may read that each replica has for itself.
-  std::vector<uint32_t> ownReads;
-  /// What it writes that only the replica that executed it has written.
-  std::vector<uint32_t> ownWrites;
-  std::vector<uint32_t> sharedWrites;
-};
-
 struct Slice {
   std::vector<Slot> slots;
   /// Register -> its slot, or `none`.
@@ -75,16 +60,11 @@ struct Slice {
   std::vector<SlotRange> bufferSlots;
   /// Whether a launch or copy writes into the slice.
   std::vector<bool> relevant;
-  /// Op -> the next one at or behind it that matters. Launches into nowhere and
-  /// local branches that leave nothing behind do not.
-  std::vector<uint32_t> skip;
-  /// Block -> slots whose values may still be read.
-  std::vector<Bits> live;
-  /// Branch -> what the two ways may read and write; for branches with a
-  /// region.
-  std::vector<Footprint> footprints;
-  /// By `Op::branch` of the beginnings and ends of once sections.
-  std::vector<Section> sections;
+  /// Branch -> what its sides may write; for local branches.
+  std::vector<std::vector<uint32_t>> regionWrites;
+  /// By `Op::branch` of the last op of a once section, which one replica
+  /// executes for all of its process: what only this replica has written then.
+  std::vector<std::vector<uint32_t>> sectionWrites;
 
   bool empty() const { return slots.empty(); }
   /// Whether an op is a launch or copy that writes elsewhere, as most are.
@@ -95,11 +75,12 @@ struct Slice {
 /// from another program.
 void findSlices(Model &model, BrokenRule brokenRule = BrokenRule::none);
 
-/// Calls `read` and `write` with the slots that an op reads, then those that it
-/// writes. Whether variables may have been changed by others when the program
-/// goes on behind `op`.
+/// Whether others may have changed variables when the program continues after
+/// `op`.
 bool changesVariables(const Model &model, const Program &program, const Op &op);
 
+/// Calls `read` and `write` with the slots that an op reads, then those that it
+/// writes.
 void visitSlots(const Model &model, const Program &program, const Op &op,
                 const std::function<void(uint32_t)> &read,
                 const std::function<void(uint32_t)> &write);

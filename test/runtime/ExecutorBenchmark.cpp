@@ -7,7 +7,7 @@
 
 #include "Executors.h"
 
-#include "runtime/verification/Certificate.h"
+#include "runtime/verification/Verification.h"
 
 #include <algorithm>
 #include <chrono>

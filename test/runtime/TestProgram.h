@@ -113,9 +113,6 @@ public:
                                    const VerifyOptions &verify = {});
 
   ArtifactWriter writer;
-  /// Whether `file` proves programs and keeps what it found; else certificates
-  /// stay as they are.
-  bool certifies = true;
   artifact::ProgramT *program;
 
 private:

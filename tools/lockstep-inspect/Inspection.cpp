@@ -69,24 +69,19 @@ void forEach(const Vector *vector, Function f) {
       f(*element);
 }
 
-CertificateInfo inspectCertificate(const runtime::Artifact &artifact,
-                                   const std::string &program) {
+ProofInfo inspectProof(const runtime::Artifact &artifact,
+                       const std::string &program) {
   const artifact::Artifact &tables = artifact.tables();
-  CertificateInfo info;
+  ProofInfo info;
   info.program = program;
-  info.state = tools::certificateText(
-      runtime::verification::certificateState(tables, program));
-  const artifact::Certificate *certificate =
-      runtime::verification::findCertificate(tables, program);
-  if (!certificate)
+  auto proof = runtime::verification::prove(tables, program);
+  // An artifact that is open does not contradict itself.
+  if (!proof)
     return info;
-  info.verdict = tools::verdictText(certificate->verdict());
-  info.method = certificate->method() ? certificate->method()->str() : "";
-  info.states = certificate->states();
-  info.steps = certificate->steps();
-  forEach(certificate->dynamic(), [&](const artifact::DynamicBranch &branch) {
-    OpenConditionInfo open{branch.role()->str(), "", branch.command(),
-                           branch.differs()};
+  info.verdict = tools::verdictText(*proof);
+  info.method = proof->method;
+  for (const auto &branch : proof->dynamic) {
+    OpenConditionInfo open{branch.role, "", branch.command};
     forEach(tables.programs(), [&](const artifact::Program &of) {
       if (of.name()->string_view() == program &&
           of.role()->string_view() == open.role && of.commands() &&
@@ -95,7 +90,7 @@ CertificateInfo inspectCertificate(const runtime::Artifact &artifact,
             artifact.location(of.commands()->Get(open.command)->location());
     });
     info.open.push_back(std::move(open));
-  });
+  }
   return info;
 }
 
@@ -207,7 +202,7 @@ Inspection inspect(const runtime::Artifact &artifact, const std::string &file) {
         ++result.kernels[*command.kernel].launches;
   });
   for (const std::string &name : runtime::verification::programNames(tables))
-    result.certificates.push_back(inspectCertificate(artifact, name));
+    result.proofs.push_back(inspectProof(artifact, name));
   auto text = [](const flatbuffers::String *string) {
     return string ? string->str() : std::string();
   };

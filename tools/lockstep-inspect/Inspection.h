@@ -195,26 +195,20 @@ struct GroupInfo {
   std::vector<uint32_t> ranks;
 };
 
-/// A condition that only the run decides, although others notice which way it
-/// goes.
+/// A branch whose condition only the run decides.
 struct OpenConditionInfo {
   std::string role, line;
   uint32_t command = 0;
-  /// Ranks may decide it differently.
-  bool differs = false;
 };
 
-/// What has been proven about the programs of one name: whether replicas can
-/// wait for each other for ever.
-struct CertificateInfo {
+/// What is proven about the programs of one name: whether replicas can wait for
+/// each other forever.
+struct ProofInfo {
   std::string program;
-  /// "proven", "wrong" or "not provable"; empty without a certificate.
+  /// "proven" or "not provable".
   std::string verdict;
-  /// How it was found: docs/verification.md.
+  /// How: docs/verification.md.
   std::string method;
-  /// "about these commands", "about other commands", "none".
-  std::string state;
-  uint64_t states = 0, steps = 0;
   std::vector<OpenConditionInfo> open;
 };
 
@@ -239,7 +233,7 @@ struct Inspection {
   std::vector<KernelInfo> kernels;
   std::vector<ProgramInfo> programs;
   /// One for each name of programs.
-  std::vector<CertificateInfo> certificates;
+  std::vector<ProofInfo> proofs;
   std::vector<RemarkInfo> remarks;
 };
 

@@ -221,25 +221,17 @@ std::string toJson(const Inspection &inspection) {
       array(inspection.programs, [&](const ProgramInfo &program) {
         return toJson(program, inspection);
       });
-  json["certificates"] =
-      array(inspection.certificates, [](const CertificateInfo &certificate) {
-        Json open =
-            array(certificate.open, [](const OpenConditionInfo &condition) {
-              return Json{{"role", condition.role},
-                          {"command", condition.command},
-                          {"line", condition.line},
-                          {"differs", condition.differs}};
-            });
-        return Json{{"program", certificate.program},
-                    {"verdict", certificate.verdict.empty()
-                                    ? Json(nullptr)
-                                    : Json(certificate.verdict)},
-                    {"method", certificate.method},
-                    {"certificate", certificate.state},
-                    {"states", certificate.states},
-                    {"steps", certificate.steps},
-                    {"dynamic", std::move(open)}};
-      });
+  json["proofs"] = array(inspection.proofs, [](const ProofInfo &proof) {
+    Json open = array(proof.open, [](const OpenConditionInfo &condition) {
+      return Json{{"role", condition.role},
+                  {"command", condition.command},
+                  {"line", condition.line}};
+    });
+    return Json{{"program", proof.program},
+                {"verdict", proof.verdict},
+                {"method", proof.method},
+                {"dynamic", std::move(open)}};
+  });
   json["remarks"] = array(inspection.remarks, [](const RemarkInfo &remark) {
     return Json{{"stage", remark.stage},
                 {"kind", remark.kind},

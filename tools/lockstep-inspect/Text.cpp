@@ -81,18 +81,15 @@ std::string shardText(const VariableInfo &variable) {
                      variable.shard->of);
 }
 
-/// "model.py:10 (alike on all ranks), command 3 of server0 (ranks may decide it
-/// differently)".
-std::string openText(const CertificateInfo &certificate) {
+/// "model.py:10, command 3 of server0".
+std::string openText(const ProofInfo &proof) {
   std::string text;
-  for (const OpenConditionInfo &condition : certificate.open)
+  for (const OpenConditionInfo &condition : proof.open)
     text += fmt::format(
-        "{}{} ({})", text.empty() ? "" : ", ",
+        "{}{}", text.empty() ? "" : ", ",
         condition.line.empty()
             ? fmt::format("command {} of {}", condition.command, condition.role)
-            : condition.line,
-        condition.differs ? "ranks may decide it differently"
-                          : "alike on all ranks");
+            : condition.line);
   return text;
 }
 
@@ -170,14 +167,10 @@ std::string summary(const Inspection &inspection) {
   if (inspection.groups.size() > 1)
     text += section("groups", groups);
 
-  Table certificates(
-      {"program", "verdict", "method", "certificate", "decided when it runs"});
-  for (const CertificateInfo &certificate : inspection.certificates)
-    certificates.add(
-        {certificate.program,
-         certificate.verdict.empty() ? "unknown" : certificate.verdict,
-         certificate.method, certificate.state, openText(certificate)});
-  text += section("replicas never wait for each other for ever", certificates);
+  Table proofs({"program", "verdict", "method", "decided when it runs"});
+  for (const ProofInfo &proof : inspection.proofs)
+    proofs.add({proof.program, proof.verdict, proof.method, openText(proof)});
+  text += section("replicas never wait for each other forever", proofs);
   return text;
 }
 

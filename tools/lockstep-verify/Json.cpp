@@ -13,9 +13,6 @@ namespace lockstep::verify {
 namespace {
 
 using nlohmann::ordered_json;
-using runtime::verification::CounterExample;
-using runtime::verification::Place;
-using tools::certificateText;
 using tools::verdictText;
 
 ordered_json toJson(const MeetingInfo &meeting) {
@@ -32,53 +29,10 @@ ordered_json toJson(const MeetingInfo &meeting) {
   return json;
 }
 
-const char *nameOf(Place::Status status) {
-  switch (status) {
-  case Place::Status::ended:
-    return "ended";
-  case Place::Status::waits:
-    return "waits";
-  case Place::Status::undecided:
-    return "undecided";
-  case Place::Status::absent:
-    break;
-  }
-  return "absent";
-}
-
-ordered_json toJson(const CounterExample &example) {
-  ordered_json json = {{"chain", example.chain},
-                       {"decisions", ordered_json::array()},
-                       {"places", ordered_json::array()}};
-  for (const auto &decision : example.decisions)
-    json["decisions"].push_back({{"rank", decision.rank},
-                                 {"command", decision.command},
-                                 {"held", decision.held}});
-  for (const Place &place : example.places) {
-    ordered_json entry = {{"rank", place.rank},
-                          {"role", place.role},
-                          {"status", nameOf(place.status)},
-                          {"command", place.command},
-                          {"text", place.text}};
-    if (place.status == Place::Status::waits) {
-      entry["channel"] = place.channel;
-      entry["missing"] = place.missing;
-    }
-    entry["met"] = ordered_json::array();
-    for (const auto &met : place.met)
-      entry["met"].push_back({{"command", met.command}, {"text", met.text}});
-    json["places"].push_back(std::move(entry));
-  }
-  return json;
-}
-
 ordered_json toJson(const ProgramSummary &program) {
   ordered_json json = {{"name", program.name},
-                       {"verdict", verdictText(program.proof.verdict)},
-                       {"method", program.proof.method},
-                       {"states", program.proof.states},
-                       {"steps", program.proof.steps},
-                       {"certificate", certificateText(program.certificate)}};
+                       {"verdict", verdictText(program.proof)},
+                       {"method", program.proof.method}};
   if (!program.isProven())
     json["reason"] = program.proof.reason;
   json["roles"] = ordered_json::array();
@@ -99,14 +53,11 @@ ordered_json toJson(const ProgramSummary &program) {
   for (const auto &branch : program.proof.dynamic)
     json["dynamic"].push_back({{"role", branch.role},
                                {"command", branch.command},
-                               {"text", branch.text},
-                               {"differs", branch.differs}});
+                               {"text", branch.text}});
   json["assumed_to_end"] = ordered_json::array();
   for (const auto &loop : program.proof.loops)
     json["assumed_to_end"].push_back(
         {{"role", loop.role}, {"command", loop.command}, {"text", loop.text}});
-  if (!program.proof.counterExample.places.empty())
-    json["counter_example"] = toJson(program.proof.counterExample);
   return json;
 }
 

@@ -30,8 +30,6 @@ public:
     if (!proof)
       return proof.status().withContext("program '" + summary.name + "'");
     summary.proof = std::move(*proof);
-    summary.certificate =
-        verification::certificateState(artifact, summary.name);
     std::set<uint32_t> groups;
     for (const runtime::RoleInfo &role : rolesOf(artifact))
       for (uint32_t i = 0; i < count(artifact.programs()); ++i)

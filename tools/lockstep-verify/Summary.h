@@ -4,7 +4,7 @@
 #define LOCKSTEP_TOOLS_LOCKSTEP_VERIFY_SUMMARY_H
 
 #include "runtime/artifact/Artifact.h"
-#include "runtime/verification/Certificate.h"
+#include "runtime/verification/Verification.h"
 
 #include <cstdint>
 #include <optional>
@@ -38,13 +38,11 @@ struct GroupInfo {
 struct ProgramSummary {
   std::string name;
   runtime::verification::Proof proof;
-  runtime::verification::CertificateState certificate =
-      runtime::verification::CertificateState::absent;
   std::vector<RoleInfo> roles;
   /// Those in which the programs meet.
   std::vector<GroupInfo> groups;
 
-  bool isProven() const { return proof.verdict == artifact::Verdict::proven; }
+  bool isProven() const { return proof.isProven; }
 };
 
 /// Proves all programs anew. Error: the artifact contradicts itself.

@@ -11,10 +11,7 @@
 namespace lockstep::verify {
 namespace {
 
-using runtime::verification::CounterExample;
-using runtime::verification::Place;
 using tools::bytesText;
-using tools::certificateText;
 using tools::Table;
 using tools::verdictText;
 
@@ -41,61 +38,24 @@ void addRole(std::string &text, const RoleInfo &role) {
   text += table.empty() ? "  meets nobody\n" : table.text();
 }
 
-/// Where each rank of the chain stands, and how it came there.
-void addCounterExample(std::string &text, const CounterExample &example) {
-  text += "\ncounter-example: each of these ranks waits for the next\n";
-  for (uint32_t rank : example.chain) {
-    const Place &place = example.places[rank];
-    text += fmt::format("  rank {} ({})\n", rank, place.role);
-    for (const auto &met : place.met)
-      text += fmt::format("    passes  {}\n", met.text);
-    if (place.status == Place::Status::waits)
-      text += fmt::format("    waits   {}, for {} {}\n", place.text,
-                          place.missing.size() == 1 ? "rank" : "ranks",
-                          fmt::join(place.missing, ", "));
-    else
-      text += fmt::format("    {}  {}\n",
-                          place.status == Place::Status::undecided ? "stands"
-                                                                   : "ends  ",
-                          place.text);
-  }
-  if (!example.decisions.empty())
-    text += "  on the way where\n";
-  for (const auto &decision : example.decisions)
-    text += fmt::format("    rank {} finds the condition of command {} {}\n",
-                        decision.rank, decision.command,
-                        decision.held ? "true" : "false");
-}
-
 void addProgram(std::string &text, const ProgramSummary &program) {
   const auto &proof = program.proof;
-  text += fmt::format("program '{}': {}\n", program.name,
-                      verdictText(proof.verdict));
+  text += fmt::format("program '{}': {}\n", program.name, verdictText(proof));
   if (!program.isProven())
     text += fmt::format("  reason       {}\n", proof.reason);
-  if (!proof.method.empty())
-    text += fmt::format("  method       {}", proof.method) +
-            (proof.steps ? fmt::format(" ({} states, {} steps)\n", proof.states,
-                                       proof.steps)
-                         : "\n");
-  text +=
-      fmt::format("  certificate  {}\n", certificateText(program.certificate));
+  text += fmt::format("  method       {}\n", proof.method);
   for (const GroupInfo &group : program.groups)
     text += fmt::format("  group        {}: {} {}\n", group.name,
                         group.ranks.size() == 1 ? "rank" : "ranks",
                         fmt::join(group.ranks, ", "));
   for (const auto &branch : proof.dynamic)
-    text += fmt::format("  decided when it runs: role {}, {}{}\n", branch.role,
-                        branch.text,
-                        branch.differs ? " (ranks may decide it differently)"
-                                       : " (alike on all ranks)");
+    text += fmt::format("  decided when it runs: role {}, {}\n", branch.role,
+                        branch.text);
   for (const auto &loop : proof.loops)
     text +=
         fmt::format("  assumed to end: role {}, {}\n", loop.role, loop.text);
   for (const RoleInfo &role : program.roles)
     addRole(text, role);
-  if (!proof.counterExample.chain.empty())
-    addCounterExample(text, proof.counterExample);
 }
 
 } // namespace

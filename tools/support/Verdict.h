@@ -3,16 +3,14 @@
 #ifndef LOCKSTEP_TOOLS_SUPPORT_VERDICT_H
 #define LOCKSTEP_TOOLS_SUPPORT_VERDICT_H
 
-#include "runtime/verification/Certificate.h"
-
-#include <string>
+#include "runtime/verification/Verification.h"
 
 namespace lockstep::tools {
 
-/// "proven", "wrong", "not provable".
-std::string verdictText(artifact::Verdict verdict);
-/// "none", "about these commands", "about other commands".
-std::string certificateText(runtime::verification::CertificateState state);
+/// "proven" or "not provable".
+inline const char *verdictText(const runtime::verification::Proof &proof) {
+  return proof.isProven ? "proven" : "not provable";
+}
 
 } // namespace lockstep::tools
 

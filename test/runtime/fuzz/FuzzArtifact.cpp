@@ -88,7 +88,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       return 0;
   for (const std::string &name :
        verification::programNames((*artifact)->tables()))
-    (void)verification::prove((*artifact)->tables(), name, {.maxSteps = 10'000})
-        .ok();
+    (void)verification::prove((*artifact)->tables(), name).ok();
   return 0;
 }

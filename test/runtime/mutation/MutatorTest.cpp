@@ -79,7 +79,6 @@ TEST_F(MutatorTest, fieldsAreThoseOfTheSchema) {
   };
   EXPECT_TRUE(has("Launch.kernel"));
   EXPECT_TRUE(has("Command.body"));
-  EXPECT_TRUE(has("Certificate.digest"));
   EXPECT_FALSE(has("Command.body_type"));
   EXPECT_FALSE(has("Certificate.fingerprint"));
   EXPECT_FALSE(has("Artifact.digest"));

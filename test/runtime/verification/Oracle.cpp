@@ -74,8 +74,9 @@ private:
   Bytes *newMemory(bool numbers) {
     memories.push_back(std::make_unique<Bytes>(memorySize));
     for (size_t i = 0; i < memorySize; ++i)
-      // Words of 4 bytes stay small: they may be numbers of turns.
-      (*memories.back())[i] = numbers && i % 4 ? 0 : uint8_t(random() % 2);
+      // Words of 4 bytes stay small: they may be numbers of iterations.
+      (*memories.back())[i] =
+          numbers ? (i % 4 ? 0 : uint8_t(random() % 3)) : uint8_t(random() % 2);
     return memories.back().get();
   }
 
@@ -204,6 +205,10 @@ private:
         instances[{start.channel(), replica.epochs[start.channel()]}];
     std::vector<uint32_t> ranks = members(start.group());
     uint32_t root = start.root() < 0 ? ranks.front() : uint32_t(start.root());
+    bool isForRoot = start.kind() == CollectiveKind::reduce ||
+                     start.kind() == CollectiveKind::gather;
+    if (isForRoot && replica.rank != root)
+      return;
     for (uint32_t i = 0; start.results() && i < start.results()->size(); ++i) {
       uint32_t result = start.results()->Get(i);
       if (start.kind() == CollectiveKind::broadcast) {

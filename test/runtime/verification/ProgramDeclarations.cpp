@@ -44,8 +44,6 @@ void ProgramDeclarations::declaration() {
     tables.groups.push_back(std::move(group));
     return;
   }
-  if (words[0] == "formula")
-    return formula(words.at(1), words.at(2));
   Memory memory;
   if (words[0] == "part") {
     memory = memories.at(words.at(2));
@@ -78,22 +76,6 @@ void ProgramDeclarations::declaration() {
   }
   place(memory);
   memories[words.at(1)] = memory;
-}
-
-void ProgramDeclarations::formula(const std::string &kernel,
-                                  const std::string &operation) {
-  auto step = std::make_unique<artifact::FormulaStepT>();
-  step->operation = uint32_t(
-      std::find(tables.operations.begin(), tables.operations.end(), operation) -
-      tables.operations.begin());
-  if (step->operation == tables.operations.size())
-    tables.operations.push_back(operation);
-  step->operands = {0};
-  auto formula = std::make_unique<artifact::FormulaT>();
-  formula->arguments = formula->value = 1;
-  formula->steps.push_back(std::move(step));
-  tables.kernels.at(kernelNumber(kernel))
-      ->formulas.push_back(std::move(formula));
 }
 
 uint32_t ProgramDeclarations::kernelNumber(const std::string &name) {

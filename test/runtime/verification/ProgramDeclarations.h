@@ -21,7 +21,7 @@ struct Memory {
 };
 
 /// The text of a case, line by line, and the tables of what it declares: roles,
-/// groups, memories and formulas.
+/// groups and memories.
 class ProgramDeclarations {
 protected:
   void read(const std::string &text);
@@ -41,7 +41,6 @@ protected:
   std::map<std::string, uint32_t> groups;
 
 private:
-  void formula(const std::string &kernel, const std::string &operation);
   void role(const std::string &name, uint32_t ranks);
 
   uint32_t nextRank = 0;

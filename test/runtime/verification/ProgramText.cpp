@@ -332,11 +332,12 @@ std::vector<Case> readCases(const std::string &path) {
   for (std::string line; std::getline(file, line);) {
     if (line.starts_with("== ")) {
       std::string verdict = line.substr(3, line.find(':') - 3);
-      artifact::Verdict expected =
-          verdict == "proven"  ? artifact::Verdict::proven
-          : verdict == "wrong" ? artifact::Verdict::wrong
+      Case::Verdict expected =
+          verdict == "proven"     ? Case::Verdict::proven
+          : verdict == "blocks"   ? Case::Verdict::blocks
+          : verdict == "mismatch" ? Case::Verdict::mismatch
           : verdict == "not provable"
-              ? artifact::Verdict::not_provable
+              ? Case::Verdict::unknown
               : throw std::runtime_error("unknown verdict: " + line);
       cases.push_back({{line.substr(line.find(':') + 2), ""}, expected});
     } else if (!cases.empty()) {

@@ -14,8 +14,6 @@
 //   rank's number wide replica bucket 4             4 elements of i1; `part
 //   grad bucket 2`:
 //                                     element 2 of it
-//   formula kernel operation          the first result of the kernel is the
-//                                     operation on its argument
 //   program worker {
 //     start c broadcast pair root 0 x -> y
 //                                     also without operands, or without results
@@ -57,9 +55,21 @@ inline const artifact::Artifact &tablesOf(const std::vector<uint8_t> &bytes) {
 
 /// "== VERDICT: NAME", then the lines of the case.
 struct Case : lockstep::test::SuiteCase {
-  artifact::Verdict verdict = artifact::Verdict::not_provable;
+  /// What the proof has to say; all but the first are refused.
+  enum class Verdict : uint8_t {
+    proven,
+    /// Ranks wait for each other forever on some data.
+    blocks,
+    /// Roles disagree on what a channel is.
+    mismatch,
+    /// Correct, but not provable.
+    unknown,
+  } verdict = Verdict::unknown;
 
-  bool isWrong() const { return verdict == artifact::Verdict::wrong; }
+  bool isProven() const { return verdict == Verdict::proven; }
+  bool isWrong() const {
+    return verdict == Verdict::blocks || verdict == Verdict::mismatch;
+  }
 };
 std::vector<Case> readCases(const std::string &path);
 

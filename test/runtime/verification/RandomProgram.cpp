@@ -1,4 +1,4 @@
-//===- RandomProgram.cpp - programs by chance -----------------------------===//
+//===- RandomProgram.cpp - random programs --------------------------------===//
 
 #include "RandomProgram.h"
 
@@ -13,13 +13,14 @@ class Generator {
 public:
   explicit Generator(uint64_t seed) : random(seed) {}
 
-  std::string generate() {
+  RandomProgram generate() {
     workers = 1 + below(3);
     servers = workers == 1 ? 1 + below(2) : below(3);
     declare();
     parts.resize(1 + servers);
     block(2 + below(2), /*pendingOutside=*/false);
-    if (chance(50))
+    program.isSpoilt = chance(50);
+    if (program.isSpoilt)
       for (uint64_t i = 1 + below(2); i--;)
         spoil();
     std::string text = head;
@@ -29,7 +30,8 @@ public:
         text += line + "\n";
       text += "}\n";
     }
-    return text;
+    program.text = std::move(text);
+    return std::move(program);
   }
 
 private:
@@ -283,6 +285,7 @@ private:
   void byRank() {
     if (workers < 2)
       return;
+    program.dividesByRank = true;
     uint64_t first = 1 + below(workers - 1);
     std::string low = number("low"), high = number("high");
     head += "group " + low;
@@ -363,6 +366,7 @@ private:
   }
 
   std::mt19937_64 random;
+  RandomProgram program;
   uint64_t workers = 1, servers = 0;
   std::string head;
   std::vector<Group> groups;
@@ -374,6 +378,8 @@ private:
 
 } // namespace
 
-std::string randomProgram(uint64_t seed) { return Generator(seed).generate(); }
+RandomProgram randomProgram(uint64_t seed) {
+  return Generator(seed).generate();
+}
 
 } // namespace lockstep::runtime::verification::test

@@ -16,8 +16,16 @@
 
 namespace lockstep::runtime::verification::test {
 
-/// In the language of ProgramText.h; the same seed gives the same program.
-std::string randomProgram(uint64_t seed);
+struct RandomProgram {
+  /// In the language of ProgramText.h.
+  std::string text;
+  bool isSpoilt = false;
+  /// Workers follow different paths by their rank, which no proof accepts.
+  bool dividesByRank = false;
+};
+
+/// The same seed gives the same program.
+RandomProgram randomProgram(uint64_t seed);
 
 } // namespace lockstep::runtime::verification::test
 

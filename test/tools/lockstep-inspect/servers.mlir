@@ -24,9 +24,9 @@
 // CHECK:      variables
 // CHECK-DAG:    params/w1{{.*}} 32x128xf32 16.0 KiB {{.*}} server0 0 to 31 of params/w1
 // CHECK-DAG:    params/w1{{.*}} 32x128xf32 16.0 KiB {{.*}} server1 32 to 63 of params/w1
-// CHECK:      replicas never wait for each other for ever
-// CHECK-NEXT:   program   verdict  method      certificate           decided when it runs
-// CHECK-NEXT:   step      proven   all states  about these commands
+// CHECK:      replicas never wait for each other forever
+// CHECK-NEXT:   program   verdict  method       decided when it runs
+// CHECK-NEXT:   step      proven   projections
 // CHECK:      program 'step' (role worker)
 // CHECK:        server0 all replicas give {{.*}} KiB to it and get {{.*}} KiB from it
 // CHECK-NEXT:   server1 all replicas give {{.*}} KiB to it and get {{.*}} KiB from it
@@ -38,6 +38,6 @@
 // CHECK-NOT:    all replicas give
 // CHECK:      schedule of 'step' of server0
 
-// HTML: <h2>Proof that replicas never wait for each other for ever</h2>
+// HTML: <h2>Proof that replicas never wait for each other forever</h2>
 // HTML: "name": "server1"
 // HTML: "verdict": "proven"

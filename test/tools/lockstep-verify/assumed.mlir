@@ -6,7 +6,7 @@
 // RUN: env LOCKSTEP_CACHE=%t.cache lockstep-verify %s --replicas=2 --json | FileCheck %s --check-prefix=JSON
 
 // CHECK:      program 'step': proven
-// CHECK:      decided when it runs: role worker, {{.*}}assumed.mlir:[[@LINE+28]]: branch (alike on all ranks)
+// CHECK:      decided when it runs: role worker, {{.*}}assumed.mlir:[[@LINE+28]]: branch
 // CHECK-NEXT: assumed to end: role worker, {{.*}}assumed.mlir:[[@LINE+15]]: loop
 // CHECK-NOT:  assumed to end
 // CHECK:      sequence of role worker

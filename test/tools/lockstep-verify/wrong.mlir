@@ -1,31 +1,26 @@
-// Two roles take two barriers in opposite order: the counter-example tells how each of them got there.
+// Two roles have two barriers in opposite order: the reason names both of them, and nothing is run.
 
 // RUN: lockstep-translate --emit-artifact --allow-unproven %s -o %t.lockstep
 // RUN: not lockstep-verify %t.lockstep | FileCheck %s
 // RUN: not lockstep-verify --json %t.lockstep | FileCheck %s --check-prefix=JSON
 // RUN: lockstep-inspect %t.lockstep --show=summary | FileCheck %s --check-prefix=INSPECT
 // RUN: not lockstep-run %t.lockstep --steps=1 2>&1 | FileCheck %s --check-prefix=REFUSED
+// RUN: not lockstep-translate --emit-artifact %s -o %t.none 2>&1 | FileCheck %s --check-prefix=EMIT
 
-// CHECK:      program 'step': wrong
-// CHECK-NEXT:   reason       rank 0 (worker) waits at train.py:10: barrier on channel 0 for rank 1, rank 1 (server) waits at train.py:20: barrier on channel 1 for rank 0
-// CHECK:        certificate  about these commands
-// CHECK:      counter-example: each of these ranks waits for the next
-// CHECK-NEXT:   rank 0 (worker)
-// CHECK-NEXT:     waits   train.py:10: barrier on channel 0, for rank 1
-// CHECK-NEXT:   rank 1 (server)
-// CHECK-NEXT:     waits   train.py:20: barrier on channel 1, for rank 0
+// CHECK:      program 'step': not provable
+// CHECK-NEXT:   reason       roles start exchanges in different orders: role 'worker' at train.py:10: barrier on channel 0 before train.py:11: barrier on channel 1; role 'server' at train.py:20: barrier on channel 1 before train.py:21: barrier on channel 0
+// CHECK-NEXT:   method       projections
 
-// JSON:      "verdict": "wrong"
-// JSON:      "counter_example": {
-// JSON-NEXT:   "chain": [
-// JSON-NEXT:     0,
-// JSON-NEXT:     1
+// JSON:      "verdict": "not provable"
+// JSON-NEXT: "method": "projections"
+// JSON-NEXT: "reason": "roles start exchanges in different orders:
 
-// INSPECT:      replicas never wait for each other for ever
-// INSPECT-NEXT:   program  verdict  method
-// INSPECT-NEXT:   step     wrong    {{.*}}about these commands
+// INSPECT:      replicas never wait for each other forever
+// INSPECT-NEXT:   program  verdict       method
+// INSPECT-NEXT:   step     not provable  projections
 
-// REFUSED: its ranks may wait for each other for ever: the verdict of its certificate is wrong [E_DEADLOCK]
+// REFUSED: could not prove that its ranks do not wait for each other forever: roles start exchanges in different orders: role 'worker' at train.py:10: barrier on channel 0 before train.py:11: barrier on channel 1; role 'server' at train.py:20: barrier on channel 1 before train.py:21: barrier on channel 0 [E_NOT_PROVABLE]
+// EMIT: error: could not prove that the replicas of program 'step' do not wait for each other forever: roles start exchanges in different orders
 
 module attributes {device.replicas = 1 : i64} {
   collective.group @a {ranks = array<i64: 0, 1>}

@@ -94,12 +94,11 @@ assert sum(exchange["to"] for exchange in step["exchanges"]) >= 4 * parameters
 assert sum(exchange["from"] for exchange in step["exchanges"]) >= 4 * parameters
 
 # What has been proven about the programs of each name, of all roles together.
-proofs = {proof["program"]: proof for proof in found["certificates"]}
+proofs = {proof["program"]: proof for proof in found["proofs"]}
 assert sorted(proofs) == sorted(
     {program["name"] for program in found["programs"]}
 )
 assert (
     proofs["step"]["verdict"] == "proven"
-    and proofs["step"]["certificate"] == "about these commands"
-    and proofs["step"]["states"] > 0
+    and proofs["step"]["method"] == "projections"
 )
