@@ -44,7 +44,9 @@ static void addVerify(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createSetReplicasPass(replicas));
   pm.addPass(createApplyStrategyPass());
   pm.addPass(createVerifyIndicesPass());
-  pm.addPass(createVerifyUniformityPass());
+  VerifyUniformityPassOptions uniformity;
+  uniformity.findExamples = options.findExamples;
+  pm.addPass(createVerifyUniformityPass(uniformity));
 }
 
 static void addLower(OpPassManager &pm, const CompileOptions &options) {

@@ -46,6 +46,8 @@ struct CompileOptions {
   bool checkBounds = false;
   /// Targets for which kernels are compiled.
   std::vector<std::string> targets = {"x86-64-v3", "x86-64-v4"};
+  /// Whether inputs are searched on which a step that is refused goes wrong.
+  bool findExamples = false;
   /// Whether the order of collectives is proven again after every pass that may
   /// move one, not only at the end.
   bool checkOrder = false;

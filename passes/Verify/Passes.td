@@ -88,7 +88,8 @@ def VerifyUniformityPass : Pass<"verify-uniformity", "::mlir::ModuleOp"> {
     | a metric of a step that is varying; a varying value given to a `merge_call` as a plain argument; a call that is not inlined | |
 
     Each error ends with a verdict: `wrong`, with what shows it, or `not provable`, with the condition that could not be decided. Where it depends
-    on inputs, it is wrong if the interpreter has found some on which it is, of which the error names one.
+    on inputs, it is wrong if the interpreter has found some on which it is, of which the error names one. That takes as long as executing
+    the step many times, so it is done with `find-examples` only: `lockstep-verify` asks for it, a compilation does not.
 
     With one replica nothing is refused. A branch that replicas may go through differently is accepted if all its sides, or all ways between
     blocks, provably issue the same sequence, and so is a collective of a group whose members go through it alike. What follows from the
@@ -116,6 +117,8 @@ def VerifyUniformityPass : Pass<"verify-uniformity", "::mlir::ModuleOp"> {
     model.py:12:8: note: 'replica.id' is different on each replica
     ```
   }];
+  let options = [Option<"findExamples", "find-examples", "bool", /*default=*/"false",
+                        "whether inputs are searched on which a refused step goes wrong">];
   // Of what it tries out.
   let dependentDialects = ["::lockstep::replica::ReplicaDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect"];
 }

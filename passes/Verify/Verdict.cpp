@@ -250,23 +250,29 @@ Verdict Judge::judgeValue(Value value, Operation *place) {
                 std::nullopt, place});
 }
 
+std::optional<Witness> Judge::findWitness(const Question &question) {
+  if (!findsExamples)
+    return std::nullopt;
+  if (!question.use)
+    return search.findBlocked(question.branch, refused.getArrayRef());
+  return search.findDifferent(question.use,
+                              question.branch ? Value() : question.value,
+                              question.branch);
+}
+
 /// What the form of the program leaves open, and what it calls wrong because
 /// inputs may be so, is tried out.
 Verdict Judge::tryOut(const Question &question, Verdict byForm) {
-  std::optional<Witness> witness =
-      question.use
-          ? search.findDifferent(question.use,
-                                 question.branch ? Value() : question.value,
-                                 question.branch)
-          : search.findBlocked(question.branch, refused.getArrayRef());
+  std::optional<Witness> witness = findWitness(question);
   std::string does = question.branch ? " can lead replicas different ways"
                                      : " can make it different";
   if (!witness) {
     if (!byForm.isWrong)
       return byForm;
     Verdict verdict =
-        isOpen("whether " + byForm.reason +
-                   " could not be decided: " + search.describeEffort(),
+        isOpen("whether " + byForm.reason + " could not be decided: " +
+                   (findsExamples ? search.describeEffort()
+                                  : "lockstep-verify searches for an example"),
                byForm.condition);
     verdict.isDoubtful = true;
     return verdict;

@@ -54,10 +54,12 @@ mlir::DictionaryAttr findInputs(mlir::Diagnostic &diagnostic);
 /// Gives errors of one function their verdicts.
 class Judge {
 public:
-  explicit Judge(mlir::FunctionOpInterface function,
-                 const UniformityAnalysis &uniformity)
+  /// Without `findsExamples` nothing is executed: what only an example would
+  /// show to be wrong is not provable.
+  Judge(mlir::FunctionOpInterface function,
+        const UniformityAnalysis &uniformity, bool findsExamples)
       : function(function), uniformity(uniformity),
-        search(function, uniformity) {}
+        search(function, uniformity), findsExamples(findsExamples) {}
 
   /// A branch that is refused. Several of them may make good for each other:
   /// who does not meet in the one meets in the other.
@@ -115,6 +117,7 @@ private:
 
   Verdict judge(const Question &question);
   Verdict tryOut(const Question &question, Verdict byForm);
+  std::optional<Witness> findWitness(const Question &question);
   Opinion judgeByForm(const Question &question) const;
   std::optional<Verdict> findUndecided(const Item &lhs, const Item &rhs,
                                        const Divergence &divergence) const;
@@ -136,6 +139,7 @@ private:
                  std::pair<mlir::Operation *, mlir::Operation *>>
       lastWrites;
   WitnessSearch search;
+  bool findsExamples;
 };
 
 } // namespace lockstep

@@ -33,9 +33,9 @@ namespace {
 class StepVerifier {
 public:
   StepVerifier(FunctionOpInterface function,
-               const UniformityAnalysis &uniformity)
+               const UniformityAnalysis &uniformity, bool findsExamples)
       : function(function), uniformity(uniformity),
-        judge(function, uniformity) {}
+        judge(function, uniformity, findsExamples) {}
 
   LogicalResult verify() {
     uniformity.walkEntered(function, [&](Operation *op) {
@@ -250,7 +250,7 @@ bool isOneRank(FunctionOpInterface function) {
 }
 
 struct VerifyUniformity : impl::VerifyUniformityPassBase<VerifyUniformity> {
-  VerifyUniformity() = default;
+  using VerifyUniformityPassBase::VerifyUniformityPassBase;
   VerifyUniformity(const VerifyUniformity &other)
       : VerifyUniformityPassBase(other) {}
 
@@ -280,7 +280,7 @@ struct VerifyUniformity : impl::VerifyUniformityPassBase<VerifyUniformity> {
     for (auto function : getOperation().getOps<FunctionOpInterface>())
       if (isa<replica::StepOp, replica::ProgramOp, func::FuncOp>(function) &&
           !function.isExternal() && !isOneRank(function) &&
-          failed(StepVerifier(function, uniformity).verify()))
+          failed(StepVerifier(function, uniformity, findExamples).verify()))
         signalPassFailure();
   }
 };

@@ -2,7 +2,6 @@
 
 #include "TestProgram.h"
 
-
 #include <fstream>
 #include <iterator>
 

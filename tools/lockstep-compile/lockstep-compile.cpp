@@ -116,6 +116,11 @@ struct CommandLine {
       cl::desc(
           "prove the order of collectives after every pass that may move one"),
       cl::init(false), cl::cat(category)};
+  cl::opt<bool> findExamples{
+      "find-examples",
+      cl::desc("search for inputs on which a step that is refused goes wrong, "
+               "as lockstep-verify does"),
+      cl::init(false), cl::cat(category)};
   cl::opt<bool> allowUnproven{
       "allow-unproven",
       cl::desc("write what nobody has proven to end, for lockstep-verify to "
@@ -235,6 +240,7 @@ int main(int argc, char **argv) {
   options.overlap = line.overlap;
   options.bytesPerPack = line.bytesPerPack;
   options.checkOrder = line.checkOrder;
+  options.findExamples = line.findExamples;
   if (!line.targets.empty())
     options.targets.assign(line.targets.begin(), line.targets.end());
   if (!line.stopAfter.empty()) {

@@ -68,7 +68,7 @@ int main(int argc, char **argv) {
   bool json = false;
 
   CLI::App app("Proves that the replicas of a program do not wait for each "
-               "other for ever, and shows how, or how they do.",
+               "other forever, and shows how, or how they do.",
                "lockstep-verify");
   app.add_option("file", file, "program (.mlir) or artifact (.lockstep)")
       ->required();
@@ -100,7 +100,7 @@ int main(int argc, char **argv) {
   std::string path = file;
   if (lockstep::tools::needsCompilation(file)) {
     // What cannot be proven is looked at here.
-    std::vector<std::string> flags = {"--allow-unproven"};
+    std::vector<std::string> flags = {"--allow-unproven", "--find-examples"};
     if (replicas)
       flags.push_back(fmt::format("--replicas={}", replicas));
     if (!strategy.empty())

@@ -1,4 +1,4 @@
-// RUN: lockstep-opt %s --set-replicas=replicas=3 --apply-strategy --verify-uniformity --split-input-file --verify-diagnostics=only-expected -o /dev/null
+// RUN: lockstep-opt %s --set-replicas=replicas=3 --apply-strategy --verify-uniformity=find-examples=true --split-input-file --verify-diagnostics=only-expected -o /dev/null
 
 // Each error says whether the program is wrong, or only not provable, and which condition that depends on.
 

@@ -101,8 +101,10 @@ bool Trial::isAccepted(StringRef brokenRule) {
     auto fail = [&](const Twine &message) {
       return module->emitError(message);
     };
-    if (!brokenRule.empty() && failed(verify->initializeOptions(
-                                   ("broken-rule=" + brokenRule).str(), fail)))
+    std::string options = "find-examples=true";
+    if (!brokenRule.empty())
+      options += (" broken-rule=" + brokenRule).str();
+    if (failed(verify->initializeOptions(options, fail)))
       return failure();
     pm.addPass(std::move(verify));
     return pm.run(*module);

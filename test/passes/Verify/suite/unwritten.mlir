@@ -1,4 +1,4 @@
-// RUN: lockstep-opt %s --fill-unwritten --set-replicas=replicas=3 --apply-strategy --verify-uniformity --split-input-file --verify-diagnostics=only-expected -o /dev/null
+// RUN: lockstep-opt %s --fill-unwritten --set-replicas=replicas=3 --apply-strategy --verify-uniformity=find-examples=true --split-input-file --verify-diagnostics=only-expected -o /dev/null
 
 // What nobody has written is zero, on all replicas. The format of these files is in ../SuiteTest.cpp.
 
