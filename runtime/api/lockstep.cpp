@@ -3,6 +3,7 @@
 #include "runtime/api/lockstep.h"
 
 #include "runtime/executor/Cluster.h"
+#include "runtime/transport/TransportFactory.h"
 
 #include <algorithm>
 #include <cstring>
@@ -156,6 +157,9 @@ lockstep_status lockstep_session_open(const char *path,
         std::chrono::nanoseconds(int64_t(known->deadline_seconds * 1e9));
     sessionOptions.target = known->target ? known->target : "";
     sessionOptions.device = known->device ? known->device : "";
+    LOCKSTEP_RETURN_IF_ERROR(
+        openTransport(known->transport ? known->transport : "")
+            .moveTo(sessionOptions.transport));
     sessionOptions.traceFile = known->trace_file ? known->trace_file : "";
     sessionOptions.checkRaces = known->check_races != 0;
     sessionOptions.checkFinite = known->check_finite != 0;

@@ -149,6 +149,11 @@ typedef struct lockstep_options {
    * of the device behind a colon; NULL: that of the environment variable
    * LOCKSTEP_DEVICE, else "cpu". */
   const char *device;
+  /* How executors reach each other: "threads", which has all of them in this
+   * process, or the name of a plugin, with options of the transport behind a
+   * colon; NULL: that of the environment variable LOCKSTEP_TRANSPORT, else
+   * "threads". */
+  const char *transport;
 } lockstep_options;
 
 /* A tensor: its name, type and where it is. `shape` has `rank` entries. This

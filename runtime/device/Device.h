@@ -166,18 +166,11 @@ public:
 
 /// The device of this name. Empty: that of `LOCKSTEP_DEVICE` in the
 /// environment, else `cpu`. Behind a colon the name may have options of the
-/// device, for example "simulated:7". Devices other than `cpu` are plugins:
-/// `liblockstep_NAME.so` in the folders of `LOCKSTEP_PLUGINS`, in the folder
-/// `lib` beside that of the program or library that the runtime is in, or where
-/// the dynamic linker looks. Those who
-/// open one name at the same time share the device. Errors: no such plugin, or
-/// the device cannot be used on this machine.
+/// device, for example "simulated:7". Devices other than `cpu` are plugins
+/// (Plugin.h) that export `lockstepOpenDevice`. Those who open one name at the
+/// same time share the device. Errors: no such plugin, or the device cannot be
+/// used on this machine.
 Expected<std::shared_ptr<Device>> openDevice(std::string_view name);
-
-/// What a plugin exports as `lockstepOpenDevice`: makes the device with these
-/// options, or says why it cannot.
-using OpenDevice = void (*)(std::string_view options,
-                            std::unique_ptr<Device> &device, Status &status);
 
 } // namespace lockstep::runtime
 

@@ -1,245 +1,57 @@
 //===- Cluster.cpp --------------------------------------------------------===//
 
-#include "runtime/executor/Cluster.h"
+#include "runtime/executor/ClusterImpl.h"
 
-#include "runtime/artifact/Roles.h"
-#include "runtime/executor/Crew.h"
-#include "runtime/executor/Executor.h"
-#include "runtime/executor/Injection.h"
 #include "runtime/executor/Trace.h"
-#include "runtime/executor/WholeVariables.h"
-#include "runtime/transport/local/LocalNetwork.h"
-
-#include <algorithm>
 
 #include <fmt/format.h>
 
 namespace lockstep::runtime {
-
-namespace {
-
-/// What `programs` of the cluster are in each executor.
-using ProgramParts = std::vector<std::optional<ProgramId>>;
-
-/// A replica where it is executed.
-struct ReplicaPart {
-  Session *session;
-  ProgramId program;
-  /// As the session counts.
-  unsigned replica;
-};
-
-Status noReplica(ProgramId program, unsigned replica) {
-  return invalidArgument(
-      fmt::format("program {} or replica {} does not exist", program, replica));
-}
-
-/// The part `index` of `total` that is divided as evenly as possible, larger
-/// parts first.
-unsigned share(unsigned total, unsigned parts, unsigned index) {
-  return total / parts + (index < total % parts);
-}
-
-} // namespace
-
-class Cluster::Impl {
-public:
-  Status initialize(std::shared_ptr<const Artifact> given,
-                    ClusterOptions options);
-
-  void describeExecutors(unsigned executors);
-  Status createSessions(const ClusterOptions &options);
-  void describePrograms();
-  Status checkBatches(ProgramId program) const;
-
-  const artifact::Artifact &tables() const { return artifact->tables(); }
-  /// The executor that has a rank; `executors.size()` if none has.
-  size_t executorOf(unsigned rank) const {
-    auto has = [&](const ExecutorInfo &executor) {
-      return rank >= executor.firstRank &&
-             rank - executor.firstRank < executor.ranks;
-    };
-    return size_t(std::find_if(executors.begin(), executors.end(), has) -
-                  executors.begin());
-  }
-  /// A replica's part of a program; nothing if one of them does not exist, or
-  /// if the program is not for replicas.
-  std::optional<ReplicaPart> partOf(ProgramId program, unsigned replica) const;
-
-  std::shared_ptr<const Artifact> artifact;
-  std::string traceFile;
-  bool inCoordinator = false;
-  unsigned workerExecutors = 1;
-  std::vector<ExecutorInfo> executors;
-  std::vector<std::unique_ptr<Session>> sessions;
-
-  std::vector<VariableInfo> variables;
-  std::vector<WholeVariable> places;
-  std::vector<ProgramInfo> programs;
-  std::vector<ProgramParts> parts;
-  /// Batches that each replica has been given, of programs that load them.
-  std::vector<std::vector<size_t>> batchCounts;
-  uint64_t runs = 0;
-  /// Each executor's; empty with one, which sends nothing.
-  std::vector<std::shared_ptr<Network>> endpointOf;
-  /// Both null with one executor, which needs nobody to run it.
-  std::shared_ptr<Network> network;
-  std::unique_ptr<Crew> crew;
-};
-
-Status Cluster::Impl::initialize(std::shared_ptr<const Artifact> given,
-                                 ClusterOptions options) {
-  artifact = std::move(given);
-  traceFile = options.session.traceFile;
-  inCoordinator = options.inCoordinator;
-  if (options.executors == 0 || options.executors > tables().replicas())
-    return invalidArgument(fmt::format(
-        "expected 1 to {} executors, at most one for each replica, found {}",
-        tables().replicas(), options.executors));
-  workerExecutors = options.executors;
-  describeExecutors(options.executors);
-  LOCKSTEP_RETURN_IF_ERROR(createSessions(options));
-  places = wholeVariables(*artifact, executors, sessions);
-  for (const WholeVariable &place : places)
-    variables.push_back(place.info);
-  describePrograms();
-  if (sessions.size() == 1)
-    return Status::success();
-  std::vector<Session *> members;
-  Crew::Options crewOptions{
-      options.session.deadline,
-      options.session.clock ? options.session.clock : &Clock::system(),
-      options.session.onDeadline, options.session.onLongWait, 0};
-  for (const std::unique_ptr<Session> &session : sessions) {
-    members.push_back(session.get());
-    crewOptions.workers += session->workers() * options.session.clusters;
-  }
-  crew = std::make_unique<Crew>(std::move(members), *network,
-                                std::move(crewOptions));
-  return crew->status();
-}
-
-void Cluster::Impl::describeExecutors(unsigned count) {
-  unsigned rank = 0;
-  for (unsigned i = 0; i < count; ++i) {
-    unsigned ranks = share(tables().replicas(), count, i);
-    executors.push_back({std::string(workerRole), rank, ranks, 0});
-    rank += ranks;
-  }
-  if (tables().roles())
-    for (const artifact::Role *role : *tables().roles())
-      if (role->name()->string_view() != workerRole)
-        executors.push_back(
-            {role->name()->str(), role->first_rank(), role->ranks(), 0});
-}
-
-Status Cluster::Impl::createSessions(const ClusterOptions &clusterOptions) {
-  const SessionOptions &given = clusterOptions.session;
-  std::vector<RoleInfo> roles = rolesOf(tables());
-  auto variablesOf =
-      [&](std::string_view name) -> std::shared_ptr<VariableMemory> {
-    auto role =
-        size_t(std::ranges::find(roles, name, &RoleInfo::name) - roles.begin());
-    return role < clusterOptions.variables.size()
-               ? clusterOptions.variables[role]
-               : nullptr;
-  };
-  auto count = static_cast<unsigned>(executors.size());
-  if (count == 1) {
-    SessionOptions options = given;
-    options.variables = variablesOf(workerRole);
-    Expected<std::unique_ptr<Session>> session =
-        Session::create(artifact, std::move(options));
-    if (!session)
-      return session.status();
-    executors.front().workers = (*session)->workers();
-    sessions.push_back(std::move(*session));
-    return Status::success();
-  }
-
-  // Each executor gets the faults of its own ranks.
-  std::vector<std::vector<std::string>> injections(count);
-  for (const std::string &text : given.injections) {
-    Expected<Injection> injection = Injection::parse(text);
-    if (!injection)
-      return injection.status();
-    size_t index = executorOf(injection->replica);
-    if (index == count)
-      return invalidArgument(
-          fmt::format("injection '{}': replica {} does not exist among {}",
-                      text, injection->replica,
-                      executors.back().firstRank + executors.back().ranks));
-    injections[index].push_back(text);
-  }
-
-  std::vector<RankRange> ranks;
-  for (const ExecutorInfo &executor : executors)
-    ranks.push_back({executor.firstRank, executor.ranks});
-  auto endpoints = LocalNetwork::create(std::move(ranks));
-  if (!endpoints)
-    return endpoints.status();
-  network = endpoints->front();
-  endpointOf = *endpoints;
-  for (unsigned i = 0; i < count; ++i) {
-    SessionOptions options = given;
-    options.inCluster = true;
-    options.role = executors[i].role;
-    options.variables = variablesOf(executors[i].role);
-    options.firstRank = executors[i].firstRank;
-    options.rankCount = executors[i].ranks;
-    options.network = (*endpoints)[i];
-    options.workers = std::max(
-        1u, share(given.workers ? given.workers : availableCpus(), count, i));
-    options.injections = std::move(injections[i]);
-    Expected<std::unique_ptr<Session>> session =
-        Session::create(artifact, std::move(options));
-    if (!session)
-      return session.status();
-    executors[i].workers = (*session)->workers();
-    sessions.push_back(std::move(*session));
-  }
-  return Status::success();
-}
-
-void Cluster::Impl::describePrograms() {
-  for (size_t executor = 0; executor < sessions.size(); ++executor)
-    for (ProgramId id = 0; id < sessions[executor]->programs().size(); ++id) {
-      // The workers come first, and what a program takes and gives is theirs.
-      const ProgramInfo &info = sessions[executor]->programs()[id];
-      auto known = std::find_if(programs.begin(), programs.end(),
-                                [&](const ProgramInfo &program) {
-                                  return program.name == info.name;
-                                });
-      auto index = size_t(known - programs.begin());
-      if (known == programs.end()) {
-        programs.push_back(info);
-        parts.emplace_back(sessions.size());
-        batchCounts.emplace_back(tables().replicas());
-      }
-      parts[index][executor] = id;
-    }
-}
 
 std::optional<ReplicaPart> Cluster::Impl::partOf(ProgramId program,
                                                  unsigned replica) const {
   if (program >= programs.size() || replica >= tables().replicas())
     return std::nullopt;
   size_t executor = executorOf(replica);
-  if (!parts[program][executor])
+  if (!executors[executor].isHere || !parts[program][executor])
     return std::nullopt;
   return ReplicaPart{sessions[executor].get(), *parts[program][executor],
                      replica - executors[executor].firstRank};
 }
 
+Status Cluster::Impl::whyNoPart(ProgramId program, unsigned replica) const {
+  if (program < programs.size() && replica < tables().replicas() &&
+      !executors[executorOf(replica)].isHere)
+    return invalidArgument(
+        fmt::format("replica {} is executed in another process", replica));
+  return invalidArgument(
+      fmt::format("program {} or replica {} does not exist", program, replica));
+}
+
+ProgramParts Cluster::Impl::partsHere(ProgramId program) const {
+  ProgramParts here;
+  for (size_t i = 0; i < sessions.size(); ++i)
+    if (sessions[i])
+      here.push_back(parts[program][i]);
+  return here;
+}
+
 /// Each session looks at its own replicas only.
 Status Cluster::Impl::checkBatches(ProgramId program) const {
   const std::vector<size_t> &counts = batchCounts[program];
-  for (size_t replica = 0;
-       programs[program].loadsBatches && replica < counts.size(); ++replica)
-    if (counts[replica] != counts[0])
+  std::optional<size_t> first;
+  for (unsigned replica = 0;
+       programs[program].loadsBatches && replica < counts.size(); ++replica) {
+    if (!partOf(program, replica))
+      continue;
+    if (!first)
+      first = replica;
+    if (counts[replica] != counts[*first])
       return invalidArgument(fmt::format(
-          "program '{}': replica {} has {} batches, but replica 0 has {}",
-          programs[program].name, replica, counts[replica], counts[0]));
+          "program '{}': replica {} has {} batches, but replica {} has {}",
+          programs[program].name, replica, counts[replica], *first,
+          counts[*first]));
+  }
   return Status::success();
 }
 
@@ -271,16 +83,23 @@ Cluster::create(std::shared_ptr<const Artifact> artifact,
 const Artifact &Cluster::artifact() const { return *impl->artifact; }
 unsigned Cluster::replicas() const { return impl->tables().replicas(); }
 std::string_view Cluster::target() const {
-  return impl->sessions.front()->target();
+  return impl->present.front()->target();
 }
 std::span<const ExecutorInfo> Cluster::executors() const {
   return impl->executors;
+}
+bool Cluster::isWhole() const {
+  return std::ranges::all_of(impl->executors, &ExecutorInfo::isHere);
+}
+bool Cluster::hasReplica(unsigned replica) const {
+  return replica < replicas() &&
+         impl->executors[impl->executorOf(replica)].isHere;
 }
 std::span<const VariableInfo> Cluster::variables() const {
   return impl->variables;
 }
 std::span<const ScalarInfo> Cluster::scalars() const {
-  return impl->sessions.front()->scalars();
+  return impl->present.front()->scalars();
 }
 std::span<const ProgramInfo> Cluster::programs() const {
   return impl->programs;
@@ -300,7 +119,7 @@ std::optional<VariableValue> Cluster::variable(std::string_view name,
         return std::string_view(variable.info.name);
       });
   if (whole == impl->places.end() ||
-      (whole->info.perReplica && replica >= replicas()))
+      (whole->info.perReplica && !hasReplica(replica)))
     return std::nullopt;
   std::vector<VariableValue::Pieces> places;
   std::vector<HostCopy *> copies;
@@ -317,16 +136,22 @@ std::optional<VariableValue> Cluster::variable(std::string_view name,
     return VariableValue(std::move(places), std::move(copies));
   }
   for (const std::vector<WholeVariable::Part> &copy : whole->copies) {
+    if (!std::ranges::all_of(copy, [&](const WholeVariable::Part &part) {
+          return impl->executors[part.executor].isHere;
+        }))
+      continue;
     places.emplace_back();
     for (const WholeVariable::Part &part : copy)
       add(part.executor, part.name, 0);
   }
+  if (places.empty())
+    return std::nullopt;
   return VariableValue(std::move(places), std::move(copies));
 }
 
 Status Cluster::setScalar(std::string_view name,
                           std::span<const std::byte> bytes) {
-  for (const std::unique_ptr<Session> &session : impl->sessions)
+  for (Session *session : impl->present)
     LOCKSTEP_RETURN_IF_ERROR(session->setScalar(name, bytes));
   return Status::success();
 }
@@ -348,14 +173,14 @@ Status Cluster::bindInput(ProgramId program, unsigned replica,
                           const std::byte *base) {
   std::optional<ReplicaPart> part = impl->partOf(program, replica);
   return part ? part->session->bindInput(part->program, part->replica, base)
-              : noReplica(program, replica);
+              : impl->whyNoPart(program, replica);
 }
 
 Status Cluster::bindBatches(ProgramId program, unsigned replica,
                             std::vector<const std::byte *> batches) {
   std::optional<ReplicaPart> part = impl->partOf(program, replica);
   if (!part)
-    return noReplica(program, replica);
+    return impl->whyNoPart(program, replica);
   auto count = static_cast<int64_t>(batches.size());
   LOCKSTEP_RETURN_IF_ERROR(part->session->bindBatches(
       part->program, part->replica, std::move(batches)));
@@ -372,9 +197,9 @@ Status Cluster::run(ProgramId program) {
     return invalidArgument(fmt::format("program {} does not exist among {}",
                                        program, impl->programs.size()));
   if (!impl->crew)
-    return impl->sessions.front()->run(*impl->parts[program].front());
+    return impl->present.front()->run(*impl->parts[program].front());
   LOCKSTEP_RETURN_IF_ERROR(impl->checkBatches(program));
-  LOCKSTEP_RETURN_IF_ERROR(impl->crew->run(impl->parts[program]));
+  LOCKSTEP_RETURN_IF_ERROR(impl->crew->run(impl->partsHere(program)));
   ++impl->runs;
   return Status::success();
 }
@@ -412,7 +237,7 @@ std::vector<int64_t> Cluster::outputShape(ProgramId program, unsigned output,
 
 unsigned Cluster::idleWorkers() const {
   unsigned count = 0;
-  for (const std::unique_ptr<Session> &session : impl->sessions)
+  for (Session *session : impl->present)
     count += session->idleWorkers();
   return count;
 }
@@ -421,29 +246,24 @@ void Cluster::abort(const Status &reason) {
   if (impl->crew)
     impl->crew->fail(reason);
   else
-    impl->sessions.front()->abort(reason);
+    impl->present.front()->abort(reason);
 }
 
 bool Cluster::variablesRestored() const {
-  return std::ranges::any_of(impl->sessions, [](const auto &session) {
-    return session->variablesRestored();
-  });
+  return std::ranges::any_of(impl->present, &Session::variablesRestored);
 }
 
 bool Cluster::poisoned() const {
-  return std::ranges::any_of(
-      impl->sessions, [](const auto &session) { return session->poisoned(); });
+  return std::ranges::any_of(impl->present, &Session::poisoned);
 }
 
 bool Cluster::variablesIntact() const {
-  return std::ranges::all_of(impl->sessions, [](const auto &session) {
-    return session->variablesIntact();
-  });
+  return std::ranges::all_of(impl->present, &Session::variablesIntact);
 }
 
 const DeadlineReport &Cluster::deadlineReport() const {
   return impl->crew ? impl->crew->deadlineReport()
-                    : impl->sessions.front()->deadlineReport();
+                    : impl->present.front()->deadlineReport();
 }
 
 void Cluster::leaveBehind() {
@@ -456,19 +276,21 @@ Cluster::ServerTraffic Cluster::serverTraffic() const {
   for (uint32_t worker = 0; worker < impl->workerExecutors; ++worker)
     for (uint32_t server = impl->workerExecutors;
          server < impl->endpointOf.size(); ++server) {
-      traffic.given += impl->endpointOf[worker]->bytesSentTo(server);
-      traffic.got += impl->endpointOf[server]->bytesSentTo(worker);
+      if (const auto &endpoint = impl->endpointOf[worker])
+        traffic.given += endpoint->bytesSentTo(server);
+      if (const auto &endpoint = impl->endpointOf[server])
+        traffic.got += endpoint->bytesSentTo(worker);
     }
   return traffic;
 }
 
 uint64_t Cluster::completedRuns() const {
-  return impl->crew ? impl->runs : impl->sessions.front()->completedRuns();
+  return impl->crew ? impl->runs : impl->present.front()->completedRuns();
 }
 
 Status Cluster::writeTrace() const {
   if (!impl->crew)
-    return impl->sessions.front()->writeTrace();
+    return impl->present.front()->writeTrace();
   if (impl->traceFile.empty())
     return invalidArgument(
         "no trace was asked for when the cluster was created");
@@ -479,6 +301,8 @@ std::vector<TraceProcess> Cluster::traces() const {
   std::vector<TraceProcess> processes;
   for (size_t i = 0; i < impl->sessions.size(); ++i) {
     const ExecutorInfo &executor = impl->executors[i];
+    if (!executor.isHere)
+      continue;
     std::string name = executor.role;
     if (executor.role == workerRole)
       name = executor.ranks == 1

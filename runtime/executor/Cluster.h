@@ -1,10 +1,12 @@
-//===- Cluster.h - all executors of an artifact in one process --*- C++ -*-===//
+//===- Cluster.h - the executors of an artifact -----------------*- C++ -*-===//
 //
 // An executor (a `Session`) has a contiguous range of the ranks of one role,
-// and shares nothing with the others but a network. A cluster has all of them:
-// one or several for the workers, one for each parameter server. It is used
-// like a single session, in which all replicas are: who is where, and in how
-// many pieces a variable lies, does not show.
+// and shares nothing with the others but a network. There are one or several
+// for the workers, and one for each parameter server. A cluster has those of
+// them that are in this process: all, unless the transport connects several
+// processes, of which each has a cluster then. It is used like a single
+// session: in which executor a replica is, and in how many pieces a variable
+// lies, does not show.
 //
 //   auto cluster = Cluster::create(
 //       *artifact, {.session = {.workers = 4}, .executors = 2});
@@ -32,18 +34,19 @@
 namespace lockstep::runtime {
 
 struct ClusterOptions {
-  /// Of all executors together. `workers`, or one for each CPU, are divided
-  /// among them as evenly as possible, the first ones getting more; each has at
-  /// least the thread that drives it, so there are never fewer threads than
-  /// executors. A fault of `injections` names a rank of any of them. What says
-  /// which part of the artifact a session has is set by the cluster.
+  /// Of all executors of this process together. `workers`, or one for each CPU,
+  /// are divided among them as evenly as possible, the first ones getting more;
+  /// each has at least the thread that drives it, so there are never fewer
+  /// threads than executors. A fault of `injections` names a rank of any of
+  /// them. What says which part of the artifact a session has is set by the
+  /// cluster.
   SessionOptions session = {};
   /// By role, as in the artifact: variables that others work on at the same
   /// time (see `Coordinator`). Absent or null: the cluster's own.
   std::vector<std::shared_ptr<VariableMemory>> variables = {};
-  /// Executors of the workers: replicas are divided in contiguous blocks, the
-  /// first ones larger. At least 1, at most one for each replica. Results do
-  /// not depend on it.
+  /// Executors of the workers, of all processes together: replicas are divided
+  /// in contiguous blocks, the first ones larger. At least 1, at most one for
+  /// each replica. Results do not depend on it.
   unsigned executors = 1;
   /// One of several clusters that a `Coordinator` has, which writes one trace
   /// of all.
@@ -52,12 +55,14 @@ struct ClusterOptions {
 
 struct TraceProcess;
 
-/// One executor of a cluster.
+/// One executor.
 struct ExecutorInfo {
   std::string role;
   unsigned firstRank = 0, ranks = 0;
-  /// Threads that execute its ranks.
+  /// Threads that execute its ranks; 0 if it is in another process.
   unsigned workers = 0;
+  /// Whether it is in this process.
+  bool isHere = true;
 };
 
 /// Not thread-safe: one thread at a time uses a cluster. With one executor it
@@ -82,14 +87,19 @@ public:
   /// Threads of all executors.
   unsigned workers() const;
   std::string_view target() const;
-  /// By rank: those of the workers, then the servers.
+  /// Of all processes, by rank: those of the workers, then the servers.
   std::span<const ExecutorInfo> executors() const;
+  /// Whether all executors are in this process.
+  bool isWhole() const;
+  /// Whether a replica is executed in this process.
+  bool hasReplica(unsigned replica) const;
 
   /// Whole variables: the shards of one are one.
   std::span<const VariableInfo> variables() const;
   /// A variable's value, to read and to write while nothing runs; that of
-  /// `replica` if there is one for each. Valid as long as the cluster. Nothing
-  /// if there is no such variable or replica.
+  /// `replica` if there is one for each. Valid as long as the cluster. To write
+  /// changes the copies of this process. Nothing if there is no such variable
+  /// or replica, or no whole copy of it in this process.
   std::optional<VariableValue> variable(std::string_view name,
                                         unsigned replica = 0);
 
@@ -102,15 +112,16 @@ public:
   std::span<const ProgramInfo> programs() const;
   Expected<ProgramId> findProgram(std::string_view name) const;
 
-  /// As in `Session`; replicas are those of the artifact.
+  /// As in `Session`; replicas are those of the artifact that are executed in
+  /// this process.
   Status bindInput(ProgramId program, unsigned replica, const std::byte *base);
   Status bindBatches(ProgramId program, unsigned replica,
                      std::vector<const std::byte *> batches);
 
-  /// Executes the program once, in all executors that take part at the same
-  /// time. Nobody begins before everybody can. The first error ends it
-  /// everywhere and is returned; then the cluster is poisoned, as a session is.
-  /// The deadline passes when no executor makes progress, and its report
+  /// Executes the program once, in all executors of this process that take part
+  /// at the same time. None begins before all of them can. The first error ends
+  /// it everywhere and is returned; then the cluster is poisoned, as a session
+  /// is. The deadline passes when no executor makes progress, and its report
   /// describes all of them.
   Status run(ProgramId program);
   Status run(std::string_view program);
@@ -147,15 +158,15 @@ public:
   void leaveBehind();
 
   /// What replicas have given to the servers and got from them in all runs, in
-  /// bytes. Replicas of one executor get what is for all of them once, and give
-  /// their sum.
+  /// bytes, as far as it was sent from this process. Replicas of one executor
+  /// get what is for all of them once, and give their sum.
   struct ServerTraffic {
     uint64_t given = 0, got = 0;
   };
   ServerTraffic serverTraffic() const;
 
   /// Writes what has been traced so far to `SessionOptions::traceFile`: one
-  /// process for each executor.
+  /// process for each executor that is here.
   Status writeTrace() const;
   /// What has been traced so far of each executor, with its name; valid as long
   /// as the cluster.

@@ -102,7 +102,13 @@ Coordinator::Impl::createLane(unsigned worker) {
     result.session.onLongWait =
         [worker, tell = std::move(result.session.onLongWait)](
             const DeadlineReport &report) { tell(nameWorker(worker, report)); };
-  return Cluster::create(artifact, std::move(result));
+  Expected<std::unique_ptr<Cluster>> lane =
+      Cluster::create(artifact, std::move(result));
+  // Workers share the variables of the servers as memory.
+  if (lane && !(*lane)->isWhole())
+    return unsupported("expected a transport that has all executors of a "
+                       "worker in this process, found one that has others");
+  return lane;
 }
 
 /// Nothing runs any more in a cluster after an error. Only the worker itself

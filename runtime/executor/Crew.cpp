@@ -9,18 +9,16 @@
 
 namespace lockstep::runtime {
 
-Crew::Crew(std::vector<Session *> given, const Network &network,
-           Options givenOptions)
-    : sessions(std::move(given)), network(network),
-      options(std::move(givenOptions)) {
+Crew::Crew(std::vector<Member> given, Options givenOptions)
+    : members(std::move(given)), options(std::move(givenOptions)) {
   // As in Executor: spinning costs less than a wake-up, unless the thread that
   // is waited for needs this very CPU.
   constexpr auto wakeUpCost = std::chrono::microseconds(60);
   auto spinTime = options.workers <= availableCpus()
                       ? wakeUpCost
                       : std::chrono::microseconds(0);
-  seen.assign(sessions.size(), 0);
-  started = team.start(unsigned(sessions.size() - 1), spinTime,
+  seen.assign(members.size(), 0);
+  started = team.start(unsigned(members.size() - 1), spinTime,
                        [this](unsigned index) { return join(index + 1); });
   if (!started.ok())
     return;
@@ -50,6 +48,12 @@ void Crew::abandon() {
 // A run
 //===----------------------------------------------------------------------===//
 
+bool Crew::isMember(uint32_t executor) const {
+  return std::ranges::any_of(members, [&](const Member &member) {
+    return member.endpoint->self() == executor;
+  });
+}
+
 /// A member's part of the run at hand; false if it has done that already.
 bool Crew::join(size_t member) {
   uint64_t current = generation.load(std::memory_order_acquire);
@@ -65,10 +69,12 @@ bool Crew::join(size_t member) {
 void Crew::execute(size_t member) {
   if (!parts[member])
     return;
-  Status status = sessions[member]->execute(*parts[member]);
-  // Who has given up only because another one did says no more than that; the
-  // first one has said why.
-  if (!status.ok() && network.abortedBy() == member)
+  auto [session, endpoint] = members[member];
+  Status status = session->execute(*parts[member]);
+  // An executor that has given up only because another one of this process did
+  // has nothing to add; the first one has reported why.
+  if (!status.ok() && (endpoint->abortedBy() == endpoint->self() ||
+                       !isMember(endpoint->abortedBy())))
     fail(status);
 }
 
@@ -77,9 +83,10 @@ Status Crew::run(const std::vector<std::optional<ProgramId>> &given) {
     return failure.poisoned();
   // Everybody must be able to begin before anybody does: nobody should wait for
   // a session that is not ready.
-  for (size_t member = 0; member < sessions.size(); ++member)
+  for (size_t member = 0; member < members.size(); ++member)
     if (given[member])
-      LOCKSTEP_RETURN_IF_ERROR(sessions[member]->prepare(*given[member]));
+      LOCKSTEP_RETURN_IF_ERROR(
+          members[member].session->prepare(*given[member]));
   parts = given;
   uint64_t active = runs.begin();
   away.store(team.size(), std::memory_order_relaxed);
@@ -105,8 +112,8 @@ Status Crew::run(const std::vector<std::optional<ProgramId>> &given) {
   runs.end(active, ends);
   if (failed())
     return failure.status();
-  for (Session *session : sessions)
-    session->commit();
+  for (const Member &member : members)
+    member.session->commit();
   return Status::success();
 }
 
@@ -117,8 +124,8 @@ Status Crew::run(const std::vector<std::optional<ProgramId>> &given) {
 /// The first failure wins, and ends the run of everybody else.
 void Crew::fail(const Status &status) {
   failure.set(status, [this](const Status &reason) {
-    for (Session *session : sessions)
-      session->abort(reason);
+    for (const Member &member : members)
+      member.session->abort(reason);
   });
   ends.notify();
 }
@@ -128,10 +135,10 @@ Watchdog::Sample Crew::sample() const {
   result.run = runs.active();
   if (result.run == 0)
     return result;
-  for (const Session *session : sessions) {
-    result.progress += session->progress();
+  for (const Member &member : members) {
+    result.progress += member.session->progress();
     // In another order it is another sum.
-    result.waiting = result.waiting * 31 + session->waiting();
+    result.waiting = result.waiting * 31 + member.session->waiting();
   }
   return result;
 }
@@ -154,12 +161,13 @@ std::pair<std::string_view, std::vector<const ProgramState *>>
 Crew::statesOfRun() const {
   std::string_view program;
   std::vector<const ProgramState *> states;
-  for (size_t member = 0; member < sessions.size(); ++member) {
+  for (size_t member = 0; member < members.size(); ++member) {
     if (!parts[member])
       continue;
-    program = sessions[member]->programs()[*parts[member]].name;
+    const Session &session = *members[member].session;
+    program = session.programs()[*parts[member]].name;
     // One that has not begun still shows what it ran before.
-    if (const ProgramState *state = sessions[member]->currentState();
+    if (const ProgramState *state = session.currentState();
         state && state->program.name() == program)
       states.push_back(state);
   }

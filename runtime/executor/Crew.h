@@ -16,10 +16,11 @@
 
 namespace lockstep::runtime {
 
-/// Drives the sessions of a cluster: the thread that calls `run` executes the
-/// first, each other one has a thread, kept between runs. A failure of one ends
-/// the run of all. One watchdog looks at the progress of all, since a session
-/// that waits for a slow one is no reason for alarm; its report is about all.
+/// Drives the sessions of a cluster that are in this process: the thread that
+/// calls `run` executes the first, each other one has a thread, kept between
+/// runs. A failure of one ends the run of all. One watchdog looks at the
+/// progress of all, since a session that waits for a slow one is no reason for
+/// alarm; its report is about all.
 class Crew {
 public:
   struct Options {
@@ -30,17 +31,22 @@ public:
     unsigned workers = 1;
   };
 
-  /// `sessions` are the executors of `network`, in its order. Both must outlive
-  /// the crew.
-  Crew(std::vector<Session *> sessions, const Network &network,
-       Options options);
+  /// An executor of this process, and its endpoint of the network that connects
+  /// it with the others.
+  struct Member {
+    Session *session;
+    const Network *endpoint;
+  };
+
+  /// At least one member; sessions and endpoints must outlive the crew.
+  Crew(std::vector<Member> members, Options options);
   /// Error: its threads could not be started, and it can only be destroyed.
   const Status &status() const { return started; }
   /// Joins the threads, unless they have been abandoned.
   ~Crew() = default;
   Crew(const Crew &) = delete;
 
-  /// Executes, in each session that has one, its part of a program.
+  /// Executes, in each member that has one, its part of a program.
   Status run(const std::vector<std::optional<ProgramId>> &parts);
 
   /// After a failure: waits a moment for the threads to leave the run. False if
@@ -58,6 +64,8 @@ public:
   const DeadlineReport &deadlineReport() const { return runs.deadlineReport(); }
 
 private:
+  /// Whether an executor of the network is one of those here.
+  bool isMember(uint32_t executor) const;
   bool join(size_t member);
   void execute(size_t member);
   Watchdog::Sample sample() const;
@@ -68,8 +76,7 @@ private:
   std::pair<std::string_view, std::vector<const ProgramState *>>
   statesOfRun() const;
 
-  std::vector<Session *> sessions;
-  const Network &network;
+  std::vector<Member> members;
   Options options;
 
   EventCount ends;

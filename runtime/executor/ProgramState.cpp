@@ -3,7 +3,6 @@
 #include "runtime/executor/ProgramState.h"
 
 #include "runtime/artifact/Roles.h"
-#include "runtime/transport/exchange/ExchangeTransport.h"
 
 #include <algorithm>
 #include <cstring>
@@ -144,36 +143,22 @@ std::vector<const CollectivePlan *> ProgramState::plans() const {
   return plans;
 }
 
-Expected<std::unique_ptr<Transport>>
-ProgramState::createHostTransport(std::vector<std::byte *const *> bases,
-                                  uint32_t workers, TileScheduler &tiles,
-                                  NetworkInbox *inbox) {
-  Expected<std::unique_ptr<ThreadsTransport>> threads =
-      ThreadsTransport::create(*rendezvous, plans(), std::move(bases),
-                               program.ranks.first, workers, tiles);
-  if (!threads)
-    return threads.status();
-  if (!inbox)
-    return std::unique_ptr<Transport>(std::move(*threads));
-  auto describe = [this](uint32_t channel) {
-    return program.place(program.channelCommands[channel]);
-  };
-  Expected<std::unique_ptr<ExchangeTransport>> exchange =
-      ExchangeTransport::create(std::move(*threads), *rendezvous, plans(),
-                                *inbox, programNumber(program), describe);
-  if (!exchange)
-    return exchange.status();
-  return std::unique_ptr<Transport>(std::move(*exchange));
-}
-
 Status ProgramState::createTransport(uint32_t workers, TileScheduler &tiles,
                                      NetworkInbox *inbox) {
   std::vector<std::byte *const *> bases;
   for (uint32_t i = 0; i < replicaCount; ++i)
     bases.push_back(replicas[i].bases.data());
-  if (!queued)
-    return createHostTransport(std::move(bases), workers, tiles, inbox)
-        .moveTo(transport);
+  auto create = [&](std::vector<std::byte *const *> given) {
+    return memory.transport->create(
+        {*rendezvous, plans(), std::move(given), program.ranks.first, workers,
+         tiles, inbox, programNumber(program),
+         [this](uint32_t channel) {
+           return program.place(program.channelCommands[channel]);
+         },
+         queued ? queued->queues.get() : nullptr});
+  };
+  if (!queued || memory.transport->capabilities().takesDeviceMemory)
+    return create(std::move(bases)).moveTo(transport);
   auto local = std::make_unique<QueueTransport>(*memory.device, *queued->queues,
                                                 *rendezvous, plans(), bases,
                                                 program.ranks.first);
@@ -185,8 +170,7 @@ Status ProgramState::createTransport(uint32_t workers, TileScheduler &tiles,
   std::vector<std::byte *const *> hostBases;
   for (const auto &staged : queued->staging.bases)
     hostBases.push_back(staged.data());
-  Expected<std::unique_ptr<Transport>> host =
-      createHostTransport(std::move(hostBases), workers, tiles, inbox);
+  Expected<std::unique_ptr<Transport>> host = create(std::move(hostBases));
   if (!host)
     return host.status();
   transport = std::make_unique<StagedTransport>(

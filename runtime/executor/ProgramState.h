@@ -8,7 +8,7 @@
 #include "runtime/executor/TileScheduler.h"
 #include "runtime/executor/VariableMemory.h"
 #include "runtime/support/Memory.h"
-#include "runtime/transport/Transport.h"
+#include "runtime/transport/TransportFactory.h"
 #include "runtime/transport/device/StagedTransport.h"
 #include "runtime/transport/threads/Rendezvous.h"
 
@@ -21,6 +21,7 @@ namespace lockstep::runtime {
 /// Memories that live as long as the session and that all programs share.
 struct SessionMemory {
   std::shared_ptr<Device> device;
+  std::shared_ptr<TransportFactory> transport;
   std::shared_ptr<VariableMemory> variables;
   std::unique_ptr<HostCopy> replicaVariables, scalars;
   /// Null on a host device, where they are in the artifact.
@@ -29,8 +30,6 @@ struct SessionMemory {
   Memory shadow;
   Arenas replicaShadow;
 };
-
-struct NetworkInbox;
 
 /// A once section on a device with queues: the replica that executes it comes
 /// behind the arrivals of all, and all others behind its end.
@@ -124,10 +123,6 @@ private:
   void describeMemory();
   Status createTransport(uint32_t workers, TileScheduler &tiles,
                          NetworkInbox *inbox);
-  /// A transport for memory of the host, given by the bases of replicas.
-  Expected<std::unique_ptr<Transport>>
-  createHostTransport(std::vector<std::byte *const *> bases, uint32_t workers,
-                      TileScheduler &tiles, NetworkInbox *inbox);
   std::vector<const CollectivePlan *> plans() const;
 
   const SessionMemory &memory;

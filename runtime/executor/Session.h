@@ -37,6 +37,7 @@
 namespace lockstep::runtime {
 
 class Network;
+class TransportFactory;
 class VariableMemory;
 
 /// Why a run was given up: for people, and for tools.
@@ -74,6 +75,9 @@ struct SessionOptions {
   /// How it meets the other ranks; its `ownRanks` are those of the session.
   /// Null: they are not needed, all ranks of all groups are here.
   std::shared_ptr<Network> network = {};
+  /// What carries out collectives; the same in all executors. Null:
+  /// `openTransport("")`.
+  std::shared_ptr<TransportFactory> transport = {};
   /// The variables of the role, if other sessions work on them at the same time
   /// (see `Coordinator`). Null: they are this session's alone. Error of
   /// `create`: a program gives a variable's own memory to a collective, which
@@ -158,6 +162,8 @@ struct VariableInfo {
   /// The artifact holds an initial value, which `create` has already stored.
   bool hasInitial = false;
 };
+
+VariableInfo describeVariable(const artifact::Variable &variable);
 
 struct ScalarInfo {
   std::string name;

@@ -18,6 +18,7 @@ void Session::Impl::introduce() {
   Facts facts = {{"artifact (SHA-256)", artifact->digestHex()},
                  {"division of the ranks", division},
                  {"kernel target", std::string(module->target())},
+                 {"transport", std::string(memory.transport->name())},
                  {"number of runs between comparisons of mirrored variables",
                   std::to_string(options.checkMirrored)}};
   facts.insert(facts.end(), options.agreement.begin(), options.agreement.end());

@@ -15,7 +15,6 @@
 #include "runtime/executor/RaceChecker.h"
 #include "runtime/executor/Session.h"
 #include "runtime/executor/Trace.h"
-#include "runtime/transport/exchange/ExchangeTransport.h"
 
 #include <map>
 #include <memory>

@@ -11,13 +11,23 @@
 
 namespace lockstep::runtime {
 
-static TensorInfo tensorInfo(const artifact::TensorType *type, uint64_t bytes) {
+static TensorInfo tensorInfo(const artifact::TensorType *type,
+                             uint64_t bytes = 0) {
   TensorInfo info;
   info.element = type->element();
   if (type->shape())
     info.shape.assign(type->shape()->begin(), type->shape()->end());
   info.bytes = staticBytes(info.element, info.shape).value_or(bytes);
   return info;
+}
+
+VariableInfo describeVariable(const artifact::Variable &variable) {
+  return {variable.name()->str(),
+          tensorInfo(variable.type()),
+          variable.space() == artifact::Space::replica_variable,
+          variable.synchronization(),
+          variable.aggregation(),
+          variable.initial() >= 0};
 }
 
 Status Session::Impl::initialize(std::shared_ptr<const Artifact> given,
@@ -33,6 +43,9 @@ Status Session::Impl::initialize(std::shared_ptr<const Artifact> given,
                                        mostWorkers, options.workers));
   LOCKSTEP_RETURN_IF_ERROR(parseInjections());
   LOCKSTEP_RETURN_IF_ERROR(openDevice(options.device).moveTo(memory.device));
+  memory.transport = options.transport;
+  if (!memory.transport)
+    LOCKSTEP_RETURN_IF_ERROR(openTransport("").moveTo(memory.transport));
   LOCKSTEP_RETURN_IF_ERROR(
       memory.device->loadModule(*artifact, options.target).moveTo(module));
   LOCKSTEP_RETURN_IF_ERROR(allocateMemory());
@@ -275,18 +288,14 @@ void Session::Impl::describe() {
     variableIndex.emplace(variable->name()->string_view(),
                           uint32_t(variables.size()));
     variableOffsets.push_back(variable->offset());
-    variables.push_back({variable->name()->str(),
-                         tensorInfo(variable->type(), 0),
-                         variable->space() == artifact::Space::replica_variable,
-                         variable->synchronization(), variable->aggregation(),
-                         variable->initial() >= 0});
+    variables.push_back(describeVariable(*variable));
   }
   for (uint32_t i = 0; tables.scalars() && i < tables.scalars()->size(); ++i) {
     const artifact::Scalar *scalar = tables.scalars()->Get(i);
     bool hasDefault =
         scalar->default_value() && scalar->default_value()->size() > 0;
     scalars.push_back(
-        {scalar->name()->str(), tensorInfo(scalar->type(), 0), hasDefault});
+        {scalar->name()->str(), tensorInfo(scalar->type()), hasDefault});
     scalarIsSet.push_back(hasDefault);
     scalarIndex.emplace(scalar->name()->string_view(), i);
   }
@@ -301,8 +310,8 @@ void Session::Impl::describe() {
                      {}};
     if (program.inputs())
       for (const artifact::Binding *input : *program.inputs())
-        info.inputs.push_back({input->name()->str(),
-                               tensorInfo(input->type(), 0), input->offset()});
+        info.inputs.push_back(
+            {input->name()->str(), tensorInfo(input->type()), input->offset()});
     if (program.outputs())
       for (const artifact::Output *output : *program.outputs()) {
         const artifact::Buffer *buffer =

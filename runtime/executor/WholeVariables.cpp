@@ -34,19 +34,11 @@ groupShards(const artifact::Artifact &tables) {
   return groups;
 }
 
-const VariableInfo &findInfo(const Session &session, std::string_view name) {
-  auto variables = session.variables();
-  return *std::ranges::find(variables, name, [](const VariableInfo &info) {
-    return std::string_view(info.name);
-  });
-}
-
 } // namespace
 
 std::vector<WholeVariable>
 wholeVariables(const Artifact &artifact,
-               std::span<const ExecutorInfo> executors,
-               std::span<const std::unique_ptr<Session>> sessions) {
+               std::span<const ExecutorInfo> executors) {
   const artifact::Artifact &tables = artifact.tables();
   auto hosts = [&](const artifact::Variable &variable) {
     bool hasRoles = tables.roles() && tables.roles()->size() > 0;
@@ -66,8 +58,7 @@ wholeVariables(const Artifact &artifact,
     WholeVariable &whole = result.emplace_back();
     for (const artifact::Variable *shard : shards) {
       std::vector<size_t> found = hosts(*shard);
-      const VariableInfo &info =
-          findInfo(*sessions[found.front()], shard->name()->string_view());
+      VariableInfo info = describeVariable(*shard);
       if (whole.copies.empty()) {
         whole.info = info;
         whole.info.name = wholeName(*shard);

@@ -33,8 +33,7 @@ struct WholeVariable {
 /// shard is. One of the workers is copied by each of their executors.
 std::vector<WholeVariable>
 wholeVariables(const Artifact &artifact,
-               std::span<const ExecutorInfo> executors,
-               std::span<const std::unique_ptr<Session>> sessions);
+               std::span<const ExecutorInfo> executors);
 
 } // namespace lockstep::runtime
 

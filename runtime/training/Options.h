@@ -45,6 +45,8 @@ struct Options {
   unsigned executors = 1;
   /// See `openDevice`.
   std::string device;
+  /// See `openTransport`.
+  std::string transport;
   /// Workers that take steps on their own; nothing: all replicas take steps
   /// together.
   std::optional<unsigned> workers;

@@ -184,6 +184,19 @@ private:
   EventCount arrivals;
 };
 
+/// What the programs of a session share of its network: only one of them runs,
+/// but messages for another may come before it does.
+struct NetworkInbox {
+  NetworkInbox(Network &network, uint32_t programs)
+      : network(network), early(programs) {}
+
+  Network &network;
+  /// Somebody looks through the mailbox.
+  std::atomic<bool> busy{false};
+  /// Messages for each program, oldest first.
+  std::vector<std::vector<Message *>> early;
+};
+
 } // namespace lockstep::runtime
 
 #endif // LOCKSTEP_RUNTIME_TRANSPORT_NETWORK_H

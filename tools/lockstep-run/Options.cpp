@@ -131,6 +131,12 @@ void addOptions(CLI::App &app, Options &options) {
                  "(default: LOCKSTEP_DEVICE of the environment, else cpu)")
       ->type_name("DEVICE")
       ->group("Execution");
+  app.add_option("--transport", options.transport,
+                 "how executors reach each other: threads, or the name of a "
+                 "plugin (default: LOCKSTEP_TRANSPORT of the environment, else "
+                 "threads)")
+      ->type_name("TRANSPORT")
+      ->group("Execution");
   CLI::Option *workers =
       app.add_option("--workers", options.workers,
                      "workers that take steps on their own, with the same "

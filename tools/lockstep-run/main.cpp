@@ -9,6 +9,7 @@
 #include "runtime/training/Messages.h"
 #include "runtime/training/Signals.h"
 #include "runtime/training/Training.h"
+#include "runtime/transport/TransportFactory.h"
 #include "tools/lockstep-run/Hang.h"
 #include "tools/lockstep-run/Options.h"
 #include "tools/support/Compile.h"
@@ -140,19 +141,27 @@ struct Engine {
   create(const std::shared_ptr<const Artifact> &artifact,
          const Options &options, HangHandler &hang, InjectedFaults &faults) {
     SignalsBlocked inItsThreads;
+    SessionOptions session = sessionOptions(options, hang, faults);
+    LOCKSTEP_RETURN_IF_ERROR(
+        openTransport(options.transport).moveTo(session.transport));
     Engine engine;
     if (!options.workers) {
-      Expected<std::unique_ptr<Cluster>> created = Cluster::create(
-          artifact, {.session = sessionOptions(options, hang, faults),
-                     .executors = options.executors});
+      Expected<std::unique_ptr<Cluster>> created =
+          Cluster::create(artifact, {.session = std::move(session),
+                                     .executors = options.executors});
       if (!created)
         return created.status();
+      if (!(*created)->isWhole())
+        return unsupported(fmt::format(
+            "expected a transport that has all executors in this process, "
+            "found '{}', which has some in others: training over several "
+            "processes is not there yet",
+            options.transport));
       engine.cluster = std::move(*created);
       return engine;
     }
-    CoordinatorOptions coordinatorOptions{
-        .workers = *options.workers,
-        .session = sessionOptions(options, hang, faults)};
+    CoordinatorOptions coordinatorOptions{.workers = *options.workers,
+                                          .session = std::move(session)};
     // One of several that do the same is enough to be at fault.
     coordinatorOptions.adapt = [](unsigned worker, SessionOptions &session) {
       if (worker != 0)

@@ -9,19 +9,6 @@
 
 namespace lockstep::runtime {
 
-/// What the programs of a session share of its network: only one of them runs,
-/// but messages for another may come before it does.
-struct NetworkInbox {
-  NetworkInbox(Network &network, uint32_t programs)
-      : network(network), early(programs) {}
-
-  Network &network;
-  /// Somebody looks through the mailbox.
-  std::atomic<bool> busy{false};
-  /// Messages for each program, oldest first.
-  std::vector<std::vector<Message *>> early;
-};
-
 /// Members of this session meet as in ThreadsTransport, which it wraps; what
 /// they make together is exchanged with other executors by messages. Whichever
 /// worker finds messages handles them, one worker at a time, in the order in

@@ -1,0 +1,173 @@
+//===- ClusterSetup.cpp - makes a cluster of an artifact ------------------===//
+
+#include "runtime/executor/ClusterImpl.h"
+
+#include "runtime/executor/Executor.h"
+#include "runtime/executor/Injection.h"
+#include "runtime/transport/TransportFactory.h"
+
+#include <fmt/format.h>
+
+namespace lockstep::runtime {
+
+/// The part `index` of `total` that is divided as evenly as possible, larger
+/// parts first.
+static unsigned share(unsigned total, unsigned parts, unsigned index) {
+  return total / parts + (index < total % parts);
+}
+
+Status Cluster::Impl::initialize(std::shared_ptr<const Artifact> given,
+                                 ClusterOptions options) {
+  artifact = std::move(given);
+  traceFile = options.session.traceFile;
+  inCoordinator = options.inCoordinator;
+  if (options.executors == 0 || options.executors > tables().replicas())
+    return invalidArgument(fmt::format(
+        "expected 1 to {} executors, at most one for each replica, found {}",
+        tables().replicas(), options.executors));
+  workerExecutors = options.executors;
+  describeExecutors(options.executors);
+  if (executors.size() > 1)
+    LOCKSTEP_RETURN_IF_ERROR(connect(options.session));
+  LOCKSTEP_RETURN_IF_ERROR(createSessions(options));
+  places = wholeVariables(*artifact, executors);
+  for (const WholeVariable &place : places)
+    variables.push_back(place.info);
+  describePrograms();
+  return executors.size() > 1 ? createCrew(options.session) : Status::success();
+}
+
+/// Connects the executors, of which some may be in other processes.
+Status Cluster::Impl::connect(SessionOptions &options) {
+  if (!options.transport)
+    LOCKSTEP_RETURN_IF_ERROR(openTransport("").moveTo(options.transport));
+  std::vector<RankRange> ranks;
+  for (const ExecutorInfo &executor : executors)
+    ranks.push_back({executor.firstRank, executor.ranks});
+  LOCKSTEP_RETURN_IF_ERROR(
+      options.transport->connect(std::move(ranks)).moveTo(endpointOf));
+  for (size_t i = 0; i < executors.size(); ++i)
+    executors[i].isHere = endpointOf[i] != nullptr;
+  return Status::success();
+}
+
+Status Cluster::Impl::createCrew(const SessionOptions &options) {
+  std::vector<Crew::Member> members;
+  Crew::Options crewOptions{options.deadline,
+                            options.clock ? options.clock : &Clock::system(),
+                            options.onDeadline, options.onLongWait, 0};
+  for (size_t i = 0; i < sessions.size(); ++i) {
+    if (!sessions[i])
+      continue;
+    members.push_back({sessions[i].get(), endpointOf[i].get()});
+    crewOptions.workers += sessions[i]->workers() * options.clusters;
+  }
+  crew = std::make_unique<Crew>(std::move(members), std::move(crewOptions));
+  return crew->status();
+}
+
+void Cluster::Impl::describeExecutors(unsigned count) {
+  unsigned rank = 0;
+  for (unsigned i = 0; i < count; ++i) {
+    unsigned ranks = share(tables().replicas(), count, i);
+    executors.push_back({std::string(workerRole), rank, ranks, 0});
+    rank += ranks;
+  }
+  if (tables().roles())
+    for (const artifact::Role *role : *tables().roles())
+      if (role->name()->string_view() != workerRole)
+        executors.push_back(
+            {role->name()->str(), role->first_rank(), role->ranks(), 0});
+}
+
+Status Cluster::Impl::createSessions(const ClusterOptions &clusterOptions) {
+  const SessionOptions &given = clusterOptions.session;
+  std::vector<RoleInfo> roles = rolesOf(tables());
+  auto variablesOf =
+      [&](std::string_view name) -> std::shared_ptr<VariableMemory> {
+    auto role =
+        size_t(std::ranges::find(roles, name, &RoleInfo::name) - roles.begin());
+    return role < clusterOptions.variables.size()
+               ? clusterOptions.variables[role]
+               : nullptr;
+  };
+  auto count = static_cast<unsigned>(executors.size());
+  if (count == 1) {
+    SessionOptions options = given;
+    options.variables = variablesOf(workerRole);
+    Expected<std::unique_ptr<Session>> session =
+        Session::create(artifact, std::move(options));
+    if (!session)
+      return session.status();
+    executors.front().workers = (*session)->workers();
+    present.push_back(session->get());
+    sessions.push_back(std::move(*session));
+    return Status::success();
+  }
+
+  // Each executor gets the faults of its own ranks.
+  std::vector<std::vector<std::string>> injections(count);
+  for (const std::string &text : given.injections) {
+    Expected<Injection> injection = Injection::parse(text);
+    if (!injection)
+      return injection.status();
+    size_t index = executorOf(injection->replica);
+    if (index == count)
+      return invalidArgument(
+          fmt::format("injection '{}': replica {} does not exist among {}",
+                      text, injection->replica,
+                      executors.back().firstRank + executors.back().ranks));
+    injections[index].push_back(text);
+  }
+
+  auto here =
+      unsigned(std::ranges::count(executors, true, &ExecutorInfo::isHere));
+  for (unsigned i = 0; i < count; ++i) {
+    if (!executors[i].isHere) {
+      sessions.push_back(nullptr);
+      continue;
+    }
+    SessionOptions options = given;
+    options.inCluster = true;
+    options.role = executors[i].role;
+    options.variables = variablesOf(executors[i].role);
+    options.firstRank = executors[i].firstRank;
+    options.rankCount = executors[i].ranks;
+    options.network = endpointOf[i];
+    options.workers =
+        std::max(1u, share(given.workers ? given.workers : availableCpus(),
+                           here, unsigned(present.size())));
+    options.injections = std::move(injections[i]);
+    Expected<std::unique_ptr<Session>> session =
+        Session::create(artifact, std::move(options));
+    if (!session)
+      return session.status();
+    executors[i].workers = (*session)->workers();
+    present.push_back(session->get());
+    sessions.push_back(std::move(*session));
+  }
+  return Status::success();
+}
+
+void Cluster::Impl::describePrograms() {
+  for (size_t executor = 0; executor < sessions.size(); ++executor)
+    for (ProgramId id = 0;
+         sessions[executor] && id < sessions[executor]->programs().size();
+         ++id) {
+      // The workers come first, and what a program takes and gives is theirs.
+      const ProgramInfo &info = sessions[executor]->programs()[id];
+      auto known = std::find_if(programs.begin(), programs.end(),
+                                [&](const ProgramInfo &program) {
+                                  return program.name == info.name;
+                                });
+      auto index = size_t(known - programs.begin());
+      if (known == programs.end()) {
+        programs.push_back(info);
+        parts.emplace_back(sessions.size());
+        batchCounts.emplace_back(tables().replicas());
+      }
+      parts[index][executor] = id;
+    }
+}
+
+} // namespace lockstep::runtime

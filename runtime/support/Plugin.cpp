@@ -1,0 +1,78 @@
+//===- Plugin.cpp - parts of the runtime in libraries of their own --------===//
+
+#include "runtime/support/Plugin.h"
+
+#include <cstdlib>
+#include <dlfcn.h>
+#include <filesystem>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace lockstep::runtime {
+
+/// Where the plugin may be, best first.
+static std::vector<std::string> placesOf(const std::string &file) {
+  std::vector<std::string> places;
+  if (const char *folders = std::getenv("LOCKSTEP_PLUGINS")) {
+    std::string_view rest = folders;
+    while (!rest.empty()) {
+      size_t end = std::min(rest.find(':'), rest.size());
+      if (end > 0)
+        places.push_back(std::string(rest.substr(0, end)) + "/" + file);
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+  }
+  // A program with the runtime in it, or the shared library.
+  Dl_info self;
+  if (::dladdr(reinterpret_cast<const void *>(&loadPlugin), &self) &&
+      self.dli_fname) {
+    std::error_code error;
+    std::filesystem::path folder =
+        std::filesystem::canonical(self.dli_fname, error).parent_path();
+    if (!error)
+      places.push_back(folder.parent_path() / "lib" / file);
+  }
+  places.push_back(file);
+  return places;
+}
+
+static bool isName(std::string_view name) {
+  return !name.empty() &&
+         name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") ==
+             std::string_view::npos;
+}
+
+Expected<void *> loadPlugin(const PluginKind &kind, const std::string &name) {
+  if (!isName(name))
+    return invalidArgument(
+        fmt::format("expected the name of a {} in small letters, found '{}'",
+                    kind.kind, name));
+  std::vector<std::string> places =
+      placesOf(fmt::format("liblockstep_{}.so", name));
+  std::string reason;
+  for (const std::string &place : places) {
+    bool isPath = place.find('/') != std::string::npos;
+    if (isPath && !std::filesystem::exists(place))
+      continue;
+    // It is never unloaded: threads of it may still run.
+    void *plugin = ::dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!plugin) {
+      const char *message = ::dlerror();
+      reason = fmt::format(": {}", message ? message : "cannot be loaded");
+      if (isPath)
+        break;
+      continue;
+    }
+    if (void *function = ::dlsym(plugin, kind.symbol))
+      return function;
+    return unsupported(fmt::format("{} '{}': '{}' does not define '{}'",
+                                   kind.kind, name, place, kind.symbol));
+  }
+  return unsupported(fmt::format(
+      "{} '{}': expected '{}' or the name of a plugin, looked for '{}'{}",
+      kind.kind, name, kind.builtIn, fmt::join(places, "', '"), reason));
+}
+
+} // namespace lockstep::runtime

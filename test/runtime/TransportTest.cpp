@@ -1,0 +1,224 @@
+//===- TransportTest.cpp - transports by name, over several processes -----===//
+
+#include "TestProgram.h"
+
+#include "runtime/executor/Cluster.h"
+#include "runtime/transport/TransportFactory.h"
+#include "runtime/transport/exchange/ExchangeFactory.h"
+#include "runtime/transport/local/LocalNetwork.h"
+
+#include <array>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <thread>
+
+namespace lockstep::runtime::test {
+namespace {
+
+TEST(OpenTransport, namesThatAreNone) {
+  auto error = [](std::string_view name) {
+    return openTransport(name).status().message();
+  };
+  EXPECT_EQ(error("threads:2"), "transport 'threads' has no options, found "
+                                "'2'");
+  EXPECT_EQ(error("a b"),
+            "expected the name of a transport in small letters, found 'a b'");
+  EXPECT_NE(
+      error("nothing").find("transport 'nothing': expected 'threads' or the "
+                            "name of a plugin, looked for '"),
+      std::string::npos)
+      << error("nothing");
+  // A plugin, but of another kind.
+  EXPECT_NE(error("simulated").find("does not define 'lockstepOpenTransport'"),
+            std::string::npos)
+      << error("simulated");
+}
+
+TEST(OpenTransport, threadsIsTheDefault) {
+  std::shared_ptr<TransportFactory> transport = *openTransport("");
+  EXPECT_EQ(transport->name(), "threads");
+  EXPECT_EQ(transport, *openTransport("threads"));
+  EXPECT_EQ(transport->capabilities(),
+            (TransportCapabilities{.takesDeviceMemory = false,
+                                   .isInOrder = true,
+                                   .isBitIdentical = true}));
+}
+
+/// The transport of one of several processes, which here are threads: of the
+/// executors it has those that `isHere` says.
+class ProcessTransport final : public ExchangeFactory {
+public:
+  using Endpoints = std::vector<std::shared_ptr<Network>>;
+
+  ProcessTransport(const Endpoints &all, std::vector<bool> isHere)
+      : all(all), isHere(std::move(isHere)) {}
+
+  std::string_view name() const override { return "processes"; }
+  Expected<Endpoints> connect(std::vector<RankRange> executors) override {
+    Endpoints own = all;
+    EXPECT_EQ(executors.size(), own.size());
+    for (size_t i = 0; i < own.size(); ++i)
+      if (!isHere[i])
+        own[i] = nullptr;
+    return own;
+  }
+
+private:
+  const Endpoints &all;
+  std::vector<bool> isHere;
+};
+
+constexpr unsigned replicaCount = 5;
+
+/// sum = all_reduce(x); w = sum; own = x.
+void build(TestProgram &p) {
+  uint32_t x = p.input("x", ElementType::i64, {});
+  uint32_t w = p.variable("w", ElementType::i64, {});
+  uint32_t own = p.variable("own", ElementType::i64, {}, /*perReplica=*/true);
+  uint32_t sum = p.buffer(Space::shared, ElementType::i64, {});
+  p.output("sum", sum);
+  uint32_t channel = p.channel();
+  p.start(CollectiveKind::all_reduce, Reduction::sum, channel, {x}, {sum});
+  p.wait(channel);
+  p.copy(x, own);
+  p.once(p.channel());
+  p.copy(sum, w);
+  p.endOnce();
+  p.ret();
+}
+
+struct Batch {
+  alignas(64) int64_t x;
+};
+
+int64_t numberIn(std::span<const std::byte> bytes) {
+  int64_t value = -1;
+  if (bytes.size() == sizeof value)
+    std::memcpy(&value, bytes.data(), sizeof value);
+  return value;
+}
+
+/// Three executors with replicas 0-1, 2-3 and 4. The first process has the
+/// first and the last of them, the second process the one between.
+struct TwoProcesses {
+  TwoProcesses() {
+    build(program);
+    endpoints = *LocalNetwork::create({{0, 2}, {2, 2}, {4, 1}});
+    std::shared_ptr<const Artifact> artifact = program.artifact();
+    for (bool isFirst : {true, false}) {
+      auto transport = std::make_shared<ProcessTransport>(
+          endpoints, std::vector<bool>{isFirst, !isFirst, isFirst});
+      Expected<std::unique_ptr<Cluster>> cluster = Cluster::create(
+          artifact,
+          {.session = {.transport = transport, .workers = 2}, .executors = 3});
+      EXPECT_TRUE(cluster.ok()) << cluster.status().message();
+      clusters.push_back(std::move(*cluster));
+    }
+    for (unsigned r = 0; r < replicaCount; ++r)
+      for (const auto &cluster : clusters)
+        if (cluster->hasReplica(r))
+          EXPECT_TRUE(
+              cluster
+                  ->bindInput(0, r, reinterpret_cast<std::byte *>(&batches[r]))
+                  .ok());
+  }
+
+  std::array<Status, 2> run(int64_t first) {
+    for (unsigned r = 0; r < replicaCount; ++r)
+      batches[r].x = first + r;
+    std::array<Status, 2> statuses;
+    std::thread other([&] { statuses[1] = clusters[1]->run("main"); });
+    statuses[0] = clusters[0]->run("main");
+    other.join();
+    return statuses;
+  }
+
+  TestProgram program{replicaCount};
+  ProcessTransport::Endpoints endpoints;
+  std::array<Batch, replicaCount> batches{};
+  std::vector<std::unique_ptr<Cluster>> clusters;
+};
+
+TEST(ClusterOfSeveralProcesses, computesWhatOneProcessDoes) {
+  TwoProcesses processes;
+  for (int64_t step = 0; step < 20; ++step) {
+    for (const Status &status : processes.run(step * 100))
+      ASSERT_TRUE(status.ok()) << status.message();
+    for (const auto &cluster : processes.clusters) {
+      EXPECT_EQ(numberIn(cluster->variable("w")->read()), 500 * step + 10);
+      for (unsigned r = 0; r < replicaCount; ++r) {
+        if (!cluster->hasReplica(r))
+          continue;
+        EXPECT_EQ(numberIn(cluster->output(0, "sum", r)), 500 * step + 10);
+        EXPECT_EQ(numberIn(cluster->variable("own", r)->read()),
+                  step * 100 + r);
+      }
+    }
+  }
+}
+
+TEST(ClusterOfSeveralProcesses, knowsWhatIsElsewhere) {
+  TwoProcesses processes;
+  const Cluster &first = *processes.clusters[0];
+  EXPECT_FALSE(first.isWhole());
+  EXPECT_EQ(first.replicas(), replicaCount);
+  std::vector<bool> isHere;
+  std::vector<unsigned> workers;
+  for (const ExecutorInfo &executor : first.executors()) {
+    isHere.push_back(executor.isHere);
+    workers.push_back(executor.workers);
+  }
+  EXPECT_EQ(isHere, (std::vector<bool>{true, false, true}));
+  EXPECT_EQ(workers, (std::vector<unsigned>{1, 0, 1}));
+  EXPECT_TRUE(first.hasReplica(4));
+  EXPECT_FALSE(first.hasReplica(2));
+  EXPECT_FALSE(first.hasReplica(replicaCount));
+  EXPECT_TRUE(processes.clusters[0]->variable("own", 4).has_value());
+  EXPECT_FALSE(processes.clusters[0]->variable("own", 2).has_value());
+  EXPECT_TRUE(first.output(0, "sum", 2).empty());
+  EXPECT_EQ(processes.clusters[0]->bindInput(0, 2, nullptr).message(),
+            "replica 2 is executed in another process");
+}
+
+TEST(ClusterOfSeveralProcesses, endsWhenAnotherProcessGivesUp) {
+  TwoProcesses processes;
+  processes.clusters[1]->abort({StatusCode::interrupted, "enough"});
+  std::array<Status, 2> statuses = processes.run(0);
+  EXPECT_FALSE(statuses[1].ok());
+  EXPECT_EQ(statuses[0].message(),
+            "executor 1 (ranks 2-3) has given up: enough");
+  EXPECT_TRUE(processes.clusters[0]->poisoned());
+}
+
+TEST(ClusterOfSeveralProcesses, hasToAgreeOnTheTransport) {
+  TestProgram p(2);
+  build(p);
+  std::shared_ptr<const Artifact> artifact = p.artifact();
+  auto endpoints = *LocalNetwork::create({{0, 1}, {1, 1}});
+  std::vector<std::unique_ptr<Session>> sessions;
+  for (uint32_t i = 0; i < 2; ++i) {
+    SessionOptions options;
+    options.firstRank = i;
+    options.rankCount = 1;
+    options.network = endpoints[i];
+    options.workers = 1;
+    if (i == 1)
+      options.transport = std::make_shared<ProcessTransport>(
+          endpoints, std::vector<bool>{false, true});
+    sessions.push_back(*Session::create(artifact, std::move(options)));
+  }
+  Batch batch{};
+  for (const auto &session : sessions)
+    EXPECT_TRUE(
+        session->bindInput(0, 0, reinterpret_cast<std::byte *>(&batch)).ok());
+  Status other;
+  std::thread thread([&] { other = sessions[1]->run("main"); });
+  Status status = sessions[0]->run("main");
+  thread.join();
+  EXPECT_FALSE(other.ok());
+  EXPECT_NE(status.message().find("transport"), std::string::npos)
+      << status.message();
+}
+
+} // namespace
+} // namespace lockstep::runtime::test
