@@ -347,14 +347,26 @@ void Executor::idle(uint32_t worker, uint32_t key) {
   idleKeys[worker].store(busy, std::memory_order_release);
 }
 
+bool Executor::awaitsDevice() const {
+  const ProgramState *state = currentState();
+  for (uint32_t i = 0; state && i < state->replicaCount; ++i)
+    if (state->replicas[i].blocked.load(std::memory_order_acquire) ==
+        Replica::onDevice)
+      return true;
+  return false;
+}
+
 uint32_t Executor::idleWorkers() const {
+  // A device that is waited for wakes a worker later.
+  bool awaitedBefore = awaitsDevice();
   uint32_t count = 0, key = events.key();
   // Those that a run has no work for do not even look at it.
   bool othersStayAway = runs.active() && !runHasOtherWorkers;
   for (uint32_t worker = 0; worker < idleKeys.size(); ++worker)
     count += (worker > 0 && othersStayAway) ||
              idleKeys[worker].load(std::memory_order_acquire) == key;
-  return count;
+  return awaitedBefore || awaitsDevice() ? std::min(count, workers() - 1)
+                                         : count;
 }
 
 //===----------------------------------------------------------------------===//

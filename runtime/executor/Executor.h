@@ -95,7 +95,7 @@ public:
   EventCount &workEvents() { return events; }
   uint32_t workers() const { return options.workers; }
   /// Workers that have found nothing to do since the last time anything
-  /// changed.
+  /// changed. Not all of them while a replica waits for its device.
   uint32_t idleWorkers() const;
   bool failed() const { return failure.happened(); }
   /// Whether the run at hand, or the one that has failed, may have written a
@@ -107,6 +107,8 @@ public:
   const DeadlineReport &deadlineReport() const { return runs.deadlineReport(); }
 
 private:
+  /// Whether a replica waits for what its device executes.
+  bool awaitsDevice() const;
   bool enterAndWork(uint32_t worker);
   void work(uint32_t worker);
   bool executeSome(const Execution &execution, uint32_t worker, uint32_t first,
