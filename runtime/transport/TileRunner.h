@@ -1,4 +1,4 @@
-//===- TileRunner.h - an operation in tiles ---------------------*- C++ -*-===//
+//===- TileRunner.h - executes an operation in tiles ------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_RUNTIME_TRANSPORT_TILERUNNER_H
 #define LOCKSTEP_RUNTIME_TRANSPORT_TILERUNNER_H
@@ -12,9 +12,9 @@
 
 namespace lockstep::runtime {
 
-/// What is done with each tile: `function(tile, worker)`. It has a copy of what
-/// it needs, because a worker may be inside of it for longer than anybody
-/// waits.
+/// The function called for each tile, `function(tile, worker)`. It owns a copy
+/// of its captures, because a worker may still execute it after the caller has
+/// stopped waiting.
 class TileFunction {
 public:
   TileFunction() = default;
@@ -39,15 +39,14 @@ private:
   alignas(std::max_align_t) std::byte context[48] = {};
 };
 
-/// Shares the tiles of one operation among workers that have nothing else to
-/// do.
+/// Distributes the tiles of one operation among idle workers.
 class TileRunner {
 public:
   virtual ~TileRunner() = default;
   /// Calls `function` once for each tile in [0, tiles); returns when all calls
-  /// have returned. Error: nobody waits for kernels any more, and some calls
-  /// may never return; what `function` uses must be kept then until the process
-  /// exits.
+  /// have returned. Error: the run has stopped waiting for kernels, and some
+  /// calls may never return; the memory that `function` uses must then stay
+  /// valid until the process exits.
   virtual Status runTiles(uint32_t worker, int64_t tiles,
                           const TileFunction &function) = 0;
 };

@@ -1,4 +1,4 @@
-//===- Transport.h - how members of a collective meet -----------*- C++ -*-===//
+//===- Transport.h - execution of collectives -------------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_RUNTIME_TRANSPORT_TRANSPORT_H
 #define LOCKSTEP_RUNTIME_TRANSPORT_TRANSPORT_H
@@ -26,30 +26,30 @@ class Transport {
 public:
   virtual ~Transport() = default;
 
-  /// On a device with queues, before `start`: whether the host has what it
-  /// needs of the replica's operands. If not, it has been asked for, and
-  /// `ReplicaQueue::ready` tells when it is there; then the replica starts.
+  /// On a device with queues, before `start`: whether the host has the data
+  /// that it needs from the replica's operands. If not, a download has been
+  /// enqueued; the replica starts once `ReplicaQueue::ready` reports its end.
   virtual bool prepare(const CollectivePlan & /*plan*/, uint32_t /*replica*/) {
     return true;
   }
-  /// The replica's part is there; never blocks. A member's operands belong to
-  /// the transport until the `Rendezvous` of the program says that the instance
-  /// is complete: then it is at every member of this session, and all bytes
-  /// that it has written are visible to who asks. Error: a size that breaks its
-  /// bound.
+  /// Registers the arrival of a replica; never blocks. A member's operands
+  /// belong to the transport until the `Rendezvous` of the program reports the
+  /// instance complete. It is then complete for every member of this session,
+  /// and a thread that reads the completion sees all results. Error: a size
+  /// that exceeds its bound.
   virtual Status start(const CollectivePlan &plan, const Arrival &arrival) = 0;
 
-  /// On a device with queues, when a replica goes on behind a wait: what its
-  /// queue does next follows the instance.
+  /// On a device with queues, when a replica continues after a wait: orders the
+  /// later operations of its queue after the instance.
   virtual void pass(const CollectivePlan & /*plan*/, uint32_t /*replica*/) {}
 
   /// Called before a run of the program, by one thread.
   virtual Status begin() { return Status::success(); }
-  /// Goes on with what other executors have sent; never blocks. Error: they
-  /// have given up, or what they have sent does not fit.
+  /// Processes messages of other executors; never blocks. Error: a message does
+  /// not fit the program or the sizes of the collective.
   virtual Status poll(uint32_t /*worker*/) { return Status::success(); }
-  /// Whether the part of a rank elsewhere in an instance is known to be there.
-  /// For reports; from any thread.
+  /// Whether a rank of another executor is known to have arrived at an
+  /// instance. For reports; from any thread.
   virtual bool hasArrived(uint32_t /*channel*/, uint32_t /*epoch*/,
                           uint32_t /*rank*/) const {
     return false;

@@ -6,7 +6,7 @@ namespace lockstep::runtime {
 
 namespace {
 
-/// Gives copies to a queue.
+/// Enqueues copies on a queue.
 class QueueCopies final : public CopySink {
 public:
   explicit QueueCopies(Queue &queue) : queue(queue) {}

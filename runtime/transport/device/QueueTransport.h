@@ -13,15 +13,15 @@
 
 namespace lockstep::runtime {
 
-/// All members are replicas of this session, and their memory is that of a
-/// device. A member's queue records that it has reached the start; the last
-/// member to arrive gives the collective to the exchange's queue, behind the
-/// records of all, and a member that passes the wait lets its queue wait for
-/// the end. So an instance is complete for the host once it has been given to
-/// the device.
+/// All members are replicas of this session, with memory on a device. The queue
+/// of each member records an event at the start; the last member to arrive
+/// enqueues the collective on the exchange's queue, ordered after all of these
+/// events; and a member that passes the wait makes its queue wait for the
+/// event of the collective's end. So for the host, an instance is complete once
+/// it has been enqueued.
 class QueueTransport final : public Transport {
 public:
-  /// `bases[replica]` are addresses of the device. What is given outlives the
+  /// `bases[replica]` are addresses of the device. All arguments outlive the
   /// transport.
   QueueTransport(Device &device, DeviceQueues &queues, Rendezvous &rendezvous,
                  const std::vector<const CollectivePlan *> &plans,
@@ -35,10 +35,10 @@ public:
 private:
   struct Channel {
     ChannelMembers members;
-    /// Of the members here: that their queue has reached the start.
+    /// One event for each local member: its queue has reached the start.
     std::vector<std::unique_ptr<Event>> arrivals;
     std::unique_ptr<Event> complete;
-    /// Of a scatter: the counts of the root, which the host has to know.
+    /// Of a scatter: the root's counts, which the host reads.
     std::vector<int64_t> counts;
   };
 

@@ -4,7 +4,7 @@
 
 namespace lockstep::runtime {
 
-/// Calls `function(slice, bytes)` for all that a member may give.
+/// Calls `function(slice, bytes)` for all operands of a member.
 template <typename Function>
 static void forEachOperand(const CollectivePlan &plan, Function function) {
   if (!plan.hasOperands)
@@ -21,7 +21,7 @@ static void forEachOperand(const CollectivePlan &plan, Function function) {
   }
 }
 
-/// The same for all that a member may get.
+/// The same for all results of a member.
 template <typename Function>
 static void forEachResult(const CollectivePlan &plan, Function function) {
   if (!plan.hasResults)

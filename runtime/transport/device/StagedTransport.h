@@ -1,4 +1,4 @@
-//===- StagedTransport.h - exchanges of devices over the host ---*- C++ -*-===//
+//===- StagedTransport.h - device collectives through the host --*- C++ -*-===//
 
 #ifndef LOCKSTEP_RUNTIME_TRANSPORT_DEVICE_STAGEDTRANSPORT_H
 #define LOCKSTEP_RUNTIME_TRANSPORT_DEVICE_STAGEDTRANSPORT_H
@@ -13,23 +13,22 @@
 
 namespace lockstep::runtime {
 
-/// Memories of the host with the layout of those of a device, of which pages
-/// exist that are used: where a transport that knows memory of the host only
-/// finds operands and leaves results.
+/// Host memories with the layout of those of a device, from which a host-only
+/// transport reads operands and to which it writes results. Only pages that are
+/// used are backed.
 struct StagingMemory {
   Arenas replica, replicaVariables, inputs, ranks;
   Memory shared, variables, scalars, constants;
   std::vector<std::array<std::byte *, spaceCount>> bases;
 };
 
-/// Collectives with members in other executors. Operands of the members here
-/// are brought to memory of the host before they take part, and results to the
-/// device when they pass the wait. Collectives whose members are all here stay
-/// on the device.
+/// Collectives with members in other executors. Operands of local members are
+/// downloaded to host memory before the start, and results uploaded to the
+/// device when a member passes the wait. Collectives with local members only
+/// stay on the device.
 class StagedTransport final : public Transport {
 public:
-  /// `host` exchanges what lies in `staging`; `bases` are addresses of the
-  /// device.
+  /// `host` exchanges data in `staging`; `bases` are addresses of the device.
   StagedTransport(Device &device, DeviceQueues &queues,
                   std::unique_ptr<QueueTransport> local,
                   std::unique_ptr<Transport> host, const StagingMemory &staging,
@@ -48,10 +47,10 @@ public:
   }
 
 private:
-  /// What members share is brought to the device once.
+  /// Results that members share are uploaded to the device once.
   struct SharedResults {
     std::mutex mutex;
-    /// Members that have passed the instance at hand.
+    /// Members that have passed the current instance.
     uint32_t passed = 0;
     std::unique_ptr<Event> arrived;
   };

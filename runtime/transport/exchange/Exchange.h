@@ -1,18 +1,17 @@
 //===- Exchange.h - one collective across executors -------------*- C++ -*-===//
 //
-// A collective with members in several executors goes through these steps in
-// each of them:
+// Each executor with members of a collective executes these steps:
 //
-//   the last member here arrives     prepare: check sizes, reduce what is here
-//   (any worker)                     send a message to each executor that needs
-//                                    one
-//   a message of everybody has come  finish: combine, write results
-//   (one worker at a time)           a second phase if there is one (parts of a
-//                                    large sum are given to the others)
-//   all own messages have come back  complete
+//   the last local member arrives    prepare: check sizes, reduce the local
+//   (any worker)                     operands, send a message to each executor
+//                                    that needs one
+//   all expected messages are here   finish: combine, write results; then a
+//   (one worker at a time)           second phase if there is one (parts of a
+//                                    large sum are sent to the others)
+//   all own messages are released    complete
 //
-// Operands are sent from where they lie, so it is complete only when everybody
-// who needs them has read them.
+// Operands are sent without a copy, so the instance is complete only when every
+// receiver has read them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,12 +34,12 @@ struct Peer {
   uint32_t first = 0, count = 0;
 };
 
-/// Reads what a message holds, piece by piece, whether it has arrived in one
-/// piece or several.
+/// Reads the contents of a message in sequence; the message may have arrived as
+/// one piece or as several.
 class MessageReader {
 public:
   explicit MessageReader(const Message &message) : pieces(message.pieces) {}
-  /// The next `size` bytes; null if there are not as many in one piece.
+  /// The next `size` bytes; null if the current piece has fewer.
   const std::byte *take(uint64_t size);
 
 private:
@@ -58,7 +57,7 @@ public:
         members(threads.members(plan.channel)) {}
   virtual ~Exchange() = default;
 
-  /// All members here have arrived: fills the messages of the first phase.
+  /// All local members have arrived: fills the messages of the first phase.
   virtual Status prepare(uint32_t worker) = 0;
   /// All messages of a phase are in `received`. Fills the messages of the next
   /// phase, or writes the results.
@@ -69,7 +68,7 @@ public:
     Message message;
     std::vector<MessagePiece> pieces;
   };
-  /// What is sent and how many messages are waited for in one phase.
+  /// The messages that one phase sends, and how many it waits for.
   struct Phase {
     std::deque<Outgoing> outgoing;
     uint32_t expected = 0;
@@ -78,16 +77,15 @@ public:
 
   const CollectivePlan &plan;
   const std::vector<Peer> peers;
-  /// Messages of the phase at hand, by index in `peers`.
+  /// Messages of the current phase, by index in `peers`.
   std::vector<Message *> received;
 
 protected:
-  /// Adds a message to a phase, when the exchange is made.
+  /// Adds a message to a phase; called by constructors.
   void sendTo(uint32_t phase, uint32_t peer);
-  /// Index in `peers` of who has the member at a position.
+  /// Index in `peers` of the executor that has the member at a position.
   uint32_t peerOf(uint32_t position) const;
-  /// The error of a message that is shorter than the sizes that both sides
-  /// know.
+  /// The error of a message that is shorter than the sizes require.
   Status doesNotFit(uint32_t peer) const;
 
   const uint32_t self;

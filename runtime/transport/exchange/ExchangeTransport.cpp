@@ -73,7 +73,7 @@ Status ExchangeTransport::addChannel(const CollectivePlan &plan) {
 }
 
 //===----------------------------------------------------------------------===//
-// What any worker does
+// Any worker
 //===----------------------------------------------------------------------===//
 
 Status ExchangeTransport::start(const CollectivePlan &plan,
@@ -105,15 +105,15 @@ void ExchangeTransport::send(Channel &channel, uint32_t phase) {
 
 Status ExchangeTransport::poll(uint32_t worker) {
   while (inbox.network.hasMail()) {
-    // Who comes while another worker is at it leaves its message to that one,
-    // who looks again after this exchange has told it so.
+    // If another worker holds `busy`, leave the messages to it: the exchange
+    // synchronizes with its release of `busy`, after which it polls again.
     if (inbox.busy.exchange(true, std::memory_order_acq_rel))
       return Status::success();
     bool reading = inbox.network.beginReading();
     Status status = reading ? drain(worker) : Status::success();
     inbox.busy.exchange(false, std::memory_order_acq_rel);
-    // That others have given up is no error of the command at hand: the
-    // executor's loop sees it and says so.
+    // An abort by another executor is no error of the current command: the
+    // executor's loop detects and reports it.
     if (!reading || !status.ok())
       return status;
   }
@@ -133,7 +133,7 @@ bool ExchangeTransport::hasArrived(uint32_t channel, uint32_t epoch,
 }
 
 //===----------------------------------------------------------------------===//
-// What the one does who looks through the mailbox
+// The worker that processes the mailbox
 //===----------------------------------------------------------------------===//
 
 Status ExchangeTransport::begin() {

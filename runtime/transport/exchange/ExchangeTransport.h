@@ -9,10 +9,10 @@
 
 namespace lockstep::runtime {
 
-/// Members of this session meet as in ThreadsTransport, which it wraps; what
-/// they make together is exchanged with other executors by messages. Whichever
-/// worker finds messages handles them, one worker at a time, in the order in
-/// which they come.
+/// Local members rendezvous as in ThreadsTransport, which this class wraps;
+/// their operands or partial results are exchanged with other executors by
+/// messages. Any worker processes the messages, one worker at a time, in the
+/// order of arrival.
 class ExchangeTransport final : public Transport {
 public:
   /// `program` is the number of the program in tags, `describe` names a channel
@@ -33,19 +33,19 @@ private:
   struct Channel {
     /// Null where all members are here.
     std::unique_ptr<Exchange> exchange;
-    /// The instance that all members here have come to. It is told by a message
-    /// to oneself, so that everything below belongs to whoever looks through
-    /// the mailbox.
+    /// The instance at which all local members have arrived. The last member
+    /// announces it by `activation`, a message to its own executor, so that
+    /// only the worker that processes the mailbox accesses this state.
     bool active = false;
     uint32_t epoch = 0;
     Message activation;
     uint32_t phase = 0;
     uint32_t arrived = 0;
-    /// Own messages that have not come back.
+    /// Own messages that have not been released.
     uint32_t outstanding = 0;
-    /// For a later phase or instance.
+    /// Messages for a later phase or instance.
     std::vector<Message *> early;
-    /// Of each executor, the last instance of which something has arrived.
+    /// For each executor, the latest instance from which it has sent a message.
     std::vector<std::atomic<uint32_t>> seen;
   };
 

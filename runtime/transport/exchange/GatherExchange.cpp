@@ -1,13 +1,13 @@
-//===- GatherExchange.cpp - who gives what to whom ------------------------===//
+//===- GatherExchange.cpp - exchange of operands --------------------------===//
 //
-// A message holds the sizes of what it gives, then the operands from where they
-// lie:
+// A message holds the sizes of the operands, then the operands, sent without a
+// copy:
 //
-//   all_gather, gather   dimensions of all members here | their operands, one
+//   all_gather, gather   dimensions of local members | their operands, one
 //                        after the other, for each operand of the collective
-//   broadcast            dimensions of the root         | its operands
-//   scatter              rows of the receiver's members | these rows
-//   barrier              nothing
+//   broadcast            dimensions of the root | its operands
+//   scatter              row counts of the receiver's members | these rows
+//   barrier              empty
 //
 //===----------------------------------------------------------------------===//
 
@@ -125,8 +125,8 @@ private:
     return Status::success();
   }
 
-  /// Notes sizes and places of what a message holds. Its sizes are checked
-  /// before anything that depends on them is read.
+  /// Records the sizes and addresses of the operands in a message. Sizes are
+  /// checked before bytes that depend on them are read.
   Status take(uint32_t peer) {
     MessageReader reader(*received[peer]);
     uint32_t first = peers[peer].first, count = peers[peer].count;
@@ -168,7 +168,7 @@ private:
     return address ? Status::success() : doesNotFit(peer);
   }
 
-  /// Operands of members elsewhere; see `CollectiveMemory`.
+  /// Operands of members in other executors; see `CollectiveMemory`.
   std::vector<const std::byte *> remote;
   bool writes = false;
 };

@@ -1,8 +1,8 @@
 //===- MoveExchange.cpp - moves across executors --------------------------===//
 //
 // A message holds the rows of all moves from the members of one executor to
-// those of another, in the order of the plans. Executors between which nothing
-// is moved exchange no message.
+// those of another, in the order of the plans. Executors without moves between
+// them exchange no message.
 //
 //===----------------------------------------------------------------------===//
 
@@ -91,7 +91,7 @@ private:
     return Status::success();
   }
 
-  /// Rows of moves from elsewhere; see `Move::firstRow`.
+  /// Rows of moves from other executors; see `Move::firstRow`.
   std::vector<const std::byte *> remote;
 };
 

@@ -23,8 +23,8 @@ public:
       const ReduceLayout::Share &share = layout.shares[peer];
       if (peer == self)
         continue;
-      // An owner of nothing waits for nobody, and nobody for one that
-      // contributes nothing. All others meet, even if there is no element.
+      // An executor that owns no bytes expects no message, and one that has no
+      // subtree sends none. All others exchange messages, even of 0 elements.
       if (owns(peer) && !own.subtrees.empty())
         sendTo(0, peer);
       phases[0].expected += owns(self) && !share.subtrees.empty();
@@ -44,8 +44,7 @@ public:
     return Status::success();
   }
 
-  /// Reduces the members here. The operands are read once and not needed
-  /// afterwards.
+  /// Reduces the operands of the local members, which are not read afterwards.
   Status prepare(uint32_t worker) override {
     if (!own.subtrees.empty())
       LOCKSTEP_RETURN_IF_ERROR(
@@ -84,14 +83,14 @@ private:
     return plan.kind != CollectiveKind::reduce ||
            plan.root - peers[peer].first < peers[peer].count;
   }
-  /// What has been reduced here of a subtree, at all bytes of accumulators.
+  /// The local accumulators of a subtree, over the whole byte range.
   std::byte *partial(size_t subtree) const {
     return staging.data() + subtree * layout.bytes;
   }
-  /// The results of a large reduction that are owned here, for the others.
+  /// The owned results of a large reduction, to be sent to the others.
   std::byte *results() const { return partial(own.subtrees.size()); }
 
-  /// Calls `function` for pieces [first, last), with the help of idle workers.
+  /// Calls `function` for pieces [first, last), shared with idle workers.
   template <void (ReduceExchange::*function)(const ReducePiece &, uint32_t)
                 const>
   Status run(uint32_t worker, size_t first, size_t last) {
@@ -141,8 +140,8 @@ private:
     return Status::success();
   }
 
-  /// The accumulators of a subtree that one executor has reduced; null if
-  /// members of several are in it.
+  /// The accumulators of a subtree that one executor has reduced; null if the
+  /// subtree has members of several executors.
   const std::byte *reduced(uint32_t low, uint32_t n, uint64_t offset) const {
     for (size_t peer = 0; peer < peers.size(); ++peer)
       for (size_t i = 0; i < layout.shares[peer].subtrees.size(); ++i)
@@ -152,7 +151,7 @@ private:
     return nullptr;
   }
 
-  /// As `reduceTree`, above the subtrees that have been reduced.
+  /// As `reduceTree`, with reduced subtrees as leaves.
   void combine(const ReduceFunctions &functions, std::byte *acc, uint32_t low,
                uint32_t n, const ReducePiece &piece, std::byte *scratch) const {
     if (const std::byte *done = reduced(low, n, piece.offset))
@@ -186,7 +185,7 @@ private:
                             int64_t(piece.count * range.resultSize));
   }
 
-  /// Writes a finished piece to the results that it belongs to.
+  /// Writes a finished piece to the results of the local members that get it.
   void store(const ReducePiece &piece, const std::byte *block) const {
     const ReduceRange &range = plan.ranges[piece.range];
     uint32_t first = 0, last = plan.sharedResults ? 1 : plan.localCount;
@@ -201,7 +200,7 @@ private:
                             block, int64_t(piece.count * range.resultSize));
   }
 
-  /// The parts of a large reduction that others own.
+  /// Stores the results of a large reduction that others own.
   Status takeResults(uint32_t worker) {
     for (uint32_t peer = 0; peer < peers.size(); ++peer) {
       if (peer == self)
@@ -224,7 +223,7 @@ private:
   const ReduceLayout layout;
   const ReduceLayout::Share &own;
   Memory staging;
-  /// Where each peer's subtrees have arrived, at the bytes owned here.
+  /// Accumulators of each peer's subtrees, from the first owned byte.
   std::vector<std::vector<const std::byte *>> partials;
   const std::byte *arrived = nullptr;
 };

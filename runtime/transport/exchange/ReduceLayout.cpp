@@ -12,8 +12,8 @@ namespace lockstep::runtime {
 
 using artifact::CollectiveKind;
 
-/// Accumulators of one operand begin at multiples of this, and so do the bytes
-/// of each owner: no element has two.
+/// The accumulators of an operand and the bytes of an owner begin at multiples
+/// of this, so that each element has one owner.
 static constexpr uint64_t alignment = 64;
 
 static uint64_t rangeBytes(const ReduceRange &range) {

@@ -35,8 +35,8 @@ LocalNetwork::create(std::vector<RankRange> executors) {
   std::vector<std::shared_ptr<Network>> endpoints;
   for (uint32_t i = 0; i < executors.size(); ++i) {
     shared->endpoints.emplace_back(new LocalNetwork(executors, i, *shared));
-    // Whoever holds one endpoint keeps all of them: another executor may put a
-    // message into any mailbox at any time.
+    // A pointer to one endpoint keeps all of them alive: another executor may
+    // put a message into any mailbox at any time.
     endpoints.emplace_back(shared, shared->endpoints.back().get());
   }
   return endpoints;
@@ -61,7 +61,7 @@ uint64_t LocalNetwork::messages() const {
 }
 
 //===----------------------------------------------------------------------===//
-// Giving up
+// Abort
 //===----------------------------------------------------------------------===//
 
 void LocalNetwork::abort(const Status &reason) {
@@ -92,9 +92,9 @@ uint32_t LocalNetwork::abortedBy() const {
   return shared.abortedBy;
 }
 
-// A reader first counts itself, then looks whether the network is aborted; who
-// gives up does it the other way round. So either it waits for the reader or
-// the reader does not read.
+// A reader first increments `readers`, then checks `aborted`; an aborting
+// executor sets `aborted`, then checks `readers`. Either it waits for the
+// reader or the reader does not read.
 
 bool LocalNetwork::beginReading() {
   readers.fetch_add(1, std::memory_order_seq_cst);

@@ -11,12 +11,12 @@
 
 namespace lockstep::runtime {
 
-/// All executors are in this process: a message is read where it lies in the
-/// memory of its sender.
+/// All executors are in this process: receivers read a message in the memory of
+/// its sender.
 class LocalNetwork final : public Network {
 public:
   /// One endpoint for each executor, in this order. They may be destroyed in
-  /// any order. Error: executors without ranks, or with the same.
+  /// any order. Error: an executor without ranks, or a rank in two executors.
   static Expected<std::vector<std::shared_ptr<Network>>>
   create(std::vector<RankRange> executors);
 
@@ -37,20 +37,20 @@ public:
     return uint32_t(ranks.size());
   }
 
-  /// Messages sent between all executors so far: if it has not changed while
-  /// all of them were idle, then they still are.
+  /// Messages sent between all executors so far: if the count has not changed
+  /// while all executors were idle, they still are.
   uint64_t messages() const;
 
 private:
-  /// What the endpoints share; they live as long as it, and it as long as one
-  /// of them is used.
+  /// State shared by the endpoints. It owns them and lives as long as any of
+  /// them is used.
   struct Shared {
     std::vector<std::unique_ptr<LocalNetwork>> endpoints;
     std::atomic<bool> aborted{false};
     std::mutex mutex;
     Status reason;
     uint32_t abortedBy = 0;
-    /// By topic and round, of each executor that has posted.
+    /// By topic and round, the post of each executor.
     std::map<std::pair<std::string, uint64_t>, std::map<uint32_t, std::string>>
         posts;
   };
@@ -61,7 +61,7 @@ private:
   Shared &shared;
   alignas(64) std::atomic<uint64_t> sent{0};
   std::atomic<uint64_t> progress{0};
-  /// Threads that read messages.
+  /// Number of threads that read messages.
   std::atomic<uint32_t> readers{0};
 };
 

@@ -1,4 +1,4 @@
-//===- Rendezvous.h - replicas of one process meet --------------*- C++ -*-===//
+//===- Rendezvous.h - replicas of one process -------------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_RUNTIME_TRANSPORT_THREADS_RENDEZVOUS_H
 #define LOCKSTEP_RUNTIME_TRANSPORT_THREADS_RENDEZVOUS_H
@@ -9,24 +9,25 @@
 
 namespace lockstep::runtime {
 
-/// One meeting point for each channel. No locks: a member adds one, and the
-/// last one, who finds that everybody has arrived, does what has to be done and
-/// completes the instance.
+/// A lock-free rendezvous for each channel. Each member increments a counter;
+/// the last one executes the collective and completes the instance.
 ///
-/// One counter of completed instances is enough for all epochs: nobody arrives
-/// for an instance before having seen the previous one complete, so a replica
-/// is at most one epoch ahead.
+/// One counter of completed instances serves all epochs: a replica arrives at
+/// an instance only after it has seen the previous one complete, so it is at
+/// most one epoch ahead.
 class Rendezvous {
 public:
-  /// `members[channel]` replicas meet on each channel; 0 where nobody does.
+  /// `members[channel]` replicas take part on each channel; 0 for an unused
+  /// channel.
   explicit Rendezvous(const std::vector<uint32_t> &members)
       : channels(members.size()) {
     for (size_t i = 0; i < members.size(); ++i)
       channels[i].members = members[i];
   }
 
-  /// True for the last member, who sees all that the others have written before
-  /// they arrived and must call `complete`.
+  /// True for the last member, which must call `complete`. The arrivals of the
+  /// others happen before its return (acquire/release), so it sees their
+  /// writes.
   bool arrive(uint32_t channel) {
     Channel &c = channels[channel];
     if (c.members == 1)
@@ -37,13 +38,13 @@ public:
     return true;
   }
 
-  /// Whether nobody has arrived for the current instance yet.
+  /// Whether no member has arrived at the current instance yet.
   bool isEmpty(uint32_t channel) const {
     return channels[channel].arrived.load(std::memory_order_relaxed) == 0;
   }
 
-  /// Whether the next one to arrive is the last. Only meaningful while nobody
-  /// else arrives.
+  /// Whether the next member to arrive is the last. Only meaningful while no
+  /// other thread arrives.
   bool willBeLast(uint32_t channel) const {
     const Channel &c = channels[channel];
     return c.arrived.load(std::memory_order_relaxed) + 1 == c.members;

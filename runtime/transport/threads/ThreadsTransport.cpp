@@ -19,7 +19,7 @@ ChannelMembers membersOf(const CollectivePlan &plan,
   }
   members.dimensions.assign(
       plan.members.size() * size_t(plan.publishedDimensions), 0);
-  // Static dimensions are published once and for all.
+  // Static dimensions are published once, here.
   for (uint32_t i = 0; i < plan.members.size(); ++i)
     for (const GatherOperand &gather : plan.gathers)
       std::copy(gather.shape.begin(), gather.shape.end(),
@@ -32,7 +32,7 @@ ChannelMembers membersOf(const CollectivePlan &plan,
 void publishDimensions(const CollectivePlan &plan, const Arrival &arrival,
                        ChannelMembers &members) {
   uint32_t position = members.position[arrival.replica];
-  // Others than the root of these give nothing.
+  // In these kinds only the root has operands.
   if (plan.properties().gives == Holders::root && position != plan.root)
     return;
   int64_t *row =
@@ -92,7 +92,7 @@ Status ThreadsTransport::execute(const CollectivePlan &plan, uint32_t worker) {
 Status ThreadsTransport::runTiles(uint32_t worker, int64_t count,
                                   uint64_t bytes,
                                   const TileFunction &function) {
-  // Below this, waking somebody costs more than it saves.
+  // Below this, waking a worker costs more than it saves.
   constexpr uint64_t smallMessage = 4096;
   if (count > 1 && bytes > smallMessage)
     return tiles.runTiles(worker, count, function);

@@ -13,11 +13,11 @@
 
 namespace lockstep::runtime {
 
-/// What one channel needs besides its meeting point.
+/// The members of one channel and their dimensions.
 struct ChannelMembers {
-  /// Of the members in this session.
+  /// Memories of the members in this session.
   std::vector<std::byte *const *> bases;
-  /// Of all members.
+  /// Published dimensions of all members.
   std::vector<int64_t> dimensions;
   /// Position of a replica of this session among all members.
   std::vector<uint32_t> position;
@@ -33,17 +33,18 @@ ChannelMembers membersOf(const CollectivePlan &plan,
                          const std::vector<std::byte *const *> &bases,
                          uint32_t firstRank);
 
-/// Notes the sizes of what a replica gives.
+/// Records the sizes of a replica's operands.
 void publishDimensions(const CollectivePlan &plan, const Arrival &arrival,
                        ChannelMembers &members);
 
-/// All members are replicas of this process. The last one to arrive executes
-/// the collective, in cache-sized tiles that idle workers share.
+/// All members are replicas of this process. The worker of the last one to
+/// arrive executes the collective, in cache-sized tiles shared with idle
+/// workers.
 class ThreadsTransport final : public Transport {
 public:
   /// `bases[replica]` are the memories of a replica of this session; they and
   /// `rendezvous` outlive the transport. `firstRank` is that of replica 0.
-  /// Scratch is allocated here: nothing allocates while a program runs.
+  /// Allocates all scratch memory: programs do not allocate while they run.
   static Expected<std::unique_ptr<ThreadsTransport>>
   create(Rendezvous &rendezvous,
          const std::vector<const CollectivePlan *> &plans,
@@ -52,16 +53,16 @@ public:
 
   Status start(const CollectivePlan &plan, const Arrival &arrival) override;
 
-  // What a transport to other executors needs for the members that are here.
+  // Used by ExchangeTransport for the local members.
 
   ChannelMembers &members(uint32_t channel) { return channels[channel]; }
-  /// Notes the sizes of what a replica gives.
+  /// Records the sizes of a replica's operands.
   void publish(const CollectivePlan &plan, const Arrival &arrival) {
     publishDimensions(plan, arrival, channels[plan.channel]);
   }
   std::byte *scratchOf(uint32_t worker) const { return scratch[worker].data(); }
-  /// Executes tiles, with the help of idle workers if it pays. Error: as that
-  /// of `TileRunner`.
+  /// Executes tiles, shared with idle workers if there are enough bytes. Error:
+  /// as that of `TileRunner`.
   Status runTiles(uint32_t worker, int64_t count, uint64_t bytes,
                   const TileFunction &function);
 
