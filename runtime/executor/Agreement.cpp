@@ -41,8 +41,8 @@ struct Camp {
   std::vector<const Statement *> members;
 };
 
-/// Who says the same, the smallest camp first; among those of a size, the one
-/// with the first executor last.
+/// Groups of statements with equal values, the smallest first; of groups of
+/// equal size, the one with the first executor comes last.
 template <typename ValueOf>
 std::vector<Camp> campsOf(std::span<const Statement> statements,
                           ValueOf valueOf) {
@@ -123,7 +123,7 @@ Status compareCopies(std::span<const Statement> statements,
         });
     if (camps.size() < 2)
       continue;
-    // Without a majority nobody can tell who is right.
+    // Without a majority it is not known which copy is right.
     bool hasMajority =
         camps.back().members.size() > camps[camps.size() - 2].members.size();
     std::string text = fmt::format(

@@ -1,9 +1,9 @@
-//===- Agreement.h - what executors must have in common ---------*- C++ -*-===//
+//===- Agreement.h - facts that executors compare ---------------*- C++ -*-===//
 //
-// Executors that share nothing but a network tell each other, at the start,
-// what they run and how; and now and then, what their copies of mirrored
-// variables hold. Each compares what all have told by itself, so all of them
-// come to the same error, which names who differs: the minority, if there is
+// Executors compare their programs and options at the start, and the contents
+// of their copies of mirrored variables periodically. Each posts its own
+// statement, reads those of all, and compares them by itself, so all find the
+// same error, which names the executors that differ: the minority, if there is
 // one.
 //
 //===----------------------------------------------------------------------===//
@@ -24,30 +24,30 @@
 
 namespace lockstep::runtime {
 
-/// Names and values, in an order that is the same everywhere.
+/// Names and values, in the same order in all executors.
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
-/// As text that can be sent, and back.
+/// Serialization as text, and its inverse.
 std::string toText(const Facts &facts);
 Facts factsOf(const std::string &text);
 
-/// What the executor with the number `executor` has told.
+/// The text that an executor has posted.
 struct Statement {
   uint32_t executor = 0;
   RankRange ranks;
   std::string text;
 };
 
-/// Error: statements, each the text of facts, differ. Tells what in, and who
-/// has what.
+/// Each statement is the text of facts. Error: they differ; it names the fact
+/// and the executors with each value.
 Status compareFacts(std::span<const Statement> statements);
 
 /// A SHA-256 of a variable's bytes.
 using Fingerprint = std::array<char, 32>;
 Fingerprint fingerprintOf(std::span<const std::byte> bytes);
 
-/// Statements are fingerprints one after the other, of the variables `names`.
-/// Error: some differ; `when` says since when they may.
+/// Each statement is a sequence of fingerprints, of the variables `names`.
+/// Error: some differ; `when` describes since when they may.
 Status compareCopies(std::span<const Statement> statements,
                      std::span<const std::string> names,
                      const std::string &when);

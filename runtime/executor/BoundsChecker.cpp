@@ -15,7 +15,7 @@ static void replace(std::string &text, std::string_view name, int64_t number) {
 Status BoundsChecker::commandEnds(const Replica &, uint32_t) {
   if (fault.state.load(std::memory_order_acquire) == 0)
     return Status::success();
-  // Another thread has begun to write a few words, and does nothing else.
+  // Another thread is writing the few words of the fault, without blocking.
   while (fault.state.load(std::memory_order_acquire) != 2) {
   }
   std::string text = fault.message;

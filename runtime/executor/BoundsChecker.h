@@ -1,9 +1,9 @@
 //===- BoundsChecker.h - reports accesses out of bounds ---------*- C++ -*-===//
 //
-// Kernels that were compiled with `--check-bounds` return before they access
-// memory outside of their buffers, and note what they have found. Here the note
-// becomes the error of the run, before anybody reads what the kernel has left
-// unfinished.
+// Kernels compiled with `--check-bounds` return before they access memory
+// outside of their buffers and record the fault. This observer converts the
+// record to the error of the run, before another command reads the incomplete
+// results.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,8 +25,8 @@ public:
   Status commandBegins(const Replica &, uint32_t) override {
     return Status::success();
   }
-  /// Error (out of range): a kernel has noted a fault, this replica's or
-  /// another one's.
+  /// Error (out of range): a kernel of this or another replica has recorded a
+  /// fault.
   Status commandEnds(const Replica &replica, uint32_t command) override;
   Status arrives(const Replica &, uint32_t, bool) override {
     return Status::success();

@@ -185,7 +185,7 @@ Status Cluster::bindBatches(ProgramId program, unsigned replica,
   LOCKSTEP_RETURN_IF_ERROR(part->session->bindBatches(
       part->program, part->replica, std::move(batches)));
   impl->batchCounts[program][replica] = static_cast<size_t>(count);
-  // Servers, which get no batches, go through as many.
+  // Servers get no batches, but execute as many iterations.
   for (const ScalarInfo &scalar : scalars())
     if (scalar.name == "num_batches")
       return setScalar(scalar.name, std::as_bytes(std::span(&count, 1)));

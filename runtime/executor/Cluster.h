@@ -41,15 +41,15 @@ struct ClusterOptions {
   /// them. What says which part of the artifact a session has is set by the
   /// cluster.
   SessionOptions session = {};
-  /// By role, as in the artifact: variables that others work on at the same
-  /// time (see `Coordinator`). Absent or null: the cluster's own.
+  /// By role, as in the artifact: variables that other sessions access
+  /// concurrently (see `Coordinator`). Absent or null: the cluster's own.
   std::vector<std::shared_ptr<VariableMemory>> variables = {};
   /// Executors of the workers, of all processes together: replicas are divided
   /// in contiguous blocks, the first ones larger. At least 1, at most one for
   /// each replica. Results do not depend on it.
   unsigned executors = 1;
-  /// One of several clusters that a `Coordinator` has, which writes one trace
-  /// of all.
+  /// The cluster belongs to a `Coordinator`, which writes one trace for all of
+  /// its clusters.
   bool inCoordinator = false;
 };
 
@@ -107,8 +107,8 @@ public:
   /// As `Session::setScalar`, for all executors.
   Status setScalar(std::string_view name, std::span<const std::byte> bytes);
 
-  /// Programs by name, with what they take from replicas and give to them,
-  /// whatever roles they have parts for.
+  /// Programs by name, with the inputs and outputs of replicas; each stands for
+  /// its parts for all roles.
   std::span<const ProgramInfo> programs() const;
   Expected<ProgramId> findProgram(std::string_view name) const;
 
@@ -134,27 +134,27 @@ public:
   std::vector<int64_t> outputShape(ProgramId program, unsigned output,
                                    unsigned replica = 0) const;
 
-  /// Workers of all executors that wait; see `Session::idleWorkers`.
+  /// Waiting workers of all executors; see `Session::idleWorkers`.
   unsigned idleWorkers() const;
 
-  /// Gives up the run at hand, if there is one, and all that follow, without
-  /// waiting for kernels that hang if `reason` is an interruption. From any
-  /// thread.
+  /// Aborts the current run, if there is one, and all later ones; if `reason`
+  /// is an interruption, does not wait for kernels that hang. From any thread.
   void abort(const Status &reason);
 
   bool poisoned() const;
   /// False if the run that failed may have written a variable of any executor.
   bool variablesIntact() const;
-  /// Whether variables are those before the run that failed, from the copies of
-  /// `SessionOptions::shadowVariables`. Values have to be asked for again then.
+  /// Whether variables have their values from before the failed run, restored
+  /// from `SessionOptions::shadowVariables`. Then callers must get `variable`
+  /// again.
   bool variablesRestored() const;
   const DeadlineReport &deadlineReport() const;
   /// Completed runs of all programs.
   uint64_t completedRuns() const;
 
-  /// For who must not wait for a thread that is inside of `run` and never comes
-  /// back: lets go of the cluster's own threads. The cluster must be kept until
-  /// the process exits.
+  /// Detaches the cluster's own threads, if a thread never returns from `run`
+  /// and must not be waited for. The cluster must be kept until the process
+  /// exits.
   void leaveBehind();
 
   /// What replicas have given to the servers and got from them in all runs, in
@@ -168,8 +168,8 @@ public:
   /// Writes what has been traced so far to `SessionOptions::traceFile`: one
   /// process for each executor that is here.
   Status writeTrace() const;
-  /// What has been traced so far of each executor, with its name; valid as long
-  /// as the cluster.
+  /// The trace of each executor so far, with its name; valid as long as the
+  /// cluster.
   std::vector<TraceProcess> traces() const;
 
 private:

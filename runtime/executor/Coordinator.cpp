@@ -49,15 +49,16 @@ bool Coordinator::Impl::work(unsigned worker) {
       cluster(worker).poisoned() ? renewLane(worker) : Status::success();
   if (status.ok())
     status = scheduled.function(cluster(worker), worker);
-  // Who waits for its end may destroy what it refers to.
+  // Destroy it before its end is announced: a waiting thread may then destroy
+  // objects that it refers to.
   scheduled.function = nullptr;
   end(worker, status, /*isAway=*/false);
   return true;
 }
 
-/// Called by the worker when it comes back; and before that by its watchdog if
-/// the deadline has passed, since the worker may be inside of a kernel that
-/// never ends, and nobody else could tell. The first call counts.
+/// Called by the worker when a function returns; or earlier by the worker's
+/// watchdog at the deadline, since the worker may be inside of a kernel that
+/// never ends. The first call counts.
 void Coordinator::Impl::end(unsigned worker, const Status &status,
                             bool isAway) {
   std::lock_guard<std::mutex> lock(mutex);
@@ -94,17 +95,17 @@ bool Coordinator::Impl::isSomebodyAway() {
                              [](const Lane &lane) { return lane.isAway; });
 }
 
-/// Returns the first error, and forgets it, when no function is executed any
-/// more. Success: there is none, or somebody else has taken it meanwhile.
+/// Waits until no function is executing, then returns the first error and
+/// clears it. Success: there is none, or another thread has taken it meanwhile.
 Status Coordinator::Impl::takeError(std::unique_lock<std::mutex> &lock) {
   while (!error.ok()) {
     changed.wait(lock, [&] { return running == 0; });
     lock.unlock();
-    // A worker whose deadline has passed comes back at once, unless it is
-    // inside of a kernel.
+    // A worker whose deadline has expired returns at once, unless it is inside
+    // of a kernel.
     (void)ThreadTeam::becomesEmpty([this] { return isSomebodyAway(); });
     lock.lock();
-    // Who has taken the error may have scheduled more, and that may have
+    // Another thread may have taken the error and scheduled a function that has
     // failed.
     if (running == 0)
       return std::exchange(error, aborted);
@@ -137,7 +138,7 @@ Coordinator::~Coordinator() {
   }
   if (!ThreadTeam::becomesEmpty([this] { return impl->isSomebodyAway(); })) {
     impl->team.abandon();
-    // Not while holding what watchdogs need: they are joined.
+    // Without the mutex, which watchdogs need before they can be joined.
     for (Impl::Lane &lane : impl->lanes) {
       if (impl->isAway(lane))
         lane.cluster->leaveBehind();
@@ -209,7 +210,7 @@ void Coordinator::abort(const Status &reason) {
     for (const Impl::Lane &lane : impl->lanes)
       clusters.push_back(lane.cluster.get());
   }
-  // Nobody replaces them any more.
+  // Lanes are not replaced after an abort.
   for (Cluster *cluster : clusters)
     cluster->abort(reason);
 }

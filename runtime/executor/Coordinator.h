@@ -1,10 +1,10 @@
-//===- Coordinator.h - workers that take steps on their own -----*- C++ -*-===//
+//===- Coordinator.h - asynchronous workers ---------------------*- C++ -*-===//
 //
-// With the strategy `parameter_server` each worker has one replica and takes
-// steps of its own. Variables live on the servers, which all workers share, and
-// an update is applied when it arrives. A coordinator has the workers of one
-// process: it schedules functions, and each is executed by the first worker
-// that has nothing to do.
+// With the strategy `parameter_server`, each worker has one replica and takes
+// steps independently. Variables live on the servers, which all workers share,
+// and an update is applied when it arrives. A coordinator has the workers of
+// one process: it schedules functions, and an idle worker executes each of
+// them.
 //
 //   auto coordinator = Coordinator::create(*artifact, {.workers = 3});
 //   for (int i = 0; i < 100; ++i)
@@ -14,10 +14,11 @@
 //     });
 //   Status status = (*coordinator)->join();
 //
-// A worker's lane is a cluster of its own: the worker, and for each server an
-// executor that serves this worker alone. All executors of one server work on
-// the same memory, one at a time between two waits (see `VariableMemory`): no
-// update is lost, no value is read in half.
+// Each worker has a lane, its own cluster: the worker, and for each server an
+// executor that serves only this worker. All executors of one server share its
+// memory, which they access one at a time, for all commands between two waits
+// (see `VariableMemory`): no update is lost and no value is read while it is
+// being written.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,16 +44,16 @@ struct CoordinatorOptions {
   /// and each has at least one for each of its executors.
   SessionOptions session = {};
   /// Changes the options of one worker's lane: its faults, its clock, its trace
-  /// file. Also called when a lane is made anew.
+  /// file. Also called when a lane is replaced.
   std::function<void(unsigned worker, SessionOptions &options)> adapt = {};
 };
 
-/// What has become of a function that was scheduled. Outlives the coordinator.
+/// The future of a scheduled function. Outlives the coordinator.
 class ScheduledFunction {
 public:
-  /// Waits until the function has ended, and returns what it returned; or, with
-  /// the code `poisoned`, why it was never called: an earlier one has failed,
-  /// or the coordinator does not begin any more.
+  /// Waits until the function has ended, and returns its status; or the code
+  /// `poisoned` and why it was never called: an earlier function has failed, or
+  /// the coordinator was cancelled.
   Status wait();
   bool isOver() const;
 
@@ -65,13 +66,13 @@ private:
 };
 
 /// `schedule`, `join`, `done`, `read` and `write` may be called from any thread
-/// but those of the functions themselves, by several at a time: then one of
-/// them gets an error, and the others go on.
+/// except inside of scheduled functions, also concurrently: then only one
+/// caller gets an error, and the others continue.
 class Coordinator {
 public:
-  /// Called on a thread of the worker's, with its lane, in which it may bind
-  /// data, set scalars, run programs and read outputs. Variables belong to all
-  /// workers: it must not touch their memory in the lane, but may `read` and
+  /// Called on a thread of the worker, with its lane. It may bind data, set
+  /// scalars, run programs and read outputs there. It must not access variables
+  /// through the lane, since all workers share them, but may call `read` and
   /// `write`.
   using Function = std::function<Status(Cluster &lane, unsigned worker)>;
 
@@ -82,24 +83,24 @@ public:
   static Expected<std::unique_ptr<Coordinator>>
   create(std::shared_ptr<const Artifact> artifact, CoordinatorOptions options);
 
-  /// Cancels what has not begun, and waits for what has. A worker inside of a
-  /// kernel that never ends is left behind, with all memory.
+  /// Cancels functions that have not begun and waits for the others. A worker
+  /// inside of a kernel that never ends is left behind, with all memory.
   ~Coordinator();
   Coordinator(const Coordinator &) = delete;
   Coordinator &operator=(const Coordinator &) = delete;
 
   unsigned workers() const;
-  /// To find programs and describe variables; and to bind and set, as long as
-  /// nothing is scheduled. A lane in which a run has failed is replaced by a
-  /// new one before the worker's next function: what was bound and set in it is
-  /// lost.
+  /// For looking up programs and variables; and for binding inputs and setting
+  /// scalars while no function is scheduled. After a failed run the lane is
+  /// replaced before the worker's next function, without its inputs and
+  /// scalars.
   Cluster &lane(unsigned worker = 0);
 
-  /// Has a function executed by some worker. When one fails, those that have
-  /// not begun are cancelled, and the next call of `schedule`, `join` or `done`
-  /// returns the first error, which is forgotten with that, when none is
-  /// executed any more; `function` is not scheduled then. Error: all workers
-  /// have been lost to kernels that never end.
+  /// Schedules a function for any worker. When one fails, those that have not
+  /// begun are cancelled. Once none is executing, the next call of `schedule`,
+  /// `join` or `done` returns the first error and clears it; then `function` is
+  /// not scheduled. Error: all workers have been lost to kernels that never
+  /// end.
   Expected<ScheduledFunction> schedule(Function function);
   /// Waits until all functions have ended. Error: the first one.
   Status join();
@@ -107,28 +108,30 @@ public:
   /// they have: the first one.
   Expected<bool> done();
 
-  /// Nothing begins any more: functions that have not begun, and those that are
-  /// scheduled from now on, are cancelled. That is no error. From any thread.
+  /// Cancels all functions that have not begun and all that are scheduled
+  /// later. This is no error. From any thread.
   void cancel(const std::string &reason);
-  /// The same, and gives up what has begun, as `Cluster::abort` does: `reason`
-  /// is an error of `schedule`, `join` and `done` from now on. From any thread.
+  /// As `cancel`, and aborts running functions, as `Cluster::abort` does:
+  /// `schedule`, `join` and `done` return `reason` from now on. From any
+  /// thread.
   void abort(const Status &reason);
 
-  /// The bytes of a variable at some moment, each of its shards whole, while
-  /// functions may be executed. Errors: no such variable; with the code
-  /// `deadline`, one of its servers is in the same update for longer than the
-  /// deadline of the session, on the system's clock.
+  /// A snapshot of a variable, consistent within each shard; functions may be
+  /// executing. Errors: no such variable; with the code `deadline`, one of its
+  /// servers has been in one update for longer than the session's deadline, by
+  /// the system's clock.
   Expected<std::vector<std::byte>> read(std::string_view name);
   /// Sets a variable, shard by shard. Errors: those of `read`, or another size.
-  /// Shards before the one whose server is stuck have been set.
+  /// Shards before the one that failed have been set.
   Status write(std::string_view name, std::span<const std::byte> bytes);
 
-  /// As those of `Cluster`, of all workers together. When nothing is executed.
+  /// As those of `Cluster`, summed over all workers. Only while no function is
+  /// executing.
   Cluster::ServerTraffic serverTraffic() const;
   uint64_t completedRuns() const;
-  /// Writes what has been traced so far to `SessionOptions::traceFile`: a
-  /// process for each executor of each worker. When nothing is executed; the
-  /// destructor does it too.
+  /// Writes the trace so far to `SessionOptions::traceFile`: a process for each
+  /// executor of each worker. Only while no function is executing. Also called
+  /// by the destructor.
   Status writeTrace() const;
 
 private:

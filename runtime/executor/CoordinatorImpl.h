@@ -1,7 +1,7 @@
-//===- CoordinatorImpl.h - what a coordinator consists of -------*- C++ -*-===//
+//===- CoordinatorImpl.h - state of a coordinator ---------------*- C++ -*-===//
 //
-// CoordinatorLanes.cpp makes the clusters of workers and replaces them,
-// Coordinator.cpp gives them functions.
+// CoordinatorLanes.cpp creates and replaces the clusters of workers,
+// Coordinator.cpp schedules functions on them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ namespace lockstep::runtime {
 struct ScheduledFunction::State {
   std::mutex mutex;
   std::condition_variable changed;
-  /// What has come of it, once it is over.
+  /// Set when the function has ended.
   std::optional<Status> result;
 
   void end(Status status) {
@@ -32,7 +32,7 @@ struct ScheduledFunction::State {
   }
 };
 
-/// The variables of one server, which nobody changes meanwhile.
+/// Exclusive access to the variables of one server.
 struct ServerAccess {
   std::unique_lock<std::timed_mutex> lock;
   HostCopy *copy = nullptr;
@@ -47,10 +47,10 @@ public:
   };
   struct Lane {
     std::unique_ptr<Cluster> cluster;
-    /// Of the function that it executes; null if it executes none, or one that
-    /// has been given up.
+    /// The function that the worker executes; null if there is none, or after
+    /// its deadline.
     State current;
-    /// The thread has not come back from a function that has been given up.
+    /// The thread has not returned from a function whose deadline has expired.
     bool isAway = false;
   };
 
@@ -87,23 +87,23 @@ public:
   /// By role; null for the workers, which have none.
   std::vector<std::shared_ptr<VariableMemory>> memories;
   std::map<std::string, VariableValue, std::less<>> variables;
-  /// Of lanes that have been replaced.
+  /// Sums over lanes that have been replaced.
   Cluster::ServerTraffic formerTraffic;
   uint64_t formerRuns = 0;
 
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<Scheduled> queue;
-  /// Functions that are executed and have not been given up.
+  /// Functions that are executing and whose deadline has not expired.
   unsigned running = 0;
-  /// The first one since an error was returned.
+  /// The first error since one was returned.
   Status error;
-  /// Why nothing begins any more; empty: it does.
+  /// Reason of `cancel`; empty before.
   std::string cancelled;
-  /// Why everything has been given up. From then on lanes stay as they are.
+  /// Reason of `abort`, after which lanes are not replaced.
   Status aborted;
   std::vector<Lane> lanes;
-  /// Destroyed before everything above, which its threads look at.
+  /// Destroyed before the members above, which its threads access.
   ThreadTeam team;
 };
 

@@ -69,7 +69,7 @@ Status Coordinator::Impl::checkArtifact() const {
   return Status::success();
 }
 
-/// All workers have the same ranks.
+/// Reports need the worker: all have the same ranks.
 static DeadlineReport nameWorker(unsigned worker,
                                  const DeadlineReport &report) {
   nlohmann::ordered_json json = {{"worker", worker}};
@@ -111,8 +111,8 @@ Coordinator::Impl::createLane(unsigned worker) {
   return lane;
 }
 
-/// Nothing runs any more in a cluster after an error. Only the worker itself
-/// replaces its cluster, so others need the mutex to look at it.
+/// A cluster cannot run after an error. Only the worker itself replaces its
+/// cluster; other threads access it with the mutex.
 Status Coordinator::Impl::renewLane(unsigned worker) {
   Cluster::ServerTraffic traffic = cluster(worker).serverTraffic();
   uint64_t runs = cluster(worker).completedRuns();
@@ -120,9 +120,10 @@ Status Coordinator::Impl::renewLane(unsigned worker) {
   if (!created)
     return created.status();
   std::lock_guard<std::mutex> lock(mutex);
-  // A new cluster would know nothing of it.
+  // `abort` has not reached the new cluster.
   LOCKSTEP_RETURN_IF_ERROR(aborted);
-  // The old one is destroyed without the mutex, which its watchdog may need.
+  // Swap: the old cluster is destroyed after the mutex is released, which its
+  // watchdog may need.
   lanes[worker].cluster.swap(*created);
   formerTraffic.given += traffic.given;
   formerTraffic.got += traffic.got;
@@ -130,8 +131,8 @@ Status Coordinator::Impl::renewLane(unsigned worker) {
   return Status::success();
 }
 
-/// The memory of the server that has a piece of a variable. A kernel that hangs
-/// may have it for ever.
+/// The memory of the server that has a piece of a variable. Error: the
+/// deadline, since a kernel that hangs may hold it forever.
 Expected<ServerAccess>
 Coordinator::Impl::lockServerOf(std::string_view variable,
                                 std::span<const std::byte> piece) const {

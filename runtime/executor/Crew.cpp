@@ -94,8 +94,8 @@ Status Crew::run(const std::vector<std::optional<ProgramId>> &given) {
   team.wake();
   execute(0);
 
-  // Of those that have missed a deadline, one may be inside of a kernel that
-  // never ends: it is not waited for.
+  // After a deadline a member may be inside of a kernel that never ends; it is
+  // not waited for.
   auto isOver = [&] {
     return away.load(std::memory_order_acquire) == 0 ||
            failure.leavesKernelsBehind().load(std::memory_order_acquire);
@@ -105,7 +105,8 @@ Status Crew::run(const std::vector<std::optional<ProgramId>> &given) {
     if (!isOver())
       ends.sleep(key);
   }
-  // The others come back at once, and know then what their runs have written.
+  // The other members return at once; then it is known which variables their
+  // runs have written.
   if (failed())
     ThreadTeam::becomesEmpty(
         [&] { return away.load(std::memory_order_acquire) != 0; });
@@ -121,7 +122,7 @@ Status Crew::run(const std::vector<std::optional<ProgramId>> &given) {
 // Failures
 //===----------------------------------------------------------------------===//
 
-/// The first failure wins, and ends the run of everybody else.
+/// The first failure is kept and aborts all sessions.
 void Crew::fail(const Status &status) {
   failure.set(status, [this](const Status &reason) {
     for (const Member &member : members)

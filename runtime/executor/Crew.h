@@ -57,8 +57,8 @@ public:
   /// the process exits.
   void abandon();
 
-  /// Gives the run up everywhere, and all that follow; the first failure wins.
-  /// From any thread.
+  /// Aborts the current run and all later ones in all sessions; the first
+  /// failure is kept. From any thread.
   void fail(const Status &status);
   bool failed() const { return failure.happened(); }
   const DeadlineReport &deadlineReport() const { return runs.deadlineReport(); }
@@ -72,7 +72,7 @@ private:
   bool expire(uint64_t run);
   void tellOfWait(uint64_t run, std::chrono::nanoseconds duration);
   void giveUp(DeadlineReport &report);
-  /// The program at hand, and where the sessions that take part in it are.
+  /// The current program, and the states of the sessions that take part in it.
   std::pair<std::string_view, std::vector<const ProgramState *>>
   statesOfRun() const;
 
@@ -80,18 +80,18 @@ private:
   Options options;
 
   EventCount ends;
-  /// Counts runs; `parts` are those of the last one. Each member has seen those
-  /// up to `seen`.
+  /// The number of the latest run, whose programs are `parts`. Each member has
+  /// seen runs up to `seen`.
   std::atomic<uint64_t> generation{0};
   std::vector<uint64_t> seen;
   std::vector<std::optional<ProgramId>> parts;
-  /// Threads that have not yet come back from the run.
+  /// Threads that have not yet returned from the run.
   std::atomic<size_t> away{0};
 
   WatchedRuns runs;
   Failure failure;
 
-  /// Destroyed before everything above, which their threads look at; the
+  /// Destroyed before the members above, which their threads access; the
   /// watchdog first.
   ThreadTeam team;
   Status started;

@@ -7,37 +7,37 @@
 
 namespace lockstep::runtime {
 
-/// What the interpreter does where commands are not executed at once: it gives
-/// them to the replica's queue, orders the queue among those of others, and
-/// reads back what the host has to know.
+/// The interpreter's operations on a device with queues: enqueues commands on
+/// the replica's queue, orders the queue with respect to others, and downloads
+/// data that the host needs.
 class DeviceSide {
 public:
   DeviceSide(const Execution &execution, Replica &replica)
       : execution(execution), state(execution.state), replica(replica) {}
 
-  /// What follows belongs to this command.
+  /// Later operations belong to this command.
   void begin(uint32_t pc) { device().position->note(pc, queue().given()); }
-  /// The replica was blocked on the device, which has what its command has
-  /// asked for.
+  /// The device has completed the download on which the replica was blocked.
   void resume() { isFetched = true; }
-  /// Whether the command at hand goes on after it has been resumed.
+  /// Whether the current command continues after `resume`.
   bool isResumed() const { return isFetched; }
-  /// Asks for what the host needs to execute a command: the integer that it
-  /// reads, operands of a collective, or that everything has been executed.
-  /// Whether it is there; if not, the replica is blocked on the device.
+  /// Requests what the host needs to execute a command: the integer that it
+  /// reads, operands of a collective, or the completion of all enqueued
+  /// commands. False: it is not available yet, and the replica is blocked on
+  /// the device.
   bool fetch(const Instruction &instruction);
-  /// Where an integer is that a command reads.
+  /// Address of the integer that a command reads.
   const std::byte *scalar() const { return replica.fetched.data(); }
-  /// Waits for the device without letting go of the replica. False: the run has
-  /// been given up.
+  /// Waits for the device while keeping the claim on the replica. False: the
+  /// run has been aborted.
   bool await();
 
-  /// Gives the first tiles of a launch, whose arguments are in the replica.
+  /// Enqueues the first tiles of a launch, whose arguments are in the replica.
   void launch(const Instruction &instruction, uint32_t tiles);
   void copy(std::byte *to, const std::byte *from, uint64_t bytes) {
     queue().copy({to, from, 1, bytes, bytes, bytes});
   }
-  /// What comes next follows the channel's instance, or section.
+  /// Orders later commands after the channel's instance or section.
   void pass(uint32_t channel);
   QueuedSection &section(uint32_t channel) {
     return state.queued->sections[channel];
@@ -55,7 +55,7 @@ private:
   bool isFetched = false;
 };
 
-/// In its place where commands are executed at once.
+/// Replaces `DeviceSide` on devices that execute commands synchronously.
 struct NoDeviceSide {
   NoDeviceSide(const Execution &, Replica &) {}
 };

@@ -28,8 +28,8 @@ Executor::Executor(Options given)
       idleKeys(options.workers) {
   for (std::atomic<uint64_t> &key : idleKeys)
     key.store(busy, std::memory_order_relaxed);
-  // Spinning costs less than a wake-up, unless the thread that is waited for
-  // needs this very CPU.
+  // Spinning costs less than a wake-up, unless the awaited thread needs the
+  // same CPU.
   constexpr auto wakeUpCost = std::chrono::microseconds(60);
   if (options.workers *
           (options.network ? options.network->executorsInProcess() : 1) *
@@ -76,9 +76,9 @@ void Executor::join() {
 // Entering and leaving a run
 //===----------------------------------------------------------------------===//
 
-// A worker counts itself in while the gate is open. The run ends when the gate
-// is closed and everybody has left: a worker that wakes up too late finds it
-// closed, and nobody waits for it.
+// A worker enters by incrementing the counter of the gate while the gate is
+// open. The run ends when the gate is closed and all workers have left: a
+// worker that wakes up later finds the gate closed and is not waited for.
 
 void Executor::openGate() {
   uint64_t generation = (gate.load(std::memory_order_relaxed) >> 33) + 1;
@@ -111,8 +111,8 @@ bool Executor::enterGate(uint64_t &lastGeneration) {
   return false;
 }
 
-/// Takes part in the run at hand; false if there is none, or it has done so
-/// already.
+/// Takes part in the current run; false if there is none or the worker has
+/// already taken part.
 bool Executor::enterAndWork(uint32_t worker) {
   if (!enterGate(generations[worker - 1]))
     return false;
@@ -131,8 +131,8 @@ Status Executor::prepare() {
 Status Executor::run(ProgramState &state) {
   state.rewind();
   finishedReplicas.store(0, std::memory_order_relaxed);
-  // `fail` of another thread sets both the other way round: one of the two
-  // sides sees the other.
+  // `fail` sets `failure` before `stop`; here `stop` is cleared before
+  // `failure` is read. So one of the two threads sees the other's write.
   stop.store(false, std::memory_order_seq_cst);
   if (failed())
     stop.store(true, std::memory_order_relaxed);
@@ -149,8 +149,8 @@ Status Executor::run(ProgramState &state) {
   if (runHasOtherWorkers)
     openGate();
   work(0);
-  // Still watched: somebody else may be inside of a kernel that never ends,
-  // also after an error that is no deadline.
+  // The run is still watched: another worker may be inside of a kernel that
+  // never ends, also after an error other than a deadline.
   if (runHasOtherWorkers)
     closeGate();
   settle(state);
@@ -159,14 +159,14 @@ Status Executor::run(ProgramState &state) {
     observer->runEnds(state);
   if (!failed())
     return Status::success();
-  // The caller may free what it has given us.
+  // Afterwards the caller may free its inputs.
   if (options.network)
     options.network->settle();
   return failure.status();
 }
 
-/// Waits until the device has executed what it was given, also by a run that
-/// has failed.
+/// Waits until the device has executed all enqueued commands, also after a
+/// failure.
 void Executor::settle(ProgramState &state) {
   if (!state.queued)
     return;
@@ -179,7 +179,7 @@ void Executor::settle(ProgramState &state) {
       break;
     events.sleep(key);
   }
-  // What it was given before a failure may still change variables.
+  // Commands enqueued before a failure may still change variables.
   ThreadTeam::becomesEmpty([&] { return !queues.isSettled(); });
   if (Status status = queues.status(); !status.ok())
     fail(status);
@@ -220,7 +220,7 @@ void Executor::fail(const Status &status) {
   events.notify();
 }
 
-/// Makes the calling worker the owner of a replica that can go on.
+/// Makes the calling worker the owner of a replica, if it is runnable.
 bool Executor::claim(ProgramState &state, Replica &replica) {
   auto canGoOn = [&] { return state.canGoOn(replica); };
   if (replica.state.load(std::memory_order_relaxed) != Replica::ready ||
@@ -234,16 +234,15 @@ bool Executor::claim(ProgramState &state, Replica &replica) {
   if (!replica.state.compare_exchange_strong(expected, Replica::running,
                                              std::memory_order_acquire))
     return false;
-  // Another worker may have had it in between, and it may be blocked on
-  // something else now.
+  // Another worker may have executed the replica in between, so that it may now
+  // be blocked on another instance.
   if (canGoOn())
     return true;
   replica.state.store(Replica::ready, std::memory_order_release);
   return false;
 }
 
-/// Executes the replicas of [first, last) that can go on; true if there was
-/// one.
+/// Executes the runnable replicas of [first, last); true if there was one.
 bool Executor::executeSome(const Execution &execution, uint32_t worker,
                            uint32_t first, uint32_t last) {
   bool any = false;
@@ -319,8 +318,8 @@ void Executor::work(uint32_t worker) {
   }
 }
 
-/// Goes on with what other executors have sent; false if the run is over
-/// because of it.
+/// Processes messages of other executors; false on an error or abort, which
+/// ends the run.
 bool Executor::pollNetwork(ProgramState &state, uint32_t worker) {
   Status status = options.network->isAborted() ? options.network->abortReason()
                                                : state.transport->poll(worker);
@@ -330,10 +329,10 @@ bool Executor::pollNetwork(ProgramState &state, uint32_t worker) {
   return false;
 }
 
-/// Waits until something has changed since `key` was taken.
+/// Waits for an event since `key` was taken.
 void Executor::idle(uint32_t worker, uint32_t key) {
   auto begin = std::chrono::steady_clock::now();
-  // With one worker and nobody else, only the watchdog can end this.
+  // With one worker and no other executor, only the watchdog can end this wait.
   auto limit = runHasOtherWorkers || options.network
                    ? spinTime
                    : std::chrono::nanoseconds(0);
@@ -360,7 +359,7 @@ uint32_t Executor::idleWorkers() const {
   // A device that is waited for wakes a worker later.
   bool awaitedBefore = awaitsDevice();
   uint32_t count = 0, key = events.key();
-  // Those that a run has no work for do not even look at it.
+  // Workers for which a run has no work do not enter it.
   bool othersStayAway = runs.active() && !runHasOtherWorkers;
   for (uint32_t worker = 0; worker < idleKeys.size(); ++worker)
     count += (worker > 0 && othersStayAway) ||
@@ -380,7 +379,8 @@ Watchdog::Sample Executor::sample() {
     return result;
   result.progress = progress();
   result.waiting = waiting();
-  // While others are busy, what this executor waits for may still come.
+  // Heartbeats of other executors: while they make progress, messages may still
+  // arrive.
   if (options.network)
     result.progress += options.network->exchangeProgress(result.progress);
   return result;
@@ -404,8 +404,8 @@ uint64_t Executor::waiting() const {
     if (uint64_t blocked =
             state->replicas[i].blocked.load(std::memory_order_relaxed);
         blocked != Replica::notBlocked && blocked != Replica::onDevice)
-      // An odd factor keeps what differs different, and a sum of terms that are
-      // not zero is hardly ever zero.
+      // A hash of each blocked replica: an odd factor is injective, and a sum
+      // of nonzero terms is rarely zero.
       result += (blocked + 1 + (uint64_t(i) << 48)) * 0x9e3779b97f4a7c15u;
   return result;
 }

@@ -2,9 +2,9 @@
 //
 // W workers share R replicas. The thread that calls `run` is worker 0; the
 // others spin for about a wake-up's cost and then sleep. A worker claims a
-// replica that can go on, preferably one of its own block (its memory is in
-// this core's caches), executes it until a wait cannot be satisfied, and claims
-// the next. With nothing to claim it helps with tiles that others offer.
+// runnable replica, preferably of its own block (whose memory is in this core's
+// caches), executes it until a wait cannot be satisfied, and claims the next.
+// If no replica is runnable, it executes tiles that other workers offer.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +30,7 @@ class Executor {
 public:
   struct Options {
     uint32_t workers = 1;
-    /// 0: somebody else watches, by `progress` and `fail`.
+    /// 0: no watchdog; the owner uses `progress` and `fail`.
     std::chrono::nanoseconds deadline{};
     Clock *clock = nullptr;
     /// See `SessionOptions::clusters`.
@@ -54,53 +54,53 @@ public:
   /// one of them does not, because it is inside of a kernel; then all threads
   /// are detached, and this object must be kept until the process exits.
   bool leaveOrAbandon();
-  /// Lets go of the threads; this object must be kept until the process exits.
+  /// Detaches the threads; this object must be kept until the process exits.
   void abandon();
-  /// Joins the threads, as the destructor does: nobody looks at programs any
-  /// more.
+  /// Joins the threads, as the destructor does; then no thread accesses states
+  /// of programs.
   void join();
 
-  /// Told about every following run; not owned.
+  /// Registers an observer of all later runs; not owned.
   void observe(Observer *observer) { observers.push_back(observer); }
 
-  /// Before every run. Error: nothing runs any more after one that has failed.
+  /// Before every run. Error: an earlier run has failed.
   Status prepare();
   /// Executes a program once.
   Status run(ProgramState &state);
 
-  /// Between runs: waits until the network has what is needed of other
-  /// executors, under the deadline. `missing` names those of whom nothing has
-  /// come, for the report; it is called on other threads too. Errors: they have
-  /// given up, the deadline.
+  /// Between runs: waits, with the deadline, until no executor is `missing`,
+  /// that is, the required posts of all others have arrived. The report lists
+  /// the missing ones; `missing` is also called on other threads. Errors: an
+  /// abort of the network, the deadline.
   Status await(const std::function<std::vector<uint32_t>()> &missing,
                std::string_view what);
 
-  /// What the last run has written to variables is no longer that of a run at
-  /// hand.
+  /// The last run has succeeded: its writes to variables are final.
   void commit() { touched.store(false, std::memory_order_relaxed); }
-  /// Ends the run at hand, if there is one, and lets nothing run any more. The
-  /// first failure wins. From any thread.
+  /// Ends the current run, if there is one, and prevents all later ones. The
+  /// first failure is kept. From any thread.
   void fail(const Status &status);
   /// Changes with every command and tile that is completed. From any thread.
   uint64_t progress() const;
   /// See `Watchdog::Sample`. From any thread.
   uint64_t waiting() const;
-  /// What runs, or has run last; null before the first run. From any thread.
+  /// The program that runs, or has run last; null before the first run. From
+  /// any thread.
   const ProgramState *currentState() const {
     return current.load(std::memory_order_acquire);
   }
 
   TileScheduler &tiles() { return tileScheduler; }
-  /// What idle workers wait for.
+  /// The events that idle workers wait for.
   EventCount &workEvents() { return events; }
   uint32_t workers() const { return options.workers; }
   /// Workers that have found nothing to do since the last time anything
   /// changed. Not all of them while a replica waits for its device.
   uint32_t idleWorkers() const;
   bool failed() const { return failure.happened(); }
-  /// Whether the run at hand, or the one that has failed, may have written a
-  /// variable. After a failure, who has not begun to write does not do so any
-  /// more.
+  /// Whether the current run, or the one that has failed, may have written a
+  /// variable. A replica that has not begun to write before a failure does not
+  /// write after it.
   bool variablesTouched() const {
     return touched.load(std::memory_order_seq_cst);
   }
@@ -129,7 +129,7 @@ private:
 
   Options options;
   EventCount ownEvents;
-  /// Those of the network, if there is one: what arrives wakes idle workers.
+  /// Those of the network, if there is one: messages wake idle workers.
   EventCount &events;
   Failure failure;
   TileScheduler tileScheduler;
@@ -137,7 +137,7 @@ private:
 
   /// generation << 33 | open << 32 | workers inside.
   alignas(64) std::atomic<uint64_t> gate{0};
-  /// For each worker but the first, the generation that it was in last.
+  /// For each worker but the first, the last generation that it has entered.
   std::vector<uint64_t> generations;
   /// The run that is open; see `Execution`.
   std::atomic<ProgramState *> current{nullptr};
@@ -151,15 +151,15 @@ private:
   static constexpr uint64_t busy = ~uint64_t(0);
   std::vector<std::atomic<uint64_t>> idleKeys;
 
-  /// What the watchdog looks at: executions of programs, and what is waited for
-  /// between them.
+  /// The executions of programs and the waits between them that the watchdog
+  /// observes.
   alignas(64) WatchedRuns runs;
-  /// What is waited for outside of a run; null inside of one. Set before `runs`
-  /// knows of it.
+  /// `missing` of the current `await`; null during a run. Set before
+  /// `runs.begin()`.
   const std::function<std::vector<uint32_t>()> *awaited = nullptr;
   std::string awaitedWhat;
 
-  /// Destroyed before everything above, which their threads look at; the
+  /// Destroyed before the members above, which their threads access; the
   /// watchdog first.
   ThreadTeam team;
   Status started;

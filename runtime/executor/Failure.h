@@ -1,4 +1,4 @@
-//===- Failure.h - why nothing runs any more --------------------*- C++ -*-===//
+//===- Failure.h - the first failure ----------------------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_RUNTIME_EXECUTOR_FAILURE_H
 #define LOCKSTEP_RUNTIME_EXECUTOR_FAILURE_H
@@ -11,13 +11,13 @@
 
 namespace lockstep::runtime {
 
-/// The first failure of something that runs programs: it stays, and nothing
-/// runs any more. Thread-safe.
+/// The first failure of an executor or crew, after which it runs no program.
+/// Thread-safe.
 class Failure {
 public:
-  /// Only the first status counts. `tell` is called with it before anybody can
-  /// see it here; and once more if a later one, a missed deadline or an
-  /// interruption, says that kernels are not waited for any more.
+  /// Only the first status is kept. `tell` is called with it before it becomes
+  /// visible; and again with the first missed deadline or interruption, after
+  /// which kernels are not waited for.
   template <typename Tell> void set(const Status &status, Tell tell) {
     bool leaves = status.code() == StatusCode::deadline ||
                   status.code() == StatusCode::interrupted;
@@ -33,8 +33,8 @@ public:
   }
 
   bool happened() const { return isSet.load(std::memory_order_seq_cst); }
-  /// Whether somebody may still be inside of kernels that never end, and must
-  /// not be waited for.
+  /// Whether threads inside of kernels must not be waited for, since the
+  /// kernels may never end.
   const std::atomic<bool> &leavesKernelsBehind() const { return leavesKernels; }
 
   /// Success if there was none.
@@ -42,7 +42,7 @@ public:
     std::lock_guard<std::mutex> lock(mutex);
     return first;
   }
-  /// What is said to who wants to run something nevertheless.
+  /// The error of a later attempt to run a program.
   Status poisoned() const {
     return {StatusCode::poisoned,
             "the session was poisoned by an earlier error: " +
@@ -55,22 +55,22 @@ private:
   std::atomic<bool> isSet{false}, leavesKernels{false};
 };
 
-/// Runs, one after the other, each of which ends or is given up by a watchdog.
+/// Consecutive runs, each of which ends or is aborted by a watchdog.
 class WatchedRuns {
 public:
-  /// A run begins. By the thread that calls `end`.
+  /// Begins a run. Called by the thread that calls `end`.
   uint64_t begin() {
     uint64_t run = current.load(std::memory_order_relaxed) + 1;
     current.store(run, std::memory_order_release);
     return run;
   }
 
-  /// The run ends; if the watchdog was faster, when it has said what it has to
-  /// say. `events` is notified then.
+  /// Ends the run. If the watchdog has expired it, waits for its report;
+  /// `events` is notified then.
   void end(uint64_t run, EventCount &events) {
     if (current.compare_exchange_strong(run, run + 1,
                                         std::memory_order_acq_rel)) {
-      // Who looks at the run has seen enough.
+      // Waits for the end of an `inspect`.
       std::lock_guard<std::mutex> lock(looking);
       return;
     }
@@ -81,14 +81,14 @@ public:
     }
   }
 
-  /// The number of the run at hand; 0: there is none.
+  /// The number of the current run; 0: there is none.
   uint64_t active() const {
     uint64_t run = current.load(std::memory_order_acquire);
     return run % 2 ? run : 0;
   }
 
-  /// By the watchdog: `giveUp` makes a report of the run, and ends it. False if
-  /// the run has ended meanwhile.
+  /// Called by the watchdog: `giveUp` writes a report of the run and aborts it.
+  /// False if the run has ended.
   template <typename GiveUp>
   bool expire(uint64_t run, EventCount &events, GiveUp giveUp) {
     if (!current.compare_exchange_strong(run, expired,
@@ -100,15 +100,15 @@ public:
     return true;
   }
 
-  /// By the watchdog: `look` sees the run, which does not end meanwhile; unless
-  /// it has ended before.
+  /// Called by the watchdog: calls `look`, during which the run does not end,
+  /// unless it has ended before.
   template <typename Look> void inspect(uint64_t run, Look look) {
     std::lock_guard<std::mutex> lock(looking);
     if (active() == run)
       look();
   }
 
-  /// Of the run that was given up. After its end.
+  /// The report of the expired run, after its end.
   const DeadlineReport &deadlineReport() const { return report; }
 
 private:

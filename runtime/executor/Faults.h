@@ -1,4 +1,4 @@
-//===- Faults.h - where faults act, and what they do ------------*- C++ -*-===//
+//===- Faults.h - effects of injected faults --------------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_RUNTIME_EXECUTOR_FAULTS_H
 #define LOCKSTEP_RUNTIME_EXECUTOR_FAULTS_H
@@ -17,8 +17,8 @@ struct Replica;
 void markFaults(Program &program, std::span<const Injection> injections);
 
 /// Error: a fault of one of the ranks `here` that acts in none of `programs`,
-/// because the command, the channel or the program does not exist, or is no
-/// launch.
+/// because the program, channel or command does not exist or the command is no
+/// suitable launch.
 Status checkFaults(std::span<const Injection> injections,
                    std::span<const std::unique_ptr<Program>> programs,
                    const RankRange &here);
@@ -27,8 +27,7 @@ Status checkFaults(std::span<const Injection> injections,
 bool actsAt(const Injection &injection, const Program &program, uint32_t rank,
             uint32_t command);
 
-/// What a kernel does that never returns. It costs no time, and only the end of
-/// the process ends it.
+/// Simulates a kernel that never returns, without using CPU time.
 [[noreturn]] void neverReturn();
 
 /// Writes a NaN into the last element of each tensor of floats that the launch

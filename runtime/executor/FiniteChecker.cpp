@@ -25,7 +25,7 @@ uint64_t firstWith(const std::byte *elements, uint64_t count, Bits exponent) {
     std::memcpy(&bits, elements + i * sizeof(Bits), sizeof(Bits));
     return (bits & exponent) == exponent;
   };
-  // A block without a branch in it is what compilers make vector code of.
+  // Compilers vectorize a block without branches.
   constexpr uint64_t block = 1024;
   for (uint64_t begin = 0; begin < count; begin += block) {
     uint64_t end = std::min(count, begin + block);
@@ -125,7 +125,8 @@ Status FiniteChecker::checkCollective(const Replica &replica,
       *state->program.tables->commands()->Get(command)->body_as_Start();
   const CollectivePlan &plan = *state->program.code[command].plan;
   bool isRoot = plan.members[plan.root] == uint32_t(replica.rank);
-  // Only the root of these gets something, and only the root of those need not.
+  // In kinds with results at the root, skip the others; in kinds with operands
+  // at the root, skip the root.
   bool isToRoot = plan.properties().gets == Holders::root;
   bool isFromRoot = plan.properties().gives == Holders::root;
   if (!start.results() || (isToRoot && !isRoot) || (isFromRoot && isRoot))
@@ -156,14 +157,14 @@ FiniteChecker::find(const Replica &replica, Buffers buffers,
     ElementType element = buffer.type()->element();
     std::vector<int64_t> shape = currentShape(buffer, replica.registers.data());
     std::optional<uint64_t> bytes = staticBytes(element, shape);
-    // Sizes of a collective's results that its members agree on at run time are
-    // in registers that are set only later.
+    // Result sizes that the members of a collective determine at run time are
+    // stored in registers only later.
     if (!bytes || *bytes > buffer.size())
       continue;
     std::vector<std::byte> storage;
     Expected<const std::byte *> read =
         state->read(replica.index, &buffer, *bytes, storage);
-    // A device that has failed ends the run by itself.
+    // A failure of the device ends the run elsewhere.
     if (!read)
       continue;
     const std::byte *address = *read;

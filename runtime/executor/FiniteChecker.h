@@ -1,17 +1,17 @@
-//===- FiniteChecker.h - who made the NaN -----------------------*- C++ -*-===//
+//===- FiniteChecker.h - finds the origin of a NaN --------------*- C++ -*-===//
 //
-// Looks at every float that a launch or a collective has written, right after
-// it has been written. A replica whose kernel has made a NaN or an infinity
-// never gets to the next command, so nobody else gets it from there: what is
-// found first is where it comes from. Only inputs, variables, constants and
-// host scalars can have held one before; if the command has read one, the error
-// says so.
+// Checks every float that a launch or collective has written, right after it
+// has been written. A replica whose kernel has written a NaN or an infinity
+// does not execute another command, so the value does not propagate to other
+// replicas: the first finding is the origin. Only inputs, variables, constants
+// and host scalars can have held such a value before; if the command has read
+// one, the error names it.
 //
 //   model.py:38: launch 'product' has written nan: replica 1, buffer 8
 //   (variable 'w1'), element [3, 17] of 64x128xf32, in command 4 of program
 //   'step'; it has read inf: buffer 6 (input 'x'), element [0, 5] of 16x64xf32
 //
-// Scratch of kernels and copies are not looked at.
+// Scratch of kernels and copies are not checked.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,7 +57,7 @@ private:
   struct Finding {
     std::string value, place;
   };
-  /// Leaves out what shares bytes with `overwritten`: it is not what it was.
+  /// Skips buffers that overlap `overwritten`, whose contents have changed.
   std::optional<Finding> find(const Replica &replica, Buffers buffers,
                               Buffers overwritten) const;
   Status describe(const Replica &replica, uint32_t command,
@@ -66,7 +66,7 @@ private:
   std::string nameOf(uint32_t buffer) const;
 
   const ProgramState *state = nullptr;
-  /// What the last wait of each replica has found, until its command ends or
+  /// The finding at the last wait of each replica, until its command ends or
   /// the next one begins.
   struct alignas(64) Pending {
     Status status;

@@ -1,4 +1,4 @@
-//===- Injection.h - faults on purpose --------------------------*- C++ -*-===//
+//===- Injection.h - injected faults ----------------------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_RUNTIME_EXECUTOR_INJECTION_H
 #define LOCKSTEP_RUNTIME_EXECUTOR_INJECTION_H
@@ -11,25 +11,24 @@
 
 namespace lockstep::runtime {
 
-/// What goes wrong.
+/// Kinds of faults.
 enum class Fault : uint8_t {
-  /// The replica stops for good before a command.
+  /// The replica stops permanently before a command.
   pause,
-  /// The worker that executes a launch goes away before its last tile is
-  /// finished.
+  /// The worker that executes a launch leaves before the last tile is finished.
   returnEarly,
-  /// A kernel never returns: its last tile.
+  /// The last tile of a launch never returns.
   hang,
   /// A kernel leaves a NaN in the last element of each tensor of floats that it
   /// writes.
   nan,
 };
 
-/// A fault by name and place: "pause:replica=2,channel=3" stops replica 2 for
-/// good when it is about to start, or to arrive at, channel 3 (a collective, a
-/// barrier or a once section); "pause:replica=2,command=17" stops it before
-/// command 17. "return-early:replica=2,command=17", "hang:..." and "nan:..."
-/// are faults of the launch that command 17 is. `program=NAME` limits a fault
+/// A fault by name and place: "pause:replica=2,channel=3" stops replica 2
+/// permanently when it is about to start, or to arrive at, channel 3 (a
+/// collective, a barrier or a once section); "pause:replica=2,command=17" stops
+/// it before command 17. "return-early:replica=2,command=17", "hang:..." and
+/// "nan:..." are faults of command 17, a launch. `program=NAME` limits a fault
 /// to one program.
 struct Injection {
   static constexpr uint32_t anywhere = ~0u;

@@ -16,9 +16,9 @@
 namespace lockstep::runtime {
 namespace {
 
-/// `observed`, `networked` and `queued` are constants, so that a run which
-/// nobody observes, that needs no other executor, or whose device executes
-/// commands at once pays nothing for it.
+/// `observed`, `networked` and `queued` are constants, so that a run without
+/// observers, without other executors, or on a device that executes commands
+/// synchronously has no overhead for them.
 template <bool observed, bool networked, bool queued> class Interpreter {
 public:
   Interpreter(const Execution &execution, Replica &replica, uint32_t worker,
@@ -33,7 +33,7 @@ public:
     uint32_t pc = replica.pc;
     for (;;) {
       const Instruction &instruction = program.code[pc];
-      // A command that has waited for its device goes on where it was.
+      // A command that has waited for its device continues.
       if (!isResumed()) {
         replica.note(pc);
         if constexpr (queued)
@@ -60,7 +60,8 @@ public:
         } else if (!launch(instruction)) {
           return leave(pc, Outcome::stopped);
         }
-        // What others wait for must not wait for the end of all kernels.
+        // Process messages between kernels, since other executors may wait for
+        // the result.
         if (networked && !poll())
           return leave(pc, Outcome::failed);
         break;
@@ -104,8 +105,7 @@ public:
       case Opcode::branchUnless:
       case Opcode::branchGreaterEqual:
         if (taken(instruction)) {
-          // A loop without a wait in it still has to notice that the run was
-          // given up.
+          // A loop without a wait must also detect an abort of the run.
           if (instruction.b <= pc &&
               (execution.stop.load(std::memory_order_relaxed) ||
                (networked && execution.network->isAborted())))
@@ -167,8 +167,8 @@ private:
     return true;
   }
 
-  /// What follows a command. Observers look at what it has written, before
-  /// others can write there.
+  /// Completes a command. Observers inspect its results before other replicas
+  /// can overwrite them.
   Outcome conclude(const Instruction &instruction, uint32_t pc) {
     if constexpr (queued)
       if ((!execution.observers.empty() ||
@@ -216,12 +216,12 @@ private:
         observer->passes(replica, channel);
   }
 
-  /// Leaves the replica until its device has what the host needs to execute a
-  /// command.
+  /// Blocks the replica until the host has the data from the device that it
+  /// needs to execute a command.
   Outcome fetch(const Instruction &instruction, uint32_t pc) {
     if (device.fetch(instruction))
       return goOn;
-    // Others must not change a variable meanwhile.
+    // Wait here, since another session must not change a variable meanwhile.
     if (variables.owns_lock())
       return device.await() ? goOn : Outcome::stopped;
     replica.note(pc | Replica::blocks);
@@ -229,7 +229,7 @@ private:
     return Outcome::blocked;
   }
 
-  /// Where the integer lies that a command reads.
+  /// Address of the integer that a command reads.
   const std::byte *scalar(const Instruction &instruction) const {
     if constexpr (queued)
       return device.scalar();
@@ -246,7 +246,7 @@ private:
         replica.bases.data());
   }
 
-  /// Goes on with what other executors have sent; false on an error.
+  /// Processes messages of other executors; false on an error.
   bool poll() {
     if (!execution.network->hasMail())
       return true;
@@ -254,7 +254,7 @@ private:
     return error.ok();
   }
 
-  /// The rare things that have to be seen to before a command.
+  /// The slow path before a command: faults and accesses to variables.
   Outcome prepare(const Instruction &instruction, uint32_t pc) {
     if (instruction.flags & Instruction::injected)
       for (const Injection &injection : execution.injections)
@@ -268,8 +268,8 @@ private:
     if ((instruction.flags & Instruction::locksVariables) && !lockVariables())
       return Outcome::stopped;
     if (instruction.flags & Instruction::writesVariable) {
-      // After a failure, whoever looks at the variables sees that they are
-      // being written, or they are not written here.
+      // Store `variablesTouched`, then check `stop`: after a failure, either a
+      // reader sees `variablesTouched`, or nothing is written here.
       if (execution.stop.load(std::memory_order_relaxed))
         return Outcome::stopped;
       execution.variablesTouched.store(true, std::memory_order_seq_cst);
@@ -304,7 +304,7 @@ private:
                         slice.bound)};
   }
 
-  /// False if the run was given up meanwhile: who has the variables may be
+  /// False if the run was aborted meanwhile: the owner of the lock may be
   /// inside of a kernel that never ends.
   bool lockVariables() {
     constexpr auto glance = std::chrono::milliseconds(10);
@@ -319,7 +319,7 @@ private:
     return loadInteger(artifact::ElementType::i1, scalar(instruction)) != 0;
   }
 
-  /// The arguments of the kernels, where the replica keeps them.
+  /// Stores the arguments of a kernel in the replica.
   void loadArguments(const Instruction &instruction) {
     void **pointers = replica.pointers.data();
     std::byte *const *bases = replica.bases.data();
@@ -333,8 +333,8 @@ private:
               .registers[program.scalarRegisters[instruction.firstScalar + i]];
   }
 
-  /// False: the run has been given up, and other workers may be in the middle
-  /// of it.
+  /// False: the run has been aborted, and other workers may still execute tiles
+  /// of the launch.
   bool launch(const Instruction &instruction) {
     loadArguments(instruction);
     if constexpr (queued) {
@@ -354,8 +354,8 @@ private:
     });
   }
 
-  /// Calls `function` for each tile of a launch, with the help of other workers
-  /// if it pays. False as in `launch`.
+  /// Calls `function` for each tile of a launch, shared with other workers if
+  /// the launch is long enough. False as in `launch`.
   template <typename Function>
   bool runTiles(const Instruction &instruction, Function function) {
     if ((instruction.flags & Instruction::parallel) &&
@@ -386,7 +386,7 @@ private:
     loadArguments(instruction);
     if constexpr (queued) {
       device.launch(instruction, instruction.a - 1);
-      // No worker is inside of a kernel that could hang.
+      // No host thread executes the kernel.
       replica.beginTile(instruction.a - 1);
       return Outcome::left;
     }
@@ -488,8 +488,8 @@ private:
     return false;
   }
 
-  /// The same for the instance that the replica has started last; others than
-  /// members go on.
+  /// As `wait`, for the instance that the replica has started last; non-members
+  /// continue.
   bool waitForOwn(const Instruction &instruction, uint32_t pc) {
     return !instruction.plan->isMember(uint32_t(replica.rank)) ||
            wait(instruction.a,
@@ -528,10 +528,10 @@ private:
   Replica &replica;
   uint32_t worker;
   Status &error;
-  /// Held between `locksVariables` and `unlocksVariables`; who leaves in
-  /// between lets go of it.
+  /// Held between `locksVariables` and `unlocksVariables`; released if the
+  /// interpreter returns in between.
   std::unique_lock<std::timed_mutex> variables;
-  /// Of the launch at hand.
+  /// The fault of the current launch.
   const Injection *fault = nullptr;
   std::conditional_t<queued, DeviceSide, NoDeviceSide> device;
 };

@@ -15,27 +15,27 @@
 
 namespace lockstep::runtime {
 
-/// Why the interpreter let go of a replica.
+/// Why the interpreter has returned.
 enum class Outcome : uint8_t {
   finished,
-  /// A wait cannot be satisfied: `Replica::blocked` says which.
+  /// A wait cannot be satisfied: `Replica::blocked` is its instance.
   blocked,
-  /// An injected fault stopped it for good: before a command, or in the middle
-  /// of one.
+  /// An injected fault stopped the replica permanently: before a command
+  /// (`paused`), or inside of one (`left`).
   paused,
   left,
-  /// `Execution::error` says why.
+  /// The argument `error` is the reason.
   failed,
-  /// The run was stopped by somebody else.
+  /// The run was stopped by another thread.
   stopped,
 };
 
-/// What the interpreter needs to know of the run besides the replica.
+/// The state of the run that the interpreter uses besides the replica.
 struct Execution {
   ProgramState &state;
   TileScheduler &tiles;
   EventCount &events;
-  /// Others may sleep and have to be told when an instance completes.
+  /// Other workers may sleep and must be notified when an instance completes.
   bool hasOtherWorkers;
   std::atomic<bool> &stop;
   std::atomic<bool> &variablesTouched;
@@ -48,8 +48,8 @@ struct Execution {
 };
 
 /// Executes commands of `replica`, which the calling worker has claimed, until
-/// it cannot go on. Resumes where it left off. `error` is set if the outcome is
-/// `failed`.
+/// it cannot continue. Resumes at `replica.pc`. `error` is set if the outcome
+/// is `failed`.
 Outcome execute(const Execution &execution, Replica &replica, uint32_t worker,
                 Status &error);
 

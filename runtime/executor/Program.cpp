@@ -290,8 +290,8 @@ private:
         int64_t(std::min(buffer(copy.source())->size(), destination));
   }
 
-  /// Commands that follow each other without a wait: nobody gets in between. A
-  /// branch on a variable is on its own.
+  /// Whether a command never waits or branches, so that a lock may be held
+  /// across it. A branch that reads a variable is a sequence of its own.
   static bool isStraight(Opcode opcode) {
     switch (opcode) {
     case Opcode::launch:
@@ -365,7 +365,7 @@ private:
   Program &program;
   const Module &module;
   bool sharesVariables;
-  /// Those that launches have named so far.
+  /// Kernels of the launches decoded so far.
   std::vector<KernelHandle> kernels;
   uint32_t index = 0;
   uint32_t openOnce = 0;

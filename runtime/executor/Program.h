@@ -37,8 +37,8 @@ enum class Opcode : uint8_t {
 /// "launch", "start", ... as in the device dialect.
 std::string_view opcodeName(Opcode opcode);
 
-/// One command. Everything that can be computed when the artifact is loaded has
-/// been.
+/// One command, with everything precomputed that can be when the artifact is
+/// loaded.
 struct Instruction {
   enum Flag : uint8_t {
     /// The launch is long enough to share its tiles with other workers.
@@ -49,10 +49,11 @@ struct Instruction {
     injected = 4,
     /// Writes a variable.
     writesVariable = 8,
-    /// Reads or writes a variable that other sessions work on too.
+    /// Reads or writes a variable that is shared with other sessions.
     sharedVariable = 16,
-    /// From the first to the last such command between two that may wait or go
-    /// elsewhere, no other session touches variables.
+    /// The first (last) command that accesses shared variables in a
+    /// straight-line sequence without waits, over which the session holds the
+    /// lock of the variables.
     locksVariables = 32,
     unlocksVariables = 64,
   };
@@ -99,7 +100,8 @@ class Program {
 public:
   /// For replicas with the ranks `here`, which are of the program's role.
   /// Resolves kernels, plans collectives, marks commands at which a fault of
-  /// `injections` acts, and, if others `sharesVariables`, those that take them.
+  /// `injections` acts, and, if `sharesVariables`, commands that lock and
+  /// unlock the variables.
   static Expected<std::unique_ptr<Program>>
   decode(const Artifact &artifact, const artifact::Program &tables,
          const RankRange &here, const Module &module,
@@ -117,20 +119,19 @@ public:
   /// For each command with `Instruction::dynamic`, what to check; for a copy,
   /// its source.
   std::vector<std::vector<DynamicSlice>> dynamicSlices;
-  /// Replicas of this session that meet on each channel; 0: the channel is not
-  /// used.
+  /// The number of replicas of this session that take part on each channel; 0:
+  /// the channel is not used.
   std::vector<uint32_t> channelMembers;
   /// The command that owns each channel (start, barrier or once).
   std::vector<uint32_t> channelCommands;
   /// Scalars of the artifact that the program reads.
   std::vector<uint32_t> usedScalars;
   uint32_t mostSlices = 0, mostScalars = 0;
-  /// Whether there is anything that a second worker could help one replica
-  /// with.
+  /// Whether a second worker could share work of one replica.
   bool hasShareableWork = false;
   bool writesVariables = false;
-  /// Whether it loads batches, instead of reading one that is there when it
-  /// starts.
+  /// Whether it loads batches, instead of reading one that is bound before the
+  /// run.
   bool loadsBatches = false;
 
   std::string_view name() const { return tables->name()->string_view(); }
@@ -149,12 +150,12 @@ private:
   friend class ProgramDecoder;
 };
 
-/// Bytes of a dynamic slice as the registers stand; nothing if they break its
+/// Bytes of a dynamic slice for the given registers; none if they exceed its
 /// bound.
 std::optional<uint64_t> dynamicBytes(const DynamicSlice &slice,
                                      const int64_t *registers);
 
-/// The shape of a buffer as the registers stand.
+/// The shape of a buffer for the given registers.
 std::vector<int64_t> currentShape(const artifact::Buffer &buffer,
                                   const int64_t *registers);
 

@@ -11,7 +11,8 @@ namespace lockstep::runtime {
 
 using artifact::Space;
 
-/// The number of a program that all roles agree on.
+/// The index of the first program of the same name, which is the same for all
+/// roles.
 static uint32_t programNumber(const Program &program) {
   uint32_t number = 0;
   for (const artifact::Program *first :
@@ -23,8 +24,7 @@ static uint32_t programNumber(const Program &program) {
   return number;
 }
 
-/// Nobody writes to the constants: the verifier refuses a program that tries
-/// to.
+/// The cast is safe: the verifier rejects programs that write to constants.
 static std::byte *constantsOf(const Artifact &artifact) {
   int32_t segment = artifact.tables().constants();
   return segment < 0 ? nullptr
@@ -33,7 +33,7 @@ static std::byte *constantsOf(const Artifact &artifact) {
 }
 
 //===----------------------------------------------------------------------===//
-// Making one
+// Construction
 //===----------------------------------------------------------------------===//
 
 Status ProgramState::allocate() {
@@ -209,7 +209,7 @@ ProgramState::create(const Program &program, const SessionMemory &memory,
 }
 
 //===----------------------------------------------------------------------===//
-// Using it
+// Use
 //===----------------------------------------------------------------------===//
 
 static constexpr uint32_t fillPattern = 0x7ff47ff4;

@@ -49,51 +49,50 @@ struct QueuedSection {
   void pass(Queue &queue) const { queue.wait(*done); }
 };
 
-/// What a program needs besides on a device with queues.
+/// Additional state of a program on a device with queues.
 struct QueuedProgram {
   std::unique_ptr<DeviceMemory> inputs, ranks;
   std::unique_ptr<DeviceQueues> queues;
-  /// Of each replica, the batch that it begins with.
+  /// For each replica, the batch that it begins with.
   std::vector<const std::byte *> hostInputs;
-  /// By channel; empty where no section is.
+  /// By channel; empty if it has no section.
   std::vector<QueuedSection> sections;
   /// Used if there are other executors.
   StagingMemory staging;
 };
 
-/// Everything that one program needs to run, allocated at its first run and
-/// kept.
+/// The run-time state of one program, allocated at its first run and kept.
 class ProgramState {
 public:
-  /// `inbox` is null for a session that has all ranks it needs.
-  /// `events` are notified when what a replica waits for on a device is there.
+  /// `inbox` is null for a session that has all ranks of its groups. `events`
+  /// are notified when a device completes an operation that a replica waits
+  /// for.
   static Expected<std::unique_ptr<ProgramState>>
   create(const Program &program, const SessionMemory &memory, uint32_t workers,
          TileScheduler &tiles, EventCount &events,
          NetworkInbox *inbox = nullptr);
 
-  /// Fills the memory in which a program keeps what it computes with bytes that
-  /// are NaN as floats of every width, large integers, and booleans that are
-  /// neither 0 nor 1: what reads them before it writes them shows.
+  /// Fills the memory for intermediate values with bytes that are NaN as floats
+  /// of every width, large integers, and booleans that are neither 0 nor 1, so
+  /// that reads of uninitialized memory change results.
   Status fillMemory();
-  /// Puts all replicas at the beginning of the program. Their memories keep
-  /// what is in them.
+  /// Resets all replicas to the beginning of the program, without changing
+  /// their memories.
   void rewind();
 
-  /// From where a replica reads its batch.
+  /// Sets the address from which a replica reads its batch.
   void bindInput(uint32_t replica, std::byte *address);
-  /// The replica goes on with another batch.
+  /// Switches the replica to another batch.
   void loadInput(Replica &replica, std::byte *address);
-  /// Whether what a replica is blocked on is there.
+  /// Whether the operation on which a replica is blocked is complete.
   bool canGoOn(const Replica &replica) const;
-  /// Bytes of a slice as the host sees them; where the host cannot see them,
-  /// they are copied into `storage`, behind all that the replica has given to
-  /// its device.
+  /// Bytes of a slice as the host sees them; otherwise they are copied into
+  /// `storage`, after all enqueued commands of the replica.
   Expected<const std::byte *> read(uint32_t replica,
                                    const artifact::Buffer *buffer,
                                    uint64_t bytes,
                                    std::vector<std::byte> &storage) const;
-  /// Changes bytes in the memory of a program, for tests of what follows.
+  /// Overwrites bytes in the memory of a program, for fault injection.
   Status write(std::byte *to, std::span<const std::byte> bytes) const;
 
   const Program &program;
@@ -103,9 +102,9 @@ public:
   std::unique_ptr<Transport> transport;
   /// Null on a host device.
   std::unique_ptr<QueuedProgram> queued;
-  /// Of the session's memory of variables; see `Instruction::locksVariables`.
+  /// The lock of the session's variables; see `Instruction::locksVariables`.
   std::timed_mutex *variablesMutex = nullptr;
-  /// Of the executor that runs it.
+  /// The tiles of the executor that runs the program.
   const TileScheduler &tiles;
 
   /// Address of a slice of one replica.

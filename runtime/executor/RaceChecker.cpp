@@ -39,15 +39,15 @@ Status RaceChecker::commandBegins(const Replica &replica, uint32_t command) {
   switch (body->body_type()) {
   case artifact::CommandBody::Launch: {
     if (brokenRule == BrokenRule::launchPassesEarly) {
-      // Tiles that nobody waits for are an agent of their own that never
-      // reports back.
+      // Tiles that are not waited for are a separate agent, whose clock is
+      // never joined.
       agent = helperAgent(replica.index);
       join(clocks[agent], *clock);
       clock = &clocks[agent];
     }
     const artifact::Launch *launch = body->body_as_Launch();
     uint32_t count = launch->buffers() ? launch->buffers()->size() : 0;
-    // Scratch, behind reads and writes, is written.
+    // Scratch buffers follow the reads and writes and are written.
     for (uint32_t i = 0; i < count; ++i)
       LOCKSTEP_RETURN_IF_ERROR(
           touch(launch->buffers()->Get(i), i >= launch->reads()));

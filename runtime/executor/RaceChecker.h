@@ -1,12 +1,12 @@
 //===- RaceChecker.h - vector clocks over declared accesses -----*- C++ -*-===//
 //
-// Replicas stand at different program counters and share memory, so every pair
-// of accesses of which one writes must be ordered by a collective, a barrier or
-// a once section. The checker keeps a vector clock for each agent (replicas,
-// and each channel's collective, which reads operands and writes results on its
-// own) and, for each byte range, who has accessed it last and when. It finds
-// missing order whether or not it did harm in this run. (Lamport 1978; Fidge,
-// Mattern 1988.)
+// Replicas have different program counters and share memory, so each pair of
+// accesses, at least one of them a write, must be ordered by a collective, a
+// barrier or a once section. The checker keeps a vector clock for each agent
+// (replicas, and each channel's collective, which reads operands and writes
+// results independently) and, for each byte range, the last accesses with their
+// times. It finds missing happens-before order even if the run was not
+// affected. (Lamport 1978; Fidge, Mattern 1988.)
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,8 +23,8 @@
 
 namespace lockstep::runtime {
 
-/// Needs a run with one worker: then nothing in here has to be thread-safe, and
-/// what is found does not depend on timing.
+/// Requires a run with one worker: then the checker need not be thread-safe,
+/// and findings do not depend on timing.
 class RaceChecker final : public Observer {
 public:
   explicit RaceChecker(BrokenRule brokenRule) : brokenRule(brokenRule) {}
@@ -43,8 +43,8 @@ public:
 private:
   using VectorClock = std::vector<uint32_t>;
 
-  /// Who did something: the clock component, and for messages the command and
-  /// the replica.
+  /// An access: the clock component, and for error messages the command and the
+  /// replica.
   struct Access {
     uint32_t agent = 0;
     uint32_t time = 0;
@@ -72,15 +72,15 @@ private:
   Status conflict(const Access &now, bool nowWrites, const Access &before,
                   bool beforeWrites, const artifact::Buffer *buffer) const;
   std::string name(const Access &access) const;
-  /// Makes `address` the beginning of a cell, if it lies in one.
+  /// Splits the cell that contains `address`, so that one begins there.
   void split(uintptr_t address);
 
   BrokenRule brokenRule;
   const ProgramState *state = nullptr;
   uint32_t replicaCount = 0;
   std::vector<VectorClock> clocks;
-  /// For each channel: what the members knew that have arrived, and what is
-  /// known when complete.
+  /// For each channel: the join of the clocks of the members that have arrived,
+  /// and the clock of the completed instance.
   std::vector<VectorClock> gathered, done;
   std::map<uintptr_t, Cell> cells;
 };

@@ -16,30 +16,30 @@ namespace lockstep::runtime {
 /// replica: the one that has set `state` to `running`. Fields that are not
 /// atomic belong to that worker.
 struct alignas(128) Replica {
-  /// `paused` and `left` are for good: before a command, and in the middle of
-  /// one, by a worker that has gone away.
+  /// `paused` and `left` are final: stopped by a fault before a command, or
+  /// left inside of one by its worker.
   enum State : uint32_t { ready, running, finished, paused, left };
   static constexpr uint64_t notBlocked = ~uint64_t(0);
-  /// It waits until a device with queues has executed what it was given.
+  /// The replica waits until a device with queues has executed its commands.
   static constexpr uint64_t onDevice = notBlocked - 1;
   static constexpr uint32_t ringSize = 64;
-  /// In the ring: not that the command begins, but that the replica cannot go
-  /// on after it.
+  /// Flag of an event in `ring`: the replica blocks in the command; without it,
+  /// the command begins.
   static constexpr uint32_t blocks = uint32_t(1) << 31;
 
   uint32_t index = 0;
-  /// What the program reads as its rank, in the memory `rank`.
+  /// The value in the memory `rank`, which the program reads as its rank.
   int32_t rank = 0;
   uint32_t pc = 0;
   std::array<std::byte *, spaceCount> bases{};
   std::vector<int64_t> registers;
-  /// For programs that load batches: where they are, and how many have been
+  /// For programs that load batches: their addresses, and how many have been
   /// loaded.
   std::vector<std::byte *> batches;
   size_t loaded = 0;
-  /// The scalar that a command has asked a device with queues for.
+  /// The scalar that a command has downloaded from a device with queues.
   alignas(8) std::array<std::byte, 8> fetched{};
-  /// Arguments of the launch at hand.
+  /// Arguments of the current launch.
   std::vector<void *> pointers;
   std::vector<int64_t> scalars;
   /// Instances that this replica has started, for each channel. Written by its
@@ -47,18 +47,19 @@ struct alignas(128) Replica {
   std::vector<std::atomic<uint32_t>> started;
 
   alignas(64) std::atomic<uint32_t> state{ready};
-  /// channel << 32 | epoch of the instance without which it cannot go on, or
+  /// channel << 32 | epoch of the instance that the replica waits for, or
   /// `onDevice`.
   std::atomic<uint64_t> blocked{notBlocked};
-  /// The worker that executes it, or did so last.
+  /// The worker that executes the replica, or did so last.
   std::atomic<uint32_t> worker{0};
   static constexpr uint32_t noTile = ~uint32_t(0);
-  /// The tile at hand of a launch with several, unless workers share them.
+  /// The current tile of a launch with several tiles that are not shared among
+  /// workers.
   std::atomic<uint32_t> tile{noTile};
 
-  /// What has happened last, oldest overwritten: commands that begin, and
-  /// `blocks`. `events` counts all of it, and is with `tiles` the sign of life
-  /// that the watchdog looks for.
+  /// A ring buffer of the latest events: commands that begin, and `blocks`.
+  /// `events` counts all of them; with `tiles` it is the heartbeat that the
+  /// watchdog observes.
   alignas(64) std::atomic<uint64_t> events{0};
   std::atomic<uint64_t> tiles{0};
   std::array<std::atomic<uint32_t>, ringSize> ring{};

@@ -21,11 +21,11 @@ struct ReplicaView {
   uint32_t worker = 0;
   uint64_t blocked = Replica::notBlocked;
   bool isOnDevice = false;
-  /// What a device with queues executes.
+  /// The command that a device with queues executes.
   std::optional<uint32_t> deviceCommand;
   /// As in `Replica::ring`, oldest first.
   std::vector<uint32_t> events;
-  /// Of a launch or collective that is being executed: worker and tile.
+  /// Worker and tile of a launch or collective in execution.
   std::vector<TileScheduler::Place> tiles;
 };
 
@@ -89,7 +89,8 @@ std::string listRanks(const artifact::Artifact &tables,
   return list.empty() ? "none" : list;
 }
 
-/// What an open instance of a channel is, and who is missing.
+/// An incomplete instance of a channel, with the ranks that have arrived and
+/// those that have not.
 struct Wait {
   std::string kind, reduction;
   uint64_t bytes = 0;
@@ -99,7 +100,7 @@ struct Wait {
 
 using States = std::span<const ProgramState *const>;
 
-/// The ranks that meet in a collective or barrier.
+/// The ranks that take part in a collective or barrier.
 std::vector<uint32_t> membersOf(const Program &program, uint32_t command) {
   const artifact::Command *tables = program.tables->commands()->Get(command);
   uint32_t group = tables->body_as_Start() ? tables->body_as_Start()->group()
@@ -112,7 +113,7 @@ std::vector<uint32_t> membersOf(const Program &program, uint32_t command) {
   return everybody;
 }
 
-/// Who has come to instance `epoch` of a channel, as far as `states` know.
+/// The ranks in `states` that have arrived at instance `epoch` of a channel.
 std::vector<uint32_t> arrivedAt(States states, uint32_t channel,
                                 uint32_t epoch) {
   std::vector<uint32_t> arrived;
@@ -139,7 +140,7 @@ Wait describeWait(States states, const ProgramState &state, uint32_t channel,
   wait.kind = opcodeName(instruction.opcode);
   std::vector<uint32_t> members;
   if (instruction.opcode == Opcode::once) {
-    // Only the replicas of one executor meet in it.
+    // Only the replicas of one executor take part in a once section.
     const ProgramState *own = &state;
     wait.arrived = arrivedAt(States(&own, 1), channel, epoch);
     for (uint32_t i = 0; i < state.replicaCount; ++i)
@@ -148,7 +149,7 @@ Wait describeWait(States states, const ProgramState &state, uint32_t channel,
     wait.arrived = arrivedAt(states, channel, epoch);
     members = membersOf(program, command);
   }
-  // Of executors that are not among `states`, their messages tell.
+  // Arrivals in other executors are known from their messages.
   for (uint32_t member : members)
     if (std::any_of(
             states.begin(), states.end(), [&](const ProgramState *known) {
@@ -189,8 +190,8 @@ std::string stateText(const ReplicaView &replica) {
   }
 }
 
-/// " on worker 1, tile 3 of 64 on worker 0": who is in the command of a replica
-/// that is being executed.
+/// " on worker 1, tile 3 of 64 on worker 0": the workers that execute the
+/// current command of a replica.
 std::string workersText(const Program &program, const ReplicaView &replica) {
   if (replica.state != Replica::running && replica.state != Replica::left)
     return "";
@@ -207,8 +208,7 @@ std::string workersText(const Program &program, const ReplicaView &replica) {
   return fmt::format(" on worker {}{}", replica.worker, tiles);
 }
 
-/// What a command is and where it comes from: "17 'launch 'product''
-/// (train.py:42)".
+/// A command and its source location: "17 'launch 'product'' (train.py:42)".
 std::string commandText(const Program &program, uint32_t command) {
   std::string_view location = program.location(command);
   return fmt::format("{} '{}'{}", command, program.describe(command),
@@ -222,14 +222,14 @@ std::string deviceText(const Program &program, const ReplicaView &replica) {
              : "";
 }
 
-/// The commands before the one at hand, the last one first.
+/// The commands before the current one, latest first.
 std::string earlierText(const Program &program, const ReplicaView &replica) {
   constexpr unsigned shown = 4;
   std::string text;
   unsigned begun = 0;
   for (auto event = replica.events.rbegin();
        event != replica.events.rend() && begun <= shown; ++event)
-    // The first one is the command at hand.
+    // The first one is the current command.
     if (!(*event & Replica::blocks) && begun++)
       text += fmt::format("{}{}", begun == 2 ? "\n  before that: " : ", ",
                           commandText(program, *event));
@@ -288,7 +288,7 @@ std::string rankName(const artifact::Artifact &tables, uint32_t rank) {
   return fmt::format("replica {}", rank);
 }
 
-/// `text` says what the matter is.
+/// `text` is the first line of the report.
 static DeadlineReport describeRun(std::string text, std::string_view name,
                                   States states, double seconds) {
   Json json;
@@ -302,8 +302,8 @@ static DeadlineReport describeRun(std::string text, std::string_view name,
     uint32_t epoch;
   };
   std::vector<std::vector<ReplicaView>> replicas;
-  // A collective is one for all executors, a once section is one of its own in
-  // each.
+  // All executors share one instance of a collective; each has its own of a
+  // once section.
   std::map<std::pair<uint32_t, const ProgramState *>, OpenChannel> openChannels;
   for (const ProgramState *state : states) {
     std::vector<ReplicaView> &views = replicas.emplace_back();

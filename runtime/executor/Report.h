@@ -1,4 +1,4 @@
-//===- Report.h - who waits for whom ----------------------------*- C++ -*-===//
+//===- Report.h - reports of runs without progress --------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_RUNTIME_EXECUTOR_REPORT_H
 #define LOCKSTEP_RUNTIME_EXECUTOR_REPORT_H
@@ -15,8 +15,8 @@ namespace lockstep::runtime {
 /// "replica 2", or the name of another role that has a single rank.
 std::string rankName(const artifact::Artifact &tables, uint32_t rank);
 
-/// Describes a run of `program` that makes no progress, from atomics alone,
-/// while its workers may still run. `states` are those of all executors that
+/// Describes a run of `program` that makes no progress, using atomics only,
+/// since its workers may still run. `states` are those of all executors that
 /// take part in it; a rank in none of them has not begun the run. Ranks that
 /// are no replicas have the name of their role.
 ///
@@ -40,20 +40,19 @@ std::string rankName(const artifact::Artifact &tables, uint32_t rank);
 /// left; "channel" is there if it is blocked, "worker" and "tiles" if it is
 /// running or left, "device": {"command", "what", "location"} if a device with
 /// queues executes something for it. An event is the beginning of a command
-/// ("begins"), or that it "blocks"; the last one comes last.
+/// ("begins") or "blocks"; the latest is last.
 DeadlineReport describeDeadline(std::string_view program,
                                 std::span<const ProgramState *const> states,
                                 std::chrono::nanoseconds deadline);
 
-/// The same of a run in which some replicas have waited for `duration` while
-/// others went on. "deadline_seconds" is how long.
+/// The same for a run in which some replicas have waited for `duration` while
+/// others made progress. "deadline_seconds" is `duration`.
 DeadlineReport describeLongWait(std::string_view program,
                                 std::span<const ProgramState *const> states,
                                 std::chrono::nanoseconds duration);
 
-/// Nothing has come from executors with the ranks `missing`, of what is waited
-/// for outside of a program. JSON has the same keys: one wait of the kind
-/// `what`, no replicas.
+/// Describes a wait outside of a program for posts of executors with the ranks
+/// `missing`. JSON has the same keys: one wait of the kind `what`, no replicas.
 DeadlineReport describeSilence(std::string_view what,
                                std::span<const RankRange> missing,
                                std::chrono::nanoseconds deadline);

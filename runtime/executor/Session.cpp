@@ -115,7 +115,7 @@ uint64_t Session::completedRuns() const { return impl->runs; }
 std::span<std::byte> Session::variable(std::string_view name,
                                        unsigned replica) {
   VariablePlace place = variablePlace(name, replica);
-  // A device that has failed leaves what the host knew before.
+  // After a failure of the device, the host's bytes stay as they were.
   if (place.copy)
     (void)place.copy->edit();
   return place.bytes;
@@ -220,7 +220,7 @@ Status Session::bindBatches(ProgramId program, unsigned replica,
 
 Status Session::run(ProgramId program) {
   Status ready = prepare(program);
-  // The others may have begun and wait for this one.
+  // Other executors may have begun and wait for this one.
   if (!ready.ok() && impl->options.network)
     impl->options.network->abort(ready);
   LOCKSTEP_RETURN_IF_ERROR(ready);
@@ -251,7 +251,7 @@ Status Session::Impl::flushMemory() const {
   return memory.scalars->flush();
 }
 
-/// Those that a run of the program changes.
+/// Discards cached outputs that a run of the program changes.
 void Session::Impl::forgetOutputs(ProgramId program) {
   std::erase_if(outputs, [&](const auto &known) {
     const auto &[owner, output, replica] = known.first;
@@ -282,10 +282,11 @@ Status Session::prepare(ProgramId program) {
       Replica &replica = impl->states[program]->replicas[i];
       replica.batches = impl->batches[program][i];
       replica.loaded = 0;
-      // What is read before a batch has been loaded is memory of the session.
+      // Until a batch is loaded, inputs are memory of the session.
       impl->states[program]->bindInput(i, impl->noBatch.data());
     }
-  // Large copies take time, in which no other executor waits for a deadline.
+  // Copies of variables take time; they are made here, before the deadline of
+  // the run begins.
   LOCKSTEP_RETURN_IF_ERROR(impl->keepShadow(*impl->programs[program]));
   LOCKSTEP_RETURN_IF_ERROR(impl->flushMemory());
   return impl->executor->prepare();

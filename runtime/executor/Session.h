@@ -1,8 +1,8 @@
 //===- Session.h - runs the programs of an artifact -------------*- C++ -*-===//
 //
-// A session holds what outlives a step: the variables, the host scalars, the
-// memories of the programs and the worker threads. A run executes one program
-// on all replicas and returns when every replica has returned.
+// A session owns the state that outlives a step: the variables, the host
+// scalars, the memories of the programs and the worker threads. A run executes
+// one program on all replicas and returns when every replica has returned.
 //
 //   auto artifact = Artifact::open("model.lockstep");
 //   auto session = Session::create(*artifact, {.workers = 2});
@@ -40,20 +40,20 @@ class Network;
 class TransportFactory;
 class VariableMemory;
 
-/// Why a run was given up: for people, and for tools.
+/// Why a run was aborted: for people, and for tools.
 struct DeadlineReport {
-  /// Several lines: the collective that is waited for, who has arrived, where
-  /// each replica is.
+  /// Several lines: the pending collective, the ranks that have arrived, and
+  /// the command of each replica.
   std::string text;
   /// The same as one JSON object (see `executor/Report.h` for its keys).
   std::string json;
 };
 
 /// Each breaks one of the safety rules of shared memory on purpose, so that
-/// tests can show that `checkRaces` notices. Never set outside of tests.
+/// tests can show that `checkRaces` reports it. Never set outside of tests.
 enum class BrokenRule : uint8_t {
   none = 0,
-  /// A replica goes on before all tiles of its launch are done.
+  /// A replica continues before all tiles of its launch are done.
   launchPassesEarly = 1,
   /// A `once` section runs when the first replica arrives instead of the last.
   onceRunsEarly = 2,
@@ -68,12 +68,12 @@ enum class BrokenRule : uint8_t {
 
 struct SessionOptions {
   /// The role whose programs are run, and which of its ranks are here:
-  /// `rankCount` of them from `firstRank`; 0: all of the role. Where a session
-  /// counts replicas, it counts these, from 0; faults and reports name ranks.
+  /// `rankCount` of them from `firstRank`; 0: all of the role. Replica numbers
+  /// of a session are relative to `firstRank`; faults and reports name ranks.
   std::string role = "worker";
   uint32_t firstRank = 0, rankCount = 0;
-  /// How it meets the other ranks; its `ownRanks` are those of the session.
-  /// Null: they are not needed, all ranks of all groups are here.
+  /// The connection to other executors; its `ownRanks` are those of the
+  /// session. Null: all ranks of all groups are in this session.
   std::shared_ptr<Network> network = {};
   /// What carries out collectives; the same in all executors. Null:
   /// `openTransport("")`.
@@ -83,8 +83,8 @@ struct SessionOptions {
   /// `create`: a program gives a variable's own memory to a collective, which
   /// no command holds.
   std::shared_ptr<VariableMemory> variables = {};
-  /// How many clusters share the CPUs: threads of those that are one of several
-  /// do not spin when there are more of them than CPUs.
+  /// How many clusters share the CPUs: threads do not spin if all clusters
+  /// together have more threads than there are CPUs.
   unsigned clusters = 1;
   /// Threads that execute replicas, the one that calls `run` included; 0: one
   /// for each CPU this process may use. Results do not depend on it.
@@ -93,8 +93,8 @@ struct SessionOptions {
   /// the environment, else the best one that is in the artifact and that this
   /// CPU has.
   std::string target = {};
-  /// Where programs are executed, as in `openDevice`. Bytes of variables on
-  /// another device than `cpu` have to be asked for again after each run.
+  /// Where programs are executed, as in `openDevice`. On devices other than
+  /// `cpu`, `variable` must be called again after each run.
   std::string device = {};
   /// A run fails when no replica has completed a command or a tile for this
   /// long.
@@ -108,40 +108,40 @@ struct SessionOptions {
   std::function<void(const std::string &)> onInjection = {};
   /// Called once, from the watchdog thread, when the deadline has passed and
   /// before `run` returns. A kernel that hangs in the calling thread cannot be
-  /// cancelled: then `run` never returns and this is the place to leave the
+  /// cancelled: then `run` never returns and this is the place to end the
   /// process (`_exit`).
   std::function<void(const DeadlineReport &)> onDeadline = {};
   /// Called, from the watchdog thread, when the same replicas have waited for
-  /// the deadline, for twice as long, and so on, while others went on: these
-  /// may be slow, or in a loop without an end. The run goes on.
+  /// the deadline, for twice as long, and so on, while others made progress,
+  /// which may be slow or in an infinite loop. The run continues.
   std::function<void(const DeadlineReport &)> onLongWait = {};
   /// Keep vector clocks over all declared accesses and fail on unordered ones.
   /// Slow; one worker.
   bool checkRaces = false;
-  /// Look at all floats that a launch or collective has written and fail on the
-  /// first that is not finite: see `FiniteChecker.h`.
+  /// Check all floats that launches and collectives write and fail on the first
+  /// that is not finite: see `FiniteChecker.h`.
   bool checkFinite = false;
   /// Before each run, overwrite the memory of programs, which outlives runs,
-  /// with what is no number: results must not change (slow).
+  /// with NaNs: results must not change (slow).
   bool fillMemory = false;
-  /// Keep a copy of what the variables held before each run that writes them: a
-  /// run that fails leaves them as they were. Costs their bytes once more, and
-  /// copying these. Not with memory that is shared with other sessions.
+  /// Copy the variables before each run that writes them, so that a failed run
+  /// leaves them unchanged. Costs the memory and time of the copy. Not with
+  /// memory that is shared with other sessions.
   bool shadowVariables = false;
-  /// After every so many runs that write variables, compare the copies of
-  /// mirrored variables between the executors of the role, and fail if they
-  /// differ. 0: never. The same in all executors. Not with memory that is
-  /// shared with other sessions.
+  /// After this many runs that write variables, compare the copies of mirrored
+  /// variables between the executors of the role, and fail if they differ. 0:
+  /// never. The same in all executors. Not with memory that is shared with
+  /// other sessions.
   uint64_t checkMirrored = 0;
-  /// More that has to be the same in all executors of a network, as names and
-  /// values of one line each. What they run, for which CPUs and how the ranks
-  /// are divided is always compared, before the first run.
+  /// Additional facts that must be equal in all executors of a network, as
+  /// names and values of one line each. The artifact, kernel target and
+  /// division of ranks are always compared, before the first run.
   std::vector<std::pair<std::string, std::string>> agreement = {};
   /// File that receives the trace (Chrome and Perfetto JSON) in `writeTrace` or
   /// the destructor.
   std::string traceFile = {};
-  /// One of several sessions that a `Cluster` runs together: it watches over
-  /// them, and writes one trace of all.
+  /// One of several sessions that a `Cluster` runs together: which has the
+  /// watchdog and writes one trace of all.
   bool inCluster = false;
   /// For tests only.
   BrokenRule brokenRule = BrokenRule::none;
@@ -196,13 +196,13 @@ struct ProgramInfo {
   /// Bytes of one replica's batch; 0: the program has no inputs and needs no
   /// `bindInput`.
   uint64_t inputSize = 0;
-  /// The program loads one batch after the other: it needs `bindBatches`
-  /// instead of `bindInput`.
+  /// The program loads a sequence of batches: it needs `bindBatches` instead of
+  /// `bindInput`.
   bool loadsBatches = false;
   std::vector<InputInfo> inputs;
   std::vector<OutputInfo> outputs;
-  /// Outputs that are no tensors and the same after every run: their names and
-  /// values, as JSON.
+  /// Outputs that are not tensors and do not change between runs: their names
+  /// and values, as JSON.
   std::vector<std::pair<std::string, std::string>> constantOutputs;
 };
 
@@ -210,8 +210,8 @@ class HostCopy;
 class ProgramState;
 class Trace;
 
-/// Where the host has the bytes of a variable, and what keeps them equal to
-/// those of the device; null: nothing does, since they are a copy.
+/// The host's bytes of a variable, and the object that synchronizes them with
+/// the device; null if they are the shadow copy.
 struct VariablePlace {
   std::span<std::byte> bytes;
   HostCopy *copy = nullptr;
@@ -248,10 +248,11 @@ public:
   /// The bytes of a variable, to read and to write: `type.bytes`, row-major, no
   /// padding, aligned to its element. Empty if there is no such variable or
   /// replica; for a shared variable `replica` is ignored. With
-  /// `shadowVariables`, bytes to read after a failed run have to be asked for
-  /// again: they are where the copy is.
+  /// `shadowVariables`, it must be called again after a failed run, since it
+  /// then returns the copy.
   std::span<std::byte> variable(std::string_view name, unsigned replica = 0);
-  /// The same; what is in the bytes is the caller's business.
+  /// The same without synchronization with the device, for which the caller is
+  /// responsible.
   VariablePlace variablePlace(std::string_view name, unsigned replica = 0);
 
   std::span<const ScalarInfo> scalars() const;
@@ -262,24 +263,24 @@ public:
   std::span<const ProgramInfo> programs() const;
   Expected<ProgramId> findProgram(std::string_view name) const;
 
-  /// Lets a replica read its batch from `base`: `inputSize` bytes, aligned to
-  /// `inputAlignment`, owned by the caller, who must keep it unchanged until
-  /// `run` returns; until the process exits if a run has missed its deadline or
-  /// was interrupted, since a kernel that was left behind may still read it.
-  /// Stays bound for the following runs until it is bound again.
+  /// Sets the address `base` from which a replica reads its batch: `inputSize`
+  /// bytes, aligned to `inputAlignment`, owned by the caller, who must keep it
+  /// unchanged until `run` returns; until the process exits if a run has missed
+  /// its deadline or was interrupted, since a kernel that was left behind may
+  /// still read it. Stays bound for the following runs until it is bound again.
   Status bindInput(ProgramId program, unsigned replica, const std::byte *base);
 
-  /// Gives a replica the batches that a program loads, from the first in every
-  /// run. Each as in `bindInput`; all replicas must have as many. A host scalar
-  /// `num_batches` is set to their number.
+  /// Binds the batches of a replica for a program that loads them, in order in
+  /// each run. Each as in `bindInput`; all replicas must have the same number.
+  /// A host scalar `num_batches` is set to their number.
   Status bindBatches(ProgramId program, unsigned replica,
                      std::vector<const std::byte *> batches);
 
   /// Executes the program once on all replicas. Errors: an input that is not
-  /// bound, a scalar that is not set, a deadline, a broken bound, a race. After
-  /// the last three, and after a failed allocation of the program's memory, the
-  /// session is poisoned: variables can be read, see `variablesIntact`, but
-  /// nothing runs any more.
+  /// bound, a scalar that is not set, a deadline, an exceeded bound, a race.
+  /// After the last three, and after a failed allocation of the program's
+  /// memory, the session is poisoned: variables can be read (see
+  /// `variablesIntact`), but no program can run.
   Status run(ProgramId program);
   Status run(std::string_view program);
 
@@ -294,9 +295,9 @@ public:
   std::vector<int64_t> outputShape(ProgramId program, unsigned output,
                                    unsigned replica = 0) const;
 
-  /// Workers of the run in progress that wait because no replica can go on. If
-  /// it equals `workers()` then nothing will ever happen in this run but its
-  /// deadline. May be called from any thread.
+  /// Workers of the current run that wait because no replica is runnable. If it
+  /// equals `workers()`, only the deadline will end this run. May be called
+  /// from any thread.
   unsigned idleWorkers() const;
 
   bool poisoned() const;
@@ -304,8 +305,7 @@ public:
   /// what the variables hold is then neither the state before the step nor the
   /// one after it. Never false with `shadowVariables`.
   bool variablesIntact() const;
-  /// Whether `variable` gives the copy that was made before the run that
-  /// failed.
+  /// Whether `variable` returns the copy from before the failed run.
   bool variablesRestored() const;
   /// The report of the deadline that poisoned the session; empty text
   /// otherwise.
@@ -313,19 +313,19 @@ public:
   /// Completed runs of all programs.
   uint64_t completedRuns() const;
 
-  /// Writes what has been traced so far to `SessionOptions::traceFile`.
+  /// Writes the trace so far to `SessionOptions::traceFile`.
   Status writeTrace() const;
 
-  // What a `Cluster` needs to run several sessions together. `run` is
-  // `prepare`, then `execute`.
+  // Used by `Cluster` to run several sessions together. `run` is `prepare`,
+  // then `execute`.
 
-  /// Finds all errors that can be seen before the run begins, and does not wait
-  /// for anybody.
+  /// Reports all errors that can be detected before the run begins; does not
+  /// wait.
   Status prepare(ProgramId program);
   Status execute(ProgramId program);
-  /// The run has succeeded, everywhere: what it has written to variables stays.
+  /// The run has succeeded in all sessions: its writes to variables are final.
   void commit();
-  /// Ends the run at hand, if there is one; the session is poisoned. From any
+  /// Ends the current run, if there is one; the session is poisoned. From any
   /// thread. Kernels that hang are not waited for if the status is a missed
   /// deadline or an interruption.
   void abort(const Status &status);
@@ -333,7 +333,7 @@ public:
   uint64_t progress() const;
   uint64_t waiting() const;
   const ProgramState *currentState() const;
-  /// What has been traced; null if nothing was to be.
+  /// The trace; null if none was requested.
   const Trace *trace() const;
 
 private:

@@ -1,4 +1,4 @@
-//===- SessionAgreement.cpp - what executors tell each other --------------===//
+//===- SessionAgreement.cpp - comparisons between executors ---------------===//
 
 #include "runtime/executor/SessionImpl.h"
 
@@ -25,7 +25,7 @@ void Session::Impl::introduce() {
   options.network->post(introduction, 0, toText(facts));
 }
 
-/// Waits for what the executors with ranks of `among` post.
+/// Waits for the posts of the executors with ranks in `among`.
 Status Session::Impl::exchange(std::string_view topic, uint64_t round,
                                const RankRange &among, std::string_view what,
                                std::vector<Statement> &statements) {

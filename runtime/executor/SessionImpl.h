@@ -1,6 +1,7 @@
-//===- SessionImpl.h - what a session consists of ---------------*- C++ -*-===//
+//===- SessionImpl.h - state of a session -----------------------*- C++ -*-===//
 //
-// SessionSetup.cpp makes it of an artifact and options, Session.cpp uses it.
+// SessionSetup.cpp constructs it from an artifact and options, Session.cpp uses
+// it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,14 +40,14 @@ public:
   Status initializeVariables();
   void describe();
   Status loadPrograms();
-  /// Errors of a run that can be seen before it begins.
+  /// Errors of a run that can be detected before it begins.
   Status checkReady(ProgramId program);
-  // What executors tell each other (SessionAgreement.cpp).
+  // Comparisons between executors (SessionAgreement.cpp).
   void introduce();
-  /// Before the first run: waits until all executors have introduced
-  /// themselves, and compares.
+  /// Before the first run: waits until all executors have posted their facts,
+  /// and compares them.
   Status meet();
-  /// The same if all of them are known to have done so.
+  /// As `meet`, if all executors are known to have posted.
   Status meetNow();
   /// After a run that may have written variables.
   Status compareMirrored(const Program &program);
@@ -55,10 +56,10 @@ public:
                   std::vector<Statement> &statements);
 
   Status keepShadow(const Program &program);
-  /// Brings what the host has set to the device.
+  /// Uploads variables and scalars that the host has set to the device.
   Status flushMemory() const;
   void forgetOutputs(ProgramId program);
-  /// A device that executes what a run has left behind.
+  /// Whether the device still executes commands of an earlier run.
   bool isDeviceBusy() const;
   bool variablesRestored() const {
     return options.shadowVariables && executor->failed() &&
@@ -81,14 +82,14 @@ public:
   std::vector<ScalarInfo> scalars;
   std::vector<bool> scalarIsSet;
   std::vector<ProgramInfo> programInfos;
-  /// In the memory of each variable's space.
+  /// Offset of each variable in the memory of its space.
   std::vector<uint64_t> variableOffsets;
   std::unordered_map<std::string_view, unsigned> variableIndex, scalarIndex,
       programIndex;
 
   std::vector<std::unique_ptr<Program>> programs;
   std::vector<std::vector<std::byte *>> inputs;
-  /// Of programs that load batches: those of each replica.
+  /// For programs that load batches: the batches of each replica.
   std::vector<std::vector<std::vector<std::byte *>>> batches;
   /// What such a program reads before it has loaded one.
   Memory noBatch;
@@ -97,17 +98,18 @@ public:
   std::unique_ptr<FiniteChecker> finite;
   std::unique_ptr<RaceChecker> races;
   std::vector<std::unique_ptr<ProgramState>> states;
-  /// Outputs as the host has read them, by program, output and replica. On a
-  /// host device they are read where they are.
+  /// Outputs downloaded from the device, by program, output and replica. Unused
+  /// on a host device.
   mutable std::map<std::tuple<ProgramId, unsigned, unsigned>,
                    std::vector<std::byte>>
       outputs;
   uint64_t runs = 0;
-  /// Runs that may have written variables, and comparisons of them.
+  /// Numbers of runs that may have written variables, and of comparisons of
+  /// mirrored variables.
   uint64_t updates = 0, comparisons = 0;
   bool hasMet = false;
   bool memoryFailed = false;
-  /// Destroyed before everything above, which its threads may look at until
+  /// Destroyed before the members above, which its threads may access until
   /// they are joined.
   std::unique_ptr<Executor> executor;
 };

@@ -123,7 +123,7 @@ Status Session::Impl::findRanks() {
   return Status::success();
 }
 
-/// Without a network nobody else can take part.
+/// Without a network, all members must be in this session.
 Status Session::Impl::checkMembers() const {
   if (options.network)
     return Status::success();
@@ -138,8 +138,8 @@ Status Session::Impl::checkMembers() const {
   return Status::success();
 }
 
-/// A collective reads its operands and writes its results at any time until it
-/// is complete, and no command holds them so long.
+/// A collective accesses its operands and results until it is complete, which
+/// is longer than any command holds the lock of shared variables.
 Status Session::Impl::checkShared() const {
   for (const std::unique_ptr<Program> &program : programs)
     for (uint32_t i = 0; options.variables && i < program->code.size(); ++i) {
@@ -223,7 +223,7 @@ Status Session::Impl::uploadConstants() {
   });
 }
 
-/// Of the memories that are not in `VariableMemory`.
+/// Initializes the memories outside of `VariableMemory`.
 Status Session::Impl::initializeVariables() {
   const artifact::Artifact &tables = artifact->tables();
   LOCKSTEP_RETURN_IF_ERROR(memory.replicaVariables->edit());

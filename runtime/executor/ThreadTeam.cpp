@@ -50,7 +50,7 @@ void ThreadTeam::stop() {
 }
 
 bool ThreadTeam::becomesEmpty(const std::function<bool()> &isInside) {
-  // Between two commands a thread notices at once that it has to stop.
+  // Threads check for a stop between commands.
   constexpr auto moment = std::chrono::milliseconds(200);
   auto begin = std::chrono::steady_clock::now();
   while (isInside() && std::chrono::steady_clock::now() - begin < moment)

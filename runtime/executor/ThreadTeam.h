@@ -16,35 +16,34 @@
 
 namespace lockstep::runtime {
 
-/// Threads that wait for work together. A kernel cannot be cancelled: a thread
-/// that does not come back from one is abandoned, and what it may still use is
-/// kept until the process exits.
+/// A pool of threads that wait for the same work. A kernel cannot be cancelled:
+/// a thread that does not return from one is abandoned, and the objects that it
+/// may still use are kept until the process exits.
 class ThreadTeam {
 public:
   ThreadTeam() = default;
-  /// Joins the threads, unless they have been abandoned: nobody is in `work`
-  /// for long.
+  /// Joins the threads, unless they have been abandoned; no thread may be
+  /// inside of `work` for long.
   ~ThreadTeam();
   ThreadTeam(const ThreadTeam &) = delete;
   ThreadTeam &operator=(const ThreadTeam &) = delete;
 
   /// Starts `count` threads. Each calls `work`, with its index, as long as that
-  /// returns true; false: there was nothing to do. Then it looks again and
-  /// again for `spinTime`, and sleeps until `wake`. Called once. Error: the
-  /// system gives no more threads; those that it has given end with this
-  /// object.
+  /// returns true, that is, found work; then polls it for `spinTime` and sleeps
+  /// until `wake`. Called once. Error: the system cannot create more threads;
+  /// those that exist end with this object.
   Status start(unsigned count, std::chrono::nanoseconds spinTime,
                std::function<bool(unsigned)> work);
   size_t size() const { return threads.size(); }
   /// Ends and joins the threads, as the destructor does.
   void join();
-  /// There is work.
+  /// Announces work.
   void wake() { starts.notify(); }
 
-  /// After a failure, when everybody has been told to stop: waits a moment
-  /// until nobody is inside any more. False if somebody stays.
+  /// After a failure, when threads have been requested to stop: waits briefly
+  /// until `isInside` is false. False if it stays true.
   static bool becomesEmpty(const std::function<bool()> &isInside);
-  /// Lets go of the threads. They end as soon as they come back, if they ever
+  /// Detaches the threads. They end when they return from `work`, if they ever
   /// do; this object must be kept until the process exits.
   void abandon();
 
@@ -59,7 +58,7 @@ private:
   std::vector<std::thread> threads;
 };
 
-/// Keeps what abandoned threads may still use. It is never destroyed.
+/// Keeps an object that abandoned threads may still use; it is never destroyed.
 template <typename T> void keepUntilExit(std::unique_ptr<T> object) {
   static std::mutex mutex;
   static auto *kept = new std::vector<std::unique_ptr<T>>;

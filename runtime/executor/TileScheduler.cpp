@@ -47,12 +47,12 @@ Status TileScheduler::runTiles(uint32_t worker, int64_t tiles,
   events.notify();
   takeTiles(job, worker);
 
-  // A helper first counts itself, then looks whether the job is open; here it
-  // is the other way round, and so either it is seen below or it sees that
-  // there is nothing to help with.
+  // A helper increments `helpers`, then reads `open`; here `open` is cleared
+  // before `helpers` is read. So either the loop below sees the helper, or the
+  // helper sees that the job is closed.
   job.open.store(false, std::memory_order_seq_cst);
-  // Once a helper is not waited for, it may be inside of the function for ever:
-  // the job stays as it is, and is not used again.
+  // A helper that is not waited for may be inside of the function forever: the
+  // job keeps its state and is not used again.
   for (uint32_t spins = 0; job.helpers.load(std::memory_order_seq_cst) != 0 &&
                            !leavesKernels.load(std::memory_order_relaxed);
        ++spins) {
@@ -62,7 +62,8 @@ Status TileScheduler::runTiles(uint32_t worker, int64_t tiles,
     else
       ::sched_yield();
   }
-  // Of those who have left early because of it, each has seen it before.
+  // Workers that left early have read `leavesKernels` as true, which happens
+  // before this read.
   if (leavesKernels.load(std::memory_order_seq_cst))
     return {StatusCode::interrupted,
             "the run was given up in the middle of tiles"};

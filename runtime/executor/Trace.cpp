@@ -91,8 +91,8 @@ Status writeTraces(const std::string &path,
   if (!stream)
     return systemError(
         fmt::format("cannot write trace '{}': {}", path, std::strerror(errno)));
-  // Executors begin at different times; theirs are shown on the clock of the
-  // first.
+  // Executors begin at different times; all events are relative to the epoch of
+  // the first.
   auto epoch = processes.front().trace->epoch;
   std::string text = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
   bool good = true;

@@ -15,8 +15,8 @@ namespace lockstep::runtime {
 
 struct TraceProcess;
 
-/// Records kernels, copies, collectives and waits, one track a replica. A
-/// collective shows on the track of the replica that arrived last and therefore
+/// Records kernels, copies, collectives and waits, one track for each replica.
+/// A collective is on the track of the replica that arrived last and therefore
 /// executed it.
 class Trace final : public Observer {
 public:
@@ -42,8 +42,7 @@ private:
     uint32_t command;
     bool isWait;
   };
-  /// Each replica writes its own track; the padding keeps the tracks out of
-  /// each other's lines.
+  /// Each replica writes its own track; the padding avoids false sharing.
   struct alignas(128) Track {
     std::string name;
     std::vector<Event> events;
@@ -58,7 +57,7 @@ private:
   const Program *program = nullptr;
 };
 
-/// What one executor has recorded, under a name of it. `trace` is not owned.
+/// The trace of one executor and the executor's name. `trace` is not owned.
 struct TraceProcess {
   std::string name;
   const Trace *trace;

@@ -11,12 +11,11 @@
 
 namespace lockstep::runtime {
 
-/// The memory of space `variable` of one role. A session has one of its own, or
-/// several sessions share it: those of one parameter server, each of which
-/// serves another worker. Then a session holds the mutex from the first to the
-/// last command that touches a variable between two waits
-/// (`Instruction::locksVariables`), and never while it waits: what is done to
-/// variables in between is done as a whole.
+/// The memory of space `variable` of one role. It belongs to one session, or is
+/// shared by the sessions of one parameter server, each of which serves another
+/// worker. Then a session holds the mutex from the first to the last command
+/// that accesses a variable between two waits (`Instruction::locksVariables`),
+/// and never during a wait: these accesses are one atomic update.
 class VariableMemory {
 public:
   /// In the memory of a device. The variables with an initial value in the
@@ -26,7 +25,7 @@ public:
          uint32_t role);
 
   HostCopy &copy() { return *memory; }
-  /// The host's bytes of it.
+  /// The host's bytes of the memory.
   std::byte *data() const { return memory->host().data(); }
   bool contains(const std::byte *address) const {
     return address >= data() && address < data() + memory->host().size();

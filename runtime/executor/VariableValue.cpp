@@ -10,7 +10,7 @@
 namespace lockstep::runtime {
 
 std::span<const std::span<std::byte>> VariableValue::pieces() const {
-  // A device that has failed leaves what the host knew before.
+  // After a failure of the device, the host's bytes stay as they were.
   for (HostCopy *copy : copies)
     (void)copy->fetch();
   return layout();
@@ -26,7 +26,7 @@ uint64_t VariableValue::size() const {
 bool VariableValue::operator==(const VariableValue &other) const {
   if (size() != other.size())
     return false;
-  // Pieces of one may end in the middle of those of the other.
+  // The boundaries of the pieces of the two values may differ.
   std::span<const std::byte> mine, theirs;
   auto mineNext = pieces().begin(), theirsNext = other.pieces().begin();
   for (uint64_t left = size(); left != 0;) {

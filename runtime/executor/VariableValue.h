@@ -1,4 +1,4 @@
-//===- VariableValue.h - where a value of a variable is ---------*- C++ -*-===//
+//===- VariableValue.h - locations of a variable's value --------*- C++ -*-===//
 
 #ifndef LOCKSTEP_RUNTIME_EXECUTOR_VARIABLEVALUE_H
 #define LOCKSTEP_RUNTIME_EXECUTOR_VARIABLEVALUE_H
@@ -12,24 +12,24 @@ namespace lockstep::runtime {
 
 class HostCopy;
 
-/// The memory of one value of a variable; not owned. It may lie in pieces, one
-/// after the other: the rows of a variable that is split among servers. And
-/// there may be copies of it, in other executors, that are always the same.
+/// The memory of one value of a variable; not owned. It may consist of
+/// consecutive pieces, the rows of a variable that is sharded among servers.
+/// Other executors may have copies, which are always equal.
 class VariableValue {
 public:
   using Pieces = std::vector<std::span<std::byte>>;
 
   VariableValue() = default;
   VariableValue(std::span<std::byte> whole) : places{{whole}} {}
-  /// Every place has all the bytes; there is at least one. `copies` are those
-  /// of devices; they outlive the value.
+  /// Each place holds the whole value; there is at least one. `copies`
+  /// synchronize it with devices and outlive the value.
   explicit VariableValue(std::vector<Pieces> places,
                          std::vector<HostCopy *> copies = {})
       : places(std::move(places)), copies(std::move(copies)) {}
 
-  /// The bytes to read, as they are now.
+  /// The current bytes, after a download from the device.
   std::span<const std::span<std::byte>> pieces() const;
-  /// The same, as they were when somebody read them last.
+  /// The same without a download: the bytes of the last read.
   std::span<const std::span<std::byte>> layout() const {
     return places.front();
   }
@@ -39,7 +39,7 @@ public:
   std::vector<std::byte> read() const;
   /// Into `size()` bytes.
   void read(std::span<std::byte> bytes) const;
-  /// Sets the value and all its copies; `bytes` are as many as `size()`.
+  /// Sets the value and all its copies; `bytes` has `size()` bytes.
   void write(std::span<const std::byte> bytes) const;
 
 private:

@@ -14,7 +14,7 @@ std::string_view wholeName(const artifact::Variable &variable) {
                           : variable.name()->string_view();
 }
 
-/// The variables of the artifact that are one, by rows.
+/// Variables of the artifact grouped by whole variable, in the order of rows.
 std::vector<std::vector<const artifact::Variable *>>
 groupShards(const artifact::Artifact &tables) {
   std::vector<std::vector<const artifact::Variable *>> groups;
@@ -68,8 +68,7 @@ wholeVariables(const Artifact &artifact,
         whole.info.type.bytes += info.type.bytes;
         whole.info.hasInitial &= info.hasInitial;
       }
-      // A server is one executor, so all shards of a variable have as many
-      // copies: one.
+      // A server has one executor, so all shards of a variable have one copy.
       for (size_t copy = 0; copy < whole.copies.size(); ++copy)
         whole.copies[copy].push_back({found[copy], info.name});
     }

@@ -1,4 +1,4 @@
-//===- WholeVariables.h - variables wherever they live ----------*- C++ -*-===//
+//===- WholeVariables.h - variables of a cluster ----------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_RUNTIME_EXECUTOR_WHOLEVARIABLES_H
 #define LOCKSTEP_RUNTIME_EXECUTOR_WHOLEVARIABLES_H
@@ -14,23 +14,23 @@ namespace lockstep::runtime {
 /// The role of replicas.
 inline constexpr std::string_view workerRole = "worker";
 
-/// A variable as users know it.
+/// A variable of a model, with all of its shards.
 struct WholeVariable {
-  /// What one executor has of it.
+  /// A part in one executor.
   struct Part {
     size_t executor;
-    /// In the artifact: of a shard, its own.
+    /// Name in the artifact; a shard has its own.
     std::string name;
   };
 
   VariableInfo info;
-  /// The parts in the order of their rows; the same again for each other
-  /// executor that has a copy.
+  /// For each copy, the parts in the order of their rows.
   std::vector<std::vector<Part>> copies;
 };
 
-/// The variables of an artifact, in its order, a sharded one where its first
-/// shard is. One of the workers is copied by each of their executors.
+/// The variables of an artifact, in its order, a sharded one at the position of
+/// its first shard. Each executor of the workers has a copy of the workers'
+/// variables.
 std::vector<WholeVariable>
 wholeVariables(const Artifact &artifact,
                std::span<const ExecutorInfo> executors);
