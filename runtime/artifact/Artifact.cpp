@@ -33,7 +33,8 @@ std::string typeName(artifact::ElementType element,
   return name + elementName(element);
 }
 
-/// Reads a file to its end into `memory`, which is as large as it was.
+/// Reads a file to its end into `memory`, which has the size of the file when
+/// it was opened.
 static Status readAll(int file, const Memory &memory) {
   for (uint64_t done = 0; done < memory.size();) {
     ssize_t count = ::pread(file, memory.data() + done, memory.size() - done,
@@ -61,8 +62,8 @@ Artifact::open(const std::string &path, const VerifyOptions &options) {
     return systemError(
         fmt::format("cannot open artifact '{}': not a regular file", path));
   }
-  // A copy: the file may be replaced or cut off while its programs run, and
-  // pages of a mapping would go with it.
+  // A copy: the file may be replaced or truncated while its programs run, which
+  // would change a mapping.
   Expected<Memory> memory =
       Memory::allocate(static_cast<uint64_t>(info.st_size));
   Status status = memory ? readAll(file, *memory) : memory.status();
@@ -94,9 +95,9 @@ Artifact::create(Memory memory, const VerifyOptions &options,
 }
 
 /// The signature, then the first verification (structure, integrity, version),
-/// then the second (meaning). The order matters: nothing but the identifier is
-/// looked at before whoever has signed the file is known to be trusted, and
-/// nothing is read from tables before FlatBuffers' verifier has accepted them.
+/// then the second (semantics). The order matters: only the identifier is read
+/// before the signer is known to be trusted, and tables are read only after
+/// FlatBuffers' verifier has accepted them.
 Status Artifact::verify(const VerifyOptions &options) {
   SplitFile file = splitSignature({memory.data(), memory.size()});
   bytes = file.content;

@@ -20,39 +20,39 @@
 
 namespace lockstep::runtime {
 
-/// What readers accept at most and what the writer writes.
+/// The latest version that readers accept, and the version that the writer
+/// writes.
 inline constexpr uint32_t artifactFormatVersion = 3;
 
 /// Segments start at multiples of this, a cache line and the widest vector.
-/// Those of a page or more start at multiples of a page, so that a file in
-/// page-aligned memory has them page-aligned; smaller ones, such as most
-/// initial values, do not take a page each.
+/// Those of a page or more start at multiples of a page, so that they are
+/// page-aligned if the file is; smaller ones, such as most initial values, do
+/// not take a page each.
 inline constexpr uint64_t segmentAlignment = 64;
 inline constexpr uint64_t largeSegmentAlignment = 4096;
 
 struct VerifyOptions {
-  /// Leaves out the rules of shared memory, so that tests can show that the
-  /// race checker finds what they prevent. Never set outside of tests.
+  /// Disables the rules of shared memory, so that tests can show that the race
+  /// checker finds the races that they prevent. Never set outside of tests.
   bool allowSharedWritesAnywhere = false;
   bool allowSharedSubgroupResults = false;
-  /// Loads programs of which nobody has proven that their ranks do not wait for
-  /// each other for ever: to look at them, or to see them do it in tests.
+  /// Loads programs that have not been proven free of deadlock, for inspection,
+  /// or to observe deadlocks in tests.
   bool allowUnproven = false;
-  /// Loads what one of these keys has signed, and nothing else. Without it,
-  /// signed or not: then a signature that is there has to hold, but anybody may
-  /// have made it.
+  /// Loads only artifacts signed by one of these keys. Without it, a signature
+  /// is optional: if present it must be valid, but the key may be any.
   std::optional<std::vector<PublicKey>> trustedKeys = std::nullopt;
 };
 
 /// An artifact that has passed both verifications: an executor that follows it
-/// cannot leave its memories. Its kernels are native code, which nobody has
-/// verified: who loads one from somebody else executes their program.
-/// Immutable, may be used by several sessions and threads.
+/// accesses only its memories. Its kernels are native code, which is not
+/// verified: loading an artifact means trusting its author. Immutable, may be
+/// used by several sessions and threads.
 class Artifact {
 public:
   /// Reads a file, which may be replaced or removed afterwards. Errors name the
   /// file: not readable, not an artifact, not signed by a trusted key,
-  /// truncated, corrupted, too new, or contradicting itself.
+  /// truncated, corrupted, too new, or inconsistent.
   static Expected<std::shared_ptr<const Artifact>>
   open(const std::string &path, const VerifyOptions &options = {});
   /// Copies `bytes`; the same errors without a file name.
@@ -71,8 +71,8 @@ public:
   std::string_view location(uint32_t index) const;
   /// The whole file without its signature.
   std::span<const std::byte> content() const { return bytes; }
-  /// Who has signed it, if anybody: the signature holds. Whether the key is
-  /// trusted is a matter of `VerifyOptions`.
+  /// The key of a valid signature, if there is one. Whether the key is trusted
+  /// depends on `VerifyOptions`.
   const std::optional<PublicKey> &signer() const { return signedBy; }
   /// SHA-256 of the content without the digest itself.
   std::span<const uint8_t, 32> digest() const;
@@ -85,7 +85,7 @@ private:
   create(Memory memory, const VerifyOptions &options, const std::string &name);
   Status verify(const VerifyOptions &options);
 
-  /// The file, and what of it is not the signature.
+  /// The file, and its bytes without the signature.
   Memory memory;
   std::span<const std::byte> bytes;
   std::optional<PublicKey> signedBy;
@@ -96,7 +96,7 @@ private:
 std::array<uint8_t, 32> artifactDigest(std::span<const std::byte> file,
                                        size_t digestOffset);
 
-/// The second verification: meaning. The first one (structure) must have
+/// The second verification: semantics. The first one (structure) must have
 /// passed.
 Status verifyArtifact(const artifact::Artifact &artifact, uint64_t fileSize,
                       const VerifyOptions &options = {});

@@ -41,7 +41,7 @@ Expected<std::vector<std::byte>> ArtifactWriter::finish() {
     tables.segments.push_back(std::move(segment));
   }
 
-  // Two passes: the first one only finds out where the segments can start.
+  // Two passes: the first one only computes the offset of the first segment.
   flatbuffers::FlatBufferBuilder builder(1 << 16);
   size_t tableSize = buildTables(builder, tables);
   if (tableSize >= FLATBUFFERS_MAX_BUFFER_SIZE - largeSegmentAlignment)
@@ -73,7 +73,7 @@ Expected<std::vector<std::byte>> ArtifactWriter::finish() {
   size_t digestOffset = static_cast<size_t>(digest - file.data());
   std::array<uint8_t, 32> hash = artifactDigest(file, digestOffset);
   std::memcpy(file.data() + digestOffset, hash.data(), hash.size());
-  // Readers would take the end of the last segment away.
+  // Readers would remove the end of the last segment.
   if (splitSignature(file).signature)
     return unsupported(
         "an artifact must not end in bytes that look like a signature of it");

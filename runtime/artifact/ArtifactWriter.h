@@ -16,9 +16,9 @@ namespace lockstep::runtime {
 
 /// Lays out one artifact: tables first, then the segments at multiples of
 /// `segmentAlignment`. The writer alone sets `format_version`, `file_size`,
-/// `segments` and `digest`; everything else is what the caller put into
-/// `tables`. The same contents give the same bytes, always. It does not verify
-/// the meaning of what it writes: loading does.
+/// `segments` and `digest`; everything else is set by the caller in `tables`.
+/// The output is deterministic. The semantics are verified only when the
+/// artifact is loaded.
 class ArtifactWriter {
 public:
   /// The contents, in the object API of FlatBuffers.
@@ -32,11 +32,11 @@ public:
   }
 
   /// The whole file, without a signature. Errors: the tables exceed 2 GiB; the
-  /// last segment ends in what readers would take for a signature.
+  /// last segment ends in bytes that look like a signature.
   Expected<std::vector<std::byte>> finish();
 
-  /// Writes `finish()` to a file beside `path` and renames it, so that nobody
-  /// ever sees half of it.
+  /// Writes `finish()` to a file beside `path` and renames it, so that readers
+  /// never see an incomplete file.
   Status writeFile(const std::string &path);
 
 private:

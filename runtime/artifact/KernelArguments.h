@@ -1,9 +1,9 @@
-//===- KernelArguments.h - what launches give to a kernel -------*- C++ -*-===//
+//===- KernelArguments.h - arguments of kernels -----------------*- C++ -*-===//
 //
-// The tables of an artifact say what each kernel takes, and every launch is
-// checked against that. But the tables could be wrong about the code. So the
-// compiler puts a number that stands for the tables into the code, and whoever
-// loads the code compares.
+// The tables of an artifact declare the arguments of each kernel, and every
+// launch is checked against the declaration. But the tables could differ from
+// the code. So the compiler stores a hash of the declaration in the code, and
+// the loader compares it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,14 +17,14 @@
 
 namespace lockstep::runtime {
 
-/// What follows the symbol of a kernel in the name of the constant (64 bits) in
-/// its code.
+/// Suffix of a kernel's symbol in the name of the 64-bit constant that holds
+/// the hash.
 inline constexpr std::string_view argumentsSuffix = ".arguments";
 
-/// The number that stands for `arguments` and a grid; never 0, which stands for
-/// code that takes any.
+/// The hash of `arguments` and a grid; never 0, which stands for undeclared
+/// arguments.
 uint64_t argumentsCode(const artifact::ArgumentsT &arguments, uint32_t grid);
-/// Of a kernel in an artifact; 0 if it does not say what it takes.
+/// The hash of a kernel in an artifact; 0 if its arguments are not declared.
 uint64_t argumentsCode(const artifact::Kernel &kernel);
 
 } // namespace lockstep::runtime

@@ -1,4 +1,4 @@
-//===- Keys.cpp - keys of those who sign artifacts ------------------------===//
+//===- Keys.cpp - keys that sign artifacts --------------------------------===//
 
 #include "runtime/artifact/Keys.h"
 
@@ -43,7 +43,7 @@ Expected<PemText> readPem(const std::string &path) {
   if (!file)
     return systemError(fmt::format("cannot open: {}", std::strerror(errno)));
   std::setvbuf(file.get(), nullptr, _IONBF, 0);
-  // Far more than any number of keys that somebody would trust.
+  // Large enough for any realistic number of trusted keys.
   constexpr size_t largest = 1 << 20;
   PemText pem(largest + 1);
   size_t size = std::fread(pem.text.data(), 1, pem.text.size(), file.get());
@@ -57,7 +57,7 @@ Expected<PemText> readPem(const std::string &path) {
   return pem;
 }
 
-/// What OpenSSL has to say of the last call that failed.
+/// OpenSSL's reason for the last failure.
 std::string lastError() {
   const char *reason = ERR_reason_error_string(ERR_peek_last_error());
   ERR_clear_error();
@@ -70,13 +70,13 @@ bool isEndOfPem() {
          ERR_GET_REASON(error) == PEM_R_NO_START_LINE;
 }
 
-/// A PEM block: what its first line names it, and its bytes.
+/// A PEM block: the label of its first line, and its bytes.
 struct PemBlock {
   std::string name;
   std::vector<unsigned char> bytes;
 };
 
-/// The next PEM block; nothing at the end.
+/// The next PEM block; none at the end.
 Expected<std::optional<PemBlock>> readBlock(BIO *bio) {
   char *name = nullptr, *header = nullptr;
   unsigned char *data = nullptr;
@@ -95,8 +95,8 @@ Expected<std::optional<PemBlock>> readBlock(BIO *bio) {
   return std::optional(std::move(block));
 }
 
-/// Decodes a block of this name by `decode`, which is one of OpenSSL's, to an
-/// Ed25519 key.
+/// Decodes a block with this label to an Ed25519 key by `decode`, a function of
+/// OpenSSL.
 Expected<Key> decodeKey(const PemBlock &block, const char *name,
                         EVP_PKEY *(*decode)(EVP_PKEY **, const unsigned char **,
                                             long)) {
@@ -149,7 +149,7 @@ bool PublicKey::verifies(std::span<const std::byte> message,
                          const SignatureBytes &signature) const {
   Key key = openPublicKey(*this);
   Context context(EVP_MD_CTX_new(), EVP_MD_CTX_free);
-  // Ed25519 has its own digest.
+  // Ed25519 includes its digest.
   bool holds =
       key && context &&
       EVP_DigestVerifyInit(context.get(), nullptr, nullptr, nullptr,
@@ -194,8 +194,7 @@ findTrustedKeys(const std::optional<std::string> &given,
     return std::optional<std::vector<PublicKey>>();
   std::string source = given ? option : variable,
               path = given ? *given : preset;
-  // Who means to trust only some must not trust everybody because the name of
-  // the file has been lost.
+  // An empty file name must not disable the check of signatures.
   if (path.empty())
     return invalidArgument(fmt::format(
         "{}: expected a file with public keys, found an empty name", source));

@@ -1,4 +1,4 @@
-//===- Keys.h - keys of those who sign artifacts ----------------*- C++ -*-===//
+//===- Keys.h - keys that sign artifacts ------------------------*- C++ -*-===//
 //
 // Ed25519 keys (RFC 8032), read from PEM files as `openssl genpkey -algorithm
 // ed25519` and `openssl pkey -pubout` write them.
@@ -26,8 +26,8 @@ namespace lockstep::runtime {
 /// An Ed25519 signature.
 using SignatureBytes = std::array<uint8_t, 64>;
 
-/// An Ed25519 public key. Any 32 bytes are one; those that nobody has the
-/// private key of verify nothing.
+/// An Ed25519 public key. Any 32 bytes are accepted; without a private key for
+/// them, no signature verifies.
 struct PublicKey {
   std::array<uint8_t, 32> bytes{};
 
@@ -43,15 +43,14 @@ struct PublicKey {
 };
 
 /// All public keys of a PEM file, at least one. Errors name the file: not
-/// readable, no keys, damaged, or with anything else than Ed25519 public keys
-/// in PEM blocks.
+/// readable, no keys, damaged, or with PEM blocks other than Ed25519 public
+/// keys.
 Expected<std::vector<PublicKey>> readPublicKeys(const std::string &path);
 
-/// The keys whose artifacts are executed: those of the file `given`; without
-/// it, of the file that the environment variable LOCKSTEP_TRUST names; without
-/// that too, nothing, and every artifact is executed. Errors begin with
-/// `option`, the name under which `given` was given, or with the name of the
-/// variable; an empty name of a file is one.
+/// The trusted keys: those in the file `given`; without it, in the file named
+/// by the environment variable LOCKSTEP_TRUST; without both, none, and every
+/// artifact is executed. Errors begin with `option`, the name of the option for
+/// `given`, or with the name of the variable; an empty file name is an error.
 Expected<std::optional<std::vector<PublicKey>>>
 findTrustedKeys(const std::optional<std::string> &given,
                 const std::string &option);
@@ -64,7 +63,7 @@ public:
   static Expected<SigningKey> read(const std::string &path);
 
   PublicKey publicKey() const;
-  /// The same bytes for the same message, always.
+  /// Signs a message; the result is deterministic.
   Expected<SignatureBytes> sign(std::span<const std::byte> message) const;
 
 private:

@@ -13,8 +13,7 @@
 
 namespace lockstep::runtime {
 
-/// What an artifact says of a role, or of the only one that it has if it names
-/// none.
+/// A role of an artifact, or its only role if it names none.
 struct RoleInfo {
   std::string_view name = "worker";
   RankRange ranks;
@@ -37,9 +36,9 @@ inline std::vector<RoleInfo> rolesOf(const artifact::Artifact &tables) {
   return roles;
 }
 
-/// Whether several workers can take steps on their own, with servers that they
-/// share: there is one replica, and all variables are in the memory of servers.
-/// Then the steps of other workers may change variables whenever a step waits.
+/// Whether several workers can take steps independently with shared servers:
+/// there is one replica, and all variables are in the memory of servers. Then
+/// other workers may change variables whenever a step waits.
 inline bool canShareServers(const artifact::Artifact &tables) {
   if (tables.replicas() != 1 || rolesOf(tables).size() < 2)
     return false;

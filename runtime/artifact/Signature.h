@@ -8,9 +8,9 @@
 //   40      64     its signature (RFC 8032, Ed25519 without prehash) of all
 //                  bytes before the trailer
 //
-// The artifact itself, its `file_size` and its digest included, is the same
-// with and without one. A file is signed if the 104 bytes at its end begin with
-// the magic: to find the signature, nothing of the artifact has to be read.
+// The artifact, including its `file_size` and digest, does not depend on the
+// trailer. A file is signed if its last 104 bytes begin with the magic, so the
+// signature is found without reading the artifact.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,23 +28,23 @@ struct Signature {
   SignatureBytes bytes{};
 };
 
-/// A file, and who claims to have signed it. Refers to the memory of the file.
+/// A file without its trailer, and its unverified signature. Refers to the
+/// memory of the file.
 struct SplitFile {
-  /// All bytes but the trailer: what is signed, and what is used.
+  /// All bytes except the trailer, which are those that are signed.
   std::span<const std::byte> content;
   std::optional<Signature> signature;
 };
 
 SplitFile splitSignature(std::span<const std::byte> file);
 
-/// Checks that the signature, if there is one, is of these contents. With
-/// `trustedKeys`, there has to be one, by one of these keys. Errors:
-/// `untrusted` without a signature by them, `corrupted` if it is of other
-/// contents.
+/// Verifies the signature of the contents, if there is one. With `trustedKeys`,
+/// one by one of these keys is required. Errors: `untrusted` without it,
+/// `corrupted` if the signature is of other contents.
 Status checkSignature(const SplitFile &file,
                       const std::optional<std::vector<PublicKey>> &trustedKeys);
 
-/// Signs the artifact `file`; replaces the signature that it has, if any.
+/// Signs the artifact `file`; replaces an existing signature.
 Status signArtifact(std::vector<std::byte> &file, const SigningKey &key);
 
 } // namespace lockstep::runtime

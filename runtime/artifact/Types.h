@@ -14,12 +14,12 @@
 
 namespace lockstep::runtime {
 
-/// An element type, a shape and what follows from them. Dimensions of -1 are
+/// An element type, a shape and the size in bytes. Dimensions of -1 are
 /// dynamic.
 struct TensorInfo {
   artifact::ElementType element = artifact::ElementType::f32;
   std::vector<int64_t> shape;
-  /// Bytes of the whole tensor, row-major without padding; of the bound if the
+  /// Bytes of the whole tensor, row-major without padding; of its bound if the
   /// shape is dynamic.
   uint64_t bytes = 0;
 };
@@ -56,8 +56,8 @@ inline bool isFloat(artifact::ElementType type) {
          type == ElementType::f32 || type == ElementType::f64;
 }
 
-/// Bytes of what elements are reduced in: f32 for f16 and bf16, else their own
-/// type.
+/// Bytes of the type in which elements are reduced: f32 for f16 and bf16, else
+/// their own type.
 inline uint64_t accumulatorSize(artifact::ElementType type) {
   return isFloat(type) ? std::max<uint64_t>(elementSize(type), 4)
                        : elementSize(type);
@@ -68,7 +68,7 @@ inline const char *elementName(artifact::ElementType type) {
   return artifact::EnumNameElementType(type);
 }
 
-/// Bytes of a static shape; nothing if a dimension is negative or the size does
+/// Bytes of a static shape; none if a dimension is negative or the size does
 /// not fit.
 template <typename Shape>
 std::optional<uint64_t> staticBytes(artifact::ElementType element,

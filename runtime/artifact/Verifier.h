@@ -25,14 +25,14 @@ inline constexpr uint64_t maxChannelStates = uint64_t(1) << 28;
 inline constexpr uint32_t maxGrid = 0x7fffffff;
 inline constexpr uint32_t maxDimensions = 64;
 
-/// What the checks of a program need to know about the rest of the artifact.
+/// The context of a program's checks.
 struct Context {
   const artifact::Artifact &artifact;
   const VerifyOptions &options;
   uint64_t constantSize = 0;
-  /// Of the program.
+  /// The role of the program.
   RoleInfo role = {};
-  /// Of all programs of its name, which share their channels.
+  /// The number of commands in all programs of this name, which share channels.
   uint64_t commandsOfName = 0;
 };
 
@@ -47,29 +47,27 @@ Status verifyBuffer(const Context &context, const artifact::Program &program,
 /// Whether `space` is a memory that no command may write.
 bool isReadOnly(artifact::Space space);
 
-/// A type that is the whole of something: element known, shape sane, static
-/// unless `allowDynamic`. `bytes` receives the size of a static type.
+/// Checks a type: known element, valid shape, static unless `allowDynamic`.
+/// `bytes` receives the size of a static type.
 Status verifyType(const artifact::TensorType *type, bool allowDynamic,
                   uint64_t *bytes);
 
 /// Bindings, buffers, outputs and commands of one program, then its control
-/// flow. `others` gets the indices of all commands but launches, which most
-/// are: so that who has nothing to say about launches need not look through all
-/// commands again.
+/// flow. `others` receives the indices of all commands except launches, which
+/// are the majority, so that later checks need not traverse all commands again.
 Status verifyProgram(const Context &context, const artifact::Program &program,
                      std::vector<uint32_t> &others);
 
-/// Whether the launches of a program give their kernels what these take:
-/// buffers by number, size and access, and registers. The kernels and buffers
-/// that they name exist.
+/// Checks the launches of a program against the declared arguments of their
+/// kernels: number, size and access of buffers, and registers. The kernels and
+/// buffers that they name must exist.
 class LaunchVerifier {
 public:
   /// The buffers of `program` have been verified.
   LaunchVerifier(const Context &context, const artifact::Program &program);
 
   Status verify(const artifact::Launch &launch) const;
-  /// False if `verify` has to look at the launch: most are simple, and to see
-  /// that takes much less time.
+  /// A fast path for most launches. False if `verify` must check the launch.
   bool isSimple(const artifact::Launch &launch) const;
 
 private:
@@ -84,7 +82,7 @@ private:
     }
   };
   struct NumberedRange;
-  /// What a kernel takes, if all of it is tensors of known sizes.
+  /// The arguments of a kernel, if all of them are tensors of static size.
   struct Plain {
     const uint64_t *bytes = nullptr;
     uint32_t total = 0, reads = 0, registers = 0;
@@ -97,22 +95,21 @@ private:
 
   const Context &context;
   const artifact::Program &program;
-  /// Of each buffer.
+  /// The range of each buffer.
   std::vector<Range> ranges;
-  /// Of each kernel; without `bytes` where a launch has to be looked at more
-  /// closely.
+  /// By kernel; without `bytes` if the fast path does not apply.
   std::vector<Plain> kernels;
 };
 
-/// Operands, results, group and root of a collective, as far as the role of the
-/// program sees them.
+/// Operands, results, group and root of a collective, as declared in the
+/// program's role.
 Status verifyCollective(const Context &context,
                         const artifact::Program &program,
                         const artifact::Start &start);
 
-/// The channels that the programs of one name share: the same collective in all
-/// of them, with all of its members, and what some give fits what others get.
-/// `others` of each program as from `verifyProgram`.
+/// Checks the channels shared by the programs of one name: all declare the same
+/// collective, all members are present, and operands match results. `others`
+/// are those of `verifyProgram`, for each program.
 Status verifyMeetings(const artifact::Artifact &artifact,
                       const std::vector<const artifact::Program *> &programs,
                       const std::vector<std::vector<uint32_t>> &others);
@@ -126,31 +123,31 @@ Status verifyShards(const artifact::Artifact &artifact);
 /// as from `verifyProgram`.
 Status verifyFlow(const Context &context, const artifact::Program &program,
                   const std::vector<uint32_t> &others);
-/// The same of a program whose commands have not been looked at.
+/// The same, if `others` is not known.
 Status verifyFlow(const Context &context, const artifact::Program &program);
 
 /// "command 7 (train.py:42)".
 std::string commandName(const Context &context,
                         const artifact::Program &program, uint32_t index);
 
-/// The members of a group, and which of them one role has. `group` must be in
-/// range.
+/// The number of members of a group, and of those in one role. `group` must be
+/// in range.
 struct Membership {
   uint32_t members = 0, ofRole = 0;
-  /// The rank that gives or takes in a collective with a root.
+  /// The root of a collective that has one.
   uint32_t root = 0;
   bool rootIsMember = true, rootInRole = false;
 };
 Membership membershipOf(const artifact::Artifact &artifact, uint32_t group,
                         int32_t root, const RankRange &role);
 
-/// Elements that have room in a buffer. Widths differ where a reduction does
-/// not round its result.
+/// Elements that fit into a buffer. Operand and result of a reduction differ in
+/// width if the result is not rounded.
 uint64_t capacity(const artifact::Buffer *buffer);
 /// Whether reductions of `type` accumulate in the wider `wide`.
 bool isAccumulator(artifact::ElementType type, artifact::ElementType wide);
 
-/// A named range of bytes, to find two that overlap.
+/// A named range of bytes, for `verifyDisjoint`.
 struct NamedRange {
   uint64_t offset;
   uint64_t size;

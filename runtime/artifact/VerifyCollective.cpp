@@ -84,8 +84,7 @@ Status sliceShape(const Buffer *operand, const Buffer *result, int32_t axis,
   return Status::success();
 }
 
-/// The same shape, which is static and has one part for each member along the
-/// axis.
+/// The same static shape, divisible along the axis by the number of members.
 Status partsShape(const Buffer *operand, const Buffer *result, int32_t axis,
                   uint32_t members, uint32_t index) {
   const auto *shape = operand->type()->shape();
@@ -109,9 +108,9 @@ struct Range {
   uint32_t index;
 };
 
-/// A collective reads operands while it writes results, block by block: the two
-/// may only be the same bytes (in place), and only where the block that is read
-/// is the one that is written.
+/// A collective reads operands while it writes results, block by block: they
+/// may alias only exactly (in place), and only for kinds in which each block is
+/// read and written at the same position.
 Status verifyAliasing(const artifact::Program &program,
                       const artifact::Start &start, bool inPlace) {
   std::vector<Range> ranges;
@@ -155,7 +154,7 @@ bool reducible(artifact::ElementType type, Reduction reduction) {
   return true;
 }
 
-/// Names of the kinds that are started, in the order of the table.
+/// Names of the kinds with a start command, in the order of the table.
 std::string startedKinds() {
   std::vector<std::string_view> names;
   for (const CollectiveProperties &kind : CollectiveProperties::all())
@@ -176,7 +175,7 @@ Status verifyCounts(const artifact::Start &start, const Membership &group,
         kind.name, group.root, expected, operands, results));
   };
   if (kind.shape == ShapeRule::rows) {
-    // The rows, and how many of them each other member gets.
+    // The operands are the rows, and the number of rows for each other member.
     bool fits = hasOthers ? results == 1 : results <= 1;
     if (operands != (isRoot ? 2 : 0) || !fits)
       return error(isRoot ? (hasOthers ? "2 operands and 1 result"
@@ -204,7 +203,7 @@ Status verifyCounts(const artifact::Start &start, const Membership &group,
   return Status::success();
 }
 
-/// Rows have the same size on all members, so their dimensions behind the first
+/// Rows have the same size on all members, so all dimensions except the first
 /// are static.
 Status scatterRows(const Buffer *rows) {
   const auto *shape = rows->type()->shape();
@@ -257,8 +256,8 @@ Status verifyResult(const Context &context, const CollectiveProperties &kind,
   return Status::success();
 }
 
-/// What an operand and the result of the same position have to do with each
-/// other, where a role has both.
+/// Checks an operand against the result of the same position, in a role that
+/// has both.
 Status verifyPair(const artifact::Start &start, const Membership &group,
                   const Buffer *operand, const Buffer *result, uint32_t i) {
   const CollectiveProperties &kind = CollectiveProperties::of(start.kind());
@@ -284,8 +283,8 @@ Status verifyPair(const artifact::Start &start, const Membership &group,
                                  kind.name, i,
                                  elementName(operand->type()->element()),
                                  elementName(result->type()->element())));
-  // Members of several roles need not give as many rows; what all of them give
-  // is added up where their programs are compared.
+  // Members of different roles may have different numbers of rows;
+  // VerifyMeetings.cpp checks their sum.
   if (kind.concatenates() && kind.hasRoot() && group.ofRole < group.members)
     return Status::success();
   Status shape =
@@ -301,7 +300,7 @@ Status verifyPair(const artifact::Start &start, const Membership &group,
 
 } // namespace
 
-/// Each member is the source of one at most.
+/// Each member is the source of at most one.
 static Status verifySources(const artifact::Artifact &artifact,
                             const artifact::Start &start,
                             const CollectiveProperties &kind) {

@@ -1,13 +1,12 @@
 //===- VerifyFlow.cpp - branches, once sections, starts and waits ---------===//
 //
 // Every command is visited with the set of channels that are pending before it.
-// Where two paths meet, the sets must be equal: so a wait has a start on every
+// Where two paths join, the sets must be equal. So a wait has a start on every
 // path, a channel is never started twice, and nothing is pending when a replica
-// returns. This is what a bytecode verifier does with its operand stack, and
-// takes time linear in commands and channels.
+// returns. A bytecode verifier checks its operand stack in the same manner, in
+// time linear in commands and channels.
 //
-// Most commands are launches, which have no part in this: what is left are the
-// steps.
+// Launches do not affect the sets; the remaining commands are called steps.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,15 +50,14 @@ private:
     return corrupted(commandName(context, program, index) + ": " + message);
   }
 
-  /// A command that branches, meets, begins or ends something; or just one that
-  /// a branch leads to.
+  /// A command other than a launch, or any target of a branch.
   struct Step {
     uint32_t index;
     CommandBody kind;
-    /// The channel or target.
+    /// Channel or branch target.
     uint32_t operand = 0;
     bool isTarget = false;
-    /// Of a jump or branch, the step that it leads to.
+    /// Of a jump or branch, the index of the target step.
     uint32_t next = 0;
 
     bool branches() const {
@@ -152,7 +150,7 @@ private:
                : 0;
   }
 
-  /// A channel is the name of one start, one barrier or one once section.
+  /// Each channel is used by exactly one start, barrier or once section.
   Status checkChannels() {
     std::vector<uint32_t> owner(program.channels(), ~0u);
     for (const Step &step : steps) {
@@ -197,7 +195,7 @@ private:
     std::sort(targets.begin(), targets.end());
     targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
 
-    // The targets become steps, where they are none.
+    // Branch targets become steps.
     std::vector<Step> all;
     all.reserve(steps.size() + targets.size());
     auto target = targets.begin();
@@ -242,8 +240,8 @@ private:
     return Status::success();
   }
 
-  /// Joins `state` into the start of a block, which must agree with what is
-  /// known there. `from` is a command, `target` a step.
+  /// Propagates `state` to the start of a block; an earlier state there must be
+  /// equal. `from` is a command, `target` a step.
   Status reach(uint32_t from, uint32_t target, const Pending &state) {
     if (stateAt[target].empty()) {
       stateAt[target] = state;
@@ -263,7 +261,7 @@ private:
     return Status::success();
   }
 
-  /// The last step is a return or a jump.
+  /// Visits a block; the program ends with a return or a jump.
   Status walkBlock(uint32_t begin) {
     Pending state = stateAt[begin];
     for (uint32_t i = begin;; ++i) {
@@ -303,7 +301,7 @@ private:
     }
   }
 
-  /// Of commands.
+  /// Indices of commands.
   struct Section {
     uint32_t begin, end;
   };
@@ -313,7 +311,7 @@ private:
   uint32_t size;
   std::vector<Step> steps;
   std::vector<Section> sections;
-  /// Of steps that a branch leads to, and of the first.
+  /// The state before each branch target and before the first step.
   std::vector<Pending> stateAt;
   std::vector<uint32_t> work;
 };

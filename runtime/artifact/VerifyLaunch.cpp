@@ -1,4 +1,4 @@
-//===- VerifyLaunch.cpp - launches and what their kernels take ------------===//
+//===- VerifyLaunch.cpp - launches and their arguments --------------------===//
 
 #include "runtime/artifact/Types.h"
 #include "runtime/artifact/Verifier.h"
@@ -12,8 +12,8 @@ namespace lockstep::runtime::verify {
 
 namespace {
 
-/// "argument 2 of kernel 'step_0_add'", the results counted behind what is
-/// read.
+/// "argument 2 of kernel 'step_0_add'", where results are numbered after the
+/// buffers that are read.
 std::string describe(const artifact::Kernel &kernel, uint32_t argument) {
   return fmt::format("argument {} of kernel '{}'", argument,
                      kernel.symbol()->string_view());
@@ -77,8 +77,8 @@ bool LaunchVerifier::isSimple(const artifact::Launch &launch) const {
   return true;
 }
 
-/// Checks one buffer of a launch. `registers` is advanced over those that hold
-/// its sizes.
+/// Checks one buffer of a launch. Advances `registers` past those that hold its
+/// sizes.
 Status LaunchVerifier::verifySize(const artifact::Kernel &kernel,
                                   uint32_t argument,
                                   const artifact::Launch &launch,
@@ -122,8 +122,8 @@ Status LaunchVerifier::verifySize(const artifact::Kernel &kernel,
   return Status::success();
 }
 
-/// Results and working memory overlap with nothing, except for a result in the
-/// place of what is read.
+/// Results and scratch overlap no other buffer, except that a result may
+/// replace a buffer that is read.
 Status LaunchVerifier::verifyDisjoint(const artifact::Kernel &kernel,
                                       const artifact::Launch &launch) const {
   uint32_t reads = launch.reads(), total = count(launch.buffers());

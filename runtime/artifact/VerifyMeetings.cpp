@@ -1,9 +1,9 @@
-//===- VerifyMeetings.cpp - what the programs of several roles share ------===//
+//===- VerifyMeetings.cpp - channels shared by roles ----------------------===//
 //
-// A channel is one collective, of which each role's program shows the part of
-// its own members. Here the parts are put side by side: all of them say the
-// same, nobody is missing, and what is given fits what is got. A role on its
-// own passes as well.
+// A channel is one collective, and the program of each role declares the part
+// of its own members. The parts are compared: all declare the same collective,
+// no member is missing, and operands match results. A single role passes as
+// well.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,9 +55,9 @@ std::string typeOf(const Buffer *buffer) {
   return typeName(buffer->type()->element(), shape);
 }
 
-/// Whether two shapes are the same in all dimensions but `axis` (-1: in all). A
-/// dynamic dimension may be any where sizes are counted when the collective is
-/// executed.
+/// Whether two shapes are the same in all dimensions but `axis` (-1: in all).
+/// With `dynamicIsAny`, a dynamic dimension equals any, for kinds that exchange
+/// sizes at run time.
 bool sameDimensions(const Buffer *a, const Buffer *b, int32_t axis,
                     bool dynamicIsAny) {
   const auto *left = a->type()->shape(), *right = b->type()->shape();
@@ -83,7 +83,7 @@ public:
       : artifact(artifact), parts(parts), first(parts.front()) {}
 
   Status verify() {
-    // A once section has no group: what they are is compared first.
+    // Once sections have no group, so the kinds of commands are compared first.
     for (const Part &part : parts)
       LOCKSTEP_RETURN_IF_ERROR(sameCommand(part));
     for (const Part &part : parts)
@@ -151,7 +151,7 @@ private:
         got->size()));
   }
 
-  /// The members of all roles give and get the same.
+  /// The members of all roles have the same operands and results.
   Status rootless() {
     for (const Part &part : parts)
       for (bool given : {true, false}) {
@@ -172,8 +172,8 @@ private:
     return Status::success();
   }
 
-  /// Everything that somebody gives is compared with everything that somebody
-  /// gets.
+  /// Compares the operands of each role that sends with the results of each
+  /// role that receives.
   Status rooted(const CollectiveProperties &kind) {
     bool rootGives = kind.gives == Holders::root;
     uint32_t root =
@@ -185,14 +185,14 @@ private:
           continue;
         std::vector<const Buffer *> given = giver.operands(),
                                     got = taker.results();
-        // The counts are not given to anybody.
+        // The counts are not sent.
         if (kind.shape == ShapeRule::rows)
           given.resize(1);
         bool onlyRoot =
             membershipOf(artifact, first.group(), -1, atRoot.role.ranks)
                 .ofRole == 1;
-        // A root on its own need not get what it gives, nor contribute to what
-        // it gets.
+        // The only member of its role need not have results of its broadcast,
+        // or operands of its gather.
         const Part &other = rootGives ? taker : giver;
         if (&other == &atRoot && onlyRoot &&
             (rootGives ? got.empty() : given.empty()))
@@ -223,7 +223,7 @@ private:
            sameDimensions(given, got, -1, /*dynamicIsAny=*/false);
   }
 
-  /// Static numbers of rows add up to that of the root's result.
+  /// Static numbers of rows must add up to that of the root's result.
   Status gatheredRows(uint32_t root) {
     auto axis = uint32_t(first.start()->axis());
     for (const Part &taker : parts) {
@@ -296,7 +296,7 @@ Status verifyMeetings(const artifact::Artifact &artifact,
   }
   for (uint32_t channel = 0; channel < channels; ++channel) {
     std::vector<Part> &met = parts[channel];
-    // Once sections are of one process each.
+    // Once sections are local to a process.
     bool onlySections =
         std::all_of(met.begin(), met.end(), [](const Part &part) {
           return part.command->body_type() == CommandBody::Once;

@@ -94,8 +94,8 @@ bool isSharedSpace(artifact::Space space) {
   return space == artifact::Space::shared || space == artifact::Space::variable;
 }
 
-/// Checks the commands of one program one by one; `verifyFlow` checks how they
-/// follow each other.
+/// Checks the commands of one program one by one; `verifyFlow` checks control
+/// flow.
 class CommandVerifier {
 public:
   CommandVerifier(const Context &context, const artifact::Program &program)
@@ -107,8 +107,8 @@ public:
             mayBeWritten(program.buffers()->Get(i)->space(), inOnce));
   }
 
-  /// Whether a command is a launch that `verify` accepts, as far as that is
-  /// seen at once: most are.
+  /// The fast path of `verify`: whether a command is a valid simple launch, as
+  /// most are.
   bool isGoodLaunch(const artifact::Command &command, bool inOnce) const {
     const artifact::Launch *launch = command.body_as_Launch();
     if (!launch || (command.location() &&
@@ -364,8 +364,9 @@ Status verifyProgram(const Context &context, const artifact::Program &program,
           maxChannelStates)
     return corrupted(fmt::format("{} registers or {} channels are too many",
                                  program.registers(), program.channels()));
-  // Each has a start, a barrier or a once section, here or in another role;
-  // what is checked for each must not cost more than the file has bytes.
+  // Each channel has a start, a barrier or a once section, in this or another
+  // role; so the cost of checks for each channel is bounded by the size of the
+  // file.
   if (program.channels() > context.commandsOfName)
     return corrupted(fmt::format("{} channels, but only {} commands",
                                  program.channels(), context.commandsOfName));

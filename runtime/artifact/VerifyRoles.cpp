@@ -63,8 +63,8 @@ Status verifyRoles(const artifact::Artifact &artifact) {
 
 namespace {
 
-/// What all shards of a variable have in common; `rows` are those of all,
-/// `dimensions` those behind the first.
+/// The common properties of a variable's shards; `rows` is the sum over all
+/// shards, `dimensions` are those after the first.
 struct ShardType {
   uint64_t rows;
   artifact::ElementType element;
@@ -129,7 +129,7 @@ Status verifyShards(const artifact::Artifact &artifact) {
             name, shard->name()->string_view(), next,
             shard->shard()->first_row()));
       next += uint64_t(shard->type()->shape()->Get(0));
-      // Then every shard is there once, however the replicas are divided among
+      // With one rank, each shard exists once for any division of ranks among
       // executors.
       if (uint32_t ranks = ranksOf(artifact, *shard); ranks != 1)
         return corrupted(fmt::format("variable '{}': expected shard '{}' with "

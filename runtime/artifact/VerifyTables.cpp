@@ -1,4 +1,4 @@
-//===- VerifyTables.cpp - what all programs of an artifact share ----------===//
+//===- VerifyTables.cpp - tables shared by all programs -------------------===//
 
 #include "runtime/artifact/Types.h"
 #include "runtime/artifact/Verifier.h"
@@ -22,8 +22,8 @@ Status verifyType(const artifact::TensorType *type, bool allowDynamic,
   if (count(type->shape()) > maxDimensions)
     return corrupted(fmt::format("expected at most {} dimensions, found {}",
                                  maxDimensions, count(type->shape())));
-  // FlatBuffers' verifier looks at the place of a vector's length, not at that
-  // of its elements.
+  // FlatBuffers' verifier checks the alignment of a vector's length, but not of
+  // its elements.
   if (count(type->shape()) > 0 &&
       reinterpret_cast<uintptr_t>(type->shape()->Data()) % alignof(int64_t) !=
           0)
@@ -66,7 +66,7 @@ Status verifyDisjoint(std::vector<NamedRange> ranges, std::string_view what) {
 
 Membership membershipOf(const artifact::Artifact &artifact, uint32_t group,
                         int32_t root, const RankRange &role) {
-  // This is asked for every collective, so it does not look at all members.
+  // Called for every collective, so it does not traverse all members.
   const auto *listed = artifact.groups()->Get(group)->ranks();
   Membership result;
   result.members = count(listed) ? listed->size() : artifact.replicas();
@@ -121,7 +121,7 @@ bool isSymbol(std::string_view text) {
   });
 }
 
-/// What a kernel says of its arguments does not contradict itself.
+/// Checks that the arguments declared for a kernel are consistent.
 Status verifyArguments(const artifact::Arguments &arguments) {
   uint32_t total = count(arguments.bytes()), reads = arguments.reads();
   if (reads > total)
@@ -313,7 +313,7 @@ Status verifySizes(const artifact::Artifact &artifact) {
   return Status::success();
 }
 
-/// All programs, those of one name, which run together, one after the other.
+/// Verifies all programs, grouped by name: programs of one name run together.
 Status verifyPrograms(Context &context) {
   std::vector<RoleInfo> roles = rolesOf(context.artifact);
   std::map<std::string_view, std::vector<const artifact::Program *>> programsOf;
@@ -360,7 +360,7 @@ Status verifyPrograms(Context &context) {
   return Status::success();
 }
 
-/// Of programs that exist, in ascending order, each said once.
+/// They belong to existing programs, in strictly ascending order.
 Status verifyConstantOutputs(const artifact::Artifact &artifact) {
   std::pair<std::string_view, std::string_view> last;
   for (uint32_t i = 0; i < count(artifact.constant_outputs()); ++i) {

@@ -44,7 +44,7 @@ Traffic trafficOf(CollectiveKind kind, uint64_t members, uint64_t bytes) {
 Traffic leastTrafficOf(CollectiveKind kind, uint64_t members, uint64_t bytes) {
   const CollectiveProperties &properties = CollectiveProperties::of(kind);
   bool hasOnePeer = properties.hasSources || properties.isPointToPoint;
-  // What a member knows reaches at most twice as many with each message.
+  // Each message at most doubles the number of members that have some data.
   uint64_t rounds = uint64_t(std::bit_width(members - 1));
   return {hasOnePeer && members > 1 ? 1 : rounds,
           bytesOf(properties.leastWire, members, bytes)};

@@ -18,16 +18,16 @@
 
 namespace lockstep::runtime {
 
-/// What connects two executors.
+/// A link between two executors.
 struct Link {
   /// α: seconds for a message of no bytes.
   double latency = 0;
-  /// β: seconds a byte.
+  /// β: seconds per byte.
   double secondsPerByte = 0;
 };
 
-/// What goes over the link of the busiest member of a collective, in the
-/// direction in which it is more.
+/// The messages and bytes over the link of the busiest member of a collective,
+/// in the busier direction.
 struct Traffic {
   uint64_t messages = 0, bytes = 0;
 
@@ -38,17 +38,17 @@ struct Traffic {
 };
 
 /// Whether an all_reduce of this many bytes of accumulators is done in two
-/// phases: each executor owns a part, which it reduces and gives to the others.
-/// Below, the time of a second message counts more than its bytes.
+/// phases: each executor owns a part, which it reduces and sends to the others.
+/// For fewer bytes, the latency of a second message outweighs its bytes.
 bool isReducedInParts(artifact::CollectiveKind kind, uint64_t bytes);
 
-/// What the executor does, where each of `members` > 0 is in an executor of its
-/// own. `bytes` are what one member, or the root, gives; of a reduction those
-/// of the accumulators.
+/// The traffic of this implementation, for `members` > 0 members in one
+/// executor each. `bytes` are those of the operands of one member, or of the
+/// root; of a reduction, those of the accumulators.
 Traffic trafficOf(artifact::CollectiveKind kind, uint64_t members,
                   uint64_t bytes);
 
-/// Less than this is not possible.
+/// The lower bound.
 Traffic leastTrafficOf(artifact::CollectiveKind kind, uint64_t members,
                        uint64_t bytes);
 

@@ -10,7 +10,7 @@ namespace lockstep::runtime {
 
 using artifact::CollectiveKind;
 
-/// One row a kind, in the order of the enum.
+/// One row for each kind, in the order of the enum.
 static constexpr CollectiveProperties table[] = {
     {.kind = CollectiveKind::all_reduce,
      .name = "all_reduce",

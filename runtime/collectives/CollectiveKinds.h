@@ -1,8 +1,8 @@
 //===- CollectiveKinds.h - the kinds of collectives, as data ----*- C++ -*-===//
 //
-// One row a kind. The dialect, its passes, the artifact's verifier, the proof
-// that programs cannot block each other, the executor and the tools read what a
-// kind is from here; only the code that implements a kind asks which it is.
+// One row for each kind. The dialect, its passes, the artifact's verifier, the
+// proof of deadlock freedom, the executor and the tools read the properties of
+// a kind here; only the implementation of a kind depends on which kind it is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,13 +13,13 @@
 #include <span>
 
 namespace lockstep::artifact {
-// As in the schema; what reads the table does not need FlatBuffers.
+// As in the schema; readers of the table do not need FlatBuffers.
 enum class CollectiveKind : uint8_t;
 } // namespace lockstep::artifact
 
 namespace lockstep::runtime {
 
-/// The members of a group that have the operands, or get the results.
+/// The members of a group that have operands, or get results.
 enum class Holders : uint8_t { none, root, others, all };
 
 /// How the shape of a result follows from the operand of the same position.
@@ -32,14 +32,14 @@ enum class ShapeRule : uint8_t {
   concatenated,
   /// One of n equal parts of the operand along an axis, for n members.
   slice,
-  /// As many rows of the operand as a second operand counts for the member.
+  /// Rows of the operand; a second operand holds their number for each member.
   rows,
   /// As the operand, whose size along an axis is a multiple of the n members.
   parts,
 };
 
-/// How many bytes go over the link of one member among n, where each gives (or
-/// the root gives) b bytes.
+/// Bytes over the link of one member among n, if each member (or the root) has
+/// b bytes of operands.
 enum class Volume : uint8_t {
   /// 0.
   none,
@@ -47,13 +47,13 @@ enum class Volume : uint8_t {
   once,
   /// (n - 1) / n * b: all parts but the member's own.
   otherParts,
-  /// 2 * (n - 1) / n * b: these and those that they become.
+  /// 2 * (n - 1) / n * b: the parts of operands, and those of results.
   otherPartsTwice,
   /// (n - 1) * b.
   eachOther,
 };
 
-/// What is true of all collectives of one kind.
+/// The properties of a kind of collectives.
 struct CollectiveProperties {
   artifact::CollectiveKind kind;
   /// As in the textual form of the IR and in reports.
@@ -63,7 +63,7 @@ struct CollectiveProperties {
   bool isReduction;
   Holders gives, gets;
   ShapeRule shape;
-  /// A member gets something of its own, not what the others get.
+  /// Results differ between members.
   bool resultsDiffer;
   /// Collectives of the same group that do not depend on each other can become
   /// one with the operands of all of them: a bucket.
@@ -72,21 +72,21 @@ struct CollectiveProperties {
   bool canBeInPlace;
   /// From one of two members to the other.
   bool isPointToPoint;
-  /// The collective names the member that each member gets from.
+  /// The collective names each member's source.
   bool hasSources;
-  /// The busiest member sends or gets this much, as the executor does it, where
-  /// each member is in an executor of its own (CollectiveCost.h).
+  /// Bytes that the busiest member sends or receives in this implementation,
+  /// with one member in each executor (CollectiveCost.h).
   Volume wire;
-  /// No way to do it has less for its busiest member.
+  /// The lower bound for the busiest member.
   Volume leastWire;
-  /// It is a `Start` command in artifacts; a barrier is one of its own.
+  /// It is a `Start` command in artifacts; barriers have their own command.
   bool isStarted;
 
-  /// One member gives to the others or gets from them.
+  /// One member sends to the others or receives from them.
   bool hasRoot() const {
     return gives == Holders::root || gets == Holders::root;
   }
-  /// All members get the same.
+  /// All members get the same results.
   bool isSameForAll() const { return gets == Holders::all && !resultsDiffer; }
   /// The operands of all members lie side by side in a result.
   bool concatenates() const { return shape == ShapeRule::concatenated; }
@@ -95,7 +95,7 @@ struct CollectiveProperties {
   bool isMoved() const {
     return shape == ShapeRule::parts || hasSources || isPointToPoint;
   }
-  /// An axis of the operands says how results are made of them.
+  /// Results depend on an axis of the operands.
   bool hasAxis() const {
     return shape != ShapeRule::none && shape != ShapeRule::same;
   }

@@ -24,8 +24,7 @@ static bool continues(const Slice &first, uint64_t bytes, const Slice &second) {
   return first.space == second.space && first.offset + bytes == second.offset;
 }
 
-/// `operand` is null where the members of this role have none, and `result`
-/// too.
+/// `operand` or `result` is null if the members of this role have none.
 static void addRange(CollectivePlan &plan, const Buffer *operand,
                      const Buffer *result) {
   const Buffer *either = operand ? operand : result;
@@ -45,8 +44,8 @@ static void addRange(CollectivePlan &plan, const Buffer *operand,
                  range.resultSize == range.functions->accumulatorSize;
   if (range.elements == 0)
     return;
-  // Slices of a reduce_scatter are strided by member, which merging would
-  // break; and executors with other memories would merge others.
+  // Slices of a reduce_scatter are strided by member, so they cannot be merged;
+  // and executors with different memory layouts would merge differently.
   if (!plan.ranges.empty() && plan.kind == CollectiveKind::all_reduce &&
       plan.isLocal()) {
     ReduceRange &last = plan.ranges.back();
@@ -68,8 +67,8 @@ static void addGather(CollectivePlan &plan, const Buffer *operand,
   GatherOperand gather;
   gather.operand = operand ? sliceOf(operand) : Slice();
   gather.result = result ? sliceOf(result) : Slice();
-  // What is given never has more bytes than there is room for where it is got,
-  // so either bounds the other.
+  // An operand never has more bytes than fit into the result, so either bounds
+  // the other.
   gather.operandBytes = either->size();
   gather.resultBytes = result ? result->size() : 0;
   gather.elementSize = uint32_t(elementSize(either->type()->element()));
@@ -115,8 +114,8 @@ void CollectivePlan::setMembers(const artifact::Artifact &artifact,
   everybody = localCount == here.count;
 }
 
-/// Whether the root of a collective, of which `program` shows the part of
-/// another role, has operands.
+/// Whether the root of a collective, which is in another role than `program`,
+/// has operands.
 static bool rootHasOperands(const artifact::Artifact &artifact,
                             const artifact::Program &program, uint32_t channel,
                             uint32_t root) {
@@ -155,8 +154,8 @@ static void countTiles(CollectivePlan &plan) {
       blocks *= plan.members.size();
     plan.tiles += int64_t(blocks);
   }
-  // One tile reads one member's operand and writes it wherever it belongs; of a
-  // scatter, it writes one member's result.
+  // One tile copies one member's operand to all results; of a scatter, it
+  // writes one member's result.
   if (plan.kind == CollectiveKind::all_gather ||
       plan.kind == CollectiveKind::gather)
     plan.tiles = int64_t(plan.gathers.size() * plan.members.size());

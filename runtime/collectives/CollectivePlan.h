@@ -29,8 +29,9 @@ struct Slice {
   std::byte *in(std::byte *const *bases) const { return bases[space] + offset; }
 };
 
-/// Members of a bucket that lie side by side, operands and results alike,
-/// become one range, if all replicas of the collective are here.
+/// Elements reduced with the same functions. Operands of a bucket that are
+/// contiguous, with contiguous results, form one range, if all replicas of the
+/// collective are in this session.
 struct ReduceRange {
   Slice operand, result;
   artifact::ElementType element{};
@@ -44,16 +45,16 @@ struct ReduceRange {
   uint64_t blockElements = 0;
   /// Index of its first tile; a tile is one block.
   int64_t firstTile = 0;
-  /// The result is one for all members and in another memory than the operands,
-  /// so that blocks can be reduced right where they belong.
+  /// All members share the result, which does not alias operands, so that
+  /// blocks can be reduced in place of the result.
   bool direct = false;
 };
 
-/// One operand of a collective that does not reduce; of a broadcast only the
-/// root's counts, of a scatter these are the rows.
+/// One operand of a collective that does not reduce; a broadcast has only the
+/// root's; of a scatter these are the rows.
 struct GatherOperand {
   Slice operand, result;
-  /// Of a scatter: how many rows each of the other members gets, and bytes of a
+  /// Of a scatter: the number of rows for each other member, and bytes of a
   /// row.
   Slice counts;
   uint64_t rowBytes = 0;
@@ -67,11 +68,12 @@ struct GatherOperand {
   bool dynamic = false;
   /// The size of the result along `axis`; -1 if a register holds it.
   int64_t resultRows = -1;
-  /// Where a member's dimensions begin in what it publishes at its start.
+  /// Index of the first of these dimensions among those that a member publishes
+  /// at its start.
   uint32_t firstDimension = 0;
 };
 
-/// What members do together on one channel. Immutable.
+/// The collective or barrier of one channel. Immutable.
 struct CollectivePlan {
   artifact::CollectiveKind kind = artifact::CollectiveKind::barrier;
   artifact::Reduction reduction = artifact::Reduction::none;
@@ -82,19 +84,20 @@ struct CollectivePlan {
   uint32_t firstLocal = 0, localCount = 0;
   /// All ranks of the session are members.
   bool everybody = true;
-  /// Position of the rank that a broadcast or scatter gives from, and a reduce
-  /// or gather gives to; and whether it contributes to these.
+  /// Position of the root: the source of a broadcast or scatter, the
+  /// destination of a reduce or gather; and whether it contributes to the
+  /// latter.
   uint32_t root = 0;
   bool rootContributes = true;
   /// Whether the members of this role have operands and results.
   bool hasOperands = false, hasResults = false;
   std::vector<ReduceRange> ranges;
   std::vector<GatherOperand> gathers;
-  /// Of the kinds that are made of moves: those to members here, one tile each,
-  /// and those from members here to members elsewhere.
+  /// For kinds that consist of moves: moves to local members, one tile each,
+  /// and moves from local members to other executors.
   std::vector<Move> moves, given;
   int64_t tiles = 0;
-  /// Results are written once, not once a member.
+  /// Results are written once, not once for each member.
   bool sharedResults = false;
   /// Operand bytes of one member, for reports.
   uint64_t bytes = 0;
@@ -106,8 +109,8 @@ struct CollectivePlan {
   const CollectiveProperties &properties() const {
     return CollectiveProperties::of(kind);
   }
-  /// Sets `members` and what follows from them for a session with the ranks
-  /// `here`.
+  /// Sets `members` and the fields that depend on them, for a session with the
+  /// ranks `here`.
   void setMembers(const artifact::Artifact &artifact, uint32_t group,
                   const RankRange &here);
   /// Position of a rank among the members, or of the next one that is.
@@ -141,18 +144,18 @@ Expected<CollectivePlan> planCollective(const artifact::Artifact &artifact,
 /// `CollectivePlan::members`.
 using MemberBases = std::byte *const *const *;
 
-/// Where a collective finds what it needs.
+/// The memory that a collective accesses.
 struct CollectiveMemory {
   MemberBases bases = nullptr;
-  /// What the members have published, one row of `publishedDimensions` for
-  /// each, those elsewhere included.
+  /// Published dimensions of all members, one row of `publishedDimensions` for
+  /// each.
   int64_t *dimensions = nullptr;
-  /// Operands of members elsewhere: `members` addresses for each of the plan's
-  /// gathers, or the rows of moves. Null if all are here.
+  /// Operands of members in other executors: `members` addresses for each of
+  /// the plan's gathers, or the rows of moves. Null if all members are local.
   const std::byte *const *remote = nullptr;
 };
 
-/// What carries out the copies of a collective that does not reduce.
+/// Executes the copies of a collective that does not reduce.
 class CopySink {
 public:
   virtual ~CopySink() = default;
@@ -161,21 +164,22 @@ public:
   virtual void clear(std::byte *to, uint64_t bytes) = 0;
 };
 
-/// At once, in memory of the host.
+/// Executes copies immediately, in host memory.
 class HostCopies final : public CopySink {
 public:
   void copy(const RowCopy &rows) override;
   void clear(std::byte *to, uint64_t bytes) override;
 };
 
-/// What one tile of a collective copies that does not reduce. Of addresses it
-/// knows nothing but bases and offsets: they may be those of a device.
+/// Issues the copies of one tile of a collective that does not reduce.
+/// Addresses are only computed, never dereferenced, so they may be those of a
+/// device.
 void copyCollectiveTile(const CollectivePlan &plan,
                         const CollectiveMemory &memory, int64_t tile,
                         CopySink &sink);
 
-/// Executes one tile of a collective whose members are all here, or whose
-/// operands from elsewhere have arrived; then not of a reduction. `scratch` has
+/// Executes one tile of a collective whose members are all local, or, except
+/// for reductions, whose remote operands have arrived. `scratch` has
 /// `collectiveScratchBytes` bytes.
 void runCollectiveTile(const CollectivePlan &plan,
                        const CollectiveMemory &memory, int64_t tile,
@@ -185,21 +189,21 @@ void runCollectiveTile(const CollectivePlan &plan,
 /// members.
 uint64_t collectiveScratchBytes(uint32_t members);
 
-/// Reads the counts of a scatter whose root is here into the dimensions of the
+/// Reads the counts of a scatter with a local root into the dimensions of the
 /// other members.
 void readCounts(const CollectivePlan &plan, const CollectiveMemory &memory);
-/// The same where `counts` are elsewhere.
+/// The same with counts at `counts`.
 void setCounts(const CollectivePlan &plan, const CollectiveMemory &memory,
                const std::byte *counts);
 
-/// Bytes of what a member gives, as its published dimensions stand. Error: they
-/// break the bound. `row` are those of the member.
+/// Bytes of a member's operand, from its published dimensions `row`. Error:
+/// they exceed the bound.
 Expected<uint64_t> operandBytes(const CollectivePlan &plan,
                                 const GatherOperand &gather, const int64_t *row,
                                 uint32_t member);
 
-/// Checks the published dimensions of all members, as far as they matter here,
-/// against the bounds of operands and results.
+/// Checks the published dimensions of all members, as far as they affect local
+/// members, against the bounds of operands and results.
 Status checkDimensions(const CollectivePlan &plan, const int64_t *dimensions);
 
 } // namespace lockstep::runtime

@@ -1,4 +1,4 @@
-//===- CollectiveTiles.cpp - what one tile of a collective does -----------===//
+//===- CollectiveTiles.cpp - execution of one tile ------------------------===//
 
 #include "runtime/artifact/Roles.h"
 #include "runtime/artifact/Types.h"
@@ -104,7 +104,7 @@ static GatherExtent extentOf(const GatherOperand &gather,
   return extent;
 }
 
-/// Address of a member's operand, here or where it has arrived.
+/// Address of a member's operand, in its memory or in a received message.
 static const std::byte *operandOf(const CollectivePlan &plan,
                                   const CollectiveMemory &memory,
                                   const GatherOperand &gather,
@@ -116,7 +116,7 @@ static const std::byte *operandOf(const CollectivePlan &plan,
               member];
 }
 
-/// The members of this session that get what a gather or broadcast gives:
+/// The members of this session that get results of a gather or broadcast:
 /// [first, last) of `CollectiveMemory::bases`.
 static std::pair<uint32_t, uint32_t> receivers(const CollectivePlan &plan) {
   if (!plan.hasResults)
@@ -177,8 +177,8 @@ static void broadcastTile(const CollectivePlan &plan,
       sink.copy({to, from, 1, bytes, bytes, bytes});
 }
 
-/// The rows that members get lie one after the other in those that arrive, or
-/// in all rows of a root that is here.
+/// The rows of members are consecutive in the received rows, or in all rows of
+/// a local root.
 static void scatterTile(const CollectivePlan &plan,
                         const CollectiveMemory &memory, int64_t tile,
                         CopySink &sink) {

@@ -10,7 +10,7 @@ using artifact::CollectiveKind;
 
 namespace {
 
-/// Gives the plan its moves, in an order that all executors have: by operand,
+/// Adds the moves to the plan, in the same order in all executors: by operand,
 /// source and target.
 class MovePlanner {
 public:
@@ -31,7 +31,7 @@ public:
   }
 
 private:
-  /// Part j of what member i has becomes part i of what member j gets.
+  /// Copies part j of member i's operand to part i of member j's result.
   void exchangeParts(const GatherOperand &gather) {
     uint64_t outer = 1, inner = gather.elementSize;
     for (size_t i = 0; i < gather.shape.size(); ++i)

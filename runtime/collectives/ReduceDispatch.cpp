@@ -1,4 +1,4 @@
-//===- ReduceDispatch.cpp - picks the loops for this CPU ------------------===//
+//===- ReduceDispatch.cpp - selects the loops for this CPU ----------------===//
 
 #include "runtime/collectives/ReduceKernels.h"
 

@@ -2,8 +2,8 @@
 //
 // The build compiles this file several times with LOCKSTEP_LEVEL set to
 // `baseline`, `v3` or `v4`. It uses no inline function of any library: the
-// linker would keep one copy of it, perhaps the one with instructions that the
-// CPU has not got.
+// linker would keep one copy of it, possibly the one with instructions that the
+// CPU lacks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -93,7 +93,7 @@ struct Product {
     return A(U(a) * U(b));
   }
 };
-/// Both give a NaN if either side is one.
+/// Both return a NaN if either argument is one.
 struct Min {
   template <typename A> static A apply(A a, A b) {
     return a < b || a != a ? a : b;
@@ -106,8 +106,8 @@ struct Max {
 };
 
 void copyBytes(void *outPointer, const void *inPointer, int64_t n) {
-  // A whole cache line at a time; the compiler splits it into what the level
-  // has.
+  // A whole cache line at a time; the compiler splits it into registers of the
+  // level.
   typedef long long Line
       __attribute__((vector_size(64), aligned(1), may_alias));
   char *__restrict out = static_cast<char *>(outPointer);

@@ -1,8 +1,8 @@
 //===- ReduceKernels.h - the arithmetic of reductions -----------*- C++ -*-===//
 //
-// Element-wise loops, compiled once for each x86-64 level and picked when they
-// are first asked for. Every loop is a sequence of independent elements, so all
-// levels give the same bits.
+// Element-wise loops, compiled once for each x86-64 level and selected at the
+// first use. The elements of a loop are independent, so all levels have bitwise
+// equal results.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +40,7 @@ struct ReduceFunctions {
   void (*copy)(void *out, const void *in, int64_t n) = nullptr;
 };
 
-/// The loops for this CPU; `load` is null where the verifier refuses the
+/// The loops for this CPU; `load` is null if the verifier rejects the
 /// combination.
 const ReduceFunctions &reduceFunctions(artifact::ElementType element,
                                        artifact::Reduction reduction);

@@ -1,4 +1,4 @@
-//===- ReduceTree.h - the one order in which values are added ---*- C++ -*-===//
+//===- ReduceTree.h - order of the operands of a reduction ------*- C++ -*-===//
 //
 // A reduction over n ranks follows one binary tree that depends on n alone:
 //
@@ -9,7 +9,7 @@
 //
 // So the bits of a result do not depend on threads, workers, blocks or
 // processes. A process with a contiguous block of ranks can reduce the complete
-// subtrees in it and send those.
+// subtrees in it and send only their results.
 //
 //===----------------------------------------------------------------------===//
 

@@ -91,7 +91,7 @@ public:
   std::vector<std::vector<std::byte *>> inputs;
   /// For programs that load batches: the batches of each replica.
   std::vector<std::vector<std::vector<std::byte *>>> batches;
-  /// What such a program reads before it has loaded one.
+  /// Input of such a program before it has loaded a batch.
   Memory noBatch;
   std::unique_ptr<Trace> trace;
   std::unique_ptr<BoundsChecker> bounds;
