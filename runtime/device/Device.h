@@ -1,12 +1,12 @@
-//===- Device.h - what executes kernels and holds their memory --*- C++ -*-===//
+//===- Device.h - interface of devices --------------------------*- C++ -*-===//
 //
-// The executor drives every device through this interface. There are two sorts:
+// The executor drives every device through this interface. There are two kinds:
 //
 // - A host device (`cpu`). Its memory is that of the host, its kernels are
 //   functions that workers call, and it has no queues.
 // - A device with queues (`simulated`). The host must not access its memory.
-//   What a queue is given is executed later: in order within the queue, and
-//   ordered among queues by events alone. No call waits for the device.
+//   Commands of a queue execute asynchronously: in order within the queue, and
+//   ordered between queues only by events. No call waits for the device.
 //
 //   auto device = *openDevice("simulated");
 //   auto memory = *device->allocate(/*count=*/1, /*bytes=*/4096);
@@ -42,21 +42,21 @@ namespace lockstep::runtime {
 using KernelFunction = void (*)(void *const *buffers, const int64_t *scalars,
                                 int64_t tile);
 
-/// A kernel as its module knows it: a `KernelFunction` on a host device, else
-/// what the device's queues take. Valid as long as the module.
+/// The handle of a kernel: a `KernelFunction` on a host device, else specific
+/// to the device. Valid as long as the module.
 using KernelHandle = const void *;
 
 inline KernelFunction functionOf(KernelHandle kernel) {
   return reinterpret_cast<KernelFunction>(const_cast<void *>(kernel));
 }
 
-/// What a kernel that was compiled with checks has noted: the first access that
-/// would have left its buffer. The kernel has returned instead, its results
-/// unfinished.
+/// The first out-of-bounds access that a kernel compiled with checks has
+/// detected. The kernel has returned before the access, with incomplete
+/// results.
 struct KernelFault {
-  /// 0: there is none; 1: it is being written; 2: the rest can be read.
+  /// 0: no fault; 1: the other fields are being written; 2: they can be read.
   std::atomic<int64_t> state;
-  /// Text in which `{value}` and `{bound}` stand for the numbers.
+  /// Text with placeholders `{value}` and `{bound}`.
   const char *message;
   int64_t value, bound;
 };
@@ -71,13 +71,13 @@ public:
   kernel(const artifact::Kernel &kernel) const = 0;
   /// Kernel target in use, for example "x86-64-v4".
   virtual const std::string &target() const = 0;
-  /// Where kernels note faults, in memory of the host; null if they were
-  /// compiled without checks.
+  /// Where kernels record faults, in host memory; null if they were compiled
+  /// without checks.
   virtual const KernelFault *fault() const = 0;
 };
 
 /// Blocks of one size, zeroed, aligned to at least 64 bytes. Freed on
-/// destruction, when no queue may have anything left to do with them.
+/// destruction, when no queue may still use them.
 class DeviceMemory {
 public:
   virtual ~DeviceMemory() = default;
@@ -86,8 +86,7 @@ public:
   virtual std::byte *block(uint32_t index) const = 0;
 };
 
-/// A point in what a queue is given to do, the one at which it was recorded
-/// last.
+/// A point in the commands of a queue: that of the last record.
 class Event {
 public:
   virtual ~Event() = default;
@@ -108,9 +107,9 @@ struct DeviceReduction {
   std::span<std::byte *const> results;
 };
 
-/// What the device is to do, in order. Any thread may use a queue; what several
-/// threads add at one time is executed in some order. Spans are copied; memory
-/// of the host is used until an event behind the command is complete.
+/// A sequence of commands. Any thread may use a queue; commands that threads
+/// add concurrently execute in some order. Spans are copied; host memory must
+/// stay valid until an event recorded after the command is complete.
 class Queue {
 public:
   virtual ~Queue() = default;
@@ -122,17 +121,17 @@ public:
   virtual void copy(const RowCopy &rows) = 0;
   virtual void fill(std::byte *to, uint64_t bytes, uint32_t pattern) = 0;
   virtual void reduce(const DeviceReduction &reduction) = 0;
-  /// From and to memory of the host.
+  /// Copies from and to host memory.
   virtual void upload(std::byte *to, const std::byte *from, uint64_t bytes) = 0;
   virtual void download(std::byte *to, const std::byte *from,
                         uint64_t bytes) = 0;
   virtual void record(Event &event) = 0;
-  /// What follows is executed when the event, as it is recorded now, is
-  /// complete.
+  /// Later commands execute after the record of the event that is the latest at
+  /// this call.
   virtual void wait(const Event &event) = 0;
 
-  /// Commands that were given, and those that have been executed. From any
-  /// thread.
+  /// The numbers of commands that were enqueued, and that have been executed.
+  /// From any thread.
   virtual uint64_t given() const = 0;
   virtual uint64_t progress() const = 0;
   /// The first error of a command that has been executed. From any thread.
@@ -143,17 +142,17 @@ class Device {
 public:
   virtual ~Device() = default;
 
-  /// "cpu", "simulated", ...: the name that it is opened by.
+  /// The name for `openDevice`: "cpu", "simulated", ...
   virtual std::string_view kind() const = 0;
   /// Whether it is a host device; if so, it has neither queues nor events.
   virtual bool isHost() const = 0;
-  /// Loads the kernels that an artifact has for this device. `target` names
-  /// those to use; empty: the best ones. Errors: no such kernels in the
-  /// artifact, not for this machine, damaged ones. An artifact without kernels
-  /// loads as an empty module.
+  /// Loads the kernels that an artifact has for this device. `target` selects
+  /// among them; empty: the best ones. Errors: no such kernels in the artifact,
+  /// not for this machine, damaged ones. An artifact without kernels loads as
+  /// an empty module.
   virtual Expected<std::unique_ptr<Module>>
   loadModule(const Artifact &artifact, std::string_view target) = 0;
-  /// Error: the device does not have as much.
+  /// Error: out of memory of the device.
   virtual Expected<std::unique_ptr<DeviceMemory>> allocate(uint32_t count,
                                                            uint64_t bytes) = 0;
   virtual Expected<std::unique_ptr<Queue>> createQueue() = 0;

@@ -12,11 +12,12 @@
 
 namespace lockstep::runtime {
 
-/// Which command of a program the device is in, of those that a replica has
-/// given to it last. One thread at a time notes, any thread asks.
+/// The command of a program that the device executes, among the latest that a
+/// replica has enqueued. One thread at a time calls `note`, any thread calls
+/// `find`.
 class DevicePosition {
 public:
-  /// What follows belongs to this command of the program.
+  /// Later commands of the queue belong to this command of the program.
   void note(uint32_t command, uint64_t given) {
     uint64_t count = notes.load(std::memory_order_relaxed);
     Note &note = ring[count % size];
@@ -24,8 +25,8 @@ public:
     note.given.store(given, std::memory_order_relaxed);
     notes.store(count + 1, std::memory_order_release);
   }
-  /// The command in which the device is when it has executed so many; none if
-  /// that is too long ago.
+  /// The command that the device executes after `executed` commands of the
+  /// queue; none if it has been overwritten.
   std::optional<uint32_t> find(uint64_t executed) const;
 
 private:
@@ -38,41 +39,40 @@ private:
   std::atomic<uint64_t> notes{0};
 };
 
-/// What a replica gives to a device with queues.
+/// The queue of a replica.
 struct ReplicaQueue {
   std::unique_ptr<Queue> queue;
-  /// Recorded where the replica cannot go on before the device has arrived
-  /// there.
+  /// Recorded at a point that the device must reach before the replica
+  /// continues.
   std::unique_ptr<Event> ready;
   std::unique_ptr<DevicePosition> position = std::make_unique<DevicePosition>();
 
-  /// Whether the device has executed all that the replica has given to it.
-  /// Otherwise `ready` becomes complete when it has.
+  /// Whether the device has executed all commands of the replica. Otherwise
+  /// `ready` becomes complete when it has.
   bool settle() {
     queue->record(*ready);
     return ready->isComplete();
   }
-  /// The command of the program that the device executes; none if it has
-  /// nothing left to do.
+  /// The command of the program that the device executes; none if it is idle.
   std::optional<uint32_t> runningCommand() const {
     uint64_t executed = queue->progress();
     return executed == queue->given() ? std::nullopt : position->find(executed);
   }
 };
 
-/// One queue for each replica, and one for what they exchange.
+/// One queue for each replica, and one for collectives.
 struct DeviceQueues {
   std::vector<ReplicaQueue> replicas;
   std::unique_ptr<Queue> exchange;
   std::unique_ptr<Event> exchangeEnd;
 
-  /// `events` are notified when what a replica waits for is complete; they
-  /// outlive the queues. Error: the device has no more queues.
+  /// `events` are notified when an operation that a replica waits for is
+  /// complete; they outlive the queues. Error: the device has no more queues.
   static Expected<std::unique_ptr<DeviceQueues>>
   create(Device &device, uint32_t replicas, EventCount &events);
 
-  /// From now on `isSettled` says whether everything that was given has been
-  /// executed.
+  /// Afterwards `isSettled` returns whether all commands enqueued so far have
+  /// been executed.
   void settle();
   bool isSettled() const;
 
@@ -81,8 +81,8 @@ struct DeviceQueues {
   Status status() const;
 };
 
-/// Gives commands to a queue of its own, and returns when they have been
-/// executed. Errors: the device has no more queues, or a command has failed.
+/// Executes commands on a new queue and waits for them. Errors: the device has
+/// no more queues, or a command has failed.
 Status transfer(Device &device, const std::function<void(Queue &)> &commands);
 
 } // namespace lockstep::runtime

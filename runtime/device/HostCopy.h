@@ -1,4 +1,4 @@
-//===- HostCopy.h - memory of a device, as the host sees it -----*- C++ -*-===//
+//===- HostCopy.h - device memory with a host copy --------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_RUNTIME_DEVICE_HOSTCOPY_H
 #define LOCKSTEP_RUNTIME_DEVICE_HOSTCOPY_H
@@ -10,13 +10,13 @@
 
 namespace lockstep::runtime {
 
-/// Blocks in the memory of a device, with the host's copy of them. Bytes are
-/// brought to the other side when somebody asks for them and they are newer
-/// here. On a host device there is one memory, and nothing to bring.
+/// Blocks in the memory of a device, with a copy on the host. The stale side is
+/// updated on demand. On a host device both are the same memory, without
+/// transfers.
 class HostCopy {
 public:
   HostCopy() = default;
-  /// Zeroed. Error: the host or the device does not have as much.
+  /// Zeroed. Error: out of memory of the host or the device.
   static Expected<std::unique_ptr<HostCopy>>
   create(std::shared_ptr<Device> device, uint32_t count, uint64_t bytes);
 
@@ -27,17 +27,16 @@ public:
     return memory ? memory->block(index) : blocks[index].data();
   }
 
-  /// Brings what programs have written to the host. Error: the device has
-  /// failed.
+  /// Downloads writes of programs. Error: the device has failed.
   Status fetch();
-  /// The same, and the host is going to write.
+  /// The same, before the host writes.
   Status edit();
-  /// Before a program reads it: brings what the host has written to the device.
+  /// Uploads writes of the host, before a program reads them.
   Status flush();
   /// Programs have written to the device's memory.
   void noteProgramWrites();
-  /// Programs write to it at any time. The caller of `fetch` or `flush` sees to
-  /// it that none does meanwhile.
+  /// Programs may write to the device's memory at any time. The caller of
+  /// `fetch` or `flush` must exclude them during the call.
   void share() { isShared = true; }
 
 private:

@@ -1,4 +1,4 @@
-//===- DataSource.cpp - what replicas train on ----------------------------===//
+//===- DataSource.cpp - data of training ----------------------------------===//
 
 #include "runtime/training/DataSource.h"
 

@@ -1,4 +1,4 @@
-//===- DataSource.h - what replicas train on --------------------*- C++ -*-===//
+//===- DataSource.h - data of training --------------------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_RUNTIME_TRAINING_DATASOURCE_H
 #define LOCKSTEP_RUNTIME_TRAINING_DATASOURCE_H
@@ -11,19 +11,19 @@
 
 namespace lockstep::training {
 
-/// Where a run is in the data, and ends in it.
+/// The position of a run in the data, and the position after it.
 struct DataPlace {
   uint64_t epoch = 0;
   runtime::DataCursor next;
   bool endsEpoch = false;
 };
 
-/// Says which arrays of `data` no input has the name of: nothing reads them.
+/// Prints the arrays of `data` that no input has the name of, which are unused.
 void noteUnusedArrays(const runtime::Dataset &data,
                       const runtime::BatchLayout &layout);
 
-/// The batches of a step that takes one, or of a program that goes through an
-/// epoch of them in each run; or no data at all.
+/// The batches of a step that reads one, or of a program that processes an
+/// epoch of them in each run; or no data.
 class DataSource {
 public:
   DataSource() = default;
@@ -34,10 +34,10 @@ public:
 
   bool isEmpty() const { return !batches && !epochs; }
   bool hasWholeEpochs() const { return epochs != nullptr; }
-  /// Gives all replicas their data of the next run.
+  /// Binds the data of all replicas for the next run.
   runtime::Expected<DataPlace> bindNext(runtime::Cluster &cluster,
                                         runtime::ProgramId program);
-  /// Where a run at `cursor` would be, without taking its data.
+  /// The position of a run at `cursor`, without consuming its data.
   DataPlace placeAt(const runtime::DataCursor &cursor) const;
 
   uint64_t globalBatch() const;

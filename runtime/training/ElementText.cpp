@@ -1,5 +1,4 @@
-//===- ElementText.cpp - single elements as numbers and text
-//-----------------===//
+//===- ElementText.cpp - elements as numbers and text ---------------------===//
 
 #include "runtime/training/ElementText.h"
 
@@ -50,8 +49,8 @@ uint16_t toHalf(double value) {
   if (magnitude >= 65520)
     return sign | 0x7c00;
   // Below 2^-14 the values are multiples of 2^-24, and the bits count them.
-  // Above, eleven bits of mantissa; a carry out of them runs into the exponent
-  // as it should.
+  // Above, eleven bits of mantissa; a carry out of them correctly increments
+  // the exponent.
   if (magnitude < std::ldexp(1, -14))
     return sign |
            static_cast<uint16_t>(std::nearbyint(std::ldexp(magnitude, 24)));
@@ -76,8 +75,7 @@ uint16_t toBfloat(double value) {
   return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
 
-/// The sign of a NaN is an accident of how it came about; nobody should read
-/// "-nan".
+/// The sign of a NaN is arbitrary; text has "nan", never "-nan".
 double withoutSignOfNan(double value) {
   return std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value;
 }
@@ -219,7 +217,7 @@ Expected<std::vector<std::byte>> parseElement(ElementType element,
   case ElementType::bf16:
     return toBytes(toBfloat(value));
   case ElementType::f32: {
-    // Rounding the text once is more exact than by way of f64.
+    // Rounding the text once is more precise than rounding through f64.
     float narrow = 0;
     auto result =
         std::from_chars(text.data(), text.data() + text.size(), narrow);

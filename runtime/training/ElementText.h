@@ -1,5 +1,4 @@
-//===- ElementText.h - single elements as numbers and text ---------*- C++
-//-*-===//
+//===- ElementText.h - elements as numbers and text -------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_RUNTIME_TRAINING_ELEMENTTEXT_H
 #define LOCKSTEP_RUNTIME_TRAINING_ELEMENTTEXT_H

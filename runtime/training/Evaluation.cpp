@@ -93,8 +93,9 @@ Status Evaluation::findOutputs() {
 void Evaluation::add(std::vector<double> &total, unsigned output) const {
   const OutputInfo &outputInfo = info().outputs[output];
   ElementType element = outputInfo.type.element;
-  // A value that is the same everywhere is stored once, and still counts for
-  // every replica: where the compiler keeps a value must not change the result.
+  // A value that is equal on all replicas may be stored once and still counts
+  // for every replica: the result must not depend on where the compiler stores
+  // a value.
   for (unsigned replica = 0; replica < cluster.replicas(); ++replica) {
     std::span<const std::byte> value =
         cluster.output(program, output, outputInfo.perReplica ? replica : 0);

@@ -23,18 +23,17 @@ struct EvaluatedMetric {
 /// counted once.
 class Evaluation {
 public:
-  /// Checks that each sum of the program has a count and the data fit. Errors:
-  /// no such program, and those of `planBatches` and `Batches`.
+  /// Checks that each sum of the program has a count and that the data match.
+  /// Errors: no such program, and those of `planBatches` and `Batches`.
   static runtime::Expected<std::unique_ptr<Evaluation>>
   create(runtime::Cluster &cluster, const std::string &dataPath,
          std::chrono::nanoseconds deadline);
 
-  /// One round through the data.
+  /// Evaluates all data once.
   runtime::Expected<std::vector<EvaluatedMetric>> run();
 
 private:
-  /// One metric: the outputs with its sum and its count, and what they have
-  /// added up to.
+  /// One metric: the outputs with its sum and its count, and their totals.
   struct Accumulator {
     std::string name;
     unsigned sumOutput = 0, countOutput = 0;

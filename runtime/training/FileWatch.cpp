@@ -1,4 +1,4 @@
-//===- FileWatch.cpp - says when files take long --------------------------===//
+//===- FileWatch.cpp - reports slow file operations -----------------------===//
 
 #include "runtime/training/FileWatch.h"
 
@@ -20,8 +20,8 @@ FileWatch::FileWatch(Clock::Duration deadline, Clock &clock)
             std::lock_guard<std::mutex> lock(mutex);
             if (active.empty())
               return Watchdog::Sample{};
-            // Nothing is known of its progress, and it is never given up: it
-            // counts as one who waits while others go on.
+            // The progress of an operation is not known, and it is never
+            // aborted: it is reported as a wait in a run that makes progress.
             uint64_t number = active.begin()->first;
             return Watchdog::Sample{number, ++samples, number};
           },

@@ -1,4 +1,4 @@
-//===- FileWatch.h - says when files take long ------------------*- C++ -*-===//
+//===- FileWatch.h - reports slow file operations ---------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_RUNTIME_TRAINING_FILEWATCH_H
 #define LOCKSTEP_RUNTIME_TRAINING_FILEWATCH_H
@@ -12,13 +12,12 @@
 
 namespace lockstep::training {
 
-/// Says what the process does with its files when that has taken the deadline,
-/// twice as long, and so on. A file system that hangs cannot be told from one
-/// that is slow, and a call to it cannot be cancelled: so it goes on, but not
-/// in silence.
+/// Reports a file operation when it has taken the deadline, twice as long, and
+/// so on. A file system that hangs cannot be distinguished from a slow one, and
+/// its calls cannot be cancelled: so the operation continues, but is reported.
 class FileWatch {
 public:
-  /// What is done with files as long as it lives.
+  /// A file operation that lasts as long as the object.
   class Scope {
   public:
     /// `what` begins a sentence: "writing metrics to 'out'". In any thread.
@@ -33,13 +32,12 @@ public:
 
   explicit FileWatch(runtime::Clock::Duration deadline,
                      runtime::Clock &clock = runtime::Clock::system());
-  /// Error: there is no thread that could watch.
+  /// Error: the thread of the watchdog could not be created.
   const runtime::Status &status() const { return watchdog.status(); }
 
 private:
   std::mutex mutex;
-  /// What is done at the moment, by numbers that grow. It is said of the first
-  /// of it.
+  /// Current operations by ascending numbers; the first one is reported.
   std::map<uint64_t, std::string> active;
   uint64_t lastNumber = 0, samples = 0;
   runtime::Watchdog watchdog;

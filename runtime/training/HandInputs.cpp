@@ -146,7 +146,8 @@ private:
     return fmt::format("{}.dim{}", input, dimension);
   }
 
-  /// The size of another input is given by the array of that one.
+  /// Whether an input holds a size of another input, which is that of the
+  /// array.
   bool isSize(const std::string &name) const {
     for (const InputInfo &input : program.inputs)
       for (size_t d = 0; d < input.type.shape.size(); ++d)
@@ -192,7 +193,7 @@ private:
 
 } // namespace
 
-/// Host values of any shape that `data` has an array of.
+/// Sets the host scalars, of any shape, for which `data` has an array.
 static Expected<std::set<std::string>> setArrays(Cluster &cluster,
                                                  const Dataset &data) {
   std::set<std::string> given;
@@ -227,7 +228,7 @@ Status runOnce(const Options &options, Cluster &cluster, FileWatch &files) {
   Expected<std::set<std::string>> given = setArrays(cluster, *data);
   if (!given)
     return given.status();
-  // Binding the batches says how many there are.
+  // Binding the batches sets their number.
   given->insert("num_batches");
   LOCKSTEP_RETURN_IF_ERROR(setScalars(cluster, options.scalars, *given));
   LOCKSTEP_RETURN_IF_ERROR(

@@ -15,16 +15,16 @@
 namespace lockstep::training {
 
 /// The name of the array that holds `input` for one replica: "x@0", or "x" for
-/// all of them. Error: neither is there.
+/// all of them. Error: neither exists.
 runtime::Expected<std::string> arrayName(const runtime::Dataset &data,
                                          const std::string &input,
                                          unsigned replica);
 
-/// An array of `--inputs`: one value, or one for each batch of a program, which
-/// then lie one after the other.
+/// An array of `--inputs`: one value, or consecutive values for the batches of
+/// a program.
 struct HandArray {
   std::string name;
-  /// Of one value.
+  /// The type of one value.
   runtime::TensorInfo type;
   size_t count = 1;
   std::shared_ptr<const runtime::NpyArray> array;
@@ -48,7 +48,7 @@ void printTensor(const char *what, const std::string &name, unsigned replica,
                  const runtime::TensorInfo &type,
                  std::span<const std::byte> bytes);
 
-/// Prints an output that is no tensor, given as JSON:
+/// Prints an output that is not a tensor, from JSON:
 /// {"constant":"labels","value":["cat","dog"]}
 void printConstant(const std::string &name, const std::string &value);
 

@@ -1,5 +1,4 @@
-//===- Messages.h - what a run says on the standard error output -*- C++ -*-==//
-
+//===- Messages.h - messages on standard error ------------------*- C++ -*-===//
 #ifndef LOCKSTEP_RUNTIME_TRAINING_MESSAGES_H
 #define LOCKSTEP_RUNTIME_TRAINING_MESSAGES_H
 
@@ -8,7 +7,7 @@
 namespace lockstep::training {
 
 /// Prints "PROGRAM: error: MESSAGE" to the standard error output; PROGRAM is
-/// the name that the process was started by, without its folder.
+/// the name of the program file, without its folder.
 void printError(const std::string &message);
 /// Prints "PROGRAM: MESSAGE" to the standard error output.
 void printNote(const std::string &message);

@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t bufferSize = 1 << 16;
 
-/// What `resume` needs of a line.
+/// The parts of a line that `resume` reads.
 struct Line {
   bool valid = false;
   bool isEvaluation = false;
@@ -43,7 +43,7 @@ Line readLine(const std::string &text) {
 MetricsFile::~MetricsFile() {
   if (!isOpen())
     return;
-  // Whoever wants to know of errors has called `flush` before.
+  // Callers that check errors have called `flush` before.
   (void)flush();
   close(descriptor);
 }
@@ -58,7 +58,7 @@ Status MetricsFile::create(const std::string &file) {
   buffer.reserve(bufferSize + 4096);
   descriptor =
       open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  // Truncated only now, so that a device or a pipe can be named as well.
+  // Truncated only now, so that the path may be a device or a pipe.
   if (descriptor < 0)
     return failure("create");
   if (ftruncate(descriptor, 0) != 0 && errno != EINVAL)
@@ -71,8 +71,8 @@ Status MetricsFile::resume(const std::string &file, uint64_t step) {
   std::ifstream existing(file, std::ios::binary);
   uint64_t keep = 0, number = 0;
   std::string text;
-  // A line without its end was being written when the run stopped: it is left
-  // out.
+  // A line without a newline was incomplete when the run stopped; it is
+  // removed.
   while (existing && std::getline(existing, text) && !existing.eof()) {
     ++number;
     Line line = readLine(text);

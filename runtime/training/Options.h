@@ -1,4 +1,4 @@
-//===- Options.h - what a run is asked to do --------------------*- C++ -*-===//
+//===- Options.h - options of a run -----------------------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_RUNTIME_TRAINING_OPTIONS_H
 #define LOCKSTEP_RUNTIME_TRAINING_OPTIONS_H
@@ -11,7 +11,7 @@
 
 namespace lockstep::training {
 
-/// The options as given; empty and absent means not given.
+/// The options of the command line; empty and absent means not set.
 struct Options {
   std::string model;
 
@@ -52,7 +52,7 @@ struct Options {
   std::optional<unsigned> workers;
   std::optional<unsigned> replicas;
   std::string target;
-  /// File with the keys of those whose artifacts are executed.
+  /// File with the trusted keys of artifacts.
   std::optional<std::string> trust;
   /// Level for `lockstep-compile`, "0" or "2".
   std::string optimization;

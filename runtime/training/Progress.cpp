@@ -1,4 +1,4 @@
-//===- Progress.cpp - what a person sees of a run -------------------------===//
+//===- Progress.cpp - progress of a run for people ------------------------===//
 
 #include "runtime/training/Progress.h"
 
@@ -54,7 +54,7 @@ void Progress::maybeDraw(uint64_t step, uint64_t epoch, double loss) {
     return;
   double rate = static_cast<double>(step - lastStep) /
                 std::chrono::duration<double>(now - lastTime).count();
-  // Smoothed, so that the digits can be read.
+  // Smoothed, so that the digits are stable enough to read.
   stepsPerSecond =
       stepsPerSecond == 0 ? rate : 0.8 * stepsPerSecond + 0.2 * rate;
   lastTime = now;

@@ -1,4 +1,4 @@
-//===- Progress.h - what a person sees of a run -----------------*- C++ -*-===//
+//===- Progress.h - progress of a run for people ----------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_RUNTIME_TRAINING_PROGRESS_H
 #define LOCKSTEP_RUNTIME_TRAINING_PROGRESS_H
@@ -10,7 +10,7 @@
 
 namespace lockstep::training {
 
-/// Where the run goes.
+/// The goal of a run.
 struct Goal {
   /// Step at which the run begins; not 0 when it is resumed.
   uint64_t firstStep = 0;
@@ -20,8 +20,8 @@ struct Goal {
   uint64_t epochs = 0;
 };
 
-/// Prints to the standard error output: a bar that is drawn again and again on
-/// a terminal, else about 20 to 40 lines whatever the length of the run.
+/// Prints to the standard error output: a bar that is redrawn on a terminal,
+/// else about 20 to 40 lines whatever the length of the run.
 class Progress {
 public:
   explicit Progress(const Goal &goal);
@@ -39,11 +39,11 @@ public:
   /// After `epoch` completed epochs; `evaluation` as "accuracy 0.97" or empty.
   void endEpoch(uint64_t step, uint64_t epoch, double loss,
                 const std::string &evaluation);
-  /// Takes the bar away, so that something else can be printed.
+  /// Clears the bar, so that other text can be printed.
   void clear();
   /// Name of the metric that is shown; empty: none.
   void setMetric(std::string name) { metric = std::move(name); }
-  /// Time that was not spent in steps does not count as such.
+  /// Excludes time that was not spent in steps.
   void excludePause(std::chrono::steady_clock::duration pause) {
     lastTime += pause;
   }

@@ -12,10 +12,10 @@
 
 namespace lockstep::training {
 
-/// Gives the cluster the values of `--set` ("NAME=VALUE"). Errors: no such
-/// scalar, no value of its type, a scalar twice, the ones that this tool
-/// supplies (`step` and `seed`), and all scalars that are left without a value.
-/// `given` are the names of those that have a value already.
+/// Sets the scalars of `--set` ("NAME=VALUE"). Errors: an unknown or repeated
+/// scalar, a value that does not fit its type, one that this tool supplies
+/// (`step` and `seed`), and scalars without a value, except those in `given`,
+/// which are already set.
 runtime::Status setScalars(runtime::Cluster &cluster,
                            const std::vector<std::string> &assignments,
                            std::set<std::string> given = {});
@@ -25,7 +25,7 @@ runtime::Status setScalars(runtime::Cluster &cluster,
 runtime::Status supplyScalar(runtime::Cluster &cluster, const char *name,
                              uint64_t value);
 
-/// Supplies `step` before every step, quickly: to any cluster of the same
+/// A fast path for setting `step` before every step, in any cluster of the same
 /// artifact.
 class StepScalar {
 public:
@@ -33,7 +33,7 @@ public:
   runtime::Status set(runtime::Cluster &cluster, uint64_t step) const;
 
 private:
-  /// The artifact has `step` as an i32, which is what capture makes.
+  /// The artifact has `step` as an i32, as capture generates it.
   bool isI32 = false;
 };
 

@@ -1,4 +1,4 @@
-//===- Signals.cpp - asked to stop ----------------------------------------===//
+//===- Signals.cpp - requests to stop -------------------------------------===//
 
 #include "runtime/training/Signals.h"
 
@@ -30,8 +30,8 @@ static int64_t monotonicMilliseconds() {
 namespace {
 
 std::atomic<int> first = 0;
-/// When the last signal that counted was obeyed, in milliseconds. One that came
-/// with it may be handled much later, if this process does not get a CPU.
+/// When the last signal that counted was acted upon, in milliseconds. A
+/// repetition may be handled much later, if this process does not get a CPU.
 constexpr int64_t notYet = std::numeric_limits<int64_t>::max();
 std::atomic<int64_t> obeyed = notYet;
 /// The next signal that counts ends the process.
@@ -46,7 +46,7 @@ static_assert(std::atomic<int>::is_always_lock_free &&
 std::array<int, 2> ends = {-1, -1};
 
 void tell(char what) {
-  // A full pipe has enough of them in it.
+  // If the pipe is full, messages are pending anyway.
   [[maybe_unused]] ssize_t written = write(ends[1], &what, 1);
 }
 
@@ -64,11 +64,11 @@ void obey() { obeyed = signalClock.load()(); }
 void handle(int signal) {
   int saved = errno, none = 0;
   int64_t now = signalClock.load()(), last = obeyed;
-  // Before `first` tells others of the signal: they may be done with what it
-  // asks for before this handler is.
+  // Read before `first` publishes the signal: other threads may act on it
+  // before this handler ends.
   bool ends = endsProcess;
-  // One wish may come as several signals: a terminal sends one to each process
-  // of a group, and a wrapper passes on what it gets.
+  // One request may arrive as several signals: a terminal sends one to each
+  // process of a group, and a wrapper forwards its own.
   bool counts = first.compare_exchange_strong(none, signal) ||
                 (last != notYet && now - last >= signalGap.count());
   if (counts) {
@@ -93,7 +93,7 @@ void setHandler(void (*handler)(int)) {
   sigaction(SIGTERM, &action, nullptr);
 }
 
-/// What is told next; 0 if nothing is for `milliseconds`, if these are not
+/// The next message of the pipe; 0 after `milliseconds` without one, if not
 /// negative.
 char listen(int milliseconds) {
   pollfd descriptor = {ends[0], POLLIN, 0};
@@ -107,8 +107,8 @@ char listen(int milliseconds) {
   return 0;
 }
 
-/// What is told within `seconds`, not counting those for which the process is
-/// stopped; 0 if nothing is.
+/// The next message within `seconds`, excluding time during which the process
+/// is stopped; 0 without one.
 char listenFor(double seconds) {
   auto all = std::chrono::duration_cast<runtime::Clock::Duration>(
       std::chrono::duration<double>(std::min(seconds, 1e9)));
@@ -124,8 +124,7 @@ char listenFor(double seconds) {
   return told;
 }
 
-/// Obeys what comes later, until the end: then nothing is left but to let the
-/// process be ended.
+/// Acts on later signals until the end; after that, a signal ends the process.
 void listenToTheEnd() {
   while (listen(-1) != 'Q')
     obey();
@@ -173,8 +172,8 @@ StopSignals::StopSignals(
 StopSignals::~StopSignals() {
   if (!thread.joinable())
     return;
-  // From now on a signal ends the process as usual, but not one that repeats
-  // the wish that has just been fulfilled.
+  // From now on a signal ends the process as usual, except a repetition of the
+  // signal that has just been handled.
   endsProcess = true;
   tell('Q');
   thread.join();
@@ -188,7 +187,7 @@ void StopSignals::main() {
   sigset_t set = stopSignals();
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
   char told = listen(-1);
-  // The steps may be over before the handler tells why.
+  // The steps may be over before the handler's message arrives.
   if (told == 'O')
     listenToTheEnd();
   if (told != 'S')

@@ -1,4 +1,4 @@
-//===- Signals.h - asked to stop --------------------------------*- C++ -*-===//
+//===- Signals.h - requests to stop -----------------------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_RUNTIME_TRAINING_SIGNALS_H
 #define LOCKSTEP_RUNTIME_TRAINING_SIGNALS_H
@@ -17,10 +17,10 @@
 
 namespace lockstep::training {
 
-/// While it lives, this thread gets neither SIGINT nor SIGTERM, nor do the
-/// threads that it creates, for all their lives. Threads that execute kernels
-/// wait in ways that a sanitizer does not take for waiting, and would put a
-/// signal off for as long.
+/// Blocks SIGINT and SIGTERM in this thread while the object exists, and
+/// permanently in threads created meanwhile. Sanitizers do not recognize the
+/// waits of threads that execute kernels as blocking calls, and would defer a
+/// signal for as long.
 class SignalsBlocked {
 public:
   SignalsBlocked();
@@ -31,25 +31,28 @@ private:
   sigset_t before;
 };
 
-/// Signals that come sooner after another one was obeyed are the same wish.
+/// A signal within this time after the previous one was handled is a repetition
+/// of it.
 inline constexpr std::chrono::milliseconds signalGap{500};
 
-/// While it lives, SIGINT and SIGTERM ask the run to stop after the step it is
-/// in. If a second one comes first, or the step does not end in time, the run
-/// is given up; the next one after that ends the process as usual. A signal
-/// within `signalGap` of one that counted does not count. Signals go to a
-/// thread of its own. After its life, a signal that counts ends the process.
+/// While the object exists, SIGINT and SIGTERM request the run to stop after
+/// the current step. On a second signal, or if the step does not end in time,
+/// the run is aborted; the next signal after that ends the process as usual. A
+/// signal within `signalGap` of one that counted does not count. A separate
+/// thread handles signals. After the object is destroyed, a signal that counts
+/// ends the process.
 class StopSignals {
 public:
-  /// On another thread `stop()` is called at the first signal, and
-  /// `giveUp(signal, why)` at most once, `seconds` later or at the second one.
+  /// On the thread for signals, `stop()` is called at the first signal, and
+  /// `giveUp(signal, why)` at most once, `seconds` later or at the second
+  /// signal.
   StopSignals(double seconds, std::function<void()> stop,
               std::function<void(int, const std::string &)> giveUp);
   ~StopSignals();
   StopSignals(const StopSignals &) = delete;
 
-  /// What has become of a run: after it was given up it may fail in many ways,
-  /// all of which are this interruption.
+  /// The result of a run: after an abort, any failure is reported as the
+  /// interruption.
   runtime::Status outcome(runtime::Status ofRun);
 
 private:
@@ -60,20 +63,20 @@ private:
   std::function<void()> stop;
   std::function<void(int, const std::string &)> giveUp;
   std::mutex mutex;
-  /// Why the run has been given up; success: it has not.
+  /// Why the run has been aborted; success: it has not.
   runtime::Status interruption;
   std::thread thread;
 };
 
-/// Milliseconds since some point, for signal handlers; tests put in another
-/// one, null puts back the system's.
+/// Milliseconds since some point, for signal handlers; tests replace it, null
+/// restores the system's.
 using SignalClock = int64_t (*)();
 void setSignalClock(SignalClock clock);
 
-/// The first signal that asked to stop, or 0.
+/// The first signal that requested a stop, or 0.
 int stopSignal();
-/// The step at hand has ended: nothing is given up any more. A further signal
-/// that counts ends the process as usual.
+/// The last step has ended: the run is no longer aborted. A further signal that
+/// counts ends the process as usual.
 void stepsAreOver();
 
 } // namespace lockstep::training

@@ -63,8 +63,8 @@ void StepMetrics::appendLine(std::string &out, const Cluster &cluster,
   out += "}\n";
 }
 
-/// A value that is equal on all replicas may still be kept by each: whether it
-/// differs is seen in its bytes.
+/// Each replica may have a copy of a value that is equal on all; the bytes
+/// decide whether it differs.
 bool StepMetrics::differs(const Cluster &cluster, const Metric &metric) const {
   if (!metric.perReplica)
     return false;

@@ -12,8 +12,8 @@
 namespace lockstep::training {
 
 /// Reads the outputs of kind `metric` after a step, or, of a program that has
-/// none, its results. What does not change from step to step is made once, so
-/// that a line costs a few microseconds. `cluster` is always one of the same
+/// none, its results. The invariant parts of a line are computed once, so that
+/// a line costs a few microseconds. `cluster` is always one of the same
 /// artifact.
 class StepMetrics {
 public:
@@ -21,7 +21,7 @@ public:
 
   /// Appends {"step":12,"epoch":1,"loss":0.25} and the end of the line. A
   /// metric that differs between replicas is an array with the values of all.
-  /// Of workers that go on by themselves, the line says which it was:
+  /// For asynchronous workers, the line contains the worker:
   /// {"step":12,"epoch":1,"worker":0,"loss":0.25}
   void appendLine(std::string &out, const runtime::Cluster &cluster,
                   uint64_t step, uint64_t epoch,

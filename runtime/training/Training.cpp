@@ -71,7 +71,7 @@ Status Training::trainStep() {
   return endStep(record);
 }
 
-/// Some worker takes the step, at some time before `finishSteps` returns.
+/// Schedules the step on any worker; it ends before `finishSteps` returns.
 Status Training::scheduleStep() {
   DataPlace place = workers->data().placeAt(nextCursor);
   epochEnded = place.endsEpoch;
@@ -109,7 +109,7 @@ Status Training::evaluate() {
     return result.status();
   lastEvaluation = std::move(*result);
   evaluatedStep = state.step;
-  // A run that is resumed at its end has this line already.
+  // A run that is resumed at its end already has this line.
   if (metricsFile.isOpen() && !metricsFile.hasEvaluation(state.step)) {
     metricsFile.lines() +=
         fmt::format("{{\"step\":{},\"epoch\":{},\"evaluate\":{}}}\n",
@@ -127,8 +127,8 @@ Status Training::save() {
 
 Status Training::saveLocked() {
   Time begin = Clock::now();
-  // The metrics of the steps in a checkpoint are not written again, so they
-  // must not be lost.
+  // A resumed run does not write the metrics of earlier steps again, so they
+  // must be on disk before the checkpoint.
   LOCKSTEP_RETURN_IF_ERROR(metricsFile.flush());
   FileWatch::Scope scope(
       files, fmt::format("writing the checkpoint of step {} to '{}'",
@@ -161,8 +161,8 @@ bool Training::variablesAreIntact() const {
 void Training::salvage() {
   std::unique_lock<std::mutex> lock(savingMutex, std::try_to_lock);
   if (!lock) {
-    // The thread that is in `run` is stuck in a call of the file system, and
-    // holds what would be needed.
+    // The thread inside of `run` is blocked in a call of the file system and
+    // holds the lock.
     printNote("a checkpoint is being written, which does not end: it is left "
               "unfinished, those before it are whole");
     return;
@@ -183,7 +183,7 @@ void Training::salvage() {
     if (!coordinator && cluster.variablesRestored()) {
       printNote("the step that failed has begun to update variables: the state "
                 "before it is saved");
-      // It is elsewhere.
+      // The restored copy has other addresses.
       variables = variablesOf(cluster);
     }
     if (Status status = saveLocked(); !status.ok())

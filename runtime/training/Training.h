@@ -27,39 +27,38 @@
 
 namespace lockstep::training {
 
-/// The program that the options name: `step`, if they name none, or the only
-/// one that there is.
+/// The program that the options name: by default `step`, or the only one.
 runtime::Expected<runtime::ProgramId>
 chooseProgram(const Options &options, const runtime::Cluster &cluster);
 
-/// Sets the variables from the file of `--init`. Error: without one ("") there
-/// are variables that have no initial value.
+/// Sets the variables from the file of `--init`. Error: without a file (""), a
+/// variable has no initial value.
 runtime::Status
 initializeVariables(const std::string &path,
                     std::span<const runtime::VariableView> variables);
 
-/// Everything of a run: set up by `create` (TrainingSetup.cpp), then `run`
+/// A training run: set up by `create` (TrainingSetup.cpp), then `run`
 /// (Training.cpp).
 class Training {
 public:
   /// Sets scalars and variables, opens data, checkpoints and metrics. With a
-  /// coordinator, `cluster` is a lane of it, and its workers take the steps.
-  /// All must outlive the result.
+  /// coordinator, `cluster` is one of its lanes, and its workers take the
+  /// steps. All arguments must outlive the result.
   static runtime::Expected<std::unique_ptr<Training>>
   create(const Options &options, runtime::Cluster &cluster, FileWatch &files,
          runtime::Coordinator *coordinator = nullptr);
 
-  /// Trains up to the goal, or until a signal asks to stop; evaluates and saves
-  /// in between.
+  /// Trains up to the goal, or until a signal requests a stop; evaluates and
+  /// saves in between.
   runtime::Status run();
 
-  /// Brings what has been done into safety after `run` has failed: metrics are
-  /// written, and the variables are saved if the options say so and the failed
-  /// step has not touched them, or has left a copy. Says in the end what can be
-  /// resumed from. From any thread, if the one that is in `run` is stuck there.
+  /// Saves results after `run` has failed: writes metrics, and saves the
+  /// variables if the options request it and the failed step has not written
+  /// them, or a copy exists. Finally prints the checkpoint from which the run
+  /// can be resumed. From any thread, if the one inside of `run` is blocked.
   void salvage();
 
-  /// Prints how long it took and what came out of it, to the standard output.
+  /// Prints the duration and the final metrics to the standard output.
   void printSummary() const;
 
 private:
@@ -76,7 +75,7 @@ private:
   runtime::Status forEachLane(
       const std::function<runtime::Status(runtime::Cluster &)> &function);
   runtime::Status createBatches(const runtime::BatchOptions &batchOptions);
-  /// Those of the first worker, if they have data of their own.
+  /// The data of the first worker, if workers have their own.
   const DataSource &data() const { return workers ? workers->data() : ownData; }
   const runtime::ProgramInfo &program() const {
     return cluster.programs()[stepProgram];
@@ -87,9 +86,9 @@ private:
   bool isFinished() const;
   runtime::Status trainStep();
   runtime::Status scheduleStep();
-  /// What is to be done after each step, in their order.
+  /// The actions after each step, in the order of steps.
   runtime::Status endStep(const StepRecord &record);
-  /// Until then steps may still be taken.
+  /// Waits until no step is executing.
   runtime::Status finishSteps() {
     return workers ? workers->finish() : runtime::Status::success();
   }
@@ -100,7 +99,7 @@ private:
   runtime::Status evaluate();
   runtime::Status save();
   runtime::Status saveLocked();
-  /// Lets the clock of the steps stand still since `begin`.
+  /// Excludes the time since `begin` from the duration of steps.
   void excludePause(Time begin);
 
   const Options &options;
@@ -114,8 +113,8 @@ private:
   DataSource ownData;
   std::unique_ptr<Evaluation> evaluation;
   std::vector<runtime::VariableView> variables;
-  /// After the steps that have been taken, and where the next one begins: the
-  /// same, unless workers take steps meanwhile.
+  /// The state after completed steps, and the position of the next one: they
+  /// differ only while workers take steps.
   runtime::TrainingState state;
   uint64_t nextStep = 0;
   runtime::DataCursor nextCursor;
@@ -123,20 +122,20 @@ private:
   std::optional<StepMetrics> metrics;
   MetricsFile metricsFile;
   std::optional<Progress> progress;
-  /// Destroyed before what its steps use.
+  /// Destroyed before the members that its steps use.
   std::unique_ptr<WorkerSteps> workers;
 
   uint64_t firstStep = 0;
   bool epochEnded = false, saveFailed = false;
-  /// Whether it has been said that the metric that is shown was not finite.
+  /// Whether a non-finite value of the displayed metric has been reported.
   bool sawNonFinite = false;
   double lastShown = 0;
-  /// Of the last step, when replicas take them together; its memory is used
-  /// again.
+  /// The last step of synchronous replicas; its memory is reused.
   StepRecord record;
   std::optional<uint64_t> evaluatedStep, savedStep;
   std::string lastCheckpoint;
-  /// Of the folder for checkpoints, as long as this run may save there.
+  /// The lock of the folder for checkpoints, held while this run may save
+  /// there.
   runtime::FolderLock lock;
   /// Held while files are written.
   std::mutex savingMutex;

@@ -33,7 +33,7 @@ Expected<std::unique_ptr<Training>> Training::create(const Options &options,
   if (!program)
     return program.status();
   training->stepProgram = *program;
-  // Binding the batches says how many there are.
+  // Binding the batches sets their number.
   LOCKSTEP_RETURN_IF_ERROR(training->forEachLane([&](Cluster &lane) {
     return setScalars(lane, options.scalars, {"num_batches"});
   }));
@@ -56,7 +56,7 @@ Expected<std::unique_ptr<Training>> Training::create(const Options &options,
   return training;
 }
 
-/// Those of all workers, or the one that all replicas are in.
+/// The lanes of all workers, or the cluster of all replicas.
 Status Training::forEachLane(const std::function<Status(Cluster &)> &function) {
   if (!coordinator)
     return function(cluster);
@@ -65,8 +65,8 @@ Status Training::forEachLane(const std::function<Status(Cluster &)> &function) {
   return Status::success();
 }
 
-/// Opens both data sets. What is wrong with them is known before anything else
-/// is done.
+/// Opens both data sets first, so that errors in them are reported before other
+/// work.
 Status Training::prepareData() {
   bool trains = options.steps.value_or(1) > 0 && options.epochs.value_or(1) > 0;
   if (program().inputs.empty()) {
@@ -118,7 +118,7 @@ Status initializeVariables(const std::string &path,
   return Status::success();
 }
 
-/// From the latest checkpoint, else from `--init`.
+/// Restores the latest checkpoint, else loads `--init`.
 Status Training::prepareVariables() {
   variables = variablesOf(cluster);
   if (!options.save.empty()) {
@@ -173,8 +173,8 @@ Status Training::prepareVariables() {
 Status Training::startBatches() {
   firstStep = nextStep = state.step;
   bool drops = options.remainder == "drop";
-  // A checkpoint of another number of replicas can leave less than a global
-  // batch of its epoch.
+  // After a checkpoint of another number of replicas, less than a global batch
+  // may be left of its epoch.
   uint64_t needed = 1;
   if (drops && layout)
     needed = options.globalBatch ? options.globalBatch

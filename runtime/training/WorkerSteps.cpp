@@ -1,4 +1,4 @@
-//===- WorkerSteps.cpp - steps of workers that go on by themselves --------===//
+//===- WorkerSteps.cpp - steps of asynchronous workers --------------------===//
 
 #include "runtime/training/WorkerSteps.h"
 
@@ -32,8 +32,8 @@ Status WorkerSteps::createData(const BatchLayout &layout,
 }
 
 Status WorkerSteps::schedule(const StepPlace &place) {
-  // Enough to keep everybody busy. What is cancelled ends at once, and so does
-  // what comes after it.
+  // Enough to keep all workers busy. A cancelled step ends at once, as do those
+  // after it.
   if (pending.size() >= size_t(4) * workers.size())
     LOCKSTEP_RETURN_IF_ERROR(finishOldest());
   auto record = std::make_shared<StepRecord>(StepRecord{place, {}, 0});
@@ -47,7 +47,7 @@ Status WorkerSteps::schedule(const StepPlace &place) {
   return Status::success();
 }
 
-/// On a thread of the worker's.
+/// Called on a thread of the worker.
 Status WorkerSteps::take(Cluster &lane, unsigned worker, StepRecord &record) {
   Worker &self = *workers[worker];
   if (Expected<DataPlace> place = self.data.bindNext(lane, program); !place)
@@ -65,8 +65,8 @@ Status WorkerSteps::finishOldest() {
   Pending oldest = std::move(pending.front());
   pending.pop_front();
   if (!oldest.function.wait().ok())
-    // Why it was cancelled, if an error did it; and nothing is executed any
-    // more.
+    // Returns the error that caused the cancellation, if any; waits until no
+    // step is executing.
     return coordinator.join();
   return ended(*oldest.record);
 }

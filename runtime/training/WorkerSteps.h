@@ -1,4 +1,4 @@
-//===- WorkerSteps.h - steps of workers that go on by themselves ----------===//
+//===- WorkerSteps.h - steps of asynchronous workers ----------------------===//
 
 #ifndef LOCKSTEP_RUNTIME_TRAINING_WORKERSTEPS_H
 #define LOCKSTEP_RUNTIME_TRAINING_WORKERSTEPS_H
@@ -17,25 +17,24 @@
 
 namespace lockstep::training {
 
-/// Which step is taken, and where the data would be after it if one worker took
-/// all of them.
+/// A step, and the position in the data after it if one worker took all steps.
 struct StepPlace {
   uint64_t step = 0, epoch = 0;
   runtime::DataCursor next;
 };
 
-/// A step that has been taken.
+/// The record of a completed step.
 struct StepRecord {
   StepPlace place;
-  /// Of the metrics file; empty if there is none.
+  /// Line of the metrics file; empty if there is none.
   std::string line;
-  /// Of the metric that is shown.
+  /// Value of the displayed metric.
   double shown = 0;
 };
 
-/// Schedules steps on the workers of a coordinator, each of which has data of
-/// its own. They are taken in any order, and end, for who looks at them from
-/// outside, in the order of their numbers.
+/// Schedules steps on the workers of a coordinator, each of which has its own
+/// data. Steps execute in any order, and are reported in the order of their
+/// numbers.
 class WorkerSteps {
 public:
   /// `ended` is called by the thread that calls `schedule` and `finish`, for
@@ -48,23 +47,23 @@ public:
   WorkerSteps(const WorkerSteps &) = delete;
   WorkerSteps &operator=(const WorkerSteps &) = delete;
 
-  /// Gives every worker its data: those of worker w are in the order of the
-  /// seed `options.seed` + w. Error: those of `DataSource::create`.
+  /// Creates the data of each worker; worker w shuffles with the seed
+  /// `options.seed` + w. Error: those of `DataSource::create`.
   runtime::Status createData(const runtime::BatchLayout &layout,
                              const runtime::BatchOptions &options,
                              bool wholeEpochs);
-  /// As all workers have it.
+  /// The data of the first worker, equal in layout for all.
   const DataSource &data() const { return workers.front()->data; }
 
-  /// Has some worker take a step; waits while there are many that nobody has
-  /// begun. Error: a step has failed.
+  /// Schedules a step on any worker; waits while many are pending. Error: a
+  /// step has failed.
   runtime::Status schedule(const StepPlace &place);
-  /// Waits until all steps have been taken, or those that have begun if the
-  /// coordinator cancels the others. Error: a step has failed.
+  /// Waits until all steps have ended; if the coordinator cancels some, until
+  /// those that have begun have. Error: a step has failed.
   runtime::Status finish();
 
 private:
-  /// Refers to no lane, which may be replaced.
+  /// Does not refer to a lane, which may be replaced.
   struct Worker {
     Worker(const runtime::Cluster &lane, runtime::ProgramId program)
         : step(lane), metrics(lane, program) {}

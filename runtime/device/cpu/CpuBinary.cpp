@@ -97,10 +97,10 @@ pickBinary(const artifact::Artifact &tables, std::string_view target) {
   return binary;
 }
 
-/// How many bytes a shared object has at least, by its headers; 0 if it has
-/// none, which the dynamic linker reports. The linker maps what they say,
-/// whether the file has it or not: the first access to what is not there would
-/// be a fault.
+/// The minimum size of a shared object according to its headers; 0 without
+/// valid headers, which the dynamic linker reports. The linker maps the ranges
+/// in the headers even if the file is shorter; an access past the end of the
+/// file would fault.
 static uint64_t leastSize(std::span<const std::byte> object) {
   Elf64_Ehdr header;
   if (object.size() < sizeof(header))
@@ -140,8 +140,8 @@ Expected<CpuBinary> CpuBinary::load(const Artifact &artifact,
                                  result.name, size, object.size()));
 
   // The descriptor stays open as long as the object is loaded: the dynamic
-  // linker knows objects by their path, and the number of a closed descriptor
-  // would be given to the next one.
+  // linker identifies objects by path, which contains the descriptor, and a
+  // closed descriptor would be reused.
   result.file =
       static_cast<int>(::memfd_create("lockstep-kernels", MFD_CLOEXEC));
   if (result.file < 0)

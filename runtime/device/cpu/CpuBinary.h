@@ -11,7 +11,7 @@
 namespace lockstep::runtime {
 
 /// Whether this CPU has all instructions of a target ("x86-64", "x86-64-v2",
-/// "-v3", "-v4"). False for names it does not know.
+/// "-v3", "-v4"). False for unknown names.
 bool cpuSupportsTarget(std::string_view target);
 
 /// The kernels of an artifact, loaded for this CPU. Handles are
@@ -19,9 +19,10 @@ bool cpuSupportsTarget(std::string_view target);
 class CpuBinary final : public Module {
 public:
   /// Picks `target`, or `LOCKSTEP_TARGET` of the environment, or the best one
-  /// that the CPU has, and loads it without a file. Errors: no such target in
-  /// the artifact, not one for this CPU, an object that the dynamic linker
-  /// refuses. An artifact without kernels loads as an empty binary.
+  /// that the CPU has, and loads it without a file on disk. Errors: no such
+  /// target in the artifact, not supported by this CPU, an object that the
+  /// dynamic linker rejects. An artifact without kernels loads as an empty
+  /// binary.
   static Expected<CpuBinary> load(const Artifact &artifact,
                                   std::string_view target);
 

@@ -1,4 +1,4 @@
-//===- OpenDevice.cpp - devices by their names ----------------------------===//
+//===- OpenDevice.cpp - opens devices by name -----------------------------===//
 
 #include "runtime/device/Device.h"
 

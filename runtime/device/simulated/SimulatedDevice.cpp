@@ -34,7 +34,7 @@ private:
   Arenas arenas;
 };
 
-/// What a reduction needs until it is executed.
+/// The arguments of a reduction, copied until it executes.
 struct Reduction {
   explicit Reduction(const DeviceReduction &given)
       : functions(&reduceFunctions(given.element, given.reduction)),
@@ -235,7 +235,7 @@ void SimulatedDevice::add(Lane &lane, Command command) {
   {
     std::lock_guard<std::mutex> lock(mutex);
     if (command.event) {
-      // A wait is for what has been recorded by now.
+      // A wait is for the records enqueued so far.
       command.number =
           command.isWait
               ? command.event->recorded.load(std::memory_order_relaxed)
@@ -253,10 +253,10 @@ void SimulatedDevice::add(Lane &lane, Command command) {
   changed.notify_all();
 }
 
-/// The queue goes when it has executed everything.
+/// Removes a queue after it has executed all its commands.
 void SimulatedDevice::remove(Lane *lane) {
   std::unique_lock<std::mutex> lock(mutex);
-  // Somebody waits: nothing is held back.
+  // A waiting caller disables the delay.
   ++awaited;
   changed.notify_all();
   changed.wait(lock, [&] { return lane->commands.empty() && !lane->isBusy; });
@@ -276,7 +276,7 @@ bool SimulatedDevice::canGoOn(const Lane &lane) {
          first.event->completed.load(std::memory_order_relaxed) >= first.number;
 }
 
-/// The lane with the highest priority of those that can go on.
+/// The lane with the highest priority among those whose next command is ready.
 SimulatedDevice::Lane *SimulatedDevice::choose() {
   if (!mayStart())
     return nullptr;
@@ -297,7 +297,7 @@ void SimulatedDevice::work() {
     });
     if (!lane)
       return;
-    // Now and then another queue runs ahead, and more or fewer gather.
+    // Periodically randomize the priorities and the delay.
     constexpr uint64_t commandsBetween = 16;
     if (random() % commandsBetween == 0) {
       for (Lane *other : lanes)
@@ -316,7 +316,8 @@ void SimulatedDevice::work() {
       command.event->completed.store(command.number, std::memory_order_release);
     if (command.onComplete) {
       --awaited;
-      // The queue stays busy, so that nobody is called when it is gone.
+      // The queue stays busy, so that it is not removed before the callback
+      // returns.
       lock.unlock();
       command.onComplete();
       lock.lock();

@@ -1,18 +1,19 @@
-//===- SimulatedDevice.h - a device to find mistakes with -------*- C++ -*-===//
+//===- SimulatedDevice.h - a device for tests -------------------*- C++ -*-===//
 //
-// What would fault or race on an accelerator fails here, on any machine.
+// Errors that would be faults or races on an accelerator fail here, on any
+// machine.
 //
 // - The host cannot touch its memory: addresses are biased by `addressBias`, so
-//   that no processor has anything there. Only queues take the bias off.
-// - Queues execute as late as they may, and those that may go on are chosen by
-//   chance: commands start once somebody waits for an event or many have
-//   gathered, and some queues are held back while others run far ahead. A wait
-//   that is missing shows by wrong results.
+//   that no processor maps them. Only queues remove the bias.
+// - Queues execute as late as possible, in a random order: commands start once
+//   an event with a callback is recorded or many are pending, and some queues
+//   are delayed while others run far ahead. So a missing wait causes wrong
+//   results.
 // - Host memory of an upload is read, and that of a download written, when the
-//   command is executed, not when it is given.
+//   command is executed, not when it is enqueued.
 //
-// Kernels are those that the artifact has for `cpu`; threads of the device
-// execute them. Options: the seed of what is left to chance, 1 unless given.
+// Kernels are those of the artifact for `cpu`; threads of the device execute
+// them. Options: the seed of the random choices, by default 1.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,7 +53,7 @@ public:
 private:
   friend class SimulatedDevice;
   friend class SimulatedQueue;
-  /// Kept by the commands that name it.
+  /// Shared with the commands that refer to the event.
   struct State {
     std::atomic<uint64_t> recorded{0}, completed{0};
   };
@@ -63,7 +64,7 @@ private:
 class SimulatedDevice final : public Device {
 public:
   explicit SimulatedDevice(uint64_t seed);
-  /// Executes what is left, then stops the threads.
+  /// Executes the remaining commands, then stops the threads.
   ~SimulatedDevice() override;
 
   std::string_view kind() const override { return "simulated"; }
@@ -82,11 +83,11 @@ private:
     /// Empty for records and waits.
     std::function<void()> work;
     std::shared_ptr<SimulatedEvent::State> event;
-    /// Of a wait: it may go on when this many records are complete; of a
-    /// record: its number.
+    /// Of a wait: the number of records that must be complete; of a record: its
+    /// number.
     uint64_t number = 0;
     bool isWait = false;
-    /// Of a record that somebody waits for.
+    /// Of a record of an event with a callback.
     std::function<void()> onComplete;
   };
 
@@ -114,7 +115,8 @@ private:
   size_t waiting = 0;
   /// Records with a callback among the commands.
   size_t awaited = 0;
-  /// So many commands gather before any is executed that nobody waits for.
+  /// The number of commands that must be pending before any is executed, while
+  /// no callback is awaited.
   size_t patience = 0;
   static constexpr size_t mostPatience = 64;
   bool isEnding = false;
