@@ -14,7 +14,7 @@
 namespace lockstep::runtime {
 
 /// Memory aligned to a cache line, uninitialized. Move-only. Sizes may come
-/// from a file, so a size that cannot be had is an error and not an exception.
+/// from a file, so a failed allocation is an error and not an exception.
 class AlignedBytes {
 public:
   static constexpr size_t alignment = 64;

@@ -83,7 +83,7 @@ bool BatchFiller::isEndOfEpoch(uint64_t position) const {
 }
 
 Status BatchFiller::fill(std::span<std::byte *const> inputs, Batch &batch) {
-  // Only a start that was given from outside can be at the end of an epoch.
+  // Only the initial cursor can be at the end of an epoch.
   if (isEndOfEpoch(cursor.position)) {
     cursor = {cursor.epoch + 1, 0};
     order.clear();
@@ -96,7 +96,7 @@ Status BatchFiller::fill(std::span<std::byte *const> inputs, Batch &batch) {
   batch.epoch = cursor.epoch;
   batch.examples = end - cursor.position;
   for (unsigned replica = 0; replica < replicas; ++replica) {
-    // Where rows vary, replicas share what there is; where they do not, padding
+    // A dynamic number of rows is divided among replicas; otherwise padding
     // comes last.
     RowRange own = pieceOfBatch(
         batchLayout.rowsVary() ? batch.examples : allRows(), replicas, replica);

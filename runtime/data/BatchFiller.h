@@ -9,12 +9,12 @@
 
 namespace lockstep::runtime {
 
-/// Makes the batches of a run one after the other; knows nothing of threads.
+/// Fills the batches of a run in sequence; single-threaded.
 class BatchFiller {
 public:
   BatchFiller(BatchLayout layout, const BatchOptions &options);
 
-  /// Checks that there is a batch at all; see `Batches::create`.
+  /// Checks that there is at least one batch; see `Batches::create`.
   Status check() const;
 
   const BatchLayout &layout() const { return batchLayout; }
@@ -22,22 +22,22 @@ public:
   uint64_t batchesFrom(uint64_t position) const;
   uint64_t droppedExamples() const;
 
-  /// Writes the batch at the cursor to `inputs` (one pointer a replica) and
-  /// moves on. Fills in everything of `batch` but `inputs`. Errors: those of
-  /// `NpyArray::read`; then nothing of the batch is of use.
+  /// Writes the batch at the cursor to `inputs` (one pointer for each replica)
+  /// and advances the cursor. Sets all fields of `batch` except `inputs`.
+  /// Errors: those of `NpyArray::read`; then the batch is invalid.
   Status fill(std::span<std::byte *const> inputs, Batch &batch);
 
 private:
   bool trains() const { return mode == BatchMode::train; }
   bool drops() const { return trains() && remainder == Remainder::drop; }
-  /// Rows of all replicas.
+  /// The sum of rows over all replicas.
   uint64_t allRows() const { return batchLayout.rows * replicas; }
-  /// What is wrong with a number of rows that is not always the same.
+  /// Errors of programs with a dynamic number of rows.
   Status checkRows() const;
   /// Whether no batch begins at `position`.
   bool isEndOfEpoch(uint64_t position) const;
   /// Copies `count` examples from `first` on, in the order of the epoch, zeroes
-  /// the rest, and tells the number where it varies.
+  /// the rest, and stores the number if it is dynamic.
   Status fillReplica(std::byte *input, uint64_t first, uint64_t count) const;
   void fillMask(std::byte *input, uint64_t count) const;
 
@@ -48,8 +48,8 @@ private:
   uint64_t batchSize;
   uint64_t seed;
   DataCursor cursor;
-  /// Of `cursor.epoch`; empty when the order is that of the data, or not made
-  /// yet.
+  /// The order of `cursor.epoch`; empty if it is that of the data, or not
+  /// computed yet.
   std::vector<uint64_t> order;
 };
 

@@ -1,4 +1,4 @@
-//===- BatchLayout.cpp - how examples become a replica's batch ------------===//
+//===- BatchLayout.cpp - layout of a replica's batch ----------------------===//
 
 #include "runtime/data/BatchLayout.h"
 
@@ -11,7 +11,7 @@ namespace lockstep::runtime {
 
 namespace {
 
-/// "?x64xf32": the type of an array of examples that gives batches of `batch`.
+/// "?x64xf32": the type of an array of examples for batches of `batch`.
 std::string examplesType(const TensorInfo &batch) {
   std::vector<int64_t> shape = batch.shape;
   shape.front() = -1;
@@ -44,8 +44,8 @@ bool isSize(const ProgramInfo &program, const InputInfo &input) {
   return false;
 }
 
-/// What is wrong with the sizes that are known at run time only: all inputs
-/// have the rows as such, or none, and no other dimension.
+/// Errors of dynamic sizes: the number of rows must be dynamic in all inputs or
+/// in none, and all other dimensions static.
 std::string checkSizes(const ProgramInfo &program, const InputInfo &input,
                        bool rowsVary) {
   if (rowsVary != (sizeOf(program, input, 0) != nullptr))
@@ -60,7 +60,7 @@ std::string checkSizes(const ProgramInfo &program, const InputInfo &input,
   return {};
 }
 
-/// What is wrong with the input itself, whatever the data; empty if nothing is.
+/// The error of an input that holds for any data; empty if there is none.
 std::string checkInput(const InputInfo &input, uint64_t rows) {
   if (input.type.shape.empty() ||
       std::any_of(input.type.shape.begin(), input.type.shape.end(),

@@ -37,8 +37,8 @@ struct Slot {
 
 /// `produced` and `taken` count batches; slot i % slots.size() holds batch i.
 /// The thread owns the slots [produced, taken + slots.size()), the caller of
-/// `next` those of [taken - 1, produced): the batch that was handed out last is
-/// in use until the next one is asked for.
+/// `next` those of [taken - 1, produced): the last returned batch is in use
+/// until the next call.
 class Batches::Impl {
 public:
   Impl(BatchLayout layout, const BatchOptions &options)
@@ -84,8 +84,7 @@ Status Batches::Impl::start(const BatchOptions &options) {
   if (!size)
     return invalidArgument(
         "the size of a global batch does not fit into 64 bits");
-  // One slot is handed out while another one is filled, so there are at least
-  // two.
+  // One slot is in use while another one is filled, so there are at least two.
   uint64_t count = options.slots
                        ? std::max<uint64_t>(options.slots, fewestSlots)
                        : std::clamp(ringBytes / std::max<uint64_t>(*size, 1),

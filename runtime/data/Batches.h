@@ -15,8 +15,8 @@
 
 namespace lockstep::runtime {
 
-/// A place in the data: `position` examples of epoch `epoch` have been used.
-/// Counted in examples, so it means the same for every number of replicas.
+/// A position in the data: `position` examples of epoch `epoch` have been used.
+/// Counted in examples, so it does not depend on the number of replicas.
 struct DataCursor {
   uint64_t epoch = 0;
   uint64_t position = 0;
@@ -25,14 +25,12 @@ struct DataCursor {
 };
 
 enum class BatchMode : uint8_t {
-  /// Epoch after epoch in the order of `shuffledOrder`; for what is left of an
-  /// epoch and does not fill
-  /// a global batch see `Remainder`.
+  /// Consecutive epochs in the order of `shuffledOrder`; for the rest of an
+  /// epoch that does not fill a global batch see `Remainder`.
   train,
-  /// The data in their own order, again and again. The last batch of each round
-  /// is padded with
-  /// zeros, and the mask says so; a program whose number of rows is known at
-  /// run time gets fewer rows.
+  /// The data in their own order, repeatedly. The last batch of each round is
+  /// padded with zeros, as the mask shows; a program with a dynamic number of
+  /// rows gets fewer rows.
   evaluate,
 };
 
@@ -40,9 +38,9 @@ enum class BatchMode : uint8_t {
 /// batch.
 enum class Remainder : uint8_t {
   drop,
-  /// They are one more batch. Each replica gets its piece of it, the last ones
-  /// maybe nothing, so all replicas take the same steps. Only for programs
-  /// whose number of rows is known at run time.
+  /// They form one more batch. Each replica gets a piece of it, possibly empty,
+  /// so all replicas take the same steps. Only for programs with a dynamic
+  /// number of rows.
   distribute,
 };
 
@@ -52,15 +50,15 @@ struct BatchOptions {
   /// Used in `train` only.
   Remainder remainder = Remainder::drop;
   /// Examples of a global batch, used in `train` only; 0: the rows of all
-  /// replicas. Each batch is cut into pieces of as many rows
-  /// (`pieceOfBatch`), so if they are fewer, the program's number of rows must
-  /// be known at run time.
+  /// replicas. Each batch is divided into pieces of equal size
+  /// (`pieceOfBatch`); if these have fewer rows than the program's batch, its
+  /// number of rows must be dynamic.
   uint64_t globalBatch = 0;
   /// Used in `train` only.
   uint64_t seed = 0;
   DataCursor start = {};
-  /// Global batches that are kept ready at most; 0: 2 to 16, as fit into 64
-  /// MiB.
+  /// The maximum number of prefetched global batches; 0: 2 to 16, as fit into
+  /// 64 MiB.
   unsigned slots = 0;
   /// Longest wait for a batch.
   std::chrono::nanoseconds deadline = std::chrono::seconds(60);
@@ -73,7 +71,7 @@ struct BatchOptions {
 struct Batch {
   /// The epoch that the batch belongs to.
   uint64_t epoch = 0;
-  /// Examples that are real; the others are padding.
+  /// Number of real examples; the others are padding.
   uint64_t examples = 0;
   /// The last one of its epoch (or round of evaluation).
   bool endsEpoch = false;
@@ -89,9 +87,9 @@ struct Batch {
 class Batches {
 public:
   /// Errors: fewer examples than a global batch (`train`, if they would be
-  /// dropped), no example, padding needed and no mask
-  /// (`evaluate`), a number of rows that varies in a program where it is fixed,
-  /// a start beyond the data, out of memory.
+  /// dropped), no example, padding needed and no mask (`evaluate`), a dynamic
+  /// number of rows in a program where it is fixed, a start beyond the data,
+  /// out of memory.
   static Expected<std::unique_ptr<Batches>> create(BatchLayout layout,
                                                    const BatchOptions &options);
 
@@ -100,8 +98,8 @@ public:
   Batches(const Batches &) = delete;
   Batches &operator=(const Batches &) = delete;
 
-  /// The next batch, valid until the next call; waits for it if need be.
-  /// Errors: the deadline, data that cannot be read any more.
+  /// The next batch, valid until the next call; waits for it if necessary.
+  /// Errors: the deadline, data that can no longer be read.
   Expected<const Batch *> next();
 
   const BatchLayout &layout() const;

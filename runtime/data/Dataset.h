@@ -17,8 +17,7 @@ namespace lockstep::runtime {
 
 /// Arrays by name: the members of an .npz file, or the files NAME.npy of a
 /// folder. The first dimension of an array counts examples. Arrays of an .npz
-/// are read into memory, of the files of a folder the small ones; both only
-/// when they are asked for.
+/// and small files of a folder are read into memory, both on demand.
 class Dataset {
 public:
   /// Errors: no such file or folder, not an .npz, a folder without .npy files.

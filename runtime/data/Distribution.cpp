@@ -1,4 +1,4 @@
-//===- Distribution.cpp - which rows each replica gets --------------------===//
+//===- Distribution.cpp - rows of each replica ----------------------------===//
 
 #include "runtime/data/Distribution.h"
 
@@ -23,7 +23,7 @@ RowRange cutOff(uint64_t first, uint64_t count, uint64_t limit) {
   return {first, std::min(count, limit - first)};
 }
 
-/// Sum of the rows of all files; nothing if it does not fit.
+/// Sum of the rows of all files; none on overflow.
 std::optional<uint64_t> totalRows(const DistributionOptions &options) {
   std::optional<uint64_t> total = options.fileRows.empty() ? options.rows : 0;
   for (uint64_t rows : options.fileRows)

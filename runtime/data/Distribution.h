@@ -1,9 +1,9 @@
-//===- Distribution.h - which rows each replica gets ------------*- C++ -*-===//
+//===- Distribution.h - rows of each replica --------------------*- C++ -*-===//
 //
 // A data set that was batched for all replicas together is distributed over W
-// workers with R replicas each, N = W * R. G is the size of its batches. What a
-// worker reads is decided by the policy, and the policy decides too by which of
-// two rules batches are cut up:
+// workers with R replicas each, N = W * R. G is the size of its batches. The
+// policy determines the rows that a worker reads and the rule by which batches
+// are divided:
 //
 //   pieces      data        Each batch of n rows (n < G for the last one) is
 //                           cut for itself into N pieces of ceil(n / N) rows,
@@ -15,9 +15,8 @@
 //                           `batchSizesForWorker`.
 //
 // 7 rows of G = 7 on 3 replicas are 3, 3, 1 by the first rule and 3, 2, 2 by
-// the second. What no row is left for is an empty piece: in each step every
-// replica gets something, of 0 rows if need be, so that all of them run the
-// same steps.
+// the second. If no row is left, a piece is empty: every replica gets a piece
+// in each step, so that all execute the same steps.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +31,7 @@
 
 namespace lockstep::runtime {
 
-/// How workers share the data among themselves.
+/// How the data are divided among workers.
 enum class ShardPolicy : uint8_t {
   /// `file` where the data come from files, else `data`.
   automatic,
@@ -42,22 +41,22 @@ enum class ShardPolicy : uint8_t {
   file,
   /// Every worker reads everything.
   off,
-  /// The place to shard is marked in the data set. Here none ever is, so this
-  /// is `off`.
+  /// The data set marks where to shard. This implementation has no such marks,
+  /// so this is `off`.
   hint,
 };
 
-/// How often the data set is made.
+/// How many instances of the data set exist.
 enum class ReplicationMode : uint8_t { perWorker, perReplica };
 
 struct DistributionOptions {
-  /// Rows of a batch of all replicas; nothing: the data are not batched.
+  /// Rows of a global batch; none: the data are not batched.
   std::optional<uint64_t> globalBatch = {};
   unsigned workers = 1;
   unsigned replicasPerWorker = 1;
   ShardPolicy policy = ShardPolicy::automatic;
   ReplicationMode mode = ReplicationMode::perWorker;
-  /// The last batch is left out if it has fewer than G rows.
+  /// The last batch is dropped if it has fewer than G rows.
   bool dropRemainder = false;
   /// Rows of the data set. Not used when it is read from files.
   uint64_t rows = 0;
@@ -73,25 +72,24 @@ struct RowRange {
   bool operator==(const RowRange &) const = default;
 };
 
-/// The shares of a batch of G rows in the order in which a worker's replicas
-/// take them, one after the other and again from the front: G divided by N as
-/// evenly as it goes, the larger shares first, rotated so that worker w begins
-/// at the share of its first replica. For G = 7 and two workers with two
-/// replicas: 2, 2, 2, 1 for worker 0 and 2, 1, 2, 2 for worker 1.
+/// The shares of a batch of G rows in the cyclic order in which a worker's
+/// replicas take them: G divided by N as evenly as possible, the larger shares
+/// first, rotated so that worker w begins at the share of its first replica.
+/// For G = 7 and two workers with two replicas: 2, 2, 2, 1 for worker 0 and 2,
+/// 1, 2, 2 for worker 1.
 std::vector<uint64_t> batchSizesForWorker(uint64_t globalBatch,
                                           unsigned workers,
                                           unsigned replicasPerWorker,
                                           unsigned worker);
 
 /// Piece `index` of `pieces` of a batch of `rows` rows: ceil(rows / pieces) of
-/// them, as far as they go.
+/// them, until none are left.
 RowRange pieceOfBatch(uint64_t rows, uint64_t pieces, uint64_t index);
 
-/// N / W. Error: it is not whole [E_BATCH_DIVISIBLE].
+/// N / W. Error: it is not an integer [E_BATCH_DIVISIBLE].
 Expected<unsigned> replicasOfWorker(unsigned replicas, unsigned workers);
 
-/// The distribution of one data set. Nothing is stored per step: any step can
-/// be asked for.
+/// The distribution of one data set. Random access: nothing is stored per step.
 class Distribution {
 public:
   /// Errors: no batches [E_UNBATCHED_DATASET], one data set for each replica,
@@ -100,15 +98,15 @@ public:
   /// workers or replicas, too many rows [E_OPTION_VALUE].
   static Expected<Distribution> create(const DistributionOptions &options);
 
-  /// Steps until every worker is out of rows.
+  /// Steps until no worker has rows left.
   uint64_t steps() const { return stepCount; }
-  /// What replica `replica` of `worker` gets in `step`; nothing after its
+  /// The rows of replica `replica` of `worker` in `step`; empty after its
   /// worker's last row.
   RowRange rows(uint64_t step, unsigned worker, unsigned replica) const;
-  /// The row of the data set behind row `row` of those that `worker` reads;
-  /// files follow each other.
+  /// The row of the data set, with files concatenated, that `worker` reads as
+  /// its row `row`.
   uint64_t globalRow(unsigned worker, uint64_t row) const;
-  /// The most rows that `rows` gives.
+  /// The maximum number of rows that `rows` returns.
   uint64_t mostRows() const;
 
 private:
@@ -127,11 +125,11 @@ private:
   /// Never `automatic`.
   ShardPolicy policy = ShardPolicy::data;
   uint64_t stepCount = 0;
-  /// Of each worker, what it reads, in order, and the number of its rows that
-  /// are used.
+  /// For each worker, the extents that it reads, in order, and the number of
+  /// rows that are used.
   std::vector<std::vector<Extent>> extents;
   std::vector<uint64_t> workerRows;
-  /// Of each worker, the sums of the first 0, 1, ..., N shares.
+  /// For each worker, the prefix sums of its N shares.
   std::vector<std::vector<uint64_t>> sharesBefore;
 };
 

@@ -11,18 +11,18 @@
 
 namespace lockstep::runtime {
 
-/// For programs that load batches by themselves: one run of them goes through
-/// an epoch, so all of its batches are in memory together.
+/// For programs that load batches: one run executes a whole epoch, so all of
+/// its batches are in memory.
 class EpochBatches {
 public:
-  /// Errors: as `Batches::create`. `slots` and `deadline` of the options mean
-  /// nothing here: nobody fills batches ahead.
+  /// Errors: as `Batches::create`. `slots` and `deadline` of the options are
+  /// ignored, since nothing is prefetched.
   static Expected<std::unique_ptr<EpochBatches>>
   create(BatchLayout layout, const BatchOptions &options);
 
-  /// Makes the batches of the next epoch (of the rest of it, if the first
-  /// begins in its middle); those of the last one become invalid. Error: the
-  /// data cannot be read any more.
+  /// Fills the batches of the next epoch (of its rest, if the start is in its
+  /// middle); those of the last one become invalid. Error: the data can no
+  /// longer be read.
   Status next();
 
   /// The epoch, and where the next one begins.
@@ -42,8 +42,7 @@ private:
   BatchFiller batchFiller;
   Batch last;
   AlignedBytes memory;
-  /// For each batch the memories of the replicas, and for each replica those of
-  /// the batches.
+  /// The memories by batch and replica, and by replica and batch.
   std::vector<std::vector<std::byte *>> slots;
   std::vector<std::vector<const std::byte *>> replicaInputs;
 };

@@ -20,7 +20,7 @@ InputFile::~InputFile() {
 Expected<InputFile> InputFile::open(const std::string &path) {
   InputFile file;
   file.path = path;
-  // A pipe would wait for its writer.
+  // O_NONBLOCK: opening a pipe would wait for its writer.
   file.descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file.descriptor < 0)
     return systemError(

@@ -1,4 +1,4 @@
-//===- InputFile.h - a file that others may shorten -------------*- C++ -*-===//
+//===- InputFile.h - a file that may be shortened ---------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_RUNTIME_DATA_INPUTFILE_H
 #define LOCKSTEP_RUNTIME_DATA_INPUTFILE_H
@@ -13,10 +13,9 @@
 
 namespace lockstep::runtime {
 
-/// A regular file that is read piece by piece. It is not mapped: whoever reads
-/// a page of a mapped file that has been shortened meanwhile is ended by a
-/// signal, and here that is an error. Move-only; may be read by several
-/// threads.
+/// A regular file that is read in pieces. It is not mapped: a read past the end
+/// of a mapped file that has been shortened raises a signal; here it is an
+/// error. Move-only; may be read by several threads.
 class InputFile {
 public:
   InputFile() = default;
@@ -32,10 +31,10 @@ public:
     return *this;
   }
 
-  /// Errors name the file: not there, not readable, not a regular file.
+  /// Errors name the file: not found, not readable, not a regular file.
   static Expected<InputFile> open(const std::string &path);
 
-  /// As it was when the file was opened.
+  /// The size when the file was opened.
   uint64_t size() const { return bytes; }
   /// Fills `target` from byte `offset` on. Errors name the file: it has fewer
   /// bytes now, cannot be read.

@@ -13,8 +13,8 @@
 namespace lockstep::runtime {
 
 /// Maps a regular file, so that data larger than memory can be read page by
-/// page. The file must not be shortened while it is mapped. Move-only; the
-/// bytes stay where they are when it is moved.
+/// page. The file must not be shortened while it is mapped. Move-only; moving
+/// it does not move the bytes.
 class MappedFile {
 public:
   MappedFile() = default;
@@ -26,7 +26,7 @@ public:
     return *this;
   }
 
-  /// Errors name the file: not there, not readable, not a regular file.
+  /// Errors name the file: not found, not readable, not a regular file.
   static Expected<MappedFile> open(const std::string &path);
 
   std::span<const std::byte> bytes() const { return memory; }

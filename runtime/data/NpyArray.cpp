@@ -23,8 +23,8 @@ Expected<NpyArray> NpyArray::open(const std::string &path,
   Expected<InputFile> file = InputFile::open(path);
   if (!file)
     return file.status();
-  // More than a header has: 64 kB of a version 1, and what NumPy reads of the
-  // others by default.
+  // Larger than any header: 64 kB in version 1, and NumPy's default limit in
+  // the others.
   constexpr uint64_t mostHeader = uint64_t(1) << 20;
   bool isInMemory = file->size() <= mostInMemory;
   Expected<AlignedBytes> bytes = AlignedBytes::allocate(

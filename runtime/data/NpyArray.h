@@ -15,7 +15,7 @@
 namespace lockstep::runtime {
 
 /// An array of an .npy file: row-major, little endian. A large one stays in its
-/// file and is read piece by piece. Move-only.
+/// file and is read in pieces. Move-only.
 class NpyArray {
 public:
   /// Files of up to this size are read into memory when they are opened.
@@ -24,13 +24,12 @@ public:
   /// Errors name the file.
   static Expected<NpyArray>
   open(const std::string &path, uint64_t mostInMemory = NpyArray::mostInMemory);
-  /// Takes the bytes of a whole .npy file. Errors do not say where they come
-  /// from.
+  /// Takes the bytes of a whole .npy file. Errors do not name a file.
   static Expected<NpyArray> fromMemory(AlignedBytes file);
 
   const TensorInfo &type() const { return tensorType; }
-  /// Fills `target` from byte `offset` of the elements on. Errors, only of an
-  /// array in a file: that has become shorter, cannot be read.
+  /// Fills `target` from byte `offset` of the elements on. Errors, for an array
+  /// in a file: the file has been shortened or cannot be read.
   Status read(uint64_t offset, std::span<std::byte> target) const;
   /// The elements of an array in memory, `type().bytes` bytes; empty if they
   /// are in a file. Elements are aligned when the writer was NumPy, which
@@ -39,15 +38,15 @@ public:
 
 private:
   NpyArray() = default;
-  /// `begin` are the first bytes of a file of `size` bytes. Returns where the
-  /// elements begin.
+  /// `begin` are the first bytes of a file of `size` bytes. Returns the offset
+  /// of the elements.
   Expected<uint64_t> parse(std::span<const std::byte> begin, uint64_t size);
   Status checkBooleans() const;
 
   TensorInfo tensorType;
   std::span<const std::byte> tensorData;
   AlignedBytes owned;
-  /// Where the elements are otherwise.
+  /// The file of the elements if they are not in memory.
   InputFile file;
   uint64_t fileOffset = 0;
 };

@@ -17,7 +17,7 @@ using artifact::ElementType;
 namespace {
 
 constexpr std::string_view magic = "\x93NUMPY";
-/// NumPy refuses more than 10,000 characters by default; structured types,
+/// NumPy rejects more than 10,000 characters by default; structured types,
 /// which need more, are not supported here.
 constexpr uint64_t maximalHeaderSize = 1 << 16;
 /// NumPy's own limit (NPY_MAXDIMS of version 2).
@@ -37,8 +37,8 @@ constexpr TypeCode typeCodes[] = {
     {"f4", ElementType::f32}, {"f8", ElementType::f64},
 };
 
-/// Reads the few forms of Python literals that a header can hold. The first
-/// error stays.
+/// Reads the forms of Python literals that a header can contain. The first
+/// error is kept.
 class LiteralReader {
 public:
   explicit LiteralReader(std::string_view text) : text(text) {}
@@ -126,7 +126,7 @@ Expected<ElementType> parseDescr(std::string_view descr) {
     return unsupported(
         fmt::format("expected little-endian data, found dtype '{}'", descr));
   }
-  // What is quoted comes from the file: only printable characters of it.
+  // The quoted text comes from the file: print only printable characters.
   std::string printable;
   for (char c : descr.substr(0, 40))
     printable += std::isprint(static_cast<unsigned char>(c)) ? c : '?';

@@ -26,13 +26,13 @@ namespace lockstep::runtime {
 struct NpyHeader {
   /// Static shape; `type.bytes` is the size of the data.
   TensorInfo type;
-  /// Where the data begin, in bytes from the begin of the file.
+  /// Offset of the data in the file, in bytes.
   uint64_t dataOffset = 0;
 };
 
 /// Reads the header of a whole .npy file, or of the first bytes of one, and
 /// checks it: known version, little-endian element type of Lockstep, C order, a
-/// size that can be. Does not look at the data. Errors do not name the file.
+/// valid size. Does not read the data. Errors do not name the file.
 Expected<NpyHeader> parseNpyHeader(std::span<const std::byte> file);
 
 } // namespace lockstep::runtime

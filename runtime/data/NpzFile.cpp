@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::string_view suffix = ".npy";
 
-/// Deflate cannot do better than this ratio, so a member that claims more is a
-/// lie that should not cost its size in memory.
+/// The maximum ratio of deflate; a member that claims more is invalid and is
+/// rejected before memory is allocated.
 constexpr uint64_t maximalDeflateRatio = 1032;
 
 bool isPlausible(const zip_stat_t &info, uint64_t fileSize) {

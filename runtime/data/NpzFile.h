@@ -16,12 +16,11 @@ struct zip;
 namespace lockstep::runtime {
 
 /// An open .npz: a ZIP file whose members `NAME.npy` are stored or deflated, as
-/// `numpy.savez` and `numpy.savez_compressed` write it. Arrays are read when
-/// asked for, so what is not needed costs nothing. Errors name the file and the
-/// member.
+/// `numpy.savez` and `numpy.savez_compressed` write it. Arrays are read on
+/// demand. Errors name the file and the member.
 class NpzFile {
 public:
-  /// Errors: not there, not a ZIP file, truncated, a name twice.
+  /// Errors: not found, not a ZIP file, truncated, a name twice.
   static Expected<NpzFile> open(const std::string &path);
 
   /// Names of the arrays (without ".npy"), in the order of the file.

@@ -1,7 +1,7 @@
 //===- Shuffle.h - the order of the examples in an epoch --------*- C++ -*-===//
 //
-// The order is a function of (seed, epoch, number of examples) and of nothing
-// else. All arithmetic is on unsigned 64-bit numbers, modulo 2^64; G =
+// The order is a function of (seed, epoch, number of examples) only. All
+// arithmetic is on unsigned 64-bit numbers, modulo 2^64; G =
 // 0x9e3779b97f4a7c15.
 //
 //   mix(z):  z = (z xor (z >> 30)) * 0xbf58476d1ce4e5b9
@@ -27,8 +27,8 @@
 //   for i = n - 1, n - 2, ..., 1:
 //     exchange order[i] and order[draw below i + 1]
 //
-// python-bindings/lockstep/shuffle.py is the same in NumPy; tests hold both to
-// the same values.
+// python-bindings/lockstep/shuffle.py is the same in NumPy; tests compare both
+// with the same values.
 //
 //===----------------------------------------------------------------------===//
 
