@@ -1,4 +1,4 @@
-//===- Aggregation.cpp - one value for those of all replicas --------------===//
+//===- Aggregation.cpp - aggregation of replica variables -----------------===//
 
 #include "runtime/checkpoint/Aggregation.h"
 
@@ -85,7 +85,7 @@ void copy(std::span<const std::byte> from, std::span<std::byte> to) {
     std::memcpy(to.data(), from.data(), to.size());
 }
 
-/// What replicas write each for itself is never split.
+/// Variables with a value for each replica are never sharded.
 std::span<std::byte> memoryOf(const VariableValue &value) {
   return value.pieces().front();
 }

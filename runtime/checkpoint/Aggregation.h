@@ -1,7 +1,7 @@
-//===- Aggregation.h - one value for those of all replicas ------*- C++ -*-===//
+//===- Aggregation.h - aggregation of replica variables ---------*- C++ -*-===//
 //
 // A variable with synchronization on_read has a value for each replica, and its
-// aggregation says what they are together:
+// aggregation combines them:
 //
 //   sum                  saved is their sum; each of the N that restore gets
 //                        the N-th part, of integers cut off towards 0
@@ -20,23 +20,23 @@
 
 namespace lockstep::runtime {
 
-/// Whether the values of the replicas are one value together.
+/// Whether the values of the replicas are aggregated to one value.
 bool isAggregated(const VariableView &variable);
 
-/// Checks that the values can be aggregated. The error lists all variables
-/// where they cannot: sums of booleans [E_DTYPE_UNSUPPORTED], means of integers
+/// Checks that the values can be aggregated. The error lists all variables for
+/// which they cannot: sums of booleans [E_DTYPE_UNSUPPORTED], means of integers
 /// [E_MEAN_INT_VAR].
 Status checkAggregation(std::span<const VariableView> variables);
 
-/// The one value, with the bits that a read of all replicas has: sums in the
+/// The aggregated value, bitwise equal to a read of all replicas: sums in the
 /// order of an all_reduce, 16-bit floats in f32.
 void aggregate(const VariableView &variable, std::span<std::byte> value);
 
-/// Gives each replica its part of `value`.
+/// Sets each replica to its part of `value`.
 void distribute(const VariableView &variable, std::span<const std::byte> value);
 
-/// Variables as a checkpoint has them: those that are aggregated have one
-/// value, in memory of their own, the others are themselves.
+/// Variables in the form of a checkpoint: aggregated ones have one value, in
+/// separate memory; the others are unchanged.
 class AggregatedVariables {
 public:
   /// `variables` must outlive the result and have passed `checkAggregation`.
@@ -44,8 +44,8 @@ public:
   AggregatedVariables(const AggregatedVariables &) = delete;
 
   std::span<const VariableView> views() const { return oneValue; }
-  /// From the values of the replicas to the one value, and back, for all that
-  /// are aggregated.
+  /// Converts the values of the replicas to the one value, and back, for all
+  /// aggregated variables.
   void aggregate();
   void distribute();
 

@@ -1,4 +1,4 @@
-//===- AtomicFile.cpp - files that are there whole or not at all ----------===//
+//===- AtomicFile.cpp - atomic writes of files ----------------------------===//
 
 #include "runtime/checkpoint/AtomicFile.h"
 
@@ -23,8 +23,8 @@ bool isTemporaryName(std::string_view name) {
 
 Expected<AtomicFile> AtomicFile::create(const std::string &path,
                                         FileCalls &calls) {
-  // Names that are taken are of processes that were killed, or of somebody who
-  // wants this one to write elsewhere.
+  // Existing names are left over from killed processes, or were created by an
+  // attacker.
   constexpr int attempts = 100;
   static std::atomic<uint64_t> counter = 0;
   AtomicFile file(path, calls);

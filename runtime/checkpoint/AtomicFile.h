@@ -1,4 +1,4 @@
-//===- AtomicFile.h - files that are there whole or not at all --*- C++ -*-===//
+//===- AtomicFile.h - atomic writes of files --------------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_RUNTIME_CHECKPOINT_ATOMICFILE_H
 #define LOCKSTEP_RUNTIME_CHECKPOINT_ATOMICFILE_H
@@ -13,11 +13,11 @@
 
 namespace lockstep::runtime {
 
-/// Writes a file under a temporary name of its own (PATH.PROCESS-NUMBER.tmp)
-/// beside its place. `commit` syncs the file, gives it its name and syncs the
-/// folder, so that after a crash, of the machine too, the name means the old
-/// content or the new one. Without a `commit` the temporary file is removed; a
-/// process that is killed leaves it behind. Errors name the file.
+/// Writes a file under a temporary name of its own (PATH.PROCESS-NUMBER.tmp) in
+/// the same folder. `commit` syncs the file, renames it and syncs the folder,
+/// so that after a crash, even of the machine, the file has the old content or
+/// the new one. Without a `commit` the temporary file is removed; a process
+/// that is killed leaves it behind. Errors name the file.
 class AtomicFile {
 public:
   /// `calls` must outlive the file.
@@ -40,7 +40,7 @@ private:
   int descriptor = -1;
 };
 
-/// Whether a file has a name as those have that were not committed.
+/// Whether a name is that of a temporary file.
 bool isTemporaryName(std::string_view name);
 
 } // namespace lockstep::runtime

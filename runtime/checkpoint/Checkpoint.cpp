@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view versionKey = "lockstep_checkpoint";
 constexpr std::string_view version = "3";
-/// The last one without a digest.
+/// The last version without a digest.
 constexpr std::string_view versionWithoutDigest = "2";
 constexpr std::string_view prefix = "checkpoint-", suffix = ".safetensors";
 
@@ -33,7 +33,7 @@ std::optional<uint64_t> parseCount(std::string_view text) {
   return value;
 }
 
-/// The number in "checkpoint-<number>.safetensors"; nothing for any other name.
+/// The number in "checkpoint-<number>.safetensors"; none for any other name.
 std::optional<uint64_t> stepOfName(std::string_view name) {
   if (!name.starts_with(prefix) || !name.ends_with(suffix) ||
       name.size() <= prefix.size() + suffix.size())
@@ -57,8 +57,8 @@ std::map<std::string, std::string> toMetadata(const TrainingState &state) {
   return metadata;
 }
 
-/// A checkpoint whose bytes are those that were written, as far as its version
-/// can tell. Whatever is wrong with a file that is not, is damage.
+/// Opens a checkpoint and checks its digest, if its version has one. All errors
+/// in its content are reported as damage.
 Expected<SafetensorsFile> openCheckpoint(const std::string &path) {
   Expected<SafetensorsFile> file = SafetensorsFile::open(path);
   if (!file)
@@ -143,7 +143,7 @@ Expected<std::string> saveCheckpoint(const std::string &folder,
   return path;
 }
 
-/// Those of a folder, by their steps.
+/// The checkpoints of a folder, by steps.
 static Expected<std::map<uint64_t, std::string>>
 listCheckpoints(const std::string &folder) {
   std::map<uint64_t, std::string> found;

@@ -1,8 +1,8 @@
 //===- Checkpoint.h - saving and resuming a training run --------*- C++ -*-===//
 //
 // A checkpoint is the file checkpoint-<steps>.safetensors with all variables,
-// and in its metadata what else is needed to go on as if the run had not
-// stopped:
+// and in its metadata the state that is needed to continue as if the run had
+// not stopped:
 //
 //   lockstep_checkpoint  "3", the version of these keys and of what a variable
 //                        is saved as ("2" is the same without a digest)
@@ -14,12 +14,11 @@
 //   examples             number of examples in the data (absent when there are
 //                        no data)
 //
-// A variable that replicas write each for itself and that has an aggregation
-// (on_read; sum, mean or only_first_replica) is saved as the one value that a
-// read of all replicas gives, and restored so that such a read gives it again:
-// see Aggregation.h. So nothing in a checkpoint depends on the number of
-// replicas, except variables that differ between replicas and have no
-// aggregation.
+// A variable with a value for each replica (on_read) and an aggregation (sum,
+// mean or only_first_replica) is saved as the value of a read of all replicas,
+// and restored so that such a read has the same value: see Aggregation.h. So
+// nothing in a checkpoint depends on the number of replicas, except variables
+// that differ between replicas and have no aggregation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +36,7 @@
 
 namespace lockstep::runtime {
 
-/// Where a run stands.
+/// The state of a run.
 struct TrainingState {
   /// Completed steps.
   uint64_t step = 0;
@@ -48,21 +47,20 @@ struct TrainingState {
   bool operator==(const TrainingState &) const = default;
 };
 
-/// Creates `folder` if need be, and finds out whether checkpoints can be
-/// written to it: a run should not train for hours to learn that they cannot.
+/// Creates `folder` if necessary, and checks that checkpoints can be written to
+/// it, so that a run fails before it trains.
 Status prepareCheckpoints(const std::string &folder);
 
-/// Writes the checkpoint of `state.step` to `folder`, which is created if need
-/// be, and returns its path. The file is there whole or not at all, even after
-/// a crash of the machine. Errors: those of `checkAggregation` and of the file
-/// system.
+/// Writes the checkpoint of `state.step` to `folder`, which is created if
+/// necessary, and returns its path. The write is atomic, even if the machine
+/// crashes. Errors: those of `checkAggregation` and of the file system.
 Expected<std::string> saveCheckpoint(const std::string &folder,
                                      const TrainingState &state,
                                      std::span<const VariableView> variables,
                                      FileCalls &calls = FileCalls::system());
 
-/// The checkpoint with the most steps, by the number in its name; nothing if
-/// there is none or no such folder.
+/// The checkpoint with the most steps, by the number in its name; none if there
+/// is no checkpoint or no such folder.
 Expected<std::optional<std::string>>
 latestCheckpoint(const std::string &folder);
 
@@ -76,13 +74,13 @@ restoreCheckpoint(const std::string &path,
 struct RestoredCheckpoint {
   std::string path;
   TrainingState state;
-  /// What is wrong with those that have more steps.
+  /// Errors of the damaged checkpoints with more steps.
   std::vector<std::string> damaged = {};
 };
 
-/// Sets all variables from the checkpoint with the most steps among those that
-/// are not damaged; nothing if there is no checkpoint. Errors: all are damaged,
-/// or the latest that is not does not fit the variables.
+/// Sets all variables from the undamaged checkpoint with the most steps; none
+/// if there is no checkpoint. Errors: all are damaged, or the latest undamaged
+/// one does not fit the variables.
 Expected<std::optional<RestoredCheckpoint>>
 restoreLatestCheckpoint(const std::string &folder,
                         std::span<const VariableView> variables);

@@ -8,15 +8,14 @@
 
 namespace lockstep::runtime {
 
-/// Every call to the operating system by which files get written, with its
-/// results and `errno`. Tests put others in their place, to see what is left
-/// when any one of them fails.
+/// The system calls that write files, with their results and `errno`. Tests
+/// replace them to simulate a failure of each.
 class FileCalls {
 public:
   virtual ~FileCalls() = default;
 
-  /// Creates a file for writing, where there is nothing yet, not even a link. A
-  /// descriptor, or -1.
+  /// Creates a file for writing; fails if the path exists, even as a link.
+  /// Returns a descriptor, or -1.
   virtual int create(const char *path);
   virtual ssize_t write(int descriptor, const void *bytes, size_t size);
   virtual int sync(int descriptor);
@@ -26,7 +25,7 @@ public:
   virtual int openFolder(const char *path);
   virtual int remove(const char *path);
 
-  /// Those of the system.
+  /// The calls of the system.
   static FileCalls &system();
 };
 

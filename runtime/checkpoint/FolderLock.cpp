@@ -17,7 +17,7 @@ namespace lockstep::runtime {
 
 namespace fs = std::filesystem;
 
-/// Nobody else writes to the folder now.
+/// Called with the lock, so no other run writes to the folder.
 static void removeTemporaryFiles(const std::string &folder) {
   std::error_code ignored;
   for (fs::directory_iterator entry(folder, ignored), end;

@@ -1,4 +1,4 @@
-//===- FolderLock.h - one run saves to a folder -----------------*- C++ -*-===//
+//===- FolderLock.h - exclusive use of a folder -----------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_RUNTIME_CHECKPOINT_FOLDERLOCK_H
 #define LOCKSTEP_RUNTIME_CHECKPOINT_FOLDERLOCK_H
@@ -11,16 +11,16 @@
 namespace lockstep::runtime {
 
 /// Keeps other runs from saving to the same folder: a lock of the operating
-/// system on the file "lock" in it, which is gone with the process, however
-/// that ends. The file stays, and has the number of the last process that held
-/// it. Move-only.
+/// system on the file "lock" in it, which is released when the process ends for
+/// any reason. The file remains, with the number of the last process that held
+/// the lock. Move-only.
 class FolderLock {
 public:
   /// Holds nothing.
   FolderLock() = default;
-  /// Locks `folder`, which exists, and removes the temporary files that runs
-  /// which were killed have left in it. Errors: another process holds the lock,
-  /// the file system has no locks.
+  /// Locks `folder`, which exists, and removes temporary files left by killed
+  /// runs. Errors: another process holds the lock, the file system has no
+  /// locks.
   static Expected<FolderLock> acquire(const std::string &folder);
   ~FolderLock();
   FolderLock(FolderLock &&other) noexcept

@@ -11,7 +11,7 @@ namespace lockstep::runtime {
 /// An open, checked and mapped safetensors file. Move-only.
 class SafetensorsFile {
 public:
-  /// Errors name the file: not there, and all of `parseSafetensorsHeader`.
+  /// Errors name the file: not found, and all of `parseSafetensorsHeader`.
   static Expected<SafetensorsFile> open(const std::string &path);
 
   const std::string &path() const { return source; }
@@ -22,7 +22,7 @@ public:
   const std::map<std::string, std::string> &metadata() const {
     return header.metadata;
   }
-  /// The bytes of the file; see `checkDigest`.
+  /// Checks the bytes of the file; see `checkDigest`.
   Status checkDigest() const {
     return runtime::checkDigest(file.bytes(), header)
         .withContext("'" + source + "'");

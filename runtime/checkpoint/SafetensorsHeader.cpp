@@ -31,7 +31,7 @@ constexpr ElementName elementNames[] = {
     {ElementType::f64, "F64"},
 };
 
-/// Checks one entry by itself; its offsets become those of the file.
+/// Checks one entry and converts its offsets to offsets in the file.
 Expected<SafetensorsEntry> checkEntry(const SafetensorsJsonEntry &entry,
                                       uint64_t dataBegin, uint64_t dataSize) {
   if (!entry.dtype || !entry.shape || !entry.offsets)

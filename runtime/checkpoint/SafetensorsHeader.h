@@ -8,8 +8,8 @@
 // 3], "data_offsets": [begin, end]}, offsets counted from the begin of the
 // data, and "__metadata__" is an object from strings to strings.
 //
-// A file that the metadata "sha256" belongs to has the SHA-256 of all its bytes
-// there, in hexadecimal, computed with 64 zeros in this place.
+// The optional metadata "sha256" is the SHA-256 of all bytes of the file in
+// hexadecimal, computed with 64 zeros in its place.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +30,7 @@
 
 namespace lockstep::runtime {
 
-/// Larger headers are refused, as by the reference implementation.
+/// Larger headers are rejected, as by the reference implementation.
 inline constexpr uint64_t maximalSafetensorsHeader = 100'000'000;
 
 /// Bytes of the file before the header.
@@ -55,17 +55,17 @@ struct SafetensorsHeader {
 Expected<SafetensorsHeader>
 parseSafetensorsHeader(std::span<const std::byte> file);
 
-/// The key of the digest among the metadata, and what stands in its place while
-/// it is computed.
+/// The key of the digest in the metadata, and its placeholder during the
+/// computation.
 inline constexpr std::string_view digestKey = "sha256";
 inline constexpr std::string_view noDigest =
     "0000000000000000000000000000000000000000000000000000000000000000";
-/// Where `digest` is in a header; nothing if it is not there as this project
-/// writes it.
+/// The offset of `digest` in a header; none if the header does not have it in
+/// the form that this project writes.
 std::optional<size_t> findDigest(std::string_view header,
                                  std::string_view digest);
-/// The bytes of `file` are those that it had when it was written. Error
-/// (corrupted): they are not, or its metadata have no digest.
+/// Checks the digest of `file`. Error (corrupted): it differs, or the metadata
+/// have none.
 Status checkDigest(std::span<const std::byte> file,
                    const SafetensorsHeader &header);
 

@@ -13,8 +13,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Follows the events of the parser. A tree of values would silently keep one
-/// of two equal keys; events show both.
+/// Handles the events of the parser. A tree of values would silently drop
+/// duplicate keys; events contain both.
 class HeaderHandler : public nlohmann::json_sax<Json> {
 public:
   SafetensorsJson result;

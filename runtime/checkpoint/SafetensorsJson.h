@@ -14,7 +14,7 @@
 
 namespace lockstep::runtime {
 
-/// An entry as it is written, not checked for its meaning.
+/// An entry of the header, before semantic checks.
 struct SafetensorsJsonEntry {
   std::string name;
   std::optional<std::string> dtype;
@@ -27,9 +27,8 @@ struct SafetensorsJson {
   std::optional<std::map<std::string, std::string>> metadata;
 };
 
-/// Reads the text of a header. It must have exactly the form of the format:
-/// other keys, keys that occur twice, numbers that are no counts, and anything
-/// after the object are errors.
+/// Reads the text of a header. Strict: unknown keys, duplicate keys, numbers
+/// that are not counts, and text after the object are errors.
 Expected<SafetensorsJson> parseSafetensorsJson(std::string_view text);
 
 } // namespace lockstep::runtime

@@ -46,7 +46,8 @@ makeHeader(const std::vector<TensorToWrite> &tensors,
                            {"data_offsets", {offset, offset + bytes}}};
     offset += bytes;
   }
-  // Names that are no UTF-8 would make `dump` throw; they are replaced instead.
+  // `dump` would throw for names that are not UTF-8; invalid bytes are replaced
+  // instead.
   std::string text = header.dump(
       -1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   text.resize(alignUp(text.size(), dataAlignment), ' ');

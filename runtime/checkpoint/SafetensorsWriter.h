@@ -15,7 +15,7 @@
 
 namespace lockstep::runtime {
 
-/// A tensor to write: `parts`, one after the other, are its bytes, row-major.
+/// A tensor to write: its bytes are the concatenation of `parts`, row-major.
 /// Not owned.
 struct TensorToWrite {
   std::string name;
@@ -24,12 +24,12 @@ struct TensorToWrite {
   std::vector<std::span<const std::byte>> parts;
 };
 
-/// Writes a file, whole or not at all (see AtomicFile.h). The same tensors and
-/// metadata give the same bytes, in whatever order they come: tensors are
-/// sorted by size of element, largest first, so that each is aligned, then by
-/// name. Metadata `digestKey` with the value `noDigest` get the digest of the
-/// file (see SafetensorsHeader.h). Errors: a name twice, parts that do not have
-/// the size of the shape, and those of the file system.
+/// Writes a file atomically (see AtomicFile.h). The bytes do not depend on the
+/// order of tensors and metadata: tensors are sorted by size of element,
+/// largest first, so that each is aligned, then by name. Metadata `digestKey`
+/// with the value `noDigest` get the digest of the file (see
+/// SafetensorsHeader.h). Errors: a name twice, parts that do not have the size
+/// of the shape, and those of the file system.
 Status writeSafetensors(const std::string &path,
                         std::vector<TensorToWrite> tensors,
                         const std::map<std::string, std::string> &metadata,

@@ -1,4 +1,4 @@
-//===- Variables.cpp - between files and variables ------------------------===//
+//===- Variables.cpp - reads and writes variables -------------------------===//
 
 #include "runtime/checkpoint/Variables.h"
 
@@ -14,15 +14,15 @@ namespace lockstep::runtime {
 
 namespace {
 
-/// The shape of all values of a variable with one for each replica.
+/// The shape of the stacked values of a variable with one for each replica.
 std::vector<int64_t> stackedShape(const VariableView &variable) {
   std::vector<int64_t> shape = variable.type.shape;
   shape.insert(shape.begin(), static_cast<int64_t>(variable.values.size()));
   return shape;
 }
 
-/// Whether the tensor holds a value for each replica, or nothing if it does not
-/// fit at all.
+/// Whether the tensor holds a value for each replica; none if it does not
+/// match.
 std::optional<bool> isStacked(const VariableView &variable,
                               const TensorInfo &found) {
   if (found.element != variable.type.element)

@@ -1,4 +1,4 @@
-//===- Variables.h - between files and variables ----------------*- C++ -*-===//
+//===- Variables.h - reads and writes variables -----------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_RUNTIME_CHECKPOINT_VARIABLES_H
 #define LOCKSTEP_RUNTIME_CHECKPOINT_VARIABLES_H
@@ -14,14 +14,14 @@
 
 namespace lockstep::runtime {
 
-/// The memory of one variable, whole; not owned. Where it lives, split or
-/// copied, is the business of its values.
+/// The memory of one whole variable; not owned. Its values hide sharding and
+/// copies.
 struct VariableView {
   std::string name;
   TensorInfo type;
-  /// The artifact has given it a value already.
+  /// The artifact has an initial value for it.
   bool hasInitial = false;
-  /// There is a value for each replica, even if there is one replica.
+  /// Each replica has its own value, even if there is one replica.
   bool perReplica = false;
   /// One value of `type.bytes` bytes, or one for each replica.
   std::vector<VariableValue> values = {};
@@ -41,8 +41,8 @@ enum class Missing : uint8_t {
 };
 
 /// Sets variables from the tensors of the same names. A variable with one value
-/// for each replica takes a tensor of its own shape, for all replicas alike, or
-/// one of [replicas, shape...].
+/// for each replica is loaded from a tensor of its own shape, for all replicas,
+/// or of [replicas, shape...].
 ///
 /// All tensors are checked before anything is written. The error lists every
 /// variable that is missing, every tensor that is no variable, and every one
