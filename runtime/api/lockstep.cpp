@@ -40,7 +40,7 @@ template <typename Body> lockstep_status guarded(Body body) noexcept {
     try {
       lastError = exception.what();
     } catch (...) {
-      // No memory for the message either.
+      // Out of memory for the message too.
       lastError.clear();
     }
     return LOCKSTEP_SYSTEM;
@@ -90,8 +90,8 @@ lockstep_options defaultOptions() {
   return options;
 }
 
-/// What this library knows of options that a program gives, which may have been
-/// compiled with fewer or more of them.
+/// The options of a program, which may have been compiled against a version
+/// with fewer or more of them.
 Expected<lockstep_options> knownOptions(const lockstep_options &given) {
   size_t size = given.struct_size;
   if (size < sizeof(size))

@@ -1,12 +1,12 @@
 /*===- lockstep.h - the runtime from C -------------------------------------===
  *
- * Opens an artifact and runs its programs. Nothing here throws, nothing prints.
+ * Opens an artifact and runs its programs. No function throws or prints.
  *
- * An artifact is native code: who opens one from somebody else runs their
- * program, with all that the process may do. It is verified when it is opened,
- * which finds damaged and inconsistent files but no bad intent.
- * lockstep_options.trusted_keys accepts only artifacts that somebody who is
- * trusted has signed.
+ * An artifact is native code: opening it means trusting its author, whose code
+ * runs with all rights of the process. It is verified when it is opened, which
+ * detects damaged and inconsistent files but no malicious code. With
+ * lockstep_options.trusted_keys, only artifacts signed by a trusted key are
+ * accepted.
  *
  *   lockstep_session *session;
  *   lockstep_options options;
@@ -17,11 +17,11 @@
  * Errors: every function that can fail returns a `lockstep_status`; the message
  * of the calling thread's last failure is `lockstep_last_error()`.
  *
- * Threads: one thread at a time may use a session, save for
+ * Threads: one thread at a time may use a session, except for
  * lockstep_interrupt; different sessions are independent.
  *
- * Ownership: pointers that a session returns belong to it; pointers that it is
- * given belong to the caller and must stay valid as long as the function says.
+ * Ownership: pointers that a session returns belong to it; pointers passed to
+ * it belong to the caller and must stay valid as long as the function requires.
  *
  *===----------------------------------------------------------------------===*/
 
@@ -41,8 +41,7 @@
 extern "C" {
 #endif
 
-/* Raised when a function changes in a way that a compiled caller would notice.
- */
+/* Incremented when a change breaks compiled callers. */
 #define LOCKSTEP_API_VERSION 2
 
 typedef enum lockstep_status {
@@ -55,17 +54,16 @@ typedef enum lockstep_status {
   LOCKSTEP_DEADLINE = 5,
   LOCKSTEP_RACE = 6,
   LOCKSTEP_OUT_OF_RANGE = 7,
-  /* An earlier error has poisoned the session: it runs nothing any more. */
+  /* An earlier error has poisoned the session: it runs no program. */
   LOCKSTEP_POISONED = 8,
-  /* A kernel or collective has made a NaN or an infinity, and the session
+  /* A kernel or collective has written a NaN or an infinity, and the session
      checks for them; it is poisoned. */
   LOCKSTEP_NON_FINITE = 9,
-  /* Copies of a variable that have to be the same are not; the session is
-     poisoned. */
+  /* Copies of a mirrored variable differ; the session is poisoned. */
   LOCKSTEP_DIVERGED = 10,
-  /* The run was given up from outside. */
+  /* The run was aborted by lockstep_interrupt. */
   LOCKSTEP_INTERRUPTED = 11,
-  /* The artifact is not signed by a key that is trusted. */
+  /* The artifact is not signed by a trusted key. */
   LOCKSTEP_UNTRUSTED = 12
 } lockstep_status;
 
@@ -88,17 +86,16 @@ typedef enum lockstep_element {
 
 typedef struct lockstep_session lockstep_session;
 
-/* What is told while a run has not returned: a report as text of several lines
- * and as one JSON object, both valid until the function returns. Called from a
- * thread of the session; must not use the session, save for lockstep_interrupt.
- */
+/* Receives reports during a run: text of several lines and one JSON object,
+ * both valid until the function returns. Called from a thread of the session;
+ * must not use the session, except for lockstep_interrupt. */
 typedef void (*lockstep_report_function)(void *context, const char *text,
                                          const char *json);
 
 /* Later versions append fields. Nothing is read or written beyond struct_size,
- * so a program may be older or newer than the library: options that it does not
- * know are as lockstep_options_init sets them; those that the library does not
- * know are bytes of 0, and others are an error of lockstep_session_open
+ * so a program may be older or newer than the library: options unknown to the
+ * program have the values of lockstep_options_init; bytes of options unknown to
+ * the library must be 0, else lockstep_session_open fails
  * (LOCKSTEP_UNSUPPORTED). */
 typedef struct lockstep_options {
   /* sizeof(lockstep_options) where the program was compiled; set by
@@ -114,39 +111,38 @@ typedef struct lockstep_options {
   const char *trace_file;
   /* Not 0: check all declared accesses for races (slow, one worker). */
   int check_races;
-  /* Executors that the replicas are divided among, from 1 to their number; each
-   * parameter server has one of its own. They share `workers`, and nothing but
-   * messages with each other. Results do not depend on it. */
+  /* Executors among which the replicas are divided, from 1 to the number of
+   * replicas; each parameter server has its own. They divide `workers` and
+   * communicate by messages only. Results do not depend on it. */
   uint32_t executors;
-  /* Not 0: look for NaNs and infinities in what each kernel and collective has
-   * written (slow). */
+  /* Not 0: check the results of each kernel and collective for NaNs and
+   * infinities (slow). */
   int check_finite;
-  /* Not 0: keep a copy of what variables held before each run that writes them,
-   * so that a run that fails leaves them as they were. */
+  /* Not 0: copy the variables before each run that writes them, so that a
+   * failed run leaves them unchanged. */
   int shadow_variables;
-  /* After every so many runs that write variables, compare the copies that
-   * executors have of them; 0: never. */
+  /* Compare the executors' copies of variables each time after this many runs
+   * that write variables; 0: never. */
   uint64_t check_mirrored;
   /* Called once when the deadline has passed, before lockstep_run returns,
    * which it does not if the calling thread itself hangs in a kernel: then this
-   * is the place to leave the process. May be NULL. */
+   * is the place to end the process. May be NULL. */
   lockstep_report_function on_deadline;
   /* Called when the same replicas have waited for deadline_seconds, for twice
-   * as long, and so on, while others went on without coming: these may be slow,
-   * or in a loop without an end. The run goes on. May be NULL. */
+   * as long, and so on, while others made progress without arriving: these may
+   * be slow, or in an infinite loop. The run continues. May be NULL. */
   lockstep_report_function on_long_wait;
-  /* First argument of both. */
+  /* First argument of both functions. */
   void *report_context;
-  /* PEM file with one or more Ed25519 public keys: only an artifact that one of
-   * them has signed is opened, others are LOCKSTEP_UNTRUSTED, or
-   * LOCKSTEP_CORRUPTED if the signature is not of these bytes. NULL: the file
-   * that the environment variable LOCKSTEP_TRUST names; if that is not set
-   * either, any artifact is opened. An empty name, here or in the environment,
-   * is LOCKSTEP_INVALID_ARGUMENT. Both are read by lockstep_session_open alone.
-   */
+  /* PEM file with one or more Ed25519 public keys: only an artifact signed by
+   * one of them is opened, others are LOCKSTEP_UNTRUSTED, or LOCKSTEP_CORRUPTED
+   * if the signature is invalid. NULL: the file named by the environment
+   * variable LOCKSTEP_TRUST; if that is not set either, any artifact is opened.
+   * An empty name, here or in the environment, is LOCKSTEP_INVALID_ARGUMENT.
+   * Both are read only by lockstep_session_open. */
   const char *trusted_keys;
-  /* Where programs are executed: "cpu", or the name of a plugin, with options
-   * of the device behind a colon; NULL: that of the environment variable
+  /* The device that executes programs: "cpu", or the name of a plugin, with
+   * options of the device after a colon; NULL: that of the environment variable
    * LOCKSTEP_DEVICE, else "cpu". */
   const char *device;
   /* How executors reach each other: "threads", which has all of them in this
@@ -176,9 +172,9 @@ LOCKSTEP_EXPORT const char *lockstep_last_error(void);
 LOCKSTEP_EXPORT lockstep_status lockstep_options_init(lockstep_options *options,
                                                       size_t struct_size);
 
-/* Loads and verifies an artifact, its kernels, and initial values that it
- * holds. Code of the kernels may run from here on. `options` may be NULL. On
- * success `*session` must be closed. */
+/* Loads and verifies an artifact with its kernels and initial values. May
+ * already execute code of the kernels. `options` may be NULL. On success
+ * `*session` must be closed. */
 LOCKSTEP_EXPORT lockstep_status
 lockstep_session_open(const char *path, const lockstep_options *options,
                       lockstep_session **session);
@@ -192,8 +188,8 @@ LOCKSTEP_EXPORT uint32_t lockstep_replicas(const lockstep_session *session);
 LOCKSTEP_EXPORT size_t lockstep_variable_count(const lockstep_session *session);
 LOCKSTEP_EXPORT lockstep_status lockstep_variable_info(
     const lockstep_session *session, size_t index, lockstep_tensor *info);
-/* Copies a whole variable; `bytes` must be its size. `replica` is ignored where
- * all share one. */
+/* Copies a whole variable; `bytes` must be its size. `replica` is ignored if
+ * replicas share the variable. */
 LOCKSTEP_EXPORT lockstep_status lockstep_variable_get(lockstep_session *session,
                                                       const char *name,
                                                       uint32_t replica,
@@ -224,17 +220,17 @@ lockstep_input_info(const lockstep_session *session, uint32_t program,
 /* Bytes of one replica's batch. */
 LOCKSTEP_EXPORT size_t lockstep_input_size(const lockstep_session *session,
                                            uint32_t program);
-/* Lets a replica read its batch from `data`: lockstep_input_size bytes, aligned
- * to 64, which must stay valid and unchanged during following runs, until bound
- * again. */
+/* Sets the address `data` from which a replica reads its batch:
+ * lockstep_input_size bytes, aligned to 64, which must stay valid and unchanged
+ * during following runs, until bound again. */
 LOCKSTEP_EXPORT lockstep_status lockstep_input_bind(lockstep_session *session,
                                                     uint32_t program,
                                                     uint32_t replica,
                                                     const void *data);
 
-/* Gives a replica the batches that a program loads by itself, in order, from
+/* Binds the batches of a replica for a program that loads them, in order from
  * the first in every run. Each as in lockstep_input_bind; all replicas must
- * have as many. */
+ * have the same number. */
 LOCKSTEP_EXPORT lockstep_status lockstep_batches_bind(
     lockstep_session *session, uint32_t program, uint32_t replica,
     const void *const *batches, size_t count);
@@ -242,11 +238,11 @@ LOCKSTEP_EXPORT lockstep_status lockstep_batches_bind(
 /* Executes a program once on all replicas. When no replica makes progress for
  * the deadline, it returns LOCKSTEP_DEADLINE. Kernels cannot be cancelled:
  * those that hang in threads of the session are left behind, also by
- * lockstep_session_close, and what they may use has to stay until the process
- * exits. The session keeps its own memory; the caller has to keep what it has
- * bound. The calling thread executes kernels too: if it is in the one that
- * hangs, this function does not return. Call it on a thread that can be left
- * behind where that matters. */
+ * lockstep_session_close, and memory that they may use must stay valid until
+ * the process exits. The session keeps its own memory; the caller must keep
+ * bound inputs. The calling thread executes kernels too: if one of them hangs,
+ * this function does not return. If that matters, call it on a thread that can
+ * be left behind. */
 LOCKSTEP_EXPORT lockstep_status lockstep_run(lockstep_session *session,
                                              uint32_t program);
 
@@ -260,21 +256,21 @@ LOCKSTEP_EXPORT lockstep_status lockstep_output_get(
     const lockstep_session *session, uint32_t program, size_t index,
     uint32_t replica, const void **data, size_t *bytes);
 
-/* An output that is no tensor and the same after every run, as JSON; valid as
- * long as the session. */
+/* An output that is not a tensor and does not change between runs, as JSON;
+ * valid as long as the session. */
 LOCKSTEP_EXPORT lockstep_status
 lockstep_constant_output_get(const lockstep_session *session, uint32_t program,
                              const char *name, const char **json);
 
-/* Gives up the run at hand, if there is one, which returns
- * LOCKSTEP_INTERRUPTED, and all that follow: the session is poisoned. Does not
- * wait for kernels. From any thread, as long as the session is not being
- * closed; not from a handler of signals. */
+/* Aborts the current run, if there is one, which returns LOCKSTEP_INTERRUPTED,
+ * and all later ones: the session is poisoned. Does not wait for kernels. From
+ * any thread, as long as the session is not being closed; not from a signal
+ * handler. */
 LOCKSTEP_EXPORT lockstep_status lockstep_interrupt(lockstep_session *session);
 
-/* After a run that failed: not 0 if all variables have the values from before
- * it, since it had not written any, or since lockstep_options.shadow_variables
- * has brought these back. Not 0 as long as none has failed. */
+/* After a failed run: not 0 if all variables have the values from before it,
+ * since it had not written any, or since lockstep_options.shadow_variables has
+ * restored them. Not 0 as long as no run has failed. */
 LOCKSTEP_EXPORT int lockstep_variables_intact(const lockstep_session *session);
 
 /* After LOCKSTEP_DEADLINE: the report as one JSON object, else "". Valid as

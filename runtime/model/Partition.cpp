@@ -1,4 +1,4 @@
-//===- Partition.cpp - into how many shards a variable is split -----------===//
+//===- Partition.cpp - number of shards of a variable ---------------------===//
 
 #include "runtime/model/Partition.h"
 

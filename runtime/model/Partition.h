@@ -1,4 +1,4 @@
-//===- Partition.h - into how many shards a variable is split ---*- C++ -*-===//
+//===- Partition.h - number of shards of a variable -------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_RUNTIME_MODEL_PARTITION_H
 #define LOCKSTEP_RUNTIME_MODEL_PARTITION_H
@@ -19,19 +19,19 @@ public:
 
   /// `shards` shards, or as many as there are rows.
   static Expected<Partitioner> fixedShards(int64_t shards);
-  /// As many shards of `minShardBytes` as begin in the variable, at most
-  /// `maxShards`. The last of them is what is left, so shards can be smaller.
+  /// The size of the variable divided by `minShardBytes`, rounded up, at most
+  /// `maxShards`. So shards can be smaller.
   static Expected<Partitioner>
   minSize(int64_t minShardBytes = defaultMinShardBytes, int64_t maxShards = 1);
-  /// Shards of as many whole rows as `maxShardBytes` can hold, of one at least;
-  /// at most `maxShards` if that is given, which are then larger.
+  /// Shards of as many whole rows as fit into `maxShardBytes`, at least one; at
+  /// most `maxShards` shards, if set, which may then be larger.
   static Expected<Partitioner>
   maxSize(int64_t maxShardBytes,
           std::optional<int64_t> maxShards = std::nullopt);
-  // Errors of all: a number that is not positive [E_OPTION_VALUE].
+  // Error of all three: a number that is not positive [E_OPTION_VALUE].
 
-  /// The partitions of each axis: the number of shards, 1, 1, ...; of a scalar,
-  /// nothing. `elementBytes`: 16 for a string.
+  /// The partitions of each axis: the number of shards, 1, 1, ...; for a
+  /// scalar, empty. `elementBytes`: 16 for a string.
   std::vector<int64_t> partitions(std::span<const int64_t> shape,
                                   uint64_t elementBytes) const;
 
@@ -45,14 +45,14 @@ private:
   int64_t maxShards;
 };
 
-/// The number of shards in a list of partitions that anyone may have made.
-/// Error: one of another axis than the first, or none at all
+/// The number of shards in a list of partitions from any source. Errors:
+/// partitions of an axis other than the first, or an empty list
 /// [E_PARTITION_AXIS].
 Expected<int64_t> shardsOfPartitions(std::span<const int64_t> partitions,
                                      size_t rank);
 
-/// Gives out servers one after the other. Every variable takes the next one,
-/// and of a variable with shards every shard.
+/// Assigns servers in round-robin order to variables, or to each shard of a
+/// sharded variable.
 class RoundRobin {
 public:
   explicit RoundRobin(unsigned servers) : servers(servers) {}

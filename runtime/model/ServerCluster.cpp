@@ -1,4 +1,4 @@
-//===- ServerCluster.cpp - workers and servers, and what is where ---------===//
+//===- ServerCluster.cpp - placement on servers ---------------------------===//
 
 #include "runtime/model/ServerCluster.h"
 

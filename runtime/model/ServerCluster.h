@@ -1,4 +1,4 @@
-//===- ServerCluster.h - workers and servers, and what is where -*- C++ -*-===//
+//===- ServerCluster.h - placement on servers -------------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_RUNTIME_MODEL_SERVERCLUSTER_H
 #define LOCKSTEP_RUNTIME_MODEL_SERVERCLUSTER_H
@@ -21,17 +21,18 @@ struct PlacedShard {
   unsigned server = 0;
 };
 
-/// Where variables are, in the order in which they are made.
+/// The placement of variables in the order of creation.
 class Layout {
 public:
   explicit Layout(const ServerCluster &cluster) : next(cluster.servers) {}
 
-  /// Splits a variable along its first axis as `partitions` say, each shard
-  /// with the next server. Scalars and variables of one shard are whole. Error:
-  /// partitions of another axis, or none [E_PARTITION_AXIS].
+  /// Splits a variable along its first axis according to `partitions` and
+  /// assigns each shard to the next server. Scalars and variables with one
+  /// shard are not split. Error: partitions of another axis, or none
+  /// [E_PARTITION_AXIS].
   Expected<std::vector<PlacedShard>> place(std::span<const int64_t> shape,
                                            std::span<const int64_t> partitions);
-  /// A variable beside another, which is never split.
+  /// Places a variable, unsplit, on the server of another.
   static PlacedShard placeBeside(const PlacedShard &other,
                                  std::span<const int64_t> shape);
 

@@ -1,4 +1,4 @@
-//===- Shards.cpp - where the rows of a sharded variable are --------------===//
+//===- Shards.cpp - rows of a sharded variable ----------------------------===//
 
 #include "runtime/model/Shards.h"
 

@@ -1,4 +1,4 @@
-//===- Shards.h - where the rows of a sharded variable are ------*- C++ -*-===//
+//===- Shards.h - rows of a sharded variable --------------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_RUNTIME_MODEL_SHARDS_H
 #define LOCKSTEP_RUNTIME_MODEL_SHARDS_H
@@ -14,8 +14,8 @@ namespace lockstep::runtime {
 /// Consecutive rows of a variable, shard by shard.
 class Shards {
 public:
-  /// Divided as evenly as it goes, the larger shards first: 13 rows on 5 shards
-  /// are 0-2, 3-5, 6-8, 9-10, 11-12.
+  /// Divided as evenly as possible, the larger shards first: 13 rows on 5
+  /// shards are 0-2, 3-5, 6-8, 9-10, 11-12.
   static Shards divided(uint64_t rows, uint64_t shards);
   /// Shards of these rows.
   static Shards ofSizes(std::span<const uint64_t> sizes);
@@ -36,26 +36,25 @@ public:
 
     bool operator==(const Place &) const = default;
   };
-  /// Shard of a row, and its row in there; `row` is below `rows()`.
+  /// Shard of a row, and its index in the shard; `row` is below `rows()`.
   Place locate(uint64_t row) const;
 
-  /// What one shard has to do with a list of ids: the rows in it that they
-  /// name, and their positions in the list, in which order the values of the
-  /// ids stand. Nothing is merged: an id that is there twice is there twice.
+  /// The part of a list of ids in one shard: the rows of the shard that the ids
+  /// name, and the positions of these ids in the list. Duplicate ids are kept.
   struct Route {
     std::vector<uint64_t> rows;
     std::vector<uint64_t> positions;
   };
-  /// A route for each shard; those without an id are empty, so only shards with
-  /// rows that are needed are asked. `idsShape` is the shape of the ids.
-  /// Errors: it has not one axis [E_RANK_MISMATCH], sizes that are not
-  /// `divided`, by which alone all sides can compute a place
-  /// [E_NOT_DIV_SHARDED], an id that is no row [E_INDEX].
+  /// A route for each shard, empty if no id is in it, so that only shards with
+  /// needed rows are queried. `idsShape` is the shape of the ids. Errors: it
+  /// does not have one axis [E_RANK_MISMATCH], sizes that are not `divided`,
+  /// the only ones from which all sides can compute a place
+  /// [E_NOT_DIV_SHARDED], an id that is not a row [E_INDEX].
   Expected<std::vector<Route>> route(std::span<const int64_t> ids,
                                      std::span<const int64_t> idsShape) const;
 
   /// Checks that a value of these rows can be assigned, shard by shard. Error:
-  /// other rows than `rows()` [E_SHAPE_MISMATCH].
+  /// not `rows()` rows [E_SHAPE_MISMATCH].
   Status checkAssigned(uint64_t valueRows) const;
 
 private:

@@ -1,4 +1,4 @@
-//===- Checked.h - arithmetic that notices overflow -------------*- C++ -*-===//
+//===- Checked.h - arithmetic that detects overflow -------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_RUNTIME_SUPPORT_CHECKED_H
 #define LOCKSTEP_RUNTIME_SUPPORT_CHECKED_H
@@ -8,7 +8,7 @@
 
 namespace lockstep::runtime {
 
-/// Sums and products of numbers that come from a file; nothing on overflow.
+/// Sums and products of numbers from a file; none on overflow.
 inline std::optional<uint64_t> checkedAdd(uint64_t a, uint64_t b) {
   uint64_t result;
   if (__builtin_add_overflow(a, b, &result))

@@ -9,9 +9,9 @@
 
 namespace lockstep::runtime {
 
-/// A monotonic clock. Everything with a deadline asks this object and no other,
-/// so a test that injects its own clock decides when a deadline has passed and
-/// never has to sleep. Implementations are called from several threads.
+/// A monotonic clock. All deadlines use this object only, so a test with its
+/// own clock controls when a deadline expires and need not sleep.
+/// Implementations are called from several threads.
 class Clock {
 public:
   using Duration = std::chrono::nanoseconds;

@@ -12,7 +12,7 @@
 
 namespace lockstep::runtime {
 
-/// Sleeps while `word` is `expected`; may wake up for no reason.
+/// Sleeps while `word` is `expected`; may wake up spuriously.
 inline void futexWait(std::atomic<uint32_t> &word, uint32_t expected) {
   ::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr,
             0);
@@ -25,9 +25,8 @@ inline void futexWakeAll(std::atomic<uint32_t> &word) {
 /// Tells the core that this is a spin loop.
 inline void spinPause() { __builtin_ia32_pause(); }
 
-/// Lets threads sleep until "something has changed" without a lock on the side
-/// that changes it: take a key, look whether there is work, and sleep only
-/// while the key is still the current one.
+/// Lets threads sleep until a notification, without locks in the notifier: take
+/// a key, check for work, and sleep only while the key is still current.
 class EventCount {
 public:
   uint32_t key() const { return count.load(std::memory_order_seq_cst); }

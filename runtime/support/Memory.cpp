@@ -32,8 +32,8 @@ Expected<Memory> Memory::allocate(uint64_t bytes) {
     return systemError(fmt::format("cannot allocate {} bytes: {}", bytes,
                                    std::strerror(errno)));
   };
-  // Arenas of many megabytes are walked from end to end in every step: fewer,
-  // larger pages, which have to begin at multiples of their size.
+  // Large arenas are traversed in every step: use huge pages, which must be
+  // aligned to their size.
   constexpr uint64_t hugePageSize = uint64_t(2) << 20,
                      hugePageThreshold = uint64_t(4) << 20;
   bool isHuge = bytes >= hugePageThreshold;
@@ -77,12 +77,11 @@ Memory::~Memory() {
     ::munmap(mapping.data(), mapping.size());
 }
 
-/// Whether each block is an allocation of its own, between pages that nobody
-/// can access.
+/// Whether each block is a separate allocation with guard pages.
 static constexpr bool isEachGuarded = LOCKSTEP_SANITIZED;
 
 Expected<Arenas> Arenas::allocate(uint32_t count, uint64_t bytes) {
-  // Equal offsets of different blocks are apart by a bit more than pages.
+  // Equal offsets of different blocks differ by more than whole pages.
   constexpr uint64_t skew = 256;
   Arenas arenas;
   arenas.blockSize = bytes;

@@ -13,16 +13,16 @@
 
 namespace lockstep::runtime {
 
-/// A zeroed block straight from the operating system, between two pages that
-/// nobody can access: native code that leaves it faults instead of changing
-/// what belongs to others. It is aligned to a page. In builds with a sanitizer
-/// it is aligned to 64 bytes and ends, but for these, at the page behind it, so
-/// that the first bytes past the end fault. Movable, freed on destruction.
+/// A zeroed block from the operating system, between two guard pages: native
+/// code that accesses bytes outside of it faults instead of corrupting other
+/// memory. It is aligned to a page. In builds with a sanitizer it is aligned to
+/// 64 bytes and ends, up to this alignment, at the guard page, so that the
+/// first bytes past the end fault. Movable, freed on destruction.
 class Memory {
 public:
   Memory() = default;
-  /// Error, with the code of a system error: the operating system does not have
-  /// as much. 0 bytes: no block, `data` is null.
+  /// Error, with the code of a system error: out of memory. 0 bytes: no block,
+  /// `data` is null.
   static Expected<Memory> allocate(uint64_t bytes);
   Memory(Memory &&other) noexcept { *this = std::move(other); }
   Memory &operator=(Memory &&other) noexcept {
@@ -32,22 +32,22 @@ public:
   }
   ~Memory();
 
-  /// From now on, writing to it is a fault.
+  /// Later writes to it fault.
   void makeReadOnly() const;
 
   std::byte *data() const { return block.data(); }
   uint64_t size() const { return block.size(); }
 
 private:
-  /// All that is mapped, with the pages around the block.
+  /// The whole mapping, with the guard pages, and the block.
   std::span<std::byte> mapping, block;
 };
 
 /// Zeroed blocks of one size for several owners, such as the replicas of an
 /// executor, 64-byte aligned. They come from one allocation, in which equal
 /// offsets of different blocks do not compete for the same sets of a cache. In
-/// builds with a sanitizer each is an allocation of its own, so that who leaves
-/// one faults.
+/// builds with a sanitizer each is a separate allocation, so that accesses
+/// outside of one fault.
 class Arenas {
 public:
   Arenas() = default;

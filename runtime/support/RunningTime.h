@@ -9,13 +9,13 @@
 
 namespace lockstep::runtime {
 
-/// Measures how long a thread has waited for others. Time in which the whole
-/// process was stopped (SIGSTOP, a debugger, a sleeping machine) does not
-/// count, since the others could do nothing in it either: of a wait that ends
-/// much later than it was to end, at most twice its length counts.
+/// Measures how long a thread has waited for others. Time during which the
+/// whole process was stopped (SIGSTOP, a debugger, a suspended machine) does
+/// not count, since the others were stopped too: a wait counts at most twice
+/// the length that was requested.
 class RunningTime {
 public:
-  /// Waits are for `slice`, at least a millisecond.
+  /// The length of a wait is `slice`, at least a millisecond.
   RunningTime(Clock &clock, Clock::Duration slice)
       : clock(clock),
         slice(std::max<Clock::Duration>(slice, std::chrono::milliseconds(1))) {}

@@ -15,7 +15,7 @@
 
 namespace lockstep::runtime {
 
-/// SHA-256 of bytes that come in parts.
+/// Incremental SHA-256.
 class Sha256 {
 public:
   using Digest = std::array<uint8_t, 32>;

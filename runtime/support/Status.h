@@ -1,9 +1,9 @@
 //===- Status.h - errors without exceptions ---------------------*- C++ -*-===//
 //
-// The runtime throws nothing. A function that can fail returns a `Status`, or
-// an `Expected<T>` when it has something to give. Messages follow the project's
-// rule: they start in lower case, name what was expected and what was found,
-// and need no prefix to be understood.
+// The runtime throws no exceptions. A function that can fail returns a
+// `Status`, or an `Expected<T>` if it has a result. Messages follow the
+// project's rule: they start in lower case, name what was expected and what was
+// found, and need no prefix to be understood.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,10 +22,9 @@ namespace lockstep::runtime {
 /// and never change.
 enum class StatusCode : uint8_t {
   ok = 0,
-  /// The caller asked for something that makes no sense (unknown name, wrong
-  /// size).
+  /// The request is invalid (unknown name, wrong size).
   invalidArgument = 1,
-  /// A file is truncated, corrupted or contradicts itself.
+  /// A file is truncated, corrupted or inconsistent.
   corrupted = 2,
   /// Well formed, but not for this machine or this version of Lockstep.
   unsupported = 3,
@@ -36,19 +35,18 @@ enum class StatusCode : uint8_t {
   deadline = 5,
   /// `--check-races` found two unordered accesses; the session is poisoned.
   race = 6,
-  /// A value that is only known at run time broke its bound (size, branch); the
-  /// session is poisoned.
+  /// A value that is only known at run time exceeded its bound (size, branch);
+  /// the session is poisoned.
   outOfRange = 7,
-  /// The session was poisoned by an earlier error and runs nothing any more.
+  /// The session was poisoned by an earlier error and runs no program.
   poisoned = 8,
   /// `--check-finite` found a NaN or an infinity; the session is poisoned.
   nonFinite = 9,
-  /// Copies of a variable that have to be the same are not; the session is
-  /// poisoned.
+  /// Copies of a mirrored variable differ; the session is poisoned.
   diverged = 10,
-  /// The caller has given the run up; the session is poisoned.
+  /// The caller has aborted the run; the session is poisoned.
   interrupted = 11,
-  /// An artifact is not signed by a key that is trusted.
+  /// An artifact is not signed by a trusted key.
   untrusted = 12,
 };
 
@@ -69,7 +67,7 @@ public:
   /// Empty on success.
   const std::string &message() const { return text; }
 
-  /// The same error, told from further out: "CONTEXT: message".
+  /// The same error with context: "CONTEXT: message".
   Status withContext(const std::string &context) const {
     return ok() ? Status() : Status(statusCode, context + ": " + text);
   }
@@ -115,8 +113,7 @@ public:
 
   /// Success, or the error.
   Status status() const { return ok() ? Status() : std::get<1>(state); }
-  /// Success, with the value in `place`, or the error, and `place` is as
-  /// before.
+  /// Moves the value to `place`; on an error, `place` is unchanged.
   Status moveTo(T &place) && {
     if (ok())
       place = std::move(value());

@@ -1,4 +1,4 @@
-//===- Threads.h - threads that may not be had ------------------*- C++ -*-===//
+//===- Threads.h - creation of threads --------------------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_RUNTIME_SUPPORT_THREADS_H
 #define LOCKSTEP_RUNTIME_SUPPORT_THREADS_H
@@ -14,11 +14,11 @@
 
 namespace lockstep::runtime {
 
-/// A thread that executes `function`. Error: the system gives no more threads
-/// to this process, or no memory for their stacks.
+/// A thread that executes `function`. Error: the system cannot create more
+/// threads, or no memory for their stacks.
 template <typename Function>
 Expected<std::thread> startThread(Function &&function) {
-  // The standard library throws; nothing else in the runtime does.
+  // The only exception in the runtime, thrown by the standard library.
   try {
     return std::thread(std::forward<Function>(function));
   } catch (const std::system_error &error) {
