@@ -49,8 +49,8 @@ private:
         model.groups.push_back({{ranks->begin(), ranks->end()}});
         continue;
       }
-      // Groups of all replicas are one: what is kept must not cost more than
-      // the file has bytes.
+      // Groups of all replicas share one entry, so that memory is bounded by
+      // the size of the file.
       if (everybody != none) {
         groups.back() = everybody;
         continue;
@@ -62,7 +62,7 @@ private:
     }
   }
 
-  /// Roles and their ranks, then the programs of those that take part.
+  /// Roles and their ranks, then the programs of the roles that have one.
   Status addRoles() {
     const auto *roles = model.tables->roles();
     uint32_t ranks = model.tables->replicas();
@@ -122,8 +122,8 @@ private:
     }
     program.roleGroup = uint32_t(model.groups.size());
     model.groups.push_back(std::move(members));
-    // Each number is used by some role: what is kept for each must not cost
-    // more than the file has bytes.
+    // Each channel number is used by some role, so that memory is bounded by
+    // the size of the file.
     uint64_t commands = 0;
     for (const artifact::Program *other : *model.tables->programs())
       commands += count(other->commands());
@@ -243,8 +243,8 @@ private:
     return Status::success();
   }
 
-  /// Whether `checkLaunch` accepts a launch, as most commands are. To say no
-  /// more than that takes less time.
+  /// Whether `checkLaunch` accepts a launch; a fast path, since most commands
+  /// are launches.
   bool isGood(const Program &program, const artifact::Launch &launch) const {
     uint32_t buffers = count(launch.buffers()),
              registers = count(launch.registers());
@@ -257,7 +257,7 @@ private:
     return launch.reads() <= buffers;
   }
 
-  /// Most commands are launches: their operands are looked at in place.
+  /// Most commands are launches: their operands are checked in place.
   Status checkLaunch(const Program &program, const Op &op,
                      const artifact::Launch *launch) {
     for (uint32_t i = 0; i < count(launch->buffers()); ++i)
@@ -277,7 +277,8 @@ private:
     return Status::success();
   }
 
-  /// A channel of several roles has the same index in all of them: its number.
+  /// Declares a channel that roles share: its index is its number in all of
+  /// them.
   Status meet(Program &program, Op &op, uint32_t number) {
     if (number >= program.tables->channels())
       return malformed(program, op.command,
@@ -330,8 +331,8 @@ private:
                        fmt::format("end {} does not exist", table.end()));
     program.starts[op.channel] = op.command;
     op.kind = OpKind::once;
-    // Each process has sections of its own: they get channels of their own,
-    // behind the common ones.
+    // Each process has its own sections: they get separate channels after the
+    // shared ones.
     Channel channel;
     channel.kind = Channel::Kind::once;
     channel.number = table.channel();
@@ -384,7 +385,7 @@ private:
 
   Model model;
   Operands operands;
-  /// Group of the tables -> of the model.
+  /// Group of the tables -> group of the model.
   std::vector<uint32_t> groups;
 };
 

@@ -1,4 +1,4 @@
-//===- ControlTree.cpp - shared exchanges of one role's program -----------===//
+//===- ControlTree.cpp - a role's shared exchanges ------------------------===//
 
 #include "runtime/verification/ControlTree.h"
 
@@ -13,8 +13,8 @@ bool isShared(const Model &model, uint32_t channel) {
   if (c.program == none || c.kind == Channel::Kind::once)
     return false;
   const std::vector<uint32_t> &ranks = model.groups[c.group].ranks;
-  // Ranks ascend, and so do those of each role: the first and the last are of
-  // one role only if all are.
+  // Ranks are ascending and each role has a contiguous range: if the first and
+  // the last are of one role, all are.
   return !ranks.empty() &&
          model.programOf[ranks.front()] != model.programOf[ranks.back()];
 }
@@ -56,7 +56,7 @@ private:
     std::vector<uint32_t> body;
     /// The loop around it, or `none`.
     uint32_t outer = none;
-    /// Where it is left to.
+    /// The block after the loop.
     uint32_t exit = none;
     uint32_t node = none;
   };
@@ -106,7 +106,8 @@ private:
       for (size_t i = 1; i < loop.body.size(); ++i)
         for (uint32_t predecessor : predecessors[loop.body[i]])
           addToBody(loop, predecessor, mark);
-      // What is entered at several places reaches back to the entry.
+      // If the backward traversal reaches the entry of the program, the loop
+      // has several entries.
       if (header != 0 && mark[0] == header) {
         fail(blocks[header].begin, "a loop with several entries");
         return false;
@@ -124,7 +125,7 @@ private:
     loop.body.push_back(block);
   }
 
-  /// An outer loop has more blocks than those inside of it.
+  /// An outer loop has more blocks than an inner one.
   bool nestLoops() {
     std::vector<uint32_t> order(loops.size());
     for (uint32_t i = 0; i < order.size(); ++i)
@@ -139,7 +140,7 @@ private:
       loop.outer = innermost[loop.header];
       effort += loop.body.size();
       for (uint32_t block : loop.body) {
-        // Loops lie in each other or are disjoint.
+        // Loops must be nested or disjoint.
         if (innermost[block] != loop.outer || effort > maxEffort) {
           fail(blocks[loop.header].begin, "loops that are not nested");
           return false;
@@ -159,7 +160,7 @@ private:
     return false;
   }
 
-  /// Loops without a node are in branches that the walk passes by.
+  /// Loops without a node are inside of local branches, which the walk skips.
   void findLoopNodes() {
     for (uint32_t block = 0; block < blocks.size(); ++block) {
       uint32_t loop = innermost[block];
@@ -180,10 +181,10 @@ private:
     return node;
   }
 
-  /// How a path ends that the walk has followed.
+  /// How a path of the walk ends.
   enum class End : uint8_t { stop, iteration, program };
 
-  /// Follows the program from a block to `stop`, to the next iteration of the
+  /// Walks the program from a block to `stop`, to the next iteration of the
   /// innermost loop, or to its end.
   End walk(uint32_t block, uint32_t stop, TreePlace place, bool inEachIteration,
            uint32_t depth) {
@@ -214,7 +215,7 @@ private:
       if (op.kind == OpKind::branch) {
         std::optional<uint32_t> next =
             walkBranch(last, stop, place, inEachIteration, depth);
-        // Both sides have been followed to the end of the iteration, or of the
+        // Both sides have been walked to the end of the iteration or of the
         // program.
         if (!next)
           return current == none ? End::program : End::iteration;
@@ -223,7 +224,7 @@ private:
       }
       block = op.kind == OpKind::jump ? program.flow.blockOf[op.target]
                                       : blocks[block].successors[0];
-      // A loop in which nothing matters has become a jump out of it.
+      // A loop without relevant commands has been replaced by a jump out of it.
       if (!isInside(block, current)) {
         leaveLoop(block, block, place, last, depth);
         return End::iteration;
@@ -232,7 +233,7 @@ private:
     return End::program;
   }
 
-  /// Returns the block behind the loop, or `none`.
+  /// Returns the block after the loop, or `none`.
   uint32_t walkLoop(uint32_t block, TreePlace place, uint32_t depth) {
     uint32_t loop = innermost[block];
     if (loop == none || loops[loop].header != block ||
@@ -249,8 +250,8 @@ private:
     return loops[loop].exit;
   }
 
-  /// Returns the block where both sides join; nothing if they do not before the
-  /// end of the iteration or of the program.
+  /// Returns the block where both sides join; none if they do not join before
+  /// the end of the iteration or of the program.
   std::optional<uint32_t> walkBranch(uint32_t last, uint32_t stop,
                                      TreePlace place, bool inEachIteration,
                                      uint32_t depth) {
@@ -278,8 +279,9 @@ private:
     return joins ? std::optional(join) : std::nullopt;
   }
 
-  /// What is between a branch that leaves the innermost loop and the block
-  /// where all paths out of it join is executed once, by who leaves it there.
+  /// Walks the path from a branch that leaves the innermost loop to the block
+  /// where all exits join. A rank that leaves at this branch executes the path
+  /// once.
   void leaveLoop(uint32_t to, uint32_t join, TreePlace place, uint32_t op,
                  uint32_t depth) {
     uint32_t loop = current;
@@ -325,7 +327,7 @@ private:
   /// Block -> its innermost loop, or `none`.
   std::vector<uint32_t> innermost;
   std::vector<bool> visited;
-  /// The innermost loop that the walk is in.
+  /// The innermost loop at the walk's position.
   uint32_t current = none;
   std::optional<Problem> problem;
 };

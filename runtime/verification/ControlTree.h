@@ -1,13 +1,13 @@
-//===- ControlTree.h - shared exchanges of one role's program ---*- C++ -*-===//
+//===- ControlTree.h - a role's shared exchanges ----------------*- C++ -*-===//
 //
-// The loops and branches of a program, and inside of them, in order, what the
-// role does together with other roles: starts of collectives and barriers whose
-// group has ranks of several roles. Recovered from branches, jumps and
-// immediate post-dominators (Flow.h), without executing anything.
+// The loops and branches of a program, and inside of them, in order, the role's
+// exchanges with other roles: starts of collectives and barriers whose group
+// has ranks of several roles. Recovered from branches, jumps and immediate
+// post-dominators (Flow.h), without executing anything.
 //
-// A loop is a node without a condition of its own: it is left at branches
-// inside of it. Of a branch with a side that leaves its loop or the program,
-// the other side holds the rest.
+// A loop is a node without a condition: it is left at branches inside of it. If
+// one side of a branch leaves its loop or the program, the other side contains
+// the rest of it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +22,8 @@
 
 namespace lockstep::runtime::verification {
 
-/// A side of a node: 0 where the condition of a branch holds, 1 where it does
-/// not; 0 of a loop. `none`: the program itself.
+/// A side of a node: for a branch, 0 if its condition holds, 1 if not; for a
+/// loop, 0. `none`: the program itself.
 struct TreePlace {
   uint32_t node = none;
   uint8_t side = 0;
@@ -55,7 +55,7 @@ struct TreeItem {
 
 struct ControlTree {
   std::vector<TreeNode> nodes;
-  /// In the order of the program: a node before what is inside of it.
+  /// In the order of the program: a node before its contents.
   std::vector<TreeItem> items;
   /// Block -> the node of the innermost loop around it, or `none`.
   std::vector<uint32_t> loopOf;
@@ -77,9 +77,9 @@ struct ControlTree {
 /// Whether members of a channel are ranks of several roles.
 bool isShared(const Model &model, uint32_t channel);
 
-/// Fills `tree`. Returns what is not structured, or deeper than 500 nodes:
-/// loops with several entries or several blocks behind them, returns from
-/// within a loop.
+/// Fills `tree`. Returns a problem if the program is not structured or is
+/// nested deeper than 500 nodes: loops with several entries or several blocks
+/// after them, returns inside of a loop.
 std::optional<Problem>
 buildControlTree(const Model &model, const Program &program, ControlTree &tree);
 

@@ -10,7 +10,8 @@ namespace lockstep::runtime::verification {
 
 namespace {
 
-/// Whether an op starts, waits or arrives, and has a partner in that.
+/// Whether an op starts, waits for or arrives at a channel with several
+/// members.
 bool isExchange(const Model &model, const Op &op) {
   switch (op.kind) {
   case OpKind::start:
@@ -41,7 +42,7 @@ private:
     return kind == OpKind::jump || kind == OpKind::branch ||
            kind == OpKind::ret;
   }
-  /// A rank can come to rest there.
+  /// Whether the op begins a block: a rank can wait there, or it branches.
   static bool rests(OpKind kind) {
     return kind == OpKind::wait || kind == OpKind::barrier ||
            kind == OpKind::once || kind == OpKind::branch;
@@ -163,8 +164,7 @@ private:
         continue;
       Branch branch;
       branch.op = last;
-      // From a loop without an exit nothing is reached but the loop itself: no
-      // join either.
+      // A loop without an exit reaches only itself, so there is no join.
       if (join[i] != none && join[i] < flow.blocks.size())
         branch.join = flow.blocks[join[i]].begin;
       branch.local = findRegion(branch);
@@ -175,8 +175,8 @@ private:
     }
   }
 
-  /// Blocks between a branch and its join. False if there is an exchange in
-  /// them, or it takes too long to say.
+  /// Blocks between a branch and its join. False if they contain an exchange,
+  /// or the search exceeds its limit.
   bool findRegion(Branch &branch) {
     uint32_t stop = branch.join == none ? none : flow.blockOf[branch.join];
     ++mark;

@@ -2,9 +2,9 @@
 //
 // Basic blocks, the block where both sides of a branch join (its immediate
 // post-dominator, found by Cooper, Harvey and Kennedy, "A Simple, Fast
-// Dominance Algorithm"), and which branches matter to others: between a *local*
-// branch and its join there is no exchange, so that others cannot see which
-// side was taken, except by the values it leaves behind.
+// Dominance Algorithm"), and which branches are local: between a *local* branch
+// and its join there is no exchange, so that other ranks can observe the side
+// taken only through values that it writes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ struct Block {
 
 struct Branch {
   uint32_t op = 0;
-  /// Op at which both sides have joined; `none`: where the program ends.
+  /// Op at which both sides join; `none`: the end of the program.
   uint32_t join = ~0u;
   /// There is no exchange before the join.
   bool local = false;

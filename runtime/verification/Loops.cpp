@@ -1,4 +1,4 @@
-//===- Loops.cpp - loops of which only the data knows when they end -------===//
+//===- Loops.cpp - loops with data-dependent ends -------------------------===//
 
 #include "runtime/verification/Loops.h"
 
@@ -36,7 +36,8 @@ public:
     return loops;
   }
 
-  /// Where the way out is taken or not; where there is none, the jump back.
+  /// The branch that decides whether the loop is left; without one, the jump
+  /// back.
   uint32_t exitOf(const Loop &loop) const {
     for (uint32_t i = loop.head; i <= loop.last; ++i)
       if (commands.Get(i)->body_type() != CommandBody::Jump &&
@@ -46,8 +47,8 @@ public:
     return loop.last;
   }
 
-  /// Whether each turn begins with a comparison of a register, which each turn
-  /// makes greater by a constant, with one that it leaves as it is.
+  /// Whether each iteration begins with a comparison of a register, which each
+  /// iteration increments by a constant, with a loop-invariant register.
   bool counts(const Loop &loop) const {
     const artifact::BranchGreaterEqual *branch =
         commands.Get(loop.head)->body_as_BranchGreaterEqual();
@@ -89,7 +90,7 @@ private:
     return none;
   }
 
-  /// Of a register that is set to positive constants only.
+  /// Whether a register is only set to positive constants.
   bool isPositive(uint32_t index) const {
     bool isSet = false;
     for (uint32_t i = 0; i < commands.size(); ++i)
@@ -103,7 +104,8 @@ private:
     return isSet;
   }
 
-  /// Nothing before a command passes by it and stays in the loop.
+  /// Whether each iteration executes a command: no earlier branch skips it and
+  /// stays in the loop.
   bool isInEachTurn(const Loop &loop, uint32_t command) const {
     for (uint32_t i = loop.head; i < command; ++i)
       if (uint32_t target = targetOf(i);

@@ -1,8 +1,8 @@
-//===- Loops.h - loops of which only the data knows when they end ---------===//
+//===- Loops.h - loops with data-dependent ends ---------------------------===//
 //
-// A proof says that nobody waits for ever, not that a loop in which a replica
-// is alone comes to its end: that is assumed. These are the loops of which it
-// is.
+// A proof shows that no rank waits forever, not that a loop without exchanges
+// terminates: that is assumed. These are the loops whose termination is
+// assumed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,8 +13,7 @@
 
 namespace lockstep::runtime::verification {
 
-/// Loops of all programs but those that count up to a number that they do not
-/// change.
+/// All loops except those that count up to a loop-invariant bound.
 std::vector<AssumedLoop> findAssumedLoops(const Model &model);
 
 } // namespace lockstep::runtime::verification

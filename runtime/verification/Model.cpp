@@ -1,4 +1,4 @@
-//===- Model.cpp - what the model says ------------------------------------===//
+//===- Model.cpp - queries of the model -----------------------------------===//
 
 #include "runtime/verification/Model.h"
 

@@ -1,9 +1,9 @@
-//===- Model.h - programs of one name, as the proof sees them ---*- C++ -*-===//
+//===- Model.h - the proof's model of programs ------------------*- C++ -*-===//
 //
 // The programs of one name run together, one of them on each rank. The model
-// holds what matters for the question whether they can block each other:
-// commands, the members of each channel, and (after `Slice.h`) the values that
-// decide which path a rank follows.
+// has what the proof of deadlock freedom needs: commands, the members of each
+// channel, and (computed by `Slice.h`) the values that decide which path a rank
+// takes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,8 +42,7 @@ enum class OpKind : uint8_t {
   ret,
 };
 
-/// A command. Operands are read from the tables when they are needed, which is
-/// seldom.
+/// A command. Operands are read from the tables on demand, which is rare.
 struct Op {
   OpKind kind;
   /// Index of the command, which is that of the op.
@@ -55,7 +54,7 @@ struct Op {
   uint32_t branch = none;
 };
 
-/// What one channel number stands for, in all programs together.
+/// A channel of all programs together.
 struct Channel {
   enum class Kind : uint8_t {
     collective,
@@ -66,22 +65,22 @@ struct Channel {
   artifact::Reduction reduction{};
   int32_t axis = 0;
   uint32_t number = 0;
-  /// Member with the root's place, or `none`.
+  /// Position of the root among the members, or `none`.
   uint32_t root = none;
   /// As in `Start.sources`.
   std::vector<int32_t> sources;
-  /// Into `Model::groups`; for a once section those of its role.
+  /// Into `Model::groups`; for a once section, the ranks of its role.
   uint32_t group = 0;
-  /// Its results may decide which path a rank follows.
+  /// Its results may decide which path a rank takes.
   bool carriesDecisions = false;
-  /// Where it was seen first.
+  /// Its first use.
   uint32_t program = none, command = 0;
 };
 
 /// Ascending ranks.
 struct Group {
   std::vector<uint32_t> ranks;
-  /// Place of a rank in the group, or `none`.
+  /// Position of a rank in the group, or `none`.
   uint32_t place(uint32_t rank) const;
 };
 
@@ -94,7 +93,7 @@ struct Program {
   /// Group of all ranks of the role.
   uint32_t roleGroup = 0;
   std::vector<Op> ops;
-  /// Channel -> command that starts it here, or `none`.
+  /// Channel -> command that starts it in this program, or `none`.
   std::vector<uint32_t> starts;
   Flow flow;
   Slice slice;
@@ -110,13 +109,14 @@ struct Model {
   std::vector<Program> programs;
   std::vector<Group> groups;
   std::vector<Channel> channels;
-  /// Rank -> index of its program, or `none` if its role takes no part.
+  /// Rank -> index of its program, or `none` if its role has no program.
   std::vector<uint32_t> programOf;
   std::vector<std::string> roleOf;
   /// Whether other workers change the variables of servers whenever a step
   /// waits.
   bool serversAreShared = false;
-  /// Programs that disagree on what a channel is: wrong without any execution.
+  /// Programs that declare a channel differently, which is an error regardless
+  /// of execution.
   std::optional<Problem> mismatch;
 
   uint32_t ranks() const { return uint32_t(programOf.size()); }
@@ -126,7 +126,7 @@ struct Model {
   std::string describe(const Program &program, uint32_t command) const;
 };
 
-/// The op of a program, as messages name it.
+/// The place of an op in messages.
 inline CommandPlace placeOf(const Program &program, uint32_t op) {
   return {program.role, program.ops[op].command};
 }
@@ -135,7 +135,7 @@ inline CommandPlace placeOf(const Program &program, uint32_t op) {
 bool allReceive(const Model &model, const Channel &channel,
                 const Program &program);
 
-/// Registers that hold the sizes of a buffer that vary.
+/// Visits the registers that hold dynamic sizes of a buffer.
 template <typename Visit>
 void forEachSizeRegister(const artifact::Buffer &buffer, Visit visit) {
   if (const auto *registers = buffer.size_registers())
@@ -144,8 +144,8 @@ void forEachSizeRegister(const artifact::Buffer &buffer, Visit visit) {
         visit(uint32_t(index));
 }
 
-/// Builds the model of the programs called `name`. Error: the tables contradict
-/// themselves, which the loader refuses with a better message.
+/// Builds the model of the programs called `name`. Error: the tables are
+/// inconsistent, which the loader rejects with a better message.
 Expected<Model> buildModel(const artifact::Artifact &artifact,
                            std::string_view name);
 

@@ -1,4 +1,4 @@
-//===- OneOrder.cpp - ranks of one role that follow one path --------------===//
+//===- OneOrder.cpp - ranks of one role on one path -----------------------===//
 
 #include "runtime/verification/OneOrder.h"
 
@@ -81,7 +81,7 @@ private:
     return state;
   }
 
-  /// Results that all ranks have in common.
+  /// Whether the results are equal on all ranks.
   bool isCommon(const Channel &channel) const {
     bool kind = CollectiveProperties::of(channel.collective).isSameForAll() ||
                 brokenRule == BrokenRule::partsAreEqual;
@@ -184,7 +184,7 @@ bool goesStraight(const artifact::Artifact &artifact, std::string_view name) {
         ranks = role->ranks();
       }
   }
-  // Group -> all its members are ranks of the program.
+  // Group -> whether all its members are ranks of the program.
   std::vector<bool> isOwn;
   for (uint32_t i = 0; artifact.groups() && i < artifact.groups()->size();
        ++i) {
@@ -220,7 +220,7 @@ bool goesStraight(const artifact::Artifact &artifact, std::string_view name) {
 std::optional<Problem> findDivergence(const Model &model,
                                       const Program &program,
                                       BrokenRule brokenRule) {
-  // A role of one rank has nobody to differ from.
+  // A role of one rank cannot diverge.
   if (program.slice.empty() || program.ranks == 1)
     return std::nullopt;
   return Differences(model, program, brokenRule).find();

@@ -1,4 +1,4 @@
-//===- Operands.cpp - what commands read and write ------------------------===//
+//===- Operands.cpp - operands of commands --------------------------------===//
 
 #include "runtime/verification/Operands.h"
 
@@ -35,7 +35,7 @@ void Operands::collect(const Program &program, const Op &op) {
   case CommandBody::Copy:
     reads.push_back(table.body_as_Copy()->source());
     writes.push_back(table.body_as_Copy()->destination());
-    // Where sizes vary, some of the bytes stay.
+    // A copy of dynamic size may keep some bytes.
     for (uint32_t index : {reads[0], writes[0]})
       if (index < count(program.tables->buffers()))
         forEachSizeRegister(

@@ -1,4 +1,4 @@
-//===- Operands.h - what commands read and write ----------------*- C++ -*-===//
+//===- Operands.h - operands of commands ------------------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_RUNTIME_VERIFICATION_OPERANDS_H
 #define LOCKSTEP_RUNTIME_VERIFICATION_OPERANDS_H

@@ -1,4 +1,4 @@
-//===- Projections.cpp - programs of several roles are one whole ----------===//
+//===- Projections.cpp - projections of one program -----------------------===//
 
 #include "runtime/verification/Projections.h"
 
@@ -107,9 +107,8 @@ private:
     return trees[ref.role].nodes[ref.node];
   }
 
-  /// Makes the nodes around two places one, from inside to outside. False if
-  /// one place has other kinds of nodes around it than the other, or another
-  /// side of one.
+  /// Merges the nodes around two places into classes, from the innermost
+  /// outwards. False if the kinds or sides of the nodes differ.
   bool join(uint32_t leftRole, TreePlace left, uint32_t rightRole,
             TreePlace right) {
     while (left.node != none && right.node != none) {
@@ -127,7 +126,7 @@ private:
   }
 
   void joinExchanges() {
-    // Channel -> where each role takes part.
+    // Channel -> the exchange of each role.
     std::map<uint32_t, std::vector<ItemRef>> exchanges;
     for (uint32_t role = 0; role < trees.size(); ++role)
       for (const TreeItem &item : trees[role].items)
@@ -168,8 +167,8 @@ private:
     }
   }
 
-  /// Paths that leave a loop which several roles execute together correspond,
-  /// in the order in which they are written.
+  /// The exits of a loop that several roles execute together correspond, in
+  /// program order.
   void joinExits() {
     // Class -> role -> its exits.
     std::map<uint32_t, std::map<uint32_t, std::vector<ItemRef>>> exits;
@@ -208,8 +207,8 @@ private:
     return 0;
   }
 
-  /// Two nodes of one role are never one: in an order of all exchanges each
-  /// would be before the other.
+  /// Two nodes of one role cannot be in one class: in an order of all exchanges
+  /// each would precede the other.
   void checkClasses() {
     members.resize(parents.size());
     for (uint32_t role = 0; role < trees.size(); ++role)
@@ -228,15 +227,15 @@ private:
 
   //===--- One order ------------------------------------------------------===//
 
-  /// Two items that follow each other at one place of a role.
+  /// Two consecutive items at one place of a role.
   struct Succession {
     uint32_t from, to;
     ItemRef first, second;
   };
 
-  /// Exchanges and nodes that follow each other at one place of some role may
-  /// have no cycle: then there is an order that all roles keep. Channels are
-  /// numbered first, classes behind them.
+  /// The successions of exchanges and nodes in all roles must be acyclic: then
+  /// there is an order with which all roles are consistent. Channels are
+  /// numbered first, then classes.
   void checkOrder() {
     uint32_t ids = uint32_t(model.channels.size() + parents.size());
     std::vector<Succession> successions = findSuccessions();
@@ -262,7 +261,7 @@ private:
     uint32_t channels = uint32_t(model.channels.size());
     std::vector<Succession> successions;
     for (uint32_t role = 0; role < trees.size(); ++role) {
-      // Place -> the item that was last there.
+      // Place -> its latest item.
       std::map<std::pair<uint32_t, uint8_t>, std::pair<uint32_t, ItemRef>> last;
       for (const TreeItem &item : trees[role].items) {
         uint32_t id;
@@ -287,12 +286,12 @@ private:
     return successions;
   }
 
-  /// Tells of one cycle which role starts what before what. `incoming` is 0 for
-  /// what is not behind any cycle.
+  /// Reports the successions of one cycle, with their roles. `incoming` is 0
+  /// for items that are not reachable from a cycle.
   void reportCycle(const std::vector<Succession> &successions,
                    const std::vector<uint32_t> &incoming) {
-    // Each item that is left follows another one that is: back from any of them
-    // there is a cycle.
+    // Each remaining item has a remaining predecessor, so going backwards from
+    // any of them finds a cycle.
     std::map<uint32_t, const Succession *> before;
     for (const Succession &succession : successions)
       if (incoming[succession.from] != 0 && incoming[succession.to] != 0)
@@ -301,7 +300,7 @@ private:
     uint32_t start = before.begin()->first;
     while (seen.insert(start).second)
       start = before.at(start)->from;
-    // Backwards; consecutive steps of one role are one.
+    // Backwards; consecutive successions of one role are merged.
     std::vector<Succession> steps;
     uint32_t id = start;
     do {

@@ -1,15 +1,14 @@
-//===- Projections.h - programs of several roles are one whole --*- C++ -*-===//
+//===- Projections.h - projections of one program ---------------*- C++ -*-===//
 //
 // Whether the programs of all roles are projections of one program: the same
-// loops and branches around each exchange that several roles take part in, the
-// same decisions there, and one order of exchanges that every role keeps. Then
+// loops and branches around each exchange of several roles, the same decisions
+// there, and one order of exchanges with which every role is consistent. Then
 // ranks cannot wait for each other forever (docs/verification.md, proof of
 // several roles). Linear in the commands of all programs, times their depth of
 // nesting.
 //
-// All that decides is in the programs: a number, a host scalar, or a value that
-// an exchange has brought to everybody whom the decision concerns
-// (ValueNames.h).
+// Decisions depend only on numbers, host scalars, and values that an exchange
+// has sent to all ranks concerned (ValueNames.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,8 +22,8 @@
 
 namespace lockstep::runtime::verification {
 
-/// Nothing if the programs of `model` are projections of one, else where they
-/// are not known to be.
+/// None if the programs of `model` are projections of one, else the place where
+/// it is not known.
 std::optional<Problem> findDisagreement(const Model &model,
                                         BrokenRule brokenRule);
 

@@ -1,4 +1,4 @@
-//===- Slice.cpp - the values that decide where ranks go ------------------===//
+//===- Slice.cpp - values that decide paths -------------------------------===//
 
 #include "runtime/verification/Slice.h"
 
@@ -15,7 +15,7 @@ using artifact::count;
 
 namespace {
 
-/// Bytes of a memory, as ranges that do not touch.
+/// Bytes of a memory, as disjoint, non-adjacent ranges.
 class Ranges {
 public:
   bool overlaps(uint64_t begin, uint64_t end) const {
@@ -23,7 +23,7 @@ public:
     return after != ranges.begin() && begin < end &&
            std::prev(after)->second > begin;
   }
-  /// Whether that changes anything.
+  /// Returns whether the set has changed.
   bool add(uint64_t begin, uint64_t end) {
     if (begin >= end)
       return false;
@@ -54,8 +54,7 @@ struct Needs {
   std::vector<bool> blockWrites;
 };
 
-/// False of a collective that has nothing to do with the slice, as most have
-/// not.
+/// False for a collective that does not affect the slice, as most.
 bool touches(const Model &model, const Op &op) {
   return (op.kind != OpKind::start && op.kind != OpKind::wait) ||
          model.channels[op.channel].carriesDecisions;
@@ -110,7 +109,7 @@ private:
         b.offset(), b.offset() + b.size());
   }
 
-  /// Needs what an op reads.
+  /// Adds the operands that an op reads.
   bool need(const Program &program, const Op &op) {
     operands.collect(program, op);
     bool changed = false;
@@ -146,14 +145,13 @@ private:
     return false;
   }
 
-  /// Backwards, so that one pass is enough where there are no loops and no
-  /// other roles.
+  /// Backwards, so that one pass is enough without loops and other roles.
   bool pass(Program &program) {
     bool changed = false, writable = needsWritable(program);
     Slice &slice = program.slice;
     for (uint32_t i = uint32_t(program.ops.size()); i-- > 0;) {
       const Op &op = program.ops[i];
-      // Most commands: nothing that they could write is needed.
+      // The common case: no memory that the command could write is needed.
       if ((op.kind == OpKind::compute || op.kind == OpKind::wait) && !writable)
         continue;
       if (op.kind == OpKind::start) {
@@ -198,8 +196,8 @@ private:
                        });
   }
 
-  /// What all roles have in common is cut alike in all of them, so that equal
-  /// pieces have equal names.
+  /// Memory shared by all roles is split at the same positions in all of them,
+  /// so that equal pieces have equal names.
   void findCommonCuts() {
     for (const Program &program : model.programs)
       for (uint32_t i = 0; i < count(program.tables->buffers()); ++i)
@@ -262,7 +260,7 @@ private:
       }
   }
 
-  /// A local branch that leaves nothing behind becomes a jump to its join.
+  /// A local branch that writes no slot is replaced by a jump to its join.
   void skipLocalBranches(Program &program) {
     for (Op &op : program.ops) {
       if (op.kind != OpKind::branch || op.branch == none)

@@ -1,15 +1,14 @@
-//===- Slice.h - the values that decide which paths ranks follow -*- C++
-//-*-===//
+//===- Slice.h - values that decide paths -----------------------*- C++ -*-===//
 //
-// Most of a step computes numbers that no branch ever looks at. The slice is
-// the rest: registers and bytes of memory from which the condition of a branch
-// that is not local may be computed, through launches, copies, collectives
-// (then also on the ranks that give) and local branches. A step without such
-// branches has an empty slice, and costs nothing.
+// Most values of a step do not affect branches. The slice is the rest:
+// registers and bytes of memory from which the condition of a non-local branch
+// may be computed, through launches, copies, collectives (then also on the
+// sending ranks) and local branches. A step without such branches has an empty
+// slice, and no cost.
 //
-// Memory is cut into atoms where the buffers in it begin and end, since buffers
-// overlap: members of a bucket lie inside of it, and the memory plan gives the
-// same bytes to different values.
+// Memory is split into atoms at the boundaries of buffers, since buffers
+// overlap: members of a bucket are inside of it, and the memory plan assigns
+// the same bytes to different values.
 //
 //===----------------------------------------------------------------------===//
 
@@ -60,23 +59,24 @@ struct Slice {
   std::vector<SlotRange> bufferSlots;
   /// Whether a launch or copy writes into the slice.
   std::vector<bool> relevant;
-  /// Branch -> what its sides may write; for local branches.
+  /// Branch -> slots that its sides may write; for local branches.
   std::vector<std::vector<uint32_t>> regionWrites;
   /// By `Op::branch` of the last op of a once section, which one replica
-  /// executes for all of its process: what only this replica has written then.
+  /// executes for its process: slots that only this replica has written.
   std::vector<std::vector<uint32_t>> sectionWrites;
 
   bool empty() const { return slots.empty(); }
-  /// Whether an op is a launch or copy that writes elsewhere, as most are.
+  /// Whether an op is a launch or copy that does not write into the slice, as
+  /// most are.
   bool skips(const Op &op, uint32_t index) const;
 };
 
-/// Fills the slices of all programs. They are found together: a result comes
-/// from another program.
+/// Fills the slices of all programs together, since the result of a collective
+/// depends on other programs.
 void findSlices(Model &model, BrokenRule brokenRule = BrokenRule::none);
 
-/// Whether others may have changed variables when the program continues after
-/// `op`.
+/// Whether other workers may have changed variables when the program continues
+/// after `op`.
 bool changesVariables(const Model &model, const Program &program, const Op &op);
 
 /// Calls `read` and `write` with the slots that an op reads, then those that it

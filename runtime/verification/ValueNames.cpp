@@ -1,4 +1,4 @@
-//===- ValueNames.cpp - values that several roles hold --------------------===//
+//===- ValueNames.cpp - values shared by roles ----------------------------===//
 
 #include "runtime/verification/ValueNames.h"
 
@@ -95,8 +95,8 @@ ConditionNames::ConditionNames(const Model &model, const Program &program,
   run();
 }
 
-/// A register that one op of a loop writes, which adds to it in each iteration
-/// what the loop leaves as it is.
+/// Finds registers that exactly one op of a loop writes, which adds a
+/// loop-invariant value in each iteration.
 void ConditionNames::findCounters() {
   struct Writes {
     uint32_t writes = 0, add = none;
@@ -179,8 +179,8 @@ void ConditionNames::run() {
   }
 }
 
-/// Names that hold on all edges into a block hold in it. Returns whether that
-/// changed.
+/// The meet over the edges into a block: names that hold on all of them.
+/// Returns whether the names have changed.
 bool ConditionNames::merge(uint32_t from, uint32_t to, const State &state) {
   State arriving = state;
   uint32_t loop = tree.loopAt(to);
@@ -211,7 +211,7 @@ bool ConditionNames::merge(uint32_t from, uint32_t to, const State &state) {
          }) != 0;
 }
 
-/// Counters of a loop that is begun get names.
+/// Names the counters of a loop at its entry.
 void ConditionNames::enterLoop(uint32_t node, State &state) const {
   uint32_t loopClass = loopClasses[node];
   auto own = counters.find(node);
@@ -321,9 +321,9 @@ void ConditionNames::forgetSpace(State &state, Space space) const {
   });
 }
 
-/// The role that sends holds what it has sent, in the memory of the operand. If
-/// its ranks held different values there, they would be refused where they
-/// decide by it (OneOrder.h).
+/// The operand of the sending role has the name of the exchanged value. If it
+/// differed between ranks of the role, a decision that depends on it would be
+/// rejected (OneOrder.h).
 void ConditionNames::start(uint32_t index, const artifact::Start &start,
                            State &state) {
   uint32_t channel = program.ops[index].channel;
@@ -334,14 +334,15 @@ void ConditionNames::start(uint32_t index, const artifact::Start &start,
                root - program.firstRank < program.ranks;
   for (uint32_t i = 0; sends && i < count(start.operands()); ++i) {
     uint32_t operand = start.operands()->Get(i);
-    // What other workers may change meanwhile is not what was sent.
+    // A variable that other workers may change meanwhile need not equal the
+    // sent value.
     bool isKept = !model.serversAreShared || program.firstRank == 0 ||
                   buffer(operand).space() != Space::variable;
     if (isKept || brokenRule == BrokenRule::variablesAreKept)
       write(operand, table.exchanged(channel, i, buffer(operand).size()),
             state);
   }
-  // Until the wait nobody knows what results hold.
+  // The results are undefined until the wait.
   for (uint32_t i = 0; i < count(start.results()); ++i)
     write(start.results()->Get(i), none, state);
 }
@@ -394,7 +395,8 @@ NameId ConditionNames::readRegister(uint32_t index, const State &state) const {
   return found == state.end() ? NameId(none) : found->second;
 }
 
-/// What a once section writes, one replica has written for all: it has no name.
+/// A value written in a once section was computed by one replica: it has no
+/// name.
 void ConditionNames::write(uint32_t index, NameId name, State &state) {
   if (index >= program.slice.bufferSlots.size())
     return;

@@ -1,16 +1,16 @@
-//===- ValueNames.h - values that several roles hold ------------*- C++ -*-===//
+//===- ValueNames.h - values shared by roles --------------------*- C++ -*-===//
 //
-// A name stands for a value that every role which has a value of this name
-// holds alike, at corresponding points of their programs. Named are numbers,
-// host scalars and constants; what an exchange has carried; results of one
-// kernel for named operands; and counters of loops that the roles execute
-// together. All else has no name.
+// A name identifies a value: all roles with a value of this name have equal
+// values at corresponding points of their programs (value numbering across
+// roles). Numbers, host scalars and constants have names; so do values sent in
+// an exchange, results of one kernel for named operands, and counters of loops
+// that the roles execute together. Other values have none.
 //
 // Names are found by a forward data-flow analysis of each role's program over
-// the slots of its slice. The name of what an exchange carried stands for its
-// latest execution: a path to another one passes the header of a loop around
-// it, and what has a name there has it when the loop is entered too, which is
-// before the exchange.
+// the slots of its slice. The name of an exchanged value refers to the latest
+// execution of the exchange: a path to the next execution contains the header
+// of a loop around it, and a name that holds there also holds at the entry of
+// the loop, before the exchange.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,7 @@ namespace lockstep::runtime::verification {
 /// A name, or `none`. Equal names are equal numbers.
 using NameId = uint32_t;
 
-/// All names of an artifact's programs of one name.
+/// The names of values of all programs that run together.
 class NameTable {
 public:
   enum class Kind : uint64_t {
@@ -44,18 +44,18 @@ public:
   };
 
   NameId number(int64_t value) { return get(Kind::number, {uint64_t(value)}); }
-  /// Memory of the host that no program writes.
+  /// Host memory that no program writes.
   NameId memory(const artifact::Buffer &buffer) {
     return get(Kind::memory,
                {uint64_t(buffer.space()), buffer.offset(), buffer.size()});
   }
-  /// `size` bytes at a position of what an exchange carries.
+  /// `size` bytes of the operand at a position of an exchange.
   NameId exchanged(uint32_t channel, uint32_t position, uint64_t size) {
     return get(Kind::exchange, {channel, position, size});
   }
   /// Bytes of a value.
   NameId piece(NameId value, uint64_t offset, uint64_t size);
-  /// What a register holds that is loaded from a value.
+  /// The register value loaded from a value.
   NameId loaded(NameId value, artifact::ElementType element);
   /// A result of a kernel, of `size` bytes.
   NameId computed(uint32_t kernel, uint32_t result, uint64_t size,
@@ -65,7 +65,7 @@ public:
   NameId counter(uint32_t loop, NameId first, NameId step);
   NameId comparison(NameId left, NameId right);
 
-  /// The value that consecutive pieces of together `size` bytes are all of, or
+  /// The value of `size` bytes whose consecutive pieces are `pieces`, or
   /// `none`.
   NameId join(const std::vector<NameId> &pieces, uint64_t size) const;
 
@@ -88,21 +88,21 @@ private:
 /// Names of the conditions of a program's branches.
 class ConditionNames {
 public:
-  /// `loopClasses`: node of `tree` -> a number that loops of several roles have
-  /// in common which are executed together.
+  /// `loopClasses`: node of `tree` -> a number that is common to the loops of
+  /// several roles that are executed together.
   ConditionNames(const Model &model, const Program &program,
                  const ControlTree &tree,
                  const std::vector<uint32_t> &loopClasses, NameTable &table,
                  BrokenRule brokenRule);
 
-  /// Of a branch, by its op; `none` if it has no name.
+  /// The name of a branch's condition, by its op; `none` if it has none.
   NameId at(uint32_t op) const {
     auto found = conditions.find(op);
     return found == conditions.end() ? NameId(none) : found->second;
   }
 
 private:
-  /// Slot -> name, of those that have one.
+  /// Slot -> name, for slots that have one.
   using State = std::map<uint32_t, NameId>;
 
   struct Counter {
@@ -135,14 +135,14 @@ private:
   BrokenRule brokenRule;
   /// Loop -> registers that count its iterations.
   std::map<uint32_t, std::vector<Counter>> counters;
-  /// Block -> names where it begins, once it is reached.
+  /// Block -> names at its beginning, once it is reached.
   std::vector<State> before;
   std::vector<bool> reached, queued;
   std::vector<uint32_t> worklist;
   std::map<uint32_t, NameId> conditions;
   /// Op -> whether it is in a once section.
   std::vector<bool> inSection;
-  /// Of the op that is executed.
+  /// Whether the current op is in a once section.
   bool isInSection = false;
 };
 

@@ -25,7 +25,7 @@ Expected<Model> prepare(const artifact::Artifact &artifact,
   return model;
 }
 
-/// What could not be shown, or nothing.
+/// The reason why the proof has failed, or none.
 std::optional<Problem> findProblem(const Model &model, BrokenRule brokenRule) {
   if (model.mismatch && brokenRule != BrokenRule::channelsMayDiffer)
     return model.mismatch;

@@ -1,19 +1,18 @@
 //===- Verification.h - proof that programs cannot block --------*- C++ -*-===//
 //
-// Programs of one name run together, one of them on each rank. `prove` answers
-// whether ranks can wait for each other forever, whatever the data: members of
-// a group may start exchanges in different orders, one may end early, a branch
-// or the number of iterations of a loop may differ between them.
+// Programs of one name run together, one of them on each rank. `prove` decides
+// whether ranks can wait for each other forever, for any data: members of a
+// group may start exchanges in different orders, one may end early, a branch or
+// the number of iterations of a loop may differ between them.
 //
-// One role: all conditions that others can notice are provably equal on all of
-// its ranks, so they all follow one path (OneOrder.h). Several roles: besides,
-// their programs are projections of one program (Projections.h). Both are
-// data-flow analyses, linear in the commands times their depth of nesting, so a
-// loader repeats them on every load. What they do not show is not provable, and
-// refused: an example of what goes wrong is searched where the program was
-// written (`verify-uniformity`).
+// One role: all conditions of non-local branches are provably equal on all of
+// its ranks, so all take one path (OneOrder.h). Several roles: also, their
+// programs are projections of one program (Projections.h). Both are data-flow
+// analyses, linear in the commands times their depth of nesting, so a loader
+// repeats them on every load. Programs that they do not prove are rejected; an
+// example of a deadlock is searched at compile time (`verify-uniformity`).
 //
-// What is assumed: see docs/verification.md.
+// Assumptions: see docs/verification.md.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,29 +29,30 @@
 
 namespace lockstep::runtime::verification {
 
-/// A rule of the proof to leave out, so that tests can show what it is good
-/// for. Never set elsewhere.
+/// A rule of the proof to disable, so that tests can show that it is necessary.
+/// Never set elsewhere.
 enum class BrokenRule : uint8_t {
   none,
   // Ranks of one role.
   /// Inputs and private variables are equal on all ranks.
   inputsAreEqual,
-  /// The number of a rank is no constant of the rank.
+  /// The rank number is treated as equal on all ranks.
   ranksAreEqual,
   /// Parts of a scattered value are equal.
   partsAreEqual,
-  /// Groups that do the same get the same.
+  /// Results of different groups are equal.
   groupsAreEqual,
-  /// What a launch overwrites keeps its value.
+  /// Launches do not change values.
   launchesWriteNothing,
-  /// A write touches no buffer but its own.
+  /// A write changes only its own buffer, not overlapping ones.
   overlapsAreIgnored,
-  /// A branch without exchanges leaves nothing behind that may differ.
+  /// A local branch writes no values that may differ.
   localBranchesWriteNothing,
-  /// What a replica writes in a once section for itself, all have written.
+  /// Private writes of a replica in a once section count as writes of all
+  /// replicas.
   onceWritesForAll,
   // Several roles.
-  /// Programs need not agree on what a channel is.
+  /// Programs may declare a channel differently.
   channelsMayDiffer,
   /// Not all members of a channel need to start it.
   membersMayBeAbsent,
@@ -64,25 +64,25 @@ enum class BrokenRule : uint8_t {
   decisionsMayDiffer,
   /// Roles may leave a loop at different places.
   exitsMayDiffer,
-  /// Loops that are executed together count alike.
+  /// Counters of loops that are executed together are equal.
   countersAreEqual,
-  /// While a server waits, other workers leave its variables as they are.
+  /// Other workers do not change a server's variables while it waits.
   variablesAreKept,
 };
 
-/// A branch with exchanges on one of its sides, whose condition only the
-/// execution decides, alike on all ranks that take part.
+/// A branch with exchanges on one of its sides, whose condition is known only
+/// at run time and equal on all ranks that take part.
 struct DynamicBranch {
   std::string role;
   uint32_t command = 0;
   std::string text;
 };
 
-/// A loop that ends when its data says so. The proof assumes that it does:
-/// others wait forever for a rank that does not leave it.
+/// A loop whose end depends on data. The proof assumes that it terminates:
+/// other ranks would wait forever for a rank that does not leave it.
 struct AssumedLoop {
   std::string role;
-  /// The branch that leaves it.
+  /// The branch that leaves the loop.
   uint32_t command = 0;
   std::string text;
 };
@@ -93,7 +93,7 @@ struct CommandPlace {
   uint32_t command = 0;
 };
 
-/// What could not be shown, and the commands that it names.
+/// The reason why a proof has failed, and the commands that it names.
 struct Problem {
   std::string text;
   std::vector<CommandPlace> places;
@@ -101,9 +101,9 @@ struct Problem {
 
 struct Proof {
   bool isProven = false;
-  /// How: "one order" (one role), "projections" (several).
+  /// The method: "one order" (one role), "projections" (several).
   std::string method;
-  /// Unless it is proven: what could not be shown.
+  /// Unless proven: the reason.
   std::string reason;
   /// The commands that `reason` names.
   std::vector<CommandPlace> places;
@@ -114,13 +114,13 @@ struct Proof {
 /// Names of all programs, each once, in their order.
 std::vector<std::string> programNames(const artifact::Artifact &artifact);
 
-/// The proof about the programs called `name`. Error: the tables contradict
-/// themselves, which the loader refuses.
+/// The proof about the programs called `name`. Error: the tables are
+/// inconsistent, which the loader rejects.
 Expected<Proof> prove(const artifact::Artifact &artifact, std::string_view name,
                       BrokenRule brokenRule = BrokenRule::none);
 
 /// Success if the ranks of the programs called `name` provably do not wait for
-/// each other forever. As `prove`, without what only people want to know.
+/// each other forever. As `prove`, without information for people only.
 Status checkProven(const artifact::Artifact &artifact, std::string_view name);
 
 } // namespace lockstep::runtime::verification
