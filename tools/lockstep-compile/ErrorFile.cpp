@@ -43,7 +43,7 @@ ErrorFile::ErrorFile(MLIRContext &context)
     : handler(&context, [this](Diagnostic &diagnostic) {
         if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
           errors.push_back(toJson(diagnostic));
-        // Others print it.
+        // Another handler prints the error.
         return failure();
       }) {}
 

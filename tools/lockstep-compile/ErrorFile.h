@@ -9,18 +9,17 @@
 
 namespace lockstep {
 
-/// Collects the errors of a context, which others print, for a file.
+/// Collects the errors of a context for a file; another handler prints them.
 class ErrorFile {
 public:
   explicit ErrorFile(mlir::MLIRContext &context);
   /// Writes them, if there is a file, as `{errors: [{message, class, verdict,
-  /// reason, condition, file, line, column, notes}]}`; what is not known is
-  /// left out.
+  /// reason, condition, file, line, column, notes}]}`; unknown fields are
+  /// omitted.
   ~ErrorFile();
   ErrorFile(const ErrorFile &) = delete;
 
-  /// Opens the file, so that one which cannot be written is noticed before
-  /// anything is compiled.
+  /// Opens the file, so that an error is reported before compilation.
   mlir::LogicalResult open(llvm::StringRef path, std::string &message);
 
 private:

@@ -35,17 +35,16 @@ template <typename T>
 using NumberOption =
     cl::opt<T, /*ExternalStorage=*/false, tools::NumberParser<T, fail>>;
 
-/// Takes back the name of an option of libLLVM's code generator, which
-/// registers it when the library is loaded; it is for debugging that code
-/// generator, and cannot be reached from here.
+/// Removes an option that libLLVM's code generator registers when the library
+/// is loaded. It is for debugging the code generator and has no use here.
 void releaseOptionName(llvm::StringRef name) {
   auto &registered = cl::getRegisteredOptions();
   if (auto it = registered.find(name); it != registered.end())
     it->second->removeArgument();
 }
 
-/// What the command line says. Constructed in `main`, after names have been
-/// released.
+/// The options of the command line. Constructed in `main`, after names have
+/// been released.
 struct CommandLine {
   cl::OptionCategory category{"lockstep-compile options"};
   cl::opt<std::string> input{cl::Positional, cl::desc("<step.mlir>"),
@@ -145,7 +144,7 @@ struct CommandLine {
                           cl::cat(category)};
 };
 
-/// True if there is something to run, at whatever stage.
+/// Whether the module has a program, at any stage.
 bool hasPrograms(mlir::ModuleOp module) {
   return llvm::any_of(*module.getBody(), [](mlir::Operation &op) {
     if (auto function = llvm::dyn_cast<mlir::func::FuncOp>(op))
@@ -155,7 +154,7 @@ bool hasPrograms(mlir::ModuleOp module) {
   });
 }
 
-/// The key of --sign; nothing without the option.
+/// The key of --sign; none without the option.
 runtime::Expected<std::optional<runtime::SigningKey>>
 readSigningKey(const CommandLine &line) {
   if (!line.sign.getNumOccurrences())
@@ -170,8 +169,8 @@ readSigningKey(const CommandLine &line) {
   return std::optional(std::move(*key));
 }
 
-/// Writes the artifact of `module`, and the signature of `key` behind it if
-/// there is one. Errors have been reported.
+/// Writes the artifact of `module`, followed by the signature of `key` if there
+/// is one. Errors have been reported.
 llvm::LogicalResult
 writeArtifact(mlir::ModuleOp module, llvm::raw_ostream &os, bool allowUnproven,
               const std::optional<runtime::SigningKey> &key) {
@@ -189,9 +188,9 @@ writeArtifact(mlir::ModuleOp module, llvm::raw_ostream &os, bool allowUnproven,
   return mlir::success();
 }
 
-/// Writes a file beside `name` and puts it in its place when it is complete, so
-/// that a run that has the old one is not disturbed. What is no file, such as a
-/// pipe, is written to as it is.
+/// Writes a file beside `name` and renames it when it is complete, so that
+/// processes that use the old one are not disturbed. Pipes and devices are
+/// written directly.
 llvm::Error
 writeOutput(llvm::StringRef name,
             const std::function<llvm::Error(llvm::raw_ostream &)> &write) {
@@ -222,7 +221,7 @@ int main(int argc, char **argv) {
   options.partitioner = line.partitioner;
   if (line.level != "0" && line.level != "2")
     return fail("expected -O0 or -O2, found -O" + line.level);
-  // Zero stands for "not given" behind the options.
+  // In `Options`, zero means "not set".
   if (line.replicas.getNumOccurrences() && line.replicas == 0)
     return fail("expected a replica count that is positive, found 0");
   if (line.servers.getNumOccurrences() && line.servers == 0)
@@ -249,8 +248,8 @@ int main(int argc, char **argv) {
       return fail("unknown stage '" + line.stopAfter + "' for --stop-after");
     options.stopAfter = *stage;
   }
-  // Linking kernels resets every command-line option of the process: keep what
-  // is needed afterwards.
+  // Linking kernels resets every command-line option of the process: copy the
+  // values that are needed afterwards.
   const std::string outputName = line.output, stopStage = line.stopAfter;
   const bool printLocations = line.locations,
              printRemarks = line.remarks.getNumOccurrences() > 0;
@@ -258,7 +257,7 @@ int main(int argc, char **argv) {
   const bool allowUnproven = line.allowUnproven;
   const std::string errorsName = line.errors;
 
-  // A key that is not there is not found out after minutes of compilation.
+  // Report a missing key before the compilation.
   auto key = readSigningKey(line);
   if (!key)
     return fail("--sign: " + key.status().message());
@@ -269,8 +268,8 @@ int main(int argc, char **argv) {
   registerDialects(registry);
   mlir::MLIRContext context(registry);
   context.allowUnregisteredDialects();
-  // An error is about a line of the user's program; the whole module would bury
-  // it.
+  // An error refers to a line of the user's program; do not print the whole
+  // module.
   context.printOpOnDiagnostic(false);
   if (mlir::failed(remarks.install(context)))
     return 1;
@@ -283,7 +282,7 @@ int main(int argc, char **argv) {
   llvm::SourceMgr sourceManager;
   sourceManager.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
   mlir::SourceMgrDiagnosticHandler handler(sourceManager, &context);
-  // What is wrong with a module as a whole, or with the options, has no line.
+  // Errors of the whole module or the options have no location.
   mlir::ScopedDiagnosticHandler withoutPlace(
       &context, [](mlir::Diagnostic &diagnostic) {
         bool isPlain =

@@ -6,7 +6,7 @@
 
 namespace lockstep::inspect {
 
-/// page.html, made a string by the build.
+/// page.html, converted to a string by the build.
 extern const char *const pageTemplate;
 
 std::string toHtml(const Inspection &inspection) {

@@ -75,7 +75,7 @@ ProofInfo inspectProof(const runtime::Artifact &artifact,
   ProofInfo info;
   info.program = program;
   auto proof = runtime::verification::prove(tables, program);
-  // An artifact that is open does not contradict itself.
+  // An open artifact is consistent.
   if (!proof)
     return info;
   info.verdict = tools::verdictText(*proof);

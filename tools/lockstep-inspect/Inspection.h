@@ -1,7 +1,7 @@
-//===- Inspection.h - what there is to say about an artifact ----*- C++ -*-===//
+//===- Inspection.h - contents of an artifact -------------------*- C++ -*-===//
 //
-// Everything that lockstep-inspect shows, found once and written in three forms
-// (Text.h, Json.h, Html.h).
+// All data that lockstep-inspect shows, collected once and written in three
+// formats (Text.h, Json.h, Html.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,13 +29,13 @@ struct BufferInfo {
   artifact::Space space;
   uint64_t offset = 0, size = 0;
   std::string type;
-  /// What it is on the outside (variable, batch tensor, scalar, output), or
+  /// Name of the variable, batch tensor, scalar or output in the buffer, or
   /// empty.
   std::string name;
-  /// From the first command that uses it to the last one: operands and results
-  /// of a collective are in use until its wait, outputs until the end, and what
-  /// a loop uses and did not make itself until the end of the loop. Absent if
-  /// no command uses it.
+  /// The live range, from the first to the last use: operands and results of a
+  /// collective are in use until its wait, outputs until the end, and values
+  /// defined outside of a loop that uses them until the end of the loop. Absent
+  /// if no command uses the buffer.
   std::optional<CommandRange> live;
 };
 
@@ -56,16 +56,16 @@ struct CommandInfo {
   uint64_t flops = 0, bytes = 0;
   /// Inside a once section: executed by one replica of the process.
   bool once = false;
-  /// Channels whose collective has been started before this command and is
-  /// waited for behind it.
+  /// Channels whose collective is started before this command and waited for
+  /// after it.
   std::vector<uint32_t> inFlight;
 };
 
-/// What a replica gives to a collective.
+/// An operand of a collective.
 struct OperandInfo {
   uint32_t buffer = 0;
-  /// The last command before the start that writes it; absent if it is there
-  /// from the beginning.
+  /// The last command before the start that writes it; absent if no command
+  /// writes it before.
   std::optional<uint32_t> ready;
   /// Whether that is a copy, since its kernel could not write it in place.
   bool copied = false;
@@ -75,30 +75,30 @@ struct OperandInfo {
 struct CollectiveInfo {
   uint32_t channel = 0;
   std::string kind, reduction, group, line;
-  /// The rank that gives or gets what the others get or give.
+  /// The root rank.
   std::optional<uint32_t> root;
-  /// Of a permute: the rank that each member gets from, or -1.
+  /// Of a permute: the source rank of each member, or -1.
   std::vector<int32_t> sources;
   std::vector<OperandInfo> operands;
   std::vector<uint32_t> results;
   uint64_t bytes = 0;
-  /// What goes over the link of the busiest member, where each is in an
-  /// executor of its own, and the least with which it is possible.
+  /// Traffic of the busiest member, with each member in its own executor, and
+  /// its lower bound.
   runtime::Traffic traffic, leastTraffic;
   uint32_t start = 0;
-  /// Several if paths of the program part; none for a barrier.
+  /// Several if paths of the program diverge; none for a barrier.
   std::vector<uint32_t> waits;
-  /// Launches between the start and the next wait: what the exchange can hide
-  /// behind.
+  /// Launches between the start and the next wait, with which the exchange can
+  /// overlap.
   std::vector<uint32_t> between;
   uint64_t flopsBetween = 0, bytesBetween = 0;
-  /// Whether the operands lie side by side, so that they travel as one.
+  /// Whether the operands are contiguous, so that they are sent as one.
   bool contiguous = false;
 };
 
 struct LoopInfo {
   CommandRange commands;
-  /// Times its body runs; absent if that is decided at run time.
+  /// Number of iterations; absent if it is known only at run time.
   std::optional<uint64_t> trips;
 };
 
@@ -118,9 +118,8 @@ struct InputInfo {
   uint64_t offset = 0;
 };
 
-/// What replicas and the processes of one role exchange in a run: bytes, of all
-/// replicas together. Sizes that are known at run time only count with their
-/// bounds.
+/// Bytes that replicas exchange with the processes of one role in a run, summed
+/// over replicas. Dynamic sizes count with their bounds.
 struct ExchangeInfo {
   std::string role;
   uint64_t toRole = 0, fromRole = 0;
@@ -133,7 +132,7 @@ struct ProgramInfo {
   uint32_t registers = 0, channels = 0;
   std::vector<InputInfo> inputs;
   std::vector<OutputInfo> outputs;
-  /// Outputs that are no tensors: their values as JSON.
+  /// Outputs that are not tensors: their values as JSON.
   std::vector<std::pair<std::string, std::string>> constantOutputs;
   std::vector<BufferInfo> buffers;
   std::vector<CommandInfo> commands;
@@ -141,8 +140,8 @@ struct ProgramInfo {
   std::vector<LoopInfo> loops;
   /// In programs of replicas: with each other role.
   std::vector<ExchangeInfo> exchanges;
-  /// Sums over one run of the program; bodies of loops count as often as they
-  /// run, once if that is not known.
+  /// Sums over one run of the program; bodies of loops count once for each
+  /// iteration, or once if the number is not known.
   uint64_t launches = 0, copies = 0, onceSections = 0;
   uint64_t flops = 0, kernelBytes = 0, copiedBytes = 0, communicatedBytes = 0;
 };
@@ -172,7 +171,7 @@ struct VariableInfo {
 
 struct ScalarInfo {
   std::string name, type;
-  /// As text; absent if the host must give it.
+  /// As text; absent if the host must set it.
   std::optional<std::string> defaultValue;
 };
 
@@ -195,31 +194,31 @@ struct GroupInfo {
   std::vector<uint32_t> ranks;
 };
 
-/// A branch whose condition only the run decides.
+/// A branch whose condition is known only at run time.
 struct OpenConditionInfo {
   std::string role, line;
   uint32_t command = 0;
 };
 
-/// What is proven about the programs of one name: whether replicas can wait for
-/// each other forever.
+/// The proof about the programs of one name: whether replicas can wait for each
+/// other forever.
 struct ProofInfo {
   std::string program;
   /// "proven" or "not provable".
   std::string verdict;
-  /// How: docs/verification.md.
+  /// The method: see docs/verification.md.
   std::string method;
   std::vector<OpenConditionInfo> open;
 };
 
 struct RemarkInfo {
-  /// `program` is empty for what is about all of them.
+  /// `program` is empty for remarks about all programs.
   std::string stage, kind, message, line, program;
 };
 
 struct Inspection {
   std::string file, name, digest;
-  /// Fingerprint of the key that has signed it; empty: nobody has.
+  /// Fingerprint of the key that has signed it; empty: unsigned.
   std::string signer;
   uint32_t formatVersion = 0, replicas = 0;
   uint64_t fileSize = 0, variableSize = 0, replicaVariableSize = 0,
@@ -240,16 +239,16 @@ struct Inspection {
 /// `artifact` has passed its verification. `file` is the name to show.
 Inspection inspect(const runtime::Artifact &artifact, const std::string &file);
 
-/// The commands, collectives, loops and memory of one program (Program.cpp).
+/// Inspects the commands, collectives, loops and memory of one program
+/// (Program.cpp).
 ProgramInfo inspectProgram(const runtime::Artifact &artifact,
                            const artifact::Program &program);
 
 /// Sets `live` of all buffers, and the peaks (Liveness.cpp). Commands,
-/// collectives and loops are there.
+/// collectives and loops must be set.
 void findLifetimes(ProgramInfo &program);
 
-/// The roles of an artifact, and the one that a rank has; replicas have the
-/// first.
+/// The roles of an artifact, and the role of a rank; replicas have the first.
 std::vector<RoleInfo> rolesOf(const artifact::Artifact &tables);
 const RoleInfo &roleOfRank(const std::vector<RoleInfo> &roles, uint32_t rank);
 

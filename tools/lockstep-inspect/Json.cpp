@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// An array with what `f` makes of each element.
+/// An array of the results of `f`.
 template <typename T, typename Function>
 Json array(const std::vector<T> &elements, Function f) {
   Json result = Json::array();

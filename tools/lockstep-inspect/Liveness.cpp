@@ -1,4 +1,4 @@
-//===- Liveness.cpp - when the buffers of a program are in use ------------===//
+//===- Liveness.cpp - live ranges of buffers ------------------------------===//
 
 #include "tools/lockstep-inspect/Inspection.h"
 
@@ -23,8 +23,7 @@ PeakInfo findPeak(const ProgramInfo &program, artifact::Space space) {
   for (const BufferInfo &buffer : program.buffers)
     if (buffer.space == space && buffer.live)
       buffers.push_back(&buffer);
-  // Between two neighbouring bounds, either all bytes belong to a buffer or
-  // none.
+  // Between two adjacent bounds, each buffer contains either all bytes or none.
   std::vector<uint64_t> bounds;
   std::map<uint32_t, std::vector<std::pair<const BufferInfo *, int>>> changes;
   for (const BufferInfo *buffer : buffers) {

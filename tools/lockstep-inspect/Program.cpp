@@ -86,7 +86,7 @@ private:
                                             constants->Get(i)->value()->str());
   }
 
-  /// The variable, batch tensor or scalar that lies where `buffer` does.
+  /// The variable, batch tensor or scalar at the address of `buffer`.
   std::string nameOf(const artifact::Buffer &buffer) const {
     if (buffer.space() == artifact::Space::rank)
       return "rank";
@@ -94,9 +94,9 @@ private:
     return known == names.end() ? std::string() : known->second;
   }
 
-  /// Finds the names of what lies in the memories that the host gives and gets.
+  /// Collects the names of variables, batch tensors and scalars by address.
   void findNames() {
-    // Of several at one place, the first.
+    // At equal addresses, the first name is kept.
     auto add = [&](artifact::Space space, const auto &binding) {
       names.try_emplace({space, binding.offset()}, binding.name()->str());
     };
@@ -210,9 +210,8 @@ private:
     info.scratch.assign(scratch, buffers.end());
   }
 
-  /// A jump backwards ends a loop. `branch_ge` at its head counts a register
-  /// up; where all that it counts with is set to constants before, the number
-  /// of trips is known.
+  /// A backward jump ends a loop, whose head is a `branch_ge` on a counter. If
+  /// all registers involved are constants, the number of iterations is known.
   void findLoops() {
     for (uint32_t i = 0; i < result.commands.size(); ++i)
       if (const CommandInfo &command = result.commands[i];
@@ -348,9 +347,9 @@ private:
     info.leastTraffic = runtime::leastTrafficOf(kind, members, bytes);
   }
 
-  /// Bytes that a member gives, or the root, as they travel: of a reduction
-  /// those of accumulators, of a scatter those of the rows. Of a role that gets
-  /// only, those that it gets.
+  /// Bytes of the operands of a member, or of the root, as sent: of a reduction
+  /// those of accumulators, of a scatter those of the rows. In a role without
+  /// operands, bytes of the results.
   uint64_t givenBytes(const CollectiveInfo &info,
                       const runtime::CollectiveProperties &kind) const {
     uint64_t bytes = 0;
@@ -423,8 +422,8 @@ private:
                          [&](uint32_t rank) { return rank < replicas.ranks; });
   }
 
-  /// The sizes that go before what one member gives in a message: all
-  /// dimensions of all tensors, or of a scatter, how many rows there are.
+  /// Bytes of the sizes before a member's operands in a message: all dimensions
+  /// of all tensors, or of a scatter, the number of rows.
   uint64_t headerBytes(const artifact::Start &start) const {
     const auto &kind = runtime::CollectiveProperties::of(start.kind());
     if (kind.isReduction)
@@ -442,13 +441,13 @@ private:
     return dimensions * sizeof(int64_t);
   }
 
-  /// What the root has reaches all members.
+  /// Whether all members receive the root's operands.
   static bool isBroadcast(const artifact::Start &start) {
     const auto &kind = runtime::CollectiveProperties::of(start.kind());
     return kind.gives == runtime::Holders::root && kind.isSameForAll();
   }
 
-  /// What a replica gives to others in a broadcast goes to every role in it.
+  /// Adds a broadcast of a replica, which is sent to every role in the group.
   void addGiven(const CollectiveInfo &collective, const artifact::Group &group,
                 uint64_t header) {
     for (ExchangeInfo &exchange : result.exchanges) {
@@ -469,8 +468,8 @@ private:
     }
   }
 
-  /// Each replica gives its operands to a root of another role and gets its
-  /// results from there.
+  /// Each replica sends its operands to a root of another role and receives its
+  /// results from it.
   void addExchanges() {
     if (result.role != roles.front().name)
       return;
@@ -493,7 +492,7 @@ private:
       if (exchange == result.exchanges.end())
         continue;
       uint64_t times = timesOf(collective.start) * replicasIn(group);
-      // What has results only is given by the root.
+      // Without operands, the root sends the sizes.
       uint64_t header = times * headerBytes(*start);
       (collective.operands.empty() ? exchange->fromRole : exchange->toRole) +=
           header;
@@ -509,7 +508,7 @@ private:
   std::map<std::pair<artifact::Space, uint64_t>, std::string> names;
   /// The waits for each channel, in order.
   std::unordered_map<uint32_t, std::vector<uint32_t>> waits;
-  /// For each buffer, the last command before the one at hand that writes it.
+  /// For each buffer, the last command before the current one that writes it.
   std::vector<std::optional<uint32_t>> lastWriters;
   ProgramInfo result;
 };

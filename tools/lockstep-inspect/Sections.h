@@ -1,4 +1,4 @@
-//===- Sections.h - parts of what is shown ----------------------*- C++ -*-===//
+//===- Sections.h - sections of the output ----------------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_TOOLS_LOCKSTEP_INSPECT_SECTIONS_H
 #define LOCKSTEP_TOOLS_LOCKSTEP_INSPECT_SECTIONS_H
@@ -27,8 +27,7 @@ std::string toJson(const Inspection &inspection);
 /// Everything, as one page for a browser, which loads nothing else.
 std::string toHtml(const Inspection &inspection);
 
-/// What a command does, as in a report of the runtime: "start all_reduce sum
-/// channel 3".
+/// A command, as in reports of the runtime: "start all_reduce sum channel 3".
 std::string commandText(const Inspection &inspection,
                         const ProgramInfo &program, uint32_t command);
 

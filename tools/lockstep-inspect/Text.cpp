@@ -251,8 +251,7 @@ std::string programSummary(const ProgramInfo &program) {
   return text;
 }
 
-/// A column a collective in flight: where it starts, what it passes, where it
-/// is waited for.
+/// One column for each collective in flight, from its start to its wait.
 class Lanes {
 public:
   explicit Lanes(const ProgramInfo &program) : program(program) {}

@@ -1,4 +1,4 @@
-//===- Arguments.cpp - What goes into a step and comes out ----------------===//
+//===- Arguments.cpp - arguments and results of a step --------------------===//
 
 #include "tools/lockstep-interpret/Arguments.h"
 
@@ -44,7 +44,7 @@ Expected<TensorInfo> infoOf(Type type, bool isUnsigned) {
   return info;
 }
 
-/// What is known of an argument of type `type`.
+/// Describes an argument of type `type`.
 static Expected<Argument> describe(Argument::Kind kind, std::string name,
                                    Type type, bool isUnsigned) {
   Expected<TensorInfo> info = infoOf(replica::getComponent(type), isUnsigned);
@@ -195,7 +195,7 @@ scalarsOf(const std::vector<Argument> &arguments, const Options &options) {
 }
 
 Value stepScalar(const Argument &argument, uint64_t step) {
-  // Only integers count steps; a float is what the step made of it.
+  // Only integers count steps; a float argument was converted by the step.
   Expected<Value> value = parse(argument, std::to_string(step));
   return value ? *value : Value::ofInt(step);
 }
@@ -206,7 +206,7 @@ Value stepScalar(const Argument &argument, uint64_t step) {
 
 namespace {
 
-/// The variables as the bytes of files.
+/// The variables in the format of files.
 struct StoredVariables {
   std::vector<runtime::VariableView> views;
   std::vector<std::vector<std::vector<std::byte>>> bytes;

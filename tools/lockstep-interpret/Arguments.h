@@ -1,4 +1,4 @@
-//===- Arguments.h - What goes into a step and comes out --------*- C++ -*-===//
+//===- Arguments.h - arguments and results of a step ------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_TOOLS_LOCKSTEP_INTERPRET_ARGUMENTS_H
 #define LOCKSTEP_TOOLS_LOCKSTEP_INTERPRET_ARGUMENTS_H
@@ -18,7 +18,7 @@ using runtime::Expected;
 using runtime::Status;
 using runtime::TensorInfo;
 
-/// What the command line says.
+/// The options of the command line.
 struct Options {
   std::string init, data, metrics, save, inputs;
   std::string step = "step";
@@ -30,15 +30,14 @@ struct Options {
   std::vector<std::string> scalars;
 };
 
-/// An argument of a step and what gives its value.
+/// An argument of a step and the source of its value.
 struct Argument {
-  /// Of a tensor of an iterator, there is one a batch.
+  /// `Iterated`: a tensor of an iterator, with a value for each batch.
   enum Kind { Batch, Scalar, Iterated } kind = Batch;
   std::string name;
   /// -1 for dynamic dimensions.
   TensorInfo type;
-  /// The same with the bounds of dynamic dimensions; those without a bound stay
-  /// -1.
+  /// The same with bounds of dynamic dimensions; -1 without a bound.
   TensorInfo bounded;
   Element element;
   std::optional<Value> fallback;
@@ -52,26 +51,27 @@ struct Output {
   Element element;
 };
 
-/// Element type and shape as files have them. Error: elements that no file has.
+/// Element type and shape as in files. Error: an element type that files do not
+/// support.
 Expected<TensorInfo> infoOf(mlir::Type type, bool isUnsigned);
 
-/// The arguments of a step or program, those of an iterator one by one. One
-/// without `replica.batch` and `replica.scalar` is a batch named after its
-/// number: "arg0".
+/// The arguments of a step or program, those of an iterator one by one. An
+/// argument without `replica.batch` and `replica.scalar` is a batch named by
+/// index: "arg0".
 Expected<std::vector<Argument>> argumentsOf(mlir::FunctionOpInterface function);
 /// A result without a name is "result0".
 Expected<std::vector<Output>> outputsOf(mlir::FunctionOpInterface function);
 
 /// The values of the scalars: those of `--set`, the supplied ones (`step`,
-/// `seed`), the defaults. Errors: no such scalar, no value of its type, one
-/// without a value.
+/// `seed`), the defaults. Errors: an unknown scalar, a value that does not fit
+/// its type, a scalar without a value.
 Expected<std::map<std::string, Value>>
 scalarsOf(const std::vector<Argument> &arguments, const Options &options);
 /// The scalar that counts steps, in the type of `argument`.
 Value stepScalar(const Argument &argument, uint64_t step);
 
 /// Sets the variables from a safetensors file ("": none). Errors: a variable
-/// that has no value then, names and types that do not fit.
+/// without a value, names and types that do not match.
 Status loadVariables(Interpreter &interpreter, const std::string &path);
 /// Writes them to a safetensors file.
 Status saveVariables(Interpreter &interpreter, const std::string &path,

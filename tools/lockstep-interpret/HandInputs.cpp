@@ -1,8 +1,8 @@
 //===- HandInputs.cpp - One step on given inputs --------------------------===//
 //
-// For modules that are written by hand: the arrays of an .npz are the inputs,
-// "x@0" and "x@1" of replicas 0 and 1, "x" of all. What comes out is printed as
-// JSON, one line a result and replica:
+// For hand-written modules: the arrays of an .npz are the inputs, "x@0" and
+// "x@1" of replicas 0 and 1, "x" of all. Results are printed as JSON, one line
+// for each result and replica:
 //
 //   {"result":"y","replica":0,"type":"f32","shape":[2],"values":[1,2]}
 //   {"constant":"labels","value":["cat","dog"]}
@@ -28,8 +28,7 @@ namespace lockstep::interpret {
 using runtime::Dataset;
 using runtime::invalidArgument;
 
-/// Dimensions of a size known at run time have bounds, as they have in a
-/// compiled program.
+/// Dynamic dimensions have bounds, as in a compiled program.
 static bool fits(const Argument &argument, const TensorInfo &found) {
   const std::vector<int64_t> &sizes = argument.type.shape,
                              &bounds = argument.bounded.shape;
@@ -79,8 +78,8 @@ static void print(const char *what, const std::string &name, int64_t replica,
                         toBytes(element, value));
 }
 
-/// What each replica gets of `arguments`, and, of a program with an iterator,
-/// the batches.
+/// The values of `arguments` for each replica, and, for a program with an
+/// iterator, the batches.
 static Expected<std::vector<llvm::SmallVector<Value>>>
 readAll(Interpreter &interpreter, llvm::StringRef program,
         const std::vector<Argument> &arguments,
@@ -131,8 +130,7 @@ readAll(Interpreter &interpreter, llvm::StringRef program,
   return values;
 }
 
-/// Runs a program on what replicas get, and gives what they have of its
-/// results.
+/// Runs a program on the values of all replicas and returns their results.
 static llvm::LogicalResult
 runProgram(Interpreter &interpreter, replica::ProgramOp program,
            const std::vector<llvm::SmallVector<Value>> &values,
@@ -184,7 +182,7 @@ Status runOnce(Interpreter &interpreter, const Options &options) {
       return opened.status();
     data = std::move(*opened);
   }
-  // Host values of any shape may stand beside the data.
+  // The data file may also contain host values of any shape.
   for (Argument &argument : *arguments)
     if (argument.kind == Argument::Scalar && data &&
         data->contains(argument.name)) {

@@ -48,8 +48,8 @@ private:
   std::vector<Argument> arguments;
   std::vector<Output> outputs;
   std::map<std::string, Value> scalars;
-  /// Where an argument is in a replica's batch, and its number of rows if that
-  /// is not fixed.
+  /// Offset of an argument in a replica's batch, and of its number of rows if
+  /// that is dynamic.
   struct Place {
     uint64_t offset = 0;
     std::optional<uint64_t> rowsOffset;

@@ -1,4 +1,4 @@
-//===- lockstep-interpret.cpp - Executes a step by its meaning ------------===//
+//===- lockstep-interpret.cpp - reference interpreter ---------------------===//
 
 #include "dialect/Interfaces/Parsing.h"
 #include "passes/Pipelines.h"
@@ -26,7 +26,7 @@ template <typename T>
 using NumberOption =
     cl::opt<T, /*ExternalStorage=*/false, tools::NumberParser<T, fail>>;
 
-/// What the command line says. Constructed in `main`.
+/// The options of the command line. Constructed in `main`.
 struct CommandLine {
   cl::OptionCategory category{"lockstep-interpret options"};
   cl::opt<std::string> input{cl::Positional, cl::desc("<step.mlir>"),
@@ -99,8 +99,7 @@ struct CommandLine {
                             cl::cat(category)};
 };
 
-/// Takes back names of options of libLLVM that are ours here; they are for
-/// debugging it.
+/// Removes options of libLLVM, for debugging it, whose names this tool uses.
 void releaseOptionNames() {
   auto &registered = cl::getRegisteredOptions();
   for (llvm::StringRef name :
@@ -147,7 +146,7 @@ int main(int argc, char **argv) {
   registerDialects(registry);
   mlir::MLIRContext context(registry);
   context.allowUnregisteredDialects();
-  // A message shows the place, not the whole operation.
+  // Messages show the location, not the whole operation.
   context.printOpOnDiagnostic(false);
   std::string message;
   std::unique_ptr<llvm::MemoryBuffer> buffer =

@@ -1,4 +1,4 @@
-//===- CheckValues.cpp - Passes that keep what is computed ----------------===//
+//===- CheckValues.cpp - checks that passes preserve values ---------------===//
 
 #include "tools/lockstep-opt/CheckValues.h"
 
@@ -11,17 +11,17 @@ using namespace lockstep;
 using namespace lockstep::opt;
 using namespace mlir;
 
-/// Inputs that each pass is tried on.
+/// The number of random inputs for each pass.
 static constexpr uint64_t kSeeds = 2;
 
-/// A pass that only runs others on what is nested: these are checked
+/// Whether a pass only runs passes on nested operations; these are checked
 /// themselves.
 static bool isAdaptor(Pass *pass) {
   return pass->getName().contains("OpToOpPassAdaptor");
 }
 
-/// Whether `pass` decides what the module means: how its reductions round, or
-/// where an assignment's aggregation is applied, which stands in no operation
+/// Whether `pass` defines semantics: how reductions round, or where the
+/// aggregation of an assignment is applied, which no operation represents
 /// between the first and the last of these passes.
 static bool decidesMeaning(Pass *pass, ModuleOp module) {
   if (pass->getArgument() == "widen-accumulation")
@@ -36,8 +36,8 @@ static bool decidesMeaning(Pass *pass, ModuleOp module) {
          llvm::any_of(module.getOps<replica::VariableOp>(), aggregates);
 }
 
-/// Whether both modules keep the same variables: otherwise values by one name
-/// are not the same values.
+/// Whether both modules have the same variables; otherwise values of one name
+/// are not comparable.
 static bool haveSameVariables(ModuleOp first, ModuleOp second) {
   auto list = [](ModuleOp module) {
     std::vector<std::pair<StringRef, Type>> variables;
@@ -46,11 +46,11 @@ static bool haveSameVariables(ModuleOp first, ModuleOp second) {
     return variables;
   };
   auto before = list(first), after = list(second);
-  // Those of captured functions are declared by a pass.
+  // A pass declares the variables of captured functions.
   return before.empty() || after.empty() || before == after;
 }
 
-/// The innermost module that holds what the pass works on.
+/// The innermost module that contains the operation of the pass.
 static ModuleOp getModule(Operation *op) {
   auto module = dyn_cast<ModuleOp>(op);
   return module ? module : op->getParentOfType<ModuleOp>();

@@ -1,4 +1,4 @@
-//===- CheckValues.h - Passes that keep what is computed --------*- C++ -*-===//
+//===- CheckValues.h - checks that passes preserve values -------*- C++ -*-===//
 
 #ifndef LOCKSTEP_TOOLS_LOCKSTEP_OPT_CHECKVALUES_H
 #define LOCKSTEP_TOOLS_LOCKSTEP_OPT_CHECKVALUES_H
@@ -11,14 +11,14 @@
 namespace lockstep::opt {
 
 /// Executes the module before and after each pass, on the same random data, and
-/// reports what has become another value. After `generate-code`, kernels are
-/// compared with their native code too. Passes must not run in parallel.
+/// reports values that differ. After `generate-code`, kernels are compared with
+/// their native code too. Passes must not run in parallel.
 class CheckValues : public mlir::PassInstrumentation {
 public:
-  /// What was checked, of all pass managers of the process.
+  /// The checks of all pass managers of the process.
   struct Summary {
-    /// Passes after which something was compared, and after which nothing could
-    /// be.
+    /// Numbers of passes after which values were compared, and after which no
+    /// value could be.
     unsigned compared = 0, skipped = 0;
     bool foundDifference = false;
   };

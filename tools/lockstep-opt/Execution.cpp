@@ -1,4 +1,4 @@
-//===- Execution.cpp - What a module computes on random data --------------===//
+//===- Execution.cpp - executes modules on random data --------------------===//
 
 #include "tools/lockstep-opt/Execution.h"
 
@@ -41,8 +41,8 @@ Value draw(StringRef name, Type element, ArrayRef<int64_t> shape,
   uint64_t state = hashOf(name, seed);
   SmallVector<int64_t> place(shape.size(), 0);
   for (int64_t i = 0; i < value.size(); ++i) {
-    // By the indices, not by the position: the rows that a padded tensor has in
-    // common with a shorter one are equal.
+    // By the indices, not by the position: the common rows of a padded and a
+    // shorter tensor are equal.
     uint64_t bits = state;
     for (int64_t index : place)
       bits = mix(bits ^ static_cast<uint64_t>(index));
@@ -95,7 +95,7 @@ public:
   }
 
 private:
-  /// The name that a variable has in files; its symbol may be another one.
+  /// The name of a variable in files, which may differ from its symbol.
   static std::string nameOfVariable(replica::VariableOp op) {
     return nameOfVariable(op.getPath().value_or(op.getSymName()));
   }
@@ -115,15 +115,15 @@ private:
     return binding && binding.getKind() == device::BindingKind::Variable;
   }
 
-  /// Variables and the number of the replica are the interpreter's.
+  /// Whether an argument is drawn: the interpreter sets variables and the rank.
   bool isGiven(unsigned argument) {
     device::BindingAttr binding = getBinding(argument);
     return !isVariable(binding) &&
            !(binding && binding.getKind() == device::BindingKind::Rank);
   }
 
-  /// The name of an argument that passes keep, and whether replicas have values
-  /// of their own.
+  /// The name of an argument, which passes preserve, and whether it differs
+  /// between replicas.
   std::pair<std::string, bool> describe(unsigned argument) {
     if (device::BindingAttr binding = getBinding(argument))
       return {binding.getName().str(),
@@ -131,14 +131,14 @@ private:
     for (StringRef role : {"replica.batch", "replica.scalar"})
       if (auto name = function.getArgAttrOfType<StringAttr>(argument, role))
         return {name.getValue().str(), role == "replica.batch"};
-    // What is captured takes the state and gives it back.
+    // Captured functions have the variables as arguments and results.
     if (auto name =
             function.getArgAttrOfType<StringAttr>(argument, "replica.variable"))
       return {nameOfVariable(name.getValue()), false};
     return {(function.getName() + " argument " + Twine(argument)).str(), false};
   }
 
-  /// Rows of a replica's batch: of all tensors of it alike.
+  /// Rows of a replica's batch, equal for all of its tensors.
   int64_t drawSize(size_t replica, unsigned dimension) {
     return static_cast<int64_t>(
         hashOf(("rows" + Twine(replica) + "." + Twine(dimension)).str(), seed) %
@@ -148,7 +148,7 @@ private:
   Value drawArgument(unsigned argument, size_t replica) {
     auto [name, isOwn] = describe(argument);
     Type type = function.getArgumentTypes()[argument];
-    // "x.dim0" is the size of "x" in its bounded form.
+    // In the bounded form, "x.dim0" is the size of "x".
     unsigned dimension = 0;
     if (size_t at = name.rfind(".dim");
         at != std::string::npos &&
@@ -219,10 +219,10 @@ static bool isOnTensors(FunctionOpInterface function) {
          });
 }
 
-/// Whether a module has something that the interpreter does not know, or means
-/// otherwise: roles of several kinds, groups of some replicas (what the others
-/// get of an exchange is not said), and operations of cross-replica context
-/// that have been moved into a step.
+/// Whether a module has constructs that the interpreter does not support or
+/// defines differently: several roles, groups of some replicas (the results of
+/// non-members are undefined), and operations of cross-replica context that
+/// have been moved into a step.
 static bool isBeyondInterpreter(ModuleOp module) {
   if (!module.getOps<device::RoleOp>().empty())
     return true;
@@ -273,8 +273,8 @@ Outcomes execute(ModuleOp module, uint64_t seed) {
   return outcomes;
 }
 
-/// How far an element of `expected` may be from it; `largest` is the largest of
-/// its tensor.
+/// The tolerance for the element `expected`; `largest` is the largest of its
+/// tensor.
 static double getTolerance(Type element, double expected, double largest) {
   if (element.isF64())
     return 1e-12 * largest;

@@ -1,4 +1,4 @@
-//===- NativeKernels.cpp - Kernels as native code -------------------------===//
+//===- NativeKernels.cpp - executes kernels natively ----------------------===//
 
 #include "tools/lockstep-opt/NativeKernels.h"
 
@@ -52,7 +52,7 @@ private:
   void *handle = nullptr;
 };
 
-/// Memory as the runtime gives it to kernels, filled with what is no number.
+/// Memory as the runtime passes it to kernels, filled with NaNs.
 class Buffer {
 public:
   explicit Buffer(size_t bytes) : storage(bytes + kAlignment, std::byte(0xf5)) {
@@ -99,7 +99,7 @@ void run(device::KernelOp kernel, runtime::KernelFunction function,
     Value value = interpret::fromBytes(
         *interpret::getElement(tensor.getElementType()), tensor.getShape(),
         {buffers[firstResult + i].data(), getBytes(tensor)});
-    // Every replica computes the same of the same.
+    // All replicas have equal inputs and results.
     outcomes[(kernel.getSymName() + ": result " + Twine(i)).str()] = {
         {value, value}, tensor.getElementType()};
   }

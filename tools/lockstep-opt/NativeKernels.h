@@ -1,4 +1,4 @@
-//===- NativeKernels.h - Kernels as native code -----------------*- C++ -*-===//
+//===- NativeKernels.h - executes kernels natively --------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_TOOLS_LOCKSTEP_OPT_NATIVEKERNELS_H
 #define LOCKSTEP_TOOLS_LOCKSTEP_OPT_NATIVEKERNELS_H
@@ -7,9 +7,9 @@
 
 namespace lockstep::opt {
 
-/// Executes the native code of the kernels of a module, on the data that
-/// `execute` gives them, by each of the module's binaries that this processor
-/// can execute. Kernels that take registers (dynamic sizes) are left out.
+/// Executes the native code of the kernels of a module, on the data of
+/// `execute`, with each of the module's binaries that this processor can
+/// execute. Kernels that take registers (dynamic sizes) are skipped.
 Outcomes executeNatively(mlir::ModuleOp module, uint64_t seed);
 
 } // namespace lockstep::opt

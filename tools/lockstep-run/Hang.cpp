@@ -1,4 +1,4 @@
-//===- Hang.cpp - what happens when a deadline is missed ------------------===//
+//===- Hang.cpp - actions at a missed deadline ----------------------------===//
 
 #include "tools/lockstep-run/Hang.h"
 
@@ -19,7 +19,7 @@ namespace lockstep::training {
 
 namespace {
 
-/// A run that can return does so at once; this is only for one that cannot.
+/// A run that can return does so at once; the delay is for one that cannot.
 constexpr auto grace = std::chrono::milliseconds(500);
 
 runtime::Status writeReport(const std::string &path, const std::string &json) {
@@ -72,7 +72,7 @@ void HangHandler::endSoon(int status) {
 }
 
 void HangHandler::runReturned() {
-  // If the handler was first, the process is ending at this moment.
+  // If the handler was first, it is ending the process.
   if (decided.exchange(true))
     pause();
 }

@@ -1,4 +1,4 @@
-//===- Hang.h - what happens when a deadline is missed ----------*- C++ -*-===//
+//===- Hang.h - actions at a missed deadline --------------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_TOOLS_LOCKSTEP_RUN_HANG_H
 #define LOCKSTEP_TOOLS_LOCKSTEP_RUN_HANG_H
@@ -11,32 +11,31 @@
 
 namespace lockstep::training {
 
-/// Reports a missed deadline, and sees to it that the process ends. The run
-/// that was given up normally returns with an error, and the main thread
-/// decides how to end. If the main thread itself is in a kernel that never
-/// ends, the handler does so instead, a moment later: it brings into safety
-/// what there is and leaves the process.
+/// Reports a missed deadline and ensures that the process ends. Normally the
+/// aborted run returns with an error, and the main thread ends the process. If
+/// the main thread itself is inside of a kernel that never ends, the handler
+/// saves the results and ends the process after a short delay.
 class HangHandler {
 public:
   /// `reportFile` receives the report as JSON; empty: none.
   explicit HangHandler(std::string reportFile)
       : reportFile(std::move(reportFile)) {}
 
-  /// What the handler does before it ends the process. The main thread does not
-  /// come back from its run, and does nothing meanwhile.
+  /// Sets the function that the handler calls before it ends the process, while
+  /// the main thread is blocked in its run.
   void rescueBy(std::function<void()> given) { rescue = std::move(given); }
 
   /// Called by the watchdog: prints and writes the report.
   void onDeadline(const runtime::DeadlineReport &report);
-  /// Called by the watchdog: the same, of replicas that wait for others that go
-  /// on. The run goes on.
+  /// Called by the watchdog: the same for replicas that wait while others make
+  /// progress. The run continues.
   void onLongWait(const runtime::DeadlineReport &report);
-  /// The run is being given up for another reason: the process will end with
+  /// The run is being aborted for another reason: the process will end with
   /// `status`.
   void interrupted(int status) { endSoon(status); }
 
-  /// Called by the main thread when the run has returned: from now on it
-  /// decides how to end.
+  /// Called by the main thread when the run has returned; from now on it ends
+  /// the process.
   void runReturned();
 
 private:
@@ -45,7 +44,7 @@ private:
 
   std::string reportFile;
   std::function<void()> rescue;
-  /// Set by who ends the process: the main thread or the handler.
+  /// Set by the thread that ends the process: the main thread or the handler's.
   std::atomic<bool> decided = false;
 };
 

@@ -108,7 +108,7 @@ void addOptions(CLI::App &app, Options &options) {
       ->group("Output")
       ->needs(save);
 
-  // What is run once, by hand, prints what it leaves behind.
+  // A single step on given inputs prints its results.
   for (const char *other :
        {"--metrics", "--save", "--save-every", "--resume", "--eval-every"})
     inputs->excludes(app.get_option(other));
@@ -228,8 +228,8 @@ std::variant<Options, int> parseOptions(int argc, const char *const *argv) {
   Options options;
   CLI::App app("Trains a compiled step on data.", "lockstep-run");
   app.get_formatter()->column_width(28);
-  // Of an option that is given twice the last one counts, so that a script's
-  // options can be overridden by appending to them.
+  // The last occurrence of an option counts, so that a script's options can be
+  // overridden by appending.
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   addOptions(app, options);
   try {

@@ -9,7 +9,7 @@
 
 namespace lockstep::training {
 
-/// What the process ends with. Signals end it with 128 + their number, as in a
+/// The exit statuses. Signals end the process with 128 + their number, as in a
 /// shell.
 enum ExitStatus : int {
   exitSuccess = 0,
@@ -19,9 +19,8 @@ enum ExitStatus : int {
   exitDeadline = 3,
 };
 
-/// Reads the command line. Gives the exit status instead when there is nothing
-/// to run: after
-/// `--help`, and after an error, which has been printed.
+/// Reads the command line. Returns the exit status if there is nothing to run:
+/// after `--help`, and after an error, which has been printed.
 std::variant<Options, int> parseOptions(int argc, const char *const *argv);
 
 } // namespace lockstep::training

@@ -82,7 +82,7 @@ FileWatch watchFiles(const Options &options) {
   return FileWatch(options.deadline());
 }
 
-/// Which faults have taken effect, as far as executors say so, from any thread.
+/// The faults that executors have reported as effective. Thread-safe.
 class InjectedFaults {
 public:
   void add(const std::string &fault) {
@@ -90,8 +90,8 @@ public:
     std::lock_guard<std::mutex> lock(mutex);
     seen.insert(fault);
   }
-  /// A run in which nothing went wrong shows nothing if the fault was never
-  /// there.
+  /// Notes faults that never took effect, so that a successful run is not
+  /// misleading.
   void printMissing(const std::vector<std::string> &faults) {
     std::lock_guard<std::mutex> lock(mutex);
     for (const std::string &fault : faults)
@@ -131,8 +131,8 @@ SessionOptions sessionOptions(const Options &options, HangHandler &hang,
   return session;
 }
 
-/// What takes the steps: a cluster whose replicas take them together, or a
-/// coordinator whose workers each take their own.
+/// Executes the steps: a cluster for synchronous replicas, or a coordinator for
+/// asynchronous workers.
 struct Engine {
   std::unique_ptr<Cluster> cluster;
   std::unique_ptr<Coordinator> coordinator;
@@ -179,8 +179,8 @@ struct Engine {
   Cluster &anyCluster() const {
     return coordinator ? coordinator->lane() : *cluster;
   }
-  /// Steps that have not begun are not taken. Who takes them one at a time asks
-  /// for the signal before each.
+  /// Cancels steps that have not begun. Synchronous training checks for a
+  /// signal before each step.
   void stop() const {
     if (coordinator)
       coordinator->cancel("a signal has asked to stop");
@@ -192,7 +192,7 @@ struct Engine {
     return coordinator ? coordinator->writeTrace() : cluster->writeTrace();
   }
 
-  /// What went to parameter servers and back, if there are any.
+  /// Prints the bytes sent to parameter servers and back, if there are any.
   void printServerTraffic() const {
     Cluster::ServerTraffic traffic =
         coordinator ? coordinator->serverTraffic() : cluster->serverTraffic();
@@ -210,8 +210,8 @@ struct Engine {
   _exit(status);
 }
 
-/// `run`, which signals can stop. Like a missed deadline, a second one is a
-/// reason not to wait for it.
+/// Executes `run`, which signals can stop. After a second signal, as after a
+/// missed deadline, it is not waited for.
 template <typename Run>
 Status untilSignals(const Options &options, const Engine &engine,
                     HangHandler &hang, Run run) {
@@ -241,7 +241,7 @@ int exitStatus(const Status &status) {
   return stopSignal() ? 128 + stopSignal() : exitSuccess;
 }
 
-/// One step by hand.
+/// Executes one step on given inputs.
 int runByHand(const Options &options, const Engine &engine, HangHandler &hang,
               FileWatch &files) {
   Status status = untilSignals(options, engine, hang, [&] {
@@ -256,8 +256,8 @@ int runByHand(const Options &options, const Engine &engine, HangHandler &hang,
   return exitStatus(status);
 }
 
-/// What is written at the end of a long run should not fail only then. Nothing
-/// is left behind: there may be nothing to write.
+/// Checks that files for the end of a run can be written, before it begins.
+/// Creates no files, since there may be nothing to write.
 Status checkOutputs(const Options &options) {
   for (auto [name, path] : {std::pair("--trace", options.trace),
                             std::pair("--report", options.report)}) {
@@ -311,8 +311,7 @@ int main(int argc, char **argv) {
   if (!training)
     return fail(training.status());
 
-  // Workers that take steps on their own may be in the middle of one while
-  // another one hangs.
+  // While one asynchronous worker hangs, others may be inside of a step.
   if (!engine->coordinator)
     hang.rescueBy([&] { (*training)->salvage(); });
   Status status =

@@ -1,4 +1,4 @@
-//===- main.cpp - lockstep-sign: signs an artifact that is there ----------===//
+//===- main.cpp - lockstep-sign: signs artifacts --------------------------===//
 
 #include "runtime/artifact/Artifact.h"
 #include "runtime/artifact/Signature.h"
@@ -28,7 +28,7 @@ Status sign(const std::string &input, const std::string &keyFile,
   Expected<SigningKey> key = SigningKey::read(keyFile);
   if (!key)
     return key.status().withContext("--key");
-  // What is damaged is not signed.
+  // Damaged artifacts are not signed.
   auto artifact = Artifact::open(input, {.allowUnproven = true});
   if (!artifact)
     return artifact.status();

@@ -21,8 +21,8 @@ static void registerDialects(DialectRegistry &registry) {
                   lockstep::device::DeviceDialect>();
 }
 
-/// Lines of the user's program are part of an artifact: without them the text
-/// does not say all that is in it.
+/// Source locations are part of an artifact: without them the text would be
+/// incomplete.
 static void printLocationsByDefault() {
   registerAsmPrinterCLOptions();
   llvm::cl::Option *option =

@@ -1,4 +1,4 @@
-//===- Summary.cpp - what is proven about an artifact ---------------------===//
+//===- Summary.cpp - proofs about an artifact -----------------------------===//
 
 #include "tools/lockstep-verify/Summary.h"
 

@@ -1,4 +1,4 @@
-//===- Summary.h - what is proven about an artifact -------------*- C++ -*-===//
+//===- Summary.h - proofs about an artifact ---------------------*- C++ -*-===//
 
 #ifndef LOCKSTEP_TOOLS_LOCKSTEP_VERIFY_SUMMARY_H
 #define LOCKSTEP_TOOLS_LOCKSTEP_VERIFY_SUMMARY_H
@@ -17,9 +17,9 @@ namespace lockstep::verify {
 struct MeetingInfo {
   uint32_t command = 0, channel = 0;
   std::string kind, reduction, group, line;
-  /// The rank that gives or gets what the others get or give.
+  /// The root rank.
   std::optional<uint32_t> root;
-  /// Of the operands of one member, or where it has none, of the results.
+  /// Bytes of the operands of one member, or without operands, of the results.
   uint64_t bytes = 0;
 };
 
@@ -39,13 +39,13 @@ struct ProgramSummary {
   std::string name;
   runtime::verification::Proof proof;
   std::vector<RoleInfo> roles;
-  /// Those in which the programs meet.
+  /// Groups of the programs' collectives and barriers.
   std::vector<GroupInfo> groups;
 
   bool isProven() const { return proof.isProven; }
 };
 
-/// Proves all programs anew. Error: the artifact contradicts itself.
+/// Repeats the proofs of all programs. Error: the artifact is inconsistent.
 runtime::Expected<std::vector<ProgramSummary>>
 summarize(const artifact::Artifact &artifact);
 
@@ -54,17 +54,17 @@ std::string toText(const std::vector<ProgramSummary> &programs,
 std::string toJson(const std::vector<ProgramSummary> &programs,
                    const std::string &file);
 
-/// What is known of a program for which there is no artifact.
+/// A program for which there is no artifact.
 struct Refusal {
-  /// It was understood and refused: an error has a class ("E_..."). Else
-  /// nothing is known about it: it could not be read, or the compiler did not
-  /// come to its end.
+  /// The compiler rejected the program with an error of a class ("E_...").
+  /// Otherwise there is no verdict: the program could not be read, or the
+  /// compiler failed.
   bool isVerdict = false;
   std::string json;
 };
 
-/// `errors` is the file of `lockstep-compile --errors`; where it says nothing,
-/// `failure` is what happened.
+/// `errors` is the file of `lockstep-compile --errors`; if it has no errors,
+/// `failure` is the reason.
 Refusal describeRefusal(const std::string &file, const std::string &errors,
                         const std::string &failure);
 

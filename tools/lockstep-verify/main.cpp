@@ -1,4 +1,4 @@
-//===- main.cpp - lockstep-verify: shows what is proven about a program ---===//
+//===- main.cpp - lockstep-verify: shows proofs ---------------------------===//
 
 #include "tools/lockstep-verify/Summary.h"
 #include "tools/support/Compile.h"
@@ -99,7 +99,7 @@ int main(int argc, char **argv) {
 
   std::string path = file;
   if (lockstep::tools::needsCompilation(file)) {
-    // What cannot be proven is looked at here.
+    // Programs without a proof are shown, too.
     std::vector<std::string> flags = {"--allow-unproven", "--find-examples"};
     if (replicas)
       flags.push_back(fmt::format("--replicas={}", replicas));

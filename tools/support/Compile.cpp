@@ -133,13 +133,13 @@ Expected<std::string> compileModel(const std::string &model,
   if (!folder)
     return folder.status();
 
-  // Where the program has no locations of its own, those of its text go into
-  // the artifact: so its path counts too.
+  // Without explicit locations, the artifact contains positions in the file, so
+  // the digest includes its path.
   std::vector<std::span<const std::byte>> parts = {
       program->bytes(), compilerFile->bytes(), std::as_bytes(std::span(model))};
   for (const std::string &flag : flags)
     parts.push_back(std::as_bytes(std::span(flag)));
-  // Half of the digest is enough to tell programs apart.
+  // Half of the digest is enough to distinguish programs.
   std::string name =
       fmt::format("{}-{}.lockstep", fs::path(model).stem().string(),
                   digestOf(parts).substr(0, 32));
@@ -148,8 +148,8 @@ Expected<std::string> compileModel(const std::string &model,
   if (fs::exists(artifact, error))
     return artifact;
 
-  // Renamed when complete: an entry of the cache is whole, also with several
-  // runs at a time.
+  // Renamed when complete: entries of the cache are complete, even with
+  // concurrent runs.
   std::string temporary = fmt::format("{}.{}.tmp", artifact, getpid());
   std::vector<std::string> arguments = {*compiler, model};
   arguments.insert(arguments.end(), flags.begin(), flags.end());

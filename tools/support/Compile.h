@@ -17,11 +17,10 @@ bool needsCompilation(const std::string &path);
 /// The path of an artifact for an `.mlir`, compiled with `flags`. It is kept in
 /// a cache: the folder `LOCKSTEP_CACHE` of the environment, else `lockstep` in
 /// `XDG_CACHE_HOME` or `~/.cache`. Its name contains a digest of the program,
-/// the compiler and the flags; an entry that is there is used as it is. The
-/// compiler is the `lockstep-compile` beside this executable and writes its own
-/// messages to the standard error output; `more` are flags that make no
-/// difference to the artifact. Errors: `invalidArgument` if the compiler
-/// refuses the program.
+/// the compiler and the flags; an existing entry is reused. The compiler is the
+/// `lockstep-compile` beside this executable and writes its own messages to the
+/// standard error output; `more` are flags that do not affect the artifact.
+/// Errors: `invalidArgument` if the compiler rejects the program.
 runtime::Expected<std::string>
 compileModel(const std::string &model, const std::vector<std::string> &flags,
              const std::vector<std::string> &more = {});

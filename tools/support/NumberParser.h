@@ -13,14 +13,14 @@
 namespace lockstep::tools {
 
 /// Reads an option of a tool that is built on LLVM as `checkNumber` does for
-/// the others. `fail` prints what is wrong. `T` is `long long` or `unsigned
-/// long long`: LLVM's parsers of other integers are final.
+/// other tools. `fail` prints the error. `T` is `long long` or `unsigned long
+/// long`: LLVM's parsers of other integers are final.
 template <typename T, int (*fail)(const llvm::Twine &)>
 class NumberParser : public llvm::cl::parser<T> {
 public:
   using llvm::cl::parser<T>::parser;
 
-  /// True if something is wrong.
+  /// Returns true on an error.
   bool parse(llvm::cl::Option &option, llvm::StringRef, llvm::StringRef text,
              T &value) {
     std::string wrong =

@@ -14,7 +14,7 @@ std::string lockstep::tools::checkNumber(std::string_view text, int64_t least,
   std::string_view digits = text.substr(hasMinus ? 1 : 0);
   bool isDecimal = !digits.empty() && digits.find_first_not_of("0123456789") ==
                                           std::string_view::npos;
-  // CLI11 takes a number that begins with a zero for an octal one.
+  // CLI11 would parse a leading zero as octal.
   if (!isDecimal || (digits.front() == '0' && digits.size() > 1))
     return fmt::format("expected a number, found '{}'", text);
   uint64_t number = 0;

@@ -11,8 +11,8 @@
 
 namespace lockstep::tools {
 
-/// What is wrong with a number on a command line; empty if it is decimal,
-/// without leading zeros, and from `least` to `most`.
+/// The error of a number on a command line; empty if it is decimal, without
+/// leading zeros, and from `least` to `most`.
 std::string checkNumber(std::string_view text, int64_t least, uint64_t most);
 
 /// A check of CLI11 for an option of type `T`.
@@ -24,8 +24,8 @@ std::function<std::string(const std::string &)> atLeast(T least) {
   };
 }
 
-/// What a tool says of a message of CLI11 about its command line: it begins as
-/// ours do, and says where to look.
+/// Converts a usage error of CLI11 to the style of this project, with a
+/// reference to the help.
 std::string describeUsageError(std::string message);
 
 } // namespace lockstep::tools

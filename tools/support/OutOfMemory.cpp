@@ -18,7 +18,7 @@ static void say(const char *text) {
 void endWhenOutOfMemory(const char *tool) {
   toolName = tool;
   std::set_new_handler([] {
-    // Nothing that would allocate.
+    // Nothing here may allocate.
     say(toolName);
     say(": error: out of memory\n");
     ::_exit(1);
